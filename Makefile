@@ -1,0 +1,33 @@
+# make paper   all set-up, then paper.pdf from cells measured on this machine
+# make smoke   the same grid with tiny shapes, in a few minutes
+# make test    all set-up, then the tests
+# make plan    what a run would measure, and what it costs here
+
+SNAKEMAKE = .venv/bin/snakemake --cores 1
+PRESET ?= full
+
+.PHONY: paper smoke test reference plan lint set-up
+
+paper: set-up
+	$(SNAKEMAKE) paper.pdf
+
+smoke: set-up
+	$(SNAKEMAKE) paper.pdf --config preset=smoke
+
+reference: set-up
+	$(SNAKEMAKE) paper.pdf --config results=reference
+
+plan: set-up
+	@.venv/bin/python -m stackwars.plan --preset $(PRESET)
+
+test: set-up lint
+	.venv/bin/python -m pytest
+
+lint: set-up
+	.venv/bin/ruff check .
+	.venv/bin/ruff format --check .
+	.venv/bin/snakefmt --check Snakefile workflow
+	.venv/bin/snakemake --lint
+
+set-up:
+	@envs/setup.sh

@@ -1,0 +1,1 @@
+"""Stack Wars: JAX and PyTorch through one compiler, measured and compared."""

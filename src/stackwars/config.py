@@ -1,0 +1,123 @@
+"""The configuration: read, completed and refused where it is wrong, before anything runs."""
+
+from __future__ import annotations
+
+import json
+from importlib import import_module
+from pathlib import Path
+
+import jsonschema
+import yaml
+
+from stackwars.environments import REPOSITORY
+
+SCHEMA = REPOSITORY / "workflow" / "schemas" / "config.schema.yaml"
+PINS = REPOSITORY / "envs"
+WORKLOADS = REPOSITORY / "src" / "stackwars" / "workloads"
+FRAMEWORKS = REPOSITORY / "src" / "stackwars" / "frameworks"
+
+
+class ConfigError(ValueError):
+    """A value of the configuration that cannot be used: names the key, the expected and the given."""
+
+    def __init__(self, key: str, expected: str, came: object) -> None:
+        super().__init__(
+            f"config: {key or 'the whole file'}: expected {expected}; came {json.dumps(came)}. "
+            "Mend it in config/config.yaml (keys: workflow/schemas/config.schema.yaml) or in --config."
+        )
+
+
+def load(path: Path = REPOSITORY / "config" / "config.yaml") -> dict:
+    """The configuration of a file, validated. Raises ConfigError."""
+    return validate(yaml.safe_load(path.read_text()))
+
+
+def validate(config: dict) -> dict:
+    """Return the configuration unchanged if every key and value can be used; else raise ConfigError."""
+    _check_schema(config)
+    _check_names(config)
+    _check_sizes(config)
+    return config
+
+
+def _check_schema(config: dict) -> None:
+    schema = yaml.safe_load(SCHEMA.read_text())
+    validator = jsonschema.Draft202012Validator(schema)
+    error = jsonschema.exceptions.best_match(validator.iter_errors(config))
+    if error is None:
+        return
+    key = ".".join(str(part) for part in error.absolute_path)
+    if error.validator == "additionalProperties":
+        allowed = sorted(error.schema.get("properties", {}))
+        unknown = sorted(set(error.instance) - set(allowed))
+        where = ".".join(filter(None, [key, unknown[0]]))
+        raise ConfigError(where, f"no such key; known keys are {', '.join(allowed)}", unknown[0])
+    if error.validator == "required":
+        missing = sorted(set(error.validator_value) - set(error.instance))
+        raise ConfigError(key, f"the keys {', '.join(missing)}", sorted(error.instance))
+    if error.validator == "propertyNames":
+        raise ConfigError(
+            key, f"a key like {error.schema.get('pattern', error.schema)}", error.instance
+        )
+    raise ConfigError(key, _expectation(error), error.instance)
+
+
+def _expectation(error: jsonschema.ValidationError) -> str:
+    value = error.validator_value
+    match error.validator:
+        case "enum":
+            return f"one of {', '.join(map(str, value))}"
+        case "type":
+            return f"a value of type {value}"
+        case "minimum":
+            return f"a number of at least {value}"
+        case "maximum":
+            return f"a number of at most {value}"
+        case "exclusiveMinimum":
+            return f"a number over {value}"
+        case "minItems" | "minProperties":
+            return f"at least {value} of them"
+        case "uniqueItems":
+            return "no entry twice"
+        case "anyOf":
+            return f"one of {json.dumps(value)}"
+    return f"{error.validator} {json.dumps(value)}"
+
+
+def _check_names(config: dict) -> None:
+    known = sorted(path.parent.name for path in WORKLOADS.glob("*/__init__.py"))
+    for workload in config["workloads"]:
+        if workload not in known:
+            raise ConfigError("workloads", f"workloads among {', '.join(known)}", workload)
+    frameworks = sorted(path.stem for path in FRAMEWORKS.glob("*.py") if path.stem != "__init__")
+    for framework, wanted in config["frameworks"].items():
+        if framework not in frameworks:
+            raise ConfigError("frameworks", f"frameworks among {', '.join(frameworks)}", framework)
+        for device, environment in wanted["environments"].items():
+            if not (PINS / f"{environment}.txt").is_file():
+                key = f"frameworks.{framework}.environments.{device}"
+                raise ConfigError(key, "the name of a pins file envs/<name>.txt", environment)
+        for workload in wanted.get("workloads", []):
+            if workload not in known:
+                key = f"frameworks.{framework}.workloads"
+                raise ConfigError(key, f"workloads among {', '.join(known)}", workload)
+    if config["baseline"] not in config["frameworks"]:
+        asked = ", ".join(config["frameworks"])
+        raise ConfigError("baseline", f"one of the frameworks {asked}", config["baseline"])
+    if config["preset"] not in config["presets"]:
+        raise ConfigError("preset", f"one of {', '.join(config['presets'])}", config["preset"])
+    if config["results"] == "reference" and config["preset"] != "full":
+        raise ConfigError("preset", "full, the preset of results/reference", config["preset"])
+
+
+def _check_sizes(config: dict) -> None:
+    for preset, chosen in config["presets"].items():
+        for workload in config["workloads"]:
+            key = f"presets.{preset}.sizes.{workload}"
+            wanted = import_module(f"stackwars.workloads.{workload}").SIZES
+            given = chosen["sizes"].get(workload)
+            if given is None:
+                raise ConfigError(key, f"sizes {', '.join(wanted)}", given)
+            for name in sorted(set(given) ^ set(wanted)):
+                came = given.get(name, "nothing")
+                raise ConfigError(f"{key}.{name}", f"exactly the sizes {', '.join(wanted)}", came)

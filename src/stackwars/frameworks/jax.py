@@ -1,0 +1,85 @@
+"""JAX: `jax.jit` over a pure function, compiled by XLA."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from stackwars.frameworks import Counters
+
+_TRACING = (
+    "/jax/core/compile/jaxpr_trace_duration",
+    "/jax/core/compile/jaxpr_to_mlir_module_duration",
+)
+_COMPILING = "/jax/core/compile/backend_compile_duration"
+
+
+class Session:
+    """One process's use of JAX on one device. The verbs are described in `stackwars.frameworks`."""
+
+    def __init__(self, device: str, precision: str) -> None:
+        os.environ["JAX_PLATFORMS"] = device
+        import jax
+
+        self._jax = jax
+        self._device = jax.devices()[0]
+        jax.config.update("jax_default_matmul_precision", precision)
+        self._compiles = 0
+        self._compile_s = 0.0
+        self._traced: list[tuple[float, float]] = []
+        jax.monitoring.register_event_duration_secs_listener(self._listen)
+
+    def _listen(self, event: str, seconds: float, **_: Any) -> None:
+        if event == _COMPILING:
+            self._compiles += 1
+            self._compile_s += seconds
+        elif event in _TRACING:
+            now = time.perf_counter()
+            self._traced.append((now - seconds, now))
+
+    def put(self, array: np.ndarray) -> Any:
+        return self._jax.device_put(array)
+
+    def build(self, build: Callable, sizes: dict, seed: int, inputs: dict[str, np.ndarray]) -> None:
+        self._parameters, function = build(sizes, seed, self.put)
+        self._function = self._jax.jit(function)
+        self._inputs = [self.put(array) for array in inputs.values()]
+
+    def settle(self) -> None:
+        self._jax.block_until_ready((self._parameters, self._inputs))
+
+    def call(self) -> Any:
+        return self._function(self._parameters, *self._inputs)
+
+    def fence(self, output: Any) -> None:
+        output.block_until_ready()
+
+    def fetch(self, output: Any) -> np.ndarray:
+        return np.asarray(output)
+
+    def counters(self) -> Counters:
+        return Counters(self._compiles, _covered(self._traced), self._compile_s)
+
+    def stablehlo(self) -> str:
+        return self._function.lower(self._parameters, *self._inputs).as_text()
+
+    def device_kind(self) -> str:
+        return self._device.device_kind
+
+    def versions(self) -> dict[str, str]:
+        import jaxlib
+
+        return {"jax": self._jax.__version__, "jaxlib": jaxlib.__version__}
+
+
+def _covered(intervals: list[tuple[float, float]]) -> float:
+    """Seconds covered by intervals that may nest: JAX reports an inner function's trace in its caller's too."""
+    total, reached = 0.0, float("-inf")
+    for start, end in sorted(intervals):
+        total += max(0.0, end - max(start, reached))
+        reached = max(reached, end)
+    return total

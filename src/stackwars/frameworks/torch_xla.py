@@ -1,0 +1,68 @@
+"""PyTorch through torch_xla's lazy tensors, compiled by XLA; weights and inputs settled before run 1."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from stackwars.frameworks import Counters
+
+
+class Session:
+    """One process's use of torch_xla on one device. The verbs are described in `stackwars.frameworks`."""
+
+    def __init__(self, device: str, precision: str) -> None:
+        os.environ["PJRT_DEVICE"] = device.upper()
+        import torch
+        import torch_xla
+        import torch_xla.backends
+        import torch_xla.core.xla_model as xm
+        import torch_xla.debug.metrics as metrics
+
+        self._torch, self._torch_xla, self._xm, self._metrics = torch, torch_xla, xm, metrics
+        self._device = torch_xla.device()
+        found = xm.xla_device_hw(self._device)
+        if found != device.upper():
+            raise RuntimeError(f"expected torch_xla to open a {device}, it opened a {found}")
+        torch_xla.backends.set_mat_mul_precision(precision)
+
+    def put(self, array: np.ndarray) -> Any:
+        return self._torch.from_numpy(array).to(self._device)
+
+    def build(self, build: Callable, sizes: dict, seed: int, inputs: dict[str, np.ndarray]) -> None:
+        self._module = build(sizes, seed, self.put)
+        self._inputs = [self.put(array) for array in inputs.values()]
+
+    def settle(self) -> None:
+        self._torch_xla.sync()
+        self._xm.wait_device_ops()
+
+    def call(self) -> Any:
+        with self._torch.no_grad():
+            return self._module(*self._inputs)
+
+    def fence(self, output: Any) -> None:
+        # sync(wait=True) alone returns before the device is done; wait_device_ops() does wait.
+        self._torch_xla.sync()
+        self._xm.wait_device_ops()
+
+    def fetch(self, output: Any) -> np.ndarray:
+        return output.cpu().numpy()
+
+    def counters(self) -> Counters:
+        compiled = self._metrics.metric_data("CompileTime")
+        count, nanoseconds = compiled[:2] if compiled else (0, 0.0)
+        # Tracing is the time inside call(), which the caller knows and this library does not report.
+        return Counters(int(count), None, nanoseconds / 1e9)
+
+    def stablehlo(self) -> str:
+        return self._xm.get_stablehlo([self.call()])
+
+    def device_kind(self) -> str:
+        return self._xm.xla_device_hw(self._device)
+
+    def versions(self) -> dict[str, str]:
+        return {"torch": self._torch.__version__, "torch_xla": self._torch_xla.__version__}

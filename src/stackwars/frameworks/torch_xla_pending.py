@@ -1,0 +1,25 @@
+"""torch_xla as beside this file, but nothing is settled before run 1.
+
+Weights are moved with `.to(device)` and no sync, and each input is the result of a device operation
+that has not run yet, as when a program makes its inputs on the device. Run 1 then compiles the
+forward pass together with that work, and run 2 compiles the forward pass alone: two slow runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from stackwars.frameworks import torch_xla
+
+
+class Session(torch_xla.Session):
+    """As torch_xla's, but with inputs that are still to be computed at run 1."""
+
+    def build(self, build: Callable, sizes: dict, seed: int, inputs: dict[str, np.ndarray]) -> None:
+        super().build(build, sizes, seed, inputs)
+        self._inputs = [tensor.clone() for tensor in self._inputs]
+
+    def settle(self) -> None:
+        """Leave everything pending."""

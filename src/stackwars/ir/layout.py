@@ -1,0 +1,150 @@
+"""Lay a program's lines out for print: attributes cut with a mark, lines broken to a width.
+
+Plain text work, so it needs no MLIR bindings. Nothing is dropped without `...` in its place.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+HANG = 4  # further indent of a broken line's second and later parts, in characters
+# What says where a value lies or how a front end keeps book, not what is computed.
+_NOISE = re.compile(
+    r"(mhlo|jax|sdy|tf)\.|(result_layout|operand_layouts|xla_shape|backend_config)$"
+)
+_OPENING, _CLOSING = "([{<", ")]}>"
+
+
+def listing(lines: Iterable[tuple[int, str]], columns: int, limit: int) -> list[str]:
+    """At most `limit` lines of at most `columns` characters, from (depth, line).
+
+    What was cut is told: attributes at the top, lines beyond the limit at the end. Raises
+    ValueError where `columns` is too few to break lines into (under 40).
+    """
+    if columns < 40:
+        raise ValueError(
+            f"expected at least 40 columns, came {columns}; widen the listing's column"
+        )
+    parts: list[list[str]] = []
+    cut: set[str] = set()
+    for depth, line in lines:
+        text, names = elide(line)
+        cut |= names
+        parts.append(wrap(text, columns, depth))
+    legend = f"// {{...}} stands for attributes left out: {', '.join(sorted(cut))}" if cut else ""
+    parts.insert(0, wrap(legend, columns, 0))
+    dropped = 0
+    while parts and sum(map(len, parts)) + (dropped > 0) > limit:
+        parts.pop()
+        dropped += 1
+    if dropped:
+        parts.append([f"// ... {dropped} further lines of the program left out"])
+    return [line for part in parts for line in part]
+
+
+def elide(line: str) -> tuple[str, set[str]]:
+    """The line with bookkeeping attributes replaced by `...`, and the names of those."""
+    names: set[str] = set()
+    result, at = "", 0
+    while (start := _unquoted(line, "{", at)) >= 0:
+        end = _matching(line, start)
+        if end < 0:  # the brace that opens a body
+            break
+        kept = []
+        cut = False
+        for item in split(line[start + 1 : end]):
+            key = item.split("=")[0].strip()
+            if _NOISE.match(key):
+                names.add(key)
+                cut = True
+            else:
+                kept.append(item.strip())
+        result += line[at:start] + "{" + ", ".join(kept + ["..."] * cut) + "}"
+        at = end + 1
+    return result + line[at:], names
+
+
+def split(text: str) -> list[str]:
+    """Parts between commas that are in no bracket and no string; none for an empty text."""
+    parts = [""]
+    for character, depth in zip(text, _depths(text), strict=True):
+        if character == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return parts if text.strip() else []
+
+
+def wrap(line: str, columns: int, indent: int) -> list[str]:
+    """The line in parts of at most `columns`, broken after a comma or colon or before an arrow.
+
+    Lists in [] and <> stay whole where they fit. A word longer than a line is cut at the edge:
+    nothing ever runs over.
+    """
+    text = printable(line.strip())
+    comment = "// " if text.startswith("//") else ""
+    parts: list[str] = []
+    while text:
+        # A continued comment is a comment again, at the indent of its first part.
+        hang = indent if comment or not parts else indent + HANG
+        prefix = " " * hang + (comment if parts else "")
+        room = columns - len(prefix)
+        end = len(text) if len(text) <= room else _break(text, room, bool(comment))
+        parts.append(prefix + text[:end].rstrip())
+        text = text[end:].lstrip()
+    return parts
+
+
+def printable(text: str) -> str:
+    """ASCII alone, as the listings package needs; any other character as its escape."""
+    return text.replace("\t", " ").encode("ascii", "backslashreplace").decode()
+
+
+def _break(text: str, room: int, comment: bool) -> int:
+    """Where to end a line that has `room` characters."""
+    if not comment:
+        depths = _depths(text, count="[{<")
+        for at in range(room, room // 3, -1):
+            before, after = text[:at], text[at:]
+            if depths[at] == 0 and (
+                before.endswith((", ", ",", " : ", " :")) or after.startswith("-> ")
+            ):
+                return at
+    within = text.rfind(", ", room // 3, room) + 1  # in a list that is longer than a line
+    space = text.rfind(" ", 1, room + 1)
+    return next((at for at in (within, space) if at > 0), room)
+
+
+def _depths(text: str, count: str = _OPENING) -> list[int]:
+    """For each character, how many brackets are open before it; more than any inside a string."""
+    closing = {_CLOSING[_OPENING.index(c)] for c in count}
+    result, depth, quoted = [], 0, False
+    for at, character in enumerate(text):
+        if character in closing and not quoted and not text.startswith("->", at - 1):
+            depth = max(0, depth - 1)
+        result.append(depth + 1000 * quoted)
+        if character == '"' and (at == 0 or text[at - 1] != "\\"):
+            quoted = not quoted
+        elif character in count and not quoted:
+            depth += 1
+    return result
+
+
+def _unquoted(text: str, wanted: str, start: int) -> int:
+    depths = _depths(text[start:], count="")
+    for offset, depth in enumerate(depths):
+        if depth < 1000 and text[start + offset] == wanted:
+            return start + offset
+    return -1
+
+
+def _matching(text: str, start: int) -> int:
+    depth = 0
+    for offset, level in enumerate(_depths(text[start:], count="")):
+        if level < 1000:
+            character = text[start + offset]
+            depth += (character == "{") - (character == "}")
+            if depth == 0:
+                return start + offset
+    return -1

@@ -1,0 +1,143 @@
+"""A StableHLO program as MLIR operations: read a file, parse it, walk it."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from jaxlib.mlir import ir
+from jaxlib.mlir._mlir_libs import _jax_mlir_ext
+from jaxlib.mlir.dialects import chlo, mhlo, sdy, stablehlo
+
+NO_PROGRAM = "// no program:"
+# Their bodies are programs of their own; any other region is the scalar combiner of a reduction.
+CONTROL_FLOW = {"stablehlo.while", "stablehlo.case", "stablehlo.if"}
+
+
+class ProgramError(ValueError):
+    """The text is no StableHLO program that this version of the bindings can read."""
+
+
+def read(path: Path) -> str:
+    """Text of a file, unpacked where its name ends in .gz. Raises OSError."""
+    with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as file:
+        return file.read()
+
+
+def missing(text: str) -> str | None:
+    """Why there is no program, where a cell without one left only that line; else None."""
+    line = text.strip()
+    return line.removeprefix(NO_PROGRAM).strip() if line.startswith(NO_PROGRAM) else None
+
+
+@cache
+def _context() -> ir.Context:
+    # What jax's own make_ir_context() registers, without importing jax (a private function there).
+    context, registry = ir.Context(), ir.DialectRegistry()
+    _jax_mlir_ext.register_dialects(registry)
+    context.append_dialect_registry(registry)
+    context.load_all_available_dialects()
+    for register in (
+        stablehlo.register_dialect,
+        chlo.register_dialect,
+        mhlo.register_mhlo_dialect,
+        sdy.register_dialect,
+    ):
+        register(context)
+    return context
+
+
+def parse(text: str) -> ir.Module:
+    """The program of a text in MLIR's assembly form.
+
+    Raises ProgramError with the parser's first complaint, or with the reason in a file that holds
+    no program.
+    """
+    reason = missing(text)
+    if reason is not None:
+        raise ProgramError(
+            f"expected a StableHLO program, the file says that there is none: {reason}"
+        )
+    try:
+        return ir.Module.parse(text, _context())
+    except ir.MLIRError as error:
+        complaint = next((d.message for d in error.error_diagnostics), str(error))
+        raise ProgramError(
+            f"expected StableHLO text, the parser stopped with: {complaint}. The text begins with "
+            f"{text[:60]!r}; make the cell that wrote it again"
+        ) from None
+
+
+def functions(module: ir.Module) -> list[ir.Operation]:
+    """All functions, in the text's order."""
+    return [op.operation for op in module.body.operations if op.operation.name == "func.func"]
+
+
+def entry(module: ir.Module) -> ir.Operation:
+    """The function that a caller sees: `main`, or the only one. Raises ProgramError without it."""
+    found = functions(module)
+    for function in found:
+        if name(function) == "main" or len(found) == 1:
+            return function
+    names = [name(function) for function in found]
+    raise ProgramError(f"expected a function called main, came functions called {names}")
+
+
+def name(function: ir.Operation) -> str:
+    """A function's name, without the @."""
+    return ir.StringAttr(function.attributes["sym_name"]).value
+
+
+def block(function: ir.Operation) -> ir.Block:
+    """The one block of a function: its arguments and its operations."""
+    return function.regions[0].blocks[0]
+
+
+def operations(function: ir.Operation) -> list[ir.Operation]:
+    """A function's operations in program order, without what is nested in them."""
+    return [op.operation for op in block(function).operations]
+
+
+def walk(function: ir.Operation) -> Iterator[ir.Operation]:
+    """Operations in order, with those in loops and branches; no combiners, no terminators."""
+    yield from _walk(function.regions)
+
+
+def _walk(regions: ir.RegionSequence) -> Iterator[ir.Operation]:
+    for region in regions:
+        for part in region.blocks:
+            for op in part.operations:
+                operation = op.operation
+                if operation.name in ("func.return", "stablehlo.return"):
+                    continue
+                yield operation
+                if operation.name in CONTROL_FLOW:
+                    yield from _walk(operation.regions)
+
+
+def callee(call: ir.Operation) -> str:
+    """Name of the function that a func.call calls, without the @."""
+    return ir.FlatSymbolRefAttr(call.attributes["callee"]).value
+
+
+def shape(value: ir.Value) -> tuple[int, ...]:
+    """Extents of a tensor value; () for a scalar. Raises ProgramError for any other type."""
+    return tuple(_tensor(value).shape)
+
+
+def element(value: ir.Value) -> str:
+    """Element type of a tensor value as StableHLO writes it: f32, bf16, i32."""
+    return str(_tensor(value).element_type)
+
+
+def is_tensor(value: ir.Value) -> bool:
+    """Whether the value is a tensor of known rank, and not a token or a tuple."""
+    return isinstance(ir.Type(value.type).maybe_downcast(), ir.RankedTensorType)
+
+
+def _tensor(value: ir.Value) -> ir.RankedTensorType:
+    if not is_tensor(value):
+        raise ProgramError(f"expected a tensor of known rank, {value.get_name()} is a {value.type}")
+    return ir.RankedTensorType(value.type)

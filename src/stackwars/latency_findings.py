@@ -1,0 +1,123 @@
+"""Findings about time: ratios to JAX, the number of slow runs, what the first run is spent on."""
+
+from __future__ import annotations
+
+import pandas
+
+from stackwars import published, verdicts
+from stackwars.sources import BASELINE, short_status
+from stackwars.verdicts import Finding, finding
+
+PARTS = {
+    "tracing": "first_trace_ms",
+    "compiling": "first_compile_ms",
+    "executing": "first_execute_ms",
+}
+BERT = "bert_base"
+GEMM = "gemm"
+_ENDS = ("", "_low", "_high")
+
+
+def ratio_findings(stage: str, frame: pandas.DataFrame, ratios: pandas.DataFrame) -> list[Finding]:
+    """``<stage>/<workload>/<framework>``: the ratio to JAX of every CPU cell that is not JAX."""
+    found = []
+    base = frame[(frame.device == "cpu") & (frame.framework == BASELINE)].set_index("workload")
+    for _, cell in frame[(frame.device == "cpu") & (frame.framework != BASELINE)].iterrows():
+        row = published.ratio_row(ratios, cell.workload, cell.framework, "cpu")
+        usable = cell.status == "ok" and cell.workload in base.index
+        usable = usable and base.loc[cell.workload].status == "ok"
+        values = [row.get(f"{stage}_ratio{end}") if usable else None for end in _ENDS]
+        verdict = verdicts.direction(*values)
+        found.append(
+            finding(
+                f"{stage}/{cell.workload}/{cell.framework}",
+                verdict,
+                workload=cell.workload,
+                title=cell.title,
+                kind=cell.kind,
+                framework=cell.framework,
+                ratio=values[0],
+                low=values[1],
+                high=values[2],
+                status=short_status(cell),
+                baseline_status=short_status(base.loc[cell.workload]) if len(base) else "not run",
+            )
+        )
+    return found
+
+
+def stabilising_findings(frame: pandas.DataFrame) -> list[Finding]:
+    """``stabilising/<workload>/<framework>``: did the second call still compile, and its cost."""
+    found = []
+    for _, cell in frame[frame.device == "cpu"].iterrows():
+        found.append(
+            finding(
+                f"stabilising/{cell.workload}/{cell.framework}",
+                verdicts.slow_runs(cell.compiles_second if cell.status == "ok" else None),
+                title=cell.title,
+                kind=cell.kind,
+                framework=cell.framework,
+                compiles_first=cell.compiles_first,
+                compiles_second=cell.compiles_second,
+                compiles_steady=cell.compiles_steady,
+                second_over_steady=cell.second_ms / cell.steady_ms,
+            )
+        )
+    return found
+
+
+def first_run_findings(frame: pandas.DataFrame) -> list[Finding]:
+    """``split/<workload>/<framework>``: which part of the first run is the largest."""
+    found = []
+    for _, cell in frame[frame.device == "cpu"].iterrows():
+        parts = {name: cell[column] for name, column in PARTS.items()}
+        largest = verdicts.largest_part(parts) if cell.status == "ok" else verdicts.NO_DATA
+        share = parts[largest] / cell.first_ms if largest in parts else None
+        found.append(
+            finding(
+                f"split/{cell.workload}/{cell.framework}",
+                largest,
+                title=cell.title,
+                framework=cell.framework,
+                share=share,
+                first_ms=cell.first_ms,
+                **{f"{name}_ms": value for name, value in parts.items()},
+            )
+        )
+    return found
+
+
+def gemm_finding(first: list[Finding], there: pandas.DataFrame) -> Finding:
+    """GEMM's first run, where the original has PyTorch ahead by orders of magnitude."""
+    theirs, _ = published.published_ratios(there, GEMM)
+    rows = there.set_index(["workload", "framework"])
+    ours = next((f for f in first if f["id"] == f"first/{GEMM}/{published.SUBJECT}"), None)
+    ours = ours or finding("", verdicts.NO_DATA, ratio=None, low=None, high=None)
+    return ours | {
+        "id": "gemm_first",
+        "published_ratio": theirs["first"],
+        "published_first_ms": rows.loc[(GEMM, published.SUBJECT)].first_run_ms,
+    }
+
+
+def bert_finding(frame: pandas.DataFrame, there: pandas.DataFrame) -> Finding:
+    """Is BERT-Base's first run under JAX the longest of the models that the original sets it in
+    (its Table II), there and here?"""
+    rivals = there[there.table == "II"]
+    jax_there = rivals[rivals.framework == BASELINE].set_index("workload").first_run_ms
+    cells = frame[(frame.device == "cpu") & (frame.framework == BASELINE)]
+    cells = cells[(cells.status == "ok") & cells.workload.isin(jax_there.index)]
+    cells = cells.set_index("workload")
+    ends = [f"first{end}_ms" for end in ("", "_low", "_high")]
+    intervals = {name: tuple(row[ends]) for name, row in cells.iterrows()}
+    others = cells.drop(index=BERT, errors="ignore")
+    longest = others.first_ms.idxmax() if len(others) else None
+    return finding(
+        "bert_first",
+        verdicts.rank_interval(BERT, intervals),
+        first_ms=cells.first_ms.get(BERT),
+        rival=others.title.get(longest) if longest else None,
+        rival_first_ms=others.first_ms.get(longest) if longest else None,
+        published_first_ms=jax_there.get(BERT),
+        published_rival_first_ms=jax_there.drop(BERT).max(),
+    )

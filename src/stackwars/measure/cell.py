@@ -1,0 +1,145 @@
+"""The result of a cell: its processes put together, with what follows from them."""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import hashlib
+import json
+import shutil
+import statistics
+from pathlib import Path
+
+import jsonschema
+import yaml
+
+from stackwars import workloads
+from stackwars.environments import REPOSITORY
+from stackwars.ir.readback import readback
+from stackwars.measure.statistics import Estimate, geometric_mean
+
+SCHEMA = REPOSITORY / "workflow" / "schemas" / "cell.schema.yaml"
+VERSION = 1
+
+
+def combine(folders: list[Path]) -> dict:
+    """The cell's result from the folders of its processes, in the order of repetitions.
+
+    The cell is ok only where every process is; else it has the status of the first that is not.
+    """
+    processes = [json.loads((folder / "process.json").read_text()) for folder in folders]
+    first = processes[0]
+    bad = next((process for process in processes if process["status"] != "ok"), None)
+    keys = ("framework", "dialect", "workload", "device", "preset", "sizes", "settings")
+    cell = {
+        "schema_version": VERSION,
+        **{key: first[key] for key in keys},
+        "status": bad["status"] if bad else "ok",
+        "status_detail": bad["status_detail"] if bad else "",
+        "machine": first["machine"],
+        "versions": _event(first, "build").get("versions", {}),
+        "device_kind": _event(first, "build").get("device_kind"),
+        "peak_rss_bytes": max(process["peak_rss_bytes"] for process in processes),
+        "memory_cap_bytes": first["memory_cap_bytes"],
+        "wall_s": sum(process["wall_s"] for process in processes),
+        "derived": None,
+        "ir": None if bad else _ir(folders),
+        "output_sha256": None if bad else _digest((folders[0] / "output.npy").read_bytes()),
+        "processes": processes,
+    }
+    if not bad:
+        cell["derived"] = derive(cell)
+    jsonschema.validate(cell, yaml.safe_load(SCHEMA.read_text()))
+    return cell
+
+
+def derive(cell: dict) -> dict:
+    """Latencies, compile counts, split of run 1 and throughput, from the samples of an ok cell.
+
+    The frame derives again, so that its numbers come from the statistics of today whatever the
+    version that wrote the cell.
+    """
+    processes = cell["processes"]
+    calls = {
+        name: [_event(process, name) for process in processes]
+        for name in ("first", "second", "steady")
+    }
+    steady_ms = [statistics.median(event["ns"]) / 1e6 for event in calls["steady"]]
+    steady = geometric_mean(steady_ms)
+    workload, sizes = workloads.load(cell["workload"]), cell["sizes"]
+    seconds = steady.value / 1e3
+    return {
+        "first_ms": _milliseconds(calls["first"])._asdict(),
+        "second_ms": _milliseconds(calls["second"])._asdict(),
+        "steady_ms": steady._asdict(),
+        "process_steady_ms": steady_ms,
+        "steady_calls": sum(len(event["ns"]) for event in calls["steady"]),
+        # The most that any process did: a compilation in one process of three must not disappear.
+        **{
+            f"compiles_{name}": max(e["compiles"] for e in events) for name, events in calls.items()
+        },
+        "first_split_ms": _split(calls["first"]),
+        "items_per_s": workload.items(sizes) / seconds,
+        "gflop_per_s": workload.flops(sizes) / seconds / 1e9,
+        "import_s": statistics.median(_between(p, "import", "build") for p in processes),
+        "build_s": statistics.median(_between(p, "build", "run") for p in processes),
+    }
+
+
+def _milliseconds(events: list[dict]) -> Estimate:
+    return geometric_mean([event["ns"] / 1e6 for event in events])
+
+
+def _split(events: list[dict]) -> dict[str, float]:
+    """Medians of run 1: tracing, compiling, and the rest (running, transfers, dispatch), in ms."""
+    trace = [1e3 * event["trace_s"] for event in events]
+    compiling = [1e3 * event["compile_s"] for event in events]
+    rest = [e["ns"] / 1e6 - t - c for e, t, c in zip(events, trace, compiling, strict=True)]
+    parts = {"trace": trace, "compile": compiling, "execute": rest}
+    return {name: statistics.median(values) for name, values in parts.items()}
+
+
+def _between(process: dict, start: str, end: str) -> float:
+    return _event(process, end)["at_s"] - _event(process, start)["at_s"]
+
+
+def _event(process: dict, name: str) -> dict:
+    return next((event for event in process["events"] if event["event"] == name), {})
+
+
+def _ir(folders: list[Path]) -> dict:
+    texts = [gzip.decompress((folder / "stablehlo.mlir.gz").read_bytes()) for folder in folders]
+    return {
+        "sha256": _digest(texts[0]),
+        "same_in_every_process": len(set(texts)) == 1,
+        **readback(texts[0].decode()),
+    }
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def main() -> None:
+    """`python -m stackwars.measure.cell PROCESS ... --output FOLDER`: write the cell's three files."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("processes", nargs="+", type=Path)
+    parser.add_argument("--output", required=True, type=Path)
+    arguments = parser.parse_args()
+    cell = combine(arguments.processes)
+    arguments.output.mkdir(parents=True, exist_ok=True)
+    program = arguments.output / "stablehlo.mlir.gz"
+    sample = arguments.output / "output.npy"
+    if cell["status"] == "ok":
+        shutil.copy(arguments.processes[0] / program.name, program)
+        shutil.copy(arguments.processes[0] / sample.name, sample)
+    else:
+        reason = f"// no program: {cell['status']}: {cell['status_detail']}".splitlines()[0]
+        with gzip.GzipFile(program, "wb", mtime=0) as file:
+            file.write(f"{reason}\n".encode())
+        sample.write_bytes(b"")
+    (arguments.output / "cell.json").write_text(json.dumps(cell, indent=1))
+
+
+if __name__ == "__main__":
+    main()

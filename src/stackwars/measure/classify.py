@@ -1,0 +1,78 @@
+"""From how a child ended to a status: data, never a blank and never a failed pipeline."""
+
+from __future__ import annotations
+
+import re
+import signal
+from dataclasses import dataclass
+
+# The texts by which the allocators and compilers of these frameworks refuse memory.
+_OUT_OF_MEMORY = re.compile(
+    r"RESOURCE_EXHAUSTED|[Oo]ut of memory|can't allocate memory|Cannot allocate memory|std::bad_alloc"
+    r"|MemoryError|Unable to allocate|Ran out of memory|would exceed memory|failed to allocate",
+)
+_AT_COMPILE = re.compile(r"Ran out of memory in memory space|would exceed memory|CompileTime\w*Oom")
+_PLACES = {"start": "at build", "import": "at build", "build": "at build"}
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How a child ended.
+
+    events: its event lines, oldest first. exit_code: negative for a signal, as in `subprocess`.
+    log_tail: last lines of its standard error. timed_out, over_cap: the parent killed it for that.
+    kernel_oom: the kernel killed some process for want of memory meanwhile.
+    """
+
+    events: list[dict]
+    exit_code: int
+    log_tail: str
+    timed_out: bool = False
+    over_cap: bool = False
+    kernel_oom: bool = False
+
+
+def status(ending: Ending) -> tuple[str, str]:
+    """(status, status_detail) of a process; the detail is empty for ok."""
+    names = [event["event"] for event in ending.events]
+    phase = next((name for name in reversed(names) if name != "raised"), "start")
+    raised = next((event for event in ending.events if event["event"] == "raised"), None)
+    if ending.timed_out:
+        return "timeout", f"over the time limit; last phase begun or finished: {phase}"
+    if ending.over_cap:
+        return "oom", f"killed at the cap: last phase begun or finished: {phase}"
+    if "end" in names and ending.exit_code == 0:
+        return "ok", ""
+    text = f"{raised['type']}: {raised['message']}" if raised else ending.log_tail
+    if _OUT_OF_MEMORY.search(text):
+        return "oom", f"refused {_place(phase, raised, text)}: {_line(text)}"
+    if raised and raised["type"] == "NotImplementedError":
+        return "unsupported", raised["message"]
+    if raised and raised["type"] == "FloatingPointError":
+        return "invalid", raised["message"]
+    if ending.exit_code == -signal.SIGKILL and ending.kernel_oom:
+        return "oom", f"killed by the kernel for want of memory: last phase: {phase}"
+    if raised:
+        return "error", f"{text.strip()} (phase: {phase})"
+    return "error", f"{_how(ending.exit_code)} (phase: {phase}); log: {ending.log_tail.strip()}"
+
+
+def _place(phase: str, raised: dict | None, text: str) -> str:
+    if phase in _PLACES:
+        return _PLACES[phase]
+    if phase != "run":
+        return "at run"
+    if _AT_COMPILE.search(text) or (raised and raised.get("compiles") == 0):
+        return "at compile"
+    return "at run"
+
+
+def _line(text: str) -> str:
+    matching = [line for line in text.splitlines() if _OUT_OF_MEMORY.search(line)]
+    return matching[0].strip()[:300] if matching else text[:300]
+
+
+def _how(exit_code: int) -> str:
+    if exit_code < 0:
+        return f"ended by {signal.Signals(-exit_code).name}, which this harness did not send"
+    return f"ended with exit code {exit_code} before its work was done"

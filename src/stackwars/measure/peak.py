@@ -1,0 +1,99 @@
+"""The machine's own best: matrix-product rate and copy bandwidth of a device, measured once.
+
+Nothing that the harness times may be faster than this by more than a factor of two: see `floor_ms`.
+Runs in JAX's environment for the device.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+SIDE = 2048
+COPY_BYTES = 2**28
+SECONDS = 3.0
+
+
+def floor_ms(flops: int, minimum_bytes: int, peak: dict) -> float:
+    """The least time in which the machine can do a call, in ms; a shorter one was not measured whole.
+
+    max(FLOPs / (2 x peak rate), bytes / (2 x bandwidth)), the second only where the bytes are over
+    twice the last cache, for what stays in the cache needs no memory traffic. The factor 2 leaves
+    room for a peak that was measured on a busy machine.
+    """
+    arithmetic_s = flops / (2e9 * peak["gflop_per_s"])
+    if minimum_bytes <= 2 * peak["last_cache_bytes"]:
+        return 1e3 * arithmetic_s
+    return 1e3 * max(arithmetic_s, minimum_bytes / (2e9 * peak["copy_gb_per_s"]))
+
+
+def best_s(call: Callable[[], object]) -> float:
+    """Shortest of the calls made in SECONDS seconds, after one that is not counted."""
+    call()
+    shortest, start = float("inf"), time.perf_counter()
+    while time.perf_counter() - start < SECONDS:
+        begun = time.perf_counter()
+        call()
+        shortest = min(shortest, time.perf_counter() - begun)
+    return shortest
+
+
+def measure(device: str) -> dict:
+    """Peak GFLOP/s (2 x 2048^3 per product) and GB/s (bytes read and written) of the device, float32.
+
+    Every timed call fetches a value, so it cannot end before the device has. On the CPU NumPy's
+    product and copy, which are synchronous by nature, are tried too; the better of both counts.
+    """
+    os.environ["JAX_PLATFORMS"] = device
+    import jax
+    import numpy as np
+
+    jax.config.update("jax_default_matmul_precision", "highest")
+    matrix = np.random.default_rng(0).random((SIDE, SIDE), dtype=np.float32)
+    vector = np.ones(COPY_BYTES // 4, dtype=np.float32)
+    on_device, long_on_device = jax.device_put(matrix), jax.device_put(vector)
+    product = jax.jit(lambda a: a @ a)
+    scale = jax.jit(lambda a: a * 1.5)
+    products = [best_s(lambda: np.asarray(product(on_device)[0, 0]))]
+    copies = [best_s(lambda: np.asarray(scale(long_on_device)[0]))]
+    if device == "cpu":
+        out, long_out = np.empty_like(matrix), np.empty_like(vector)
+        products.append(best_s(lambda: np.matmul(matrix, matrix, out=out)))
+        copies.append(best_s(lambda: np.copyto(long_out, vector)))
+    return {
+        "device": device,
+        "device_kind": jax.devices()[0].device_kind,
+        "gflop_per_s": 2 * SIDE**3 / min(products) / 1e9,
+        "copy_gb_per_s": 2 * COPY_BYTES / min(copies) / 1e9,
+        "last_cache_bytes": last_cache_bytes() if device == "cpu" else 0,
+    }
+
+
+def last_cache_bytes() -> int:
+    """Size of the first CPU's largest cache in bytes; 0 where the kernel does not say."""
+    found = [0]
+    for path in Path("/sys/devices/system/cpu/cpu0/cache").glob("index*/size"):
+        text = path.read_text().strip()
+        found.append(int(text[:-1]) * {"K": 2**10, "M": 2**20}[text[-1]])
+    return max(found)
+
+
+def main() -> None:
+    """`python -m stackwars.measure.peak DEVICE OUTPUT`."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("device")
+    parser.add_argument("output", type=Path)
+    arguments = parser.parse_args()
+    result = measure(arguments.device)
+    arguments.output.parent.mkdir(parents=True, exist_ok=True)
+    arguments.output.write_text(json.dumps(result, indent=1))
+    print(f"[stackwars] {arguments.device}: {result['gflop_per_s']:.0f} GFLOP/s, "
+          f"{result['copy_gb_per_s']:.1f} GB/s")  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,49 @@
+"""Statistics over the processes of a cell: one value a process, intervals across processes."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from scipy import stats
+
+LEVEL = 0.95
+
+
+class Estimate(NamedTuple):
+    """A value with its 95 % interval, in the unit of the data; no interval (None) from one value."""
+
+    value: float
+    low: float | None
+    high: float | None
+
+
+def geometric_mean(values: Sequence[float]) -> Estimate:
+    """Geometric mean of positive values, with Student's t interval of their logarithms.
+
+    Raises ValueError where there is no value or one that is not positive.
+    """
+    if not values or min(values) <= 0:
+        raise ValueError(f"expected at least one value and all over zero; came {list(values)}")
+    logs = [math.log(value) for value in values]
+    mean = statistics.fmean(logs)
+    if len(logs) == 1:
+        return Estimate(math.exp(mean), None, None)
+    error = statistics.stdev(logs) / math.sqrt(len(logs))
+    half = float(stats.t.ppf((1 + LEVEL) / 2, len(logs) - 1)) * error
+    return Estimate(math.exp(mean), math.exp(mean - half), math.exp(mean + half))
+
+
+def paired_ratio(values: Sequence[float], baseline: Sequence[float]) -> Estimate:
+    """Geometric mean of the ratios value/baseline of the same repetition, with its interval.
+
+    Paired, because the machine's speed drifts between repetitions by more than within one. Raises
+    ValueError where the two differ in length.
+    """
+    if len(values) != len(baseline):
+        raise ValueError(
+            f"expected as many values as baselines; came {len(values)}, {len(baseline)}"
+        )
+    return geometric_mean([value / other for value, other in zip(values, baseline, strict=True)])

@@ -1,0 +1,156 @@
+"""What a run will do and cost here, from the committed reference run."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import subprocess
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+from stackwars import cells
+from stackwars.cells import Cell
+from stackwars.config import load, validate
+from stackwars.environments import REPOSITORY, folder
+from stackwars.measure.limits import GIB, cap_bytes, machine_memory_bytes
+
+REFERENCE = REPOSITORY / "results" / "reference" / "frame.csv"
+MEASURING = (
+    "seed",
+    "matmul_precision",
+    "memory_cap_gib",
+    "timeout_s",
+    "steady_min_calls",
+    "steady_max_calls",
+    "steady_seconds",
+)
+"""The settings that a process depends on; a change of one of them measures every cell again."""
+ENVIRONMENT_GIB = {"jax": 0.6, "torch_xla": 7.5, "harness": 0.6}
+
+
+def priority(config: dict, cell: Cell, repetition: int) -> int:
+    """Order of the processes: by workload, then repetition, then framework; a higher one runs first.
+
+    The frameworks' order is reversed in every second repetition (A B B A), so that a machine that
+    steadily slows down favours none of them.
+    """
+    frameworks = list(config["frameworks"])
+    turn = frameworks.index(cell.framework)
+    if repetition % 2:
+        turn = len(frameworks) - 1 - turn
+    workload = config["workloads"].index(cell.workload)
+    device = config["devices"].index(cell.device)
+    rank = ((device * 1000 + workload) * 1000 + repetition) * 100 + turn
+    return -rank
+
+
+def reference() -> dict[Cell, dict[str, str]]:
+    """Rows of the reference frame by cell; empty where there is no reference run."""
+    if not REFERENCE.exists():
+        return {}
+    with REFERENCE.open() as file:
+        return {Cell(r["framework"], r["workload"], r["device"]): r for r in csv.DictReader(file)}
+
+
+def process_s(row: dict[str, str] | None) -> float | None:
+    """Seconds of one process of a reference row, or None."""
+    if not row or not row["wall_s"] or not float(row["repetitions"] or 0):
+        return None
+    return float(row["wall_s"]) / float(row["repetitions"])
+
+
+def expected_process_s(outputs: list[str]) -> dict[str, float | None]:
+    """{output folder of a process: its expected seconds here, None where the reference has none}."""
+    rows = reference()
+    expected = {}
+    for output in outputs:
+        _, preset, device, framework, workload, _ = Path(output).parts[-6:]
+        row = rows.get(Cell(framework, workload, device))
+        expected[output] = process_s(row) if row and row["preset"] == preset else None
+    return expected
+
+
+def to_run(config: dict) -> list[str]:
+    """Outputs of the processes that `snakemake paper.pdf` would measure now, by asking Snakemake."""
+    overrides = [f"{key}={config[key]}" for key in ("preset", "results")]
+    command = [
+        sys.executable,
+        "-m",
+        "snakemake",
+        "--cores",
+        "1",
+        "--dry-run",
+        "--quiet",
+        "host",
+        "paper.pdf",
+    ]
+    done = subprocess.run(
+        [*command, "--config", *overrides], cwd=REPOSITORY, capture_output=True, text=True
+    )
+    if done.returncode != 0:
+        sys.exit(done.stderr or done.stdout)
+    lines = (done.stdout + done.stderr).splitlines()
+    found = [line.split("output:")[1].strip() for line in lines if "output:" in line]
+    return [path for path in found if "/process-" in path]
+
+
+def describe(config: dict, outputs: list[str]) -> str:
+    """The plan as text: a line per cell, then time, memory and disk."""
+    expected = expected_process_s(outputs)
+    by_cell: dict[tuple[str, ...], list[float | None]] = defaultdict(list)
+    for output, seconds in expected.items():
+        by_cell[Path(output).parts[-4:-1]].append(seconds)
+    rows = reference()
+    lines = [
+        f"preset {config['preset']}: {len(by_cell)} cells to measure, {len(outputs)} processes"
+    ]
+    peaks = []
+    for (device, framework, workload), seconds in by_cell.items():
+        row = rows.get(Cell(framework, workload, device), {})
+        known = [s for s in seconds if s is not None]
+        time = f"{sum(known):7.0f} s" if known else "   ? s"
+        peak = float(row.get("peak_rss_bytes") or 0) / GIB
+        peaks.append(peak)
+        memory = f"{peak:5.1f} GiB" if known and peak else "    ? GiB"
+        lines.append(
+            f"  {device:5} {framework:18} {workload:14} {len(seconds)} processes {time} {memory}"
+        )
+    total = sum(s for s in expected.values() if s is not None)
+    unknown = sum(s is None for s in expected.values())
+    lines.append(f"time: about {total / 60:.0f} min by the reference run" + _unknown(unknown))
+    cap = cap_bytes(cells.settings(config)["memory_cap_gib"]) / GIB
+    have = machine_memory_bytes() / GIB
+    lines.append(f"memory: at most {max(peaks, default=0):.1f} GiB in the reference run; "
+                 f"cap {cap:.1f} GiB of this machine's {have:.1f} GiB")  # fmt: skip
+    lines.append(f"disk: {_disk(config)}")
+    return "\n".join(lines)
+
+
+def _unknown(count: int) -> str:
+    return f"; no reference for {count} processes (another preset or a new cell)" if count else ""
+
+
+def _disk(config: dict) -> str:
+    needed = ["harness", *(w["environments"].get("cpu", "") for w in config["frameworks"].values())]
+    absent = [n for n in dict.fromkeys(filter(None, needed))
+              if not folder(REPOSITORY / "envs" / f"{n}.txt").exists()]  # fmt: skip
+    if not absent:
+        return "all environments are there; results take under 0.1 GiB"
+    total = sum(ENVIRONMENT_GIB.get(name, 1.0) for name in absent)
+    return f"about {total:.1f} GiB for the environments {', '.join(absent)}; results under 0.1 GiB"
+
+
+def main() -> None:
+    """`python -m stackwars.plan [--preset P]`: say what `snakemake paper.pdf` would measure now."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("--preset")
+    arguments = parser.parse_args()
+    config = load()
+    if arguments.preset:
+        config = validate({**config, "preset": arguments.preset})
+    print(describe(config, to_run(config)))
+
+
+if __name__ == "__main__":
+    main()

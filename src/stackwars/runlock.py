@@ -1,0 +1,36 @@
+"""One run at a time, and no trouble from a run that was killed.
+
+Snakemake's own lock is a set of files, which outlive a process that is killed. This one is held by
+the process itself, so it tells whether those files belong to anyone.
+"""
+
+from __future__ import annotations
+
+import fcntl
+from pathlib import Path
+from typing import TextIO
+
+LOCK = Path("results", ".run.lock")
+SNAKEMAKE_LOCKS = Path(".snakemake", "locks")
+
+
+def take() -> TextIO | None:
+    """The lock, held for as long as the returned file stays open; None where a run has it."""
+    LOCK.parent.mkdir(exist_ok=True)
+    file = LOCK.open("w")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        file.close()
+        return None
+    return file
+
+
+def clear_stale() -> None:
+    """Remove Snakemake's lock files where no run is at work that they could belong to."""
+    held = take()
+    if held is None:
+        return
+    with held:
+        for path in SNAKEMAKE_LOCKS.glob("*.lock"):
+            path.unlink(missing_ok=True)

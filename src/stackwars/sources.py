@@ -1,0 +1,92 @@
+"""The files that tables, figures and findings are made from, read and checked."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas
+
+FRAMEWORK_TITLES = {
+    "jax": "JAX",
+    "torch_xla": "PyTorch",
+    "torch_xla_pending": "PyTorch (pending)",
+}
+# In a table, beneath the row of the framework that it is a variant of.
+VARIANT_TITLES = {"torch_xla_pending": "pending"}
+BASELINE = "jax"
+
+FRAME_KEYS = ["workload", "title", "table", "framework", "device", "status", "origin"]
+RATIO_KEYS = ["workload", "device", "framework", "baseline", "steady_ratio"]
+CALL_KEYS = ["workload", "framework", "device", "repetition", "call", "latency_ms"]
+PUBLISHED_KEYS = ["table", "workload", "framework", "first_run_ms", "second_run_ms"]
+
+
+def framework_title(framework: str) -> str:
+    """The name that a reader sees; a framework without one is shown by its own name."""
+    return FRAMEWORK_TITLES.get(framework, framework)
+
+
+def read_frame(path: Path) -> pandas.DataFrame:
+    """frame.csv: one row per asked-for cell, in grid order; text columns are never NaN."""
+    frame = _read_table(path, FRAME_KEYS)
+    for column in ("status", "status_detail", "origin", "title", "table", "device"):
+        frame[column] = frame[column].fillna("").astype(str)
+    return frame
+
+
+def read_calls(path: Path) -> pandas.DataFrame:
+    """calls.csv: one row per timed call; may hold no row at all."""
+    return _read_table(path, CALL_KEYS)
+
+
+def read_ratios(path: Path) -> pandas.DataFrame:
+    """ratios.csv: framework over baseline, paired by repetition; may hold no row at all."""
+    return _read_table(path, RATIO_KEYS)
+
+
+def read_published(path: Path) -> pandas.DataFrame:
+    """The original paper's Tables I-III (ms), one row per workload and framework."""
+    return _read_table(path, PUBLISHED_KEYS)
+
+
+def read_json(path: Path) -> dict:
+    """A JSON object.
+
+    :raises ValueError: if the file holds anything else.
+    """
+    value = json.loads(Path(path).read_text(encoding="utf-8"))
+    if not isinstance(value, dict):
+        raise ValueError(f"{path}: expected a JSON object, came {type(value).__name__}")
+    return value
+
+
+def _read_table(path: Path, columns: list[str]) -> pandas.DataFrame:
+    table = pandas.read_csv(path)
+    missing = [name for name in columns if name not in table.columns]
+    if missing:
+        raise ValueError(
+            f"{path}: expected the columns {', '.join(columns)}; {', '.join(missing)} missing. "
+            "Was the file written by this version of the harness?"
+        )
+    return table
+
+
+def shown_cells(frame: pandas.DataFrame) -> pandas.DataFrame:
+    """The rows that tables show: every CPU cell, and those of other devices that were run."""
+    return frame[(frame.device == "cpu") | (frame.status != "not run")]
+
+
+def titles(frame: pandas.DataFrame) -> dict[str, str]:
+    """Workload name -> title, in grid order."""
+    return dict(zip(frame.workload, frame.title, strict=True))
+
+
+def short_status(row: pandas.Series) -> str:
+    """``oom, refused at build``: the status and the first words of its detail, never blank."""
+    status = row.status or "no status"
+    detail = row.status_detail.splitlines()[0] if row.status_detail else ""
+    detail = detail.split(":")[0].strip()
+    if len(detail) > 36:
+        detail = detail[:34].rsplit(" ", 1)[0] + "..."
+    return f"{status}, {detail}" if detail and detail != status else status

@@ -1,0 +1,49 @@
+"""What the rows of several tables share: grouping, framework, origin and interval."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pandas
+
+from stackwars import published
+from stackwars.latex import escape, is_missing, significant
+from stackwars.sources import VARIANT_TITLES, framework_title
+from stackwars.tabular import GAP
+
+STAGES = ["first", "second", "steady"]
+ORIGIN_NOTE = (
+    r"Origin: \textit{measured} in this run, \textit{reference} from the committed run of the "
+    r"authors' machine, \textit{published} in the original paper."
+)
+
+
+def origin_text(row_: pandas.Series) -> str:
+    """The origin of a row's numbers; a dash where nothing was run that could have one."""
+    return str(escape(row_.origin)) if row_.origin and row_.status != "not run" else "---"
+
+
+def interval(low: float, high: float, digits: int = 3) -> str:
+    """``[low, high]``, or a dash with fewer than two repetitions."""
+    if is_missing(low) or is_missing(high):
+        return "---"
+    return f"[{significant(low, digits)}, {significant(high, digits)}]"
+
+
+def framework_cell(row_: pandas.Series | published.Pair) -> str:
+    """The framework, with the device where that is not the CPU; a variant stands indented."""
+    name = VARIANT_TITLES.get(row_.framework) or framework_title(row_.framework)
+    indent = r"\quad " if row_.framework in VARIANT_TITLES else ""
+    return indent + escape(name if row_.device == "cpu" else f"{name}, {row_.device}")
+
+
+def grouped(cells: pandas.DataFrame, line: Callable[[pandas.Series, bool], str]) -> list[str]:
+    """One line per cell, with a gap between workloads; ``line`` learns which cell is first."""
+    lines: list[str] = []
+    previous = None
+    for _, cell in cells.iterrows():
+        if previous is not None and cell.workload != previous:
+            lines.append(GAP)
+        lines.append(line(cell, cell.workload != previous))
+        previous = cell.workload
+    return lines

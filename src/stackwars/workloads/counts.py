@@ -1,0 +1,48 @@
+"""Counting by hand: floating-point operations of a product, values of a set of arrays.
+
+A multiply-add counts as two operations. Only matrix products and convolutions are counted, as in
+the usual model-FLOPs figures; normalisation, activation and softmax add a few per cent.
+"""
+
+import math
+from collections.abc import Mapping
+
+
+def matmul(rows: int, inner: int, columns: int) -> int:
+    """Operations of (rows x inner) by (inner x columns)."""
+    return 2 * rows * inner * columns
+
+
+def attention(batch: int, queries: int, keys: int, width: int) -> int:
+    """Operations of q k^T and of the weighted sum of v over all heads, ``width`` wide together.
+
+    Masked positions count: neither compiler leaves them out.
+    """
+    return 2 * batch * matmul(queries, width, keys)
+
+
+def encoder(batch: int, sequence: int, width: int, inner: int) -> int:
+    """Operations of a transformer layer with equal heads: projections, attention, two products."""
+    rows = batch * sequence
+    feed_forward = 2 * matmul(rows, width, inner)
+    return (
+        matmul(rows, width, 4 * width) + attention(batch, sequence, sequence, width) + feed_forward
+    )
+
+
+def convolution(positions: int, kernel: int, channels_in: int, channels_out: int) -> int:
+    """Operations of a square convolution with ``positions`` output positions, the batch included.
+
+    Products with the padding count too.
+    """
+    return matmul(positions, kernel * kernel * channels_in, channels_out)
+
+
+def values(shapes: Mapping[str, tuple[int, ...]]) -> int:
+    """How many values arrays of these shapes hold together."""
+    return sum(math.prod(shape) for shape in shapes.values())
+
+
+def unread(rows: int, used: int, width: int) -> int:
+    """Values of an embedding table of ``rows`` x ``width`` that a call with ``used`` rows skips."""
+    return max(rows - used, 0) * width

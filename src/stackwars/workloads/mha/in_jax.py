@@ -1,0 +1,29 @@
+"""Multi-head self-attention in JAX."""
+
+import math
+
+import jax
+import jax.numpy as jnp
+
+from stackwars.workloads import fill_jax
+from stackwars.workloads.mha import parameters as shapes
+
+
+def build(sizes, seed, put):
+    """Parameters on the device, and the function of them and x."""
+
+    def function(parameters, x):
+        return attention(parameters, x, sizes["heads"])
+
+    return fill_jax.tree(shapes(sizes), seed, put), function
+
+
+def attention(parameters, x, heads):
+    """(batch, sequence, features) to the same."""
+    batch, sequence, width = x.shape
+    qkv = x @ parameters["qkv"]["kernel"] + parameters["qkv"]["bias"]
+    q, k, v = jnp.split(qkv.reshape(batch, sequence, 3 * heads, width // heads), 3, axis=2)
+    scores = jnp.einsum("bqhd,bkhd->bhqk", q, k) / math.sqrt(width // heads)
+    mixed = jnp.einsum("bhqk,bkhd->bqhd", jax.nn.softmax(scores, axis=-1), v)
+    mixed = mixed.reshape(batch, sequence, width)
+    return mixed @ parameters["out"]["kernel"] + parameters["out"]["bias"]

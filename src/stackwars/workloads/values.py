@@ -1,0 +1,94 @@
+"""Seeded values of weights and inputs, the same in every dialect.
+
+A leaf depends on the seed, its name in torch's ``state_dict`` and its shape in torch's layout, and
+on no other leaf: leaves can be made in any order, one at a time. They are uniform, not normal, and
+made from the raw bits, because a model has a billion and each cell makes them anew.
+"""
+
+import hashlib
+import math
+
+import numpy as np
+
+EMBEDDINGS = (
+    "embed_tokens.weight",
+    "word_embeddings.weight",
+    "position_embeddings.weight",
+    "token_type_embeddings.weight",
+    "wte.weight",
+    "wpe.weight",
+    "position_embeddings",
+    "cls_token",
+)
+EMBEDDING_STD = 0.02
+# GPT-Neo does not divide its scores by sqrt(width of a head): its queries have to be small. With
+# queries like any other, softmax is one-hot, and rounding errors grow by ten in each layer.
+UNSCALED_QUERY = ".attn.attention.q_proj.weight"
+UNSCALED_QUERY_FACTOR = 0.1
+SMALL_STD = 0.02
+SCALE_STD = 0.1
+TILE = 32  # pixels
+CHUNK = 1 << 16  # values made at a time, an even number: a chunk stays in the cache
+
+
+def leaf(name: str, shape: tuple[int, ...], seed: int) -> np.ndarray:
+    """The float32 value of one weight, from its canonical torch name and torch-layout shape.
+
+    Matrices and kernels have mean 0 and standard deviation 1/sqrt(values per row), which is the
+    fan-in in the layout of torch's linear and convolution layers (a tenth of that in GPT-Neo's
+    queries); embeddings 0.02. One-dimensional weights and running variances lie within 1 +- 0.174,
+    biases and running means within +- 0.035.
+    """
+    mean, std = _moments(name, shape)
+    # An integer uniform on [-2^31, 2^31) has standard deviation 2^32/sqrt(12).
+    factor = np.float32(std * math.sqrt(12) / 2**32)
+    values = np.empty(shape, np.float32)
+    flat = values.reshape(-1)
+    bits = np.random.SFC64(_entropy(name, seed))
+    for start in range(0, flat.size, CHUNK):
+        part = flat[start : start + CHUNK]
+        integers = bits.random_raw(CHUNK // 2).view(np.int32)[: part.size]
+        np.multiply(integers, factor, out=part, dtype=np.float32, casting="unsafe")
+    if mean:
+        values += np.float32(mean)
+    return values
+
+
+def activations(name: str, shape: tuple[int, ...], seed: int) -> np.ndarray:
+    """A float32 input with mean 0 and standard deviation 1."""
+    return _generator(name, seed).standard_normal(shape, dtype=np.float32)
+
+
+def images(name: str, batch: int, channels: int, side: int, seed: int) -> np.ndarray:
+    """A float32 input (batch, channels, side, side) of coloured tiles with noise, mean 0.
+
+    Of noise alone, networks that pool over an image can hardly tell one image from another.
+    """
+    tiles = -(-side // TILE)
+    colours = activations(f"{name}.tiles", (batch, channels, tiles, tiles), seed)
+    tiled = colours.repeat(TILE, axis=2).repeat(TILE, axis=3)[:, :, :side, :side]
+    return tiled + activations(name, tiled.shape, seed) / np.float32(2)
+
+
+def tokens(name: str, shape: tuple[int, ...], seed: int, vocabulary: int) -> np.ndarray:
+    """An int32 input of token ids, uniform on [0, vocabulary)."""
+    return _generator(name, seed).integers(vocabulary, size=shape, dtype=np.int32)
+
+
+def _generator(name: str, seed: int) -> np.random.Generator:
+    return np.random.Generator(np.random.SFC64(_entropy(name, seed)))
+
+
+def _entropy(name: str, seed: int) -> list[int]:
+    return [seed, int.from_bytes(hashlib.sha256(name.encode()).digest()[:16], "little")]
+
+
+def _moments(name: str, shape: tuple[int, ...]) -> tuple[float, float]:
+    if name.endswith(EMBEDDINGS):
+        return 0.0, EMBEDDING_STD
+    if len(shape) > 1:
+        factor = UNSCALED_QUERY_FACTOR if name.endswith(UNSCALED_QUERY) else 1.0
+        return 0.0, factor / math.sqrt(math.prod(shape[1:]))
+    if name.rpartition(".")[2] in ("weight", "running_var"):
+        return 1.0, SCALE_STD
+    return 0.0, SMALL_STD

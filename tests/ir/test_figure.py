@@ -1,0 +1,27 @@
+"""LaTeX of the listings: plain text."""
+
+import pytest
+
+from stackwars.ir import figure
+
+
+def test_a_figure_holds_both_listings_and_escapes_its_text():
+    text = figure.figure(("JAX", ["%0 = a_b"]), ("torch_xla", ["}"]), "50 % of {...}", "ffn")
+    assert text.count(r"\begin{lstlisting}[style=stablehlo]") == 2
+    assert "%0 = a_b\n" in text  # verbatim in the listing
+    assert r"(b) torch\_xla" in text
+    assert r"\caption{50 \% of \{...\}}\label{fig:listing-ffn}" in text
+
+
+def test_style_fits_the_columns():
+    assert r"\numexpr 62*\number\stablehlocell" in figure.style(62)
+
+
+def test_more_columns_are_smaller_and_so_more_lines():
+    assert figure.page_lines(62) < figure.page_lines(76) < 100
+    assert figure.page_lines(40) == figure.page_lines(50)  # the font grows no further than 8 pt
+
+
+def test_text_that_would_end_the_listing_is_refused():
+    with pytest.raises(ValueError, match="must not contain it"):
+        figure.listing([r"call @\end{lstlisting}"])

@@ -1,0 +1,137 @@
+"""Facts and excerpts of both frameworks' programs, found in the jax environment."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from stackwars.environments import REPOSITORY, clean_environ, ensure
+from stackwars.ir.readback import readback
+
+FIXTURES = Path(__file__).parent / "fixtures"
+
+pytestmark = pytest.mark.env
+
+
+@pytest.fixture(scope="module")
+def probed():
+    python = ensure(REPOSITORY / "envs" / "jax.txt")
+    probe = Path(__file__).parent / "probe.py"
+    done = subprocess.run(
+        [str(python), str(probe)], env=clean_environ({}), capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_facts_describe_every_key(probed):
+    assert sorted([*probed["facts"]["ffn_jax"], "reason"]) == probed["descriptions"]
+
+
+@pytest.mark.parametrize("workload", ["ffn", "ffn_relu"])
+def test_torch_flattens_before_the_product_and_jax_does_not(probed, workload):
+    jax, torch = (probed["facts"][f"{workload}_{f}"] for f in ("jax", "torch_xla"))
+    assert (jax["dots"], jax["dots_flattened"], jax["dot_ranks"]) == (2, 0, {"3x2": 2})
+    assert (torch["dots"], torch["dots_flattened"], torch["dot_ranks"]) == (2, 2, {"2x2": 2})
+
+
+def test_batched_products_are_told_from_flattened_ones(probed):
+    torch = probed["facts"]["mha_torch_xla"]
+    assert (torch["dots_flattened"], torch["dots_batch_merged"]) == (2, 2)
+    assert torch["dot_ranks"] == {"2x2": 2, "3x3": 2}
+    assert torch["scalar_arguments"] == 1  # the square root of a head's width, uploaded
+
+
+def test_layer_normalisation_as_batch_normalisation_and_as_arithmetic(probed):
+    jax, torch = (probed["facts"][f"layernorm_{f}"] for f in ("jax", "torch_xla"))
+    assert (torch["batch_norm_training"], torch["reductions"]) == (1, 0)
+    assert (jax["batch_norm_training"], jax["reductions"]) == (0, 3)
+    assert (jax["private_functions"], jax["calls"]) == (["_var", "_where"], 2)
+
+
+def test_error_function_of_both_kinds(probed):
+    assert probed["facts"]["ffn_jax"]["chlo"] == 1
+    assert probed["facts"]["ffn_torch_xla"]["custom_calls"] == {"mhlo.erf": 1}
+
+
+def test_counts_are_of_the_text(probed):
+    for path in FIXTURES.glob("*.mlir"):
+        text, facts = path.read_text(), probed["facts"][path.stem]
+        assert facts["dots"] == text.count("stablehlo.dot_general ")
+        assert facts["reshapes"] == text.count("stablehlo.reshape ")
+        assert facts["operations"] == sum(facts["operations_by_kind"].values())
+        assert facts["arguments"] == text.split("func.func")[1].split("->")[0].count("%arg")
+
+
+def test_text_and_parsed_program_give_the_same_readback(probed):
+    for path in FIXTURES.glob("*.mlir"):
+        facts = probed["facts"][path.stem]
+        found = {"precision": facts["precision"], "dtype": facts["dtype"]}
+        assert found == readback(path.read_text()), path.name
+
+
+def test_what_is_no_program_is_a_status(probed):
+    assert probed["facts"]["no_program"] == {
+        "status": "no program",
+        "reason": "oom, refused at build",
+    }
+    for name in ("unreadable", "truncated", "empty"):
+        assert probed["facts"][name]["status"] == "unreadable"
+        assert "expected" in probed["facts"][name]["reason"]
+
+
+def test_projection_reaches_three_parts_and_leaves_the_rest(probed):
+    for name in ("mha_jax", "mha_torch_xla"):
+        lines = probed["projection"][name]
+        assert sum("stablehlo.slice" in line for line in lines) == 3
+        assert sum("stablehlo.dot_general" in line for line in lines) == 1
+        assert not any("exponential" in line for line in lines)
+        assert ", ...) ->" in lines[0]
+    assert any("(tensor<2x3x8xf32>) -> tensor<6x8xf32>" in line for line in lines)
+
+
+def test_gaps_account_for_every_operation(probed):
+    for name in ("mha_jax", "mha_torch_xla"):
+        lines = probed["projection"][name]
+        left = sum(int(line.split()[2]) for line in lines if line.startswith("// ..."))
+        shown = sum(line.startswith("%") for line in lines)
+        assert left + shown == probed["facts"][name]["operations"]
+
+
+def test_names_are_those_of_the_whole_program(probed):
+    source = (FIXTURES / "mha_torch_xla.mlir").read_text()
+    for line in probed["projection"]["mha_torch_xla"]:
+        assert not line.startswith("%") or line in source
+
+
+def test_normalisation_keeps_callees_and_ends_with_the_shift(probed):
+    jax, torch = (probed["normalisation"][f"layernorm_{f}"] for f in ("jax", "torch_xla"))
+    assert sum(line.startswith("func.func") for line in jax) == 3
+    assert any("batch_norm_training" in line for line in torch)
+    for lines in (jax, torch):
+        before_return = lines[next(i for i, x in enumerate(lines) if x.startswith("return")) - 1]
+        assert "stablehlo.add" in before_return
+
+
+def test_one_layer_is_cut_out_of_a_model(probed):
+    for framework in ("jax", "torch_xla"):
+        layer = probed["normalisation"][f"gpt2_small_{framework}"]
+        assert layer[1].startswith("// ...") and layer[-2].startswith("// ...")
+        assert not any("gather" in line or "call @" in line for line in layer)
+        assert "stablehlo.add" in layer[-3]
+        parts = probed["projection"][f"gpt2_small_{framework}"]
+        assert sum("stablehlo.slice" in line for line in parts) == 3
+
+
+def test_no_structure_is_an_error_that_says_what_was_expected(probed):
+    assert "no combined projection" in probed["projection"]["gemm_jax"]
+    assert "no combined projection" in probed["projection"]["ffn_torch_xla"]
+    assert "no layer normalisation" in probed["normalisation"]["gemm_torch_xla"]
+
+
+def test_whole_program_has_every_line(probed):
+    for name in ("ffn_jax", "ffn_torch_xla", "ffn_relu_jax"):
+        source = [line.strip() for line in (FIXTURES / f"{name}.mlir").read_text().splitlines()]
+        kept = [line for line in probed["whole"][name] if not line.startswith("//")]
+        assert kept == [line for line in source if line and not line.startswith("sdy.")]

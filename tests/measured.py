@@ -1,0 +1,140 @@
+"""Results as the harness writes them, with numbers that a test chooses."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import sys
+from pathlib import Path
+from unittest.mock import patch
+
+import numpy as np
+
+from stackwars import cells
+from stackwars.cells import Cell
+from stackwars.config import load
+from stackwars.measure import cell as measured_cell
+
+PROGRAM = """module @jit_function {
+  func.func public @main(%arg0: tensor<16x32xf32>, %arg1: tensor<32x64xf32>) -> tensor<16x64xf32> {
+    %0 = stablehlo.dot_general %arg0, %arg1, contracting_dims = [1] x [0], \
+precision = [HIGHEST, HIGHEST] : (tensor<16x32xf32>, tensor<32x64xf32>) -> tensor<16x64xf32>
+    return %0 : tensor<16x64xf32>
+  }
+}
+"""
+PEAK = {
+    "device": "cpu",
+    "device_kind": "cpu",
+    "gflop_per_s": 100.0,
+    "copy_gb_per_s": 10.0,
+    "last_cache_bytes": 2**20,
+}
+DEVICES = {
+    "cpu": {"jax": {"present": True, "kind": "cpu"}, "torch_xla": {"present": True, "kind": "cpu"}},
+    "tpu": {"jax": {"present": False, "reason": "no driver: none of /dev/accel0 exists"}},
+}
+
+
+def config(**changes: object) -> dict:
+    """The committed configuration at its smoke sizes, reduced to two workloads and two frameworks."""
+    whole = load()
+    whole["frameworks"].pop("torch_xla_pending")
+    chosen = {"preset": "smoke", "workloads": ["gemm", "ffn"], "devices": ["cpu", "tpu"]}
+    return {**whole, **chosen, **changes}
+
+
+def process(
+    cell: Cell = Cell("jax", "gemm", "cpu"),
+    repetition: int = 0,
+    first_ms: float = 100.0,
+    second_ms: float = 2.0,
+    steady_ms: tuple[float, ...] = (1.0, 1.0, 1.0),
+    compiles: tuple[int, int, int] = (1, 0, 0),
+    status: tuple[str, str] = ("ok", ""),
+    started_s: float = 1000.0,
+    wall_s: float = 10.0,
+    **changes: object,
+) -> dict:
+    """A process result as the supervisor writes it: import 2 s, build 0.5 s, trace 10 ms, compile 30 ms."""
+    settings = config()
+    ns = [round(1e6 * value) for value in (first_ms, second_ms)]
+    events = [
+        {"event": "import", "at_s": started_s + 1.0},
+        {
+            "event": "build", "at_s": started_s + 3.0, "device_kind": "cpu",
+            "versions": {"numpy": "2.4.6", cell.framework: "0.7.1"},
+        },
+        {"event": "run", "at_s": started_s + 3.5},
+        {"event": "first", "at_s": started_s + 4.0, "ns": ns[0], "compiles": compiles[0],
+         "trace_s": 0.010, "compile_s": 0.030},
+        {"event": "second", "at_s": started_s + 4.5, "ns": ns[1], "compiles": compiles[1],
+         "trace_s": 0.0, "compile_s": 0.0},
+        {"event": "steady", "at_s": started_s + 5.0, "ns": [round(1e6 * v) for v in steady_ms],
+         "compiles": compiles[2]},
+        {"event": "timed", "at_s": started_s + 6.0, "output_shape": [16, 64]},
+        {"event": "end", "at_s": started_s + 7.0, "compiles_for_ir": 0},
+    ]  # fmt: skip
+    return {
+        "status": status[0],
+        "status_detail": status[1],
+        "framework": cell.framework,
+        "dialect": settings["frameworks"][cell.framework]["dialect"],
+        "workload": cell.workload,
+        "device": cell.device,
+        "preset": "smoke",
+        "repetition": repetition,
+        "sizes": cells.sizes(settings, cell.workload),
+        "settings": {"seed": 2025, "matmul_precision": "highest"},
+        "started_utc": "2025-11-20T10:00:00+00:00",
+        "started_s": started_s,
+        "wall_s": wall_s,
+        "user_s": 9.0,
+        "system_s": 1.0,
+        "peak_rss_bytes": 2**28 + repetition,
+        "memory_cap_bytes": 2**30,
+        "exit_code": 0,
+        "events": events if status[0] == "ok" else events[:3],
+        "machine": {"cpu_model": "A CPU", "cores": 2, "memory_bytes": 2**34, "python": "3.11.7"},
+        "source": {"git_revision": "0123456789ab", "git_dirty": False},
+        "environment": "jax-0123",
+        "repeated": True,
+        **changes,
+    }
+
+
+def process_folder(folder: Path, result: dict, output: np.ndarray | None = None) -> Path:
+    """A process's folder with its result and, where that is ok, its output and program."""
+    folder.mkdir(parents=True)
+    (folder / "process.json").write_text(json.dumps(result))
+    if result["status"] == "ok":
+        np.save(folder / "output.npy", np.ones(4, np.float32) if output is None else output)
+        (folder / "stablehlo.mlir.gz").write_bytes(gzip.compress(PROGRAM.encode(), mtime=0))
+    return folder
+
+
+def write_cell(results: Path, processes: list[dict], output: np.ndarray | None = None) -> Path:
+    """A cell's folder in a folder of results, written by the harness from these processes."""
+    first = processes[0]
+    folder = results / Cell(first["framework"], first["workload"], first["device"]).path
+    parts = [
+        process_folder(folder / f"process-{result['repetition']}", result, output)
+        for result in processes
+    ]
+    run_main(parts, folder)
+    return folder
+
+
+def run_main(parts: list[Path], folder: Path) -> None:
+    """What the workflow's rule runs."""
+    arguments = ["cell", *map(str, parts), "--output", str(folder)]
+    with patch.object(sys, "argv", arguments):
+        measured_cell.main()
+
+
+def write_results(results: Path) -> Path:
+    """What every folder of results has beside its cells: the found devices and the CPU's peak."""
+    (results / "cpu").mkdir(parents=True, exist_ok=True)
+    (results / "devices.json").write_text(json.dumps(DEVICES))
+    (results / "cpu" / "peak.json").write_text(json.dumps(PEAK))
+    return results

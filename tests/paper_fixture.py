@@ -1,0 +1,301 @@
+"""SYNTHETIC results for the tests of the paper. No number here was ever measured.
+
+``write(folder, variant)`` writes frame.csv, calls.csv, ratios.csv, context.json, facts.json and
+listings with the shape of a real run. Variants: full, smoke, one_failed (every torch_xla cell
+failed), nothing (no cell was run), invalid (pairs that failed an audit), single (one repetition),
+flipped (full with every steady ratio inverted).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from pathlib import Path
+
+import pandas
+
+# workload: title, kind, table, JAX (first, second, steady ms), torch/JAX steady ratio, GiB, GFLOP
+WORKLOADS = {
+    "gemm": ("GEMM", "basic", "I", (62.0, 1.3, 0.81), 1.02, 0.32, 0.067),
+    "ffn": ("FFN", "basic", "I", (190.0, 62.0, 60.4), 1.31, 0.45, 8.6),
+    "ffn_relu": ("FFN (ReLU)", "basic", "I", (150.0, 48.0, 47.1), 1.22, 0.45, 8.6),
+    "mha": ("MHA", "basic", "I", (240.0, 9.1, 8.7), 1.44, 0.36, 0.62),
+    "layernorm": ("LayerNorm", "basic", "I", (88.0, 0.6, 0.21), 0.71, 0.31, 0.0),
+    "conv": ("Convolution", "basic", "I", (120.0, 75.0, 74.2), 1.01, 0.4, 7.4),
+    "resnet50": ("ResNet-50", "model", "II", (3900.0, 101.0, 99.3), 2.02, 1.1, 16.4),
+    "bert_base": ("BERT-Base", "model", "II", (2700.0, 143.0, 140.2), 1.91, 1.6, 22.3),
+    "gpt2_small": ("GPT-2 Small", "model", "II", (3300.0, 451.0, 444.0), 0.76, 1.9, 31.8),
+    "vit_b16": ("ViT-B/16", "model", "III", (2900.0, 391.0, 387.0), 1.25, 1.5, 70.1),
+    "gpt_neo_1p3b": ("GPT-Neo 1.3B", "model", "III", (9800.0, 2600.0, 2560.0), 2.88, 6.9, 336.0),
+    "llama3_8b": ("LLaMA-3.1 8B", "model", "III", None, None, 18.0, 1920.0),
+}
+PUBLISHED = Path(__file__).parents[1] / "paper" / "published" / "tables.csv"
+VARIANTS = ("full", "smoke", "one_failed", "nothing", "invalid", "single", "flipped")
+STAGES = ("first", "second", "steady")
+SPREAD = {"gemm": 0.06, "conv": 0.05}  # half-width of the log interval; 0.03 elsewhere
+
+
+def write(folder: Path, variant: str = "full") -> Path:
+    """Write every input of the paper's steps for one variant into ``folder``; returns it."""
+    if variant not in VARIANTS:
+        raise ValueError(f"expected one of {', '.join(VARIANTS)}; came {variant}")
+    folder.mkdir(parents=True, exist_ok=True)
+    cells = [_cell(*key, variant) for key in _grid()]
+    frame = pandas.DataFrame(cells)
+    frame.to_csv(folder / "frame.csv", index=False)
+    ratios = _ratios(frame, variant)
+    ratios.to_csv(folder / "ratios.csv", index=False)
+    _calls(frame, variant).to_csv(folder / "calls.csv", index=False)
+    (folder / "context.json").write_text(json.dumps(_context(variant)))
+    (folder / "facts.json").write_text(json.dumps(_facts(variant)))
+    _listings(folder / "listings", variant)
+    return folder
+
+
+def _grid():
+    for workload, (_, kind, *_rest) in WORKLOADS.items():
+        for device, framework in (
+            ("cpu", "jax"),
+            ("cpu", "torch_xla"),
+            ("cpu", "torch_xla_pending"),
+            ("cuda", "jax"),
+            ("tpu", "jax"),
+            ("tpu", "torch_xla"),
+        ):
+            if framework != "torch_xla_pending" or kind == "model":
+                yield workload, framework, device
+
+
+def _status(workload: str, framework: str, device: str, variant: str) -> tuple[str, str]:
+    if device != "cpu":
+        return "not run", f"no {device} on this machine"
+    if variant == "nothing":
+        return "not run", "asked for, never started"
+    if variant == "one_failed" and framework.startswith("torch_xla"):
+        return "error", "RuntimeError: 100% of_it & more\nlast line"
+    if workload == "llama3_8b" and variant != "smoke":
+        return "oom", "refused at build: 1.05e+09 bytes"
+    if variant == "invalid" and workload == "mha":
+        return "invalid", "outputs disagree: relative L2 error 3.1e-02 over 1e-05"
+    if variant == "invalid" and workload == "gemm" and framework == "torch_xla":
+        return "invalid", "steady state 0.0002 ms is below the floor 0.1 ms"
+    return "ok", ""
+
+
+def _times(workload: str, framework: str, variant: str) -> dict[str, float]:
+    base = WORKLOADS[workload][3] or (21000.0, 9000.0, 8800.0)
+    ratio = WORKLOADS[workload][4] or 1.5
+    if variant == "flipped":
+        ratio = 1 / ratio
+    scale = 0.05 if variant == "smoke" else 1.0
+    first, second, steady = (value * scale for value in base)
+    if framework == "jax":
+        return {"first": first, "second": second, "steady": steady}
+    steady *= ratio
+    own_first = first * (0.7 if workload == "gemm" else 1.2)
+    slow_again = framework == "torch_xla_pending"
+    return {
+        "first": own_first * (1.5 if slow_again else 1),
+        "second": own_first * 0.9 if slow_again else steady * 1.05,
+        "steady": steady,
+    }
+
+
+def _cell(workload: str, framework: str, device: str, variant: str) -> dict:
+    title, kind, table, _, _, memory, gflop = WORKLOADS[workload]
+    status, detail = _status(workload, framework, device, variant)
+    cell = {
+        "workload": workload,
+        "title": title,
+        "kind": kind,
+        "table": table,
+        "framework": framework,
+        "device": device,
+        "preset": "smoke" if variant == "smoke" else "full",
+        "status": status,
+        "status_detail": detail,
+        "origin": "measured",
+        "repetitions": 1 if variant == "single" else 3,
+    }
+    ok = status == "ok"
+    times = _times(workload, framework, variant)
+    half = math.nan if variant == "single" else SPREAD.get(workload, 0.03)
+    for stage in STAGES:
+        value = times[stage] if ok else math.nan
+        cell[f"{stage}_ms"] = value
+        cell[f"{stage}_low_ms"] = value * math.exp(-half)
+        cell[f"{stage}_high_ms"] = value * math.exp(half)
+    twice = framework == "torch_xla_pending"
+    trace = times["first"] * (0.15 if framework == "jax" else 0.3)
+    heavy = memory * 2**30 * (1 if framework == "jax" else 1.15)
+    numbers = {
+        "steady_calls": 180,
+        "items_per_s": 2000 / times["steady"],
+        "gflop_per_s": gflop / times["steady"] * 1000,
+        "peak_rss_bytes": heavy,
+        "parity_rel_l2": math.nan if framework == "jax" else 8e-7,
+        "compiles_first": 1,
+        "compiles_second": 1 if twice else 0,
+        "compiles_steady": 0,
+        "first_trace_ms": trace,
+        "first_compile_ms": math.nan if twice else times["first"] * 0.6,
+        "first_execute_ms": times["first"] * 0.4 - trace,
+        "floor_ms": times["steady"] * 0.3,
+    }
+    cell |= {key: value if ok else math.nan for key, value in numbers.items()}
+    if status == "invalid":
+        # An audit blanks the times; what was counted and checked stays.
+        kept = {"peak_rss_bytes", "compiles_first", "compiles_second", "compiles_steady"}
+        cell |= {key: numbers[key] for key in kept} | {"parity_rel_l2": math.inf}
+    if status == "oom":
+        cell["peak_rss_bytes"] = 4 * 2**30
+    return cell | {
+        "flops": gflop * 1e9,
+        "parameter_bytes": heavy * 0.4,
+        "import_s": 2.0,
+        "build_s": 1.0,
+        "wall_s": 12.0 if status != "not run" else math.nan,
+        "dtype": "float32",
+        "precision": "highest",
+        "stablehlo_sha256": "0" * 64 if ok else "",
+    }
+
+
+def _ratios(frame: pandas.DataFrame, variant: str) -> pandas.DataFrame:
+    ok = frame[frame.status == "ok"].set_index(["workload", "device", "framework"])
+    rows = []
+    for workload, device, framework in ok.index:
+        if framework == "jax" or (workload, device, "jax") not in ok.index:
+            continue
+        one, base = ok.loc[(workload, device, framework)], ok.loc[(workload, device, "jax")]
+        half = math.nan if variant == "single" else SPREAD.get(workload, 0.03)
+        row = {"workload": workload, "device": device, "framework": framework, "baseline": "jax"}
+        for stage in STAGES:
+            ratio = one[f"{stage}_ms"] / base[f"{stage}_ms"]
+            row[f"{stage}_ratio"] = ratio
+            row[f"{stage}_ratio_low"] = ratio * math.exp(-half)
+            row[f"{stage}_ratio_high"] = ratio * math.exp(half)
+        rows.append(row)
+    columns = ["workload", "device", "framework", "baseline"]
+    columns += [f"{s}_ratio{end}" for s in STAGES for end in ("", "_low", "_high")]
+    return pandas.DataFrame(rows, columns=columns)
+
+
+def _calls(frame: pandas.DataFrame, variant: str) -> pandas.DataFrame:
+    noise = random.Random(7)
+    rows = []
+    for _, cell in frame[frame.status == "ok"].iterrows():
+        for repetition in range(1 if variant == "single" else 3):
+            for call in range(1, 21):
+                name = STAGES[min(call, 3) - 1]
+                value = cell[f"{name}_ms"] * math.exp(noise.gauss(0, 0.03))
+                key = (cell.workload, cell.framework, cell.device, repetition, call)
+                rows.append((*key, value))
+    names = ["workload", "framework", "device", "repetition", "call", "latency_ms"]
+    return pandas.DataFrame(rows, columns=names)
+
+
+def _context(variant: str) -> dict:
+    smoke = variant == "smoke"
+    sizes = {name: {"batch": 2, "sequence": 4 if smoke else 64} for name in WORKLOADS}
+    sizes["gemm"] = {"m": 8, "k": 16, "n": 8} if smoke else {"m": 128, "k": 256, "n": 1024}
+    architecture = ("layers", "hidden", "heads", "kv_heads", "intermediate", "vocabulary")
+    sizes["llama3_8b"] |= dict.fromkeys(architecture, 4 if smoke else 14336)
+    return {
+        "preset": "smoke" if smoke else "full",
+        "origin": "measured",
+        "machine": {}
+        if variant == "nothing"
+        else {
+            "cpu_model": "Synthetic(R) CPU_9000 & Co @ 2.00GHz",
+            "cores": 2,
+            "memory_bytes": 24 * 2**30,
+            "kernel": "6.1.0-synthetic",
+            "os": "Debian GNU/Linux 12 (bookworm)",
+        },
+        "date_utc": "2026-01-02T03:04:05Z",
+        "git_revision": "0123456789abcdef0123456789abcdef01234567",
+        "git_dirty": variant == "smoke",
+        "versions": {
+            "python": "3.11.2",
+            "jax": "0.7.1",
+            "jaxlib": "0.7.1",
+            "flax": "0.12.0",
+            "transformers(jax)": "4.57.6",
+            "torch": "2.9.0",
+            "torch_xla": "2.9.0",
+        },
+        "devices": {
+            "cpu": {"present": True},
+            "cuda": {"present": False, "reason": "jax found no CUDA device"},
+            "tpu": {"present": False, "reason": "no TPU chip found"},
+        },
+        "peak": {"gflop_per_s": 101.0, "copy_gb_per_s": 11.2} if variant != "nothing" else {},
+        "settings": {
+            "repetitions": 1 if variant == "single" else 3,
+            "seed": 0,
+            "matmul_precision": "highest",
+            "memory_cap_bytes": 0 if variant == "nothing" else 18 * 2**30,
+            "timeout_s": 900,
+            "steady_min_calls": 10,
+            "steady_max_calls": 300,
+            "steady_seconds": 2.0,
+            "parity_rel_l2": 1e-5,
+        },
+        "wall_s": 0.0 if variant == "nothing" else 1800.0,
+        "overhead_ratio": None if variant == "nothing" else 1.06,
+        "sizes": sizes,
+    }
+
+
+def _facts(variant: str) -> dict:
+    if variant in ("nothing", "one_failed"):
+        reason = {"status": "no program", "reason": "synthetic"}
+        return {name: {"jax": reason, "torch_xla": reason} for name in WORKLOADS}
+    facts = {}
+    for name in WORKLOADS:
+        dots = {"layernorm": 0, "conv": 0, "mha": 4, "ffn": 2, "gemm": 1}.get(name, 50)
+        flat = 0 if variant == "flipped" or name == "gemm" else dots // 2
+        norm = int(name == "layernorm" or dots == 50)
+        facts[name] = {
+            "jax": _program(dots, 0, 0, 45),
+            "torch_xla": _program(dots, flat, norm, 9),
+        }
+    facts["llama3_8b"]["torch_xla"] = {"status": "unreadable", "reason": "synthetic"}
+    return facts
+
+
+def _program(dots: int, flattened: int, norms: int, operations: int) -> dict:
+    return {
+        "status": "ok",
+        "operations": operations,
+        "dots": dots,
+        "dots_flattened": flattened,
+        "batch_norm_training": norms,
+        "reshapes": 2 + flattened,
+        "precision": "HIGHEST" if dots else "",
+    }
+
+
+def _listings(folder: Path, variant: str) -> None:
+    folder.mkdir(exist_ok=True)
+    (folder / "style.tex").write_text(
+        r"\lstdefinestyle{stablehlo}{basicstyle=\ttfamily\tiny,breaklines=true,columns=fullflexible}"
+    )
+    if variant == "nothing":
+        return
+    body = "%0 = stablehlo.dot_general %arg0, %arg1, contracting_dims = [2] x [0]\n" * 12
+    for name in ("ffn", "ffn_relu", "mha", "layernorm"):
+        one = "\\begin{lstlisting}[style=stablehlo]\n" + body + "\\end{lstlisting}\n"
+        pane = "\\begin{minipage}[t]{0.485\\textwidth}\n" + one + "\\end{minipage}"
+        (folder / f"{name}.tex").write_text(
+            f"\\begin{{figure*}}\n{pane}\\hfill\n{pane}\n\\caption{{Synthetic listing.}}\n"
+            f"\\label{{fig:listing-{name}}}\n\\end{{figure*}}\n".replace("ffn_relu}", "ffn_relu}")
+        )
+
+
+if __name__ == "__main__":
+    import sys
+
+    write(Path(sys.argv[1]), sys.argv[2] if len(sys.argv) > 2 else "full")

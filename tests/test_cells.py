@@ -1,0 +1,81 @@
+"""Which cells a configuration asks for, and which files decide each of them."""
+
+from stackwars import cells
+from stackwars.cells import Cell, asked
+from stackwars.config import load
+from stackwars.environments import REPOSITORY
+
+
+def config(**changes):
+    return {**load(), **changes}
+
+
+def test_committed_grid_is_30_cells_on_the_cpu():
+    on_cpu = [cell for cell in asked(load()) if cell.device == "cpu"]
+    counts = {f: sum(cell.framework == f for cell in on_cpu) for f in load()["frameworks"]}
+    assert counts == {"jax": 12, "torch_xla": 12, "torch_xla_pending": 6}
+
+
+def test_frameworks_of_a_workload_stand_together():
+    grid = asked(config(workloads=["ffn", "bert_base"], devices=["cpu"]))
+    assert grid == [
+        Cell("jax", "ffn", "cpu"),
+        Cell("torch_xla", "ffn", "cpu"),
+        Cell("jax", "bert_base", "cpu"),
+        Cell("torch_xla", "bert_base", "cpu"),
+        Cell("torch_xla_pending", "bert_base", "cpu"),
+    ]
+
+
+def test_devices_come_in_the_order_asked():
+    grid = asked(config(workloads=["gemm"], devices=["tpu", "cpu"]))
+    assert [cell.device for cell in grid] == ["tpu", "tpu", "cpu", "cpu"]
+
+
+def test_framework_without_an_environment_for_a_device_has_no_cell_there():
+    grid = asked(config(devices=["cuda"]))
+    assert {cell.framework for cell in grid} == {"jax"}
+    assert len(grid) == 12
+
+
+def test_path_is_device_framework_workload():
+    assert str(Cell("torch_xla", "gemm", "cpu").path) == "cpu/torch_xla/gemm"
+
+
+def test_sizes_are_those_of_the_preset():
+    assert cells.sizes(config(preset="full"), "gemm") == {"m": 128, "k": 256, "n": 1024}
+    assert cells.sizes(config(preset="smoke"), "gemm") != {"m": 128, "k": 256, "n": 1024}
+
+
+def test_preset_overrides_settings():
+    full, smoke = (cells.settings(config(preset=preset)) for preset in ("full", "smoke"))
+    assert (full["repetitions"], smoke["repetitions"]) == (3, 2)
+    assert full["seed"] == smoke["seed"]
+
+
+def test_pins_file_of_each_framework_exists():
+    for cell in asked(load()):
+        assert (REPOSITORY / cells.pins(load(), cell.framework, cell.device)).is_file()
+
+
+def test_jax_file_of_a_workload_decides_its_jax_cell_only():
+    edited = "src/stackwars/workloads/ffn/in_jax.py"
+    deciding = [cell for cell in asked(load()) if edited in cells.sources(load(), cell)]
+    assert set(deciding) == {Cell("jax", "ffn", device) for device in ("cpu", "cuda", "tpu")}
+
+
+def test_shared_file_of_a_workload_decides_every_framework():
+    edited = "src/stackwars/workloads/ffn/__init__.py"
+    deciding = {cell.framework for cell in asked(load()) if edited in cells.sources(load(), cell)}
+    assert deciding == {"jax", "torch_xla"}
+
+
+def test_sources_hold_what_is_imported_at_any_depth():
+    files = cells.sources(load(), Cell("torch_xla_pending", "bert_base", "cpu"))
+    folder = "src/stackwars"
+    for name in ("frameworks/torch_xla_pending", "frameworks/torch_xla", "workloads/hf_torch",
+                 "workloads/fill_torch", "workloads/values", "measure/child"):  # fmt: skip
+        assert f"{folder}/{name}.py" in files
+    for name in ("frameworks/jax", "workloads/hf_jax", "measure/supervisor", "frame", "tables"):
+        assert f"{folder}/{name}.py" not in files
+    assert files == sorted(set(files))

@@ -1,0 +1,144 @@
+"""A configuration that cannot be used is refused with its key, what was expected and what came."""
+
+import copy
+from collections.abc import Callable
+
+import pytest
+
+from stackwars import workloads
+from stackwars.config import ConfigError, load, validate
+
+
+def put(path: str, value: object) -> Callable[[dict], None]:
+    """A change that sets one key; dots go down."""
+
+    def change(config: dict) -> None:
+        *parents, last = path.split("/")
+        for parent in parents:
+            config = config[parent]
+        config[last] = value
+
+    return change
+
+
+def drop(path: str) -> Callable[[dict], None]:
+    """A change that removes one key."""
+
+    def change(config: dict) -> None:
+        *parents, last = path.split("/")
+        for parent in parents:
+            config = config[parent]
+        del config[last]
+
+    return change
+
+
+JAX = {"dialect": "jax", "environments": {"cpu": "jax"}}
+GEMM = "presets/full/sizes/gemm"
+REFUSED = {
+    "unknown framework": (put("frameworks/jaxx", JAX), "frameworks", "among jax, torch_xla", "jaxx"),
+    "unknown workload": (put("workloads", ["gemm", "gem"]), "workloads", "bert_base, conv", "gem"),
+    "unknown workload of a framework": (
+        put("frameworks/jax/workloads", ["ffm"]), "frameworks.jax.workloads", "ffn", "ffm"),
+    "unknown device": (put("devices", ["gpu"]), "devices.0", "one of cpu, cuda, tpu", "gpu"),
+    "environment of an unknown device": (
+        put("frameworks/jax/environments/gpu", "jax"),
+        "frameworks.jax.environments", "one of cpu, cuda, tpu", "gpu"),
+    "unknown pins": (
+        put("frameworks/jax/environments/cpu", "jaxx"),
+        "frameworks.jax.environments.cpu", "envs/<name>.txt", "jaxx"),
+    "unknown dialect": (
+        put("frameworks/jax/dialect", "flax"), "frameworks.jax.dialect", "jax, torch", "flax"),
+    "unknown baseline": (put("baseline", "numpy"), "baseline", "jax, torch_xla", "numpy"),
+    "unknown preset": (put("preset", "fulll"), "preset", "one of full, smoke", "fulll"),
+    "unknown results": (put("results", "mine"), "results", "one of measured, reference", "mine"),
+    "negative size": (put(f"{GEMM}/m", -128), "presets.full.sizes.gemm.m", "at least 1", -128),
+    "size zero": (put(f"{GEMM}/m", 0), "presets.full.sizes.gemm.m", "at least 1", 0),
+    "size not whole": (put(f"{GEMM}/m", 1.5), "presets.full.sizes.gemm.m", "integer", 1.5),
+    "size as text": (put(f"{GEMM}/m", "128"), "presets.full.sizes.gemm.m", "integer", '"128"'),
+    "missing size": (drop(f"{GEMM}/m"), "presets.full.sizes.gemm.m", "m, k, n", "nothing"),
+    "extra size": (put(f"{GEMM}/depth", 7), "presets.full.sizes.gemm.depth", "m, k, n", 7),
+    "missing sizes": (drop(GEMM), "presets.full.sizes.gemm", "m, k, n", "null"),
+    "misspelt key": (put("workload", []), "workload", "presets, results, settings", "workload"),
+    "misspelt key of a framework": (
+        put("frameworks/jax/dialekt", "jax"), "frameworks.jax.dialekt", "dialect", "dialekt"),
+    "misspelt setting": (put("settings/sed", 1), "settings.sed", "seed, steady", "sed"),
+    "misspelt setting of a preset": (
+        put("presets/smoke/settings/timeout", 1), "presets.smoke.settings.timeout", "timeout_s",
+        "timeout"),
+    "misspelt key of a preset": (put("presets/full/size", {}), "presets.full.size", "sizes", "size"),
+    "missing key": (drop("devices"), "the whole file", "the keys devices", "baseline"),
+    "missing setting": (drop("settings/seed"), "settings", "the keys seed", "repetitions"),
+    "wrong type": (put("workloads", "gemm"), "workloads", "type array", '"gemm"'),
+    "negative seed": (put("settings/seed", -1), "settings.seed", "at least 0", -1),
+    "no repetition": (put("settings/repetitions", 0), "settings.repetitions", "at least 1", 0),
+    "too many repetitions": (
+        put("settings/repetitions", 1000), "settings.repetitions", "at most 100", 1000),
+    "no time": (put("settings/timeout_s", 0), "settings.timeout_s", "over 0", 0),
+    "no memory": (put("settings/memory_cap_gib", 0), "settings.memory_cap_gib", "over 0", 0),
+    "cap in words": (
+        put("settings/memory_cap_gib", "all"), "settings.memory_cap_gib", "auto", '"all"'),
+    "unknown precision": (
+        put("settings/matmul_precision", "tf32"), "settings.matmul_precision", "highest", "tf32"),
+    "no workload": (put("workloads", []), "workloads", "at least 1 of them", "[]"),
+    "no device": (put("devices", []), "devices", "at least 1 of them", "[]"),
+    "workload twice": (put("workloads", ["ffn", "ffn"]), "workloads", "no entry twice", "ffn"),
+    "date for a number": (
+        lambda config: config["settings"].update(seed=__import__("datetime").date(2025, 1, 1)),
+        "settings.seed", "integer", "2025-01-01"),
+}  # fmt: skip
+
+
+def test_committed_configuration_is_valid():
+    assert load()["preset"] == "full"
+
+
+@pytest.mark.parametrize("preset", ["full", "smoke"])
+def test_preset_has_exactly_the_sizes_of_every_workload(preset):
+    sizes = load()["presets"][preset]["sizes"]
+    assert list(sizes) == load()["workloads"] == workloads.names()
+    for name, given in sizes.items():
+        assert set(given) == set(workloads.load(name).SIZES)
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_refused(case):
+    change, key, expected, came = REFUSED[case]
+    config = copy.deepcopy(load())
+    change(config)
+    with pytest.raises(ConfigError) as raised:
+        validate(config)
+    message = str(raised.value)
+    assert message.startswith(f"config: {key}: expected ")
+    wanted, _, given = message.partition("; came ")
+    assert expected in wanted
+    assert str(came) in given
+
+
+def test_reference_is_of_the_full_preset_only():
+    config = load()
+    validate({**config, "results": "reference"})
+    with pytest.raises(ConfigError, match=r"config: preset: expected full, .*came \"smoke\""):
+        validate({**config, "results": "reference", "preset": "smoke"})
+
+
+def test_empty_file_is_refused(tmp_path):
+    path = tmp_path / "config.yaml"
+    path.write_text("# nothing\n")
+    with pytest.raises(ConfigError, match="the whole file: expected .* object; came null"):
+        load(path)
+
+
+def test_workload_that_is_not_asked_for_needs_no_sizes():
+    config = copy.deepcopy(load())
+    config["workloads"] = ["gemm"]
+    config["presets"]["full"]["sizes"] = {"gemm": {"m": 1, "k": 1, "n": 1}}
+    config["presets"]["smoke"]["sizes"] = {"gemm": {"m": 1, "k": 1, "n": 1}}
+    assert validate(config) is config
+
+
+def test_misspelt_workload_among_sizes_is_refused():
+    config = copy.deepcopy(load())
+    config["presets"]["full"]["sizes"]["gemn"] = {"m": 1, "k": 1, "n": 1}
+    with pytest.raises(ConfigError, match=r"presets\.full\.sizes\.gemn"):
+        validate(config)

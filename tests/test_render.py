@@ -1,0 +1,204 @@
+"""The paper's text from synthetic results: sentences follow verdicts, and gaps stop the rendering."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+
+import pandas
+import pytest
+
+import paper_fixture
+from stackwars import latex
+from stackwars.figures import write_figures
+from stackwars.findings import write_findings
+from stackwars.render import RenderError, build, environment, render
+from stackwars.tables import write_tables
+
+PAPER = paper_fixture.PUBLISHED.parents[1]
+
+
+def rendered(folder) -> dict[str, str]:
+    """Every section of the paper by name, with single spaces."""
+    for name in ("tables", "figures"):
+        (folder / name).mkdir(exist_ok=True)
+    names = ("frame.csv", "ratios.csv", "context.json", "facts.json")
+    sources = (folder / name for name in names)
+    write_findings(*sources, paper_fixture.PUBLISHED, folder / "findings.json")
+    build(
+        PAPER,
+        folder / "context.json",
+        folder / "findings.json",
+        folder / "tables",
+        folder / "figures",
+        folder / "listings",
+        folder / "build",
+    )
+    texts = [folder / "build" / "main.tex", *(folder / "build" / "sections").glob("*.tex")]
+    return {path.stem: " ".join(path.read_text().split()) for path in texts}
+
+
+def template(tmp_path, text: str, **names) -> str:
+    """Render one template with the paper's environment."""
+    folder = tmp_path / "templates"
+    folder.mkdir(exist_ok=True)
+    (folder / "one.tex.j2").write_text(text)
+    render(folder, names, tmp_path / "out")
+    return (tmp_path / "out" / "one.tex").read_text()
+
+
+def test_values_are_escaped_and_markup_needs_its_type(tmp_path):
+    text = r"\VAR{plain} \VAR{markup} \VAR{5|num}"
+    out = template(tmp_path, text, plain="50% of a_b & {c} \\d", markup=latex.Latex(r"\emph{x}"))
+    assert out == r"50\% of a\_b \& \{c\} \textbackslash{}d \emph{x} \num{5.00}"
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("one\n\ntwo \\VAR{nowhere}\n", "nowhere"),
+        ("one\n\n\\VAR{run.machin}\n", "machin"),
+        ("\n\n\\BLOCK{if missing == 1}\n\\BLOCK{endif}\n", "missing"),
+        ("\n\n\\VAR{run.empty}\n", "None or NaN"),
+        ("\n\n\\VAR{run.empty|duration}\n", "None or NaN"),
+        ("\n\n\\BLOCK{if x\n", "one.tex.j2"),
+    ],
+)
+def test_an_undefined_name_stops_with_template_line_and_name(tmp_path, text, name):
+    with pytest.raises(RenderError) as caught:
+        template(tmp_path, text, run={"machine": 1, "empty": None})
+    message = str(caught.value)
+    assert message.startswith("one.tex.j2, line 3: ")
+    assert name in message
+
+
+def test_an_unknown_finding_stops_and_names_those_there_are(tmp_path):
+    paper_fixture.write(tmp_path)
+    rendered(tmp_path)
+    document = json.loads((tmp_path / "findings.json").read_text())
+    kept = [f for f in document["findings"] if f["id"] != "bert_first"]
+    (tmp_path / "findings.json").write_text(json.dumps({"schema": 1, "findings": kept}))
+    arguments = [tmp_path / n for n in ("context.json", "findings.json", "tables", "figures")]
+    with pytest.raises(RenderError, match=r"evaluation.*line \d+.*bert_first.*gemm_first"):
+        build(PAPER, *arguments, tmp_path / "listings", tmp_path / "build")
+
+
+def test_a_flipped_ratio_flips_the_sentence(tmp_path):
+    full = rendered(paper_fixture.write(tmp_path / "full"))["evaluation"]
+    flipped = rendered(paper_fixture.write(tmp_path / "flipped", "flipped"))["evaluation"]
+    slower, faster = "PyTorch is slower on ", "PyTorch is faster on "
+    assert "BERT-Base at" in full.split(slower)[1].split(faster)[0]
+    assert "BERT-Base at" in flipped.split(faster)[1].split("No difference")[0]
+    assert "GPT-2 Small at" in full.split(faster)[1].split("No difference")[0]
+    assert "GPT-2 Small at" in flipped.split(slower)[1].split(faster)[0]
+
+
+def test_the_numbers_of_a_sentence_are_those_of_the_results(tmp_path):
+    text = rendered(paper_fixture.write(tmp_path))["evaluation"]
+    ratios = pandas.read_csv(tmp_path / "ratios.csv")
+    row = ratios[(ratios.workload == "ffn") & (ratios.framework == "torch_xla")].iloc[0]
+    ends = (row.steady_ratio, row.steady_ratio_low, row.steady_ratio_high)
+    ratio, low, high = (latex.number(value) for value in ends)
+    assert f"FFN at {ratio} ({low} to {high})" in text
+
+
+def test_the_first_page_names_the_run(tmp_path):
+    box = rendered(paper_fixture.write(tmp_path))["run"]
+    for words in (
+        r"Synthetic(R) CPU\_9000 \& Co @ 2.00GHz, 2 cores, \qty{24.0}{\gibi\byte}",
+        "2026-01-02T03:04:05Z",
+        "0123456789ab",
+        r"Preset \textbf{full}; origin of its numbers: \textbf{measured}",
+        r"torch\_xla~2.9.0.",
+    ):
+        assert words in box
+    assert "SMOKE" not in box
+
+
+def test_a_smoke_run_says_so_in_bold_on_the_first_page(tmp_path):
+    texts = rendered(paper_fixture.write(tmp_path, "smoke"))
+    assert r"\textbf{SMOKE RUN." in texts["run"]
+    assert r"\textbf{This is a smoke run" in texts["abstract"]
+    assert "(Smoke Run)" in texts["main"]
+
+
+def test_reference_numbers_are_called_reference(tmp_path):
+    paper_fixture.write(tmp_path)
+    context = json.loads((tmp_path / "context.json").read_text()) | {"origin": "reference"}
+    (tmp_path / "context.json").write_text(json.dumps(context))
+    texts = rendered(tmp_path)
+    assert r"\textbf{reference} (the committed run" in texts["run"]
+    assert "Origin: reference." in texts["evaluation"]
+
+
+@pytest.mark.parametrize("variant", paper_fixture.VARIANTS)
+def test_every_variant_renders_without_a_stray_space_or_value(tmp_path, variant):
+    texts = rendered(paper_fixture.write(tmp_path, variant))
+    for name, text in texts.items():
+        assert not re.search(r" [.,;](?!\.)", text), name
+        assert "None" not in text.replace("None of the", ""), name
+        assert "nan" not in text.split(), name
+
+
+def test_failures_are_told_and_claim_nothing(tmp_path):
+    failed = rendered(paper_fixture.write(tmp_path / "failed", "one_failed"))
+    assert "no workload gave a pair of times" in failed["abstract"]
+    assert "is slower on" not in failed["evaluation"]
+    assert "18 error" in failed["evaluation"]
+    nothing = rendered(paper_fixture.write(tmp_path / "nothing", "nothing"))
+    assert "None of the 30 cells on the CPU gave a result" in nothing["evaluation"]
+    assert "cannot be judged" in nothing["discussion"]
+    assert "no cell was run" in nothing["run"]
+    invalid = rendered(paper_fixture.write(tmp_path / "invalid", "invalid"))
+    assert "Invalid, and left out of every comparison below:} GEMM" in invalid["evaluation"]
+    single = rendered(paper_fixture.write(tmp_path / "single", "single"))
+    assert "claims no direction" in single["method"]
+    assert "from which no direction follows" in single["evaluation"]
+
+
+def test_two_slow_runs_are_explained_only_where_they_are_seen(tmp_path):
+    text = rendered(paper_fixture.write(tmp_path))["evaluation"]
+    assert "Under PyTorch (pending) the second call compiled again in all of 5 workloads" in text
+    assert "The cause is then visible" in text
+    failed = rendered(paper_fixture.write(tmp_path / "failed", "one_failed"))
+    assert "The cause is then visible" not in failed["evaluation"]
+
+
+def test_the_environment_knows_every_verdict():
+    names = environment(PAPER).globals
+    assert names["SLOWER"] == "slower"
+    assert "Finding" not in names
+
+
+@pytest.mark.skipif(shutil.which("latexmk") is None, reason="needs latexmk and the TeX styles")
+@pytest.mark.parametrize("variant", ["full", "nothing"])
+def test_the_pdf_is_clean_and_the_same_bytes_from_the_same_results(tmp_path, variant):
+    pdfs = [compiled(paper_fixture.write(tmp_path / place, variant)) for place in ("one", "two")]
+    assert pdfs[0] == pdfs[1]
+
+
+def compiled(folder) -> bytes:
+    """The PDF of the paper; fails on overfull lines and on references that lead nowhere."""
+    frame, calls, ratios = (folder / name for name in ("frame.csv", "calls.csv", "ratios.csv"))
+    context = folder / "context.json"
+    write_tables(frame, ratios, paper_fixture.PUBLISHED, context, folder / "tables")
+    write_figures(frame, calls, ratios, folder / "figures")
+    rendered(folder)
+    command = ["latexmk", "-pdf", "-interaction=nonstopmode", "-halt-on-error", "main.tex"]
+    made = subprocess.run(
+        command,
+        cwd=folder / "build",
+        env=os.environ | {"SOURCE_DATE_EPOCH": "0"},
+        capture_output=True,
+        text=True,
+        errors="replace",
+    )
+    assert made.returncode == 0, made.stdout[-3000:]
+    log = (folder / "build" / "main.log").read_text(errors="replace")
+    assert "undefined" not in log
+    overfull = [float(x) for x in re.findall(r"Overfull \\hbox \(([\d.]+)pt", log)]
+    assert max(overfull, default=0) < 5
+    return (folder / "build" / "main.pdf").read_bytes()

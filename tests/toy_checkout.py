@@ -1,0 +1,168 @@
+"""A copy of this package with a framework and a workload of NumPy alone, to see real cells end.
+
+The child of a cell in it behaves as the environment variable TOY says.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from stackwars.environments import REPOSITORY
+
+FRAMEWORK = '''
+import mmap, os, signal, time
+from pathlib import Path
+import numpy as np
+from stackwars.frameworks import Counters
+
+TOY = os.environ["TOY"]
+
+class Session:
+    def __init__(self, device, precision):
+        self.compiled, self.calls, self.kept = 0, 0, []
+    def put(self, array):
+        return array
+    def build(self, build, sizes, seed, inputs):
+        if TOY == "hog":
+            self.kept.append(np.ones(2**30, np.uint8))
+        if TOY == "raise at build":
+            raise NotImplementedError()
+        self.parameters, self.function = build(sizes, seed, self.put)
+        self.inputs = list(inputs.values())
+    def settle(self):
+        pass
+    def call(self):
+        self.calls += 1
+        if self.calls == 1:
+            self.compiled += 1
+            if TOY == "sleep":
+                Path(os.environ["TOY_PID"]).write_text(str(os.getpid()))
+                time.sleep(60)
+            if TOY == "hog at run":
+                self.kept.append(np.ones(2**30, np.uint8))
+            if TOY == "hog shared":
+                shared = mmap.mmap(-1, 2**30)
+                for start in range(0, 2**30, 2**24):
+                    shared[start : start + 2**24] = bytes([1]) * 2**24
+                time.sleep(60)
+        if self.calls == 2:
+            if TOY == "raise":
+                raise ValueError("the second call went wrong")
+            if TOY == "sigkill":
+                os.kill(os.getpid(), signal.SIGKILL)
+            if TOY == "exit0":
+                os._exit(0)
+            if TOY == "abort":
+                os.write(2, b"terminate called after throwing an instance of 'std::bad_alloc'\\n")
+                os.abort()
+        return self.function(self.parameters, *self.inputs)
+    def fence(self, output):
+        pass
+    def fetch(self, output):
+        if TOY == "oom at fetch":
+            raise RuntimeError("RESOURCE_EXHAUSTED: Out of memory allocating 8589934592 bytes.")
+        return output * np.float32("nan") if TOY == "nan" else output
+    def counters(self):
+        return Counters(self.compiled, None, 0.25 * self.compiled)
+    def stablehlo(self):
+        return "module @toy {}"
+    def device_kind(self):
+        return "toy"
+    def versions(self):
+        return {"toy": "1.2.3"}
+'''
+IN_JAX = """
+def build(sizes, seed, put):
+    return None, lambda parameters, left, right: left @ right
+"""
+SETTINGS = {
+    "seed": 1,
+    "matmul_precision": "highest",
+    "memory_cap_gib": 0.5,
+    "timeout_s": 30,
+    "steady_min_calls": 4,
+    "steady_max_calls": 4,
+    "steady_seconds": 0.01,
+}
+
+
+class ToyCheckout:
+    """A copy of the package under `folder`, whose processes are run by the supervisor's command."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        for part in ("src/stackwars", "workflow/schemas"):
+            shutil.copytree(
+                REPOSITORY / part,
+                folder / part,
+                ignore=shutil.ignore_patterns("__pycache__", ".ruff_cache"),
+            )
+        package = folder / "src" / "stackwars"
+        (package / "frameworks" / "toy.py").write_text(FRAMEWORK)
+        shutil.copytree(package / "workloads" / "gemm", package / "workloads" / "toy")
+        (package / "workloads" / "toy" / "in_jax.py").write_text(IN_JAX)
+        self._make_environment()
+
+    def _make_environment(self) -> None:
+        # An environment that is there already: this Python. A symbolic link would lose its packages.
+        self.pins = self.folder / "envs" / "toy.txt"
+        self.pins.parent.mkdir()
+        self.pins.write_text("numpy==0\n")
+        self.variables = {
+            **{k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"},
+            "PYTHONPATH": str(self.folder / "src"),
+            "STACKWARS_ENVS": str(self.folder / "environments"),
+        }
+        where = "from stackwars.environments import *; print(folder(Path('envs/toy.txt')))"
+        home = Path(self.python("-c", where).stdout.strip())
+        (home / "bin").mkdir(parents=True)
+        (home / "bin" / "python").write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+        (home / "bin" / "python").chmod(0o755)
+        (home / "ready").touch()
+
+    def output(self, repetition: int = 0) -> Path:
+        """Folder of a process, relative to the checkout as in the workflow."""
+        return Path("results", "smoke", "cpu", "toy", "toy", f"process-{repetition}")
+
+    def command(self, repetition: int = 0, **settings: object) -> list[str]:
+        """The command of the workflow's rule for one repetition."""
+        job = {
+            "framework": "toy",
+            "dialect": "jax",
+            "workload": "toy",
+            "device": "cpu",
+            "preset": "smoke",
+            "repetition": repetition,
+            "sizes": {"m": 2, "k": 3, "n": 4},
+            "settings": {**SETTINGS, **settings},
+        }
+        arguments = ["--job", json.dumps(job), "--pins", "envs/toy.txt"]
+        output = ["--output", str(self.output(repetition))]
+        return [sys.executable, "-m", "stackwars.measure.supervisor", *arguments, *output]
+
+    def environ(self, toy: str, **extra: str) -> dict[str, str]:
+        """The variables under which the child behaves so."""
+        pid = str(self.folder / "child.pid")
+        return {**self.variables, "TOY": toy, "TOY_PID": pid, **extra}
+
+    def measure(self, toy: str, repetition: int = 0, **settings: object) -> dict:
+        """Run one repetition to its end; its result, with what the command printed as `printed`."""
+        done = subprocess.run(
+            self.command(repetition, **settings), cwd=self.folder, env=self.environ(toy),
+            capture_output=True, text=True, timeout=60,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        path = self.folder / self.output(repetition) / "process.json"
+        return {**json.loads(path.read_text()), "printed": done.stderr}
+
+    def python(self, *arguments: str) -> subprocess.CompletedProcess:
+        """Run this Python with the checkout's package."""
+        return subprocess.run(
+            [sys.executable, *arguments], cwd=self.folder, env=self.variables,
+            capture_output=True, text=True, check=True, timeout=60,
+        )  # fmt: skip

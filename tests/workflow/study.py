@@ -1,0 +1,163 @@
+"""A small study in a checkout of its own: the real workflow, with a framework made of NumPy.
+
+The real frameworks have their own end-to-end test. What is tested with this one is the workflow:
+which jobs run when, and what becomes of cells that end badly.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import textwrap
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+from conftest import copy_checkout
+
+SETTINGS = {"repetitions": 2, "steady_min_calls": 3, "steady_max_calls": 5, "steady_seconds": 0.01}
+FRAMEWORK = '''
+"""A framework made of NumPy, with the ends that a test asks for by FAKE_<workload>."""
+import os, signal, time
+import numpy as np
+from stackwars.frameworks import Counters
+
+class Session:
+    def __init__(self, device, precision):
+        self.calls = 0
+    def put(self, array):
+        return array
+    def build(self, build, sizes, seed, inputs):
+        self.name = build.__module__.split(".")[-2]
+        self.ending = os.environ.get("FAKE_" + self.name, "ok")
+        self.factor = SKEW
+        self.parameters, self.function = build(sizes, seed, self.put)
+        self.inputs = list(inputs.values())
+    def settle(self):
+        if self.ending == "hog":
+            self.hoard = np.ones(2**31, dtype=np.uint8)
+    def call(self):
+        self.calls += 1
+        if self.ending == "raise":
+            raise RuntimeError("this framework was asked to fail")
+        if self.ending == "kill" and self.calls == 2:
+            os.kill(os.getpid(), signal.SIGKILL)
+        if self.ending == "sleep":
+            time.sleep(3600)
+        if self.ending == "slow":
+            time.sleep(0.5)
+        return self.function(self.parameters, *self.inputs) * self.factor
+    def fence(self, output):
+        pass
+    def fetch(self, output):
+        return np.asarray(output)
+    def counters(self):
+        return Counters(min(self.calls, 1), None, 0.0)
+    def stablehlo(self):
+        return "// no program: made of NumPy\\n"
+    def device_kind(self):
+        return "cpu"
+    def versions(self):
+        return {"fake": "1"}
+'''
+DIALECT = '''
+"""The workload in NumPy."""
+from stackwars import workloads
+from stackwars.workloads import values
+
+def build(sizes, seed, put):
+    workload = workloads.load(__name__.split(".")[-2])
+    weights = {n: values.leaf(n, s, seed) for n, s in workload.parameters(sizes).items()}
+    def function(weights, *inputs):
+        named = dict(zip(workload.inputs(sizes, seed), inputs, strict=True))
+        return workload.reference(weights, named)
+    return weights, function
+'''
+
+
+@dataclass
+class Study:
+    """A checkout with two frameworks, `ours` and `theirs`, and the workloads gemm and layernorm."""
+
+    folder: Path
+
+    def snakemake(self, *arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
+        """Run Snakemake; its output is in `.stdout`, errors included."""
+        return subprocess.run(
+            self.command(*arguments), cwd=self.folder, env={**os.environ, **environ},
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=600,
+        )  # fmt: skip
+
+    def command(self, *arguments: str) -> list[str]:
+        """The command line, showing every job."""
+        return [sys.executable, "-m", "snakemake", "--cores", "1", "--quiet", "host", "--", *arguments]
+
+    def run(self, *arguments: str, **environ: str) -> dict[str, int]:
+        """Run Snakemake to success; return how many jobs of each rule it ran."""
+        done = self.snakemake(*arguments, **environ)
+        assert done.returncode == 0, done.stdout[-5000:]
+        return jobs(done.stdout)
+
+    def cell(self, framework: str, workload: str) -> Path:
+        """The folder of a cell."""
+        return self.folder / "results" / "full" / "cpu" / framework / workload
+
+    def frame(self):
+        """frame.csv, indexed by framework and workload."""
+        import pandas as pd
+
+        frame = pd.read_csv(self.folder / "results" / "full" / "frame.csv")
+        return frame.set_index(["framework", "workload"])
+
+    def text(self) -> str:
+        """The text of paper.pdf, on one line."""
+        return pdf_text(self.folder / "paper.pdf")
+
+
+def make(folder: Path) -> Study:
+    """A fresh checkout in `folder` with the two frameworks added, as the README says to add one."""
+    copy_checkout(folder)
+    package = folder / "src" / "stackwars"
+    for name, skew in (("ours", "1.0"), ("theirs", "1.0")):
+        text = FRAMEWORK.replace("SKEW", skew)
+        (package / "frameworks" / f"{name}.py").write_text(text)
+        (folder / "envs" / f"{name}.txt").write_text(f"# {name}\n{numpy_pins(folder)}")
+    for workload in ("gemm", "layernorm"):
+        (package / "workloads" / workload / "in_jax.py").write_text(DIALECT)
+    config = yaml.safe_load((folder / "config" / "config.yaml").read_text())
+    config["frameworks"] = {
+        name: {"dialect": "jax", "environments": {"cpu": name}} for name in ("ours", "theirs")
+    }
+    config |= {"baseline": "ours", "workloads": ["gemm", "layernorm"], "devices": ["cpu"]}
+    config["settings"] |= SETTINGS
+    (folder / "config" / "config.yaml").write_text(yaml.safe_dump(config, sort_keys=False))
+    return Study(folder)
+
+
+def numpy_pins(folder: Path) -> str:
+    """The pins of NumPy and psutil alone, cut from the harness's."""
+    text = (folder / "envs" / "harness.txt").read_text()
+    blocks = re.findall(r"^(?:numpy|psutil)==.*(?:\n    .*)*", text, flags=re.MULTILINE)
+    return "\n".join(blocks) + "\n"
+
+
+def jobs(output: str) -> dict[str, int]:
+    """Jobs of each rule that a run's output says it finished."""
+    counted: dict[str, int] = {}
+    for rule in re.findall(r"Finished jobid: \d+ \(Rule: (\S+)\)", output):
+        counted[rule] = counted.get(rule, 0) + 1
+    return counted
+
+
+def pdf_text(path: Path) -> str:
+    """The text of a PDF with runs of white space as one space."""
+    from pypdf import PdfReader
+
+    return " ".join(" ".join(page.extract_text() for page in PdfReader(path).pages).split())
+
+
+def write(path: Path, addition: str) -> None:
+    """Append to a source file, as an edit would."""
+    path.write_text(path.read_text() + textwrap.dedent(addition))

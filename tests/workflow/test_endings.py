@@ -1,0 +1,97 @@
+"""Cells that end badly are data: each has its status, and the paper is finished."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+import study
+
+
+@pytest.mark.slow
+@pytest.mark.env
+@pytest.mark.parametrize(
+    ("ending", "settings", "status", "detail"),
+    [
+        ("kill", "", "error", "SIGKILL"),
+        ("raise", "", "error", "asked to fail"),
+        ("sleep", "timeout_s=3", "timeout", "time limit"),
+        ("hog", "memory_cap_gib=1.0", "oom", "refused at build"),
+    ],
+)
+def test_a_bad_end_has_its_status_and_a_finished_paper(
+    tmp_path, jax_python, ending, settings, status, detail
+):
+    made = study.make(tmp_path)
+    if settings:
+        key, value = settings.split("=")
+        config = tmp_path / "config" / "config.yaml"
+        lines = config.read_text().splitlines()
+        found = [i for i, line in enumerate(lines) if line.strip().startswith(f"{key}:")]
+        lines[found[0]] = f"  {key}: {value}"
+        config.write_text("\n".join(lines) + "\n")
+    made.run("paper.pdf", FAKE_gemm=ending)
+    frame = made.frame()
+    for framework in ("ours", "theirs"):
+        bad, good = frame.loc[(framework, "gemm")], frame.loc[(framework, "layernorm")]
+        assert bad["status"] == status
+        assert detail in bad["status_detail"]
+        assert bad[["first_ms", "second_ms", "steady_ms"]].isna().all()
+        assert good["status"] == "ok" and good["steady_ms"] > 0
+    assert status in made.text()
+
+
+@pytest.mark.slow
+@pytest.mark.env
+def test_outputs_that_disagree_are_invalid_in_every_table(tmp_path, jax_python):
+    made = study.make(tmp_path)
+    framework = tmp_path / "src" / "stackwars" / "frameworks" / "theirs.py"
+    framework.write_text(framework.read_text().replace("self.factor = 1.0", "self.factor = 1.0001"))
+    made.run("paper.pdf")
+    frame = made.frame()
+    for framework in ("ours", "theirs"):
+        row = frame.loc[(framework, "gemm")]
+        assert row["status"] == "invalid" and "disagree" in row["status_detail"]
+        assert row[["first_ms", "steady_ms", "gflop_per_s"]].isna().all()
+        assert row["parity_rel_l2"] == pytest.approx(1e-4, rel=0.01)
+    assert "invalid" in made.text()
+
+
+@pytest.mark.parametrize(
+    ("edit", "key", "came"),
+    [
+        (("  ours:", "  our:"), "frameworks", "our"),
+        (("m: 128", "m: -3"), "presets.full.sizes.gemm.m", "-3"),
+        (("  seed:", "  sede:"), "settings.sede", "sede"),
+    ],
+)
+def test_a_bad_configuration_is_refused_at_once(tmp_path, edit, key, came):
+    made = study.make(tmp_path)
+    config = tmp_path / "config" / "config.yaml"
+    assert edit[0] in config.read_text()
+    config.write_text(config.read_text().replace(*edit, 1))
+    start = time.monotonic()
+    done = made.snakemake("paper.pdf")
+    assert time.monotonic() - start < 5
+    assert done.returncode != 0
+    message = next(line for line in done.stdout.splitlines() if "config: " in line)
+    assert key in message and "expected" in message and f'came "{came}"' in message.replace(
+        f"came {came}", f'came "{came}"'
+    )
+    assert not (tmp_path / "results").exists()
+
+
+def test_missing_tex_is_found_before_anything_is_measured(tmp_path, monkeypatch):
+    made = study.make(tmp_path)
+    # A PATH that has everything but TeX.
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    for folder in ("/usr/bin", "/bin"):
+        for path in study.Path(folder).iterdir():
+            link = tools / path.name
+            if path.name not in ("latexmk", "pdflatex", "bibtex", "kpsewhich") and not link.exists():
+                link.symlink_to(path)
+    done = made.snakemake("paper.pdf", PATH=str(tools))
+    assert done.returncode != 0
+    assert "latexmk" in done.stdout and "apt-get install" in done.stdout
+    assert not list(tmp_path.rglob("process*.json"))

@@ -1,0 +1,106 @@
+"""What is measured again, told from start to end: one study, edited step by step."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+
+import pytest
+import study
+
+MADE_FROM_CELLS = {"frame", "tables", "figures", "findings", "latex", "paper.pdf"}
+
+
+@pytest.mark.slow
+@pytest.mark.env
+def test_only_what_an_edit_touches_is_measured_again(tmp_path, jax_python):
+    made = study.make(tmp_path)
+
+    # All of it: 2 frameworks x 2 workloads x 2 repetitions.
+    ran = made.run("paper.pdf")
+    assert ran["process"] == 8
+    assert ran["cell"] == 4
+    assert ran["paper.pdf"] == 1
+    assert not list(tmp_path.rglob("process-*")), "the processes are temporary"
+
+    # Run again it does nothing, dry or not.
+    for arguments in (["-n"], []):
+        done = made.snakemake("paper.pdf", *arguments)
+        assert "Nothing to be done" in done.stdout, done.stdout
+        assert study.jobs(done.stdout) == {}
+
+    # One cell's result deleted: that cell, and what is made from it.
+    before = (made.cell("theirs", "gemm") / "cell.json").read_bytes()
+    (made.cell("ours", "gemm") / "cell.json").unlink()
+    ran = made.run("paper.pdf")
+    assert (ran["process"], ran["cell"]) == (2, 1)
+    assert set(ran) >= MADE_FROM_CELLS
+    assert (made.cell("theirs", "gemm") / "cell.json").read_bytes() == before
+
+    # One workload's file edited in one dialect: that workload's cells in that dialect.
+    package = tmp_path / "src" / "stackwars"
+    study.write(package / "workloads" / "gemm" / "in_jax.py", "\nEDITED = True\n")
+    ran = made.run("paper.pdf")
+    assert (ran["process"], ran["cell"]) == (4, 2)
+
+    # One framework's pins changed: that framework's cells.
+    study.write(tmp_path / "envs" / "theirs.txt", "# changed\n")
+    ran = made.run("paper.pdf")
+    assert (ran["process"], ran["cell"]) == (4, 2)
+    assert made.snakemake("paper.pdf", "-n").stdout.count("process-") == 0
+
+    # One workload's sizes changed: that workload's cells.
+    config = tmp_path / "config" / "config.yaml"
+    config.write_text(config.read_text().replace("m: 128", "m: 130"))
+    ran = made.run("paper.pdf")
+    assert (ran["process"], ran["cell"]) == (4, 2)
+
+    # A deleted environment harms nothing; a sentence edited costs no measurement.
+    study.write(tmp_path / "paper" / "sections" / "discussion.tex.j2", "One more sentence.\n")
+    ran = made.run("paper.pdf")
+    assert "process" not in ran and "cell" not in ran
+    assert "One more sentence." in made.text()
+
+    # One cell alone.
+    shutil.rmtree(made.cell("ours", "layernorm"))
+    ran = made.run("results/full/cpu/ours/layernorm/cell.json")
+    assert ran == {"process": 2, "cell": 1}
+
+
+@pytest.mark.slow
+@pytest.mark.env
+def test_a_killed_run_goes_on_where_it_was(tmp_path, jax_python):
+    made = study.make(tmp_path)
+    log = tmp_path / "killed.txt"
+    environ = {**os.environ, "FAKE_layernorm": "slow"}
+    with log.open("w") as file:
+        running = subprocess.Popen(
+            made.command("paper.pdf"), cwd=tmp_path, env=environ, stdout=file, stderr=file
+        )
+    deadline = time.monotonic() + 120
+    while "layernorm cpu process 1: running" not in log.read_text():
+        assert time.monotonic() < deadline and running.poll() is None, log.read_text()
+        time.sleep(0.05)
+    time.sleep(0.5)
+    os.kill(running.pid, signal.SIGKILL)
+    running.wait()
+    first = study.jobs(log.read_text())
+    finished = {path: path.read_bytes() for path in made.folder.rglob("cell.json")}
+    assert len(finished) == 2, "both gemm cells were done"
+
+    # The child dies with its workflow: nothing goes on measuring beside the next run.
+    time.sleep(2)
+    assert not [p for p in _commands() if str(tmp_path) in p]
+
+    ran = made.run("paper.pdf")
+    assert first["process"] + ran["process"] == 8, "no finished process is measured twice"
+    assert all(path.read_bytes() == content for path, content in finished.items())
+    assert (tmp_path / "paper.pdf").exists()
+
+
+def _commands() -> list[str]:
+    done = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True)
+    return [line for line in done.stdout.splitlines() if "stackwars.measure.child" in line]

@@ -1,0 +1,41 @@
+"""Every workload in both dialects and in torch_xla: the same numbers."""
+
+import numpy as np
+import pytest
+
+from stackwars import workloads
+from stackwars.workloads import values
+from workloads.sizes import SMALL
+
+pytestmark = pytest.mark.env
+LIMIT = 1e-6
+
+
+def relative_error(found, expected):
+    return np.linalg.norm(found - expected) / np.linalg.norm(expected)
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_torch_agrees_with_jax(outputs, name):
+    expected = outputs["jax"][name].astype(np.float64)
+    assert relative_error(outputs["torch"][name], expected) < LIMIT
+    assert relative_error(outputs["xla"][name], expected) < LIMIT
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in SMALL if hasattr(workloads.load(name), "reference")]
+)
+def test_jax_agrees_with_the_reference(outputs, name):
+    module, sizes = workloads.load(name), SMALL[name]
+    weights = {key: values.leaf(key, s, 0) for key, s in module.parameters(sizes).items()}
+    expected = module.reference(weights, module.inputs(sizes, 0))
+    assert relative_error(outputs["jax"][name], expected) < LIMIT
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_the_output_says_something(outputs, name):
+    output = outputs["jax"][name]
+    assert np.isfinite(output).all()
+    assert 0.05 < np.sqrt((output**2).mean()) < 20
+    assert relative_error(output[0], output[1]) > 0.05
+    assert output.std() > 0.05

@@ -1,0 +1,42 @@
+import numpy as np
+import pytest
+
+from stackwars import workloads
+from workloads.sizes import FULL, SMALL
+
+NAMES = [
+    *["gemm", "ffn", "ffn_relu", "mha", "layernorm", "conv"],
+    *["resnet50", "bert_base", "gpt2_small"],
+    *["vit_b16", "gpt_neo_1p3b", "llama3_8b"],
+]
+
+
+def test_names_come_in_the_order_of_the_tables():
+    assert workloads.names() == NAMES
+    tables = [workloads.load(name).TABLE for name in NAMES]
+    assert tables == sorted(tables)
+
+
+def test_an_unknown_name_is_refused_with_the_names_that_are_known():
+    with pytest.raises(ValueError, match=r"gemm, ffn.*got 'gem'"):
+        workloads.load("gem")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_workload_tells_the_same_things(name):
+    module = workloads.load(name)
+    assert FULL[name].keys() == SMALL[name].keys() == module.SIZES.keys()
+    assert all(module.SIZES.values())
+    assert hasattr(module, "reference") == (module.TABLE == "I") == (module.KIND == "basic")
+    assert hasattr(module, "hf_config") == (module.TABLE != "I") == (module.KIND == "model")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_inputs_are_seeded_and_have_the_batch(name):
+    module, sizes = workloads.load(name), SMALL[name]
+    first, again, other = (module.inputs(sizes, seed) for seed in (0, 0, 1))
+    for key, array in first.items():
+        assert array.dtype in (np.float32, np.int32)
+        np.testing.assert_array_equal(array, again[key])
+        assert not np.array_equal(array, other[key])
+    assert module.items(sizes) == next(iter(first.values())).shape[0]

@@ -1,0 +1,51 @@
+import json
+import math
+
+import numpy as np
+import pytest
+
+from stackwars.workloads.llama3_8b.rope import inverse_frequencies
+
+WIDTH = 128  # of a head of LLaMA-3.1 8B
+POSITIONS = 8192
+
+IN_TORCH = f"""
+import json
+from transformers import LlamaConfig
+from transformers.models.llama.modeling_llama import LlamaRotaryEmbedding
+import torch
+from stackwars.workloads.llama3_8b import hf_config
+from workloads.sizes import FULL
+rotary = LlamaRotaryEmbedding(LlamaConfig(**hf_config(FULL["llama3_8b"])))
+cos, sin = rotary(torch.zeros(1), torch.arange({POSITIONS})[None])
+assert rotary.attention_scaling == 1
+print(json.dumps([rotary.inv_freq.tolist(), sin[0, ::997].tolist(), cos[0, ::997].tolist()]))
+"""
+
+IN_JAX = f"""
+import json
+from stackwars.workloads.llama3_8b.in_jax import table
+rows = table({POSITIONS}, {WIDTH})[::997, 0]
+print(json.dumps([rows[:, :{WIDTH}].tolist(), rows[:, {WIDTH}:].tolist()]))
+"""
+
+
+def test_short_wavelengths_are_kept_and_long_ones_stretched():
+    found = inverse_frequencies(WIDTH)
+    plain = 500_000.0 ** (-np.arange(0, WIDTH, 2) / WIDTH)
+    wavelength = 2 * math.pi / plain
+    short, long = wavelength < 8192 / 4, wavelength > 8192
+    np.testing.assert_allclose(found[short], plain[short], rtol=1e-6)
+    np.testing.assert_allclose(found[long], plain[long] / 8, rtol=1e-6)
+    between = ~short & ~long
+    assert between.any()
+    assert (found[between] < plain[between]).all()
+    assert (found[between] > plain[between] / 8).all()
+
+
+@pytest.mark.env
+def test_frequencies_and_table_are_those_of_torch(in_dialect):
+    frequencies, *in_torch = json.loads(in_dialect("torch", "-c", IN_TORCH))
+    np.testing.assert_allclose(inverse_frequencies(WIDTH), frequencies, rtol=1e-6)
+    # An angle of thousands of radians keeps about 1e-3 of a radian in float32.
+    np.testing.assert_allclose(json.loads(in_dialect("jax", "-c", IN_JAX)), in_torch, atol=2e-3)

@@ -1,0 +1,76 @@
+# Measuring: one rule for a process, one for a cell, one for the machine's peak, one for its devices.
+
+
+checkpoint devices:
+    input:
+        sources("stackwars.devices"),
+        [
+            f"envs/{name}.txt"
+            for f in config["frameworks"].values()
+            for name in f["environments"].values()
+        ],
+    output:
+        f"results/{config['preset']}/devices.json",
+    params:
+        config=CONFIG_JSON,
+    shell:
+        "python -m stackwars.devices --config {params.config:q} --output {output}"
+
+
+rule peak:
+    input:
+        sources("stackwars.measure.peak"),
+        pins="envs/jax.txt",
+    output:
+        f"results/{config['preset']}/{{device}}/peak.json",
+    priority: 2
+    threads: workflow.cores
+    params:
+        pins=lambda wildcards: cells.pins(config, "jax", wildcards.device),
+    shell:
+        "python -m stackwars.environments {params.pins} -- -m stackwars.measure.peak"
+        " {wildcards.device} {output}"
+
+
+# Cells never run side by side: each takes all cores. Repetitions of one workload follow each other
+# with the frameworks interleaved, so that what is compared was measured under the same weather.
+rule process:
+    input:
+        lambda wildcards: cells.sources(config, cell_of(wildcards)),
+        pins=lambda wildcards: cells.pins(config, wildcards.framework, wildcards.device),
+    output:
+        temp(
+            directory(
+                f"results/{config['preset']}/{{device}}/{{framework}}/{{workload}}/process-{{repetition}}"
+            )
+        ),
+    priority: lambda wildcards: plan.priority(config, cell_of(wildcards), int(wildcards.repetition))
+    threads: workflow.cores
+    params:
+        job=lambda wildcards: job_of(cell_of(wildcards), int(wildcards.repetition)),
+    shell:
+        "python -m stackwars.measure.supervisor --job {params.job:q} --pins {input.pins} --output {output}"
+
+
+# The processes are temporary, all that they measured is in the cell. So whatever makes a process
+# out of date must stand here as well.
+rule cell:
+    input:
+        lambda wildcards: cells.sources(config, cell_of(wildcards)),
+        pins=lambda wildcards: cells.pins(config, wildcards.framework, wildcards.device),
+        processes=[
+            f"results/{config['preset']}/{{device}}/{{framework}}/{{workload}}/process-{repetition}"
+            for repetition in range(SETTINGS["repetitions"])
+        ],
+    output:
+        multiext(
+            f"results/{config['preset']}/{{device}}/{{framework}}/{{workload}}/",
+            "cell.json",
+            "stablehlo.mlir.gz",
+            "output.npy",
+        ),
+    priority: 1_000_000
+    params:
+        job=lambda wildcards: job_of(cell_of(wildcards), 0),
+    shell:
+        "python -m stackwars.measure.cell {input.processes} --output $(dirname {output[0]})"

@@ -1,0 +1,75 @@
+import json
+
+from snakemake.exceptions import WorkflowError
+
+from stackwars import cells, plan, progress, runlock, tex
+from stackwars.cells import Cell
+from stackwars.config import ConfigError, validate
+from stackwars.imports import imported_files
+
+try:
+    validate(config)
+except ConfigError as error:
+    raise WorkflowError(str(error)) from None
+
+runlock.clear_stale()
+
+MEASURED = config["results"] == "measured"
+# Where the cells are: no rule writes to results/reference.
+CELLS = f"results/{config['preset']}" if MEASURED else "results/reference"
+# Where everything made from them goes.
+OUT = CELLS if MEASURED else "results/from-reference"
+SETTINGS = cells.settings(config)
+ASKED = cells.asked(config)
+CONFIG_JSON = json.dumps(config, sort_keys=True)
+
+
+wildcard_constraints:
+    device="cpu|cuda|tpu",
+    framework="[a-z0-9_]+",
+    workload="[a-z0-9_]+",
+    repetition=r"\d+",
+
+
+def sources(*modules):
+    """The source files of modules of this project, as inputs: their text decides what is up to date."""
+    root = Path(workflow.basedir)
+    return sorted(str(path.relative_to(root)) for path in imported_files(list(modules)))
+
+
+def cell_of(wildcards):
+    return Cell(wildcards.framework, wildcards.workload, wildcards.device)
+
+
+def job_of(cell, repetition):
+    """The Job of stackwars.measure.supervisor, as JSON."""
+    return json.dumps(
+        {
+            "framework": cell.framework,
+            "dialect": config["frameworks"][cell.framework]["dialect"],
+            "workload": cell.workload,
+            "device": cell.device,
+            "preset": config["preset"],
+            "repetition": repetition,
+            "sizes": cells.sizes(config, cell.workload),
+            "settings": {k: v for k, v in SETTINGS.items() if k in plan.MEASURING},
+        },
+        sort_keys=True,
+    )
+
+
+def prepare_run(jobs):
+    """Before any job: refuse a second run, find out that TeX is missing, tell the cells their count."""
+    jobs = list(jobs)
+    prepare_run.lock = runlock.take()
+    if prepare_run.lock is None:
+        raise WorkflowError("another run is at work in this folder: wait for it, or end it")
+    # Snakemake's limit on jobs per second starts a timer chain with every job. After fifty jobs they
+    # took 13 % of a core, from the cells that are being measured. A run on one machine needs no limit.
+    workflow.scheduler.job_rate_limiter = None
+    if any(job.name == "paper.pdf" for job in jobs):
+        lacking = tex.missing()
+        if lacking:
+            raise WorkflowError(tex.explain(lacking))
+    outputs = [str(job.output[0]) for job in jobs if job.name == "process"]
+    progress.start(plan.expected_process_s(outputs))

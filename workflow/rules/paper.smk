@@ -1,0 +1,39 @@
+# From what was found to the paper.
+
+
+rule latex:
+    input:
+        sources("stackwars.render"),
+        templates=[str(path) for path in sorted(Path("paper").rglob("*")) if path.is_file()],
+        context=f"{OUT}/context.json",
+        findings=f"{OUT}/findings.json",
+        tables=f"{OUT}/tables",
+        figures=f"{OUT}/figures",
+        listings=f"{OUT}/listings",
+    output:
+        directory(f"{OUT}/latex"),
+    shell:
+        "python -m stackwars.render --context {input.context} --findings {input.findings}"
+        " --tables {input.tables} --figures {input.figures} --listings {input.listings}"
+        " --output-dir {output}"
+
+
+# Every result is an input, so that a paper is never judged up to date with a result missing.
+rule paper:
+    name:
+        "paper.pdf"
+    input:
+        cell_files([cell for cell in ASKED if cell.device == "cpu"], "cell.json"),
+        result_files("cell.json"),
+        result_files("stablehlo.mlir.gz"),
+        latex=f"{OUT}/latex",
+    output:
+        "paper.pdf",
+    params:
+        # A fixed date: the same results give the same bytes, whenever they are typeset.
+        date=946684800,
+    shell:
+        "cd {input.latex} && SOURCE_DATE_EPOCH={params.date} FORCE_SOURCE_DATE=1"
+        " latexmk -pdf -halt-on-error -interaction=nonstopmode -silent main.tex >latexmk.txt 2>&1"
+        " || {{ cat latexmk.txt; grep -A5 '^!' main.log; exit 1; }}; cd - >/dev/null"
+        " && cp {input.latex}/main.pdf {output}"
