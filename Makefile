@@ -1,12 +1,14 @@
 # make paper   all set-up, then paper.pdf from cells measured on this machine
 # make smoke   the same grid with tiny shapes, in a few minutes
 # make test    all set-up, then the tests
+# make reference  paper.pdf from the committed run in results/reference, measuring nothing
+# make accept  the full run that was made here becomes the committed one
 # make plan    what a run would measure, and what it costs here
 
 SNAKEMAKE = .venv/bin/snakemake --cores 1
 PRESET ?= full
 
-.PHONY: paper smoke test reference plan lint set-up
+.PHONY: paper smoke test reference accept plan lint set-up
 
 paper: set-up
 	$(SNAKEMAKE) paper.pdf
@@ -16,6 +18,9 @@ smoke: set-up
 
 reference: set-up
 	$(SNAKEMAKE) paper.pdf --config results=reference
+
+accept: set-up
+	.venv/bin/python -m stackwars.accept
 
 plan: set-up
 	@.venv/bin/python -m stackwars.plan --preset $(PRESET)

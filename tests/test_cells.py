@@ -5,14 +5,16 @@ from stackwars.cells import Cell, asked
 from stackwars.config import load
 from stackwars.environments import REPOSITORY
 
+CONFIG = load()
+
 
 def config(**changes):
-    return {**load(), **changes}
+    return {**CONFIG, **changes}
 
 
 def test_committed_grid_is_30_cells_on_the_cpu():
-    on_cpu = [cell for cell in asked(load()) if cell.device == "cpu"]
-    counts = {f: sum(cell.framework == f for cell in on_cpu) for f in load()["frameworks"]}
+    on_cpu = [cell for cell in asked(CONFIG) if cell.device == "cpu"]
+    counts = {f: sum(cell.framework == f for cell in on_cpu) for f in CONFIG["frameworks"]}
     assert counts == {"jax": 12, "torch_xla": 12, "torch_xla_pending": 6}
 
 
@@ -38,7 +40,7 @@ def test_framework_without_an_environment_for_a_device_has_no_cell_there():
     assert len(grid) == 12
 
 
-def test_path_is_device_framework_workload():
+def test_path_is_device_framework_workCONFIG:
     assert str(Cell("torch_xla", "gemm", "cpu").path) == "cpu/torch_xla/gemm"
 
 
@@ -54,24 +56,24 @@ def test_preset_overrides_settings():
 
 
 def test_pins_file_of_each_framework_exists():
-    for cell in asked(load()):
-        assert (REPOSITORY / cells.pins(load(), cell.framework, cell.device)).is_file()
+    for cell in asked(CONFIG):
+        assert (REPOSITORY / cells.pins(CONFIG, cell.framework, cell.device)).is_file()
 
 
 def test_jax_file_of_a_workload_decides_its_jax_cell_only():
     edited = "src/stackwars/workloads/ffn/in_jax.py"
-    deciding = [cell for cell in asked(load()) if edited in cells.sources(load(), cell)]
+    deciding = [cell for cell in asked(CONFIG) if edited in cells.sources(CONFIG, cell)]
     assert set(deciding) == {Cell("jax", "ffn", device) for device in ("cpu", "cuda", "tpu")}
 
 
 def test_shared_file_of_a_workload_decides_every_framework():
     edited = "src/stackwars/workloads/ffn/__init__.py"
-    deciding = {cell.framework for cell in asked(load()) if edited in cells.sources(load(), cell)}
+    deciding = {cell.framework for cell in asked(CONFIG) if edited in cells.sources(CONFIG, cell)}
     assert deciding == {"jax", "torch_xla"}
 
 
 def test_sources_hold_what_is_imported_at_any_depth():
-    files = cells.sources(load(), Cell("torch_xla_pending", "bert_base", "cpu"))
+    files = cells.sources(CONFIG, Cell("torch_xla_pending", "bert_base", "cpu"))
     folder = "src/stackwars"
     for name in ("frameworks/torch_xla_pending", "frameworks/torch_xla", "workloads/hf_torch",
                  "workloads/fill_torch", "workloads/values", "measure/child"):  # fmt: skip

@@ -1,6 +1,7 @@
 """A configuration that cannot be used is refused with its key, what was expected and what came."""
 
 import copy
+import datetime
 from collections.abc import Callable
 
 import pytest
@@ -10,7 +11,7 @@ from stackwars.config import ConfigError, load, validate
 
 
 def put(path: str, value: object) -> Callable[[dict], None]:
-    """A change that sets one key; dots go down."""
+    """A change that sets one key; slashes go down."""
 
     def change(config: dict) -> None:
         *parents, last = path.split("/")
@@ -33,6 +34,7 @@ def drop(path: str) -> Callable[[dict], None]:
     return change
 
 
+CONFIG = load()
 JAX = {"dialect": "jax", "environments": {"cpu": "jax"}}
 GEMM = "presets/full/sizes/gemm"
 REFUSED = {
@@ -84,19 +86,18 @@ REFUSED = {
     "no device": (put("devices", []), "devices", "at least 1 of them", "[]"),
     "workload twice": (put("workloads", ["ffn", "ffn"]), "workloads", "no entry twice", "ffn"),
     "date for a number": (
-        lambda config: config["settings"].update(seed=__import__("datetime").date(2025, 1, 1)),
-        "settings.seed", "integer", "2025-01-01"),
+        put("settings/seed", datetime.date(2025, 1, 1)), "settings.seed", "integer", "2025-01-01"),
 }  # fmt: skip
 
 
 def test_committed_configuration_is_valid():
-    assert load()["preset"] == "full"
+    assert validate(load())["preset"] == "full"
 
 
 @pytest.mark.parametrize("preset", ["full", "smoke"])
 def test_preset_has_exactly_the_sizes_of_every_workload(preset):
-    sizes = load()["presets"][preset]["sizes"]
-    assert list(sizes) == load()["workloads"] == workloads.names()
+    sizes = CONFIG["presets"][preset]["sizes"]
+    assert list(sizes) == CONFIG["workloads"] == workloads.names()
     for name, given in sizes.items():
         assert set(given) == set(workloads.load(name).SIZES)
 
@@ -104,7 +105,7 @@ def test_preset_has_exactly_the_sizes_of_every_workload(preset):
 @pytest.mark.parametrize("case", REFUSED)
 def test_refused(case):
     change, key, expected, came = REFUSED[case]
-    config = copy.deepcopy(load())
+    config = copy.deepcopy(CONFIG)
     change(config)
     with pytest.raises(ConfigError) as raised:
         validate(config)
@@ -116,7 +117,7 @@ def test_refused(case):
 
 
 def test_reference_is_of_the_full_preset_only():
-    config = load()
+    config = CONFIG
     validate({**config, "results": "reference"})
     with pytest.raises(ConfigError, match=r"config: preset: expected full, .*came \"smoke\""):
         validate({**config, "results": "reference", "preset": "smoke"})
@@ -130,7 +131,7 @@ def test_empty_file_is_refused(tmp_path):
 
 
 def test_workload_that_is_not_asked_for_needs_no_sizes():
-    config = copy.deepcopy(load())
+    config = copy.deepcopy(CONFIG)
     config["workloads"] = ["gemm"]
     config["presets"]["full"]["sizes"] = {"gemm": {"m": 1, "k": 1, "n": 1}}
     config["presets"]["smoke"]["sizes"] = {"gemm": {"m": 1, "k": 1, "n": 1}}
@@ -138,7 +139,7 @@ def test_workload_that_is_not_asked_for_needs_no_sizes():
 
 
 def test_misspelt_workload_among_sizes_is_refused():
-    config = copy.deepcopy(load())
+    config = copy.deepcopy(CONFIG)
     config["presets"]["full"]["sizes"]["gemn"] = {"m": 1, "k": 1, "n": 1}
     with pytest.raises(ConfigError, match=r"presets\.full\.sizes\.gemn"):
         validate(config)

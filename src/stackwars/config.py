@@ -121,3 +121,7 @@ def _check_sizes(config: dict) -> None:
             for name in sorted(set(given) ^ set(wanted)):
                 came = given.get(name, "nothing")
                 raise ConfigError(f"{key}.{name}", f"exactly the sizes {', '.join(wanted)}", came)
+            # JAX would clamp the positions beyond its table and go on, torch would raise.
+            if given.get("sequence", 0) > given.get("positions", given.get("sequence", 0)):
+                expected = f"at most the positions, {given['positions']}"
+                raise ConfigError(f"{key}.sequence", expected, given["sequence"])

@@ -119,7 +119,7 @@ def build(
     for source, folder in ((tables, "tables"), (figures, "figures"), (listings, "listings")):
         # A file left from an earlier build must not stand in for one that is missing now.
         shutil.rmtree(output / folder, ignore_errors=True)
-        shutil.copytree(source, output / folder)
+        shutil.copytree(source, output / folder, ignore=shutil.ignore_patterns(".*"))
     shutil.copy(templates / "references.bib", output / "references.bib")
     render(templates, names, output)
 

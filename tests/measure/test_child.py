@@ -1,0 +1,149 @@
+"""The timed loop, with a session whose every step a test can see."""
+
+import json
+import time
+import weakref
+
+import numpy as np
+import pytest
+
+from stackwars.frameworks import Counters
+from stackwars.measure import child
+
+CALL_S, FENCE_S = 0.01, 0.03
+
+
+class Output:
+    """An output that can be watched."""
+
+
+class Session:
+    """A session that starts work in 10 ms and needs 30 ms more until it is done."""
+
+    def __init__(self, compiles=(1,), trace_s=None, seconds=(CALL_S, FENCE_S)):
+        self.compiles, self.trace_s, self.seconds = compiles, trace_s, seconds
+        self.calls, self.compiled, self.outputs, self.alive_at_fence = 0, 0, [], []
+
+    def call(self):
+        self.compiled += self.compiles[self.calls] if self.calls < len(self.compiles) else 0
+        self.calls += 1
+        time.sleep(self.seconds[0])
+        output = Output()
+        self.outputs.append(weakref.ref(output))
+        return output
+
+    def fence(self, output):
+        time.sleep(self.seconds[1])
+        self.alive_at_fence.append([ref() is not None for ref in self.outputs])
+
+    def counters(self):
+        trace_s = None if self.trace_s is None else self.trace_s * self.calls
+        return Counters(self.compiled, trace_s, 0.5 * self.compiled)
+
+
+@pytest.fixture
+def events(tmp_path):
+    """An event file."""
+    return child.Events(tmp_path / "events.jsonl")
+
+
+def written(tmp_path) -> list[dict]:
+    return [json.loads(line) for line in (tmp_path / "events.jsonl").read_text().splitlines()]
+
+
+def steady(events, session, **settings):
+    limits = {"steady_min_calls": 1, "steady_max_calls": 100, "steady_seconds": 0.0, **settings}
+    return child.steady_calls(session, events, limits, Output())
+
+
+def test_call_is_timed_to_the_end_of_its_fence():
+    _, returned_ns, total_ns = child.timed_call(Session())
+    assert 1e9 * CALL_S <= returned_ns < 1e9 * (CALL_S + FENCE_S)
+    assert total_ns >= 1e9 * (CALL_S + FENCE_S)
+
+
+def test_single_call_says_what_was_compiled_in_it(events, tmp_path):
+    session = Session(compiles=(1, 2), trace_s=0.004)
+    child.single_call(session, events, "first")
+    child.single_call(session, events, "second")
+    first, second = written(tmp_path)
+    assert (first["compiles"], second["compiles"]) == (1, 2)
+    assert (first["compile_s"], second["compile_s"]) == (0.5, 1.0)
+    assert first["trace_s"] == pytest.approx(0.004)
+
+
+def test_trace_is_the_time_in_the_call_where_the_framework_does_not_tell(events, tmp_path):
+    child.single_call(Session(), events, "first")
+    (first,) = written(tmp_path)
+    assert CALL_S <= first["trace_s"] <= first["ns"] / 1e9 - FENCE_S
+
+
+def test_event_is_on_disk_at_once(events, tmp_path):
+    events.write("import", value=1)
+    assert written(tmp_path)[0]["value"] == 1
+    assert time.time() - written(tmp_path)[0]["at_s"] < 60
+
+
+def test_steady_state_takes_the_least_number_of_calls(events, tmp_path):
+    steady(events, Session(seconds=(0, 0)), steady_min_calls=7)
+    assert len(written(tmp_path)[0]["ns"]) == 7
+
+
+def test_steady_state_takes_at_most_the_greatest_number_of_calls(events, tmp_path):
+    steady(events, Session(seconds=(0, 0)), steady_max_calls=9, steady_seconds=60.0)
+    assert len(written(tmp_path)[0]["ns"]) == 9
+
+
+def test_steady_state_takes_its_time(events, tmp_path):
+    start = time.perf_counter()
+    steady(events, Session(), steady_seconds=0.2)
+    assert time.perf_counter() - start >= 0.2
+    assert 2 <= len(written(tmp_path)[0]["ns"]) <= 6
+
+
+def test_steady_state_counts_compilations(events, tmp_path):
+    steady(events, Session(compiles=(0, 1, 0, 1), seconds=(0, 0)), steady_min_calls=5)
+    assert written(tmp_path)[0]["compiles"] == 2
+
+
+def test_last_output_lives_until_the_next_is_fenced(events):
+    # torch_xla computes nothing whose result is dropped.
+    session = Session(seconds=(0, 0))
+    last = steady(events, session, steady_min_calls=4)
+    for number, alive in enumerate(session.alive_at_fence):
+        assert alive[max(0, number - 1) :] == [True] * min(2, number + 1)
+    assert last is session.outputs[-1]()
+    assert session.outputs[0]() is None
+
+
+def test_sample_of_a_small_output_is_all_of_it():
+    values = np.arange(6.0).reshape(2, 3)
+    assert child.sample(values, 1).tolist() == [0, 1, 2, 3, 4, 5]
+    assert child.sample(values, 1).dtype == np.float32
+
+
+def test_sample_takes_the_same_positions_of_equal_shapes():
+    values = np.arange(20_000, dtype=np.float32).reshape(100, 200)
+    taken = child.sample(values, 1)
+    assert taken.shape == (child.SAMPLE,)
+    assert len(set(taken)) == child.SAMPLE
+    assert np.array_equal(child.sample(values + 1, 1), taken + 1)
+    assert not np.array_equal(child.sample(values, 2), taken)
+
+
+def test_sample_spans_the_whole_output():
+    taken = child.sample(np.arange(10**6, dtype=np.float32), 1)
+    counts, _ = np.histogram(taken, bins=10, range=(0, 10**6))
+    assert counts.min() > child.SAMPLE / 20
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_output_that_is_not_finite_is_refused(bad):
+    values = np.array([1.0, bad])
+    with pytest.raises(FloatingPointError, match="finite values from the last call"):
+        child.checked(values, "last")
+
+
+def test_finite_output_is_passed_on():
+    values = np.ones(3)
+    assert child.checked(values, "first") is values

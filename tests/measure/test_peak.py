@@ -1,0 +1,80 @@
+"""The floor under every latency, and the machine's own best."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+
+from stackwars.environments import clean_environ
+from stackwars.measure import peak
+from stackwars.measure.peak import floor_ms
+
+PEAK = {"gflop_per_s": 100.0, "copy_gb_per_s": 10.0, "last_cache_bytes": 10**6}
+
+
+def test_floor_of_arithmetic():
+    # 10 GFLOP at twice 100 GFLOP/s.
+    assert floor_ms(10 * 10**9, 10**6, PEAK) == pytest.approx(50.0)
+
+
+def test_floor_of_memory():
+    # 1 GB at twice 10 GB/s, longer than its arithmetic.
+    assert floor_ms(10**9, 10**9, PEAK) == pytest.approx(50.0)
+
+
+def test_floor_is_the_larger_of_both():
+    assert floor_ms(40 * 10**9, 10**9, PEAK) == pytest.approx(200.0)
+
+
+@pytest.mark.parametrize(("size", "floor"), [(2 * 10**6, 0.005), (4 * 10**6, 0.2)])
+def test_what_stays_in_the_cache_needs_no_memory_traffic(size, floor):
+    assert floor_ms(10**6, size, PEAK) == pytest.approx(floor)
+
+
+def test_best_is_the_shortest_after_the_first(monkeypatch):
+    monkeypatch.setattr(peak, "SECONDS", 0.2)
+    waits = iter([0.0, 0.05, 0.02, *[0.06] * 100])
+    shortest = peak.best_s(lambda: time.sleep(next(waits)))
+    assert 0.02 <= shortest < 0.05
+
+
+def test_last_cache_is_the_largest(monkeypatch, tmp_path):
+    for number, size in enumerate(["48K", "2048K", "32M", "512K"]):
+        (tmp_path / f"index{number}").mkdir()
+        (tmp_path / f"index{number}" / "size").write_text(f"{size}\n")
+    monkeypatch.setattr(peak, "Path", lambda _: tmp_path)
+    assert peak.last_cache_bytes() == 32 * 2**20
+
+
+def test_last_cache_is_zero_where_the_kernel_does_not_say(monkeypatch, tmp_path):
+    monkeypatch.setattr(peak, "Path", lambda _: tmp_path / "gone")
+    assert peak.last_cache_bytes() == 0
+
+
+@pytest.mark.env
+def test_peak_is_at_least_what_numpy_reaches(jax_python, tmp_path):
+    code = (
+        "import sys; from stackwars.measure import peak; peak.SECONDS = 0.5;"
+        f"sys.argv[1:] = ['cpu', {str(tmp_path / 'cpu' / 'peak.json')!r}]; peak.main()"
+    )
+    subprocess.run(
+        [jax_python, "-c", code], env=clean_environ({}), check=True, capture_output=True
+    )
+    found = json.loads((tmp_path / "cpu" / "peak.json").read_text())
+    assert found["device"] == "cpu"
+    # Any processor of the last ten years is between these, for each of its cores.
+    cores = len(os.sched_getaffinity(0))
+    assert 2 < found["gflop_per_s"] < 500 * cores
+    assert 0.5 < found["copy_gb_per_s"] < 2000
+    assert found["last_cache_bytes"] == peak.last_cache_bytes()
+
+
+def test_module_needs_no_framework_until_it_measures():
+    code = "import sys, stackwars.measure.peak; print('jax' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=clean_environ({}), capture_output=True, text=True
+    )
+    assert done.stdout == "False\n"

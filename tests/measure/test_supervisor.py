@@ -1,0 +1,237 @@
+"""Real cells of a toy framework, each ending in its own way."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from toy_checkout import ToyCheckout
+
+
+@pytest.fixture(scope="module")
+def toy(tmp_path_factory) -> ToyCheckout:
+    """A checkout with the toy framework; tests in it run one after the other."""
+    return ToyCheckout(tmp_path_factory.mktemp("checkout"))
+
+
+def named(result: dict) -> dict[str, dict]:
+    return {event["event"]: event for event in result["events"]}
+
+
+def wait_for(condition, seconds: float = 20.0):
+    """The first true value of the condition."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if value := condition():
+            return value
+        time.sleep(0.05)
+    raise AssertionError(f"not within {seconds} s")
+
+
+def child_pid(toy: ToyCheckout) -> int:
+    """Number of the child once it sleeps in its first call."""
+    path = toy.folder / "child.pid"
+    return int(wait_for(lambda: path.exists() and path.read_text()))
+
+
+def gone(pid: int) -> bool:
+    """Whether a process has ended, if only as a zombie that nobody has waited for."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "ZX"
+    except OSError:
+        return True
+
+
+def start(toy: ToyCheckout, **extra: str) -> subprocess.Popen:
+    """Start a supervisor whose child sleeps."""
+    (toy.folder / "child.pid").unlink(missing_ok=True)
+    return subprocess.Popen(
+        toy.command(), cwd=toy.folder, env=toy.environ("sleep", **extra), stderr=subprocess.PIPE
+    )
+
+
+def test_ok_keeps_every_sample_and_what_was_compiled(toy):
+    result = toy.measure("ok", steady_min_calls=6, steady_max_calls=20, steady_seconds=0.001)
+    assert (result["status"], result["status_detail"], result["exit_code"]) == ("ok", "", 0)
+    events = named(result)
+    assert list(events) == "import build run first second steady timed end".split()
+    assert 6 <= len(events["steady"]["ns"]) <= 20
+    assert all(ns > 0 for ns in events["steady"]["ns"])
+    assert [events[name]["compiles"] for name in ("first", "second", "steady")] == [1, 0, 0]
+    assert events["build"]["versions"]["toy"] == "1.2.3"
+    assert events["timed"]["output_shape"] == [2, 4]
+
+
+def test_ok_leaves_its_files_and_no_cache(toy):
+    result = toy.measure("ok")
+    folder = toy.folder / toy.output()
+    names = {path.name for path in folder.iterdir()}
+    expected = "events.jsonl log.txt output.npy process.json spec.json stablehlo.mlir.gz"
+    assert names == set(expected.split())
+    assert np.load(folder / "output.npy").shape == (8,)
+    assert result["environment"].startswith("toy-")
+    assert result["peak_rss_bytes"] > 2**23
+    assert 0 < result["wall_s"] < 30
+
+
+def test_result_is_told_on_the_way(toy):
+    printed = toy.measure("ok")["printed"]
+    assert "toy toy cpu process 1: running" in printed
+    assert "toy toy cpu process 1: ok: first " in printed
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "status", "detail"),
+    [
+        ("raise", "error", "ValueError: the second call went wrong (phase: first)"),
+        ("sigkill", "error", "ended by SIGKILL, which this harness did not send (phase: first)"),
+        ("exit0", "error", "ended with exit code 0 before its work was done (phase: first)"),
+        ("abort", "oom", "refused at run: terminate called after throwing"),
+        ("nan", "invalid", "expected finite values from the first call"),
+        ("oom at fetch", "oom", "refused at run: RuntimeError: RESOURCE_EXHAUSTED: Out of memory"),
+        ("hog", "oom", "refused at build: "),
+        ("hog at run", "oom", "refused at run: "),
+        ("hog shared", "oom", "killed at the cap: last phase begun or finished: run"),
+    ],
+)
+def test_bad_end_has_its_status(toy, behaviour, status, detail):
+    result = toy.measure(behaviour)
+    assert result["status"] == status
+    assert result["status_detail"].startswith(detail)
+    assert result["peak_rss_bytes"] < 2**30
+    # What was measured before the end is kept.
+    reached = "run" if behaviour == "hog shared" else "build" if behaviour == "hog" else None
+    assert list(named(result))[-1] in ({reached} if reached else {"first", "raised"})
+    if behaviour in ("raise", "sigkill", "exit0", "abort", "nan", "oom at fetch"):
+        assert named(result)["first"]["ns"] > 0
+    assert status in result["printed"]
+
+
+def test_exception_without_a_message_leaves_a_result(toy):
+    result = toy.measure("raise at build")
+    assert result["status"] == "unsupported"
+    assert "unsupported" in result["printed"]
+
+
+def test_over_long_cell_is_a_timeout(toy):
+    begun = time.monotonic()
+    result = toy.measure("sleep", timeout_s=1.5)
+    assert time.monotonic() - begun < 12
+    assert result["status"] == "timeout"
+    assert result["status_detail"].endswith("last phase begun or finished: run")
+    assert wait_for(lambda: gone(child_pid(toy)))
+
+
+def test_log_of_the_child_is_kept_in_an_error(toy):
+    result = toy.measure("sigkill")
+    assert (toy.folder / toy.output() / "log.txt").exists()
+    assert "log: " in result["status_detail"]
+
+
+def test_repetition_after_an_oom_is_not_run_again(toy):
+    first = toy.measure("hog")
+    second = toy.measure("ok", repetition=1)
+    assert (second["status"], second["status_detail"]) == ("oom", first["status_detail"])
+    assert (second["repetition"], second["repeated"], second["wall_s"]) == (1, False, 0.0)
+
+
+def test_repetition_after_an_error_is_run(toy):
+    toy.measure("raise")
+    assert toy.measure("ok", repetition=1)["status"] == "ok"
+
+
+def test_first_repetition_is_always_run(toy):
+    toy.measure("hog")
+    assert toy.measure("ok")["status"] == "ok"
+
+
+def test_rerun_replaces_the_old_folder(toy):
+    toy.measure("ok")
+    stale = toy.folder / toy.output() / "stale.txt"
+    stale.touch()
+    toy.measure("raise")
+    assert not stale.exists()
+    assert not (toy.folder / toy.output() / "output.npy").exists()
+
+
+def test_child_ends_with_the_workflow_and_leaves_no_output(toy):
+    toy.measure("ok")
+    subprocess.run(["rm", "-r", str(toy.folder / toy.output())], check=True)
+    runner = subprocess.Popen(["sleep", "60"])
+    supervisor = start(toy, STACKWARS_RUNNER_PID=str(runner.pid))
+    child = child_pid(toy)
+    runner.kill()
+    runner.wait()
+    _, printed = supervisor.communicate(timeout=20)
+    assert supervisor.returncode == 1
+    assert b"the workflow that asked for this cell is gone" in printed
+    assert wait_for(lambda: gone(child))
+    assert not (toy.folder / toy.output()).exists()
+
+
+def test_child_dies_with_a_killed_supervisor_and_what_is_left_does_not_look_finished(toy):
+    output = toy.folder / toy.output()
+    subprocess.run(["rm", "-rf", str(output)], check=True)
+    supervisor = start(toy)
+    child = child_pid(toy)
+    assert not gone(child)
+    os.kill(supervisor.pid, signal.SIGKILL)
+    supervisor.communicate(timeout=20)
+    assert wait_for(lambda: gone(child))
+    assert not output.exists()
+    assert not (output.with_name(output.name + ".part") / "process.json").exists()
+    assert toy.measure("ok")["status"] == "ok"
+    assert not output.with_name(output.name + ".part").exists()
+
+
+def test_two_cells_are_never_measured_at_once(toy):
+    first = start(toy)
+    child_pid(toy)
+    second = subprocess.Popen(
+        toy.command(repetition=1), cwd=toy.folder, env=toy.environ("ok"), stderr=subprocess.PIPE
+    )
+    time.sleep(1.5)
+    assert second.poll() is None
+    first.kill()
+    first.communicate(timeout=20)
+    second.communicate(timeout=20)
+    assert second.returncode == 0
+
+
+def test_child_sees_none_of_the_users_settings(toy):
+    # An XLA flag of the user's would change what is measured; so would a shared cache.
+    code = (
+        "import os; from stackwars.measure import supervisor as s; from pathlib import Path;"
+        "p = s._spawn(Path(os.environ['FAKE_PYTHON']), Path('spawned'), 2**30); p.wait()"
+    )
+    fake = toy.folder / "print_environment"
+    fake.write_text("#!/bin/sh\nenv\n")
+    fake.chmod(0o755)
+    (toy.folder / "spawned").mkdir()
+    hostile = {"XLA_FLAGS": "--xla_dump_to=x", "JAX_ENABLE_X64": "1", "OMP_NUM_THREADS": "1",
+               "PYTHONDONTWRITEBYTECODE": "1", "FAKE_PYTHON": str(fake)}  # fmt: skip
+    subprocess.run(
+        [sys.executable, "-c", code], cwd=toy.folder, env=toy.environ("ok", **hostile), check=True
+    )
+    log = (toy.folder / "spawned" / "log.txt").read_text()
+    seen = dict(line.partition("=")[::2] for line in log.splitlines())
+    assert not seen.keys() & (hostile.keys() - {"FAKE_PYTHON"})
+    assert seen["PYTHONPATH"] == str(toy.folder / "src")
+    assert seen["XDG_CACHE_HOME"] == str(toy.folder / "spawned" / "cache")
+
+
+def test_cell_is_made_from_toy_processes(toy):
+    toy.measure("ok", repetition=0)
+    toy.measure("ok", repetition=1)
+    parts = [str(toy.output(repetition)) for repetition in (0, 1)]
+    toy.python("-m", "stackwars.measure.cell", *parts, "--output", "results/cell")
+    cell = json.loads((toy.folder / "results" / "cell" / "cell.json").read_text())
+    assert cell["status"] == "ok"
+    assert cell["derived"]["steady_calls"] == 8
+    assert cell["derived"]["compiles_first"] == 1
+    assert cell["ir"]["same_in_every_process"]
