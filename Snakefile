@@ -8,13 +8,22 @@ from snakemake.utils import min_version
 min_version("9.27")
 
 # Every job's command starts with `python`: that of the environment Snakemake itself runs in.
-os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-os.environ["PYTHONPATH"] = str(Path(workflow.basedir, "src"))
-os.environ["STACKWARS_RUNNER_PID"] = str(os.getpid())
-sys.path.insert(0, os.environ["PYTHONPATH"])
+SOURCE = str(Path(workflow.basedir, "src"))
+os.environ.update(
+    PATH=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
+    PYTHONPATH=SOURCE,
+    # The cells end when this process does.
+    STACKWARS_RUNNER_PID=str(os.getpid()),
+)
+sys.path.insert(0, SOURCE)
 
 
 configfile: "config/config.yaml"
+
+
+# Only used with --sdm apptainer, which the authors have not tried; without it the commands run as they
+# are, and what they need is pinned in envs/.
+container: "docker://debian:bookworm"
 
 
 include: "workflow/rules/common.smk"

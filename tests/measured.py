@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import gzip
 import json
 import sys
@@ -36,9 +37,12 @@ DEVICES = {
 }
 
 
+_COMMITTED = load()
+
+
 def config(**changes: object) -> dict:
     """The committed configuration at its smoke sizes, reduced to two workloads and two frameworks."""
-    whole = load()
+    whole = copy.deepcopy(_COMMITTED)
     whole["frameworks"].pop("torch_xla_pending")
     chosen = {"preset": "smoke", "workloads": ["gemm", "ffn"], "devices": ["cpu", "tpu"]}
     return {**whole, **chosen, **changes}

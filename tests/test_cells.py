@@ -40,7 +40,7 @@ def test_framework_without_an_environment_for_a_device_has_no_cell_there():
     assert len(grid) == 12
 
 
-def test_path_is_device_framework_workCONFIG:
+def test_path_is_device_framework_workload():
     assert str(Cell("torch_xla", "gemm", "cpu").path) == "cpu/torch_xla/gemm"
 
 

@@ -91,8 +91,8 @@ def test_a_flipped_ratio_flips_the_sentence(tmp_path):
     flipped = rendered(paper_fixture.write(tmp_path / "flipped", "flipped"))["evaluation"]
     slower, faster = "PyTorch is slower on ", "PyTorch is faster on "
     assert "BERT-Base at" in full.split(slower)[1].split(faster)[0]
-    assert "BERT-Base at" in flipped.split(faster)[1].split("No difference")[0]
-    assert "GPT-2 Small at" in full.split(faster)[1].split("No difference")[0]
+    assert "BERT-Base at" in flipped.split(faster)[1].split("No direction")[0]
+    assert "GPT-2 Small at" in full.split(faster)[1].split("No direction")[0]
     assert "GPT-2 Small at" in flipped.split(slower)[1].split(faster)[0]
 
 

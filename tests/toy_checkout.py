@@ -14,7 +14,7 @@ from pathlib import Path
 
 from stackwars.environments import REPOSITORY
 
-FRAMEWORK = '''
+FRAMEWORK = """
 import mmap, os, signal, time
 from pathlib import Path
 import numpy as np
@@ -75,7 +75,7 @@ class Session:
         return "toy"
     def versions(self):
         return {"toy": "1.2.3"}
-'''
+"""
 IN_JAX = """
 def build(sizes, seed, put):
     return None, lambda parameters, left, right: left @ right

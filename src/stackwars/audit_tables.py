@@ -56,7 +56,8 @@ def audit_table(frame: pandas.DataFrame) -> str:
             caption="Audit of Every Cell",
             columns="lllrrrrrrrrrl",
             note="A dash: the framework does not tell, or the cell gave no number. "
-            "Rel.\\ $L_2$: the largest error of the output sample against JAX. " + ORIGIN_NOTE,
+            "Rel.\\ $L_2$: error of the output sample against JAX; in JAX's row the largest of the others'. "
+            + ORIGIN_NOTE,
             wide=True,
             size=r"\scriptsize",
             separation="3.5pt",

@@ -22,7 +22,7 @@ class ConfigError(ValueError):
 
     def __init__(self, key: str, expected: str, came: object) -> None:
         super().__init__(
-            f"config: {key or 'the whole file'}: expected {expected}; came {json.dumps(came)}. "
+            f"config: {key or 'the whole file'}: expected {expected}; came {json.dumps(came, default=str)}. "
             "Mend it in config/config.yaml (keys: workflow/schemas/config.schema.yaml) or in --config."
         )
 
@@ -84,8 +84,12 @@ def _expectation(error: jsonschema.ValidationError) -> str:
     return f"{error.validator} {json.dumps(value)}"
 
 
+def _known_workloads() -> list[str]:
+    return sorted(path.parent.name for path in WORKLOADS.glob("*/__init__.py"))
+
+
 def _check_names(config: dict) -> None:
-    known = sorted(path.parent.name for path in WORKLOADS.glob("*/__init__.py"))
+    known = _known_workloads()
     for workload in config["workloads"]:
         if workload not in known:
             raise ConfigError("workloads", f"workloads among {', '.join(known)}", workload)
@@ -111,7 +115,12 @@ def _check_names(config: dict) -> None:
 
 
 def _check_sizes(config: dict) -> None:
+    known = _known_workloads()
     for preset, chosen in config["presets"].items():
+        for workload in chosen["sizes"]:
+            if workload not in known:
+                key = f"presets.{preset}.sizes.{workload}"
+                raise ConfigError(key, f"workloads among {', '.join(known)}", workload)
         for workload in config["workloads"]:
             key = f"presets.{preset}.sizes.{workload}"
             wanted = import_module(f"stackwars.workloads.{workload}").SIZES

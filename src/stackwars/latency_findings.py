@@ -5,6 +5,7 @@ from __future__ import annotations
 import pandas
 
 from stackwars import published, verdicts
+from stackwars.latex import is_missing
 from stackwars.sources import BASELINE, short_status
 from stackwars.verdicts import Finding, finding
 
@@ -72,7 +73,9 @@ def first_run_findings(frame: pandas.DataFrame) -> list[Finding]:
     for _, cell in frame[frame.device == "cpu"].iterrows():
         parts = {name: cell[column] for name, column in PARTS.items()}
         largest = verdicts.largest_part(parts) if cell.status == "ok" else verdicts.NO_DATA
-        share = parts[largest] / cell.first_ms if largest in parts else None
+        # Of the parts' sum: they are medians over processes, and first_ms is a geometric mean.
+        whole = sum(value for value in parts.values() if not is_missing(value))
+        share = parts[largest] / whole if largest in parts else None
         found.append(
             finding(
                 f"split/{cell.workload}/{cell.framework}",

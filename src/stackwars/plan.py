@@ -26,7 +26,7 @@ MEASURING = (
     "steady_seconds",
 )
 """The settings that a process depends on; a change of one of them measures every cell again."""
-ENVIRONMENT_GIB = {"jax": 0.6, "torch_xla": 7.5, "harness": 0.6}
+ENVIRONMENT_GIB = {"jax": 0.6, "torch_xla": 7.5}
 
 
 def priority(config: dict, cell: Cell, repetition: int) -> int:
@@ -132,7 +132,7 @@ def _unknown(count: int) -> str:
 
 
 def _disk(config: dict) -> str:
-    needed = ["harness", *(w["environments"].get("cpu", "") for w in config["frameworks"].values())]
+    needed = [wanted["environments"].get("cpu", "") for wanted in config["frameworks"].values()]
     absent = [n for n in dict.fromkeys(filter(None, needed))
               if not folder(REPOSITORY / "envs" / f"{n}.txt").exists()]  # fmt: skip
     if not absent:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pandas
 
 from stackwars import published
-from stackwars.latex import escape, is_missing, significant
+from stackwars.latex import escape, is_missing, scientific, significant
 from stackwars.sources import VARIANT_TITLES, framework_title
 from stackwars.tabular import GAP
 
@@ -27,7 +27,12 @@ def interval(low: float, high: float, digits: int = 3) -> str:
     """``[low, high]``, or a dash with fewer than two repetitions."""
     if is_missing(low) or is_missing(high):
         return "---"
-    return f"[{significant(low, digits)}, {significant(high, digits)}]"
+    return f"[{_end(low, digits)}, {_end(high, digits)}]"
+
+
+def _end(value: float, digits: int) -> str:
+    """An end of an interval; from two repetitions it may lie far from any readable number."""
+    return significant(value, digits) if 1e-3 <= value < 1e5 else str(scientific(value))
 
 
 def framework_cell(row_: pandas.Series | published.Pair) -> str:

@@ -60,9 +60,7 @@ def test_peak_is_at_least_what_numpy_reaches(jax_python, tmp_path):
         "import sys; from stackwars.measure import peak; peak.SECONDS = 0.5;"
         f"sys.argv[1:] = ['cpu', {str(tmp_path / 'cpu' / 'peak.json')!r}]; peak.main()"
     )
-    subprocess.run(
-        [jax_python, "-c", code], env=clean_environ({}), check=True, capture_output=True
-    )
+    subprocess.run([jax_python, "-c", code], env=clean_environ({}), check=True, capture_output=True)
     found = json.loads((tmp_path / "cpu" / "peak.json").read_text())
     assert found["device"] == "cpu"
     # Any processor of the last ten years is between these, for each of its cores.

@@ -92,7 +92,17 @@ class Study:
 
     def command(self, *arguments: str) -> list[str]:
         """The command line, showing every job."""
-        return [sys.executable, "-m", "snakemake", "--cores", "1", "--quiet", "host", "--", *arguments]
+        return [
+            sys.executable,
+            "-m",
+            "snakemake",
+            "--cores",
+            "1",
+            "--quiet",
+            "host",
+            "--",
+            *arguments,
+        ]
 
     def run(self, *arguments: str, **environ: str) -> dict[str, int]:
         """Run Snakemake to success; return how many jobs of each rule it ran."""

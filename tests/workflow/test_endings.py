@@ -75,8 +75,10 @@ def test_a_bad_configuration_is_refused_at_once(tmp_path, edit, key, came):
     assert time.monotonic() - start < 5
     assert done.returncode != 0
     message = next(line for line in done.stdout.splitlines() if "config: " in line)
-    assert key in message and "expected" in message and f'came "{came}"' in message.replace(
-        f"came {came}", f'came "{came}"'
+    assert (
+        key in message
+        and "expected" in message
+        and f'came "{came}"' in message.replace(f"came {came}", f'came "{came}"')
     )
     assert not (tmp_path / "results").exists()
 
@@ -89,7 +91,10 @@ def test_missing_tex_is_found_before_anything_is_measured(tmp_path, monkeypatch)
     for folder in ("/usr/bin", "/bin"):
         for path in study.Path(folder).iterdir():
             link = tools / path.name
-            if path.name not in ("latexmk", "pdflatex", "bibtex", "kpsewhich") and not link.exists():
+            if (
+                path.name not in ("latexmk", "pdflatex", "bibtex", "kpsewhich")
+                and not link.exists()
+            ):
                 link.symlink_to(path)
     done = made.snakemake("paper.pdf", PATH=str(tools))
     assert done.returncode != 0

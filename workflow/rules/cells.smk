@@ -1,5 +1,7 @@
 # Measuring: one rule for a process, one for a cell, one for the machine's peak, one for its devices.
 
+CELL = f"results/{config['preset']}/{{device}}/{{framework}}/{{workload}}"
+
 
 checkpoint devices:
     input:
@@ -11,25 +13,27 @@ checkpoint devices:
         ],
     output:
         f"results/{config['preset']}/devices.json",
+    log:
+        f"results/{config['preset']}/logs/devices.txt",
     params:
         config=CONFIG_JSON,
     shell:
-        "python -m stackwars.devices --config {params.config:q} --output {output}"
+        "python -m stackwars.devices --config {params.config:q} --output {output} 2> >(tee {log} >&2)"
 
 
 rule peak:
     input:
         sources("stackwars.measure.peak"),
-        pins="envs/jax.txt",
+        pins=lambda w: "envs/jax.txt" if w.device == "cpu" else f"envs/jax-{w.device}.txt",
     output:
         f"results/{config['preset']}/{{device}}/peak.json",
+    log:
+        f"results/{config['preset']}/logs/{{device}}/peak.txt",
     priority: 2
     threads: workflow.cores
-    params:
-        pins=lambda wildcards: cells.pins(config, "jax", wildcards.device),
     shell:
-        "python -m stackwars.environments {params.pins} -- -m stackwars.measure.peak"
-        " {wildcards.device} {output}"
+        "python -m stackwars.environments {input.pins} -- -m stackwars.measure.peak"
+        " {wildcards.device} {output} 2> >(tee {log} >&2)"
 
 
 # Cells never run side by side: each takes all cores. Repetitions of one workload follow each other
@@ -39,17 +43,15 @@ rule process:
         lambda wildcards: cells.sources(config, cell_of(wildcards)),
         pins=lambda wildcards: cells.pins(config, wildcards.framework, wildcards.device),
     output:
-        temp(
-            directory(
-                f"results/{config['preset']}/{{device}}/{{framework}}/{{workload}}/process-{{repetition}}"
-            )
-        ),
+        temp(directory(f"{CELL}/process-{{repetition}}")),
+    log:
+        f"results/{config['preset']}/logs/{{device}}/{{framework}}/{{workload}}/process-{{repetition}}.txt",
     priority: lambda wildcards: plan.priority(config, cell_of(wildcards), int(wildcards.repetition))
     threads: workflow.cores
     params:
         job=lambda wildcards: job_of(cell_of(wildcards), int(wildcards.repetition)),
     shell:
-        "python -m stackwars.measure.supervisor --job {params.job:q} --pins {input.pins} --output {output}"
+        "python -m stackwars.measure.supervisor --job {params.job:q} --pins {input.pins} --output {output} 2> >(tee {log} >&2)"
 
 
 # The processes are temporary, all that they measured is in the cell. So whatever makes a process
@@ -58,19 +60,15 @@ rule cell:
     input:
         lambda wildcards: cells.sources(config, cell_of(wildcards)),
         pins=lambda wildcards: cells.pins(config, wildcards.framework, wildcards.device),
-        processes=[
-            f"results/{config['preset']}/{{device}}/{{framework}}/{{workload}}/process-{repetition}"
-            for repetition in range(SETTINGS["repetitions"])
-        ],
+        processes=[f"{CELL}/process-{repetition}" for repetition in range(SETTINGS["repetitions"])],
     output:
-        multiext(
-            f"results/{config['preset']}/{{device}}/{{framework}}/{{workload}}/",
-            "cell.json",
-            "stablehlo.mlir.gz",
-            "output.npy",
-        ),
+        result=f"{CELL}/cell.json",
+        program=f"{CELL}/stablehlo.mlir.gz",
+        sample=f"{CELL}/output.npy",
+    log:
+        f"results/{config['preset']}/logs/{{device}}/{{framework}}/{{workload}}/cell.txt",
     priority: 1_000_000
     params:
         job=lambda wildcards: job_of(cell_of(wildcards), 0),
     shell:
-        "python -m stackwars.measure.cell {input.processes} --output $(dirname {output[0]})"
+        "python -m stackwars.measure.cell {input.processes} --output $(dirname {output.result}) >{log} 2>&1"

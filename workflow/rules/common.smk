@@ -73,3 +73,36 @@ def prepare_run(jobs):
             raise WorkflowError(tex.explain(lacking))
     outputs = [str(job.output[0]) for job in jobs if job.name == "process"]
     progress.start(plan.expected_process_s(outputs))
+
+
+LISTED = ["ffn", "ffn_relu", "mha", "layernorm"]
+LISTED_FRAMEWORKS = ["jax", "torch_xla"]
+# The programs that the paper reads are those of one device, the first of the configuration.
+PRINTED_DEVICE = config["devices"][0]
+PRINTED = [cell for cell in ASKED if cell.device == PRINTED_DEVICE]
+
+
+def program(framework, workload):
+    return f"{CELLS}/{Cell(framework, workload, PRINTED_DEVICE).path}/stablehlo.mlir.gz"
+
+
+def cell_files(cells_, name):
+    return [f"{CELLS}/{cell.path}/{name}" for cell in cells_]
+
+
+def found_cells(wildcards):
+    """Cells of the devices that this machine has; the CPU's are known without asking."""
+    on_cpu = [cell for cell in ASKED if cell.device == "cpu"]
+    others = [cell for cell in ASKED if cell.device != "cpu"]
+    if not MEASURED or not others:
+        return on_cpu
+    found = json.loads(Path(checkpoints.devices.get().output[0]).read_text())
+    return on_cpu + [c for c in others if found[c.device][c.framework]["present"]]
+
+
+def result_files(name):
+    return lambda wildcards: cell_files(found_cells(wildcards), name)
+
+
+def peaks(wildcards):
+    return sorted({f"{CELLS}/{cell.device}/peak.json" for cell in found_cells(wildcards)})

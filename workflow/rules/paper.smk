@@ -12,10 +12,12 @@ rule latex:
         listings=f"{OUT}/listings",
     output:
         directory(f"{OUT}/latex"),
+    log:
+        f"{OUT}/logs/latex.txt",
     shell:
         "python -m stackwars.render --context {input.context} --findings {input.findings}"
         " --tables {input.tables} --figures {input.figures} --listings {input.listings}"
-        " --output-dir {output}"
+        " --output-dir {output} >{log} 2>&1"
 
 
 # Every result is an input, so that a paper is never judged up to date with a result missing.
@@ -29,11 +31,12 @@ rule paper:
         latex=f"{OUT}/latex",
     output:
         "paper.pdf",
+    log:
+        f"{OUT}/logs/latexmk.txt",
     params:
         # A fixed date: the same results give the same bytes, whenever they are typeset.
         date=946684800,
     shell:
-        "cd {input.latex} && SOURCE_DATE_EPOCH={params.date} FORCE_SOURCE_DATE=1"
-        " latexmk -pdf -halt-on-error -interaction=nonstopmode -silent main.tex >latexmk.txt 2>&1"
-        " || {{ cat latexmk.txt; grep -A5 '^!' main.log; exit 1; }}; cd - >/dev/null"
+        "SOURCE_DATE_EPOCH={params.date} FORCE_SOURCE_DATE=1 latexmk -cd -pdf -halt-on-error"
+        " -interaction=nonstopmode -silent {input.latex}/main.tex >{log} 2>&1"
         " && cp {input.latex}/main.pdf {output}"

@@ -90,9 +90,14 @@ def _milliseconds(events: list[dict]) -> Estimate:
     return geometric_mean([event["ns"] / 1e6 for event in events])
 
 
-def _split(events: list[dict]) -> dict[str, float]:
-    """Medians of run 1: tracing, compiling, and the rest (running, transfers, dispatch), in ms."""
+def _split(events: list[dict]) -> dict[str, float | None]:
+    """Medians of run 1: tracing, compiling, and the rest (running, transfers, dispatch), in ms.
+
+    Compiling and the rest are None where the framework does not tell how long it compiled.
+    """
     trace = [1e3 * event["trace_s"] for event in events]
+    if any(event["compile_s"] is None for event in events):
+        return {"trace": statistics.median(trace), "compile": None, "execute": None}
     compiling = [1e3 * event["compile_s"] for event in events]
     rest = [e["ns"] / 1e6 - t - c for e, t, c in zip(events, trace, compiling, strict=True)]
     parts = {"trace": trace, "compile": compiling, "execute": rest}

@@ -47,9 +47,9 @@ def status(ending: Ending) -> tuple[str, str]:
     if _OUT_OF_MEMORY.search(text):
         return "oom", f"refused {_place(phase, raised, text)}: {_line(text)}"
     if raised and raised["type"] == "NotImplementedError":
-        return "unsupported", raised["message"]
+        return "unsupported", raised["message"] or text
     if raised and raised["type"] == "FloatingPointError":
-        return "invalid", raised["message"]
+        return "invalid", raised["message"] or text
     if ending.exit_code == -signal.SIGKILL and ending.kernel_oom:
         return "oom", f"killed by the kernel for want of memory: last phase: {phase}"
     if raised:
