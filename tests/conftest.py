@@ -1,9 +1,7 @@
-"""What several tests need: the environments' Pythons, and checkouts of this repository to work in."""
+"""What several tests need: the environments' Pythons."""
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -27,17 +25,3 @@ def torch_xla_python() -> Path:
 def shared_environments(monkeypatch: pytest.MonkeyPatch) -> None:
     """Checkouts that a test makes use the environments of this one."""
     monkeypatch.setenv("STACKWARS_ENVS", str(root()))
-
-
-def copy_checkout(target: Path) -> Path:
-    """The files of this checkout that git knows or would add, in `target`: as a fresh clone has them."""
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        cwd=REPOSITORY, capture_output=True, text=True, check=True,
-    ).stdout  # fmt: skip
-    for name in filter(None, listed.split("\0")):
-        source = REPOSITORY / name
-        if source.is_file():
-            (target / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(source, target / name)
-    return target

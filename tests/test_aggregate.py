@@ -6,8 +6,8 @@ import sys
 
 import numpy as np
 import pandas as pd
-from measured import config, process, write_cell, write_results
 
+from measured import config, process, write_cell, write_results
 from stackwars.aggregate import aggregate
 from stackwars.cells import Cell, asked
 from stackwars.environments import clean_environ

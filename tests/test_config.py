@@ -126,7 +126,7 @@ def test_reference_is_of_the_full_preset_only():
 def test_empty_file_is_refused(tmp_path):
     path = tmp_path / "config.yaml"
     path.write_text("# nothing\n")
-    with pytest.raises(ConfigError, match="the whole file: expected .* object; came null"):
+    with pytest.raises(ConfigError, match=r"the whole file: expected .* object; came null"):
         load(path)
 
 

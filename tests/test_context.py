@@ -4,8 +4,8 @@ import json
 
 import numpy as np
 import pytest
-from measured import PEAK, config, process, write_cell, write_results
 
+from measured import PEAK, config, process, write_cell, write_results
 from stackwars import context, frame
 from stackwars.cells import Cell
 

@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from measured import config
 
+from measured import config
 from stackwars import devices, environments
 from stackwars.environments import REPOSITORY, clean_environ
 
@@ -96,4 +96,4 @@ def test_command_writes_what_it_found(tmp_path):
 def test_real_framework_without_the_device_is_absent(driver):
     answer = devices.ask("jax", "cuda", JAX)
     assert not answer["present"]
-    assert "cuda" in answer["reason"]
+    assert answer["reason"].startswith("jax: ")

@@ -1,8 +1,8 @@
 """What the user sees while cells run."""
 
 import pytest
-from measured import process
 
+from measured import process
 from stackwars import progress
 from stackwars.cells import Cell
 from stackwars.measure.supervisor import Job

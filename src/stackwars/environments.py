@@ -85,15 +85,9 @@ def _run(arguments: list[str]) -> None:
 def clean_environ(extra: dict[str, str]) -> dict[str, str]:
     """The parent's environment variables without those that would change how Python or XLA run."""
     dropped = (
-        "PYTHON",
-        "XLA_",
-        "JAX_",
-        "PJRT_",
-        "OMP_",
-        "MKL_",
-        "TORCH",
-        "LD_PRELOAD",
-        "VIRTUAL_ENV",
+        *("PYTHON", "VIRTUAL_ENV", "LD_PRELOAD", "MALLOC_"),
+        *("XLA_", "JAX_", "PJRT_", "PT_XLA_", "TORCH", "LIBTPU_", "TF_", "HF_", "TRANSFORMERS_"),
+        *("OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_"),
     )
     kept = {k: v for k, v in os.environ.items() if not k.startswith(dropped)}
     return {**kept, "PYTHONPATH": str(REPOSITORY / "src"), "PYTHONHASHSEED": "0", **extra}

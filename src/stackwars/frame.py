@@ -161,7 +161,9 @@ def _audit(frame: pd.DataFrame, config: dict, results: Results) -> None:
                 detail = f"outputs disagree: relative L2 error {error:.2e} over {tolerance:.0e}"
                 _refuse(frame, index, detail)
             elif audit.too_fast(row["steady_ms"], row["floor_ms"]):
-                detail = f"steady state {row['steady_ms']:.4g} ms is below the floor {row['floor_ms']:.4g} ms"
+                detail = (
+                    f"below the floor: {row['steady_ms']:.4g} ms, at least {row['floor_ms']:.4g} ms"
+                )
                 _refuse(frame, index, detail)
 
 

@@ -62,7 +62,7 @@ def latency_table(frame: pandas.DataFrame, number: str) -> str:
         r"call; its interval is a $t$ interval on logarithms. "
     )
     if (cells.framework == "torch_xla_pending").any():
-        note += "Pending: PyTorch with weights and inputs still waiting to be uploaded at run~1. "
+        note += "Pending: PyTorch with inputs still to be computed on the device at run~1. "
     return table(
         Float(
             label=f"tab:{number}",

@@ -7,8 +7,8 @@ import jsonschema
 import numpy as np
 import pytest
 import yaml
-from measured import PROGRAM, process, process_folder, write_cell
 
+from measured import PROGRAM, process, process_folder, write_cell
 from stackwars.cells import Cell
 from stackwars.measure.cell import SCHEMA, combine, derive
 

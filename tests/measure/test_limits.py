@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -32,8 +33,7 @@ def test_auto_cap(monkeypatch, machine_gib, cap_gib):
 
 
 def test_machine_memory_is_what_the_kernel_says():
-    with open("/proc/meminfo") as file:
-        kib = int(file.readline().split()[1])
+    kib = int(Path("/proc/meminfo").read_text().split()[1])
     assert limits.machine_memory_bytes() == pytest.approx(1024 * kib, rel=0.01)
 
 

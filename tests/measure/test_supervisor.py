@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from toy_checkout import ToyCheckout
 
 
@@ -59,7 +60,7 @@ def test_ok_keeps_every_sample_and_what_was_compiled(toy):
     result = toy.measure("ok", steady_min_calls=6, steady_max_calls=20, steady_seconds=0.001)
     assert (result["status"], result["status_detail"], result["exit_code"]) == ("ok", "", 0)
     events = named(result)
-    assert list(events) == "import build run first second steady timed end".split()
+    assert list(events) == ["import", "build", "run", "first", "second", "steady", "timed", "end"]
     assert 6 <= len(events["steady"]["ns"]) <= 20
     assert all(ns > 0 for ns in events["steady"]["ns"])
     assert [events[name]["compiles"] for name in ("first", "second", "steady")] == [1, 0, 0]

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import yaml
-from conftest import copy_checkout
+
+from checkout import copy_checkout
 
 SETTINGS = {"repetitions": 2, "steady_min_calls": 3, "steady_max_calls": 5, "steady_seconds": 0.01}
 FRAMEWORK = '''

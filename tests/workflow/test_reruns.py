@@ -9,6 +9,7 @@ import subprocess
 import time
 
 import pytest
+
 import study
 
 MADE_FROM_CELLS = {"frame", "tables", "figures", "findings", "latex", "paper.pdf"}

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
+
 import study
-from conftest import copy_checkout
+from checkout import copy_checkout
 
 WORKLOADS = 12
 MODELS = 6

@@ -26,7 +26,11 @@ class Session:
         import jax
 
         self._jax = jax
-        self._device = jax.devices()[0]
+        try:
+            self._device = jax.devices()[0]
+        except Exception as error:
+            came = f"{type(error).__name__}: {error}"
+            raise RuntimeError(f"expected JAX to open a {device}, it said {came}") from error
         jax.config.update("jax_default_matmul_precision", precision)
         self._compiles = 0
         self._compile_s = 0.0

@@ -44,7 +44,12 @@ def timed_call(session: Any) -> tuple[Any, int, int]:
 def single_call(session: Any, events: Events, name: str) -> Any:
     """Time one call on its own and say how it divides; return its output."""
     before = session.counters()
-    output, returned_ns, total_ns = timed_call(session)
+    try:
+        output, returned_ns, total_ns = timed_call(session)
+    except Exception as error:
+        # Tells a refusal by the compiler from one of the program that it built.
+        error.compiles = session.counters().since(before).compiles
+        raise
     done = session.counters().since(before)
     trace_s = done.trace_s if done.trace_s is not None else returned_ns / 1e9
     events.write(
@@ -137,7 +142,9 @@ def main() -> None:
     try:
         measure(spec, events, folder)
     except BaseException as error:
-        events.write("raised", type=type(error).__name__, message=str(error)[-4000:])
+        compiles = getattr(error, "compiles", None)
+        message = str(error)[-4000:]
+        events.write("raised", type=type(error).__name__, message=message, compiles=compiles)
         raise
     finally:
         sys.stdout.flush()

@@ -74,5 +74,7 @@ def _line(text: str) -> str:
 
 def _how(exit_code: int) -> str:
     if exit_code < 0:
-        return f"ended by {signal.Signals(-exit_code).name}, which this harness did not send"
+        number = -exit_code
+        name = signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
+        return f"ended by {name}, which this harness did not send"
     return f"ended with exit code {exit_code} before its work was done"

@@ -58,5 +58,9 @@ def kernel_oom_kills() -> int:
 
 
 def alive(pid: int) -> bool:
-    """Whether a process of this number exists."""
-    return Path(f"/proc/{pid}").exists()
+    """Whether a process of this number exists and has not ended (a zombie has)."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except (OSError, IndexError):
+        return False
+    return state != "Z"

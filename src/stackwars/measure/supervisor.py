@@ -155,6 +155,7 @@ def main() -> None:
     job = Job(**json.loads(arguments.job))
     python = ensure(arguments.pins)
     arguments.output.parent.mkdir(parents=True, exist_ok=True)
+    (REPOSITORY / "results").mkdir(exist_ok=True)
     progress.announce(job, arguments.output)
     part = arguments.output.with_name(arguments.output.name + ".part")
     result = _not_repeated(job, arguments.output, part)

@@ -1,0 +1,95 @@
+"""Uses one framework as a cell does, on the FFN, and prints what a test wants to know, as JSON.
+
+`python probe.py FRAMEWORK small|fences`: runs in that framework's environment.
+"""
+
+import json
+import statistics
+import sys
+import time
+from importlib import import_module
+
+import numpy as np
+
+from stackwars.workloads import ffn
+
+SIZES = {
+    "small": {"batch": 4, "sequence": 8, "features": 32, "hidden": 64},
+    # Long enough that a call which does not wait cannot be mistaken for one that does.
+    "fences": {"batch": 128, "sequence": 64, "features": 256, "hidden": 1024},
+}
+DIALECTS = {"jax": "jax", "torch_xla": "torch", "torch_xla_pending": "torch"}
+SEED = 5
+
+
+def session(framework: str, sizes: dict[str, int]):
+    """A session that has built and settled the FFN."""
+    used = import_module(f"stackwars.frameworks.{framework}").Session("cpu", "highest")
+    dialect = import_module(f"stackwars.workloads.ffn.in_{DIALECTS[framework]}")
+    used.build(dialect.build, sizes, SEED, ffn.inputs(sizes, SEED))
+    used.settle()
+    return used
+
+
+def calls(used, count: int, fence) -> list[float]:
+    """Seconds of each fenced call; the last output is fetched, so that all work is done after it."""
+    seconds, output = [], None
+    for _ in range(count):
+        start = time.perf_counter()
+        output = used.call()
+        fence(output)
+        seconds.append(time.perf_counter() - start)
+    used.fetch(output)
+    return seconds
+
+
+def compiled(used) -> int:
+    """How many executables a fenced call builds."""
+    before = used.counters()
+    used.fence(used.call())
+    return used.counters().since(before).compiles
+
+
+def small(framework: str) -> dict:
+    """What each verb does, on small sizes."""
+    used = session(framework, SIZES["small"])
+    before = used.counters()
+    first = used.call()
+    used.fence(first)
+    done = used.counters().since(before)
+    values = used.fetch(first)
+    others = [compiled(used) for _ in range(3)]
+    again = used.call()
+    used.fence(again)
+    text = used.stablehlo()
+    after_text = compiled(used)
+    back = used.fetch(used.put(np.arange(6, dtype=np.float32).reshape(2, 3)))
+    return {
+        "compiles": [done.compiles, *others],
+        "compiles_after_stablehlo": after_text,
+        "compile_s": done.compile_s,
+        "trace_s": done.trace_s,
+        "values": values.tolist(),
+        "same": bool(np.array_equal(values, used.fetch(again))),
+        "dtype": str(values.dtype),
+        "put": back.tolist(),
+        "stablehlo": text,
+        "device_kind": used.device_kind(),
+        "versions": used.versions(),
+    }
+
+
+def fences(framework: str) -> dict:
+    """Median seconds of a call with the session's fence, and with weaker ones."""
+    used = session(framework, SIZES["fences"])
+    calls(used, 2, used.fence)
+    honest = statistics.median(calls(used, 7, used.fence))
+    mutants = {"none": lambda output: None}
+    if framework.startswith("torch"):
+        mutants["dispatch only"] = lambda output: used._torch_xla.sync()
+    weak = {name: statistics.median(calls(used, 5, fence)) for name, fence in mutants.items()}
+    return {"honest_s": honest, "mutant_s": weak}
+
+
+if __name__ == "__main__":
+    print(json.dumps({"small": small, "fences": fences}[sys.argv[2]](sys.argv[1])))

@@ -1,0 +1,25 @@
+"""What probe.py finds of each framework in its own environment; asked once."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from functools import cache
+from pathlib import Path
+
+from stackwars.environments import REPOSITORY, clean_environ, ensure
+
+PROBE = Path(__file__).with_name("probe.py")
+
+
+@cache
+def probe(framework: str, what: str) -> dict:
+    """The answer of `probe.py FRAMEWORK small|fences`."""
+    environment = framework.removesuffix("_pending")
+    python = ensure(REPOSITORY / "envs" / f"{environment}.txt")
+    done = subprocess.run(
+        [python, PROBE, framework, what],
+        env=clean_environ({}), capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-3000:]
+    return json.loads(done.stdout.splitlines()[-1])

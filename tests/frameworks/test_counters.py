@@ -1,0 +1,31 @@
+"""What the frameworks say that they have done."""
+
+import pytest
+
+from stackwars.frameworks import Counters
+from stackwars.frameworks.jax import _covered
+
+
+def test_difference_of_two_readings():
+    found = Counters(5, 1.5, 4.0).since(Counters(2, 1.0, 1.0))
+    assert found == Counters(3, 0.5, 3.0)
+
+
+def test_what_is_not_told_stays_untold():
+    assert Counters(5, None, None).since(Counters(2, None, 1.0)) == Counters(3, None, None)
+
+
+@pytest.mark.parametrize(
+    ("intervals", "seconds"),
+    [
+        ([], 0.0),
+        ([(1, 2), (4, 6)], 3.0),
+        # An inner function's trace is reported before its caller's, which covers it.
+        ([(2, 3), (1, 5)], 4.0),
+        ([(1, 3), (2, 4)], 3.0),
+        ([(1, 2), (1, 2)], 1.0),
+    ],
+    ids=["none", "apart", "nested", "overlapping", "equal"],
+)
+def test_nested_traces_count_once(intervals, seconds):
+    assert _covered(intervals) == pytest.approx(seconds)

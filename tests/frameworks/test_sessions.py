@@ -1,0 +1,92 @@
+"""Each framework's verbs do what a cell takes them to do, in its own environment."""
+
+import re
+
+import numpy as np
+import pytest
+
+from frameworks.probe import SEED, SIZES
+from frameworks.probed import probe
+from stackwars.audit import relative_l2
+from stackwars.environments import REPOSITORY
+from stackwars.ir.readback import readback
+from stackwars.workloads import ffn, values
+
+pytestmark = pytest.mark.env
+FRAMEWORKS = ("jax", "torch_xla", "torch_xla_pending")
+
+
+@pytest.fixture(params=FRAMEWORKS)
+def framework(request) -> str:
+    """Each framework."""
+    return request.param
+
+
+@pytest.fixture
+def found(framework) -> dict:
+    """What the probe of that framework found on small sizes."""
+    return probe(framework, "small")
+
+
+def pinned(environment: str, package: str) -> str:
+    text = (REPOSITORY / "envs" / f"{environment}.txt").read_text()
+    return re.search(rf"^{package}==(\S+)", text, re.MULTILINE)[1]
+
+
+@pytest.mark.parametrize("name", FRAMEWORKS[:2])
+def test_settled_framework_compiles_in_the_first_call_only(name):
+    assert probe(name, "small")["compiles"] == [1, 0, 0, 0]
+
+
+def test_pending_framework_compiles_in_the_first_and_second_call():
+    assert probe("torch_xla_pending", "small")["compiles"] == [1, 1, 0, 0]
+
+
+def test_asking_for_the_program_changes_no_later_call(found):
+    assert found["compiles_after_stablehlo"] == 0
+
+
+def test_output_is_that_of_the_reference(found):
+    sizes = SIZES["small"]
+    weights = {name: values.leaf(name, s, SEED) for name, s in ffn.parameters(sizes).items()}
+    expected = ffn.reference(weights, ffn.inputs(sizes, SEED))
+    assert relative_l2(np.array(found["values"]), expected) < 1e-5
+
+
+def test_output_is_float32_and_the_same_each_time(found):
+    assert (found["dtype"], found["same"]) == ("float32", True)
+
+
+def test_values_come_back_as_they_were_put(found):
+    assert found["put"] == [[0, 1, 2], [3, 4, 5]]
+
+
+def test_asked_precision_stands_in_the_program(found):
+    assert readback(found["stablehlo"]) == {"precision": "HIGHEST", "dtype": "f32"}
+    assert len(re.findall(r"stablehlo\.dot_general", found["stablehlo"])) == 2
+
+
+def test_program_of_the_pending_framework_is_that_of_the_forward_pass():
+    settled, pending = (probe(name, "small")["stablehlo"] for name in FRAMEWORKS[1:])
+    count = [len(re.findall(r"= \S*stablehlo\.", text)) for text in (settled, pending)]
+    assert count[0] == count[1] > 5
+
+
+def test_compiling_takes_time_and_jax_tells_its_tracing(found, framework):
+    assert found["compile_s"] > 1e-4
+    assert (found["trace_s"] is not None) == (framework == "jax")
+    if framework == "jax":
+        assert found["trace_s"] > 1e-4
+
+
+def test_device_is_the_cpu(found):
+    assert found["device_kind"].lower() == "cpu"
+
+
+def test_versions_are_those_of_the_pins(found, framework):
+    environment, packages = ("jax", ("jax", "jaxlib"))
+    if framework != "jax":
+        environment, packages = ("torch_xla", ("torch", "torch_xla"))
+    for package in packages:
+        version = found["versions"][package].partition("+")[0]
+        assert version == pinned(environment, package.replace("_", "[-_]"))
