@@ -78,7 +78,7 @@ def process(
         {"event": "steady", "at_s": started_s + 5.0, "ns": [round(1e6 * v) for v in steady_ms],
          "compiles": compiles[2]},
         {"event": "timed", "at_s": started_s + 6.0, "output_shape": [16, 64]},
-        {"event": "end", "at_s": started_s + 7.0, "compiles_for_ir": 0},
+        {"event": "end", "at_s": started_s + 7.0},
     ]  # fmt: skip
     return {
         "status": status[0],

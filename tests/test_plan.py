@@ -123,6 +123,6 @@ def test_disk_is_that_of_the_environments_that_are_missing(reference, monkeypatc
     missing = plan.describe(config(), []).splitlines()[-1]
     assert missing.startswith("disk: about 8.1 GiB for the environments jax, torch_xla; ")
     folder(REPOSITORY / "envs" / "torch_xla.txt").mkdir()
-    assert "about 0.6 GiB for the environments jax; " in plan.describe(config(), [])
+    assert "about 0.9 GiB for the environments jax; " in plan.describe(config(), [])
     folder(REPOSITORY / "envs" / "jax.txt").mkdir()
     assert "all environments are there" in plan.describe(config(), [])

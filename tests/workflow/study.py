@@ -88,22 +88,13 @@ class Study:
         """Run Snakemake; its output is in `.stdout`, errors included."""
         return subprocess.run(
             self.command(*arguments), cwd=self.folder, env={**os.environ, **environ},
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=600,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=1800,
         )  # fmt: skip
 
     def command(self, *arguments: str) -> list[str]:
         """The command line, showing every job."""
-        return [
-            sys.executable,
-            "-m",
-            "snakemake",
-            "--cores",
-            "1",
-            "--quiet",
-            "host",
-            "--",
-            *arguments,
-        ]
+        snakemake = [sys.executable, "-m", "snakemake"]
+        return [*snakemake, *arguments, "--cores", "1", "--quiet", "host"]
 
     def run(self, *arguments: str, **environ: str) -> dict[str, int]:
         """Run Snakemake to success; return how many jobs of each rule it ran."""

@@ -16,7 +16,7 @@ import study
     [
         ("kill", "", "error", "SIGKILL"),
         ("raise", "", "error", "asked to fail"),
-        ("sleep", "timeout_s=3", "timeout", "time limit"),
+        ("sleep", "timeout_s=6", "timeout", "time limit"),
         ("hog", "memory_cap_gib=1.0", "oom", "refused at build"),
     ],
 )
