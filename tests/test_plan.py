@@ -121,7 +121,7 @@ def test_plan_of_nothing(reference):
 def test_disk_is_that_of_the_environments_that_are_missing(reference, monkeypatch, tmp_path):
     monkeypatch.setenv("STACKWARS_ENVS", str(tmp_path))
     missing = plan.describe(config(), []).splitlines()[-1]
-    assert missing.startswith("disk: about 8.1 GiB for the environments jax, torch_xla; ")
+    assert missing.startswith("disk: about 8.0 GiB for the environments jax, torch_xla; ")
     folder(REPOSITORY / "envs" / "torch_xla.txt").mkdir()
     assert "about 0.9 GiB for the environments jax; " in plan.describe(config(), [])
     folder(REPOSITORY / "envs" / "jax.txt").mkdir()

@@ -43,7 +43,10 @@ def validate(config: dict) -> dict:
 def _check_schema(config: dict) -> None:
     schema = yaml.safe_load(SCHEMA.read_text())
     validator = jsonschema.Draft202012Validator(schema)
-    error = jsonschema.exceptions.best_match(validator.iter_errors(config))
+    errors = list(validator.iter_errors(config))
+    # A misspelt key is also a missing one: say what was written.
+    unknown = [error for error in errors if error.validator == "additionalProperties"]
+    error = next(iter(unknown), None) or jsonschema.exceptions.best_match(errors)
     if error is None:
         return
     key = ".".join(str(part) for part in error.absolute_path)
@@ -105,6 +108,11 @@ def _check_names(config: dict) -> None:
             if workload not in known:
                 key = f"frameworks.{framework}.workloads"
                 raise ConfigError(key, f"workloads among {', '.join(known)}", workload)
+    for name, chosen in config["presets"].items():
+        settings = {**config["settings"], **chosen.get("settings", {})}
+        if settings["steady_min_calls"] > settings["steady_max_calls"]:
+            expected = f"at most steady_max_calls, {settings['steady_max_calls']} in preset {name}"
+            raise ConfigError("settings.steady_min_calls", expected, settings["steady_min_calls"])
     if config["baseline"] not in config["frameworks"]:
         asked = ", ".join(config["frameworks"])
         raise ConfigError("baseline", f"one of the frameworks {asked}", config["baseline"])

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from stackwars import cells
 from stackwars.cells import Cell
-from stackwars.config import load, validate
+from stackwars.config import ConfigError, load, validate
 from stackwars.environments import REPOSITORY, folder
 from stackwars.measure.limits import GIB, cap_bytes, machine_memory_bytes
 
@@ -67,7 +67,10 @@ def expected_process_s(outputs: list[str]) -> dict[str, float | None]:
     for output in outputs:
         _, preset, device, framework, workload, _ = Path(output).parts[-6:]
         row = rows.get(Cell(framework, workload, device))
-        expected[output] = process_s(row) if row and row["preset"] == preset else None
+        seconds = process_s(row) if row and row["preset"] == preset else None
+        # A repetition after one that ran out of memory or time is not run.
+        again = row and row.get("status") in ("oom", "timeout") and not output.endswith("-0")
+        expected[output] = 0.0 if seconds is not None and again else seconds
     return expected
 
 
@@ -81,7 +84,14 @@ def to_run(config: dict) -> list[str]:
         sys.exit(done.stderr or done.stdout)
     lines = (done.stdout + done.stderr).splitlines()
     found = [line.split("output:")[1].strip() for line in lines if "output:" in line]
-    return [path for path in found if "/process-" in path]
+    paths = [Path(path) for path in found if "/process-" in path]
+
+    def order(path: Path) -> int:
+        device, framework, workload, process = path.parts[-4:]
+        repetition = int(process.removeprefix("process-"))
+        return -priority(config, Cell(framework, workload, device), repetition)
+
+    return [str(path) for path in sorted(paths, key=order)]
 
 
 def describe(config: dict, outputs: list[str]) -> str:
@@ -99,15 +109,20 @@ def describe(config: dict, outputs: list[str]) -> str:
         row = rows.get(Cell(framework, workload, device), {})
         known = [s for s in seconds if s is not None]
         time = f"{sum(known):7.0f} s" if known else "   ? s"
-        peak = float(row.get("peak_rss_bytes") or 0) / GIB
+        peak = float(row.get("peak_rss_bytes") or 0) / GIB if known else 0.0
         peaks.append(peak)
-        memory = f"{peak:5.1f} GiB" if known and peak else "    ? GiB"
+        memory = f"{peak:5.1f} GiB" if peak else "    ? GiB"
         lines.append(
             f"  {device:5} {framework:18} {workload:14} {len(seconds)} processes {time} {memory}"
         )
     total = sum(s for s in expected.values() if s is not None)
     unknown = sum(s is None for s in expected.values())
-    lines.append(f"time: about {total / 60:.0f} min by the reference run" + _unknown(unknown))
+    known = (
+        f"about {total / 60:.0f} min by the reference run"
+        if unknown < len(expected) or not expected
+        else "unknown"
+    )
+    lines.append(f"time: {known}{_unknown(unknown)}")
     cap = cap_bytes(cells.settings(config)["memory_cap_gib"]) / GIB
     have = machine_memory_bytes() / GIB
     lines.append(f"memory: at most {max(peaks, default=0):.1f} GiB in the reference run; "
@@ -135,9 +150,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("--preset")
     arguments = parser.parse_args()
-    config = load()
-    if arguments.preset:
-        config = validate({**config, "preset": arguments.preset})
+    try:
+        config = load()
+        if arguments.preset:
+            config = validate({**config, "preset": arguments.preset})
+    except ConfigError as error:
+        sys.exit(str(error))
     print(describe(config, to_run(config)))
 
 

@@ -81,7 +81,7 @@ def test_a_bad_configuration_is_refused_at_once(tmp_path, edit, key, came):
         and "expected" in message
         and f'came "{came}"' in message.replace(f"came {came}", f'came "{came}"')
     )
-    assert not (tmp_path / "results").exists()
+    assert not (tmp_path / "results" / "full").exists()
 
 
 def test_missing_tex_is_found_before_anything_is_measured(tmp_path, monkeypatch):

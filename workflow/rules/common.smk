@@ -21,6 +21,9 @@ CELLS = f"results/{config['preset']}" if MEASURED else "results/reference"
 OUT = CELLS if MEASURED else "results/from-reference"
 SETTINGS = cells.settings(config)
 ASKED = cells.asked(config)
+if not MEASURED:
+    # What was added since the reference run is "not run" in a paper that is made from it.
+    ASKED = [cell for cell in ASKED if Path(CELLS, cell.path, "cell.json").exists()]
 CONFIG_JSON = json.dumps(config, sort_keys=True)
 
 
@@ -67,7 +70,7 @@ def prepare_run(jobs):
     # Snakemake's limit on jobs per second starts a timer chain with every job. After fifty jobs they
     # took 13 % of a core, from the cells that are being measured. A run on one machine needs no limit.
     workflow.scheduler.job_rate_limiter = None
-    if any(job.name == "paper.pdf" for job in jobs):
+    if any(job.name == "typeset" for job in jobs):
         lacking = tex.missing()
         if lacking:
             raise WorkflowError(tex.explain(lacking))
