@@ -51,7 +51,7 @@ def test_sizes_are_those_of_the_preset():
 
 def test_preset_overrides_settings():
     full, smoke = (cells.settings(config(preset=preset)) for preset in ("full", "smoke"))
-    assert (full["repetitions"], smoke["repetitions"]) == (3, 2)
+    assert (full["repetitions"], smoke["repetitions"]) == (3, 1)
     assert full["seed"] == smoke["seed"]
 
 

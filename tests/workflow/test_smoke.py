@@ -34,7 +34,7 @@ def test_every_cell_of_the_cpu_is_ok_and_agrees(smoke):
     assert len(frame) == 2 * WORKLOADS + MODELS
     assert (frame["status"] == "ok").all(), frame[["status", "status_detail"]].to_string()
     assert frame["parity_rel_l2"].max() <= 1e-5
-    numbers = frame[["first_ms", "second_ms", "steady_ms", "steady_low_ms", "peak_rss_bytes"]]
+    numbers = frame[["first_ms", "second_ms", "steady_ms", "peak_rss_bytes"]]
     assert (numbers > 0).all(axis=None)
     products = frame.drop(index="layernorm", level="workload")
     assert set(products["precision"]) == {"HIGHEST"}
@@ -81,7 +81,7 @@ def test_the_paper_says_what_it_is(smoke):
 @pytest.mark.env
 def test_the_user_sees_how_far_it_is(smoke):
     output = smoke[1]
-    count = 2 * (2 * WORKLOADS + MODELS)
+    count = 2 * WORKLOADS + MODELS
     assert f"{count} of {count}: " in output
     assert " left)" in output
     assert output.count(": ok: first ") == count
@@ -119,7 +119,7 @@ def test_one_changed_weight_makes_the_pair_invalid(smoke):
         """,
     )
     ran = made.run("results/smoke/frame.csv", *SMOKE)
-    assert ran == {"process": 2, "cell": 1, "frame": 1}
+    assert ran == {"process": 1, "cell": 1, "frame": 1}
     frame = rows(made)
     for framework in ("jax", "torch_xla"):
         row = frame.loc[(framework, "layernorm")]
