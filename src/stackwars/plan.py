@@ -125,7 +125,9 @@ def describe(config: dict, outputs: list[str]) -> str:
     lines.append(f"time: {known}{_unknown(unknown)}")
     cap = cap_bytes(cells.settings(config)["memory_cap_gib"]) / GIB
     have = machine_memory_bytes() / GIB
-    lines.append(f"memory: at most {max(peaks, default=0):.1f} GiB in the reference run; "
+    largest = max(peaks, default=0)
+    used = f"at most {largest:.1f} GiB in the reference run" if largest else "unknown"
+    lines.append(f"memory: {used}; "
                  f"cap {cap:.1f} GiB of this machine's {have:.1f} GiB")  # fmt: skip
     lines.append(f"disk: {_disk(config)}")
     return "\n".join(lines)
