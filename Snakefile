@@ -28,6 +28,8 @@ container: "docker://debian:bookworm"
 
 include: "workflow/rules/common.smk"
 include: "workflow/rules/cells.smk"
+include: "workflow/rules/compile.smk"
+include: "workflow/rules/replay.smk"
 include: "workflow/rules/analysis.smk"
 include: "workflow/rules/paper.smk"
 

@@ -61,7 +61,7 @@ REFUSED = {
     "missing size": (drop(f"{GEMM}/m"), "presets.full.sizes.gemm.m", "m, k, n", "nothing"),
     "extra size": (put(f"{GEMM}/depth", 7), "presets.full.sizes.gemm.depth", "m, k, n", 7),
     "missing sizes": (drop(GEMM), "presets.full.sizes.gemm", "m, k, n", "null"),
-    "misspelt key": (put("workload", []), "workload", "presets, results, settings", "workload"),
+    "misspelt key": (put("workload", []), "workload", "presets, programs, results, settings", "workload"),
     "misspelt key of a framework": (
         put("frameworks/jax/dialekt", "jax"), "frameworks.jax.dialekt", "dialect", "dialekt"),
     "misspelt setting": (put("settings/sed", 1), "settings.sed", "seed, steady", "sed"),

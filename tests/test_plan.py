@@ -87,7 +87,7 @@ def test_plan_adds_up_time_memory_and_count(reference):
     outputs = [output(f, "gemm", n) for f in ("jax", "torch_xla") for n in (0, 1)]
     text = plan.describe(config(), outputs)
     lines = text.splitlines()
-    assert lines[0] == "preset smoke: 2 cells to measure, 4 processes"
+    assert lines[0] == "preset smoke: 2 cells and replays to measure, 4 processes"
     assert lines[1].split() == ["cpu", "jax", "gemm", "2", "processes", "20", "s", "3.0", "GiB"]
     assert lines[2].split() == [
         "cpu",
@@ -115,7 +115,9 @@ def test_plan_says_what_it_does_not_know(reference):
 
 def test_plan_of_nothing(reference):
     text = plan.describe(config(), [])
-    assert text.startswith("preset smoke: 0 cells to measure, 0 processes\ntime: about 0 min")
+    assert text.startswith(
+        "preset smoke: 0 cells and replays to measure, 0 processes\ntime: about 0 min"
+    )
 
 
 def test_disk_is_that_of_the_environments_that_are_missing(reference, monkeypatch, tmp_path):

@@ -101,3 +101,18 @@ def test_bad_result_tells_the_first_line_of_its_detail():
 
 def test_long_detail_is_cut():
     assert len(progress.summary(process(status=("error", "x" * 5000)))) < 200
+
+
+def test_replay_is_named_by_its_compiler_and_tells_each_program(files, capsys):
+    result = {
+        "compiler": "jaxlib-1.2.3", "workload": "gemm", "device": "cpu", "repetition": 1,
+        "status": "ok", "wall_s": 3.0, "programs": {"jax": {}, "torch_xla": {}},
+        "events": [
+            {"event": "steady", "program": "jax", "ns": [1_000_000, 9_000_000, 2_000_000]},
+            {"event": "steady", "program": "torch_xla", "ns": [3_000_000] * 3},
+        ],
+    }  # fmt: skip
+    progress.report(OUTPUTS[0], result)
+    assert capsys.readouterr().err == (
+        "[stackwars]     replay in jaxlib-1.2.3 gemm cpu process 2: "
+        "ok: steady jax 2.000 ms, torch_xla 3.000 ms (3 calls each) [3.0 s]\n")  # fmt: skip

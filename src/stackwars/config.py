@@ -15,6 +15,7 @@ SCHEMA = REPOSITORY / "workflow" / "schemas" / "config.schema.yaml"
 PINS = REPOSITORY / "envs"
 WORKLOADS = REPOSITORY / "src" / "stackwars" / "workloads"
 FRAMEWORKS = REPOSITORY / "src" / "stackwars" / "frameworks"
+COMPILERS = REPOSITORY / "src" / "stackwars" / "compilers"
 
 
 class ConfigError(ValueError):
@@ -37,6 +38,7 @@ def validate(config: dict) -> dict:
     _check_schema(config)
     _check_names(config)
     _check_sizes(config)
+    _check_compilers(config)
     return config
 
 
@@ -142,3 +144,47 @@ def _check_sizes(config: dict) -> None:
             if given.get("sequence", 0) > given.get("positions", given.get("sequence", 0)):
                 expected = f"at most the positions, {given['positions']}"
                 raise ConfigError(f"{key}.sequence", expected, given["sequence"])
+
+
+def _check_compilers(config: dict) -> None:
+    def known(key: str, name: str, among: object) -> None:
+        if name not in among:
+            raise ConfigError(key, f"one of {', '.join(among)}", name)
+
+    for framework in config["programs"]:
+        known("programs", framework, config["frameworks"])
+        if not (COMPILERS / f"lower_{framework}.py").is_file():
+            expected = "frameworks with a src/stackwars/compilers/lower_<framework>.py"
+            raise ConfigError("programs", expected, framework)
+    if config["programs"] and config["baseline"] not in config["programs"]:
+        raise ConfigError("programs", f"the baseline {config['baseline']} too", config["programs"])
+    for compiler, row in config["compilers"].items():
+        if not (PINS / f"{row['environment']}.txt").is_file():
+            key = f"compilers.{compiler}.environment"
+            raise ConfigError(key, "the name of a pins file envs/<name>.txt", row["environment"])
+    native = [name for name, row in config["compilers"].items() if row.get("native")]
+    if len(native) > 1:
+        raise ConfigError("compilers", "at most one native compiler", native)
+    for place, row in enumerate(config["ahead"]):
+        known(f"ahead.{place}.target", row["target"], config["targets"])
+        known(f"ahead.{place}.compiler", row["compiler"], config["compilers"])
+        for workload in row.get("workloads", []):
+            known(f"ahead.{place}.workloads", workload, _known_workloads())
+    for preset, chosen in config["presets"].items():
+        for key in ("compiled", "variants", "frontier"):
+            for workload in chosen.get(key, []):
+                known(f"presets.{preset}.{key}", workload, _known_workloads())
+        asked = set(config["workloads"])
+        for workload, variants in chosen.get("variants", {}).items():
+            given = chosen["sizes"].get(workload, {})
+            if workload not in asked:
+                continue
+            for variant in variants:
+                needed = ["batch", *(["sequence"] if "s" in variant else [])]
+                if not set(needed) <= set(given):
+                    expected = f"variants of sizes that {workload} has: {', '.join(given)}"
+                    raise ConfigError(f"presets.{preset}.variants.{workload}", expected, variant)
+        for workload in chosen.get("frontier", []):
+            if workload in asked and "batch" not in chosen["sizes"][workload]:
+                expected = "workloads that have a batch"
+                raise ConfigError(f"presets.{preset}.frontier", expected, workload)

@@ -5,6 +5,9 @@ from __future__ import annotations
 from stackwars import cells
 from stackwars.frame import Results
 
+GAP_S = 2.0
+"""A longer pause between two processes was not the harness's: seconds."""
+
 
 def build(config: dict, results: Results, origin: str) -> dict:
     """The context of the results; empty values where no cell was measured."""
@@ -57,9 +60,9 @@ def _devices(results: Results) -> dict:
 def _cost(processes: list[dict]) -> dict:
     """Wall time from the first process's start to the last one's end, and its ratio to the time inside.
 
-    Inside is what a cell is about: import, build, and the calls with their compilations. The ratio
-    counts gaps between processes only where they ran one after the other without a pause of minutes,
-    so that a run that was interrupted overnight does not count the night.
+    Inside is what a cell is about: import, build, and the calls with their compilations. A gap
+    between two processes counts only where nothing else can have run in it: neither a replay, nor
+    an environment being built, nor a night.
     """
     if not processes:
         return {"wall_s": 0.0, "inside_s": 0.0, "overhead_ratio": None}
@@ -68,7 +71,7 @@ def _cost(processes: list[dict]) -> dict:
     for process in processes:
         start, end = process["started_s"], process["started_s"] + process["wall_s"]
         gap = start - previous_end if previous_end is not None else 0.0
-        wall += process["wall_s"] + (gap if 0 <= gap < 120 else 0.0)
+        wall += process["wall_s"] + (gap if 0 <= gap < GAP_S else 0.0)
         previous_end = end
     inside = sum(_inside_s(process) for process in processes)
     return {"wall_s": wall, "inside_s": inside, "overhead_ratio": wall / inside if inside else None}

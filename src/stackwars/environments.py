@@ -48,7 +48,7 @@ def ensure(pins: Path) -> Path:
     if ready.exists():
         return python
     home.parent.mkdir(parents=True, exist_ok=True)
-    with home.with_suffix(".lock").open("w") as lock:
+    with home.with_name(home.name + ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not ready.exists():
             _build(pins, home, python)

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import argparse
 import csv
+import json
+import statistics
 import subprocess
 import sys
 from collections import defaultdict
 from pathlib import Path
 
-from stackwars import cells
+from stackwars import cells, programs
 from stackwars.cells import Cell
 from stackwars.config import ConfigError, load, validate
 from stackwars.environments import REPOSITORY, folder
 from stackwars.measure.limits import GIB, cap_bytes, machine_memory_bytes
+from stackwars.programs import Replay
 
 REFERENCE = REPOSITORY / "results" / "reference" / "frame.csv"
 MEASURING = (
@@ -35,14 +38,21 @@ def priority(config: dict, cell: Cell, repetition: int) -> int:
     The frameworks' order is reversed in every second repetition (A B B A), so that a machine that
     steadily slows down favours none of them.
     """
-    frameworks = list(config["frameworks"])
-    turn = frameworks.index(cell.framework)
+    turn = list(config["frameworks"]).index(cell.framework)
+    return _priority(config, cell.device, cell.workload, repetition, turn)
+
+
+def replay_priority(config: dict, replay: Replay, repetition: int) -> int:
+    """The place of a replay's process: beside the native processes of its workload and repetition."""
+    turn = len(config["frameworks"]) + list(config["compilers"]).index(replay.compiler)
+    return _priority(config, replay.device, replay.workload, repetition, turn)
+
+
+def _priority(config: dict, device: str, workload: str, repetition: int, turn: int) -> int:
     if repetition % 2:
-        turn = len(frameworks) - 1 - turn
-    workload = config["workloads"].index(cell.workload)
-    device = config["devices"].index(cell.device)
-    rank = ((device * 1000 + workload) * 1000 + repetition) * 100 + turn
-    return -rank
+        turn = len(config["frameworks"]) + len(config["compilers"]) - 1 - turn
+    place = config["devices"].index(device) * 1000 + config["workloads"].index(workload)
+    return -((place * 1000 + repetition) * 100 + turn)
 
 
 def reference() -> dict[Cell, dict[str, str]]:
@@ -60,11 +70,27 @@ def process_s(row: dict[str, str] | None) -> float | None:
     return float(row["wall_s"]) / float(row["repetitions"])
 
 
+def replay_s(device: str, compiler: str, workload: str) -> float | None:
+    """Seconds of one process of a replay in the reference run, or None."""
+    path = REFERENCE.parent / Replay(device, compiler, workload).path / "replay.json"
+    if not path.exists():
+        return None
+    processes = json.loads(path.read_text())["processes"]
+    return statistics.fmean(process["wall_s"] for process in processes)
+
+
+def _is_replay(output: str) -> bool:
+    return "replay" in Path(output).parts
+
+
 def expected_process_s(outputs: list[str]) -> dict[str, float | None]:
     """{output folder of a process: its expected seconds here, None where the reference has none}."""
     rows = reference()
     expected = {}
     for output in outputs:
+        if _is_replay(output):
+            expected[output] = replay_s(*Path(output).parts[-4:-1]) if "full" in output else None
+            continue
         _, preset, device, framework, workload, _ = Path(output).parts[-6:]
         row = rows.get(Cell(framework, workload, device))
         seconds = process_s(row) if row and row["preset"] == preset else None
@@ -87,9 +113,11 @@ def to_run(config: dict) -> list[str]:
     paths = [Path(path) for path in found if "/process-" in path]
 
     def order(path: Path) -> int:
-        device, framework, workload, process = path.parts[-4:]
+        device, who, workload, process = path.parts[-4:]
         repetition = int(process.removeprefix("process-"))
-        return -priority(config, Cell(framework, workload, device), repetition)
+        if _is_replay(str(path)):
+            return -replay_priority(config, Replay(device, who, workload), repetition)
+        return -priority(config, Cell(who, workload, device), repetition)
 
     return [str(path) for path in sorted(paths, key=order)]
 
@@ -102,7 +130,8 @@ def describe(config: dict, outputs: list[str]) -> str:
         by_cell[Path(output).parts[-4:-1]].append(seconds)
     rows = reference()
     lines = [
-        f"preset {config['preset']}: {len(by_cell)} cells to measure, {len(outputs)} processes"
+        f"preset {config['preset']}: {len(by_cell)} cells and replays to measure, "
+        f"{len(outputs)} processes"
     ]
     peaks = []
     for (device, framework, workload), seconds in by_cell.items():
@@ -123,6 +152,10 @@ def describe(config: dict, outputs: list[str]) -> str:
         else "unknown"
     )
     lines.append(f"time: {known}{_unknown(unknown)}")
+    ahead = len(programs.compilations(config)) + len(programs.frontiers(config))
+    lines.append(
+        f"on top, where not done yet: {ahead} compilations and searches for absent targets"
+    )
     cap = cap_bytes(cells.settings(config)["memory_cap_gib"]) / GIB
     have = machine_memory_bytes() / GIB
     largest = max(peaks, default=0)

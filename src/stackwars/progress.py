@@ -49,7 +49,7 @@ def left_s(
 
 def announce(job: object, output: Path) -> None:
     """Say which process is about to run."""
-    name = f"{job.framework} {job.workload} {job.device} process {job.repetition + 1}"
+    name = _name(vars(job))
     plan = _plan()
     if str(output) not in plan["outputs"]:
         _say(f"{name}: running")
@@ -67,23 +67,35 @@ def announce(job: object, output: Path) -> None:
 
 def report(output: Path, result: dict) -> None:
     """Say what came of a process, and note that it has ended."""
-    name = f"{result['framework']} {result['workload']} {result['device']} process {result['repetition'] + 1}"
-    _say(f"    {name}: {summary(result)} [{result['wall_s']:.1f} s]")
+    _say(f"    {_name(result)}: {summary(result)} [{result['wall_s']:.1f} s]")
     if PLANNED.exists():
         with FINISHED.open("a") as file:
             file.write(json.dumps({"output": str(output), "wall_s": result["wall_s"]}) + "\n")
 
 
 def summary(result: dict) -> str:
-    """One line: the three latencies of an ok process, else its status and why."""
+    """One line: the three latencies of an ok process, else its status and why.
+
+    Of a replay, the steady state of each program.
+    """
     if result["status"] != "ok":
         return f"{result['status']}: {result['status_detail'].splitlines()[0][:160]}"
+    if "programs" in result:
+        steady = [event for event in result["events"] if event["event"] == "steady"]
+        times = (f"{e['program']} {statistics.median(e['ns']) / 1e6:.3f} ms" for e in steady)
+        return f"ok: steady {', '.join(times)} ({len(steady[0]['ns'])} calls each)"
     ns = {event["event"]: event["ns"] for event in result["events"] if "ns" in event}
     steady = statistics.median(ns["steady"])
     first, second, steady_ms = (
         f"{value / 1e6:.3f} ms" for value in (ns["first"], ns["second"], steady)
     )
     return f"ok: first {first}, second {second}, steady {steady_ms} ({len(ns['steady'])} calls)"
+
+
+def _name(record: dict) -> str:
+    """What a process is called: by its framework or, a replay, by the compiler."""
+    who = record.get("framework") or f"replay in {record['compiler']}"
+    return f"{who} {record['workload']} {record['device']} process {record['repetition'] + 1}"
 
 
 def _plan() -> dict:

@@ -2,10 +2,11 @@ import json
 
 from snakemake.exceptions import WorkflowError
 
-from stackwars import cells, plan, progress, runlock, tex
+from stackwars import cells, plan, programs, progress, runlock, tex
 from stackwars.cells import Cell
 from stackwars.config import ConfigError, validate
 from stackwars.imports import imported_files
+from stackwars.programs import Compilation, Program, Replay
 
 try:
     validate(config)
@@ -14,9 +15,11 @@ except ConfigError as error:
 
 runlock.clear_stale()
 
+# Where rules write what they measure.
+ROOT = f"results/{config['preset']}"
 MEASURED = config["results"] == "measured"
 # Where the cells are: no rule writes to results/reference.
-CELLS = f"results/{config['preset']}" if MEASURED else "results/reference"
+CELLS = ROOT if MEASURED else "results/reference"
 # Where everything made from them goes.
 OUT = CELLS if MEASURED else "results/from-reference"
 SETTINGS = cells.settings(config)
@@ -32,6 +35,9 @@ wildcard_constraints:
     framework="[a-z0-9_]+",
     workload="[a-z0-9_]+",
     repetition=r"\d+",
+    variant=r"base|b\d+(s\d+)?",
+    target="[a-z0-9-]+",
+    compiler="[a-z0-9_.-]+",
 
 
 def sources(*modules):
@@ -74,7 +80,8 @@ def prepare_run(jobs):
         lacking = tex.missing()
         if lacking:
             raise WorkflowError(tex.explain(lacking))
-    outputs = [str(job.output[0]) for job in jobs if job.name == "process"]
+    timed = ("process", "replay_process")
+    outputs = [str(job.output[0]) for job in jobs if job.name in timed]
     progress.start(plan.expected_process_s(outputs))
 
 
@@ -109,3 +116,114 @@ def result_files(name):
 
 def peaks(wildcards):
     return sorted({f"{CELLS}/{cell.device}/peak.json" for cell in found_cells(wildcards)})
+
+
+def program_of(wildcards):
+    return Program(wildcards.framework, wildcards.workload, wildcards.variant)
+
+
+def replay_of(wildcards):
+    return Replay(wildcards.device, wildcards.compiler, wildcards.workload)
+
+
+def compilation_of(wildcards):
+    program = Program(
+        wildcards.framework, wildcards.workload, wildcards.get("variant", programs.BASE)
+    )
+    return Compilation(wildcards.target, wildcards.compiler, program)
+
+
+def lowering_sources(wildcards):
+    return programs.lower_sources(config, wildcards.framework, wildcards.workload)
+
+
+def lowering_pins(wildcards):
+    return programs.lower_pins(config, wildcards.framework)
+
+
+def compiler_pins(wildcards):
+    return programs.compiler_pins(config, wildcards.compiler)
+
+
+def lower_job(wildcards):
+    """The Job of stackwars.compilers.lower, as JSON."""
+    return json.dumps(programs.lower_job(config, program_of(wildcards)), sort_keys=True)
+
+
+def ahead_job(wildcards):
+    """The Job of stackwars.compilers.ahead_supervisor, as JSON."""
+    return json.dumps(programs.ahead_job(config, compilation_of(wildcards)), sort_keys=True)
+
+
+def frontier_job(wildcards):
+    """The Job of stackwars.compilers.frontier, as JSON."""
+    return json.dumps(programs.frontier_job(config, compilation_of(wildcards)), sort_keys=True)
+
+
+def replay_job(wildcards, repetition):
+    """The ReplayJob of stackwars.compilers.replay_job, as JSON."""
+    return json.dumps(programs.replay_job(config, replay_of(wildcards), repetition), sort_keys=True)
+
+
+def replay_priority(wildcards):
+    return plan.replay_priority(config, replay_of(wildcards), int(wildcards.repetition))
+
+
+def kept(paths):
+    """These files under CELLS; of the reference run, those that it has."""
+    files = [f"{CELLS}/{path}" for path in paths]
+    return files if MEASURED else [file for file in files if Path(file).exists()]
+
+
+def compiled_files(name):
+    return kept(compilation.path / name for compilation in programs.compilations(config))
+
+
+def frontier_files():
+    return kept(compilation.frontier_path for compilation in programs.frontiers(config))
+
+
+def replay_files():
+    return kept(replay.path / "replay.json" for replay in programs.replays(config))
+
+
+def replayed_programs(wildcards):
+    """Programs and lists of arguments that a replay of the workload reads."""
+    return [
+        f"{ROOT}/{Program(framework, wildcards.workload).path}/{name}"
+        for framework in config["programs"]
+        for name in ("program.mlir.gz", "arguments.json")
+    ]
+
+
+def replayed_cells(wildcards):
+    """The cells that a replay is checked against: theirs must be the same program and output."""
+    found = [Cell(f, wildcards.workload, wildcards.device) for f in config["programs"]]
+    return [file for name in ("cell.json", "output.npy") for file in cell_files(found, name)]
+
+
+def existing(programs_):
+    """These programs; of the reference run, those that it has."""
+    return [p for p in programs_ if MEASURED or Path(CELLS, p.path, "program.mlir.gz").exists()]
+
+
+BASE_PROGRAMS = existing(
+    Program(framework, workload)
+    for workload in programs.compiled_workloads(config)
+    for framework in config["programs"]
+)
+DRAWN = [program for program in BASE_PROGRAMS if program.workload in ("ffn", "layernorm")]
+
+
+def base_programs():
+    return [f"{CELLS}/{program.path}/program.mlir.gz" for program in BASE_PROGRAMS]
+
+
+def base_compilations():
+    """The compilations of base programs by the first compiler of each target."""
+    first = programs.first_compilers(config)
+    return kept(
+        c.path / "ahead.json"
+        for c in programs.compilations(config)
+        if c.program.variant == programs.BASE and first[c.target] == c.compiler
+    )

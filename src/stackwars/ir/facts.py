@@ -8,18 +8,15 @@ counts compare what the front ends hand over; they do not yet say how much work 
 from __future__ import annotations
 
 import hashlib
-import math
-import re
-from collections import Counter
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
+from stackwars.ir import counts
 from stackwars.ir import module as program
-from stackwars.ir.dataflow import producer
+from stackwars.ir.counts import CONVOLUTION, DOT
 from stackwars.ir.module import ProgramError, element, shape
 
-DOT, CONVOLUTION = "stablehlo.dot_general", "stablehlo.convolution"
 DESCRIPTIONS = {
     "status": "ok | no program (its cell gave none) | unreadable (the bindings refuse the text)",
     "reason": "why there is no program or it is unreadable; only then",
@@ -84,39 +81,33 @@ def _facts(module: ir.Module) -> dict[str, object]:
     main = program.entry(module)
     arguments = list(program.block(main).arguments)
     every = [op for function in functions for op in program.walk(function)]
-    kinds = Counter(op.name for op in every)
+    kinds = counts.by_kind(every)
     dots = [op for op in every if op.name == DOT]
     products = dots + [op for op in every if op.name == CONVOLUTION]
     results = list(program.operations(main)[-1].operands)
     return {
         "operations": len(every),
-        "operations_by_kind": dict(sorted(kinds.items(), key=lambda item: (-item[1], item[0]))),
+        "operations_by_kind": kinds,
         "arguments": len(arguments),
         "scalar_arguments": sum(shape(a) == () for a in arguments if program.is_tensor(a)),
-        "argument_bytes": sum(_bytes(a) for a in arguments if program.is_tensor(a)),
+        "argument_bytes": sum(counts.size(a) for a in arguments if program.is_tensor(a)),
         "functions": len(functions),
         "private_functions": [program.name(f) for f in functions if f != main],
-        "calls": kinds["func.call"],
-        "dots": len(dots),
-        "dot_ranks": dict(sorted(Counter(_ranks(dot) for dot in dots).items())),
-        "dots_flattened": sum(_merges(dot, batching=False) for dot in dots),
-        "dots_batch_merged": sum(_merges(dot, batching=True) for dot in dots),
-        "dots_transposed": sum(_reads(dot, "stablehlo.transpose") for dot in dots),
+        "calls": kinds.get("func.call", 0),
+        "dot_ranks": counts.dot_ranks(dots),
+        "dots_flattened": sum(counts.merges(dot, batching=False) for dot in dots),
+        "dots_batch_merged": sum(counts.merges(dot, batching=True) for dot in dots),
+        "dots_transposed": sum(counts.reads(dot, counts.TRANSPOSE) for dot in dots),
         "dot_dtypes": sorted({t for op in products for t in _types(op)}),
         "precision": "+".join(sorted({p for op in products for p in precision(op)})),
         "dtype": "+".join(sorted({t for op in products for t in _types(op)}))
         or "+".join(sorted({element(result) for result in results})),
-        "convolutions": kinds[CONVOLUTION],
-        "reshapes": kinds["stablehlo.reshape"],
-        "transposes": kinds["stablehlo.transpose"],
-        "broadcasts": kinds["stablehlo.broadcast_in_dim"],
-        "constants": kinds["stablehlo.constant"],
-        "converts": kinds["stablehlo.convert"],
-        "reductions": kinds["stablehlo.reduce"],
-        "batch_norm_training": kinds["stablehlo.batch_norm_training"],
-        "batch_norm_inference": kinds["stablehlo.batch_norm_inference"],
+        "converts": kinds.get("stablehlo.convert", 0),
+        "reductions": kinds.get("stablehlo.reduce", 0),
+        "batch_norm_inference": kinds.get("stablehlo.batch_norm_inference", 0),
         "chlo": sum(count for kind, count in kinds.items() if kind.startswith("chlo.")),
-        "custom_calls": dict(sorted(Counter(_targets(every)).items())),
+        "custom_calls": counts.custom_calls(every),
+        **counts.named(kinds),
     }
 
 
@@ -130,53 +121,3 @@ def precision(op: ir.Operation) -> list[str]:
 
 def _types(op: ir.Operation) -> list[str]:
     return [element(value) for value in [*op.operands, *op.results]]
-
-
-def _ranks(dot: ir.Operation) -> str:
-    return "x".join(str(len(shape(operand))) for operand in dot.operands)
-
-
-def _reads(dot: ir.Operation, kind: str) -> bool:
-    made_by = [producer(operand) for operand in dot.operands]
-    return any(op is not None and op.name == kind for op in made_by)
-
-
-def _merges(dot: ir.Operation, batching: bool) -> bool:
-    """Whether an operand is a reshape that merged leading dimensions; of (un)batched dots only."""
-    numbers = stablehlo.DotDimensionNumbers(dot.attributes["dot_dimension_numbers"])
-    if bool(numbers.lhs_batching_dimensions) != batching:
-        return False
-    contracting = numbers.lhs_contracting_dimensions, numbers.rhs_contracting_dimensions
-    return any(
-        0 not in contracted and _merges_leading(producer(operand))
-        for operand, contracted in zip(dot.operands, contracting, strict=True)
-    )
-
-
-def _merges_leading(op: ir.Operation | None) -> bool:
-    if op is None or op.name != "stablehlo.reshape":
-        return False
-    before, after = shape(op.operands[0]), shape(op.results[0])
-    # Dropping an extent of 1 moves no dimension into another: that merges nothing.
-    wide = [extent for extent in before if extent != 1]
-    return (
-        bool(after)
-        and len(after) < len(wide)
-        and any(math.prod(wide[:count]) == after[0] for count in range(2, len(wide) + 1))
-    )
-
-
-def _bytes(value: ir.Value) -> int:
-    """Bytes of a dense array of the value's type; types of less than a byte take one."""
-    name = element(value)
-    bits = re.search(r"\d+", name)
-    parts = 2 if name.startswith("complex") else 1
-    return math.prod(shape(value)) * parts * max(8, int(bits[0]) if bits else 8) // 8
-
-
-def _targets(operations: list[ir.Operation]) -> list[str]:
-    return [
-        ir.StringAttr(op.attributes["call_target_name"]).value
-        for op in operations
-        if op.name == "stablehlo.custom_call"
-    ]

@@ -12,7 +12,9 @@ _OUT_OF_MEMORY = re.compile(
     r"|MemoryError|Unable to allocate|Ran out of memory|would exceed memory|failed to allocate",
 )
 _AT_COMPILE = re.compile(r"Ran out of memory in memory space|would exceed memory|CompileTime\w*Oom")
-_PLACES = {"start": "at build", "import": "at build", "build": "at build"}
+_PLACES = dict.fromkeys(("start", "import", "build", "read", "compiled"), "at build")
+# What a child raises where its numbers would mean nothing.
+_INVALID = ("FloatingPointError", "ReplayRefused")
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,7 @@ def status(ending: Ending) -> tuple[str, str]:
         return "oom", f"refused {_place(phase, raised, text)}: {_line(text)}"
     if raised and raised["type"] == "NotImplementedError":
         return "unsupported", raised["message"] or text
-    if raised and raised["type"] == "FloatingPointError":
+    if raised and raised["type"] in _INVALID:
         return "invalid", raised["message"] or text
     if ending.exit_code == -signal.SIGKILL and ending.kernel_oom:
         return "oom", f"killed by the kernel for want of memory: last phase: {phase}"

@@ -47,3 +47,21 @@ def paired_ratio(values: Sequence[float], baseline: Sequence[float]) -> Estimate
             f"expected as many values as baselines; came {len(values)}, {len(baseline)}"
         )
     return geometric_mean([value / other for value, other in zip(values, baseline, strict=True)])
+
+
+def paired_difference(values: Sequence[float], baseline: Sequence[float]) -> Estimate:
+    """Mean of the differences value - baseline of the same repetition, with Student's t interval.
+
+    In the unit of the data. Raises ValueError where the two differ in length or are empty.
+    """
+    if len(values) != len(baseline) or not values:
+        raise ValueError(
+            f"expected as many values as baselines, at least one; came {len(values)}, {len(baseline)}"
+        )
+    differences = [value - other for value, other in zip(values, baseline, strict=True)]
+    mean = statistics.fmean(differences)
+    if len(differences) == 1:
+        return Estimate(mean, None, None)
+    error = statistics.stdev(differences) / math.sqrt(len(differences))
+    half = float(stats.t.ppf((1 + LEVEL) / 2, len(differences) - 1)) * error
+    return Estimate(mean, mean - half, mean + half)

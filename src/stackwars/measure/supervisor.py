@@ -17,6 +17,7 @@ import time
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from stackwars import machine, progress
 from stackwars.environments import REPOSITORY, clean_environ, ensure
@@ -24,6 +25,8 @@ from stackwars.measure import limits
 from stackwars.measure.classify import Ending, status
 
 POLL_S = 0.1
+CELL = "stackwars.measure.child"
+"""The module that a cell's process runs."""
 RUNNER = "STACKWARS_RUNNER_PID"
 """Environment variable with the process number of the workflow; the child must not outlive it."""
 
@@ -45,11 +48,11 @@ class Job:
     settings: dict
 
 
-def supervise(job: Job, python: Path, folder: Path) -> dict:
+def supervise(job: Any, python: Path, folder: Path, child_module: str = CELL) -> dict:
     """Run the child in `folder` (made afresh) and return the process result; never raises for its fate.
 
-    The folder then holds spec.json, events.jsonl, log.txt and, where the child came that far,
-    output.npy and stablehlo.mlir.gz.
+    job: a Job, or another dataclass with settings that the child module understands. The folder then
+    holds spec.json, events.jsonl, log.txt and, where the child came that far, what it writes itself.
     """
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -58,7 +61,7 @@ def supervise(job: Job, python: Path, folder: Path) -> dict:
     cap = limits.cap_bytes(job.settings["memory_cap_gib"])
     kills = limits.kernel_oom_kills()
     start = time.monotonic()
-    child = _spawn(python, folder, cap)
+    child = _spawn(python, folder, cap, child_module)
     timed_out, over_cap = _watch(child.pid, cap, start + job.settings["timeout_s"])
     _, wait_status, usage = os.wait4(child.pid, 0)
     child.returncode = os.waitstatus_to_exitcode(wait_status)
@@ -89,7 +92,7 @@ def supervise(job: Job, python: Path, folder: Path) -> dict:
     }
 
 
-def _spawn(python: Path, folder: Path, cap: int) -> subprocess.Popen:
+def _spawn(python: Path, folder: Path, cap: int, module: str = CELL) -> subprocess.Popen:
     # An empty cache folder for each process: a first run must not find what another one compiled.
     cache = (folder / "cache").resolve()
     cache.mkdir()
@@ -105,7 +108,7 @@ def _spawn(python: Path, folder: Path, cap: int) -> subprocess.Popen:
     parent = os.getpid()
     with (folder / "log.txt").open("wb") as log:
         return subprocess.Popen(
-            [str(python), "-m", "stackwars.measure.child", str(folder.resolve())],
+            [str(python), "-m", module, str(folder.resolve())],
             cwd=REPOSITORY, env=environ, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
             preexec_fn=lambda: limits.enter_child(cap, parent),
         )  # fmt: skip
@@ -152,25 +155,29 @@ def main() -> None:
     parser.add_argument("--pins", required=True, type=Path, help="pins file of the environment")
     parser.add_argument("--output", required=True, type=Path, help="folder to write, made afresh")
     arguments = parser.parse_args()
-    job = Job(**json.loads(arguments.job))
-    python = ensure(arguments.pins)
-    arguments.output.parent.mkdir(parents=True, exist_ok=True)
+    run(Job(**json.loads(arguments.job)), arguments.pins, arguments.output)
+
+
+def run(job: Any, pins: Path, output: Path, child_module: str = CELL) -> None:
+    """Supervise one repetition in the environment of the pins, alone on this machine; write `output`."""
+    python = ensure(pins)
+    output.parent.mkdir(parents=True, exist_ok=True)
     (REPOSITORY / "results").mkdir(exist_ok=True)
-    progress.announce(job, arguments.output)
-    part = arguments.output.with_name(arguments.output.name + ".part")
-    result = _not_repeated(job, arguments.output, part)
+    progress.announce(job, output)
+    part = output.with_name(output.name + ".part")
+    result = _not_repeated(job, output, part)
     if result is None:
         with (REPOSITORY / "results" / ".measuring.lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)  # two cells at once would measure each other
-            result = supervise(job, python, part)
+            result = supervise(job, python, part, child_module)
     shutil.rmtree(part / "cache", ignore_errors=True)
     (part / "process.json").write_text(json.dumps(result, indent=1))
-    shutil.rmtree(arguments.output, ignore_errors=True)
-    part.rename(arguments.output)
-    progress.report(arguments.output, result)
+    shutil.rmtree(output, ignore_errors=True)
+    part.rename(output)
+    progress.report(output, result)
 
 
-def _not_repeated(job: Job, output: Path, part: Path) -> dict | None:
+def _not_repeated(job: Any, output: Path, part: Path) -> dict | None:
     """The result of a repetition whose first one ran out of memory or time: the same, without a run."""
     first = output.with_name("process-0") / "process.json"
     if job.repetition == 0 or not first.exists():

@@ -1,0 +1,111 @@
+"""From how a compilation ended to its row: status, verdict, bytes and what the optimised HLO holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from stackwars.compilers import dump, verdict
+from stackwars.compilers.hlo_facts import facts
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How the child ended. events: its lines, oldest first; exit_code: negative for a signal; dumped:
+    the folder that XLA wrote into; timed_out, over_cap: its parent killed it for that; assumed_code: its
+    parent stopped it once its buffers were assigned, and takes its code for so many bytes."""
+
+    events: list[dict]
+    exit_code: int
+    log_tail: str
+    timed_out: bool
+    over_cap: bool
+    dumped: Path
+    assumed_code: int | None = None
+
+    def event(self, name: str) -> dict | None:
+        return next((event for event in self.events if event["event"] == name), None)
+
+
+def row(outcome: Outcome, usable: int | None, refuses: bool = True) -> dict:
+    """The part of ahead.json that the compilation decides.
+
+    usable: bytes of the target's memory; refuses: whether this compiler refuses what is over them.
+
+    A compilation that ended with the process dying is ok if the compiler had already accepted the
+    program: then only XLA's own cost analysis is missing. One that did not come that far has no verdict,
+    unless the buffers that it had assigned by then are over what is usable: code generation, which
+    takes most of the time, would not have made them smaller.
+    """
+    raised, memory = outcome.event("raised"), outcome.event("memory")
+    message = verdict.first_lines(raised["message"]) if raised else ""
+    refused = verdict.refused_for_memory(message)
+    status, message = _status(outcome, refused, message)
+    found = dump.buffers(outcome.dumped)
+    hbm = found.hbm if found else _told(message, "needed")
+    code = memory["generated_code"] if memory else None
+    if outcome.assumed_code is not None:
+        code, refuses = outcome.assumed_code, False  # it was not asked to the end
+    decision = verdict.decide(refused, hbm, code or 0, usable, refuses)
+    if status != "ok" and decision[0] != verdict.OOM:
+        decision = ("", "")  # a compiler that did not finish accepted nothing
+    compiled = outcome.event("compile_end")
+    opened = outcome.event("open")
+    hlo, problem = _hlo(outcome.dumped)
+    return {
+        "status": status,
+        "verdict": decision[0],
+        "decided_by": decision[1],
+        "message": message,
+        "argument_bytes": found.argument if found else _told(message, "argument"),
+        "output_bytes": found.output if found else _told(message, "output"),
+        "temp_bytes": found.temp if found else None,
+        "alias_bytes": found.alias if found else _told(message, "alias"),
+        "hbm_bytes": hbm,
+        "usable_bytes": usable,
+        "onchip_bytes": found.onchip if found else None,
+        "code_bytes": code,
+        "compile_s": round(compiled["seconds"], 3) if compiled else None,
+        "versions": opened["versions"] if opened else {},
+        "device_kind": opened["device_kind"] if opened else "",
+        "flops": hlo["flops"] if hlo else None,
+        "bytes_accessed": hlo["bytes_accessed"] if hlo else None,
+        "reported": {"memory": _values(memory), "cost": _values(outcome.event("cost"))},
+        "hlo": hlo,
+        "hlo_problem": problem,
+    }
+
+
+def _hlo(dumped: Path) -> tuple[dict | None, str]:
+    """The facts of the optimised HLO, or why there are none."""
+    text, moment = dump.optimised_hlo(dumped)
+    if text is None:
+        return None, "the compiler left no optimised HLO"
+    try:
+        return {"moment": moment, **facts(text, estimated=moment == "codegen")}, ""
+    except Exception as error:  # the verdict stands, whatever form a compiler's text may take
+        return None, f"the optimised HLO was not understood: {type(error).__name__}: {error}"
+
+
+def _status(outcome: Outcome, refused: bool, message: str) -> tuple[str, str]:
+    if outcome.timed_out:
+        last = outcome.events[-1]["event"] if outcome.events else "start"
+        return "timeout", f"over the time limit; last phase begun or finished: {last}"
+    if outcome.over_cap:
+        return "error", "the compiler's process was killed at its memory cap"
+    if outcome.assumed_code is not None:
+        return "ok", "stopped once its buffers were assigned; the size of its code is assumed"
+    if refused or outcome.event("memory"):
+        return "ok", message
+    if message:
+        return "error", message
+    said = outcome.log_tail.strip()[-verdict.MESSAGE_CHARACTERS :]
+    return "error", f"the compiler's process ended with {outcome.exit_code}; log: {said}"
+
+
+def _told(message: str, name: str) -> int | None:
+    return verdict.figures(message).get(name)
+
+
+def _values(event: dict | None) -> dict | None:
+    return {k: v for k, v in event.items() if k not in ("event", "at_s")} if event else None

@@ -1,0 +1,178 @@
+"""Compiles one program for one absent device in a process of its own, and always leaves a row.
+
+A compiler that crashes or hangs on a program is a row with a status, not a failed run. The process may
+use 8 GiB, dies with the workflow that started it, and takes no part in the order of timed cells.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import hashlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from stackwars import machine
+from stackwars.compilers import dump, verdict
+from stackwars.compilers.ahead import program_text
+from stackwars.compilers.ahead_row import Outcome, row
+from stackwars.environments import clean_environ, ensure
+from stackwars.measure import limits
+from stackwars.measure.supervisor import _events, _tail, _watch
+
+CHILD = "stackwars.compilers.ahead"
+POLL_S = 0.2
+GRACE_S = 3.0
+CAP_BYTES = 8 * limits.GIB
+SILENT = {
+    "JAX_PLATFORMS": "cpu",  # the target is asked for by name; JAX itself must look for nothing
+    "TPU_SKIP_MDS_QUERY": "1",  # no metadata server
+    "TPU_WORKER_HOSTNAMES": "localhost",
+    "ALLOW_MULTIPLE_LIBTPU_LOAD": "1",  # two compilations at a time; a lock file forbids it otherwise
+    "TF_CPP_MIN_LOG_LEVEL": "2",
+    "TPU_LOG_DIR": "disabled",
+}
+
+
+@dataclass(frozen=True)
+class Job:
+    """One compilation. sizes: of the workload in this variant; target_row, compiler: of the
+    configuration; timeout_s: of the whole process, in seconds.
+
+    assumed_code_bytes: None to compile to the end. A number to stop once the buffers are assigned,
+    before code generation, which takes most of the time, and to take the code for so large.
+    """
+
+    workload: str
+    framework: str
+    variant: str
+    sizes: dict[str, int]
+    target: str
+    target_row: dict
+    compiler: str
+    timeout_s: float
+    assumed_code_bytes: int | None = None
+
+
+def compile_in_child(job: Job, python: Path, program: Path, folder: Path) -> dict:
+    """Compile `program` in a child and return the document of ahead.json; never raises for its fate.
+
+    folder: made afresh; left with the document and optimised.hlo.gz, and with nothing else.
+    """
+    shutil.rmtree(folder, ignore_errors=True)
+    scratch = folder / "scratch"
+    dumped = scratch / "dump"
+    dumped.mkdir(parents=True)
+    spec = {**asdict(job), "program": str(program.resolve())}
+    (scratch / "spec.json").write_text(json.dumps(spec))
+    started = datetime.now(UTC)
+    start = time.monotonic()
+    process = _spawn(python, scratch, dumped)
+    ended, stopped = threading.Event(), threading.Event()
+    early = threading.Thread(target=_stop, args=(process.pid, dumped, ended, stopped))
+    if job.assumed_code_bytes is not None:
+        early.start()
+    timed_out, over_cap = _watch(process.pid, CAP_BYTES, start + job.timeout_s)
+    ended.set()
+    if early.ident is not None:
+        early.join()
+    _, wait_status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(wait_status)
+    outcome = Outcome(
+        events=_events(scratch),
+        exit_code=process.returncode,
+        log_tail=_tail(scratch / "log.txt"),
+        timed_out=timed_out,
+        over_cap=over_cap,
+        dumped=dumped,
+        assumed_code=job.assumed_code_bytes if stopped.is_set() else None,
+    )
+    found = {
+        "schema": 1,
+        **{key: value for key, value in asdict(job).items() if key != "target_row"},
+        "program_sha256": hashlib.sha256(program_text(program)).hexdigest(),
+        **row(
+            outcome,
+            verdict.usable_bytes(job.target_row, job.compiler),
+            verdict.refuses(job.target_row),
+        ),
+        "wall_s": round(time.monotonic() - start, 3),
+        "peak_rss_bytes": usage.ru_maxrss * 1024,
+        "memory_cap_bytes": CAP_BYTES,
+        "started_utc": started.isoformat(timespec="seconds"),
+        "machine": machine.record(),
+        "source": machine.revision(),
+        "environment": python.parents[1].name,
+    }
+    text, _ = dump.optimised_hlo(dumped)
+    if text is None:
+        text = f"// no optimised HLO: {found['status']}: {found['message'].splitlines()[0]}\n"
+    with gzip.GzipFile(folder / "optimised.hlo.gz", "wb", mtime=0) as file:
+        file.write(text.encode())
+    (folder / "ahead.json").write_text(json.dumps(found, indent=1))
+    shutil.rmtree(scratch)
+    return found
+
+
+def _stop(pid: int, dumped: Path, ended: threading.Event, stopped: threading.Event) -> None:
+    """Kill the child once its buffers are assigned, unless it ends by itself: a refusal follows at once."""
+    while not ended.wait(POLL_S):
+        if dump.assigned(dumped):
+            if not ended.wait(GRACE_S):
+                stopped.set()
+                os.killpg(pid, signal.SIGKILL)
+            return
+
+
+def _spawn(python: Path, folder: Path, dumped: Path) -> subprocess.Popen:
+    # XLA divides its flags at blanks, which the path of a checkout may have: a name relative to `folder`.
+    flags = dump.flags(dumped.relative_to(folder))
+    environ = clean_environ({"XLA_FLAGS": flags, "TMPDIR": str(folder.resolve())})
+    # What a machine with a TPU says of its own would be taken for the target's.
+    environ = {k: v for k, v in environ.items() if not k.startswith("TPU_")} | SILENT
+    parent = os.getpid()
+    with (folder / "log.txt").open("wb") as log:
+        return subprocess.Popen(
+            [str(python), "-m", CHILD, str(folder.resolve())],
+            cwd=folder, env=environ, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+            preexec_fn=lambda: limits.enter_child(CAP_BYTES, parent),
+        )  # fmt: skip
+
+
+def into(job: Job, pins: Path, program: Path, output: Path) -> dict:
+    """Compile in the environment of the pins; write the folder `output` whole or not at all."""
+    python = ensure(pins)
+    output.parent.mkdir(parents=True, exist_ok=True)
+    part = output.with_name(output.name + ".part")
+    found = compile_in_child(job, python, program, part)
+    shutil.rmtree(output, ignore_errors=True)
+    part.rename(output)
+    return found
+
+
+def main() -> None:
+    """`python -m stackwars.compilers.ahead_supervisor`: one program, one target, one compiler."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("--job", required=True, help="the Job, as JSON")
+    parser.add_argument("--pins", required=True, type=Path, help="pins file of the compiler")
+    parser.add_argument("--program", required=True, type=Path, help="StableHLO: .mlir or .mlir.gz")
+    parser.add_argument("--output", required=True, type=Path, help="folder to write, made afresh")
+    arguments = parser.parse_args()
+    job = Job(**json.loads(arguments.job))
+    found = into(job, arguments.pins, arguments.program, arguments.output)
+    name = f"{job.framework} {job.workload} {job.variant} for {job.target} by {job.compiler}"
+    said = found["verdict"] or found["status"]
+    print(f"[stackwars] {name}: {said}, {found['wall_s']:.0f} s", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    main()

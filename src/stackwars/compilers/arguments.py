@@ -1,0 +1,96 @@
+"""What a lowered program's arguments are: weights, inputs, and constants that a framework uploads.
+
+`arguments.json` stands beside a program and lists them in the program's own order, so that any
+process can make their values from the seed without the framework that emitted the program.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from stackwars.workloads import values
+
+KINDS = ("weight", "input", "constant")
+
+
+class Leaf(np.ndarray):
+    """A weight without values: an array that is never written, and so takes no memory.
+
+    It knows its name through views, and its strides tell how a view's axes were turned.
+    """
+
+    name: str | None
+
+    def __array_finalize__(self, other: object) -> None:
+        self.name = getattr(other, "name", None)
+
+
+def leaf(name: str, shape: tuple[int, ...], seed: int) -> Leaf:
+    """Stands in for `stackwars.workloads.values.leaf` while a program is lowered."""
+    made = np.empty(shape, np.float32).view(Leaf)
+    made.name = name
+    return made
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One argument of a program.
+
+    kind: weight, input or constant. name: of the weight (torch's) or the input. shape, axes: of a
+    weight, torch's shape and the order in which the program wants its axes. dtype, base64: of a
+    constant, with shape; little-endian, C order.
+    """
+
+    kind: str
+    name: str = ""
+    shape: tuple[int, ...] = ()
+    axes: tuple[int, ...] = ()
+    dtype: str = ""
+    base64: str = ""
+
+    def value(self, seed: int, inputs: dict[str, np.ndarray]) -> np.ndarray:
+        """The argument's values; of a weight a view, turned but not copied."""
+        if self.kind == "weight":
+            return values.leaf(self.name, self.shape, seed).transpose(self.axes)
+        if self.kind == "input":
+            return inputs[self.name]
+        bytes_ = base64.b64decode(self.base64)
+        return np.frombuffer(bytes_, np.dtype(self.dtype)).reshape(self.shape)
+
+
+def of_array(array: np.ndarray) -> Entry:
+    """The entry of what a dialect's `build` hands to `put`: a weight, or a constant with its values."""
+    if isinstance(array, Leaf):
+        # Axes from the longest stride to the shortest are torch's; ties are extents of 1.
+        order = tuple(int(axis) for axis in np.argsort([-s for s in array.strides], kind="stable"))
+        shape = tuple(array.shape[axis] for axis in order)
+        return Entry("weight", array.name, shape, tuple(int(a) for a in np.argsort(order)))
+    little = np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<"), copy=False)
+    text = base64.b64encode(little.tobytes()).decode()
+    return Entry("constant", shape=tuple(array.shape), dtype=array.dtype.name, base64=text)
+
+
+def dump(entries: list[Entry]) -> list[dict]:
+    """The entries as JSON, without the fields that an entry of its kind does not have."""
+    return [
+        {k: v for k, v in asdict(e).items() if v not in ("", ()) or k == "kind"} for e in entries
+    ]
+
+
+def load(path: Path) -> tuple[dict, list[Entry]]:
+    """(the whole document of an arguments.json, its entries). Raises ValueError for another kind."""
+    document = json.loads(path.read_text())
+    entries = []
+    for row in document["arguments"]:
+        if row["kind"] not in KINDS:
+            raise ValueError(
+                f"{path}: expected arguments of the kinds {', '.join(KINDS)}; came {row['kind']!r}"
+            )
+        lists = {key: tuple(row[key]) for key in ("shape", "axes") if key in row}
+        entries.append(Entry(**{**row, **lists}))
+    return document, entries

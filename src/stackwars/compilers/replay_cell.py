@@ -1,0 +1,141 @@
+"""The result of a replay: its processes put together, one entry a program."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import yaml
+
+from stackwars.audit import relative_l2
+from stackwars.environments import REPOSITORY
+
+SCHEMA = REPOSITORY / "workflow" / "schemas" / "replay.schema.yaml"
+VERSION = 1
+_MOVED = (
+    *("events", "programs", "settings", "sizes", "workload", "device", "preset", "compiler"),
+    "baseline",
+)
+"""What a process has and the result holds in another place."""
+
+
+def combine(folders: list[Path], cells: dict[str, Path]) -> dict:
+    """The replay's result from the folders of its processes, in the order of repetitions.
+
+    cells: {framework: folder of its own cell}. The replay is ok only where every process is; else it
+    has the status of the first that is not, and no times. A program that any process refused is
+    invalid and has no times, as is one that is not the program of its cell or gives another output;
+    the other programs keep theirs.
+    """
+    processes = [json.loads((folder / "process.json").read_text()) for folder in folders]
+    first = processes[0]
+    bad = next((process for process in processes if process["status"] != "ok"), None)
+    replay = {
+        "schema": VERSION,
+        **{key: first[key] for key in ("workload", "device", "compiler", "preset", "baseline")},
+        "sizes": first["sizes"],
+        "settings": first["settings"],
+        "status": bad["status"] if bad else "ok",
+        "status_detail": bad["status_detail"] if bad else "",
+        "peak_rss_bytes": max(process["peak_rss_bytes"] for process in processes),
+        "programs": {
+            name: _program(name, processes, bad, folders, cells.get(name))
+            for name in first["programs"]
+        },
+        "processes": [_record(process) for process in processes],
+    }
+    jsonschema.validate(replay, yaml.safe_load(SCHEMA.read_text()))
+    return replay
+
+
+def _program(
+    name: str, processes: list[dict], bad: dict | None, folders: list[Path], cell: Path | None
+) -> dict:
+    events = [
+        [event for event in process["events"] if event.get("program") == name]
+        for process in processes
+    ]
+    refused = _values(events, "refused", "detail")
+    status, detail = (bad["status"], bad["status_detail"]) if bad else ("ok", "")
+    if refused:
+        status, detail = "invalid", refused[0]
+    digests = list(dict.fromkeys(_values(events, "read", "sha256")))
+    samples = [folder / f"{name}.npy" for folder in folders]
+    error, problem = _against_cell(digests, samples, cell, processes[0]["settings"])
+    if status == "ok" and problem:
+        status, detail = "invalid", problem
+    return {
+        "status": status,
+        "status_detail": detail,
+        "program_sha256": digests[0] if digests else None,
+        "compile_s": _values(events, "compiled", "compile_s"),
+        "parity_rel_l2": _worst(_values(events, "parity", "rel_l2")),
+        "native_rel_l2": error,
+        **{
+            key: _values(events, event, "ns") if status == "ok" else []
+            for key, event in (("first_ns", "first"), ("second_ns", "second"))
+        },
+        "samples_ns": _values(events, "steady", "ns") if status == "ok" else [],
+    }
+
+
+def _against_cell(
+    digests: list[str], samples: list[Path], cell: Path | None, settings: dict
+) -> tuple[float | None, str | None]:
+    """(worst error against the cell's sample, why this is not what the cell ran); None for unknown."""
+    result = json.loads((cell / "cell.json").read_text()) if cell else {"status": "not run"}
+    if result["status"] != "ok":
+        return None, None
+    theirs = result["ir"]["sha256"]
+    for digest in digests:
+        if digest != theirs:
+            return None, f"the program's digest is {digest[:12]}, its cell's is {theirs[:12]}"
+    baseline = np.load(cell / "output.npy")
+    error = _worst([relative_l2(np.load(path), baseline) for path in samples if path.exists()])
+    most = settings["parity_rel_l2"]
+    if error is not None and error > most:
+        return error, f"relative L2 error {error:.2e} against its own cell, over {most:.0e}"
+    return error, None
+
+
+def _values(events: list[list[dict]], name: str, key: str) -> list:
+    return [event[key] for rows in events for event in rows if event["event"] == name]
+
+
+def _worst(values: list[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return max(known) if known else None
+
+
+def _record(process: dict) -> dict:
+    named = {event["event"]: event for event in process["events"]}
+    build = named.get("build", {})
+    return {
+        **{key: value for key, value in process.items() if key not in _MOVED},
+        "versions": build.get("versions", {}),
+        "device_kind": build.get("device_kind"),
+        "load": [named[name]["load"] for name in ("run", "timed") if name in named],
+    }
+
+
+def main() -> None:
+    """`python -m stackwars.compilers.replay_cell PROCESS ... --output FILE`: write replay.json.
+
+    `--cell FRAMEWORK=FOLDER`, once a framework: its own cell, with cell.json and output.npy.
+    """
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("processes", nargs="+", type=Path)
+    parser.add_argument("--output", required=True, type=Path)
+    parser.add_argument("--cell", action="append", default=[], metavar="FRAMEWORK=FOLDER")
+    arguments = parser.parse_args()
+    cells = (pair.split("=", 1) for pair in arguments.cell)
+    replay = combine(arguments.processes, {name: Path(folder) for name, folder in cells})
+    arguments.output.parent.mkdir(parents=True, exist_ok=True)
+    arguments.output.write_text(json.dumps(replay, indent=1))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,46 @@
+"""The parent of one repetition of a replay: the same as a cell's, with another child."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from stackwars.measure import supervisor
+
+
+@dataclass(frozen=True)
+class ReplayJob:
+    """One repetition of the replay of a workload's programs in one compiler.
+
+    programs: {framework, or framework+edit: {"program": path of program.mlir.gz, "arguments": path
+    of its arguments.json}}, paths relative to the repository; an edited program has the arguments of
+    the one that was edited. baseline: the program that the others' outputs must agree with.
+    settings: those of a cell's job, and parity_rel_l2.
+    """
+
+    workload: str
+    device: str
+    preset: str
+    compiler: str
+    repetition: int
+    baseline: str
+    sizes: dict[str, int]
+    settings: dict
+    programs: dict[str, dict[str, str]]
+
+
+def main() -> None:
+    """`python -m stackwars.compilers.replay_job`: one repetition of one replay, into one folder."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("--job", required=True, help="the ReplayJob, as JSON")
+    parser.add_argument("--pins", required=True, type=Path, help="pins file of the compiler")
+    parser.add_argument("--output", required=True, type=Path, help="folder to write, made afresh")
+    arguments = parser.parse_args()
+    job = ReplayJob(**json.loads(arguments.job))
+    supervisor.run(job, arguments.pins, arguments.output, "stackwars.compilers.replay")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,94 @@
+"""A device that is not here, as a compiler knows it: opening its topology, compiling for it.
+
+Runs in a compiler's environment (NumPy and JAX). The two generations differ in what `compile` takes:
+0.7.1 wants the module's bytecode, 0.10.2 the module itself.
+"""
+
+from __future__ import annotations
+
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+PARTS = ("argument", "output", "temp", "alias", "generated_code")
+
+
+def open_target(row: dict) -> Any:
+    """The device of a target's row, which only compiles.
+
+    A TPU: {platform: tpu, topology: "v6e:1x1"}, compiled for by libtpu. A GPU: {platform: cuda, topology:
+    "1x1x1", description: h100.txtpb}, compiled for by JAX's CUDA plugin, with a file beside this one
+    that describes it; needs ptxas. Raises what JAX raises for a topology that it does not know.
+    """
+    from jax.experimental import topologies
+
+    if row["platform"] == "cuda":
+        topology = topologies.get_topology_desc(
+            platform="cuda",
+            topology_name="",
+            target_config=(Path(__file__).parent / row["description"]).read_text(),
+            topology=row["topology"],
+        )
+        return topology.devices[0]
+    extents = [int(e) for e in row["topology"].partition(":")[2].split("x")]
+    topology = topologies.get_topology_desc(
+        platform=row["platform"],
+        topology_name=row["topology"],
+        # One host has them all: the topology's own extents, made up to three.
+        chips_per_host_bounds=[*extents, 1, 1][:3],
+    )
+    return topology.devices[0]
+
+
+def compile_for(device: Any, text: str) -> Any:
+    """The executable of a StableHLO program for one device; raises what parser and compiler raise."""
+    from jax.interpreters import mlir
+    from jaxlib import _jax
+    from jaxlib.mlir import ir
+
+    with mlir.make_ir_context():
+        module = ir.Module.parse(text)
+        options = _jax.CompileOptions()
+        options.num_replicas = options.num_partitions = 1
+        options.device_assignment = _jax.DeviceAssignment.create(np.array([[device.id]]))
+        devices = _jax.DeviceList((device,))
+        if tuple(int(n) for n in metadata.version("jaxlib").split(".")[:2]) < (0, 8):
+            return device.client.compile(mlir.module_to_bytecode(module), devices, options)
+        return device.client.compile(module, devices, options)
+
+
+def memory(executable: Any) -> dict[str, int]:
+    """Bytes of each of PARTS in the device's main memory, and `peak`, which also counts on-chip memory."""
+    stats = executable.get_compiled_memory_stats()
+    found = {part: getattr(stats, f"{part}_size_in_bytes") for part in PARTS}
+    return {**found, "peak": stats.peak_memory_in_bytes}
+
+
+def cost(executable: Any) -> dict[str, float | None]:
+    """XLA's own count of FLOPs and bytes, which takes a loop's body once; negative numbers are null.
+
+    Raises NotImplementedError where the platform has none (CUDA's has not).
+    """
+    try:
+        found = executable.cost_analysis()
+    except Exception as error:
+        if "UNIMPLEMENTED" in str(error):
+            raise NotImplementedError(str(error)) from error
+        raise
+    found = found if isinstance(found, dict) else found[0]
+    keys = {"flops": "flops", "bytes_accessed": "bytes accessed", "seconds": "optimal_seconds"}
+    numbers = {name: found.get(key) for name, key in keys.items()}
+    return {name: n if n is not None and n >= 0 else None for name, n in numbers.items()}
+
+
+def versions() -> dict[str, str]:
+    """What compiles: {package: version}."""
+    found = {}
+    for package in ("jax", "jaxlib", "libtpu", "jax-cuda12-pjrt", "nvidia-cuda-nvcc-cu12"):
+        try:
+            found[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            continue
+    return found

@@ -1,0 +1,137 @@
+"""The four claims about the front ends' programs, each decided by a rule over the normalised IR.
+
+Every rule looks at one program of one framework and answers with a word below and with the counts
+that led to it. "Not applicable" means that the program has nothing that the claim is about.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from jaxlib.mlir import ir
+
+from stackwars.ir import counts
+from stackwars.ir.attention import activation, attentions
+from stackwars.ir.counts import TRANSPOSE
+from stackwars.ir.module import entry, shape, walk
+from stackwars.ir.norms import norms
+
+FLATTENING, LAYERNORM, QKV, CONTRACTION = CLAIMS = (
+    "flattening",
+    "layernorm",
+    "qkv",
+    "contraction",
+)
+PRESERVED, FLATTENED = "preserved", "flattened"  # batch and sequence before a matrix product
+FINE_GRAINED, HIGH_LEVEL = "fine-grained", "high-level"  # layer normalisation
+COMBINED, SEPARATE = "combined", "separate"  # projections of queries, keys and values
+EXPLICIT, PREPARED = "explicit", "prepared"  # contraction in place, or after moving the operands
+BOTH = "both"
+NOT_APPLICABLE = "not applicable"
+NO_PROGRAM = "no program"
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What a rule says of one program: the claim, a word of this module, and the counts."""
+
+    claim: str
+    verdict: str
+    evidence: str
+
+
+def decide(module: ir.Module) -> list[Decision]:
+    """The four claims, decided for a normalised program; in the order of CLAIMS.
+
+    Dots are those that contract something; one that does not only multiplies elements.
+    """
+    main = entry(module)
+    dots = [op for op in walk(main) if counts.is_product(op)]
+    return [_flattening(dots), _layernorm(main), _qkv(main), _contraction(dots)]
+
+
+def _flattening(dots: list[ir.Operation]) -> Decision:
+    """Of dots without batching dimensions, which read a reshape that merged leading dimensions.
+
+    The others count as preserving where an operand brings two or more dimensions, of extents over
+    1, that are not contracted. Batched products (the scores of attention) are evidence only: they
+    merge batch and heads.
+    """
+    flat = [dot for dot in dots if counts.merges(dot, batching=False)]
+    kept = [dot for dot in dots if dot not in flat and _keeps(dot)]
+    heads = sum(counts.merges(dot, batching=True) for dot in dots)
+    batched = sum(counts.is_batched(dot) for dot in dots)
+    evidence = (
+        f"dots: {len(dots)}; reading merged leading dimensions: {len(flat)}, keeping two or more: "
+        f"{len(kept)}; batched: {batched}, of these reading batch and heads merged: {heads}"
+    )
+    return Decision(FLATTENING, _either(len(kept), PRESERVED, len(flat), FLATTENED), evidence)
+
+
+def _layernorm(main: ir.Operation) -> Decision:
+    """Normalisation over the last axis: with batch_norm_training, or in arithmetic."""
+    found = norms(main)
+    evidence = (
+        f"in arithmetic: {found.arithmetic}, as batch_norm_training: {found.batch_norm}; "
+        f"by the root mean square, which takes off no mean: {found.rms}"
+    )
+    verdict = _either(found.arithmetic, FINE_GRAINED, found.batch_norm, HIGH_LEVEL)
+    return Decision(LAYERNORM, verdict, evidence)
+
+
+def _qkv(main: ir.Operation) -> Decision:
+    """How many projections the queries, keys and values of an attention come from."""
+    blocks = attentions(main)
+    sizes = [len(block.projections) for block in blocks]
+    shared = sum(
+        len({activation(projection) for projection in block.projections}) == 1 for block in blocks
+    )
+    spread = ", ".join(f"{n} ({sizes.count(n)} times)" for n in sorted(set(sizes)))
+    evidence = f"attentions: {len(blocks)}" + (
+        f"; projections of each for queries, keys and values: {spread}; reading one value: {shared}"
+        if blocks
+        else ""
+    )
+    combined, separate = sizes.count(1), sum(size > 1 for size in sizes)
+    return Decision(QKV, _either(combined, COMBINED, separate, SEPARATE), evidence)
+
+
+def _contraction(dots: list[ir.Operation]) -> Decision:
+    """Whether dots contract operands of rank over 2 in place, or read what was moved for them.
+
+    Moved: directly the result of a transpose, or of a reshape that merged leading dimensions (also
+    batch and heads). Splitting the features into heads, or joining them again, is neither.
+    """
+    merged = [
+        dot for dot in dots if any(counts.merges(dot, batching) for batching in (False, True))
+    ]
+    transposed = [dot for dot in dots if counts.reads(dot, TRANSPOSE)]
+    moved = {*merged, *transposed}
+    explicit = [dot for dot in dots if dot not in moved and _rank(dot) > 2]
+    evidence = (
+        f"dots: {len(dots)}; with an operand of rank over 2, contracted in place: {len(explicit)}; "
+        f"reading merged leading dimensions: {len(merged)}, a transpose: {len(transposed)}; "
+        f"plain matrices: {len(dots) - len(explicit) - len(moved)}"
+    )
+    return Decision(CONTRACTION, _either(len(explicit), EXPLICIT, len(moved), PREPARED), evidence)
+
+
+def _either(first: int, one: str, second: int, other: str) -> str:
+    if first and second:
+        return BOTH
+    return one if first else other if second else NOT_APPLICABLE
+
+
+def _keeps(dot: ir.Operation) -> bool:
+    if counts.is_batched(dot):
+        return False
+    numbers = counts.dimensions(dot)
+    contracting = numbers.lhs_contracting_dimensions, numbers.rhs_contracting_dimensions
+    return any(
+        sum(extent > 1 for axis, extent in enumerate(shape(operand)) if axis not in contracted) > 1
+        for operand, contracted in zip(dot.operands, contracting, strict=True)
+    )
+
+
+def _rank(dot: ir.Operation) -> int:
+    return max(len(shape(operand)) for operand in dot.operands)

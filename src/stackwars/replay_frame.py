@@ -1,0 +1,145 @@
+"""The replays beside the cells that they are paired with, as a tidy table: replay.csv."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from stackwars import workloads
+from stackwars.cells import Cell
+from stackwars.measure.cell import derive
+from stackwars.measure.statistics import Estimate, geometric_mean, paired_difference, paired_ratio
+
+COLUMNS: dict[str, str] = {
+    "workload": "name of the workload",
+    "title": "its name in the tables",
+    "kind": "basic operation or model",
+    "framework": "whose program: a framework, or framework+edit for an edited one",
+    "compiler": "generation of XLA that compiled and ran it",
+    "device": "where it ran",
+    "status": "ok, oom, timeout, unsupported, invalid or error",
+    "status_detail": "why it is not ok",
+    "repetitions": "processes whose calls count",
+    "replay_ms": "geometric mean over the processes of the median call",
+    "replay_low_ms": "lower end of its 95 % interval across processes",
+    "replay_high_ms": "upper end",
+    "native_ms": "steady state of the framework's own cell, as in the frame",
+    "native_low_ms": "lower end of its interval",
+    "native_high_ms": "upper end",
+    "runtime_ms": "native - replay, paired by repetition: mean; only in the generation that is native",
+    "runtime_low_ms": "lower end of its interval",
+    "runtime_high_ms": "upper end",
+    "control_ratio": "native / replay, paired by repetition; only in the generation that is native",
+    "control_low": "lower end of its interval",
+    "control_high": "upper end",
+    "parity_rel_l2": "largest relative L2 error of the whole output against the baseline's",
+    "native_rel_l2": "the same against the output sample of the framework's own cell",
+    "compile_s": "parsing and compiling: median over the processes",
+    "program_sha256": "digest of the StableHLO text",
+    "peak_rss_bytes": "largest resident set of any process, which holds all programs of the workload",
+    "origin": "measured (this machine) or reference (the committed run)",
+}
+
+
+@dataclass(frozen=True)
+class Replay:
+    """One replay.json and the cells of the same workload on the same device, by framework."""
+
+    result: dict
+    native: dict[str, dict]
+
+    def replay_ms(self, framework: str) -> dict[int, float]:
+        """{repetition: median call in ms}; empty unless the program is ok."""
+        program = self.result["programs"].get(framework)
+        if program is None or program["status"] != "ok":
+            return {}
+        samples = zip(self.result["processes"], program["samples_ns"], strict=True)
+        return {process["repetition"]: statistics.median(ns) / 1e6 for process, ns in samples}
+
+    def native_ms(self, framework: str) -> dict[int, float]:
+        """{repetition: median steady call of the cell's process in ms}; empty unless the cell is ok."""
+        cell = self.native.get(framework)
+        if cell is None or cell["status"] != "ok":
+            return {}
+        steady = derive(cell)["process_steady_ms"]
+        return {p["repetition"]: ms for p, ms in zip(cell["processes"], steady, strict=True)}
+
+
+def read(config: dict, folder: Path) -> Iterator[Replay]:
+    """Every asked-for replay that has a result, by device, workload and compiler."""
+    for device in config["devices"]:
+        for workload in config["workloads"]:
+            native = {}
+            for framework in config["programs"]:
+                path = folder / Cell(framework, workload, device).path / "cell.json"
+                if path.exists():
+                    native[framework] = json.loads(path.read_text())
+            for compiler in config["compilers"]:
+                path = folder / "replay" / device / compiler / workload / "replay.json"
+                if path.exists():
+                    yield Replay(json.loads(path.read_text()), native)
+
+
+def identity(replay: Replay) -> dict:
+    """The columns that tell which workload, compiler and device a row is of."""
+    workload = workloads.load(replay.result["workload"])
+    return {
+        "workload": replay.result["workload"],
+        "title": workload.TITLE,
+        "kind": workload.KIND,
+        "compiler": replay.result["compiler"],
+        "device": replay.result["device"],
+    }
+
+
+def build(replays: list[Replay], native: str | None, origin: str) -> pd.DataFrame:
+    """COLUMNS, one row a program. native: the compiler that the frameworks' environments pin."""
+    rows = [
+        {**identity(replay), "origin": origin, **_row(replay, framework, native)}
+        for replay in replays
+        for framework in replay.result["programs"]
+    ]
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def _row(replay: Replay, framework: str, native: str | None) -> dict:
+    program = replay.result["programs"][framework]
+    copied = ("status", "status_detail", "parity_rel_l2", "native_rel_l2", "program_sha256")
+    ours, cells = replay.replay_ms(framework), replay.native_ms(framework)
+    row = {
+        "framework": framework,
+        **{key: program[key] for key in copied},
+        "peak_rss_bytes": replay.result["peak_rss_bytes"],
+        "repetitions": len(ours),
+    }
+    if program["compile_s"]:
+        row["compile_s"] = statistics.median(program["compile_s"])
+    if ours:
+        row |= columns("replay{}_ms", geometric_mean(list(ours.values())))
+    if cells:
+        row |= columns("native{}_ms", geometric_mean(list(cells.values())))
+    both = sorted(ours.keys() & cells.keys())
+    if both and replay.result["compiler"] == native:
+        pair = [cells[r] for r in both], [ours[r] for r in both]
+        row |= columns("runtime{}_ms", paired_difference(*pair))
+        row |= control(*pair)
+    return row
+
+
+def columns(pattern: str, estimate: Estimate) -> dict[str, float | None]:
+    """An estimate as three columns; {} in the pattern becomes nothing, _low and _high."""
+    return {
+        pattern.format(end): value
+        for end, value in zip(("", "_low", "_high"), estimate, strict=True)
+    }
+
+
+def control(native: list[float], replay: list[float]) -> dict[str, float | None]:
+    """The control's three columns: native over replay, paired by repetition."""
+    ratio = paired_ratio(native, replay)
+    return {"control_ratio": ratio.value, "control_low": ratio.low, "control_high": ratio.high}

@@ -1,0 +1,90 @@
+"""Two spellings of one small function, and programs that are nearly it, with their lists of arguments.
+
+The function: 2 x left (16, 32) times the transpose of a weight (64, 32). "jax" takes the weight turned
+and has the 2 in its text; "torch_xla" turns the weight itself and gets the 2 as an argument.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import json
+from pathlib import Path
+
+import numpy as np
+
+from stackwars.workloads import gemm, values
+
+SIZES = {"m": 16, "k": 32, "n": 64}
+SEED = 2025
+JAX = """module @first {
+  func.func public @main(%w: tensor<32x64xf32>, %x: tensor<16x32xf32>) -> tensor<16x64xf32> {
+    %c = stablehlo.constant dense<2.0> : tensor<16x64xf32>
+    %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0], precision = [HIGHEST, HIGHEST] \
+: (tensor<16x32xf32>, tensor<32x64xf32>) -> tensor<16x64xf32>
+    %1 = stablehlo.multiply %0, %c : tensor<16x64xf32>
+    return %1 : tensor<16x64xf32>
+  }
+}
+"""
+TORCH = """module @second {
+  func.func @main(%x: tensor<16x32xf32>, %c: tensor<1xf32>, %w: tensor<64x32xf32>) -> tensor<16x64xf32> {
+    %0 = stablehlo.transpose %w, dims = [1, 0] : (tensor<64x32xf32>) -> tensor<32x64xf32>
+    %1 = stablehlo.dot_general %x, %0, contracting_dims = [1] x [0], precision = [HIGHEST, HIGHEST] \
+: (tensor<16x32xf32>, tensor<32x64xf32>) -> tensor<16x64xf32>
+    %2 = stablehlo.reshape %c : (tensor<1xf32>) -> tensor<f32>
+    %3 = stablehlo.broadcast_in_dim %2, dims = [] : (tensor<f32>) -> tensor<16x64xf32>
+    %4 = stablehlo.multiply %1, %3 : tensor<16x64xf32>
+    return %4 : tensor<16x64xf32>
+  }
+}
+"""
+OTHER_CONSTANT = JAX.replace("2.0", "2.001")
+OTHER_SHAPE = JAX.replace("return %1 : tensor<16x64xf32>", "return %2 : tensor<64x16xf32>").replace(
+    "    return", "    %2 = stablehlo.transpose %1, dims = [1, 0] : (tensor<16x64xf32>) -> "
+    "tensor<64x16xf32>\n    return",
+).replace(") -> tensor<16x64xf32> {", ") -> tensor<64x16xf32> {")  # fmt: skip
+_WEIGHT = {"kind": "weight", "name": "up.weight", "shape": [64, 32]}
+_INPUT = {"kind": "input", "name": "left"}
+_TWO = {
+    "kind": "constant", "dtype": "float32", "shape": [],
+    "base64": base64.b64encode(np.array(2.0, "<f4").tobytes()).decode(),
+}  # fmt: skip
+ARGUMENTS = {
+    "jax": [{**_WEIGHT, "axes": [1, 0]}, _INPUT],
+    "torch_xla": [_INPUT, _TWO, {**_WEIGHT, "axes": [0, 1]}],
+}
+
+
+def expected() -> np.ndarray:
+    """The function's value (16, 64) in float64."""
+    left = gemm.inputs(SIZES, SEED)["left"].astype(np.float64)
+    return 2 * left @ values.leaf("up.weight", (64, 32), SEED).T.astype(np.float64)
+
+
+def write(folder: Path, name: str, text: str, listed: str | None = None) -> dict[str, str]:
+    """A program and its arguments in a folder, as a ReplayJob names them.
+
+    name: a framework or framework+edit, whose arguments the program has. listed: the digest in the
+    list, where it is not the program's.
+    """
+    home = folder / name
+    home.mkdir(parents=True)
+    (home / "program.mlir.gz").write_bytes(gzip.compress(text.encode(), mtime=0))
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    document = {"program_sha256": listed or digest, "arguments": ARGUMENTS[name.partition("+")[0]]}
+    (home / "arguments.json").write_text(json.dumps(document))
+    return {
+        "program": str(home / "program.mlir.gz"),
+        "arguments": str(home / "arguments.json"),
+    }
+
+
+def write_cell(folder: Path, text: str, output: np.ndarray) -> Path:
+    """The folder of a framework's own ok cell, which ran this program to this output."""
+    folder.mkdir(parents=True)
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    (folder / "cell.json").write_text(json.dumps({"status": "ok", "ir": {"sha256": digest}}))
+    np.save(folder / "output.npy", output.astype(np.float32).reshape(-1))
+    return folder

@@ -1,0 +1,78 @@
+"""Arguments of lowered programs: what stands in for a weight, and what its entry gives back."""
+
+import json
+
+import numpy as np
+import psutil
+import pytest
+
+from stackwars.compilers import arguments
+from stackwars.compilers.arguments import Entry
+from stackwars.workloads import values
+
+SEED = 7
+
+
+def given_back(view):
+    """The values of the entry that a placeholder, turned by `view`, leaves behind."""
+    shape = (3, 4, 5)
+    entry = arguments.of_array(view(arguments.leaf("w", shape, SEED)))
+    return entry, entry.value(SEED, {}), view(values.leaf("w", shape, SEED))
+
+
+@pytest.mark.parametrize("axes", [(0, 1, 2), (2, 1, 0), (1, 2, 0), (0, 2, 1)])
+def test_turned_weight_comes_back_turned(axes):
+    entry, ours, real = given_back(lambda leaf: leaf.transpose(axes))
+    assert entry == Entry("weight", "w", (3, 4, 5), axes)
+    assert np.array_equal(ours, real)
+
+
+def test_square_matrix_is_told_from_its_transpose():
+    straight = arguments.of_array(arguments.leaf("w", (6, 6), SEED))
+    turned = arguments.of_array(arguments.leaf("w", (6, 6), SEED).T)
+    assert straight.axes == (0, 1)
+    assert turned.axes == (1, 0)
+    assert np.array_equal(turned.value(SEED, {}), values.leaf("w", (6, 6), SEED).T)
+
+
+def test_placeholder_takes_no_memory():
+    process = psutil.Process()
+    before = process.memory_info().rss
+    made = arguments.leaf("w", (2**14, 2**14), SEED)
+    assert made.nbytes == 2**30
+    assert process.memory_info().rss - before < 2**24
+
+
+def test_constant_keeps_its_values_and_type():
+    mask = np.tril(np.ones((4, 4), dtype=bool))
+    entry = arguments.of_array(mask)
+    back = entry.value(SEED, {})
+    assert entry.kind == "constant"
+    assert back.dtype == bool
+    assert np.array_equal(back, mask)
+
+
+def test_scalar_constant_has_no_extents():
+    back = arguments.of_array(np.array(0.125, np.float32)).value(SEED, {})
+    assert back.shape == ()
+    assert back == np.float32(0.125)
+
+
+def test_written_list_is_read_back(tmp_path):
+    entries = [
+        Entry("weight", "up.weight", (8, 4), (1, 0)),
+        Entry("input", "x"),
+        arguments.of_array(np.array(3, np.int64)),
+    ]
+    path = tmp_path / "arguments.json"
+    path.write_text(json.dumps({"seed": SEED, "arguments": arguments.dump(entries)}))
+    document, read = arguments.load(path)
+    assert document["seed"] == SEED
+    assert read == entries
+
+
+def test_unknown_kind_is_refused(tmp_path):
+    path = tmp_path / "arguments.json"
+    path.write_text(json.dumps({"arguments": [{"kind": "weigth", "name": "w"}]}))
+    with pytest.raises(ValueError, match="came 'weigth'"):
+        arguments.load(path)

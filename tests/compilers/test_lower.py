@@ -1,0 +1,80 @@
+"""Programs made without weights: the text that a cell compiles, and the arguments in its order."""
+
+import gzip
+import hashlib
+import json
+import subprocess
+from dataclasses import asdict
+
+import pytest
+
+from stackwars import config, programs
+from stackwars.compilers import arguments
+from stackwars.compilers.lower import Job
+from stackwars.environments import REPOSITORY, clean_environ
+from stackwars.programs import Program
+
+FULL = config.load()
+SMOKE = {**FULL, "preset": "smoke"}
+CELL = """
+import sys
+from importlib import import_module
+framework, dialect, name, sizes = sys.argv[1], sys.argv[2], sys.argv[3], eval(sys.argv[4])
+session = import_module(f"stackwars.frameworks.{framework}").Session("cpu", "highest")
+workload = import_module(f"stackwars.workloads.{name}")
+build = import_module(f"stackwars.workloads.{name}.in_{dialect}").build
+session.build(build, sizes, 2025, workload.inputs(sizes, 2025))
+session.settle()
+session.fence(session.call())
+open(sys.argv[5], "w").write(session.stablehlo())
+"""
+
+
+def run(python, *arguments_):
+    done = subprocess.run(
+        [python, *map(str, arguments_)], env=clean_environ({}), capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
+def lowered(python, job, folder):
+    """(text, document, entries) of a job."""
+    run(python, "-m", "stackwars.compilers.lower", "--job", json.dumps(job), "--output", folder)
+    text = gzip.decompress((folder / "program.mlir.gz").read_bytes()).decode()
+    return text, *arguments.load(folder / "arguments.json")
+
+
+@pytest.fixture(params=["jax", "torch_xla"])
+def framework(request):
+    python = request.getfixturevalue(f"{request.param}_python")
+    return request.param, python
+
+
+@pytest.mark.env
+@pytest.mark.parametrize("workload", ["mha", "bert_base"])
+def test_program_is_the_one_that_the_cell_ran(framework, workload, tmp_path):
+    name, python = framework
+    job = programs.lower_job(SMOKE, Program(name, workload))
+    text, document, entries = lowered(python, job, tmp_path)
+    run(python, "-c", CELL, name, job["dialect"], workload, job["sizes"], tmp_path / "cell.mlir")
+    assert text == (tmp_path / "cell.mlir").read_text()
+    assert document["program_sha256"] == hashlib.sha256(text.encode()).hexdigest()
+    main = text[text.index("@main(") :].split("->")[0]
+    assert main.count("%arg") == len(entries)
+
+
+@pytest.mark.env
+def test_llama_8b_needs_no_32_gb(framework, tmp_path):
+    name, python = framework
+    job = programs.lower_job(FULL, Program(name, "llama3_8b"))
+    text, document, entries = lowered(python, job, tmp_path)
+    assert document["peak_rss_bytes"] < 2 * 2**30
+    weights = [entry for entry in entries if entry.kind == "weight"]
+    assert len(weights) == 291
+    assert "128256x4096" in text
+
+
+def test_job_of_the_configuration_is_a_job():
+    job = programs.lower_job(FULL, Program("torch_xla", "llama3_8b", "b8s512"))
+    assert asdict(Job(**job))["sizes"]["sequence"] == 512
+    assert (REPOSITORY / "src/stackwars/compilers" / f"lower_{job['framework']}.py").exists()

@@ -1,0 +1,183 @@
+"""Small hand-made programs through the real parent and child, in both generations of XLA."""
+
+import json
+import subprocess
+
+import handmade
+import numpy as np
+import pytest
+
+from stackwars.compilers import replay, replay_cell
+from stackwars.compilers.replay_job import ReplayJob
+from stackwars.environments import REPOSITORY, clean_environ, ensure
+from stackwars.measure.supervisor import supervise
+
+SETTINGS = {
+    "seed": handmade.SEED, "memory_cap_gib": 4, "timeout_s": 120, "parity_rel_l2": 1e-5,
+    "steady_min_calls": 4, "steady_max_calls": 6, "steady_seconds": 0.0,
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module", params=["xla-0.7.1", "xla-0.10.2"])
+def python(request):
+    return ensure(REPOSITORY / "envs" / f"{request.param}.txt")
+
+
+def run(python, folder, programs: dict, repetition: int = 0, **settings) -> dict:
+    """One repetition, as the workflow runs it; process.json lies in the folder."""
+    job = ReplayJob(
+        "gemm", "cpu", "smoke", "some-xla", repetition, "jax", handmade.SIZES,
+        {**SETTINGS, **settings}, programs,
+    )  # fmt: skip
+    result = supervise(job, python, folder, "stackwars.compilers.replay")
+    (folder / "process.json").write_text(json.dumps(result))
+    return result
+
+
+def of(result: dict, event: str) -> dict[str, dict]:
+    """The last event of this name of each program."""
+    return {row["program"]: row for row in result["events"] if row["event"] == event}
+
+
+@pytest.fixture(scope="module")
+def two(python, tmp_path_factory):
+    """Two repetitions of both spellings, and two edited programs that compute something else."""
+    home = tmp_path_factory.mktemp("replay")
+    texts = {
+        "jax": handmade.JAX,
+        "torch_xla": handmade.TORCH,
+        "jax+constant": handmade.OTHER_CONSTANT,
+        "jax+shape": handmade.OTHER_SHAPE,
+    }
+    programs = {name: handmade.write(home, name, text) for name, text in texts.items()}
+    cells = {
+        name: handmade.write_cell(home / "cells" / name, texts[name], handmade.expected())
+        for name in ("jax", "torch_xla")
+    }
+    folders = [home / f"process-{repetition}" for repetition in (0, 1)]
+    results = [run(python, folder, programs, r) for r, folder in enumerate(folders)]
+    return results, replay_cell.combine(folders, cells)
+
+
+@pytest.mark.env
+def test_both_spellings_are_timed_and_agree(two):
+    results, combined = two
+    assert [(r["status"], r["status_detail"]) for r in results] == [("ok", "")] * 2
+    assert combined["status"] == "ok"
+    for name in ("jax", "torch_xla"):
+        program = combined["programs"][name]
+        assert program["status"] == "ok"
+        assert program["parity_rel_l2"] < 1e-6
+        # The native sample is NumPy's float64: weights, layouts, input and constant are right.
+        assert 0 < program["native_rel_l2"] < 1e-6
+        assert [len(ns) for ns in program["samples_ns"]] == [4, 4]
+        assert len(program["first_ns"]) == len(program["compile_s"]) == 2
+    assert combined["programs"]["jax"]["parity_rel_l2"] == 0
+
+
+@pytest.mark.env
+def test_order_alternates_with_the_repetition(two):
+    first, second = two[0]
+    names = [list(of(result, "second")) for result in (first, second)]
+    assert names == [["jax", "torch_xla"], ["torch_xla", "jax"]]
+
+
+@pytest.mark.env
+@pytest.mark.parametrize(
+    ("name", "detail"),
+    [
+        ("jax+constant", "relative L2 error 5.00e-04 against the baseline, over 1e-05"),
+        (
+            "jax+shape",
+            "expected an output as the baseline's, (16, 64) float32; came (64, 16) float32",
+        ),
+    ],
+)
+def test_another_function_is_invalid_and_shows_no_time(two, name, detail):
+    program = two[1]["programs"][name]
+    assert (program["status"], program["status_detail"]) == ("invalid", detail)
+    assert program["samples_ns"] == program["first_ns"] == program["second_ns"] == []
+
+
+@pytest.mark.env
+def test_another_program_than_listed_is_invalid(python, tmp_path):
+    programs = {
+        "jax": handmade.write(tmp_path, "jax", handmade.JAX),
+        "torch_xla": handmade.write(tmp_path, "torch_xla", handmade.TORCH, listed="0" * 64),
+    }
+    result = run(python, tmp_path / "process-0", programs)
+    assert result["status"] == "ok"
+    assert "its list of arguments is for 0000" in of(result, "refused")["torch_xla"]["detail"]
+    assert list(of(result, "steady")) == ["jax"]
+
+
+@pytest.mark.env
+def test_baseline_with_another_programs_arguments_makes_all_invalid(python, tmp_path):
+    programs = {
+        "torch_xla": handmade.write(tmp_path, "torch_xla", handmade.TORCH),
+        "jax": handmade.write(tmp_path, "jax", handmade.JAX, listed="0" * 64),
+    }
+    result = run(python, tmp_path / "process-0", programs)
+    assert result["status"] == "invalid"
+    assert result["status_detail"].startswith("jax: the program's digest is ")
+    assert not of(result, "steady")
+
+
+@pytest.mark.env
+def test_weight_in_another_layout_than_the_programs_is_an_error(python, tmp_path):
+    programs = {"jax": handmade.write(tmp_path, "jax", handmade.JAX)}
+    path = tmp_path / "jax" / "arguments.json"
+    path.write_text(path.read_text().replace('"axes": [1, 0]', '"axes": [0, 1]'))
+    result = run(python, tmp_path / "process-0", programs)
+    assert result["status"] == "error"
+    assert "expected the program's shape (32, 64), came (64, 32)" in result["status_detail"]
+
+
+@pytest.mark.env
+def test_options_are_those_of_jit(python):
+    done = subprocess.run(
+        [str(python), "-c", _OPTIONS], env=clean_environ({}), capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    jits, ours = done.stdout.split()
+    assert ours == jits
+
+
+_OPTIONS = """
+from stackwars.compilers import program
+device = program.open_device("cpu")
+import jax, numpy
+from jax._src import compiler
+def spy(backend, module, devices, options, callbacks):
+    seen.append((options, module))
+    return real(backend, module, devices, options, callbacks)
+seen, real = [], compiler.backend_compile_and_load
+compiler.backend_compile_and_load = spy
+matrix = jax.device_put(numpy.ones((3, 3), numpy.float32))
+jax.jit(lambda a, b: a @ b + 1)(matrix, matrix)
+[(options, module)] = seen
+print(options.SerializeAsString().hex(), program.options(module, 2, device).SerializeAsString().hex())
+"""
+
+
+def test_edited_program_needs_no_digest_of_its_own():
+    assert replay.digest_problem("jax+edit", "a" * 64, "b" * 64) is None
+    assert replay.digest_problem("jax", "a" * 64, "b" * 64) is not None
+
+
+def test_output_that_is_not_finite_is_a_problem():
+    good = np.ones(3, np.float32)
+    assert replay.output_problem(good, good) is None
+    assert "finite" in replay.output_problem(np.array([1, np.nan, 1], np.float32), good)
+    assert "float64" in replay.output_problem(good.astype(np.float64), good)
+
+
+def test_weights_over_the_cap_are_refused_before_they_are_made(python, tmp_path):
+    program = handmade.write(tmp_path, "jax", handmade.JAX)
+    listed = json.loads((REPOSITORY / program["arguments"]).read_text())
+    next(row for row in listed["arguments"] if row["kind"] == "weight")["shape"] = [2**20, 2**12]
+    (REPOSITORY / program["arguments"]).write_text(json.dumps(listed))
+    result = run(python, tmp_path / "process-0", {"jax": program})
+    assert result["status"] == "oom"
+    assert "they are 16.0 GiB, this process may use 4.0 GiB" in result["status_detail"]
+    assert result["wall_s"] < 60

@@ -1,0 +1,124 @@
+"""Processes of a replay put together, from hand-made processes."""
+
+import json
+
+import handmade
+import jsonschema
+import numpy as np
+import pytest
+
+from stackwars.compilers import replay_cell
+
+DIGESTS = {"jax": "a" * 64, "torch_xla": "b" * 64}
+
+
+def process(folder, repetition: int, status=("ok", ""), error=2e-7, steady=(10, 12), refused=None):
+    """The folder of one process of two programs; refused: {program: why}."""
+    events = [{"event": "build", "at_s": 1.0, "versions": {"jax": "0.7.1"}, "device_kind": "cpu"}]
+    for name, digest in DIGESTS.items():
+        events.append({"event": "read", "program": name, "sha256": digest})
+        events.append({"event": "compiled", "program": name, "compile_s": 1.5})
+    events.append({"event": "run", "load": [0.5, 0.5, 0.5]})
+    for name in DIGESTS if status[0] == "ok" else ():
+        rel_l2 = 0.0 if name == "jax" else error
+        events.append({"event": "first", "program": name, "ns": 100})
+        events.append({"event": "parity", "program": name, "call": "first", "rel_l2": rel_l2})
+        if name in (refused or {}):
+            events.append({"event": "refused", "program": name, "detail": refused[name]})
+            continue
+        events.append({"event": "second", "program": name, "ns": 50})
+        events.append({"event": "steady", "program": name, "ns": list(steady)})
+    home = folder / f"process-{repetition}"
+    home.mkdir(parents=True)
+    result = {
+        "status": status[0], "status_detail": status[1], "workload": "gemm", "device": "cpu",
+        "preset": "smoke", "compiler": "some-xla", "repetition": repetition, "baseline": "jax",
+        "sizes": handmade.SIZES, "settings": {"parity_rel_l2": 1e-5, "seed": 1},
+        "programs": {name: {} for name in DIGESTS}, "started_utc": "2025-11-20T10:00:00+00:00",
+        "started_s": 1000.0, "wall_s": 5.0, "peak_rss_bytes": 100 + repetition, "exit_code": 0,
+        "events": events, "machine": {}, "repeated": True,
+    }  # fmt: skip
+    (home / "process.json").write_text(json.dumps(result))
+    for name in DIGESTS:
+        np.save(home / f"{name}.npy", np.ones(8, np.float32))
+    return home
+
+
+def cell(folder, digest: str, output=1.0, status="ok"):
+    """A framework's own cell."""
+    folder.mkdir()
+    (folder / "cell.json").write_text(json.dumps({"status": status, "ir": {"sha256": digest}}))
+    np.save(folder / "output.npy", np.full(8, output, np.float32))
+    return folder
+
+
+def test_samples_stand_by_program_and_process(tmp_path):
+    folders = [process(tmp_path, 0, steady=(10, 12)), process(tmp_path, 1, steady=(20, 22, 24))]
+    found = replay_cell.combine(folders, {})
+    assert (found["status"], found["peak_rss_bytes"]) == ("ok", 101)
+    torch = found["programs"]["torch_xla"]
+    assert torch["samples_ns"] == [[10, 12], [20, 22, 24]]
+    assert (torch["first_ns"], torch["second_ns"]) == ([100, 100], [50, 50])
+    assert (torch["program_sha256"], torch["compile_s"]) == ("b" * 64, [1.5, 1.5])
+    assert [row["repetition"] for row in found["processes"]] == [0, 1]
+    assert "events" not in found["processes"][0]
+    assert found["processes"][0]["versions"] == {"jax": "0.7.1"}
+
+
+def test_parity_is_the_worst_of_all_processes(tmp_path):
+    folders = [process(tmp_path, 0, error=3e-6), process(tmp_path, 1, error=2e-6)]
+    assert replay_cell.combine(folders, {})["programs"]["torch_xla"]["parity_rel_l2"] == 3e-6
+
+
+@pytest.mark.parametrize("status", ["oom", "timeout", "error"])
+def test_one_bad_process_leaves_no_time(tmp_path, status):
+    folders = [process(tmp_path, 0), process(tmp_path, 1, status=(status, "why"))]
+    found = replay_cell.combine(folders, {})
+    assert (found["status"], found["status_detail"]) == (status, "why")
+    for program in found["programs"].values():
+        assert (program["status"], program["samples_ns"]) == (status, [])
+
+
+def test_program_refused_once_is_invalid_and_the_other_is_not(tmp_path):
+    folders = [process(tmp_path, 0), process(tmp_path, 1, refused={"torch_xla": "disagrees"})]
+    programs = replay_cell.combine(folders, {})["programs"]
+    assert (programs["torch_xla"]["status"], programs["torch_xla"]["samples_ns"]) == ("invalid", [])
+    assert programs["torch_xla"]["status_detail"] == "disagrees"
+    assert (programs["jax"]["status"], len(programs["jax"]["samples_ns"])) == ("ok", 2)
+
+
+def test_program_of_its_cell_with_its_output_is_ok(tmp_path):
+    cells = {"torch_xla": cell(tmp_path / "cell", "b" * 64, output=1.000001)}
+    found = replay_cell.combine([process(tmp_path, 0)], cells)["programs"]
+    assert found["torch_xla"]["status"] == "ok"
+    assert found["torch_xla"]["native_rel_l2"] == pytest.approx(1e-6, rel=0.1)
+    assert found["jax"]["native_rel_l2"] is None
+
+
+@pytest.mark.parametrize(
+    ("digest", "output", "detail"),
+    [
+        ("c" * 64, 1.0, "the program's digest is bbbbbbbbbbbb, its cell's is cccccccccccc"),
+        ("b" * 64, 1.001, "relative L2 error 9.99e-04 against its own cell, over 1e-05"),
+    ],
+    ids=["another program", "another output"],
+)
+def test_not_what_the_cell_ran_is_invalid(tmp_path, digest, output, detail):
+    cells = {"torch_xla": cell(tmp_path / "cell", digest, output)}
+    found = replay_cell.combine([process(tmp_path, 0)], cells)["programs"]["torch_xla"]
+    assert (found["status"], found["status_detail"]) == ("invalid", detail)
+    assert found["samples_ns"] == []
+
+
+def test_cell_that_is_not_ok_is_compared_with_nothing(tmp_path):
+    cells = {"torch_xla": cell(tmp_path / "cell", "c" * 64, status="oom")}
+    found = replay_cell.combine([process(tmp_path, 0)], cells)["programs"]["torch_xla"]
+    assert (found["status"], found["native_rel_l2"]) == ("ok", None)
+
+
+def test_result_keeps_to_its_schema(tmp_path):
+    folder = process(tmp_path, 0)
+    result = json.loads((folder / "process.json").read_text())
+    (folder / "process.json").write_text(json.dumps({**result, "device": "abacus"}))
+    with pytest.raises(jsonschema.ValidationError, match="abacus"):
+        replay_cell.combine([folder], {})

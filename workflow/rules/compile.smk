@@ -1,0 +1,82 @@
+# One compiler for every front end: each framework's program without its weights, compiled for targets
+# that are not here, and the largest batch that fits one. Nothing here is timed against anything, so two
+# compilations may run side by side; a cell takes all cores, so none runs beside a cell.
+
+PROGRAM = f"{ROOT}/programs/{{framework}}/{{workload}}/{{variant}}"
+AHEAD = f"{ROOT}/ahead/{{target}}/{{compiler}}/{{framework}}/{{workload}}"
+HALF = max(1, workflow.cores // 2)
+
+
+rule lower:
+    input:
+        lowering_sources,
+        pins=lowering_pins,
+    output:
+        program=f"{PROGRAM}/program.mlir.gz",
+        arguments=f"{PROGRAM}/arguments.json",
+    log:
+        f"{ROOT}/logs/programs/{{framework}}/{{workload}}/{{variant}}.txt",
+    # Before the cells: a replay stands among them.
+    priority: 10
+    threads: HALF
+    params:
+        job=lower_job,
+    shell:
+        "python -m stackwars.environments {input.pins} -- -m stackwars.compilers.lower"
+        " --job {params.job:q} --output $(dirname {output.program}) >{log} 2>&1"
+
+
+rule ahead:
+    input:
+        sources("stackwars.compilers.ahead_supervisor", "stackwars.compilers.ahead"),
+        pins=compiler_pins,
+        program=f"{PROGRAM}/program.mlir.gz",
+    output:
+        result=f"{AHEAD}/{{variant}}/ahead.json",
+        optimised=f"{AHEAD}/{{variant}}/optimised.hlo.gz",
+    log:
+        f"{ROOT}/logs/ahead/{{target}}/{{compiler}}/{{framework}}/{{workload}}/{{variant}}.txt",
+    priority: -1_000_000_000
+    threads: HALF
+    params:
+        job=ahead_job,
+    shell:
+        "python -m stackwars.compilers.ahead_supervisor --job {params.job:q} --pins {input.pins}"
+        " --program {input.program} --output $(dirname {output.result}) 2> >(tee {log} >&2)"
+
+
+rule frontier:
+    input:
+        lowering_sources,
+        sources("stackwars.compilers.frontier", "stackwars.compilers.ahead"),
+        pins=compiler_pins,
+        lower_pins=lowering_pins,
+        base=f"{AHEAD}/base/ahead.json",
+    output:
+        f"{AHEAD}/frontier.json",
+    log:
+        f"{ROOT}/logs/ahead/{{target}}/{{compiler}}/{{framework}}/{{workload}}/frontier.txt",
+    priority: -1_000_000_001
+    threads: HALF
+    params:
+        job=frontier_job,
+    shell:
+        "python -m stackwars.compilers.frontier --job {params.job:q} --pins {input.pins}"
+        " --lower-pins {input.lower_pins} --base {input.base} --output {output} 2> >(tee {log} >&2)"
+
+
+rule compile_ahead:
+    input:
+        sources("stackwars.compilers.ahead_frame"),
+        ahead=compiled_files("ahead.json"),
+        frontiers=frontier_files(),
+    output:
+        ahead=f"{OUT}/compile_ahead.csv",
+        frontier=f"{OUT}/frontier.csv",
+    log:
+        f"{OUT}/logs/compile_ahead.txt",
+    params:
+        config=CONFIG_JSON,
+    shell:
+        "python -m stackwars.compilers.ahead_frame --config {params.config:q}"
+        " --results {CELLS} --output $(dirname {output.ahead}) >{log} 2>&1"

@@ -1,0 +1,68 @@
+# Every framework's program of a workload in one XLA client, call by call in turn. Measured like a cell,
+# and among the cells: a replay stands beside the native processes that it is compared with.
+
+REPLAY = f"{ROOT}/replay/{{device}}/{{compiler}}/{{workload}}"
+
+
+rule replay_process:
+    input:
+        sources("stackwars.compilers.replay"),
+        lambda wildcards: f"src/stackwars/workloads/{wildcards.workload}/__init__.py",
+        replayed_programs,
+        pins=compiler_pins,
+    output:
+        temp(directory(f"{REPLAY}/process-{{repetition}}")),
+    log:
+        f"{ROOT}/logs/replay/{{device}}/{{compiler}}/{{workload}}/process-{{repetition}}.txt",
+    priority: replay_priority
+    threads: workflow.cores
+    params:
+        job=lambda wildcards: replay_job(wildcards, int(wildcards.repetition)),
+    shell:
+        "python -m stackwars.compilers.replay_job --job {params.job:q} --pins {input.pins}"
+        " --output {output} 2> >(tee {log} >&2)"
+
+
+# As with a cell, whatever makes its temporary processes out of date must stand here as well.
+rule replay:
+    input:
+        sources("stackwars.compilers.replay", "stackwars.compilers.replay_cell"),
+        lambda wildcards: f"src/stackwars/workloads/{wildcards.workload}/__init__.py",
+        replayed_programs,
+        pins=compiler_pins,
+        processes=[
+            f"{REPLAY}/process-{repetition}" for repetition in range(SETTINGS["repetitions"])
+        ],
+        cells=replayed_cells,
+    output:
+        f"{REPLAY}/replay.json",
+    log:
+        f"{ROOT}/logs/replay/{{device}}/{{compiler}}/{{workload}}/replay.txt",
+    priority: 1_000_000
+    params:
+        job=lambda wildcards: replay_job(wildcards, 0),
+        cells=lambda wildcards: [
+            f"--cell {f}={CELLS}/{Cell(f, wildcards.workload, wildcards.device).path}"
+            for f in config["programs"]
+        ],
+    shell:
+        "python -m stackwars.compilers.replay_cell {input.processes} {params.cells}"
+        " --output {output} >{log} 2>&1"
+
+
+rule split:
+    input:
+        sources("stackwars.split"),
+        replays=replay_files(),
+        cells=cell_files([cell for cell in ASKED if cell.device == "cpu"], "cell.json"),
+        outputs=cell_files([cell for cell in ASKED if cell.device == "cpu"], "output.npy"),
+    output:
+        replay=f"{OUT}/replay.csv",
+        split=f"{OUT}/split.csv",
+    log:
+        f"{OUT}/logs/split.txt",
+    params:
+        config=CONFIG_JSON,
+    shell:
+        "python -m stackwars.split --config {params.config:q} --results {CELLS}"
+        " --output $(dirname {output.split}) >{log} 2>&1"
