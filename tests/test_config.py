@@ -85,6 +85,31 @@ REFUSED = {
     "no workload": (put("workloads", []), "workloads", "at least 1 of them", "[]"),
     "no device": (put("devices", []), "devices", "at least 1 of them", "[]"),
     "workload twice": (put("workloads", ["ffn", "ffn"]), "workloads", "no entry twice", "ffn"),
+    "program that cannot be lowered": (
+        put("programs", ["jax", "torch_xla_pending"]), "programs", "lower_", "torch_xla_pending"),
+    "programs without the baseline": (
+        put("programs", ["torch_xla"]), "programs", "the baseline jax too", "torch_xla"),
+    "unknown pins of a compiler": (
+        put("compilers/newer", {"environment": "xla-99"}),
+        "compilers.newer.environment", "envs/<name>.txt", "xla-99"),
+    "two native compilers": (
+        put("compilers/newer", {"environment": "xla-0.10.2", "native": True}),
+        "compilers", "at most one native", "newer"),
+    "unknown target": (
+        put("ahead", [{"target": "tpu-v9", "compiler": "jaxlib-0.7.1"}]),
+        "ahead.0.target", "one of tpu-v6e", "tpu-v9"),
+    "unknown compiler": (
+        put("ahead", [{"target": "tpu-v6e", "compiler": "gcc"}]),
+        "ahead.0.compiler", "jaxlib-0.10.2", "gcc"),
+    "unknown edit": (put("edits/mha", ["jax+faster"]), "edits.mha", "turned_weights", "faster"),
+    "edit of no framework": (put("edits/mha", ["tf+faster"]), "edits.mha", "one of jax", "tf"),
+    "variant of another form": (
+        put("presets/full/variants/mha", ["large"]),
+        "presets.full.variants.mha.0", "pattern", "large"),
+    "variant of sizes that are not there": (
+        put("presets/full/variants/gemm", ["b8"]), "presets.full.variants.gemm", "m, k, n", "b8"),
+    "frontier without a batch": (
+        put("presets/full/frontier", ["gemm"]), "presets.full.frontier", "have a batch", "gemm"),
     "date for a number": (
         put("settings/seed", datetime.date(2025, 1, 1)), "settings.seed", "integer", "2025-01-01"),
 }  # fmt: skip

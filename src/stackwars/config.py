@@ -162,6 +162,13 @@ def _check_compilers(config: dict) -> None:
         if not (PINS / f"{row['environment']}.txt").is_file():
             key = f"compilers.{compiler}.environment"
             raise ConfigError(key, "the name of a pins file envs/<name>.txt", row["environment"])
+    for workload, edited in config["edits"].items():
+        known("edits", workload, _known_workloads())
+        for name in edited:
+            framework, *edits = name.split("+")
+            known(f"edits.{workload}", framework, config["frameworks"])
+            for edit in edits:
+                known(f"edits.{workload}", edit, import_module("stackwars.compilers.edits").EDITS)
     native = [name for name, row in config["compilers"].items() if row.get("native")]
     if len(native) > 1:
         raise ConfigError("compilers", "at most one native compiler", native)

@@ -16,7 +16,10 @@ _VARIANT = re.compile(r"b(\d+)(?:s(\d+))?")
 
 @dataclass(frozen=True, order=True)
 class Program:
-    """One framework's StableHLO of a workload; variant: `base`, or other sizes than the preset's."""
+    """One framework's StableHLO of a workload; variant: `base`, or other sizes than the preset's.
+
+    framework: `jax`, or `torch_xla+turned_weights` for that framework's program after an edit.
+    """
 
     framework: str
     workload: str
@@ -120,6 +123,13 @@ def frontiers(config: dict) -> list[Compilation]:
     ]
 
 
+def replayed(config: dict, workload: str) -> list[Program]:
+    """The programs that a replay of the workload runs: each framework's, then the edited ones."""
+    edited = config["edits"].get(workload, [])
+    wanted = [*config["programs"], *(e for e in edited if e.split("+")[0] in config["programs"])]
+    return [Program(framework, workload) for framework in wanted]
+
+
 def replays(config: dict) -> list[Replay]:
     """Every workload with every compiler on the CPU, where there are programs and cells to compare."""
     if not config["programs"] or "cpu" not in config["devices"]:
@@ -186,12 +196,11 @@ def replay_job(config: dict, replay: Replay, repetition: int) -> dict:
             "steady_seconds": settings["replay_seconds"],
         },
         "programs": {
-            framework: {
-                "program": f"{folder}/program.mlir.gz",
-                "arguments": f"{folder}/arguments.json",
+            program.framework: {
+                "program": f"results/{config['preset']}/{program.path}/program.mlir.gz",
+                "arguments": f"results/{config['preset']}/{program.path}/arguments.json",
             }
-            for framework in config["programs"]
-            for folder in [f"results/{config['preset']}/{Program(framework, replay.workload).path}"]
+            for program in replayed(config, replay.workload)
         },
     }
 
@@ -199,6 +208,11 @@ def replay_job(config: dict, replay: Replay, repetition: int) -> dict:
 def lower_pins(config: dict, framework: str) -> str:
     """Path of the pins file of the environment in which a framework's programs are made."""
     return cells.pins(config, framework, "cpu")
+
+
+def editing_pins(config: dict) -> str:
+    """Pins of the compiler that edits programs: the first, for what it prints the later ones read."""
+    return compiler_pins(config, next(iter(config["compilers"])))
 
 
 def compiler_pins(config: dict, compiler: str) -> str:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import random
+import time
+
 import pytest
 
 from compilers import hlo_texts
-from stackwars.compilers import hlo
+from stackwars.compilers import hlo, hlo_work
 from stackwars.compilers.hlo_facts import facts
 
 RUNS, PRODUCT = 10, 2 * 8 * 16 * 16
@@ -128,3 +131,22 @@ ENTRY %main (a: f32[1000,8], b: s32[2]) -> f32[2,8] {
 """
     rows, indices = 2 * 8 * 4, 2 * 4
     assert facts(text)["bytes_accessed"] == rows + rows + indices
+
+
+def test_valid_positions_of_a_convolution_are_those_that_trying_finds():
+    def tried(size, kernel, out, stride, low, base, dilation):
+        reached = (o * stride + k * dilation - low for o in range(out) for k in range(kernel))
+        return sum(0 <= at <= (size - 1) * base and at % base == 0 for at in reached)
+
+    drawn = random.Random(1)
+    for _ in range(2000):
+        window = [drawn.randint(1, 7) for _ in range(7)]
+        window[4] -= 3  # low padding may be negative
+        assert hlo_work._valid_positions(*window) == tried(*window), window
+
+
+def test_batched_dot_of_thousands_is_counted_at_once():
+    # As a convolution: kernel, dilation and stride - 1 are the batch.
+    start = time.perf_counter()
+    assert hlo_work._valid_positions(8192, 8192, 8192, 8191, 0, 8192, 1) == 8192
+    assert time.perf_counter() - start < 1

@@ -133,7 +133,7 @@ def make(folder: Path) -> Study:
         name: {"dialect": "jax", "environments": {"cpu": name}} for name in ("ours", "theirs")
     }
     config |= {"baseline": "ours", "workloads": ["gemm", "layernorm"], "devices": ["cpu"]}
-    config["programs"] = []  # NumPy emits none
+    config |= {"programs": [], "edits": {}}  # NumPy emits none
     config["settings"] |= SETTINGS
     (folder / "config" / "config.yaml").write_text(yaml.safe_dump(config, sort_keys=False))
     return Study(folder)

@@ -36,6 +36,7 @@ wildcard_constraints:
     workload="[a-z0-9_]+",
     repetition=r"\d+",
     variant=r"base|b\d+(s\d+)?",
+    edits="[a-z0-9_+]+",
     target="[a-z0-9-]+",
     compiler="[a-z0-9_.-]+",
 
@@ -190,8 +191,8 @@ def replay_files():
 def replayed_programs(wildcards):
     """Programs and lists of arguments that a replay of the workload reads."""
     return [
-        f"{ROOT}/{Program(framework, wildcards.workload).path}/{name}"
-        for framework in config["programs"]
+        f"{ROOT}/{program.path}/{name}"
+        for program in programs.replayed(config, wildcards.workload)
         for name in ("program.mlir.gz", "arguments.json")
     ]
 

@@ -26,6 +26,26 @@ rule lower:
         " --job {params.job:q} --output $(dirname {output.program}) >{log} 2>&1"
 
 
+# A program with one suspected cause of a difference changed; only replayed.
+rule edit:
+    input:
+        sources("stackwars.compilers.edits"),
+        pins=programs.editing_pins(config),
+        program=f"{ROOT}/programs/{{framework}}/{{workload}}/base/program.mlir.gz",
+        arguments=f"{ROOT}/programs/{{framework}}/{{workload}}/base/arguments.json",
+    output:
+        program=f"{ROOT}/programs/{{framework}}+{{edits}}/{{workload}}/base/program.mlir.gz",
+        arguments=f"{ROOT}/programs/{{framework}}+{{edits}}/{{workload}}/base/arguments.json",
+    log:
+        f"{ROOT}/logs/programs/{{framework}}+{{edits}}/{{workload}}/base.txt",
+    params:
+        edits=lambda wildcards: [f"--edit {edit}" for edit in wildcards.edits.split("+")],
+    priority: 10
+    shell:
+        "python -m stackwars.environments {input.pins} -- -m stackwars.compilers.edits {params.edits}"
+        " --program $(dirname {input.program}) --output $(dirname {output.program}) >{log} 2>&1"
+
+
 rule ahead:
     input:
         sources("stackwars.compilers.ahead_supervisor", "stackwars.compilers.ahead"),

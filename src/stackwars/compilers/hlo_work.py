@@ -127,17 +127,23 @@ def _valid_positions(
 ) -> int:
     """Pairs of output and kernel position that meet an element of the input."""
     last = (size - 1) * base
+    divisor = math.gcd(stride, base)
+    period = base // divisor
+    # A dot over batches is written as a convolution whose dilation and kernel are the batch, so that
+    # trying every pair would take its square: of each kernel position the outputs are solved for.
+    inverse = pow(stride // divisor, -1, period) if period > 1 else 0
     count = 0
     for k in range(kernel):
-        if base == 1:
-            # out*stride + k*dilation - low in [0, last]
-            first = max(0, math.ceil((low - k * dilation) / stride))
-            end = min(out - 1, (last + low - k * dilation) // stride)
-            count += max(0, end - first + 1)
-        else:
-            for o in range(out):
-                at = o * stride + k * dilation - low
-                count += 0 <= at <= last and at % base == 0
+        offset = low - k * dilation
+        if offset % divisor:
+            continue
+        # out*stride - offset in [0, last], and a multiple of base
+        first = max(0, math.ceil(offset / stride))
+        end = min(out - 1, (last + offset) // stride)
+        residue = (offset // divisor) * inverse % period
+        first += (residue - first) % period
+        if end >= first:
+            count += (end - first) // period + 1
     return count
 
 

@@ -1,0 +1,126 @@
+"""From how a compilation ended to its row."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from compilers import hlo_texts
+from compilers.test_dump import ASSIGNMENT, ENDING
+from compilers.test_verdict import LISTED, NEW, ON_CHIP
+from stackwars.compilers.ahead_row import Outcome, row
+
+VERSIONS = {"jax": "1", "jaxlib": "1", "libtpu": "0"}
+OPENED = [{"event": "import"}, {"event": "open", "device_kind": "TPU", "versions": VERSIONS}]
+COMPILED = [*OPENED, {"event": "compile"}, {"event": "compile_end", "seconds": 1.23456}]
+MEMORY = {"event": "memory", "at_s": 0, "argument": 9, "output": 9, "temp": 0, "generated_code": 50}
+COST = {"event": "cost", "at_s": 0, "flops": 5.0, "bytes_accessed": None}
+
+
+def came(tmp_path: Path, events: list[dict], **how) -> dict:
+    ended = {"exit_code": 0, "log_tail": "", "timed_out": False, "over_cap": False} | how
+    usable = ended.pop("usable", 10**6)
+    return row(Outcome(events=events, dumped=tmp_path, **ended), usable)
+
+
+def dumped(tmp_path: Path, text: str = hlo_texts.LOOP) -> None:
+    (tmp_path / f"module_0000.f.cl_1.{ENDING}").write_text(ASSIGNMENT)
+    (tmp_path / "module_0000.f.cl_1.after_codegen.txt").write_text(text)
+
+
+def test_a_program_that_compiled(tmp_path: Path) -> None:
+    dumped(tmp_path)
+    found = came(tmp_path, [*COMPILED, MEMORY, COST, {"event": "end"}])
+    assert (found["status"], found["verdict"], found["decided_by"]) == ("ok", "fits", "compiler")
+    assert found["hbm_bytes"] == 1200 + 230 + 7512 - 200
+    assert (found["onchip_bytes"], found["code_bytes"]) == (40076, 50)
+    assert found["compile_s"] == 1.235
+    assert found["versions"] == VERSIONS
+    assert found["flops"] == found["hlo"]["flops"] == 10 * 2 * 8 * 16 * 16
+    assert found["reported"]["cost"] == {"flops": 5.0, "bytes_accessed": None}
+
+
+def test_bytes_decide_where_the_compiler_accepts_too_much(tmp_path: Path) -> None:
+    dumped(tmp_path)
+    found = came(tmp_path, [*COMPILED, MEMORY], usable=8742 + 49)
+    assert (found["status"], found["verdict"], found["decided_by"]) == ("ok", "oom", "bytes")
+
+
+def test_a_refusal_keeps_its_message_and_what_the_dump_tells(tmp_path: Path) -> None:
+    (tmp_path / f"module_0000.f.cl_1.{ENDING}").write_text(ASSIGNMENT)
+    (tmp_path / "module_0000.f.cl_1.after_optimizations.txt").write_text(hlo_texts.LOOP)
+    raised = {"event": "raised", "type": "JaxRuntimeError", "message": NEW}
+    found = came(tmp_path, [*COMPILED, raised], exit_code=1)
+    assert (found["status"], found["verdict"], found["decided_by"]) == ("ok", "oom", "compiler")
+    assert found["message"] == NEW
+    assert found["hbm_bytes"] == 8742
+    assert found["code_bytes"] is None
+    # Before code generation the text's cycles are no estimate of anything.
+    assert found["hlo"]["estimated_cycles"] is None
+    assert found["hlo"]["fusions"] == 1
+
+
+def test_a_refusal_without_a_dump_tells_its_own_figures(tmp_path: Path) -> None:
+    raised = {"event": "raised", "type": "JaxRuntimeError", "message": LISTED}
+    found = came(tmp_path, [*COMPILED, raised], exit_code=1)
+    assert found["verdict"] == "oom"
+    assert found["hbm_bytes"] == found["argument_bytes"] == 70 * 2**30
+    assert found["hlo"] is None
+    assert "no optimised HLO" in found["hlo_problem"]
+
+
+def test_a_refusal_for_another_reason_is_an_error(tmp_path: Path) -> None:
+    raised = {"event": "raised", "type": "JaxRuntimeError", "message": ON_CHIP}
+    found = came(tmp_path, [*COMPILED, raised], exit_code=1)
+    assert (found["status"], found["verdict"], found["decided_by"]) == ("error", "", "")
+    assert "vmem" in found["message"]
+
+
+def test_a_crash_is_an_error_with_the_tail_of_its_log(tmp_path: Path) -> None:
+    found = came(tmp_path, OPENED, exit_code=-11, log_tail="F0000 stack overflow")
+    assert (found["status"], found["verdict"], found["hbm_bytes"]) == ("error", "", None)
+    assert "-11" in found["message"]
+    assert "stack overflow" in found["message"]
+
+
+def test_a_crash_of_the_cost_analysis_costs_its_numbers_only(tmp_path: Path) -> None:
+    dumped(tmp_path)
+    found = came(tmp_path, [*COMPILED, MEMORY], exit_code=-6, log_tail="F0000 chip config")
+    assert (found["status"], found["verdict"]) == ("ok", "fits")
+    assert found["reported"]["cost"] is None
+
+
+@pytest.mark.parametrize(("how", "status"), [("timed_out", "timeout"), ("over_cap", "error")])
+def test_what_the_parent_killed(tmp_path: Path, how: str, status: str) -> None:
+    found = came(tmp_path, [*OPENED, {"event": "compile"}], exit_code=-9, **{how: True})
+    assert (found["status"], found["verdict"]) == (status, "")
+    assert found["message"]
+
+
+def test_buffers_that_do_not_fit_decide_though_the_compiler_never_finished(tmp_path: Path) -> None:
+    dumped(tmp_path)
+    how = {"exit_code": -9, "timed_out": True}
+    found = came(tmp_path, [*OPENED, {"event": "compile"}], **how, usable=8741)
+    assert (found["status"], found["verdict"], found["decided_by"]) == ("timeout", "oom", "bytes")
+    found = came(tmp_path, [*OPENED, {"event": "compile"}], **how, usable=8742)
+    assert (found["status"], found["verdict"], found["decided_by"]) == ("timeout", "", "")
+
+
+def test_a_compilation_that_was_stopped_is_decided_by_its_buffers(tmp_path: Path) -> None:
+    dumped(tmp_path)
+    events = [*OPENED, {"event": "compile"}]
+    found = came(tmp_path, events, exit_code=-9, assumed_code=10, usable=8752)
+    assert (found["status"], found["verdict"], found["decided_by"]) == ("ok", "fits", "bytes")
+    assert found["code_bytes"] == 10
+    found = came(tmp_path, events, exit_code=-9, assumed_code=10, usable=8751)
+    assert (found["status"], found["verdict"], found["decided_by"]) == ("ok", "oom", "bytes")
+
+
+def test_a_text_of_unknown_form_costs_its_counts_only(tmp_path: Path) -> None:
+    dumped(tmp_path, "ENTRY %main () -> f32[] {\n  %x = nonsense\n}\n")
+    found = came(tmp_path, [*COMPILED, MEMORY])
+    assert found["verdict"] == "fits"
+    assert found["hlo"] is None
+    assert found["flops"] is None
+    assert "not understood" in found["hlo_problem"]
