@@ -1,7 +1,8 @@
 """SYNTHETIC results for the tests of the paper. No number here was ever measured.
 
-``write(folder, variant)`` writes frame.csv, calls.csv, ratios.csv, context.json, facts.json and
-listings with the shape of a real run. Variants: full, smoke, one_failed (every torch_xla cell
+``write(folder, variant)`` writes frame.csv, calls.csv, ratios.csv, context.json, facts.json,
+listings and the files of :mod:`compiler_fixture` with the shape of a real run.
+Variants: full, smoke, one_failed (every torch_xla cell
 failed), nothing (no cell was run), invalid (pairs that failed an audit), single (one repetition),
 flipped (full with every steady ratio inverted).
 """
@@ -14,6 +15,8 @@ import random
 from pathlib import Path
 
 import pandas
+
+import compiler_fixture
 
 # workload: title, kind, table, JAX (first, second, steady ms), torch/JAX steady ratio, GiB, GFLOP
 WORKLOADS = {
@@ -50,7 +53,20 @@ def write(folder: Path, variant: str = "full") -> Path:
     (folder / "context.json").write_text(json.dumps(_context(variant)))
     (folder / "facts.json").write_text(json.dumps(_facts(variant)))
     _listings(folder / "listings", variant)
+    compiler_fixture.write(folder, WORKLOADS, variant)
     return folder
+
+
+def files(folder: Path) -> dict[str, Path]:
+    """Every input of tables, figures and findings by the name of its flag."""
+    names = ("frame", "calls", "ratios", "replay", "split", "frontier", "structure")
+    return {name: folder / f"{name}.csv" for name in names} | {
+        "ahead": folder / "compile_ahead.csv",
+        "metrics": folder / "ir_metrics.csv",
+        "context": folder / "context.json",
+        "facts": folder / "facts.json",
+        "published": PUBLISHED,
+    }
 
 
 def _grid():
@@ -255,27 +271,10 @@ def _facts(variant: str) -> dict:
         return {name: {"jax": reason, "torch_xla": reason} for name in WORKLOADS}
     facts = {}
     for name in WORKLOADS:
-        dots = {"layernorm": 0, "conv": 0, "mha": 4, "ffn": 2, "gemm": 1}.get(name, 50)
-        flat = 0 if variant == "flipped" or name == "gemm" else dots // 2
-        norm = int(name == "layernorm" or dots == 50)
-        facts[name] = {
-            "jax": _program(dots, 0, 0, 45),
-            "torch_xla": _program(dots, flat, norm, 9),
-        }
+        one = {"status": "ok", "precision": "" if name == "layernorm" else "HIGHEST"}
+        facts[name] = {"jax": one, "torch_xla": one}
     facts["llama3_8b"]["torch_xla"] = {"status": "unreadable", "reason": "synthetic"}
     return facts
-
-
-def _program(dots: int, flattened: int, norms: int, operations: int) -> dict:
-    return {
-        "status": "ok",
-        "operations": operations,
-        "dots": dots,
-        "dots_flattened": flattened,
-        "batch_norm_training": norms,
-        "reshapes": 2 + flattened,
-        "precision": "HIGHEST" if dots else "",
-    }
 
 
 def _listings(folder: Path, variant: str) -> None:

@@ -8,12 +8,11 @@ import paper_fixture
 from stackwars.figures import write_figures
 from stackwars.style import round_ticks
 
-NAMES = ("stacks", "calls", "ratio", "memory")
+NAMES = ("stacks", "calls", "ratio", "memory", "split")
 
 
 def figures_of(folder, output) -> dict[str, bytes]:
-    sources = (folder / name for name in ("frame.csv", "calls.csv", "ratios.csv"))
-    write_figures(*sources, folder / output)
+    write_figures(paper_fixture.files(folder), folder / output)
     return {name: (folder / output / f"{name}.pdf").read_bytes() for name in NAMES}
 
 

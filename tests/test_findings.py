@@ -14,9 +14,7 @@ from stackwars.findings import write_findings
 
 
 def findings_of(folder) -> dict[str, dict]:
-    names = ("frame.csv", "ratios.csv", "context.json", "facts.json")
-    sources = (folder / name for name in names)
-    write_findings(*sources, paper_fixture.PUBLISHED, folder / "findings.json")
+    write_findings(paper_fixture.files(folder), folder / "findings.json")
     document = json.loads((folder / "findings.json").read_text())
     return {finding["id"]: finding for finding in document["findings"]}
 
@@ -62,7 +60,6 @@ def test_flipped_ratios_flip_every_decided_verdict(full, tmp_path):
     assert full["headline"]["verdict"] == verdicts.HOLDS_IN_PART
     assert flipped["headline"]["verdict"] == verdicts.HOLDS_IN_PART
     assert flipped["agreement/bert_base"]["verdict"] == verdicts.DIFFERS
-    assert flipped["ir/flattening"]["verdict"] == verdicts.NEITHER
 
 
 def test_two_slow_runs_are_those_that_compile_twice(full):
@@ -112,14 +109,14 @@ def test_one_repetition_decides_nothing(tmp_path):
 def test_nothing_run_gives_findings_that_say_so(tmp_path):
     found = findings_of(paper_fixture.write(tmp_path, "nothing"))
     assert found["cells"]["verdict"] == verdicts.NONE_OK
-    for name in ("headline", "parity", "peak", "time", "bert_first", "ir/layernorm", "ir/qkv"):
+    for name in ("headline", "parity", "peak", "time", "bert_first", "ir/precision"):
         assert found[name]["verdict"] == verdicts.NO_DATA, name
 
 
-def test_the_ir_facts_become_verdicts(full):
-    flat = full["ir/flattening"]
-    assert flat["verdict"] == verdicts.ONLY_PYTORCH
-    assert flat["jax_flattened"] == 0 < flat["torch_flattened"] < flat["torch_dots"]
-    assert flat["exceptions"] == ["GEMM"]
-    assert full["ir/layernorm"]["verdict"] == verdicts.ONLY_PYTORCH
-    assert full["ir/qkv"]["verdict"] == verdicts.BOTH
+def test_the_precision_is_that_of_every_program(full, tmp_path):
+    assert full["ir/precision"]["precisions"] == ["HIGHEST"]
+    paper_fixture.write(tmp_path)
+    facts = json.loads((tmp_path / "facts.json").read_text())
+    facts["ffn"]["torch_xla"]["precision"] = "DEFAULT"
+    (tmp_path / "facts.json").write_text(json.dumps(facts))
+    assert findings_of(tmp_path)["ir/precision"]["precisions"] == ["DEFAULT", "HIGHEST"]

@@ -1,4 +1,4 @@
-"""Tables V and VI: what is needed to trust the numbers of the others, and the shapes."""
+"""Two tables: what is needed to trust the numbers of the others, and the shapes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from stackwars.tabular import Float, row, table
 
 
 def audit_table(frame: pandas.DataFrame) -> str:
-    """Table V: status, parity, compiles per call, the split of the first run and peak memory."""
+    """Status, parity, compiles per call, the split of the first run and peak memory."""
 
     def optional(value: float, digits: int = 3, scale: float = 1.0) -> str:
         return "---" if is_missing(value) else significant(value / scale, digits)
@@ -52,7 +52,7 @@ def audit_table(frame: pandas.DataFrame) -> str:
     ]
     return table(
         Float(
-            label="tab:V",
+            label="tab:audit",
             caption="Audit of Every Cell",
             columns="lllrrrrrrrrrl",
             note="A dash: the framework does not tell, or the cell gave no number. "
@@ -68,7 +68,7 @@ def audit_table(frame: pandas.DataFrame) -> str:
 
 
 def shape_table(frame: pandas.DataFrame, context: dict) -> str:
-    """Table VI: the shapes of this preset, and what they amount to."""
+    """The shapes of this preset, and what they amount to."""
     lines = []
     for _, cell in frame.drop_duplicates("workload").iterrows():
         sizes = context["sizes"].get(cell.workload, {})
@@ -80,7 +80,7 @@ def shape_table(frame: pandas.DataFrame, context: dict) -> str:
         lines.append(row([escape(cell.title), escape(shapes.replace("_", " ")), flops, weights]))
     return table(
         Float(
-            label="tab:VI",
+            label="tab:shapes",
             caption=f"Shapes of the {escape(context['preset'])} Preset",
             columns=r"l>{\raggedright\arraybackslash}p{0.66\linewidth}rr",
             note="FLOPs count a multiply-add as two, in matrix products and convolutions only. "

@@ -16,22 +16,28 @@ matplotlib.use("pdf")  # no display, and no second backend to differ by
 import matplotlib.pyplot as plt
 
 from stackwars.call_figure import draw_calls
+from stackwars.compiler_sources import read_replay, read_split
 from stackwars.row_figures import draw_memory, draw_ratios
 from stackwars.sources import read_calls, read_frame, read_ratios
+from stackwars.split_figure import draw_split
 from stackwars.stack_diagram import draw_stacks
 from stackwars.style import RC
 
+FILES = ("frame", "calls", "ratios", "replay", "split")
 
-def write_figures(frame_path: Path, calls_path: Path, ratios_path: Path, output: Path) -> None:
-    """Write stacks.pdf, calls.pdf, ratio.pdf and memory.pdf into the folder ``output``."""
-    frame = read_frame(frame_path)
+
+def write_figures(files: dict[str, Path], output: Path) -> None:
+    """Write stacks.pdf, calls.pdf, ratio.pdf, memory.pdf and split.pdf into the folder ``output``;
+    ``files`` has a path for each of FILES."""
+    frame = read_frame(files["frame"])
     output.mkdir(parents=True, exist_ok=True)
     with plt.rc_context(RC):
         drawn = {
             "stacks": draw_stacks(),
-            "calls": draw_calls(frame, read_calls(calls_path)),
-            "ratio": draw_ratios(frame, read_ratios(ratios_path)),
+            "calls": draw_calls(frame, read_calls(files["calls"])),
+            "ratio": draw_ratios(frame, read_ratios(files["ratios"])),
             "memory": draw_memory(frame),
+            "split": draw_split(read_replay(files["replay"]), read_split(files["split"])),
         }
         for name, figure in drawn.items():
             # No date in the file: the same results give the same bytes.
@@ -41,10 +47,10 @@ def write_figures(frame_path: Path, calls_path: Path, ratios_path: Path, output:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    for name in ("frame", "calls", "ratios", "output-dir"):
+    for name in (*FILES, "output-dir"):
         parser.add_argument(f"--{name}", type=Path, required=True)
-    a = parser.parse_args()
-    write_figures(a.frame, a.calls, a.ratios, a.output_dir)
+    a = vars(parser.parse_args())
+    write_figures(a, a["output_dir"])
 
 
 if __name__ == "__main__":

@@ -2,7 +2,8 @@
 
 A finding has an id, a verdict and the numbers behind it. Templates switch their sentences on the
 verdict and print the numbers; no sentence decides anything by itself. Numbers that do not exist
-are null. Verdict words are those of :mod:`stackwars.verdicts`.
+are null. Verdict words are those of :mod:`stackwars.verdicts` and
+:mod:`stackwars.compiler_verdicts`.
 """
 
 from __future__ import annotations
@@ -12,23 +13,36 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pandas
-
 from stackwars import latency_findings as latency
 from stackwars import run_findings as run
-from stackwars.ir_findings import ir_findings
+from stackwars.compiler_sources import (
+    read_ahead,
+    read_frontier,
+    read_metrics,
+    read_replay,
+    read_split,
+    read_structure,
+)
+from stackwars.edit_findings import edit_findings
+from stackwars.fit_findings import fit_findings
+from stackwars.ir_findings import precision_finding
+from stackwars.program_findings import program_findings
 from stackwars.sources import read_frame, read_json, read_published, read_ratios
+from stackwars.split_findings import split_findings
+from stackwars.target_findings import target_findings
 from stackwars.verdicts import Finding
 
+FILES = ("frame", "ratios", "context", "facts", "published", "replay", "split", "ahead")
+FILES += ("frontier", "metrics", "structure")
 
-def all_findings(
-    frame: pandas.DataFrame,
-    ratios: pandas.DataFrame,
-    context: dict,
-    facts: dict,
-    there: pandas.DataFrame,
-) -> list[Finding]:
+
+def all_findings(files: dict[str, Path]) -> list[Finding]:
     """Every finding, in the order in which the paper speaks of them."""
+    frame, ratios = read_frame(files["frame"]), read_ratios(files["ratios"])
+    context, there = read_json(files["context"]), read_published(files["published"])
+    replay, split = read_replay(files["replay"]), read_split(files["split"])
+    ahead, frontier = read_ahead(files["ahead"]), read_frontier(files["frontier"])
+    metrics, structure = read_metrics(files["metrics"]), read_structure(files["structure"])
     first = latency.ratio_findings("first", frame, ratios)
     return [
         *run.run_findings(frame, context),
@@ -41,22 +55,18 @@ def all_findings(
         latency.bert_finding(frame, there),
         *run.memory_findings(frame, there),
         *run.agreement_findings(frame, ratios, there),
-        *ir_findings(facts, frame),
+        *split_findings(replay, split, context),
+        *edit_findings(replay, split),
+        *fit_findings(ahead, frame, there),
+        *target_findings(ahead, frontier),
+        *program_findings(metrics, structure),
+        precision_finding(read_json(files["facts"]), frame),
     ]
 
 
-def write_findings(
-    frame: Path, ratios: Path, context: Path, facts_path: Path, there: Path, output: Path
-) -> None:
-    """Read the results and write findings.json."""
-    found = all_findings(
-        read_frame(frame),
-        read_ratios(ratios),
-        read_json(context),
-        read_json(facts_path),
-        read_published(there),
-    )
-    document = {"schema": 1, "findings": found}
+def write_findings(files: dict[str, Path], output: Path) -> None:
+    """Read the results and write findings.json; ``files`` has a path for each of FILES."""
+    document = {"schema": 1, "findings": all_findings(files)}
     output.parent.mkdir(parents=True, exist_ok=True)
     output.write_text(json.dumps(document, indent=1, default=_plain) + "\n", encoding="utf-8")
 
@@ -68,10 +78,10 @@ def _plain(value: Any) -> Any:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    for name in ("frame", "ratios", "context", "facts", "published", "output"):
+    for name in (*FILES, "output"):
         parser.add_argument(f"--{name}", type=Path, required=True)
-    a = parser.parse_args()
-    write_findings(a.frame, a.ratios, a.context, a.facts, a.published, a.output)
+    a = vars(parser.parse_args())
+    write_findings(a, a["output"])
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from stackwars import latex
+from stackwars.compiler_sources import compiler_title
 from stackwars.sources import framework_title
 
 
@@ -51,6 +52,36 @@ def _slowdown(finding: dict) -> latex.Latex:
     return latex.number(finding["second_over_steady"])
 
 
+def _signed_duration(milliseconds: float) -> str:
+    sign = "$-$" if milliseconds < 0 else ""
+    return sign + latex.duration(abs(milliseconds))
+
+
+def _generations(finding: dict) -> str:
+    return f"{latex.number(finding['older'])} on the older, {latex.number(finding['newer'])} on the newer"
+
+
+def _runtime(finding: dict) -> str:
+    return _signed_duration(finding["runtime_ms"])
+
+
+def _compiler(finding: dict) -> latex.Latex:
+    return latex.escape(compiler_title(finding["compiler"]))
+
+
+def _share(finding: dict) -> latex.Latex:
+    return percent(finding["share"])
+
+
+def _edit(finding: dict) -> str:
+    """``PyTorch, explicit layernorm (jaxlib 0.7.1)``."""
+    return f"{latex.escape(finding['program'])} ({_compiler(finding)})"
+
+
+def _batches(finding: dict) -> str:
+    return f"{finding['torch_batch']:.0f} against JAX's {finding['jax_batch']:.0f}"
+
+
 FILTERS: dict[str, Callable[..., object]] = {
     "num": latex.number,
     "plain": latex.plain,
@@ -63,6 +94,9 @@ FILTERS: dict[str, Callable[..., object]] = {
     "framework": framework_title,
     "titles": lambda found: latex.series(f["title"] for f in found),
     "with_ratios": lambda found: _series(found, "{} at {}", _title, ratio_text),
+    "with_ratio": lambda found: _series(
+        found, "{} at {}", _title, lambda f: latex.number(f["ratio"])
+    ),
     "with_both": lambda found: _series(
         found, "{} (there {}, here {})", _title, _published_ratio, ratio_text
     ),
@@ -70,6 +104,14 @@ FILTERS: dict[str, Callable[..., object]] = {
         found, r"{} at {} times the steady latency", _title, _slowdown
     ),
     "share_range": share_range,
+    "with_generations": lambda found: _series(found, "{} ({})", _title, _generations),
+    "with_runtime": lambda found: _series(found, "{} ({})", _title, _runtime),
+    "with_share": lambda found: _series(found, "{} with {}", _title, _share),
+    "with_compilers": lambda found: _series(found, "{} in {}", ratio_text, _compiler),
+    "with_edits": lambda found: _series(found, "{} of {} ({})", _edit, _title, _share),
+    "with_programs": lambda found: _series(found, "{} of {}", _edit, _title),
+    "with_batches": lambda found: _series(found, "{} ({})", _title, _batches),
+    "who": lambda f: latex.Latex(f"{_title(f)} under {_framework(f)}"),
     "with_framework": lambda found: _series(found, "{} under {}", _title, _framework),
     "with_status": lambda found: _series(
         found, "{} under {} ({})", _title, _framework, lambda f: latex.escape(f["status"])

@@ -16,12 +16,13 @@ from typing import Any
 
 import jinja2
 
-from stackwars import latex, verdicts
+from stackwars import compiler_verdicts, latex, verdicts
 from stackwars.prose import FILTERS
 from stackwars.sources import read_json
 
 SUFFIX = ".tex.j2"
 LISTINGS = ["ffn", "mha", "layernorm"]  # in the appendix, as far as they exist
+GRAPHS = ["ffn", "layernorm"]  # drawn from both programs, as far as they exist
 
 
 class RenderError(RuntimeError):
@@ -51,7 +52,8 @@ def environment(templates: Path) -> jinja2.Environment:
 
 def _verdict_words() -> dict[str, str]:
     """The verdicts as template names (SLOWER, ...): a misspelt one is an undefined name."""
-    return {name: word for name, word in vars(verdicts).items() if name.isupper()}
+    both = vars(verdicts) | vars(compiler_verdicts)
+    return {name: word for name, word in both.items() if name.isupper()}
 
 
 class Findings:
@@ -106,6 +108,7 @@ def build(
     tables: Path,
     figures: Path,
     listings: Path,
+    graphs: Path,
     output: Path,
 ) -> None:
     """Fill the folder ``output`` with everything that latexmk needs; nothing outside is read."""
@@ -115,8 +118,10 @@ def build(
         "finding": document,
         "group": document.group,
         "listings": [name for name in LISTINGS if (listings / f"{name}.tex").exists()],
+        "graphs": [name for name in GRAPHS if (graphs / f"{name}.pdf").exists()],
     }
-    for source, folder in ((tables, "tables"), (figures, "figures"), (listings, "listings")):
+    sources = {"tables": tables, "figures": figures, "listings": listings, "graphs": graphs}
+    for folder, source in sources.items():
         # A file left from an earlier build must not stand in for one that is missing now.
         shutil.rmtree(output / folder, ignore_errors=True)
         shutil.copytree(source, output / folder, ignore=shutil.ignore_patterns(".*"))
@@ -127,7 +132,7 @@ def build(
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--templates", type=Path, default=Path("paper"))
-    for name in ("context", "findings", "tables", "figures", "listings", "output-dir"):
+    for name in ("context", "findings", "tables", "figures", "listings", "graphs", "output-dir"):
         parser.add_argument(f"--{name}", type=Path, required=True)
     a = parser.parse_args()
     try:
@@ -138,6 +143,7 @@ def main() -> None:
             a.tables,
             a.figures,
             a.listings,
+            a.graphs,
             a.output_dir,
         )
     except RenderError as error:

@@ -23,13 +23,18 @@ PUBLISHED_KEYS = ["table", "workload", "framework", "first_run_ms", "second_run_
 
 
 def framework_title(framework: str) -> str:
-    """The name that a reader sees; a framework without one is shown by its own name."""
-    return FRAMEWORK_TITLES.get(framework, framework)
+    """The name that a reader sees; a framework without one is shown by its own name.
+
+    An edited program's name has its edit behind a plus: ``torch_xla+explicit_layernorm``.
+    """
+    base, _, edit = framework.partition("+")
+    name = FRAMEWORK_TITLES.get(base, base)
+    return f"{name}, {edit.replace('_', ' ').replace('+', ', ')}" if edit else name
 
 
 def read_frame(path: Path) -> pandas.DataFrame:
     """frame.csv: one row per asked-for cell, in grid order; text columns are never NaN."""
-    frame = _read_table(path, FRAME_KEYS)
+    frame = read_table(path, FRAME_KEYS)
     for column in ("status", "status_detail", "origin", "title", "table", "device"):
         frame[column] = frame[column].fillna("").astype(str)
     return frame
@@ -37,17 +42,17 @@ def read_frame(path: Path) -> pandas.DataFrame:
 
 def read_calls(path: Path) -> pandas.DataFrame:
     """calls.csv: one row per timed call; may hold no row at all."""
-    return _read_table(path, CALL_KEYS)
+    return read_table(path, CALL_KEYS)
 
 
 def read_ratios(path: Path) -> pandas.DataFrame:
     """ratios.csv: framework over baseline, paired by repetition; may hold no row at all."""
-    return _read_table(path, RATIO_KEYS)
+    return read_table(path, RATIO_KEYS)
 
 
 def read_published(path: Path) -> pandas.DataFrame:
     """The original paper's Tables I-III (ms), one row per workload and framework."""
-    return _read_table(path, PUBLISHED_KEYS)
+    return read_table(path, PUBLISHED_KEYS)
 
 
 def read_json(path: Path) -> dict:
@@ -61,7 +66,11 @@ def read_json(path: Path) -> dict:
     return value
 
 
-def _read_table(path: Path, columns: list[str]) -> pandas.DataFrame:
+def read_table(path: Path, columns: list[str]) -> pandas.DataFrame:
+    """A CSV file that has at least these columns.
+
+    :raises ValueError: naming the columns that are missing.
+    """
     table = pandas.read_csv(path)
     missing = [name for name in columns if name not in table.columns]
     if missing:

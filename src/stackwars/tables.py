@@ -1,7 +1,8 @@
 """The paper's tables from the frame: ``python -m stackwars.tables``.
 
-Tables I-III are the original paper's, IV sets its ratios beside ours, V is the audit of every cell
-and VI the shapes. Each row names the origin of its numbers; a cell without numbers shows why.
+Tables I-III are the original paper's, IV sets its ratios beside ours, V is the audit of every cell;
+then those of the split, of what fits, and of the programs, and the shapes. Each row names the
+origin of its numbers; a cell without numbers shows why.
 """
 
 from __future__ import annotations
@@ -13,7 +14,18 @@ import pandas
 
 from stackwars import published
 from stackwars.audit_tables import audit_table, shape_table
+from stackwars.compiler_sources import (
+    read_ahead,
+    read_frontier,
+    read_metrics,
+    read_replay,
+    read_split,
+    read_structure,
+)
+from stackwars.edit_findings import replayed_edits
 from stackwars.latex import escape, significant
+from stackwars.memory_tables import fit_table
+from stackwars.program_tables import metrics_table, structure_table
 from stackwars.sources import (
     read_frame,
     read_json,
@@ -22,6 +34,7 @@ from stackwars.sources import (
     short_status,
     shown_cells,
 )
+from stackwars.split_tables import edit_table, split_table
 from stackwars.table_rows import (
     ORIGIN_NOTE,
     STAGES,
@@ -31,6 +44,7 @@ from stackwars.table_rows import (
     origin_text,
 )
 from stackwars.tabular import GAP, Float, row, s_column, span, table
+from stackwars.target_tables import frontier_table, target_table
 
 CAPTIONS = {
     "I": "Latency of Basic Operations (ms)",
@@ -130,26 +144,41 @@ def published_table(
     )
 
 
-def write_tables(
-    frame_path: Path, ratios_path: Path, published_path: Path, context_path: Path, output: Path
-) -> None:
-    """Write table1.tex ... table6.tex into the folder ``output``."""
-    frame = read_frame(frame_path)
-    texts = [latency_table(frame, number) for number in ("I", "II", "III")]
-    texts.append(published_table(frame, read_ratios(ratios_path), read_published(published_path)))
-    texts.append(audit_table(frame))
-    texts.append(shape_table(frame, read_json(context_path)))
+FILES = ("frame", "ratios", "published", "context", "replay", "split", "ahead", "frontier")
+FILES += ("metrics", "structure")
+
+
+def write_tables(files: dict[str, Path], output: Path) -> None:
+    """Write every table into the folder ``output``; ``files`` has a path for each of FILES."""
+    frame, there = read_frame(files["frame"]), read_published(files["published"])
+    replay, split = read_replay(files["replay"]), read_split(files["split"])
+    ahead = read_ahead(files["ahead"])
+    texts = {
+        "table1": latency_table(frame, "I"),
+        "table2": latency_table(frame, "II"),
+        "table3": latency_table(frame, "III"),
+        "table4": published_table(frame, read_ratios(files["ratios"]), there),
+        "audit": audit_table(frame),
+        "split": split_table(replay, split),
+        "edits": edit_table(replay, replayed_edits(replay)),
+        "fits": fit_table(ahead, there),
+        "frontier": frontier_table(read_frontier(files["frontier"])),
+        "targets": target_table(ahead),
+        "metrics": metrics_table(read_metrics(files["metrics"])),
+        "structure": structure_table(read_structure(files["structure"])),
+        "shapes": shape_table(frame, read_json(files["context"])),
+    }
     output.mkdir(parents=True, exist_ok=True)
-    for position, text in enumerate(texts, start=1):
-        (output / f"table{position}.tex").write_text(text, encoding="utf-8")
+    for name, text in texts.items():
+        (output / f"{name}.tex").write_text(text, encoding="utf-8")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    for name in ("frame", "ratios", "published", "context", "output-dir"):
+    for name in (*FILES, "output-dir"):
         parser.add_argument(f"--{name}", type=Path, required=True)
-    a = parser.parse_args()
-    write_tables(a.frame, a.ratios, a.published, a.context, a.output_dir)
+    a = vars(parser.parse_args())
+    write_tables(a, a["output_dir"])
 
 
 if __name__ == "__main__":

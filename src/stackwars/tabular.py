@@ -64,7 +64,7 @@ def table(spec: Float, header: Iterable[str], lines: Iterable[str]) -> str:
             *lines,
             r"\bottomrule",
             r"\end{tabular}}%",
-            r"\ifdim\wd0>\linewidth\resizebox{\linewidth}{!}{\box0}\else\box0\fi",
+            r"\leavevmode\ifdim\wd0>\linewidth\resizebox{\linewidth}{!}{\box0}\else\box0\fi",
             *([note] if spec.note else []),
             rf"\end{{{environment}}}",
             "",

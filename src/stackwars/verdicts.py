@@ -43,10 +43,6 @@ DOES_NOT_HOLD = "does not hold"
 ALL_OK = "all ok"
 SOME_OK = "some ok"
 NONE_OK = "none ok"
-BOTH = "in both"
-ONLY_JAX = "only in JAX"
-ONLY_PYTORCH = "only in PyTorch"
-NEITHER = "in neither"
 
 MEASURED = "measured"
 SOME = "some"
@@ -132,12 +128,3 @@ def headline(agrees: int, differs: int, unresolved: int) -> str:
     if not differs:
         return HOLDS_WHERE_DECIDED if unresolved else HOLDS
     return HOLDS_IN_PART if agrees else DOES_NOT_HOLD
-
-
-def presence(jax: bool, torch: bool) -> str:
-    """In which of the two programs something is found."""
-    if jax and torch:
-        return BOTH
-    if jax or torch:
-        return ONLY_JAX if jax else ONLY_PYTORCH
-    return NEITHER

@@ -55,3 +55,15 @@ def test_a_gpus_files_carry_its_name(tmp_path: Path) -> None:
     (tmp_path / "module_0001.jit_f.sm_9.0a_gpu_after_optimizations.txt").write_text("gpu")
     assert dump.buffers(tmp_path).hbm == 8742
     assert dump.optimised_hlo(tmp_path) == ("gpu", "optimised")
+
+
+def test_a_part_that_is_done_first_is_not_the_program(tmp_path: Path) -> None:
+    for name in (ENDING, "after_optimizations.txt"):
+        (tmp_path / f"module_0002.extracted.cl_1.{name}").write_text(ASSIGNMENT)
+    (tmp_path / "module_0000.jit_f.cl_1.before_optimizations.txt").write_text("")
+    assert not dump.assigned(tmp_path)
+    assert dump.buffers(tmp_path) is None
+    assert dump.optimised_hlo(tmp_path) == (None, "")
+    for name in (ENDING, "after_optimizations.txt"):
+        (tmp_path / f"module_0000.jit_f.cl_1.{name}").write_text(ASSIGNMENT)
+    assert dump.assigned(tmp_path)

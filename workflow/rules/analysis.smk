@@ -1,4 +1,13 @@
-# From the cells to the frame, the tables, the figures, the listings and the findings.
+# From the cells, replays and compilations to the tables, figures, listings and findings.
+
+COMPARED = {
+    "replay": f"{OUT}/replay.csv",
+    "split": f"{OUT}/split.csv",
+    "ahead": f"{OUT}/compile_ahead.csv",
+    "frontier": f"{OUT}/frontier.csv",
+    "metrics": f"{OUT}/ir_metrics.csv",
+    "structure": f"{OUT}/structure.csv",
+}
 
 
 rule frame:
@@ -27,6 +36,7 @@ rule frame:
 rule tables:
     input:
         sources("stackwars.tables"),
+        **COMPARED,
         frame=f"{OUT}/frame.csv",
         ratios=f"{OUT}/ratios.csv",
         context=f"{OUT}/context.json",
@@ -37,7 +47,9 @@ rule tables:
         f"{OUT}/logs/tables.txt",
     shell:
         "python -m stackwars.tables --frame {input.frame} --ratios {input.ratios}"
-        " --context {input.context} --published {input.published} --output-dir {output} >{log} 2>&1"
+        " --context {input.context} --published {input.published} --replay {input.replay}"
+        " --split {input.split} --ahead {input.ahead} --frontier {input.frontier}"
+        " --metrics {input.metrics} --structure {input.structure} --output-dir {output} >{log} 2>&1"
 
 
 rule figures:
@@ -46,13 +58,71 @@ rule figures:
         frame=f"{OUT}/frame.csv",
         calls=f"{OUT}/calls.csv",
         ratios=f"{OUT}/ratios.csv",
+        replay=f"{OUT}/replay.csv",
+        split=f"{OUT}/split.csv",
     output:
         directory(f"{OUT}/figures"),
     log:
         f"{OUT}/logs/figures.txt",
     shell:
         "python -m stackwars.figures --frame {input.frame} --calls {input.calls}"
-        " --ratios {input.ratios} --output-dir {output} >{log} 2>&1"
+        " --ratios {input.ratios} --replay {input.replay} --split {input.split} --output-dir {output} >{log} 2>&1"
+
+
+# In jax's environment, for the MLIR bindings: what every program is made of, at three levels.
+rule ir_metrics:
+    input:
+        sources("stackwars.ir_metrics"),
+        [f"src/stackwars/workloads/{name}/__init__.py" for name in config["workloads"]],
+        "envs/jax.txt",
+        programs=base_programs(),
+        ahead=base_compilations(),
+    output:
+        metrics=f"{OUT}/ir_metrics.csv",
+        structure=f"{OUT}/structure.csv",
+    log:
+        f"{OUT}/logs/ir_metrics.txt",
+    params:
+        programs=[
+            f"--program {p.workload}/{p.framework}={CELLS}/{p.path}/program.mlir.gz"
+            for p in BASE_PROGRAMS
+        ],
+        ahead=[f"--ahead {path}" for path in base_compilations()],
+        origin="measured" if MEASURED else "reference",
+    shell:
+        "python -m stackwars.environments envs/jax.txt -- -m stackwars.ir_metrics"
+        " {params.programs} {params.ahead} --metrics-output {output.metrics}"
+        " --structure-output {output.structure} --origin {params.origin} 2> >(tee {log} >&2)"
+
+
+rule graph:
+    input:
+        sources("stackwars.ir.graph"),
+        "envs/jax.txt",
+        programs=[f"{CELLS}/{p.path}/program.mlir.gz" for p in DRAWN],
+    output:
+        f"{OUT}/graphs.json",
+    log:
+        f"{OUT}/logs/graph.txt",
+    params:
+        programs=[
+            f"--program {p.workload}/{p.framework}={CELLS}/{p.path}/program.mlir.gz" for p in DRAWN
+        ],
+    shell:
+        "python -m stackwars.environments envs/jax.txt -- -m stackwars.ir.graph {params.programs}"
+        " --output {output} 2> >(tee {log} >&2)"
+
+
+rule graph_figures:
+    input:
+        sources("stackwars.graph_figure"),
+        graphs=f"{OUT}/graphs.json",
+    output:
+        directory(f"{OUT}/graphs"),
+    log:
+        f"{OUT}/logs/graph_figures.txt",
+    shell:
+        "python -m stackwars.graph_figure --graphs {input.graphs} --output-dir {output} >{log} 2>&1"
 
 
 # In jax's environment, for the MLIR bindings: listings of some workloads, facts of every program.
@@ -85,6 +155,7 @@ rule listings:
 rule findings:
     input:
         sources("stackwars.findings"),
+        **COMPARED,
         frame=f"{OUT}/frame.csv",
         ratios=f"{OUT}/ratios.csv",
         context=f"{OUT}/context.json",
@@ -97,4 +168,6 @@ rule findings:
     shell:
         "python -m stackwars.findings --frame {input.frame} --ratios {input.ratios}"
         " --context {input.context} --facts {input.facts} --published {input.published}"
+        " --replay {input.replay} --split {input.split} --ahead {input.ahead}"
+        " --frontier {input.frontier} --metrics {input.metrics} --structure {input.structure}"
         " --output {output} >{log} 2>&1"

@@ -10,6 +10,7 @@ rule latex:
         tables=f"{OUT}/tables",
         figures=f"{OUT}/figures",
         listings=f"{OUT}/listings",
+        graphs=f"{OUT}/graphs",
     output:
         directory(f"{OUT}/latex"),
     log:
@@ -17,7 +18,7 @@ rule latex:
     shell:
         "python -m stackwars.render --context {input.context} --findings {input.findings}"
         " --tables {input.tables} --figures {input.figures} --listings {input.listings}"
-        " --output-dir {output} >{log} 2>&1"
+        " --graphs {input.graphs} --output-dir {output} >{log} 2>&1"
 
 
 rule typeset:
@@ -48,3 +49,6 @@ rule paper:
         result_files("cell.json"),
         result_files("stablehlo.mlir.gz"),
         result_files("output.npy"),
+        compiled_files("ahead.json"),
+        frontier_files(),
+        replay_files(),

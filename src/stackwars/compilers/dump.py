@@ -83,6 +83,12 @@ def assigned(folder: Path) -> bool:
 
 
 def _first(folder: Path, ending: str) -> Path | None:
-    """The program's own file: libtpu 0.0.51 dumps modules that it made from parts of it as well, later."""
-    found = [path for path in folder.glob(f"*{ending}") if _MODULE.match(path.name)]
-    return min(found, key=lambda path: int(_MODULE.match(path.name).group(1)), default=None)
+    """The program's own file of this kind: that of the module with the lowest number in the folder.
+
+    libtpu 0.0.51 makes modules of parts of the program as well, and ends them before the program.
+    """
+    modules = [(int(match.group(1)), path) for path in folder.glob("module_*")
+               if (match := _MODULE.match(path.name))]  # fmt: skip
+    lowest = min((number for number, _ in modules), default=None)
+    found = [path for number, path in modules if number == lowest and path.name.endswith(ending)]
+    return found[0] if found else None

@@ -1,0 +1,84 @@
+"""Findings about edited programs: does changing the named operations take the difference away?"""
+
+from __future__ import annotations
+
+import pandas
+
+from stackwars import compiler_verdicts as words
+from stackwars import verdicts
+from stackwars.compiler_sources import compiler_title
+from stackwars.sources import framework_title
+from stackwars.split_findings import PAIR, effect_findings
+from stackwars.verdicts import Finding, finding
+
+BEYOND = 1.1  # an IR effect of at least this ratio, either way, is looked into with an edit
+
+
+def edit_findings(replay: pandas.DataFrame, split: pandas.DataFrame) -> list[Finding]:
+    """A finding per edited program, and ``edits``, their summary."""
+    edits = replayed_edits(replay)
+    return [*edits, _summary(effect_findings(split), edits)]
+
+
+def replayed_edits(replay: pandas.DataFrame) -> list[Finding]:
+    """``edit/<workload>/<compiler>/<program>``: the share of the difference that an edit takes.
+
+    share = (own - edited) / (own - other), of replays in ms; the other is the other framework.
+    """
+    columns = ["replay_ms", "replay_low_ms", "replay_high_ms"]
+    table = replay.set_index(["workload", "compiler", "framework"])[columns]
+    found = []
+    for _, row in replay[replay.framework.str.contains("+", regex=False)].iterrows():
+        base = row.framework.partition("+")[0]
+        cell = (row.workload, row.compiler)
+        sides = [(*cell, base), *((*cell, name) for name in PAIR if name != base)]
+        if not all(side in table.index for side in sides):
+            continue
+        own, other = (tuple(table.loc[side]) for side in sides)
+        edited = tuple(row[columns])
+        found.append(
+            finding(
+                f"edit/{row.workload}/{row.compiler}/{row.framework}",
+                words.edit_effect(own, edited, other[0]),
+                workload=row.workload,
+                title=row.title,
+                compiler=row.compiler,
+                generation=compiler_title(row.compiler),
+                framework=row.framework,
+                program=framework_title(row.framework),
+                own_ms=own[0],
+                edited_ms=edited[0],
+                other_ms=other[0],
+                share=words.share_closed(own[0], edited[0], other[0]),
+            )
+        )
+    return found
+
+
+def _summary(effects: list[Finding], edits: list[Finding]) -> Finding:
+    """Of the IR effects beyond :data:`BEYOND`, those that an edit closes most of, and the rest."""
+    beyond = [
+        e
+        for e in effects
+        if e["verdict"] in (verdicts.SLOWER, verdicts.FASTER)
+        and max(e["ratio"], 1 / e["ratio"]) >= BEYOND
+    ]
+    closing = {(e["workload"], e["compiler"]) for e in edits if e["verdict"] == words.CLOSES_MOST}
+    closed = [e for e in beyond if (e["workload"], e["compiler"]) in closing]
+
+    def named(some: list[Finding]) -> list[str]:
+        """Titles, with the compiler where the workload has an effect in others that is not in it."""
+        names = []
+        for title in dict.fromkeys(e["title"] for e in some):
+            here = [compiler_title(e["compiler"]) for e in some if e["title"] == title]
+            whole = len(here) == sum(e["title"] == title for e in beyond)
+            names.append(title if whole else f"{title} ({', '.join(here)})")
+        return names
+
+    return finding(
+        "edits",
+        verdicts.SOME if edits else verdicts.NONE,
+        beyond=len(beyond),
+        closed=len(closed),
+        left=named([e for e in beyond if e not in closed]),
+    )

@@ -1,0 +1,94 @@
+"""The rules of the sections on replay, memory and programs."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+
+from stackwars import compiler_verdicts as words
+from stackwars.program_findings import CLAIMS, UNDECIDED
+from stackwars.verdicts import FASTER, NO_DATA, NO_DIFFERENCE, NONE, SLOWER
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "verdict"),
+    [
+        (SLOWER, FASTER, words.SIGN_CHANGES),
+        (FASTER, FASTER, words.SAME_DIRECTION),
+        (NONE, SLOWER, words.ONE_GENERATION),
+        (NONE, NONE, words.NO_EFFECT),
+        (NO_DATA, SLOWER, NO_DATA),
+    ],
+)
+def test_two_generations(older, newer, verdict):
+    assert words.generations(older, newer) == verdict
+
+
+@pytest.mark.parametrize(
+    ("ir", "runtime", "values", "verdict"),
+    [
+        (SLOWER, NONE, (3.0, 9.0), words.DUE_TO_IR),  # a term that spans 0 is none, however large
+        (SLOWER, FASTER, (3.0, -9.0), words.DUE_TO_RUNTIME),
+        (NONE, NONE, (3.0, 9.0), words.NEITHER_TERM),
+        (NO_DATA, NO_DATA, (3.0, 9.0), NO_DATA),
+    ],
+)
+def test_the_larger_resolved_term_is_the_source(ir, runtime, values, verdict):
+    assert words.source(ir, runtime, *values) == verdict
+
+
+@pytest.mark.parametrize(
+    ("edited", "verdict"),
+    [
+        ((120.0, 118.0, 122.0), words.CLOSES_MOST),
+        ((170.0, 168.0, 172.0), words.CLOSES_PART),
+        ((199.0, 190.0, 208.0), NO_DIFFERENCE),
+        ((230.0, 225.0, 235.0), words.WIDENS),
+        ((120.0, math.nan, math.nan), NO_DATA),
+    ],
+)
+def test_an_edit_is_judged_where_intervals_lie_apart(edited, verdict):
+    assert words.edit_effect((200.0, 196.0, 204.0), edited, 100.0) == verdict
+
+
+def test_the_share_that_an_edit_closes():
+    assert words.share_closed(200.0, 120.0, 100.0) == pytest.approx(0.8)
+    assert words.share_closed(100.0, 180.0, 200.0) == pytest.approx(0.8)  # the faster one, slowed
+    assert words.share_closed(100.0, 90.0, 100.0) is None
+
+
+@pytest.mark.parametrize(
+    ("sizes", "verdict"),
+    [
+        (["oom", "oom"], words.EXPLAINED),
+        (["fits", "oom"], words.EXPLAINED_IF_LARGER),
+        (["fits", "", "fits"], words.NOT_EXPLAINED),
+        (["", ""], NO_DATA),
+    ],
+)
+def test_what_bytes_explain(sizes, verdict):
+    assert words.explains(sizes) == verdict
+
+
+@pytest.mark.parametrize(
+    ("torch", "jax", "verdict"),
+    [
+        ((208, 209), (200, 201), words.MORE),
+        ((90, 91), (200, math.nan), words.LESS),
+        ((200, 201), (200, 201), words.SAME),
+        ((200, 230), (210, 220), words.NOT_SEPARATED),
+        ((200, math.nan), (200, math.nan), words.NOT_SEPARATED),
+        ((math.nan, math.nan), (200, 201), NO_DATA),
+    ],
+)
+def test_frontiers_are_told_apart_only_where_brackets_are(torch, jax, verdict):
+    assert words.frontier(torch, jax) == verdict
+
+
+def test_the_words_of_the_claims_are_those_that_the_rules_give():
+    rules = Path(__file__).parents[1] / "src" / "stackwars" / "ir" / "structure.py"
+    said = {claim.jax for claim in CLAIMS.values()} | {claim.torch for claim in CLAIMS.values()}
+    for word in (said | UNDECIDED | set(CLAIMS)) - {None, ""}:
+        assert f'"{word}"' in rules.read_text(), word
