@@ -33,9 +33,9 @@ def test_every_workload_is_replayed_with_every_compiler():
     }
 
 
-def test_frontier_is_searched_with_the_first_compiler_of_a_target_alone():
-    found = programs.frontiers(CONFIG)
-    assert {c.compiler for c in found} == {CONFIG["ahead"][0]["compiler"]}
+def test_frontier_is_searched_with_the_first_row_alone():
+    found, first = programs.frontiers(CONFIG), CONFIG["ahead"][0]
+    assert {(c.target, c.compiler) for c in found} == {(first["target"], first["compiler"])}
     assert {c.program.workload for c in found} == set(CONFIG["presets"]["full"]["frontier"])
 
 
@@ -71,3 +71,9 @@ def test_program_depends_on_its_own_dialect_alone():
     assert "src/stackwars/workloads/mha/in_jax.py" in files
     assert "src/stackwars/compilers/lower_jax.py" in files
     assert not any("torch" in file for file in files)
+
+
+def test_compiler_of_a_gpu_has_an_environment_of_its_own():
+    assert programs.compiler_pins(CONFIG, "jaxlib-0.10.2", "h100") == "envs/xla-cuda.txt"
+    assert programs.compiler_pins(CONFIG, "jaxlib-0.10.2", "tpu-v6e") == "envs/xla-0.10.2.txt"
+    assert programs.compiler_pins(CONFIG, "jaxlib-0.10.2") == "envs/xla-0.10.2.txt"

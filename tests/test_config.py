@@ -98,6 +98,12 @@ REFUSED = {
     "unknown target": (
         put("ahead", [{"target": "tpu-v9", "compiler": "jaxlib-0.7.1"}]),
         "ahead.0.target", "one of tpu-v6e", "tpu-v9"),
+    "GPU without a description": (
+        put("targets/h100/description", "h200.txtpb"),
+        "targets.h100.description", "describes the GPU", "h200.txtpb"),
+    "unknown pins of a target": (
+        put("targets/h100/environments", {"jaxlib-0.10.2": "xla-gpu"}),
+        "targets.h100.environments.jaxlib-0.10.2", "envs/<name>.txt", "xla-gpu"),
     "unknown compiler": (
         put("ahead", [{"target": "tpu-v6e", "compiler": "gcc"}]),
         "ahead.0.compiler", "jaxlib-0.10.2", "gcc"),

@@ -172,6 +172,15 @@ def _check_compilers(config: dict) -> None:
     native = [name for name, row in config["compilers"].items() if row.get("native")]
     if len(native) > 1:
         raise ConfigError("compilers", "at most one native compiler", native)
+    for target, row in config["targets"].items():
+        for compiler, environment in row.get("environments", {}).items():
+            known(f"targets.{target}.environments", compiler, config["compilers"])
+            if not (PINS / f"{environment}.txt").is_file():
+                key = f"targets.{target}.environments.{compiler}"
+                raise ConfigError(key, "the name of a pins file envs/<name>.txt", environment)
+        if row["platform"] == "cuda" and not (COMPILERS / row.get("description", "")).is_file():
+            expected = "the name of a file in src/stackwars/compilers that describes the GPU"
+            raise ConfigError(f"targets.{target}.description", expected, row.get("description"))
     for place, row in enumerate(config["ahead"]):
         known(f"ahead.{place}.target", row["target"], config["targets"])
         known(f"ahead.{place}.compiler", row["compiler"], config["compilers"])

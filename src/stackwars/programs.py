@@ -111,15 +111,15 @@ def first_compilers(config: dict) -> dict[str, str]:
 
 
 def frontiers(config: dict) -> list[Compilation]:
-    """The base compilations from which the largest batch is searched: the first compiler's of a target."""
-    first = first_compilers(config)
+    """The base compilations from which the largest batch is searched: those of the first row of `ahead`."""
     wanted = _preset(config).get("frontier", [])
+    first = [(row["target"], row["compiler"]) for row in config["ahead"][:1]]
     return [
         c
         for c in compilations(config)
         if c.program.variant == BASE
         and c.program.workload in wanted
-        and first[c.target] == c.compiler
+        and (c.target, c.compiler) in first
     ]
 
 
@@ -215,9 +215,10 @@ def editing_pins(config: dict) -> str:
     return compiler_pins(config, next(iter(config["compilers"])))
 
 
-def compiler_pins(config: dict, compiler: str) -> str:
-    """Path of the pins file of a compiler's environment."""
-    return f"envs/{config['compilers'][compiler]['environment']}.txt"
+def compiler_pins(config: dict, compiler: str, target: str | None = None) -> str:
+    """Path of the pins file of a compiler's environment, of its own one for the target if there is one."""
+    own = config["targets"][target].get("environments", {}) if target else {}
+    return f"envs/{own.get(compiler, config['compilers'][compiler]['environment'])}.txt"
 
 
 def lower_sources(config: dict, framework: str, workload: str) -> list[str]:

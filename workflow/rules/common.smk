@@ -143,7 +143,13 @@ def lowering_pins(wildcards):
 
 
 def compiler_pins(wildcards):
-    return programs.compiler_pins(config, wildcards.compiler)
+    return programs.compiler_pins(config, wildcards.compiler, wildcards.get("target"))
+
+
+def target_description(wildcards):
+    """The file that tells XLA what a GPU is, for a target that has one."""
+    name = config["targets"][wildcards.target].get("description")
+    return [f"src/stackwars/compilers/{name}"] if name else []
 
 
 def lower_job(wildcards):

@@ -49,6 +49,7 @@ rule edit:
 rule ahead:
     input:
         sources("stackwars.compilers.ahead_supervisor", "stackwars.compilers.ahead"),
+        target_description,
         pins=compiler_pins,
         program=f"{PROGRAM}/program.mlir.gz",
     output:

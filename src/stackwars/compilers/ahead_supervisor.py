@@ -27,7 +27,7 @@ from stackwars.compilers.ahead import program_text
 from stackwars.compilers.ahead_row import Outcome, row
 from stackwars.environments import clean_environ, ensure
 from stackwars.measure import limits
-from stackwars.measure.supervisor import _events, _tail, _watch
+from stackwars.measure.supervisor import read_events, tail, watch
 
 CHILD = "stackwars.compilers.ahead"
 POLL_S = 0.2
@@ -81,16 +81,16 @@ def compile_in_child(job: Job, python: Path, program: Path, folder: Path) -> dic
     early = threading.Thread(target=_stop, args=(process.pid, dumped, ended, stopped))
     if job.assumed_code_bytes is not None:
         early.start()
-    timed_out, over_cap = _watch(process.pid, CAP_BYTES, start + job.timeout_s)
+    timed_out, over_cap = watch(process.pid, CAP_BYTES, start + job.timeout_s)
     ended.set()
     if early.ident is not None:
         early.join()
     _, wait_status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(wait_status)
     outcome = Outcome(
-        events=_events(scratch),
+        events=read_events(scratch),
         exit_code=process.returncode,
-        log_tail=_tail(scratch / "log.txt"),
+        log_tail=tail(scratch / "log.txt"),
         timed_out=timed_out,
         over_cap=over_cap,
         dumped=dumped,

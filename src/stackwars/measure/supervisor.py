@@ -62,13 +62,13 @@ def supervise(job: Any, python: Path, folder: Path, child_module: str = CELL) ->
     kills = limits.kernel_oom_kills()
     start = time.monotonic()
     child = _spawn(python, folder, cap, child_module)
-    timed_out, over_cap = _watch(child.pid, cap, start + job.settings["timeout_s"])
+    timed_out, over_cap = watch(child.pid, cap, start + job.settings["timeout_s"])
     _, wait_status, usage = os.wait4(child.pid, 0)
     child.returncode = os.waitstatus_to_exitcode(wait_status)
     wall_s = time.monotonic() - start
-    events = _events(folder)
+    events = read_events(folder)
     ending = Ending(
-        events, child.returncode, _tail(folder / "log.txt"),
+        events, child.returncode, tail(folder / "log.txt"),
         timed_out, over_cap, limits.kernel_oom_kills() > kills,
     )  # fmt: skip
     result_status, detail = status(ending)
@@ -114,7 +114,7 @@ def _spawn(python: Path, folder: Path, cap: int, module: str = CELL) -> subproce
         )  # fmt: skip
 
 
-def _watch(pid: int, cap: int, deadline: float) -> tuple[bool, bool]:
+def watch(pid: int, cap: int, deadline: float) -> tuple[bool, bool]:
     """Wait until the child can be reaped; kill it for its memory, its time or a dead workflow."""
     runner = int(os.environ.get(RUNNER, os.getppid()))
     timed_out = over_cap = False
@@ -132,7 +132,7 @@ def _watch(pid: int, cap: int, deadline: float) -> tuple[bool, bool]:
     return timed_out, over_cap
 
 
-def _events(folder: Path) -> list[dict]:
+def read_events(folder: Path) -> list[dict]:
     path = folder / "events.jsonl"
     lines = path.read_text().splitlines() if path.exists() else []
     events = []
@@ -144,7 +144,7 @@ def _events(folder: Path) -> list[dict]:
     return events
 
 
-def _tail(path: Path, lines: int = 30) -> str:
+def tail(path: Path, lines: int = 30) -> str:
     return "\n".join(path.read_text(errors="replace").splitlines()[-lines:])
 
 
