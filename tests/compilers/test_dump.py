@@ -67,3 +67,11 @@ def test_a_part_that_is_done_first_is_not_the_program(tmp_path: Path) -> None:
     for name in (ENDING, "after_optimizations.txt"):
         (tmp_path / f"module_0000.jit_f.cl_1.{name}").write_text(ASSIGNMENT)
     assert dump.assigned(tmp_path)
+
+
+def test_a_program_that_gets_another_number_once_optimised_is_found(tmp_path: Path) -> None:
+    (tmp_path / "module_0001.f.cl_1.before_optimizations.txt").write_text("")
+    (tmp_path / f"module_0003.f.cl_1.{ENDING}").write_text(ASSIGNMENT)
+    (tmp_path / "module_0003.f.cl_1.after_codegen.txt").write_text("optimised")
+    assert dump.optimised_hlo(tmp_path) == ("optimised", "codegen")
+    assert dump.buffers(tmp_path) is not None

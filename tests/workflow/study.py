@@ -154,6 +154,12 @@ def jobs(output: str) -> dict[str, int]:
     return counted
 
 
+def planned(output: str) -> dict[str, int]:
+    """Jobs of each rule that a dry run's output says it would run."""
+    last = output.rpartition("Job stats:")[2]
+    return {rule: int(count) for rule, count in re.findall(r"^(\S+) +(\d+)$", last, re.MULTILINE)}
+
+
 def pdf_text(path: Path) -> str:
     """The text of a PDF with runs of white space as one space."""
     from pypdf import PdfReader

@@ -7,9 +7,13 @@ import pytest
 
 import study
 from checkout import copy_checkout
+from stackwars import programs
+from stackwars.config import load
 
 WORKLOADS = 12
 MODELS = 6
+COMPILED = load()["presets"]["smoke"]["compiled"]
+COMPILERS = list(load()["compilers"])
 SMOKE = ("--config", "preset=smoke")
 
 
@@ -25,6 +29,10 @@ def smoke(tmp_path_factory, jax_python, torch_xla_python):
 def rows(made, device="cpu"):
     frame = pd.read_csv(made.folder / "results" / "smoke" / "frame.csv")
     return frame[frame["device"] == device].set_index(["framework", "workload"])
+
+
+def table(made, name):
+    return pd.read_csv(made.folder / "results" / "smoke" / f"{name}.csv")
 
 
 @pytest.mark.slow
@@ -63,6 +71,57 @@ def test_absent_devices_are_rows_that_say_so(smoke):
 
 @pytest.mark.slow
 @pytest.mark.env
+def test_both_programs_are_replayed_in_both_generations_and_agree(smoke):
+    replay = table(smoke[0], "replay")
+    asked = {(w, f) for w in COMPILED for f in ("jax", "torch_xla")}
+    asked |= {("bert_base", edited) for edited in load()["edits"]["bert_base"]}
+    found = set(zip(replay["workload"], replay["framework"], replay["compiler"], strict=True))
+    assert found == {(*pair, compiler) for pair in asked for compiler in COMPILERS}
+    assert (replay["status"] == "ok").all(), replay[["status", "status_detail"]].to_string()
+    assert replay["parity_rel_l2"].max() <= 1e-5
+    own = replay[replay["framework"].isin(["jax", "torch_xla"])]
+    assert own["native_rel_l2"].max() <= 1e-5
+    assert (replay["replay_ms"] > 0).all()
+    split = table(smoke[0], "split")
+    assert len(split) == len(COMPILED) * len(COMPILERS)
+    native = split[split["compiler"] == COMPILERS[0]]
+    parts = native["ir_effect_ms"] + native["runtime_effect_ms"]
+    assert parts.to_numpy() == pytest.approx(native["native_difference_ms"].to_numpy())
+
+
+@pytest.mark.slow
+@pytest.mark.env
+def test_every_program_is_compiled_for_devices_that_are_not_here(smoke):
+    ahead = table(smoke[0], "compile_ahead")
+    chosen = {**load(), "preset": "smoke"}
+    assert len(ahead) == len(programs.compilations(chosen)) > 0
+    assert (ahead["status"] == "ok").all(), ahead[["status", "message"]].to_string()
+    assert (ahead["verdict"] == "fits").all()
+    needed = ahead["argument_bytes"] + ahead["output_bytes"] + ahead["temp_bytes"]
+    assert (ahead["hbm_bytes"] == needed - ahead["alias_bytes"]).all()
+    assert (ahead["peak_rss_bytes"] < 8 * 2**30).all()
+    gemm = ahead[(ahead["workload"] == "gemm") & (ahead["target"] == "tpu-v6e")]
+    assert set(gemm["flops"]) == {2 * 16 * 32 * 64}
+
+
+@pytest.mark.slow
+@pytest.mark.env
+def test_programs_are_counted_at_three_levels_and_claims_decided(smoke):
+    metrics = table(smoke[0], "ir_metrics").set_index(["workload", "framework", "level"])
+    for workload in COMPILED:
+        for framework in ("jax", "torch_xla"):
+            for level in ("raw", "normalised", "optimised:tpu-v6e"):
+                assert metrics.loc[(workload, framework, level), "status"] == "ok"
+    hashes = metrics["canonical_hash"].xs("normalised", level="level")
+    assert hashes["gemm", "jax"] == hashes["gemm", "torch_xla"]
+    assert hashes["layernorm", "jax"] != hashes["layernorm", "torch_xla"]
+    structure = table(smoke[0], "structure").set_index(["workload", "claim", "framework"])
+    norm = structure["verdict"]["layernorm", "layernorm"]
+    assert (norm["jax"], norm["torch_xla"]) == ("fine-grained", "high-level")
+
+
+@pytest.mark.slow
+@pytest.mark.env
 def test_the_paper_says_what_it_is(smoke):
     text = smoke[0].text()
     first_page = text[:6000]
@@ -74,6 +133,8 @@ def test_the_paper_says_what_it_is(smoke):
         assert title in text, title
     for listed in ("dot_general", "batch_norm_training", "stablehlo.reshape"):
         assert listed in text, listed
+    for said in ("IR effect", "What Fits", "jaxlib 0.7.1", "jaxlib 0.10.2", "tpu-v6e"):
+        assert said.lower() in text.lower(), said
     assert "TABLE IV" in text and "REFERENCES" in text.upper()
 
 
@@ -81,10 +142,11 @@ def test_the_paper_says_what_it_is(smoke):
 @pytest.mark.env
 def test_the_user_sees_how_far_it_is(smoke):
     output = smoke[1]
-    count = 2 * WORKLOADS + MODELS
-    assert f"{count} of {count}: " in output
+    cells, replays = 2 * WORKLOADS + MODELS, len(COMPILED) * len(COMPILERS)
+    assert f"{cells + replays} of {cells + replays}: " in output
     assert " left)" in output
-    assert output.count(": ok: first ") == count
+    assert output.count(": ok: first ") == cells
+    assert output.count(": ok: steady ") == replays
 
 
 @pytest.mark.slow
@@ -96,6 +158,28 @@ def test_nothing_is_left_to_do_and_the_bytes_are_the_same(smoke):
     ran = made.run("paper.pdf", "--forcerun", "frame", "listings", *SMOKE)
     assert "process" not in ran and ran["paper.pdf"] == 1
     assert (made.folder / "paper.pdf").read_bytes() == before
+
+
+@pytest.mark.slow
+@pytest.mark.env
+def test_an_edited_file_touches_what_is_made_from_it_alone(smoke):
+    made, _ = smoke
+    package = made.folder / "src" / "stackwars"
+    from_one_dialect = {"process": 1, "cell": 1, "lower": 1, "ahead": 1}
+    replays = {"replay_process": 2, "replay": 2}
+    one_compiler = len(programs.compilations({**load(), "preset": "smoke"}))
+    for file, expected in (
+        ("workloads/layernorm/in_torch.py", {**from_one_dialect, **replays}),
+        ("compilers/edit_layernorm.py", {"edit": 2, "replay_process": 2, "replay": 2}),
+        ("compilers/target.py", {"ahead": one_compiler}),
+        ("split.py", {}),
+    ):
+        before = (package / file).read_text()
+        study.write(package / file, "# a remark\n")
+        planned = study.planned(made.snakemake("paper.pdf", "-n", *SMOKE).stdout)
+        (package / file).write_text(before)
+        measuring = ("process", "cell", "lower", "edit", "ahead", "frontier", *replays)
+        assert {rule: planned[rule] for rule in measuring if rule in planned} == expected, file
 
 
 @pytest.mark.slow

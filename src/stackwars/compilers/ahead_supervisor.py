@@ -115,7 +115,8 @@ def compile_in_child(job: Job, python: Path, program: Path, folder: Path) -> dic
     }
     text, _ = dump.optimised_hlo(dumped)
     if text is None:
-        text = f"// no optimised HLO: {found['status']}: {found['message'].splitlines()[0]}\n"
+        why = (found["message"] or found["hlo_problem"]).splitlines()[0]
+        text = f"// no optimised HLO: {found['status']}: {why}\n"
     with gzip.GzipFile(folder / "optimised.hlo.gz", "wb", mtime=0) as file:
         file.write(text.encode())
     (folder / "ahead.json").write_text(json.dumps(found, indent=1))

@@ -14,7 +14,8 @@ from pathlib import Path
 
 _ALLOCATION = re.compile(r"^allocation \d+: size (\d+), ([^\n]*)", re.MULTILINE)
 _COLOUR = re.compile(r"\bcolor (\d+)\b")
-_MODULE = re.compile(r"module_(\d+)\.")
+# module_0001.jit_f.cl_795515814.after_codegen.txt; a GPU's has .sm_9.0_gpu_after_optimizations.txt
+_MODULE = re.compile(r"module_(\d+)\.(.+?)\.(?:cl_\d+\.|sm_|before_|after_|gpu_)")
 
 
 @dataclass(frozen=True)
@@ -83,12 +84,16 @@ def assigned(folder: Path) -> bool:
 
 
 def _first(folder: Path, ending: str) -> Path | None:
-    """The program's own file of this kind: that of the module with the lowest number in the folder.
+    """The program's own file of this kind.
 
-    libtpu 0.0.51 makes modules of parts of the program as well, and ends them before the program.
+    The program is the module with the lowest number in the folder. libtpu 0.0.51 makes modules of
+    parts of it as well, of other names, and ends them before it; 0.0.21 may give the program itself a
+    higher number once it is optimised.
     """
-    modules = [(int(match.group(1)), path) for path in folder.glob("module_*")
+    modules = [(int(match[1]), match[2], path) for path in folder.glob("module_*")
                if (match := _MODULE.match(path.name))]  # fmt: skip
-    lowest = min((number for number, _ in modules), default=None)
-    found = [path for number, path in modules if number == lowest and path.name.endswith(ending)]
-    return found[0] if found else None
+    program = min(modules, default=(0, "", folder))[1]
+    found = [
+        (n, path) for n, name, path in modules if name == program and str(path).endswith(ending)
+    ]
+    return min(found, default=(0, None))[1]
