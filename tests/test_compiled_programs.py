@@ -77,3 +77,14 @@ def test_compiler_of_a_gpu_has_an_environment_of_its_own():
     assert programs.compiler_pins(CONFIG, "jaxlib-0.10.2", "h100") == "envs/xla-cuda.txt"
     assert programs.compiler_pins(CONFIG, "jaxlib-0.10.2", "tpu-v6e") == "envs/xla-0.10.2.txt"
     assert programs.compiler_pins(CONFIG, "jaxlib-0.10.2") == "envs/xla-0.10.2.txt"
+
+
+def test_base_programs_of_the_first_row_are_finished_and_give_the_others_their_code():
+    first = CONFIG["ahead"][0]
+    for compilation in programs.compilations(CONFIG):
+        source = programs.code_source(CONFIG, compilation)
+        assert (source.target, source.compiler) == (first["target"], first["compiler"])
+        assert programs.finished(CONFIG, source)
+        assert source.program.workload == compilation.program.workload
+        if compilation.program.variant != "base":
+            assert not programs.finished(CONFIG, compilation)

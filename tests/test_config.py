@@ -104,6 +104,9 @@ REFUSED = {
     "unknown pins of a target": (
         put("targets/h100/environments", {"jaxlib-0.10.2": "xla-gpu"}),
         "targets.h100.environments.jaxlib-0.10.2", "envs/<name>.txt", "xla-gpu"),
+    "first row that stops early": (
+        put("ahead", [{"target": "tpu-v6e", "compiler": "jaxlib-0.7.1", "finish": False}]),
+        "ahead.0.finish", "compiled to the end", "false"),
     "unknown compiler": (
         put("ahead", [{"target": "tpu-v6e", "compiler": "gcc"}]),
         "ahead.0.compiler", "jaxlib-0.10.2", "gcc"),

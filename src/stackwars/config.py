@@ -181,6 +181,11 @@ def _check_compilers(config: dict) -> None:
         if row["platform"] == "cuda" and not (COMPILERS / row.get("description", "")).is_file():
             expected = "the name of a file in src/stackwars/compilers that describes the GPU"
             raise ConfigError(f"targets.{target}.description", expected, row.get("description"))
+    if config["ahead"] and not config["ahead"][0].get("finish", True):
+        raise ConfigError("ahead.0.finish", "a first row that is compiled to the end", False)
+    if config["ahead"] and "workloads" in config["ahead"][0]:
+        expected = "a first row for all workloads"
+        raise ConfigError("ahead.0.workloads", expected, config["ahead"][0]["workloads"])
     for place, row in enumerate(config["ahead"]):
         known(f"ahead.{place}.target", row["target"], config["targets"])
         known(f"ahead.{place}.compiler", row["compiler"], config["compilers"])

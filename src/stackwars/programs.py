@@ -110,6 +110,27 @@ def first_compilers(config: dict) -> dict[str, str]:
     return first
 
 
+def finished(config: dict, compilation: Compilation) -> bool:
+    """Whether it is compiled to the end; else only until its buffers are assigned.
+
+    Generating code takes most of the time, and moves no buffer: it is done for the base programs of
+    the rows of `ahead` that do not say otherwise.
+    """
+    row = next(
+        r
+        for r in config["ahead"]
+        if (r["target"], r["compiler"]) == (compilation.target, compilation.compiler)
+    )
+    return row.get("finish", True) and compilation.program.variant == BASE
+
+
+def code_source(config: dict, compilation: Compilation) -> Compilation:
+    """The compilation whose code size is assumed for one that is not finished: the first row's base."""
+    first, program = config["ahead"][0], compilation.program
+    base = Program(program.framework, program.workload)
+    return Compilation(first["target"], first["compiler"], base)
+
+
 def frontiers(config: dict) -> list[Compilation]:
     """The base compilations from which the largest batch is searched: those of the first row of `ahead`."""
     wanted = _preset(config).get("frontier", [])

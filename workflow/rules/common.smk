@@ -152,6 +152,14 @@ def target_description(wildcards):
     return [f"src/stackwars/compilers/{name}"] if name else []
 
 
+def code_source(wildcards):
+    """Where a compilation that stops before its code takes the code's size from; [] if it goes on."""
+    compilation = compilation_of(wildcards)
+    if programs.finished(config, compilation):
+        return []
+    return f"{ROOT}/{programs.code_source(config, compilation).path}/ahead.json"
+
+
 def lower_job(wildcards):
     """The Job of stackwars.compilers.lower, as JSON."""
     return json.dumps(programs.lower_job(config, program_of(wildcards)), sort_keys=True)

@@ -52,6 +52,7 @@ rule ahead:
         target_description,
         pins=compiler_pins,
         program=f"{PROGRAM}/program.mlir.gz",
+        code=code_source,
     output:
         result=f"{AHEAD}/{{variant}}/ahead.json",
         optimised=f"{AHEAD}/{{variant}}/optimised.hlo.gz",
@@ -61,9 +62,10 @@ rule ahead:
     threads: HALF
     params:
         job=ahead_job,
+        code=lambda wildcards, input: f"--code-from {input.code}" if input.code else "",
     shell:
         "python -m stackwars.compilers.ahead_supervisor --job {params.job:q} --pins {input.pins}"
-        " --program {input.program} --output $(dirname {output.result}) 2> >(tee {log} >&2)"
+        " --program {input.program} {params.code} --output $(dirname {output.result}) 2> >(tee {log} >&2)"
 
 
 rule frontier:

@@ -17,7 +17,7 @@ import subprocess
 import sys
 import threading
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -167,8 +167,16 @@ def main() -> None:
     parser.add_argument("--pins", required=True, type=Path, help="pins file of the compiler")
     parser.add_argument("--program", required=True, type=Path, help="StableHLO: .mlir or .mlir.gz")
     parser.add_argument("--output", required=True, type=Path, help="folder to write, made afresh")
+    parser.add_argument(
+        "--code-from",
+        type=Path,
+        help="stop once the buffers are assigned, and take the size of the code from this ahead.json",
+    )
     arguments = parser.parse_args()
     job = Job(**json.loads(arguments.job))
+    if arguments.code_from:
+        code = json.loads(arguments.code_from.read_text())["code_bytes"] or 0
+        job = replace(job, assumed_code_bytes=code)
     found = into(job, arguments.pins, arguments.program, arguments.output)
     name = f"{job.framework} {job.workload} {job.variant} for {job.target} by {job.compiler}"
     said = found["verdict"] or found["status"]
