@@ -116,7 +116,7 @@ def test_programs_are_counted_at_three_levels_and_claims_decided(smoke):
     assert hashes["gemm", "jax"] == hashes["gemm", "torch_xla"]
     assert hashes["layernorm", "jax"] != hashes["layernorm", "torch_xla"]
     structure = table(smoke[0], "structure").set_index(["workload", "claim", "framework"])
-    norm = structure["verdict"]["layernorm", "layernorm"]
+    norm = structure["verdict"].sort_index()["layernorm", "layernorm"]
     assert (norm["jax"], norm["torch_xla"]) == ("fine-grained", "high-level")
 
 
@@ -133,7 +133,7 @@ def test_the_paper_says_what_it_is(smoke):
         assert title in text, title
     for listed in ("dot_general", "batch_norm_training", "stablehlo.reshape"):
         assert listed in text, listed
-    for said in ("IR effect", "What Fits", "jaxlib 0.7.1", "jaxlib 0.10.2", "tpu-v6e"):
+    for said in ("IR effect", "What Fits", "jaxlib 0.7.1", "jaxlib 0.10.2", "TPU v6e"):
         assert said.lower() in text.lower(), said
     assert "TABLE IV" in text and "REFERENCES" in text.upper()
 
@@ -165,11 +165,11 @@ def test_nothing_is_left_to_do_and_the_bytes_are_the_same(smoke):
 def test_an_edited_file_touches_what_is_made_from_it_alone(smoke):
     made, _ = smoke
     package = made.folder / "src" / "stackwars"
-    from_one_dialect = {"process": 1, "cell": 1, "lower": 1, "ahead": 1}
+    made_from_it = {"process": 1, "cell": 1, "lower": 1, "ahead": 2}
     replays = {"replay_process": 2, "replay": 2}
     one_compiler = len(programs.compilations({**load(), "preset": "smoke"}))
     for file, expected in (
-        ("workloads/layernorm/in_torch.py", {**from_one_dialect, **replays}),
+        ("workloads/layernorm/in_torch.py", {**made_from_it, **replays}),
         ("compilers/edit_layernorm.py", {"edit": 2, "replay_process": 2, "replay": 2}),
         ("compilers/target.py", {"ahead": one_compiler}),
         ("split.py", {}),
