@@ -37,6 +37,16 @@ def leaf(name: str, shape: tuple[int, ...], seed: int) -> Leaf:
     return made
 
 
+def activations(name: str, shape: tuple[int, ...], seed: int) -> np.ndarray:
+    """Stands in for `values.activations` while a program is lowered: float inputs without values."""
+    return np.empty(shape, np.float32)
+
+
+def images(name: str, batch: int, channels: int, side: int, seed: int) -> np.ndarray:
+    """Stands in for `values.images`: thousands of them would not fit the host."""
+    return np.empty((batch, channels, side, side), np.float32)
+
+
 @dataclass(frozen=True)
 class Entry:
     """One argument of a program.

@@ -44,8 +44,9 @@ def lower(job: Job) -> tuple[str, dict]:
     framework = import_module(f"stackwars.compilers.lower_{job.framework}")
     workload = import_module(f"stackwars.workloads.{job.workload}")
     dialect = import_module(f"stackwars.workloads.{job.workload}.in_{job.dialect}")
-    inputs = workload.inputs(job.sizes, job.seed)
-    with mock.patch.object(values, "leaf", arguments.leaf):
+    stand_ins = {name: getattr(arguments, name) for name in ("leaf", "activations", "images")}
+    with mock.patch.multiple(values, **stand_ins):
+        inputs = workload.inputs(job.sizes, job.seed)
         text, used, unused = framework.lower(
             dialect.build, job.sizes, job.seed, inputs, job.matmul_precision
         )

@@ -17,9 +17,10 @@ def lower(
 ) -> tuple[str, list[Entry], list[Entry]]:
     """(program, its arguments in its order, weights that it does not use).
 
-    `build` is the workload's in this dialect, and makes its weights with `arguments.leaf`. Inputs
-    and what is no weight are real tensors: transformers reads some of them while tracing. Scalars
-    and other tensors that torch_xla uploads by itself become constants, with their values.
+    `build` is the workload's in this dialect, and makes its weights with `arguments.leaf`. Inputs of
+    floats are placeholders as well; token ids, and what a module keeps that is no weight, are real
+    tensors: transformers reads some of them while tracing. Scalars and other tensors that torch_xla
+    uploads by itself become constants, with their values.
     """
     os.environ["PJRT_DEVICE"] = "CPU"
     import torch
@@ -41,7 +42,12 @@ def lower(
         return tensor
 
     module = build(sizes, seed, put)
-    tensors = {name: put(array) for name, array in inputs.items()}
+    tensors = {
+        name: put(array)
+        if array.dtype.kind == "i"
+        else create_placeholder_tensor(array.shape, torch.from_numpy(array).dtype)
+        for name, array in inputs.items()
+    }
     with torch.no_grad():
         output = module(*tensors.values())
     text = xm.get_stablehlo([output])
