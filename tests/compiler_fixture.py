@@ -21,7 +21,8 @@ COLUMNS = {
         "workload title kind framework compiler device status status_detail repetitions"
         " replay_ms replay_low_ms replay_high_ms native_ms native_low_ms native_high_ms"
         " runtime_ms runtime_low_ms runtime_high_ms control_ratio control_low control_high"
-        " parity_rel_l2 native_rel_l2 compile_s program_sha256 peak_rss_bytes origin"
+        " edited_ratio edited_low edited_high parity_rel_l2 native_rel_l2 compile_s program_sha256"
+        " peak_rss_bytes origin"
     ),
     "split": (
         "workload title kind compiler device"
@@ -109,12 +110,12 @@ def _replay(name: str, workload: tuple, variant: str):
             row += [1 if variant == "single" else 3]
             numbers = [*_ends(ms, half)]
             if "+" in program:
-                numbers += [math.nan] * 9
+                numbers += [math.nan] * 9 + _ends(ms / (jax * ratio), half)
             else:
                 numbers += _ends(ms * 1.01, half)
                 runtime = [ms * 0.01, -ms * 0.02, ms * 0.04] if half == half else [ms * 0.01] * 3
                 numbers += runtime if compiler == OLD else [math.nan] * 3
-                numbers += _ends(1.01, half)
+                numbers += _ends(1.01, half) + [math.nan] * 3
             numbers += [4e-7, 5e-7, 2.5]
             row += numbers if status == "ok" else [math.nan] * len(numbers)
             yield [*row, "0" * 64, 2 * GIB, "measured"]

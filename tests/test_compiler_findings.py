@@ -80,8 +80,9 @@ def test_an_edit_closes_what_its_replay_says(full, tmp_path):
     assert full["edits"]["closed"] == 2
     assert "BERT-Base" not in full["edits"]["left"]
     assert "FFN" in full["edits"]["left"]
+    assert [kind["name"] for kind in full["edits"]["kinds"]] == ["explicit layernorm"]
     row = {"workload": "bert_base", "compiler": OLD, "framework": f"torch_xla+{EDIT}"}
-    idle = {"replay_ms": 266.0, "replay_low_ms": 262.0, "replay_high_ms": 270.0}
+    idle = {"replay_ms": 266.0, "edited_ratio": 0.99, "edited_low": 0.97, "edited_high": 1.02}
     found = changed(tmp_path, "replay.csv", row, **idle)
     assert found[name]["verdict"] == verdicts.NO_DIFFERENCE
     assert "BERT-Base (jaxlib 0.7.1)" in found["edits"]["left"]
@@ -132,9 +133,19 @@ def test_what_ran_there_and_cannot_fit_is_named(full, tmp_path):
 
 def test_generations_of_the_compiler_differ_in_who_refuses(full):
     assert full["fit_generations"]["verdict"] == verdicts.NONE
-    assert full[f"decided/{OLD}"]["by_bytes"] == 2
+    assert full[f"decided/{OLD}"]["accepted"] == 2
+    assert full[f"decided/{OLD}"]["stopped"] == 0
     assert full[f"decided/{NEW}"]["by_compiler"] == 2
     assert len(full["fit_generations"]["unrefused"]) == 2
+
+
+def test_a_compilation_that_was_stopped_is_not_called_accepted(tmp_path):
+    found = changed(tmp_path, "compile_ahead.csv", {"compiler": OLD}, compile_s=None)
+    assert found[f"decided/{OLD}"]["accepted"] == 0
+    assert found[f"decided/{OLD}"]["stopped"] == 2
+    assert found["fit_generations"]["unrefused"] == []
+    found = changed(tmp_path, "compile_ahead.csv", {"compiler": NEW}, compile_s=None)
+    assert found["ahead"]["stopped"] > 0
 
 
 def test_the_frontier_flips(full, flipped):

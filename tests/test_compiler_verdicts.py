@@ -40,17 +40,18 @@ def test_the_larger_resolved_term_is_the_source(ir, runtime, values, verdict):
 
 
 @pytest.mark.parametrize(
-    ("edited", "verdict"),
+    ("low", "high", "share", "verdict"),
     [
-        ((120.0, 118.0, 122.0), words.CLOSES_MOST),
-        ((170.0, 168.0, 172.0), words.CLOSES_PART),
-        ((199.0, 190.0, 208.0), NO_DIFFERENCE),
-        ((230.0, 225.0, 235.0), words.WIDENS),
-        ((120.0, math.nan, math.nan), NO_DATA),
+        (0.59, 0.61, 0.8, words.CLOSES_MOST),
+        (0.84, 0.86, 0.3, words.CLOSES_PART),
+        (0.95, 1.04, 0.8, NO_DIFFERENCE),
+        (1.12, 1.18, -0.3, words.WIDENS),
+        (math.nan, math.nan, 0.8, NO_DATA),
+        (0.59, 0.61, None, NO_DATA),
     ],
 )
-def test_an_edit_is_judged_where_intervals_lie_apart(edited, verdict):
-    assert words.edit_effect((200.0, 196.0, 204.0), edited, 100.0) == verdict
+def test_an_edit_is_judged_where_the_paired_interval_leaves_1_out(low, high, share, verdict):
+    assert words.edit_effect(low, high, share) == verdict
 
 
 def test_the_share_that_an_edit_closes():

@@ -180,6 +180,15 @@ def test_edited_program_has_a_row_without_a_native():
     assert found["control_ratio"] != found["control_ratio"]
 
 
+def test_edited_program_is_paired_with_the_one_before_the_edit():
+    half = tuple(ms / 2 for ms in REPLAY["torch_xla"])
+    edited = rows(programs={**REPLAY, "torch_xla+edit": half})
+    found = edited["torch_xla+edit"]
+    # However the machine drifted, every repetition has the same ratio.
+    assert (found["edited_ratio"], found["edited_low"]) == pytest.approx((0.5, 0.5), rel=1e-4)
+    assert edited["torch_xla"]["edited_ratio"] != edited["torch_xla"]["edited_ratio"]
+
+
 def test_invalid_program_shows_no_time():
     found = rows(status="invalid")["jax"]
     assert (found["status"], found["status_detail"], found["repetitions"]) == ("invalid", "why", 0)

@@ -78,16 +78,16 @@ def share_closed(own: float, edited: float, other: float) -> float | None:
     return (own - edited) / (own - other)
 
 
-def edit_effect(own: tuple, edited: tuple, other: float) -> str:
-    """What an edit does, claimed only where the intervals (value, low, high) lie apart."""
-    if is_missing(own[0]) or is_missing(edited[0]) or is_missing(other):
+def edit_effect(low: float, high: float, share: float | None) -> str:
+    """What an edit does, claimed only where the interval of edited/own leaves 1 outside.
+
+    share: of the difference to the other framework's program, which the edit takes away.
+    """
+    if is_missing(low) or is_missing(high) or is_missing(share):
         return NO_DATA
-    if any(is_missing(end) for end in (*own, *edited)):
-        return NO_DATA
-    if own[1] <= edited[2] and edited[1] <= own[2]:
+    if low <= 1 <= high:
         return NO_DIFFERENCE
-    share = share_closed(own[0], edited[0], other)
-    if share is None or share < 0:
+    if share < 0:
         return WIDENS
     return CLOSES_MOST if share >= MOST else CLOSES_PART
 

@@ -7,6 +7,7 @@ import pandas
 from stackwars import compiler_verdicts as words
 from stackwars import verdicts
 from stackwars.compiler_sources import compiler_title
+from stackwars.compilers.edits import EDITS
 from stackwars.sources import framework_title
 from stackwars.split_findings import PAIR, effect_findings
 from stackwars.verdicts import Finding, finding
@@ -25,8 +26,7 @@ def replayed_edits(replay: pandas.DataFrame) -> list[Finding]:
 
     share = (own - edited) / (own - other), of replays in ms; the other is the other framework.
     """
-    columns = ["replay_ms", "replay_low_ms", "replay_high_ms"]
-    table = replay.set_index(["workload", "compiler", "framework"])[columns]
+    table = replay.set_index(["workload", "compiler", "framework"])["replay_ms"]
     found = []
     for _, row in replay[replay.framework.str.contains("+", regex=False)].iterrows():
         base = row.framework.partition("+")[0]
@@ -34,22 +34,23 @@ def replayed_edits(replay: pandas.DataFrame) -> list[Finding]:
         sides = [(*cell, base), *((*cell, name) for name in PAIR if name != base)]
         if not all(side in table.index for side in sides):
             continue
-        own, other = (tuple(table.loc[side]) for side in sides)
-        edited = tuple(row[columns])
+        own, other = (table.loc[side] for side in sides)
+        share = words.share_closed(own, row.replay_ms, other)
         found.append(
             finding(
                 f"edit/{row.workload}/{row.compiler}/{row.framework}",
-                words.edit_effect(own, edited, other[0]),
+                words.edit_effect(row.edited_low, row.edited_high, share),
                 workload=row.workload,
                 title=row.title,
                 compiler=row.compiler,
                 generation=compiler_title(row.compiler),
                 framework=row.framework,
                 program=framework_title(row.framework),
-                own_ms=own[0],
-                edited_ms=edited[0],
-                other_ms=other[0],
-                share=words.share_closed(own[0], edited[0], other[0]),
+                edits=row.framework.split("+")[1:],
+                own_ms=own,
+                edited_ms=row.replay_ms,
+                other_ms=other,
+                share=share,
             )
         )
     return found
@@ -75,9 +76,11 @@ def _summary(effects: list[Finding], edits: list[Finding]) -> Finding:
             names.append(title if whole else f"{title} ({', '.join(here)})")
         return names
 
+    names = dict.fromkeys(name for edit in edits for name in edit["edits"])
     return finding(
         "edits",
         verdicts.SOME if edits else verdicts.NONE,
+        kinds=[{"name": n.replace("_", " "), "changes": EDITS[n].changes} for n in names],
         beyond=len(beyond),
         closed=len(closed),
         left=named([e for e in beyond if e not in closed]),

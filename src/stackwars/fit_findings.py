@@ -53,6 +53,7 @@ def _coverage(newest: pandas.DataFrame, here: pandas.DataFrame, order: list[str]
         usable_bytes=usable.max() if len(usable) else None,
         compile_s=costs.compile_s.max() if len(costs) else None,
         peak_rss_bytes=costs.peak_rss_bytes.max() if len(costs) else None,
+        stopped=int((judged.compile_s.isna() & (judged.decided_by == "bytes")).sum()),
         failed=_failures(failed),
     )
 

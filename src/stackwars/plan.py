@@ -29,7 +29,10 @@ MEASURING = (
     "steady_seconds",
 )
 """The settings that a process depends on; a change of one of them measures every cell again."""
-ENVIRONMENT_GIB = {"jax": 0.9, "torch_xla": 7.1}
+ENVIRONMENT_GIB = {
+    **{"jax": 0.9, "torch_xla": 7.1},
+    **{"xla-0.7.1": 0.8, "xla-0.10.2": 1.2, "xla-cuda": 0.7},
+}
 
 
 def priority(config: dict, cell: Cell, repetition: int) -> int:
@@ -172,6 +175,11 @@ def _unknown(count: int) -> str:
 
 def _disk(config: dict) -> str:
     needed = [wanted["environments"].get("cpu", "") for wanted in config["frameworks"].values()]
+    if config["programs"]:
+        needed += [row["environment"] for row in config["compilers"].values()]
+        needed += [
+            e for row in config["targets"].values() for e in row.get("environments", {}).values()
+        ]
     absent = [n for n in dict.fromkeys(filter(None, needed))
               if not folder(REPOSITORY / "envs" / f"{n}.txt").exists()]  # fmt: skip
     if not absent:

@@ -37,6 +37,9 @@ COLUMNS: dict[str, str] = {
     "control_ratio": "native / replay, paired by repetition; only in the generation that is native",
     "control_low": "lower end of its interval",
     "control_high": "upper end",
+    "edited_ratio": "edited / the program before the edit, paired by repetition; only of an edited one",
+    "edited_low": "lower end of its interval",
+    "edited_high": "upper end",
     "parity_rel_l2": "largest relative L2 error of the whole output against the baseline's",
     "native_rel_l2": "the same against the output sample of the framework's own cell",
     "compile_s": "parsing and compiling: median over the processes",
@@ -123,6 +126,11 @@ def _row(replay: Replay, framework: str, native: str | None) -> dict:
         row |= columns("replay{}_ms", geometric_mean(list(ours.values())))
     if cells:
         row |= columns("native{}_ms", geometric_mean(list(cells.values())))
+    own = replay.replay_ms(framework.partition("+")[0]) if "+" in framework else {}
+    edited = sorted(ours.keys() & own.keys())
+    if edited:
+        ratio = paired_ratio([ours[r] for r in edited], [own[r] for r in edited])
+        row |= dict(zip(("edited_ratio", "edited_low", "edited_high"), ratio, strict=True))
     both = sorted(ours.keys() & cells.keys())
     if both and replay.result["compiler"] == native:
         pair = [cells[r] for r in both], [ours[r] for r in both]

@@ -159,8 +159,8 @@ def edit_table(replay: pandas.DataFrame, edits: list[dict]) -> str:
             caption="Edited Programs: Which Operations the Difference Belongs To",
             columns="lllrrrr",
             note="Own: the program as its front end emitted it; other: the other framework's. Share "
-            "closed: (own $-$ edited) / (own $-$ other); \\emph{none}: the intervals of own and "
-            "edited overlap; above 100\\,\\%: the edited program passed the other one; below 0: "
+            "closed: (own $-$ edited) / (own $-$ other); \\emph{none}: the interval of edited/own, "
+            "paired by repetition, holds 1; above 100\\,\\%: the edited program passed the other one; below 0: "
             "it moved away. " + _origin(replay),
             wide=True,
             size=r"\scriptsize",

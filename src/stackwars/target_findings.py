@@ -47,6 +47,7 @@ def _generations(here: pandas.DataFrame, order: list[str]) -> Finding:
         for key in judged
         if older.verdict[key] == newer.verdict[key] == words.TOO_LARGE
         and (older.decided_by[key], newer.decided_by[key]) == ("bytes", "compiler")
+        and pandas.notna(older.compile_s[key])
     ]
     verdict = verdicts.SOME if differ else verdicts.NONE
     ratios = (newer.hbm_bytes / older.hbm_bytes).dropna()
@@ -62,19 +63,24 @@ def _generations(here: pandas.DataFrame, order: list[str]) -> Finding:
 
 
 def _deciders(here: pandas.DataFrame, order: list[str]) -> list[Finding]:
-    """``decided/<compiler>``: who said oom, the compiler or the count of bytes."""
+    """``decided/<compiler>``: who said oom, the compiler or the count of bytes.
+
+    By bytes it is either accepted, compiled to the end, or stopped, once its buffers were assigned.
+    """
     found = []
     for name in order:
         over = here[(here.compiler == name) & (here.verdict == words.TOO_LARGE)]
-        tally = Counter(over.decided_by)
+        by_bytes = over[over.decided_by == "bytes"]
+        accepted = int(by_bytes.compile_s.notna().sum())
         found.append(
             finding(
                 f"decided/{name}",
                 verdicts.SOME if len(over) else verdicts.NONE,
                 compiler=name,
                 total=len(over),
-                by_compiler=tally["compiler"],
-                by_bytes=tally["bytes"],
+                by_compiler=int((over.decided_by == "compiler").sum()),
+                accepted=accepted,
+                stopped=len(by_bytes) - accepted,
             )
         )
     return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -119,3 +120,15 @@ def test_a_model_without_sequence_has_none(tmp_path: Path) -> None:
     found = frontier.find(job, document(2), tmp_path, lower, played.compile)
     assert found["sequence"] is None
     assert found["exact"]
+
+
+def test_a_program_that_cannot_be_lowered_leaves_one_short_line(tmp_path: Path) -> None:
+    pins = tmp_path / "broken.txt"
+    python = tmp_path / "python"
+    trace = "echo 'File lower.py, line 1' >&2; echo 'MemoryError: no room' >&2"
+    python.write_text(f"#!/bin/sh\n{trace}\nexit 1\n")
+    python.chmod(0o755)
+    with mock.patch.object(frontier, "ensure", lambda _: python):
+        lower = frontier.lower_with(pins, JOB)
+        with pytest.raises(OSError, match="^ended with 1: MemoryError: no room$"):
+            lower(JOB.framework, JOB.workload, JOB.sizes, tmp_path / "program")

@@ -156,8 +156,9 @@ def lower_with(pins: Path, job: Job) -> Lower:
             preexec_fn=lambda: limits.enter_child(ahead_supervisor.CAP_BYTES, parent),
         )  # fmt: skip
         if done.returncode != 0:
-            last = "\n".join(done.stderr.strip().splitlines()[-5:])
-            raise OSError(f"ended with {done.returncode}: {last}")
+            # The last line names the error; those before it have a whole program's tensors in them.
+            last = next(iter(done.stderr.strip().splitlines()[::-1]), "no word")
+            raise OSError(f"ended with {done.returncode}: {last[:300]}")
         return folder / "program.mlir.gz"
 
     return lower
