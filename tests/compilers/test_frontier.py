@@ -130,5 +130,5 @@ def test_a_program_that_cannot_be_lowered_leaves_one_short_line(tmp_path: Path) 
     python.chmod(0o755)
     with mock.patch.object(frontier, "ensure", lambda _: python):
         lower = frontier.lower_with(pins, JOB)
-        with pytest.raises(OSError, match="^ended with 1: MemoryError: no room$"):
+        with pytest.raises(OSError, match=r"^ended with 1: MemoryError: no room$"):
             lower(JOB.framework, JOB.workload, JOB.sizes, tmp_path / "program")
