@@ -6,7 +6,7 @@ import json
 import pytest
 
 import measured
-from stackwars import replay_frame, split
+from stackwars import programs, replay_frame, split
 from stackwars.cells import Cell
 from stackwars.measure.statistics import Estimate
 
@@ -200,8 +200,20 @@ def table(path) -> list[list[str]]:
         return list(csv.reader(file))
 
 
-def test_nothing_leaves_headers(tmp_path):
-    split.write(config(), tmp_path / "none", tmp_path)
+def test_a_replay_that_nobody_ran_has_rows_that_say_so(tmp_path):
+    asked = config()
+    split.write(asked, tmp_path / "none", tmp_path)
+    head, *lines = table(tmp_path / "replay.csv")
+    assert head == list(replay_frame.COLUMNS)
+    assert len(lines) == len(programs.replays(asked)) * len(asked["programs"]) > 0
+    assert {line[head.index("status")] for line in lines} == {"not run"}
+    head, *lines = table(tmp_path / "split.csv")
+    assert len(lines) == len(programs.replays(asked))
+    assert {line[head.index("ir_verdict")] for line in lines} == {"no data"}
+
+
+def test_without_programs_there_are_headers_alone(tmp_path):
+    split.write({**config(), "programs": []}, tmp_path / "none", tmp_path)
     assert table(tmp_path / "replay.csv") == [list(replay_frame.COLUMNS)]
     assert table(tmp_path / "split.csv") == [list(split.COLUMNS)]
 

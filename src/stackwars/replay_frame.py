@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from stackwars import workloads
+from stackwars import programs, workloads
 from stackwars.cells import Cell
 from stackwars.measure.cell import derive
 from stackwars.measure.statistics import Estimate, geometric_mean, paired_difference, paired_ratio
@@ -22,7 +22,7 @@ COLUMNS: dict[str, str] = {
     "framework": "whose program: a framework, or framework+edit for an edited one",
     "compiler": "generation of XLA that compiled and ran it",
     "device": "where it ran",
-    "status": "ok, oom, timeout, unsupported, invalid or error",
+    "status": "ok, oom, timeout, unsupported, invalid, error or not run",
     "status_detail": "why it is not ok",
     "repetitions": "processes whose calls count",
     "replay_ms": "geometric mean over the processes of the median call",
@@ -74,18 +74,29 @@ class Replay:
 
 
 def read(config: dict, folder: Path) -> Iterator[Replay]:
-    """Every asked-for replay that has a result, by device, workload and compiler."""
-    for device in config["devices"]:
-        for workload in config["workloads"]:
-            native = {}
-            for framework in config["programs"]:
-                path = folder / Cell(framework, workload, device).path / "cell.json"
-                if path.exists():
-                    native[framework] = json.loads(path.read_text())
-            for compiler in config["compilers"]:
-                path = folder / "replay" / device / compiler / workload / "replay.json"
-                if path.exists():
-                    yield Replay(json.loads(path.read_text()), native)
+    """Every replay that is asked for, in the order of the grid; one without a result is not run."""
+    for asked in programs.replays(config):
+        native = {}
+        for framework in config["programs"]:
+            path = folder / Cell(framework, asked.workload, asked.device).path / "cell.json"
+            if path.exists():
+                native[framework] = json.loads(path.read_text())
+        path = folder / asked.path / "replay.json"
+        result = json.loads(path.read_text()) if path.exists() else _not_run(config, asked)
+        yield Replay(result, native)
+
+
+def _not_run(config: dict, asked: programs.Replay) -> dict:
+    """What stands in for a replay that nobody ran."""
+    program = {
+        **{"status": "not run", "status_detail": "no result", "program_sha256": None},
+        **{"compile_s": [], "parity_rel_l2": None, "native_rel_l2": None, "samples_ns": []},
+    }
+    return {
+        **{"workload": asked.workload, "device": asked.device, "compiler": asked.compiler},
+        **{"status": "not run", "peak_rss_bytes": None, "processes": []},
+        "programs": dict.fromkeys(config["programs"], program),
+    }
 
 
 def identity(replay: Replay) -> dict:
