@@ -38,9 +38,9 @@ rule edit:
         arguments=f"{ROOT}/programs/{{framework}}+{{edits}}/{{workload}}/base/arguments.json",
     log:
         f"{ROOT}/logs/programs/{{framework}}+{{edits}}/{{workload}}/base.txt",
+    priority: 10
     params:
         edits=lambda wildcards: [f"--edit {edit}" for edit in wildcards.edits.split("+")],
-    priority: 10
     shell:
         "python -m stackwars.environments {input.pins} -- -m stackwars.compilers.edits {params.edits}"
         " --program $(dirname {input.program}) --output $(dirname {output.program}) >{log} 2>&1"
@@ -100,6 +100,7 @@ rule compile_ahead:
         f"{OUT}/logs/compile_ahead.txt",
     params:
         config=CONFIG_JSON,
+        results=lambda wildcards: CELLS,
     shell:
         "python -m stackwars.compilers.ahead_frame --config {params.config:q}"
-        " --results {CELLS} --output $(dirname {output.ahead}) >{log} 2>&1"
+        " --results {params.results} --output $(dirname {output.ahead}) >{log} 2>&1"

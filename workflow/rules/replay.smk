@@ -63,6 +63,7 @@ rule split:
         f"{OUT}/logs/split.txt",
     params:
         config=CONFIG_JSON,
+        results=lambda wildcards: CELLS,
     shell:
-        "python -m stackwars.split --config {params.config:q} --results {CELLS}"
+        "python -m stackwars.split --config {params.config:q} --results {params.results}"
         " --output $(dirname {output.split}) >{log} 2>&1"
