@@ -2,6 +2,7 @@
 # make smoke   the same grid with tiny shapes, in a few minutes
 # make test    all set-up, then the tests
 # make reference  paper.pdf from the committed run in results/reference, measuring nothing
+# make audits  the harness checked: fences, mutants, A/A, power; the next paper shows what came of it
 # make accept  the full run that was made here becomes the committed one
 # make plan    what a run would measure, and what it costs here
 
@@ -9,10 +10,13 @@
 SNAKEMAKE = .venv/bin/snakemake --cores all
 PRESET ?= full
 
-.PHONY: paper smoke test reference accept plan lint set-up
+.PHONY: paper audits smoke test reference accept plan lint set-up
 
 paper: set-up
 	$(SNAKEMAKE) paper.pdf
+
+audits: set-up
+	$(SNAKEMAKE) audits
 
 smoke: set-up
 	$(SNAKEMAKE) paper.pdf --config preset=smoke

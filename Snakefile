@@ -30,7 +30,9 @@ include: "workflow/rules/common.smk"
 include: "workflow/rules/cells.smk"
 include: "workflow/rules/compile.smk"
 include: "workflow/rules/replay.smk"
+include: "workflow/rules/audits.smk"
 include: "workflow/rules/analysis.smk"
+include: "workflow/rules/claims.smk"
 include: "workflow/rules/paper.smk"
 
 

@@ -18,14 +18,14 @@ NEWER = {"gpt2_small": 1.22, "bert_base": 1.16, "resnet50": 1.3}  # IR ratio of 
 EDIT = "explicit_layernorm"
 COLUMNS = {
     "replay": (
-        "workload title kind framework compiler device status status_detail repetitions"
+        "workload title kind framework compiler device status status_detail rounds gated"
         " replay_ms replay_low_ms replay_high_ms native_ms native_low_ms native_high_ms"
         " runtime_ms runtime_low_ms runtime_high_ms control_ratio control_low control_high"
         " edited_ratio edited_low edited_high parity_rel_l2 native_rel_l2 compile_s program_sha256"
         " peak_rss_bytes origin"
     ),
     "split": (
-        "workload title kind compiler device"
+        "workload title kind compiler device rounds gated"
         " native_difference_ms native_difference_low_ms native_difference_high_ms"
         " ir_effect_ms ir_effect_low_ms ir_effect_high_ms"
         " runtime_effect_ms runtime_effect_low_ms runtime_effect_high_ms"
@@ -107,7 +107,7 @@ def _replay(name: str, workload: tuple, variant: str):
             programs[f"torch_xla+{EDIT}"] = jax * (1 + 0.1 * (ratio - 1))
         for program, ms in programs.items():
             row = [name, title, kind, program, compiler, "cpu", status, detail]
-            row += [1 if variant == "single" else 3]
+            row += [1 if variant == "single" else 4, True]
             numbers = [*_ends(ms, half)]
             if "+" in program:
                 numbers += [math.nan] * 9 + _ends(ms / (jax * ratio), half)
@@ -126,8 +126,17 @@ def _split(name: str, workload: tuple, variant: str):
     status, _ = _failure(name, variant)
     half = _spread(name, variant)
     for compiler in (OLD, NEW):
-        head = [name, title, kind, compiler, "cpu"]
+        head = [
+            name,
+            title,
+            kind,
+            compiler,
+            "cpu",
+            1 if variant == "single" else 4,
+            name != "vit_b16",
+        ]
         if status != "ok":
+            head[-2:] = [0, False]
             yield [*head, *[math.nan] * 15, "no data", "no data", *[math.nan] * 3, "no data"]
             continue
         jax, ratio = base[2], ratio_of(name, workload, compiler, variant)

@@ -49,6 +49,29 @@ def config(**changes: object) -> dict:
     return {**whole, **chosen, **changes}
 
 
+def blocks(
+    steady_ms: tuple[float, ...],
+    wait: float | tuple[float, ...] = 0.0,
+    calls: int = 1,
+    foreign: float = 0.0,
+) -> dict:
+    """What is kept of steady blocks with these times of a call.
+
+    wait: share of the time in which the threads of a block had no core, of each or of all alike.
+    foreign: share of the cores that others had.
+    """
+    shares = wait if isinstance(wait, tuple) else (wait,) * len(steady_ms)
+    ns = [round(1e6 * value * calls) for value in steady_ms]
+    return {
+        "ns": ns,
+        "calls": calls,
+        "run_ns": [round(n * (1 - share)) for n, share in zip(ns, shares, strict=True)],
+        "wait_ns": [round(n * share) for n, share in zip(ns, shares, strict=True)],
+        "steal_ns": [0] * len(ns),
+        "foreign_share": foreign,
+    }
+
+
 def process(
     cell: Cell = GEMM,
     repetition: int = 0,
@@ -59,38 +82,46 @@ def process(
     status: tuple[str, str] = ("ok", ""),
     started_s: float = 1000.0,
     wall_s: float = 10.0,
+    wait: float | tuple[float, ...] = 0.0,
+    calls: int = 1,
+    foreign: float = 0.0,
     **changes: object,
 ) -> dict:
-    """A process result as the supervisor writes it: import 2 s, build 0.5 s, trace 10 ms, compile 30 ms."""
+    """A process result as the supervisor writes it: import 2 s, build 0.5 s, trace 10 ms, compile 30 ms.
+
+    steady_ms, wait, calls, foreign: of its blocks, as in `blocks`.
+    """
     settings = config()
     ns = [round(1e6 * value) for value in (first_ms, second_ms)]
+    around = {"affinity": [0, 1], "load": [0.5, 0.5, 0.5], "frequencies_mhz": [], "pressure": {}}
     events = [
         {"event": "import", "at_s": started_s + 1.0},
         {
             "event": "build", "at_s": started_s + 3.0, "device_kind": "cpu",
             "versions": {"numpy": "2.4.6", cell.framework: "0.7.1"},
         },
-        {"event": "run", "at_s": started_s + 3.5},
-        {"event": "first", "at_s": started_s + 4.0, "ns": ns[0], "compiles": compiles[0],
-         "trace_s": 0.010, "compile_s": 0.030},
+        {"event": "run", "at_s": started_s + 3.5, **around},
+        {"event": "first", "at_s": started_s + 3.5 + first_ms / 1e3, "ns": ns[0], "compiles": compiles[0],
+         "cache_hits": 0, "trace_s": 0.010, "compile_s": 0.030},
         {"event": "second", "at_s": started_s + 4.5, "ns": ns[1], "compiles": compiles[1],
-         "trace_s": 0.0, "compile_s": 0.0},
-        {"event": "steady", "at_s": started_s + 5.0, "ns": [round(1e6 * v) for v in steady_ms],
-         "compiles": compiles[2]},
-        {"event": "timed", "at_s": started_s + 6.0, "output_shape": [16, 64]},
+         "cache_hits": 0, "trace_s": 0.0, "compile_s": 0.0},
+        {"event": "steady", "at_s": started_s + 5.0, **blocks(steady_ms, wait, calls, foreign),
+         "seconds": 0.5, "outside_s": 0.5 - calls * sum(steady_ms) / 1e3,
+         "compiles": compiles[2], "cache_hits": 0, "threads": 2},
+        {"event": "timed", "at_s": started_s + 6.0, "output_shape": [16, 64], **around},
         {"event": "end", "at_s": started_s + 7.0},
     ]  # fmt: skip
     return {
         "status": status[0],
         "status_detail": status[1],
         "framework": cell.framework,
-        "dialect": settings["frameworks"][cell.framework]["dialect"],
+        "dialect": _COMMITTED["frameworks"][cell.framework]["dialect"],
         "workload": cell.workload,
         "device": cell.device,
         "preset": "smoke",
         "repetition": repetition,
         "sizes": cells.sizes(settings, cell.workload),
-        "settings": {"seed": 2025, "matmul_precision": "highest"},
+        "settings": {"seed": 2025, "matmul_precision": "highest", "block_calls": calls},
         "started_utc": "2025-11-20T10:00:00+00:00",
         "started_s": started_s,
         "wall_s": wall_s,
@@ -108,12 +139,23 @@ def process(
     }
 
 
+def stopped(cell: Cell = GEMM, repetition: int = 0, reason: str = "width") -> dict:
+    """The result of a process that was not needed any more, as the supervisor writes it."""
+    asked = ("framework", "dialect", "workload", "device", "preset", "sizes", "settings")
+    ran = process(cell)
+    return {
+        **{key: ran[key] for key in asked},
+        **{"status": "stopped", "status_detail": reason, "repetition": repetition},
+        **{"events": [], "repeated": False, "wall_s": 0.0},
+    }
+
+
 def process_folder(folder: Path, result: dict, output: np.ndarray | None = None) -> Path:
     """A process's folder with its result and, where that is ok, its output and program."""
     folder.mkdir(parents=True)
     (folder / "process.json").write_text(json.dumps(result))
     if result["status"] == "ok":
-        np.save(folder / "output.npy", np.ones(4, np.float32) if output is None else output)
+        np.save(folder / "output.npy", np.arange(4, dtype=np.float32) if output is None else output)
         (folder / "stablehlo.mlir.gz").write_bytes(gzip.compress(PROGRAM.encode(), mtime=0))
     return folder
 

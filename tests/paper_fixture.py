@@ -3,7 +3,7 @@
 ``write(folder, variant)`` writes frame.csv, calls.csv, ratios.csv, context.json, facts.json,
 listings and the files of :mod:`compiler_fixture` with the shape of a real run.
 Variants: full, smoke, one_failed (every torch_xla cell
-failed), nothing (no cell was run), invalid (pairs that failed an audit), single (one repetition),
+failed), nothing (no cell was run), invalid (pairs that failed an audit), single (one round),
 flipped (full with every steady ratio inverted).
 """
 
@@ -17,6 +17,7 @@ from pathlib import Path
 import pandas
 
 import compiler_fixture
+from stackwars.ratios import COLUMNS as RATIO_COLUMNS
 
 # workload: title, kind, table, JAX (first, second, steady ms), torch/JAX steady ratio, GiB, GFLOP
 WORKLOADS = {
@@ -36,7 +37,21 @@ WORKLOADS = {
 PUBLISHED = Path(__file__).parents[1] / "paper" / "published" / "tables.csv"
 VARIANTS = ("full", "smoke", "one_failed", "nothing", "invalid", "single", "flipped")
 STAGES = ("first", "second", "steady")
-SPREAD = {"gemm": 0.06, "conv": 0.05}  # half-width of the log interval; 0.03 elsewhere
+SPREAD = {"gemm": 0.06, "conv": 0.02}  # half-width of the log interval; 0.03 elsewhere
+ONE_CORE = {
+    "gemm": 1.5,
+    "layernorm": 1.4,
+}  # torch/JAX on cpu-1t, where it is another than on all cores
+# Series of another class than "steady at once", or, under pending, "warm-up" of 2 points.
+CLASSES = {
+    ("layernorm", "jax"): ("warm-up", 2),
+    ("ffn_relu", "torch_xla"): ("warm-up", 5),
+    ("conv", "torch_xla"): ("slowing down", 1),
+    ("mha", "torch_xla"): ("no steady state", 9),
+    ("gpt_neo_1p3b", "torch_xla_pending"): ("steady at once", 1),
+}
+UNGATED = {("vit_b16", "jax"), ("vit_b16", "torch_xla")}  # cells without enough clean blocks
+CONTENDED = {("resnet50", "torch_xla_pending")}
 
 
 def write(folder: Path, variant: str = "full") -> Path:
@@ -65,26 +80,29 @@ def files(folder: Path) -> dict[str, Path]:
         "metrics": folder / "ir_metrics.csv",
         "context": folder / "context.json",
         "facts": folder / "facts.json",
+        "audits": folder / "audits.json",
         "published": PUBLISHED,
     }
 
 
 def _grid():
-    for workload, (_, kind, *_rest) in WORKLOADS.items():
-        for device, framework in (
-            ("cpu", "jax"),
-            ("cpu", "torch_xla"),
-            ("cpu", "torch_xla_pending"),
-            ("cuda", "jax"),
-            ("tpu", "jax"),
-            ("tpu", "torch_xla"),
-        ):
-            if framework != "torch_xla_pending" or kind == "model":
-                yield workload, framework, device
+    """As the harness orders cells: by device, then workload, then framework."""
+    for device, frameworks in {
+        "cpu": ("jax", "torch_xla", "torch_xla_pending"),
+        "cpu-1t": ("jax", "torch_xla"),
+        "cuda": ("jax",),
+        "tpu": ("jax", "torch_xla"),
+    }.items():
+        for workload, (_, kind, *_rest) in WORKLOADS.items():
+            for framework in frameworks:
+                # Models have no cells on one core, basic operations none with work pending.
+                absent = "cpu-1t" if kind == "model" else "torch_xla_pending"
+                if absent not in (device, framework):
+                    yield workload, framework, device
 
 
 def _status(workload: str, framework: str, device: str, variant: str) -> tuple[str, str]:
-    if device != "cpu":
+    if device in ("cuda", "tpu"):
         return "not run", f"no {device} on this machine"
     if variant == "nothing":
         return "not run", "asked for, never started"
@@ -99,9 +117,12 @@ def _status(workload: str, framework: str, device: str, variant: str) -> tuple[s
     return "ok", ""
 
 
-def _times(workload: str, framework: str, variant: str) -> dict[str, float]:
+def _times(workload: str, framework: str, device: str, variant: str) -> dict[str, float]:
     base = WORKLOADS[workload][3] or (21000.0, 9000.0, 8800.0)
     ratio = WORKLOADS[workload][4] or 1.5
+    if device == "cpu-1t":
+        ratio = ONE_CORE.get(workload, ratio)
+        base = [1.8 * value for value in base]
     if variant == "flipped":
         ratio = 1 / ratio
     scale = 0.05 if variant == "smoke" else 1.0
@@ -132,10 +153,13 @@ def _cell(workload: str, framework: str, device: str, variant: str) -> dict:
         "status": status,
         "status_detail": detail,
         "origin": "measured",
-        "repetitions": 1 if variant == "single" else 3,
     }
+    ran = status != "not run"
+    cell["rounds"] = (1 if variant == "single" or status == "oom" else 4) if ran else 0
+    stopped = "width" if kind == "basic" else "budget"
+    cell["stop_reason"] = stopped if status in ("ok", "invalid") else ""
     ok = status == "ok"
-    times = _times(workload, framework, variant)
+    times = _times(workload, framework, device, variant)
     half = math.nan if variant == "single" else SPREAD.get(workload, 0.03)
     for stage in STAGES:
         value = times[stage] if ok else math.nan
@@ -143,10 +167,22 @@ def _cell(workload: str, framework: str, device: str, variant: str) -> dict:
         cell[f"{stage}_low_ms"] = value * math.exp(-half)
         cell[f"{stage}_high_ms"] = value * math.exp(half)
     twice = framework == "torch_xla_pending"
+    usual = ("warm-up", 2) if twice else ("steady at once", 1)
+    steady_class, warmup = CLASSES.get((workload, framework), usual)
+    gated = (workload, framework) not in UNGATED
     trace = times["first"] * (0.15 if framework == "jax" else 0.3)
     heavy = memory * 2**30 * (1 if framework == "jax" else 1.15)
     numbers = {
         "steady_calls": 180,
+        "gated": gated,
+        "kept_share": 0.97 if gated else 0.3,
+        "steady_ungated_ms": times["steady"] * 1.02,
+        "steady_ungated_low_ms": times["steady"] * 1.02 * math.exp(-2 * half),
+        "steady_ungated_high_ms": times["steady"] * 1.02 * math.exp(2 * half),
+        "steady_class": steady_class,
+        "warmup_points": warmup,
+        "threads": 1 if device == "cpu-1t" else 3,
+        "cache_hits_first": 0,
         "items_per_s": 2000 / times["steady"],
         "gflop_per_s": gflop / times["steady"] * 1000,
         "peak_rss_bytes": heavy,
@@ -163,6 +199,14 @@ def _cell(workload: str, framework: str, device: str, variant: str) -> dict:
     if status == "invalid":
         # An audit blanks the times; what was counted and checked stays.
         kept = {"peak_rss_bytes", "compiles_first", "compiles_second", "compiles_steady"}
+        kept |= {
+            "gated",
+            "kept_share",
+            "steady_class",
+            "warmup_points",
+            "threads",
+            "cache_hits_first",
+        }
         cell |= {key: numbers[key] for key in kept} | {"parity_rel_l2": math.inf}
     if status == "oom":
         cell["peak_rss_bytes"] = 4 * 2**30
@@ -187,22 +231,43 @@ def _ratios(frame: pandas.DataFrame, variant: str) -> pandas.DataFrame:
         one, base = ok.loc[(workload, device, framework)], ok.loc[(workload, device, "jax")]
         half = math.nan if variant == "single" else SPREAD.get(workload, 0.03)
         row = {"workload": workload, "device": device, "framework": framework, "baseline": "jax"}
+        row |= {"rounds": one.rounds, "steady_rounds": one.rounds}
+        row["steady_gated"] = one.gated and base.gated
+        row["contended"] = (workload, framework) in CONTENDED
         for stage in STAGES:
-            ratio = one[f"{stage}_ms"] / base[f"{stage}_ms"]
-            row[f"{stage}_ratio"] = ratio
-            row[f"{stage}_ratio_low"] = ratio * math.exp(-half)
-            row[f"{stage}_ratio_high"] = ratio * math.exp(half)
+            row |= _stage(stage, one[f"{stage}_ms"] / base[f"{stage}_ms"], half)
+        row["steady_boot_low"] = row["steady_ratio"] * math.exp(-0.8 * half)
+        row["steady_boot_high"] = row["steady_ratio"] * math.exp(0.8 * half)
         rows.append(row)
-    columns = ["workload", "device", "framework", "baseline"]
-    columns += [f"{s}_ratio{end}" for s in STAGES for end in ("", "_low", "_high")]
-    return pandas.DataFrame(rows, columns=columns)
+    return pandas.DataFrame(rows, columns=list(RATIO_COLUMNS))
+
+
+def _stage(stage: str, ratio: float, half: float) -> dict:
+    """A stage's columns of a ratio whose logarithm has this half-width."""
+    known, detectable = half == half, 1.4 * half
+    if not known:
+        verdict = "not decided"
+    elif abs(math.log(ratio)) > half:
+        verdict = "slower" if ratio > 1 else "faster"
+    else:
+        verdict = "no difference found" if detectable <= 0.05 else "unresolved"
+    p = math.nan if not known else 0.0004 if verdict in ("slower", "faster") else 0.31
+    values = {
+        **{
+            "ratio": ratio,
+            "ratio_low": ratio * math.exp(-half),
+            "ratio_high": ratio * math.exp(half),
+        },
+        **{"p": p / 4, "p_holm": p, "verdict": verdict, "detectable": detectable},
+    }
+    return {f"{stage}_{name}": value for name, value in values.items()}
 
 
 def _calls(frame: pandas.DataFrame, variant: str) -> pandas.DataFrame:
     noise = random.Random(7)
     rows = []
     for _, cell in frame[frame.status == "ok"].iterrows():
-        for repetition in range(1 if variant == "single" else 3):
+        for repetition in range(1 if variant == "single" else 4):
             for call in range(1, 21):
                 name = STAGES[min(call, 3) - 1]
                 value = cell[f"{name}_ms"] * math.exp(noise.gauss(0, 0.03))
@@ -244,19 +309,40 @@ def _context(variant: str) -> dict:
         },
         "devices": {
             "cpu": {"present": True},
+            "cpu-1t": {"present": True},
             "cuda": {"present": False, "reason": "jax found no CUDA device"},
             "tpu": {"present": False, "reason": "no TPU chip found"},
         },
         "peak": {"gflop_per_s": 101.0, "copy_gb_per_s": 11.2} if variant != "nothing" else {},
+        "peaks": {
+            "cpu": {"gflop_per_s": 101.0, "copy_gb_per_s": 11.2},
+            "cpu-1t": {"gflop_per_s": 56.0, "copy_gb_per_s": 9.8},
+        }
+        if variant != "nothing"
+        else {},
         "settings": {
-            "repetitions": 1 if variant == "single" else 3,
+            "rounds_min": 1 if variant == "single" else 3,
+            "rounds_max": 1 if variant == "single" else 8,
+            "round_budget_s": 130,
+            "ratio_half_width": 0.02,
+            "block_calls": {"gemm": 16, "layernorm": 64},
+            "input_sets": 2,
+            "padding_bytes": 4096,
+            "gate": 0.02,
+            "foreign": 0.05,
+            "min_clean_blocks": 3,
+            "contended": 0.2,
+            "level_band": 0.05,
+            "negligible": 0.05,
+            "power": 0.8,
+            "bootstrap_draws": 2000,
             "seed": 0,
             "matmul_precision": "highest",
             "memory_cap_bytes": 0 if variant == "nothing" else 18 * 2**30,
             "timeout_s": 900,
-            "steady_min_calls": 10,
-            "steady_max_calls": 300,
-            "steady_seconds": 2.0,
+            "steady_min_blocks": 3,
+            "steady_max_blocks": 300,
+            "steady_seconds": 1.0,
             "parity_rel_l2": 1e-5,
         },
         "wall_s": 0.0 if variant == "nothing" else 1800.0,

@@ -11,7 +11,8 @@ from measured import config, process, write_cell, write_results
 from stackwars.aggregate import aggregate
 from stackwars.cells import Cell, asked
 from stackwars.environments import clean_environ
-from stackwars.frame import CALL_COLUMNS, COLUMNS, RATIO_COLUMNS
+from stackwars.frame import CALL_COLUMNS, COLUMNS
+from stackwars.ratios import COLUMNS as RATIO_COLUMNS
 
 FILES = ("frame.csv", "calls.csv", "ratios.csv", "context.json")
 
@@ -30,7 +31,7 @@ def test_files_can_be_read_back(tmp_path):
     table, calls, ratios = (pd.read_csv(tmp_path / "out" / name) for name in FILES[:3])
     assert list(table.columns) == list(COLUMNS)
     assert tuple(calls.columns) == CALL_COLUMNS
-    assert tuple(ratios.columns) == RATIO_COLUMNS
+    assert list(ratios.columns) == list(RATIO_COLUMNS)
     assert len(table) == len(asked(config()))
     assert list(table["status"]).count("ok") == 2
     assert len(calls) == 12
@@ -56,4 +57,5 @@ def test_grid_without_any_result_has_its_rows(tmp_path):
     table = pd.read_csv(tmp_path / "out" / "frame.csv")
     assert set(table["status"]) == {"not run"}
     assert pd.read_csv(tmp_path / "out" / "calls.csv").empty
-    assert pd.read_csv(tmp_path / "out" / "ratios.csv").empty
+    ratios = pd.read_csv(tmp_path / "out" / "ratios.csv")
+    assert ratios.empty and list(ratios.columns) == list(RATIO_COLUMNS)

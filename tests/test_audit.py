@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from stackwars.audit import parity, relative_l2, too_fast
+from stackwars.audit import parity, relative_l2
 
 ONES = np.ones(4, np.float32)
 
@@ -45,9 +45,3 @@ def test_parity_is_against_the_baseline_which_has_the_largest():
 def test_nothing_to_compare_has_no_parity():
     assert parity({"base": ONES}, "base") == {}
     assert parity({"a": ONES, "b": ONES}, "base") == {}
-
-
-def test_too_fast_is_below_the_floor():
-    assert too_fast(0.99, 1.0)
-    assert not too_fast(1.0, 1.0)
-    assert not too_fast(0.01, float("nan"))

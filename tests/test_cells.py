@@ -12,10 +12,33 @@ def config(**changes):
     return {**CONFIG, **changes}
 
 
-def test_committed_grid_is_30_cells_on_the_cpu():
+def test_committed_grid_is_28_cells_on_the_cpu():
     on_cpu = [cell for cell in asked(CONFIG) if cell.device == "cpu"]
     counts = {f: sum(cell.framework == f for cell in on_cpu) for f in CONFIG["frameworks"]}
-    assert counts == {"jax": 12, "torch_xla": 12, "torch_xla_pending": 6}
+    assert counts == {"jax": 12, "torch_xla": 12, "torch_xla_pending": 4}
+
+
+def test_one_thread_device_is_asked_for_its_list_of_workloads():
+    def workloads(**changes) -> set[str]:
+        return {cell.workload for cell in asked(config(devices=["cpu-1t"], **changes))}
+
+    assert workloads() == set(CONFIG["device_workloads"]["cpu-1t"])
+    assert workloads(device_workloads={}) == set(CONFIG["workloads"])
+    # A preset has its own list, and keeps the configuration's where it has none.
+    own = CONFIG["presets"]["smoke"]["device_workloads"]["cpu-1t"]
+    assert workloads(preset="smoke") == set(own) < workloads()
+
+
+def test_list_of_one_device_is_none_of_another():
+    grid = asked(config(device_workloads={"cpu-1t": []}))
+    assert {cell.device for cell in grid} == {"cpu", "cuda", "tpu"}
+    assert len([cell for cell in grid if cell.device == "cpu"]) == 28
+
+
+def test_blocks_are_of_one_call_where_the_preset_names_no_number():
+    numbers = CONFIG["presets"]["full"]["block_calls"]
+    assert cells.block_calls(config(), "layernorm") == numbers["layernorm"] > 1
+    assert cells.block_calls(config(), "bert_base") == 1
 
 
 def test_frameworks_of_a_workload_stand_together():
@@ -51,7 +74,7 @@ def test_sizes_are_those_of_the_preset():
 
 def test_preset_overrides_settings():
     full, smoke = (cells.settings(config(preset=preset)) for preset in ("full", "smoke"))
-    assert (full["repetitions"], smoke["repetitions"]) == (3, 1)
+    assert (full["rounds_min"], smoke["rounds_min"]) == (3, 1)
     assert full["seed"] == smoke["seed"]
 
 
@@ -63,7 +86,7 @@ def test_pins_file_of_each_framework_exists():
 def test_jax_file_of_a_workload_decides_its_jax_cell_only():
     edited = "src/stackwars/workloads/ffn/in_jax.py"
     deciding = [cell for cell in asked(CONFIG) if edited in cells.sources(CONFIG, cell)]
-    assert set(deciding) == {Cell("jax", "ffn", device) for device in ("cpu", "cuda", "tpu")}
+    assert set(deciding) == {Cell("jax", "ffn", device) for device in CONFIG["devices"]}
 
 
 def test_shared_file_of_a_workload_decides_every_framework():
@@ -76,8 +99,10 @@ def test_sources_hold_what_is_imported_at_any_depth():
     files = cells.sources(CONFIG, Cell("torch_xla_pending", "bert_base", "cpu"))
     folder = "src/stackwars"
     for name in ("frameworks/torch_xla_pending", "frameworks/torch_xla", "workloads/hf_torch",
-                 "workloads/fill_torch", "workloads/values", "measure/child"):  # fmt: skip
+                 "workloads/fill_torch", "workloads/values", "measure/child", "measure/contention",
+                 "measure/device", "measure/events", "measure/inputs"):  # fmt: skip
         assert f"{folder}/{name}.py" in files
-    for name in ("frameworks/jax", "workloads/hf_jax", "measure/supervisor", "frame", "tables"):
+    for name in ("frameworks/jax", "workloads/hf_jax", "measure/supervisor", "measure/rounds",
+                 "measure/process_value", "frame", "tables"):  # fmt: skip
         assert f"{folder}/{name}.py" not in files
     assert files == sorted(set(files))

@@ -2,6 +2,7 @@
 
 import copy
 import datetime
+import json
 from collections.abc import Callable
 
 import pytest
@@ -34,7 +35,8 @@ def drop(path: str) -> Callable[[dict], None]:
     return change
 
 
-CONFIG = load()
+# Through JSON, so that presets which share their sizes in YAML do not here.
+CONFIG = json.loads(json.dumps(load()))
 JAX = {"dialect": "jax", "environments": {"cpu": "jax"}}
 GEMM = "presets/full/sizes/gemm"
 REFUSED = {
@@ -42,17 +44,17 @@ REFUSED = {
     "unknown workload": (put("workloads", ["gemm", "gem"]), "workloads", "bert_base, conv", "gem"),
     "unknown workload of a framework": (
         put("frameworks/jax/workloads", ["ffm"]), "frameworks.jax.workloads", "ffn", "ffm"),
-    "unknown device": (put("devices", ["gpu"]), "devices.0", "one of cpu, cuda, tpu", "gpu"),
+    "unknown device": (put("devices", ["gpu"]), "devices.0", "one of cpu, cpu-1t, cuda, tpu", "gpu"),
     "environment of an unknown device": (
         put("frameworks/jax/environments/gpu", "jax"),
-        "frameworks.jax.environments", "one of cpu, cuda, tpu", "gpu"),
+        "frameworks.jax.environments", "one of cpu, cpu-1t, cuda, tpu", "gpu"),
     "unknown pins": (
         put("frameworks/jax/environments/cpu", "jaxx"),
         "frameworks.jax.environments.cpu", "envs/<name>.txt", "jaxx"),
     "unknown dialect": (
         put("frameworks/jax/dialect", "flax"), "frameworks.jax.dialect", "jax, torch", "flax"),
     "unknown baseline": (put("baseline", "numpy"), "baseline", "jax, torch_xla", "numpy"),
-    "unknown preset": (put("preset", "fulll"), "preset", "one of full, smoke", "fulll"),
+    "unknown preset": (put("preset", "fulll"), "preset", "one of full, quick, smoke", "fulll"),
     "unknown results": (put("results", "mine"), "results", "one of measured, reference", "mine"),
     "negative size": (put(f"{GEMM}/m", -128), "presets.full.sizes.gemm.m", "at least 1", -128),
     "size zero": (put(f"{GEMM}/m", 0), "presets.full.sizes.gemm.m", "at least 1", 0),
@@ -70,12 +72,35 @@ REFUSED = {
         "timeout"),
     "misspelt key of a preset": (put("presets/full/size", {}), "presets.full.size", "sizes", "size"),
     "missing key": (drop("devices"), "the whole file", "the keys devices", "baseline"),
-    "missing setting": (drop("settings/seed"), "settings", "the keys seed", "repetitions"),
+    "missing setting": (drop("settings/seed"), "settings", "the keys seed", "rounds_max"),
     "wrong type": (put("workloads", "gemm"), "workloads", "type array", '"gemm"'),
     "negative seed": (put("settings/seed", -1), "settings.seed", "at least 0", -1),
-    "no repetition": (put("settings/repetitions", 0), "settings.repetitions", "at least 1", 0),
-    "too many repetitions": (
-        put("settings/repetitions", 1000), "settings.repetitions", "at most 100", 1000),
+    "no round": (put("settings/rounds_min", 0), "settings.rounds_min", "at least 1", 0),
+    "too many rounds": (
+        put("settings/rounds_max", 1000), "settings.rounds_max", "at most 100", 1000),
+    "fewer rounds than the least": (
+        put("settings/rounds_max", 2), "settings.rounds_min", "at most rounds_max, 2 in preset full", 3),
+    "fewer rounds than the least in a preset": (
+        put("presets/smoke/settings/rounds_min", 2),
+        "settings.rounds_min", "at most rounds_max, 1 in preset smoke", 2),
+    "fewer blocks than the least": (
+        put("settings/steady_max_blocks", 1),
+        "settings.steady_min_blocks", "at most steady_max_blocks, 1 in preset full", 3),
+    "no budget": (put("settings/round_budget_s", 0), "settings.round_budget_s", "over 0", 0),
+    "no width": (put("settings/ratio_half_width", 0), "settings.ratio_half_width", "over 0", 0),
+    "setting of the old protocol": (
+        put("settings/repetitions", 3), "settings.repetitions", "rounds_max", "repetitions"),
+    "list of an unknown device": (
+        put("device_workloads/gpu", ["gemm"]), "device_workloads", "cpu-1t", "gpu"),
+    "unknown workload of a device": (
+        put("device_workloads/cpu-1t", ["gemn"]), "device_workloads.cpu-1t", "gemm", "gemn"),
+    "unknown workload of a device in a preset": (
+        put("presets/smoke/device_workloads/cpu-1t", ["gemn"]),
+        "presets.smoke.device_workloads.cpu-1t", "gemm", "gemn"),
+    "blocks of an unknown workload": (
+        put("presets/full/block_calls/gemn", 2), "presets.full.block_calls", "gemm", "gemn"),
+    "block of no call": (
+        put("presets/full/block_calls/gemm", 0), "presets.full.block_calls.gemm", "at least 1", 0),
     "no time": (put("settings/timeout_s", 0), "settings.timeout_s", "over 0", 0),
     "no memory": (put("settings/memory_cap_gib", 0), "settings.memory_cap_gib", "over 0", 0),
     "cap in words": (
@@ -128,7 +153,7 @@ def test_committed_configuration_is_valid():
     assert validate(load())["preset"] == "full"
 
 
-@pytest.mark.parametrize("preset", ["full", "smoke"])
+@pytest.mark.parametrize("preset", ["full", "quick", "smoke"])
 def test_preset_has_exactly_the_sizes_of_every_workload(preset):
     sizes = CONFIG["presets"][preset]["sizes"]
     assert list(sizes) == CONFIG["workloads"] == workloads.names()

@@ -39,8 +39,9 @@ def answering(monkeypatch, tmp_path, script: str):
     monkeypatch.setattr(devices, "ensure", lambda pins: python)
 
 
-def test_cpu_is_present_without_asking(no_driver):
-    assert devices.ask("jax", "cpu", Path("gone.txt")) == {"present": True, "kind": "cpu"}
+@pytest.mark.parametrize("device", ["cpu", "cpu-1t"])
+def test_cpu_is_present_without_asking(no_driver, device):
+    assert devices.ask("jax", device, Path("gone.txt")) == {"present": True, "kind": device}
 
 
 @pytest.mark.parametrize("device", ["cuda", "tpu"])
@@ -75,9 +76,10 @@ def test_framework_that_does_not_answer_is_given_up(driver, monkeypatch, tmp_pat
 
 
 def test_each_framework_with_an_environment_is_asked(no_driver):
-    found = devices.find(config(devices=["cpu", "cuda", "tpu"]))
+    found = devices.find(config(devices=["cpu", "cpu-1t", "cuda", "tpu"]))
     assert {device: list(answers) for device, answers in found.items()} == {
-        "cpu": ["jax", "torch_xla"], "cuda": ["jax"], "tpu": ["jax", "torch_xla"]}  # fmt: skip
+        "cpu": ["jax", "torch_xla"], "cpu-1t": ["jax", "torch_xla"],
+        "cuda": ["jax"], "tpu": ["jax", "torch_xla"]}  # fmt: skip
     assert [answer["present"] for answer in found["cpu"].values()] == [True, True]
     assert not found["cuda"]["jax"]["present"]
 

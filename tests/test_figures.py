@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from matplotlib import pyplot
 
 import paper_fixture
 from stackwars.figures import write_figures
+from stackwars.row_figures import draw_ratios
+from stackwars.sources import read_frame, read_ratios
 from stackwars.style import round_ticks
 
 NAMES = ("stacks", "calls", "ratio", "memory", "split")
@@ -31,6 +34,21 @@ def test_the_same_results_give_the_same_bytes(tmp_path):
 def test_missing_results_still_give_every_figure(tmp_path, variant):
     paper_fixture.write(tmp_path, variant)
     assert all(pdf.startswith(b"%PDF") for pdf in figures_of(tmp_path, "out").values())
+
+
+def test_a_claimed_direction_is_filled_and_an_open_one_is_not(tmp_path):
+    paper_fixture.write(tmp_path)
+    files = paper_fixture.files(tmp_path)
+    figure = draw_ratios(read_frame(files["frame"]), read_ratios(files["ratios"]))
+    marks = [line for line in figure.axes[0].lines if line.get_marker() not in ("None", "", None)]
+    at = {round(float(line.get_xdata()[0]), 3): line.get_markerfacecolor() for line in marks}
+    assert len(marks) == 16 + 6
+    assert at[1.02] == at[1.01] == "white"
+    assert at[1.31] != "white"
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == [
+        *("PyTorch", "PyTorch (pending)", "PyTorch, one core"),
+    ]
+    pyplot.close(figure)
 
 
 def test_ticks_are_round_and_few():

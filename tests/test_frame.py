@@ -1,4 +1,4 @@
-"""The frame, the calls and the ratios, from folders of results as the harness writes them."""
+"""The frame and the calls, from folders of results as the harness writes them."""
 
 import json
 import math
@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from measured import config, process, write_cell, write_results
+from measured import config, process, stopped, write_cell, write_results
 from stackwars import cells, frame
 from stackwars.cells import Cell
 from stackwars.frame import COLUMNS
@@ -60,7 +60,7 @@ def test_cell_that_was_not_run_says_why(results):
     assert absent["status_detail"] == "no driver: none of /dev/accel0 exists"
     assert table.loc[("gemm", "jax", "cpu"), "status_detail"] == "no result"
     assert math.isnan(absent["steady_ms"])
-    assert absent["repetitions"] == 0
+    assert absent["rounds"] == 0
     assert absent["flops"] == 2 * 16 * 32 * 64
 
 
@@ -74,7 +74,10 @@ def test_ok_row_holds_the_numbers_of_the_cell(results):
     assert tuple(row[["first_trace_ms", "first_compile_ms", "first_execute_ms"]]) == pytest.approx(
         (10.0, 30.0, 60.0))  # fmt: skip
     assert tuple(row[["compiles_first", "compiles_second", "compiles_steady"]]) == (1, 0, 0)
-    assert (row["repetitions"], row["steady_calls"], row["wall_s"]) == (2, 6, 20.0)
+    assert (row["rounds"], row["steady_calls"], row["wall_s"]) == (2, 6, 20.0)
+    assert (row["stop_reason"], row["steady_class"]) == ("rounds", "warm-up")
+    assert row["warmup_points"] == 2
+    assert (row["threads"], row["cache_hits_first"]) == (2, 0)
     assert row["items_per_s"] == pytest.approx(8000)
     assert (row["precision"], row["dtype"]) == ("HIGHEST", "f32")
     assert row["peak_rss_bytes"] == 2**28 + 1
@@ -98,12 +101,12 @@ def test_oom_row_has_its_detail_and_no_number(results):
     assert math.isnan(table.loc[("gemm", "jax", "cpu"), "parity_rel_l2"])
 
 
-def test_repetition_that_was_not_repeated_does_not_count(results):
+def test_round_that_was_not_run_does_not_count(results):
     bad = {"status": ("oom", "refused at build")}
     first = process(JAX, **bad)
     second = process(JAX, repetition=1, repeated=False, wall_s=0.0, **bad)
     write_cell(results, [first, second])
-    assert framed(results).loc[("gemm", "jax", "cpu"), "repetitions"] == 1
+    assert framed(results).loc[("gemm", "jax", "cpu"), "rounds"] == 1
 
 
 def test_agreeing_outputs_have_their_error(results):
@@ -142,7 +145,7 @@ def test_invalid_row_has_no_latency_and_no_rate(results):
     pair(results, outputs=(OUTPUT, -OUTPUT))
     row = framed(results).loc[("gemm", "torch_xla", "cpu")]
     blank = [c for c in COLUMNS if c.endswith(("_ms", "_per_s")) and c != "floor_ms"]
-    assert len(blank) == 14
+    assert len(blank) == 17
     assert row[blank].isna().all()
     assert row["parity_rel_l2"] == pytest.approx(2.0)
 
@@ -154,7 +157,7 @@ def test_steady_state_below_the_floor_is_invalid(results):
     row = table.loc[("gemm", "torch_xla", "cpu")]
     assert row["floor_ms"] == pytest.approx(65536 / 2e11 * 1e3)
     assert row["status"] == "invalid"
-    assert row["status_detail"] == "below the floor: 0.0003 ms, at least 0.0003277 ms"
+    assert row["status_detail"].startswith("floor: 100% of the blocks are below 0.0003277 ms a call")
     assert math.isnan(row["steady_ms"])
     assert math.isnan(row["items_per_s"])
     assert table.loc[("gemm", "jax", "cpu"), "status"] == "ok"
@@ -185,41 +188,27 @@ def test_calls_count_from_one_in_each_process(results):
         assert list(rows["latency_ms"]) == pytest.approx([9.0, 3.0, 2.0, 1.0])
 
 
-def ratio_rows(results):
-    read = frame.read(config(), results)
-    return frame.ratios(config(), frame.build(config(), read, "measured"), read)
+def test_call_of_a_block_has_its_own_number_and_latency(results):
+    write_cell(results, [process(steady_ms=(2.0, 1.0), calls=16)])
+    table = frame.calls(frame.read(config(), results))
+    assert list(table["call"]) == [1, 2, 3, 19]
+    assert list(table["latency_ms"]) == pytest.approx([100.0, 2.0, 2.0, 1.0])
 
 
-def test_ratios_are_paired_by_repetition(results):
-    for cell, factor in ((JAX, 1.0), (TORCH, 3.0)):
-        processes = [
-            process(cell, n, first_ms=factor * drift * 50, second_ms=factor * drift,
-                    steady_ms=(factor * drift,))
-            for n, drift in enumerate((1.0, 2.0))
-        ]  # fmt: skip
-        write_cell(results, processes, OUTPUT)
-    table = ratio_rows(results)
-    assert tuple(table.columns) == frame.RATIO_COLUMNS
-    assert len(table) == 1
-    row = table.iloc[0]
-    assert tuple(row[["workload", "device", "framework", "baseline"]]) == (
-        "gemm", "cpu", "torch_xla", "jax")  # fmt: skip
-    # The drift of the machine is in both: the interval has no width.
-    for name in ("first", "second", "steady"):
-        assert row[f"{name}_ratio"] == pytest.approx(3.0)
-        assert row[f"{name}_ratio_low"] == pytest.approx(3.0)
-        assert row[f"{name}_ratio_high"] == pytest.approx(3.0)
-
-
-@pytest.mark.parametrize("framework", ["jax", "torch"])
-def test_no_ratio_of_a_cell_that_is_not_ok(results, framework):
-    pair(results, **{framework: {"status": ("timeout", "over the time limit")}})
-    assert ratio_rows(results).empty
-
-
-def test_no_ratio_of_an_invalid_pair(results):
-    pair(results, outputs=(OUTPUT, -OUTPUT))
-    assert ratio_rows(results).empty
+def test_gate_and_the_end_of_the_rounds_are_told(results):
+    waits = (0.0, 0.5, 0.0, 0.5, 0.0)
+    blocks = {"steady_ms": (1.0, 3.0, 1.0, 3.0, 1.0), "wait": waits}
+    write_cell(results, [process(**blocks), process(repetition=1, **blocks), stopped(repetition=2)])
+    contended = {"steady_ms": (3.0,) * 5, "foreign": 0.5}
+    write_cell(results, [process(TORCH, **contended), process(TORCH, 1, **contended)])
+    table = framed(results)
+    row = table.loc[("gemm", "jax", "cpu")]
+    assert (row["rounds"], row["stop_reason"], row["gated"]) == (2, "width", True)
+    assert (row["steady_ms"], row["kept_share"]) == pytest.approx((1.0, 0.6))
+    row = table.loc[("gemm", "torch_xla", "cpu")]
+    assert (row["stop_reason"], row["gated"], row["kept_share"]) == ("rounds", False, 0.0)
+    ungated = tuple(row[[f"steady_ungated{end}_ms" for end in ("", "_low", "_high")]])
+    assert ungated == pytest.approx((3.0, 3.0, 3.0))
 
 
 def test_cell_that_is_not_asked_for_is_not_read(results):

@@ -1,6 +1,7 @@
 """What a run will do and cost, from a reference run."""
 
 import csv
+import json
 
 import pytest
 
@@ -8,9 +9,10 @@ from measured import config
 from stackwars import cells, plan
 from stackwars.cells import Cell
 from stackwars.environments import REPOSITORY, folder
+from stackwars.programs import Replay
 
 FRAMEWORKS = ("jax", "torch_xla", "torch_xla_pending")
-COLUMNS = ("framework", "workload", "device", "preset", "repetitions", "wall_s", "peak_rss_bytes")
+COLUMNS = ("framework", "workload", "device", "preset", "rounds", "wall_s", "peak_rss_bytes")
 ROWS = [
     ("jax", "gemm", "cpu", "smoke", "2", "20.0", str(3 * 2**30)),
     ("torch_xla", "gemm", "cpu", "smoke", "4", "100.0", str(5 * 2**30)),
@@ -39,16 +41,50 @@ def output(framework: str, workload: str, repetition: int = 0, preset: str = "sm
     return f"results/{preset}/cpu/{framework}/{workload}/process-{repetition}"
 
 
-def test_processes_run_by_workload_then_repetition_then_framework_there_and_back():
+def ordered(whole: dict, rounds: int) -> list[tuple[str, int, str]]:
+    """(workload, round, framework or compiler) of every process on the CPU, in the order of the run."""
+    found = {}
+    for cell in cells.asked(whole):
+        for n in range(rounds):
+            found[cell.workload, n, cell.framework] = plan.priority(whole, cell, n)
+    for workload in whole["workloads"]:
+        for compiler in whole["compilers"]:
+            replay = Replay("cpu", compiler, workload)
+            for n in range(rounds):
+                found[workload, n, compiler] = plan.replay_priority(whole, replay, n)
+    assert len(set(found.values())) == len(found), "no two have the same place"
+    return sorted(found, key=lambda key: -found[key])
+
+
+def test_rounds_of_a_workload_follow_each_other_whole():
     whole = three(devices=["cpu"])
-    every = [(cell, n) for cell in cells.asked(whole) for n in range(3)]
-    order = sorted(every, key=lambda item: -plan.priority(whole, *item))
-    assert [(c.workload, n, c.framework) for c, n in order] == [
-        (workload, n, framework)
-        for workload in ("gemm", "ffn")
-        for n, turn in enumerate((FRAMEWORKS, FRAMEWORKS[::-1], FRAMEWORKS))
-        for framework in turn
-    ]
+    order = ordered(whole, 12)
+    places = [(workload, n) for workload, n, _ in order]
+    every = {*FRAMEWORKS, *whole["compilers"]}
+    assert places == [(w, n) for w in ("gemm", "ffn") for n in range(12) for _ in every]
+
+
+def test_order_within_a_round_is_random_and_the_same_each_time():
+    whole = three(devices=["cpu"])
+    order = ordered(whole, 40)
+    assert order == ordered(three(devices=["cpu"]), 40)
+    of_round = {}
+    for workload, n, who in order:
+        of_round.setdefault((workload, n), []).append(who)
+    for workload in ("gemm", "ffn"):
+        turns = [of_round[workload, n] for n in range(40)]
+        assert len({tuple(turn) for turn in turns}) > 20
+        # Whoever it is comes first sometimes, and not most of the time.
+        firsts = [turn[0] for turn in turns]
+        for who in {*FRAMEWORKS, *whole["compilers"]}:
+            assert 2 <= firsts.count(who) <= 20
+    assert of_round["gemm", 0] != of_round["ffn", 0] or of_round["gemm", 1] != of_round["ffn", 1]
+
+
+def test_another_seed_is_another_order():
+    whole = three(devices=["cpu"])
+    other = {**whole, "settings": {**whole["settings"], "seed": 1}}
+    assert ordered(whole, 12) != ordered(other, 12)
 
 
 def test_devices_follow_each_other():
@@ -78,6 +114,48 @@ def test_nothing_is_expected_of_what_the_reference_did_not_run(reference, unknow
     assert plan.expected_process_s([unknown]) == {unknown: None}
 
 
+def test_rounds_beyond_those_of_the_reference_take_no_time(reference):
+    outputs = [output("jax", "gemm", n) for n in range(4)]
+    expected = plan.expected_process_s(outputs)
+    assert [expected[o] for o in outputs] == [10.0, 10.0, 0.0, 0.0]
+    assert plan.expected_process_s([output("jax", "ffn", 5)]) == {output("jax", "ffn", 5): None}
+
+
+def test_cell_that_ran_out_of_memory_costs_its_first_process(tmp_path, monkeypatch):
+    path = tmp_path / "frame.csv"
+    with path.open("w") as file:
+        rows = [(*COLUMNS, "status"), ("jax", "gemm", "cpu", "smoke", "1", "20.0", "", "oom")]
+        csv.writer(file).writerows(rows)
+    monkeypatch.setattr(plan, "REFERENCE", path)
+    outputs = [output("jax", "gemm", n) for n in (0, 1)]
+    assert plan.expected_process_s(outputs) == {outputs[0]: 20.0, outputs[1]: 0.0}
+
+
+def test_reference_from_before_there_were_rounds_is_unknown(tmp_path, monkeypatch):
+    path = tmp_path / "frame.csv"
+    with path.open("w") as file:
+        old = ["repetitions" if name == "rounds" else name for name in COLUMNS]
+        csv.writer(file).writerows([old, *ROWS])
+    monkeypatch.setattr(plan, "REFERENCE", path)
+    assert plan.expected_process_s([output("jax", "gemm")]) == {output("jax", "gemm"): None}
+    assert "time: unknown; no reference for 1 processes" in plan.describe(
+        config(), [output("jax", "gemm")]
+    )
+
+
+def test_replay_is_expected_to_take_what_its_rounds_took(tmp_path, monkeypatch):
+    monkeypatch.setattr(plan, "REFERENCE", tmp_path / "frame.csv")
+    home = tmp_path / "replay" / "cpu" / "some-xla" / "gemm"
+    home.mkdir(parents=True)
+    processes = [{"wall_s": 3.0}, {"wall_s": 5.0}]
+    (home / "replay.json").write_text(json.dumps({"processes": processes}))
+    outputs = [f"results/full/replay/cpu/some-xla/gemm/process-{n}" for n in range(3)]
+    expected = plan.expected_process_s(outputs)
+    assert [expected[o] for o in outputs] == [4.0, 4.0, 0.0]
+    other = outputs[0].replace("full", "smoke")
+    assert plan.expected_process_s([other]) == {other: None}
+
+
 def test_without_a_reference_nothing_is_expected(tmp_path, monkeypatch):
     monkeypatch.setattr(plan, "REFERENCE", tmp_path / "gone.csv")
     assert plan.expected_process_s([output("jax", "gemm")]) == {output("jax", "gemm"): None}
@@ -87,7 +165,7 @@ def test_plan_adds_up_time_memory_and_count(reference):
     outputs = [output(f, "gemm", n) for f in ("jax", "torch_xla") for n in (0, 1)]
     text = plan.describe(config(), outputs)
     lines = text.splitlines()
-    assert lines[0] == "preset smoke: 2 cells and replays to measure, 4 processes"
+    assert lines[0] == "preset smoke: 2 cells and replays to measure, at most 4 processes"
     assert lines[1].split() == ["cpu", "jax", "gemm", "2", "processes", "20", "s", "3.0", "GiB"]
     assert lines[2].split() == [
         "cpu",
@@ -116,7 +194,7 @@ def test_plan_says_what_it_does_not_know(reference):
 def test_plan_of_nothing(reference):
     text = plan.describe(config(), [])
     assert text.startswith(
-        "preset smoke: 0 cells and replays to measure, 0 processes\ntime: about 0 min"
+        "preset smoke: 0 cells and replays to measure, at most 0 processes\ntime: about 0 min"
     )
 
 

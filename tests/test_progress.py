@@ -2,7 +2,7 @@
 
 import pytest
 
-from measured import process
+from measured import process, stopped
 from stackwars import progress
 from stackwars.cells import Cell
 from stackwars.measure.supervisor import Job
@@ -94,6 +94,32 @@ def test_ok_result_tells_its_latencies(files, capsys):
         "steady 1.250 ms (3 calls) [12.3 s]\n")  # fmt: skip
 
 
+def test_steady_state_is_told_per_call(files, capsys):
+    progress.report(OUTPUTS[0], ended("gemm", 1.0, steady_ms=(1.0, 3.0, 1.25), calls=16))
+    assert "steady 1.250 ms (48 calls)" in capsys.readouterr().err
+
+
+def test_process_that_was_not_needed_is_done_without_a_word(files, capsys):
+    progress.start(dict.fromkeys(OUTPUTS, 60.0))
+    progress.report(OUTPUTS[0], stopped(repetition=3))
+    assert capsys.readouterr().err == ""
+    progress.announce(job("ffn"), OUTPUTS[1])
+    assert "2 of 3: " in capsys.readouterr().err
+
+
+def test_round_that_takes_no_time_in_the_reference_scales_nothing(files, capsys, monkeypatch):
+    # Of the first workload one process ran, as fast as expected, and the last was not needed.
+    progress.start(dict(zip(OUTPUTS, (60.0, 0.0, 60.0), strict=True)))
+    progress.report(OUTPUTS[0], ended("gemm", 60.0))
+    progress.report(OUTPUTS[1], stopped(Cell("jax", "ffn", "cpu")))
+    monkeypatch.setattr(progress.time, "time", lambda: 1060.0)
+    capsys.readouterr()
+    progress.announce(job("mha"), OUTPUTS[2])
+    assert "3 of 3: jax mha cpu process 1: running (60 s so far, about 60 s left)" in (
+        capsys.readouterr().err
+    )
+
+
 def test_bad_result_tells_the_first_line_of_its_detail():
     bad = process(status=("error", "RuntimeError: no\nTraceback ..."))
     assert progress.summary(bad) == "error: RuntimeError: no"
@@ -108,11 +134,11 @@ def test_replay_is_named_by_its_compiler_and_tells_each_program(files, capsys):
         "compiler": "jaxlib-1.2.3", "workload": "gemm", "device": "cpu", "repetition": 1,
         "status": "ok", "wall_s": 3.0, "programs": {"jax": {}, "torch_xla": {}},
         "events": [
-            {"event": "steady", "program": "jax", "ns": [1_000_000, 9_000_000, 2_000_000]},
-            {"event": "steady", "program": "torch_xla", "ns": [3_000_000] * 3},
+            {"event": "steady", "program": "jax", "calls": 2, "ns": [2_000_000, 9_000_000, 4_000_000]},
+            {"event": "steady", "program": "torch_xla", "calls": 2, "ns": [6_000_000] * 3},
         ],
     }  # fmt: skip
     progress.report(OUTPUTS[0], result)
     assert capsys.readouterr().err == (
         "[stackwars]     replay in jaxlib-1.2.3 gemm cpu process 2: "
-        "ok: steady jax 2.000 ms, torch_xla 3.000 ms (3 calls each) [3.0 s]\n")  # fmt: skip
+        "ok: steady jax 2.000 ms, torch_xla 3.000 ms (6 calls each) [3.0 s]\n")  # fmt: skip

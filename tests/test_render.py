@@ -11,21 +11,22 @@ import subprocess
 import pandas
 import pytest
 
+import claims_fixture
 import paper_fixture
 from stackwars import latex
 from stackwars.figures import write_figures
-from stackwars.findings import write_findings
 from stackwars.render import RenderError, build, environment, render
 from stackwars.tables import write_tables
 
 PAPER = paper_fixture.PUBLISHED.parents[1]
+REST = ("listings", "graphs", "claims.csv", "build")
 
 
 def rendered(folder) -> dict[str, str]:
     """Every section of the paper by name, with single spaces."""
     for name in ("tables", "figures"):
         (folder / name).mkdir(exist_ok=True)
-    write_findings(paper_fixture.files(folder), folder / "findings.json")
+    claims_fixture.decide(folder)
     build(
         PAPER,
         folder / "context.json",
@@ -34,6 +35,7 @@ def rendered(folder) -> dict[str, str]:
         folder / "figures",
         folder / "listings",
         folder / "graphs",
+        folder / "claims.csv",
         folder / "build",
     )
     texts = [folder / "build" / "main.tex", *(folder / "build" / "sections").glob("*.tex")]
@@ -82,7 +84,7 @@ def test_an_unknown_finding_stops_and_names_those_there_are(tmp_path):
     (tmp_path / "findings.json").write_text(json.dumps({"schema": 1, "findings": kept}))
     arguments = [tmp_path / n for n in ("context.json", "findings.json", "tables", "figures")]
     with pytest.raises(RenderError, match=r"evaluation.*line \d+.*bert_first.*gemm_first"):
-        build(PAPER, *arguments, *(tmp_path / n for n in ("listings", "graphs", "build")))
+        build(PAPER, *arguments, *(tmp_path / n for n in REST))
 
 
 def test_a_flipped_ratio_flips_the_sentence(tmp_path):
@@ -90,15 +92,69 @@ def test_a_flipped_ratio_flips_the_sentence(tmp_path):
     flipped = rendered(paper_fixture.write(tmp_path / "flipped", "flipped"))["evaluation"]
     slower, faster = "PyTorch is slower on ", "PyTorch is faster on "
     assert "BERT-Base at" in full.split(slower)[1].split(faster)[0]
-    assert "BERT-Base at" in flipped.split(faster)[1].split("No direction")[0]
-    assert "GPT-2 Small at" in full.split(faster)[1].split("No direction")[0]
+    assert "BERT-Base at" in flipped.split(faster)[1].split("No difference")[0]
+    assert "GPT-2 Small at" in full.split(faster)[1].split("No difference")[0]
     assert "GPT-2 Small at" in flipped.split(slower)[1].split(faster)[0]
+
+
+def test_what_could_have_been_found_is_said_where_nothing_was(tmp_path):
+    text = rendered(paper_fixture.write(tmp_path))["evaluation"]
+    conv = r"Convolution at \num{1.01} (\num{0.990} to \num{1.03}; least to be found \qty{2.8}{\percent})"
+    assert f"No difference is found on {conv}." in text
+    gemm = r"GEMM at \num{1.02} (\num{0.961} to \num{1.08}; least to be found \qty{8.4}{\percent})"
+    unresolved = (
+        r"Unresolved, because a difference of \qty{5}{\percent} could not have been found: "
+    )
+    assert f"{unresolved}{gemm}." in text
+    paper_fixture.write(tmp_path)
+    ratios = pandas.read_csv(tmp_path / "ratios.csv")
+    row = (ratios.workload == "ffn") & (ratios.device == "cpu")
+    ratios.loc[row, ["steady_verdict", "steady_detectable"]] = ["unresolved", 0.31]
+    ratios.to_csv(tmp_path / "ratios.csv", index=False)
+    text = rendered(tmp_path)["evaluation"]
+    assert "FFN at" not in text.split("PyTorch is slower on ")[1].split("PyTorch is faster on")[0]
+    assert (
+        r"FFN at \num{1.31} (\num{1.27} to \num{1.35}; least to be found \qty{31}{\percent})"
+        in text
+    )
+
+
+def test_one_core_is_set_beside_all_cores(tmp_path):
+    text = rendered(paper_fixture.write(tmp_path))["evaluation"]
+    reverse = r"LayerNorm (\num{0.710} on all cores, \num{1.40} on one)"
+    assert f"The direction is the reverse of that on all cores on {reverse}:" in text
+    failed = rendered(paper_fixture.write(tmp_path / "failed", "one_failed"))["evaluation"]
+    assert "No workload gave a pair of times on one pinned core." in failed
+
+
+def test_the_method_has_the_numbers_of_the_settings(tmp_path):
+    paper_fixture.write(tmp_path)
+    context = json.loads((tmp_path / "context.json").read_text())
+    context["settings"] |= {"gate": 0.037, "rounds_min": 6, "rounds_max": 19, "round_budget_s": 77}
+    (tmp_path / "context.json").write_text(json.dumps(context))
+    text = rendered(tmp_path)["method"]
+    assert r"\le 0.037" in text
+    assert "at least 6 rounds on each device" in text
+    assert r"\qty{77}{\second}, or there were 19" in text
+    assert "16 of GEMM and 64 of LayerNorm and one of every other workload" in text
+    assert "In none of 39 cells did the first call find anything in one." in text
+    assert "not so of ViT-B/16 under JAX and ViT-B/16 under PyTorch" in text
+    assert "the width ended them in 24, the budget in 15, and their most in 0 of 39 cells" in text
+
+
+def test_a_first_call_that_was_not_first_is_told(tmp_path):
+    paper_fixture.write(tmp_path)
+    frame = pandas.read_csv(tmp_path / "frame.csv")
+    frame.loc[0, "cache_hits_first"] = 3
+    frame.to_csv(tmp_path / "frame.csv", index=False)
+    assert "found executables on disk, in} GEMM under JAX." in rendered(tmp_path)["method"]
 
 
 def test_the_numbers_of_a_sentence_are_those_of_the_results(tmp_path):
     text = rendered(paper_fixture.write(tmp_path))["evaluation"]
     ratios = pandas.read_csv(tmp_path / "ratios.csv")
     row = ratios[(ratios.workload == "ffn") & (ratios.framework == "torch_xla")].iloc[0]
+    assert row.device == "cpu"
     ends = (row.steady_ratio, row.steady_ratio_low, row.steady_ratio_high)
     ratio, low, high = (latex.number(value) for value in ends)
     assert f"FFN at {ratio} ({low} to {high})" in text
@@ -160,6 +216,12 @@ def test_failures_are_told_and_claim_nothing(tmp_path):
 
 def test_two_slow_runs_are_explained_only_where_they_are_seen(tmp_path):
     text = rendered(paper_fixture.write(tmp_path))["evaluation"]
+    assert "times show a second slow call all the same on LayerNorm at" in text
+    assert "times do not show that second compilation on GPT-Neo 1.3B:" in text
+    assert "a longer warm-up on FFN (ReLU) (5 points)" in text
+    assert "cannot confirm it on MHA, where" in text
+    assert r"19 are of the class \emph{steady at once}" in text
+    assert "Slowing down: Convolution under PyTorch." in text
     assert "Under PyTorch (pending) the second call compiled again in all of 5 workloads" in text
     assert "The cause is then visible" in text
     failed = rendered(paper_fixture.write(tmp_path / "failed", "one_failed"))
@@ -174,7 +236,9 @@ def test_the_split_s_sentences_flip_with_the_data(tmp_path):
     assert seven + "2 of 11 workloads, the faster one in 7" in flipped["split"]
     assert "The sign changes with the generation of XLA on GPT-2 Small" in full["split"]
     assert "it does not on MHA at" in full["split"]
-    assert r"explicit layernorm (jaxlib 0.7.1) of BERT-Base (\qty{90}{\percent})" in full["split"]
+    edit = "explicit layernorm in PyTorch's program on BERT-Base "
+    shares = r"(\qty{90}{\percent} in jaxlib 0.7.1, \qty{90}{\percent} in jaxlib 0.10.2)"
+    assert f"says so: {edit}{shares}. These operations" in full["split"]
     assert "Mostly because of the programs: in 8 of 9" in full["discussion"]
     assert "changes with the generation of the compiler on GPT-2 Small" in full["abstract"]
 
@@ -187,8 +251,11 @@ def test_the_memory_s_sentences_flip_with_the_data(tmp_path):
     assert neo + "explained. The program does not fit" in flipped["memory"]
     assert "fits a larger batch on ResNet-50 (208 against JAX's 200)" in full["memory"]
     assert "fits only a smaller batch on ResNet-50 (90 against JAX's 200)" in flipped["memory"]
-    assert "It contradicts those of ViT-B/16 under PyTorch and GPT-Neo 1.3B" in full["conclusion"]
-    assert "confirms the published failures of GPT-Neo 1.3B" in flipped["conclusion"]
+    too_large = "PyTorch's programs of ViT-B/16 and GPT-Neo 1.3B are too large"
+    assert (
+        r"\emph{Contradicted (fits at every size compiled in 2 of 2):} " + too_large
+        in full["conclusion"]
+    )
 
 
 def test_the_claims_sentences_flip_with_the_data(tmp_path):

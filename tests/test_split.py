@@ -11,7 +11,7 @@ from stackwars.cells import Cell
 from stackwars.measure.statistics import Estimate
 
 OLD, NEW = "jaxlib-0.7.1", "jaxlib-0.10.2"
-# Medians in ms of three repetitions.
+# Medians in ms of three rounds.
 NATIVE = {"jax": (10.0, 11.0, 12.0), "torch_xla": (21.0, 22.0, 23.5)}
 REPLAY = {"jax": (9.9, 11.1, 12.0), "torch_xla": (18.0, 19.0, 20.0)}
 
@@ -25,19 +25,20 @@ def config(**changes):
     return measured.config(**{**parts, **changes})
 
 
-def replay(compiler=OLD, programs=REPLAY, status="ok") -> dict:
+def replay(compiler=OLD, programs=REPLAY, status="ok", calls=1) -> dict:
     """A replay.json whose processes have these medians."""
-    repetitions = range(len(next(iter(programs.values()))))
+    rounds = len(next(iter(programs.values()))) if status == "ok" else 0
     return {
         "workload": "gemm", "device": "cpu", "compiler": compiler, "peak_rss_bytes": 2**30,
-        "status": status, "processes": [{"repetition": r} for r in repetitions],
+        "status": status, "processes": [{"repetition": r} for r in range(rounds)],
         "programs": {
             name: {
                 "status": status, "status_detail": "" if status == "ok" else "why",
                 "program_sha256": name, "compile_s": [1.0, 3.0, 2.0], "parity_rel_l2": 3e-7,
                 "native_rel_l2": None,
-                "samples_ns": [
-                    [round(ms * 0.5e6), round(ms * 1e6), round(ms * 9e6)] for ms in values
+                "first_ns": [100_000_000] * rounds, "second_ns": [2_000_000] * rounds,
+                "steady": [
+                    measured.blocks((ms / 2, ms, 9 * ms), calls=calls) for ms in values
                 ] if status == "ok" else [],
             }
             for name, values in programs.items()
@@ -45,10 +46,15 @@ def replay(compiler=OLD, programs=REPLAY, status="ok") -> dict:
     }  # fmt: skip
 
 
-def cell(framework: str, values) -> dict:
-    """A cell whose processes have these medians."""
+def cell(framework: str, values, waits=()) -> dict:
+    """A cell whose processes have these medians, and waited for a core for this share of their blocks."""
     processes = [
-        measured.process(Cell(framework, "gemm", "cpu"), r, steady_ms=(ms / 2, ms, 9 * ms))
+        measured.process(
+            Cell(framework, "gemm", "cpu"),
+            r,
+            steady_ms=(ms / 2, ms, 9 * ms),
+            wait=waits[r] if waits else 0.0,
+        )
         for r, ms in enumerate(values)
     ]
     keys = ("framework", "workload", "device", "sizes")
@@ -95,6 +101,31 @@ def test_ratios_are_geometric_means_of_pairs():
     assert found["control_ratio"] == pytest.approx(2.0)
 
 
+def test_contended_round_is_left_out_of_every_term():
+    native = {
+        "jax": cell("jax", (10.0, 10.0, 10.0)),
+        "torch_xla": cell("torch_xla", (20.0, 20.0, 90.0), waits=(0.0, 0.0, 0.5)),
+    }
+    programs = {"jax": (9.0, 9.0, 9.0), "torch_xla": (18.0, 18.0, 70.0)}
+    one = replay_frame.Replay(replay(programs=programs), native)
+    found = split.build(config(), [one], OLD).iloc[0]
+    assert (found["rounds"], found["gated"]) == (2, True)
+    terms = [f"{name}_ms" for name in ("native_difference", "ir_effect", "runtime_effect")]
+    assert tuple(found[terms]) == pytest.approx((10.0, 9.0, 1.0))
+
+
+def test_rounds_that_only_some_have_do_not_count():
+    found = row(native={"jax": NATIVE["jax"][:2], "torch_xla": NATIVE["torch_xla"]})
+    assert found["rounds"] == 2
+    assert found["ir_effect_ms"] == pytest.approx(8.0)
+
+
+def test_replayed_blocks_are_of_several_calls():
+    blocks = replay_frame.Replay(replay(calls=16), {})
+    frame = replay_frame.build([blocks], OLD, "measured").set_index("framework")
+    assert frame.loc["torch_xla", "replay_ms"] == pytest.approx((18 * 19 * 20) ** (1 / 3))
+
+
 def test_verdicts():
     found = row()
     assert (found["ir_verdict"], found["runtime_verdict"]) == ("slower", "slower")
@@ -119,7 +150,7 @@ def test_control_that_is_not_one_is_off():
     assert found["control_low"] > 1.5
 
 
-def test_one_repetition_is_no_data():
+def test_one_round_is_no_data():
     found = row(
         native={name: values[:1] for name, values in NATIVE.items()},
         programs={name: values[:1] for name, values in REPLAY.items()},
@@ -169,7 +200,7 @@ def test_row_of_a_program():
     assert found["replay_low_ms"] < found["replay_ms"] < found["replay_high_ms"]
     assert found["runtime_ms"] == pytest.approx((3 + 3 + 3.5) / 3)
     assert found["control_ratio"] == pytest.approx((21 / 18 * 22 / 19 * 23.5 / 20) ** (1 / 3))
-    assert (found["compile_s"], found["repetitions"]) == (2.0, 3)
+    assert (found["compile_s"], found["rounds"], found["gated"]) == (2.0, 3, True)
     assert (found["parity_rel_l2"], found["origin"]) == (3e-7, "measured")
 
 
@@ -184,14 +215,14 @@ def test_edited_program_is_paired_with_the_one_before_the_edit():
     half = tuple(ms / 2 for ms in REPLAY["torch_xla"])
     edited = rows(programs={**REPLAY, "torch_xla+edit": half})
     found = edited["torch_xla+edit"]
-    # However the machine drifted, every repetition has the same ratio.
+    # However the machine drifted, every round has the same ratio.
     assert (found["edited_ratio"], found["edited_low"]) == pytest.approx((0.5, 0.5), rel=1e-4)
     assert edited["torch_xla"]["edited_ratio"] != edited["torch_xla"]["edited_ratio"]
 
 
 def test_invalid_program_shows_no_time():
     found = rows(status="invalid")["jax"]
-    assert (found["status"], found["status_detail"], found["repetitions"]) == ("invalid", "why", 0)
+    assert (found["status"], found["status_detail"], found["rounds"]) == ("invalid", "why", 0)
     assert found["replay_ms"] != found["replay_ms"]
 
 

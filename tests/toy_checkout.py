@@ -24,7 +24,7 @@ TOY = os.environ["TOY"]
 
 class Session:
     def __init__(self, device, precision):
-        self.compiled, self.calls, self.kept = 0, 0, []
+        self.compiled, self.calls, self.kept, self.first = 0, 0, [], None
     def put(self, array):
         return array
     def build(self, build, sizes, seed, inputs):
@@ -33,10 +33,10 @@ class Session:
         if TOY == "raise at build":
             raise NotImplementedError()
         self.parameters, self.function = build(sizes, seed, self.put)
-        self.inputs = list(inputs.values())
+        self.inputs = [list(one.values()) for one in inputs]
     def settle(self):
         pass
-    def call(self):
+    def call(self, which):
         self.calls += 1
         if self.calls == 1:
             self.compiled += 1
@@ -60,7 +60,11 @@ class Session:
             if TOY == "abort":
                 os.write(2, b"terminate called after throwing an instance of 'std::bad_alloc'\\n")
                 os.abort()
-        return self.function(self.parameters, *self.inputs)
+        if TOY == "settle late":
+            time.sleep(0.02 if self.calls <= 18 else 0.005)
+        output = self.function(self.parameters, *self.inputs[which])
+        self.first = output if self.calls == 1 else self.first
+        return self.first if TOY == "cached" else output
     def fence(self, output):
         pass
     def fetch(self, output):
@@ -68,7 +72,7 @@ class Session:
             raise RuntimeError("RESOURCE_EXHAUSTED: Out of memory allocating 8589934592 bytes.")
         return output * np.float32("nan") if TOY == "nan" else output
     def counters(self):
-        return Counters(self.compiled, None, 0.25 * self.compiled)
+        return Counters(self.compiled, 0, None, 0.25 * self.compiled)
     def stablehlo(self):
         return "module @toy {}"
     def device_kind(self):
@@ -85,8 +89,13 @@ SETTINGS = {
     "matmul_precision": "highest",
     "memory_cap_gib": 0.5,
     "timeout_s": 30,
-    "steady_min_calls": 4,
-    "steady_max_calls": 4,
+    "rounds_min": 100,
+    "rounds_max": 100,
+    "round_budget_s": 1000,
+    "ratio_half_width": 0.02,
+    "block_calls": 1,
+    "steady_min_blocks": 4,
+    "steady_max_blocks": 4,
     "steady_seconds": 0.01,
 }
 
@@ -125,24 +134,24 @@ class ToyCheckout:
         (home / "bin" / "python").chmod(0o755)
         (home / "ready").touch()
 
-    def output(self, repetition: int = 0) -> Path:
+    def output(self, repetition: int = 0, device: str = "cpu") -> Path:
         """Folder of a process, relative to the checkout as in the workflow."""
-        return Path("results", "smoke", "cpu", "toy", "toy", f"process-{repetition}")
+        return Path("results", "smoke", device, "toy", "toy", f"process-{repetition}")
 
-    def command(self, repetition: int = 0, **settings: object) -> list[str]:
-        """The command of the workflow's rule for one repetition."""
+    def command(self, repetition: int = 0, device: str = "cpu", **settings: object) -> list[str]:
+        """The command of the workflow's rule for the process of one round."""
         job = {
             "framework": "toy",
             "dialect": "jax",
             "workload": "toy",
-            "device": "cpu",
+            "device": device,
             "preset": "smoke",
             "repetition": repetition,
             "sizes": {"m": 2, "k": 3, "n": 4},
             "settings": {**SETTINGS, **settings},
         }
         arguments = ["--job", json.dumps(job), "--pins", "envs/toy.txt"]
-        output = ["--output", str(self.output(repetition))]
+        output = ["--output", str(self.output(repetition, device))]
         return [sys.executable, "-m", "stackwars.measure.supervisor", *arguments, *output]
 
     def environ(self, toy: str, **extra: str) -> dict[str, str]:
@@ -150,14 +159,16 @@ class ToyCheckout:
         pid = str(self.folder / "child.pid")
         return {**self.variables, "TOY": toy, "TOY_PID": pid, **extra}
 
-    def measure(self, toy: str, repetition: int = 0, **settings: object) -> dict:
-        """Run one repetition to its end; its result, with what the command printed as `printed`."""
+    def measure(
+        self, toy: str, repetition: int = 0, device: str = "cpu", **settings: object
+    ) -> dict:
+        """Run one process to its end; its result, with what the command printed as `printed`."""
         done = subprocess.run(
-            self.command(repetition, **settings), cwd=self.folder, env=self.environ(toy),
+            self.command(repetition, device, **settings), cwd=self.folder, env=self.environ(toy),
             capture_output=True, text=True, timeout=60,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
-        path = self.folder / self.output(repetition) / "process.json"
+        path = self.folder / self.output(repetition, device) / "process.json"
         return {**json.loads(path.read_text()), "printed": done.stderr}
 
     def python(self, *arguments: str) -> subprocess.CompletedProcess:

@@ -28,8 +28,3 @@ def parity(outputs: dict[str, np.ndarray], baseline: str) -> dict[str, float]:
         if framework != baseline
     }
     return {baseline: max(errors.values()), **errors}
-
-
-def too_fast(steady_ms: float, floor_ms: float) -> bool:
-    """Whether a latency is below what the machine can reach."""
-    return steady_ms < floor_ms

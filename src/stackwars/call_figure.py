@@ -14,7 +14,8 @@ COLUMNS = 4
 def draw_calls(frame: pandas.DataFrame, calls: pandas.DataFrame) -> plt.Figure:
     """Latency (ms) against call number on the CPU, both axes logarithmic.
 
-    A line is the median over processes; the band reaches from the fastest process to the slowest.
+    A line is the median over processes; the band reaches from the fastest process to the slowest. A block of
+    calls stands at its first call.
     """
     names = titles(frame)
     rows = -(-len(names) // COLUMNS)

@@ -8,6 +8,9 @@ from pathlib import Path
 from stackwars.environments import REPOSITORY
 from stackwars.imports import imported_files
 
+ROUNDS = ("rounds_min", "round_budget_s", "ratio_half_width")
+"""The settings by which a process finds out that it is not needed any more."""
+
 
 @dataclass(frozen=True, order=True)
 class Cell:
@@ -34,8 +37,17 @@ def asked(config: dict) -> list[Cell]:
         for device in config["devices"]
         for workload in config["workloads"]
         for framework, wanted in config["frameworks"].items()
-        if device in wanted["environments"] and workload in wanted.get("workloads", [workload])
+        if device in wanted["environments"]
+        and workload in wanted.get("workloads", [workload])
+        and workload in device_workloads(config, device)
     ]
+
+
+def device_workloads(config: dict, device: str) -> list[str]:
+    """The workloads that a device is asked for, by the chosen preset or else by the configuration."""
+    own = config["presets"][config["preset"]].get("device_workloads", {})
+    chosen = {**config["device_workloads"], **own}
+    return chosen.get(device, config["workloads"])
 
 
 def sizes(config: dict, workload: str) -> dict[str, int]:
@@ -46,6 +58,11 @@ def sizes(config: dict, workload: str) -> dict[str, int]:
 def settings(config: dict) -> dict:
     """How to measure: the common settings, overridden by those of the chosen preset."""
     return {**config["settings"], **config["presets"][config["preset"]].get("settings", {})}
+
+
+def block_calls(config: dict, workload: str) -> int:
+    """Calls in a block of the workload's steady state, the same for every framework."""
+    return config["presets"][config["preset"]].get("block_calls", {}).get(workload, 1)
 
 
 def pins(config: dict, framework: str, device: str) -> str:

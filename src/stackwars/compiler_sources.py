@@ -6,6 +6,7 @@ A file with its header alone is a run that has none of it.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 import pandas
@@ -89,7 +90,12 @@ def _on_cpu(table: pandas.DataFrame) -> pandas.DataFrame:
 
 def compilers(table: pandas.DataFrame) -> list[str]:
     """The compilers of a table from the oldest to the newest."""
-    return sorted(table.compiler.drop_duplicates(), key=_version)
+    return by_age(table.compiler.drop_duplicates())
+
+
+def by_age(names: Iterable[str]) -> list[str]:
+    """Names of compilers from the oldest to the newest."""
+    return sorted(names, key=_version)
 
 
 def _version(compiler: str) -> list[int]:

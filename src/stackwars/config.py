@@ -110,11 +110,24 @@ def _check_names(config: dict) -> None:
             if workload not in known:
                 key = f"frameworks.{framework}.workloads"
                 raise ConfigError(key, f"workloads among {', '.join(known)}", workload)
+    lists = {"device_workloads": config["device_workloads"]} | {
+        f"presets.{name}.device_workloads": chosen.get("device_workloads", {})
+        for name, chosen in config["presets"].items()
+    }
+    for key, devices in lists.items():
+        for device, workloads in devices.items():
+            for workload in workloads:
+                if workload not in known:
+                    raise ConfigError(
+                        f"{key}.{device}", f"workloads among {', '.join(known)}", workload
+                    )
     for name, chosen in config["presets"].items():
         settings = {**config["settings"], **chosen.get("settings", {})}
-        if settings["steady_min_calls"] > settings["steady_max_calls"]:
-            expected = f"at most steady_max_calls, {settings['steady_max_calls']} in preset {name}"
-            raise ConfigError("settings.steady_min_calls", expected, settings["steady_min_calls"])
+        for what in ("steady_{}_blocks", "rounds_{}"):
+            least, most = (what.format(end) for end in ("min", "max"))
+            if settings[least] > settings[most]:
+                expected = f"at most {most}, {settings[most]} in preset {name}"
+                raise ConfigError(f"settings.{least}", expected, settings[least])
     if config["baseline"] not in config["frameworks"]:
         asked = ", ".join(config["frameworks"])
         raise ConfigError("baseline", f"one of the frameworks {asked}", config["baseline"])
@@ -192,7 +205,7 @@ def _check_compilers(config: dict) -> None:
         for workload in row.get("workloads", []):
             known(f"ahead.{place}.workloads", workload, _known_workloads())
     for preset, chosen in config["presets"].items():
-        for key in ("compiled", "variants", "frontier"):
+        for key in ("compiled", "variants", "frontier", "block_calls"):
             for workload in chosen.get(key, []):
                 known(f"presets.{preset}.{key}", workload, _known_workloads())
         asked = set(config["workloads"])

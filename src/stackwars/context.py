@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+import math
+
 from stackwars import cells
 from stackwars.frame import Results
+from stackwars.measure import comparison, steady
+from stackwars.measure.contention import FOREIGN, GATE
+from stackwars.measure.inputs import INPUT_SETS
+from stackwars.measure.rounds import MIN_CLEAN
+from stackwars.measure.supervisor import PADDING
+from stackwars.ratios import CONTENDED
 
 GAP_S = 2.0
 """A longer pause between two processes was not the harness's: seconds."""
@@ -33,6 +41,7 @@ def build(config: dict, results: Results, origin: str) -> dict:
         "versions": versions,
         "devices": _devices(results),
         "peak": results.peaks.get("cpu") or next(iter(results.peaks.values()), {}),
+        "peaks": results.peaks,
         "settings": _settings(config, last),
         "sizes": {workload: cells.sizes(config, workload) for workload in config["workloads"]},
         **_cost(processes),
@@ -40,9 +49,23 @@ def build(config: dict, results: Results, origin: str) -> dict:
 
 
 def _settings(config: dict, last: dict) -> dict:
-    settings = dict(cells.settings(config))
-    settings["memory_cap_bytes"] = last.get("memory_cap_bytes", 0)
-    return settings
+    """The configuration's settings, and the constants of the protocol that the method section names."""
+    blocks = {w: cells.block_calls(config, w) for w in config["workloads"]}
+    return {
+        **cells.settings(config),
+        "memory_cap_bytes": last.get("memory_cap_bytes", 0),
+        "block_calls": {workload: calls for workload, calls in blocks.items() if calls > 1},
+        "input_sets": INPUT_SETS,
+        "padding_bytes": PADDING,
+        "gate": GATE,
+        "foreign": FOREIGN,
+        "min_clean_blocks": MIN_CLEAN,
+        "contended": CONTENDED,
+        "level_band": math.expm1(steady.BAND),
+        "negligible": comparison.NEGLIGIBLE,
+        "power": comparison.POWER,
+        "bootstrap_draws": comparison.DRAWS,
+    }
 
 
 def _devices(results: Results) -> dict:
@@ -69,9 +92,11 @@ def _cost(processes: list[dict]) -> dict:
     wall = 0.0
     previous_end = None
     for process in processes:
-        start, end = process["started_s"], process["started_s"] + process["wall_s"]
-        gap = start - previous_end if previous_end is not None else 0.0
-        wall += process["wall_s"] + (gap if 0 <= gap < GAP_S else 0.0)
+        # One without a steady state is measured again, and its first time is part of what it cost.
+        wall_s = process["wall_s"] + process.get("discarded_s", 0.0)
+        end = process["started_s"] + process["wall_s"]
+        gap = end - wall_s - previous_end if previous_end is not None else 0.0
+        wall += wall_s + (gap if 0 <= gap < GAP_S else 0.0)
         previous_end = end
     inside = sum(_inside_s(process) for process in processes)
     return {"wall_s": wall, "inside_s": inside, "overhead_ratio": wall / inside if inside else None}

@@ -10,6 +10,7 @@ from pathlib import Path
 from stackwars import cells
 from stackwars.config import validate
 from stackwars.environments import clean_environ, ensure
+from stackwars.measure.device import CPUS
 
 # Without one of these nodes no driver is loaded, and no framework can find the device; only where
 # there is one is the device's environment (several GB) built and its framework asked.
@@ -29,7 +30,7 @@ _TIMEOUT_S = 300
 def find(config: dict) -> dict[str, dict[str, dict]]:
     """{device: {framework: {"present": bool, "reason" or "kind": str}}} for every asked-for device.
 
-    The CPU is always present.
+    The CPU is always present, as both of its devices.
     """
     found: dict[str, dict[str, dict]] = {}
     for device in config["devices"]:
@@ -42,8 +43,8 @@ def find(config: dict) -> dict[str, dict[str, dict]]:
 
 def ask(framework: str, device: str, pins: Path) -> dict:
     """Whether the framework finds the device: {"present": ..., "reason" or "kind": ...}."""
-    if device == "cpu":
-        return {"present": True, "kind": "cpu"}
+    if device in CPUS:
+        return {"present": True, "kind": device}
     nodes = _NODES[device]
     if not any(Path(node).exists() for node in nodes):
         return {"present": False, "reason": f"no driver: none of {', '.join(nodes)} exists"}

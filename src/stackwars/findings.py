@@ -15,6 +15,8 @@ from typing import Any
 
 from stackwars import latency_findings as latency
 from stackwars import run_findings as run
+from stackwars.audits import document
+from stackwars.audits.table import audit_findings
 from stackwars.compiler_sources import (
     read_ahead,
     read_frontier,
@@ -26,14 +28,16 @@ from stackwars.compiler_sources import (
 from stackwars.edit_findings import edit_findings
 from stackwars.fit_findings import fit_findings
 from stackwars.ir_findings import precision_finding
+from stackwars.measure.device import ONE_THREAD
 from stackwars.program_findings import program_findings
+from stackwars.protocol_findings import protocol_findings
 from stackwars.sources import read_frame, read_json, read_published, read_ratios
 from stackwars.split_findings import split_findings
 from stackwars.target_findings import target_findings
 from stackwars.verdicts import Finding
 
 FILES = ("frame", "ratios", "context", "facts", "published", "replay", "split", "ahead")
-FILES += ("frontier", "metrics", "structure")
+FILES += ("frontier", "metrics", "structure", "audits")
 
 
 def all_findings(files: dict[str, Path]) -> list[Finding]:
@@ -44,10 +48,15 @@ def all_findings(files: dict[str, Path]) -> list[Finding]:
     ahead, frontier = read_ahead(files["ahead"]), read_frontier(files["frontier"])
     metrics, structure = read_metrics(files["metrics"]), read_structure(files["structure"])
     first = latency.ratio_findings("first", frame, ratios)
+    steady = latency.ratio_findings("steady", frame, ratios)
+    one_core = latency.ratio_findings("steady", frame, ratios, ONE_THREAD)
     return [
         *run.run_findings(frame, context),
         *run.shape_findings(frame),
-        *latency.ratio_findings("steady", frame, ratios),
+        *protocol_findings(frame, ratios, context),
+        *steady,
+        *one_core,
+        *latency.core_findings(steady, one_core),
         *first,
         latency.gemm_finding(first, there),
         *latency.stabilising_findings(frame),
@@ -60,6 +69,7 @@ def all_findings(files: dict[str, Path]) -> list[Finding]:
         *fit_findings(ahead, frame, there),
         *target_findings(ahead, frontier),
         *program_findings(metrics, structure),
+        *audit_findings(document.read(files["audits"])),
         precision_finding(read_json(files["facts"]), frame),
     ]
 

@@ -10,10 +10,11 @@ import numpy as np
 import pandas as pd
 
 from stackwars import audit, cells, workloads
+from stackwars.audits.process_checks import output_problems, problems
 from stackwars.cells import Cell
 from stackwars.measure.cell import derive
+from stackwars.measure.events import event
 from stackwars.measure.peak import floor_ms
-from stackwars.measure.statistics import paired_ratio
 
 COLUMNS: dict[str, str] = {
     "workload": "name of the workload",
@@ -26,17 +27,29 @@ COLUMNS: dict[str, str] = {
     "status": "ok, oom, timeout, unsupported, invalid, error, or not run",
     "status_detail": "why it is not ok",
     "origin": "measured (this machine) or reference (the committed run)",
-    "repetitions": "processes that were measured",
+    "rounds": "processes that were measured",
+    "stop_reason": "why there were no more: width (of the intervals), budget (of time) or rounds (the most)",
     "first_ms": "first call, fenced: geometric mean over the processes",
     "first_low_ms": "lower end of its 95 % interval across processes",
     "first_high_ms": "upper end",
     "second_ms": "second call, as the first",
     "second_low_ms": "lower end of its interval",
     "second_high_ms": "upper end",
-    "steady_ms": "steady state: geometric mean over the processes of the median call",
+    "steady_ms": "steady state: geometric mean over the processes of the median steady block, ms a call",
     "steady_low_ms": "lower end of its interval",
     "steady_high_ms": "upper end",
-    "steady_calls": "steady calls in all processes",
+    "steady_calls": "calls after the second in all processes",
+    "gated": "whether the steady state is that of clean blocks alone (see measure.process_value)",
+    "kept_share": "share of the blocks that are clean: mean over the processes",
+    "steady_ungated_ms": "steady state from all blocks of all processes",
+    "steady_ungated_low_ms": "lower end of its interval",
+    "steady_ungated_high_ms": "upper end",
+    "steady_class": "what most processes' series of calls are, see measure.steady",
+    "class_share": "share of the processes that are of this class",
+    "warmup_points": "points (call 1, call 2, blocks) before the steady state: median of those",
+    "foreign_share": "share of the cores that others had during the steady state: the most of any process",
+    "wanted_cores": "time on a core and in its queue / wall time of the steady blocks: the most of any",
+    "threads": "threads that did more than 1 % of the steady work: the most of any process",
     "items_per_s": "rows, sequences or images a second at the steady state",
     "gflop_per_s": "analytic FLOPs of matrix products and convolutions over the steady state, in 1e9/s",
     "peak_rss_bytes": "largest resident set of any process",
@@ -44,6 +57,7 @@ COLUMNS: dict[str, str] = {
     "compiles_first": "executables compiled during call 1",
     "compiles_second": "during call 2",
     "compiles_steady": "during all steady calls of a process",
+    "cache_hits_first": "executables that call 1 took from a cache on disk: 0 where it was really first",
     "first_trace_ms": "part of call 1: tracing (JAX: and lowering to StableHLO); median",
     "first_compile_ms": "part of call 1: compiling; median",
     "first_execute_ms": "part of call 1: the rest (running, transfers, dispatch); median",
@@ -58,10 +72,6 @@ COLUMNS: dict[str, str] = {
     "stablehlo_sha256": "digest of the StableHLO text",
 }
 CALL_COLUMNS = ("workload", "framework", "device", "repetition", "call", "latency_ms")
-RATIO_COLUMNS = (
-    *("workload", "device", "framework", "baseline"),
-    *(f"{n}_ratio{end}" for n in ("first", "second", "steady") for end in ("", "_low", "_high")),
-)
 
 
 @dataclass(frozen=True)
@@ -115,11 +125,12 @@ def _row(config: dict, cell: Cell, results: Results, origin: str) -> dict:
         row |= {
             "status": "not run",
             "status_detail": device.get("reason", "no result"),
-            "repetitions": 0,
+            "rounds": 0,
         }
         return row
     row |= {key: result[key] for key in ("status", "status_detail", "peak_rss_bytes", "wall_s")}
-    row["repetitions"] = sum(process["repeated"] for process in result["processes"])
+    row["rounds"] = sum(process["repeated"] for process in result["processes"])
+    row["stop_reason"] = result["stopped"]
     if result["status"] == "ok":
         row |= _derived(result, cell, sizes, workload, results)
     return row
@@ -132,11 +143,11 @@ def _derived(result: dict, cell: Cell, sizes: dict, workload, results: Results) 
         row[f"{name}_ms"] = estimate["value"]
         row[f"{name}_low_ms"], row[f"{name}_high_ms"] = estimate["low"], estimate["high"]
         row[f"compiles_{name}"] = derived[f"compiles_{name}"]
+    ungated = derived["ungated_ms"]
+    row["steady_ungated_ms"] = ungated["value"]
+    row["steady_ungated_low_ms"], row["steady_ungated_high_ms"] = ungated["low"], ungated["high"]
     row |= {f"first_{part}_ms": value for part, value in derived["first_split_ms"].items()}
-    row |= {
-        key: derived[key]
-        for key in ("steady_calls", "items_per_s", "gflop_per_s", "import_s", "build_s")
-    }
+    row |= {key: derived[key] for key in COPIED}
     row |= {key: result["ir"][key] for key in ("dtype", "precision")}
     row["stablehlo_sha256"] = result["ir"]["sha256"]
     if cell.device in results.peaks:
@@ -145,6 +156,18 @@ def _derived(result: dict, cell: Cell, sizes: dict, workload, results: Results) 
     return row
 
 
+COPIED = (
+    *("steady_calls", "items_per_s", "gflop_per_s", "import_s", "build_s", "gated", "kept_share"),
+    *(
+        "steady_class",
+        "class_share",
+        "warmup_points",
+        "foreign_share",
+        "wanted_cores",
+        "threads",
+        "cache_hits_first",
+    ),
+)
 _NUMBERS = [c for c in COLUMNS if c.endswith(("_ms", "_per_s")) and c not in ("floor_ms",)]
 
 
@@ -160,11 +183,15 @@ def _audit(frame: pd.DataFrame, config: dict, results: Results) -> None:
             if error is not None and error > tolerance:
                 detail = f"outputs disagree: relative L2 error {error:.2e} over {tolerance:.0e}"
                 _refuse(frame, index, detail)
-            elif audit.too_fast(row["steady_ms"], row["floor_ms"]):
-                detail = (
-                    f"below the floor: {row['steady_ms']:.4g} ms, at least {row['floor_ms']:.4g} ms"
-                )
-                _refuse(frame, index, detail)
+                continue
+            floor_ms = None if pd.isna(row["floor_ms"]) else row["floor_ms"]
+            found = [
+                problem
+                for process in results.cells[Cell(row["framework"], workload, device)]["processes"]
+                for problem in problems(process, floor_ms)
+            ] + output_problems(results.outputs[Cell(row["framework"], workload, device)])
+            if found:
+                _refuse(frame, index, found[0])
 
 
 def _refuse(frame: pd.DataFrame, index: int, detail: str) -> None:
@@ -173,40 +200,18 @@ def _refuse(frame: pd.DataFrame, index: int, detail: str) -> None:
 
 
 def calls(results: Results) -> pd.DataFrame:
-    """Every call of every ok cell: CALL_COLUMNS; calls count from 1 in each process."""
+    """Every call, or block of calls, of every ok cell: CALL_COLUMNS.
+
+    call: its number from 1 in each process, of a block its first call's; latency_ms: of a call in it.
+    """
     rows = []
     for cell, result in results.cells.items():
         for process in result["processes"] if result["status"] == "ok" else []:
-            ns = {event["event"]: event["ns"] for event in process["events"] if "ns" in event}
-            for call, value in enumerate([ns["first"], ns["second"], *ns["steady"]], start=1):
-                identity = (cell.workload, cell.framework, cell.device, process["repetition"])
-                rows.append((*identity, call, value / 1e6))
+            identity = (cell.workload, cell.framework, cell.device, process["repetition"])
+            steady = event(process, "steady")
+            singles = [event(process, name)["ns"] for name in ("first", "second")]
+            rows += [(*identity, call, ns / 1e6) for call, ns in enumerate(singles, start=1)]
+            for number, ns in enumerate(steady["ns"]):
+                call = 3 + number * steady["calls"]
+                rows.append((*identity, call, ns / steady["calls"] / 1e6))
     return pd.DataFrame(rows, columns=CALL_COLUMNS)
-
-
-def ratios(config: dict, frame: pd.DataFrame, results: Results) -> pd.DataFrame:
-    """Latency of each framework over the baseline's, paired by repetition: RATIO_COLUMNS."""
-    rows, baseline = [], config["baseline"]
-    valid = frame[frame["status"] == "ok"]
-    for (workload, device), group in valid.groupby(["workload", "device"], sort=False):
-        frameworks = list(group["framework"])
-        if baseline not in frameworks:
-            continue
-        other = _process_ms(results.cells[Cell(baseline, workload, device)])
-        for framework in frameworks:
-            if framework != baseline:
-                ours = _process_ms(results.cells[Cell(framework, workload, device)])
-                row = [workload, device, framework, baseline]
-                for name in ("first", "second", "steady"):
-                    row += paired_ratio(ours[name], other[name])
-                rows.append(row)
-    return pd.DataFrame(rows, columns=RATIO_COLUMNS)
-
-
-def _process_ms(result: dict) -> dict[str, list[float]]:
-    named = {"first": [], "second": [], "steady": derive(result)["process_steady_ms"]}
-    for process in result["processes"]:
-        for event in process["events"]:
-            if event["event"] in ("first", "second"):
-                named[event["event"]].append(event["ns"] / 1e6)
-    return named

@@ -6,7 +6,8 @@ import pandas
 
 from stackwars import published, verdicts
 from stackwars.latex import is_missing
-from stackwars.sources import BASELINE, short_status
+from stackwars.measure.device import ONE_THREAD
+from stackwars.sources import BASELINE, is_true, short_status
 from stackwars.verdicts import Finding, finding
 
 PARTS = {
@@ -16,48 +17,97 @@ PARTS = {
 }
 BERT = "bert_base"
 GEMM = "gemm"
-_ENDS = ("", "_low", "_high")
+_NUMBERS = {
+    "ratio": "ratio",
+    "low": "ratio_low",
+    "high": "ratio_high",
+    "p_holm": "p_holm",
+    "detectable": "detectable",
+}
+_SUFFIXES = {"cpu": "", ONE_THREAD: "_1t"}
 
 
-def ratio_findings(stage: str, frame: pandas.DataFrame, ratios: pandas.DataFrame) -> list[Finding]:
-    """``<stage>/<workload>/<framework>``: the ratio to JAX of every CPU cell that is not JAX."""
+def ratio_findings(
+    stage: str, frame: pandas.DataFrame, ratios: pandas.DataFrame, device: str = "cpu"
+) -> list[Finding]:
+    """``<stage>/<workload>/<framework>``: the ratio to JAX of every CPU cell that is not JAX.
+
+    On one core ``<stage>_1t/...``. The verdict is that of ratios.csv, after Holm's correction.
+    """
     found = []
-    base = frame[(frame.device == "cpu") & (frame.framework == BASELINE)].set_index("workload")
-    for _, cell in frame[(frame.device == "cpu") & (frame.framework != BASELINE)].iterrows():
-        row = published.ratio_row(ratios, cell.workload, cell.framework, "cpu")
-        usable = cell.status == "ok" and cell.workload in base.index
+    here = frame[frame.device == device]
+    base = here[here.framework == BASELINE].set_index("workload")
+    for _, cell in here[here.framework != BASELINE].iterrows():
+        row = published.ratio_row(ratios, cell.workload, cell.framework, device)
+        usable = row and cell.status == "ok" and cell.workload in base.index
         usable = usable and base.loc[cell.workload].status == "ok"
-        values = [row.get(f"{stage}_ratio{end}") if usable else None for end in _ENDS]
-        verdict = verdicts.direction(*values)
+        row = row if usable else {}
+        rounds, gated = row.get("rounds"), None
+        if usable and stage == "steady":
+            rounds, gated = row["steady_rounds"], is_true(row["steady_gated"])
         found.append(
             finding(
-                f"{stage}/{cell.workload}/{cell.framework}",
-                verdict,
+                f"{stage}{_SUFFIXES[device]}/{cell.workload}/{cell.framework}",
+                row.get(f"{stage}_verdict", verdicts.NO_DATA),
                 workload=cell.workload,
                 title=cell.title,
                 kind=cell.kind,
                 framework=cell.framework,
-                ratio=values[0],
-                low=values[1],
-                high=values[2],
+                **{name: row.get(f"{stage}_{column}") for name, column in _NUMBERS.items()},
+                rounds=rounds,
+                gated=gated,
+                contended=is_true(row["contended"]) if usable else None,
                 status=short_status(cell),
-                baseline_status=short_status(base.loc[cell.workload]) if len(base) else "not run",
+                baseline_status=short_status(base.loc[cell.workload])
+                if cell.workload in base.index
+                else "not run",
             )
         )
     return found
 
 
+def core_findings(all_cores: list[Finding], one_core: list[Finding]) -> list[Finding]:
+    """``cores/<workload>/<framework>``: whether one core and all cores give the steady ratio one direction."""
+    by_cell = {(f["workload"], f["framework"]): f for f in all_cores}
+    pairs = [(f, by_cell.get((f["workload"], f["framework"]))) for f in one_core]
+    return [
+        finding(
+            f"cores/{one['workload']}/{one['framework']}",
+            verdicts.same_direction(one["verdict"], every["verdict"]),
+            title=one["title"],
+            framework=one["framework"],
+            one_core=one["ratio"],
+            all_cores=every["ratio"],
+        )
+        for one, every in pairs
+        if every is not None
+    ]
+
+
 def stabilising_findings(frame: pandas.DataFrame) -> list[Finding]:
-    """``stabilising/<workload>/<framework>``: did the second call still compile, and its cost."""
+    """``stabilising/<workload>/<framework>``: how many runs were slow, by compilations and by times.
+
+    by_compiles: whether the second call compiled. by_times: how many leading points of the series its
+    changepoints take off. The verdict is a number of runs only where both say the same.
+    """
     found = []
     for _, cell in frame[frame.device == "cpu"].iterrows():
+        ok = cell.status == "ok"
+        by_compiles = verdicts.runs_by_compiles(cell.compiles_second if ok else None)
+        by_times = verdicts.runs_by_times(cell.steady_class if ok else None, cell.warmup_points)
         found.append(
             finding(
                 f"stabilising/{cell.workload}/{cell.framework}",
-                verdicts.slow_runs(cell.compiles_second if cell.status == "ok" else None),
+                verdicts.slow_runs(by_compiles, by_times),
+                workload=cell.workload,
                 title=cell.title,
                 kind=cell.kind,
                 framework=cell.framework,
+                by_compiles=by_compiles,
+                by_times=by_times,
+                steady_class=cell.steady_class if ok else None,
+                warmup_points=cell.warmup_points,
+                rounds=cell.rounds,
                 compiles_first=cell.compiles_first,
                 compiles_second=cell.compiles_second,
                 compiles_steady=cell.compiles_steady,

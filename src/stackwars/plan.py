@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import csv
 import json
+import random
 import statistics
 import subprocess
 import sys
@@ -24,9 +25,10 @@ MEASURING = (
     "matmul_precision",
     "memory_cap_gib",
     "timeout_s",
-    "steady_min_calls",
-    "steady_max_calls",
+    "steady_min_blocks",
+    "steady_max_blocks",
     "steady_seconds",
+    *cells.ROUNDS,
 )
 """The settings that a process depends on; a change of one of them measures every cell again."""
 ENVIRONMENT_GIB = {
@@ -36,26 +38,27 @@ ENVIRONMENT_GIB = {
 
 
 def priority(config: dict, cell: Cell, repetition: int) -> int:
-    """Order of the processes: by workload, then repetition, then framework; a higher one runs first.
+    """Order of the processes: by device, workload and round; a higher one runs first.
 
-    The frameworks' order is reversed in every second repetition (A B B A), so that a machine that
-    steadily slows down favours none of them.
+    Within a round the order is random (by the seed, so that it is the same again), for whoever comes
+    first finds a cooler machine.
     """
     turn = list(config["frameworks"]).index(cell.framework)
     return _priority(config, cell.device, cell.workload, repetition, turn)
 
 
 def replay_priority(config: dict, replay: Replay, repetition: int) -> int:
-    """The place of a replay's process: beside the native processes of its workload and repetition."""
+    """The place of a replay's process: in the round of the native processes that it is compared with."""
     turn = len(config["frameworks"]) + list(config["compilers"]).index(replay.compiler)
     return _priority(config, replay.device, replay.workload, repetition, turn)
 
 
 def _priority(config: dict, device: str, workload: str, repetition: int, turn: int) -> int:
-    if repetition % 2:
-        turn = len(config["frameworks"]) + len(config["compilers"]) - 1 - turn
+    seed = f"{cells.settings(config)['seed']} {device} {workload} {repetition}"
+    turns = list(range(len(config["frameworks"]) + len(config["compilers"])))
+    random.Random(seed).shuffle(turns)
     place = config["devices"].index(device) * 1000 + config["workloads"].index(workload)
-    return -((place * 1000 + repetition) * 100 + turn)
+    return -((place * 1000 + repetition) * 100 + turns[turn])
 
 
 def reference() -> dict[Cell, dict[str, str]]:
@@ -66,19 +69,25 @@ def reference() -> dict[Cell, dict[str, str]]:
         return {Cell(r["framework"], r["workload"], r["device"]): r for r in csv.DictReader(file)}
 
 
-def process_s(row: dict[str, str] | None) -> float | None:
-    """Seconds of one process of a reference row, or None."""
-    if not row or not row["wall_s"] or not float(row["repetitions"] or 0):
+def process_s(row: dict[str, str] | None, repetition: int = 0) -> float | None:
+    """Seconds of the process of this round by a reference row, or None.
+
+    0 where its rounds had ended: neither is a process run again that ran out of memory or time.
+    """
+    rounds = float(row.get("rounds") or 0) if row else 0.0
+    if not rounds or not row["wall_s"]:
         return None
-    return float(row["wall_s"]) / float(row["repetitions"])
+    return float(row["wall_s"]) / rounds if repetition < rounds else 0.0
 
 
-def replay_s(device: str, compiler: str, workload: str) -> float | None:
-    """Seconds of one process of a replay in the reference run, or None."""
+def replay_s(device: str, compiler: str, workload: str, repetition: int = 0) -> float | None:
+    """The same of a replay in the reference run."""
     path = REFERENCE.parent / Replay(device, compiler, workload).path / "replay.json"
     if not path.exists():
         return None
     processes = json.loads(path.read_text())["processes"]
+    if repetition >= len(processes):
+        return 0.0
     return statistics.fmean(process["wall_s"] for process in processes)
 
 
@@ -86,20 +95,24 @@ def _is_replay(output: str) -> bool:
     return "replay" in Path(output).parts
 
 
+def _repetition(output: Path) -> int:
+    return int(output.name.removeprefix("process-"))
+
+
 def expected_process_s(outputs: list[str]) -> dict[str, float | None]:
     """{output folder of a process: its expected seconds here, None where the reference has none}."""
     rows = reference()
     expected = {}
     for output in outputs:
+        *_, preset, device, who, workload, _ = Path(output).parts
+        repetition = _repetition(Path(output))
         if _is_replay(output):
-            expected[output] = replay_s(*Path(output).parts[-4:-1]) if "full" in output else None
+            known = "full" in Path(output).parts
+            expected[output] = replay_s(device, who, workload, repetition) if known else None
             continue
-        _, preset, device, framework, workload, _ = Path(output).parts[-6:]
-        row = rows.get(Cell(framework, workload, device))
-        seconds = process_s(row) if row and row["preset"] == preset else None
-        # A repetition after one that ran out of memory or time is not run.
-        again = row and row.get("status") in ("oom", "timeout") and not output.endswith("-0")
-        expected[output] = 0.0 if seconds is not None and again else seconds
+        row = rows.get(Cell(who, workload, device))
+        same = row and row["preset"] == preset
+        expected[output] = process_s(row, repetition) if same else None
     return expected
 
 
@@ -116,8 +129,8 @@ def to_run(config: dict) -> list[str]:
     paths = [Path(path) for path in found if "/process-" in path]
 
     def order(path: Path) -> int:
-        device, who, workload, process = path.parts[-4:]
-        repetition = int(process.removeprefix("process-"))
+        device, who, workload, _ = path.parts[-4:]
+        repetition = _repetition(path)
         if _is_replay(str(path)):
             return -replay_priority(config, Replay(device, who, workload), repetition)
         return -priority(config, Cell(who, workload, device), repetition)
@@ -134,7 +147,7 @@ def describe(config: dict, outputs: list[str]) -> str:
     rows = reference()
     lines = [
         f"preset {config['preset']}: {len(by_cell)} cells and replays to measure, "
-        f"{len(outputs)} processes"
+        f"at most {len(outputs)} processes"
     ]
     peaks = []
     for (device, framework, workload), seconds in by_cell.items():
@@ -145,7 +158,7 @@ def describe(config: dict, outputs: list[str]) -> str:
         peaks.append(peak)
         memory = f"{peak:5.1f} GiB" if peak else "    ? GiB"
         lines.append(
-            f"  {device:5} {framework:18} {workload:14} {len(seconds)} processes {time} {memory}"
+            f"  {device:6} {framework:18} {workload:14} {len(seconds)} processes {time} {memory}"
         )
     total = sum(s for s in expected.values() if s is not None)
     unknown = sum(s is None for s in expected.values())

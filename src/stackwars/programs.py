@@ -202,7 +202,10 @@ def frontier_job(config: dict, compilation: Compilation) -> dict:
 def replay_job(config: dict, replay: Replay, repetition: int) -> dict:
     """The ReplayJob of `stackwars.compilers.replay_job` as a dictionary."""
     settings = cells.settings(config)
-    measuring = ("seed", "memory_cap_gib", "timeout_s", "steady_max_calls", "parity_rel_l2")
+    measuring = (
+        *("seed", "memory_cap_gib", "timeout_s", "steady_max_blocks", "parity_rel_l2"),
+        *cells.ROUNDS,
+    )
     return {
         "workload": replay.workload,
         "device": replay.device,
@@ -213,7 +216,8 @@ def replay_job(config: dict, replay: Replay, repetition: int) -> dict:
         "sizes": sizes(config, replay.workload),
         "settings": {
             **{key: settings[key] for key in measuring},
-            "steady_min_calls": settings["replay_min_calls"],
+            "steady_min_blocks": settings["replay_min_blocks"],
+            "block_calls": cells.block_calls(config, replay.workload),
             "steady_seconds": settings["replay_seconds"],
         },
         "programs": {

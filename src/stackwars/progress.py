@@ -14,6 +14,8 @@ import time
 from pathlib import Path
 
 from stackwars.environments import REPOSITORY
+from stackwars.measure.events import event
+from stackwars.measure.rounds import STOPPED
 
 PLANNED = REPOSITORY / ".snakemake" / "stackwars" / "planned.json"
 FINISHED = PLANNED.with_name("finished.jsonl")
@@ -66,8 +68,9 @@ def announce(job: object, output: Path) -> None:
 
 
 def report(output: Path, result: dict) -> None:
-    """Say what came of a process, and note that it has ended."""
-    _say(f"    {_name(result)}: {summary(result)} [{result['wall_s']:.1f} s]")
+    """Note that a process has ended, and say what came of it unless it was not needed."""
+    if result["status"] != STOPPED:
+        _say(f"    {_name(result)}: {summary(result)} [{result['wall_s']:.1f} s]")
     if PLANNED.exists():
         with FINISHED.open("a") as file:
             file.write(json.dumps({"output": str(output), "wall_s": result["wall_s"]}) + "\n")
@@ -80,16 +83,20 @@ def summary(result: dict) -> str:
     """
     if result["status"] != "ok":
         return f"{result['status']}: {result['status_detail'].splitlines()[0][:160]}"
+    steady = [e for e in result["events"] if e["event"] == "steady"]
+    calls = len(steady[0]["ns"]) * steady[0]["calls"]
     if "programs" in result:
-        steady = [event for event in result["events"] if event["event"] == "steady"]
-        times = (f"{e['program']} {statistics.median(e['ns']) / 1e6:.3f} ms" for e in steady)
-        return f"ok: steady {', '.join(times)} ({len(steady[0]['ns'])} calls each)"
-    ns = {event["event"]: event["ns"] for event in result["events"] if "ns" in event}
-    steady = statistics.median(ns["steady"])
-    first, second, steady_ms = (
-        f"{value / 1e6:.3f} ms" for value in (ns["first"], ns["second"], steady)
-    )
-    return f"ok: first {first}, second {second}, steady {steady_ms} ({len(ns['steady'])} calls)"
+        times = ", ".join(f"{e['program']} {_time(e)}" for e in steady)
+        return f"ok: steady {times} ({calls} calls each)"
+    first, second = (_time(event(result, name)) for name in ("first", "second"))
+    return f"ok: first {first}, second {second}, steady {_time(steady[0])} ({calls} calls)"
+
+
+def _time(timed: dict) -> str:
+    """What a call of this event took: the one call, or one of the median block."""
+    ns = timed["ns"]
+    call_ns = statistics.median(ns) / timed["calls"] if isinstance(ns, list) else ns
+    return f"{call_ns / 1e6:.3f} ms"
 
 
 def _name(record: dict) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from stackwars import latex
+from stackwars.claim_prose import became, spread
 from stackwars.compiler_sources import compiler_title
 from stackwars.sources import framework_title
 
@@ -73,9 +74,33 @@ def _share(finding: dict) -> latex.Latex:
     return percent(finding["share"])
 
 
-def _edit(finding: dict) -> str:
-    """``PyTorch, explicit layernorm (jaxlib 0.7.1)``."""
-    return f"{latex.escape(finding['program'])} ({_compiler(finding)})"
+def _detectable(finding: dict) -> latex.Latex:
+    """``1.31 (1.27 to 1.35; least to be found 3.1 %)``."""
+    least = rf"\qty{{{latex.significant(100 * finding['detectable'], 2)}}}{{\percent}}"
+    return latex.Latex(f"{ratio_text(finding)[:-1]}; least to be found {least})")
+
+
+def _edited(finding: dict) -> str:
+    """``turned weights in PyTorch's program``."""
+    edits = latex.series(edit.replace("_", " ") for edit in finding["edits"])
+    base = finding["framework"].partition("+")[0]
+    return f"{edits} in {latex.escape(framework_title(base))}'s program"
+
+
+def _by_edit(found: list[dict], one: Callable[[dict], str]) -> latex.Latex:
+    """Findings grouped by edit, then by workload: ``A in X's program on MHA (..) and FFN (..); B ...``.
+
+    one: what is said in the brackets of each finding of a workload.
+    """
+    grouped: dict[str, dict[str, list[dict]]] = {}
+    for finding in found:
+        titles = grouped.setdefault(_edited(finding), {})
+        titles.setdefault(_title(finding), []).append(finding)
+    parts = []
+    for edit, titles in grouped.items():
+        said = (latex.Latex(f"{t} ({', '.join(map(one, here))})") for t, here in titles.items())
+        parts.append(f"{edit} on {latex.series(said)}")
+    return latex.Latex("; ".join(parts))
 
 
 def _batches(finding: dict) -> str:
@@ -92,6 +117,8 @@ FILTERS: dict[str, Callable[..., object]] = {
     "percent": percent,
     "ratio": ratio_text,
     "framework": framework_title,
+    "became": became,
+    "spread": spread,
     "titles": lambda found: latex.series(f["title"] for f in found),
     "with_ratios": lambda found: _series(found, "{} at {}", _title, ratio_text),
     "with_ratio": lambda found: _series(
@@ -103,13 +130,24 @@ FILTERS: dict[str, Callable[..., object]] = {
     "with_slowdown": lambda found: _series(
         found, r"{} at {} times the steady latency", _title, _slowdown
     ),
+    "with_warmup": lambda found: _series(
+        found, "{} ({} points)", _title, lambda f: f"{f['warmup_points']:.0f}"
+    ),
     "share_range": share_range,
     "with_generations": lambda found: _series(found, "{} ({})", _title, _generations),
     "with_runtime": lambda found: _series(found, "{} ({})", _title, _runtime),
     "with_share": lambda found: _series(found, "{} with {}", _title, _share),
     "with_compilers": lambda found: _series(found, "{} in {}", ratio_text, _compiler),
-    "with_edits": lambda found: _series(found, "{} of {} ({})", _edit, _title, _share),
-    "with_programs": lambda found: _series(found, "{} of {}", _edit, _title),
+    "with_edits": lambda found: _by_edit(found, lambda f: f"{_share(f)} in {_compiler(f)}"),
+    "with_programs": lambda found: _by_edit(found, lambda f: f"in {_compiler(f)}"),
+    "with_detectable": lambda found: _series(found, "{} at {}", _title, _detectable),
+    "with_cores": lambda found: _series(
+        found,
+        "{} ({} on all cores, {} on one)",
+        _title,
+        lambda f: latex.number(f["all_cores"]),
+        lambda f: latex.number(f["one_core"]),
+    ),
     "with_batches": lambda found: _series(found, "{} ({})", _title, _batches),
     "who": lambda f: latex.Latex(f"{_title(f)} under {_framework(f)}"),
     "with_framework": lambda found: _series(found, "{} under {}", _title, _framework),

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 import pandas
 
 from stackwars.latex import is_missing
-from stackwars.sources import BASELINE, short_status
-from stackwars.verdicts import agreement, direction
+from stackwars.sources import BASELINE, is_true, short_status
+from stackwars.verdicts import NO_DATA, agreement
 
 PUBLISHED_COLUMNS = {
     "first": "first_run_ms",
@@ -31,10 +31,11 @@ class Pair:
     published_status: str = ""  # why there is no published ratio
     ours: dict[str, float] = field(default_factory=dict)
     status: str = ""  # why there is no ratio here
-    low: float = float("nan")  # 95 % interval of our steady ratio
-    high: float = float("nan")
+    ends: dict[str, tuple[float, float]] = field(default_factory=dict)  # their 95 % intervals
+    gated: bool = False  # of clean blocks alone: our steady ratio
+    contended: bool = False  # see ratios.csv
     origin: str = ""
-    direction: str = ""
+    verdict: str = NO_DATA  # on our steady ratio
     agreement: str = ""
 
 
@@ -60,6 +61,11 @@ def ratio_row(ratios: pandas.DataFrame, workload: str, framework: str, device: s
     return rows.iloc[0].to_dict() if len(rows) else {}
 
 
+def ratio_ends(row: dict, stage: str) -> tuple[float, float]:
+    """The 95 % interval of a stage's ratio in a row of ratios.csv."""
+    return row[f"{stage}_ratio_low"], row[f"{stage}_ratio_high"]
+
+
 def published_ratios(there: pandas.DataFrame, workload: str) -> tuple[dict[str, float], str]:
     """The ratios PyTorch/JAX of the three stages as published, or why there are none."""
     rows = there[there.workload == workload].set_index("framework")
@@ -80,25 +86,23 @@ def _pair(cells, ratios, there, workload: str, framework: str) -> Pair:
     published, published_status = published_ratios(there, workload)
     subject, base = cells.loc[(workload, framework)], cells.loc[(workload, BASELINE)]
     row = ratio_row(ratios, workload, framework, "cpu")
-    steady = row.get("steady_ratio")
-    both_ok = subject.status == "ok" and base.status == "ok" and not is_missing(steady)
-    ours = {s: row[f"{s}_ratio"] for s in PUBLISHED_COLUMNS} if both_ok else {}
-    low = row.get("steady_ratio_low", float("nan")) if both_ok else float("nan")
-    high = row.get("steady_ratio_high", float("nan")) if both_ok else float("nan")
-    way = direction(steady if both_ok else float("nan"), low, high)
+    both_ok = subject.status == "ok" and base.status == "ok"
+    both_ok = both_ok and not is_missing(row.get("steady_ratio"))
+    verdict = row["steady_verdict"] if both_ok else NO_DATA
     return Pair(
         workload=workload,
         title=subject.title,
         framework=framework,
         published=published,
         published_status=published_status,
-        ours=ours,
+        ours={s: row[f"{s}_ratio"] for s in PUBLISHED_COLUMNS} if both_ok else {},
         status="" if both_ok else _why_not(subject, base),
-        low=low,
-        high=high,
+        ends={s: ratio_ends(row, s) for s in PUBLISHED_COLUMNS} if both_ok else {},
+        gated=both_ok and is_true(row["steady_gated"]),
+        contended=both_ok and is_true(row["contended"]),
         origin=subject.origin if subject.status != "not run" else "",
-        direction=way,
-        agreement=agreement(published.get("steady", float("nan")), way),
+        verdict=verdict,
+        agreement=agreement(published.get("steady", float("nan")), verdict),
     )
 
 

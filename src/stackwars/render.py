@@ -16,7 +16,8 @@ from typing import Any
 
 import jinja2
 
-from stackwars import compiler_verdicts, latex, verdicts
+from stackwars import claim_verdicts, compiler_verdicts, latex, verdicts
+from stackwars.claim_sources import Judged, read_claims
 from stackwars.prose import FILTERS
 from stackwars.sources import read_json
 
@@ -52,8 +53,8 @@ def environment(templates: Path) -> jinja2.Environment:
 
 def _verdict_words() -> dict[str, str]:
     """The verdicts as template names (SLOWER, ...): a misspelt one is an undefined name."""
-    both = vars(verdicts) | vars(compiler_verdicts)
-    return {name: word for name, word in both.items() if name.isupper()}
+    words = vars(verdicts) | vars(compiler_verdicts) | vars(claim_verdicts)
+    return {name: word for name, word in words.items() if name.isupper()}
 
 
 class Findings:
@@ -109,18 +110,24 @@ def build(
     figures: Path,
     listings: Path,
     graphs: Path,
+    claims: Path,
     output: Path,
 ) -> None:
-    """Fill the folder ``output`` with everything that latexmk needs; nothing outside is read."""
+    """Fill the folder ``output`` with everything that latexmk needs; nothing outside is read.
+
+    claims: claims.csv; the tables of claims are beside it in claim_tables.
+    """
     document = Findings(read_json(findings))
     names = {
         "run": read_json(context),
         "finding": document,
         "group": document.group,
+        "claim": Judged(read_claims(claims)),
         "listings": [name for name in LISTINGS if (listings / f"{name}.tex").exists()],
         "graphs": [name for name in GRAPHS if (graphs / f"{name}.pdf").exists()],
     }
     sources = {"tables": tables, "figures": figures, "listings": listings, "graphs": graphs}
+    sources["claim_tables"] = claims.with_name("claim_tables")
     for folder, source in sources.items():
         # A file left from an earlier build must not stand in for one that is missing now.
         shutil.rmtree(output / folder, ignore_errors=True)
@@ -132,7 +139,8 @@ def build(
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--templates", type=Path, default=Path("paper"))
-    for name in ("context", "findings", "tables", "figures", "listings", "graphs", "output-dir"):
+    names = ("context", "findings", "tables", "figures", "listings", "graphs", "claims")
+    for name in (*names, "output-dir"):
         parser.add_argument(f"--{name}", type=Path, required=True)
     a = parser.parse_args()
     try:
@@ -144,6 +152,7 @@ def main() -> None:
             a.figures,
             a.listings,
             a.graphs,
+            a.claims,
             a.output_dir,
         )
     except RenderError as error:

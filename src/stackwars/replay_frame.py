@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import statistics
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +12,8 @@ import pandas as pd
 
 from stackwars import programs, workloads
 from stackwars.cells import Cell
-from stackwars.measure.cell import derive
+from stackwars.measure import process_value
+from stackwars.measure.process_value import ProcessValue, aligned, per_round
 from stackwars.measure.statistics import Estimate, geometric_mean, paired_difference, paired_ratio
 
 COLUMNS: dict[str, str] = {
@@ -24,20 +25,21 @@ COLUMNS: dict[str, str] = {
     "device": "where it ran",
     "status": "ok, oom, timeout, unsupported, invalid, error or not run",
     "status_detail": "why it is not ok",
-    "repetitions": "processes whose calls count",
-    "replay_ms": "geometric mean over the processes of the median call",
+    "rounds": "processes whose calls count",
+    "gated": "whether only clean blocks count (see stackwars.measure.process_value)",
+    "replay_ms": "geometric mean over the processes of the median steady block, ms a call",
     "replay_low_ms": "lower end of its 95 % interval across processes",
     "replay_high_ms": "upper end",
     "native_ms": "steady state of the framework's own cell, as in the frame",
     "native_low_ms": "lower end of its interval",
     "native_high_ms": "upper end",
-    "runtime_ms": "native - replay, paired by repetition: mean; only in the generation that is native",
+    "runtime_ms": "native - replay, paired by round: mean; only in the generation that is native",
     "runtime_low_ms": "lower end of its interval",
     "runtime_high_ms": "upper end",
-    "control_ratio": "native / replay, paired by repetition; only in the generation that is native",
+    "control_ratio": "native / replay, paired by round; only in the generation that is native",
     "control_low": "lower end of its interval",
     "control_high": "upper end",
-    "edited_ratio": "edited / the program before the edit, paired by repetition; only of an edited one",
+    "edited_ratio": "edited / the program before the edit, paired by round; only of an edited one",
     "edited_low": "lower end of its interval",
     "edited_high": "upper end",
     "parity_rel_l2": "largest relative L2 error of the whole output against the baseline's",
@@ -56,21 +58,26 @@ class Replay:
     result: dict
     native: dict[str, dict]
 
-    def replay_ms(self, framework: str) -> dict[int, float]:
-        """{repetition: median call in ms}; empty unless the program is ok."""
+    def replayed(self, framework: str) -> dict[int, ProcessValue]:
+        """{round: value of the program in its process}; empty unless the program is ok."""
         program = self.result["programs"].get(framework)
         if program is None or program["status"] != "ok":
             return {}
-        samples = zip(self.result["processes"], program["samples_ns"], strict=True)
-        return {process["repetition"]: statistics.median(ns) / 1e6 for process, ns in samples}
+        columns = (program["first_ns"], program["second_ns"], program["steady"])
+        rounds = [process["repetition"] for process in self.result["processes"]]
+        return process_value.of_rounds(
+            {
+                r: ((first, second), steady)
+                for r, first, second, steady in zip(rounds, *columns, strict=True)
+            }
+        )
 
-    def native_ms(self, framework: str) -> dict[int, float]:
-        """{repetition: median steady call of the cell's process in ms}; empty unless the cell is ok."""
+    def natively(self, framework: str) -> dict[int, ProcessValue]:
+        """{round: value of the process of the framework's own cell}; empty unless the cell is ok."""
         cell = self.native.get(framework)
         if cell is None or cell["status"] != "ok":
             return {}
-        steady = derive(cell)["process_steady_ms"]
-        return {p["repetition"]: ms for p, ms in zip(cell["processes"], steady, strict=True)}
+        return process_value.of_processes(cell["processes"])
 
 
 def read(config: dict, folder: Path) -> Iterator[Replay]:
@@ -90,7 +97,7 @@ def _not_run(config: dict, asked: programs.Replay) -> dict:
     """What stands in for a replay that nobody ran."""
     program = {
         **{"status": "not run", "status_detail": "no result", "program_sha256": None},
-        **{"compile_s": [], "parity_rel_l2": None, "native_rel_l2": None, "samples_ns": []},
+        **{"compile_s": [], "parity_rel_l2": None, "native_rel_l2": None, "steady": []},
     }
     return {
         **{"workload": asked.workload, "device": asked.device, "compiler": asked.compiler},
@@ -124,27 +131,28 @@ def build(replays: list[Replay], native: str | None, origin: str) -> pd.DataFram
 def _row(replay: Replay, framework: str, native: str | None) -> dict:
     program = replay.result["programs"][framework]
     copied = ("status", "status_detail", "parity_rel_l2", "native_rel_l2", "program_sha256")
-    ours, cells = replay.replay_ms(framework), replay.native_ms(framework)
+    ours, cells = replay.replayed(framework), replay.natively(framework)
     row = {
         "framework": framework,
         **{key: program[key] for key in copied},
         "peak_rss_bytes": replay.result["peak_rss_bytes"],
-        "repetitions": len(ours),
+        "rounds": len(ours),
     }
     if program["compile_s"]:
         row["compile_s"] = statistics.median(program["compile_s"])
     if ours:
-        row |= columns("replay{}_ms", geometric_mean(list(ours.values())))
+        values, row["gated"] = per_round(ours)
+        row |= columns("replay{}_ms", geometric_mean(list(values.values())))
     if cells:
-        row |= columns("native{}_ms", geometric_mean(list(cells.values())))
-    own = replay.replay_ms(framework.partition("+")[0]) if "+" in framework else {}
-    edited = sorted(ours.keys() & own.keys())
+        row |= columns("native{}_ms", geometric_mean(list(per_round(cells)[0].values())))
+    own = replay.replayed(framework.partition("+")[0]) if "+" in framework else {}
+    edited, _ = aligned(ours, own)
     if edited:
-        ratio = paired_ratio([ours[r] for r in edited], [own[r] for r in edited])
+        ratio = paired_ratio(*zip(*edited.values(), strict=True))
         row |= dict(zip(("edited_ratio", "edited_low", "edited_high"), ratio, strict=True))
-    both = sorted(ours.keys() & cells.keys())
+    both, _ = aligned(cells, ours)
     if both and replay.result["compiler"] == native:
-        pair = [cells[r] for r in both], [ours[r] for r in both]
+        pair = list(zip(*both.values(), strict=True))
         row |= columns("runtime{}_ms", paired_difference(*pair))
         row |= control(*pair)
     return row
@@ -158,7 +166,7 @@ def columns(pattern: str, estimate: Estimate) -> dict[str, float | None]:
     }
 
 
-def control(native: list[float], replay: list[float]) -> dict[str, float | None]:
-    """The control's three columns: native over replay, paired by repetition."""
+def control(native: Sequence[float], replay: Sequence[float]) -> dict[str, float | None]:
+    """The control's three columns: native over replay, paired by round."""
     ratio = paired_ratio(native, replay)
     return {"control_ratio": ratio.value, "control_low": ratio.low, "control_high": ratio.high}

@@ -5,32 +5,56 @@ from __future__ import annotations
 import matplotlib.pyplot as plt
 import pandas
 
+from stackwars.measure.device import CPUS, ONE_THREAD
 from stackwars.sources import BASELINE, framework_title, titles
 from stackwars.style import COLUMN, line_look, round_ticks
+from stackwars.verdicts import FASTER, SLOWER
+
+WIDEST = 30
+"""The axis of ratios ends here: an interval from two rounds may reach far beyond, and is cut."""
 
 
 def draw_ratios(frame: pandas.DataFrame, ratios: pandas.DataFrame) -> plt.Figure:
-    """Steady-state latency over JAX's on the CPU with its 95 % interval, log axis, a line at 1."""
-    everyone = list(frame.framework.drop_duplicates())
-    others = [f for f in everyone if f != BASELINE]
-    cpu = ratios[ratios.device == "cpu"].dropna(subset=["steady_ratio"])
-    figure, axis = _rows(frame, set(cpu.workload))
+    """Steady-state latency over JAX's on the CPU with its 95 % interval, log axis, a line at 1.
+
+    A framework on one core is a row of marks of its own. A mark is filled where a direction is claimed.
+    """
+    cells = frame[(frame.framework != BASELINE) & frame.device.isin(CPUS)]
+    keys = list(dict.fromkeys(zip(cells.device, cells.framework, strict=True)))
+    known = ratios[ratios.device.isin(CPUS)].dropna(subset=["steady_ratio"])
+    figure, axis = _rows(frame, set(known.workload))
     axis.axvline(1, color="black", linewidth=0.8)
     for position, workload in enumerate(titles(frame)):
-        here = cpu[cpu.workload == workload].set_index("framework")
-        shown = [f for f in others if f in here.index]
-        for index, framework in enumerate(shown):
-            row = here.loc[framework]
-            y = position + 0.28 * (index - (len(shown) - 1) / 2)
+        here = known[known.workload == workload].set_index(["device", "framework"])
+        shown = [key for key in keys if key in here.index]
+        for index, key in enumerate(shown):
+            row = here.loc[key]
+            y = position + 0.26 * (index - (len(shown) - 1) / 2)
             ends = [row.steady_ratio_low, row.steady_ratio_high]
             axis.plot(ends, [y, y], color="black", linewidth=0.9)
-            axis.plot(row.steady_ratio, y, **_dots(framework, everyone))
-    values = cpu[["steady_ratio", "steady_ratio_low", "steady_ratio_high"]].stack().astype(float)
+            look = _mark(key, keys)
+            if row.steady_verdict not in (SLOWER, FASTER):
+                look["markerfacecolor"] = "white"
+            axis.plot(row.steady_ratio, y, **look)
+    values = known[["steady_ratio", "steady_ratio_low", "steady_ratio_high"]].stack().astype(float)
     low, high = (values.min(), values.max()) if len(values) else (0.5, 2.0)
+    low, high = max(low, 1 / WIDEST), min(high, WIDEST)
     _round_axis(axis, min(0.8, low / 1.1), max(1.25, high * 1.1))
     axis.set_xlabel("steady-state latency over JAX's (above 1: JAX is faster)")
-    _legend(figure, others, everyone)
+    _legend(figure, [(_series(key), _mark(key, keys)) for key in keys])
     return figure
+
+
+def _mark(key: tuple[str, str], keys: list[tuple[str, str]]) -> dict:
+    """A marker without a line; the first look is JAX's."""
+    names = [BASELINE, *map(str, keys)]
+    return line_look(str(key), names) | {"linestyle": "none"}
+
+
+def _series(key: tuple[str, str]) -> str:
+    device, framework = key
+    name = framework_title(framework)
+    return f"{name}, one core" if device == ONE_THREAD else name
 
 
 def draw_memory(frame: pandas.DataFrame) -> plt.Figure:
@@ -47,7 +71,7 @@ def draw_memory(frame: pandas.DataFrame) -> plt.Figure:
     _round_axis(axis, low / 2**30 / 1.3, high / 2**30 * 1.3)
     axis.set_xlabel("peak resident memory (GiB)")
     axis.grid(axis="y", linewidth=0.3, color="#bbbbbb")
-    _legend(figure, everyone, everyone)
+    _legend(figure, [(framework_title(f), _dots(f, everyone)) for f in everyone])
     return figure
 
 
@@ -82,6 +106,9 @@ def _round_axis(axis, low: float, high: float) -> None:
     axis.minorticks_off()
 
 
-def _legend(figure: plt.Figure, shown: list[str], everyone: list[str]) -> None:
-    handles = [plt.Line2D([], [], label=framework_title(f), **_dots(f, everyone)) for f in shown]
-    figure.legend(handles=handles, loc="outside upper center", ncols=max(1, len(handles)))
+def _legend(figure: plt.Figure, entries: list[tuple[str, dict]]) -> None:
+    """Names and looks in one line above the axis, closer together than marks with lines need."""
+    handles = [plt.Line2D([], [], label=name, **look) for name, look in entries]
+    spacing = {"handlelength": 1.0, "handletextpad": 0.4, "columnspacing": 1.2}
+    columns = max(1, len(handles))
+    figure.legend(handles=handles, loc="outside upper center", ncols=columns, **spacing)

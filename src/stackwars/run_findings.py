@@ -114,13 +114,15 @@ def agreement_findings(frame, ratios, there) -> list[Finding]:
                     title=pair.title,
                     published_ratio=pair.published.get("steady"),
                     ratio=pair.ours.get("steady"),
-                    low=pair.low,
-                    high=pair.high,
+                    low=pair.ends.get("steady", (None, None))[0],
+                    high=pair.ends.get("steady", (None, None))[1],
+                    ours=pair.verdict,
                 )
             )
     tally = Counter(f["verdict"] for f in found)
     agrees, differs = tally[verdicts.AGREES], tally[verdicts.DIFFERS]
-    unresolved = tally[verdicts.SPANS_ONE] + tally[verdicts.NO_INTERVAL]
+    open_words = (verdicts.NO_DIFFERENCE, verdicts.UNRESOLVED, verdicts.NOT_DECIDED)
+    unresolved = sum(tally[word] for word in open_words)
     verdict = verdicts.headline(agrees, differs, unresolved)
     summary = finding(
         "headline",

@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pandas
 
+from stackwars import verdicts
+from stackwars.measure.device import CPUS, ONE_THREAD
+
 FRAMEWORK_TITLES = {
     "jax": "JAX",
     "torch_xla": "PyTorch",
@@ -16,9 +19,21 @@ FRAMEWORK_TITLES = {
 VARIANT_TITLES = {"torch_xla_pending": "pending"}
 BASELINE = "jax"
 
-FRAME_KEYS = ["workload", "title", "table", "framework", "device", "status", "origin"]
-RATIO_KEYS = ["workload", "device", "framework", "baseline", "steady_ratio"]
+FRAME_KEYS = ["workload", "title", "table", "framework", "device", "status", "origin", "rounds"]
+FRAME_KEYS += ["gated", "steady_class", "warmup_points"]
+RATIO_KEYS = ["workload", "device", "framework", "baseline", "rounds", "steady_gated", "contended"]
+RATIO_KEYS += [
+    f"{stage}_{what}"
+    for stage in ("first", "second", "steady")
+    for what in ("ratio", "p_holm", "verdict", "detectable")
+]
 CALL_KEYS = ["workload", "framework", "device", "repetition", "call", "latency_ms"]
+FRAME_TEXTS = ("status", "status_detail", "origin", "title", "table", "device", "steady_class")
+FRAME_TEXTS += ("stop_reason",)
+RATIO_VERDICTS = (
+    *(verdicts.SLOWER, verdicts.FASTER, verdicts.NO_DIFFERENCE),
+    *(verdicts.UNRESOLVED, verdicts.NOT_DECIDED, verdicts.NO_DATA),
+)
 PUBLISHED_KEYS = ["table", "workload", "framework", "first_run_ms", "second_run_ms"]
 
 
@@ -35,8 +50,9 @@ def framework_title(framework: str) -> str:
 def read_frame(path: Path) -> pandas.DataFrame:
     """frame.csv: one row per asked-for cell, in grid order; text columns are never NaN."""
     frame = read_table(path, FRAME_KEYS)
-    for column in ("status", "status_detail", "origin", "title", "table", "device"):
-        frame[column] = frame[column].fillna("").astype(str)
+    for column in FRAME_TEXTS:
+        if column in frame.columns:
+            frame[column] = frame[column].astype(object).fillna("").astype(str)
     return frame
 
 
@@ -46,8 +62,17 @@ def read_calls(path: Path) -> pandas.DataFrame:
 
 
 def read_ratios(path: Path) -> pandas.DataFrame:
-    """ratios.csv: framework over baseline, paired by repetition; may hold no row at all."""
-    return read_table(path, RATIO_KEYS)
+    """ratios.csv: framework over baseline, paired by round; may hold no row at all.
+
+    :raises ValueError: for a verdict that no sentence knows: it would be left out unnoticed.
+    """
+    ratios = read_table(path, RATIO_KEYS)
+    for column in ("first_verdict", "second_verdict", "steady_verdict"):
+        unknown = sorted(set(ratios[column].astype(str)) - set(RATIO_VERDICTS))
+        if unknown:
+            expected = ", ".join(RATIO_VERDICTS)
+            raise ValueError(f"{path}: {column}: expected one of {expected}; came {unknown[0]}")
+    return ratios
 
 
 def read_published(path: Path) -> pandas.DataFrame:
@@ -82,8 +107,24 @@ def read_table(path: Path, columns: list[str]) -> pandas.DataFrame:
 
 
 def shown_cells(frame: pandas.DataFrame) -> pandas.DataFrame:
-    """The rows that tables show: every CPU cell, and those of other devices that were run."""
-    return frame[(frame.device == "cpu") | (frame.status != "not run")]
+    """Every cell on all cores of the CPU, and those on accelerators that were run."""
+    ran = ~frame.device.isin(CPUS) & (frame.status != "not run")
+    return frame[(frame.device == "cpu") | ran]
+
+
+def audited_cells(frame: pandas.DataFrame) -> pandas.DataFrame:
+    """The cells of `shown_cells` and those on one core, in grid order."""
+    return frame[frame.device.isin(CPUS) | (frame.status != "not run")]
+
+
+def one_core_cells(frame: pandas.DataFrame) -> pandas.DataFrame:
+    """Every cell on one pinned core."""
+    return frame[frame.device == ONE_THREAD]
+
+
+def is_true(value: object) -> bool:
+    """Whether a cell of a CSV file is true: beside blanks, pandas reads neither bool nor text."""
+    return str(value) == "True"
 
 
 def titles(frame: pandas.DataFrame) -> dict[str, str]:

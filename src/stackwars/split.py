@@ -14,6 +14,7 @@ import pandas as pd
 
 from stackwars import replay_frame
 from stackwars.config import validate
+from stackwars.measure.process_value import aligned
 from stackwars.measure.statistics import Estimate, paired_difference, paired_ratio
 from stackwars.replay_frame import Replay, columns
 
@@ -23,7 +24,9 @@ COLUMNS: dict[str, str] = {
     "kind": "basic operation or model",
     "compiler": "generation of XLA that replayed",
     "device": "where",
-    "native_difference_ms": "steady state of the other framework - the baseline's: mean over repetitions",
+    "rounds": "rounds in which all four were measured",
+    "gated": "whether only clean blocks count",
+    "native_difference_ms": "steady state of the other framework - the baseline's: mean over rounds",
     "native_difference_low_ms": "lower end of its 95 % t interval",
     "native_difference_high_ms": "upper end",
     "ir_effect_ms": "replay of the other's program - replay of the baseline's",
@@ -64,20 +67,21 @@ def build(config: dict, replays: list[Replay], native: str | None) -> pd.DataFra
 
 def _row(replay: Replay, other: str, baseline: str, native: str | None) -> dict:
     row = {"ir_verdict": "no data", "runtime_verdict": "no data", "control_verdict": "no data"}
-    ours, theirs = replay.replay_ms(other), replay.replay_ms(baseline)
-    ours_native, theirs_native = replay.native_ms(other), replay.native_ms(baseline)
+    ours, theirs = replay.replayed(other), replay.replayed(baseline)
+    ours_native, theirs_native = replay.natively(other), replay.natively(baseline)
     is_native = replay.result["compiler"] == native
-    controlled = sorted(theirs.keys() & theirs_native.keys())
+    controlled, _ = aligned(theirs_native, theirs)
     if controlled and is_native:
-        pair = [theirs_native[r] for r in controlled], [theirs[r] for r in controlled]
+        pair = list(zip(*controlled.values(), strict=True))
         row |= replay_frame.control(*pair)
         row["control_verdict"] = control_verdict(paired_ratio(*pair))
-    # All terms from the same repetitions, or they would not add up.
-    shared = sorted(set.intersection(*map(set, (ours, theirs, ours_native, theirs_native))))
+    # All terms from the same rounds, or they would not add up.
+    shared, row["gated"] = aligned(ours, theirs, ours_native, theirs_native)
+    row["rounds"] = len(shared)
     if not shared:
         return row
-    ir = [[values[r] for r in shared] for values in (ours, theirs)]
-    natives = [[values[r] for r in shared] for values in (ours_native, theirs_native)]
+    series = list(zip(*shared.values(), strict=True))
+    ir, natives = series[:2], series[2:]
     effect = paired_difference(*ir)
     row |= columns("native_difference{}_ms", paired_difference(*natives))
     row |= columns("ir_effect{}_ms", effect)

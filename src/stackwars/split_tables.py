@@ -7,13 +7,16 @@ import pandas
 from stackwars.compiler_sources import compiler_title, compilers
 from stackwars.latex import escape, is_missing, scientific, significant
 from stackwars.split_findings import PAIR
-from stackwars.table_rows import interval
+from stackwars.table_rows import UNGATED_NOTE, interval, origins, steady_mark
 from stackwars.tabular import GAP, Float, row, span, table
 from stackwars.verdicts import NO_DIFFERENCE, NONE
 
+INTERVALS = r"{\tiny 95\,\% interval}"
+"""What stands in the second cell of a row of intervals, which is beneath a row of numbers."""
+
 
 def split_table(replay: pandas.DataFrame, split: pandas.DataFrame) -> str:
-    """One row per workload and compiler: replays, IR effect, runtime effect (ms) and control."""
+    """Replays, native difference, IR effect, runtime effect (ms) and control by workload and compiler."""
     runs = replay.set_index(["workload", "compiler", "framework"])
     order = compilers(split)
     lines: list[str] = []
@@ -24,18 +27,15 @@ def split_table(replay: pandas.DataFrame, split: pandas.DataFrame) -> str:
         for first, (_, one) in zip([True] + [False] * len(rows), rows.iterrows(), strict=False):
             sides = [(workload, one.compiler, f) for f in PAIR]
             known = [runs.loc[side] for side in sides if side in runs.index]
-            lines.append(_split_line(one, known, first))
+            lines += _split_lines(one, known, first)
     header = [
-        r"& & \multicolumn{2}{c}{Replay (ms)} & \multicolumn{2}{c}{Native difference} & "
-        r"\multicolumn{3}{c}{IR effect} & \multicolumn{2}{c}{Runtime effect} & "
-        r"\multicolumn{2}{c}{Control} & \\",
-        r"\cmidrule(lr){3-4}\cmidrule(lr){5-6}\cmidrule(lr){7-9}\cmidrule(lr){10-11}"
-        r"\cmidrule(lr){12-13}",
+        r"& & & \multicolumn{2}{c}{Replay (ms)} & {Native diff.} & \multicolumn{2}{c}{IR effect} & "
+        r"{Runtime effect} & {Control} & \\",
+        r"\cmidrule(lr){4-5}\cmidrule(lr){7-8}",
         row(
             [
-                *("Workload", "Compiler", "{JAX}", "{PyTorch}"),
-                *("{ms}", r"{95\,\%}", "{ms}", r"{95\,\%}", r"{ratio}", "{ms}", r"{95\,\%}"),
-                *("{ratio}", r"{95\,\%}", "{Rel. $L_2$}"),
+                *("Workload", "Compiler", "{Rounds}", "{JAX}", "{PyTorch}", "{(ms)}", "{(ms)}"),
+                *("{(ratio)}", "{(ms)}", "{(ratio)}", "{Rel. $L_2$}"),
             ]
         ),
     ]
@@ -43,55 +43,63 @@ def split_table(replay: pandas.DataFrame, split: pandas.DataFrame) -> str:
         Float(
             label="tab:split",
             caption="The Same Compiler for Both Programs: Replay, and the Difference Split",
-            columns="llrrrcrcrrcrcr",
-            note="Replay: both programs loaded into one client of that jaxlib and called in turn. "
+            columns="llrrrrrrrrr",
+            note="Beneath each number its 95\\,\\% interval across rounds, not corrected for their number. "
+            "Replay: both programs loaded into one client of that jaxlib and called in turn. "
             "Native difference: PyTorch's call less JAX's; IR effect: replay of PyTorch's program "
             "less that of JAX's, and their ratio. Runtime effect: difference "
             "of what a native call takes beyond the replay of its own program. "
             "\\emph{none}: the interval holds 0. Control: JAX's native call over the replay of "
             "JAX's program, good where the interval holds 1. A dash: not defined there (the native "
-            "calls belong to one generation), or fewer than two repetitions. Rel.\\ $L_2$: largest "
-            "disagreement of the outputs of the replayed programs. " + _origin(replay),
-            separation="2.4pt",
+            "calls belong to one generation), or fewer than two rounds. Rel.\\ $L_2$: largest "
+            "disagreement of the outputs of the replayed programs. "
+            + UNGATED_NOTE
+            + origins(replay),
+            separation="3.4pt",
             wide=True,
             size=r"\scriptsize",
         ),
         header,
-        lines or [row([span(14, "no program was replayed")])],
+        lines or [row([span(11, "no program was replayed")])],
     )
 
 
-def _split_line(one: pandas.Series, known: list[pandas.Series], first: bool) -> str:
+def _split_lines(one: pandas.Series, known: list[pandas.Series], first: bool) -> list[str]:
+    """A row of numbers and one of their intervals; a single row for programs that have none."""
     head = [escape(one.title) if first else "", escape(compiler_title(one.compiler))]
     failed = [run for run in known if run.status != "ok"]
     if failed or len(known) < len(PAIR):
-        return row([*head, span(12, _why(failed))])
+        return [row([*head, span(9, _why(failed))])]
     parity = [run.parity_rel_l2 for run in known if not is_missing(run.parity_rel_l2)]
-    return row(
-        [
-            *head,
-            *(_number(run.replay_ms) for run in known),
-            *_term(one, "native_difference", _native_word(one)),
-            *_term(one, "ir_effect", one.ir_verdict),
-            _number(one.ir_ratio),
-            *_term(one, "runtime_effect", one.runtime_verdict),
-            _number(one.control_ratio),
-            interval(one.control_low, one.control_high),
-            scientific(max(parity)) if parity else "---",
-        ]
-    )
+    cells = [
+        *(
+            (_number(run.replay_ms), interval(run.replay_low_ms, run.replay_high_ms))
+            for run in known
+        ),
+        _term(one, "native_difference", _native_word(one)),
+        _term(one, "ir_effect", one.ir_verdict),
+        (_number(one.ir_ratio), interval(one.ir_ratio_low, one.ir_ratio_high)),
+        _term(one, "runtime_effect", one.runtime_verdict),
+        (_number(one.control_ratio), interval(one.control_low, one.control_high)),
+    ]
+    numbers = [number for number, _ in cells]
+    mark = steady_mark(one.gated) if one.rounds else ""
+    worst = scientific(max(parity)) if parity else "---"
+    return [
+        row([*head, f"{one.rounds:.0f}{mark}", *numbers, worst]),
+        row(["", INTERVALS, "", *(small(ends) for _, ends in cells), ""]),
+    ]
+
+
+def small(ends: str) -> str:
+    """An interval in the type that fits beneath its number; nothing where there is none."""
+    return "" if ends == "---" else rf"{{\tiny {ends}}}"
 
 
 def _native_word(one: pandas.Series) -> str:
     """The native difference has no verdict of its own in split.csv: its interval decides."""
     low, high = one.native_difference_low_ms, one.native_difference_high_ms
     return NONE if low <= 0 <= high else ""
-
-
-def _origin(replay: pandas.DataFrame) -> str:
-    """One origin holds for a whole run."""
-    origins = replay.origin[replay.origin != ""].drop_duplicates()
-    return f"Origin: {', '.join(map(escape, origins)) or 'none'}."
 
 
 def _why(failed: list[pandas.Series]) -> str:
@@ -103,15 +111,13 @@ def _why(failed: list[pandas.Series]) -> str:
     return f"{failed[0].status}: {detail}" if detail else failed[0].status
 
 
-def _term(one: pandas.Series, name: str, verdict: str) -> list[str]:
+def _term(one: pandas.Series, name: str, verdict: str) -> tuple[str, str]:
     """A term in ms and its interval; ``none`` where that holds 0."""
     value = one[f"{name}_ms"]
     low, high = one[f"{name}_low_ms"], one[f"{name}_high_ms"]
     known = not is_missing(low) and not is_missing(high)
     ends = f"[{signed(low)}, {signed(high)}]" if known else "---"
-    if verdict == NONE:
-        return ["none", ends]
-    return [signed(value), ends]
+    return ("none" if verdict == NONE else signed(value)), ends
 
 
 def signed(value: float) -> str:
@@ -127,29 +133,33 @@ def _number(value: float, digits: int = 3) -> str:
 
 def edit_table(replay: pandas.DataFrame, edits: list[dict]) -> str:
     """One row per edited program and compiler: what share of the difference the edit closes."""
+    runs = replay.set_index(["workload", "compiler", "framework"])
     lines, previous = [], None
     for one in edits:
         if previous not in (None, one["workload"]):
             lines.append(GAP)
-        lines.append(
-            row(
-                [
-                    escape(one["title"]) if one["workload"] != previous else "",
-                    escape(one["program"]),
-                    escape(one["generation"]),
-                    *(_number(one[f"{side}_ms"]) for side in ("own", "edited", "other")),
-                    _share(one),
-                ]
-            )
+        own = one["framework"].partition("+")[0]
+        other = next(name for name in PAIR if name != own)
+        sides = [
+            runs.loc[(one["workload"], one["compiler"], f)] for f in (own, one["framework"], other)
+        ]
+        edited = sides[1]
+        cells = [(_number(s.replay_ms), interval(s.replay_low_ms, s.replay_high_ms)) for s in sides]
+        cells.append(
+            (_number(edited.edited_ratio), interval(edited.edited_low, edited.edited_high))
         )
+        head = [escape(one["title"]) if one["workload"] != previous else "", escape(one["program"])]
+        numbers = [number for number, _ in cells]
+        lines.append(row([*head, escape(one["generation"]), *numbers, _share(one)]))
+        lines.append(row(["", INTERVALS, "", *(small(ends) for _, ends in cells), ""]))
         previous = one["workload"]
     header = [
-        r"& & & \multicolumn{3}{c}{Replay (ms)} & \\",
+        r"& & & \multicolumn{3}{c}{Replay (ms)} & {Edited} & \\",
         r"\cmidrule(lr){4-6}",
         row(
             [
                 *("Workload", "Program, edit", "Compiler"),
-                *("{own}", "{edited}", "{other}", "{Share closed}"),
+                *("{own}", "{edited}", "{other}", "{/ own}", "{Share closed}"),
             ]
         ),
     ]
@@ -157,16 +167,18 @@ def edit_table(replay: pandas.DataFrame, edits: list[dict]) -> str:
         Float(
             label="tab:edits",
             caption="Edited Programs: Which Operations the Difference Belongs To",
-            columns="lllrrrr",
-            note="Own: the program as its front end emitted it; other: the other framework's. Share "
-            "closed: (own $-$ edited) / (own $-$ other); \\emph{none}: the interval of edited/own, "
-            "paired by repetition, holds 1; above 100\\,\\%: the edited program passed the other one; below 0: "
-            "it moved away. " + _origin(replay),
+            columns="lllrrrrr",
+            note="Own: the program as its front end emitted it; other: the other framework's. Beneath each "
+            "number its 95\\,\\% interval across rounds. Share "
+            "closed: (own $-$ edited) / (own $-$ other), of the numbers in this row; it has no interval "
+            "of its own, and rests on that of edited/own, paired by round; \\emph{none}: that holds 1; "
+            "above 100\\,\\%: the edited program passed the other one; below 0: "
+            "it moved away. " + origins(replay),
             wide=True,
             size=r"\scriptsize",
         ),
         header,
-        lines or [row([span(7, "no edited program was replayed")])],
+        lines or [row([span(8, "no edited program was replayed")])],
     )
 
 

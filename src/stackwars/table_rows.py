@@ -1,4 +1,4 @@
-"""What the rows of several tables share: grouping, framework, origin and interval."""
+"""What the rows of several tables share: grouping, framework, origin and intervals."""
 
 from __future__ import annotations
 
@@ -8,13 +8,22 @@ import pandas
 
 from stackwars import published
 from stackwars.latex import escape, is_missing, scientific, significant
-from stackwars.sources import VARIANT_TITLES, framework_title
+from stackwars.sources import VARIANT_TITLES, framework_title, is_true
 from stackwars.tabular import GAP
 
 STAGES = ["first", "second", "steady"]
 ORIGIN_NOTE = (
     r"Origin: \textit{measured} in this run, \textit{reference} from the committed run of the "
     r"authors' machine, \textit{published} in the original paper."
+)
+UNGATED = r"$^{\dagger}$"
+UNGATED_NOTE = (
+    r"$\dagger$: too few blocks had the cores to themselves, so all count, and the number may be the "
+    r"neighbours'. "
+)
+CONTENDED = r"$^{\ddagger}$"
+CONTENDED_NOTE = (
+    r"$\ddagger$: one framework kept over 20 points more of its blocks than the other. "
 )
 
 
@@ -23,20 +32,41 @@ def origin_text(row_: pandas.Series) -> str:
     return str(escape(row_.origin)) if row_.origin and row_.status != "not run" else "---"
 
 
+def origins(frame: pandas.DataFrame) -> str:
+    """The origin of a whole table, for its note."""
+    known = frame.origin[frame.origin != ""].drop_duplicates()
+    return f"Origin: {', '.join(map(escape, known)) or 'none'}."
+
+
 def interval(low: float, high: float, digits: int = 3) -> str:
-    """``[low, high]``, or a dash with fewer than two repetitions."""
+    """``[low, high]``, or a dash with fewer than two rounds."""
     if is_missing(low) or is_missing(high):
         return "---"
     return f"[{_end(low, digits)}, {_end(high, digits)}]"
 
 
 def _end(value: float, digits: int) -> str:
-    """An end of an interval; from two repetitions it may lie far from any readable number."""
+    """An end of an interval; from two rounds it may lie far from any readable number."""
     return significant(value, digits) if 1e-3 <= value < 1e5 else str(scientific(value))
 
 
+def steady_mark(gated: object) -> str:
+    """The mark of a steady state that is not of clean blocks alone; nothing for one that is."""
+    return "" if is_true(gated) else UNGATED
+
+
+def whole(value: float) -> str:
+    """A count, or a dash."""
+    return "---" if is_missing(value) else f"{value:.0f}"
+
+
+def share(value: float, digits: int = 2) -> str:
+    """A share of 1 as a percentage, or a dash."""
+    return "---" if is_missing(value) else rf"{significant(100 * value, digits)}\,\%"
+
+
 def framework_cell(row_: pandas.Series | published.Pair) -> str:
-    """The framework, with the device where that is not the CPU; a variant stands indented."""
+    """The framework, with the device where that is not all of the CPU; a variant stands indented."""
     name = VARIANT_TITLES.get(row_.framework) or framework_title(row_.framework)
     indent = r"\quad " if row_.framework in VARIANT_TITLES else ""
     return indent + escape(name if row_.device == "cpu" else f"{name}, {row_.device}")
@@ -47,8 +77,9 @@ def grouped(cells: pandas.DataFrame, line: Callable[[pandas.Series, bool], str])
     lines: list[str] = []
     previous = None
     for _, cell in cells.iterrows():
-        if previous is not None and cell.workload != previous:
+        group = (cell.workload, cell.device)
+        if previous is not None and group != previous:
             lines.append(GAP)
-        lines.append(line(cell, cell.workload != previous))
-        previous = cell.workload
+        lines.append(line(cell, group != previous))
+        previous = group
     return lines

@@ -1,8 +1,8 @@
 """The paper's tables from the frame: ``python -m stackwars.tables``.
 
-Tables I-III are the original paper's, IV sets its ratios beside ours, V is the audit of every cell;
-then those of the split, of what fits, and of the programs, and the shapes. Each row names the
-origin of its numbers; a cell without numbers shows why.
+Tables I-III are the original paper's, IV sets its ratios beside ours, then come the basic operations on
+one core, every comparison, the audit and the rounds of every cell; those of the split, of what fits, and
+of the programs; and the shapes. Each row names the origin of its numbers; a cell without numbers shows why.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pandas
 
-from stackwars import published
-from stackwars.audit_tables import audit_table, shape_table
+from stackwars.audit_tables import audit_table, round_table, shape_table
+from stackwars.audits import document
+from stackwars.audits.table import audits_table
 from stackwars.compiler_sources import (
     read_ahead,
     read_frontier,
@@ -26,7 +27,9 @@ from stackwars.edit_findings import replayed_edits
 from stackwars.latex import escape, significant
 from stackwars.memory_tables import fit_table
 from stackwars.program_tables import metrics_table, structure_table
+from stackwars.ratio_tables import comparison_table, published_table
 from stackwars.sources import (
+    one_core_cells,
     read_frame,
     read_json,
     read_published,
@@ -38,12 +41,15 @@ from stackwars.split_tables import edit_table, split_table
 from stackwars.table_rows import (
     ORIGIN_NOTE,
     STAGES,
+    UNGATED_NOTE,
     framework_cell,
     grouped,
     interval,
     origin_text,
+    steady_mark,
+    whole,
 )
-from stackwars.tabular import GAP, Float, row, s_column, span, table
+from stackwars.tabular import Float, row, s_column, span, table
 from stackwars.target_tables import frontier_table, target_table
 
 CAPTIONS = {
@@ -53,112 +59,85 @@ CAPTIONS = {
 }
 
 
-def latency_table(frame: pandas.DataFrame, number: str) -> str:
-    """Table I, II or III: first run, second run and steady state in ms, or the status."""
+def numbered_table(frame: pandas.DataFrame, number: str) -> str:
+    """Table I, II or III."""
     cells = shown_cells(frame[frame.table == number])
+    return latency_table(cells, f"tab:{number}", CAPTIONS[number])
+
+
+def one_core_table(frame: pandas.DataFrame) -> str:
+    """The same for what was measured on one pinned core."""
+    return latency_table(
+        one_core_cells(frame), "tab:one-core", "Latency on One Pinned Core, One Thread (ms)"
+    )
+
+
+def latency_table(cells: pandas.DataFrame, label: str, caption: str) -> str:
+    """First run, second run and steady state in ms, each with its interval; or the status."""
     ok = cells[cells.status == "ok"]
     shown = {s: [significant(v, 4) for v in ok[f"{s}_ms"]] for s in STAGES}
-    columns = "ll" + "".join(s_column(shown[s]) for s in STAGES) + r">{\scriptsize}c>{\scriptsize}l"
+    numbers = "".join(s_column(shown[s]) + r">{\scriptsize}l" for s in STAGES)
 
     def line(cell: pandas.Series, first: bool) -> str:
-        title = escape(cell.title) if first else ""
-        if cell.status != "ok":
-            values = [span(4, short_status(cell))]
-        else:
-            values = [significant(cell[f"{s}_ms"], 4) for s in STAGES]
-            values.append(interval(cell.steady_low_ms, cell.steady_high_ms))
-        return row([title, framework_cell(cell), *values, origin_text(cell)])
+        values: list[str] = []
+        for stage in STAGES if cell.status == "ok" else []:
+            ends = interval(cell[f"{stage}_low_ms"], cell[f"{stage}_high_ms"])
+            mark = steady_mark(cell.gated) if stage == "steady" else ""
+            values += [significant(cell[f"{stage}_ms"], 4), ends + mark]
+        return row(
+            [
+                escape(cell.title) if first else "",
+                framework_cell(cell),
+                *(values or [span(6, short_status(cell))]),
+                whole(cell.rounds),
+                origin_text(cell),
+            ]
+        )
 
-    heads = [f"{{{s}}}" for s in ("First", "Second", "Steady")]
-    header = [row(["Workload", "Framework", *heads, r"{95\,\% interval}", "{Origin}"])]
+    heads = [span(2, s) for s in ("First run", "Second run", "Steady state")]
+    header = [
+        row(["Workload", "Framework", *heads, "{Rounds}", "{Origin}"]),
+    ]
     note = (
-        r"PyTorch runs through torch\_xla. Steady: geometric mean over processes of the median "
-        r"call; its interval is a $t$ interval on logarithms. "
+        r"PyTorch runs through torch\_xla. Behind each number its 95\,\% $t$ interval across the "
+        r"rounds, on logarithms. Steady state: geometric mean over the processes of the median clean block. "
     )
+    note += UNGATED_NOTE
     if (cells.framework == "torch_xla_pending").any():
         note += "Pending: PyTorch with inputs still to be computed on the device at run~1. "
     return table(
         Float(
-            label=f"tab:{number}",
-            caption=CAPTIONS[number],
-            columns=columns,
+            label=label,
+            caption=caption,
+            columns=f"ll{numbers}r" + r">{\scriptsize}l",
             note=note + ORIGIN_NOTE,
-            separation="2.2pt",
-        ),
-        header,
-        grouped(cells, line) or [row([span(7, "no cell of this table was asked for")])],
-    )
-
-
-def published_table(
-    frame: pandas.DataFrame, ratios: pandas.DataFrame, there: pandas.DataFrame
-) -> str:
-    """Table IV: the ratio PyTorch/JAX as published and here, and whether directions agree."""
-    lines: list[str] = []
-    previous = None
-    for pair in published.pairs(frame, ratios, there):
-        if previous is not None and pair.workload != previous:
-            lines.append(GAP)
-        theirs = [significant(pair.published[s]) for s in STAGES if s in pair.published]
-        ours = [significant(pair.ours[s]) for s in STAGES if s in pair.ours]
-        lines.append(
-            row(
-                [
-                    escape(pair.title) if pair.workload != previous else "",
-                    framework_cell(pair),
-                    *(theirs or [span(3, pair.published_status)]),
-                    *([*ours, interval(pair.low, pair.high)] if ours else [span(4, pair.status)]),
-                    escape(pair.origin or "---"),
-                    escape(pair.agreement),
-                ]
-            )
-        )
-        previous = pair.workload
-    header = [
-        r"& & \multicolumn{3}{c}{There (origin: published)} & "
-        r"\multicolumn{4}{c}{Here (origin in the next column)} & & \\",
-        r"\cmidrule(lr){3-5}\cmidrule(lr){6-9}",
-        row(
-            [
-                "Workload",
-                "Framework",
-                *("{First}", "{Second}", "{Steady}"),
-                *("{First}", "{Second}", "{Steady}", r"{95\,\% interval}"),
-                "Origin",
-                "Direction of the steady ratio",
-            ]
-        ),
-    ]
-    return table(
-        Float(
-            label="tab:IV",
-            caption="Ratio of Latencies, PyTorch over JAX: Published and Here",
-            columns="llrrrrrrcll",
-            note="Above 1: PyTorch takes longer. The original used a TPU v6e, this run "
-            "the devices of Section~\\ref{sec:implementation}: only directions are set side by "
-            "side. The interval belongs to our steady ratio. " + ORIGIN_NOTE,
             wide=True,
+            separation="4pt",
         ),
         header,
-        lines or [row([span(11, "no published row is in this run's grid")])],
+        grouped(cells, line) or [row([span(10, "no cell of this table was asked for")])],
     )
 
 
 FILES = ("frame", "ratios", "published", "context", "replay", "split", "ahead", "frontier")
-FILES += ("metrics", "structure")
+FILES += ("metrics", "structure", "audits")
 
 
 def write_tables(files: dict[str, Path], output: Path) -> None:
     """Write every table into the folder ``output``; ``files`` has a path for each of FILES."""
     frame, there = read_frame(files["frame"]), read_published(files["published"])
+    ratios = read_ratios(files["ratios"])
     replay, split = read_replay(files["replay"]), read_split(files["split"])
     ahead = read_ahead(files["ahead"])
     texts = {
-        "table1": latency_table(frame, "I"),
-        "table2": latency_table(frame, "II"),
-        "table3": latency_table(frame, "III"),
-        "table4": published_table(frame, read_ratios(files["ratios"]), there),
+        "table1": numbered_table(frame, "I"),
+        "table2": numbered_table(frame, "II"),
+        "table3": numbered_table(frame, "III"),
+        "table4": published_table(frame, ratios, there),
+        "one_core": one_core_table(frame),
+        "ratios": comparison_table(frame, ratios),
         "audit": audit_table(frame),
+        "rounds": round_table(frame),
         "split": split_table(replay, split),
         "edits": edit_table(replay, replayed_edits(replay)),
         "fits": fit_table(ahead, there),
@@ -166,6 +145,9 @@ def write_tables(files: dict[str, Path], output: Path) -> None:
         "targets": target_table(ahead),
         "metrics": metrics_table(read_metrics(files["metrics"])),
         "structure": structure_table(read_structure(files["structure"])),
+        "audits": audits_table(
+            document.read(files["audits"]), read_json(files["context"])["origin"]
+        ),
         "shapes": shape_table(frame, read_json(files["context"])),
     }
     output.mkdir(parents=True, exist_ok=True)

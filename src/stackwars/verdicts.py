@@ -1,7 +1,7 @@
 """Verdicts: what the numbers allow one to say. Pure functions of numbers.
 
-A ratio is always framework over baseline, so above 1 means that the framework took longer. A
-direction is claimed only where the 95 % interval leaves 1 outside.
+A ratio is always framework over baseline, so above 1 means that the framework took longer. What may be
+said of the ratios of the frame is decided in :mod:`stackwars.measure.comparison`, whose words these are.
 """
 
 from __future__ import annotations
@@ -14,18 +14,24 @@ Finding = dict[str, Any]
 
 SLOWER = "slower"
 FASTER = "faster"
-NO_DIFFERENCE = "no difference found"
-NOT_DECIDED = "not decided"  # a ratio, but no interval: fewer than two repetitions
+NO_DIFFERENCE = "no difference found"  # and one of 5 % would have been
+UNRESOLVED = "unresolved"  # neither a difference, nor an interval that could have shown one of 5 %
+NOT_DECIDED = "not decided"  # a ratio, but no interval: fewer than two rounds
 NO_DATA = "no data"
 
 AGREES = "agrees"
 DIFFERS = "differs"
-SPANS_ONE = "interval spans 1"
-NO_INTERVAL = "no interval"
 NOT_COMPARABLE = "not comparable"
 
 ONE_SLOW_RUN = "one slow run"
 TWO_SLOW_RUNS = "two slow runs"
+MORE_SLOW_RUNS = "more than two slow runs"
+COUNTS_DISAGREE = "compilations and times disagree"
+WARM_UP, SLOWING, NO_STEADY_STATE = (
+    "warm-up",
+    "slowing down",
+    "no steady state",
+)  # of measure.steady
 
 LONGEST = "longest"
 NOT_LONGEST = "not the longest"
@@ -56,7 +62,7 @@ def finding(identity: str, verdict: str, **numbers: Any) -> Finding:
 
 
 def direction(ratio: float, low: float, high: float) -> str:
-    """The direction of a ratio of times with its 95 % interval."""
+    """The direction of a ratio of times by its 95 % interval alone, with no correction for others."""
     if is_missing(ratio):
         return NO_DATA
     if is_missing(low) or is_missing(high):
@@ -69,22 +75,55 @@ def direction(ratio: float, low: float, high: float) -> str:
 
 
 def agreement(published_ratio: float, ours: str) -> str:
-    """Whether our :func:`direction` is the one that the published ratio points to."""
+    """Whether our verdict on a ratio is the direction that the published ratio points to.
+
+    Ours where it is no direction: no difference found, unresolved or not decided.
+    """
     if is_missing(published_ratio) or ours == NO_DATA:
         return NOT_COMPARABLE
-    if ours == NO_DIFFERENCE:
-        return SPANS_ONE
-    if ours == NOT_DECIDED:
-        return NO_INTERVAL
+    if ours not in (SLOWER, FASTER):
+        return ours
     published = SLOWER if published_ratio > 1 else FASTER
     return AGREES if ours == published else DIFFERS
 
 
-def slow_runs(compiles_second: float) -> str:
+def runs_by_compiles(compiles_second: float) -> str:
     """Whether the second call still compiled."""
     if is_missing(compiles_second):
         return NO_DATA
     return TWO_SLOW_RUNS if compiles_second > 0 else ONE_SLOW_RUN
+
+
+def runs_by_times(steady_class: str, warmup: float) -> str:
+    """How many leading calls were slow, by the changepoints of :mod:`stackwars.measure.steady`.
+
+    One that slows down later has slow leading calls too; with no steady state nothing is slow or fast.
+    """
+    if is_missing(steady_class) or is_missing(warmup) or not steady_class:
+        return NO_DATA
+    if steady_class == NO_STEADY_STATE:
+        return NOT_DECIDED
+    if warmup <= 1:
+        return ONE_SLOW_RUN
+    return TWO_SLOW_RUNS if warmup == 2 else MORE_SLOW_RUNS
+
+
+def slow_runs(by_compiles: str, by_times: str) -> str:
+    """One or two slow runs where compilations and times both say so; else what keeps one from saying it."""
+    if NO_DATA in (by_compiles, by_times):
+        return NO_DATA
+    if by_times == NOT_DECIDED:
+        return NOT_DECIDED
+    return by_times if by_times == by_compiles else COUNTS_DISAGREE
+
+
+def same_direction(one: str, other: str) -> str:
+    """Whether two verdicts on ratios are the same direction, opposite ones, or not both a direction."""
+    if NO_DATA in (one, other):
+        return NO_DATA
+    if not {one, other} <= {SLOWER, FASTER}:
+        return NOT_DECIDED
+    return AGREES if one == other else DIFFERS
 
 
 def largest_part(parts: dict[str, float]) -> str:

@@ -110,11 +110,12 @@ def output(device, text: str, entries: list[Entry]) -> np.ndarray:
     import jax
 
     program = compile_program(text, device)
-    program.buffers = [
+    buffers = [
         jax.device_put(np.ascontiguousarray(entry.value(SEED, INPUTS)).reshape(shape), device)
         for entry, (shape, _) in zip(entries, program.types, strict=True)
     ]
-    return np.asarray(program.call())
+    program.buffers = [buffers]
+    return np.asarray(program.call(0))
 
 
 def main() -> None:

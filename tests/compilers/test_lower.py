@@ -23,9 +23,9 @@ framework, dialect, name, sizes = sys.argv[1], sys.argv[2], sys.argv[3], eval(sy
 session = import_module(f"stackwars.frameworks.{framework}").Session("cpu", "highest")
 workload = import_module(f"stackwars.workloads.{name}")
 build = import_module(f"stackwars.workloads.{name}.in_{dialect}").build
-session.build(build, sizes, 2025, workload.inputs(sizes, 2025))
+session.build(build, sizes, 2025, [workload.inputs(sizes, 2025)])
 session.settle()
-session.fence(session.call())
+session.fence(session.call(0))
 open(sys.argv[5], "w").write(session.stablehlo())
 """
 

@@ -10,11 +10,12 @@ import pytest
 from stackwars.compilers import replay, replay_cell
 from stackwars.compilers.replay_job import ReplayJob
 from stackwars.environments import REPOSITORY, clean_environ, ensure
+from stackwars.measure.events import Events, read_events
 from stackwars.measure.supervisor import supervise
 
 SETTINGS = {
     "seed": handmade.SEED, "memory_cap_gib": 4, "timeout_s": 120, "parity_rel_l2": 1e-5,
-    "steady_min_calls": 4, "steady_max_calls": 6, "steady_seconds": 0.0,
+    "steady_min_blocks": 4, "steady_max_blocks": 6, "steady_seconds": 0.0, "block_calls": 3,
 }  # fmt: skip
 
 
@@ -24,7 +25,7 @@ def python(request):
 
 
 def run(python, folder, programs: dict, repetition: int = 0, **settings) -> dict:
-    """One repetition, as the workflow runs it; process.json lies in the folder."""
+    """One process, as the workflow runs it; process.json lies in the folder."""
     job = ReplayJob(
         "gemm", "cpu", "smoke", "some-xla", repetition, "jax", handmade.SIZES,
         {**SETTINGS, **settings}, programs,
@@ -41,7 +42,7 @@ def of(result: dict, event: str) -> dict[str, dict]:
 
 @pytest.fixture(scope="module")
 def two(python, tmp_path_factory):
-    """Two repetitions of both spellings, and two edited programs that compute something else."""
+    """Two rounds of both spellings, and two edited programs that compute something else."""
     home = tmp_path_factory.mktemp("replay")
     texts = {
         "jax": handmade.JAX,
@@ -70,13 +71,16 @@ def test_both_spellings_are_timed_and_agree(two):
         assert program["parity_rel_l2"] < 1e-6
         # The native sample is NumPy's float64: weights, layouts, input and constant are right.
         assert 0 < program["native_rel_l2"] < 1e-6
-        assert [len(ns) for ns in program["samples_ns"]] == [4, 4]
+        for blocks in program["steady"]:
+            assert blocks["calls"] == 3
+            lengths = {len(blocks[key]) for key in ("ns", "run_ns", "wait_ns", "steal_ns")}
+            assert lengths == {4}
         assert len(program["first_ns"]) == len(program["compile_s"]) == 2
     assert combined["programs"]["jax"]["parity_rel_l2"] == 0
 
 
 @pytest.mark.env
-def test_order_alternates_with_the_repetition(two):
+def test_order_alternates_with_the_round(two):
     first, second = two[0]
     names = [list(of(result, "second")) for result in (first, second)]
     assert names == [["jax", "torch_xla"], ["torch_xla", "jax"]]
@@ -96,7 +100,7 @@ def test_order_alternates_with_the_repetition(two):
 def test_another_function_is_invalid_and_shows_no_time(two, name, detail):
     program = two[1]["programs"][name]
     assert (program["status"], program["status_detail"]) == ("invalid", detail)
-    assert program["samples_ns"] == program["first_ns"] == program["second_ns"] == []
+    assert program["steady"] == program["first_ns"] == program["second_ns"] == []
 
 
 @pytest.mark.env
@@ -158,6 +162,34 @@ jax.jit(lambda a, b: a @ b + 1)(matrix, matrix)
 [(options, module)] = seen
 print(options.SerializeAsString().hex(), program.options(module, 2, device).SerializeAsString().hex())
 """
+
+
+@pytest.fixture
+def verified(tmp_path):
+    """A replay of two programs whose outputs a test makes up."""
+    spec = {
+        "programs": {"jax": {}, "torch_xla": {}}, "repetition": 0, "baseline": "jax",
+        "settings": {"parity_rel_l2": 1e-5, "seed": 1},
+    }  # fmt: skip
+    return replay.Replay(spec, Events(tmp_path / "events.jsonl"), tmp_path)
+
+
+def test_programs_must_agree_on_every_set_of_inputs(verified, tmp_path):
+    one, other = np.ones(8, np.float32), np.arange(8, dtype=np.float32)
+    # A result that was kept from the first set of inputs.
+    verified.verify({"jax": [one, other], "torch_xla": [one, one]}, "last")
+    parity, refused = read_events(tmp_path)[1:]
+    assert parity["rel_l2"] > 0.1
+    assert (refused["event"], refused["program"]) == ("refused", "torch_xla")
+
+
+def test_sample_is_of_both_sets_of_inputs_and_there_is_none_of_one(verified, tmp_path):
+    one, other = np.ones(8, np.float32), np.arange(8, dtype=np.float32)
+    verified.verify({"jax": [one], "torch_xla": [one]}, "first")
+    assert not list(tmp_path.glob("*.npy"))
+    verified.verify({"jax": [one, other], "torch_xla": [one, other]}, "last")
+    for name in ("jax", "torch_xla"):
+        assert np.load(tmp_path / f"{name}.npy").tolist() == [*one, *other]
 
 
 def test_edited_program_needs_no_digest_of_its_own():

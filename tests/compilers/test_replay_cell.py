@@ -27,7 +27,9 @@ def process(folder, repetition: int, status=("ok", ""), error=2e-7, steady=(10, 
             events.append({"event": "refused", "program": name, "detail": refused[name]})
             continue
         events.append({"event": "second", "program": name, "ns": 50})
-        events.append({"event": "steady", "program": name, "ns": list(steady)})
+        counted = {f"{key}_ns": [0] * len(steady) for key in ("run", "wait", "steal")}
+        blocks = {"ns": list(steady), "calls": 4, "foreign_share": 0.0, **counted}
+        events.append({"event": "steady", "at_s": 2.0, "program": name, **blocks})
     home = folder / f"process-{repetition}"
     home.mkdir(parents=True)
     result = {
@@ -57,12 +59,28 @@ def test_samples_stand_by_program_and_process(tmp_path):
     found = replay_cell.combine(folders, {})
     assert (found["status"], found["peak_rss_bytes"]) == ("ok", 101)
     torch = found["programs"]["torch_xla"]
-    assert torch["samples_ns"] == [[10, 12], [20, 22, 24]]
+    assert [blocks["ns"] for blocks in torch["steady"]] == [[10, 12], [20, 22, 24]]
+    assert torch["steady"][1] == {
+        **{"ns": [20, 22, 24], "calls": 4},
+        **{"run_ns": [0] * 3, "wait_ns": [0] * 3, "steal_ns": [0] * 3, "foreign_share": 0.0},
+    }
     assert (torch["first_ns"], torch["second_ns"]) == ([100, 100], [50, 50])
     assert (torch["program_sha256"], torch["compile_s"]) == ("b" * 64, [1.5, 1.5])
     assert [row["repetition"] for row in found["processes"]] == [0, 1]
     assert "events" not in found["processes"][0]
     assert found["processes"][0]["versions"] == {"jax": "0.7.1"}
+
+
+def test_process_that_was_not_needed_is_left_out(tmp_path):
+    folders = [process(tmp_path, 0), process(tmp_path, 1)]
+    rest = tmp_path / "process-2"
+    rest.mkdir()
+    stopped = {"status": "stopped", "status_detail": "width", "repetition": 2, "events": []}
+    (rest / "process.json").write_text(json.dumps({**stopped, "wall_s": 0.0}))
+    found = replay_cell.combine([*folders, rest], {})
+    assert found["status"] == "ok"
+    assert [row["repetition"] for row in found["processes"]] == [0, 1]
+    assert len(found["programs"]["jax"]["steady"]) == len(found["programs"]["jax"]["first_ns"]) == 2
 
 
 def test_parity_is_the_worst_of_all_processes(tmp_path):
@@ -76,15 +94,15 @@ def test_one_bad_process_leaves_no_time(tmp_path, status):
     found = replay_cell.combine(folders, {})
     assert (found["status"], found["status_detail"]) == (status, "why")
     for program in found["programs"].values():
-        assert (program["status"], program["samples_ns"]) == (status, [])
+        assert (program["status"], program["steady"]) == (status, [])
 
 
 def test_program_refused_once_is_invalid_and_the_other_is_not(tmp_path):
     folders = [process(tmp_path, 0), process(tmp_path, 1, refused={"torch_xla": "disagrees"})]
     programs = replay_cell.combine(folders, {})["programs"]
-    assert (programs["torch_xla"]["status"], programs["torch_xla"]["samples_ns"]) == ("invalid", [])
+    assert (programs["torch_xla"]["status"], programs["torch_xla"]["steady"]) == ("invalid", [])
     assert programs["torch_xla"]["status_detail"] == "disagrees"
-    assert (programs["jax"]["status"], len(programs["jax"]["samples_ns"])) == ("ok", 2)
+    assert (programs["jax"]["status"], len(programs["jax"]["steady"])) == ("ok", 2)
 
 
 def test_program_of_its_cell_with_its_output_is_ok(tmp_path):
@@ -107,7 +125,7 @@ def test_not_what_the_cell_ran_is_invalid(tmp_path, digest, output, detail):
     cells = {"torch_xla": cell(tmp_path / "cell", digest, output)}
     found = replay_cell.combine([process(tmp_path, 0)], cells)["programs"]["torch_xla"]
     assert (found["status"], found["status_detail"]) == ("invalid", detail)
-    assert found["samples_ns"] == []
+    assert found["steady"] == []
 
 
 def test_cell_that_is_not_ok_is_compared_with_nothing(tmp_path):

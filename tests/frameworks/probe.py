@@ -11,6 +11,7 @@ from importlib import import_module
 
 import numpy as np
 
+from stackwars.measure.inputs import input_sets
 from stackwars.workloads import ffn
 
 SIZES = {
@@ -26,7 +27,7 @@ def session(framework: str, sizes: dict[str, int]):
     """A session that has built and settled the FFN."""
     used = import_module(f"stackwars.frameworks.{framework}").Session("cpu", "highest")
     dialect = import_module(f"stackwars.workloads.ffn.in_{DIALECTS[framework]}")
-    used.build(dialect.build, sizes, SEED, ffn.inputs(sizes, SEED))
+    used.build(dialect.build, sizes, SEED, input_sets(ffn, sizes, SEED))
     used.settle()
     return used
 
@@ -34,19 +35,19 @@ def session(framework: str, sizes: dict[str, int]):
 def calls(used, count: int, fence) -> list[float]:
     """Seconds of each fenced call; the last output is fetched, so that all work is done after it."""
     seconds, output = [], None
-    for _ in range(count):
+    for number in range(count):
         start = time.perf_counter()
-        output = used.call()
+        output = used.call(number % 2)
         fence(output)
         seconds.append(time.perf_counter() - start)
     used.fetch(output)
     return seconds
 
 
-def compiled(used) -> int:
-    """How many executables a fenced call builds."""
+def compiled(used, which: int) -> int:
+    """How many executables a fenced call on this set of inputs builds."""
     before = used.counters()
-    used.fence(used.call())
+    used.fence(used.call(which))
     return used.counters().since(before).compiles
 
 
@@ -54,22 +55,25 @@ def small(framework: str) -> dict:
     """What each verb does, on small sizes."""
     used = session(framework, SIZES["small"])
     before = used.counters()
-    first = used.call()
+    first = used.call(0)
     used.fence(first)
     done = used.counters().since(before)
     values = used.fetch(first)
-    others = [compiled(used) for _ in range(3)]
-    again = used.call()
+    others = [compiled(used, which) for which in (1, 0, 1)]
+    again = used.call(0)
     used.fence(again)
+    other = used.call(1)
+    used.fence(other)
     text = used.stablehlo()
-    after_text = compiled(used)
+    after_text = compiled(used, 1)
     back = used.fetch(used.put(np.arange(6, dtype=np.float32).reshape(2, 3)))
     return {
         "compiles": [done.compiles, *others],
         "compiles_after_stablehlo": after_text,
         "compile_s": done.compile_s,
         "trace_s": done.trace_s,
-        "values": values.tolist(),
+        "cache_hits": used.counters().cache_hits,
+        "values": [values.tolist(), used.fetch(other).tolist()],
         "same": bool(np.array_equal(values, used.fetch(again))),
         "dtype": str(values.dtype),
         "put": back.tolist(),

@@ -7,7 +7,6 @@ import pytest
 
 from frameworks.probe import SIZES
 from frameworks.probed import probe
-from stackwars.audit import too_fast
 from stackwars.measure.peak import floor_ms
 from stackwars.workloads import ffn
 
@@ -31,11 +30,11 @@ def floor() -> float:
 
 @pytest.mark.parametrize("framework", ["jax", "torch_xla"])
 def test_fenced_call_takes_the_time_that_the_machine_needs(floor, framework):
-    assert not too_fast(1e3 * probe(framework, "fences")["honest_s"], floor)
+    assert 1e3 * probe(framework, "fences")["honest_s"] >= floor
 
 
 @pytest.mark.parametrize(("framework", "mutant"), MUTANTS)
 def test_fence_that_does_not_wait_is_too_fast(floor, framework, mutant):
     found = probe(framework, "fences")
     assert found["mutant_s"][mutant] < found["honest_s"] / 2
-    assert too_fast(1e3 * found["mutant_s"][mutant], floor)
+    assert 1e3 * found["mutant_s"][mutant] < floor

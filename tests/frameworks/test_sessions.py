@@ -1,6 +1,7 @@
 """Each framework's verbs do what a cell takes them to do, in its own environment."""
 
 import re
+import subprocess
 
 import numpy as np
 import pytest
@@ -8,8 +9,9 @@ import pytest
 from frameworks.probe import SEED, SIZES
 from frameworks.probed import probe
 from stackwars.audit import relative_l2
-from stackwars.environments import REPOSITORY
+from stackwars.environments import REPOSITORY, clean_environ, ensure
 from stackwars.ir.readback import readback
+from stackwars.measure.inputs import input_sets
 from stackwars.workloads import ffn, values
 
 pytestmark = pytest.mark.env
@@ -46,11 +48,62 @@ def test_asking_for_the_program_changes_no_later_call(found):
     assert found["compiles_after_stablehlo"] == 0
 
 
-def test_output_is_that_of_the_reference(found):
+def test_output_is_that_of_the_reference_for_each_set_of_inputs(found):
     sizes = SIZES["small"]
     weights = {name: values.leaf(name, s, SEED) for name, s in ffn.parameters(sizes).items()}
-    expected = ffn.reference(weights, ffn.inputs(sizes, SEED))
-    assert relative_l2(np.array(found["values"]), expected) < 1e-5
+    for output, inputs in zip(found["values"], input_sets(ffn, sizes, SEED), strict=True):
+        assert relative_l2(np.array(output), ffn.reference(weights, inputs)) < 1e-5
+
+
+def test_nothing_comes_from_a_cache_on_disk(found):
+    assert found["cache_hits"] == 0
+
+
+CACHED = """
+import sys
+from importlib import import_module
+import numpy as np
+name, folder = sys.argv[1:]
+session = import_module(f"stackwars.frameworks.{name}").Session("cpu", "highest")
+if name == "jax":
+    import jax
+    jax.config.update("jax_compilation_cache_dir", folder)
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
+    jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+else:
+    import torch_xla.runtime
+    torch_xla.runtime.initialize_cache(folder, readonly=False)
+from stackwars.workloads import ffn
+dialect = import_module(f"stackwars.workloads.ffn.in_{'jax' if name == 'jax' else 'torch'}")
+sizes = dict(batch=4, sequence=8, features=32, hidden=64)
+session.build(dialect.build, sizes, 1, [ffn.inputs(sizes, 1)])
+session.settle()
+session.fence(session.call(0))
+print(session.counters().cache_hits, session.counters().compiles)
+"""
+
+
+def with_a_cache(name: str, folder) -> tuple[int, int]:
+    """(cache hits, compilations) of the first call of a process that uses a cache on disk."""
+    python = ensure(REPOSITORY / "envs" / f"{name}.txt")
+    done = subprocess.run(
+        [python, "-c", CACHED, name, folder],
+        env=clean_environ({}), capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-2000:]
+    hits, compiles = done.stdout.split()[-2:]
+    return int(hits), int(compiles)
+
+
+def test_executable_from_a_cache_on_disk_is_told(tmp_path):
+    hits = [with_a_cache("jax", tmp_path)[0] for _ in range(2)]
+    assert hits[0] == 0 < hits[1]
+
+
+def test_torch_xla_reads_no_executable_for_the_cpu_from_its_cache(tmp_path):
+    # It finds the file and cannot read it: PersistentCacheDeserializeFailure, then it compiles.
+    assert [with_a_cache("torch_xla", tmp_path) for _ in range(2)] == [(0, 1), (0, 1)]
+    assert list(tmp_path.iterdir())
 
 
 def test_output_is_float32_and_the_same_each_time(found):

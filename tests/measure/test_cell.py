@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import yaml
 
-from measured import PROGRAM, process, process_folder, write_cell
+from measured import PROGRAM, process, process_folder, stopped, write_cell
 from stackwars.cells import Cell
 from stackwars.measure.cell import SCHEMA, combine, derive
 
@@ -19,8 +19,10 @@ def combined(tmp_path, *processes: dict) -> dict:
 
 
 def derived(*processes: dict) -> dict:
+    """What follows from these processes, one a round."""
     sizes = processes[0]["sizes"]
-    return derive({"processes": list(processes), "workload": "gemm", "sizes": sizes})
+    in_rounds = [{**process, "repetition": number} for number, process in enumerate(processes)]
+    return derive({"processes": in_rounds, "workload": "gemm", "sizes": sizes})
 
 
 OOM = ("oom", "refused at build: no memory")
@@ -45,6 +47,24 @@ def test_first_bad_process_gives_the_status(tmp_path):
     assert any(event["event"] == "steady" for event in cell["processes"][0]["events"])
 
 
+@pytest.mark.parametrize("reason", ["width", "budget"])
+def test_process_that_was_not_needed_is_left_out(tmp_path, reason):
+    rest = [stopped(repetition=n, reason=reason) for n in (2, 3)]
+    cell = combined(tmp_path, process(), process(repetition=1), *rest)
+    assert (cell["status"], cell["stopped"]) == ("ok", reason)
+    assert [p["repetition"] for p in cell["processes"]] == [0, 1]
+    assert cell["wall_s"] == 20.0
+
+
+def test_cell_whose_rounds_all_ran_says_so(tmp_path):
+    assert combined(tmp_path, process(), process(repetition=1))["stopped"] == "rounds"
+
+
+def test_cell_that_is_not_ok_has_no_reason_for_its_rounds(tmp_path):
+    cell = combined(tmp_path, process(status=OOM), stopped(repetition=1))
+    assert (cell["status"], cell["stopped"]) == ("oom", "")
+
+
 def test_process_that_never_began_makes_a_cell(tmp_path):
     cell = combined(tmp_path, process(status=("error", "no log"), events=[]))
     assert (cell["versions"], cell["device_kind"]) == ({}, None)
@@ -58,10 +78,48 @@ def test_latencies_are_geometric_means_of_the_processes():
     assert found["first_ms"]["value"] == pytest.approx(200.0)
     assert found["second_ms"]["value"] == pytest.approx(2.0)
     # Medians 2 and 8 of the two processes.
-    assert found["process_steady_ms"] == pytest.approx([2.0, 8.0])
     assert found["steady_ms"]["value"] == pytest.approx(4.0)
     assert found["steady_ms"]["low"] < 2.0 < 8.0 < found["steady_ms"]["high"]
     assert found["steady_calls"] == 6
+
+
+def test_blocks_are_of_several_calls():
+    found = derived(process(steady_ms=(2.0,) * 5, calls=16))
+    assert (found["steady_ms"]["value"], found["steady_calls"]) == (pytest.approx(2.0), 80)
+
+
+def test_blocks_that_waited_for_a_core_do_not_count():
+    waits = (0.0, 0.5, 0.01, 0.5, 0.0, 0.5)
+    found = derived(*[process(steady_ms=(1.0, 3.0, 1.0, 3.0, 1.0, 3.0), wait=waits)] * 2)
+    assert found["gated"]
+    assert found["steady_ms"]["value"] == pytest.approx(1.0)
+    assert found["ungated_ms"]["value"] == pytest.approx(2.0)
+    assert found["kept_share"] == pytest.approx(0.5)
+
+
+def test_cell_that_never_had_the_machine_to_itself_counts_all_and_says_so():
+    found = derived(*[process(steady_ms=(1.0, 3.0, 3.0), foreign=0.4)] * 3)
+    assert not found["gated"]
+    assert found["steady_ms"] == found["ungated_ms"]
+    assert found["steady_ms"]["value"] == pytest.approx(3.0)
+
+
+def test_warm_up_is_cut_off_and_what_most_processes_are_gives_the_class():
+    steady = process(steady_ms=(1.0,) * 20, second_ms=1.0)
+    warming = process(steady_ms=(5.0,) * 5 + (1.0,) * 15, second_ms=5.0)
+    found = derived(steady, warming)
+    assert found["steady_ms"]["value"] == pytest.approx(1.0)
+    assert (found["steady_class"], found["warmup_points"]) == ("warm-up", 7)
+    assert found["class_share"] == 0.5
+    most = derived(steady, warming, steady)
+    assert (most["steady_class"], most["class_share"]) == ("steady at once", pytest.approx(2 / 3))
+
+
+def test_cache_hits_and_threads_are_the_most_of_any_process():
+    one, other = process(), process()
+    other["events"][3]["cache_hits"], other["events"][5]["threads"] = 1, 5
+    found = derived(one, other)
+    assert (found["cache_hits_first"], found["cache_hits_second"], found["threads"]) == (1, 0, 5)
 
 
 def test_one_process_has_no_interval():
@@ -118,6 +176,16 @@ def test_schema_refuses_an_unknown_key(tmp_path):
     jsonschema.validate(cell, schema)
     with pytest.raises(jsonschema.ValidationError, match="speed"):
         jsonschema.validate({**cell, "speed": 1.0}, schema)
+
+
+def test_schema_knows_every_field_of_a_process_and_an_event(tmp_path):
+    unknown = process(speed=1.0)
+    with pytest.raises(jsonschema.ValidationError, match="speed"):
+        combined(tmp_path / "process", unknown)
+    unknown = process()
+    unknown["events"][5]["warmth"] = 1.0
+    with pytest.raises(jsonschema.ValidationError, match="warmth"):
+        combined(tmp_path / "event", unknown)
 
 
 def test_ok_cell_has_its_program_and_output(tmp_path):

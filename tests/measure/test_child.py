@@ -1,5 +1,6 @@
 """The timed loop, with a session whose every step a test can see."""
 
+import hashlib
 import json
 import time
 import weakref
@@ -9,6 +10,9 @@ import pytest
 
 from stackwars.frameworks import Counters
 from stackwars.measure import child
+from stackwars.measure.events import Events, read_events
+from stackwars.measure.inputs import input_sets
+from stackwars.workloads import gemm
 
 CALL_S, FENCE_S = 0.01, 0.03
 
@@ -22,11 +26,12 @@ class Session:
 
     def __init__(self, compiles=(1,), trace_s=None, seconds=(CALL_S, FENCE_S)):
         self.compiles, self.trace_s, self.seconds = compiles, trace_s, seconds
-        self.calls, self.compiled, self.outputs, self.alive_at_fence = 0, 0, [], []
+        self.asked, self.compiled, self.outputs, self.alive_at_fence = [], 0, [], []
 
-    def call(self):
-        self.compiled += self.compiles[self.calls] if self.calls < len(self.compiles) else 0
-        self.calls += 1
+    def call(self, which):
+        calls = len(self.asked)
+        self.compiled += self.compiles[calls] if calls < len(self.compiles) else 0
+        self.asked.append(which)
         time.sleep(self.seconds[0])
         output = Output()
         self.outputs.append(weakref.ref(output))
@@ -37,14 +42,14 @@ class Session:
         self.alive_at_fence.append([ref() is not None for ref in self.outputs])
 
     def counters(self):
-        trace_s = None if self.trace_s is None else self.trace_s * self.calls
-        return Counters(self.compiled, trace_s, 0.5 * self.compiled)
+        trace_s = None if self.trace_s is None else self.trace_s * len(self.asked)
+        return Counters(self.compiled, 10 * self.compiled, trace_s, 0.5 * self.compiled)
 
 
 @pytest.fixture
 def events(tmp_path):
     """An event file."""
-    return child.Events(tmp_path / "events.jsonl")
+    return Events(tmp_path / "events.jsonl")
 
 
 def written(tmp_path) -> list[dict]:
@@ -52,28 +57,33 @@ def written(tmp_path) -> list[dict]:
 
 
 def steady(events, session, **settings):
-    limits = {"steady_min_calls": 1, "steady_max_calls": 100, "steady_seconds": 0.0, **settings}
-    return child.steady_calls(session, events, limits, Output())
+    """The last outputs of both sets of inputs after steady calls with these settings."""
+    limits = {"steady_min_blocks": 1, "steady_max_blocks": 100, "steady_seconds": 0.0}
+    outputs = [Output(), Output()]
+    child.steady_calls(session, events, {**limits, "block_calls": 1, **settings}, outputs)
+    return outputs
 
 
 def test_call_is_timed_to_the_end_of_its_fence():
-    _, returned_ns, total_ns = child.timed_call(Session())
+    _, returned_ns, total_ns = child.timed_call(Session(), 0)
     assert 1e9 * CALL_S <= returned_ns < 1e9 * (CALL_S + FENCE_S)
     assert total_ns >= 1e9 * (CALL_S + FENCE_S)
 
 
 def test_single_call_says_what_was_compiled_in_it(events, tmp_path):
     session = Session(compiles=(1, 2), trace_s=0.004)
-    child.single_call(session, events, "first")
-    child.single_call(session, events, "second")
+    child.single_call(session, events, "first", 0)
+    child.single_call(session, events, "second", 1)
     first, second = written(tmp_path)
+    assert session.asked == [0, 1]
     assert (first["compiles"], second["compiles"]) == (1, 2)
+    assert (first["cache_hits"], second["cache_hits"]) == (10, 20)
     assert (first["compile_s"], second["compile_s"]) == (0.5, 1.0)
     assert first["trace_s"] == pytest.approx(0.004)
 
 
 def test_trace_is_the_time_in_the_call_where_the_framework_does_not_tell(events, tmp_path):
-    child.single_call(Session(), events, "first")
+    child.single_call(Session(), events, "first", 0)
     (first,) = written(tmp_path)
     assert CALL_S <= first["trace_s"] <= first["ns"] / 1e9 - FENCE_S
 
@@ -84,13 +94,20 @@ def test_event_is_on_disk_at_once(events, tmp_path):
     assert time.time() - written(tmp_path)[0]["at_s"] < 60
 
 
-def test_steady_state_takes_the_least_number_of_calls(events, tmp_path):
-    steady(events, Session(seconds=(0, 0)), steady_min_calls=7)
+def test_event_that_was_cut_off_ends_the_list(events, tmp_path):
+    events.write("import")
+    with (tmp_path / "events.jsonl").open("a") as file:
+        file.write('{"event": "bui')
+    assert [event["event"] for event in read_events(tmp_path)] == ["import"]
+
+
+def test_steady_state_takes_the_least_number_of_blocks(events, tmp_path):
+    steady(events, Session(seconds=(0, 0)), steady_min_blocks=7)
     assert len(written(tmp_path)[0]["ns"]) == 7
 
 
-def test_steady_state_takes_at_most_the_greatest_number_of_calls(events, tmp_path):
-    steady(events, Session(seconds=(0, 0)), steady_max_calls=9, steady_seconds=60.0)
+def test_steady_state_takes_at_most_the_greatest_number_of_blocks(events, tmp_path):
+    steady(events, Session(seconds=(0, 0)), steady_max_blocks=9, steady_seconds=60.0)
     assert len(written(tmp_path)[0]["ns"]) == 9
 
 
@@ -99,21 +116,61 @@ def test_steady_state_takes_its_time(events, tmp_path):
     steady(events, Session(), steady_seconds=0.2)
     assert time.perf_counter() - start >= 0.2
     assert 2 <= len(written(tmp_path)[0]["ns"]) <= 6
+    assert written(tmp_path)[0]["seconds"] >= 0.2
 
 
-def test_steady_state_counts_compilations(events, tmp_path):
-    steady(events, Session(compiles=(0, 1, 0, 1), seconds=(0, 0)), steady_min_calls=5)
-    assert written(tmp_path)[0]["compiles"] == 2
+def test_steady_state_counts_compilations_and_cache_hits(events, tmp_path):
+    steady(events, Session(compiles=(0, 1, 0, 1), seconds=(0, 0)), steady_min_blocks=5)
+    assert (written(tmp_path)[0]["compiles"], written(tmp_path)[0]["cache_hits"]) == (2, 20)
 
 
-def test_last_output_lives_until_the_next_is_fenced(events):
+def test_block_is_all_of_its_calls_with_their_fences(events, tmp_path):
+    session = Session()
+    steady(events, session, block_calls=3, steady_min_blocks=2)
+    (event,) = written(tmp_path)
+    assert (event["calls"], len(session.asked)) == (3, 6)
+    assert min(event["ns"]) >= 3e9 * (CALL_S + FENCE_S)
+
+
+def test_what_the_threads_did_is_told_block_by_block(events, tmp_path):
+    session = Session()
+    session.fence = lambda output: [hashlib.sha256(bytes(2**20)).digest() for _ in range(20)]
+    steady(events, session, steady_min_blocks=4)
+    (event,) = written(tmp_path)
+    for name in ("ns", "run_ns", "wait_ns", "steal_ns"):
+        assert len(event[name]) == 4
+    # The 10 ms before the fence are slept, the rest is worked (or waited for a core).
+    for ns, run_ns, wait_ns in zip(event["ns"], event["run_ns"], event["wait_ns"], strict=True):
+        assert 0 < run_ns < ns
+        assert run_ns + wait_ns == pytest.approx(ns - 1e9 * CALL_S, rel=0.3)
+    assert event["threads"] == 1
+
+
+@pytest.mark.parametrize("calls", [1, 2, 3])
+def test_sets_of_inputs_take_turns_from_block_to_block(events, calls):
+    session = Session(seconds=(0, 0))
+    steady(events, session, steady_min_blocks=4, block_calls=calls)
+    asked = [number % 2 for number in range(4 * calls)]
+    assert session.asked == asked
+
+
+def test_output_of_a_set_lives_until_its_next_call_is_fenced(events):
     # torch_xla computes nothing whose result is dropped.
     session = Session(seconds=(0, 0))
-    last = steady(events, session, steady_min_calls=4)
+    last = steady(events, session, steady_min_blocks=3, block_calls=2)
     for number, alive in enumerate(session.alive_at_fence):
-        assert alive[max(0, number - 1) :] == [True] * min(2, number + 1)
-    assert last is session.outputs[-1]()
-    assert session.outputs[0]() is None
+        assert alive == [False] * (number - 2) + [True] * min(3, number + 1)
+    assert last == [session.outputs[-2](), session.outputs[-1]()]
+
+
+def test_sets_of_inputs_are_of_the_seed_and_the_next():
+    sizes = {"m": 2, "k": 3, "n": 4}
+    sets = input_sets(gemm, sizes, 7)
+    assert len(sets) == 2
+    for number, inputs in enumerate(sets):
+        for name, values in gemm.inputs(sizes, 7 + number).items():
+            assert np.array_equal(inputs[name], values)
+    assert not np.array_equal(sets[0]["left"], sets[1]["left"])
 
 
 def test_sample_of_a_small_output_is_all_of_it():

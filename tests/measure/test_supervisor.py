@@ -11,6 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from stackwars.audit import parity
+from stackwars.config import load
 from toy_checkout import ToyCheckout
 
 
@@ -57,11 +59,13 @@ def start(toy: ToyCheckout, **extra: str) -> subprocess.Popen:
 
 
 def test_ok_keeps_every_sample_and_what_was_compiled(toy):
-    result = toy.measure("ok", steady_min_calls=6, steady_max_calls=20, steady_seconds=0.001)
+    # Under nine blocks: whether so short calls are steady is not asked.
+    result = toy.measure("ok", block_calls=3, steady_min_blocks=5, steady_max_blocks=8)
     assert (result["status"], result["status_detail"], result["exit_code"]) == ("ok", "", 0)
     events = named(result)
     assert list(events) == ["import", "build", "run", "first", "second", "steady", "timed", "end"]
-    assert 6 <= len(events["steady"]["ns"]) <= 20
+    assert 5 <= len(events["steady"]["ns"]) <= 8
+    assert events["steady"]["calls"] == 3
     assert all(ns > 0 for ns in events["steady"]["ns"])
     assert [events[name]["compiles"] for name in ("first", "second", "steady")] == [1, 0, 0]
     assert events["build"]["versions"]["toy"] == "1.2.3"
@@ -74,7 +78,8 @@ def test_ok_leaves_its_files_and_no_cache(toy):
     names = {path.name for path in folder.iterdir()}
     expected = "events.jsonl log.txt output.npy process.json spec.json stablehlo.mlir.gz"
     assert names == set(expected.split())
-    assert np.load(folder / "output.npy").shape == (8,)
+    # The outputs (2, 4) of both sets of inputs.
+    assert np.load(folder / "output.npy").shape == (16,)
     assert result["environment"].startswith("toy-")
     assert result["peak_rss_bytes"] > 2**23
     assert 0 < result["wall_s"] < 30
@@ -131,19 +136,19 @@ def test_log_of_the_child_is_kept_in_an_error(toy):
     assert "log: " in result["status_detail"]
 
 
-def test_repetition_after_an_oom_is_not_run_again(toy):
+def test_round_after_an_oom_is_not_run_again(toy):
     first = toy.measure("hog")
     second = toy.measure("ok", repetition=1)
     assert (second["status"], second["status_detail"]) == ("oom", first["status_detail"])
     assert (second["repetition"], second["repeated"], second["wall_s"]) == (1, False, 0.0)
 
 
-def test_repetition_after_an_error_is_run(toy):
+def test_round_after_an_error_is_run(toy):
     toy.measure("raise")
     assert toy.measure("ok", repetition=1)["status"] == "ok"
 
 
-def test_first_repetition_is_always_run(toy):
+def test_first_round_is_always_run(toy):
     toy.measure("hog")
     assert toy.measure("ok")["status"] == "ok"
 
@@ -205,7 +210,8 @@ def test_child_sees_none_of_the_users_settings(toy):
     # An XLA flag of the user's would change what is measured; so would a shared cache.
     code = (
         "import os; from stackwars.measure import supervisor as s; from pathlib import Path;"
-        "p = s._spawn(Path(os.environ['FAKE_PYTHON']), Path('spawned'), 2**30); p.wait()"
+        "from types import SimpleNamespace as Job;"
+        "s._spawn(Job(device='cpu'), Path(os.environ['FAKE_PYTHON']), Path('spawned'), 2**30, '').wait()"
     )
     fake = toy.folder / "print_environment"
     fake.write_text("#!/bin/sh\nenv\n")
@@ -221,6 +227,7 @@ def test_child_sees_none_of_the_users_settings(toy):
     assert not seen.keys() & (hostile.keys() - {"FAKE_PYTHON"})
     assert seen["PYTHONPATH"] == str(toy.folder / "src")
     assert seen["XDG_CACHE_HOME"] == str(toy.folder / "spawned" / "cache")
+    assert set(seen["STACKWARS_PADDING"]) <= {"x"}
 
 
 def test_cell_is_made_from_toy_processes(toy):
@@ -233,3 +240,65 @@ def test_cell_is_made_from_toy_processes(toy):
     assert cell["derived"]["steady_calls"] == 8
     assert cell["derived"]["compiles_first"] == 1
     assert cell["ir"]["same_in_every_process"]
+
+
+LATE = {"steady_min_blocks": 24, "steady_max_blocks": 24}
+"""Too few blocks for a toy that changes its speed at call 18."""
+
+
+def test_process_without_a_steady_state_is_run_once_more_with_twice_the_blocks(toy):
+    result = toy.measure("settle late", **LATE)
+    assert result["status"] == "ok"
+    assert len(named(result)["steady"]["ns"]) == 48
+    # What the first try took is told, and is none of this one's time.
+    assert result["discarded_s"] > 0.4
+    assert result["wall_s"] < result["discarded_s"] + 5
+    assert result["settings"]["steady_max_blocks"] == 24
+    assert result["printed"].count("process 1: ok: ") == 1
+
+
+def test_process_with_a_steady_state_is_run_once(toy):
+    # All of its 12 blocks are from before the change of speed.
+    result = toy.measure("settle late", steady_min_blocks=12, steady_max_blocks=12)
+    assert len(named(result)["steady"]["ns"]) == 12
+    assert "discarded_s" not in result
+
+
+def test_process_that_is_not_needed_is_not_run_and_the_cell_says_why(toy):
+    rounds = {"rounds_min": 2, "round_budget_s": 0.001}
+    for repetition in (0, 1):
+        assert toy.measure("ok", repetition, **rounds)["status"] == "ok"
+    for repetition in (2, 3):
+        result = toy.measure("ok", repetition, **rounds)
+        assert (result["status"], result["status_detail"]) == ("stopped", "budget")
+        assert result["printed"] == ""
+        folder = toy.folder / toy.output(repetition)
+        assert [path.name for path in folder.iterdir()] == ["process.json"]
+    parts = [str(toy.output(repetition)) for repetition in range(4)]
+    toy.python("-m", "stackwars.measure.cell", *parts, "--output", "results/stopped")
+    cell = json.loads((toy.folder / "results" / "stopped" / "cell.json").read_text())
+    assert (cell["status"], cell["stopped"], len(cell["processes"])) == ("ok", "budget", 2)
+
+
+def test_result_that_is_kept_from_call_to_call_is_found_out(toy):
+    toy.measure("ok")
+    honest = np.load(toy.folder / toy.output() / "output.npy")
+    toy.measure("cached")
+    kept = np.load(toy.folder / toy.output() / "output.npy")
+    assert np.array_equal(kept[:8], kept[8:])
+    assert not np.array_equal(honest[:8], honest[8:])
+    error = parity({"honest": honest, "cached": kept}, "honest")["cached"]
+    assert error > load()["settings"]["parity_rel_l2"]
+
+
+def test_one_thread_device_is_one_core_and_one_thread(toy):
+    result = toy.measure("ok", device="cpu-1t", block_calls=1000)
+    assert result["status"] == "ok"
+    for name in ("run", "timed"):
+        assert named(result)[name]["affinity"] == [max(os.sched_getaffinity(0))]
+    assert named(result)["steady"]["threads"] == 1
+
+
+def test_cpu_is_all_cores_that_the_harness_may_use(toy):
+    result = toy.measure("ok")
+    assert named(result)["run"]["affinity"] == sorted(os.sched_getaffinity(0))

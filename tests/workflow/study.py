@@ -18,7 +18,10 @@ import yaml
 
 from checkout import copy_checkout
 
-SETTINGS = {"repetitions": 2, "steady_min_calls": 3, "steady_max_calls": 5, "steady_seconds": 0.01}
+SETTINGS = {
+    **{"rounds_min": 2, "rounds_max": 2, "round_budget_s": 1000},
+    **{"steady_min_blocks": 3, "steady_max_blocks": 5, "steady_seconds": 0.01},
+}
 FRAMEWORK = '''
 """A framework made of NumPy, with the ends that a test asks for by FAKE_<workload>."""
 import os, signal, time
@@ -35,11 +38,11 @@ class Session:
         self.ending = os.environ.get("FAKE_" + self.name, "ok")
         self.factor = SKEW
         self.parameters, self.function = build(sizes, seed, self.put)
-        self.inputs = list(inputs.values())
+        self.inputs = [list(one.values()) for one in inputs]
     def settle(self):
         if self.ending == "hog":
             self.hoard = np.ones(2**31, dtype=np.uint8)
-    def call(self):
+    def call(self, which):
         self.calls += 1
         if self.ending == "raise":
             raise RuntimeError("this framework was asked to fail")
@@ -49,13 +52,13 @@ class Session:
             time.sleep(3600)
         if self.ending == "slow":
             time.sleep(0.5)
-        return self.function(self.parameters, *self.inputs) * self.factor
+        return self.function(self.parameters, *self.inputs[which]) * self.factor
     def fence(self, output):
         pass
     def fetch(self, output):
         return np.asarray(output)
     def counters(self):
-        return Counters(min(self.calls, 1), None, 0.0)
+        return Counters(min(self.calls, 1), 0, None, 0.0)
     def stablehlo(self):
         return "// no program: made of NumPy\\n"
     def device_kind(self):
@@ -118,8 +121,11 @@ class Study:
         return pdf_text(self.folder / "paper.pdf")
 
 
-def make(folder: Path) -> Study:
-    """A fresh checkout in `folder` with the two frameworks added, as the README says to add one."""
+def make(folder: Path, **settings: object) -> Study:
+    """A fresh checkout in `folder` with the two frameworks added, as the README says to add one.
+
+    settings: those of the configuration that differ from SETTINGS.
+    """
     copy_checkout(folder)
     package = folder / "src" / "stackwars"
     for name, skew in (("ours", "1.0"), ("theirs", "1.0")):
@@ -134,7 +140,9 @@ def make(folder: Path) -> Study:
     }
     config |= {"baseline": "ours", "workloads": ["gemm", "layernorm"], "devices": ["cpu"]}
     config |= {"programs": [], "edits": {}}  # NumPy emits none
-    config["settings"] |= SETTINGS
+    config["settings"] |= SETTINGS | settings
+    # Blocks are of one call: each call of a slow toy takes half a second.
+    config["presets"] = {"full": {**config["presets"]["full"], "block_calls": {}}}
     (folder / "config" / "config.yaml").write_text(yaml.safe_dump(config, sort_keys=False))
     return Study(folder)
 

@@ -20,7 +20,7 @@ MADE_FROM_CELLS = {"frame", "tables", "figures", "findings", "latex", "paper.pdf
 def test_only_what_an_edit_touches_is_measured_again(tmp_path, jax_python):
     made = study.make(tmp_path)
 
-    # All of it: 2 frameworks x 2 workloads x 2 repetitions.
+    # All of it: 2 frameworks x 2 workloads x 2 rounds.
     ran = made.run("paper.pdf")
     assert ran["process"] == 8
     assert ran["cell"] == 4

@@ -11,7 +11,8 @@ from stackwars import programs
 from stackwars.config import load
 
 WORKLOADS = 12
-MODELS = 6
+PENDING = 4
+ON_ONE_CORE = 2 * len(load()["presets"]["smoke"]["device_workloads"]["cpu-1t"])
 COMPILED = load()["presets"]["smoke"]["compiled"]
 COMPILERS = list(load()["compilers"])
 SMOKE = ("--config", "preset=smoke")
@@ -39,7 +40,7 @@ def table(made, name):
 @pytest.mark.env
 def test_every_cell_of_the_cpu_is_ok_and_agrees(smoke):
     frame = rows(smoke[0])
-    assert len(frame) == 2 * WORKLOADS + MODELS
+    assert len(frame) == 2 * WORKLOADS + PENDING
     assert (frame["status"] == "ok").all(), frame[["status", "status_detail"]].to_string()
     assert frame["parity_rel_l2"].max() <= 1e-5
     numbers = frame[["first_ms", "second_ms", "steady_ms", "peak_rss_bytes"]]
@@ -47,6 +48,23 @@ def test_every_cell_of_the_cpu_is_ok_and_agrees(smoke):
     products = frame.drop(index="layernorm", level="workload")
     assert set(products["precision"]) == {"HIGHEST"}
     assert set(frame["dtype"]) == {"f32"}
+
+
+@pytest.mark.slow
+@pytest.mark.env
+def test_the_cells_of_one_core_have_one(smoke):
+    frame = rows(smoke[0], "cpu-1t")
+    assert len(frame) == ON_ONE_CORE
+    assert (frame["status"] == "ok").all(), frame[["status", "status_detail"]].to_string()
+    assert (frame["wanted_cores"] < 1.5).all()
+
+
+@pytest.mark.slow
+@pytest.mark.env
+def test_first_runs_are_first(smoke):
+    for device in ("cpu", "cpu-1t"):
+        frame = rows(smoke[0], device)
+        assert (frame["cache_hits_first"] == 0).all() and (frame["compiles_first"] >= 1).all()
 
 
 @pytest.mark.slow
@@ -142,7 +160,8 @@ def test_the_paper_says_what_it_is(smoke):
 @pytest.mark.env
 def test_the_user_sees_how_far_it_is(smoke):
     output = smoke[1]
-    cells, replays = 2 * WORKLOADS + MODELS, len(COMPILED) * len(COMPILERS)
+    cells = 2 * WORKLOADS + PENDING + ON_ONE_CORE
+    replays = len(COMPILED) * len(COMPILERS)
     assert f"{cells + replays} of {cells + replays}: " in output
     assert " left)" in output
     assert output.count(": ok: first ") == cells
@@ -165,7 +184,7 @@ def test_nothing_is_left_to_do_and_the_bytes_are_the_same(smoke):
 def test_an_edited_file_touches_what_is_made_from_it_alone(smoke):
     made, _ = smoke
     package = made.folder / "src" / "stackwars"
-    made_from_it = {"process": 1, "cell": 1, "lower": 1, "ahead": 2}
+    made_from_it = {"process": 2, "cell": 2, "lower": 1, "ahead": 2}
     replays = {"replay_process": 2, "replay": 2}
     one_compiler = len(programs.compilations({**load(), "preset": "smoke"}))
     for file, expected in (
@@ -203,7 +222,7 @@ def test_one_changed_weight_makes_the_pair_invalid(smoke):
         """,
     )
     ran = made.run("results/smoke/frame.csv", *SMOKE)
-    assert ran == {"process": 1, "cell": 1, "frame": 1}
+    assert ran == {"process": 2, "cell": 2, "frame": 1}  # on all cores and on one
     frame = rows(made)
     for framework in ("jax", "torch_xla"):
         row = frame.loc[(framework, "layernorm")]

@@ -16,7 +16,7 @@ rule frame:
         [f"src/stackwars/workloads/{name}/__init__.py" for name in config["workloads"]],
         peaks,
         devices=f"{CELLS}/devices.json",
-        cpu=cell_files([cell for cell in ASKED if cell.device == "cpu"], "cell.json"),
+        cpu=cell_files(cells_on_cpu(), "cell.json"),
         cells=result_files("cell.json"),
         outputs=result_files("output.npy"),
     output:
@@ -45,11 +45,16 @@ rule tables:
         directory(f"{OUT}/tables"),
     log:
         f"{OUT}/logs/tables.txt",
+    params:
+        # Read where there are any; not an input, for nobody has to run them.
+        audits=f"{CELLS}/audits.json",
+        digest=audits_digest(),
     shell:
         "python -m stackwars.tables --frame {input.frame} --ratios {input.ratios}"
         " --context {input.context} --published {input.published} --replay {input.replay}"
         " --split {input.split} --ahead {input.ahead} --frontier {input.frontier}"
-        " --metrics {input.metrics} --structure {input.structure} --output-dir {output} >{log} 2>&1"
+        " --metrics {input.metrics} --structure {input.structure} --audits {params.audits}"
+        " --output-dir {output} >{log} 2>&1"
 
 
 rule figures:
@@ -165,9 +170,12 @@ rule findings:
         f"{OUT}/findings.json",
     log:
         f"{OUT}/logs/findings.txt",
+    params:
+        audits=f"{CELLS}/audits.json",
+        digest=audits_digest(),
     shell:
         "python -m stackwars.findings --frame {input.frame} --ratios {input.ratios}"
         " --context {input.context} --facts {input.facts} --published {input.published}"
         " --replay {input.replay} --split {input.split} --ahead {input.ahead}"
         " --frontier {input.frontier} --metrics {input.metrics} --structure {input.structure}"
-        " --output {output} >{log} 2>&1"
+        " --audits {params.audits} --output {output} >{log} 2>&1"

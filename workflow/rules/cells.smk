@@ -24,7 +24,7 @@ checkpoint devices:
 rule peak:
     input:
         sources("stackwars.measure.peak"),
-        pins=lambda w: "envs/jax.txt" if w.device == "cpu" else f"envs/jax-{w.device}.txt",
+        pins=lambda w: "envs/jax.txt" if w.device in CPUS else f"envs/jax-{w.device}.txt",
     output:
         f"results/{config['preset']}/{{device}}/peak.json",
     log:
@@ -36,8 +36,9 @@ rule peak:
         " {wildcards.device} {output} 2> >(tee {log} >&2)"
 
 
-# Cells never run side by side: each takes all cores. Repetitions of one workload follow each other
-# with the frameworks interleaved, so that what is compared was measured under the same weather.
+# Cells never run side by side: each takes all cores. The rounds of one workload follow each other, a
+# process of every framework and of every replay in each, so that what is compared was measured under the
+# same weather. A process that is not needed any more says so and measures nothing.
 rule process:
     input:
         lambda wildcards: cells.sources(config, cell_of(wildcards)),
@@ -60,7 +61,7 @@ rule cell:
     input:
         lambda wildcards: cells.sources(config, cell_of(wildcards)),
         pins=lambda wildcards: cells.pins(config, wildcards.framework, wildcards.device),
-        processes=[f"{CELL}/process-{repetition}" for repetition in range(SETTINGS["repetitions"])],
+        processes=[f"{CELL}/process-{repetition}" for repetition in range(SETTINGS["rounds_max"])],
     output:
         result=f"{CELL}/cell.json",
         program=f"{CELL}/stablehlo.mlir.gz",

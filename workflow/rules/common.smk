@@ -6,6 +6,7 @@ from stackwars import cells, plan, programs, progress, runlock, tex
 from stackwars.cells import Cell
 from stackwars.config import ConfigError, validate
 from stackwars.imports import imported_files
+from stackwars.measure.device import CPUS
 from stackwars.programs import Compilation, Program, Replay
 
 try:
@@ -31,7 +32,7 @@ CONFIG_JSON = json.dumps(config, sort_keys=True)
 
 
 wildcard_constraints:
-    device="cpu|cuda|tpu",
+    device="cpu|cpu-1t|cuda|tpu",
     framework="[a-z0-9_]+",
     workload="[a-z0-9_]+",
     repetition=r"\d+",
@@ -62,7 +63,10 @@ def job_of(cell, repetition):
             "preset": config["preset"],
             "repetition": repetition,
             "sizes": cells.sizes(config, cell.workload),
-            "settings": {k: v for k, v in SETTINGS.items() if k in plan.MEASURING},
+            "settings": {
+                **{k: v for k, v in SETTINGS.items() if k in plan.MEASURING},
+                "block_calls": cells.block_calls(config, cell.workload),
+            },
         },
         sort_keys=True,
     )
@@ -101,10 +105,15 @@ def cell_files(cells_, name):
     return [f"{CELLS}/{cell.path}/{name}" for cell in cells_]
 
 
+def cells_on_cpu():
+    """Those that every machine can run."""
+    return [cell for cell in ASKED if cell.device in CPUS]
+
+
 def found_cells(wildcards):
     """Cells of the devices that this machine has; the CPU's are known without asking."""
-    on_cpu = [cell for cell in ASKED if cell.device == "cpu"]
-    others = [cell for cell in ASKED if cell.device != "cpu"]
+    on_cpu = cells_on_cpu()
+    others = [cell for cell in ASKED if cell not in on_cpu]
     if not MEASURED or not others:
         return on_cpu
     found = json.loads(Path(checkpoints.devices.get().output[0]).read_text())

@@ -11,6 +11,8 @@ rule latex:
         figures=f"{OUT}/figures",
         listings=f"{OUT}/listings",
         graphs=f"{OUT}/graphs",
+        claims=f"{OUT}/claims.csv",
+        claim_tables=f"{OUT}/claim_tables",
     output:
         directory(f"{OUT}/latex"),
     log:
@@ -18,7 +20,7 @@ rule latex:
     shell:
         "python -m stackwars.render --context {input.context} --findings {input.findings}"
         " --tables {input.tables} --figures {input.figures} --listings {input.listings}"
-        " --graphs {input.graphs} --output-dir {output} >{log} 2>&1"
+        " --graphs {input.graphs} --claims {input.claims} --output-dir {output} >{log} 2>&1"
 
 
 rule typeset:
@@ -45,7 +47,7 @@ rule paper:
         "paper.pdf"
     input:
         "paper.pdf",
-        cell_files([cell for cell in ASKED if cell.device == "cpu"], "cell.json"),
+        cell_files(cells_on_cpu(), "cell.json"),
         result_files("cell.json"),
         result_files("stablehlo.mlir.gz"),
         result_files("output.npy"),

@@ -31,7 +31,7 @@ rule replay:
         replayed_programs,
         pins=compiler_pins,
         processes=[
-            f"{REPLAY}/process-{repetition}" for repetition in range(SETTINGS["repetitions"])
+            f"{REPLAY}/process-{repetition}" for repetition in range(SETTINGS["rounds_max"])
         ],
         cells=replayed_cells,
     output:

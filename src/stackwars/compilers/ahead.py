@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 from stackwars.compilers import target
-from stackwars.measure.child import Events
+from stackwars.measure.events import Events
 
 
 def compile_ahead(spec: dict, events: Events) -> None:

@@ -27,7 +27,8 @@ from stackwars.compilers.ahead import program_text
 from stackwars.compilers.ahead_row import Outcome, row
 from stackwars.environments import clean_environ, ensure
 from stackwars.measure import limits
-from stackwars.measure.supervisor import read_events, tail, watch
+from stackwars.measure.events import read_events
+from stackwars.measure.watch import tail, watch
 
 CHILD = "stackwars.compilers.ahead"
 POLL_S = 0.2

@@ -11,6 +11,7 @@ from typing import Any
 from stackwars import workloads
 from stackwars.compilers.arguments import Entry
 from stackwars.compilers.program import Program
+from stackwars.measure.inputs import input_sets
 
 
 def check_memory(name: str, entries: list[Entry]) -> None:
@@ -40,20 +41,25 @@ def place(
     import jax
 
     seed = spec["settings"]["seed"]
-    inputs = workloads.load(spec["workload"]).inputs(spec["sizes"], seed)
+    sets = input_sets(workloads.load(spec["workload"]), spec["sizes"], seed)
     for made, layouts in _wanted(programs, arguments).items():
-        value = made.value(seed, inputs)
-        for (axes, shape, dtype), users in layouts.items():
-            turned = value.transpose(axes) if made.kind == "weight" else value
-            if _long(turned.shape) != _long(shape):
-                raise ValueError(
-                    f"argument {users[0][1]} of {users[0][0]}, {made.kind} {made.name}: expected the "
-                    f"program's shape {shape}, came {turned.shape}. Lower the workload again."
-                )
-            buffer = jax.device_put(turned.reshape(shape).astype(dtype, copy=False), device)
-            buffer.block_until_ready()
-            for name, position in users:
-                programs[name].buffers[position] = buffer
+        # Only inputs differ from one set to the other.
+        varied = made.kind == "input"
+        for number, inputs in enumerate(sets if varied else sets[:1]):
+            slots = [number] if varied else range(len(sets))
+            value = made.value(seed, inputs)
+            for (axes, shape, dtype), users in layouts.items():
+                turned = value.transpose(axes) if made.kind == "weight" else value
+                if _long(turned.shape) != _long(shape):
+                    raise ValueError(
+                        f"argument {users[0][1]} of {users[0][0]}, {made.kind} {made.name}: expected "
+                        f"the program's shape {shape}, came {turned.shape}. Lower the workload again."
+                    )
+                buffer = jax.device_put(turned.reshape(shape).astype(dtype, copy=False), device)
+                buffer.block_until_ready()
+                for name, position in users:
+                    for slot in slots:
+                        programs[name].buffers[slot][position] = buffer
 
 
 def _wanted(

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from stackwars.measure.inputs import INPUT_SETS
+
 DTYPES = {
     "f16": np.float16, "f32": np.float32, "f64": np.float64, "i1": np.bool_, "i8": np.int8,
     "i16": np.int16, "i32": np.int32, "i64": np.int64, "ui8": np.uint8, "ui32": np.uint32,
@@ -23,11 +25,11 @@ class Program:
     def __init__(self, executable: Any, types: list[tuple[tuple[int, ...], np.dtype]]) -> None:
         """types: shape and element type of each argument of the program's main function."""
         self.types = types
-        self.buffers: list[Any] = [None] * len(types)
+        self.buffers: list[list[Any]] = [[None] * len(types) for _ in range(INPUT_SETS)]
         self._executable = executable
 
-    def call(self) -> Any:
-        return self._executable.execute(self.buffers)[0]
+    def call(self, which: int) -> Any:
+        return self._executable.execute(self.buffers[which])[0]
 
     def fence(self, output: Any) -> None:
         output.block_until_ready()

@@ -1,4 +1,4 @@
-"""The process that replays every framework's program in one XLA client, call by call in turn.
+"""The process that replays every framework's program in one XLA client, block by block in turn.
 
 It runs in a compiler's environment, under the same parent, protocol and events as the process of a
 cell. What differs between two programs here is their StableHLO alone: client, compile options,
@@ -22,7 +22,9 @@ import numpy as np
 from stackwars.audit import relative_l2
 from stackwars.compilers import arguments, placement
 from stackwars.compilers.program import Program, compile_program, open_device, versions
-from stackwars.measure.child import Events, checked, sample, timed_call
+from stackwars.measure.child import block, checked, sample, surroundings, timed_call
+from stackwars.measure.contention import Meter, Usage
+from stackwars.measure.events import NAME, Events
 
 
 class ReplayRefused(Exception):
@@ -67,44 +69,59 @@ class Replay:
             self.events.write("compiled", program=name, compile_s=time.perf_counter() - start)
         placement.place(self.programs, found, self.spec, device)
 
-    def single_calls(self, event: str) -> dict[str, Any]:
+    def single_calls(self, event: str, which: int) -> dict[str, Any]:
         """One timed call of every program, written as this event; {program: output}."""
         outputs = {}
         for name, program in self.programs.items():
-            outputs[name], _, ns = timed_call(program)
+            outputs[name], _, ns = timed_call(program, which)
             self.events.write(event, program=name, ns=ns)
         return outputs
 
-    def steady_calls(self, outputs: dict[str, Any]) -> tuple[dict[str, list[int]], dict[str, Any]]:
-        """Rounds of one call of each until every program satisfies the settings: ns and last outputs."""
+    def steady_calls(self, outputs: dict[str, list[Any]]) -> dict[str, dict[str, Any]]:
+        """A block of each in turn until every program satisfies the settings.
+
+        outputs: the last output of every program for each set of inputs, and so at the end. Returns
+        {program: {"ns", "run_ns", "wait_ns", "steal_ns": one for each block, "foreign_share"}}.
+        """
         settings = self.spec["settings"]
-        samples: dict[str, list[int]] = {name: [] for name in self.programs}
-        for calls in range(settings["steady_max_calls"]):
-            seconds = min(sum(values) for values in samples.values()) / 1e9
-            if calls >= settings["steady_min_calls"] and seconds >= settings["steady_seconds"]:
+        calls, meter = settings["block_calls"], Meter()
+        samples = {name: {f"{key}_ns": [] for key in Usage._fields} for name in self.programs}
+        times: dict[str, list[int]] = {name: [] for name in self.programs}
+        for blocks in range(settings["steady_max_blocks"]):
+            seconds = min(sum(values) for values in times.values()) / 1e9
+            if blocks >= settings["steady_min_blocks"] and seconds >= settings["steady_seconds"]:
                 break
             for name, program in self.programs.items():
-                outputs[name], _, ns = timed_call(program)
-                samples[name].append(ns)
-        return samples, outputs
+                first = blocks * calls % len(outputs[name])
+                meter.read()
+                times[name].append(block(program, calls, first, outputs[name]))
+                for key, value in meter.read()._asdict().items():
+                    samples[name][f"{key}_ns"].append(value)
+        foreign = {"foreign_share": meter.foreign_share()}
+        return {name: {"ns": times[name], **samples[name], **foreign} for name in self.programs}
 
-    def verify(self, outputs: dict[str, Any], call: str) -> None:
-        """Write how far the outputs agree, and a sample of each; refuse the programs whose do not.
+    def verify(self, outputs: dict[str, list[Any]], call: str) -> None:
+        """Write how far the outputs agree, at last with samples; refuse the programs whose do not.
 
         Raises FloatingPointError where the baseline's output is not finite.
         """
         settings = self.spec["settings"]
-        baseline = checked(np.asarray(outputs[self.spec["baseline"]]), call)
-        for name, output in outputs.items():
-            values = np.asarray(output)
-            problem, error = output_problem(values, baseline), None
+        baseline = [checked(np.asarray(o), call) for o in outputs[self.spec["baseline"]]]
+        for name in list(outputs):
+            values = [np.asarray(output) for output in outputs[name]]
+            pairs = list(zip(values, baseline, strict=True))
+            problem = next(filter(None, (output_problem(*pair) for pair in pairs)), None)
+            error = None
             if problem is None:
-                error = relative_l2(values, baseline)
+                error = max(relative_l2(*pair) for pair in pairs)
                 if error > settings["parity_rel_l2"]:
                     most = f"{settings['parity_rel_l2']:.0e}"
                     problem = f"relative L2 error {error:.2e} against the baseline, over {most}"
             self.events.write("parity", program=name, call=call, rel_l2=error)
-            np.save(self.folder / f"{name}.npy", sample(values, settings["seed"]))
+            # Of the first call there is one set of inputs, which nothing else has a sample of.
+            if call == "last":
+                samples = [sample(value, settings["seed"]) for value in values]
+                np.save(self.folder / f"{name}.npy", np.concatenate(samples))
             if problem is not None:
                 self.refuse(name, problem)
 
@@ -128,7 +145,7 @@ def digest_problem(name: str, digest: str, listed: str) -> str | None:
 
 
 def measure(spec: dict, events: Events, folder: Path) -> None:
-    """Run one repetition of a replay; see `replay_job.ReplayJob` for the specification."""
+    """Run one process of a replay; see `replay_job.ReplayJob` for the specification."""
     events.write("import")
     device = open_device(spec["device"])
     events.write("build", device_kind=device.device_kind, versions=versions())
@@ -136,21 +153,26 @@ def measure(spec: dict, events: Events, folder: Path) -> None:
     replay.load(device)
     gc.collect()
     gc.disable()
-    events.write("run", affinity=sorted(os.sched_getaffinity(0)), load=os.getloadavg())
-    replay.verify(replay.single_calls("first"), "first")
-    samples, outputs = replay.steady_calls(replay.single_calls("second"))
+    events.write("run", **surroundings())
+    first = replay.single_calls("first", 0)
+    replay.verify({name: [output] for name, output in first.items()}, "first")
+    second = replay.single_calls("second", 1)
+    outputs = {name: [first[name], second[name]] for name in replay.programs}
+    del first, second
+    samples = replay.steady_calls(outputs)
     gc.enable()
     replay.verify(outputs, "last")
     for name in replay.programs:
-        events.write("steady", program=name, ns=samples[name])
-    events.write("timed", load=os.getloadavg())
+        calls = spec["settings"]["block_calls"]
+        events.write("steady", program=name, calls=calls, **samples[name])
+    events.write("timed", **surroundings())
     events.write("end")
 
 
 def main() -> None:
     """`python -m stackwars.compilers.replay FOLDER`: read FOLDER/spec.json, write beside it."""
     folder = Path(sys.argv[1])
-    events = Events(folder / "events.jsonl")
+    events = Events(folder / NAME)
     try:
         measure(json.loads((folder / "spec.json").read_text()), events, folder)
     except BaseException as error:

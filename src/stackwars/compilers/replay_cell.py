@@ -12,14 +12,17 @@ import yaml
 
 from stackwars.audit import relative_l2
 from stackwars.environments import REPOSITORY
+from stackwars.measure.rounds import STOPPED
 
 SCHEMA = REPOSITORY / "workflow" / "schemas" / "replay.schema.yaml"
-VERSION = 1
+VERSION = 2
 _MOVED = (
     *("events", "programs", "settings", "sizes", "workload", "device", "preset", "compiler"),
     "baseline",
 )
 """What a process has and the result holds in another place."""
+STEADY = ("ns", "calls", "run_ns", "wait_ns", "steal_ns", "foreign_share")
+"""What is kept of the steady blocks of each process."""
 
 
 def combine(folders: list[Path], cells: dict[str, Path]) -> dict:
@@ -30,7 +33,9 @@ def combine(folders: list[Path], cells: dict[str, Path]) -> dict:
     invalid and has no times, as is one that is not the program of its cell or gives another output;
     the other programs keep theirs.
     """
-    processes = [json.loads((folder / "process.json").read_text()) for folder in folders]
+    every = [(folder, json.loads((folder / "process.json").read_text())) for folder in folders]
+    folders = [folder for folder, process in every if process["status"] != STOPPED]
+    processes = [process for _, process in every if process["status"] != STOPPED]
     first = processes[0]
     bad = next((process for process in processes if process["status"] != "ok"), None)
     replay = {
@@ -78,7 +83,9 @@ def _program(
             key: _values(events, event, "ns") if status == "ok" else []
             for key, event in (("first_ns", "first"), ("second_ns", "second"))
         },
-        "samples_ns": _values(events, "steady", "ns") if status == "ok" else [],
+        "steady": [{key: event[key] for key in STEADY} for event in _named(events, "steady")]
+        if status == "ok"
+        else [],
     }
 
 
@@ -101,8 +108,12 @@ def _against_cell(
     return error, None
 
 
+def _named(events: list[list[dict]], name: str) -> list[dict]:
+    return [event for rows in events for event in rows if event["event"] == name]
+
+
 def _values(events: list[list[dict]], name: str, key: str) -> list:
-    return [event[key] for rows in events for event in rows if event["event"] == name]
+    return [event[key] for event in _named(events, name)]
 
 
 def _worst(values: list[float | None]) -> float | None:

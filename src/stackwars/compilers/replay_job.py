@@ -1,4 +1,4 @@
-"""The parent of one repetition of a replay: the same as a cell's, with another child."""
+"""The parent of one process of a replay: the same as a cell's, with another child."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from stackwars.measure import supervisor
 
 @dataclass(frozen=True)
 class ReplayJob:
-    """One repetition of the replay of a workload's programs in one compiler.
+    """One process of the replay of a workload's programs in one compiler.
 
     programs: {framework, or framework+edit: {"program": path of program.mlir.gz, "arguments": path
     of its arguments.json}}, paths relative to the repository; an edited program has the arguments of
     the one that was edited. baseline: the program that the others' outputs must agree with.
-    settings: those of a cell's job, and parity_rel_l2.
+    settings: those of a cell's job, and parity_rel_l2. repetition: the round that it belongs to.
     """
 
     workload: str
@@ -32,7 +32,7 @@ class ReplayJob:
 
 
 def main() -> None:
-    """`python -m stackwars.compilers.replay_job`: one repetition of one replay, into one folder."""
+    """`python -m stackwars.compilers.replay_job`: one process of one replay, into one folder."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("--job", required=True, help="the ReplayJob, as JSON")
     parser.add_argument("--pins", required=True, type=Path, help="pins file of the compiler")

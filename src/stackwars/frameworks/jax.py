@@ -10,19 +10,21 @@ from typing import Any
 import numpy as np
 
 from stackwars.frameworks import Counters
+from stackwars.measure.device import platform
 
 _TRACING = (
     "/jax/core/compile/jaxpr_trace_duration",
     "/jax/core/compile/jaxpr_to_mlir_module_duration",
 )
 _COMPILING = "/jax/core/compile/backend_compile_duration"
+_CACHE_HIT = "/jax/compilation_cache/cache_hits"
 
 
 class Session:
     """One process's use of JAX on one device. The verbs are described in `stackwars.frameworks`."""
 
     def __init__(self, device: str, precision: str) -> None:
-        os.environ["JAX_PLATFORMS"] = device
+        os.environ["JAX_PLATFORMS"] = platform(device)
         import jax
 
         self._jax = jax
@@ -33,9 +35,11 @@ class Session:
             raise RuntimeError(f"expected JAX to open a {device}, it said {came}") from error
         jax.config.update("jax_default_matmul_precision", precision)
         self._compiles = 0
+        self._cache_hits = 0
         self._compile_s = 0.0
         self._traced: list[tuple[float, float]] = []
         jax.monitoring.register_event_duration_secs_listener(self._listen)
+        jax.monitoring.register_event_listener(self._count)
 
     def _listen(self, event: str, seconds: float, **_: Any) -> None:
         if event == _COMPILING:
@@ -45,19 +49,22 @@ class Session:
             now = time.perf_counter()
             self._traced.append((now - seconds, now))
 
+    def _count(self, event: str, **_: Any) -> None:
+        self._cache_hits += event == _CACHE_HIT
+
     def put(self, array: np.ndarray) -> Any:
         return self._jax.device_put(array)
 
-    def build(self, build: Callable, sizes: dict, seed: int, inputs: dict[str, np.ndarray]) -> None:
+    def build(self, build: Callable, sizes: dict, seed: int, inputs: list[dict]) -> None:
         self._parameters, function = build(sizes, seed, self.put)
         self._function = self._jax.jit(function)
-        self._inputs = [self.put(array) for array in inputs.values()]
+        self._inputs = [[self.put(array) for array in one.values()] for one in inputs]
 
     def settle(self) -> None:
         self._jax.block_until_ready((self._parameters, self._inputs))
 
-    def call(self) -> Any:
-        return self._function(self._parameters, *self._inputs)
+    def call(self, which: int) -> Any:
+        return self._function(self._parameters, *self._inputs[which])
 
     def fence(self, output: Any) -> None:
         output.block_until_ready()
@@ -66,10 +73,10 @@ class Session:
         return np.asarray(output)
 
     def counters(self) -> Counters:
-        return Counters(self._compiles, _covered(self._traced), self._compile_s)
+        return Counters(self._compiles, self._cache_hits, _covered(self._traced), self._compile_s)
 
     def stablehlo(self) -> str:
-        return self._function.lower(self._parameters, *self._inputs).as_text()
+        return self._function.lower(self._parameters, *self._inputs[0]).as_text()
 
     def device_kind(self) -> str:
         return self._device.device_kind

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from stackwars.frameworks import Counters
+from stackwars.measure.device import platform
 
 
 class Session:
     """One process's use of torch_xla on one device. The verbs are described in `stackwars.frameworks`."""
 
     def __init__(self, device: str, precision: str) -> None:
-        os.environ["PJRT_DEVICE"] = device.upper()
+        os.environ["PJRT_DEVICE"] = platform(device).upper()
         import torch
         import torch_xla
         import torch_xla.backends
@@ -25,24 +26,24 @@ class Session:
         self._torch, self._torch_xla, self._xm, self._metrics = torch, torch_xla, xm, metrics
         self._device = torch_xla.device()
         found = xm.xla_device_hw(self._device)
-        if found != device.upper():
+        if found != platform(device).upper():
             raise RuntimeError(f"expected torch_xla to open a {device}, it opened a {found}")
         torch_xla.backends.set_mat_mul_precision(precision)
 
     def put(self, array: np.ndarray) -> Any:
         return self._torch.from_numpy(array).to(self._device)
 
-    def build(self, build: Callable, sizes: dict, seed: int, inputs: dict[str, np.ndarray]) -> None:
+    def build(self, build: Callable, sizes: dict, seed: int, inputs: list[dict]) -> None:
         self._module = build(sizes, seed, self.put)
-        self._inputs = [self.put(array) for array in inputs.values()]
+        self._inputs = [[self.put(array) for array in one.values()] for one in inputs]
 
     def settle(self) -> None:
         self._torch_xla.sync()
         self._xm.wait_device_ops()
 
-    def call(self) -> Any:
+    def call(self, which: int) -> Any:
         with self._torch.no_grad():
-            return self._module(*self._inputs)
+            return self._module(*self._inputs[which])
 
     def fence(self, output: Any) -> None:
         # sync(wait=True) alone returns before the device is done; wait_device_ops() does wait.
@@ -55,11 +56,12 @@ class Session:
     def counters(self) -> Counters:
         compiled = self._metrics.metric_data("CompileTime")
         count, nanoseconds = compiled[:2] if compiled else (0, 0.0)
+        hits = self._metrics.counter_value("PersistentCacheHit") or 0
         # Tracing is the time inside call(), which the caller knows and this library does not report.
-        return Counters(int(count), None, nanoseconds / 1e9)
+        return Counters(int(count), int(hits), None, nanoseconds / 1e9)
 
     def stablehlo(self) -> str:
-        return self._xm.get_stablehlo([self.call()])
+        return self._xm.get_stablehlo([self.call(0)])
 
     def device_kind(self) -> str:
         return self._xm.xla_device_hw(self._device)

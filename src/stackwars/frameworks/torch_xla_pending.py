@@ -11,17 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
-
 from stackwars.frameworks import torch_xla
 
 
 class Session(torch_xla.Session):
     """As torch_xla's, but with inputs that are still to be computed at run 1."""
 
-    def build(self, build: Callable, sizes: dict, seed: int, inputs: dict[str, np.ndarray]) -> None:
+    def build(self, build: Callable, sizes: dict, seed: int, inputs: list[dict]) -> None:
         super().build(build, sizes, seed, inputs)
-        self._inputs = [tensor.clone() for tensor in self._inputs]
+        self._inputs = [[tensor.clone() for tensor in one] for one in self._inputs]
 
     def settle(self) -> None:
         """Leave everything pending."""

@@ -16,18 +16,29 @@ import yaml
 from stackwars import workloads
 from stackwars.environments import REPOSITORY
 from stackwars.ir.readback import readback
+from stackwars.measure import process_value
+from stackwars.measure.events import event as _event
+from stackwars.measure.rounds import STOPPED
 from stackwars.measure.statistics import Estimate, geometric_mean
+from stackwars.measure.steady import AT_ONCE, NONE, SLOWING, WARM_UP
 
+KINDS = (AT_ONCE, WARM_UP, SLOWING, NONE)
+"""Classes of steady state, the best first."""
 SCHEMA = REPOSITORY / "workflow" / "schemas" / "cell.schema.yaml"
-VERSION = 1
+VERSION = 2
+ROUNDS = "rounds"
+"""Why a cell's rounds ended where neither `rounds.WIDTH` nor `rounds.BUDGET` did it: there were no more."""
 
 
 def combine(folders: list[Path]) -> dict:
     """The cell's result from the folders of its processes, in the order of repetitions.
 
-    The cell is ok only where every process is; else it has the status of the first that is not.
+    The cell is ok only where every process is; else it has the status of the first that is not. A
+    process that was not needed any more is left out.
     """
-    processes = [json.loads((folder / "process.json").read_text()) for folder in folders]
+    every = [json.loads((folder / "process.json").read_text()) for folder in folders]
+    processes = [process for process in every if process["status"] != STOPPED]
+    stopped = next((p["status_detail"] for p in every if p["status"] == STOPPED), ROUNDS)
     first = processes[0]
     bad = next((process for process in processes if process["status"] != "ok"), None)
     keys = ("framework", "dialect", "workload", "device", "preset", "sizes", "settings")
@@ -36,6 +47,7 @@ def combine(folders: list[Path]) -> dict:
         **{key: first[key] for key in keys},
         "status": bad["status"] if bad else "ok",
         "status_detail": bad["status_detail"] if bad else "",
+        "stopped": "" if bad else stopped,
         "machine": first["machine"],
         "versions": _event(first, "build").get("versions", {}),
         "device_kind": _event(first, "build").get("device_kind"),
@@ -64,19 +76,35 @@ def derive(cell: dict) -> dict:
         name: [_event(process, name) for process in processes]
         for name in ("first", "second", "steady")
     }
-    steady_ms = [statistics.median(event["ns"]) / 1e6 for event in calls["steady"]]
-    steady = geometric_mean(steady_ms)
+    values = process_value.of_processes(processes)
+    steady_ms, gated = process_value.per_round(values)
+    steady = geometric_mean(list(steady_ms.values()))
     workload, sizes = workloads.load(cell["workload"]), cell["sizes"]
     seconds = steady.value / 1e3
+    kinds = [value.kind for value in values.values()]
+    # What most processes are, of two equally frequent classes the less steady one.
+    usual = max(KINDS, key=lambda kind: (kinds.count(kind), KINDS.index(kind)))
     return {
         "first_ms": _milliseconds(calls["first"])._asdict(),
         "second_ms": _milliseconds(calls["second"])._asdict(),
         "steady_ms": steady._asdict(),
-        "process_steady_ms": steady_ms,
-        "steady_calls": sum(len(event["ns"]) for event in calls["steady"]),
-        # The most that any process did: a compilation in one process of three must not disappear.
+        "gated": gated,
+        "ungated_ms": geometric_mean([value.all_ms for value in values.values()])._asdict(),
+        "kept_share": statistics.fmean(value.kept for value in values.values()),
+        "steady_class": usual,
+        "class_share": kinds.count(usual) / len(kinds),
+        "warmup_points": statistics.median_low(
+            v.warmup for v in values.values() if v.kind == usual
+        ),
+        "steady_calls": sum(len(event["ns"]) * event["calls"] for event in calls["steady"]),
+        "foreign_share": max(event["foreign_share"] for event in calls["steady"]),
+        "threads": max(event["threads"] for event in calls["steady"]),
+        "wanted_cores": max(map(_wanted_cores, calls["steady"])),
+        # The most that any process did: a compilation in one process of ten must not disappear.
         **{
-            f"compiles_{name}": max(e["compiles"] for e in events) for name, events in calls.items()
+            f"{what}_{name}": max(e[what] for e in events)
+            for what in ("compiles", "cache_hits")
+            for name, events in calls.items()
         },
         "first_split_ms": _split(calls["first"]),
         "items_per_s": workload.items(sizes) / seconds,
@@ -84,6 +112,10 @@ def derive(cell: dict) -> dict:
         "import_s": statistics.median(_between(p, "import", "build") for p in processes),
         "build_s": statistics.median(_between(p, "build", "run") for p in processes),
     }
+
+
+def _wanted_cores(blocks: dict) -> float:
+    return (sum(blocks["run_ns"]) + sum(blocks["wait_ns"])) / sum(blocks["ns"])
 
 
 def _milliseconds(events: list[dict]) -> Estimate:
@@ -108,12 +140,9 @@ def _between(process: dict, start: str, end: str) -> float:
     return _event(process, end)["at_s"] - _event(process, start)["at_s"]
 
 
-def _event(process: dict, name: str) -> dict:
-    return next((event for event in process["events"] if event["event"] == name), {})
-
-
 def _ir(folders: list[Path]) -> dict:
-    texts = [gzip.decompress((folder / "stablehlo.mlir.gz").read_bytes()) for folder in folders]
+    files = [folder / "stablehlo.mlir.gz" for folder in folders]
+    texts = [gzip.decompress(file.read_bytes()) for file in files if file.exists()]
     return {
         "sha256": _digest(texts[0]),
         "same_in_every_process": len(set(texts)) == 1,

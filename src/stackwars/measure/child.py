@@ -1,4 +1,4 @@
-"""The process that times one repetition of one cell.
+"""The process that times one cell once.
 
 It runs in the framework's own environment and appends what it has done to an event file, line by
 line, so that whatever ends it, its parent knows how far it came and keeps what was measured.
@@ -18,34 +18,30 @@ from typing import Any
 
 import numpy as np
 
+from stackwars.measure.contention import Meter, Usage, frequencies_mhz, pressure
+from stackwars.measure.events import NAME, Events
+from stackwars.measure.inputs import input_sets
+
 SAMPLE = 4096
-"""Elements of the output that are kept for the parity check."""
+"""Elements of each output that are kept for the parity check."""
+EXTRACTED = (0, 1)
+"""The rounds in which the StableHLO is extracted: two tell whether every process has the same one."""
 
 
-class Events:
-    """An append-only file of JSON lines; the parent reads it after the child's end."""
-
-    def __init__(self, path: Path) -> None:
-        self._file = path.open("a", buffering=1)
-
-    def write(self, event: str, **values: Any) -> None:
-        self._file.write(json.dumps({"event": event, "at_s": time.time(), **values}) + "\n")
-
-
-def timed_call(session: Any) -> tuple[Any, int, int]:
+def timed_call(session: Any, which: int) -> tuple[Any, int, int]:
     """One fenced call: (output, nanoseconds until call() returned, nanoseconds until the fence did)."""
     start = time.perf_counter_ns()
-    output = session.call()
+    output = session.call(which)
     returned = time.perf_counter_ns()
     session.fence(output)
     return output, returned - start, time.perf_counter_ns() - start
 
 
-def single_call(session: Any, events: Events, name: str) -> Any:
+def single_call(session: Any, events: Events, name: str, which: int) -> Any:
     """Time one call on its own and say how it divides; return its output."""
     before = session.counters()
     try:
-        output, returned_ns, total_ns = timed_call(session)
+        output, returned_ns, total_ns = timed_call(session, which)
     except Exception as error:
         # Tells a refusal by the compiler from one of the program that it built.
         error.compiles = session.counters().since(before).compiles
@@ -53,29 +49,64 @@ def single_call(session: Any, events: Events, name: str) -> Any:
     done = session.counters().since(before)
     trace_s = done.trace_s if done.trace_s is not None else returned_ns / 1e9
     events.write(
-        name, ns=total_ns, compiles=done.compiles, trace_s=trace_s, compile_s=done.compile_s
+        name,
+        ns=total_ns,
+        compiles=done.compiles,
+        cache_hits=done.cache_hits,
+        trace_s=trace_s,
+        compile_s=done.compile_s,
     )
     return output
 
 
-def steady_calls(session: Any, events: Events, settings: dict, last: Any) -> Any:
-    """Time calls until the settings are satisfied; return the last output.
+def block(session: Any, calls: int, first: int, outputs: list[Any]) -> int:
+    """Nanoseconds of some fenced calls in a row, on the sets of inputs in turn from the set `first`.
 
-    The previous output stays alive until the next one is fenced: torch_xla computes nothing whose
-    result is dropped.
+    Fills `outputs`, the last output of each set. They stay alive until the set's next call is fenced:
+    torch_xla computes nothing whose result is dropped.
     """
-    samples: list[int] = []
-    before = session.counters()
+    which = first
+    start = time.perf_counter_ns()
+    for _ in range(calls):
+        output = session.call(which)
+        session.fence(output)
+        outputs[which] = output
+        which = (which + 1) % len(outputs)
+    return time.perf_counter_ns() - start
+
+
+def steady_calls(session: Any, events: Events, settings: dict, outputs: list[Any]) -> None:
+    """Time blocks of calls until the settings are satisfied; `outputs` has the last of each set then."""
+    calls, samples, used = settings["block_calls"], [], []
+    before, meter, outside_s = session.counters(), Meter(), 0.0
     start = time.perf_counter()
-    while len(samples) < settings["steady_max_calls"]:
+    while len(samples) < settings["steady_max_blocks"]:
         enough = time.perf_counter() - start >= settings["steady_seconds"]
-        if enough and len(samples) >= settings["steady_min_calls"]:
+        if enough and len(samples) >= settings["steady_min_blocks"]:
             break
-        output, _, total_ns = timed_call(session)
-        last = output
-        samples.append(total_ns)
-    events.write("steady", ns=samples, compiles=session.counters().since(before).compiles)
-    return last
+        # An odd number of calls would otherwise give one set of inputs more of them.
+        first = len(samples) * calls % len(outputs)
+        pause = time.perf_counter()
+        meter.read()
+        outside_s += time.perf_counter() - pause
+        samples.append(block(session, calls, first, outputs))
+        pause = time.perf_counter()
+        used.append(meter.read())
+        outside_s += time.perf_counter() - pause
+    foreign, seconds = meter.foreign_share(), time.perf_counter() - start
+    done = session.counters().since(before)
+    events.write(
+        "steady",
+        ns=samples,
+        calls=calls,
+        **{f"{name}_ns": [getattr(usage, name) for usage in used] for name in Usage._fields},
+        seconds=seconds,
+        outside_s=outside_s,
+        foreign_share=foreign,
+        compiles=done.compiles,
+        cache_hits=done.cache_hits,
+        threads=meter.workers(),
+    )
 
 
 def sample(values: np.ndarray, seed: int) -> np.ndarray:
@@ -94,7 +125,7 @@ def checked(values: np.ndarray, call: str) -> np.ndarray:
 
 
 def measure(spec: dict, events: Events, folder: Path) -> None:
-    """Run the whole repetition that the specification describes; see `supervisor.Job`."""
+    """Run the whole process that the specification describes; see `supervisor.Job`."""
     settings, sizes, seed = spec["settings"], spec["sizes"], spec["settings"]["seed"]
     events.write("import")
     framework = import_module(f"stackwars.frameworks.{spec['framework']}")
@@ -103,23 +134,36 @@ def measure(spec: dict, events: Events, folder: Path) -> None:
     dialect = import_module(f"stackwars.workloads.{spec['workload']}.in_{spec['dialect']}")
     versions = {"numpy": np.__version__, **session.versions(), **_models_library()}
     events.write("build", device_kind=session.device_kind(), versions=versions)
-    session.build(dialect.build, sizes, seed, workload.inputs(sizes, seed))
+    session.build(dialect.build, sizes, seed, input_sets(workload, sizes, seed))
     session.settle()
     gc.collect()
     gc.disable()
-    events.write("run", affinity=sorted(os.sched_getaffinity(0)), load=os.getloadavg())
-    output = single_call(session, events, "first")
-    checked(session.fetch(output), "first")
-    output = single_call(session, events, "second")
-    output = steady_calls(session, events, settings, output)
-    last = checked(session.fetch(output), "last")
+    events.write("run", **surroundings())
+    outputs = [single_call(session, events, "first", 0)]
+    checked(session.fetch(outputs[0]), "first")
+    outputs.append(single_call(session, events, "second", 1))
+    steady_calls(session, events, settings, outputs)
+    last = [checked(session.fetch(output), "last") for output in outputs]
     gc.enable()
-    np.save(folder / "output.npy", sample(last, seed))
-    events.write("timed", output_shape=list(last.shape), load=os.getloadavg())
+    np.save(folder / "output.npy", np.concatenate([sample(values, seed) for values in last]))
+    events.write("timed", output_shape=list(last[0].shape), **surroundings())
+    if spec["repetition"] not in EXTRACTED:
+        events.write("end")
+        return
     # After the timed calls: JAX keeps what it traced, and lowering first would shorten run 1.
     with gzip.GzipFile(folder / "stablehlo.mlir.gz", "wb", mtime=0) as file:
         file.write(session.stablehlo().encode())
     events.write("end")
+
+
+def surroundings() -> dict[str, Any]:
+    """What else goes on around this process: cores it may use, load, frequencies, pressure."""
+    return {
+        "affinity": sorted(os.sched_getaffinity(0)),
+        "load": os.getloadavg(),
+        "frequencies_mhz": frequencies_mhz(),
+        "pressure": pressure(),
+    }
 
 
 def _models_library() -> dict[str, str]:
@@ -135,7 +179,7 @@ def _models_library() -> dict[str, str]:
 def main() -> None:
     """`python -m stackwars.measure.child FOLDER`: read FOLDER/spec.json, write beside it."""
     folder = Path(sys.argv[1])
-    events = Events(folder / "events.jsonl")
+    events = Events(folder / NAME)
     spec = json.loads((folder / "spec.json").read_text())
     try:
         measure(spec, events, folder)

@@ -13,6 +13,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from stackwars.measure.device import CPUS, cores, platform, variables
+
 SIDE = 2048
 COPY_BYTES = 2**28
 SECONDS = 3.0
@@ -48,7 +50,9 @@ def measure(device: str) -> dict:
     Every timed call fetches a value, so it cannot end before the device has. On the CPU NumPy's
     product and copy, which are synchronous by nature, are tried too; the better of both counts.
     """
-    os.environ["JAX_PLATFORMS"] = device
+    os.environ["JAX_PLATFORMS"] = platform(device)
+    os.environ.update(variables(device))
+    os.sched_setaffinity(0, cores(device))
     import jax
     import numpy as np
 
@@ -60,7 +64,7 @@ def measure(device: str) -> dict:
     scale = jax.jit(lambda a: a * 1.5)
     products = [best_s(lambda: np.asarray(product(on_device)[0, 0]))]
     copies = [best_s(lambda: np.asarray(scale(long_on_device)[0]))]
-    if device == "cpu":
+    if device in CPUS:
         out, long_out = np.empty_like(matrix), np.empty_like(vector)
         products.append(best_s(lambda: np.matmul(matrix, matrix, out=out)))
         copies.append(best_s(lambda: np.copyto(long_out, vector)))
@@ -69,7 +73,7 @@ def measure(device: str) -> dict:
         "device_kind": jax.devices()[0].device_kind,
         "gflop_per_s": 2 * SIDE**3 / min(products) / 1e9,
         "copy_gb_per_s": 2 * COPY_BYTES / min(copies) / 1e9,
-        "last_cache_bytes": last_cache_bytes() if device == "cpu" else 0,
+        "last_cache_bytes": last_cache_bytes() if device in CPUS else 0,
     }
 
 

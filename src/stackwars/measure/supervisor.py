@@ -1,4 +1,4 @@
-"""The parent of one process repetition: spawns the child, caps it, times it out, records how it ended.
+"""The parent of one process of a round: spawns the child, caps it, times it out, records how it ended.
 
 It always leaves a result, whatever the child does, and it dies with the workflow that started it.
 """
@@ -9,33 +9,36 @@ import argparse
 import fcntl
 import json
 import os
+import random
 import shutil
-import signal
+import statistics
 import subprocess
-import sys
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from stackwars import machine, progress
 from stackwars.environments import REPOSITORY, clean_environ, ensure
-from stackwars.measure import limits
+from stackwars.measure import limits, rounds
 from stackwars.measure.classify import Ending, status
+from stackwars.measure.device import cores, variables
+from stackwars.measure.events import event, read_events
+from stackwars.measure.watch import tail, watch
 
-POLL_S = 0.1
+PADDING = 4096
+"""Most bytes of random padding of a child's environment."""
 CELL = "stackwars.measure.child"
 """The module that a cell's process runs."""
-RUNNER = "STACKWARS_RUNNER_PID"
-"""Environment variable with the process number of the workflow; the child must not outlive it."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """One repetition of one cell: what the child needs to know.
+    """One process of one cell: what the child needs to know.
 
-    settings: those of the configuration; sizes: those of the workload.
+    repetition: the round that it belongs to, from 0. settings: those of the configuration, and
+    block_calls, the calls in a block; sizes: those of the workload.
     """
 
     framework: str
@@ -61,7 +64,7 @@ def supervise(job: Any, python: Path, folder: Path, child_module: str = CELL) ->
     cap = limits.cap_bytes(job.settings["memory_cap_gib"])
     kills = limits.kernel_oom_kills()
     start = time.monotonic()
-    child = _spawn(python, folder, cap, child_module)
+    child = _spawn(job, python, folder, cap, child_module)
     timed_out, over_cap = watch(child.pid, cap, start + job.settings["timeout_s"])
     _, wait_status, usage = os.wait4(child.pid, 0)
     child.returncode = os.waitstatus_to_exitcode(wait_status)
@@ -92,7 +95,7 @@ def supervise(job: Any, python: Path, folder: Path, child_module: str = CELL) ->
     }
 
 
-def _spawn(python: Path, folder: Path, cap: int, module: str = CELL) -> subprocess.Popen:
+def _spawn(job: Any, python: Path, folder: Path, cap: int, module: str) -> subprocess.Popen:
     # An empty cache folder for each process: a first run must not find what another one compiled.
     cache = (folder / "cache").resolve()
     cache.mkdir()
@@ -103,53 +106,23 @@ def _spawn(python: Path, folder: Path, cap: int, module: str = CELL) -> subproce
             "XDG_CACHE_HOME": str(cache),
             "TMPDIR": str(cache),
             "TF_CPP_MIN_LOG_LEVEL": "1",
+            # The size of the environment moves the stack, and with it the speed of a process
+            # (Mytkowicz et al., ASPLOS 2009): at random, so that it is noise and no bias.
+            "STACKWARS_PADDING": "x" * random.randrange(PADDING),
+            **variables(job.device),
         }
     )
-    parent = os.getpid()
+    parent, cpus = os.getpid(), cores(job.device)
     with (folder / "log.txt").open("wb") as log:
         return subprocess.Popen(
             [str(python), "-m", module, str(folder.resolve())],
             cwd=REPOSITORY, env=environ, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-            preexec_fn=lambda: limits.enter_child(cap, parent),
+            preexec_fn=lambda: (os.sched_setaffinity(0, cpus), limits.enter_child(cap, parent)),
         )  # fmt: skip
 
 
-def watch(pid: int, cap: int, deadline: float) -> tuple[bool, bool]:
-    """Wait until the child can be reaped; kill it for its memory, its time or a dead workflow."""
-    runner = int(os.environ.get(RUNNER, os.getppid()))
-    timed_out = over_cap = False
-    while os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
-        over_cap = limits.resident_bytes(pid) > cap
-        timed_out = time.monotonic() > deadline
-        if not limits.alive(runner):
-            os.killpg(pid, signal.SIGKILL)
-            sys.exit("the workflow that asked for this cell is gone: the cell was stopped")
-        if over_cap or timed_out:
-            os.killpg(pid, signal.SIGKILL)
-            os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
-            break
-        time.sleep(POLL_S)
-    return timed_out, over_cap
-
-
-def read_events(folder: Path) -> list[dict]:
-    path = folder / "events.jsonl"
-    lines = path.read_text().splitlines() if path.exists() else []
-    events = []
-    for line in lines:
-        try:
-            events.append(json.loads(line))
-        except json.JSONDecodeError:
-            break  # the child died while writing this line
-    return events
-
-
-def tail(path: Path, lines: int = 30) -> str:
-    return "\n".join(path.read_text(errors="replace").splitlines()[-lines:])
-
-
 def main() -> None:
-    """`python -m stackwars.measure.supervisor`: one repetition of one cell, into one folder."""
+    """`python -m stackwars.measure.supervisor`: one process of one cell, into one folder."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("--job", required=True, help="the Job, as JSON")
     parser.add_argument("--pins", required=True, type=Path, help="pins file of the environment")
@@ -159,17 +132,22 @@ def main() -> None:
 
 
 def run(job: Any, pins: Path, output: Path, child_module: str = CELL) -> None:
-    """Supervise one repetition in the environment of the pins, alone on this machine; write `output`."""
-    python = ensure(pins)
+    """Supervise one process in the environment of the pins, alone on this machine; write `output`."""
     output.parent.mkdir(parents=True, exist_ok=True)
     (REPOSITORY / "results").mkdir(exist_ok=True)
-    progress.announce(job, output)
     part = output.with_name(output.name + ".part")
-    result = _not_repeated(job, output, part)
+    result = _not_run(job, output)
     if result is None:
+        python = ensure(pins)
+        progress.announce(job, output)
         with (REPOSITORY / "results" / ".measuring.lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)  # two cells at once would measure each other
             result = supervise(job, python, part, child_module)
+            if child_module == CELL and _unsteady(result):
+                result = _again(job, result, python, part)
+    else:
+        shutil.rmtree(part, ignore_errors=True)
+        part.mkdir()
     shutil.rmtree(part / "cache", ignore_errors=True)
     (part / "process.json").write_text(json.dumps(result, indent=1))
     shutil.rmtree(output, ignore_errors=True)
@@ -177,17 +155,50 @@ def run(job: Any, pins: Path, output: Path, child_module: str = CELL) -> None:
     progress.report(output, result)
 
 
-def _not_repeated(job: Any, output: Path, part: Path) -> dict | None:
-    """The result of a repetition whose first one ran out of memory or time: the same, without a run."""
+def _unsteady(result: dict) -> bool:
+    """Whether an ok process found no steady state; the library that tells takes a second to load."""
+    if result["status"] != "ok" or _level(event(result, "steady")["ns"]):
+        return False
+    from stackwars.measure import process_value, steady
+
+    (value,) = process_value.of_processes([result]).values()
+    return value.kind == steady.NONE
+
+
+def _level(ns: list[int]) -> bool:
+    """Whether the thirds of a series have one level, within 5 %: then it is steady beyond doubt."""
+    third = len(ns) // 3
+    if third < 3:
+        return True  # too short to tell, and twice as many calls of so slow a workload would be no better
+    levels = [statistics.median(part) for part in (ns[:third], ns[third:-third], ns[-third:])]
+    return max(levels) <= 1.05 * min(levels)
+
+
+def _again(job: Any, result: dict, python: Path, part: Path) -> dict:
+    """The same process once more with twice the blocks: one without a steady state may have been short.
+
+    Its settings stay those of the configuration; `discarded_s` tells that it was given more.
+    """
+    keys = ("steady_seconds", "steady_min_blocks", "steady_max_blocks")
+    longer = {**job.settings, **{key: 2 * job.settings[key] for key in keys}}
+    second = supervise(replace(job, settings=longer), python, part)
+    return {**second, "settings": job.settings, "discarded_s": result["wall_s"]}
+
+
+def _not_run(job: Any, output: Path) -> dict | None:
+    """The result of a process that is not needed; None if it is.
+
+    Not needed is one whose first round ran out of memory or time, which has the same result, and one
+    after the rounds have ended.
+    """
+    nothing = {**asdict(job), "events": [], "repeated": False, "wall_s": 0.0}
     first = output.with_name("process-0") / "process.json"
-    if job.repetition == 0 or not first.exists():
-        return None
-    result = json.loads(first.read_text())
-    if result["status"] not in ("oom", "timeout"):
-        return None
-    shutil.rmtree(part, ignore_errors=True)
-    part.mkdir()
-    return {**result, "repetition": job.repetition, "repeated": False, "wall_s": 0.0}
+    if job.repetition and first.exists():
+        result = json.loads(first.read_text())
+        if result["status"] in ("oom", "timeout"):
+            return {**result, "repetition": job.repetition, "repeated": False, "wall_s": 0.0}
+    reason = rounds.stop_reason(job, output)
+    return reason and {**nothing, "status": rounds.STOPPED, "status_detail": reason}
 
 
 if __name__ == "__main__":

@@ -1,0 +1,161 @@
+"""Does the fence wait for the device? Asked of one framework on one device, in its own environment.
+
+`python -m stackwars.audits.fences`. (a) After the fence nothing is left to wait for. (b) The time of a call
+grows with its work. (c) A call whose output is dropped still takes its time, or is below the floor.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import os
+import statistics
+import time
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from stackwars.audits.alone import alone
+from stackwars.audits.workloads import ladder
+from stackwars.measure import device
+from stackwars.measure.inputs import input_sets
+from stackwars.measure.peak import floor_ms
+
+SEED = 2025
+ROUNDS = 25
+RESIDUAL = 0.02
+"""Largest share of a call that a second fence, or a fetch, may still take beyond what it takes anyhow."""
+TOLERANCE = 0.15
+"""The ladder's times may be off twice and four times by this share."""
+SIZES = {"cpu": {"rows": 512, "width": 256}, "cuda": {"rows": 4096, "width": 4096}}
+SIZES["tpu"] = SIZES["cuda"]
+LAYERS = 16
+
+
+def seconds(call: Any) -> float:
+    """How long it took."""
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
+def residual(session: Any) -> dict[str, float]:
+    """Medians in ms of a fenced call, of a second fence after it, and of a first and a second fetch.
+
+    Fetching costs something whatever there is to wait for: what the first takes beyond the second is
+    what was left.
+    """
+    rows = []
+    for number in range(ROUNDS):
+        start = time.perf_counter()
+        output = session.call(number % 2)
+        session.fence(output)
+        called = time.perf_counter() - start
+        again = seconds(lambda out=output: session.fence(out))
+        fetched = [seconds(lambda out=output: session.fetch(out)) for _ in range(2)]
+        rows.append((called, again, fetched[0] - fetched[1]))
+    return dict(zip(("call_ms", "again_ms", "fetch_ms"), _medians_ms(rows), strict=True))
+
+
+def grown(sessions: list[Any]) -> list[float]:
+    """Shortest ms of a fenced call of each, called in turn; what else goes on can only make one longer."""
+    rows = [
+        [seconds(lambda s=s, n=n: s.fence(s.call(n % 2))) for s in sessions] for n in range(ROUNDS)
+    ]
+    return [1e3 * min(column) for column in zip(*rows, strict=True)]
+
+
+def dropped(session: Any) -> float:
+    """Median ms of a call whose output nobody keeps, with a fence of an older output behind it."""
+    older = session.call(0)
+    session.fence(older)
+
+    def call() -> None:
+        session.call(1)
+        session.fence(older)
+
+    times = []
+    for _ in range(ROUNDS):
+        times.append(seconds(call))
+        session.fence(
+            session.call(0)
+        )  # whatever the dropped one left running is done before the next
+    return 1e3 * statistics.median(times)
+
+
+def verdicts(found: dict) -> dict[str, bool]:
+    """Which of the three hold, from the figures of `audit`."""
+    left = max(found["again_ms"], found["fetch_ms"]) / found["call_ms"]
+    one, *longer = found["ladder_ms"]
+    ratios = [ms / one for ms in longer]
+    return {
+        "residual": left <= RESIDUAL,
+        "ladder": all(
+            abs(ratio / steps - 1) <= TOLERANCE for ratio, steps in zip(ratios, (2, 4), strict=True)
+        ),
+        "dropped": found["dropped_ms"] >= 0.5 * found["call_ms"]
+        or found["dropped_ms"] < found["floor_ms"],
+    }
+
+
+def audit(
+    framework: str, dialect: str, where: str, precision: str, peak: dict, sizes: dict, layers: int
+) -> dict:
+    """Figures and verdicts of one framework on one device; takes the device, alone on this machine."""
+    os.sched_setaffinity(0, device.cores(where))
+    os.environ.update(device.variables(where))
+    build = import_module(f"stackwars.audits.workloads.ladder.in_{dialect}").build
+    module, sessions = import_module(f"stackwars.frameworks.{framework}"), []
+    steps = [{**sizes, "layers": layers * factor} for factor in (1, 2, 4)]
+    for step in steps:
+        session = module.Session(where, precision)
+        session.build(build, step, SEED, input_sets(ladder, step, SEED))
+        session.settle()
+        for which in (0, 1, 0):  # compiled, and a compilation that comes one call late
+            session.fetch(_fenced(session, which))
+        sessions.append(session)
+    gc.collect()
+    gc.disable()
+    longest = steps[-1]
+    found = {
+        "framework": framework,
+        "device": where,
+        **residual(sessions[-1]),
+        "layers": [step["layers"] for step in steps],
+        "ladder_ms": grown(sessions),
+        "dropped_ms": dropped(sessions[-1]),
+        "floor_ms": floor_ms(ladder.flops(longest), ladder.minimum_bytes(longest), peak),
+    }
+    ok = verdicts(found)
+    return {**found, "limits": {"residual": RESIDUAL, "ladder": TOLERANCE}, "ok": ok}
+
+
+def _fenced(session: Any, which: int) -> Any:
+    output = session.call(which)
+    session.fence(output)
+    return output
+
+
+def _medians_ms(rows: list) -> list[float]:
+    return [1e3 * statistics.median(column) for column in zip(*rows, strict=True)]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    for name in ("framework", "dialect", "device", "precision"):
+        parser.add_argument(f"--{name}", required=True)
+    for name in ("peak", "output"):
+        parser.add_argument(f"--{name}", required=True, type=Path)
+    a = parser.parse_args()
+    sizes = SIZES[device.platform(a.device)]
+    with alone():
+        peak = json.loads(a.peak.read_text())
+        found = audit(a.framework, a.dialect, a.device, a.precision, peak, sizes, LAYERS)
+    a.output.parent.mkdir(parents=True, exist_ok=True)
+    a.output.write_text(json.dumps(found, indent=1))
+    print(f"[audit] fences of {a.framework} on {a.device}: {found['ok']}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,92 @@
+"""Our times against those of harnesses that others wrote: pyperf (JAX), torch.utils.benchmark (torch_xla).
+
+`python -m stackwars.audits.independent`: ours and theirs in turn, each in fresh processes, on the same cores.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import statistics
+from pathlib import Path
+from typing import Any
+
+from stackwars.audits import runner
+from stackwars.measure import process_value
+from stackwars.measure.events import event
+from stackwars.measure.supervisor import CELL, Job
+
+AGREE = 0.05
+"""The medians may be apart by this share."""
+TURNS = 3
+BLOCKS = {
+    "block_calls": 1,
+    "steady_seconds": 2.0,
+    "steady_min_blocks": 20,
+    "steady_max_blocks": 400,
+}
+
+
+def measure(
+    job: dict, pins: Path, sizes: dict[str, dict], turns: int, folder: Path
+) -> dict[str, Any]:
+    """{workload: {"ours_ms", "theirs_ms": one for each turn, "harness"}}; `folder` keeps what is finished.
+
+    job: framework, dialect, device, preset and settings of a `supervisor.Job`. sizes: of each workload.
+    Ours is not gated, as theirs cannot be. Raises RuntimeError where a process fails.
+    """
+    settings = {**job["settings"], **BLOCKS}
+    theirs = f"stackwars.audits.theirs_in_{job['dialect']}"
+    found = {}
+    for workload, size in sizes.items():
+        row: dict[str, Any] = {"workload": workload, "ours_ms": [], "theirs_ms": []}
+        for turn in range(turns):
+            wanted = Job(
+                **{**job, "settings": settings}, workload=workload, repetition=turn, sizes=size
+            )
+            for who, module in (("ours", CELL), ("theirs", theirs)):
+                where = folder / workload / f"{who}-{turn}"
+                result = runner.require_ok(runner.run(wanted, pins, where, module))
+                if who == "ours":
+                    (value,) = process_value.of_processes([result]).values()
+                    row["ours_ms"].append(value.all_ms)
+                else:
+                    timed = event(result, "theirs")
+                    row["theirs_ms"].append(statistics.median(timed["ns"]) / 1e6)
+                    row["harness"] = timed["harness"]
+        found[workload] = row
+    return found
+
+
+def judged(row: dict[str, Any]) -> dict[str, Any]:
+    """The row with `ratio`, the median over the turns of ours over theirs, and whether they agree."""
+    pairs = zip(row["ours_ms"], row["theirs_ms"], strict=True)
+    ratio = statistics.median(ours / theirs for ours, theirs in pairs)
+    return {**row, "ratio": ratio, "ok": abs(ratio - 1) <= AGREE}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--job", required=True, type=json.loads)
+    parser.add_argument(
+        "--sizes", required=True, type=json.loads, help="{workload: sizes}, as JSON"
+    )
+    parser.add_argument("--turns", type=int, default=TURNS)
+    for name in ("pins", "folder", "output"):
+        parser.add_argument(f"--{name}", required=True, type=Path)
+    a = parser.parse_args()
+    rows = measure(a.job, a.pins, a.sizes, a.turns, a.folder)
+    found = {
+        "framework": a.job["framework"],
+        "device": a.job["device"],
+        "limit": AGREE,
+        "workloads": [judged(row) for row in rows.values()],
+    }
+    a.output.parent.mkdir(parents=True, exist_ok=True)
+    a.output.write_text(json.dumps(found, indent=1))
+    shutil.rmtree(a.folder)
+
+
+if __name__ == "__main__":
+    main()

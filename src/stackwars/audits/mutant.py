@@ -1,0 +1,97 @@
+"""The process of a cell with one thing broken: what the checks must notice. `python -m ... FOLDER`.
+
+The specification is a cell's, with `mutant`, one of MUTANTS, or HONEST for none.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from stackwars.measure import child
+
+HONEST = "honest"
+
+
+def no_fence(session: type) -> None:
+    """The fence returns at once."""
+    session.fence = lambda self, output: None
+
+
+def half_fence(session: type) -> None:
+    """torch_xla's fence starts the work and does not wait for it, as sync(wait=True) alone does not."""
+    session.fence = lambda self, output: self._torch_xla.sync()
+
+
+def dead_output(session: type) -> None:
+    """What the program computes is not used for its output, so the compiler leaves it out."""
+    build = session.build
+    session.build = lambda self, make, *rest: build(self, _unused(make), *rest)
+
+
+def cached_result(session: type) -> None:
+    """The second and later calls return the first one's output."""
+    _cache(session, lambda which: 0)
+
+
+def cached_by_input(session: type) -> None:
+    """Every set of inputs is computed once, and looked up from then on: the outputs are right."""
+    _cache(session, lambda which: which)
+
+
+def half_clock(session: type) -> None:
+    """The clock that times the calls goes at half its speed."""
+    exact_ns, exact = time.perf_counter_ns, time.perf_counter
+    time.perf_counter_ns = lambda: exact_ns() // 2
+    time.perf_counter = lambda: exact() / 2
+
+
+MUTANTS: dict[str, Callable[[type], None]] = {
+    mutant.__name__: mutant
+    for mutant in (no_fence, half_fence, dead_output, cached_result, cached_by_input, half_clock)
+}
+
+
+def mutants(dialect: str) -> list[str]:
+    """The mutants that there are of a framework of this dialect."""
+    return [name for name in MUTANTS if name != half_fence.__name__ or dialect == "torch"]
+
+
+def _cache(session: type, key: Callable[[int], int]) -> None:
+    call = session.call
+
+    def cached(self: Any, which: int) -> Any:
+        kept = self.__dict__.setdefault("_kept", {})
+        if key(which) not in kept:
+            kept[key(which)] = call(self, which)
+        return kept[key(which)]
+
+    session.call = cached
+
+
+def _unused(make: Callable) -> Callable:
+    def build(*arguments: Any) -> Any:
+        made = make(*arguments)
+        if isinstance(made, tuple):
+            parameters, function = made
+            import jax.numpy as jnp
+
+            return parameters, lambda *inputs: jnp.zeros_like(function(*inputs))
+        import torch
+
+        return lambda *inputs: torch.zeros_like(made(*inputs))
+
+    return build
+
+
+if __name__ == "__main__":
+    spec = json.loads(Path(sys.argv[1], "spec.json").read_text())
+    framework = import_module(f"stackwars.frameworks.{spec['framework']}")
+    if spec["mutant"] != HONEST:
+        MUTANTS[spec["mutant"]](framework.Session)
+    child.main()

@@ -1,0 +1,102 @@
+"""Breaks the timed process on purpose, one thing at a time: do the checks notice?
+
+`python -m stackwars.audits.mutants`: every mutant of one framework, and the honest process, on a matrix
+product that takes milliseconds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from stackwars.audits import runner
+from stackwars.audits.mutant import HONEST, mutants
+from stackwars.audits.process_checks import output_problems, problems
+from stackwars.measure.child import sample
+from stackwars.measure.inputs import input_sets
+from stackwars.measure.peak import floor_ms
+from stackwars.measure.supervisor import Job
+from stackwars.workloads import gemm
+
+SIZES = {"m": 1024, "k": 1024, "n": 1024}
+BLOCKS = {"block_calls": 1, "steady_seconds": 0.0, "steady_min_blocks": 40, "steady_max_blocks": 40}
+HONEST_PROCESSES = 3
+
+
+@dataclass(frozen=True)
+class MutantJob(Job):
+    """A cell's process, and what is broken in it."""
+
+    mutant: str
+
+
+def judge(
+    process: dict, output: np.ndarray, expected: np.ndarray, floor: float, tolerance: float
+) -> list[str]:
+    """Every problem that the checks find in one process and its output samples."""
+    return [*problems(process, floor), *output_problems(output, expected, tolerance)]
+
+
+def expected_output(sizes: dict[str, int], seed: int) -> np.ndarray:
+    """The output samples of both sets of inputs, from the product in float64."""
+    return np.concatenate(
+        [sample(gemm.reference({}, inputs), seed) for inputs in input_sets(gemm, sizes, seed)]
+    )
+
+
+def audit(job: dict, pins: Path, peak: dict, folder: Path, sizes: dict[str, int] = SIZES) -> dict:
+    """Run and judge all processes of one framework; what the report reads.
+
+    job: framework, dialect, device, preset and settings of a `supervisor.Job`, with parity_rel_l2 among
+    the settings. folder: keeps the finished processes. Raises RuntimeError where a process fails.
+    """
+    settings = {**job["settings"], **BLOCKS}
+    floor = floor_ms(gemm.flops(sizes), gemm.minimum_bytes(sizes), peak)
+    expected = expected_output(sizes, settings["seed"])
+    rows = []
+    for mutant in [*[HONEST] * HONEST_PROCESSES, *mutants(job["dialect"])]:
+        wanted = MutantJob(
+            **{**job, "settings": settings}, workload="gemm", repetition=len(rows), sizes=sizes, mutant=mutant
+        )  # fmt: skip
+        where = folder / f"{len(rows)}-{mutant}"
+        process = runner.require_ok(runner.run(wanted, pins, where, "stackwars.audits.mutant"))
+        found = judge(
+            process, np.load(where / "output.npy"), expected, floor, settings["parity_rel_l2"]
+        )
+        steady = next(event for event in process["events"] if event["event"] == "steady")
+        rows.append(
+            {
+                "mutant": mutant,
+                "steady_ms": float(np.median(steady["ns"])) / 1e6,
+                "rejected_by": sorted({problem.partition(":")[0] for problem in found}),
+                "problems": found,
+            }
+        )
+    return {
+        "framework": job["framework"],
+        "device": job["device"],
+        "floor_ms": floor,
+        "processes": rows,
+        "ok": all(bool(row["problems"]) != (row["mutant"] == HONEST) for row in rows),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--job", required=True, type=json.loads)
+    for name in ("pins", "peak", "folder", "output"):
+        parser.add_argument(f"--{name}", required=True, type=Path)
+    a = parser.parse_args()
+    found = audit(a.job, a.pins, json.loads(a.peak.read_text()), a.folder)
+    a.output.parent.mkdir(parents=True, exist_ok=True)
+    a.output.write_text(json.dumps(found, indent=1))
+    shutil.rmtree(a.folder)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,133 @@
+"""Is a difference found that is there, and none that is not? Measured on a workload whose work is known.
+
+`python -m stackwars.audits.power`: per round, in random order, fresh processes of the ladder, twice the same
+and with 2, 5 and 10 % more layers, measured and compared as the paper does.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import shutil
+from pathlib import Path
+from typing import Any
+
+from stackwars.audits import runner
+from stackwars.audits.trials import Rounds, Trial, compared, false_claims, groups, rate
+from stackwars.measure import process_value
+from stackwars.measure.supervisor import Job
+
+BASE, AGAIN = "base", "base again"
+LAYERS = 100
+MORE = (2, 5, 10)
+SIZES = {"rows": 64, "width": 128}
+BLOCKS = {
+    "block_calls": 1,
+    "steady_seconds": 0.3,
+    "steady_min_blocks": 20,
+    "steady_max_blocks": 400,
+}
+GROUP = 6
+"""Rounds of one trial."""
+
+
+def side(percent: int) -> str:
+    """The name of the side that has so many percent more work."""
+    return f"{percent} % more"
+
+
+SIDES = {BASE: 0, AGAIN: 0, **{side(percent): percent for percent in MORE}}
+"""Layers beyond LAYERS, which are percent."""
+
+
+def measure(job: dict, pins: Path, rounds: int, folder: Path) -> dict[str, list[dict]]:
+    """{side: process results of all rounds}; `folder` keeps the finished ones.
+
+    job: framework, dialect, device, preset and settings of a `supervisor.Job`. Raises RuntimeError where
+    a process fails.
+    """
+    settings = {**job["settings"], **BLOCKS}
+    found: dict[str, list[dict]] = {name: [] for name in SIDES}
+    for number in range(rounds):
+        # Seeded by the round: an audit that goes on takes up the same order.
+        order = random.Random(f"{settings['seed']} {number}").sample(list(SIDES), len(SIDES))
+        for name in order:
+            sizes = {**SIZES, "layers": LAYERS + SIDES[name]}
+            wanted = Job(
+                **{**job, "settings": settings}, workload="ladder", repetition=number, sizes=sizes
+            )
+            where = folder / f"round-{number}" / name.replace(" ", "-")
+            result = runner.run(wanted, pins, where, "stackwars.audits.ladder_child")
+            found[name].append(runner.require_ok(result))
+    return found
+
+
+def figures(sides: dict[str, Rounds], device: str, group: int = GROUP) -> dict[str, Any]:
+    """What the comparison makes of the sides, in trials of so many rounds and over all rounds."""
+    parts = {name: groups(values, group) for name, values in sides.items()}
+    same = _trials(device, AGAIN, parts[AGAIN], parts[BASE])
+    sizes = []
+    for percent in MORE:
+        name = side(percent)
+        # The labels swapped: the side without more work above the line, from other processes.
+        whole, swapped = compared(sides[name], sides[BASE]), compared(sides[AGAIN], sides[name])
+        trials = _trials(device, name, parts[name], parts[BASE])
+        off = [abs(_error(trial.comparison.ratio, percent)) for trial in trials]
+        found = [trial for trial in trials if trial.claimed and trial.comparison.ratio > 1]
+        sizes.append(
+            {
+                "percent": percent,
+                **rate(len(found), len(trials)),
+                "ratio": whole and whole.ratio,
+                "error_points": whole and _error(whole.ratio, percent),
+                "trial_error_points": max(off, default=None),
+                "swapped_ratio": swapped and swapped.ratio,
+            }
+        )
+    return {"group": group, "same": false_claims(same), "sizes": sizes}
+
+
+def _trials(device: str, name: str, ours: list[Rounds], theirs: list[Rounds]) -> list[Trial]:
+    pairs = (compared(a, b) for a, b in zip(ours, theirs, strict=True))
+    return [Trial(device, name, comparison) for comparison in pairs if comparison is not None]
+
+
+def _error(ratio: float, percent: int) -> float:
+    return 100 * (ratio - 1) - percent
+
+
+def audit(job: dict, pins: Path, rounds: int, folder: Path) -> dict[str, Any]:
+    """Measure and judge; what the report reads."""
+    processes = measure(job, pins, rounds, folder)
+    values = {name: process_value.of_processes(results) for name, results in processes.items()}
+    return {
+        "framework": job["framework"],
+        "device": job["device"],
+        "rounds": rounds,
+        "layers": LAYERS,
+        "wall_s": sum(p["wall_s"] for results in processes.values() for p in results),
+        "kept_share": {
+            name: sum(v.kept for v in one.values()) / len(one) for name, one in values.items()
+        },
+        "process_ms": {name: [v.all_ms for v in one.values()] for name, one in values.items()},
+        "gated_ms": {name: [v.gated_ms for v in one.values()] for name, one in values.items()},
+        **figures(values, job["device"]),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--job", required=True, type=json.loads)
+    parser.add_argument("--rounds", required=True, type=int)
+    for name in ("pins", "folder", "output"):
+        parser.add_argument(f"--{name}", required=True, type=Path)
+    a = parser.parse_args()
+    found = audit(a.job, a.pins, a.rounds, a.folder)
+    a.output.parent.mkdir(parents=True, exist_ok=True)
+    a.output.write_text(json.dumps(found, indent=1))
+    shutil.rmtree(a.folder)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,57 @@
+"""Every audit's answer in one file: `python -m stackwars.audits.report`.
+
+What was measured for the audits is read from the files of `--part`; what the run itself shows, from its cells
+and its frame.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from stackwars import cells
+from stackwars.audits import document, run_verdicts, same, verdicts, whole_run
+from stackwars.config import validate
+from stackwars.sources import read_frame
+
+PARTS = ("fences", "mutants", "power", "independent")
+"""The audits that are measured, each in a folder of this name."""
+
+
+def report(config: dict, folder: Path, frame: Path, parts: list[Path]) -> list[dict]:
+    """All audits of the results in `folder`. parts: files <audit>/<device>/<framework>.json."""
+    found = {name: [] for name in PARTS}
+    for path in parts:
+        found[path.parents[1].name].append(json.loads(path.read_text()))
+    settings, table = cells.settings(config), read_frame(frame)
+    processes = list(whole_run.processes(config, folder))
+    agreement = whole_run.agreement(table, settings["parity_rel_l2"], settings["matmul_precision"])
+    return [
+        verdicts.fences(found["fences"]),
+        run_verdicts.floor(whole_run.floors(processes, table)),
+        verdicts.mutants(found["mutants"]),
+        run_verdicts.clock(whole_run.clocks(processes)),
+        verdicts.same(list(same.trials(config, folder)), found["power"]),
+        verdicts.power(found["power"]),
+        run_verdicts.agreement(agreement),
+        verdicts.independent(found["independent"]),
+        run_verdicts.first_run(whole_run.first_runs(processes)),
+    ]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--config", required=True, type=json.loads)
+    for name in ("results", "frame", "output"):
+        parser.add_argument(f"--{name}", required=True, type=Path)
+    parser.add_argument("--part", action="append", default=[], type=Path)
+    a = parser.parse_args()
+    audits = report(validate(a.config), a.results, a.frame, a.part)
+    document.write(audits, a.output)
+    for entry in audits:
+        print(f"[audit] {entry['title']}: {entry['verdict']}: {entry['detail']}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,68 @@
+"""Processes that only an audit runs: supervised like a cell's, alone on the machine, kept at once.
+
+An audit that was killed goes on with the processes that ended well; a change of the sources, the pins or the
+job runs a process again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+from stackwars.audits.alone import alone
+from stackwars.environments import ensure
+from stackwars.imports import imported_files
+from stackwars.measure.supervisor import Job, supervise
+
+
+def run(job: Job, pins: Path, folder: Path, child_module: str) -> dict:
+    """The result of the job's process, as of `supervise`; `folder` holds what it wrote, and process.json."""
+    kept, identity = folder / "process.json", _identity(job, pins, child_module)
+    if kept.exists():
+        result = json.loads(kept.read_text())
+        if (result["identity"], result["status"]) == (identity, "ok"):
+            return result
+    python = ensure(pins)
+    part = folder.with_name(folder.name + ".part")
+    with alone():
+        result = supervise(job, python, part, child_module)
+    shutil.rmtree(part / "cache", ignore_errors=True)
+    (part / "process.json").write_text(json.dumps({**result, "identity": identity}))
+    shutil.rmtree(folder, ignore_errors=True)
+    part.rename(folder)
+    print(f"[audit] {folder.parent.name} {folder.name}: {result['status']} {result['status_detail']}"
+          f" [{result['wall_s']:.1f} s]", file=sys.stderr, flush=True)  # fmt: skip
+    return result
+
+
+def require_ok(result: dict) -> dict:
+    """The result, if its process is ok; raises RuntimeError that says how it ended."""
+    if result["status"] != "ok":
+        raise RuntimeError(
+            f"expected the {result['workload']} of {result['framework']} on {result['device']} to "
+            f"run; it ended as {result['status']}: {result['status_detail']}. Mend that cell first."
+        )
+    return result
+
+
+def _identity(job: Job, pins: Path, child_module: str) -> str:
+    modules = [
+        child_module,
+        f"stackwars.frameworks.{job.framework}",
+        "stackwars.measure.supervisor",
+    ]
+    for package in ("stackwars.workloads", "stackwars.audits.workloads"):
+        module = f"{package}.{job.workload}.in_{job.dialect}"
+        try:
+            imported_files([module])
+        except ModuleNotFoundError:
+            continue
+        modules.append(module)
+    digest = hashlib.sha256(json.dumps([asdict(job), child_module], sort_keys=True).encode())
+    for file in [pins, *sorted(imported_files(modules))]:
+        digest.update(file.read_bytes())
+    return digest.hexdigest()

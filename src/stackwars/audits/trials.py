@@ -1,0 +1,94 @@
+"""Trials of the paper's own comparison where the truth is known: how often it is right."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import stats
+
+from stackwars.measure import process_value
+from stackwars.measure.comparison import ALPHA, Comparison, compare
+from stackwars.measure.process_value import ProcessValue
+
+Rounds = dict[int, ProcessValue]
+CLAIMS = 5 / 40
+"""Largest share of trials without a difference that may claim one."""
+OFF = 0.02
+"""Largest |ratio - 1| of such trials at the 95th percentile."""
+
+
+class Trial(NamedTuple):
+    """One comparison and where its processes come from."""
+
+    device: str
+    name: str
+    comparison: Comparison
+
+    @property
+    def claimed(self) -> bool:
+        """Whether a difference would be claimed at 95 %."""
+        return self.comparison.p is not None and self.comparison.p < ALPHA
+
+
+def compared(ours: Rounds, theirs: Rounds) -> Comparison | None:
+    """The comparison that the paper makes of these processes; None where fewer than two pair up."""
+    pairs, _ = process_value.aligned(ours, theirs)
+    if len(pairs) < 2:
+        return None
+    return compare(*map(list, zip(*pairs.values(), strict=True)))
+
+
+def against_itself(values: Rounds, seed: str) -> Comparison | None:
+    """Even rounds against the odd ones that follow them: the same code on both sides.
+
+    Which round of a pair is above the line is drawn, as the frameworks' order in a round is: a machine
+    that slows down from round to round would else be taken for a slower framework.
+    """
+    ours, theirs = {}, {}
+    draw = random.Random(seed)
+    for even in range(0, max(values, default=0), 2):
+        pair = draw.sample((even, even + 1), 2)
+        if values.keys() >= set(pair):
+            ours[even], theirs[even] = (values[number] for number in pair)
+    return compared(ours, theirs)
+
+
+def groups(values: Rounds, size: int) -> list[Rounds]:
+    """Disjoint groups of so many rounds each, in their order; what is left over belongs to none."""
+    whole = (max(values, default=-1) + 1) // size
+    return [
+        {number: value for number, value in values.items() if number // size == group}
+        for group in range(whole)
+    ]
+
+
+def rate(count: int, trials: int) -> dict[str, Any]:
+    """{"trials", "count", "rate", "low", "high"}: with the exact binomial 95 % interval (Clopper-Pearson)."""
+    if not trials:
+        return {"trials": 0, "count": 0, "rate": None, "low": None, "high": None}
+    low, high = stats.binomtest(count, trials).proportion_ci(1 - ALPHA, method="exact")
+    return {"trials": trials, "count": count, "rate": count / trials, "low": low, "high": high}
+
+
+def false_claims(trials: Sequence[Trial]) -> dict[str, Any]:
+    """Differences claimed where there is none, and how large one looks: the 95th percentile of |ratio - 1|.
+
+    ok_claims: at most CLAIMS of the trials claim one, or no more than a test at 95 % does by chance
+    (one-sided binomial test at that level: of ten trials, two may). ok_size: the percentile is at most OFF.
+    """
+    count = sum(trial.claimed for trial in trials)
+    off = [abs(trial.comparison.ratio - 1) for trial in trials]
+    off_95 = float(np.quantile(off, 0.95)) if off else None
+    few = bool(off) and (
+        count <= CLAIMS * len(off)
+        or stats.binomtest(count, len(off), ALPHA, "greater").pvalue >= ALPHA
+    )
+    return {
+        **rate(count, len(trials)),
+        "off_95": off_95,
+        "ok_claims": bool(few),
+        "ok_size": off_95 is not None and off_95 <= OFF,
+    }

@@ -1,0 +1,173 @@
+"""From the figures of each audit to its verdict and one sentence. Pure functions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stackwars.audits.document import FAIL, NOT_RUN, PASS, audit, not_run
+from stackwars.audits.mutant import HONEST
+from stackwars.audits.trials import CLAIMS, OFF, Trial, false_claims
+
+Entry = dict[str, Any]
+FOUND = {5: 0.8, 10: 0.9}
+"""{percent more work: share of the trials that must find it}."""
+ERROR_POINTS = 1.5
+"""The estimate of a trial may be off by so many percentage points."""
+SWAPPED = 0.02
+"""With the labels swapped, the ratio may differ from the inverse by this share."""
+
+
+def fences(found: list[dict]) -> Entry:
+    """Of each framework on each device, as `fences.audit` gives it."""
+    if not found:
+        return not_run("fences")
+    wrong = [
+        f"{one['framework']} on {one['device']}: {name}"
+        for one in found
+        for name, ok in one["ok"].items()
+        if not ok
+    ]
+    left = max(max(one["again_ms"], one["fetch_ms"]) / one["call_ms"] for one in found)
+    ratios = [[ms / one["ladder_ms"][0] for ms in one["ladder_ms"][1:]] for one in found]
+    twice, four_times = ([r[i] for r in ratios] for i in (0, 1))
+    detail = (
+        f"{_named(found)}: after a fence at most {percent(left)} of a call is left; twice and four "
+        f"times the work takes {_range(twice)} and {_range(four_times)} times as long"
+    )
+    if wrong:
+        detail += f"; failed: {'; '.join(wrong)}"
+    figures = {"limits": found[0]["limits"], "by_framework": found}
+    return audit("fences", FAIL if wrong else PASS, figures, detail)
+
+
+def mutants(found: list[dict]) -> Entry:
+    """Of each framework, as `mutants.audit` gives it."""
+    if not found:
+        return not_run("mutants")
+    rows = [(one, row) for one in found for row in one["processes"]]
+    broken = [(one, row) for one, row in rows if row["mutant"] != HONEST]
+    honest = [(one, row) for one, row in rows if row["mutant"] == HONEST]
+    missed = [
+        f"{row['mutant']} of {one['framework']}" for one, row in broken if not row["rejected_by"]
+    ]
+    refused = [
+        f"{one['framework']}: {row['problems'][0]}" for one, row in honest if row["rejected_by"]
+    ]
+    detail = (
+        f"{_named(found)}: {len(broken) - len(missed)} of {len(broken)} mutants rejected, "
+        f"and {len(refused)} of {len(honest)} honest processes"
+    )
+    if missed or refused:
+        detail += f"; wrong: {'; '.join([*missed, *refused])}"
+    ok = bool(broken and honest) and not missed and not refused
+    return audit("mutants", PASS if ok else FAIL, {"by_framework": found}, detail)
+
+
+def same(of_run: list[Trial], of_power: list[dict]) -> Entry:
+    """Trials from the run's own data, and the A/A of each power audit (`power.figures`)."""
+    groups = {
+        **{
+            f"run, {device}": false_claims([t for t in of_run if t.device == device])
+            for device in dict.fromkeys(trial.device for trial in of_run)
+        },
+        "run, all": false_claims(of_run),
+        **{f"ladder, {one['framework']}": one["same"] for one in of_power},
+    }
+    groups = {name: figures for name, figures in groups.items() if figures["trials"]}
+    if not groups:
+        return not_run("same", "no cell has the four rounds that a trial needs")
+    claimed = [f"{t.name} on {t.device}" for t in of_run if t.claimed]
+    parts = [
+        f"{name}: {f['count']} of {f['trials']} claimed, 95th percentile of |ratio - 1| {percent(f['off_95'])}"
+        for name, f in groups.items()
+    ]
+    few, small = (all(f[key] for f in groups.values()) for key in ("ok_claims", "ok_size"))
+    ok = few and small
+    figures = {
+        "limits": {"claims": CLAIMS, "off": OFF},
+        "few": few,
+        "small": small,
+        "groups": groups,
+        "claimed": claimed,
+        "trials": [_trial(t) for t in of_run],
+    }
+    return audit("same", PASS if ok else FAIL, figures, "; ".join(parts))
+
+
+def power(found: list[dict]) -> Entry:
+    """Of each framework, as `power.audit` gives it."""
+    sizes = [(one, size) for one in found for size in one["sizes"]]
+    if not found:
+        return not_run("power")
+    if any(not size["trials"] for _, size in sizes):
+        rounds = max(one["rounds"] for one in found)
+        why = f"{rounds} rounds, and a trial takes {found[0]['group']}"
+        return audit("power", NOT_RUN, {"by_framework": found}, why)
+    weak = [
+        f"{one['framework']}, {size['percent']} %: {problem}"
+        for one, size in sizes
+        for problem in _weaknesses(size)
+    ]
+    parts = [
+        f"{size['percent']} % is found in {size['count']} of {size['trials']} trials, estimated at most "
+        f"{size['trial_error_points']:.2f} points off"
+        for _, size in sizes
+    ]
+    detail = f"{_named(found)}: {'; '.join(parts)}"
+    if weak:
+        detail += f"; wrong: {'; '.join(weak)}"
+    limits = {"found": FOUND, "points": ERROR_POINTS, "swapped": SWAPPED}
+    figures = {"limits": limits, "by_framework": found}
+    return audit("power", FAIL if weak else PASS, figures, detail)
+
+
+def _weaknesses(size: dict) -> list[str]:
+    """What one size of `power.figures` lacks."""
+    lacking = {
+        "not found often enough": size["rate"] < FOUND.get(size["percent"], 0.0),
+        "estimate off": size["trial_error_points"] > ERROR_POINTS,
+        "not the inverse with the labels swapped": not (
+            abs(size["ratio"] * size["swapped_ratio"] - 1) <= SWAPPED
+        ),
+    }
+    return [problem for problem, lacks in lacking.items() if lacks]
+
+
+def independent(found: list[dict]) -> Entry:
+    """Of each framework, as `independent` writes it."""
+    rows = [(one, row) for one in found for row in one["workloads"]]
+    if not rows:
+        return not_run("independent")
+    parts = [
+        f"{row['workload']} in {one['framework']} {row['ratio']:.3f} times {row['harness']}'s"
+        for one, row in rows
+    ]
+    ok = all(row["ok"] for _, row in rows)
+    figures = {"limits": {"apart": found[0]["limit"]}, "by_framework": found}
+    return audit("independent", PASS if ok else FAIL, figures, "ours: " + "; ".join(parts))
+
+
+def _trial(trial: Trial) -> dict[str, Any]:
+    one = trial.comparison
+    return {
+        "device": trial.device,
+        "name": trial.name,
+        "ratio": one.ratio,
+        "p": one.p,
+        "rounds": one.rounds,
+    }
+
+
+def _named(found: list[dict]) -> str:
+    names = dict.fromkeys(f"{one['framework']} on {one['device']}" for one in found)
+    return ", ".join(names)
+
+
+def percent(share: float) -> str:
+    """A share of 1 as a percentage with two digits."""
+    return f"{100 * share:.2g} %"
+
+
+def _range(values: list[float]) -> str:
+    low, high = f"{min(values):.2f}", f"{max(values):.2f}"
+    return low if low == high else f"{low} to {high}"

@@ -1,0 +1,1 @@
+"""Workloads that only an audit runs; the paper's are in `stackwars.workloads`."""

@@ -1,0 +1,38 @@
+"""The event file: what a child has done so far, line by line."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+NAME = "events.jsonl"
+
+
+class Events:
+    """An append-only file of JSON lines; the parent reads it after the child's end."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = path.open("a", buffering=1)
+
+    def write(self, event: str, **values: Any) -> None:
+        """Append one event with its values and the time in seconds since the epoch, `at_s`."""
+        self._file.write(json.dumps({"event": event, "at_s": time.time(), **values}) + "\n")
+
+
+def read_events(folder: Path) -> list[dict]:
+    """The events of a child that worked in this folder, oldest first; [] if it wrote none."""
+    path = folder / NAME
+    events = []
+    for line in path.read_text().splitlines() if path.exists() else []:
+        try:
+            events.append(json.loads(line))
+        except json.JSONDecodeError:
+            break  # the child died while writing this line
+    return events
+
+
+def event(process: dict, name: str) -> dict:
+    """The first event of this name of a process's result; {} if there is none."""
+    return next((event for event in process["events"] if event["event"] == name), {})

@@ -1,0 +1,16 @@
+"""The sets of inputs that calls take in turn, so that no result can be kept from one call to the next."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+import numpy as np
+
+INPUT_SETS = 2
+
+
+def input_sets(
+    workload: ModuleType, sizes: dict[str, int], seed: int
+) -> list[dict[str, np.ndarray]]:
+    """INPUT_SETS times the workload's inputs, of the seed and the seeds that follow it."""
+    return [workload.inputs(sizes, seed + number) for number in range(INPUT_SETS)]

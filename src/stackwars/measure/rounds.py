@@ -1,0 +1,106 @@
+"""When a workload on a device has been measured often enough.
+
+A round is one fresh process of every framework, and of every replay, of one workload on one device. Rounds
+end on the width of the intervals or on the time spent, never on what the intervals say: stopping where a
+difference has become significant would make it so too often.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import statistics
+from pathlib import Path
+from typing import Any
+
+from stackwars.measure.events import event
+from stackwars.measure.process_value import MIN_CLEAN, clean_blocks, own_wait
+
+STOPPED = "stopped"
+"""Status of a process that was not needed any more."""
+WIDTH = "width"
+BUDGET = "budget"
+
+
+def stop_reason(job: Any, output: Path) -> str | None:
+    """Why the process of this job is not needed any more, or None.
+
+    output: its folder <preset>/<device>/<framework>/<workload>/process-<round>, or of a replay
+    <preset>/replay/<device>/<compiler>/<workload>/process-<round>; the other processes of the workload lie
+    beside it, or in the result that they were put together in. Only rounds before this one are looked at, so
+    that all processes of a round find the same.
+    """
+    settings = job.settings
+    if job.repetition < settings["rounds_min"]:
+        return None
+    root = next(parent for parent in output.parents if parent.name == job.preset)
+    cells = _histories(root.glob(f"{job.device}/*/{job.workload}"), "cell.json", job.repetition)
+    replays = _histories(
+        root.glob(f"replay/{job.device}/*/{job.workload}"), "replay.json", job.repetition
+    )
+    earlier = [process for history in (*cells.values(), *replays.values()) for process in history]
+    for process in earlier:
+        if process["status"] == STOPPED:
+            return process["status_detail"]
+    spent = sum(process["wall_s"] for process in earlier)
+    if spent >= settings["round_budget_s"]:
+        return BUDGET
+    values = {Path(folder).parent.name: _values(history) for folder, history in cells.items()}
+    return WIDTH if _narrow(values, settings) else None
+
+
+def _histories(folders: Any, result: str, before: int) -> dict[Path, list[dict]]:
+    """{folder: processes of the rounds before this one} of all cells or replays of a workload."""
+    found = {}
+    for folder in sorted(folders):
+        files = sorted(folder.glob("process-*/process.json"))
+        if files:
+            processes = [json.loads(file.read_text()) for file in files]
+        elif (folder / result).exists():
+            processes = json.loads((folder / result).read_text())["processes"]
+        else:
+            continue
+        found[folder] = [p for p in processes if p["repetition"] < before]
+    return found
+
+
+def _values(history: list[dict]) -> dict[int, float]:
+    """{round: about what `process_value` will say}: no changepoints, whose library takes a second to load."""
+    steady = {p["repetition"]: event(p, "steady") for p in history if p["status"] == "ok"}
+    # A result from before the run queue was watched says nothing of it.
+    known = {r: blocks for r, blocks in steady.items() if "foreign_share" in blocks}
+    own = own_wait(list(known.values()))
+    found = {}
+    for r, blocks in known.items():
+        half = len(blocks["ns"]) // 2
+        pairs = list(zip(blocks["ns"], clean_blocks(blocks, own), strict=True))[half:]
+        clean = [ns for ns, ok in pairs if ok]
+        found[r] = statistics.median(clean if len(clean) >= MIN_CLEAN else [ns for ns, _ in pairs])
+    return found
+
+
+def _narrow(values: dict[str, dict[int, float]], settings: dict) -> bool:
+    """Whether every interval is as narrow as wished: of the ratios, or of the one framework that there is.
+
+    The ratios are to the framework whose name comes first: the widths are about the same whichever it is.
+    """
+    known = {name: rounds for name, rounds in values.items() if rounds}
+    if not known:
+        return False
+    base, *others = sorted(known)
+    series = [
+        [math.log(known[name][r] / known[base][r]) for r in known[name].keys() & known[base].keys()]
+        for name in others
+    ]
+    logs = series or [[math.log(value) for value in known[base].values()]]
+    return all(half_width_99(one) <= settings["ratio_half_width"] for one in logs)
+
+
+def half_width_99(logs: list[float]) -> float:
+    """Relative half-width of Student's 99 % interval of a mean of logarithms; infinite for one value."""
+    from scipy.special import stdtrit  # not scipy.stats, for the time that it takes to load
+
+    if len(logs) < 2:
+        return math.inf
+    error = statistics.stdev(logs) / math.sqrt(len(logs))
+    return math.expm1(float(stdtrit(len(logs) - 1, 0.995)) * error)

@@ -1,0 +1,130 @@
+"""The audits of the timed process with the real frameworks, and with one that is broken."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from stackwars.audits import fences, mutants
+from stackwars.audits.mutant import HONEST
+from stackwars.audits.workloads import ladder
+from stackwars.environments import REPOSITORY, clean_environ, ensure
+
+pytestmark = pytest.mark.env
+DIALECTS = {"jax": "jax", "torch_xla": "torch"}
+SETTINGS = {
+    "seed": 7, "matmul_precision": "highest", "memory_cap_gib": 8, "timeout_s": 120, "parity_rel_l2": 1e-5,
+}  # fmt: skip
+# The fence of torch_xla's that everybody takes for one; JAX's fence left out.
+BROKEN = {
+    "jax": "lambda self, output: None",
+    "torch_xla": "lambda self, output: self._torch_xla.sync()",
+}
+
+
+def pins(framework: str) -> Path:
+    return REPOSITORY / "envs" / f"{framework}.txt"
+
+
+def run(framework: str, *arguments: str) -> None:
+    done = subprocess.run(
+        [ensure(pins(framework)), *arguments],
+        env=clean_environ({}), cwd=REPOSITORY, capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-3000:]
+
+
+@pytest.fixture(scope="module")
+def peak(tmp_path_factory) -> dict:
+    """What a core of this machine can do, measured as for a run but shorter."""
+    path = tmp_path_factory.mktemp("peak") / "peak.json"
+    shorter = "from stackwars.measure import peak; peak.SECONDS = 0.7; peak.main()"
+    run("jax", "-c", shorter, "cpu-1t", str(path))
+    return json.loads(path.read_text())
+
+
+@pytest.mark.parametrize("framework", DIALECTS)
+def test_real_fence_passes_and_a_broken_one_does_not(framework, peak, tmp_path):
+    (tmp_path / "peak.json").write_text(json.dumps(peak))
+    options = {
+        "framework": framework, "dialect": DIALECTS[framework], "device": "cpu-1t",
+        "precision": "highest", "peak": tmp_path / "peak.json",
+    }  # fmt: skip
+    command = [str(part) for key, value in options.items() for part in (f"--{key}", value)]
+    run(framework, "-m", fences.__name__, *command, "--output", str(tmp_path / "real.json"))
+    real = json.loads((tmp_path / "real.json").read_text())
+    assert real["ok"] == {"residual": True, "ladder": True, "dropped": True}, real
+    broken = (
+        f"import sys; from stackwars.audits import fences; from stackwars.frameworks import {framework} as f;"
+        f"f.Session.fence = {BROKEN[framework]}; fences.main()"
+    )
+    run(framework, "-c", broken, *command, "--output", str(tmp_path / "broken.json"))
+    assert not json.loads((tmp_path / "broken.json").read_text())["ok"]["residual"]
+
+
+@pytest.mark.parametrize(
+    ("framework", "chosen"),
+    [
+        ("jax", ["no_fence", "dead_output", "cached_result", "cached_by_input", "half_clock"]),
+        ("torch_xla", ["half_fence", "dead_output"]),
+    ],
+)
+def test_every_mutant_is_rejected_and_the_honest_process_is_not(
+    framework, chosen, peak, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(mutants, "HONEST_PROCESSES", 1)
+    monkeypatch.setattr(mutants, "mutants", lambda dialect: chosen)
+    job = {
+        "framework": framework, "dialect": DIALECTS[framework], "device": "cpu-1t", "preset": "test",
+        "settings": SETTINGS,
+    }  # fmt: skip
+    found = mutants.audit(job, pins(framework), peak, tmp_path / "kept")
+    rejected = {row["mutant"]: row["rejected_by"] for row in found["processes"]}
+    assert rejected.pop(HONEST) == []
+    assert list(rejected) == chosen
+    # The checks that are there for them.
+    for mutant, checks in rejected.items():
+        assert ("second clock" if mutant == "half_clock" else "floor") in checks, rejected
+    assert found["ok"]
+
+
+LADDER = """
+import importlib, sys
+import numpy as np
+from stackwars.audits.workloads import ladder
+framework, dialect = sys.argv[1:3]
+sizes = {"rows": 4, "width": 8, "layers": 5}
+session = importlib.import_module(f"stackwars.frameworks.{framework}").Session("cpu", "highest")
+build = importlib.import_module(f"stackwars.audits.workloads.ladder.in_{dialect}").build
+session.build(build, sizes, 3, [ladder.inputs(sizes, 3), ladder.inputs(sizes, 4)])
+session.settle()
+output = session.call(1)
+session.fence(output)
+np.save(sys.argv[3], session.fetch(output))
+"""
+
+
+@pytest.mark.parametrize("framework", DIALECTS)
+def test_ladder_is_the_same_in_both_dialects(framework, tmp_path):
+    from stackwars.workloads import values
+
+    run(framework, "-c", LADDER, framework, DIALECTS[framework], str(tmp_path / "out.npy"))
+    sizes = {"rows": 4, "width": 8, "layers": 5}
+    weights = {name: values.leaf(name, s, 3) for name, s in ladder.parameters(sizes).items()}
+    expected = ladder.reference(weights, ladder.inputs(sizes, 4), sizes["layers"])
+    np.testing.assert_allclose(np.load(tmp_path / "out.npy"), expected, rtol=1e-4, atol=1e-6)
+    assert ladder.flops(sizes) == 5 * 2 * 4 * 8 * 8
+
+
+def test_audit_workloads_are_found_in_their_own_process_only():
+    code = (
+        "from stackwars import workloads; from stackwars.audits import ladder_child;"
+        "before = workloads.names(); ladder_child.add_workloads();"
+        "import importlib; importlib.import_module('stackwars.workloads.ladder');"
+        "assert 'ladder' not in before"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY / "src", capture_output=True)
+    assert done.returncode == 0, done.stderr.decode()

@@ -1,0 +1,67 @@
+"""The report of a folder of results, as the workflow's rule makes it."""
+
+import json
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from audits.made import FENCES, MUTANTS
+from measured import GEMM, config, process, write_cell, write_results
+from stackwars import aggregate
+from stackwars.audits import document, report, same
+
+TORCH = replace(GEMM, framework="torch_xla")
+ROUNDS = 6
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Six rounds of the GEMM in both frameworks, and the frame from them."""
+    write_results(tmp_path)
+    output = np.arange(8, dtype=np.float32)
+    for cell in (GEMM, TORCH):
+        results = [
+            process(cell, round_, steady_ms=(1.0 + 0.01 * (round_ % 3), 1.0, 1.0))
+            for round_ in range(ROUNDS)
+        ]
+        write_cell(tmp_path, results, output)
+    aggregate.aggregate(config(), tmp_path, tmp_path)
+    return tmp_path
+
+
+def test_each_cell_is_a_trial_against_itself(folder):
+    found = list(same.trials(config(), folder))
+    assert [trial.name for trial in found] == ["jax gemm", "torch_xla gemm"]
+    assert all(trial.comparison.rounds == ROUNDS // 2 for trial in found)
+
+
+def test_report_reads_what_there_is_and_names_what_is_missing(folder, monkeypatch):
+    parts = []
+    for name, figures in (("fences", FENCES), ("mutants", MUTANTS)):
+        path = folder / "audits" / name / "cpu" / "jax.json"
+        path.parent.mkdir(parents=True)
+        path.write_text(json.dumps(figures))
+        parts += ["--part", str(path)]
+    output = folder / "audits.json"
+    options = {
+        "config": json.dumps(config()),
+        "results": folder,
+        "frame": folder / "frame.csv",
+        "output": output,
+    }
+    command = [str(part) for key, value in options.items() for part in (f"--{key}", value)]
+    monkeypatch.setattr(sys, "argv", ["report", *command, *parts])
+    report.main()
+    found = {entry["id"]: entry for entry in document.read(output)}
+    assert list(found) == list(document.AUDITS)
+    assert {key for key, entry in found.items() if entry["verdict"] == "not run"} == {
+        "power",
+        "independent",
+    }
+    assert found["fences"]["verdict"] == found["mutants"]["verdict"] == "pass"
+    assert found["first_run"]["figures"]["processes"] == 2 * ROUNDS
+    assert found["floor"]["figures"]["processes"] == 2 * ROUNDS
+    assert found["same"]["figures"]["groups"]["run, all"]["trials"] == 2
+    assert found["agreement"]["figures"]["worst"] == 0

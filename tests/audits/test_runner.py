@@ -1,0 +1,111 @@
+"""Processes of an audit are kept as they finish, and run again only where something changed."""
+
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from audits.made import process
+from stackwars.audits import independent, power, runner
+from stackwars.measure.supervisor import Job
+
+JOB = Job("jax", "jax", "ladder", "cpu-1t", "smoke", 0, {"layers": 3}, {"seed": 1})
+PINS = Path("envs/jax.txt")
+
+
+@pytest.fixture
+def started(monkeypatch) -> list[Job]:
+    """The jobs that were run; each gives an honest process whose time grows with its layers."""
+    jobs: list[Job] = []
+
+    def supervise(job, python, folder, child_module):
+        jobs.append(job)
+        folder.mkdir(parents=True)
+        ns = round(1e5 * (job.sizes.get("layers", 100) + job.repetition % 3))
+        seconds = 20 * ns / 1e9 + 2e-4
+        steady = {
+            "ns": [ns] * 20, "seconds": seconds, "at_s": 100.82 + seconds, "run_ns": [ns] * 20,
+            "wait_ns": [0] * 20, "steal_ns": [0] * 20, "foreign_share": 0.0,
+        }  # fmt: skip
+        made = process(framework=job.framework, device=job.device, repetition=job.repetition,
+                       workload=job.workload, status_detail="", steady=steady)  # fmt: skip
+        if child_module.startswith("stackwars.audits.theirs"):
+            made["events"] = [
+                {"event": "theirs", "harness": "pyperf 1", "ns": [ns, ns + 2, ns + 1]}
+            ]
+        return made
+
+    monkeypatch.setattr(runner, "supervise", supervise)
+    monkeypatch.setattr(runner, "ensure", lambda pins: Path(sys.executable))
+    return jobs
+
+
+def test_finished_process_is_not_run_again(started, tmp_path):
+    first = runner.run(JOB, PINS, tmp_path / "a", "stackwars.audits.ladder_child")
+    again = runner.run(JOB, PINS, tmp_path / "a", "stackwars.audits.ladder_child")
+    assert len(started) == 1
+    assert again["events"] == first["events"]
+
+
+def test_other_job_or_child_is_run(started, tmp_path):
+    runner.run(JOB, PINS, tmp_path / "a", "stackwars.audits.ladder_child")
+    runner.run(
+        replace(JOB, sizes={"layers": 4}), PINS, tmp_path / "a", "stackwars.audits.ladder_child"
+    )
+    runner.run(replace(JOB, sizes={"layers": 4}), PINS, tmp_path / "a", "stackwars.audits.mutant")
+    assert len(started) == 3
+
+
+def test_process_that_failed_stops_the_audit():
+    with pytest.raises(
+        RuntimeError, match=r"ladder of jax on cpu-1t to run; it ended as oom: no memory"
+    ):
+        runner.require_ok(
+            {**process(), "workload": "ladder", "status": "oom", "status_detail": "no memory"}
+        )
+
+
+def job(dialect: str = "jax") -> dict:
+    framework = {"jax": "jax", "torch": "torch_xla"}[dialect]
+    settings = {"seed": 1, "matmul_precision": "highest"}
+    return {
+        "framework": framework,
+        "dialect": dialect,
+        "device": "cpu-1t",
+        "preset": "smoke",
+        "settings": settings,
+    }
+
+
+def test_power_runs_every_side_in_every_round_in_an_order_of_its_own(started, tmp_path):
+    found = power.audit(job(), PINS, 12, tmp_path)
+    orders = [tuple(j.sizes["layers"] for j in started[5 * r : 5 * r + 5]) for r in range(12)]
+    assert all(sorted(order) == [100, 100, 102, 105, 110] for order in orders)
+    assert len(set(orders)) > 4
+    assert [size["count"] for size in found["sizes"]] == [2, 2, 2]
+    assert [size["error_points"] for size in found["sizes"]] == pytest.approx([0, 0, 0], abs=0.11)
+    assert json.loads(json.dumps(found)) == found
+
+
+def test_power_goes_on_where_it_was(started, tmp_path):
+    power.measure(job(), PINS, 2, tmp_path)
+    before = len(started)
+    power.measure(job(), PINS, 3, tmp_path)
+    assert (before, len(started)) == (10, 15)
+
+
+def test_ours_and_theirs_take_turns(started, tmp_path):
+    rows = independent.measure(job("torch"), PINS, {"ffn": {"batch": 1}}, 3, tmp_path)
+    assert [j.repetition for j in started] == [0, 0, 1, 1, 2, 2]
+    row = independent.judged(rows["ffn"])
+    assert row["ours_ms"] == pytest.approx([10.0, 10.1, 10.2])
+    assert row["theirs_ms"] == pytest.approx([10.000001, 10.100001, 10.200001])
+    assert (row["harness"], row["ok"]) == ("pyperf 1", True)
+
+
+@pytest.mark.parametrize(("theirs", "ok"), [(1.0, True), (1.04, True), (1.06, False), (0.9, False)])
+def test_medians_must_agree(theirs, ok):
+    row = {"ours_ms": [10.0, 11.0, 12.0], "theirs_ms": [10 * theirs, 11 * theirs, 30.0]}
+    assert independent.judged(row)["ok"] == ok

@@ -1,0 +1,80 @@
+"""The section of the appendix follows the audits' verdicts."""
+
+import copy
+
+import pytest
+
+from audits import made
+from stackwars.audits import document, run_verdicts, verdicts, whole_run
+from stackwars.audits.table import audit_findings
+from stackwars.environments import REPOSITORY
+from stackwars.render import Findings, environment
+
+
+def section(audits: list[dict]) -> str:
+    """The rendered section, with single spaces."""
+    findings = Findings({"findings": audit_findings(audits)})
+    names = {"finding": findings, "group": findings.group}
+    templates = environment(REPOSITORY / "paper")
+    return " ".join(templates.get_template("sections/audits.tex.j2").render(names).split())
+
+
+@pytest.fixture
+def passed() -> list[dict]:
+    """All audits passed."""
+    processes = [made.process()]
+    table = made.frame().assign(floor_ms=4.0, workload="gemm", device="cpu-1t")
+    return [
+        verdicts.fences([made.FENCES]),
+        run_verdicts.floor(whole_run.floors(processes, table)),
+        verdicts.mutants([made.MUTANTS]),
+        run_verdicts.clock(whole_run.clocks(processes)),
+        verdicts.same(made.a_a(60), [made.powered()]),
+        verdicts.power([made.powered()]),
+        run_verdicts.agreement(whole_run.agreement(table, 1e-5, "highest")),
+        verdicts.independent([made.INDEPENDENT]),
+        run_verdicts.first_run(whole_run.first_runs(processes)),
+    ]
+
+
+def test_all_passed(passed):
+    text = section(passed)
+    assert "this harness wrong: 9 audits, all passed." in text
+    assert r"\input{tables/audits}" in text
+    assert "rejected each of them, and no honest process" in text
+    assert "Both aims are met." in text
+    assert "the estimate of no trial is" in text
+    assert "Not run" not in text
+    assert "nan" not in text.lower().replace("nand", "")
+
+
+def test_failures_are_said(passed):
+    missed = copy.deepcopy(made.MUTANTS)
+    missed["processes"][1] |= {"rejected_by": [], "problems": []}
+    apart = copy.deepcopy(made.INDEPENDENT)
+    apart["workloads"][0]["ok"] = False
+    wrong = {
+        "mutants": verdicts.mutants([missed]),
+        "same": verdicts.same(made.a_a(5, claimed=15), []),
+        "power": verdicts.power([made.powered(noise=0.15)]),
+        "independent": verdicts.independent([apart]),
+    }
+    text = section([wrong.get(entry["id"], entry) for entry in passed])
+    assert "of 9 audits, 4 failed: Mutants, A/A, Power and Independent harness." in text
+    assert "did not part them from the honest processes" in text
+    assert "claims more differences than" in text
+    assert "What was aimed at and missed" in text
+    assert "The medians do not all agree" in text
+
+
+def test_what_was_not_run_is_said(passed):
+    short = verdicts.power([made.powered(count=4)])
+    text = section([short if entry["id"] == "power" else entry for entry in passed])
+    assert "8 audits, all passed. Not run: Power." in text
+    assert r"\textit{Power.}" not in text
+
+
+def test_nothing_run_is_one_sentence(tmp_path):
+    text = section(document.read(tmp_path / "none.json"))
+    assert "were not run for this build" in text
+    assert r"\input" not in text

@@ -1,0 +1,216 @@
+"""Verdicts and sentences of the audits, from figures that a test chooses."""
+
+import copy
+import json
+import re
+
+import pytest
+
+from audits.made import FENCES, INDEPENDENT, MUTANTS, a_a, frame, powered, process
+from stackwars.audits import document, power, run_verdicts, verdicts, whole_run
+from stackwars.audits.table import audit_findings, audits_table
+
+
+@pytest.mark.parametrize("broken", ["residual", "ladder", "dropped"])
+def test_fences(broken):
+    entry = verdicts.fences([FENCES])
+    assert entry["verdict"] == "pass"
+    assert (
+        "at most 0.5 % of a call is left; twice and four times the work takes 2.02 and 3.96"
+        in entry["detail"]
+    )
+    bad = {**FENCES, "framework": "torch_xla", "ok": {**FENCES["ok"], broken: False}}
+    entry = verdicts.fences([FENCES, bad])
+    assert entry["verdict"] == "fail"
+    assert entry["detail"].endswith(f"failed: torch_xla on cpu: {broken}")
+
+
+def test_mutants():
+    entry = verdicts.mutants([MUTANTS])
+    assert entry["verdict"] == "pass"
+    assert entry["detail"].endswith("1 of 1 mutants rejected, and 0 of 1 honest processes")
+
+
+def test_mutant_that_nobody_noticed_fails():
+    missed = copy.deepcopy(MUTANTS)
+    missed["processes"][1] |= {"rejected_by": [], "problems": []}
+    entry = verdicts.mutants([missed])
+    assert entry["verdict"] == "fail"
+    assert "wrong: no_fence of jax" in entry["detail"]
+
+
+def test_honest_process_that_was_rejected_fails():
+    refused = copy.deepcopy(MUTANTS)
+    refused["processes"][0] |= {"rejected_by": ["floor"], "problems": ["floor: 10%"]}
+    entry = verdicts.mutants([refused])
+    assert entry["verdict"] == "fail"
+    assert "1 of 1 honest processes; wrong: jax: floor: 10%" in entry["detail"]
+
+
+def test_honest_processes_alone_show_nothing():
+    assert (
+        verdicts.mutants([{**MUTANTS, "processes": MUTANTS["processes"][:1]}])["verdict"] == "fail"
+    )
+
+
+def test_same_against_the_same_passes_by_device_and_in_all():
+    entry = verdicts.same(a_a(60), [powered()])
+    assert entry["verdict"] == "pass"
+    assert list(entry["figures"]["groups"]) == ["run, cpu", "run, all", "ladder, jax"]
+    assert len(entry["figures"]["trials"]) == 60
+
+
+def test_same_against_the_same_fails_where_differences_are_claimed():
+    entry = verdicts.same(a_a(5, claimed=15), [])
+    assert entry["verdict"] == "fail"
+    assert len(entry["figures"]["claimed"]) >= 15
+    assert re.search(r"run, all: \d\d of 20 claimed", entry["detail"])
+
+
+def test_power_passes_where_differences_are_found():
+    entry = verdicts.power([powered()])
+    assert entry["verdict"] == "pass"
+    assert "5 % is found in 10 of 10 trials" in entry["detail"]
+
+
+def test_power_fails_in_noise():
+    assert verdicts.power([powered(noise=0.15)])["verdict"] == "fail"
+
+
+def test_power_fails_where_the_estimate_is_off():
+    entry = verdicts.power([powered(steps={**power.SIDES, power.side(5): 8})])
+    assert entry["verdict"] == "fail"
+    assert "wrong: jax, 5 %: estimate off" in entry["detail"]
+
+
+def test_power_of_too_few_rounds_was_not_run():
+    entry = verdicts.power([powered(count=4)])
+    assert (entry["verdict"], entry["detail"]) == ("not run", "4 rounds, and a trial takes 6")
+
+
+def test_power_fails_where_swapped_labels_do_not_give_the_inverse():
+    entry = verdicts.power([powered(steps={**power.SIDES, power.AGAIN: 3})])
+    assert entry["verdict"] == "fail"
+    assert "jax, 10 %: not the inverse with the labels swapped" in entry["detail"]
+    assert "estimate off" not in entry["detail"]
+
+
+def test_floor_is_that_of_the_cell():
+    table = frame(framework="torch_xla").assign(workload="gemm", device="cpu-1t", floor_ms=4.0)
+    entry = run_verdicts.floor(whole_run.floors([process(), process()], table))
+    assert entry["verdict"] == "pass"
+    assert entry["detail"].startswith("2 processes, the closest at 2.50 times its floor (jax gemm")
+    slow_machine = table.assign(floor_ms=[4.0, 11.0])
+    found = [process(), process(framework="torch_xla")]
+    entry = run_verdicts.floor(whole_run.floors(found, slow_machine))
+    assert entry["verdict"] == "fail"
+    assert "below: torch_xla gemm on cpu-1t, round 0: floor: 100%" in entry["detail"]
+
+
+def test_independent_harness():
+    assert verdicts.independent([INDEPENDENT])["verdict"] == "pass"
+    apart = copy.deepcopy(INDEPENDENT)
+    apart["workloads"][0] |= {"ratio": 1.07, "ok": False}
+    entry = verdicts.independent([INDEPENDENT, apart])
+    assert entry["verdict"] == "fail"
+    assert "ffn in jax 1.070 times pyperf 2.10.0's" in entry["detail"]
+
+
+def test_first_runs_compile_and_find_no_cache():
+    entry = run_verdicts.first_run(whole_run.first_runs([process(), process()]))
+    assert (entry["verdict"], entry["figures"]["cache_hits"]) == ("pass", 0)
+    for first in ({"cache_hits": 1}, {"compiles": 0}):
+        entry = run_verdicts.first_run(whole_run.first_runs([process(), process(first=first)]))
+        assert entry["verdict"] == "fail"
+        assert "not a first run: jax gemm on cpu-1t, round 0" in entry["detail"]
+
+
+def test_clocks_of_every_process_must_agree():
+    entry = run_verdicts.clock(whole_run.clocks([process(), process()]))
+    assert entry["verdict"] == "pass"
+    assert entry["detail"] == "2 processes report 2 s of calls in 6 s; at most 34 % of one process"
+    for wrong in (process(wall_s=0.9), process(first={"ns": 400_000_000})):
+        assert run_verdicts.clock(whole_run.clocks([process(), wrong]))["verdict"] == "fail"
+
+
+def test_agreement():
+    entry = run_verdicts.agreement(whole_run.agreement(frame(), 1e-5, "highest"))
+    assert entry["verdict"] == "pass"
+    assert "2 cells: relative L2 error at most 1.0e-07" in entry["detail"]
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"parity_rel_l2": 1e-3, "status": "invalid"}, "torch_xla ffn on cpu"),
+        ({"precision": "DEFAULT"}, "torch_xla ffn on cpu: DEFAULT, expected HIGHEST"),
+        ({"precision": "DEFAULT+HIGHEST"}, "torch_xla ffn on cpu: DEFAULT+HIGHEST"),
+        ({"dtype": "bf16"}, "ffn on cpu: bf16 and f32"),
+    ],
+)
+def test_disagreement(change, told):
+    entry = run_verdicts.agreement(whole_run.agreement(frame(**change), 1e-5, "highest"))
+    assert entry["verdict"] == "fail"
+    assert told in entry["detail"]
+
+
+def test_workload_without_products_has_no_precision_to_check():
+    found = whole_run.agreement(frame(precision=float("nan")), 1e-5, "highest")
+    assert found["ok"]
+
+
+@pytest.fixture
+def nothing() -> list[dict]:
+    """All audits where there is nothing to judge."""
+    empty = frame(status="oom", parity_rel_l2=None).iloc[1:].assign(floor_ms=None)
+    return [
+        verdicts.fences([]),
+        run_verdicts.floor(whole_run.floors([], empty)),
+        verdicts.mutants([]),
+        run_verdicts.clock(whole_run.clocks([])),
+        verdicts.same([], []),
+        verdicts.power([]),
+        run_verdicts.agreement(whole_run.agreement(empty, 1e-5, "highest")),
+        verdicts.independent([]),
+        run_verdicts.first_run(whole_run.first_runs([])),
+    ]
+
+
+def test_nothing_is_not_a_pass(nothing):
+    assert [entry["id"] for entry in nothing] == list(document.AUDITS)
+    assert {entry["verdict"] for entry in nothing} == {"not run"}
+
+
+def test_document_comes_back_as_it_was_written(tmp_path):
+    audits = [verdicts.fences([FENCES])]
+    document.write(audits, tmp_path / "audits.json")
+    found = document.read(tmp_path / "audits.json")
+    assert found[0] == audits[0]
+    assert [entry["id"] for entry in found] == list(document.AUDITS)
+    assert {entry["verdict"] for entry in found[1:]} == {"not run"}
+
+
+def test_without_a_document_nothing_was_run(tmp_path):
+    assert {entry["verdict"] for entry in document.read(tmp_path / "none.json")} == {"not run"}
+
+
+def test_document_of_another_schema_is_refused(tmp_path):
+    (tmp_path / "audits.json").write_text(json.dumps({"schema": 7, "audits": []}))
+    with pytest.raises(ValueError, match="expected audits of schema 1, came 7"):
+        document.read(tmp_path / "audits.json")
+
+
+def test_table_has_a_row_for_each_audit_and_escapes(nothing):
+    entry = verdicts.fences([FENCES])
+    text = audits_table([entry, *nothing[1:]], "measured")
+    rows = [line for line in text.splitlines() if line.count(" & ") == 4]
+    assert len(rows) == 1 + len(document.AUDITS)
+    assert r"0.5 \%" in rows[1]
+    assert rows[1].endswith(r"& measured \\")
+    assert rows[2].endswith(r"& --- \\")
+
+
+def test_findings_keep_the_entry():
+    entry = verdicts.fences([FENCES])
+    (found,) = audit_findings([entry])
+    assert found == {**entry, "id": "audit/fences"}

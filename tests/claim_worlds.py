@@ -1,0 +1,175 @@
+"""SYNTHETIC worlds in which a claim holds, and in which it does not. No number was ever measured.
+
+WORLDS has for every claim two edits of the results of :mod:`paper_fixture`, and the section of the
+paper (or its table of claims) in which a sentence must then read otherwise.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from claim_edits import (
+    BASIC,
+    GIB,
+    MODELS,
+    NEW,
+    OLD,
+    Edit,
+    ahead,
+    as_it_is,
+    audited,
+    both,
+    cells,
+    edit,
+    effect,
+    form,
+    on_tpu,
+    ratio,
+    split,
+    turned,
+)
+
+
+@dataclass(frozen=True)
+class World:
+    """What makes a claim hold and fail, and where in the paper one reads it."""
+
+    holds: Edit
+    fails: Edit
+    section: str
+
+
+PAIR = ["jax", "torch_xla"]
+TPU = ["ffn", "mha", "resnet50", "bert_base", "gpt2_small"]
+BERT = ("first_ms", "first_low_ms", "first_high_ms")
+TWICE = {"compiles_second": 1, "steady_class": "warm-up", "warmup_points": 2}
+TOO_LARGE = {"verdict": "oom", "decided_by": "compiler", "hbm_bytes": 40 * GIB}
+SMALL = {"verdict": "fits", "decided_by": "compiler", "hbm_bytes": 2 * GIB}
+BYTES = [*BASIC, *MODELS, "llama3_8b"]
+WORLDS = {
+    "tpu_faster_steady": World(
+        both(on_tpu, ratio("steady", TPU, 2.0, "tpu")),
+        both(on_tpu, ratio("steady", TPU, 0.5, "tpu")),
+        "published",
+    ),
+    "tpu_second_run": World(
+        both(on_tpu, cells("torch_xla", device="tpu", second_ms=lambda r: r.steady_ms * 100)),
+        on_tpu,
+        "published",
+    ),
+    "tpu_gemm_first": World(
+        both(on_tpu, ratio("first", ["gemm"], 0.01, "tpu")),
+        both(on_tpu, ratio("first", ["gemm"], 0.5, "tpu")),
+        "published",
+    ),
+    "faster_steady_basic": World(
+        ratio("steady", ["ffn", "mha"], 1.5), ratio("steady", ["mha"], 0.5), "evaluation"
+    ),
+    "gemm_steady_pytorch": World(
+        ratio("steady", ["gemm"], 0.5), ratio("steady", ["gemm"], 1.5), "evaluation"
+    ),
+    "faster_steady_models": World(
+        ratio("steady", MODELS, 1.5), ratio("steady", ["gpt2_small"], 0.7), "evaluation"
+    ),
+    "gemm_first_pytorch": World(
+        ratio("first", ["gemm"], 0.5), ratio("first", ["gemm"], 1.5), "evaluation"
+    ),
+    "longer_first_models": World(
+        ratio("first", MODELS, 1.5), ratio("first", MODELS, 0.7), "evaluation"
+    ),
+    "two_runs_pytorch": World(cells("torch_xla", **TWICE), as_it_is, "evaluation"),
+    "second_run_models": World(
+        cells("torch_xla", second_ms=lambda rows: rows.steady_ms * 100), as_it_is, "published"
+    ),
+    "one_run_jax": World(as_it_is, cells("jax", **TWICE), "evaluation"),
+    "bert_longest_first": World(
+        cells("jax", ["bert_base"], **dict(zip(BERT, (9000.0, 8000.0, 9900.0), strict=True))),
+        as_it_is,
+        "evaluation",
+    ),
+    "bert_first_pytorch": World(
+        ratio("first", ["bert_base"], 0.5), ratio("first", ["bert_base"], 2.0), "evaluation"
+    ),
+    "program_is_reason": World(
+        as_it_is,
+        split(None, OLD, ir_verdict="none", runtime_verdict="slower", runtime_effect_ms=1e4),
+        "discussion",
+    ),
+    "primitive_slower": World(
+        both(effect(OLD, "slower", 1.4), effect(NEW, "slower", 1.4)),
+        both(effect(OLD, "faster", 0.7), effect(NEW, "faster", 0.7)),
+        "stablehlo",
+    ),
+    "memory_jax": World(
+        as_it_is,
+        ahead(BYTES, ["torch_xla"], [NEW], hbm_bytes=lambda rows: rows.hbm_bytes * 0.9),
+        "conclusion",
+    ),
+    "room_jax": World(
+        both(
+            edit("frontier", {"framework": "torch_xla"}, fits_batch=90, oom_batch=91),
+            edit("frontier", {"framework": "jax"}, fits_batch=200, oom_batch=201),
+        ),
+        as_it_is,
+        "memory",
+    ),
+    "oom_pytorch": World(
+        ahead(["vit_b16", "gpt_neo_1p3b"], ["torch_xla"], [NEW], **TOO_LARGE), as_it_is, "memory"
+    ),
+    "oom_llama_both": World(
+        ahead(["llama3_8b"], PAIR, [NEW], **TOO_LARGE),
+        ahead(["llama3_8b"], PAIR, [NEW], **SMALL),
+        "memory",
+    ),
+    "what_ran_fits": World(as_it_is, ahead(["gemm"], ["jax"], [NEW], **TOO_LARGE), "memory"),
+    "flattening": World(as_it_is, form("flattening", "torch_xla", "preserved"), "stablehlo"),
+    "layernorm_form": World(as_it_is, form("layernorm", "torch_xla", "fine-grained"), "stablehlo"),
+    "qkv_combined": World(
+        form("qkv", "jax", "combined"), form("qkv", "jax", "separate"), "stablehlo"
+    ),
+    "contraction": World(as_it_is, form("contraction", "jax", "prepared"), "stablehlo"),
+    "outputs_agree": World(
+        as_it_is, edit("replay", {"workload": "mha"}, parity_rel_l2=1e-3), "ours"
+    ),
+    "harness_passes": World(audited("pass"), audited("fail"), "ours"),
+    "first_is_first": World(as_it_is, cells("jax", ["mha"], cache_hits_first=1), "ours"),
+    "one_core_agrees": World(
+        both(ratio("steady", BASIC, 1.5), ratio("steady", BASIC, 1.5, "cpu-1t")),
+        both(ratio("steady", ["mha"], 1.5), ratio("steady", ["mha"], 0.7, "cpu-1t")),
+        "evaluation",
+    ),
+    "steady_compiles_nothing": World(as_it_is, cells("jax", ["mha"], compiles_steady=1), "ours"),
+    "pending_two_runs": World(
+        as_it_is, cells("torch_xla_pending", compiles_second=0), "evaluation"
+    ),
+    "compiling_dominates": World(
+        as_it_is,
+        edit("frame", {"device": "cpu", "status": "ok"}, first_trace_ms=1e6),
+        "evaluation",
+    ),
+    "control_holds": World(as_it_is, split(None, OLD, control_verdict="off"), "split"),
+    "runtime_against_pytorch": World(
+        as_it_is, split(["layernorm"], OLD, runtime_verdict="faster"), "split"
+    ),
+    "generation_turns": World(
+        as_it_is, split(["gpt2_small"], NEW, ir_verdict="faster", ir_ratio=0.7), "split"
+    ),
+    "turned_weights_close": World(turned(0.9), turned(0.2), "split"),
+    "gemm_same_program": World(
+        as_it_is,
+        edit(
+            "ir_metrics",
+            {"workload": "gemm", "framework": "torch_xla", "level": "normalised"},
+            canonical_hash="another",
+        ),
+        "stablehlo",
+    ),
+    "memory_close": World(
+        ahead(BYTES, ["torch_xla"], [NEW], hbm_bytes=lambda rows: rows.hbm_bytes / 1.02),
+        as_it_is,
+        "ours",
+    ),
+    "generations_agree_fit": World(
+        as_it_is, ahead(["gemm"], ["jax"], [OLD], **TOO_LARGE), "memory"
+    ),
+}

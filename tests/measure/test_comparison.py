@@ -1,0 +1,176 @@
+"""Comparisons against scipy, worked examples and simulated rounds."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from stackwars.measure.comparison import bootstrap, compare, holm, verdict
+
+
+def rounds(random, ratio=1.0, count=10, noise=0.02, drift=0.2):
+    """Process values of two sides: each round has a speed of its own, each process a noise."""
+    speed = np.exp(random.normal(0, drift, count))
+    ours, theirs = (speed * np.exp(random.normal(0, noise, count)) for _ in range(2))
+    return list(ratio * ours), list(theirs)
+
+
+@pytest.fixture
+def random():
+    return np.random.default_rng(11)
+
+
+def test_is_the_paired_t_test_on_logarithms(random):
+    ours, theirs = rounds(random, ratio=1.03)
+    found = compare(ours, theirs)
+    known = stats.ttest_rel(np.log(ours), np.log(theirs))
+    assert found.rounds == 10
+    assert found.p == pytest.approx(known.pvalue)
+    interval = known.confidence_interval(0.95)
+    assert (found.low, found.high) == pytest.approx(tuple(np.exp(interval)))
+    wide = np.exp(known.confidence_interval(0.99))
+    assert 1 + found.half_width == pytest.approx(math.sqrt(wide[1] / wide[0]))
+
+
+def test_swapped_sides_give_the_inverse(random):
+    ours, theirs = rounds(random, ratio=1.4)
+    there, back = compare(ours, theirs), compare(theirs, ours)
+    assert there.ratio * back.ratio == pytest.approx(1)
+    assert (there.p, there.detectable) == pytest.approx((back.p, back.detectable))
+
+
+def test_one_round_has_a_ratio_and_nothing_else():
+    found = compare([3.0], [2.0])
+    assert found.ratio == pytest.approx(1.5)
+    assert found[2:] == (None,) * 5
+
+
+def test_the_same_ratio_in_every_round():
+    assert compare([2.0, 4.0], [1.0, 2.0]).p == 0
+    assert compare([1.0, 2.0], [1.0, 2.0]).p == 1
+
+
+def test_rounds_must_pair():
+    with pytest.raises(ValueError, match="as many values as baselines; came 2, 1"):
+        compare([1.0, 2.0], [1.0])
+
+
+def test_code_against_itself_differs_in_one_trial_of_twenty(random):
+    trials = [compare(*rounds(random)) for _ in range(2000)]
+    # Five standard deviations of a binomial rate either way.
+    assert np.mean([trial.p < 0.05 for trial in trials]) == pytest.approx(0.05, abs=0.025)
+    assert np.mean([trial.low <= 1 <= trial.high for trial in trials]) > 0.925
+
+
+def test_unpaired_values_would_hide_the_difference(random):
+    ours, theirs = rounds(random, ratio=1.05)
+    assert compare(ours, theirs).p < 0.01
+    assert compare(ours, theirs[1:] + theirs[:1]).p > 0.05
+
+
+def test_detectable_difference_is_found_four_times_of_five(random):
+    # Of two processes with 2 % noise each, the log-ratio has sqrt(2) times as much.
+    error = 0.02 * math.sqrt(2) / math.sqrt(10)
+    size = math.exp((stats.t.ppf(0.975, 9) + stats.t.ppf(0.8, 9)) * error)
+    trials = [compare(*rounds(random, ratio=size)) for _ in range(2000)]
+    assert np.mean([trial.p < 0.05 for trial in trials]) == pytest.approx(0.8, abs=0.04)
+    assert np.median([trial.detectable for trial in trials]) == pytest.approx(size - 1, rel=0.1)
+
+
+def test_bootstrap_of_quiet_blocks_is_that_of_the_rounds(random):
+    ours, theirs = rounds(random, ratio=1.2, count=30)
+    low, high = bootstrap([[value] * 5 for value in ours], [[value] * 5 for value in theirs], 1)
+    logs = np.log(ours) - np.log(theirs)
+    half = 1.96 * np.std(logs) / math.sqrt(30)
+    assert math.log(low) == pytest.approx(np.mean(logs) - half, abs=half / 5)
+    assert math.log(high) == pytest.approx(np.mean(logs) + half, abs=half / 5)
+
+
+def test_bootstrap_resamples_blocks_within_a_process():
+    # Every round the same, so all width comes from the blocks: a median's error is about
+    # sqrt(pi/2) s/sqrt(n), on two sides of four rounds.
+    blocks = list(np.exp(0.1 * stats.norm.ppf((np.arange(101) + 0.5) / 101)))
+    low, high = bootstrap([blocks] * 4, [blocks] * 4, 1)
+    expected = 2 * 1.96 * math.sqrt(math.pi / 2) * 0.1 / math.sqrt(101) * math.sqrt(2 / 4)
+    assert math.log(high / low) == pytest.approx(expected, rel=0.1)
+    assert low < 1 < high
+
+
+def test_bootstrap_keeps_the_pairs():
+    speeds = [1.0, 3.0, 2.0, 8.0, 5.0]
+    ours, theirs = ([[side * speed] * 3 for speed in speeds] for side in (2.0, 1.0))
+    assert bootstrap(ours, theirs, 1) == pytest.approx((2.0, 2.0))
+
+
+def test_bootstrap_covers_the_ratio(random):
+    def covers():
+        sides = rounds(random, ratio=1.1, noise=0.01)
+        noisy = [[v * np.exp(random.normal(0, 0.02, 7)) for v in side] for side in sides]
+        low, high = bootstrap(*noisy, seed=int(random.integers(1000)))
+        return low <= 1.1 <= high
+
+    assert np.mean([covers() for _ in range(200)]) > 0.85
+
+
+def test_bootstrap_depends_on_nothing_but_its_seed(random):
+    noisy = [[random.uniform(1, 2, 9) for _ in range(5)] for _ in range(2)]
+    assert bootstrap(*noisy, seed=3) == bootstrap(*noisy, seed=3)
+    assert bootstrap(*noisy, seed=3) != bootstrap(*noisy, seed=4)
+
+
+def test_bootstrap_of_one_round_has_no_interval():
+    assert bootstrap([[1.0, 2.0]], [[1.0]], 1) is None
+
+
+@pytest.mark.parametrize("blocks", [[[1.0]], [[1.0], []]])
+def test_bootstrap_needs_blocks_of_every_process(blocks):
+    with pytest.raises(ValueError, match=r"as many processes as .* came"):
+        bootstrap(blocks, [[1.0], [1.0]], 1)
+
+
+def test_holm_of_a_worked_example():
+    # Sorted 0.01, 0.02, 0.03, 0.04 by 4, 3, 2, 1: 0.04, 0.06, 0.06, 0.04; none under the one before.
+    assert holm([0.04, 0.01, 0.03, 0.02]) == pytest.approx([0.06, 0.04, 0.06, 0.06])
+
+
+def test_holm_ends_at_one():
+    assert holm([0.6, 0.7]) == [1.0, 1.0]
+
+
+def test_holm_counts_only_what_was_tested():
+    assert holm([None, 0.03, math.nan, 0.01]) == pytest.approx([None, 0.03, None, 0.02])
+    assert holm([]) == []
+
+
+def test_holm_refuses_what_is_no_probability():
+    with pytest.raises(ValueError, match="from 0 to 1"):
+        holm([0.2, 1.2])
+
+
+def test_holm_keeps_false_claims_of_a_table_rare(random):
+    tables = random.uniform(size=(2000, 12))
+    assert np.mean([min(table) < 0.05 for table in tables]) > 0.4
+    assert np.mean([min(holm(list(table))) < 0.05 for table in tables]) < 0.07
+
+
+QUIET = compare([1.01, 1.02, 1.0, 1.01], [1.01, 1.01, 1.01, 1.0])
+LOUD = compare([1.5, 1.0, 0.6, 1.2], [1.0, 1.0, 1.0, 1.0])
+SLOW = compare([2.0, 2.1, 1.9], [1.0, 1.0, 1.0])
+FAST = compare([1.0, 1.0, 1.0], [2.0, 2.1, 1.9])
+
+
+@pytest.mark.parametrize(
+    ("comparison", "p_holm", "said"),
+    [
+        (SLOW, 0.01, "slower"),
+        (FAST, 0.01, "faster"),
+        (SLOW, 0.05, "unresolved"),  # significant before the correction, not after it
+        (QUIET, 0.6, "no difference found"),
+        (LOUD, 0.6, "unresolved"),
+        (compare([2.0], [1.0]), None, "not decided"),
+        (None, None, "no data"),
+    ],
+)
+def test_verdict(comparison, p_holm, said):
+    assert verdict(comparison, p_holm) == said

@@ -1,0 +1,26 @@
+"""What a device's name means to the kernel and to the frameworks."""
+
+import os
+
+import pytest
+
+from stackwars.measure import device
+
+
+@pytest.mark.parametrize(
+    ("name", "platform"), [("cpu", "cpu"), ("cpu-1t", "cpu"), ("cuda", "cuda"), ("tpu", "tpu")]
+)
+def test_platform_is_what_the_frameworks_call_it(name, platform):
+    assert device.platform(name) == platform
+
+
+def test_one_thread_is_the_last_core_of_those_allowed(monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {1, 5, 3})
+    assert device.cores("cpu-1t") == {5}
+    for whole in ("cpu", "cuda", "tpu"):
+        assert device.cores(whole) == {1, 3, 5}
+
+
+def test_thread_pools_are_told_of_one_thread_only():
+    assert device.variables("cpu-1t") == {"OMP_NUM_THREADS": "1"}
+    assert device.variables("cpu") == {}

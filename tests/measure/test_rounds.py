@@ -1,0 +1,213 @@
+"""When a workload has been measured often enough: on width, on time, and for all processes of a round alike."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from scipy import stats
+
+from measured import process, stopped
+from stackwars.cells import Cell
+from stackwars.compilers.replay_job import ReplayJob
+from stackwars.measure.rounds import half_width_99, stop_reason
+from stackwars.measure.supervisor import Job
+
+SETTINGS = {"rounds_min": 2, "rounds_max": 9, "round_budget_s": 1000.0, "ratio_half_width": 0.02}
+DRIFT = (1.0, 2.0, 3.0)
+"""Medians of three rounds on a machine that grows slower."""
+WILD = (1.0, 5.0, 2.0)
+
+
+class Study:
+    """The folders of one workload, and what a process of it decides."""
+
+    def __init__(self, folder: Path, **settings: object) -> None:
+        self.root = folder / "results" / "smoke"
+        self.settings = {**SETTINGS, **settings}
+
+    def place(self, framework: str, repetition: int, workload="gemm", device="cpu") -> Path:
+        return self.root / Cell(framework, workload, device).path / f"process-{repetition}"
+
+    def replay_place(self, repetition: int) -> Path:
+        return self.root / "replay" / "cpu" / "some-xla" / "gemm" / f"process-{repetition}"
+
+    def ran(self, framework: str, medians, workload="gemm", device="cpu", **changes) -> None:
+        """One process a round with these medians in ms."""
+        for repetition, ms in enumerate(medians):
+            steady = {"steady_ms": (ms,) * 6, **changes}
+            result = process(Cell(framework, workload, device), repetition, **steady)
+            write(self.place(framework, repetition, workload, device), result)
+
+    def replayed(self, wall_s: float, rounds: int) -> None:
+        for repetition in range(rounds):
+            result = {"status": "ok", "status_detail": "", "repetition": repetition}
+            write(self.replay_place(repetition), {**result, "wall_s": wall_s, "events": []})
+
+    def reason(self, repetition: int, framework="jax", workload="gemm", device="cpu") -> str | None:
+        asked = (framework, "jax", workload, device, "smoke", repetition, {}, self.settings)
+        return stop_reason(Job(*asked), self.place(framework, repetition, workload, device))
+
+    def replay_reason(self, repetition: int) -> str | None:
+        asked = ("gemm", "cpu", "smoke", "some-xla", repetition, "jax", {}, self.settings, {})
+        return stop_reason(ReplayJob(*asked), self.replay_place(repetition))
+
+
+def write(folder: Path, result: dict) -> None:
+    folder.mkdir(parents=True)
+    (folder / "process.json").write_text(json.dumps(result))
+
+
+def test_equal_ratios_end_the_rounds_however_the_machine_drifts(tmp_path):
+    study = Study(tmp_path)
+    study.ran("jax", DRIFT)
+    study.ran("torch_xla", [2 * ms for ms in DRIFT])
+    assert study.reason(3) == "width"
+
+
+def test_ratios_that_scatter_do_not(tmp_path):
+    study = Study(tmp_path)
+    study.ran("jax", DRIFT)
+    study.ran("torch_xla", WILD)
+    assert study.reason(3) is None
+
+
+def test_every_ratio_must_be_narrow(tmp_path):
+    study = Study(tmp_path)
+    study.ran("jax", DRIFT)
+    study.ran("torch_xla", DRIFT)
+    study.ran("torch_xla_pending", WILD)
+    assert study.reason(3) is None
+
+
+def test_difference_that_is_significant_is_no_reason(tmp_path):
+    # The intervals are far from 1, and still wider than asked for.
+    study = Study(tmp_path)
+    study.ran("jax", (1.0, 1.0, 1.0))
+    study.ran("torch_xla", (9.0, 10.0, 11.0))
+    assert study.reason(3) is None
+
+
+@pytest.mark.parametrize("repetition", [0, 1])
+def test_never_before_the_least_number_of_rounds(tmp_path, repetition):
+    study = Study(tmp_path, round_budget_s=0.001)
+    study.ran("jax", (1.0,) * repetition)
+    study.ran("torch_xla", (1.0,) * repetition)
+    assert study.reason(repetition) is None
+    assert study.replay_reason(repetition) is None
+
+
+def test_time_that_is_spent_ends_the_rounds(tmp_path):
+    study = Study(tmp_path, round_budget_s=99.0)
+    study.ran("jax", DRIFT, wall_s=10.0)
+    study.ran("torch_xla", WILD, wall_s=22.9)
+    assert study.reason(3) is None
+    study.settings["round_budget_s"] = 98.0
+    assert study.reason(3) == "budget"
+
+
+def test_time_of_the_replays_counts(tmp_path):
+    study = Study(tmp_path, round_budget_s=99.0)
+    study.ran("jax", DRIFT, wall_s=10.0)
+    study.ran("torch_xla", WILD, wall_s=10.0)
+    study.replayed(wall_s=12.9, rounds=3)
+    assert study.reason(3) is None
+    study.settings["round_budget_s"] = 98.0
+    assert study.reason(3) == study.replay_reason(3) == "budget"
+
+
+@pytest.mark.parametrize("width", [0.02, 1e9])
+def test_all_processes_of_a_round_decide_alike_whoever_comes_first(tmp_path, width):
+    study = Study(tmp_path, ratio_half_width=width, round_budget_s=65.0)
+    study.ran("jax", DRIFT, wall_s=10.0)
+    study.ran("torch_xla", WILD, wall_s=10.0)
+    before = study.reason(3)
+    # One of this round is done, took long, and is like nothing before it.
+    write(study.place("jax", 3), process(repetition=3, steady_ms=(80.0,) * 6, wall_s=900.0))
+    assert study.reason(3, "torch_xla") == study.replay_reason(3) == before
+
+
+@pytest.mark.parametrize("medians", [DRIFT, WILD])
+def test_siblings_that_are_put_together_already_count_as_before(tmp_path, medians):
+    study = Study(tmp_path)
+    study.ran("jax", DRIFT)
+    study.ran("torch_xla", medians)
+    before = study.reason(3)
+    home = study.place("torch_xla", 0).parent
+    files = sorted(home.glob("process-*/process.json"))
+    cell = {"status": "ok", "processes": [json.loads(file.read_text()) for file in files]}
+    for file in files:
+        shutil.rmtree(file.parent)
+    (home / "cell.json").write_text(json.dumps(cell))
+    assert study.reason(3) == before
+
+
+def test_all_later_rounds_end_as_the_first_that_did(tmp_path):
+    study = Study(tmp_path, round_budget_s=0.001)
+    study.ran("jax", DRIFT)
+    study.ran("torch_xla", WILD)
+    write(study.place("jax", 3), stopped(repetition=3, reason="width"))
+    assert study.reason(4) == study.reason(4, "torch_xla") == study.replay_reason(4) == "width"
+
+
+@pytest.mark.parametrize(("medians", "reason"), [((1.0, 1.001, 1.0), "width"), (WILD, None)])
+def test_framework_alone_is_judged_by_its_own_values(tmp_path, medians, reason):
+    study = Study(tmp_path)
+    study.ran("jax", medians)
+    assert study.reason(3) == reason
+
+
+def test_framework_that_ends_badly_keeps_nobody_waiting(tmp_path):
+    study = Study(tmp_path)
+    study.ran("jax", (1.0, 1.0, 1.0))
+    study.ran("torch_xla", (1.0, 1.0, 1.0), status=("error", "why"))
+    assert study.reason(3) == "width"
+
+
+def test_where_every_framework_ends_badly_there_is_no_width(tmp_path):
+    study = Study(tmp_path)
+    study.ran("jax", (1.0, 1.0, 1.0), status=("error", "why"))
+    assert study.reason(3) is None
+
+
+@pytest.mark.parametrize(("workload", "device"), [("ffn", "cpu"), ("gemm", "cpu-1t")])
+def test_other_workloads_and_devices_do_not_count(tmp_path, workload, device):
+    study = Study(tmp_path, round_budget_s=500.0)
+    study.ran("jax", DRIFT)
+    study.ran("jax", DRIFT, workload, device, wall_s=900.0)
+    study.ran("torch_xla", WILD, workload, device)
+    assert study.reason(3) is None
+    assert study.reason(3, "jax", workload, device) == "budget"
+
+
+def test_warm_up_and_blocks_that_waited_for_a_core_do_not_count(tmp_path):
+    study = Study(tmp_path)
+    study.ran("jax", (1.0, 1.0, 1.0))
+    waits = (0.0,) * 10 + (0.5,) * 4
+    for repetition, noise in enumerate((1.0, 7.0, 3.0)):
+        blocks = (9.0 * noise,) * 7 + (2.0,) * 3 + (5.0 * noise,) * 4
+        cell = Cell("torch_xla", "gemm", "cpu")
+        result = process(cell, repetition, steady_ms=blocks, wait=waits)
+        write(study.place("torch_xla", repetition), result)
+    assert study.reason(3) == "width"
+
+
+def test_result_from_before_the_gate_is_no_crash(tmp_path):
+    study = Study(tmp_path)
+    study.ran("jax", (1.0, 1.0, 1.0))
+    old = {**process(), "framework": "numpy"}
+    steady = next(event for event in old["events"] if event["event"] == "steady")
+    for name in ("run_ns", "wait_ns", "steal_ns", "foreign_share"):
+        del steady[name]
+    home = study.place("numpy", 0).parent
+    home.mkdir(parents=True)
+    (home / "cell.json").write_text(json.dumps({"processes": [old]}))
+    assert study.reason(3) == "width"
+
+
+def test_half_width_is_that_of_students_interval():
+    logs = [0.1, 0.2, 0.4]
+    low, high = stats.t.interval(0.99, 2, loc=0, scale=stats.sem(logs))
+    assert half_width_99(logs) == pytest.approx(2.718281828459045**high - 1)
+    assert high == pytest.approx(-low)
+    assert half_width_99([0.1]) == float("inf")

@@ -1,0 +1,129 @@
+"""Classes of series that were made to be of a class."""
+
+import numpy as np
+import pytest
+from scipy.signal import lfilter
+
+from stackwars.measure.steady import AT_ONCE, NONE, SLOWING, WARM_UP, classify
+from stackwars.measure.steady_rates import SERIES, rates
+
+
+@pytest.fixture(scope="module")
+def quiet():
+    return rates(100, noise=0.02, spikes=0.0, seed=5)
+
+
+@pytest.fixture(scope="module")
+def loud():
+    return rates(100, noise=0.05, spikes=0.03, seed=5)
+
+
+@pytest.mark.parametrize("series", SERIES)
+def test_class_is_found_under_2_percent_noise(quiet, series):
+    assert quiet[series] >= 0.95
+
+
+@pytest.mark.parametrize("series", SERIES)
+def test_class_is_mostly_found_under_5_percent_noise_with_spikes(loud, series):
+    assert loud[series] >= 0.8
+
+
+def test_every_class_has_a_series():
+    assert {kind for kind, _ in SERIES.values()} == {AT_ONCE, WARM_UP, SLOWING, NONE}
+
+
+def noisy(*levels, noise=0.01):
+    random = np.random.default_rng(3)
+    return [level * np.exp(random.normal(0, noise)) for level in levels]
+
+
+def test_first_call_alone_is_no_warm_up():
+    found = classify(noisy(900, *[100] * 40))
+    assert (found.kind, found.warmup, found.start) == (AT_ONCE, 1, 1)
+    assert abs(found.drift) < 0.02
+
+
+def test_first_call_need_not_be_slow():
+    assert classify(noisy(*[100] * 40))[:3] == (AT_ONCE, 0, 0)
+
+
+@pytest.mark.parametrize("calls", [2, 3, 10])
+def test_warm_up_counts_its_calls(calls):
+    found = classify(noisy(*[300] * calls, *[100] * 40))
+    assert (found.kind, found.warmup, found.start) == (WARM_UP, calls, calls)
+
+
+def test_slowing_down_tells_where_and_by_how_much():
+    found = classify(noisy(900, *[100] * 20, *[120] * 20))
+    assert (found.kind, found.warmup, found.start) == (SLOWING, 1, 21)
+    assert found.drift == pytest.approx(0.2, abs=0.02)
+
+
+def test_rise_in_a_straight_line_tells_by_how_much():
+    found = classify(noisy(900, *np.linspace(100, 107, 60), noise=0.02))
+    assert found.kind == SLOWING
+    assert found.drift == pytest.approx(0.07, abs=0.02)
+
+
+def test_what_wandered_before_it_settled_did_not_warm_up():
+    found = classify(noisy(900, *[85] * 16, *[120] * 8, *[100] * 40))
+    assert (found.kind, found.warmup, found.start) == (NONE, 1, 25)
+
+
+def test_step_of_a_very_quiet_series_is_seen():
+    assert classify(noisy(900, *[100] * 12, *[110] * 30, noise=0.001)).kind == SLOWING
+
+
+def test_differences_within_5_percent_are_one_level():
+    assert classify(noisy(900, *[100] * 20, *[103] * 20, noise=0.001)).kind == AT_ONCE
+
+
+def test_still_falling_is_no_steady_state():
+    found = classify(noisy(*np.linspace(200, 100, 40)))
+    assert found.kind == NONE
+    assert found.drift < -0.1
+
+
+def test_noise_that_follows_itself_is_taken_for_no_step():
+    random = np.random.default_rng(3)
+
+    def kind():
+        noise = lfilter([np.sqrt(1 - 0.5**2)], [1, -0.5], random.normal(0, 0.05, 60))
+        return classify([1000, *(100 * np.exp(noise))]).kind
+
+    assert np.mean([kind() == AT_ONCE for _ in range(100)]) >= 0.75
+
+
+def test_scale_does_not_matter():
+    series = noisy(900, 300, *[100] * 30)
+    small = classify([value / 1e5 for value in series])
+    assert small[:3] == classify(series)[:3] == (WARM_UP, 2, 2)
+
+
+@pytest.mark.parametrize(
+    ("series", "kind", "start"),
+    [
+        ([2000, 101, 100], AT_ONCE, 1),
+        ([2000, 900, 100], NONE, 2),  # one call is not half of three
+        ([2000, 104, 100, 99], AT_ONCE, 1),
+        ([2000, 900, 100, 103], WARM_UP, 2),
+        ([9591, 670, 660, 679, 643, 665, 702], AT_ONCE, 1),
+        ([9591, 2670, 660, 679, 643, 665, 702], WARM_UP, 2),
+        ([9591, 670, 660, 1679, 643, 665, 702], AT_ONCE, 1),
+        ([5.0, 5.0, 5.0, 5.0, 5.0, 5.0, 5.0, 5.0, 5.0, 5.0], AT_ONCE, 0),
+    ],
+)
+def test_short_series_have_a_class(series, kind, start):
+    found = classify(series)
+    assert (found.kind, found.start) == (kind, start)
+
+
+@pytest.mark.parametrize("length", range(3, 30))
+def test_no_length_is_refused(length):
+    assert classify(noisy(900, *[100] * (length - 1))).kind == AT_ONCE
+
+
+@pytest.mark.parametrize("series", [[], [1.0, 2.0], [1.0, 0.0, 2.0]])
+def test_times_are_needed(series):
+    with pytest.raises(ValueError, match="at least one block"):
+        classify(series)

@@ -1,0 +1,57 @@
+"""Rounds as the workflow runs them: whole, one after the other, and no more than are needed."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+import study
+
+FRAME = "results/full/frame.csv"
+
+
+def ran(output: str) -> list[tuple[str, int, str]]:
+    """(workload, round from 1, framework) of every process that was run, in that order."""
+    found = re.findall(r"(\w+) (\w+) cpu process (\d+): running", output)
+    return [(workload, int(number), framework) for framework, workload, number in found]
+
+
+@pytest.mark.slow
+@pytest.mark.env
+def test_rounds_run_whole_and_end_once_the_intervals_are_narrow(tmp_path, jax_python):
+    made = study.make(tmp_path, rounds_max=4, ratio_half_width=1e100)
+    done = made.snakemake(FRAME)
+    assert done.returncode == 0, done.stdout[-5000:]
+    # Two workloads of two frameworks: two rounds are run, the others find out that they need not be.
+    assert study.jobs(done.stdout)["process"] == 16
+    order = ran(done.stdout)
+    rounds = [("gemm", 1), ("gemm", 2), ("layernorm", 1), ("layernorm", 2)]
+    assert [place[:2] for place in order] == [place for place in rounds for _ in range(2)]
+    for place in rounds:
+        assert {who for *where, who in order if tuple(where) == place} == {"ours", "theirs"}
+    frame = made.frame()
+    assert set(frame["rounds"]) == {2}
+    assert set(frame["stop_reason"]) == {"width"}
+    assert "Nothing to be done" in made.snakemake(FRAME, "-n").stdout
+
+
+@pytest.mark.slow
+@pytest.mark.env
+def test_rounds_end_once_the_time_is_spent(tmp_path, jax_python):
+    made = study.make(tmp_path, rounds_max=5, ratio_half_width=1e-9, round_budget_s=0.01)
+    made.run(FRAME)
+    assert set(made.frame()["stop_reason"]) == {"budget"}
+    cell = json.loads((made.cell("ours", "gemm") / "cell.json").read_text())
+    assert (cell["stopped"], len(cell["processes"])) == ("budget", 2)
+
+
+@pytest.mark.slow
+@pytest.mark.env
+def test_no_more_rounds_than_there_may_be(tmp_path, jax_python):
+    made = study.make(tmp_path, rounds_max=3, ratio_half_width=1e-9)
+    made.run(FRAME)
+    frame = made.frame()
+    assert set(frame["rounds"]) == {3}
+    assert set(frame["stop_reason"]) == {"rounds"}
