@@ -157,7 +157,9 @@ def test_steady_state_below_the_floor_is_invalid(results):
     row = table.loc[("gemm", "torch_xla", "cpu")]
     assert row["floor_ms"] == pytest.approx(65536 / 2e11 * 1e3)
     assert row["status"] == "invalid"
-    assert row["status_detail"].startswith("floor: 100% of the blocks are below 0.0003277 ms a call")
+    assert row["status_detail"].startswith(
+        "floor: 100% of the blocks are below 0.0003277 ms a call"
+    )
     assert math.isnan(row["steady_ms"])
     assert math.isnan(row["items_per_s"])
     assert table.loc[("gemm", "jax", "cpu"), "status"] == "ok"

@@ -70,6 +70,12 @@ def pins(config: dict, framework: str, device: str) -> str:
     return f"envs/{config['frameworks'][framework]['environments'][device]}.txt"
 
 
+def partner(config: dict, cell: Cell) -> Cell | None:
+    """The cell of the baseline whose process takes turns with this one's; None of the baseline itself."""
+    other = Cell(config["baseline"], cell.workload, cell.device)
+    return other if cell != other and other in asked(config) else None
+
+
 def sources(config: dict, cell: Cell) -> list[str]:
     """The files that decide what the cell measures, relative to the repository.
 

@@ -28,6 +28,8 @@ MEASURING = (
     "steady_min_blocks",
     "steady_max_blocks",
     "steady_seconds",
+    "turn_seconds",
+    "duel_seconds",
     *cells.ROUNDS,
 )
 """The settings that a process depends on; a change of one of them measures every cell again."""

@@ -13,6 +13,7 @@ import pandas as pd
 from stackwars import programs, workloads
 from stackwars.cells import Cell
 from stackwars.measure import process_value
+from stackwars.measure.duel import pairs_ms
 from stackwars.measure.process_value import ProcessValue, aligned, per_round
 from stackwars.measure.statistics import Estimate, geometric_mean, paired_difference, paired_ratio
 
@@ -78,6 +79,22 @@ class Replay:
         if cell is None or cell["status"] != "ok":
             return {}
         return process_value.of_processes(cell["processes"])
+
+    def in_turns(self, framework: str) -> tuple[dict[int, ProcessValue], ...] | None:
+        """The framework's processes and the baseline's that took turns with them; None unless all did."""
+        cell = self.native.get(framework)
+        if cell is None or cell["status"] != "ok":
+            return None
+        duels = {p["repetition"]: pairs_ms(p) for p in cell["processes"]}
+        if not all(duels.values()):
+            return None
+        return tuple(
+            {
+                r: process_value.plain(statistics.median(p[side] for p in d))
+                for r, d in duels.items()
+            }
+            for side in (0, 1)
+        )
 
 
 def read(config: dict, folder: Path) -> Iterator[Replay]:

@@ -75,6 +75,8 @@ def _row(replay: Replay, other: str, baseline: str, native: str | None) -> dict:
         pair = list(zip(*controlled.values(), strict=True))
         row |= replay_frame.control(*pair)
         row["control_verdict"] = control_verdict(paired_ratio(*pair))
+    # What took turns is compared best; the control is of the cell's own blocks.
+    ours_native, theirs_native = replay.in_turns(other) or (ours_native, theirs_native)
     # All terms from the same rounds, or they would not add up.
     shared, row["gated"] = aligned(ours, theirs, ours_native, theirs_native)
     row["rounds"] = len(shared)

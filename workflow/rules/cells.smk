@@ -41,8 +41,9 @@ rule peak:
 # same weather. A process that is not needed any more says so and measures nothing.
 rule process:
     input:
-        lambda wildcards: cells.sources(config, cell_of(wildcards)),
+        process_sources,
         pins=lambda wildcards: cells.pins(config, wildcards.framework, wildcards.device),
+        partner=partner_pins,
     output:
         temp(directory(f"{CELL}/process-{{repetition}}")),
     log:
@@ -51,16 +52,21 @@ rule process:
     threads: workflow.cores
     params:
         job=lambda wildcards: job_of(cell_of(wildcards), int(wildcards.repetition)),
+        partner=lambda wildcards, input: (
+            f"--partner-pins {input.partner}" if input.partner else ""
+        ),
     shell:
-        "python -m stackwars.measure.supervisor --job {params.job:q} --pins {input.pins} --output {output} 2> >(tee {log} >&2)"
+        "python -m stackwars.measure.supervisor --job {params.job:q} --pins {input.pins}"
+        " {params.partner} --output {output} 2> >(tee {log} >&2)"
 
 
 # The processes are temporary, all that they measured is in the cell. So whatever makes a process
 # out of date must stand here as well.
 rule cell:
     input:
-        lambda wildcards: cells.sources(config, cell_of(wildcards)),
+        process_sources,
         pins=lambda wildcards: cells.pins(config, wildcards.framework, wildcards.device),
+        partner=partner_pins,
         processes=[f"{CELL}/process-{repetition}" for repetition in range(SETTINGS["rounds_max"])],
     output:
         result=f"{CELL}/cell.json",

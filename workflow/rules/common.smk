@@ -52,8 +52,22 @@ def cell_of(wildcards):
     return Cell(wildcards.framework, wildcards.workload, wildcards.device)
 
 
+def process_sources(wildcards):
+    """The files that decide what the cell's processes measure, those of their partner's with them."""
+    cell = cell_of(wildcards)
+    both = filter(None, (cell, cells.partner(config, cell)))
+    return sorted({file for one in both for file in cells.sources(config, one)})
+
+
+def partner_pins(wildcards):
+    """Pins of the environment of the processes' partner; [] where they have none."""
+    partner = cells.partner(config, cell_of(wildcards))
+    return cells.pins(config, partner.framework, partner.device) if partner else []
+
+
 def job_of(cell, repetition):
     """The Job of stackwars.measure.supervisor, as JSON."""
+    partner = cells.partner(config, cell)
     return json.dumps(
         {
             "framework": cell.framework,
@@ -63,6 +77,11 @@ def job_of(cell, repetition):
             "preset": config["preset"],
             "repetition": repetition,
             "sizes": cells.sizes(config, cell.workload),
+            "partner": partner
+            and {
+                "framework": partner.framework,
+                "dialect": config["frameworks"][partner.framework]["dialect"],
+            },
             "settings": {
                 **{k: v for k, v in SETTINGS.items() if k in plan.MEASURING},
                 "block_calls": cells.block_calls(config, cell.workload),

@@ -30,9 +30,7 @@ rule replay:
         lambda wildcards: f"src/stackwars/workloads/{wildcards.workload}/__init__.py",
         replayed_programs,
         pins=compiler_pins,
-        processes=[
-            f"{REPLAY}/process-{repetition}" for repetition in range(SETTINGS["rounds_max"])
-        ],
+        processes=[f"{REPLAY}/process-{repetition}" for repetition in range(SETTINGS["rounds_max"])],
         cells=replayed_cells,
     output:
         f"{REPLAY}/replay.json",

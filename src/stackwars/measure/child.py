@@ -21,6 +21,8 @@ import numpy as np
 from stackwars.measure.contention import Meter, Usage, frequencies_mhz, pressure
 from stackwars.measure.events import NAME, Events
 from stackwars.measure.inputs import input_sets
+from stackwars.measure.side import REPLY
+from stackwars.measure.turns import take_turns
 
 SAMPLE = 4096
 """Elements of each output that are kept for the parity check."""
@@ -143,11 +145,20 @@ def measure(spec: dict, events: Events, folder: Path) -> None:
     checked(session.fetch(outputs[0]), "first")
     outputs.append(single_call(session, events, "second", 1))
     steady_calls(session, events, settings, outputs)
+    if REPLY in os.environ:
+        calls = settings["block_calls"]
+        take_turns(
+            lambda number: block(session, calls, number * calls % len(outputs), outputs),
+            calls,
+            settings["turn_seconds"],
+            events,
+        )
     last = [checked(session.fetch(output), "last") for output in outputs]
     gc.enable()
     np.save(folder / "output.npy", np.concatenate([sample(values, seed) for values in last]))
     events.write("timed", output_shape=list(last[0].shape), **surroundings())
-    if spec["repetition"] not in EXTRACTED:
+    partner = REPLY in os.environ and spec["partner"] is None
+    if partner or spec["repetition"] not in EXTRACTED:
         events.write("end")
         return
     # After the timed calls: JAX keeps what it traced, and lowering first would shorten run 1.

@@ -35,6 +35,11 @@ class ProcessValue:
     clean: tuple[bool, ...]
 
 
+def plain(ms: float) -> ProcessValue:
+    """A value that needs no gate."""
+    return ProcessValue(ms, ms, 1.0, "", 0, (ms,), (True,))
+
+
 def of_rounds(rounds: dict[int, tuple[Sequence[int], dict]]) -> dict[int, ProcessValue]:
     """{round: value} of the processes of one cell, or of one program of a replay.
 

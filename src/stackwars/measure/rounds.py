@@ -13,6 +13,7 @@ import statistics
 from pathlib import Path
 from typing import Any
 
+from stackwars.measure.duel import pairs_ms
 from stackwars.measure.events import event
 from stackwars.measure.process_value import MIN_CLEAN, clean_blocks, own_wait
 
@@ -46,7 +47,8 @@ def stop_reason(job: Any, output: Path) -> str | None:
     if spent >= settings["round_budget_s"]:
         return BUDGET
     values = {Path(folder).parent.name: _values(history) for folder, history in cells.items()}
-    return WIDTH if _narrow(values, settings) else None
+    duels = {Path(folder).parent.name: _duels(history) for folder, history in cells.items()}
+    return WIDTH if _narrow(values, duels, settings) else None
 
 
 def _histories(folders: Any, result: str, before: int) -> dict[Path, list[dict]]:
@@ -79,7 +81,15 @@ def _values(history: list[dict]) -> dict[int, float]:
     return found
 
 
-def _narrow(values: dict[str, dict[int, float]], settings: dict) -> bool:
+def _duels(history: list[dict]) -> list[float]:
+    """The logarithm of the ratio of each process that took turns with one of the baseline."""
+    duels = (pairs_ms(process) for process in history if process["status"] == "ok")
+    return [statistics.median(math.log(a / b) for a, b in pairs) for pairs in duels if pairs]
+
+
+def _narrow(
+    values: dict[str, dict[int, float]], duels: dict[str, list[float]], settings: dict
+) -> bool:
     """Whether every interval is as narrow as wished: of the ratios, or of the one framework that there is.
 
     The ratios are to the framework whose name comes first: the widths are about the same whichever it is.
@@ -92,6 +102,8 @@ def _narrow(values: dict[str, dict[int, float]], settings: dict) -> bool:
         [math.log(known[name][r] / known[base][r]) for r in known[name].keys() & known[base].keys()]
         for name in others
     ]
+    # Where there were turns, they decide; without them, the rounds.
+    series = list(filter(None, duels.values())) or series
     logs = series or [[math.log(value) for value in known[base].values()]]
     return all(half_width_99(one) <= settings["ratio_half_width"] for one in logs)
 

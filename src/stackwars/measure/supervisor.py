@@ -21,10 +21,11 @@ from typing import Any
 
 from stackwars import machine, progress
 from stackwars.environments import REPOSITORY, clean_environ, ensure
-from stackwars.measure import limits, rounds
+from stackwars.measure import duel, limits, rounds
 from stackwars.measure.classify import Ending, status
 from stackwars.measure.device import cores, variables
 from stackwars.measure.events import event, read_events
+from stackwars.measure.side import REPLY, Side
 from stackwars.measure.watch import tail, watch
 
 PADDING = 4096
@@ -38,7 +39,8 @@ class Job:
     """One process of one cell: what the child needs to know.
 
     repetition: the round that it belongs to, from 0. settings: those of the configuration, and
-    block_calls, the calls in a block; sizes: those of the workload.
+    block_calls, the calls in a block; sizes: those of the workload. partner: {"framework", "dialect"} of
+    the process that takes turns with this one, see `duel`; None for the baseline itself.
     """
 
     framework: str
@@ -49,13 +51,17 @@ class Job:
     repetition: int
     sizes: dict[str, int]
     settings: dict
+    partner: dict[str, str] | None = None
 
 
-def supervise(job: Any, python: Path, folder: Path, child_module: str = CELL) -> dict:
+def supervise(
+    job: Any, python: Path, folder: Path, child_module: str = CELL, side: Side | None = None
+) -> dict:
     """Run the child in `folder` (made afresh) and return the process result; never raises for its fate.
 
     job: a Job, or another dataclass with settings that the child module understands. The folder then
     holds spec.json, events.jsonl, log.txt and, where the child came that far, what it writes itself.
+    side: of a child that takes turns with another.
     """
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -64,7 +70,7 @@ def supervise(job: Any, python: Path, folder: Path, child_module: str = CELL) ->
     cap = limits.cap_bytes(job.settings["memory_cap_gib"])
     kills = limits.kernel_oom_kills()
     start = time.monotonic()
-    child = _spawn(job, python, folder, cap, child_module)
+    child = _spawn(job, python, folder, cap, child_module, side)
     timed_out, over_cap = watch(child.pid, cap, start + job.settings["timeout_s"])
     _, wait_status, usage = os.wait4(child.pid, 0)
     child.returncode = os.waitstatus_to_exitcode(wait_status)
@@ -95,7 +101,9 @@ def supervise(job: Any, python: Path, folder: Path, child_module: str = CELL) ->
     }
 
 
-def _spawn(job: Any, python: Path, folder: Path, cap: int, module: str) -> subprocess.Popen:
+def _spawn(
+    job: Any, python: Path, folder: Path, cap: int, module: str, side: Side | None
+) -> subprocess.Popen:
     # An empty cache folder for each process: a first run must not find what another one compiled.
     cache = (folder / "cache").resolve()
     cache.mkdir()
@@ -110,15 +118,21 @@ def _spawn(job: Any, python: Path, folder: Path, cap: int, module: str) -> subpr
             # (Mytkowicz et al., ASPLOS 2009): at random, so that it is noise and no bias.
             "STACKWARS_PADDING": "x" * random.randrange(PADDING),
             **variables(job.device),
+            **({REPLY: str(side.writer)} if side else {}),
         }
     )
     parent, cpus = os.getpid(), cores(job.device)
     with (folder / "log.txt").open("wb") as log:
-        return subprocess.Popen(
+        child = subprocess.Popen(
             [str(python), "-m", module, str(folder.resolve())],
-            cwd=REPOSITORY, env=environ, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+            cwd=REPOSITORY, env=environ, stdout=log, stderr=log,
+            stdin=subprocess.PIPE if side else subprocess.DEVNULL,
+            pass_fds=(side.writer,) if side else (),
             preexec_fn=lambda: (os.sched_setaffinity(0, cpus), limits.enter_child(cap, parent)),
         )  # fmt: skip
+    if side:
+        side.attach(child)
+    return child
 
 
 def main() -> None:
@@ -127,12 +141,22 @@ def main() -> None:
     parser.add_argument("--job", required=True, help="the Job, as JSON")
     parser.add_argument("--pins", required=True, type=Path, help="pins file of the environment")
     parser.add_argument("--output", required=True, type=Path, help="folder to write, made afresh")
-    arguments = parser.parse_args()
-    run(Job(**json.loads(arguments.job)), arguments.pins, arguments.output)
+    parser.add_argument("--partner-pins", type=Path, help="pins file of the partner's environment")
+    a = parser.parse_args()
+    run(Job(**json.loads(a.job)), a.pins, a.output, partner_pins=a.partner_pins)
 
 
-def run(job: Any, pins: Path, output: Path, child_module: str = CELL) -> None:
-    """Supervise one process in the environment of the pins, alone on this machine; write `output`."""
+def run(
+    job: Any,
+    pins: Path,
+    output: Path,
+    child_module: str = CELL,
+    partner_pins: Path | None = None,
+) -> None:
+    """Supervise one process in the environment of the pins, alone on this machine; write `output`.
+
+    partner_pins: of the environment of the job's partner, if it has one.
+    """
     output.parent.mkdir(parents=True, exist_ok=True)
     (REPOSITORY / "results").mkdir(exist_ok=True)
     part = output.with_name(output.name + ".part")
@@ -140,15 +164,24 @@ def run(job: Any, pins: Path, output: Path, child_module: str = CELL) -> None:
     if result is None:
         python = ensure(pins)
         progress.announce(job, output)
+        partner = ensure(partner_pins) if partner_pins else None
+
+        def attempt(wanted: Any) -> dict:
+            if partner is None:
+                return supervise(wanted, python, part, child_module)
+            return duel.fight(supervise, wanted, python, partner, part, str(output))
+
         with (REPOSITORY / "results" / ".measuring.lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)  # two cells at once would measure each other
-            result = supervise(job, python, part, child_module)
+            result = attempt(job)
             if child_module == CELL and _unsteady(result):
-                result = _again(job, result, python, part)
+                again = attempt(replace(job, settings=_longer(job.settings)))
+                result = {**again, "settings": job.settings, "discarded_s": result["wall_s"]}
     else:
         shutil.rmtree(part, ignore_errors=True)
         part.mkdir()
-    shutil.rmtree(part / "cache", ignore_errors=True)
+    for scratch in ("cache", "partner"):
+        shutil.rmtree(part / scratch, ignore_errors=True)
     (part / "process.json").write_text(json.dumps(result, indent=1))
     shutil.rmtree(output, ignore_errors=True)
     part.rename(output)
@@ -174,15 +207,13 @@ def _level(ns: list[int]) -> bool:
     return max(levels) <= 1.05 * min(levels)
 
 
-def _again(job: Any, result: dict, python: Path, part: Path) -> dict:
-    """The same process once more with twice the blocks: one without a steady state may have been short.
+def _longer(settings: dict) -> dict:
+    """Settings for twice the blocks: a process without a steady state may have been short.
 
-    Its settings stay those of the configuration; `discarded_s` tells that it was given more.
+    Its result keeps the settings of the configuration; `discarded_s` tells that it was given more.
     """
     keys = ("steady_seconds", "steady_min_blocks", "steady_max_blocks")
-    longer = {**job.settings, **{key: 2 * job.settings[key] for key in keys}}
-    second = supervise(replace(job, settings=longer), python, part)
-    return {**second, "settings": job.settings, "discarded_s": result["wall_s"]}
+    return settings | {key: 2 * settings[key] for key in keys}
 
 
 def _not_run(job: Any, output: Path) -> dict | None:
