@@ -133,7 +133,8 @@ def test_the_method_has_the_numbers_of_the_settings(tmp_path):
     context["settings"] |= {"gate": 0.037, "rounds_min": 6, "rounds_max": 19, "round_budget_s": 77}
     (tmp_path / "context.json").write_text(json.dumps(context))
     text = rendered(tmp_path)["method"]
-    assert r"\le 0.037" in text
+    assert r"w \le w_0 + 0.037" in text
+    assert r"for \qty{0.05}{\second} while the other waits" in text
     assert "at least 6 rounds on each device" in text
     assert r"\qty{77}{\second}, or there were 19" in text
     assert "16 of GEMM and 64 of LayerNorm and one of every other workload" in text

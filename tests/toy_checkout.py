@@ -80,6 +80,11 @@ class Session:
     def versions(self):
         return {"toy": "1.2.3"}
 """
+PARTNER = """
+import os
+os.environ["TOY"] = os.environ["TOY_PARTNER"]
+from stackwars.frameworks.toy import Session
+"""
 IN_JAX = """
 def build(sizes, seed, put):
     return None, lambda parameters, left, right: left @ right
@@ -97,6 +102,8 @@ SETTINGS = {
     "steady_min_blocks": 4,
     "steady_max_blocks": 4,
     "steady_seconds": 0.01,
+    "turn_seconds": 0.002,
+    "duel_seconds": 0.05,
 }
 
 
@@ -113,6 +120,7 @@ class ToyCheckout:
             )
         package = folder / "src" / "stackwars"
         (package / "frameworks" / "toy.py").write_text(FRAMEWORK)
+        (package / "frameworks" / "toy_partner.py").write_text(PARTNER)
         shutil.copytree(package / "workloads" / "gemm", package / "workloads" / "toy")
         (package / "workloads" / "toy" / "in_jax.py").write_text(IN_JAX)
         self._make_environment()
@@ -138,8 +146,10 @@ class ToyCheckout:
         """Folder of a process, relative to the checkout as in the workflow."""
         return Path("results", "smoke", device, "toy", "toy", f"process-{repetition}")
 
-    def command(self, repetition: int = 0, device: str = "cpu", **settings: object) -> list[str]:
-        """The command of the workflow's rule for the process of one round."""
+    def command(
+        self, repetition: int = 0, device: str = "cpu", partner: bool = False, **settings: object
+    ) -> list[str]:
+        """The command of the workflow's rule for the process of one round, alone or with a partner."""
         job = {
             "framework": "toy",
             "dialect": "jax",
@@ -149,8 +159,11 @@ class ToyCheckout:
             "repetition": repetition,
             "sizes": {"m": 2, "k": 3, "n": 4},
             "settings": {**SETTINGS, **settings},
+            "partner": {"framework": "toy_partner", "dialect": "jax"} if partner else None,
         }
         arguments = ["--job", json.dumps(job), "--pins", "envs/toy.txt"]
+        if partner:
+            arguments += ["--partner-pins", "envs/toy.txt"]
         output = ["--output", str(self.output(repetition, device))]
         return [sys.executable, "-m", "stackwars.measure.supervisor", *arguments, *output]
 
@@ -160,12 +173,20 @@ class ToyCheckout:
         return {**self.variables, "TOY": toy, "TOY_PID": pid, **extra}
 
     def measure(
-        self, toy: str, repetition: int = 0, device: str = "cpu", **settings: object
+        self,
+        toy: str,
+        repetition: int = 0,
+        device: str = "cpu",
+        partner: str = "",
+        **settings: object,
     ) -> dict:
-        """Run one process to its end; its result, with what the command printed as `printed`."""
+        """Run one process to its end; its result, with what the command printed as `printed`.
+
+        partner: how its partner behaves, if it is to have one.
+        """
         done = subprocess.run(
-            self.command(repetition, device, **settings), cwd=self.folder, env=self.environ(toy),
-            capture_output=True, text=True, timeout=60,
+            self.command(repetition, device, bool(partner), **settings), cwd=self.folder,
+            env=self.environ(toy, TOY_PARTNER=partner), capture_output=True, text=True, timeout=60,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
         path = self.folder / self.output(repetition, device) / "process.json"

@@ -9,9 +9,10 @@ from stackwars.frame import Results
 from stackwars.measure import comparison, steady
 from stackwars.measure.contention import FOREIGN, GATE
 from stackwars.measure.inputs import INPUT_SETS
-from stackwars.measure.rounds import MIN_CLEAN
+from stackwars.measure.process_value import MIN_CLEAN
 from stackwars.measure.supervisor import PADDING
 from stackwars.ratios import CONTENDED
+from stackwars.sources import framework_title
 
 GAP_S = 2.0
 """A longer pause between two processes was not the harness's: seconds."""
@@ -57,6 +58,7 @@ def _settings(config: dict, last: dict) -> dict:
         "block_calls": {workload: calls for workload, calls in blocks.items() if calls > 1},
         "input_sets": INPUT_SETS,
         "padding_bytes": PADDING,
+        "baseline_title": framework_title(config["baseline"]),
         "gate": GATE,
         "foreign": FOREIGN,
         "min_clean_blocks": MIN_CLEAN,

@@ -102,7 +102,7 @@ def supervise(
 
 
 def _spawn(
-    job: Any, python: Path, folder: Path, cap: int, module: str, side: Side | None
+    job: Any, python: Path, folder: Path, cap: int, module: str, side: Side | None = None
 ) -> subprocess.Popen:
     # An empty cache folder for each process: a first run must not find what another one compiled.
     cache = (folder / "cache").resolve()

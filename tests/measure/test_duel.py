@@ -1,0 +1,95 @@
+"""Two processes that take turns: never at once, in pairs, and neither can spoil the other's result."""
+
+import itertools
+
+import pytest
+
+from measured import process
+from stackwars.measure.duel import pairs_ms
+from toy_checkout import ToyCheckout
+
+
+@pytest.fixture(scope="module")
+def toy(tmp_path_factory) -> ToyCheckout:
+    """A checkout with the toy framework; tests in it run one after the other."""
+    return ToyCheckout(tmp_path_factory.mktemp("checkout"))
+
+
+def turns(side: dict) -> list[dict]:
+    return [event for event in side["events"] if event["event"] == "turn"]
+
+
+def test_both_sides_take_turns_and_never_at_once(toy):
+    result = toy.measure("ok", partner="ok")
+    partner = result["partner"]
+    assert (result["status"], partner["status"]) == ("ok", "ok")
+    assert partner["framework"] == "toy_partner"
+    assert len(turns(result)) == len(turns(partner)) >= 4
+    spans = sorted(
+        (turn["at_s"] - sum(turn["ns"]) / 1e9, turn["at_s"], who)
+        for who, side in enumerate((result, partner))
+        for turn in turns(side)
+    )
+    for (_, end, _), (start, _, _) in itertools.pairwise(spans):
+        assert start >= end - 1e-3  # two clocks
+    # One turn of each in every pair, whichever comes first.
+    order = [who for _, _, who in spans]
+    assert all({*pair} == {0, 1} for pair in zip(order[::2], order[1::2], strict=True))
+    assert len(pairs_ms(result)) == len(turns(result)) - 1
+
+
+def test_the_steady_state_is_over_before_the_partner_starts(toy):
+    result = toy.measure("ok", partner="ok")
+    steady = next(event for event in result["events"] if event["event"] == "steady")
+    assert result["partner"]["events"][0]["at_s"] >= steady["at_s"]
+
+
+@pytest.mark.parametrize("fate", ["raise at build", "raise", "sigkill", "exit0"])
+def test_partner_that_fails_leaves_the_result_as_it_is(toy, fate):
+    result = toy.measure("ok", partner=fate)
+    assert result["status"] == "ok"
+    assert result["partner"]["status"] in ("error", "unsupported")
+    assert result["partner"]["status_detail"]
+    assert pairs_ms(result) == []
+
+
+def test_process_that_fails_has_no_partner(toy):
+    result = toy.measure("raise", partner="ok")
+    assert result["status"] == "error"
+    assert result["partner"]["status"] == "not run"
+    assert pairs_ms(result) == []
+
+
+def test_without_a_partner_there_are_no_turns(toy):
+    result = toy.measure("ok")
+    assert (result["partner"], turns(result), pairs_ms(result)) == (None, [], [])
+
+
+def test_order_within_the_pairs_varies(toy):
+    result = toy.measure("ok", partner="ok", duel_seconds=0.5)
+    pairs = zip(turns(result), turns(result["partner"]), strict=True)
+    first = [ours["at_s"] < theirs["at_s"] for ours, theirs in pairs]
+    assert {True, False} == set(first)
+
+
+def duel(ours: list[list[int]], theirs: list[list[int]], status: str = "ok") -> dict:
+    """A process with turns of these ns, eight calls in a block."""
+
+    def events(sides: list[list[int]]) -> list[dict]:
+        return [{"event": "turn", "ns": ns, "calls": 8} for ns in sides]
+
+    one = process()
+    one["events"] += events(ours)
+    return {**one, "partner": {"status": status, "framework": "jax", "events": events(theirs)}}
+
+
+def test_pairs_are_medians_of_a_call_without_the_cold_block_and_the_first_pair():
+    cold = [80_000_000, 8_000_000, 8_000_000]
+    found = pairs_ms(
+        duel([[9_000_000_000], cold, [16_000_000]], [[1], [8_000_000] * 3, [8_000_000]])
+    )
+    assert found == [pytest.approx((1.0, 1.0)), pytest.approx((2.0, 1.0))]
+
+
+def test_partner_that_is_not_ok_gives_no_pairs():
+    assert pairs_ms(duel([[1], [2]], [[1], [2]], status="error")) == []
