@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import statistics
-
 import pandas as pd
 
 from stackwars.cells import Cell
 from stackwars.frame import Results
-from stackwars.measure import process_value
+from stackwars.measure import duel, process_value
 from stackwars.measure.comparison import Comparison, bootstrap, compare, holm, verdict
-from stackwars.measure.duel import pairs_ms
 from stackwars.measure.events import event
 from stackwars.measure.process_value import ProcessValue, aligned
 
@@ -67,7 +64,7 @@ def _row(ours: dict, theirs: dict) -> tuple[dict, dict[str, Comparison | None]]:
     """The columns of one pair of cells but those that need the others', and its comparisons by stage."""
     values = [_values(ours), _values(theirs)]
     steady, gated = aligned(*values)
-    duels = [pairs for pairs in map(pairs_ms, ours["processes"]) if pairs]
+    duels = [pairs for pairs in map(duel.pairs_ms, ours["processes"]) if pairs]
     in_turns = len(duels) == len(ours["processes"])
     if in_turns:
         steady = {number: _of_turns(pairs) for number, pairs in enumerate(duels)}
@@ -133,7 +130,7 @@ def _values(result: dict) -> dict[int, ProcessValue]:
 
 def _of_turns(pairs: list[tuple[float, float]]) -> tuple[float, float]:
     """(ratio, 1): a round's ratio is the median over its pairs of turns."""
-    return statistics.median(_ratios(pairs)), 1.0
+    return duel.ratio(pairs), 1.0
 
 
 def _ratios(pairs: list[tuple[float, float]]) -> list[float]:

@@ -37,7 +37,18 @@ def started(monkeypatch) -> list[Job]:
             ]
         return made
 
+    def fight(side, job, python, partner_python, folder, seed):
+        made = side(job, python, folder)
+        layers = [job.sizes["layers"], job.partner["sizes"]["layers"]]
+        ours, theirs = (
+            [{"event": "turn", "ns": [round(1e5 * (n + job.repetition % 3))] * 4, "calls": 1}] * 6
+            for n in layers
+        )
+        made["events"] += ours
+        return {**made, "partner": {"status": "ok", "framework": "jax", "events": theirs}}
+
     monkeypatch.setattr(runner, "supervise", supervise)
+    monkeypatch.setattr(runner.duel, "fight", fight)
     monkeypatch.setattr(runner, "ensure", lambda pins: Path(sys.executable))
     return jobs
 
@@ -81,8 +92,9 @@ def job(dialect: str = "jax") -> dict:
 
 def test_power_runs_every_side_in_every_round_in_an_order_of_its_own(started, tmp_path):
     found = power.audit(job(), PINS, 12, tmp_path)
-    orders = [tuple(j.sizes["layers"] for j in started[5 * r : 5 * r + 5]) for r in range(12)]
-    assert all(sorted(order) == [100, 100, 102, 105, 110] for order in orders)
+    orders = [tuple(j.sizes["layers"] for j in started[4 * r : 4 * r + 4]) for r in range(12)]
+    assert all(sorted(order) == [100, 102, 105, 110] for order in orders)
+    assert {j.partner["sizes"]["layers"] for j in started} == {100}
     assert len(set(orders)) > 4
     assert [size["count"] for size in found["sizes"]] == [2, 2, 2]
     assert [size["error_points"] for size in found["sizes"]] == pytest.approx([0, 0, 0], abs=0.11)
@@ -93,7 +105,18 @@ def test_power_goes_on_where_it_was(started, tmp_path):
     power.measure(job(), PINS, 2, tmp_path)
     before = len(started)
     power.measure(job(), PINS, 3, tmp_path)
-    assert (before, len(started)) == (10, 15)
+    assert (before, len(started)) == (8, 12)
+
+
+def test_power_without_turns_is_an_error(started, monkeypatch, tmp_path):
+    alone = {"status": "not run", "status_detail": "no memory", "events": []}
+    monkeypatch.setattr(
+        runner.duel,
+        "fight",
+        lambda side, job, python, *_: {**side(job, python, _[1]), "partner": alone},
+    )
+    with pytest.raises(RuntimeError, match="take turns; the second one: no memory"):
+        power.audit(job(), PINS, 1, tmp_path)
 
 
 def test_ours_and_theirs_take_turns(started, tmp_path):

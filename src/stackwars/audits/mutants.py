@@ -32,7 +32,7 @@ HONEST_PROCESSES = 3
 class MutantJob(Job):
     """A cell's process, and what is broken in it."""
 
-    mutant: str
+    mutant: str = HONEST
 
 
 def judge(

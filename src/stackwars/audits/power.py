@@ -1,7 +1,7 @@
 """Is a difference found that is there, and none that is not? Measured on a workload whose work is known.
 
-`python -m stackwars.audits.power`: per round, in random order, fresh processes of the ladder, twice the same
-and with 2, 5 and 10 % more layers, measured and compared as the paper does.
+`python -m stackwars.audits.power`: per round, in random order, fresh processes of the ladder with 0, 2, 5 and
+10 % more layers, each taking turns with one without more, measured and compared as the paper does.
 """
 
 from __future__ import annotations
@@ -15,18 +15,20 @@ from typing import Any
 
 from stackwars.audits import runner
 from stackwars.audits.trials import Rounds, Trial, compared, false_claims, groups, rate
-from stackwars.measure import process_value
+from stackwars.measure import duel, process_value
 from stackwars.measure.supervisor import Job
 
 BASE, AGAIN = "base", "base again"
+"""The side that every other one takes turns with, and one that is the same."""
 LAYERS = 100
 MORE = (2, 5, 10)
 SIZES = {"rows": 64, "width": 128}
 BLOCKS = {
     "block_calls": 1,
-    "steady_seconds": 0.3,
-    "steady_min_blocks": 20,
+    "steady_seconds": 0.1,
+    "steady_min_blocks": 3,
     "steady_max_blocks": 400,
+    "duel_seconds": 1.0,
 }
 GROUP = 6
 """Rounds of one trial."""
@@ -42,24 +44,42 @@ SIDES = {BASE: 0, AGAIN: 0, **{side(percent): percent for percent in MORE}}
 
 
 def measure(job: dict, pins: Path, rounds: int, folder: Path) -> dict[str, list[dict]]:
-    """{side: process results of all rounds}; `folder` keeps the finished ones.
+    """{side other than BASE: process results of all rounds}; `folder` keeps the finished ones.
 
     job: framework, dialect, device, preset and settings of a `supervisor.Job`. Raises RuntimeError where
     a process fails.
     """
     settings = {**job["settings"], **BLOCKS}
-    found: dict[str, list[dict]] = {name: [] for name in SIDES}
+    others = [name for name in SIDES if name != BASE]
+    found: dict[str, list[dict]] = {name: [] for name in others}
+    partner = {"framework": job["framework"], "dialect": job["dialect"]}
+    partner["sizes"] = {**SIZES, "layers": LAYERS}
     for number in range(rounds):
         # Seeded by the round: an audit that goes on takes up the same order.
-        order = random.Random(f"{settings['seed']} {number}").sample(list(SIDES), len(SIDES))
+        order = random.Random(f"{settings['seed']} {number}").sample(others, len(others))
         for name in order:
             sizes = {**SIZES, "layers": LAYERS + SIDES[name]}
             wanted = Job(
-                **{**job, "settings": settings}, workload="ladder", repetition=number, sizes=sizes
+                **{**job, "settings": settings, "partner": partner},
+                workload="ladder",
+                repetition=number,
+                sizes=sizes,
             )
             where = folder / f"round-{number}" / name.replace(" ", "-")
             result = runner.run(wanted, pins, where, "stackwars.audits.ladder_child")
             found[name].append(runner.require_ok(result))
+    return found
+
+
+def in_turns(results: list[dict]) -> Rounds:
+    """{round: what the side takes, its partner taking 1}. Raises RuntimeError where there were no turns."""
+    found = {}
+    for result in results:
+        pairs = duel.pairs_ms(result)
+        if not pairs:
+            why = result["partner"].get("status_detail", result["partner"]["status"])
+            raise RuntimeError(f"expected two processes that take turns; the second one: {why}")
+        found[result["repetition"]] = process_value.plain(duel.ratio(pairs))
     return found
 
 
@@ -100,18 +120,15 @@ def _error(ratio: float, percent: int) -> float:
 def audit(job: dict, pins: Path, rounds: int, folder: Path) -> dict[str, Any]:
     """Measure and judge; what the report reads."""
     processes = measure(job, pins, rounds, folder)
-    values = {name: process_value.of_processes(results) for name, results in processes.items()}
+    values = {name: in_turns(results) for name, results in processes.items()}
+    values[BASE] = {number: process_value.plain(1.0) for number in range(rounds)}
     return {
         "framework": job["framework"],
         "device": job["device"],
         "rounds": rounds,
         "layers": LAYERS,
         "wall_s": sum(p["wall_s"] for results in processes.values() for p in results),
-        "kept_share": {
-            name: sum(v.kept for v in one.values()) / len(one) for name, one in values.items()
-        },
-        "process_ms": {name: [v.all_ms for v in one.values()] for name, one in values.items()},
-        "gated_ms": {name: [v.gated_ms for v in one.values()] for name, one in values.items()},
+        "ratios": {name: [v.all_ms for v in one.values()] for name, one in values.items()},
         **figures(values, job["device"]),
     }
 

@@ -11,11 +11,13 @@ import json
 import shutil
 import sys
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 
 from stackwars.audits.alone import alone
 from stackwars.environments import ensure
 from stackwars.imports import imported_files
+from stackwars.measure import duel
 from stackwars.measure.supervisor import Job, supervise
 
 
@@ -29,8 +31,13 @@ def run(job: Job, pins: Path, folder: Path, child_module: str) -> dict:
     python = ensure(pins)
     part = folder.with_name(folder.name + ".part")
     with alone():
-        result = supervise(job, python, part, child_module)
-    shutil.rmtree(part / "cache", ignore_errors=True)
+        if job.partner:
+            side = partial(supervise, child_module=child_module)
+            result = duel.fight(side, job, python, python, part, str(folder))
+        else:
+            result = supervise(job, python, part, child_module)
+    for scratch in ("cache", "partner"):
+        shutil.rmtree(part / scratch, ignore_errors=True)
     (part / "process.json").write_text(json.dumps({**result, "identity": identity}))
     shutil.rmtree(folder, ignore_errors=True)
     part.rename(folder)

@@ -30,8 +30,9 @@ def fight(
 ) -> dict:
     """The result of the job's process, with that of its partner under "partner".
 
-    supervise: `supervisor.supervise`. job: its `partner` is {"framework", "dialect"}. Where the partner
-    was not started, or failed, its status says so and the first process's result is what it would have
+    supervise: `supervisor.supervise` of a child module. job: its `partner` has what of the job is another
+    for the partner: {"framework", "dialect"}, and in an audit "sizes". Where the partner was not
+    started, or failed, its status says so, and the first process's result is what it would have
     been without it.
     """
     ours, theirs = Side(), Side()
@@ -106,6 +107,11 @@ def pairs_ms(process: dict) -> list[tuple[float, float]]:
         for side in (process, partner)
     ]
     return list(zip(*both, strict=False))[1:]
+
+
+def ratio(pairs: list[tuple[float, float]]) -> float:
+    """A round's ratio: the median over its pairs of turns."""
+    return statistics.median(ours / theirs for ours, theirs in pairs)
 
 
 def _turn_ms(event: dict) -> float:

@@ -13,7 +13,7 @@ import statistics
 from pathlib import Path
 from typing import Any
 
-from stackwars.measure.duel import pairs_ms
+from stackwars.measure.duel import pairs_ms, ratio
 from stackwars.measure.events import event
 from stackwars.measure.process_value import MIN_CLEAN, clean_blocks, own_wait
 
@@ -84,7 +84,7 @@ def _values(history: list[dict]) -> dict[int, float]:
 def _duels(history: list[dict]) -> list[float]:
     """The logarithm of the ratio of each process that took turns with one of the baseline."""
     duels = (pairs_ms(process) for process in history if process["status"] == "ok")
-    return [statistics.median(math.log(a / b) for a, b in pairs) for pairs in duels if pairs]
+    return [math.log(ratio(pairs)) for pairs in duels if pairs]
 
 
 def _narrow(

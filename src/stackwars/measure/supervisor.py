@@ -16,6 +16,7 @@ import subprocess
 import time
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,7 @@ class Job:
     """One process of one cell: what the child needs to know.
 
     repetition: the round that it belongs to, from 0. settings: those of the configuration, and
-    block_calls, the calls in a block; sizes: those of the workload. partner: {"framework", "dialect"} of
+    block_calls, the calls in a block; sizes: those of the workload. partner: what of the job is another for
     the process that takes turns with this one, see `duel`; None for the baseline itself.
     """
 
@@ -169,7 +170,8 @@ def run(
         def attempt(wanted: Any) -> dict:
             if partner is None:
                 return supervise(wanted, python, part, child_module)
-            return duel.fight(supervise, wanted, python, partner, part, str(output))
+            side = partial(supervise, child_module=child_module)
+            return duel.fight(side, wanted, python, partner, part, str(output))
 
         with (REPOSITORY / "results" / ".measuring.lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)  # two cells at once would measure each other
