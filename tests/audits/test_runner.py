@@ -96,7 +96,7 @@ def test_power_runs_every_side_in_every_round_in_an_order_of_its_own(started, tm
     assert all(sorted(order) == [100, 102, 105, 110] for order in orders)
     assert {j.partner["sizes"]["layers"] for j in started} == {100}
     assert len(set(orders)) > 4
-    assert [size["count"] for size in found["sizes"]] == [2, 2, 2]
+    assert [size["count"] for size in found["sizes"]] == [3, 3, 3]
     assert [size["error_points"] for size in found["sizes"]] == pytest.approx([0, 0, 0], abs=0.11)
     assert json.loads(json.dumps(found)) == found
 

@@ -99,12 +99,12 @@ def sides(noise: float, count: int = 60) -> dict:
 def test_known_differences_are_found_with_their_size():
     found = power.figures(sides(noise=0.004), "cpu-1t")
     assert [size["percent"] for size in found["sizes"]] == [2, 5, 10]
-    assert [size["trials"] for size in found["sizes"]] == [10, 10, 10]
-    assert [size["count"] for size in found["sizes"]][1:] == [10, 10]
+    assert [size["trials"] for size in found["sizes"]] == [15, 15, 15]
+    assert [size["count"] for size in found["sizes"]][1:] == [15, 15]
     assert all(abs(size["error_points"]) < 0.4 for size in found["sizes"])
     assert all(size["trial_error_points"] < 2 for size in found["sizes"])
     assert all(abs(size["ratio"] * size["swapped_ratio"] - 1) < 0.01 for size in found["sizes"])
-    assert found["same"]["trials"] == 10
+    assert found["same"]["trials"] == 15
     assert found["same"]["ok_claims"]
 
 

@@ -70,7 +70,7 @@ def test_same_against_the_same_fails_where_differences_are_claimed():
 def test_power_passes_where_differences_are_found():
     entry = verdicts.power([powered()])
     assert entry["verdict"] == "pass"
-    assert "5 % is found in 10 of 10 trials" in entry["detail"]
+    assert "5 % is found in 15 of 15 trials" in entry["detail"]
 
 
 def test_power_fails_in_noise():
@@ -84,8 +84,8 @@ def test_power_fails_where_the_estimate_is_off():
 
 
 def test_power_of_too_few_rounds_was_not_run():
-    entry = verdicts.power([powered(count=4)])
-    assert (entry["verdict"], entry["detail"]) == ("not run", "4 rounds, and a trial takes 6")
+    entry = verdicts.power([powered(count=3)])
+    assert (entry["verdict"], entry["detail"]) == ("not run", "3 rounds, and a trial takes 4")
 
 
 def test_power_fails_where_swapped_labels_do_not_give_the_inverse():

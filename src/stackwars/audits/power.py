@@ -30,7 +30,7 @@ BLOCKS = {
     "steady_max_blocks": 400,
     "duel_seconds": 1.0,
 }
-GROUP = 6
+GROUP = 4
 """Rounds of one trial."""
 
 
