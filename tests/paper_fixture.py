@@ -180,7 +180,10 @@ def _cell(workload: str, framework: str, device: str, variant: str) -> dict:
         "steady_ungated_low_ms": times["steady"] * 1.02 * math.exp(-2 * half),
         "steady_ungated_high_ms": times["steady"] * 1.02 * math.exp(2 * half),
         "steady_class": steady_class,
+        "class_share": 0.875,
         "warmup_points": warmup,
+        "foreign_share": 0.01,
+        "wanted_cores": 1.05 if device == "cpu-1t" else 1.9,
         "threads": 1 if device == "cpu-1t" else 3,
         "cache_hits_first": 0,
         "items_per_s": 2000 / times["steady"],
@@ -203,7 +206,10 @@ def _cell(workload: str, framework: str, device: str, variant: str) -> dict:
             "gated",
             "kept_share",
             "steady_class",
+            "class_share",
             "warmup_points",
+            "foreign_share",
+            "wanted_cores",
             "threads",
             "cache_hits_first",
         }
@@ -232,6 +238,7 @@ def _ratios(frame: pandas.DataFrame, variant: str) -> pandas.DataFrame:
         half = math.nan if variant == "single" else SPREAD.get(workload, 0.03)
         row = {"workload": workload, "device": device, "framework": framework, "baseline": "jax"}
         row |= {"rounds": one.rounds, "steady_rounds": one.rounds}
+        row["steady_in_turns"] = True
         row["steady_gated"] = one.gated and base.gated
         row["contended"] = (workload, framework) in CONTENDED
         for stage in STAGES:
