@@ -53,6 +53,14 @@ def test_partner_that_fails_leaves_the_result_as_it_is(toy, fate):
     assert pairs_ms(result) == []
 
 
+def test_blocks_longer_than_all_the_turns_have_no_partner(toy):
+    result = toy.measure("ok", partner="ok", duel_seconds=1e-9)
+    assert result["status"] == "ok"
+    assert result["partner"]["status"] == "not run"
+    assert "too long for turns within 1e-09 s" in result["partner"]["status_detail"]
+    assert pairs_ms(result) == []
+
+
 def test_process_that_fails_has_no_partner(toy):
     result = toy.measure("raise", partner="ok")
     assert result["status"] == "error"

@@ -30,7 +30,8 @@ rule replay:
         lambda wildcards: f"src/stackwars/workloads/{wildcards.workload}/__init__.py",
         replayed_programs,
         pins=compiler_pins,
-        processes=[f"{REPLAY}/process-{repetition}" for repetition in range(SETTINGS["rounds_max"])],
+        # In the first rounds only: its programs take turns in one process, which later rounds add little to.
+        processes=[f"{REPLAY}/process-{repetition}" for repetition in range(SETTINGS["rounds_min"])],
         cells=replayed_cells,
     output:
         f"{REPLAY}/replay.json",

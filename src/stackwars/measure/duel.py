@@ -17,6 +17,7 @@ from typing import Any
 import psutil
 
 from stackwars.measure import limits
+from stackwars.measure.events import event, read_events
 from stackwars.measure.side import Side
 
 HEADROOM = 1.25
@@ -47,9 +48,9 @@ def fight(
     def referee() -> None:
         second = threading.Thread(target=partner)
         if ours.answered():
-            lacking = _lacking(ours.pid)
-            if lacking:
-                found.update(status="not run", status_detail=lacking, events=[], wall_s=0.0)
+            against = _too_slow(folder, job.settings["duel_seconds"]) or _lacking(ours.pid)
+            if against:
+                found.update(status="not run", status_detail=against, events=[], wall_s=0.0)
             else:
                 second.start()
                 if theirs.answered():
@@ -80,6 +81,17 @@ def _alternate(ours: Side, theirs: Side, seconds: float, order: random.Random) -
         if not all(side.turn() for side in sides):
             return
         pairs += 1
+
+
+def _too_slow(folder: Path, seconds: float) -> str:
+    """Why the process in this folder is too slow for turns; empty if it is not.
+
+    Its pairs would take minutes, and calls of seconds vary little from one round to the next.
+    """
+    block_s = statistics.median(event({"events": read_events(folder)}, "steady")["ns"]) / 1e9
+    if block_s <= seconds:
+        return ""
+    return f"a block takes {block_s:.1f} s, too long for turns within {seconds:g} s"
 
 
 def _lacking(pid: int) -> str:
