@@ -75,6 +75,9 @@ rule cell:
     log:
         f"results/{config['preset']}/logs/{{device}}/{{framework}}/{{workload}}/cell.txt",
     priority: 1_000_000
+    # All cores for a moment's work: a compilation for a target would else take the core that it leaves
+    # free, and the next process of the round would wait until all of them are done.
+    threads: workflow.cores
     params:
         job=lambda wildcards: job_of(cell_of(wildcards), 0),
     shell:

@@ -38,6 +38,8 @@ rule replay:
     log:
         f"{ROOT}/logs/replay/{{device}}/{{compiler}}/{{workload}}/replay.txt",
     priority: 1_000_000
+    # As a cell: nothing may slip in between the processes of a round.
+    threads: workflow.cores
     params:
         job=lambda wildcards: replay_job(wildcards, 0),
         cells=lambda wildcards: [
