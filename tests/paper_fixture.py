@@ -238,7 +238,7 @@ def _ratios(frame: pandas.DataFrame, variant: str) -> pandas.DataFrame:
         half = math.nan if variant == "single" else SPREAD.get(workload, 0.03)
         row = {"workload": workload, "device": device, "framework": framework, "baseline": "jax"}
         row |= {"rounds": one.rounds, "steady_rounds": one.rounds}
-        row["steady_in_turns"] = True
+        row["steady_in_turns"] = framework == "torch_xla"
         row["steady_gated"] = one.gated and base.gated
         row["contended"] = (workload, framework) in CONTENDED
         for stage in STAGES:

@@ -67,6 +67,19 @@ def test_path_is_device_framework_workload():
     assert str(Cell("torch_xla", "gemm", "cpu").path) == "cpu/torch_xla/gemm"
 
 
+def test_baseline_is_the_partner_of_every_framework_with_programs_of_its_own():
+    names = ("jax", "torch_xla", "torch_xla_pending")
+    jax, torch, pending = (Cell(name, "vit_b16", "cpu") for name in names)
+    assert [cells.partner(CONFIG, cell) for cell in (jax, torch, pending)] == [None, jax, None]
+
+
+def test_framework_alone_on_a_device_has_no_partner():
+    jax = CONFIG["frameworks"]["jax"] | {"environments": {"cpu": "jax"}}
+    without = config(frameworks=CONFIG["frameworks"] | {"jax": jax})
+    assert cells.partner(without, Cell("torch_xla", "gemm", "tpu")) is None
+    assert cells.partner(CONFIG, Cell("torch_xla", "gemm", "tpu")) is not None
+
+
 def test_sizes_are_those_of_the_preset():
     assert cells.sizes(config(preset="full"), "gemm") == {"m": 128, "k": 256, "n": 1024}
     assert cells.sizes(config(preset="smoke"), "gemm") != {"m": 128, "k": 256, "n": 1024}

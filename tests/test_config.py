@@ -66,6 +66,9 @@ REFUSED = {
     "misspelt key": (put("workload", []), "workload", "presets, programs, results, settings", "workload"),
     "misspelt key of a framework": (
         put("frameworks/jax/dialekt", "jax"), "frameworks.jax.dialekt", "dialect", "dialekt"),
+    "program of an unknown framework": (
+        put("frameworks/torch_xla_pending/program_of", "torch"),
+        "frameworks.torch_xla_pending.program_of", "one of jax, torch_xla", "torch"),
     "misspelt setting": (put("settings/sed", 1), "settings.sed", "seed, steady", "sed"),
     "misspelt setting of a preset": (
         put("presets/smoke/settings/timeout", 1), "presets.smoke.settings.timeout", "timeout_s",

@@ -10,7 +10,7 @@ import pytest
 import paper_fixture
 from stackwars.latex import significant
 from stackwars.split_tables import INTERVALS
-from stackwars.table_rows import CONTENDED, UNGATED
+from stackwars.table_rows import APART, CONTENDED, UNGATED
 from stackwars.tables import write_tables
 
 PUBLISHED = paper_fixture.PUBLISHED
@@ -150,6 +150,8 @@ def test_every_comparison_shows_its_verdict_and_what_could_have_been_found(tmp_p
         assert row[14] == f"{one.steady_rounds}/{one.rounds}"
         assert (UNGATED in row[9]) == (not one.steady_gated)
         assert (CONTENDED in row[9]) == one.contended
+        assert (APART in row[9]) == (not one.steady_in_turns)
+    assert 0 < sum(APART in row[9] for row in rows) < len(rows)
     assert sum(CONTENDED in row[9] for row in rows) == 1
 
 

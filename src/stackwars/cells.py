@@ -71,9 +71,14 @@ def pins(config: dict, framework: str, device: str) -> str:
 
 
 def partner(config: dict, cell: Cell) -> Cell | None:
-    """The cell of the baseline whose process takes turns with this one's; None of the baseline itself."""
+    """The cell of the baseline whose process takes turns with this one's.
+
+    None of the baseline itself, and of a framework that runs another one's programs.
+    """
     other = Cell(config["baseline"], cell.workload, cell.device)
-    return other if cell != other and other in asked(config) else None
+    if cell == other or "program_of" in config["frameworks"][cell.framework]:
+        return None
+    return other if other in asked(config) else None
 
 
 def sources(config: dict, cell: Cell) -> list[str]:

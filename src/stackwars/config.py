@@ -106,6 +106,9 @@ def _check_names(config: dict) -> None:
             if not (PINS / f"{environment}.txt").is_file():
                 key = f"frameworks.{framework}.environments.{device}"
                 raise ConfigError(key, "the name of a pins file envs/<name>.txt", environment)
+        if wanted.get("program_of", framework) not in frameworks:
+            key = f"frameworks.{framework}.program_of"
+            raise ConfigError(key, f"one of {', '.join(frameworks)}", wanted["program_of"])
         for workload in wanted.get("workloads", []):
             if workload not in known:
                 key = f"frameworks.{framework}.workloads"

@@ -9,6 +9,8 @@ from stackwars.latex import escape, is_missing, significant
 from stackwars.published import Pair, ratio_ends
 from stackwars.sources import is_true
 from stackwars.table_rows import (
+    APART,
+    APART_NOTE,
     CONTENDED,
     CONTENDED_NOTE,
     ORIGIN_NOTE,
@@ -105,11 +107,7 @@ def comparison_table(frame: pandas.DataFrame, ratios: pandas.DataFrame) -> str:
     def line(one: pandas.Series, first: bool) -> str:
         cells = [escape(titles[one.workload]) if first else "", framework_cell(one)]
         for stage in STAGES:
-            marks = ""
-            if stage == "steady":
-                marks = steady_mark(one.steady_gated) + (
-                    CONTENDED if is_true(one.contended) else ""
-                )
+            marks = _steady_marks(one) if stage == "steady" else ""
             cells += [_ratio(one[f"{stage}_ratio"])]
             cells += [interval(*ratio_ends(one, stage)) + marks]
             cells += [SIGNS.get(one[f"{stage}_verdict"], "---")]
@@ -145,7 +143,7 @@ def comparison_table(frame: pandas.DataFrame, ratios: pandas.DataFrame) -> str:
             "correction over the workloads of one of Tables~\\ref{tab:I} to~\\ref{tab:III}, device, "
             "framework and stage. Detect.: smallest difference that such rounds would have found in 4 cases "
             "of 5. Rounds: those that the steady ratio is from, of those with both frameworks. "
-            "A dash: one round. " + UNGATED_NOTE + CONTENDED_NOTE + origins(frame),
+            "A dash: one round. " + APART_NOTE + UNGATED_NOTE + CONTENDED_NOTE + origins(frame),
             separation="2.2pt",
             size=r"\scriptsize",
             wide=True,
@@ -153,6 +151,11 @@ def comparison_table(frame: pandas.DataFrame, ratios: pandas.DataFrame) -> str:
         header,
         grouped(ratios, line) or [row([span(15, "no pair of cells to compare")])],
     )
+
+
+def _steady_marks(one: pandas.Series) -> str:
+    apart = "" if is_true(one.steady_in_turns) else APART
+    return apart + steady_mark(one.steady_gated) + (CONTENDED if is_true(one.contended) else "")
 
 
 def _ratio(value: float) -> str:

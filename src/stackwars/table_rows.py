@@ -25,6 +25,8 @@ CONTENDED = r"$^{\ddagger}$"
 CONTENDED_NOTE = (
     r"$\ddagger$: one framework kept over 20 points more of its blocks than the other. "
 )
+APART = r"$^{*}$"
+APART_NOTE = r"$*$: of blocks that each process had for itself, not in turns. "
 
 
 def origin_text(row_: pandas.Series) -> str:
