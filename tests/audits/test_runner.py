@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from audits.made import process
-from stackwars.audits import independent, power, runner
+from stackwars.audits import independent, itself, power, runner
 from stackwars.measure.supervisor import Job
 
 JOB = Job("jax", "jax", "ladder", "cpu-1t", "smoke", 0, {"layers": 3}, {"seed": 1})
@@ -98,6 +98,15 @@ def test_power_runs_every_side_in_every_round_in_an_order_of_its_own(started, tm
     assert len(set(orders)) > 4
     assert [size["count"] for size in found["sizes"]] == [3, 3, 3]
     assert [size["error_points"] for size in found["sizes"]] == pytest.approx([0, 0, 0], abs=0.11)
+    assert json.loads(json.dumps(found)) == found
+
+
+def test_framework_against_itself_is_one_side_in_every_round(started, tmp_path):
+    found = itself.audit(job("torch"), PINS, 12, tmp_path)
+    assert {j.sizes["layers"] for j in started} == {100} == {j.partner["sizes"]["layers"] for j in started}
+    assert {(j.framework, j.partner["framework"]) for j in started} == {("torch_xla", "torch_xla")}
+    assert [j.repetition for j in started] == list(range(12))
+    assert (found["same"]["trials"], found["same"]["count"]) == (3, 0)
     assert json.loads(json.dumps(found)) == found
 
 

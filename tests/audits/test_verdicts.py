@@ -56,8 +56,17 @@ def test_honest_processes_alone_show_nothing():
 def test_same_against_the_same_passes_by_device_and_in_all():
     entry = verdicts.same(a_a(60), [powered()])
     assert entry["verdict"] == "pass"
-    assert list(entry["figures"]["groups"]) == ["run, cpu", "run, all", "ladder, jax"]
+    assert list(entry["figures"]["groups"]) == ["run, cpu", "run, all", "ladder in turns, jax"]
     assert len(entry["figures"]["trials"]) == 60
+
+
+def test_size_of_a_difference_that_is_not_there_is_judged_of_turns():
+    apart = [t._replace(comparison=t.comparison._replace(ratio=1.1)) for t in a_a(60)]
+    assert verdicts.same(apart, [powered()])["verdict"] == "pass"
+    noisy = powered(noise=0.05)["same"] | {"ok_claims": True}
+    entry = verdicts.same(a_a(60), [powered(), {"framework": "torch_xla", "same": noisy}])
+    assert (entry["verdict"], entry["figures"]["small"]) == ("fail", False)
+    assert "ladder in turns, torch_xla: " in entry["detail"]
 
 
 def test_same_against_the_same_fails_where_differences_are_claimed():

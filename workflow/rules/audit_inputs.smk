@@ -64,6 +64,7 @@ def audit_parts(wildcards):
         "fences": pairs,
         "mutants": broken,
         "power": pairs & {(QUIET, config["baseline"])},
+        "itself": {pair for pair in pairs if pair[0] == QUIET and pair[1] != config["baseline"]},
         "independent": pairs & {(QUIET, framework) for framework in TIMED_BY if QUIET in CPUS},
     }
     return [

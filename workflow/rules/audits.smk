@@ -60,6 +60,25 @@ rule audit_power:
         " --rounds {params.rounds} --folder {params.kept} --output {output} 2> >(tee {log} >&2)"
 
 
+rule audit_itself:
+    input:
+        audit_sources("stackwars.audits.itself", "stackwars.audits.workloads.ladder"),
+        pins=audit_pins,
+    output:
+        f"{AUDITS}/itself/{{device}}/{{framework}}.json",
+    log:
+        f"{ROOT}/logs/audits/itself/{{device}}/{{framework}}.txt",
+    threads: workflow.cores
+    params:
+        job=audit_job,
+        # Half as many: its processes start slowly.
+        rounds=SETTINGS["audit_rounds"] // 2,
+        kept=lambda wildcards: f"{AUDITS}/kept/itself-{wildcards.device}-{wildcards.framework}",
+    shell:
+        "python -m stackwars.audits.itself --job {params.job:q} --pins {input.pins}"
+        " --rounds {params.rounds} --folder {params.kept} --output {output} 2> >(tee {log} >&2)"
+
+
 rule audit_independent:
     input:
         audit_sources("stackwars.audits.independent"),

@@ -10,6 +10,7 @@ import argparse
 import json
 import random
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,16 +42,18 @@ def side(percent: int) -> str:
 
 SIDES = {BASE: 0, AGAIN: 0, **{side(percent): percent for percent in MORE}}
 """Layers beyond LAYERS, which are percent."""
+OTHERS = tuple(name for name in SIDES if name != BASE)
 
 
-def measure(job: dict, pins: Path, rounds: int, folder: Path) -> dict[str, list[dict]]:
+def measure(
+    job: dict, pins: Path, rounds: int, folder: Path, others: Sequence[str] = OTHERS
+) -> dict[str, list[dict]]:
     """{side other than BASE: process results of all rounds}; `folder` keeps the finished ones.
 
     job: framework, dialect, device, preset and settings of a `supervisor.Job`. Raises RuntimeError where
     a process fails.
     """
     settings = {**job["settings"], **BLOCKS}
-    others = [name for name in SIDES if name != BASE]
     found: dict[str, list[dict]] = {name: [] for name in others}
     partner = {"framework": job["framework"], "dialect": job["dialect"]}
     partner["sizes"] = {**SIZES, "layers": LAYERS}
@@ -83,22 +86,27 @@ def in_turns(results: list[dict]) -> Rounds:
     return found
 
 
+def ones(rounds: int) -> Rounds:
+    """What `in_turns` counts in: the partner, in so many rounds."""
+    return {number: process_value.plain(1.0) for number in range(rounds)}
+
+
 def figures(sides: dict[str, Rounds], device: str, group: int = GROUP) -> dict[str, Any]:
     """What the comparison makes of the sides, in trials of so many rounds and over all rounds."""
     parts = {name: groups(values, group) for name, values in sides.items()}
-    same = _trials(device, AGAIN, parts[AGAIN], parts[BASE])
+    same = trials(device, AGAIN, parts[AGAIN], parts[BASE])
     sizes = []
     for percent in MORE:
         name = side(percent)
         # The labels swapped: the side without more work above the line, from other processes.
         whole, swapped = compared(sides[name], sides[BASE]), compared(sides[AGAIN], sides[name])
-        trials = _trials(device, name, parts[name], parts[BASE])
-        off = [abs(_error(trial.comparison.ratio, percent)) for trial in trials]
-        found = [trial for trial in trials if trial.claimed and trial.comparison.ratio > 1]
+        made = trials(device, name, parts[name], parts[BASE])
+        off = [abs(_error(trial.comparison.ratio, percent)) for trial in made]
+        found = [trial for trial in made if trial.claimed and trial.comparison.ratio > 1]
         sizes.append(
             {
                 "percent": percent,
-                **rate(len(found), len(trials)),
+                **rate(len(found), len(made)),
                 "ratio": whole and whole.ratio,
                 "error_points": whole and _error(whole.ratio, percent),
                 "trial_error_points": max(off, default=None),
@@ -108,7 +116,8 @@ def figures(sides: dict[str, Rounds], device: str, group: int = GROUP) -> dict[s
     return {"group": group, "same": false_claims(same), "sizes": sizes}
 
 
-def _trials(device: str, name: str, ours: list[Rounds], theirs: list[Rounds]) -> list[Trial]:
+def trials(device: str, name: str, ours: list[Rounds], theirs: list[Rounds]) -> list[Trial]:
+    """The comparison of each group of rounds of one side with the same rounds of another."""
     pairs = (compared(a, b) for a, b in zip(ours, theirs, strict=True))
     return [Trial(device, name, comparison) for comparison in pairs if comparison is not None]
 
@@ -121,7 +130,7 @@ def audit(job: dict, pins: Path, rounds: int, folder: Path) -> dict[str, Any]:
     """Measure and judge; what the report reads."""
     processes = measure(job, pins, rounds, folder)
     values = {name: in_turns(results) for name, results in processes.items()}
-    values[BASE] = {number: process_value.plain(1.0) for number in range(rounds)}
+    values[BASE] = ones(rounds)
     return {
         "framework": job["framework"],
         "device": job["device"],

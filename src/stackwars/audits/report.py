@@ -15,7 +15,7 @@ from stackwars.audits import document, run_verdicts, same, verdicts, whole_run
 from stackwars.config import validate
 from stackwars.sources import read_frame
 
-PARTS = ("fences", "mutants", "power", "independent")
+PARTS = ("fences", "mutants", "power", "itself", "independent")
 """The audits that are measured, each in a folder of this name."""
 
 
@@ -32,7 +32,7 @@ def report(config: dict, folder: Path, frame: Path, parts: list[Path]) -> list[d
         run_verdicts.floor(whole_run.floors(processes, table)),
         verdicts.mutants(found["mutants"]),
         run_verdicts.clock(whole_run.clocks(processes)),
-        verdicts.same(list(same.trials(config, folder)), found["power"]),
+        verdicts.same(list(same.trials(config, folder)), [*found["power"], *found["itself"]]),
         verdicts.power(found["power"]),
         run_verdicts.agreement(agreement),
         verdicts.independent(found["independent"]),

@@ -9,6 +9,7 @@ from stackwars.audits.mutant import HONEST
 from stackwars.audits.trials import CLAIMS, OFF, Trial, false_claims
 
 Entry = dict[str, Any]
+LADDER = "ladder in turns"
 FOUND = {5: 0.8, 10: 0.9}
 """{percent more work: share of the trials that must find it}."""
 ERROR_POINTS = 1.5
@@ -63,15 +64,19 @@ def mutants(found: list[dict]) -> Entry:
     return audit("mutants", PASS if ok else FAIL, {"by_framework": found}, detail)
 
 
-def same(of_run: list[Trial], of_power: list[dict]) -> Entry:
-    """Trials from the run's own data, and the A/A of each power audit (`power.figures`)."""
+def same(of_run: list[Trial], in_turns: list[dict]) -> Entry:
+    """Trials from the run's own data, and of each framework in turns (`power.figures`, `itself.audit`).
+
+    The ratio's size is judged of turns, which the paper's steady ratios come from; blocks measured apart
+    differ more, and are judged by what is claimed of them.
+    """
     groups = {
         **{
             f"run, {device}": false_claims([t for t in of_run if t.device == device])
             for device in dict.fromkeys(trial.device for trial in of_run)
         },
         "run, all": false_claims(of_run),
-        **{f"ladder, {one['framework']}": one["same"] for one in of_power},
+        **{f"{LADDER}, {one['framework']}": one["same"] for one in in_turns},
     }
     groups = {name: figures for name, figures in groups.items() if figures["trials"]}
     if not groups:
@@ -81,7 +86,8 @@ def same(of_run: list[Trial], of_power: list[dict]) -> Entry:
         f"{name}: {f['count']} of {f['trials']} claimed, 95th percentile of |ratio - 1| {percent(f['off_95'])}"
         for name, f in groups.items()
     ]
-    few, small = (all(f[key] for f in groups.values()) for key in ("ok_claims", "ok_size"))
+    few = all(f["ok_claims"] for f in groups.values())
+    small = all(f["ok_size"] for name, f in groups.items() if name.startswith(LADDER))
     ok = few and small
     figures = {
         "limits": {"claims": CLAIMS, "off": OFF},
