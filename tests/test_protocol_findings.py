@@ -47,6 +47,18 @@ def test_the_words_are_those_of_the_measuring_modules():
     assert ours == (steady.WARM_UP, steady.SLOWING, steady.NONE)
 
 
+def test_ratios_without_turns_are_named(full, tmp_path):
+    found = full["turns"]
+    assert found["verdict"] == verdicts.SOME_OK
+    assert 0 < found["taken"] == found["total"] - len(found["apart"])
+    assert all("PyTorch" in name and "pending" in name for name in found["apart"])
+    paper_fixture.write(tmp_path)
+    ratios = pandas.read_csv(tmp_path / "ratios.csv")
+    for in_turns, verdict in ((True, verdicts.ALL_OK), (False, verdicts.NONE_OK)):
+        ratios.assign(steady_in_turns=in_turns).to_csv(tmp_path / "ratios.csv", index=False)
+        assert findings_of(tmp_path)["turns"]["verdict"] == verdict
+
+
 def test_one_core_is_a_finding_of_its_own(full, tmp_path):
     assert full["steady_1t/layernorm/torch_xla"]["verdict"] == verdicts.SLOWER
     assert full["steady_1t/layernorm/torch_xla"]["ratio"] == pytest.approx(1.4)

@@ -23,6 +23,7 @@ def protocol_findings(
     contended = pairs[pairs.contended.map(is_true).astype(bool)]
     return [
         _stops(ok),
+        _turns(pairs, names),
         _gate(ok, [names[c.workload, c.framework, c.device] for _, c in contended.iterrows()]),
         _caches(ok),
         _one_core(cells[cells.device == ONE_THREAD], context),
@@ -55,6 +56,18 @@ def _stops(ok: pandas.DataFrame) -> Finding:
         by_most=tally["rounds"],
         fewest=ok.rounds.min() if len(ok) else None,
         most=ok.rounds.max() if len(ok) else None,
+    )
+
+
+def _turns(pairs: pandas.DataFrame, names: dict[tuple[str, str, str], str]) -> Finding:
+    """``turns``: how many steady ratios are of processes that took turns, and which are not."""
+    apart = pairs[~pairs.steady_in_turns.map(is_true).astype(bool)]
+    return finding(
+        "turns",
+        _amount(len(pairs) - len(apart), len(pairs)),
+        total=len(pairs),
+        taken=len(pairs) - len(apart),
+        apart=[names[c.workload, c.framework, c.device] for _, c in apart.iterrows()],
     )
 
 
