@@ -193,6 +193,12 @@ def test_the_reference_run_has_every_claim():
     assert [(row["id"], row["sentence"]) for row in read_claims(REFERENCE)] == committed
 
 
+def test_the_readme_says_in_short_why_a_claim_was_not_tested():
+    evidence = "no TPU here (no driver: neither of two nodes; none)"
+    row = {"id": "one", "sentence": "A.", "verdict": "not testable here", "evidence": evidence}
+    assert readme_table([row]).endswith("| not testable here | no TPU here |")
+
+
 def test_the_readme_s_table_goes_between_its_markers(tmp_path):
     readme = tmp_path / "README.md"
     readme.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n")

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from stackwars.claim_evidence import tally
+from stackwars.claim_verdicts import NOT_TESTABLE
 
 BEGIN, END = "<!-- claims -->", "<!-- /claims -->"
 
@@ -14,9 +15,16 @@ def readme_table(rows: Iterable[dict]) -> str:
     """A Markdown table, a row a claim: target, sentence, verdict and the count that it rests on."""
     lines = ["| target | claim | verdict | evidence |", "| --- | --- | --- | --- |"]
     for row in rows:
-        cells = (f"`claim_{row['id']}`", row["sentence"], row["verdict"], tally(row["evidence"]))
+        cells = (f"`claim_{row['id']}`", row["sentence"], row["verdict"], _short(row))
         lines.append("| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |")
     return "\n".join(lines)
+
+
+def _short(row: dict) -> str:
+    """The counts without their numbers; of a claim that was not tested, why, without the particulars."""
+    if row["verdict"] == NOT_TESTABLE:
+        return row["evidence"].partition(" (")[0]
+    return tally(row["evidence"])
 
 
 def put_into(readme: Path, rows: Iterable[dict]) -> None:
