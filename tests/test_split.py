@@ -101,6 +101,17 @@ def test_ratios_are_geometric_means_of_pairs():
     assert found["control_ratio"] == pytest.approx(2.0)
 
 
+def test_drift_during_a_replay_is_no_difference():
+    """Blocks that follow each other are compared; their medians alone would say 1.5."""
+    made = replay(programs={"jax": (1.0, 1.0), "torch_xla": (1.0, 1.0)})
+    for name, steady_ms in (("jax", (1.0, 2.0, 3.0, 9.0)), ("torch_xla", (1.2, 2.4, 3.6, 99.0))):
+        made["programs"][name]["steady"] = [measured.blocks(steady_ms)] * 2
+    natives = {name: cell(name, (1.0, 1.0)) for name in NATIVE}
+    found = split.build(config(), [replay_frame.Replay(made, natives)], OLD).iloc[0]
+    assert found["ir_ratio"] == pytest.approx(1.2)
+    assert found["ir_effect_ms"] == pytest.approx(0.2 * 2.5)
+
+
 def test_contended_round_is_left_out_of_every_term():
     native = {
         "jax": cell("jax", (10.0, 10.0, 10.0)),

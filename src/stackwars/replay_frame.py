@@ -73,6 +73,24 @@ class Replay:
             }
         )
 
+    def paired(self, ours: str, theirs: str) -> tuple[dict[int, ProcessValue], ...]:
+        """Values of two programs by round, from blocks that followed each other; empty unless both are ok.
+
+        theirs: the median block; ours: so many times that as the median over the pairs of blocks. What
+        slows the machine for a while slows both, so no gate is needed.
+        """
+        programs = [self.result["programs"].get(name) for name in (ours, theirs)]
+        if any(program is None or program["status"] != "ok" for program in programs):
+            return {}, {}
+        values: tuple[dict[int, ProcessValue], ...] = ({}, {})
+        rounds = [process["repetition"] for process in self.result["processes"]]
+        columns = (program["steady"] for program in programs)
+        for number, one, other in zip(rounds, *columns, strict=True):
+            ratio = statistics.median(a / b for a, b in zip(one["ns"], other["ns"], strict=True))
+            base = statistics.median(other["ns"]) / other["calls"] / 1e6
+            values[0][number], values[1][number] = map(process_value.plain, (ratio * base, base))
+        return values
+
     def natively(self, framework: str) -> dict[int, ProcessValue]:
         """{round: value of the process of the framework's own cell}; empty unless the cell is ok."""
         cell = self.native.get(framework)
@@ -162,9 +180,9 @@ def _row(replay: Replay, framework: str, native: str | None) -> dict:
         row |= columns("replay{}_ms", geometric_mean(list(values.values())))
     if cells:
         row |= columns("native{}_ms", geometric_mean(list(per_round(cells)[0].values())))
-    own = replay.replayed(framework.partition("+")[0]) if "+" in framework else {}
-    edited, _ = aligned(ours, own)
-    if edited:
+    own = framework.partition("+")[0]
+    edited, _ = aligned(*replay.paired(framework, own))
+    if edited and own != framework:
         ratio = paired_ratio(*zip(*edited.values(), strict=True))
         row |= dict(zip(("edited_ratio", "edited_low", "edited_high"), ratio, strict=True))
     both, _ = aligned(cells, ours)

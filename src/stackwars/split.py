@@ -67,15 +67,15 @@ def build(config: dict, replays: list[Replay], native: str | None) -> pd.DataFra
 
 def _row(replay: Replay, other: str, baseline: str, native: str | None) -> dict:
     row = {"ir_verdict": "no data", "runtime_verdict": "no data", "control_verdict": "no data"}
-    ours, theirs = replay.replayed(other), replay.replayed(baseline)
+    ours, theirs = replay.paired(other, baseline)
     ours_native, theirs_native = replay.natively(other), replay.natively(baseline)
     is_native = replay.result["compiler"] == native
-    controlled, _ = aligned(theirs_native, theirs)
+    controlled, _ = aligned(theirs_native, replay.replayed(baseline))
     if controlled and is_native:
         pair = list(zip(*controlled.values(), strict=True))
         row |= replay_frame.control(*pair)
         row["control_verdict"] = control_verdict(paired_ratio(*pair))
-    # What took turns is compared best; the control is of the cell's own blocks.
+    # What took turns is compared best; the control has no turns.
     ours_native, theirs_native = replay.in_turns(other) or (ours_native, theirs_native)
     # All terms from the same rounds, or they would not add up.
     shared, row["gated"] = aligned(ours, theirs, ours_native, theirs_native)
