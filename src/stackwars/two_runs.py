@@ -51,8 +51,8 @@ def summary(table: pd.DataFrame) -> str:
     clear = table[table["clear"]]
     return (
         f"{table['same_verdict'].sum()} of {len(table)} verdicts are the same in both runs, and "
-        f"{clear['same_verdict'].sum()} of the {len(clear)} of ratios beyond {CLEAR}; the steady ratios moved by "
-        f"{100 * table['moved'].median():.1f} % in the median, {100 * table['moved'].max():.0f} % at most"
+        f"{clear['same_verdict'].sum()} of the {len(clear)} of ratios beyond {CLEAR}; the steady ratios "
+        f"moved by {100 * table['moved'].median():.1f} % in the median, {100 * table['moved'].max():.0f} % at most"
     )
 
 

@@ -103,7 +103,11 @@ def test_power_runs_every_side_in_every_round_in_an_order_of_its_own(started, tm
 
 def test_framework_against_itself_is_one_side_in_every_round(started, tmp_path):
     found = itself.audit(job("torch"), PINS, 12, tmp_path)
-    assert {j.sizes["layers"] for j in started} == {100} == {j.partner["sizes"]["layers"] for j in started}
+    assert (
+        {j.sizes["layers"] for j in started}
+        == {100}
+        == {j.partner["sizes"]["layers"] for j in started}
+    )
     assert {(j.framework, j.partner["framework"]) for j in started} == {("torch_xla", "torch_xla")}
     assert [j.repetition for j in started] == list(range(12))
     assert (found["same"]["trials"], found["same"]["count"]) == (3, 0)

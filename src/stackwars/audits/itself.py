@@ -1,4 +1,4 @@
-"""Is a difference found that is not there? A framework's ladder against itself, in turns, as the paper compares.
+"""Is a difference found that is not there? A framework's ladder against itself, in turns.
 
 `python -m stackwars.audits.itself`, for a framework other than that of `stackwars.audits.power`, which has
 such rounds among its own.
