@@ -48,11 +48,11 @@ def compare(earlier: pd.DataFrame, later: pd.DataFrame) -> pd.DataFrame:
 
 def summary(table: pd.DataFrame) -> str:
     """How many verdicts are the same, of all and of the clear ratios, and how far ratios moved."""
-    clear = table[table["clear"]]
+    clear, moved = table[table["clear"]], 100 * table["moved"]
     return (
         f"{table['same_verdict'].sum()} of {len(table)} verdicts are the same in both runs, and "
         f"{clear['same_verdict'].sum()} of the {len(clear)} of ratios beyond {CLEAR}; the steady ratios "
-        f"moved by {100 * table['moved'].median():.1f} % in the median, {100 * table['moved'].max():.0f} % at most"
+        f"moved by {moved.median():.1f} % in the median, {moved.max():.0f} % at most"
     )
 
 
