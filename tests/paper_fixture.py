@@ -183,7 +183,7 @@ def _cell(workload: str, framework: str, device: str, variant: str) -> dict:
         "class_share": 0.875,
         "warmup_points": warmup,
         "foreign_share": 0.01,
-        "wanted_cores": 1.05 if device == "cpu-1t" else 1.9,
+        "used_cores": 1.0 if device == "cpu-1t" else 1.9,
         "threads": 1 if device == "cpu-1t" else 3,
         "cache_hits_first": 0,
         "items_per_s": 2000 / times["steady"],
@@ -209,7 +209,7 @@ def _cell(workload: str, framework: str, device: str, variant: str) -> dict:
             "class_share",
             "warmup_points",
             "foreign_share",
-            "wanted_cores",
+            "used_cores",
             "threads",
             "cache_hits_first",
         }

@@ -55,9 +55,9 @@ def test_an_edit_is_judged_where_the_paired_interval_leaves_1_out(low, high, sha
 
 
 def test_the_share_that_an_edit_closes():
-    assert words.share_closed(200.0, 120.0, 100.0) == pytest.approx(0.8)
-    assert words.share_closed(100.0, 180.0, 200.0) == pytest.approx(0.8)  # the faster one, slowed
-    assert words.share_closed(100.0, 90.0, 100.0) is None
+    assert words.share_closed(0.6, 0.5) == pytest.approx(0.8)
+    assert words.share_closed(1.8, 2.0) == pytest.approx(0.8)  # the faster one, slowed
+    assert words.share_closed(0.9, 1.0) is None
 
 
 @pytest.mark.parametrize(

@@ -71,11 +71,14 @@ def source(ir_word: str, runtime_word: str, ir: float, runtime: float) -> str:
     return NEITHER_TERM if {ir_word, runtime_word} == {NONE} else NO_DATA
 
 
-def share_closed(own: float, edited: float, other: float) -> float | None:
-    """The share of the difference to the other framework's program that an edit takes away."""
-    if is_missing(own) or is_missing(edited) or is_missing(other) or own == other:
+def share_closed(edited: float, other: float) -> float | None:
+    """The share of the difference to the other framework's program that an edit takes away.
+
+    Both are ratios to the program before the edit; None where one is missing or there is no difference.
+    """
+    if is_missing(edited) or is_missing(other) or other == 1:
         return None
-    return (own - edited) / (own - other)
+    return (1 - edited) / (1 - other)
 
 
 def edit_effect(low: float, high: float, share: float | None) -> str:

@@ -17,25 +17,24 @@ BEYOND = 1.1  # an IR effect of at least this ratio, either way, is looked into 
 
 def edit_findings(replay: pandas.DataFrame, split: pandas.DataFrame) -> list[Finding]:
     """A finding per edited program, and ``edits``, their summary."""
-    edits = replayed_edits(replay)
+    edits = replayed_edits(replay, split)
     return [*edits, _summary(effect_findings(split), edits)]
 
 
-def replayed_edits(replay: pandas.DataFrame) -> list[Finding]:
+def replayed_edits(replay: pandas.DataFrame, split: pandas.DataFrame) -> list[Finding]:
     """``edit/<workload>/<compiler>/<program>``: the share of the difference that an edit takes.
 
-    share = (own - edited) / (own - other), of replays in ms; the other is the other framework.
+    share = (1 - edited/own) / (1 - other/own), of blocks in turn; the other is the other framework.
     """
-    table = replay.set_index(["workload", "compiler", "framework"])["replay_ms"]
+    ratios = split.set_index(["workload", "compiler"])["ir_ratio"]
     found = []
     for _, row in replay[replay.framework.str.contains("+", regex=False)].iterrows():
         base = row.framework.partition("+")[0]
-        cell = (row.workload, row.compiler)
-        sides = [(*cell, base), *((*cell, name) for name in PAIR if name != base)]
-        if not all(side in table.index for side in sides):
+        if (row.workload, row.compiler) not in ratios.index:
             continue
-        own, other = (table.loc[side] for side in sides)
-        share = words.share_closed(own, row.replay_ms, other)
+        ratio = ratios.loc[row.workload, row.compiler]
+        other = ratio if base == PAIR[0] else 1 / ratio
+        share = words.share_closed(row.edited_ratio, other)
         found.append(
             finding(
                 f"edit/{row.workload}/{row.compiler}/{row.framework}",
@@ -47,9 +46,6 @@ def replayed_edits(replay: pandas.DataFrame) -> list[Finding]:
                 framework=row.framework,
                 program=framework_title(row.framework),
                 edits=row.framework.split("+")[1:],
-                own_ms=own,
-                edited_ms=row.replay_ms,
-                other_ms=other,
                 share=share,
             )
         )

@@ -109,6 +109,7 @@ def _one_core(cells: pandas.DataFrame, context: dict) -> Finding:
         ok=len(ok),
         total=len(cells),
         threads=ok.threads.max() if len(ok) else None,
+        used=ok.used_cores.max() if len(ok) else None,
         busiest=[_name(cell) for _, cell in ok[ok.threads > 1].iterrows()],
         gflop_per_s=rates[1],
         all_cores_gflop_per_s=rates[0],

@@ -40,7 +40,7 @@ COLUMNS: dict[str, str] = {
     "control_ratio": "native / replay, paired by round; only in the generation that is native",
     "control_low": "lower end of its interval",
     "control_high": "upper end",
-    "edited_ratio": "edited / the program before the edit, paired by round; only of an edited one",
+    "edited_ratio": "edited / the program before the edit, from blocks in turn; only of an edited one",
     "edited_low": "lower end of its interval",
     "edited_high": "upper end",
     "parity_rel_l2": "largest relative L2 error of the whole output against the baseline's",

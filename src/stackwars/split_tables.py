@@ -170,8 +170,9 @@ def edit_table(replay: pandas.DataFrame, edits: list[dict]) -> str:
             columns="lllrrrrr",
             note="Own: the program as its front end emitted it; other: the other framework's. Beneath each "
             "number its 95\\,\\% interval across rounds. Share "
-            "closed: (own $-$ edited) / (own $-$ other), of the numbers in this row; it has no interval "
-            "of its own, and rests on that of edited/own, paired by round; \\emph{none}: that holds 1; "
+            "closed: (1 $-$ edited/own) / (1 $-$ other/own), of blocks in turn as edited/own is, so not "
+            "just of the numbers in this row; no interval of its own: it rests on that of edited/own; "
+            "\\emph{none}: that holds 1; "
             "above 100\\,\\%: the edited program passed the other one; below 0: "
             "it moved away. " + origins(replay),
             wide=True,

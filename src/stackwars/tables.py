@@ -139,7 +139,7 @@ def write_tables(files: dict[str, Path], output: Path) -> None:
         "audit": audit_table(frame),
         "rounds": round_table(frame),
         "split": split_table(replay, split),
-        "edits": edit_table(replay, replayed_edits(replay)),
+        "edits": edit_table(replay, replayed_edits(replay, split)),
         "fits": fit_table(ahead, there),
         "frontier": frontier_table(read_frontier(files["frontier"])),
         "targets": target_table(ahead),

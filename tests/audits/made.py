@@ -21,16 +21,18 @@ def process(**changes: object) -> dict:
     """
     steady_s = 20 * (CALL_MS / 1e3 + 2e-5)
     events = {
-        "run": {"at_s": 100.0},
+        "run": {"at_s": 100.0, "affinity": [1]},
         "first": {"at_s": 100.801, "ns": 800_000_000, "compiles": 1, "cache_hits": 0},
         "second": {"at_s": 100.82, "ns": 10_000_000, "compiles": 0, "cache_hits": 0},
         "steady": {
             "at_s": 100.82 + steady_s, "ns": [round(1e6 * CALL_MS)] * 20, "calls": 1,
             "seconds": steady_s, "compiles": 0, "cache_hits": 0,
         },
-        "timed": {"at_s": 101.2},
+        "timed": {"at_s": 101.2, "affinity": [1]},
         "end": {"at_s": 101.3},
     }  # fmt: skip
+    steady = {**events["steady"], **changes.get("steady", {})}
+    events["steady"]["run_ns"] = steady["ns"]  # one thread that never waits
     own = {key: value for key, value in changes.items() if key not in events}
     return {
         "status": "ok", "framework": "jax", "workload": "gemm", "device": "cpu-1t", "repetition": 0,

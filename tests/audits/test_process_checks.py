@@ -72,6 +72,20 @@ def test_short_blocks_are_not_taken_for_a_slow_clock():
     assert problems(process(steady=steady), 0.001) == []
 
 
+@pytest.mark.parametrize(
+    ("run_ns", "found"), [([9_900_000] * 20, []), ([19_000_000] * 20, ["cores"])]
+)
+def test_more_cores_used_than_the_device_has_are_noticed(run_ns, found):
+    assert checks(problems(process(steady={"run_ns": run_ns}), FLOOR_MS)) == found
+    assert problems(process(steady={"run_ns": run_ns}, device="cpu"), FLOOR_MS) == []
+
+
+def test_process_that_is_not_pinned_to_one_core_is_noticed():
+    both = {"affinity": [0, 1]}
+    assert checks(problems(process(timed=both), FLOOR_MS)) == ["cores"]
+    assert problems(process(run=both, timed=both, device="cpu"), FLOOR_MS) == []
+
+
 def test_first_call_from_a_cache_is_noticed():
     assert checks(problems(process(first={"cache_hits": 2}), FLOOR_MS)) == ["cache"]
 

@@ -12,8 +12,6 @@ from stackwars.measure.supervisor import Job, supervise
 
 pytestmark = pytest.mark.env
 CORES = sorted(os.sched_getaffinity(0))
-ONE = 1.25
-"""Most cores that threads want which work one at a time."""
 # Products that a thread pool would divide among all cores.
 SIZES = {"batch": 32, "sequence": 64, "features": 256, "hidden": 1024}
 
@@ -47,7 +45,7 @@ def test_one_thread_device_works_with_one_thread_at_a_time_on_one_core(framework
     assert event(result, "build")["device_kind"].lower() == "cpu"
     # Of the threads one works at a time: together they want no more than one core. What is over it is
     # the hand-over from the thread that asks to the one that works, and the reading of the meter.
-    assert 0.9 < wanted_cores(result) < ONE
+    assert 0.9 < wanted_cores(result) < 1.25
 
 
 @pytest.mark.skipif(len(CORES) < 2, reason="needs two cores")
@@ -56,4 +54,4 @@ def test_cpu_works_with_all_cores(framework, tmp_path):
     result = run(framework, "cpu", tmp_path)
     assert event(result, "run")["affinity"] == CORES
     assert event(result, "steady")["threads"] >= 2
-    assert wanted_cores(result) > ONE
+    assert wanted_cores(result) > 1.4

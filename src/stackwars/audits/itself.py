@@ -6,9 +6,6 @@ such rounds among its own.
 
 from __future__ import annotations
 
-import argparse
-import json
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -32,18 +29,5 @@ def audit(job: dict, pins: Path, rounds: int, folder: Path) -> dict[str, Any]:
     }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--job", required=True, type=json.loads)
-    parser.add_argument("--rounds", required=True, type=int)
-    for name in ("pins", "folder", "output"):
-        parser.add_argument(f"--{name}", required=True, type=Path)
-    a = parser.parse_args()
-    found = audit(a.job, a.pins, a.rounds, a.folder)
-    a.output.parent.mkdir(parents=True, exist_ok=True)
-    a.output.write_text(json.dumps(found, indent=1))
-    shutil.rmtree(a.folder)
-
-
 if __name__ == "__main__":
-    main()
+    power.command(audit, __doc__)

@@ -10,7 +10,7 @@ import argparse
 import json
 import random
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -142,8 +142,9 @@ def audit(job: dict, pins: Path, rounds: int, folder: Path) -> dict[str, Any]:
     }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+def command(audit: Callable[[dict, Path, int, Path], dict], doc: str | None) -> None:
+    """The command line of an audit in rounds: measures, writes --output, and drops what it kept."""
+    parser = argparse.ArgumentParser(description=doc)
     parser.add_argument("--job", required=True, type=json.loads)
     parser.add_argument("--rounds", required=True, type=int)
     for name in ("pins", "folder", "output"):
@@ -156,4 +157,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    command(audit, __doc__)

@@ -11,16 +11,20 @@ from collections.abc import Iterator
 import numpy as np
 
 from stackwars.audit import relative_l2
+from stackwars.measure.device import ONE_THREAD
 
 FLOOR, WALL, CLOCK, CACHE = "floor", "wall clock", "second clock", "cache"
+CORES = "cores"
 INPUTS, OUTPUT = "inputs", "output"
-CHECKS = (FLOOR, WALL, CLOCK, CACHE, INPUTS, OUTPUT)
+CHECKS = (FLOOR, WALL, CLOCK, CACHE, CORES, INPUTS, OUTPUT)
 """The checks by name; a problem starts with the one that found it."""
 SHARE_BELOW = 0.05
 """So large a share of the blocks may be below the floor; of blocks that were timed whole, none is."""
 APART = 0.2
 """Two clocks may differ by this share of a time, and by SLACK_S: a halved one differs by half."""
 SLACK_S = 0.005
+ONE_CORE = 1.1
+"""Most cores that a process on one core may have used: two clocks are not read at once."""
 
 
 def problems(process: dict, floor_ms: float | None) -> list[str]:
@@ -30,7 +34,7 @@ def problems(process: dict, floor_ms: float | None) -> list[str]:
     the steady state are no problem here: the frame reports them.
     """
     found = _floor(process, floor_ms) if floor_ms is not None else []
-    return [*found, *_wall(process), *_clock(process), *_cache(process)]
+    return [*found, *_wall(process), *_clock(process), *_cache(process), *_cores(process)]
 
 
 def output_problems(
@@ -120,6 +124,27 @@ def _steady_calls(process: dict) -> Iterator[tuple[float, float]]:
 def _cache(process: dict) -> list[str]:
     hits = sum(event.get("cache_hits", 0) for event in _named(process, "first"))
     return [f"{CACHE}: {hits} programs of the first call came from a cache on disk"] if hits else []
+
+
+def used_cores(steady: dict) -> float:
+    """Time of all threads on a core over the time that passed: mean over the steady blocks."""
+    return sum(steady["run_ns"]) / 1e9 / steady["seconds"]
+
+
+def _cores(process: dict) -> list[str]:
+    """Whether the limit to one core held: pinned to the end, and no more time used on cores than passed."""
+    if process["device"] != ONE_THREAD:
+        return []
+    found = [
+        f"{CORES}: pinned to cores {event['affinity']}, expected one of them"
+        for event in process["events"]
+        if len(event.get("affinity", [0])) != 1
+    ]
+    return found + [
+        f"{CORES}: {used_cores(event):.2f} cores were used, expected at most one"
+        for event in _named(process, "steady")
+        if "seconds" in event and used_cores(event) > ONE_CORE
+    ]
 
 
 def _named(process: dict, name: str) -> list[dict]:

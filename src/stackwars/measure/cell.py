@@ -14,6 +14,7 @@ import jsonschema
 import yaml
 
 from stackwars import workloads
+from stackwars.audits.process_checks import used_cores
 from stackwars.environments import REPOSITORY
 from stackwars.ir.readback import readback
 from stackwars.measure import process_value
@@ -99,7 +100,7 @@ def derive(cell: dict) -> dict:
         "steady_calls": sum(len(event["ns"]) * event["calls"] for event in calls["steady"]),
         "foreign_share": max(event["foreign_share"] for event in calls["steady"]),
         "threads": max(event["threads"] for event in calls["steady"]),
-        "wanted_cores": max(map(_wanted_cores, calls["steady"])),
+        "used_cores": max(map(used_cores, calls["steady"])),
         # The most that any process did: a compilation in one process of ten must not disappear.
         **{
             f"{what}_{name}": max(e[what] for e in events)
@@ -112,10 +113,6 @@ def derive(cell: dict) -> dict:
         "import_s": statistics.median(_between(p, "import", "build") for p in processes),
         "build_s": statistics.median(_between(p, "build", "run") for p in processes),
     }
-
-
-def _wanted_cores(blocks: dict) -> float:
-    return (sum(blocks["run_ns"]) + sum(blocks["wait_ns"])) / sum(blocks["ns"])
 
 
 def _milliseconds(events: list[dict]) -> Estimate:

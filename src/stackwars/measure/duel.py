@@ -86,7 +86,7 @@ def _alternate(ours: Side, theirs: Side, seconds: float, order: random.Random) -
 def _too_slow(folder: Path, seconds: float) -> str:
     """Why the process in this folder is too slow for turns; empty if it is not.
 
-    Its pairs would take minutes, and calls of seconds vary little from one round to the next.
+    Its pairs would take minutes of every round.
     """
     block_s = statistics.median(event({"events": read_events(folder)}, "steady")["ns"]) / 1e9
     if block_s <= seconds:
