@@ -5,11 +5,12 @@ import hashlib
 import json
 import subprocess
 from dataclasses import asdict
+from unittest import mock
 
 import pytest
 
 from stackwars import config, programs
-from stackwars.compilers import arguments
+from stackwars.compilers import arguments, frontier
 from stackwars.compilers.lower import Job
 from stackwars.environments import REPOSITORY, clean_environ
 from stackwars.programs import Program
@@ -61,6 +62,26 @@ def test_program_is_the_one_that_the_cell_ran(framework, workload, tmp_path):
     assert document["program_sha256"] == hashlib.sha256(text.encode()).hexdigest()
     main = text[text.index("@main(") :].split("->")[0]
     assert main.count("%arg") == len(entries)
+
+
+@pytest.mark.env
+def test_programs_that_one_process_serves_are_those_made_alone(framework, tmp_path):
+    name, python = framework
+    job = programs.lower_job(SMOKE, Program(name, "bert_base"))
+    served = frontier.Job(
+        **{key: job[key] for key in ("workload", "framework", "dialect", "sizes", "seed")},
+        **{"matmul_precision": job["matmul_precision"], "target": "", "target_row": {}},
+        **{"compiler": "", "timeout_s": 300},
+    )
+    with mock.patch.object(frontier, "ensure", lambda _: python):
+        lower = frontier.lower_with(tmp_path / "no.pins", served)
+    with pytest.raises(OSError, match="ended with 1: "):
+        lower(name, "bert_base", {"batch": 3}, tmp_path / "without-sizes")
+    for batch in (3, 5):
+        sizes = {**job["sizes"], "batch": batch}
+        found = lower(name, "bert_base", sizes, tmp_path / f"served-{batch}")
+        alone, _, _ = lowered(python, {**job, "sizes": sizes}, tmp_path / f"alone-{batch}")
+        assert gzip.decompress(found.read_bytes()).decode() == alone
 
 
 @pytest.mark.env

@@ -11,6 +11,7 @@ import re
 import subprocess
 import sys
 import textwrap
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,7 +24,7 @@ SETTINGS = {
     **{"steady_min_blocks": 3, "steady_max_blocks": 5, "steady_seconds": 0.01},
 }
 FRAMEWORK = '''
-"""A framework made of NumPy, with the ends that a test asks for by FAKE_<workload>."""
+"""A framework made of NumPy, with the ends that a test asks for by FAKE_<framework>_<workload>."""
 import os, signal, time
 import numpy as np
 from stackwars.frameworks import Counters
@@ -35,7 +36,8 @@ class Session:
         return array
     def build(self, build, sizes, seed, inputs):
         self.name = build.__module__.split(".")[-2]
-        self.ending = os.environ.get("FAKE_" + self.name, "ok")
+        framework = __name__.rpartition(".")[2]
+        self.ending = os.environ.get(f"FAKE_{framework}_{self.name}", "ok")
         self.factor = SKEW
         self.parameters, self.function = build(sizes, seed, self.put)
         self.inputs = [list(one.values()) for one in inputs]
@@ -83,7 +85,7 @@ def build(sizes, seed, put):
 
 @dataclass
 class Study:
-    """A checkout with two frameworks, `ours` and `theirs`, and the workloads gemm and layernorm."""
+    """A checkout with two frameworks, `ours` and `theirs`, and a few workloads."""
 
     folder: Path
 
@@ -121,7 +123,9 @@ class Study:
         return pdf_text(self.folder / "paper.pdf")
 
 
-def make(folder: Path, **settings: object) -> Study:
+def make(
+    folder: Path, workloads: Sequence[str] = ("gemm", "layernorm"), **settings: object
+) -> Study:
     """A fresh checkout in `folder` with the two frameworks added, as the README says to add one.
 
     settings: those of the configuration that differ from SETTINGS.
@@ -132,13 +136,13 @@ def make(folder: Path, **settings: object) -> Study:
         text = FRAMEWORK.replace("SKEW", skew)
         (package / "frameworks" / f"{name}.py").write_text(text)
         (folder / "envs" / f"{name}.txt").write_text(f"# {name}\n{numpy_pins(folder)}")
-    for workload in ("gemm", "layernorm"):
+    for workload in workloads:
         (package / "workloads" / workload / "in_jax.py").write_text(DIALECT)
     config = yaml.safe_load((folder / "config" / "config.yaml").read_text())
     config["frameworks"] = {
         name: {"dialect": "jax", "environments": {"cpu": name}} for name in ("ours", "theirs")
     }
-    config |= {"baseline": "ours", "workloads": ["gemm", "layernorm"], "devices": ["cpu"]}
+    config |= {"baseline": "ours", "workloads": list(workloads), "devices": ["cpu"]}
     config |= {"programs": [], "edits": {}}  # NumPy emits none
     config["settings"] |= SETTINGS | settings
     # Blocks are of one call: each call of a slow toy takes half a second.

@@ -8,38 +8,44 @@ import pytest
 
 import study
 
+BAD = {
+    ("ours", "gemm"): ("kill", "error", "SIGKILL"),
+    ("theirs", "gemm"): ("raise", "error", "asked to fail"),
+    ("ours", "layernorm"): ("sleep", "timeout", "time limit"),
+    ("theirs", "layernorm"): ("hog", "oom", "refused at build"),
+}
+"""(framework, workload): (what the process does, its status, what the detail says)."""
+
+
+@pytest.fixture(scope="module")
+def ended(tmp_path_factory, jax_python):
+    """A study whose cells end as BAD says, and those of a third workload well."""
+    made = study.make(
+        tmp_path_factory.mktemp("ended"),
+        workloads=("gemm", "layernorm", "ffn"),
+        **{"timeout_s": 6, "memory_cap_gib": 1.0},
+    )
+    made.run("paper.pdf", **{f"FAKE_{f}_{w}": does for (f, w), (does, *_) in BAD.items()})
+    return made
+
 
 @pytest.mark.slow
 @pytest.mark.env
-@pytest.mark.parametrize(
-    ("ending", "settings", "status", "detail"),
-    [
-        ("kill", "", "error", "SIGKILL"),
-        ("raise", "", "error", "asked to fail"),
-        ("sleep", "timeout_s=6", "timeout", "time limit"),
-        ("hog", "memory_cap_gib=1.0", "oom", "refused at build"),
-    ],
-)
-def test_a_bad_end_has_its_status_and_a_finished_paper(
-    tmp_path, jax_python, ending, settings, status, detail
-):
-    made = study.make(tmp_path)
-    if settings:
-        key, value = settings.split("=")
-        config = tmp_path / "config" / "config.yaml"
-        lines = config.read_text().splitlines()
-        found = [i for i, line in enumerate(lines) if line.strip().startswith(f"{key}:")]
-        lines[found[0]] = f"  {key}: {value}"
-        config.write_text("\n".join(lines) + "\n")
-    made.run("paper.pdf", FAKE_gemm=ending)
-    frame = made.frame()
-    for framework in ("ours", "theirs"):
-        bad, good = frame.loc[(framework, "gemm")], frame.loc[(framework, "layernorm")]
-        assert bad["status"] == status
-        assert detail in bad["status_detail"]
-        assert bad[["first_ms", "second_ms", "steady_ms"]].isna().all()
-        assert good["status"] == "ok" and good["steady_ms"] > 0
-    assert status in made.text()
+@pytest.mark.parametrize("cell", BAD)
+def test_a_bad_end_has_its_status_and_a_finished_paper(ended, cell):
+    _, status, detail = BAD[cell]
+    row = ended.frame().loc[cell]
+    assert row["status"] == status
+    assert detail in row["status_detail"]
+    assert row[["first_ms", "second_ms", "steady_ms"]].isna().all()
+    assert status in ended.text()
+
+
+@pytest.mark.slow
+@pytest.mark.env
+def test_a_bad_end_harms_no_other_cell(ended):
+    good = ended.frame().xs("ffn", level="workload")
+    assert (good["status"] == "ok").all() and (good["steady_ms"] > 0).all()
 
 
 @pytest.mark.slow

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pandas as pd
 import pytest
 
@@ -166,6 +168,16 @@ def test_the_user_sees_how_far_it_is(smoke):
     assert " left)" in output
     assert output.count(": ok: first ") == cells
     assert output.count(": ok: steady ") == replays
+
+
+@pytest.mark.slow
+@pytest.mark.env
+def test_an_audit_runs_by_its_rule(smoke):
+    made, _ = smoke
+    part = "results/smoke/audits/power/cpu-1t/jax.json"
+    assert made.run(part, *SMOKE) == {"audit_power": 1}
+    found = json.loads((made.folder / part).read_text())
+    assert found["rounds"] == load()["presets"]["smoke"]["settings"]["audit_rounds"]
 
 
 @pytest.mark.slow

@@ -9,12 +9,14 @@ goes on where it was.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import hashlib
 import json
 import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -139,26 +141,36 @@ def _compiled(
 
 
 def lower_with(pins: Path, job: Job) -> Lower:
-    """A Lower that runs `stackwars.compilers.lower` in the framework's environment."""
+    """A Lower that asks one process of `stackwars.compilers.lower`, in the framework's environment.
+
+    That process imports the framework once, and dies with this one.
+    """
+    parent = os.getpid()
+    # To append: what a process wrote that has been told of is cut off.
+    errors = tempfile.NamedTemporaryFile("a+b")  # noqa: SIM115
+    served = (job.framework, job.dialect, job.workload)
+    server = subprocess.Popen(
+        [str(ensure(pins)), "-m", "stackwars.compilers.lower", "--serve", *served],
+        cwd=REPOSITORY, env=clean_environ({"TF_CPP_MIN_LOG_LEVEL": "2"}),
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True,
+        preexec_fn=lambda: limits.enter_child(ahead_supervisor.CAP_BYTES, parent),
+    )  # fmt: skip
 
     def lower(framework: str, workload: str, sizes: dict[str, int], folder: Path) -> Path:
-        request = {
+        one = {
             "framework": framework, "dialect": job.dialect, "workload": workload,
             "variant": f"b{sizes['batch']}", "sizes": sizes, "seed": job.seed,
             "matmul_precision": job.matmul_precision,
         }  # fmt: skip
-        command = [str(ensure(pins)), "-m", "stackwars.compilers.lower"]
-        command += ["--job", json.dumps(request), "--output", str(folder.resolve())]
-        parent = os.getpid()
-        done = subprocess.run(
-            command, cwd=REPOSITORY, env=clean_environ({"TF_CPP_MIN_LOG_LEVEL": "2"}),
-            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=job.timeout_s,
-            preexec_fn=lambda: limits.enter_child(ahead_supervisor.CAP_BYTES, parent),
-        )  # fmt: skip
-        if done.returncode != 0:
+        request = {"job": one, "output": str(folder.resolve()), "timeout_s": job.timeout_s}
+        errors.truncate(0)
+        with contextlib.suppress(BrokenPipeError):  # then there is no answer either
+            print(json.dumps(request), file=server.stdin, flush=True)
+        status = server.stdout.readline().strip() or str(server.wait())
+        if status != "0":
             # The last line names the error; those before it have a whole program's tensors in them.
-            last = next(iter(done.stderr.strip().splitlines()[::-1]), "no word")
-            raise OSError(f"ended with {done.returncode}: {last[:300]}")
+            lines = Path(errors.name).read_text().strip().splitlines()
+            raise OSError(f"ended with {status}: {lines[-1][:300] if lines else 'no word'}")
         return folder / "program.mlir.gz"
 
     return lower

@@ -9,13 +9,17 @@ import argparse
 import gzip
 import hashlib
 import json
+import math
 import os
 import resource
+import signal
 import sys
 import time
+import traceback
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+from typing import NoReturn
 from unittest import mock
 
 from stackwars.compilers import arguments
@@ -67,21 +71,65 @@ def lower(job: Job) -> tuple[str, dict]:
     }
 
 
-def main() -> None:
-    """`python -m stackwars.compilers.lower --job JSON --output DIR`: program.mlir.gz, arguments.json."""
-    parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--job", required=True, help="the Job, as JSON")
-    parser.add_argument("--output", required=True, type=Path, help="folder to write into")
-    a = parser.parse_args()
-    text, document = lower(Job(**json.loads(a.job)))
-    a.output.mkdir(parents=True, exist_ok=True)
-    with gzip.GzipFile(a.output / "program.mlir.gz", "wb", mtime=0) as file:
+def write(job: Job, output: Path) -> None:
+    """Lower, and write program.mlir.gz and arguments.json into the folder `output`."""
+    text, document = lower(job)
+    output.mkdir(parents=True, exist_ok=True)
+    with gzip.GzipFile(output / "program.mlir.gz", "wb", mtime=0) as file:
         file.write(text.encode())
-    (a.output / "arguments.json").write_text(json.dumps(document, indent=1) + "\n")
+    (output / "arguments.json").write_text(json.dumps(document, indent=1) + "\n")
+
+
+def serve(framework: str, dialect: str, workload: str) -> None:
+    """Answer requests from standard input, a line each, with the exit status of the process that lowered.
+
+    A request is {"job": a Job, "output": folder, "timeout_s"} as JSON. Each has a process of its own,
+    forked from this one, which has done no more than the imports: they take longer than the rest.
+    """
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # what a library prints is no answer
+    import_module(f"stackwars.compilers.lower_{framework}").load()
+    import_module(f"stackwars.workloads.{workload}.in_{dialect}")
+    for line in sys.stdin:
+        child = os.fork()
+        if not child:
+            _answer(json.loads(line))
+        _, status = os.waitpid(child, 0)
+        print(os.waitstatus_to_exitcode(status), file=answers, flush=True)
+
+
+def _answer(request: dict) -> NoReturn:
+    signal.alarm(math.ceil(request["timeout_s"]))
+    try:
+        write(Job(**request["job"]), Path(request["output"]))
+    except BaseException:
+        traceback.print_exc()
+        _leave(1)
+    _leave(0)
+
+
+def _leave(status: int) -> NoReturn:
+    """End without the frameworks' own teardown, which can crash after the work is done."""
     sys.stdout.flush()
     sys.stderr.flush()
-    # The frameworks' own teardown can crash after the work is done.
-    os._exit(0)
+    os._exit(status)
+
+
+def main() -> None:
+    """`python -m stackwars.compilers.lower --job JSON --output DIR`, or `--serve` and of what."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("--job", help="the Job, as JSON")
+    parser.add_argument("--output", type=Path, help="folder to write into")
+    names = ("FRAMEWORK", "DIALECT", "WORKLOAD")
+    parser.add_argument("--serve", nargs=3, metavar=names, help="answer requests for its programs")
+    a = parser.parse_args()
+    if a.serve:
+        serve(*a.serve)
+    elif not (a.job and a.output):
+        parser.error("expected --job and --output, or --serve")
+    else:
+        write(Job(**json.loads(a.job)), a.output)
+    _leave(0)
 
 
 if __name__ == "__main__":

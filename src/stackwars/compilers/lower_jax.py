@@ -11,6 +11,11 @@ from stackwars.compilers import arguments
 from stackwars.compilers.arguments import Entry
 
 
+def load() -> None:
+    """Import what `lower` needs; opens no device."""
+    import jax  # noqa: F401
+
+
 def lower(
     build: Callable, sizes: dict, seed: int, inputs: dict[str, np.ndarray], precision: str
 ) -> tuple[str, list[Entry], list[Entry]]:

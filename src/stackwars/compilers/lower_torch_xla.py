@@ -12,6 +12,14 @@ from stackwars.compilers import arguments
 from stackwars.compilers.arguments import Entry, Leaf
 
 
+def load() -> None:
+    """Import what `lower` needs; opens no device."""
+    os.environ["PJRT_DEVICE"] = "CPU"
+    import torch_xla
+    import torch_xla.backends
+    import torch_xla.core.xla_model  # noqa: F401
+
+
 def lower(
     build: Callable, sizes: dict, seed: int, inputs: dict[str, np.ndarray], precision: str
 ) -> tuple[str, list[Entry], list[Entry]]:
@@ -22,7 +30,7 @@ def lower(
     tensors: transformers reads some of them while tracing. Scalars and other tensors that torch_xla
     uploads by itself become constants, with their values.
     """
-    os.environ["PJRT_DEVICE"] = "CPU"
+    load()
     import torch
     import torch_xla
     import torch_xla.backends
