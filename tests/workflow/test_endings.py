@@ -22,7 +22,7 @@ def ended(tmp_path_factory, jax_python):
     """A study whose cells end as BAD says, and those of a third workload well."""
     made = study.make(
         tmp_path_factory.mktemp("ended"),
-        workloads=("gemm", "layernorm", "ffn"),
+        workloads=("gemm", "layernorm", "mha"),
         **{"timeout_s": 6, "memory_cap_gib": 1.0},
     )
     made.run("paper.pdf", **{f"FAKE_{f}_{w}": does for (f, w), (does, *_) in BAD.items()})
@@ -44,7 +44,7 @@ def test_a_bad_end_has_its_status_and_a_finished_paper(ended, cell):
 @pytest.mark.slow
 @pytest.mark.env
 def test_a_bad_end_harms_no_other_cell(ended):
-    good = ended.frame().xs("ffn", level="workload")
+    good = ended.frame().xs("mha", level="workload")
     assert (good["status"] == "ok").all() and (good["steady_ms"] > 0).all()
 
 

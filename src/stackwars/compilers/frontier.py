@@ -163,13 +163,13 @@ def lower_with(pins: Path, job: Job) -> Lower:
             "matmul_precision": job.matmul_precision,
         }  # fmt: skip
         request = {"job": one, "output": str(folder.resolve()), "timeout_s": job.timeout_s}
-        errors.truncate(0)
         with contextlib.suppress(BrokenPipeError):  # then there is no answer either
             print(json.dumps(request), file=server.stdin, flush=True)
         status = server.stdout.readline().strip() or str(server.wait())
+        lines = Path(errors.name).read_text().strip().splitlines()
+        errors.truncate(0)
         if status != "0":
             # The last line names the error; those before it have a whole program's tensors in them.
-            lines = Path(errors.name).read_text().strip().splitlines()
             raise OSError(f"ended with {status}: {lines[-1][:300] if lines else 'no word'}")
         return folder / "program.mlir.gz"
 
