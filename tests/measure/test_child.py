@@ -139,10 +139,14 @@ def test_what_the_threads_did_is_told_block_by_block(events, tmp_path):
     (event,) = written(tmp_path)
     for name in ("ns", "run_ns", "wait_ns", "steal_ns"):
         assert len(event[name]) == 4
-    # The 10 ms before the fence are slept, the rest is worked (or waited for a core).
-    for ns, run_ns, wait_ns in zip(event["ns"], event["run_ns"], event["wait_ns"], strict=True):
+    # The 10 ms before the fence are slept, the rest is worked, waited for a core, or stolen by the host.
+    for ns, run_ns, wait_ns, steal_ns in zip(
+        *(event[name] for name in ("ns", "run_ns", "wait_ns", "steal_ns")), strict=True
+    ):
         assert 0 < run_ns < ns
-        assert run_ns + wait_ns == pytest.approx(ns - 1e9 * CALL_S, rel=0.3)
+        wanted_ns = ns - 1e9 * CALL_S
+        assert run_ns + wait_ns < 1.3 * wanted_ns
+        assert run_ns + wait_ns + steal_ns > 0.7 * wanted_ns
     assert event["threads"] == 1
 
 
