@@ -115,7 +115,7 @@ def test_steady_state_takes_its_time(events, tmp_path):
     start = time.perf_counter()
     steady(events, Session(), steady_seconds=0.5)
     assert time.perf_counter() - start >= 0.5
-    assert 2 <= len(written(tmp_path)[0]["ns"]) <= 0.5 / (CALL_S + FENCE_S) + 1
+    assert 5 <= len(written(tmp_path)[0]["ns"]) <= 0.5 / (CALL_S + FENCE_S) + 1
     assert written(tmp_path)[0]["seconds"] >= 0.5
 
 

@@ -72,9 +72,12 @@ def test_block_that_had_the_core_to_itself_is_clean_and_all_run(pinned):
     alone = [(usage.run / ns, usage) for usage, ns in found if usage.wait == 0]
     assert len(alone) > 20
     assert all(wait_share(usage.run, usage.wait) <= GATE for _, usage in alone)
-    # One in twenty may have lost its core to an interrupt, which is nobody's run time.
+    # The host steals less than a tick at a time from some, and the kernel tells of whole ticks only.
     assert statistics.quantiles((share for share, _ in alone), n=20)[0] > 0.9
     assert statistics.median(share for share, _ in alone) < 1.3
+    passed = sum(ns for _, ns in found)
+    told = sum(usage.run + usage.wait + usage.steal for usage, _ in found)
+    assert told > 0.9 * passed
 
 
 def test_time_that_nobody_wanted_is_neither_run_nor_wait(pinned):

@@ -63,7 +63,7 @@ def grown(sessions: list[Any]) -> list[float]:
     """Ms of a fenced call of the first, and that times how much longer the others took, called in turn.
 
     Medians of what was called at about the same time: a core of a virtual machine may be much slower
-    for a while, by what its other half does.
+    for a while, and no counter of its kernel tells.
     """
     rows = [
         [seconds(lambda s=s, n=n: s.fence(s.call(n % 2))) for s in sessions]
