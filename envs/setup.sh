@@ -8,7 +8,8 @@ find_python() {
     for candidate in ${PYTHON:-} python3 python3.13 python3.12 python3.11; do
         if command -v "$candidate" >/dev/null 2>&1 &&
             "$candidate" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))'; then
-            command -v "$candidate"
+            # Not the environment's own name of it, which is about to be removed where it is active.
+            "$candidate" -c 'import sys; print(sys._base_executable)'
             return
         fi
     done

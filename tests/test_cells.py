@@ -15,7 +15,7 @@ def config(**changes):
 def test_committed_grid_is_27_cells_on_the_cpu():
     on_cpu = [cell for cell in asked(CONFIG) if cell.device == "cpu"]
     counts = {f: sum(cell.framework == f for cell in on_cpu) for f in CONFIG["frameworks"]}
-    assert counts == {"jax": 12, "torch_xla": 12, "torch_xla_pending": 3}
+    assert counts == {"jax": 12, "torch_xla": 12, "torch_xla_pending": 2}
 
 
 def test_one_thread_device_is_asked_for_its_list_of_workloads():
@@ -32,7 +32,7 @@ def test_one_thread_device_is_asked_for_its_list_of_workloads():
 def test_list_of_one_device_is_none_of_another():
     grid = asked(config(device_workloads={"cpu-1t": []}))
     assert {cell.device for cell in grid} == {"cpu", "cuda", "tpu"}
-    assert len([cell for cell in grid if cell.device == "cpu"]) == 27
+    assert len([cell for cell in grid if cell.device == "cpu"]) == 26
 
 
 def test_blocks_are_of_one_call_where_the_preset_names_no_number():

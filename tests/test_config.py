@@ -120,6 +120,9 @@ REFUSED = {
     "unknown pins of a compiler": (
         put("compilers/newer", {"environment": "xla-99"}),
         "compilers.newer.environment", "envs/<name>.txt", "xla-99"),
+    "unknown workload of a compiler": (
+        put("compilers/jaxlib-0.10.2/workloads", ["gpt5"]),
+        "compilers.jaxlib-0.10.2.workloads", "one of", "gpt5"),
     "two native compilers": (
         put("compilers/newer", {"environment": "xla-0.10.2", "native": True}),
         "compilers", "at most one native", "newer"),

@@ -178,6 +178,8 @@ def _check_compilers(config: dict) -> None:
         if not (PINS / f"{row['environment']}.txt").is_file():
             key = f"compilers.{compiler}.environment"
             raise ConfigError(key, "the name of a pins file envs/<name>.txt", row["environment"])
+        for workload in row.get("workloads", []):
+            known(f"compilers.{compiler}.workloads", workload, _known_workloads())
     for workload, edited in config["edits"].items():
         known("edits", workload, _known_workloads())
         for name in edited:

@@ -152,13 +152,14 @@ def replayed(config: dict, workload: str) -> list[Program]:
 
 
 def replays(config: dict) -> list[Replay]:
-    """Every workload with every compiler on the CPU, where there are programs and cells to compare."""
+    """Every workload with the compilers that are asked for it, on the CPU, if it has cells to compare."""
     if not config["programs"] or "cpu" not in config["devices"]:
         return []
     return [
         Replay("cpu", compiler, workload)
         for workload in compiled_workloads(config)
-        for compiler in config["compilers"]
+        for compiler, row in config["compilers"].items()
+        if workload in row.get("workloads", [workload])
     ]
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from stackwars.audits import fences, mutants
+from stackwars.audits import fences, independent, mutants
 from stackwars.audits.mutant import HONEST
 from stackwars.audits.workloads import ladder
 from stackwars.environments import REPOSITORY, clean_environ, ensure
@@ -128,3 +128,16 @@ def test_audit_workloads_are_found_in_their_own_process_only():
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY / "src", capture_output=True)
     assert done.returncode == 0, done.stderr.decode()
+
+
+@pytest.mark.parametrize("framework", DIALECTS)
+def test_both_harnesses_time_the_same_calls(framework, tmp_path):
+    job = {
+        "framework": framework, "dialect": DIALECTS[framework], "device": "cpu-1t",
+        "preset": "smoke", "settings": SETTINGS,
+    }  # fmt: skip
+    sizes = {"ffn": {"batch": 16, "sequence": 16, "features": 128, "hidden": 512}}
+    row = independent.measure(job, pins(framework), sizes, 1, tmp_path)["ffn"]
+    # 67 MFLOP: a millisecond or so on one core, by whoever's clock.
+    assert all(0.2 < ms < 50 for ms in row["ours_ms"] + row["theirs_ms"]), row
+    assert independent.judged(row)["ratio"] == pytest.approx(1, abs=0.3)

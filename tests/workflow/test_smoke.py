@@ -13,7 +13,7 @@ from stackwars import programs
 from stackwars.config import load
 
 WORKLOADS = 12
-PENDING = 3
+PENDING = 2
 ON_ONE_CORE = 2 * len(load()["presets"]["smoke"]["device_workloads"]["cpu-1t"])
 COMPILED = load()["presets"]["smoke"]["compiled"]
 COMPILERS = list(load()["compilers"])

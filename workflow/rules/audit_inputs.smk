@@ -26,7 +26,14 @@ def audit_dialect(wildcards):
 
 def audit_job(wildcards):
     """A Job of stackwars.measure.supervisor without a workload, as JSON."""
-    kept = ("seed", "matmul_precision", "memory_cap_gib", "timeout_s", "turn_seconds", "parity_rel_l2")
+    kept = (
+        "seed",
+        "matmul_precision",
+        "memory_cap_gib",
+        "timeout_s",
+        "turn_seconds",
+        "parity_rel_l2",
+    )
     return json.dumps(
         {
             "framework": wildcards.framework,

@@ -95,11 +95,11 @@ rule audit_independent:
     params:
         job=audit_job,
         sizes=json.dumps({name: config["presets"]["full"]["sizes"][name] for name in TIMED_TWICE}),
-        turns=SETTINGS["audit_turns"],
+        processes=SETTINGS["audit_processes"],
         kept=lambda wildcards: f"{AUDITS}/kept/independent-{wildcards.device}-{wildcards.framework}",
     shell:
         "python -m stackwars.audits.independent --job {params.job:q} --pins {input.pins}"
-        " --sizes {params.sizes:q} --turns {params.turns} --folder {params.kept} --output {output}"
+        " --sizes {params.sizes:q} --processes {params.processes} --folder {params.kept} --output {output}"
         " 2> >(tee {log} >&2)"
 
 

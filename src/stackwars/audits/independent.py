@@ -1,6 +1,6 @@
 """Our times against those of harnesses that others wrote: pyperf (JAX), torch.utils.benchmark (torch_xla).
 
-`python -m stackwars.audits.independent`: ours and theirs in turn, each in fresh processes, on the same cores.
+`python -m stackwars.audits.independent`: ours and theirs in turn, a call each, in some fresh processes.
 """
 
 from __future__ import annotations
@@ -13,54 +13,41 @@ from pathlib import Path
 from typing import Any
 
 from stackwars.audits import runner
-from stackwars.measure import process_value
 from stackwars.measure.events import event
-from stackwars.measure.supervisor import CELL, Job
+from stackwars.measure.supervisor import Job
 
 AGREE = 0.05
 """The medians may be apart by this share."""
-TURNS = 3
-BLOCKS = {
-    "block_calls": 1,
-    "steady_seconds": 2.0,
-    "steady_min_blocks": 20,
-    "steady_max_blocks": 400,
-}
+PROCESSES = 3
 
 
 def measure(
-    job: dict, pins: Path, sizes: dict[str, dict], turns: int, folder: Path
+    job: dict, pins: Path, sizes: dict[str, dict], processes: int, folder: Path
 ) -> dict[str, Any]:
-    """{workload: {"ours_ms", "theirs_ms": one for each turn, "harness"}}; `folder` keeps what is finished.
+    """{workload: {"ours_ms", "theirs_ms": a median for each process, "harness"}}.
+
+    Finished processes stay in `folder`.
 
     job: framework, dialect, device, preset and settings of a `supervisor.Job`. sizes: of each workload.
     Ours is not gated, as theirs cannot be. Raises RuntimeError where a process fails.
     """
-    settings = {**job["settings"], **BLOCKS}
     theirs = f"stackwars.audits.theirs_in_{job['dialect']}"
     found = {}
     for workload, size in sizes.items():
         row: dict[str, Any] = {"workload": workload, "ours_ms": [], "theirs_ms": []}
-        for turn in range(turns):
-            wanted = Job(
-                **{**job, "settings": settings}, workload=workload, repetition=turn, sizes=size
-            )
-            for who, module in (("ours", CELL), ("theirs", theirs)):
-                where = folder / workload / f"{who}-{turn}"
-                result = runner.require_ok(runner.run(wanted, pins, where, module))
-                if who == "ours":
-                    (value,) = process_value.of_processes([result]).values()
-                    row["ours_ms"].append(value.all_ms)
-                else:
-                    timed = event(result, "theirs")
-                    row["theirs_ms"].append(statistics.median(timed["ns"]) / 1e6)
-                    row["harness"] = timed["harness"]
+        for number in range(processes):
+            wanted = Job(**job, workload=workload, repetition=number, sizes=size)
+            where = folder / workload / str(number)
+            result = runner.require_ok(runner.run(wanted, pins, where, theirs))
+            for who in ("ours", "theirs"):
+                row[f"{who}_ms"].append(statistics.median(event(result, who)["ns"]) / 1e6)
+            row["harness"] = event(result, "theirs")["harness"]
         found[workload] = row
     return found
 
 
 def judged(row: dict[str, Any]) -> dict[str, Any]:
-    """The row with `ratio`, the median over the turns of ours over theirs, and whether they agree."""
+    """The row with `ratio`, the median over the processes of ours over theirs, and whether they agree."""
     pairs = zip(row["ours_ms"], row["theirs_ms"], strict=True)
     ratio = statistics.median(ours / theirs for ours, theirs in pairs)
     return {**row, "ratio": ratio, "ok": abs(ratio - 1) <= AGREE}
@@ -72,11 +59,11 @@ def main() -> None:
     parser.add_argument(
         "--sizes", required=True, type=json.loads, help="{workload: sizes}, as JSON"
     )
-    parser.add_argument("--turns", type=int, default=TURNS)
+    parser.add_argument("--processes", type=int, default=PROCESSES)
     for name in ("pins", "folder", "output"):
         parser.add_argument(f"--{name}", required=True, type=Path)
     a = parser.parse_args()
-    rows = measure(a.job, a.pins, a.sizes, a.turns, a.folder)
+    rows = measure(a.job, a.pins, a.sizes, a.processes, a.folder)
     found = {
         "framework": a.job["framework"],
         "device": a.job["device"],

@@ -1,16 +1,34 @@
-"""One workload as the independent harnesses are asked to time it: built, compiled, ready to be called."""
+"""One workload as both harnesses time it in an independent audit: built, compiled, ready to be called.
+
+Another's harness and ours take turns call by call, on one session: two processes of one program differ by
+more than their harnesses do, and so do the speeds of this machine within a second.
+"""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
 from importlib import import_module
+from typing import Any, NamedTuple
 
+from stackwars.measure.child import block
 from stackwars.measure.inputs import INPUT_SETS, input_sets
 
+VALUES = 40
+"""Calls that each harness times in a process."""
 
-def prepared(spec: dict) -> Callable[[], None]:
-    """A fenced call of the specification's workload, on its sets of inputs in turn; already called twice."""
+
+class Prepared(NamedTuple):
+    """Both ways to make one fenced call, on the sets of inputs in turn."""
+
+    theirs: Callable[[], None]
+    """For the other harness to time."""
+    ours: Callable[[], int]
+    """A block of one call, as in the process of a cell: its ns."""
+
+
+def prepared(spec: dict) -> Prepared:
+    """The specification's workload, already called once with each set of inputs."""
     settings, sizes = spec["settings"], spec["sizes"]
     framework = import_module(f"stackwars.frameworks.{spec['framework']}")
     session = framework.Session(spec["device"], settings["matmul_precision"])
@@ -19,12 +37,14 @@ def prepared(spec: dict) -> Callable[[], None]:
     seed = settings["seed"]
     session.build(dialect.build, sizes, seed, input_sets(workload, sizes, seed))
     session.settle()
-    turns = itertools.cycle(range(INPUT_SETS))
+    sets = itertools.cycle(range(INPUT_SETS))
+    outputs: list[Any] = [None] * INPUT_SETS
 
-    def call() -> None:
-        output = session.call(next(turns))
+    def theirs() -> None:
+        output = session.call(next(sets))
         session.fence(output)
 
+    own_sets = itertools.cycle(range(INPUT_SETS))
     for _ in range(INPUT_SETS):
-        call()
-    return call
+        theirs()
+    return Prepared(theirs, lambda: block(session, 1, next(own_sets), outputs))

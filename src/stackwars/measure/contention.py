@@ -74,8 +74,7 @@ class Meter:
     def foreign_share(self) -> float:
         """Share of the cores' time since the meter was made that others had, other machines included.
 
-        0 to 1, exact to some steps of 10 ms. Stolen time counts as the process's own run time, so that
-        it is added to the cores' busy time before that is taken off.
+        0 to 1, exact to some steps of 10 ms: busy and stolen time but the process's own.
         """
         self.read()
         began_ns, began = self._began
@@ -124,9 +123,9 @@ def _clock_of(task: int) -> int:
 
 def wait_share(run_ns: int, wait_ns: int, steal_ns: int = 0) -> float:
     """Share of the time that the threads wanted a core in which they did not have one: 0 to 1."""
-    wanted = run_ns + wait_ns
-    # Time that the host stole is counted as run: the kernel of this machine does not see it pass.
-    return min(1.0, (wait_ns + steal_ns) / wanted) if wanted else 0.0
+    without = wait_ns + steal_ns
+    # Kernels that keep account of stolen time count it as neither run nor wait.
+    return without / (run_ns + without) if run_ns + without else 0.0
 
 
 def pressure() -> dict[str, float]:
