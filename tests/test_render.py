@@ -13,6 +13,7 @@ import pytest
 
 import claims_fixture
 import paper_fixture
+from compiler_fixture import NEW
 from stackwars import latex
 from stackwars.figures import write_figures
 from stackwars.render import RenderError, build, environment, render
@@ -270,6 +271,17 @@ def test_the_claims_sentences_flip_with_the_data(tmp_path):
         "The two programs of GEMM are then the same. Optimised, PyTorch's program has more operations in 0"
         in full["stablehlo"]
     )
+
+
+def test_workload_that_one_generation_was_not_given_is_named(tmp_path):
+    folder = paper_fixture.write(tmp_path)
+    assert "not asked for in jaxlib" not in rendered(folder)["split"]
+    for file in ("replay.csv", "split.csv"):
+        table = pandas.read_csv(folder / file)
+        asked = (table.workload != "gpt_neo_1p3b") | (table.compiler != NEW)
+        table[asked].to_csv(folder / file, index=False)
+    text = rendered(folder)["split"]
+    assert f"GPT-Neo 1.3B is not asked for in {NEW.replace('-', ' ', 1)}." in text
 
 
 def test_sections_without_data_say_so_and_bring_no_float(tmp_path):

@@ -34,8 +34,9 @@ def split_findings(
 
 
 def _compilers(split: pandas.DataFrame, pinned: str) -> Finding:
-    """The generations of XLA, and which of them the frameworks themselves use."""
+    """The generations of XLA, which of them the frameworks themselves use, and what one was not given."""
     there = compilers(split)
+    given = {name: set(split[split.compiler == name].workload) for name in there}
     others = [name for name in there if name != pinned]
     return finding(
         "compilers",
@@ -44,6 +45,11 @@ def _compilers(split: pandas.DataFrame, pinned: str) -> Finding:
         pinned=pinned,
         has_pinned=pinned in there,
         newest=others[-1] if others else None,
+        left_out=[
+            {"name": name, "titles": left}
+            for name in there
+            if (left := [title for w, title in titles(split).items() if w not in given[name]])
+        ],
     )
 
 
