@@ -93,7 +93,8 @@ def process(
     """
     settings = config()
     ns = [round(1e6 * value) for value in (first_ms, second_ms)]
-    around = {"affinity": [0, 1], "load": [0.5, 0.5, 0.5], "frequencies_mhz": [], "pressure": {}}
+    cores = [1] if cell.device == "cpu-1t" else [0, 1]
+    around = {"affinity": cores, "load": [0.5, 0.5, 0.5], "frequencies_mhz": [], "pressure": {}}
     events = [
         {"event": "import", "at_s": started_s + 1.0},
         {
