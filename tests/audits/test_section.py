@@ -64,7 +64,7 @@ def test_failures_are_said(passed):
     assert "did not part them from the honest processes" in text
     assert "claims more differences than" in text
     assert "What was aimed at and missed" in text
-    assert "The times do not all agree" in text
+    assert "The medians do not all agree" in text
 
 
 def test_what_was_not_run_is_said(passed):

@@ -17,7 +17,7 @@ from stackwars.measure.events import event
 from stackwars.measure.supervisor import Job
 
 AGREE = 0.05
-"""The times may be apart by this share."""
+"""The medians may be apart by this share."""
 PROCESSES = 3
 
 
@@ -52,8 +52,9 @@ def measure(
 
 
 def judged(row: dict[str, Any]) -> dict[str, Any]:
-    """The row with `ratio`, the median over the processes, and whether the harnesses agree."""
-    ratio = statistics.median(row["ratios"])
+    """The row with `ratio`, the median over the processes of ours over theirs, and whether they agree."""
+    medians = zip(row["ours_ms"], row["theirs_ms"], strict=True)
+    ratio = statistics.median(ours / theirs for ours, theirs in medians)
     return {**row, "ratio": ratio, "ok": abs(ratio - 1) <= AGREE}
 
 
