@@ -6,12 +6,13 @@
 # make audits  the harness checked: fences, mutants, A/A, power; the next paper shows what came of it
 # make accept  the full run that was made here becomes the committed one
 # make plan    what a run would measure, and what it costs here
+# make debian  `make smoke` in bare Debians, as root and as an ordinary user (as root, with debootstrap)
 
 # A cell takes all cores, so cells never run side by side; two compilations for a target may.
 SNAKEMAKE = .venv/bin/snakemake --cores all
 PRESET ?= full
 
-.PHONY: paper quick audits smoke test reference accept plan lint set-up
+.PHONY: paper quick audits smoke test reference accept plan debian lint set-up
 
 paper: set-up
 	$(SNAKEMAKE) paper.pdf
@@ -33,6 +34,9 @@ accept: set-up
 
 plan: set-up
 	@.venv/bin/python -m stackwars.plan --preset $(PRESET)
+
+debian: set-up
+	.venv/bin/python tests/debian/try_smoke.py
 
 test: set-up lint
 	.venv/bin/python -m pytest

@@ -17,6 +17,10 @@ os.environ.update(
 )
 sys.path.insert(0, SOURCE)
 
+from stackwars import terminal
+
+terminal.attach(workflow.logger_manager)
+
 
 configfile: "config/config.yaml"
 

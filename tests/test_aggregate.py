@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from measured import config, process, write_cell, write_results
+from stackwars import handed
 from stackwars.aggregate import aggregate
 from stackwars.cells import Cell, asked
 from stackwars.environments import clean_environ
@@ -44,7 +45,8 @@ def test_command_writes_the_same_bytes(tmp_path):
     folder = results(tmp_path)
     aggregate(config(), folder, tmp_path / "one")
     subprocess.run(
-        [sys.executable, "-m", "stackwars.aggregate", "--config", json.dumps(config()),
+        [sys.executable, "-m", "stackwars.aggregate", "--config",
+         handed.file("config", config(), tmp_path),
          "--results", folder, "--output", tmp_path / "two"],
         env=clean_environ({}), check=True,
     )  # fmt: skip

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from functools import cache
@@ -14,6 +13,7 @@ from jinja2 import nodes
 import claims_fixture
 import paper_fixture
 from claim_worlds import WORLDS
+from stackwars import handed
 from stackwars.claim_predicates import matches
 from stackwars.claim_readme import BEGIN, END, put_into, readme_table
 from stackwars.claim_sources import COLUMNS, Judged, read_claims
@@ -171,7 +171,7 @@ def test_the_command_writes_what_the_paper_reads(tmp_path, monkeypatch):
     files |= {name: folder / f"{name}.json" for name in ("findings", "context")}
     files |= {"results": folder, "output": folder / "out.csv", "tables": folder / "tables"}
     options = [text for name, path in files.items() for text in (f"--{name}", str(path))]
-    config = json.dumps(claims_fixture.config())
+    config = handed.file("config", claims_fixture.config(), tmp_path)
     monkeypatch.setattr(sys, "argv", ["claims", "--config", config, *options])
     main()
     assert (folder / "out.csv").read_bytes() == before

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from measured import config
-from stackwars import devices, environments
+from stackwars import devices, environments, handed
 from stackwars.environments import REPOSITORY, clean_environ
 
 JAX = REPOSITORY / "envs" / "jax.txt"
@@ -86,7 +86,7 @@ def test_each_framework_with_an_environment_is_asked(no_driver):
 
 def test_command_writes_what_it_found(tmp_path):
     output = tmp_path / "new" / "devices.json"
-    chosen = json.dumps(config(devices=["cpu"]))
+    chosen = handed.file("config", config(devices=["cpu"]), tmp_path)
     subprocess.run(
         [sys.executable, "-m", "stackwars.devices", "--config", chosen, "--output", output],
         env=clean_environ({}), check=True,

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from stackwars import environments
+from stackwars.config import load
 from stackwars.environments import REPOSITORY, clean_environ, ensure, folder
 
 
@@ -86,7 +87,10 @@ def test_command_runs_in_the_environment(pins):
 
 def test_failed_build_is_told_and_leaves_nothing_that_looks_finished(pins):
     pins.write_text("this is no requirement ===\n")
-    with pytest.raises(RuntimeError, match=r"(?s)expected `uv pip sync .*` to succeed.*free disk"):
+    said = (
+        r"(?s)small.txt was not built: `uv pip sync` ended with 2 and said.*this is no requirement"
+    )
+    with pytest.raises(environments.BuildError, match=said):
         ensure(pins)
     assert not (folder(pins) / "ready").exists()
 
@@ -147,3 +151,85 @@ def test_other_variables_are_kept_and_ours_win(monkeypatch):
     assert found["PYTHONPATH"] == str(REPOSITORY / "src")
     assert found["PYTHONHASHSEED"] == "0"
     assert found["JAX_PLATFORMS"] == "cpu"
+
+
+# A release of libtpu that names CPython 3.10 to 3.12 alone, in its pinned form.
+LIBTPU = re.search(
+    r"^libtpu==.*(?:\n    .*)*", (REPOSITORY / "envs" / "xla-0.7.1.txt").read_text(), re.MULTILINE
+)[0]
+PYTHONS = ("3.11", "3.12", "3.13")
+
+
+def refusing(monkeypatch, tmp_path, package):
+    """A uv that has no build of the package for this Python, unless asked for another Python's."""
+    log = tmp_path / "uv.log"
+
+    def run(command, **_):
+        said = " ".join(command)
+        with log.open("a") as file:
+            file.write(said + "\n")
+        if " venv " in said:
+            Path(command[-1], "lib", "python3", "site-packages").mkdir(parents=True)
+        if " sync " in said and package in Path(command[-1]).read_text():
+            text = f"{package}==1 has no wheels with a matching Python ABI tag (e.g., `cp399`)"
+            return subprocess.CompletedProcess(command, 1, "", text)
+        return subprocess.CompletedProcess(command, 0, "", "")
+
+    monkeypatch.setattr(environments.subprocess, "run", run)
+    monkeypatch.setenv("STACKWARS_ENVS", str(tmp_path / "envs"))
+    pins = tmp_path / "some.txt"
+    pins.write_text(
+        f"# some\n{package}==1 \\\n    --hash=sha256:00\nnumpy==2 \\\n    --hash=sha256:11\n"
+    )
+    return pins, log
+
+
+def test_libtpu_is_taken_from_an_earlier_python_where_this_one_has_none(monkeypatch, tmp_path):
+    pins, log = refusing(monkeypatch, tmp_path, "libtpu")
+    ensure(pins)
+    *_, sync, install = log.read_text().splitlines()
+    assert Path(sync.split()[-1]).read_text().startswith("numpy==2")
+    assert "--no-deps --python-version 3.12 --target" in install
+    assert Path(install.split()[-1]).read_text() == "libtpu==1 \\\n    --hash=sha256:00"
+
+
+def test_other_package_without_a_build_is_unavailable_and_says_what_to_do(monkeypatch, tmp_path):
+    pins, _ = refusing(monkeypatch, tmp_path, "torch")
+    with pytest.raises(
+        environments.Unavailable, match=r"torch==1 has no wheels(.|\n)*use Python 3\.11"
+    ):
+        ensure(pins)
+    assert not (folder(pins) / "ready").exists()
+
+
+def test_index_that_does_not_answer_is_said_to_be_it(monkeypatch, pins, capfd):
+    monkeypatch.setenv("UV_DEFAULT_INDEX", "http://127.0.0.1:9/simple")
+    monkeypatch.setenv("UV_CACHE_DIR", str(pins.parent / "cache"))
+    command = [sys.executable, "-m", "stackwars.environments", str(pins)]
+    done = subprocess.run(command, env=clean_environ({}), capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert "What to do: The package index did not answer" in done.stderr
+    assert "disk" not in done.stderr
+
+
+@pytest.mark.env
+@pytest.mark.parametrize("python", PYTHONS)
+def test_every_environment_can_be_had_with_every_python(tmp_path, python):
+    wanted = {row["environments"]["cpu"] for row in load()["frameworks"].values()}
+    wanted |= {row["environment"] for row in load()["compilers"].values()}
+    wanted |= {
+        e for row in load()["targets"].values() for e in row.get("environments", {}).values()
+    }
+    assert wanted == set(environments.SIZES_GB)
+    for name in sorted(wanted):
+        text = (REPOSITORY / "envs" / f"{name}.txt").read_text()
+        late = python not in ("3.11", "3.12")
+        (tmp_path / f"{name}.txt").write_text(text.replace(LIBTPU, "") if late else text)
+        done = subprocess.run(
+            [sys.executable, "-m", "uv", "pip", "install", "--dry-run", "--no-deps",
+             "--require-hashes", "--only-binary", ":all:", "--python-version", python,
+             "--target", tmp_path / "none", "-r", tmp_path / f"{name}.txt"],
+            capture_output=True, text=True,
+        )  # fmt: skip
+        assert done.returncode == 0, f"{name} with Python {python}: {done.stderr}"

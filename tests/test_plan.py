@@ -202,10 +202,10 @@ def test_disk_is_that_of_the_environments_that_are_missing(reference, monkeypatc
     monkeypatch.setenv("STACKWARS_ENVS", str(tmp_path))
     names = ["jax", "torch_xla", "xla-0.7.1", "xla-0.10.2", "xla-cuda"]
     missing = plan.describe(config(), []).splitlines()[-1]
-    assert missing.startswith(f"disk: about 10.7 GiB for the environments {', '.join(names)}; ")
+    assert missing.startswith(f"disk: about 10.7 GB for the environments {', '.join(names)}; ")
     for name in names[1:]:
         folder(REPOSITORY / "envs" / f"{name}.txt").mkdir()
-    assert "about 0.9 GiB for the environments jax; " in plan.describe(config(), [])
+    assert "about 0.9 GB for the environments jax; " in plan.describe(config(), [])
     folder(REPOSITORY / "envs" / "jax.txt").mkdir()
     assert "all environments are there" in plan.describe(config(), [])
 
@@ -213,4 +213,4 @@ def test_disk_is_that_of_the_environments_that_are_missing(reference, monkeypatc
 def test_without_programs_no_compiler_is_needed(reference, monkeypatch, tmp_path):
     monkeypatch.setenv("STACKWARS_ENVS", str(tmp_path))
     missing = plan.describe({**config(), "programs": []}, []).splitlines()[-1]
-    assert missing.startswith("disk: about 8.0 GiB for the environments jax, torch_xla; ")
+    assert missing.startswith("disk: about 8.0 GB for the environments jax, torch_xla; ")

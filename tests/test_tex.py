@@ -1,6 +1,5 @@
 """Whether this machine can typeset the paper."""
 
-import os
 from pathlib import Path
 
 import pytest
@@ -63,40 +62,3 @@ def test_explanation_names_what_is_missing_and_the_line_that_installs_it():
     text = tex.explain(["latexmk", "siunitx.sty"])
     assert "missing: latexmk, siunitx.sty." in text
     assert f"apt-get install --no-install-recommends {tex.PACKAGES}" in text
-
-
-def test_set_up_ends_with_an_error_where_it_cannot_install(machine, monkeypatch):
-    machine(apt_get='echo called >> "$0.log"')
-    monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    with pytest.raises(SystemExit, match="missing: latexmk, pdflatex"):
-        tex.main()
-    assert not (Path(os.environ["PATH"]) / "apt-get.log").exists()
-
-
-def test_set_up_ends_with_an_error_without_apt(machine, monkeypatch):
-    machine()
-    monkeypatch.setattr(os, "geteuid", lambda: 0)
-    with pytest.raises(SystemExit, match="missing: latexmk, pdflatex"):
-        tex.main()
-
-
-def test_root_installs_what_is_missing(machine, monkeypatch):
-    # An apt-get that writes down its arguments and brings the missing command.
-    folder = complete(machine)
-    (folder / "bin" / "latexmk").rename(folder / "latexmk")
-    machine(
-        apt_get=f'echo "$*" >> "$0.log"; [ "$2" = update ] || /bin/mv {folder}/latexmk {folder}/bin/'
-    )
-    monkeypatch.setattr(os, "geteuid", lambda: 0)
-    tex.main()
-    update, install = (folder / "bin" / "apt-get.log").read_text().splitlines()
-    assert update == "-qq update"
-    assert install.endswith(f"--no-install-recommends {tex.PACKAGES}")
-
-
-def test_set_up_does_nothing_where_all_is_there(machine, monkeypatch):
-    folder = complete(machine)
-    machine(apt_get='echo called >> "$0.log"')
-    monkeypatch.setattr(os, "geteuid", lambda: 0)
-    tex.main()
-    assert not (folder / "bin" / "apt-get.log").exists()

@@ -12,6 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from stackwars import handed
 from stackwars.environments import REPOSITORY
 
 FRAMEWORK = """
@@ -161,7 +162,8 @@ class ToyCheckout:
             "settings": {**SETTINGS, **settings},
             "partner": {"framework": "toy_partner", "dialect": "jax"} if partner else None,
         }
-        arguments = ["--job", json.dumps(job), "--pins", "envs/toy.txt"]
+        handed_job = handed.file("process", job, self.folder / "handed")
+        arguments = ["--job", handed_job, "--pins", "envs/toy.txt"]
         if partner:
             arguments += ["--partner-pins", "envs/toy.txt"]
         output = ["--output", str(self.output(repetition, device))]

@@ -6,7 +6,7 @@ import argparse
 import json
 from pathlib import Path
 
-from stackwars import context, frame, ratios
+from stackwars import context, documents, frame, ratios
 from stackwars.config import validate
 
 
@@ -24,9 +24,9 @@ def aggregate(config: dict, folder: Path, output: Path) -> None:
 
 
 def main() -> None:
-    """`python -m stackwars.aggregate --config JSON --results FOLDER --output FOLDER`."""
+    """`python -m stackwars.aggregate --config FILE --results FOLDER --output FOLDER`."""
     parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--config", required=True, type=json.loads)
+    parser.add_argument("--config", required=True, type=documents.read)
     parser.add_argument("--results", required=True, type=Path)
     parser.add_argument("--output", required=True, type=Path)
     arguments = parser.parse_args()

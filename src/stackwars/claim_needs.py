@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from stackwars import cells, programs
+from stackwars import cells, documents, programs
 from stackwars.cells import Cell
 from stackwars.claim_config import Claim
 from stackwars.compiler_sources import by_age
@@ -116,7 +115,7 @@ def _seconds(config: dict, claim: Claim, folders: list[Path]) -> Iterator[float 
 def _first(folders: list[Path], path: Path, seconds) -> float | None:
     for folder in folders:
         if (folder / path).exists():
-            return seconds(json.loads((folder / path).read_text()))
+            return seconds(documents.read(folder / path))
     return None
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pandas
 
-from stackwars import claim_config, split
+from stackwars import claim_config, documents, split
 from stackwars.aggregate import aggregate
 from stackwars.claim_config import ClaimError
 from stackwars.claim_needs import restricted, testable
@@ -62,10 +62,10 @@ def decide_one(
 
 
 def main() -> None:
-    """`python -m stackwars.claim_run ID --config JSON --results FOLDER ... --output FILE`."""
+    """`python -m stackwars.claim_run ID --config FILE --results FOLDER ... --output FILE`."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("claim")
-    parser.add_argument("--config", required=True, type=json.loads)
+    parser.add_argument("--config", required=True, type=documents.read)
     parser.add_argument("--results", required=True, type=Path)
     parser.add_argument("--published", type=Path, default=Path("paper/published/tables.csv"))
     for name in FORM:

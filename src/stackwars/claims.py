@@ -7,11 +7,10 @@ One claim alone, from what it alone needs, is :mod:`stackwars.claim_run`.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from pathlib import Path
 
-from stackwars import claim_config
+from stackwars import claim_config, documents
 from stackwars.claim_config import ClaimError, Claims
 from stackwars.claim_devices import device_findings
 from stackwars.claim_judge import judge
@@ -67,7 +66,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--readme", type=Path, help="put the table of --claims into this file")
     parser.add_argument("--claims", type=Path, default=REFERENCE / "claims.csv")
-    parser.add_argument("--config", type=json.loads)
+    parser.add_argument("--config", type=documents.read)
     for name in (*FILES, "results", "output", "tables"):
         parser.add_argument(f"--{name}", type=Path)
     a = parser.parse_args()

@@ -7,9 +7,9 @@ import json
 import subprocess
 from pathlib import Path
 
-from stackwars import cells
+from stackwars import cells, documents
 from stackwars.config import validate
-from stackwars.environments import clean_environ, ensure
+from stackwars.environments import Unavailable, clean_environ, ensure
 from stackwars.measure.device import CPUS
 
 # Without one of these nodes no driver is loaded, and no framework can find the device; only where
@@ -48,7 +48,10 @@ def ask(framework: str, device: str, pins: Path) -> dict:
     nodes = _NODES[device]
     if not any(Path(node).exists() for node in nodes):
         return {"present": False, "reason": f"no driver: none of {', '.join(nodes)} exists"}
-    command = [str(ensure(pins)), "-c", _ASK, framework, device]
+    try:
+        command = [str(ensure(pins)), "-c", _ASK, framework, device]
+    except Unavailable as error:
+        return {"present": False, "reason": str(error)}
     try:
         done = subprocess.run(
             command, env=clean_environ({}), capture_output=True, text=True, timeout=_TIMEOUT_S
@@ -62,9 +65,9 @@ def ask(framework: str, device: str, pins: Path) -> dict:
 
 
 def main() -> None:
-    """`python -m stackwars.devices --config JSON --output FILE`."""
+    """`python -m stackwars.devices --config FILE --output FILE`."""
     parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--config", required=True, type=json.loads)
+    parser.add_argument("--config", required=True, type=documents.read)
     parser.add_argument("--output", required=True, type=Path)
     arguments = parser.parse_args()
     found = find(validate(arguments.config))

@@ -10,13 +10,33 @@ import argparse
 import fcntl
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
 import time
 from pathlib import Path
 
+from stackwars import advice
+
 REPOSITORY = Path(__file__).resolve().parents[2]
+SIZES_GB = {
+    **{"jax": 0.9, "torch_xla": 7.1},
+    **{"xla-0.7.1": 0.8, "xla-0.10.2": 1.2, "xla-cuda": 0.7},
+}
+"""Disk that the environments of a run on a CPU take, in 10^9 bytes, as measured."""
+BORROWED = {"libtpu": "3.12"}
+"""Packages that may be installed as for an earlier Python, and which. libtpu is a library with a C interface
+and a few lines of Python: its release 0.0.21 names CPython 3.10 to 3.12 and works with 3.13."""
+_NO_WHEEL = re.compile(r"(\S+?)==\S+ has no wheels with a matching Python")
+
+
+class BuildError(RuntimeError):
+    """An environment that was not built: what the installer said, and what to do."""
+
+
+class Unavailable(BuildError):
+    """An environment that this Python cannot have: a pinned package has no build for it."""
 
 
 def root() -> Path:
@@ -40,7 +60,8 @@ def ensure(pins: Path) -> Path:
     """Build the environment if it is missing; return the path of its Python.
 
     Safe to call from several processes: one builds, the others wait. An interrupted build leaves
-    nothing that looks finished. Raises RuntimeError with the installer's last lines if it fails.
+    nothing that looks finished. Raises Unavailable where a package has no build for this Python, and
+    BuildError with the installer's last lines where it fails for another reason.
     """
     home = folder(pins)
     python = home / "bin" / "python"
@@ -56,30 +77,75 @@ def ensure(pins: Path) -> Path:
     return python
 
 
+def absent() -> dict[str, float]:
+    """The environments of a run on a CPU that are not built yet: {name: GB on disk}."""
+    pins = {name: REPOSITORY / "envs" / f"{name}.txt" for name in SIZES_GB}
+    return {name: SIZES_GB[name] for name in pins if not (folder(pins[name]) / "ready").exists()}
+
+
 def _build(pins: Path, home: Path, python: Path) -> None:
     start = time.monotonic()
     print(f"[environment] building {home.name} from {pins.name} ...", file=sys.stderr, flush=True)
     shutil.rmtree(home, ignore_errors=True)
-    _run(["venv", "--quiet", "--python", sys.executable, str(home)])
+    _run(pins, "venv", "--quiet", "--python", sys.executable, str(home))
     # Compiled ahead: otherwise the first cell of a framework would pay for it in its import time.
-    _run(["pip", "sync", "--quiet", "--require-hashes", "--compile-bytecode",
-          "--python", str(python), str(pins)])  # fmt: skip
+    sync = (
+        "pip",
+        "sync",
+        "--quiet",
+        "--require-hashes",
+        "--compile-bytecode",
+        "--python",
+        str(python),
+    )
+    try:
+        _run(pins, *sync, str(pins))
+    except Unavailable as error:
+        package = _NO_WHEEL.search(str(error))[1]
+        if package not in BORROWED:
+            raise
+        rest, one = _without(pins, package, home)
+        _run(pins, *sync, str(rest))
+        site = next(home.glob("lib/python*/site-packages"))
+        version = ("--python-version", BORROWED[package], "--target", str(site))
+        _run(
+            pins,
+            "pip",
+            "install",
+            "--quiet",
+            "--require-hashes",
+            "--no-deps",
+            *version,
+            "-r",
+            str(one),
+        )
     seconds = time.monotonic() - start
     print(f"[environment] {home.name} ready after {seconds:.0f} s", file=sys.stderr, flush=True)
 
 
-def _run(arguments: list[str]) -> None:
+def _without(pins: Path, package: str, home: Path) -> tuple[Path, Path]:
+    """Two pins files in `home`: all packages but one, and that one."""
+    blocks = re.findall(r"^[\w.-]+==.*(?:\n    .*)*", pins.read_text(), flags=re.MULTILINE)
+    rest, one = home / "rest.txt", home / f"{package}.txt"
+    rest.write_text("\n".join(b for b in blocks if not b.startswith(f"{package}==")))
+    one.write_text("\n".join(b for b in blocks if b.startswith(f"{package}==")))
+    return rest, one
+
+
+def _run(pins: Path, *arguments: str) -> None:
+    """Run uv. Raises Unavailable or BuildError with what it said."""
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     done = subprocess.run(
         [sys.executable, "-m", "uv", *arguments],
         env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
     )  # fmt: skip
-    if done.returncode != 0:
-        tail = "\n".join(done.stderr.strip().splitlines()[-15:])
-        raise RuntimeError(
-            f"expected `uv {' '.join(arguments)}` to succeed, it ended with {done.returncode}:\n{tail}\n"
-            "Check the network and the free disk space (torch_xla needs about 8 GB), then try again."
-        )
+    if done.returncode == 0:
+        return
+    said = "\n".join(done.stderr.strip().splitlines()[-15:])
+    kind = Unavailable if _NO_WHEEL.search(said) else BuildError
+    command = " ".join(["uv", *arguments[:2]])
+    what = f"the environment of {pins.name} was not built: `{command}` ended with {done.returncode}"
+    raise kind("\n".join([f"{what} and said", said, *advice.of(said)]))
 
 
 def clean_environ(extra: dict[str, str]) -> dict[str, str]:
@@ -99,7 +165,10 @@ def main() -> None:
     parser.add_argument("pins", type=Path)
     parser.add_argument("command", nargs="*", help="arguments of that environment's Python")
     arguments = parser.parse_args()
-    python = ensure(arguments.pins)
+    try:
+        python = ensure(arguments.pins)
+    except BuildError as error:
+        sys.exit(str(error))
     if not arguments.command:
         print(python)
         return

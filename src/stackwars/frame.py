@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from stackwars import audit, cells, workloads
+from stackwars import audit, cells, documents, workloads
 from stackwars.audits.process_checks import output_problems, problems
 from stackwars.cells import Cell
 from stackwars.measure.cell import derive
@@ -90,11 +89,11 @@ def read(config: dict, folder: Path) -> Results:
     for cell in cells.asked(config):
         path = folder / cell.path / "cell.json"
         if path.exists():
-            found[cell] = json.loads(path.read_text())
+            found[cell] = documents.read(path)
             if found[cell]["status"] == "ok":
                 outputs[cell] = np.load(path.with_name("output.npy"))
-    peaks = {path.parent.name: json.loads(path.read_text()) for path in folder.glob("*/peak.json")}
-    return Results(found, outputs, peaks, json.loads((folder / "devices.json").read_text()))
+    peaks = {path.parent.name: documents.read(path) for path in folder.glob("*/peak.json")}
+    return Results(found, outputs, peaks, documents.read(folder / "devices.json"))
 
 
 def build(config: dict, results: Results, origin: str) -> pd.DataFrame:

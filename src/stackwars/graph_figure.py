@@ -7,7 +7,6 @@ colour, and in shape or border as well.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import textwrap
 from pathlib import Path
@@ -21,6 +20,7 @@ import matplotlib.pyplot as plt
 from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
 
+from stackwars import documents
 from stackwars.graph_layout import Layout, place
 from stackwars.graph_marks import BETWEEN, LOOKS, NAMES, SLANT, arrow, box
 from stackwars.sources import framework_title
@@ -187,7 +187,7 @@ def main() -> None:
     a = parser.parse_args()
     if bool(a.output_dir) == bool(a.output) or bool(a.output) != bool(a.workload):
         parser.error("expected --workload and --output, or --output-dir alone")
-    graphs = json.loads(a.graphs.read_text())["workloads"]
+    graphs = documents.read(a.graphs)["workloads"]
     if a.output_dir:
         a.output_dir.mkdir(parents=True, exist_ok=True)
     for workload in [a.workload] if a.workload else graphs:

@@ -14,7 +14,7 @@ import json
 import sys
 from pathlib import Path
 
-from stackwars import workloads
+from stackwars import documents, workloads
 from stackwars.ir import metrics, module, structure
 from stackwars.ir.normalise import normalise
 
@@ -93,7 +93,7 @@ def compiles(paths: list[Path]) -> dict[tuple[str, str, str], dict]:
     """
     found: dict[tuple[str, str, str], dict] = {}
     for path in paths:
-        content = json.loads(path.read_text())
+        content = documents.read(path)
         key = content["workload"], content["framework"], content["target"]
         if content["variant"] != "base" or key in found:
             raise ValueError(

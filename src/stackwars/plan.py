@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import csv
-import json
 import random
 import statistics
 import subprocess
@@ -12,10 +11,10 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
-from stackwars import cells, programs
+from stackwars import cells, documents, programs
 from stackwars.cells import Cell
 from stackwars.config import ConfigError, load, validate
-from stackwars.environments import REPOSITORY, folder
+from stackwars.environments import REPOSITORY, SIZES_GB, folder
 from stackwars.measure.limits import GIB, cap_bytes, machine_memory_bytes
 from stackwars.programs import Replay
 
@@ -33,10 +32,6 @@ MEASURING = (
     *cells.ROUNDS,
 )
 """The settings that a process depends on; a change of one of them measures every cell again."""
-ENVIRONMENT_GIB = {
-    **{"jax": 0.9, "torch_xla": 7.1},
-    **{"xla-0.7.1": 0.8, "xla-0.10.2": 1.2, "xla-cuda": 0.7},
-}
 
 
 def priority(config: dict, cell: Cell, repetition: int) -> int:
@@ -87,7 +82,7 @@ def replay_s(device: str, compiler: str, workload: str, repetition: int = 0) -> 
     path = REFERENCE.parent / Replay(device, compiler, workload).path / "replay.json"
     if not path.exists():
         return None
-    processes = json.loads(path.read_text())["processes"]
+    processes = documents.read(path)["processes"]
     if repetition >= len(processes):
         return 0.0
     return statistics.fmean(process["wall_s"] for process in processes)
@@ -199,8 +194,8 @@ def _disk(config: dict) -> str:
               if not folder(REPOSITORY / "envs" / f"{n}.txt").exists()]  # fmt: skip
     if not absent:
         return "all environments are there; results take under 0.1 GiB"
-    total = sum(ENVIRONMENT_GIB.get(name, 1.0) for name in absent)
-    return f"about {total:.1f} GiB for the environments {', '.join(absent)}; results under 0.1 GiB"
+    total = sum(SIZES_GB.get(name, 1.0) for name in absent)
+    return f"about {total:.1f} GB for the environments {', '.join(absent)}; results under 0.1 GiB"
 
 
 def main() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from stackwars import programs, workloads
+from stackwars import documents, programs, workloads
 from stackwars.cells import Cell
 from stackwars.measure import process_value
 from stackwars.measure.duel import pairs_ms
@@ -122,9 +121,9 @@ def read(config: dict, folder: Path) -> Iterator[Replay]:
         for framework in config["programs"]:
             path = folder / Cell(framework, asked.workload, asked.device).path / "cell.json"
             if path.exists():
-                native[framework] = json.loads(path.read_text())
+                native[framework] = documents.read(path)
         path = folder / asked.path / "replay.json"
-        result = json.loads(path.read_text()) if path.exists() else _not_run(config, asked)
+        result = documents.read(path) if path.exists() else _not_run(config, asked)
         yield Replay(result, native)
 
 

@@ -26,11 +26,12 @@ def take() -> TextIO | None:
     return file
 
 
-def clear_stale() -> None:
-    """Remove Snakemake's lock files where no run is at work that they could belong to."""
+def clear_stale() -> bool:
+    """Remove Snakemake's lock files where no run is at work that they could belong to; whether none is."""
     held = take()
     if held is None:
-        return
+        return False
     with held:
         for path in SNAKEMAKE_LOCKS.glob("*.lock"):
             path.unlink(missing_ok=True)
+    return True

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pandas
 
-from stackwars import verdicts
+from stackwars import documents, verdicts
 from stackwars.measure.device import CPUS, ONE_THREAD
 
 FRAMEWORK_TITLES = {
@@ -85,7 +84,7 @@ def read_json(path: Path) -> dict:
 
     :raises ValueError: if the file holds anything else.
     """
-    value = json.loads(Path(path).read_text(encoding="utf-8"))
+    value = documents.read(Path(path))
     if not isinstance(value, dict):
         raise ValueError(f"{path}: expected a JSON object, came {type(value).__name__}")
     return value

@@ -7,12 +7,11 @@ difference (native against native) = IR effect (replay against replay, in one cl
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 
 import pandas as pd
 
-from stackwars import replay_frame
+from stackwars import documents, replay_frame
 from stackwars.config import validate
 from stackwars.measure.process_value import aligned
 from stackwars.measure.statistics import Estimate, paired_difference, paired_ratio
@@ -129,9 +128,9 @@ def write(config: dict, folder: Path, output: Path, native: str | None = None) -
 
 
 def main() -> None:
-    """`python -m stackwars.split --config JSON --results FOLDER --output FOLDER`."""
+    """`python -m stackwars.split --config FILE --results FOLDER --output FOLDER`."""
     parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--config", required=True, type=json.loads)
+    parser.add_argument("--config", required=True, type=documents.read)
     parser.add_argument("--results", required=True, type=Path)
     parser.add_argument("--output", required=True, type=Path)
     parser.add_argument("--native", help="the native compiler, instead of the configuration's")

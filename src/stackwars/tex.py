@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 PACKAGES = (
@@ -32,26 +30,3 @@ def explain(lacking: list[str]) -> str:
         f"TeX: expected {', '.join(_COMMANDS)} and {', '.join(_FILES)}; missing: {', '.join(lacking)}. "
         f"On Debian or Ubuntu: sudo apt-get install --no-install-recommends {PACKAGES}"
     )
-
-
-def main() -> None:
-    """`python -m stackwars.tex`: install what is missing where that is possible, else say how.
-
-    Possible is: as root, with apt-get. Exits with 1 where TeX stays incomplete.
-    """
-    if missing() and os.geteuid() == 0 and shutil.which("apt-get"):
-        print("[set-up] installing TeX (about 350 MB on disk) ...", file=sys.stderr, flush=True)
-        quiet = {
-            "env": {**os.environ, "DEBIAN_FRONTEND": "noninteractive"},
-            "stdout": subprocess.DEVNULL,
-        }
-        subprocess.run(["apt-get", "-qq", "update"], **quiet)
-        install = ["apt-get", "-qq", "install", "-y", "--no-install-recommends", *PACKAGES.split()]
-        subprocess.run(install, **quiet)
-    lacking = missing()
-    if lacking:
-        sys.exit(explain(lacking))
-
-
-if __name__ == "__main__":
-    main()

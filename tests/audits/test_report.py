@@ -9,7 +9,7 @@ import pytest
 
 from audits.made import FENCES, MUTANTS
 from measured import GEMM, config, process, write_cell, write_results
-from stackwars import aggregate
+from stackwars import aggregate, handed
 from stackwars.audits import document, report, same
 
 TORCH = replace(GEMM, framework="torch_xla")
@@ -46,7 +46,7 @@ def test_report_reads_what_there_is_and_names_what_is_missing(folder, monkeypatc
         parts += ["--part", str(path)]
     output = folder / "audits.json"
     options = {
-        "config": json.dumps(config()),
+        "config": handed.file("config", config(), folder),
         "results": folder,
         "frame": folder / "frame.csv",
         "output": output,

@@ -2,14 +2,13 @@
 
 import gzip
 import hashlib
-import json
 import subprocess
 from dataclasses import asdict
 from unittest import mock
 
 import pytest
 
-from stackwars import config, programs
+from stackwars import config, handed, programs
 from stackwars.compilers import arguments, frontier
 from stackwars.compilers.lower import Job
 from stackwars.environments import REPOSITORY, clean_environ
@@ -40,7 +39,8 @@ def run(python, *arguments_):
 
 def lowered(python, job, folder):
     """(text, document, entries) of a job."""
-    run(python, "-m", "stackwars.compilers.lower", "--job", json.dumps(job), "--output", folder)
+    handed_job = handed.file("lower", job, folder.parent)
+    run(python, "-m", "stackwars.compilers.lower", "--job", handed_job, "--output", folder)
     text = gzip.decompress((folder / "program.mlir.gz").read_bytes()).decode()
     return text, *arguments.load(folder / "arguments.json")
 

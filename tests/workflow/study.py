@@ -19,6 +19,7 @@ import yaml
 
 from checkout import copy_checkout
 
+BIN = Path(sys.executable).parent
 SETTINGS = {
     **{"rounds_min": 2, "rounds_max": 2, "round_budget_s": 1000},
     **{"steady_min_blocks": 3, "steady_max_blocks": 5, "steady_seconds": 0.01},
@@ -91,8 +92,12 @@ class Study:
 
     def snakemake(self, *arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
         """Run Snakemake; its output is in `.stdout`, errors included."""
+        return self.shell(self.command(*arguments), **environ)
+
+    def shell(self, command: list[str], **environ: str) -> subprocess.CompletedProcess[str]:
+        """Run a whole command in the checkout; its output is in `.stdout`, errors included."""
         return subprocess.run(
-            self.command(*arguments), cwd=self.folder, env={**os.environ, **environ},
+            command, cwd=self.folder, env={**os.environ, **environ},
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=1800,
         )  # fmt: skip
 

@@ -106,4 +106,4 @@ def test_missing_tex_is_found_before_anything_is_measured(tmp_path, monkeypatch)
     done = made.snakemake("paper.pdf", PATH=str(tools))
     assert done.returncode != 0
     assert "latexmk" in done.stdout and "apt-get install" in done.stdout
-    assert not list(tmp_path.rglob("process*.json"))
+    assert not list((tmp_path / "results").rglob("process*.json"))

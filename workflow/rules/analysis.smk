@@ -27,9 +27,9 @@ rule frame:
     log:
         f"{OUT}/logs/frame.txt",
     params:
-        config=CONFIG_JSON,
+        config=CONFIG,
     shell:
-        "python -m stackwars.aggregate --config {params.config:q}"
+        "python -m stackwars.aggregate --config {params.config}"
         " --results $(dirname {input.devices}) --output $(dirname {output.frame}) >{log} 2>&1"
 
 

@@ -17,15 +17,17 @@ def audits_digest():
 
 
 def audit_pins(wildcards):
+    known(wildcards)
     return cells.pins(config, wildcards.framework, wildcards.device)
 
 
 def audit_dialect(wildcards):
+    known(wildcards)
     return config["frameworks"][wildcards.framework]["dialect"]
 
 
 def audit_job(wildcards):
-    """A Job of stackwars.measure.supervisor without a workload, as JSON."""
+    """A file of a Job of stackwars.measure.supervisor without a workload."""
     kept = (
         "seed",
         "matmul_precision",
@@ -34,7 +36,8 @@ def audit_job(wildcards):
         "turn_seconds",
         "parity_rel_l2",
     )
-    return json.dumps(
+    return handed.file(
+        "audit",
         {
             "framework": wildcards.framework,
             "dialect": audit_dialect(wildcards),
@@ -42,7 +45,6 @@ def audit_job(wildcards):
             "preset": config["preset"],
             "settings": {key: SETTINGS[key] for key in kept},
         },
-        sort_keys=True,
     )
 
 

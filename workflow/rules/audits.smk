@@ -38,7 +38,7 @@ rule audit_mutants:
         job=audit_job,
         kept=lambda wildcards: f"{AUDITS}/kept/mutants-{wildcards.device}-{wildcards.framework}",
     shell:
-        "python -m stackwars.audits.mutants --job {params.job:q} --pins {input.pins} --peak {input.peak}"
+        "python -m stackwars.audits.mutants --job {params.job} --pins {input.pins} --peak {input.peak}"
         " --folder {params.kept} --output {output} 2> >(tee {log} >&2)"
 
 
@@ -56,7 +56,7 @@ rule audit_power:
         rounds=SETTINGS["audit_rounds"],
         kept=lambda wildcards: f"{AUDITS}/kept/power-{wildcards.device}-{wildcards.framework}",
     shell:
-        "python -m stackwars.audits.power --job {params.job:q} --pins {input.pins}"
+        "python -m stackwars.audits.power --job {params.job} --pins {input.pins}"
         " --rounds {params.rounds} --folder {params.kept} --output {output} 2> >(tee {log} >&2)"
 
 
@@ -75,7 +75,7 @@ rule audit_itself:
         rounds=SETTINGS["audit_rounds"] // 2,
         kept=lambda wildcards: f"{AUDITS}/kept/itself-{wildcards.device}-{wildcards.framework}",
     shell:
-        "python -m stackwars.audits.itself --job {params.job:q} --pins {input.pins}"
+        "python -m stackwars.audits.itself --job {params.job} --pins {input.pins}"
         " --rounds {params.rounds} --folder {params.kept} --output {output} 2> >(tee {log} >&2)"
 
 
@@ -94,12 +94,14 @@ rule audit_independent:
     threads: workflow.cores
     params:
         job=audit_job,
-        sizes=json.dumps({name: config["presets"]["full"]["sizes"][name] for name in TIMED_TWICE}),
+        sizes=handed.file(
+            "sizes", {name: config["presets"]["full"]["sizes"][name] for name in TIMED_TWICE}
+        ),
         processes=SETTINGS["audit_processes"],
         kept=lambda wildcards: f"{AUDITS}/kept/independent-{wildcards.device}-{wildcards.framework}",
     shell:
-        "python -m stackwars.audits.independent --job {params.job:q} --pins {input.pins}"
-        " --sizes {params.sizes:q} --processes {params.processes} --folder {params.kept} --output {output}"
+        "python -m stackwars.audits.independent --job {params.job} --pins {input.pins}"
+        " --sizes {params.sizes} --processes {params.processes} --folder {params.kept} --output {output}"
         " 2> >(tee {log} >&2)"
 
 
@@ -116,11 +118,11 @@ rule audit_report:
     log:
         f"{ROOT}/logs/audits/report.txt",
     params:
-        config=CONFIG_JSON,
+        config=CONFIG,
         results=lambda wildcards: ROOT,
         parts=lambda wildcards, input: [f"--part {path}" for path in input.parts],
     shell:
-        "python -m stackwars.audits.report --config {params.config:q} --results {params.results}"
+        "python -m stackwars.audits.report --config {params.config} --results {params.results}"
         " --frame {input.frame} {params.parts} --output {output} 2> >(tee {log} >&2)"
 
 

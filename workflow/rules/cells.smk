@@ -16,9 +16,9 @@ checkpoint devices:
     log:
         f"results/{config['preset']}/logs/devices.txt",
     params:
-        config=CONFIG_JSON,
+        config=CONFIG,
     shell:
-        "python -m stackwars.devices --config {params.config:q} --output {output} 2> >(tee {log} >&2)"
+        "python -m stackwars.devices --config {params.config} --output {output} 2> >(tee {log} >&2)"
 
 
 rule peak:
@@ -56,7 +56,7 @@ rule process:
             f"--partner-pins {input.partner}" if input.partner else ""
         ),
     shell:
-        "python -m stackwars.measure.supervisor --job {params.job:q} --pins {input.pins}"
+        "python -m stackwars.measure.supervisor --job {params.job} --pins {input.pins}"
         " {params.partner} --output {output} 2> >(tee {log} >&2)"
 
 

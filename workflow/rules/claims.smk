@@ -19,10 +19,10 @@ rule claims:
     log:
         f"{OUT}/logs/claims.txt",
     params:
-        config=CONFIG_JSON,
+        config=CONFIG,
         results=lambda wildcards: CELLS,
     shell:
-        "python -m stackwars.claims --config {params.config:q} --results {params.results}"
+        "python -m stackwars.claims --config {params.config} --results {params.results}"
         " --findings {input.findings} --frame {input.frame} --ratios {input.ratios}"
         " --context {input.context} --output {output.claims} --tables {output.tables} >{log} 2>&1"
 
@@ -65,13 +65,13 @@ rule claim_decision:
     log:
         f"{OUT}/logs/claims/{{claim}}.txt",
     params:
-        config=CONFIG_JSON,
+        config=CONFIG,
         results=lambda wildcards: CELLS,
         form=lambda wildcards, input: [
             f"--{name} {file}" for name, file in zip(("metrics", "structure"), input.form)
         ],
     shell:
-        "python -m stackwars.claim_run {wildcards.claim} --config {params.config:q}"
+        "python -m stackwars.claim_run {wildcards.claim} --config {params.config}"
         " --results {params.results} --published {input.published} {params.form}"
         " --output {output} 2> >(tee {log} >&2)"
 

@@ -2,7 +2,7 @@ import json
 
 from snakemake.exceptions import WorkflowError
 
-from stackwars import cells, plan, programs, progress, runlock, tex
+from stackwars import cells, damage, handed, plan, programs, progress, runlock, targets, tex
 from stackwars.cells import Cell
 from stackwars.config import ConfigError, validate
 from stackwars.imports import imported_files
@@ -13,8 +13,6 @@ try:
     validate(config)
 except ConfigError as error:
     raise WorkflowError(str(error)) from None
-
-runlock.clear_stale()
 
 # Where rules write what they measure.
 ROOT = f"results/{config['preset']}"
@@ -28,7 +26,16 @@ ASKED = cells.asked(config)
 if not MEASURED:
     # What was added since the reference run is "not run" in a paper that is made from it.
     ASKED = [cell for cell in ASKED if Path(CELLS, cell.path, "cell.json").exists()]
-CONFIG_JSON = json.dumps(config, sort_keys=True)
+CONFIG = handed.file("config", config)
+
+# Where another run is at work, the locks are its own, and what looks damaged may be half-written.
+if runlock.clear_stale():
+    kept_aside = damage.set_aside(Path(ROOT))
+    if kept_aside:
+        logger.warning("\n".join(kept_aside))
+if not MEASURED:
+    for path, problem in damage.find(Path(CELLS)).items():
+        raise WorkflowError(f"{path}: {problem}; get it back with: git checkout {CELLS}")
 
 
 wildcard_constraints:
@@ -48,7 +55,16 @@ def sources(*modules):
     return sorted(str(path.relative_to(root)) for path in imported_files(list(modules)))
 
 
+def known(wildcards):
+    """Refuse a target whose path names what the configuration does not have."""
+    try:
+        return targets.check(config, wildcards)
+    except targets.UnknownTarget as error:
+        raise WorkflowError(str(error)) from None
+
+
 def cell_of(wildcards):
+    known(wildcards)
     return Cell(wildcards.framework, wildcards.workload, wildcards.device)
 
 
@@ -66,9 +82,10 @@ def partner_pins(wildcards):
 
 
 def job_of(cell, repetition):
-    """The Job of stackwars.measure.supervisor, as JSON."""
+    """A file of the Job of stackwars.measure.supervisor."""
     partner = cells.partner(config, cell)
-    return json.dumps(
+    return handed.file(
+        "process",
         {
             "framework": cell.framework,
             "dialect": config["frameworks"][cell.framework]["dialect"],
@@ -87,7 +104,6 @@ def job_of(cell, repetition):
                 "block_calls": cells.block_calls(config, cell.workload),
             },
         },
-        sort_keys=True,
     )
 
 
@@ -148,14 +164,17 @@ def peaks(wildcards):
 
 
 def program_of(wildcards):
+    known(wildcards)
     return Program(wildcards.framework, wildcards.workload, wildcards.variant)
 
 
 def replay_of(wildcards):
+    known(wildcards)
     return Replay(wildcards.device, wildcards.compiler, wildcards.workload)
 
 
 def compilation_of(wildcards):
+    known(wildcards)
     program = Program(
         wildcards.framework, wildcards.workload, wildcards.get("variant", programs.BASE)
     )
@@ -163,6 +182,7 @@ def compilation_of(wildcards):
 
 
 def lowering_sources(wildcards):
+    known(wildcards)
     return programs.lower_sources(config, wildcards.framework, wildcards.workload)
 
 
@@ -171,11 +191,13 @@ def lowering_pins(wildcards):
 
 
 def compiler_pins(wildcards):
+    known(wildcards)
     return programs.compiler_pins(config, wildcards.compiler, wildcards.get("target"))
 
 
 def target_description(wildcards):
     """The file that tells XLA what a GPU is, for a target that has one."""
+    known(wildcards)
     name = config["targets"][wildcards.target].get("description")
     return [f"src/stackwars/compilers/{name}"] if name else []
 
@@ -189,23 +211,23 @@ def code_source(wildcards):
 
 
 def lower_job(wildcards):
-    """The Job of stackwars.compilers.lower, as JSON."""
-    return json.dumps(programs.lower_job(config, program_of(wildcards)), sort_keys=True)
+    """A file of the Job of stackwars.compilers.lower."""
+    return handed.file("lower", programs.lower_job(config, program_of(wildcards)))
 
 
 def ahead_job(wildcards):
-    """The Job of stackwars.compilers.ahead_supervisor, as JSON."""
-    return json.dumps(programs.ahead_job(config, compilation_of(wildcards)), sort_keys=True)
+    """A file of the Job of stackwars.compilers.ahead_supervisor."""
+    return handed.file("ahead", programs.ahead_job(config, compilation_of(wildcards)))
 
 
 def frontier_job(wildcards):
-    """The Job of stackwars.compilers.frontier, as JSON."""
-    return json.dumps(programs.frontier_job(config, compilation_of(wildcards)), sort_keys=True)
+    """A file of the Job of stackwars.compilers.frontier."""
+    return handed.file("frontier", programs.frontier_job(config, compilation_of(wildcards)))
 
 
 def replay_job(wildcards, repetition):
-    """The ReplayJob of stackwars.compilers.replay_job, as JSON."""
-    return json.dumps(programs.replay_job(config, replay_of(wildcards), repetition), sort_keys=True)
+    """A file of the ReplayJob of stackwars.compilers.replay_job."""
+    return handed.file("replay", programs.replay_job(config, replay_of(wildcards), repetition))
 
 
 def replay_priority(wildcards):

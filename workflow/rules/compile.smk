@@ -23,7 +23,7 @@ rule lower:
         job=lower_job,
     shell:
         "python -m stackwars.environments {input.pins} -- -m stackwars.compilers.lower"
-        " --job {params.job:q} --output $(dirname {output.program}) >{log} 2>&1"
+        " --job {params.job} --output $(dirname {output.program}) >{log} 2>&1"
 
 
 # A program with one suspected cause of a difference changed; only replayed.
@@ -64,7 +64,7 @@ rule ahead:
         job=ahead_job,
         code=lambda wildcards, input: f"--code-from {input.code}" if input.code else "",
     shell:
-        "python -m stackwars.compilers.ahead_supervisor --job {params.job:q} --pins {input.pins}"
+        "python -m stackwars.compilers.ahead_supervisor --job {params.job} --pins {input.pins}"
         " --program {input.program} {params.code} --output $(dirname {output.result}) 2> >(tee {log} >&2)"
 
 
@@ -84,7 +84,7 @@ rule frontier:
     params:
         job=frontier_job,
     shell:
-        "python -m stackwars.compilers.frontier --job {params.job:q} --pins {input.pins}"
+        "python -m stackwars.compilers.frontier --job {params.job} --pins {input.pins}"
         " --lower-pins {input.lower_pins} --base {input.base} --output {output} 2> >(tee {log} >&2)"
 
 
@@ -99,8 +99,8 @@ rule compile_ahead:
     log:
         f"{OUT}/logs/compile_ahead.txt",
     params:
-        config=CONFIG_JSON,
+        config=CONFIG,
         results=lambda wildcards: CELLS,
     shell:
-        "python -m stackwars.compilers.ahead_frame --config {params.config:q}"
+        "python -m stackwars.compilers.ahead_frame --config {params.config}"
         " --results {params.results} --output $(dirname {output.ahead}) >{log} 2>&1"

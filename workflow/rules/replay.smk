@@ -19,7 +19,7 @@ rule replay_process:
     params:
         job=lambda wildcards: replay_job(wildcards, int(wildcards.repetition)),
     shell:
-        "python -m stackwars.compilers.replay_job --job {params.job:q} --pins {input.pins}"
+        "python -m stackwars.compilers.replay_job --job {params.job} --pins {input.pins}"
         " --output {output} 2> >(tee {log} >&2)"
 
 
@@ -63,8 +63,8 @@ rule split:
     log:
         f"{OUT}/logs/split.txt",
     params:
-        config=CONFIG_JSON,
+        config=CONFIG,
         results=lambda wildcards: CELLS,
     shell:
-        "python -m stackwars.split --config {params.config:q} --results {params.results}"
+        "python -m stackwars.split --config {params.config} --results {params.results}"
         " --output $(dirname {output.split}) >{log} 2>&1"

@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from stackwars import documents
+
 SCHEMA = 1
 PASS, FAIL, NOT_RUN = "pass", "fail", "not run"
 AUDITS: dict[str, tuple[str, str]] = {
@@ -48,7 +50,7 @@ def read(path: Path) -> list[dict[str, Any]]:
     """
     if not path.exists():
         return [not_run(identity) for identity in AUDITS]
-    document = json.loads(path.read_text())
+    document = documents.read(path)
     if document.get("schema") != SCHEMA:
         raise ValueError(
             f"{path}: expected audits of schema {SCHEMA}, came {document.get('schema')}. "

@@ -16,6 +16,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from stackwars import documents
 from stackwars.audits.alone import alone
 from stackwars.audits.workloads import ladder
 from stackwars.measure import device
@@ -158,7 +159,7 @@ def main() -> None:
     a = parser.parse_args()
     sizes = SIZES[device.platform(a.device)]
     with alone():
-        peak = json.loads(a.peak.read_text())
+        peak = documents.read(a.peak)
         found = audit(a.framework, a.dialect, a.device, a.precision, peak, sizes, LAYERS)
     a.output.parent.mkdir(parents=True, exist_ok=True)
     a.output.write_text(json.dumps(found, indent=1))

@@ -12,6 +12,7 @@ import statistics
 from pathlib import Path
 from typing import Any
 
+from stackwars import documents
 from stackwars.audits import runner
 from stackwars.measure.events import event
 from stackwars.measure.supervisor import Job
@@ -60,9 +61,9 @@ def judged(row: dict[str, Any]) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--job", required=True, type=json.loads)
+    parser.add_argument("--job", required=True, type=documents.read)
     parser.add_argument(
-        "--sizes", required=True, type=json.loads, help="{workload: sizes}, as JSON"
+        "--sizes", required=True, type=documents.read, help="file of {workload: sizes}"
     )
     parser.add_argument("--processes", type=int, default=PROCESSES)
     for name in ("pins", "folder", "output"):

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from stackwars import documents
 from stackwars.audits import runner
 from stackwars.audits.mutant import HONEST, mutants
 from stackwars.audits.process_checks import output_problems, problems
@@ -88,11 +89,11 @@ def audit(job: dict, pins: Path, peak: dict, folder: Path, sizes: dict[str, int]
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--job", required=True, type=json.loads)
+    parser.add_argument("--job", required=True, type=documents.read)
     for name in ("pins", "peak", "folder", "output"):
         parser.add_argument(f"--{name}", required=True, type=Path)
     a = parser.parse_args()
-    found = audit(a.job, a.pins, json.loads(a.peak.read_text()), a.folder)
+    found = audit(a.job, a.pins, documents.read(a.peak), a.folder)
     a.output.parent.mkdir(parents=True, exist_ok=True)
     a.output.write_text(json.dumps(found, indent=1))
     shutil.rmtree(a.folder)

@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from stackwars import documents
 from stackwars.audits import runner
 from stackwars.audits.trials import Rounds, Trial, compared, false_claims, groups, rate
 from stackwars.measure import duel, process_value
@@ -145,7 +146,7 @@ def audit(job: dict, pins: Path, rounds: int, folder: Path) -> dict[str, Any]:
 def command(audit: Callable[[dict, Path, int, Path], dict], doc: str | None) -> None:
     """The command line of an audit in rounds: measures, writes --output, and drops what it kept."""
     parser = argparse.ArgumentParser(description=doc)
-    parser.add_argument("--job", required=True, type=json.loads)
+    parser.add_argument("--job", required=True, type=documents.read)
     parser.add_argument("--rounds", required=True, type=int)
     for name in ("pins", "folder", "output"):
         parser.add_argument(f"--{name}", required=True, type=Path)

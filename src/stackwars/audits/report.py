@@ -7,10 +7,9 @@ and its frame.
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 
-from stackwars import cells
+from stackwars import cells, documents
 from stackwars.audits import document, run_verdicts, same, verdicts, whole_run
 from stackwars.config import validate
 from stackwars.sources import read_frame
@@ -23,7 +22,7 @@ def report(config: dict, folder: Path, frame: Path, parts: list[Path]) -> list[d
     """All audits of the results in `folder`. parts: files <audit>/<device>/<framework>.json."""
     found = {name: [] for name in PARTS}
     for path in parts:
-        found[path.parents[1].name].append(json.loads(path.read_text()))
+        found[path.parents[1].name].append(documents.read(path))
     settings, table = cells.settings(config), read_frame(frame)
     processes = list(whole_run.processes(config, folder))
     agreement = whole_run.agreement(table, settings["parity_rel_l2"], settings["matmul_precision"])
@@ -42,7 +41,7 @@ def report(config: dict, folder: Path, frame: Path, parts: list[Path]) -> list[d
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--config", required=True, type=json.loads)
+    parser.add_argument("--config", required=True, type=documents.read)
     for name in ("results", "frame", "output"):
         parser.add_argument(f"--{name}", required=True, type=Path)
     parser.add_argument("--part", action="append", default=[], type=Path)

@@ -14,6 +14,7 @@ from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
+from stackwars import documents
 from stackwars.audits.alone import alone
 from stackwars.environments import ensure
 from stackwars.imports import imported_files
@@ -25,7 +26,7 @@ def run(job: Job, pins: Path, folder: Path, child_module: str) -> dict:
     """The result of the job's process, as of `supervise`; `folder` holds what it wrote, and process.json."""
     kept, identity = folder / "process.json", _identity(job, pins, child_module)
     if kept.exists():
-        result = json.loads(kept.read_text())
+        result = documents.read(kept)
         if (result["identity"], result["status"]) == (identity, "ok"):
             return result
     python = ensure(pins)

@@ -5,11 +5,10 @@ Costs nothing, and meets the same weather, the same workloads and the same numbe
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from stackwars import cells, replay_frame
+from stackwars import cells, documents, replay_frame
 from stackwars.audits.trials import Trial, against_itself
 from stackwars.measure import process_value
 
@@ -18,7 +17,7 @@ def trials(config: dict, folder: Path) -> Iterator[Trial]:
     """A trial of each cell and each replayed program in a folder of results that has four rounds or more."""
     for cell in cells.asked(config):
         path = folder / cell.path / "cell.json"
-        result = json.loads(path.read_text()) if path.exists() else {"status": "not run"}
+        result = documents.read(path) if path.exists() else {"status": "not run"}
         if result["status"] == "ok":
             values = process_value.of_processes(result["processes"])
             name = f"{cell.framework} {cell.workload}"

@@ -3,7 +3,6 @@ programs and outputs that are the same on both sides."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from stackwars import cells
+from stackwars import cells, documents
 from stackwars.audits.process_checks import CLOCK, FLOOR, WALL, call_ms, problems, reported_s
 from stackwars.latex import is_missing
 from stackwars.measure.events import event
@@ -21,7 +20,7 @@ def processes(config: dict, folder: Path) -> Iterator[dict]:
     """The ok processes of every asked-for cell that has a result in this folder."""
     for cell in cells.asked(config):
         path = folder / cell.path / "cell.json"
-        result = json.loads(path.read_text()) if path.exists() else {"processes": []}
+        result = documents.read(path) if path.exists() else {"processes": []}
         yield from (process for process in result["processes"] if process["status"] == "ok")
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 
 import pandas
 
-from stackwars import programs, workloads
+from stackwars import documents, programs, workloads
 from stackwars.config import validate
 
 NOT_RUN = "not run"
@@ -99,13 +98,13 @@ def _whole(columns: tuple[str, ...]) -> dict[str, str]:
 
 
 def _read(path: Path) -> dict | None:
-    return json.loads(path.read_text()) if path.exists() else None
+    return documents.read(path) if path.exists() else None
 
 
 def main() -> None:
-    """`python -m stackwars.compilers.ahead_frame --config JSON --results FOLDER --output FOLDER`."""
+    """`python -m stackwars.compilers.ahead_frame --config FILE --results FOLDER --output FOLDER`."""
     parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--config", required=True, type=json.loads)
+    parser.add_argument("--config", required=True, type=documents.read)
     parser.add_argument("--results", required=True, type=Path)
     parser.add_argument("--output", required=True, type=Path)
     arguments = parser.parse_args()

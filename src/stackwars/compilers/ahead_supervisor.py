@@ -21,11 +21,11 @@ from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from stackwars import machine
+from stackwars import documents, machine
 from stackwars.compilers import dump, verdict
 from stackwars.compilers.ahead import program_text
 from stackwars.compilers.ahead_row import Outcome, row
-from stackwars.environments import clean_environ, ensure
+from stackwars.environments import Unavailable, clean_environ, ensure
 from stackwars.measure import limits
 from stackwars.measure.events import read_events
 from stackwars.measure.watch import tail, watch
@@ -98,14 +98,7 @@ def compile_in_child(job: Job, python: Path, program: Path, folder: Path) -> dic
         assumed_code=job.assumed_code_bytes if stopped.is_set() else None,
     )
     found = {
-        "schema": 1,
-        **{key: value for key, value in asdict(job).items() if key != "target_row"},
-        "program_sha256": hashlib.sha256(program_text(program)).hexdigest(),
-        **row(
-            outcome,
-            verdict.usable_bytes(job.target_row, job.compiler),
-            verdict.refuses(job.target_row),
-        ),
+        **_document(job, program, outcome),
         "wall_s": round(time.monotonic() - start, 3),
         "peak_rss_bytes": usage.ru_maxrss * 1024,
         "memory_cap_bytes": CAP_BYTES,
@@ -115,13 +108,51 @@ def compile_in_child(job: Job, python: Path, program: Path, folder: Path) -> dic
         "environment": python.parents[1].name,
     }
     text, _ = dump.optimised_hlo(dumped)
+    _write(found, text, folder)
+    shutil.rmtree(scratch)
+    return found
+
+
+def _document(job: Job, program: Path, outcome: Outcome) -> dict:
+    """What of ahead.json the job and the outcome decide."""
+    return {
+        "schema": 1,
+        **{key: value for key, value in asdict(job).items() if key != "target_row"},
+        "program_sha256": hashlib.sha256(program_text(program)).hexdigest(),
+        **row(
+            outcome,
+            verdict.usable_bytes(job.target_row, job.compiler),
+            verdict.refuses(job.target_row),
+        ),
+    }
+
+
+def _write(found: dict, text: str | None, folder: Path) -> None:
+    """ahead.json, and optimised.hlo.gz with the text or why there is none."""
     if text is None:
         why = (found["message"] or found["hlo_problem"]).splitlines()[0]
         text = f"// no optimised HLO: {found['status']}: {why}\n"
     with gzip.GzipFile(folder / "optimised.hlo.gz", "wb", mtime=0) as file:
         file.write(text.encode())
     (folder / "ahead.json").write_text(json.dumps(found, indent=1))
-    shutil.rmtree(scratch)
+
+
+def unsupported(job: Job, program: Path, why: str, folder: Path) -> dict:
+    """The document of a compilation whose compiler cannot be had with this Python, written to `folder`."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    nothing = Outcome([], 0, "", timed_out=False, over_cap=False, dumped=folder)
+    found = {
+        **_document(job, program, nothing),
+        "status": "unsupported",
+        "message": why,
+        "wall_s": 0.0,
+        "peak_rss_bytes": 0,
+        "memory_cap_bytes": CAP_BYTES,
+        "machine": machine.record(),
+        "source": machine.revision(),
+    }
+    _write(found, None, folder)
     return found
 
 
@@ -152,10 +183,14 @@ def _spawn(python: Path, folder: Path, dumped: Path) -> subprocess.Popen:
 
 def into(job: Job, pins: Path, program: Path, output: Path) -> dict:
     """Compile in the environment of the pins; write the folder `output` whole or not at all."""
-    python = ensure(pins)
     output.parent.mkdir(parents=True, exist_ok=True)
     part = output.with_name(output.name + ".part")
-    found = compile_in_child(job, python, program, part)
+    try:
+        python = ensure(pins)
+    except Unavailable as error:
+        found = unsupported(job, program, str(error), part)
+    else:
+        found = compile_in_child(job, python, program, part)
     shutil.rmtree(output, ignore_errors=True)
     part.rename(output)
     return found
@@ -164,7 +199,7 @@ def into(job: Job, pins: Path, program: Path, output: Path) -> dict:
 def main() -> None:
     """`python -m stackwars.compilers.ahead_supervisor`: one program, one target, one compiler."""
     parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--job", required=True, help="the Job, as JSON")
+    parser.add_argument("--job", required=True, help="file of the Job, as JSON")
     parser.add_argument("--pins", required=True, type=Path, help="pins file of the compiler")
     parser.add_argument("--program", required=True, type=Path, help="StableHLO: .mlir or .mlir.gz")
     parser.add_argument("--output", required=True, type=Path, help="folder to write, made afresh")
@@ -174,9 +209,9 @@ def main() -> None:
         help="stop once the buffers are assigned, and take the size of the code from this ahead.json",
     )
     arguments = parser.parse_args()
-    job = Job(**json.loads(arguments.job))
+    job = Job(**documents.read(arguments.job))
     if arguments.code_from:
-        code = json.loads(arguments.code_from.read_text())["code_bytes"] or 0
+        code = documents.read(arguments.code_from)["code_bytes"] or 0
         job = replace(job, assumed_code_bytes=code)
     found = into(job, arguments.pins, arguments.program, arguments.output)
     name = f"{job.framework} {job.workload} {job.variant} for {job.target} by {job.compiler}"

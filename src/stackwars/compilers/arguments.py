@@ -7,12 +7,12 @@ process can make their values from the seed without the framework that emitted t
 from __future__ import annotations
 
 import base64
-import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
 
+from stackwars import documents
 from stackwars.workloads import values
 
 KINDS = ("weight", "input", "constant")
@@ -94,7 +94,7 @@ def dump(entries: list[Entry]) -> list[dict]:
 
 def load(path: Path) -> tuple[dict, list[Entry]]:
     """(the whole document of an arguments.json, its entries). Raises ValueError for another kind."""
-    document = json.loads(path.read_text())
+    document = documents.read(path)
     entries = []
     for row in document["arguments"]:
         if row["kind"] not in KINDS:

@@ -21,6 +21,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from stackwars import documents
 from stackwars.compilers import ahead_supervisor
 from stackwars.compilers.ahead import program_text
 from stackwars.compilers.search import Probe, Search, search
@@ -132,7 +133,7 @@ def _compiled(
     folder = scratch / f"compiled-{digest[:16]}"
     made = folder / "ahead.json"
     if made.exists():
-        return json.loads(made.read_text())
+        return documents.read(made)
     compilation = ahead_supervisor.Job(
         job.workload, job.framework, variant, sizes,
         job.target, job.target_row, job.compiler, job.timeout_s, code,
@@ -179,20 +180,20 @@ def lower_with(pins: Path, job: Job) -> Lower:
 def main() -> None:
     """`python -m stackwars.compilers.frontier`: one framework's model on one target."""
     parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--job", required=True, help="the Job, as JSON")
+    parser.add_argument("--job", required=True, help="file of the Job, as JSON")
     parser.add_argument("--pins", required=True, type=Path, help="pins file of the compiler")
     parser.add_argument("--lower-pins", required=True, type=Path, help="of the framework")
     parser.add_argument("--base", required=True, type=Path, help="ahead.json of the preset's sizes")
     parser.add_argument("--output", required=True, type=Path, help="file to write")
     arguments = parser.parse_args()
-    job = Job(**json.loads(arguments.job))
+    job = Job(**documents.read(arguments.job))
     scratch = arguments.output.with_name(arguments.output.name + ".probes")
     scratch.mkdir(parents=True, exist_ok=True)
 
     def compile_program(compilation: ahead_supervisor.Job, program: Path, folder: Path) -> dict:
         return ahead_supervisor.into(compilation, arguments.pins, program, folder)
 
-    base = json.loads(arguments.base.read_text())
+    base = documents.read(arguments.base)
     lower = lower_with(arguments.lower_pins, job)
     found = find(job, base, scratch, lower, compile_program)
     part = arguments.output.with_name(arguments.output.name + ".part")

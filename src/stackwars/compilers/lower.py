@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import NoReturn
 from unittest import mock
 
+from stackwars import documents
 from stackwars.compilers import arguments
 from stackwars.workloads import values
 
@@ -116,9 +117,9 @@ def _leave(status: int) -> NoReturn:
 
 
 def main() -> None:
-    """`python -m stackwars.compilers.lower --job JSON --output DIR`, or `--serve` and of what."""
+    """`python -m stackwars.compilers.lower --job FILE --output DIR`, or `--serve` and of what."""
     parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--job", help="the Job, as JSON")
+    parser.add_argument("--job", help="file of the Job, as JSON")
     parser.add_argument("--output", type=Path, help="folder to write into")
     names = ("FRAMEWORK", "DIALECT", "WORKLOAD")
     parser.add_argument("--serve", nargs=3, metavar=names, help="answer requests for its programs")
@@ -128,7 +129,7 @@ def main() -> None:
     elif not (a.job and a.output):
         parser.error("expected --job and --output, or --serve")
     else:
-        write(Job(**json.loads(a.job)), a.output)
+        write(Job(**documents.read(a.job)), a.output)
     _leave(0)
 
 

@@ -10,6 +10,7 @@ import jsonschema
 import numpy as np
 import yaml
 
+from stackwars import documents
 from stackwars.audit import relative_l2
 from stackwars.environments import REPOSITORY
 from stackwars.measure.rounds import STOPPED
@@ -33,7 +34,7 @@ def combine(folders: list[Path], cells: dict[str, Path]) -> dict:
     invalid and has no times, as is one that is not the program of its cell or gives another output;
     the other programs keep theirs.
     """
-    every = [(folder, json.loads((folder / "process.json").read_text())) for folder in folders]
+    every = [(folder, documents.read(folder / "process.json")) for folder in folders]
     folders = [folder for folder, process in every if process["status"] != STOPPED]
     processes = [process for _, process in every if process["status"] != STOPPED]
     first = processes[0]
@@ -93,7 +94,7 @@ def _against_cell(
     digests: list[str], samples: list[Path], cell: Path | None, settings: dict
 ) -> tuple[float | None, str | None]:
     """(worst error against the cell's sample, why this is not what the cell ran); None for unknown."""
-    result = json.loads((cell / "cell.json").read_text()) if cell else {"status": "not run"}
+    result = documents.read(cell / "cell.json") if cell else {"status": "not run"}
     if result["status"] != "ok":
         return None, None
     theirs = result["ir"]["sha256"]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import json
 from dataclasses import dataclass
 from pathlib import Path
 
+from stackwars import documents
 from stackwars.measure import supervisor
 
 
@@ -34,11 +34,11 @@ class ReplayJob:
 def main() -> None:
     """`python -m stackwars.compilers.replay_job`: one process of one replay, into one folder."""
     parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--job", required=True, help="the ReplayJob, as JSON")
+    parser.add_argument("--job", required=True, help="file of the ReplayJob, as JSON")
     parser.add_argument("--pins", required=True, type=Path, help="pins file of the compiler")
     parser.add_argument("--output", required=True, type=Path, help="folder to write, made afresh")
     arguments = parser.parse_args()
-    job = ReplayJob(**json.loads(arguments.job))
+    job = ReplayJob(**documents.read(arguments.job))
     supervisor.run(job, arguments.pins, arguments.output, "stackwars.compilers.replay")
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import jsonschema
 import yaml
 
-from stackwars import workloads
+from stackwars import documents, workloads
 from stackwars.audits.process_checks import used_cores
 from stackwars.environments import REPOSITORY
 from stackwars.ir.readback import readback
@@ -37,7 +37,7 @@ def combine(folders: list[Path]) -> dict:
     The cell is ok only where every process is; else it has the status of the first that is not. A
     process that was not needed any more is left out.
     """
-    every = [json.loads((folder / "process.json").read_text()) for folder in folders]
+    every = [documents.read(folder / "process.json") for folder in folders]
     processes = [process for process in every if process["status"] != STOPPED]
     stopped = next((p["status_detail"] for p in every if p["status"] == STOPPED), ROUNDS)
     first = processes[0]

@@ -7,12 +7,12 @@ difference has become significant would make it so too often.
 
 from __future__ import annotations
 
-import json
 import math
 import statistics
 from pathlib import Path
 from typing import Any
 
+from stackwars import documents
 from stackwars.measure.duel import pairs_ms, ratio
 from stackwars.measure.events import event
 from stackwars.measure.process_value import MIN_CLEAN, clean_blocks, own_wait
@@ -57,9 +57,9 @@ def _histories(folders: Any, result: str, before: int) -> dict[Path, list[dict]]
     for folder in sorted(folders):
         files = sorted(folder.glob("process-*/process.json"))
         if files:
-            processes = [json.loads(file.read_text()) for file in files]
+            processes = [documents.read(file) for file in files]
         elif (folder / result).exists():
-            processes = json.loads((folder / result).read_text())["processes"]
+            processes = documents.read(folder / result)["processes"]
         else:
             continue
         found[folder] = [p for p in processes if p["repetition"] < before]

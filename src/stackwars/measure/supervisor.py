@@ -20,8 +20,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from stackwars import machine, progress
-from stackwars.environments import REPOSITORY, clean_environ, ensure
+from stackwars import documents, machine, progress
+from stackwars.environments import REPOSITORY, Unavailable, clean_environ, ensure
 from stackwars.measure import duel, limits, rounds
 from stackwars.measure.classify import Ending, status
 from stackwars.measure.device import cores, variables
@@ -139,12 +139,12 @@ def _spawn(
 def main() -> None:
     """`python -m stackwars.measure.supervisor`: one process of one cell, into one folder."""
     parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--job", required=True, help="the Job, as JSON")
+    parser.add_argument("--job", required=True, help="file of the Job, as JSON")
     parser.add_argument("--pins", required=True, type=Path, help="pins file of the environment")
     parser.add_argument("--output", required=True, type=Path, help="folder to write, made afresh")
     parser.add_argument("--partner-pins", type=Path, help="pins file of the partner's environment")
     a = parser.parse_args()
-    run(Job(**json.loads(a.job)), a.pins, a.output, partner_pins=a.partner_pins)
+    run(Job(**documents.read(a.job)), a.pins, a.output, partner_pins=a.partner_pins)
 
 
 def run(
@@ -163,9 +163,13 @@ def run(
     part = output.with_name(output.name + ".part")
     result = _not_run(job, output)
     if result is None:
-        python = ensure(pins)
+        try:
+            python = ensure(pins)
+            partner = ensure(partner_pins) if partner_pins else None
+        except Unavailable as error:
+            result = _unsupported(job, str(error))
+    if result is None:
         progress.announce(job, output)
-        partner = ensure(partner_pins) if partner_pins else None
 
         def attempt(wanted: Any) -> dict:
             if partner is None:
@@ -188,6 +192,25 @@ def run(
     shutil.rmtree(output, ignore_errors=True)
     part.rename(output)
     progress.report(output, result)
+
+
+def _unsupported(job: Any, why: str) -> dict:
+    """The result of a process whose packages cannot be had with this Python."""
+    now = datetime.now(UTC)
+    return {
+        "status": "unsupported",
+        "status_detail": why,
+        **asdict(job),
+        "started_utc": now.isoformat(timespec="seconds"),
+        "started_s": now.timestamp(),
+        "wall_s": 0.0,
+        "peak_rss_bytes": 0,
+        "memory_cap_bytes": limits.cap_bytes(job.settings["memory_cap_gib"]),
+        "events": [],
+        "machine": machine.record(),
+        "source": machine.revision(),
+        "repeated": True,
+    }
 
 
 def _unsteady(result: dict) -> bool:
@@ -221,14 +244,14 @@ def _longer(settings: dict) -> dict:
 def _not_run(job: Any, output: Path) -> dict | None:
     """The result of a process that is not needed; None if it is.
 
-    Not needed is one whose first round ran out of memory or time, which has the same result, and one
-    after the rounds have ended.
+    Not needed is one whose first round ran out of memory or time or could not be had, which has the same
+    result, and one after the rounds have ended.
     """
     nothing = {**asdict(job), "events": [], "repeated": False, "wall_s": 0.0}
     first = output.with_name("process-0") / "process.json"
     if job.repetition and first.exists():
-        result = json.loads(first.read_text())
-        if result["status"] in ("oom", "timeout"):
+        result = documents.read(first)
+        if result["status"] in ("oom", "timeout", "unsupported"):
             return {**result, "repetition": job.repetition, "repeated": False, "wall_s": 0.0}
     reason = rounds.stop_reason(job, output)
     return reason and {**nothing, "status": rounds.STOPPED, "status_detail": reason}

@@ -1,0 +1,39 @@
+"""What the name of a target may contain, by the configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+
+class UnknownTarget(ValueError):
+    """A target's path names something that the configuration does not have."""
+
+    def __init__(self, what: str, expected: object, came: str) -> None:
+        super().__init__(
+            f"target: {what}: expected one of {', '.join(expected)}; came {came}. "
+            "Mend the target's path, or add it to config/config.yaml."
+        )
+
+
+def check(config: dict, wildcards: Mapping[str, str]) -> None:
+    """Raise UnknownTarget for the first wildcard of a target's path that the configuration lacks.
+
+    A framework may have edits behind it, `torch_xla+turned_weights`; it must have an environment for the
+    device, if the path names one.
+    """
+    among = {
+        "device": config["devices"],
+        "framework": config["frameworks"],
+        "workload": config["workloads"],
+        "target": config["targets"],
+        "compiler": config["compilers"],
+    }
+    for what, names in among.items():
+        came = wildcards.get(what)
+        if came is not None and came.split("+")[0] not in names:
+            raise UnknownTarget(what, names, came)
+    framework, device = wildcards.get("framework"), wildcards.get("device")
+    if framework and device:
+        devices = config["frameworks"][framework]["environments"]
+        if device not in devices:
+            raise UnknownTarget(f"device of {framework}", devices, device)

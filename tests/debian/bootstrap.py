@@ -1,0 +1,83 @@
+"""Makes the tree of a bare Debian with debootstrap, from where this machine installs its own packages."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import subprocess
+import urllib.request
+from pathlib import Path
+
+PACKAGES = ("python3", "git", "make", "ca-certificates")  # what the README asks of a user
+CERTIFICATES = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
+# Mount and process namespaces of a command's own. setpriv: they also end when this process is killed.
+ISOLATED = (
+    "setpriv",
+    "--pdeathsig",
+    "KILL",
+    "unshare",
+    "--mount",
+    "--pid",
+    "--fork",
+    "--kill-child",
+)
+
+
+def available(release: str = "bookworm") -> str:
+    """ "" where a bare Debian of this release can be made, else the reason why not."""
+    if os.geteuid() != 0:
+        return "a bare Debian can be made by root only"
+    if shutil.which("debootstrap") is None:
+        return "debootstrap is not installed: apt-get install debootstrap"
+    # A new proc says whether the namespaces may mount.
+    if subprocess.run([*ISOLATED, "--mount-proc", "true"], capture_output=True).returncode != 0:
+        return "this machine does not let root mount anything (unshare --mount --pid fails)"
+    if mirror(release) is None:
+        return f"none of this machine's apt sources serves Debian {release}"
+    return ""
+
+
+def sources(folder: Path = Path("/etc/apt")) -> list[str]:
+    """The URIs of apt's sources, in either format, in apt's order."""
+    found = []
+    files = [folder / "sources.list", *sorted((folder / "sources.list.d").glob("*.*"))]
+    for file in filter(Path.is_file, files):
+        text = file.read_text()
+        if file.suffix == ".list":
+            found += re.findall(r"^deb\s+(?:\[.*?\]\s*)?(\S+)", text, re.MULTILINE)
+        elif file.suffix == ".sources":
+            for uris in re.findall(r"^URIs:((?:.*\n)(?:[ \t].*\n)*)", text + "\n", re.MULTILINE):
+                found += uris.split()
+    return [uri.rstrip("/") for uri in dict.fromkeys(found) if uri.startswith("http")]
+
+
+def mirror(release: str) -> str | None:
+    """The first of the machine's own apt sources that serves this release of Debian."""
+    for uri in sources():
+        with contextlib.suppress(OSError):
+            index = urllib.request.urlopen(f"{uri}/dists/{release}/InRelease", timeout=20)
+            if b"\nLabel: Debian\n" in index.read(1000):
+                return uri
+    return None
+
+
+def bootstrap(release: str, folder: Path) -> None:
+    """A bare Debian in `folder`. Raises RuntimeError with the last lines of debootstrap."""
+    made = subprocess.run(
+        [*ISOLATED, "debootstrap", "--variant=minbase", f"--include={','.join(PACKAGES)}",
+         release, str(folder), str(mirror(release))],
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    )  # fmt: skip
+    if made.returncode != 0:
+        tail = "\n".join(made.stdout.splitlines()[-15:])
+        raise RuntimeError(f"expected debootstrap to make {release}, it said:\n{tail}")
+    # The network and its certificates are the machine's, not the system's.
+    files = {os.environ.get(name, "") for name in CERTIFICATES}
+    for file in {"/etc/ssl/certs/ca-certificates.crt", "/etc/resolv.conf", "/etc/hosts", *files}:
+        if Path(file).is_file():
+            inside = folder / file.lstrip("/")
+            inside.parent.mkdir(parents=True, exist_ok=True)
+            inside.unlink(missing_ok=True)
+            shutil.copyfile(file, inside)

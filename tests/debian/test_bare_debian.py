@@ -1,0 +1,96 @@
+"""Set-up needs of a system what the README asks for, and nothing that this machine only happens to have."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from subprocess import CompletedProcess, check_output
+
+import pytest
+
+from machine import Debian, available
+from stackwars.compilers.ahead_supervisor import SILENT
+from stackwars.config import load
+
+pytestmark = [pytest.mark.env, pytest.mark.slow]
+
+CONFIG = load()
+RELEASES = {(3, 11): "bookworm", (3, 13): "trixie"}
+CHECKOUT = "/srv/stackwars"
+
+
+class SetUp:
+    """A checkout in a bare Debian after `make set-up`, without TeX: environments do not need it."""
+
+    def __init__(self, debian: Debian) -> None:
+        cache = Path(check_output([sys.executable, "-m", "uv", "cache", "dir"], text=True).strip())
+        self._debian = debian
+        self._environ = {**debian.share_cache(cache), "STACKWARS_WITHOUT_TEX": "1"}
+        debian.checkout(CHECKOUT)
+        self.made = self._run("make set-up")
+
+    def python(self, environment: str, code: str) -> CompletedProcess[str]:
+        """Run Python code in a pinned environment, built if it is missing."""
+        pins = f"envs/{environment}.txt"
+        return self._run(
+            f'.venv/bin/python -m stackwars.environments {pins} -- -c "$CODE"', CODE=code
+        )
+
+    def _run(self, command: str, **extra: str) -> CompletedProcess[str]:
+        environ = {**self._environ, **extra}
+        return self._debian.run(f"cd {CHECKOUT} && {command}", environ=environ, timeout=1200)
+
+
+@pytest.fixture(scope="module")
+def set_up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SetUp]:
+    """One bare Debian for all tests, with the harness's own Python where a release has it."""
+    release = RELEASES.get(sys.version_info[:2], "bookworm")
+    if reason := available(release):
+        pytest.skip(reason)
+    with Debian(tmp_path_factory.mktemp("debian") / release, release) as debian:
+        yield SetUp(debian)
+
+
+def programs() -> dict[str, tuple[str, str]]:
+    """What must load: {name: (environment, code)}."""
+    found = {}
+    for name, row in CONFIG["frameworks"].items():
+        found[name] = (
+            row["environments"]["cpu"],
+            (
+                "import importlib\n"
+                f"module = importlib.import_module('stackwars.frameworks.{name}')\n"
+                "print('kind:', module.Session('cpu', 'highest').device_kind())"
+            ),
+        )
+    for compiler, row in CONFIG["compilers"].items():
+        found[compiler] = row["environment"], "import jax; print('kind:', jax.devices('cpu')[0])"
+    for ahead in CONFIG["ahead"]:
+        target = CONFIG["targets"][ahead["target"]]
+        own = CONFIG["compilers"][ahead["compiler"]]["environment"]
+        environment = target.get("environments", {}).get(ahead["compiler"], own)
+        # Opening a target loads the compiler's library for it: libtpu, or the plugin for CUDA.
+        found[f"{ahead['target']} in {environment}"] = (
+            environment,
+            (
+                f"import os; os.environ.update({SILENT!r})\n"
+                "from stackwars.compilers.target import open_target\n"
+                f"print('kind:', open_target({target!r}).device_kind)"
+            ),
+        )
+    return found
+
+
+PROGRAMS = programs()
+
+
+def test_set_up_succeeds(set_up):
+    assert set_up.made.returncode == 0, set_up.made.stdout
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_what_is_installed_loads(set_up, name):
+    if set_up.made.returncode != 0:
+        pytest.fail("set-up failed", pytrace=False)
+    done = set_up.python(*PROGRAMS[name])
+    assert done.returncode == 0, done.stdout
+    assert "kind: " in done.stdout, done.stdout

@@ -1,0 +1,23 @@
+"""What is handed to a job: one file for one content."""
+
+import json
+from pathlib import Path
+
+from stackwars import handed
+
+
+def test_name_says_the_kind_and_changes_with_the_content_alone(tmp_path):
+    one = handed.file("process", {"a": 1, "b": [2]}, tmp_path)
+    assert one == handed.file("process", {"b": [2], "a": 1}, tmp_path)
+    other = handed.file("process", {"a": 1, "b": [3]}, tmp_path)
+    assert one != other
+    assert len(list(tmp_path.iterdir())) == 2
+    assert json.loads(Path(one).read_text()) == {"a": 1, "b": [2]}
+    assert one.startswith(str(tmp_path / "process-"))
+
+
+def test_file_that_is_there_is_not_written_again(tmp_path):
+    path = handed.file("config", {"x": 1}, tmp_path / "new")
+    before = (tmp_path / "new").stat().st_mtime_ns
+    assert handed.file("config", {"x": 1}, tmp_path / "new") == path
+    assert (tmp_path / "new").stat().st_mtime_ns == before
