@@ -67,6 +67,21 @@ def test_job_without_a_log_or_with_an_empty_one_says_so(job, tmp_path):
     ]
 
 
+def test_job_that_says_nothing_itself_is_named_when_it_begins(capsys):
+    begun = {
+        "event": LogEvent.JOB_INFO,
+        "rule_name": "tables",
+        "output": ["results/a", "results/b"],
+    }
+    handler = terminal.Terminal(settings())
+    assert (
+        said(handler, record("x", **begun), capsys=capsys)
+        == "[stackwars] making results/a and 1 more\n"
+    )
+    speaking = begun | {"rule_name": "process"}
+    assert said(handler, record("x", **speaking), capsys=capsys) == ""
+
+
 def test_failures_are_said_last_and_once(job, capsys):
     handler = terminal.Terminal(settings())
     during = said(handler, record("Error in rule lower", logging.ERROR, **job), capsys=capsys)

@@ -1,4 +1,4 @@
-"""What a job is handed that is too long for its command: a file, named by what is in it.
+"""What a job is handed that is too long for its command: in a file, named by what is in it.
 
 A command then is short and can be pasted into a shell, and a job is out of date where its content changed,
 for then the name is another one.
@@ -16,8 +16,16 @@ FOLDER = Path(".snakemake", "stackwars", "handed")
 
 def file(kind: str, content: Any, folder: Path = FOLDER) -> str:
     """The path of a JSON file with this content, written unless it is there. kind: the name's beginning."""
-    text = json.dumps(content, sort_keys=True, indent=1)
-    path = folder / f"{kind}-{hashlib.sha256(text.encode()).hexdigest()[:12]}.json"
+    return _write(kind, json.dumps(content, sort_keys=True, indent=1), ".json", folder)
+
+
+def arguments(kind: str, words: list[str], folder: Path = FOLDER) -> str:
+    """`@` and the path of a file with these arguments, a line each, as argparse reads them."""
+    return "@" + _write(kind, "\n".join(words), ".txt", folder)
+
+
+def _write(kind: str, text: str, suffix: str, folder: Path) -> str:
+    path = folder / f"{kind}-{hashlib.sha256(text.encode()).hexdigest()[:12]}{suffix}"
     if not path.exists():
         folder.mkdir(parents=True, exist_ok=True)
         part = path.with_suffix(".part")

@@ -160,7 +160,7 @@ def _program(text: str) -> tuple[Key, Path]:
 
 def main() -> None:
     """`python -m stackwars.ir_metrics --program gemm/jax=FILE ... --metrics-output FILE ...`."""
-    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser = argparse.ArgumentParser(description=main.__doc__, fromfile_prefix_chars="@")
     parser.add_argument("--program", nargs="+", action="extend", type=_program, default=[])
     parser.add_argument(
         "--ahead", nargs="+", action="extend", type=Path, default=[], help="ahead.json files"

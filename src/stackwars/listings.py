@@ -88,7 +88,7 @@ def _module(text: str) -> tuple[str, str, Path]:
 
 def main() -> None:
     """`python -m stackwars.listings --workload ffn=JAXFILE,TORCHFILE ... --output-dir DIR`."""
-    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser = argparse.ArgumentParser(description=main.__doc__, fromfile_prefix_chars="@")
     parser.add_argument("--workload", action="append", type=_workload, default=[])
     parser.add_argument("--output-dir", type=Path)
     parser.add_argument("--columns", type=int, default=COLUMNS, help="characters in a line")

@@ -28,6 +28,8 @@ _KEPT = (
     "Congratulations",
 )
 """Beginnings of what is passed on of Snakemake's own words."""
+_SPEAKING = ("process", "replay_process", "cell", "replay", "paper.pdf")
+"""Rules whose jobs say themselves what they do, or take no time."""
 
 
 def attach(manager: LoggerManager) -> None:
@@ -70,6 +72,8 @@ class Terminal(logging.Handler):
             )
         if event == LogEvent.ERROR:
             return refusal(record.exception, record.getMessage())
+        if event == LogEvent.JOB_INFO and not self._all and record.rule_name not in _SPEAKING:
+            return f"[stackwars] making {_made(vars(record))}"
         if self._all:
             return self._formatter.format(record) if self._filter.filter(record) else ""
         message = record.getMessage()
@@ -127,7 +131,10 @@ def refusal(exception: str, message: str) -> str:
 
 
 def _made(job: dict) -> str:
-    return ", ".join(str(path) for path in job["output"]) or job["rule_name"]
+    """What a job makes: its first output, and how many more there are."""
+    output = [str(path) for path in job["output"]]
+    more = f" and {len(output) - 1} more" if len(output) > 1 else ""
+    return f"{output[0]}{more}" if output else job["rule_name"]
 
 
 def _quoted(command: str) -> str:

@@ -29,14 +29,28 @@ def available(release: str = "bookworm") -> str:
     """ "" where a bare Debian of this release can be made, else the reason why not."""
     if os.geteuid() != 0:
         return "a bare Debian can be made by root only"
-    if shutil.which("debootstrap") is None:
-        return "debootstrap is not installed: apt-get install debootstrap"
+    if shutil.which("debootstrap") is None and not installed("debootstrap"):
+        return "debootstrap is not installed, and apt-get did not install it"
     # A new proc says whether the namespaces may mount.
     if subprocess.run([*ISOLATED, "--mount-proc", "true"], capture_output=True).returncode != 0:
         return "this machine does not let root mount anything (unshare --mount --pid fails)"
     if mirror(release) is None:
         return f"none of this machine's apt sources serves Debian {release}"
     return ""
+
+
+def installed(package: str) -> bool:
+    """Install a package of this machine's distribution; whether it is there now."""
+    if shutil.which("apt-get") is None:
+        return False
+    quiet = {
+        "stdin": subprocess.DEVNULL,
+        "stdout": subprocess.DEVNULL,
+        "stderr": subprocess.DEVNULL,
+    }
+    subprocess.run(["apt-get", "-qq", "update"], **quiet)
+    install = ["apt-get", "-qq", "install", "-y", "--no-install-recommends", package]
+    return subprocess.run(install, **quiet).returncode == 0
 
 
 def sources(folder: Path = Path("/etc/apt")) -> list[str]:

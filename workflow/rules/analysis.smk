@@ -88,15 +88,20 @@ rule ir_metrics:
     log:
         f"{OUT}/logs/ir_metrics.txt",
     params:
-        programs=[
-            f"--program {p.workload}/{p.framework}={CELLS}/{p.path}/program.mlir.gz"
-            for p in BASE_PROGRAMS
-        ],
-        ahead=[f"--ahead {path}" for path in base_compilations()],
+        files=handed.arguments(
+            "metrics",
+            [
+                *(
+                    f"--program={p.workload}/{p.framework}={CELLS}/{p.path}/program.mlir.gz"
+                    for p in BASE_PROGRAMS
+                ),
+                *(f"--ahead={path}" for path in base_compilations()),
+            ],
+        ),
         origin="measured" if MEASURED else "reference",
     shell:
         "python -m stackwars.environments envs/jax.txt -- -m stackwars.ir_metrics"
-        " {params.programs} {params.ahead} --metrics-output {output.metrics}"
+        " {params.files} --metrics-output {output.metrics}"
         " --structure-output {output.structure} --origin {params.origin} 2> >(tee {log} >&2)"
 
 
@@ -142,19 +147,24 @@ rule listings:
     log:
         f"{OUT}/logs/listings.txt",
     params:
-        workloads=[
-            f"--workload {workload}="
-            + ",".join(program(framework, workload) for framework in LISTED_FRAMEWORKS)
-            for workload in LISTED
-            if all(Cell(f, workload, PRINTED_DEVICE) in PRINTED for f in LISTED_FRAMEWORKS)
-        ],
-        modules=[
-            f"--module {c.workload}/{c.framework}={program(c.framework, c.workload)}"
-            for c in PRINTED
-        ],
+        files=handed.arguments(
+            "listings",
+            [
+                *(
+                    f"--workload={workload}="
+                    + ",".join(program(framework, workload) for framework in LISTED_FRAMEWORKS)
+                    for workload in LISTED
+                    if all(Cell(f, workload, PRINTED_DEVICE) in PRINTED for f in LISTED_FRAMEWORKS)
+                ),
+                *(
+                    f"--module={c.workload}/{c.framework}={program(c.framework, c.workload)}"
+                    for c in PRINTED
+                ),
+            ],
+        ),
     shell:
-        "python -m stackwars.environments envs/jax.txt -- -m stackwars.listings {params.workloads}"
-        " {params.modules} --output-dir {output.listings} --facts-output {output.facts} 2> >(tee {log} >&2)"
+        "python -m stackwars.environments envs/jax.txt -- -m stackwars.listings {params.files}"
+        " --output-dir {output.listings} --facts-output {output.facts} 2> >(tee {log} >&2)"
 
 
 rule findings:

@@ -39,10 +39,13 @@ rule claim_programs_form:
     log:
         f"{OUT}/logs/claims/{{claim}}-form.txt",
     params:
-        programs=lambda w: [
-            f"--program {p.workload}/{p.framework}={CELLS}/{p.path}/program.mlir.gz"
-            for p in claim_programs(w)
-        ],
+        programs=lambda w: handed.arguments(
+            "metrics",
+            [
+                f"--program={p.workload}/{p.framework}={CELLS}/{p.path}/program.mlir.gz"
+                for p in claim_programs(w)
+            ],
+        ),
         origin="measured" if MEASURED else "reference",
     shell:
         "python -m stackwars.environments envs/jax.txt -- -m stackwars.ir_metrics {params.programs}"
