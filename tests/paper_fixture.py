@@ -1,6 +1,6 @@
 """SYNTHETIC results for the tests of the paper. No number here was ever measured.
 
-``write(folder, variant)`` writes frame.csv, calls.csv, ratios.csv, context.json, facts.json,
+``write(folder, variant)`` writes frame.csv, calls.csv, ratios.csv, context.json,
 listings and the files of :mod:`compiler_fixture` with the shape of a real run.
 Variants: full, smoke, one_failed (every torch_xla cell
 failed), nothing (no cell was run), invalid (pairs that failed an audit), single (one round),
@@ -66,7 +66,6 @@ def write(folder: Path, variant: str = "full") -> Path:
     ratios.to_csv(folder / "ratios.csv", index=False)
     _calls(frame, variant).to_csv(folder / "calls.csv", index=False)
     (folder / "context.json").write_text(json.dumps(_context(variant)))
-    (folder / "facts.json").write_text(json.dumps(_facts(variant)))
     _listings(folder / "listings", variant)
     compiler_fixture.write(folder, WORKLOADS, variant)
     return folder
@@ -79,7 +78,6 @@ def files(folder: Path) -> dict[str, Path]:
         "ahead": folder / "compile_ahead.csv",
         "metrics": folder / "ir_metrics.csv",
         "context": folder / "context.json",
-        "facts": folder / "facts.json",
         "audits": folder / "audits.json",
         "published": PUBLISHED,
     }
@@ -223,7 +221,7 @@ def _cell(workload: str, framework: str, device: str, variant: str) -> dict:
         "build_s": 1.0,
         "wall_s": 12.0 if status != "not run" else math.nan,
         "dtype": "float32",
-        "precision": "highest",
+        "precision": "HIGHEST" if ok and cell["workload"] != "layernorm" else "",
         "stablehlo_sha256": "0" * 64 if ok else "",
     }
 
@@ -359,18 +357,6 @@ def _context(variant: str) -> dict:
         "overhead_ratio": None if variant == "nothing" else 1.06,
         "sizes": sizes,
     }
-
-
-def _facts(variant: str) -> dict:
-    if variant in ("nothing", "one_failed"):
-        reason = {"status": "no program", "reason": "synthetic"}
-        return {name: {"jax": reason, "torch_xla": reason} for name in WORKLOADS}
-    facts = {}
-    for name in WORKLOADS:
-        one = {"status": "ok", "precision": "" if name == "layernorm" else "HIGHEST"}
-        facts[name] = {"jax": one, "torch_xla": one}
-    facts["llama3_8b"]["torch_xla"] = {"status": "unreadable", "reason": "synthetic"}
-    return facts
 
 
 def _listings(folder: Path, variant: str) -> None:

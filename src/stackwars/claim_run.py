@@ -48,14 +48,13 @@ def decide_one(
         if name not in form:
             form = form | {name: output / f"{name}.csv"}
             pandas.DataFrame(columns=keys).to_csv(form[name], index=False)
-    (output / "facts.json").write_text("{}")
     names = {"ahead": "compile_ahead"}
     files = {
         name: output / f"{names.get(name, name)}.csv"
         for name in ("frame", "ratios", "replay", "split", "ahead", "frontier")
     }
     files |= form | {"published": published, "audits": folder / "audits.json"}
-    files |= {name: output / f"{name}.json" for name in ("context", "facts", "findings")}
+    files |= {name: output / f"{name}.json" for name in ("context", "findings")}
     write_findings(files, files["findings"])
     only = claim_config.Claims([claim], [])
     return decide_all(only, config, files, folder)[0]

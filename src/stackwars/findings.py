@@ -27,7 +27,6 @@ from stackwars.compiler_sources import (
 )
 from stackwars.edit_findings import edit_findings
 from stackwars.fit_findings import fit_findings
-from stackwars.ir_findings import precision_finding
 from stackwars.measure.device import ONE_THREAD
 from stackwars.program_findings import program_findings
 from stackwars.protocol_findings import protocol_findings
@@ -36,7 +35,7 @@ from stackwars.split_findings import split_findings
 from stackwars.target_findings import target_findings
 from stackwars.verdicts import Finding
 
-FILES = ("frame", "ratios", "context", "facts", "published", "replay", "split", "ahead")
+FILES = ("frame", "ratios", "context", "published", "replay", "split", "ahead")
 FILES += ("frontier", "metrics", "structure", "audits")
 
 
@@ -70,7 +69,7 @@ def all_findings(files: dict[str, Path]) -> list[Finding]:
         *target_findings(ahead, frontier),
         *program_findings(metrics, structure),
         *audit_findings(document.read(files["audits"])),
-        precision_finding(read_json(files["facts"]), frame),
+        run.precision_finding(frame),
     ]
 
 

@@ -79,6 +79,13 @@ def shape_findings(frame: pandas.DataFrame) -> list[Finding]:
     ]
 
 
+def precision_finding(frame: pandas.DataFrame) -> Finding:
+    """``ir/precision``: what matrix products and convolutions ask for in any program of an ok cell."""
+    found = set(frame[frame.status == "ok"].precision.dropna()) - {""}
+    verdict = verdicts.NO_DATA if not found else verdicts.MEASURED
+    return finding("ir/precision", verdict, precisions=sorted(found))
+
+
 def memory_findings(frame: pandas.DataFrame, there: pandas.DataFrame) -> list[Finding]:
     """``memory/<workload>/<framework>``: peak RSS over JAX's, and the outcome there and here."""
     cells = frame[frame.device == "cpu"].set_index(["workload", "framework"])

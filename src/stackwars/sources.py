@@ -19,7 +19,7 @@ VARIANT_TITLES = {"torch_xla_pending": "pending"}
 BASELINE = "jax"
 
 FRAME_KEYS = ["workload", "title", "table", "framework", "device", "status", "origin", "rounds"]
-FRAME_KEYS += ["gated", "steady_class", "warmup_points"]
+FRAME_KEYS += ["gated", "steady_class", "warmup_points", "precision"]
 RATIO_KEYS = ["workload", "device", "framework", "baseline", "rounds", "steady_gated", "contended"]
 RATIO_KEYS += [
     f"{stage}_{what}"

@@ -135,36 +135,25 @@ rule graph_figures:
         "python -m stackwars.graph_figure --graphs {input.graphs} --output-dir {output} >{log} 2>&1"
 
 
-# In jax's environment, for the MLIR bindings: listings of some workloads, facts of every program.
+# In jax's environment, for the MLIR bindings.
 rule listings:
     input:
         sources("stackwars.listings"),
         "envs/jax.txt",
-        programs=cell_files(PRINTED, "stablehlo.mlir.gz"),
+        programs=[program(f, workload) for workload in LISTED for f in LISTED_FRAMEWORKS],
     output:
-        listings=directory(f"{OUT}/listings"),
-        facts=f"{OUT}/facts.json",
+        directory(f"{OUT}/listings"),
     log:
         f"{OUT}/logs/listings.txt",
     params:
-        files=handed.arguments(
-            "listings",
-            [
-                *(
-                    f"--workload={workload}="
-                    + ",".join(program(framework, workload) for framework in LISTED_FRAMEWORKS)
-                    for workload in LISTED
-                    if all(Cell(f, workload, PRINTED_DEVICE) in PRINTED for f in LISTED_FRAMEWORKS)
-                ),
-                *(
-                    f"--module={c.workload}/{c.framework}={program(c.framework, c.workload)}"
-                    for c in PRINTED
-                ),
-            ],
-        ),
+        workloads=[
+            f"--workload {workload}="
+            + ",".join(program(framework, workload) for framework in LISTED_FRAMEWORKS)
+            for workload in LISTED
+        ],
     shell:
-        "python -m stackwars.environments envs/jax.txt -- -m stackwars.listings {params.files}"
-        " --output-dir {output.listings} --facts-output {output.facts} 2> >(tee {log} >&2)"
+        "python -m stackwars.environments envs/jax.txt -- -m stackwars.listings"
+        " {params.workloads} --output-dir {output} 2> >(tee {log} >&2)"
 
 
 rule findings:
@@ -174,7 +163,6 @@ rule findings:
         frame=f"{OUT}/frame.csv",
         ratios=f"{OUT}/ratios.csv",
         context=f"{OUT}/context.json",
-        facts=f"{OUT}/facts.json",
         published="paper/published/tables.csv",
     output:
         f"{OUT}/findings.json",
@@ -185,7 +173,7 @@ rule findings:
         digest=audits_digest(),
     shell:
         "python -m stackwars.findings --frame {input.frame} --ratios {input.ratios}"
-        " --context {input.context} --facts {input.facts} --published {input.published}"
+        " --context {input.context} --published {input.published}"
         " --replay {input.replay} --split {input.split} --ahead {input.ahead}"
         " --frontier {input.frontier} --metrics {input.metrics} --structure {input.structure}"
         " --audits {params.audits} --output {output} >{log} 2>&1"

@@ -125,11 +125,14 @@ def prepare_run(jobs):
     progress.start(plan.expected_process_s(outputs))
 
 
-LISTED = ["ffn", "ffn_relu", "mha", "layernorm"]
 LISTED_FRAMEWORKS = ["jax", "torch_xla"]
 # The programs that the paper reads are those of one device, the first of the configuration.
 PRINTED_DEVICE = config["devices"][0]
-PRINTED = [cell for cell in ASKED if cell.device == PRINTED_DEVICE]
+LISTED = [
+    workload
+    for workload in ("ffn", "mha", "layernorm")
+    if all(Cell(f, workload, PRINTED_DEVICE) in ASKED for f in LISTED_FRAMEWORKS)
+]
 
 
 def program(framework, workload):
