@@ -13,9 +13,8 @@ from jinja2 import nodes
 import claims_fixture
 import paper_fixture
 from claim_worlds import WORLDS
-from stackwars import handed
+from stackwars import claim_pages, handed
 from stackwars.claim_predicates import matches
-from stackwars.claim_readme import BEGIN, END, put_into, readme_table
 from stackwars.claim_sources import COLUMNS, Judged, read_claims
 from stackwars.claims import main
 from stackwars.environments import REPOSITORY
@@ -182,10 +181,18 @@ def test_the_command_writes_what_the_paper_reads(tmp_path, monkeypatch):
         main()
 
 
-def test_the_readme_s_table_is_the_generated_one():
-    text = (REPOSITORY / "README.md").read_text()
-    _, _, rest = text.partition(f"{BEGIN}\n")
-    assert rest.partition(f"\n{END}")[0] == readme_table(read_claims(REFERENCE))
+def test_the_pages_are_the_generated_ones(tmp_path):
+    for page in (claim_pages.README, claim_pages.TABLE):
+        (tmp_path / page).parent.mkdir(exist_ok=True)
+        (tmp_path / page).write_text((REPOSITORY / page).read_text())
+    claim_pages.write(tmp_path, read_claims(REFERENCE))
+    for page in (claim_pages.README, claim_pages.TABLE):
+        assert (tmp_path / page).read_text() == (REPOSITORY / page).read_text()
+
+
+def test_the_readme_is_one_screen():
+    lines = (REPOSITORY / "README.md").read_text().splitlines()
+    assert len(lines) <= 100 and max(map(len, lines)) <= 120
 
 
 def test_the_reference_run_has_every_claim():
@@ -193,24 +200,24 @@ def test_the_reference_run_has_every_claim():
     assert [(row["id"], row["sentence"]) for row in read_claims(REFERENCE)] == committed
 
 
-def test_the_readme_says_in_short_why_a_claim_was_not_tested():
+def test_the_page_says_in_short_why_a_claim_was_not_tested():
     evidence = "no TPU here (no driver: neither of two nodes; none)"
     row = {"id": "one", "sentence": "A.", "verdict": "not testable here", "evidence": evidence}
-    assert readme_table([row]).endswith("| not testable here | no TPU here |")
+    assert claim_pages.table([row]).endswith("| not testable here | no TPU here |")
 
 
-def test_the_readme_s_table_goes_between_its_markers(tmp_path):
-    readme = tmp_path / "README.md"
-    readme.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n")
+def test_text_goes_between_its_markers(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("before\n<!-- claims -->\nold\n<!-- /claims -->\nafter\n")
     rows = [
         {"id": "one", "sentence": "A | b.", "verdict": "supported", "evidence": "so in 2 of 2: C"}
     ]
-    put_into(readme, rows)
-    put_into(readme, rows)
-    assert readme.read_text() == (
-        f"before\n{BEGIN}\n| target | claim | verdict | evidence |\n| --- | --- | --- | --- |\n"
-        f"| `claim_one` | A \\| b. | supported | so in 2 of 2 |\n{END}\nafter\n"
+    for _ in range(2):
+        claim_pages.put_into(page, "claims", claim_pages.table(rows))
+    assert page.read_text() == (
+        "before\n<!-- claims -->\n| target | claim | verdict | evidence |\n| --- | --- | --- | --- |\n"
+        "| `claim_one` | A \\| b. | supported | so in 2 of 2 |\n<!-- /claims -->\nafter\n"
     )
-    readme.write_text("no markers")
+    page.write_text("no markers")
     with pytest.raises(ValueError, match="once each"):
-        put_into(readme, rows)
+        claim_pages.put_into(page, "claims", "")

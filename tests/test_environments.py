@@ -189,7 +189,7 @@ def test_libtpu_is_taken_from_an_earlier_python_where_this_one_has_none(monkeypa
     ensure(pins)
     *_, sync, install = log.read_text().splitlines()
     assert Path(sync.split()[-1]).read_text().startswith("numpy==2")
-    assert "--no-deps --python-version 3.12 --target" in install
+    assert "--no-deps --target" in install and "--python-version 3.12" in install
     assert Path(install.split()[-1]).read_text() == "libtpu==1 \\\n    --hash=sha256:00"
 
 

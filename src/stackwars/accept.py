@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from stackwars.claim_readme import put_into
+from stackwars import claim_pages
 from stackwars.claim_sources import read_claims
 from stackwars.environments import REPOSITORY
 
@@ -46,9 +46,7 @@ def add_tables(repository: Path) -> None:
     subprocess.run([*snakemake, "--config", "results=reference"], cwd=repository, check=True)
     for path in made:
         shutil.copyfile(repository / path, repository / "results" / "reference" / Path(path).name)
-    put_into(
-        repository / "README.md", read_claims(repository / "results" / "reference" / "claims.csv")
-    )
+    claim_pages.write(repository, read_claims(repository / "results" / "reference" / "claims.csv"))
 
 
 def main() -> None:

@@ -1,6 +1,6 @@
 """Every claim of config/claims.yaml, decided by the findings of a run: ``python -m stackwars.claims``.
 
-Writes claims.csv and the tables of the paper; with ``--readme``, the README's table from a claims.csv.
+Writes claims.csv and the tables of the paper; with ``--pages``, what README and docs say of a claims.csv.
 One claim alone, from what it alone needs, is :mod:`stackwars.claim_run`.
 """
 
@@ -10,12 +10,11 @@ import argparse
 import sys
 from pathlib import Path
 
-from stackwars import claim_config, documents
+from stackwars import claim_config, claim_pages, documents
 from stackwars.claim_config import ClaimError, Claims
 from stackwars.claim_devices import device_findings
 from stackwars.claim_judge import judge
 from stackwars.claim_needs import compute_minutes
-from stackwars.claim_readme import put_into
 from stackwars.claim_sources import read_claims, write_claims
 from stackwars.claim_tables import artifact_table, claims_table
 from stackwars.claim_verdicts import OURS, PUBLISHED
@@ -64,20 +63,20 @@ def write_tables(claims: Claims, rows: list[dict], config: dict, output: Path) -
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--readme", type=Path, help="put the table of --claims into this file")
+    parser.add_argument("--pages", action="store_true", help="write --claims into README and docs")
     parser.add_argument("--claims", type=Path, default=REFERENCE / "claims.csv")
     parser.add_argument("--config", type=documents.read)
     for name in (*FILES, "results", "output", "tables"):
         parser.add_argument(f"--{name}", type=Path)
     a = parser.parse_args()
     try:
-        if a.readme:
-            put_into(a.readme, read_claims(a.claims))
+        if a.pages:
+            claim_pages.write(REPOSITORY, read_claims(a.claims))
             return
         given = vars(a)
         lacking = [n for n in ("config", *FILES, "results", "output", "tables") if not given[n]]
         if lacking:
-            parser.error(f"expected --readme, or also {', '.join('--' + n for n in lacking)}")
+            parser.error(f"expected --pages, or also {', '.join('--' + n for n in lacking)}")
         claims, config = claim_config.load(), validate(a.config)
         rows = decide_all(claims, config, {n: given[n] for n in FILES}, a.results)
         write_claims(rows, a.output)

@@ -87,38 +87,20 @@ def _build(pins: Path, home: Path, python: Path) -> None:
     start = time.monotonic()
     print(f"[environment] building {home.name} from {pins.name} ...", file=sys.stderr, flush=True)
     shutil.rmtree(home, ignore_errors=True)
-    _run(pins, "venv", "--quiet", "--python", sys.executable, str(home))
+    _run(pins, "venv", "--quiet", "--python", sys.executable, home)
     # Compiled ahead: otherwise the first cell of a framework would pay for it in its import time.
-    sync = (
-        "pip",
-        "sync",
-        "--quiet",
-        "--require-hashes",
-        "--compile-bytecode",
-        "--python",
-        str(python),
-    )
+    sync = ["pip", "sync", "--quiet", "--require-hashes", "--compile-bytecode", "--python", python]
     try:
-        _run(pins, *sync, str(pins))
+        _run(pins, *sync, pins)
     except Unavailable as error:
         package = _NO_WHEEL.search(str(error))[1]
         if package not in BORROWED:
             raise
         rest, one = _without(pins, package, home)
-        _run(pins, *sync, str(rest))
+        _run(pins, *sync, rest)
         site = next(home.glob("lib/python*/site-packages"))
-        version = ("--python-version", BORROWED[package], "--target", str(site))
-        _run(
-            pins,
-            "pip",
-            "install",
-            "--quiet",
-            "--require-hashes",
-            "--no-deps",
-            *version,
-            "-r",
-            str(one),
-        )
+        install = ["pip", "install", "--quiet", "--require-hashes", "--no-deps", "--target", site]
+        _run(pins, *install, "--python-version", BORROWED[package], "-r", one)
     seconds = time.monotonic() - start
     print(f"[environment] {home.name} ready after {seconds:.0f} s", file=sys.stderr, flush=True)
 
@@ -132,18 +114,18 @@ def _without(pins: Path, package: str, home: Path) -> tuple[Path, Path]:
     return rest, one
 
 
-def _run(pins: Path, *arguments: str) -> None:
+def _run(pins: Path, *arguments: str | Path) -> None:
     """Run uv. Raises Unavailable or BuildError with what it said."""
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     done = subprocess.run(
-        [sys.executable, "-m", "uv", *arguments],
+        [sys.executable, "-m", "uv", *map(str, arguments)],
         env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
     )  # fmt: skip
     if done.returncode == 0:
         return
     said = "\n".join(done.stderr.strip().splitlines()[-15:])
     kind = Unavailable if _NO_WHEEL.search(said) else BuildError
-    command = " ".join(["uv", *arguments[:2]])
+    command = " ".join(["uv", *map(str, arguments[:2])])
     what = f"the environment of {pins.name} was not built: `{command}` ended with {done.returncode}"
     raise kind("\n".join([f"{what} and said", said, *advice.of(said)]))
 

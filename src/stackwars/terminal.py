@@ -20,13 +20,7 @@ from stackwars import advice
 
 LINES = 12
 """Lines of a failed job's log that are shown."""
-_KEPT = (
-    "Nothing to be done",
-    "Cancelling snakemake",
-    "Will exit after",
-    "Unlocking",
-    "Congratulations",
-)
+_KEPT = ("Nothing to be done", "Cancelling", "Will exit after", "Unlocking", "Congratulations")
 """Beginnings of what is passed on of Snakemake's own words."""
 _SPEAKING = ("process", "replay_process", "cell", "replay", "paper.pdf")
 """Rules whose jobs say themselves what they do, or take no time."""
