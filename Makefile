@@ -39,7 +39,8 @@ debian: set-up
 	.venv/bin/python tests/debian/try_smoke.py
 
 test: set-up lint
-	.venv/bin/python -m pytest
+	.venv/bin/python -m pytest -m "not alone" --numprocesses 2 --dist loadfile
+	.venv/bin/python -m pytest -m alone
 
 lint: set-up
 	.venv/bin/ruff check .

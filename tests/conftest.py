@@ -8,6 +8,14 @@ import pytest
 
 from stackwars.environments import REPOSITORY, ensure, root
 
+LONGEST = ("test_smoke.py", "test_bare_debian.py")
+"""Files that take minutes: they are begun first, so that the other worker has the rest."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the longest files first; a file's own tests stay in their order."""
+    items.sort(key=lambda item: item.path.name not in LONGEST)
+
 
 @pytest.fixture(scope="session")
 def jax_python() -> Path:

@@ -13,7 +13,7 @@ from stackwars.audits.mutant import HONEST
 from stackwars.audits.workloads import ladder
 from stackwars.environments import REPOSITORY, clean_environ, ensure
 
-pytestmark = pytest.mark.env
+pytestmark = [pytest.mark.env, pytest.mark.alone]
 DIALECTS = {"jax": "jax", "torch_xla": "torch"}
 SETTINGS = {
     "seed": 7, "matmul_precision": "highest", "memory_cap_gib": 8, "timeout_s": 120, "parity_rel_l2": 1e-5,

@@ -24,7 +24,7 @@ from stackwars.environments import REPOSITORY
 
 USER = "reader"
 CHECKOUT = "/srv/stackwars"
-ADVICE = re.compile(r"^\s*(sudo apt-get (?:update && sudo apt-get )?install .*)$", re.MULTILINE)
+ADVICE = re.compile(r"^\s*(sudo apt-get update && sudo apt-get install .*)$", re.MULTILINE)
 ADVICE_S = 60
 LAST_LINES = 8
 
@@ -69,13 +69,14 @@ def follow_advice(debian: Debian, log: Path, command: str, environ: dict) -> Non
     code, said, seconds = step(debian, log, command, USER, environ)
     advice = ADVICE.findall(said)
     if code == 0 or len(advice) != 1:
-        raise Failed(f"expected a failure with one line `sudo apt-get install ...`; found {advice}")
+        raise Failed(
+            f"expected a failure with one line `sudo apt-get update && ...`; found {advice}"
+        )
     if seconds > ADVICE_S:
         raise Failed(f"expected the advice within {ADVICE_S} s; it took {seconds:.0f} s")
-    # As root, without the question; a bare Debian has no package lists where the line does not fetch them.
-    install = advice[0].replace("sudo ", "").replace(" install ", " install -y ", 1)
+    # As it stands, but that a bare Debian has no sudo, and no terminal to ask on.
     quiet = {"DEBIAN_FRONTEND": "noninteractive"}
-    code, _, _ = step(debian, log, f"apt-get -q update && {install}", "root", quiet)
+    code, _, _ = step(debian, log, advice[0].replace("sudo ", ""), "root", quiet)
     if code != 0:
         raise Failed("the line that was printed does not install")
 

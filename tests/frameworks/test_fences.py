@@ -10,7 +10,7 @@ from frameworks.probed import probe
 from stackwars.measure.peak import floor_ms
 from stackwars.workloads import ffn
 
-pytestmark = pytest.mark.env
+pytestmark = [pytest.mark.env, pytest.mark.alone]
 SIZE = SIZES["fences"]
 MUTANTS = (("jax", "none"), ("torch_xla", "none"), ("torch_xla", "dispatch only"))
 

@@ -10,7 +10,7 @@ from stackwars.environments import REPOSITORY, ensure
 from stackwars.measure.events import event
 from stackwars.measure.supervisor import Job, supervise
 
-pytestmark = pytest.mark.env
+pytestmark = [pytest.mark.env, pytest.mark.alone]
 CORES = sorted(os.sched_getaffinity(0))
 # Products that a thread pool would divide among all cores.
 SIZES = {"batch": 32, "sequence": 64, "features": 256, "hidden": 1024}

@@ -14,6 +14,8 @@ from stackwars.measure.events import Events, read_events
 from stackwars.measure.inputs import input_sets
 from stackwars.workloads import gemm
 
+pytestmark = pytest.mark.alone
+
 CALL_S, FENCE_S = 0.01, 0.03
 
 

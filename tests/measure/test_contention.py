@@ -15,6 +15,8 @@ import pytest
 from stackwars.measure import contention
 from stackwars.measure.contention import GATE, Meter, wait_share
 
+pytestmark = pytest.mark.alone
+
 CORE = max(os.sched_getaffinity(0))
 SPIN = f"import os; os.sched_setaffinity(0, {{{CORE}}})\nwhile True: pass"
 

@@ -8,6 +8,8 @@ from measured import process
 from stackwars.measure.duel import pairs_ms
 from toy_checkout import ToyCheckout
 
+pytestmark = pytest.mark.alone
+
 
 @pytest.fixture(scope="module")
 def toy(tmp_path_factory) -> ToyCheckout:

@@ -9,6 +9,8 @@ import pytest
 
 from stackwars.measure import limits
 
+pytestmark = pytest.mark.alone
+
 MIB = 2**20
 
 

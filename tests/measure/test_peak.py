@@ -12,6 +12,8 @@ from stackwars.environments import clean_environ
 from stackwars.measure import peak
 from stackwars.measure.peak import floor_ms
 
+pytestmark = pytest.mark.alone
+
 PEAK = {"gflop_per_s": 100.0, "copy_gb_per_s": 10.0, "last_cache_bytes": 10**6}
 
 

@@ -15,6 +15,8 @@ from stackwars.audit import parity
 from stackwars.config import load
 from toy_checkout import ToyCheckout
 
+pytestmark = pytest.mark.alone
+
 
 @pytest.fixture(scope="module")
 def toy(tmp_path_factory) -> ToyCheckout:
