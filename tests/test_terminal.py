@@ -102,8 +102,9 @@ def test_chatter_is_left_out_and_comes_back_on_request(message, capsys):
     assert said(terminal.Terminal(settings()), record(message), capsys=capsys) == ""
     loud = terminal.Terminal(settings(quiet={Quietness.HOST}))
     assert said(loud, record(message), capsys=capsys) == message + "\n"
-    dry = terminal.Terminal(settings(dryrun=True))
-    assert said(dry, record(message), capsys=capsys) == message + "\n"
+    for asked in ("dryrun", "verbose"):
+        told = terminal.Terminal(settings(**{asked: True}))
+        assert said(told, record(message), capsys=capsys) == message + "\n"
 
 
 def test_what_a_user_must_know_is_passed_on(capsys):

@@ -1,7 +1,7 @@
 """What a run says on the terminal: what the jobs say, and at its end what failed and what to do.
 
-Snakemake's own words are left out, but for a dry run and where `--quiet` asks for them; its file in
-.snakemake/log has them all.
+Snakemake's own words are left out, but for a dry run and where `--verbose` or another `--quiet` than the
+profile's asks for them.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ class Terminal(logging.Handler):
     def __init__(self, settings: OutputSettings) -> None:
         super().__init__()
         self._failed: list[str] = []
-        self._all = settings.dryrun or Quietness.PROGRESS not in (settings.quiet or ())
+        quiet = Quietness.PROGRESS in (settings.quiet or ())
+        self._all = settings.dryrun or settings.verbose or not quiet
         self._filter = DefaultFilter(
             settings.quiet, settings.debug_dag, settings.verbose, settings.dryrun, settings.printshellcmds
         )  # fmt: skip
