@@ -1,7 +1,6 @@
 """Precision and element type of a program's matrix products, read from its text alone.
 
-For processes that have no MLIR bindings (torch's environment) and must not wait for a parser;
-`facts` reads the same from the parsed program, and a test holds the two together.
+For processes that have no MLIR bindings (torch's environment) and must not wait for a parser.
 """
 
 from __future__ import annotations
