@@ -30,10 +30,10 @@ reference: set-up
 	$(SNAKEMAKE) paper.pdf --config results=reference
 
 accept: set-up
-	.venv/bin/python -m stackwars.accept
+	.venv/bin/python -m stackwars.workflow.accept
 
 plan: set-up
-	@.venv/bin/python -m stackwars.plan --preset $(PRESET)
+	@.venv/bin/python -m stackwars.workflow.plan --preset $(PRESET)
 
 debian: set-up
 	.venv/bin/python tests/debian/try_smoke.py
@@ -47,6 +47,7 @@ test: set-up lint
 lint: set-up
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
+	PYTHONPATH=src .venv/bin/lint-imports
 	.venv/bin/snakefmt --check Snakefile workflow
 	.venv/bin/snakemake --lint
 

@@ -17,7 +17,7 @@ os.environ.update(
 )
 sys.path.insert(0, SOURCE)
 
-from stackwars import terminal
+from stackwars.workflow import terminal
 
 terminal.attach(workflow.logger_manager)
 

@@ -20,7 +20,7 @@ find_python() {
 }
 
 python=$(find_python)
-PYTHONPATH=src PYTHONDONTWRITEBYTECODE=1 "$python" -m stackwars.preflight
+PYTHONPATH=src PYTHONDONTWRITEBYTECODE=1 "$python" -m stackwars.setup.preflight
 key=$( (cat envs/harness.txt; "$python" -c 'import sys; print(sys.version_info[:2])') | cksum | tr -d ' ')
 if [ "$(cat .venv/ready 2>/dev/null || true)" != "$key" ]; then
     echo "[set-up] building the harness environment with $("$python" --version) ..." >&2

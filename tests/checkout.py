@@ -6,7 +6,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from stackwars.environments import REPOSITORY
+from stackwars.setup.environments import REPOSITORY
 
 
 def copy_checkout(target: Path) -> Path:

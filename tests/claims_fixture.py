@@ -6,18 +6,19 @@ from functools import cache
 from pathlib import Path
 
 import paper_fixture
-from stackwars import claim_config
-from stackwars.claim_config import Claims
-from stackwars.claim_sources import read_claims, write_claims
-from stackwars.claims import decide_all, write_tables
-from stackwars.config import load
-from stackwars.findings import write_findings
+from stackwars.claims import definitions
+from stackwars.claims.decide import decide_all
+from stackwars.claims.definitions import Claims
+from stackwars.claims.output import read_claims, write_claims
+from stackwars.findings.collect import write_findings
+from stackwars.paper.tables.claims import write_tables
+from stackwars.study.config import load
 
 
 @cache
 def claims() -> Claims:
     """The committed claims."""
-    return claim_config.load()
+    return definitions.load()
 
 
 @cache

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from stackwars.environments import REPOSITORY, ensure, root
+from stackwars.setup.environments import REPOSITORY, ensure, root
 
 LONGEST = ("test_smoke.py", "test_bare_debian.py")
 """Files that take minutes: they are begun first, so that the other worker has the rest."""

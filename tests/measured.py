@@ -11,10 +11,10 @@ from unittest.mock import patch
 
 import numpy as np
 
-from stackwars import cells
-from stackwars.cells import Cell
-from stackwars.config import load
 from stackwars.measure import cell as measured_cell
+from stackwars.study import cells
+from stackwars.study.cells import Cell
+from stackwars.study.config import load
 
 PROGRAM = """module @jit_function {
   func.func public @main(%arg0: tensor<16x32xf32>, %arg1: tensor<32x64xf32>) -> tensor<16x64xf32> {

@@ -17,7 +17,7 @@ from pathlib import Path
 import pandas
 
 import compiler_fixture
-from stackwars.ratios import COLUMNS as RATIO_COLUMNS
+from stackwars.results.ratios import COLUMNS as RATIO_COLUMNS
 
 # workload: title, kind, table, JAX (first, second, steady ms), torch/JAX steady ratio, GiB, GFLOP
 WORKLOADS = {

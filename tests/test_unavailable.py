@@ -6,13 +6,14 @@ from dataclasses import asdict
 
 import pytest
 
-from stackwars import devices, progress
-from stackwars.compilers import ahead_frame, ahead_supervisor, replay_cell
+from stackwars.compilers import ahead_supervisor, replay_cell
 from stackwars.compilers.replay_job import ReplayJob
-from stackwars.config import load
-from stackwars.environments import REPOSITORY, Unavailable
-from stackwars.measure import cell, supervisor
-from stackwars.programs import compilations, replay_job, replays
+from stackwars.measure import cell, progress, supervisor
+from stackwars.results import ahead
+from stackwars.setup.environments import REPOSITORY, Unavailable
+from stackwars.study.config import load
+from stackwars.study.programs import compilations, replay_job, replays
+from stackwars.workflow import devices
 from toy_checkout import SETTINGS
 
 WHY = "libtpu==0.0.21 has no wheels with a matching Python ABI tag"
@@ -71,7 +72,7 @@ def test_compilation_is_a_row_that_says_why(tmp_path):
     assert json.loads((folder / "ahead.json").read_text())["message"] == WHY
     said = gzip.decompress((folder / "optimised.hlo.gz").read_bytes()).decode()
     assert said == f"// no optimised HLO: unsupported: {WHY}\n"
-    row = ahead_frame.compile_ahead(config, tmp_path).iloc[0]
+    row = ahead.compile_ahead(config, tmp_path).iloc[0]
     assert (row.status, row.verdict, row.message) == ("unsupported", "", WHY)
 
 

@@ -12,8 +12,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from stackwars import handed
-from stackwars.environments import REPOSITORY
+from stackwars.setup.environments import REPOSITORY
+from stackwars.workflow import job_files
 
 FRAMEWORK = """
 import mmap, os, signal, time
@@ -136,7 +136,7 @@ class ToyCheckout:
             "PYTHONPATH": str(self.folder / "src"),
             "STACKWARS_ENVS": str(self.folder / "environments"),
         }
-        where = "from stackwars.environments import *; print(folder(Path('envs/toy.txt')))"
+        where = "from stackwars.setup.environments import *; print(folder(Path('envs/toy.txt')))"
         home = Path(self.python("-c", where).stdout.strip())
         (home / "bin").mkdir(parents=True)
         (home / "bin" / "python").write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
@@ -162,7 +162,7 @@ class ToyCheckout:
             "settings": {**SETTINGS, **settings},
             "partner": {"framework": "toy_partner", "dialect": "jax"} if partner else None,
         }
-        handed_job = handed.file("process", job, self.folder / "handed")
+        handed_job = job_files.file("process", job, self.folder / "handed")
         arguments = ["--job", handed_job, "--pins", "envs/toy.txt"]
         if partner:
             arguments += ["--partner-pins", "envs/toy.txt"]

@@ -11,7 +11,7 @@ import pytest
 from stackwars.audits import fences, independent, mutants
 from stackwars.audits.mutant import HONEST
 from stackwars.audits.workloads import ladder
-from stackwars.environments import REPOSITORY, clean_environ, ensure
+from stackwars.setup.environments import REPOSITORY, clean_environ, ensure
 
 pytestmark = [pytest.mark.env, pytest.mark.alone]
 DIALECTS = {"jax": "jax", "torch_xla": "torch"}
@@ -121,8 +121,8 @@ def test_ladder_is_the_same_in_both_dialects(framework, tmp_path):
 
 def test_audit_workloads_are_found_in_their_own_process_only():
     code = (
-        "from stackwars import workloads; from stackwars.audits import ladder_child;"
-        "before = workloads.names(); ladder_child.add_workloads();"
+        "from stackwars import workloads; from stackwars.audits import depth_child;"
+        "before = workloads.names(); depth_child.add_workloads();"
         "import importlib; importlib.import_module('stackwars.workloads.ladder');"
         "assert 'ladder' not in before"
     )

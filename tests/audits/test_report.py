@@ -9,8 +9,9 @@ import pytest
 
 from audits.made import FENCES, MUTANTS
 from measured import GEMM, config, process, write_cell, write_results
-from stackwars import aggregate, handed
-from stackwars.audits import document, report, same
+from stackwars.audits import aa, document, report
+from stackwars.results import aggregate
+from stackwars.workflow import job_files
 
 TORCH = replace(GEMM, framework="torch_xla")
 ROUNDS = 6
@@ -32,7 +33,7 @@ def folder(tmp_path):
 
 
 def test_each_cell_is_a_trial_against_itself(folder):
-    found = list(same.trials(config(), folder))
+    found = list(aa.trials(config(), folder))
     assert [trial.name for trial in found] == ["jax gemm", "torch_xla gemm"]
     assert all(trial.comparison.rounds == ROUNDS // 2 for trial in found)
 
@@ -46,7 +47,7 @@ def test_report_reads_what_there_is_and_names_what_is_missing(folder, monkeypatc
         parts += ["--part", str(path)]
     output = folder / "audits.json"
     options = {
-        "config": handed.file("config", config(), folder),
+        "config": job_files.file("config", config(), folder),
         "results": folder,
         "frame": folder / "frame.csv",
         "output": output,

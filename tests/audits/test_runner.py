@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from audits.made import process
-from stackwars.audits import independent, itself, power, runner
+from stackwars.audits import aa_interleaved, independent, power, runner
 from stackwars.measure.supervisor import Job
 
 JOB = Job("jax", "jax", "ladder", "cpu-1t", "smoke", 0, {"layers": 3}, {"seed": 1})
@@ -31,7 +31,7 @@ def started(monkeypatch) -> list[Job]:
         }  # fmt: skip
         made = process(framework=job.framework, device=job.device, repetition=job.repetition,
                        workload=job.workload, status_detail="", steady=steady)  # fmt: skip
-        if child_module.startswith("stackwars.audits.theirs"):
+        if child_module.startswith("stackwars.audits.third_party"):
             made["events"] = [
                 {"event": "ours", "ns": [ns + 9, ns, ns - 9]},
                 {"event": "theirs", "harness": "pyperf 1", "ns": [ns, ns + 2, ns + 1]},
@@ -55,16 +55,16 @@ def started(monkeypatch) -> list[Job]:
 
 
 def test_finished_process_is_not_run_again(started, tmp_path):
-    first = runner.run(JOB, PINS, tmp_path / "a", "stackwars.audits.ladder_child")
-    again = runner.run(JOB, PINS, tmp_path / "a", "stackwars.audits.ladder_child")
+    first = runner.run(JOB, PINS, tmp_path / "a", "stackwars.audits.depth_child")
+    again = runner.run(JOB, PINS, tmp_path / "a", "stackwars.audits.depth_child")
     assert len(started) == 1
     assert again["events"] == first["events"]
 
 
 def test_other_job_or_child_is_run(started, tmp_path):
-    runner.run(JOB, PINS, tmp_path / "a", "stackwars.audits.ladder_child")
+    runner.run(JOB, PINS, tmp_path / "a", "stackwars.audits.depth_child")
     runner.run(
-        replace(JOB, sizes={"layers": 4}), PINS, tmp_path / "a", "stackwars.audits.ladder_child"
+        replace(JOB, sizes={"layers": 4}), PINS, tmp_path / "a", "stackwars.audits.depth_child"
     )
     runner.run(replace(JOB, sizes={"layers": 4}), PINS, tmp_path / "a", "stackwars.audits.mutant")
     assert len(started) == 3
@@ -103,7 +103,7 @@ def test_power_runs_every_side_in_every_round_in_an_order_of_its_own(started, tm
 
 
 def test_framework_against_itself_is_one_side_in_every_round(started, tmp_path):
-    found = itself.audit(job("torch"), PINS, 12, tmp_path)
+    found = aa_interleaved.audit(job("torch"), PINS, 12, tmp_path)
     assert (
         {j.sizes["layers"] for j in started}
         == {100}

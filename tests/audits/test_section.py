@@ -6,9 +6,9 @@ import pytest
 
 from audits import made
 from stackwars.audits import document, run_verdicts, verdicts, whole_run
-from stackwars.audits.table import audit_findings
-from stackwars.environments import REPOSITORY
-from stackwars.render import Findings, environment
+from stackwars.findings.audits import audit_findings
+from stackwars.paper.render import Findings, environment
+from stackwars.setup.environments import REPOSITORY
 
 
 def section(audits: list[dict]) -> str:

@@ -8,7 +8,8 @@ import pytest
 
 from audits.made import FENCES, INDEPENDENT, MUTANTS, a_a, frame, powered, process
 from stackwars.audits import document, power, run_verdicts, verdicts, whole_run
-from stackwars.audits.table import audit_findings, audits_table
+from stackwars.findings.audits import audit_findings
+from stackwars.paper.tables.audit_summary import audits_table
 
 
 @pytest.mark.parametrize("broken", ["residual", "ladder", "dropped"])

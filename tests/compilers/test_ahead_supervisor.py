@@ -12,7 +12,7 @@ import pytest
 
 from stackwars.compilers import ahead_supervisor
 from stackwars.compilers.ahead_supervisor import Job
-from stackwars.environments import REPOSITORY, ensure
+from stackwars.setup.environments import REPOSITORY, ensure
 
 GIB = 2**30
 OUT = "with a blank"  # XLA divides its flags at blanks

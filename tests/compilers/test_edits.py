@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from stackwars.environments import REPOSITORY, clean_environ, ensure
+from stackwars.setup.environments import REPOSITORY, clean_environ, ensure
 
 pytestmark = pytest.mark.env
 

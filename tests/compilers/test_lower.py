@@ -8,11 +8,12 @@ from unittest import mock
 
 import pytest
 
-from stackwars import config, handed, programs
-from stackwars.compilers import arguments, frontier
+from stackwars.compilers import arguments, largest_batch
 from stackwars.compilers.lower import Job
-from stackwars.environments import REPOSITORY, clean_environ
-from stackwars.programs import Program
+from stackwars.setup.environments import REPOSITORY, clean_environ
+from stackwars.study import config, programs
+from stackwars.study.programs import Program
+from stackwars.workflow import job_files
 
 FULL = config.load()
 SMOKE = {**FULL, "preset": "smoke"}
@@ -39,7 +40,7 @@ def run(python, *arguments_):
 
 def lowered(python, job, folder):
     """(text, document, entries) of a job."""
-    handed_job = handed.file("lower", job, folder.parent)
+    handed_job = job_files.file("lower", job, folder.parent)
     run(python, "-m", "stackwars.compilers.lower", "--job", handed_job, "--output", folder)
     text = gzip.decompress((folder / "program.mlir.gz").read_bytes()).decode()
     return text, *arguments.load(folder / "arguments.json")
@@ -68,13 +69,13 @@ def test_program_is_the_one_that_the_cell_ran(framework, workload, tmp_path):
 def test_programs_that_one_process_serves_are_those_made_alone(framework, tmp_path):
     name, python = framework
     job = programs.lower_job(SMOKE, Program(name, "bert_base"))
-    served = frontier.Job(
+    served = largest_batch.Job(
         **{key: job[key] for key in ("workload", "framework", "dialect", "sizes", "seed")},
         **{"matmul_precision": job["matmul_precision"], "target": "", "target_row": {}},
         **{"compiler": "", "timeout_s": 300},
     )
-    with mock.patch.object(frontier, "ensure", lambda _: python):
-        lower = frontier.lower_with(tmp_path / "no.pins", served)
+    with mock.patch.object(largest_batch, "ensure", lambda _: python):
+        lower = largest_batch.lower_with(tmp_path / "no.pins", served)
     with pytest.raises(OSError, match="ended with 1: "):
         lower(name, "bert_base", {"batch": 3}, tmp_path / "without-sizes")
     for batch in (3, 5):

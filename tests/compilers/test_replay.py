@@ -9,9 +9,9 @@ import pytest
 
 from stackwars.compilers import replay, replay_cell
 from stackwars.compilers.replay_job import ReplayJob
-from stackwars.environments import REPOSITORY, clean_environ, ensure
 from stackwars.measure.events import Events, read_events
 from stackwars.measure.supervisor import supervise
+from stackwars.setup.environments import REPOSITORY, clean_environ, ensure
 
 SETTINGS = {
     "seed": handmade.SEED, "memory_cap_gib": 4, "timeout_s": 120, "parity_rel_l2": 1e-5,

@@ -9,7 +9,7 @@ import pytest
 
 from machine import Debian, available
 from stackwars.compilers.ahead_supervisor import SILENT
-from stackwars.config import load
+from stackwars.study.config import load
 
 pytestmark = [pytest.mark.env, pytest.mark.slow]
 
@@ -32,7 +32,7 @@ class SetUp:
         """Run Python code in a pinned environment, built if it is missing."""
         pins = f"envs/{environment}.txt"
         return self._run(
-            f'.venv/bin/python -m stackwars.environments {pins} -- -c "$CODE"', CODE=code
+            f'.venv/bin/python -m stackwars.setup.environments {pins} -- -c "$CODE"', CODE=code
         )
 
     def _run(self, command: str, **extra: str) -> CompletedProcess[str]:

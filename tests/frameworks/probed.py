@@ -7,7 +7,7 @@ import subprocess
 from functools import cache
 from pathlib import Path
 
-from stackwars.environments import REPOSITORY, clean_environ, ensure
+from stackwars.setup.environments import REPOSITORY, clean_environ, ensure
 
 PROBE = Path(__file__).with_name("probe.py")
 

@@ -4,11 +4,11 @@ import os
 
 import pytest
 
-from stackwars import cells
-from stackwars.config import load
-from stackwars.environments import REPOSITORY, ensure
 from stackwars.measure.events import event
 from stackwars.measure.supervisor import Job, supervise
+from stackwars.setup.environments import REPOSITORY, ensure
+from stackwars.study import cells
+from stackwars.study.config import load
 
 pytestmark = [pytest.mark.env, pytest.mark.alone]
 CORES = sorted(os.sched_getaffinity(0))

@@ -8,10 +8,10 @@ import pytest
 
 from frameworks.probe import SEED, SIZES
 from frameworks.probed import probe
-from stackwars.audit import relative_l2
-from stackwars.environments import REPOSITORY, clean_environ, ensure
 from stackwars.ir.readback import readback
 from stackwars.measure.inputs import input_sets
+from stackwars.measure.parity import relative_l2
+from stackwars.setup.environments import REPOSITORY, clean_environ, ensure
 from stackwars.workloads import ffn, values
 
 pytestmark = pytest.mark.env

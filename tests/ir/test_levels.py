@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from spellings import DIFFERENT, SAME
 
-from stackwars.environments import clean_environ
+from stackwars.setup.environments import clean_environ
 
 pytestmark = pytest.mark.env
 

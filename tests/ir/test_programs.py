@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from stackwars.environments import REPOSITORY, clean_environ, ensure
+from stackwars.setup.environments import REPOSITORY, clean_environ, ensure
 
 FIXTURES = Path(__file__).parent / "fixtures"
 

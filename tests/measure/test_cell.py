@@ -9,8 +9,8 @@ import pytest
 import yaml
 
 from measured import PROGRAM, process, process_folder, stopped, write_cell
-from stackwars.cells import Cell
 from stackwars.measure.cell import SCHEMA, combine, derive
+from stackwars.study.cells import Cell
 
 
 def combined(tmp_path, *processes: dict) -> dict:

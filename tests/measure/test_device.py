@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from stackwars.measure import device
+from stackwars.setup import device
 
 
 @pytest.mark.parametrize(

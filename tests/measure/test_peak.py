@@ -8,9 +8,9 @@ import time
 
 import pytest
 
-from stackwars.environments import clean_environ
 from stackwars.measure import peak
 from stackwars.measure.peak import floor_ms
+from stackwars.setup.environments import clean_environ
 
 pytestmark = pytest.mark.alone
 

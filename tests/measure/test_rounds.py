@@ -8,10 +8,10 @@ import pytest
 from scipy import stats
 
 from measured import process, stopped
-from stackwars.cells import Cell
 from stackwars.compilers.replay_job import ReplayJob
 from stackwars.measure.rounds import half_width_99, stop_reason
 from stackwars.measure.supervisor import Job
+from stackwars.study.cells import Cell
 
 SETTINGS = {"rounds_min": 2, "rounds_max": 9, "round_budget_s": 1000.0, "ratio_half_width": 0.02}
 DRIFT = (1.0, 2.0, 3.0)

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from stackwars.audit import parity
-from stackwars.config import load
+from stackwars.measure.parity import parity
+from stackwars.study.config import load
 from toy_checkout import ToyCheckout
 
 pytestmark = pytest.mark.alone

@@ -54,7 +54,7 @@ def test_damaged_cell_is_named_kept_and_measured_again(made):
 @pytest.mark.env
 def test_failed_job_is_said_last_with_its_log_and_what_to_do(made):
     study.write(
-        made.folder / "src" / "stackwars" / "aggregate.py",
+        made.folder / "src" / "stackwars" / "results/aggregate.py",
         "\n\nraise OSError(28, 'No space left on device', 'frame.csv')\n",
     )
     done = quietly(made, "results/full/frame.csv")

@@ -8,7 +8,7 @@ import pytest
 
 import study
 from checkout import copy_checkout
-from stackwars import claim_config
+from stackwars.claims import definitions
 
 DRY = ("--dry-run", "--config", "preset=smoke")
 
@@ -20,7 +20,7 @@ def checkout(tmp_path_factory):
 
 @pytest.mark.slow
 def test_every_claim_has_a_target_that_can_be_planned(checkout):
-    targets = [f"claim_{claim.id}" for claim in claim_config.load().claims]
+    targets = [f"claim_{claim.id}" for claim in definitions.load().claims]
     done = checkout.snakemake(*targets, *DRY)
     assert done.returncode == 0, done.stdout[-3000:]
     planned = study.planned(done.stdout)

@@ -9,8 +9,8 @@ import pytest
 
 import study
 from checkout import copy_checkout
-from stackwars import programs
-from stackwars.config import load
+from stackwars.study import programs
+from stackwars.study.config import load
 
 # They exercise every path: a listing, a graph, a replay, one core, pending work, a model of each kind.
 # The other workloads have the same paths, and tests of their own.
@@ -208,7 +208,7 @@ def test_an_edited_file_touches_what_is_made_from_it_alone(smoke):
         ("workloads/layernorm/in_torch.py", {**made_from_it, **replays}),
         ("compilers/edit_layernorm.py", {"edit": 2, "replay_process": 2, "replay": 2}),
         ("compilers/target.py", {"ahead": one_compiler}),
-        ("split.py", {}),
+        ("results/split.py", {}),
     ):
         before = (package / file).read_text()
         study.write(package / file, "# a remark\n")

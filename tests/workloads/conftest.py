@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from stackwars import environments
+from stackwars.setup import environments
 
 HERE = Path(__file__).parent
 REPOSITORY = HERE.parents[1]

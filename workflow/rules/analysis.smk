@@ -12,7 +12,7 @@ COMPARED = {
 
 rule frame:
     input:
-        sources("stackwars.aggregate"),
+        sources("stackwars.results.aggregate"),
         [f"src/stackwars/workloads/{name}/__init__.py" for name in config["workloads"]],
         peaks,
         devices=f"{CELLS}/devices.json",
@@ -29,13 +29,13 @@ rule frame:
     params:
         config=CONFIG,
     shell:
-        "python -m stackwars.aggregate --config {params.config}"
+        "python -m stackwars.results.aggregate --config {params.config}"
         " --results $(dirname {input.devices}) --output $(dirname {output.frame}) >{log} 2>&1"
 
 
 rule tables:
     input:
-        sources("stackwars.tables"),
+        sources("stackwars.paper.tables.write"),
         **COMPARED,
         frame=f"{OUT}/frame.csv",
         ratios=f"{OUT}/ratios.csv",
@@ -50,7 +50,7 @@ rule tables:
         audits=f"{CELLS}/audits.json",
         digest=audits_digest(),
     shell:
-        "python -m stackwars.tables --frame {input.frame} --ratios {input.ratios}"
+        "python -m stackwars.paper.tables.write --frame {input.frame} --ratios {input.ratios}"
         " --context {input.context} --published {input.published} --replay {input.replay}"
         " --split {input.split} --ahead {input.ahead} --frontier {input.frontier}"
         " --metrics {input.metrics} --structure {input.structure} --audits {params.audits}"
@@ -59,7 +59,7 @@ rule tables:
 
 rule figures:
     input:
-        sources("stackwars.figures"),
+        sources("stackwars.paper.figures.write"),
         frame=f"{OUT}/frame.csv",
         calls=f"{OUT}/calls.csv",
         ratios=f"{OUT}/ratios.csv",
@@ -70,14 +70,14 @@ rule figures:
     log:
         f"{OUT}/logs/figures.txt",
     shell:
-        "python -m stackwars.figures --frame {input.frame} --calls {input.calls}"
+        "python -m stackwars.paper.figures.write --frame {input.frame} --calls {input.calls}"
         " --ratios {input.ratios} --replay {input.replay} --split {input.split} --output-dir {output} >{log} 2>&1"
 
 
 # In jax's environment, for the MLIR bindings: what every program is made of, at three levels.
 rule ir_metrics:
     input:
-        sources("stackwars.ir_metrics"),
+        sources("stackwars.results.program_metrics"),
         [f"src/stackwars/workloads/{name}/__init__.py" for name in config["workloads"]],
         "envs/jax.txt",
         programs=base_programs(),
@@ -88,7 +88,7 @@ rule ir_metrics:
     log:
         f"{OUT}/logs/ir_metrics.txt",
     params:
-        files=handed.arguments(
+        files=job_files.arguments(
             "metrics",
             [
                 *(
@@ -100,7 +100,7 @@ rule ir_metrics:
         ),
         origin="measured" if MEASURED else "reference",
     shell:
-        "python -m stackwars.environments envs/jax.txt -- -m stackwars.ir_metrics"
+        "python -m stackwars.setup.environments envs/jax.txt -- -m stackwars.results.program_metrics"
         " {params.files} --metrics-output {output.metrics}"
         " --structure-output {output.structure} --origin {params.origin} 2> >(tee {log} >&2)"
 
@@ -119,26 +119,26 @@ rule graph:
             f"--program {p.workload}/{p.framework}={CELLS}/{p.path}/program.mlir.gz" for p in DRAWN
         ],
     shell:
-        "python -m stackwars.environments envs/jax.txt -- -m stackwars.ir.graph {params.programs}"
+        "python -m stackwars.setup.environments envs/jax.txt -- -m stackwars.ir.graph {params.programs}"
         " --output {output} 2> >(tee {log} >&2)"
 
 
 rule graph_figures:
     input:
-        sources("stackwars.graph_figure"),
+        sources("stackwars.paper.figures.graph"),
         graphs=f"{OUT}/graphs.json",
     output:
         directory(f"{OUT}/graphs"),
     log:
         f"{OUT}/logs/graph_figures.txt",
     shell:
-        "python -m stackwars.graph_figure --graphs {input.graphs} --output-dir {output} >{log} 2>&1"
+        "python -m stackwars.paper.figures.graph --graphs {input.graphs} --output-dir {output} >{log} 2>&1"
 
 
 # In jax's environment, for the MLIR bindings.
 rule listings:
     input:
-        sources("stackwars.listings"),
+        sources("stackwars.paper.listings"),
         "envs/jax.txt",
         programs=[program(f, workload) for workload in LISTED for f in LISTED_FRAMEWORKS],
     output:
@@ -152,13 +152,13 @@ rule listings:
             for workload in LISTED
         ],
     shell:
-        "python -m stackwars.environments envs/jax.txt -- -m stackwars.listings"
+        "python -m stackwars.setup.environments envs/jax.txt -- -m stackwars.paper.listings"
         " {params.workloads} --output-dir {output} 2> >(tee {log} >&2)"
 
 
 rule findings:
     input:
-        sources("stackwars.findings"),
+        sources("stackwars.findings.collect"),
         **COMPARED,
         frame=f"{OUT}/frame.csv",
         ratios=f"{OUT}/ratios.csv",
@@ -172,7 +172,7 @@ rule findings:
         audits=f"{CELLS}/audits.json",
         digest=audits_digest(),
     shell:
-        "python -m stackwars.findings --frame {input.frame} --ratios {input.ratios}"
+        "python -m stackwars.findings.collect --frame {input.frame} --ratios {input.ratios}"
         " --context {input.context} --published {input.published}"
         " --replay {input.replay} --split {input.split} --ahead {input.ahead}"
         " --frontier {input.frontier} --metrics {input.metrics} --structure {input.structure}"

@@ -36,7 +36,7 @@ def audit_job(wildcards):
         "turn_seconds",
         "parity_rel_l2",
     )
-    return handed.file(
+    return job_files.file(
         "audit",
         {
             "framework": wildcards.framework,

@@ -19,7 +19,7 @@ rule audit_fences:
         dialect=audit_dialect,
         precision=SETTINGS["matmul_precision"],
     shell:
-        "python -m stackwars.environments {input.pins} -- -m stackwars.audits.fences"
+        "python -m stackwars.setup.environments {input.pins} -- -m stackwars.audits.fences"
         " --framework {wildcards.framework} --dialect {params.dialect} --device {wildcards.device}"
         " --precision {params.precision} --peak {input.peak} --output {output} 2> >(tee {log} >&2)"
 
@@ -62,7 +62,7 @@ rule audit_power:
 
 rule audit_itself:
     input:
-        audit_sources("stackwars.audits.itself", "stackwars.audits.workloads.ladder"),
+        audit_sources("stackwars.audits.aa_interleaved", "stackwars.audits.workloads.ladder"),
         pins=audit_pins,
     output:
         f"{AUDITS}/itself/{{device}}/{{framework}}.json",
@@ -75,7 +75,7 @@ rule audit_itself:
         rounds=SETTINGS["audit_rounds"] // 2,
         kept=lambda wildcards: f"{AUDITS}/kept/itself-{wildcards.device}-{wildcards.framework}",
     shell:
-        "python -m stackwars.audits.itself --job {params.job} --pins {input.pins}"
+        "python -m stackwars.audits.aa_interleaved --job {params.job} --pins {input.pins}"
         " --rounds {params.rounds} --folder {params.kept} --output {output} 2> >(tee {log} >&2)"
 
 
@@ -83,7 +83,7 @@ rule audit_independent:
     input:
         audit_sources("stackwars.audits.independent"),
         lambda wildcards: sources(
-            f"stackwars.audits.theirs_in_{audit_dialect(wildcards)}",
+            f"stackwars.audits.third_party_in_{audit_dialect(wildcards)}",
             *[f"stackwars.workloads.{name}.in_{audit_dialect(wildcards)}" for name in TIMED_TWICE],
         ),
         pins=audit_pins,
@@ -94,7 +94,7 @@ rule audit_independent:
     threads: workflow.cores
     params:
         job=audit_job,
-        sizes=handed.file(
+        sizes=job_files.file(
             "sizes", {name: config["presets"]["full"]["sizes"][name] for name in TIMED_TWICE}
         ),
         processes=SETTINGS["audit_processes"],

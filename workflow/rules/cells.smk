@@ -5,7 +5,7 @@ CELL = f"results/{config['preset']}/{{device}}/{{framework}}/{{workload}}"
 
 checkpoint devices:
     input:
-        sources("stackwars.devices"),
+        sources("stackwars.workflow.devices"),
         [
             f"envs/{name}.txt"
             for f in config["frameworks"].values()
@@ -18,7 +18,7 @@ checkpoint devices:
     params:
         config=CONFIG,
     shell:
-        "python -m stackwars.devices --config {params.config} --output {output} 2> >(tee {log} >&2)"
+        "python -m stackwars.workflow.devices --config {params.config} --output {output} 2> >(tee {log} >&2)"
 
 
 rule peak:
@@ -32,7 +32,7 @@ rule peak:
     priority: 2
     threads: workflow.cores
     shell:
-        "python -m stackwars.environments {input.pins} -- -m stackwars.measure.peak"
+        "python -m stackwars.setup.environments {input.pins} -- -m stackwars.measure.peak"
         " {wildcards.device} {output} 2> >(tee {log} >&2)"
 
 

@@ -1,10 +1,10 @@
 # What one claim needs, for the rules of claims.smk.
 
-from stackwars import claim_config, claim_needs
+from stackwars.claims import definitions, needs
 
 try:
-    CLAIMS = claim_config.load()
-except claim_config.ClaimError as error:
+    CLAIMS = definitions.load()
+except definitions.ClaimError as error:
     raise WorkflowError(str(error)) from None
 
 
@@ -18,16 +18,16 @@ def claim_of(wildcards):
 
 def claim_sources(wildcards):
     """What decides the claim, and what puts together the results that it needs."""
-    chosen = claim_needs.restricted(config, claim_of(wildcards))
+    chosen = needs.restricted(config, claim_of(wildcards))
     return [
-        *sources("stackwars.claim_run"),
+        *sources("stackwars.claims.one"),
         *(f"src/stackwars/workloads/{name}/__init__.py" for name in chosen["workloads"]),
     ]
 
 
 def claim_cells(wildcards):
     """Files of its cells on the devices that this machine has; the CPU's are known without asking."""
-    wanted = claim_needs.needed_cells(config, claim_of(wildcards))
+    wanted = needs.needed_cells(config, claim_of(wildcards))
     found = [cell for cell in cells_on_cpu() if cell in wanted]
     if any(cell.device not in CPUS for cell in wanted):
         found = [cell for cell in found_cells(wildcards) if cell in wanted]
@@ -42,9 +42,9 @@ def claim_others(wildcards):
     claim = claim_of(wildcards)
     return kept(
         [
-            *(r.path / "replay.json" for r in claim_needs.needed_replays(config, claim)),
-            *(c.path / "ahead.json" for c in claim_needs.needed_compilations(config, claim)),
-            *(c.frontier_path for c in claim_needs.needed_frontiers(config, claim)),
+            *(r.path / "replay.json" for r in needs.needed_replays(config, claim)),
+            *(c.path / "ahead.json" for c in needs.needed_compilations(config, claim)),
+            *(c.frontier_path for c in needs.needed_frontiers(config, claim)),
             *(["audits.json"] if "audits" in claim.needs["stages"] else []),
         ]
     )
@@ -52,7 +52,7 @@ def claim_others(wildcards):
 
 def claim_programs(wildcards):
     """The programs whose form it is about."""
-    return existing(claim_needs.needed_programs(config, claim_of(wildcards)))
+    return existing(needs.needed_programs(config, claim_of(wildcards)))
 
 
 def claim_form(wildcards):

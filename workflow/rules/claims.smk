@@ -6,7 +6,7 @@ include: "claim_inputs.smk"
 
 rule claims:
     input:
-        sources("stackwars.claims"),
+        sources("stackwars.claims.decide"),
         "config/claims.yaml",
         "workflow/schemas/claims.schema.yaml",
         findings=f"{OUT}/findings.json",
@@ -14,23 +14,38 @@ rule claims:
         ratios=f"{OUT}/ratios.csv",
         context=f"{OUT}/context.json",
     output:
-        claims=f"{OUT}/claims.csv",
-        tables=directory(f"{OUT}/claim_tables"),
+        f"{OUT}/claims.csv",
     log:
         f"{OUT}/logs/claims.txt",
     params:
         config=CONFIG,
         results=lambda wildcards: CELLS,
     shell:
-        "python -m stackwars.claims --config {params.config} --results {params.results}"
+        "python -m stackwars.claims.decide --config {params.config} --results {params.results}"
         " --findings {input.findings} --frame {input.frame} --ratios {input.ratios}"
-        " --context {input.context} --output {output.claims} --tables {output.tables} >{log} 2>&1"
+        " --context {input.context} --output {output} >{log} 2>&1"
+
+
+rule claim_tables:
+    input:
+        sources("stackwars.paper.tables.claims"),
+        "config/claims.yaml",
+        claims=f"{OUT}/claims.csv",
+    output:
+        directory(f"{OUT}/claim_tables"),
+    log:
+        f"{OUT}/logs/claim_tables.txt",
+    params:
+        config=CONFIG,
+    shell:
+        "python -m stackwars.paper.tables.claims --config {params.config} --claims {input.claims}"
+        " --output-dir {output} >{log} 2>&1"
 
 
 # In jax's environment, for the MLIR bindings.
 rule claim_programs_form:
     input:
-        sources("stackwars.ir_metrics"),
+        sources("stackwars.results.program_metrics"),
         "envs/jax.txt",
         programs=lambda w: [f"{CELLS}/{p.path}/program.mlir.gz" for p in claim_programs(w)],
     output:
@@ -39,7 +54,7 @@ rule claim_programs_form:
     log:
         f"{OUT}/logs/claims/{{claim}}-form.txt",
     params:
-        programs=lambda w: handed.arguments(
+        programs=lambda w: job_files.arguments(
             "metrics",
             [
                 f"--program={p.workload}/{p.framework}={CELLS}/{p.path}/program.mlir.gz"
@@ -48,7 +63,7 @@ rule claim_programs_form:
         ),
         origin="measured" if MEASURED else "reference",
     shell:
-        "python -m stackwars.environments envs/jax.txt -- -m stackwars.ir_metrics {params.programs}"
+        "python -m stackwars.setup.environments envs/jax.txt -- -m stackwars.results.program_metrics {params.programs}"
         " --metrics-output {output.metrics} --structure-output {output.structure}"
         " --origin {params.origin} 2> >(tee {log} >&2)"
 
@@ -74,7 +89,7 @@ rule claim_decision:
             f"--{name} {file}" for name, file in zip(("metrics", "structure"), input.form)
         ],
     shell:
-        "python -m stackwars.claim_run {wildcards.claim} --config {params.config}"
+        "python -m stackwars.claims.one {wildcards.claim} --config {params.config}"
         " --results {params.results} --published {input.published} {params.form}"
         " --output {output} 2> >(tee {log} >&2)"
 
@@ -90,4 +105,4 @@ for decided in CLAIMS.claims:
         log:
             f"{OUT}/logs/claims/{decided.id}-shown.txt",
         shell:
-            "python -m stackwars.claim_show {input} 2>&1 | tee {log}"
+            "python -m stackwars.claims.show {input} 2>&1 | tee {log}"

@@ -2,12 +2,15 @@ import json
 
 from snakemake.exceptions import WorkflowError
 
-from stackwars import cells, damage, handed, plan, programs, progress, runlock, targets, tex
-from stackwars.cells import Cell
-from stackwars.config import ConfigError, validate
-from stackwars.imports import imported_files
-from stackwars.measure.device import CPUS
-from stackwars.programs import Compilation, Program, Replay
+from stackwars.setup.device import CPUS
+from stackwars.measure import progress
+from stackwars.setup import tex
+from stackwars.study import cells, programs
+from stackwars.study.cells import Cell
+from stackwars.study.config import ConfigError, validate
+from stackwars.study.imports import imported_files
+from stackwars.study.programs import Compilation, Program, Replay
+from stackwars.workflow import damage, job_files, plan, runlock, targets
 
 try:
     validate(config)
@@ -26,7 +29,7 @@ ASKED = cells.asked(config)
 if not MEASURED:
     # What was added since the reference run is "not run" in a paper that is made from it.
     ASKED = [cell for cell in ASKED if Path(CELLS, cell.path, "cell.json").exists()]
-CONFIG = handed.file("config", config)
+CONFIG = job_files.file("config", config)
 
 # Where another run is at work, the locks are its own, and what looks damaged may be half-written.
 if runlock.clear_stale():
@@ -84,7 +87,7 @@ def partner_pins(wildcards):
 def job_of(cell, repetition):
     """A file of the Job of stackwars.measure.supervisor."""
     partner = cells.partner(config, cell)
-    return handed.file(
+    return job_files.file(
         "process",
         {
             "framework": cell.framework,
@@ -215,22 +218,22 @@ def code_source(wildcards):
 
 def lower_job(wildcards):
     """A file of the Job of stackwars.compilers.lower."""
-    return handed.file("lower", programs.lower_job(config, program_of(wildcards)))
+    return job_files.file("lower", programs.lower_job(config, program_of(wildcards)))
 
 
 def ahead_job(wildcards):
     """A file of the Job of stackwars.compilers.ahead_supervisor."""
-    return handed.file("ahead", programs.ahead_job(config, compilation_of(wildcards)))
+    return job_files.file("ahead", programs.ahead_job(config, compilation_of(wildcards)))
 
 
 def frontier_job(wildcards):
-    """A file of the Job of stackwars.compilers.frontier."""
-    return handed.file("frontier", programs.frontier_job(config, compilation_of(wildcards)))
+    """A file of the Job of stackwars.compilers.largest_batch."""
+    return job_files.file("frontier", programs.frontier_job(config, compilation_of(wildcards)))
 
 
 def replay_job(wildcards, repetition):
     """A file of the ReplayJob of stackwars.compilers.replay_job."""
-    return handed.file("replay", programs.replay_job(config, replay_of(wildcards), repetition))
+    return job_files.file("replay", programs.replay_job(config, replay_of(wildcards), repetition))
 
 
 def replay_priority(wildcards):

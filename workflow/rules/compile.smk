@@ -22,7 +22,7 @@ rule lower:
     params:
         job=lower_job,
     shell:
-        "python -m stackwars.environments {input.pins} -- -m stackwars.compilers.lower"
+        "python -m stackwars.setup.environments {input.pins} -- -m stackwars.compilers.lower"
         " --job {params.job} --output $(dirname {output.program}) >{log} 2>&1"
 
 
@@ -42,7 +42,7 @@ rule edit:
     params:
         edits=lambda wildcards: [f"--edit {edit}" for edit in wildcards.edits.split("+")],
     shell:
-        "python -m stackwars.environments {input.pins} -- -m stackwars.compilers.edits {params.edits}"
+        "python -m stackwars.setup.environments {input.pins} -- -m stackwars.compilers.edits {params.edits}"
         " --program $(dirname {input.program}) --output $(dirname {output.program}) >{log} 2>&1"
 
 
@@ -71,7 +71,7 @@ rule ahead:
 rule frontier:
     input:
         lowering_sources,
-        sources("stackwars.compilers.frontier", "stackwars.compilers.ahead"),
+        sources("stackwars.compilers.largest_batch", "stackwars.compilers.ahead"),
         pins=compiler_pins,
         lower_pins=lowering_pins,
         base=f"{AHEAD}/base/ahead.json",
@@ -84,13 +84,13 @@ rule frontier:
     params:
         job=frontier_job,
     shell:
-        "python -m stackwars.compilers.frontier --job {params.job} --pins {input.pins}"
+        "python -m stackwars.compilers.largest_batch --job {params.job} --pins {input.pins}"
         " --lower-pins {input.lower_pins} --base {input.base} --output {output} 2> >(tee {log} >&2)"
 
 
 rule compile_ahead:
     input:
-        sources("stackwars.compilers.ahead_frame"),
+        sources("stackwars.results.ahead"),
         ahead=compiled_files("ahead.json"),
         frontiers=frontier_files(),
     output:
@@ -102,5 +102,5 @@ rule compile_ahead:
         config=CONFIG,
         results=lambda wildcards: CELLS,
     shell:
-        "python -m stackwars.compilers.ahead_frame --config {params.config}"
+        "python -m stackwars.results.ahead --config {params.config}"
         " --results {params.results} --output $(dirname {output.ahead}) >{log} 2>&1"

@@ -3,7 +3,7 @@
 
 rule latex:
     input:
-        sources("stackwars.render"),
+        sources("stackwars.paper.render"),
         templates=[str(path) for path in sorted(Path("paper").rglob("*")) if path.is_file()],
         context=f"{OUT}/context.json",
         findings=f"{OUT}/findings.json",
@@ -18,7 +18,7 @@ rule latex:
     log:
         f"{OUT}/logs/latex.txt",
     shell:
-        "python -m stackwars.render --context {input.context} --findings {input.findings}"
+        "python -m stackwars.paper.render --context {input.context} --findings {input.findings}"
         " --tables {input.tables} --figures {input.figures} --listings {input.listings}"
         " --graphs {input.graphs} --claims {input.claims} --output-dir {output} >{log} 2>&1"
 

@@ -53,7 +53,7 @@ rule replay:
 
 rule split:
     input:
-        sources("stackwars.split"),
+        sources("stackwars.results.split"),
         replays=replay_files(),
         cells=cell_files([cell for cell in ASKED if cell.device == "cpu"], "cell.json"),
         outputs=cell_files([cell for cell in ASKED if cell.device == "cpu"], "output.npy"),
@@ -66,5 +66,5 @@ rule split:
         config=CONFIG,
         results=lambda wildcards: CELLS,
     shell:
-        "python -m stackwars.split --config {params.config} --results {params.results}"
+        "python -m stackwars.results.split --config {params.config} --results {params.results}"
         " --output $(dirname {output.split}) >{log} 2>&1"

@@ -6,7 +6,7 @@ import fcntl
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from stackwars.environments import REPOSITORY
+from stackwars.setup.environments import REPOSITORY
 
 
 @contextmanager

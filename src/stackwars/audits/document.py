@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from stackwars import documents
+from stackwars.measure import documents
 
 SCHEMA = 1
 PASS, FAIL, NOT_RUN = "pass", "fail", "not run"

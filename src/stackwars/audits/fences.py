@@ -16,12 +16,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from stackwars import documents
 from stackwars.audits.alone import alone
 from stackwars.audits.workloads import ladder
-from stackwars.measure import device
+from stackwars.measure import documents
 from stackwars.measure.inputs import input_sets
 from stackwars.measure.peak import floor_ms
+from stackwars.setup import device
 
 SEED = 2025
 ROUNDS = 25

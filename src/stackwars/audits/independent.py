@@ -12,8 +12,8 @@ import statistics
 from pathlib import Path
 from typing import Any
 
-from stackwars import documents
 from stackwars.audits import runner
+from stackwars.measure import documents
 from stackwars.measure.events import event
 from stackwars.measure.supervisor import Job
 
@@ -34,7 +34,7 @@ def measure(
     job: framework, dialect, device, preset and settings of a `supervisor.Job`. sizes: of each workload.
     Ours is not gated, as theirs cannot be. Raises RuntimeError where a process fails.
     """
-    theirs = f"stackwars.audits.theirs_in_{job['dialect']}"
+    theirs = f"stackwars.audits.third_party_in_{job['dialect']}"
     found = {}
     for workload, size in sizes.items():
         row: dict[str, Any] = {"workload": workload, "ours_ms": [], "theirs_ms": [], "ratios": []}

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import numpy as np
 
-from stackwars import documents
 from stackwars.audits import runner
 from stackwars.audits.mutant import HONEST, mutants
-from stackwars.audits.process_checks import output_problems, problems
+from stackwars.measure import documents
+from stackwars.measure.checks import output_problems, problems
 from stackwars.measure.child import sample
 from stackwars.measure.inputs import input_sets
 from stackwars.measure.peak import floor_ms

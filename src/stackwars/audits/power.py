@@ -14,10 +14,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from stackwars import documents
 from stackwars.audits import runner
 from stackwars.audits.trials import Rounds, Trial, compared, false_claims, groups, rate
-from stackwars.measure import duel, process_value
+from stackwars.measure import documents, duel, process_value
 from stackwars.measure.supervisor import Job
 
 BASE, AGAIN = "base", "base again"
@@ -70,7 +69,7 @@ def measure(
                 sizes=sizes,
             )
             where = folder / f"round-{number}" / name.replace(" ", "-")
-            result = runner.run(wanted, pins, where, "stackwars.audits.ladder_child")
+            result = runner.run(wanted, pins, where, "stackwars.audits.depth_child")
             found[name].append(runner.require_ok(result))
     return found
 

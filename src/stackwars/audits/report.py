@@ -9,10 +9,11 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from stackwars import cells, documents
-from stackwars.audits import document, run_verdicts, same, verdicts, whole_run
-from stackwars.config import validate
-from stackwars.sources import read_frame
+from stackwars.audits import aa, document, run_verdicts, verdicts, whole_run
+from stackwars.measure import documents
+from stackwars.results.read_cells import read_frame
+from stackwars.study import cells
+from stackwars.study.config import validate
 
 PARTS = ("fences", "mutants", "power", "itself", "independent")
 """The audits that are measured, each in a folder of this name."""
@@ -31,7 +32,7 @@ def report(config: dict, folder: Path, frame: Path, parts: list[Path]) -> list[d
         run_verdicts.floor(whole_run.floors(processes, table)),
         verdicts.mutants(found["mutants"]),
         run_verdicts.clock(whole_run.clocks(processes)),
-        verdicts.same(list(same.trials(config, folder)), [*found["power"], *found["itself"]]),
+        verdicts.same(list(aa.trials(config, folder)), [*found["power"], *found["itself"]]),
         verdicts.power(found["power"]),
         run_verdicts.agreement(agreement),
         verdicts.independent(found["independent"]),

@@ -14,12 +14,11 @@ from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
-from stackwars import documents
 from stackwars.audits.alone import alone
-from stackwars.environments import ensure
-from stackwars.imports import imported_files
-from stackwars.measure import duel
+from stackwars.measure import documents, duel
 from stackwars.measure.supervisor import Job, supervise
+from stackwars.setup.environments import ensure
+from stackwars.study.imports import imported_files
 
 
 def run(job: Job, pins: Path, folder: Path, child_module: str) -> dict:

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from stackwars import cells, documents
-from stackwars.audits.process_checks import CLOCK, FLOOR, WALL, call_ms, problems, reported_s
-from stackwars.latex import is_missing
+from stackwars.measure import documents
+from stackwars.measure.checks import CLOCK, FLOOR, WALL, call_ms, problems, reported_s
 from stackwars.measure.events import event
+from stackwars.results.values import is_missing
+from stackwars.study import cells
 
 
 def processes(config: dict, folder: Path) -> Iterator[dict]:

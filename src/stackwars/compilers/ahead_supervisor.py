@@ -21,14 +21,13 @@ from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from stackwars import documents, machine
 from stackwars.compilers import dump, verdict
 from stackwars.compilers.ahead import program_text
 from stackwars.compilers.ahead_row import Outcome, row
-from stackwars.environments import Unavailable, clean_environ, ensure
-from stackwars.measure import limits
+from stackwars.measure import documents, limits, machine
 from stackwars.measure.events import read_events
 from stackwars.measure.watch import tail, watch
+from stackwars.setup.environments import Unavailable, clean_environ, ensure
 
 CHILD = "stackwars.compilers.ahead"
 POLL_S = 0.2

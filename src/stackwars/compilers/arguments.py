@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from stackwars import documents
+from stackwars.measure import documents
 from stackwars.workloads import values
 
 KINDS = ("weight", "input", "constant")

@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import NoReturn
 from unittest import mock
 
-from stackwars import documents
 from stackwars.compilers import arguments
+from stackwars.measure import documents
 from stackwars.workloads import values
 
 

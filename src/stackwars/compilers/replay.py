@@ -19,12 +19,12 @@ from typing import Any
 
 import numpy as np
 
-from stackwars.audit import relative_l2
 from stackwars.compilers import arguments, placement
 from stackwars.compilers.program import Program, compile_program, open_device, versions
 from stackwars.measure.child import block, checked, sample, surroundings, timed_call
 from stackwars.measure.contention import Meter, Usage
 from stackwars.measure.events import NAME, Events
+from stackwars.measure.parity import relative_l2
 
 
 class ReplayRefused(Exception):

@@ -10,10 +10,10 @@ import jsonschema
 import numpy as np
 import yaml
 
-from stackwars import documents
-from stackwars.audit import relative_l2
-from stackwars.environments import REPOSITORY
+from stackwars.measure import documents
+from stackwars.measure.parity import relative_l2
 from stackwars.measure.rounds import STOPPED
+from stackwars.setup.environments import REPOSITORY
 
 SCHEMA = REPOSITORY / "workflow" / "schemas" / "replay.schema.yaml"
 VERSION = 2

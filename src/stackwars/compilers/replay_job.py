@@ -6,8 +6,7 @@ import argparse
 from dataclasses import dataclass
 from pathlib import Path
 
-from stackwars import documents
-from stackwars.measure import supervisor
+from stackwars.measure import documents, supervisor
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from stackwars.frameworks import Counters
-from stackwars.measure.device import platform
+from stackwars.setup.device import platform
 
 _TRACING = (
     "/jax/core/compile/jaxpr_trace_duration",

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from stackwars.frameworks import Counters
-from stackwars.measure.device import platform
+from stackwars.setup.device import platform
 
 
 class Session:

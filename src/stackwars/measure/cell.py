@@ -13,15 +13,15 @@ from pathlib import Path
 import jsonschema
 import yaml
 
-from stackwars import documents, workloads
-from stackwars.audits.process_checks import used_cores
-from stackwars.environments import REPOSITORY
+from stackwars import workloads
 from stackwars.ir.readback import readback
-from stackwars.measure import process_value
+from stackwars.measure import documents, process_value
+from stackwars.measure.checks import used_cores
 from stackwars.measure.events import event as _event
 from stackwars.measure.rounds import STOPPED
 from stackwars.measure.statistics import Estimate, geometric_mean
 from stackwars.measure.steady import AT_ONCE, NONE, SLOWING, WARM_UP
+from stackwars.setup.environments import REPOSITORY
 
 KINDS = (AT_ONCE, WARM_UP, SLOWING, NONE)
 """Classes of steady state, the best first."""

@@ -21,8 +21,8 @@ import numpy as np
 from stackwars.measure.contention import Meter, Usage, frequencies_mhz, pressure
 from stackwars.measure.events import NAME, Events
 from stackwars.measure.inputs import input_sets
+from stackwars.measure.interleaving import take_turns
 from stackwars.measure.side import REPLY
-from stackwars.measure.turns import take_turns
 
 SAMPLE = 4096
 """Elements of each output that are kept for the parity check."""

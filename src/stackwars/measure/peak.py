@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from stackwars.measure.device import CPUS, cores, platform, variables
+from stackwars.setup.device import CPUS, cores, platform, variables
 
 SIDE = 2048
 COPY_BYTES = 2**28

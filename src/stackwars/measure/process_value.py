@@ -85,7 +85,7 @@ def clean_blocks(blocks: dict, own: float) -> list[bool]:
 
 def _value(singles_ns: Sequence[int], blocks: dict, own: float) -> ProcessValue:
     per_call = [ns / blocks["calls"] / 1e6 for ns in blocks["ns"]]
-    from stackwars.measure import steady  # its library takes a second to load
+    from stackwars.measure import steady
 
     found = steady.classify([*(ns / 1e6 for ns in singles_ns), *per_call])
     first = max(0, found.start - len(singles_ns))

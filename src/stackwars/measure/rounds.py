@@ -12,7 +12,7 @@ import statistics
 from pathlib import Path
 from typing import Any
 
-from stackwars import documents
+from stackwars.measure import documents
 from stackwars.measure.duel import pairs_ms, ratio
 from stackwars.measure.events import event
 from stackwars.measure.process_value import MIN_CLEAN, clean_blocks, own_wait

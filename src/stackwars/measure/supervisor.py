@@ -20,14 +20,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from stackwars import documents, machine, progress
-from stackwars.environments import REPOSITORY, Unavailable, clean_environ, ensure
-from stackwars.measure import duel, limits, rounds
+from stackwars.measure import documents, duel, limits, machine, progress, rounds
 from stackwars.measure.classify import Ending, status
-from stackwars.measure.device import cores, variables
 from stackwars.measure.events import event, read_events
 from stackwars.measure.side import REPLY, Side
 from stackwars.measure.watch import tail, watch
+from stackwars.setup.device import cores, variables
+from stackwars.setup.environments import REPOSITORY, Unavailable, clean_environ, ensure
 
 PADDING = 4096
 """Most bytes of random padding of a child's environment."""

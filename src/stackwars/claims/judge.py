@@ -1,0 +1,61 @@
+"""One claim against the findings: its verdict and the evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from stackwars.claims.definitions import Claim
+from stackwars.claims.evidence import evidence
+from stackwars.claims.predicates import AGAINST, FOR, OPEN, selected, title, votes
+from stackwars.claims.verdicts import NOT_TESTABLE, quantified
+from stackwars.results.read_cells import framework_title
+from stackwars.results.verdicts import Finding
+
+
+@dataclass(frozen=True)
+class Decision:
+    """A verdict of stackwars.claims.verdicts, and what it rests on; without data, why there is none."""
+
+    verdict: str
+    evidence: str
+
+
+def judge(claim: Claim, findings: Iterable[Finding], devices: dict[str, dict]) -> Decision:
+    """Decide a claim.
+
+    devices: what was found of each device (context.json), to say why a claim cannot be tested.
+    """
+    about = {finding["id"]: finding for finding in selected(claim.predicate, findings)}
+    about = _told_apart(list(about.values()))
+    ballots = [(finding, votes(claim.predicate, claim.tolerance, finding)) for finding in about]
+    cast = [vote for _, found in ballots for vote in found]
+    counts = [sum(vote.vote == side for vote in cast) for side in (FOR, AGAINST, OPEN)]
+    verdict = quantified(claim.predicate["quantifier"], *counts)
+    if verdict == NOT_TESTABLE:
+        return Decision(verdict, _why(claim, len(ballots), devices))
+    silent = [title(finding) for finding, found in ballots if not found]
+    return Decision(verdict, evidence(cast, silent))
+
+
+def _told_apart(findings: list[Finding]) -> list[Finding]:
+    """The findings, with the framework in the title where they are of more than one."""
+    if len({finding.get("framework") for finding in findings}) < 2:
+        return findings
+    return [
+        f | {"title": f"{f['title']} under {framework_title(f['framework'])}"}
+        if f.get("title") and f.get("framework")
+        else f
+        for f in findings
+    ]
+
+
+def _why(claim: Claim, found: int, devices: dict[str, dict]) -> str:
+    absent = {
+        name: devices.get(name, {}).get("reason") or "not asked for"
+        for name in claim.needs["devices"]
+        if not devices.get(name, {}).get("present")
+    }
+    if absent:
+        return "; ".join(f"no {name.upper()} here ({reason})" for name, reason in absent.items())
+    return f"none of {found} results has data" if found else "nothing in this run is about it"

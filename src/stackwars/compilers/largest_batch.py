@@ -1,0 +1,211 @@
+"""The frontier of a model on a target: the largest batch that fits, at the preset's sequence length.
+
+A probe is compiled until its buffers are assigned, which decides what fits and takes seconds; code
+generation would take minutes. The code, a part of a percent of the memory, is taken to be the base's.
+Every compilation is kept beside the result until that is written, so that a search that was stopped
+goes on where it was.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from stackwars.compilers import ahead_supervisor
+from stackwars.compilers.ahead import program_text
+from stackwars.compilers.search import Probe, Search, search
+from stackwars.measure import documents, limits
+from stackwars.setup.environments import REPOSITORY, clean_environ, ensure
+
+Lower = Callable[[str, str, dict[str, int], Path], Path]
+"""(framework, workload, sizes, folder) -> the program's file, made in `folder`."""
+Compile = Callable[[ahead_supervisor.Job, Path, Path], dict]
+"""(job, program, folder to write) -> the document of ahead.json."""
+KEPT = (
+    "status",
+    "verdict",
+    "decided_by",
+    "hbm_bytes",
+    "code_bytes",
+    "wall_s",
+    "compile_s",
+    "message",
+)
+
+
+@dataclass(frozen=True)
+class Job:
+    """One frontier. sizes: the preset's, with a batch; limit: compilations at most, beside the base's.
+
+    framework, dialect, seed, matmul_precision: what lowering needs; target_row, compiler, timeout_s:
+    as in `ahead_supervisor.Job`.
+    """
+
+    workload: str
+    framework: str
+    dialect: str
+    sizes: dict[str, int]
+    seed: int
+    matmul_precision: str
+    target: str
+    target_row: dict
+    compiler: str
+    timeout_s: float
+    limit: int = 6
+
+
+def find(job: Job, base: dict, scratch: Path, lower: Lower, compile_program: Compile) -> dict:
+    """The document of frontier.json.
+
+    base: ahead.json of the preset's own batch, which costs nothing here. scratch: keeps the probes,
+    each in a folder named by its program's digest.
+    """
+    weights, code = base["argument_bytes"], base["code_bytes"] or 0
+    known = Search(base["usable_bytes"], None if weights is None else weights + code)
+    documents = [base]
+    known.probes.append(_probe(base))
+
+    def probe(batch: int) -> Probe:
+        sizes = {**job.sizes, "batch": batch}
+        document = _compiled(job, sizes, code, scratch, lower, compile_program)
+        documents.append(document)
+        return _probe(document)
+
+    search(known, job.limit, probe)
+    return {
+        "schema": 1,
+        "workload": job.workload,
+        "framework": job.framework,
+        "target": job.target,
+        "compiler": job.compiler,
+        "sequence": job.sizes.get("sequence"),
+        "fits_batch": known.fits,
+        "oom_batch": known.oom,
+        "exact": known.exact,
+        "compilations": sum("compile_s" in document for document in documents[1:]),
+        "limit": job.limit,
+        "usable_bytes": base["usable_bytes"],
+        "versions": base.get("versions", {}),
+        "probes": [
+            {"batch": d["sizes"]["batch"], **{key: d.get(key) for key in KEPT},
+             "program_sha256": d.get("program_sha256"), "base": d is base}
+            for d in documents
+        ],
+    }  # fmt: skip
+
+
+def _probe(document: dict) -> Probe:
+    demand = document["hbm_bytes"]
+    if demand is not None:
+        demand += document.get("code_bytes") or 0
+    return Probe(document["sizes"]["batch"], document["verdict"], demand)
+
+
+def _compiled(
+    job: Job,
+    sizes: dict[str, int],
+    code: int,
+    scratch: Path,
+    lower: Lower,
+    compile_program: Compile,
+) -> dict:
+    """Lower and compile at these sizes, or find what was compiled before the search was stopped."""
+    variant = f"b{sizes['batch']}"
+    try:
+        program = lower(job.framework, job.workload, sizes, scratch / f"program-{variant}")
+    except (OSError, subprocess.SubprocessError) as error:
+        return {
+            "sizes": sizes, "status": "error", "verdict": "", "decided_by": "", "hbm_bytes": None,
+            "message": f"the program was not lowered: {error}",
+        }  # fmt: skip
+    digest = hashlib.sha256(program_text(program)).hexdigest()
+    folder = scratch / f"compiled-{digest[:16]}"
+    made = folder / "ahead.json"
+    if made.exists():
+        return documents.read(made)
+    compilation = ahead_supervisor.Job(
+        job.workload, job.framework, variant, sizes,
+        job.target, job.target_row, job.compiler, job.timeout_s, code,
+    )  # fmt: skip
+    return compile_program(compilation, program, folder)
+
+
+def lower_with(pins: Path, job: Job) -> Lower:
+    """A Lower that asks one process of `stackwars.compilers.lower`, in the framework's environment.
+
+    That process imports the framework once, and dies with this one.
+    """
+    parent = os.getpid()
+    # To append: what a process wrote that has been told of is cut off.
+    errors = tempfile.NamedTemporaryFile("a+b")  # noqa: SIM115
+    served = (job.framework, job.dialect, job.workload)
+    server = subprocess.Popen(
+        [str(ensure(pins)), "-m", "stackwars.compilers.lower", "--serve", *served],
+        cwd=REPOSITORY, env=clean_environ({"TF_CPP_MIN_LOG_LEVEL": "2"}),
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True,
+        preexec_fn=lambda: limits.enter_child(ahead_supervisor.CAP_BYTES, parent),
+    )  # fmt: skip
+
+    def lower(framework: str, workload: str, sizes: dict[str, int], folder: Path) -> Path:
+        one = {
+            "framework": framework, "dialect": job.dialect, "workload": workload,
+            "variant": f"b{sizes['batch']}", "sizes": sizes, "seed": job.seed,
+            "matmul_precision": job.matmul_precision,
+        }  # fmt: skip
+        request = {"job": one, "output": str(folder.resolve()), "timeout_s": job.timeout_s}
+        with contextlib.suppress(BrokenPipeError):  # then there is no answer either
+            print(json.dumps(request), file=server.stdin, flush=True)
+        status = server.stdout.readline().strip() or str(server.wait())
+        lines = Path(errors.name).read_text().strip().splitlines()
+        errors.truncate(0)
+        if status != "0":
+            # The last line names the error; those before it have a whole program's tensors in them.
+            raise OSError(f"ended with {status}: {lines[-1][:300] if lines else 'no word'}")
+        return folder / "program.mlir.gz"
+
+    return lower
+
+
+def main() -> None:
+    """`python -m stackwars.compilers.largest_batch`: one framework's model on one target."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("--job", required=True, help="file of the Job, as JSON")
+    parser.add_argument("--pins", required=True, type=Path, help="pins file of the compiler")
+    parser.add_argument("--lower-pins", required=True, type=Path, help="of the framework")
+    parser.add_argument("--base", required=True, type=Path, help="ahead.json of the preset's sizes")
+    parser.add_argument("--output", required=True, type=Path, help="file to write")
+    arguments = parser.parse_args()
+    job = Job(**documents.read(arguments.job))
+    scratch = arguments.output.with_name(arguments.output.name + ".probes")
+    scratch.mkdir(parents=True, exist_ok=True)
+
+    def compile_program(compilation: ahead_supervisor.Job, program: Path, folder: Path) -> dict:
+        return ahead_supervisor.into(compilation, arguments.pins, program, folder)
+
+    base = documents.read(arguments.base)
+    lower = lower_with(arguments.lower_pins, job)
+    found = find(job, base, scratch, lower, compile_program)
+    part = arguments.output.with_name(arguments.output.name + ".part")
+    part.write_text(json.dumps(found, indent=1))
+    part.replace(arguments.output)
+    shutil.rmtree(scratch)
+    said = f"{found['fits_batch']} fits, {found['oom_batch']} does not"
+    print(
+        f"[stackwars] frontier of {job.framework} {job.workload}: {said}",
+        file=sys.stderr,
+        flush=True,
+    )
+
+
+if __name__ == "__main__":
+    main()

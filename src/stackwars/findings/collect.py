@@ -1,0 +1,96 @@
+"""What the results say: ``python -m stackwars.findings.collect`` writes findings.json.
+
+A finding has an id, a verdict and the numbers behind it. Templates switch their sentences on the
+verdict and print the numbers; no sentence decides anything by itself. Numbers that do not exist
+are null. Verdict words are those of :mod:`stackwars.results.verdicts` and
+:mod:`stackwars.results.compiler_verdicts`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from stackwars.audits import document
+from stackwars.findings import latency, run
+from stackwars.findings.audits import audit_findings
+from stackwars.findings.edits import edit_findings
+from stackwars.findings.fit import fit_findings
+from stackwars.findings.programs import program_findings
+from stackwars.findings.protocol import protocol_findings
+from stackwars.findings.split import split_findings
+from stackwars.findings.targets import target_findings
+from stackwars.results.read_cells import read_frame, read_json, read_published, read_ratios
+from stackwars.results.read_compilers import (
+    read_ahead,
+    read_frontier,
+    read_metrics,
+    read_replay,
+    read_split,
+    read_structure,
+)
+from stackwars.results.verdicts import Finding
+from stackwars.setup.device import ONE_THREAD
+
+FILES = ("frame", "ratios", "context", "published", "replay", "split", "ahead")
+FILES += ("frontier", "metrics", "structure", "audits")
+
+
+def all_findings(files: dict[str, Path]) -> list[Finding]:
+    """Every finding, in the order in which the paper speaks of them."""
+    frame, ratios = read_frame(files["frame"]), read_ratios(files["ratios"])
+    context, there = read_json(files["context"]), read_published(files["published"])
+    replay, split = read_replay(files["replay"]), read_split(files["split"])
+    ahead, frontier = read_ahead(files["ahead"]), read_frontier(files["frontier"])
+    metrics, structure = read_metrics(files["metrics"]), read_structure(files["structure"])
+    first = latency.ratio_findings("first", frame, ratios)
+    steady = latency.ratio_findings("steady", frame, ratios)
+    one_core = latency.ratio_findings("steady", frame, ratios, ONE_THREAD)
+    return [
+        *run.run_findings(frame, context),
+        *run.shape_findings(frame),
+        *protocol_findings(frame, ratios, context),
+        *steady,
+        *one_core,
+        *latency.core_findings(steady, one_core),
+        *first,
+        latency.gemm_finding(first, there),
+        *latency.stabilising_findings(frame),
+        *latency.first_run_findings(frame),
+        latency.bert_finding(frame, there),
+        *run.memory_findings(frame, there),
+        *run.agreement_findings(frame, ratios, there),
+        *split_findings(replay, split, context),
+        *edit_findings(replay, split),
+        *fit_findings(ahead, frame, there),
+        *target_findings(ahead, frontier),
+        *program_findings(metrics, structure),
+        *audit_findings(document.read(files["audits"])),
+        run.precision_finding(frame),
+    ]
+
+
+def write_findings(files: dict[str, Path], output: Path) -> None:
+    """Read the results and write findings.json; ``files`` has a path for each of FILES."""
+    document = {"schema": 1, "findings": all_findings(files)}
+    output.parent.mkdir(parents=True, exist_ok=True)
+    output.write_text(json.dumps(document, indent=1, default=_plain) + "\n", encoding="utf-8")
+
+
+def _plain(value: Any) -> Any:
+    """NumPy scalars as Python numbers."""
+    return value.item()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    for name in (*FILES, "output"):
+        parser.add_argument(f"--{name}", type=Path, required=True)
+    a = vars(parser.parse_args())
+    write_findings(a, a["output"])
+
+
+if __name__ == "__main__":
+    main()

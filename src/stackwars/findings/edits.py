@@ -1,0 +1,83 @@
+"""Findings about edited programs: does changing the named operations take the difference away?"""
+
+from __future__ import annotations
+
+import pandas
+
+from stackwars.compilers.edits import EDITS
+from stackwars.findings.split import PAIR, effect_findings
+from stackwars.results import compiler_verdicts as words
+from stackwars.results import verdicts
+from stackwars.results.read_cells import framework_title
+from stackwars.results.read_compilers import compiler_title
+from stackwars.results.verdicts import Finding, finding
+
+BEYOND = 1.1  # an IR effect of at least this ratio, either way, is looked into with an edit
+
+
+def edit_findings(replay: pandas.DataFrame, split: pandas.DataFrame) -> list[Finding]:
+    """A finding per edited program, and ``edits``, their summary."""
+    edits = replayed_edits(replay, split)
+    return [*edits, _summary(effect_findings(split), edits)]
+
+
+def replayed_edits(replay: pandas.DataFrame, split: pandas.DataFrame) -> list[Finding]:
+    """``edit/<workload>/<compiler>/<program>``: the share of the difference that an edit takes.
+
+    share = (1 - edited/own) / (1 - other/own), of blocks in turn; the other is the other framework.
+    """
+    ratios = split.set_index(["workload", "compiler"])["ir_ratio"]
+    found = []
+    for _, row in replay[replay.framework.str.contains("+", regex=False)].iterrows():
+        base = row.framework.partition("+")[0]
+        if (row.workload, row.compiler) not in ratios.index:
+            continue
+        ratio = ratios.loc[row.workload, row.compiler]
+        other = ratio if base == PAIR[0] else 1 / ratio
+        share = words.share_closed(row.edited_ratio, other)
+        found.append(
+            finding(
+                f"edit/{row.workload}/{row.compiler}/{row.framework}",
+                words.edit_effect(row.edited_low, row.edited_high, share),
+                workload=row.workload,
+                title=row.title,
+                compiler=row.compiler,
+                generation=compiler_title(row.compiler),
+                framework=row.framework,
+                program=framework_title(row.framework),
+                edits=row.framework.split("+")[1:],
+                share=share,
+            )
+        )
+    return found
+
+
+def _summary(effects: list[Finding], edits: list[Finding]) -> Finding:
+    """Of the IR effects beyond :data:`BEYOND`, those that an edit closes most of, and the rest."""
+    beyond = [
+        e
+        for e in effects
+        if e["verdict"] in (verdicts.SLOWER, verdicts.FASTER)
+        and max(e["ratio"], 1 / e["ratio"]) >= BEYOND
+    ]
+    closing = {(e["workload"], e["compiler"]) for e in edits if e["verdict"] == words.CLOSES_MOST}
+    closed = [e for e in beyond if (e["workload"], e["compiler"]) in closing]
+
+    def named(some: list[Finding]) -> list[str]:
+        """Titles, with the compiler where the workload has an effect in others that is not in it."""
+        names = []
+        for title in dict.fromkeys(e["title"] for e in some):
+            here = [compiler_title(e["compiler"]) for e in some if e["title"] == title]
+            whole = len(here) == sum(e["title"] == title for e in beyond)
+            names.append(title if whole else f"{title} ({', '.join(here)})")
+        return names
+
+    names = dict.fromkeys(name for edit in edits for name in edit["edits"])
+    return finding(
+        "edits",
+        verdicts.SOME if edits else verdicts.NONE,
+        kinds=[{"name": n.replace("_", " "), "changes": EDITS[n].changes} for n in names],
+        beyond=len(beyond),
+        closed=len(closed),
+        left=named([e for e in beyond if e not in closed]),
+    )

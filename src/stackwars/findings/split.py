@@ -1,0 +1,183 @@
+"""Findings about where the difference comes from: replay.csv and split.csv.
+
+A term is claimed only where its interval leaves 0 outside; the words are split.csv's own.
+"""
+
+from __future__ import annotations
+
+import pandas
+
+from stackwars.results import compiler_verdicts as words
+from stackwars.results import verdicts
+from stackwars.results.read_cells import titles
+from stackwars.results.read_compilers import compilers
+from stackwars.results.values import is_missing
+from stackwars.results.verdicts import Finding, finding
+
+PAIR = ("jax", "torch_xla")
+
+
+def split_findings(
+    replay: pandas.DataFrame, split: pandas.DataFrame, context: dict
+) -> list[Finding]:
+    """Every finding of the section on the split but those of edited programs."""
+    pinned = f"jaxlib-{context['versions'].get('jaxlib', '')}"
+    return [
+        _compilers(split, pinned),
+        _replays(replay),
+        _parity(replay),
+        *effect_findings(split),
+        *_generations(split),
+        *_sources(split, pinned),
+        *_controls(split, pinned),
+    ]
+
+
+def _compilers(split: pandas.DataFrame, pinned: str) -> Finding:
+    """The generations of XLA, which of them the frameworks themselves use, and what one was not given."""
+    there = compilers(split)
+    given = {name: set(split[split.compiler == name].workload) for name in there}
+    others = [name for name in there if name != pinned]
+    return finding(
+        "compilers",
+        verdicts.SOME if there else verdicts.NONE,
+        names=there,
+        pinned=pinned,
+        has_pinned=pinned in there,
+        newest=others[-1] if others else None,
+        left_out=[
+            {"name": name, "titles": left}
+            for name in there
+            if (left := [title for w, title in titles(split).items() if w not in given[name]])
+        ],
+    )
+
+
+def _replays(replay: pandas.DataFrame) -> Finding:
+    """How many (workload, compiler) gave a replay, and why the others did not."""
+    cells = replay[replay.framework.isin(PAIR)].drop_duplicates(["workload", "compiler"])
+    failed = cells[cells.status != "ok"].drop_duplicates("workload")
+    ok = int((cells.status == "ok").sum())
+    outcome = verdicts.SOME_OK if ok else verdicts.NONE_OK
+    return finding(
+        "replay",
+        verdicts.ALL_OK if ok and ok == len(cells) else outcome,
+        ok=ok,
+        total=len(cells),
+        failed=[
+            f"{', '.join(rows.title)} ({status})"
+            for status, rows in failed.groupby("status", sort=False)
+        ],
+    )
+
+
+def _parity(replay: pandas.DataFrame) -> Finding:
+    """The largest disagreement of two programs on one client, or of a program with its cell."""
+    known = replay.dropna(subset=["parity_rel_l2"])
+    if known.empty:
+        return finding("replay_parity", verdicts.NO_DATA)
+    worst = known.loc[known.parity_rel_l2.idxmax()]
+    return finding(
+        "replay_parity",
+        verdicts.MEASURED,
+        worst=worst.parity_rel_l2,
+        title=worst.title,
+        native=known.native_rel_l2.max(),
+    )
+
+
+def effect_findings(split: pandas.DataFrame) -> list[Finding]:
+    """``effect/<workload>/<compiler>``: PyTorch's program against JAX's in one compiler."""
+    return [
+        finding(
+            f"effect/{row.workload}/{row.compiler}",
+            row.ir_verdict,
+            workload=row.workload,
+            title=row.title,
+            kind=row.kind,
+            compiler=row.compiler,
+            ratio=row.ir_ratio,
+            low=row.ir_ratio_low,
+            high=row.ir_ratio_high,
+            effect_ms=row.ir_effect_ms,
+        )
+        for _, row in split.iterrows()
+    ]
+
+
+def _generations(split: pandas.DataFrame) -> list[Finding]:
+    """``generations/<workload>``: the IR effect in the oldest and in the newest compiler."""
+    order = compilers(split)
+    if len(order) < 2:
+        return []
+    table = split.set_index(["workload", "compiler"])
+    found = []
+    for workload, title in titles(split).items():
+        ends = [(workload, order[0]), (workload, order[-1])]
+        if all(end in table.index for end in ends):
+            older, newer = (table.loc[end] for end in ends)
+            found.append(
+                finding(
+                    f"generations/{workload}",
+                    words.generations(older.ir_verdict, newer.ir_verdict),
+                    workload=workload,
+                    title=title,
+                    older=older.ir_ratio,
+                    newer=newer.ir_ratio,
+                    older_verdict=older.ir_verdict,
+                    newer_verdict=newer.ir_verdict,
+                )
+            )
+    return found
+
+
+def _sources(split: pandas.DataFrame, pinned: str) -> list[Finding]:
+    """``source/<workload>``: which term of the native difference is the larger.
+
+    ``share`` is the IR effect over the native difference.
+    """
+    found = []
+    for _, row in split[split.compiler == pinned].iterrows():
+        difference = row.native_difference_ms
+        known = not is_missing(difference) and difference != 0
+        found.append(
+            finding(
+                f"source/{row.workload}",
+                words.source(
+                    row.ir_verdict, row.runtime_verdict, row.ir_effect_ms, row.runtime_effect_ms
+                ),
+                workload=row.workload,
+                title=row.title,
+                kind=row.kind,
+                runtime_verdict=row.runtime_verdict,
+                ir_verdict=row.ir_verdict,
+                difference_ms=difference,
+                ir_ms=row.ir_effect_ms,
+                runtime_ms=row.runtime_effect_ms,
+                runtime_low_ms=row.runtime_effect_low_ms,
+                runtime_high_ms=row.runtime_effect_high_ms,
+                share=row.ir_effect_ms / difference if known else None,
+                ratio=row.native_ratio,
+                low=row.native_ratio_low,
+                high=row.native_ratio_high,
+                native_verdict=verdicts.direction(
+                    row.native_ratio, row.native_ratio_low, row.native_ratio_high
+                ),
+            )
+        )
+    return found
+
+
+def _controls(split: pandas.DataFrame, pinned: str) -> list[Finding]:
+    """``control/<workload>``: JAX's native call over the replay of its own program."""
+    return [
+        finding(
+            f"control/{row.workload}",
+            row.control_verdict,
+            title=row.title,
+            ratio=row.control_ratio,
+            low=row.control_low,
+            high=row.control_high,
+        )
+        for _, row in split[split.compiler == pinned].iterrows()
+    ]

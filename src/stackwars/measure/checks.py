@@ -1,0 +1,151 @@
+"""Checks that every measured process must pass: each of them catches a way of timing wrongly.
+
+Pure functions of a process's result; tried on processes that are broken on purpose by
+`stackwars.audits.mutants`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from stackwars.measure.parity import relative_l2
+from stackwars.setup.device import ONE_THREAD
+
+FLOOR, WALL, CLOCK, CACHE = "floor", "wall clock", "second clock", "cache"
+CORES = "cores"
+INPUTS, OUTPUT = "inputs", "output"
+CHECKS = (FLOOR, WALL, CLOCK, CACHE, CORES, INPUTS, OUTPUT)
+"""The checks by name; a problem starts with the one that found it."""
+SHARE_BELOW = 0.05
+"""So large a share of the blocks may be below the floor; of blocks that were timed whole, none is."""
+APART = 0.2
+"""Two clocks may differ by this share of a time, and by SLACK_S: a halved one differs by half."""
+SLACK_S = 0.005
+ONE_CORE = 1.1
+"""Most cores that a process on one core may have used: two clocks are not read at once."""
+
+
+def problems(process: dict, floor_ms: float | None) -> list[str]:
+    """Why the times of an ok process of a cell or a replay mean nothing: `<check>: <why>`; [] if none.
+
+    floor_ms: least time that the machine needs for a call, or None where nobody knows. Compilations in
+    the steady state are no problem here: the frame reports them.
+    """
+    found = _floor(process, floor_ms) if floor_ms is not None else []
+    return [*found, *_wall(process), *_clock(process), *_cache(process), *_cores(process)]
+
+
+def output_problems(
+    sample: np.ndarray, expected: np.ndarray | None = None, tolerance: float = 0.0
+) -> list[str]:
+    """Why the output samples of both sets of inputs cannot be right, in the words of `problems`.
+
+    sample, expected: (2n,), those of the second set behind those of the first. tolerance: largest
+    relative L2 error against what is expected.
+    """
+    found = []
+    first, second = np.split(sample, 2)
+    if np.array_equal(first, second):
+        found.append(f"{INPUTS}: two different sets of inputs have the same output")
+    if expected is not None:
+        error = relative_l2(sample, expected)
+        if error > tolerance:
+            found.append(
+                f"{OUTPUT}: relative L2 error {error:.2e}, expected at most {tolerance:.0e}"
+            )
+    return found
+
+
+def reported_s(process: dict) -> float:
+    """Sum of all times that the process reports, in s."""
+    times = (event["ns"] for event in process["events"] if "ns" in event)
+    return sum(sum(ns) if isinstance(ns, list) else ns for ns in times) / 1e9
+
+
+def call_ms(steady: dict) -> np.ndarray:
+    """Times of a call in ms, one for each block of the event of the steady blocks."""
+    return np.asarray(steady["ns"]) / steady["calls"] / 1e6
+
+
+def _floor(process: dict, floor_ms: float) -> list[str]:
+    for event in _named(process, "steady"):
+        times = call_ms(event)
+        if np.quantile(times, SHARE_BELOW) < floor_ms:
+            return [
+                f"{FLOOR}: {np.mean(times < floor_ms):.0%} of the blocks are below {floor_ms:.4g} ms a "
+                f"call, the least that this machine needs (median {np.median(times):.4g} ms)"
+            ]
+    return []
+
+
+def _wall(process: dict) -> list[str]:
+    reported = reported_s(process)
+    if reported <= process["wall_s"]:
+        return []
+    return [
+        f"{WALL}: the process reports {reported:.3f} s in calls, and took {process['wall_s']:.3f} s in all"
+    ]
+
+
+def _clock(process: dict) -> list[str]:
+    """What the clock of the calls says against that of the events, in which a call lies between two."""
+    found = []
+    spans = [("the first call", *span) for span in _first_call(process)]
+    spans += [("the steady calls", *span) for span in _steady_calls(process)]
+    for name, reported, passed in spans:
+        if abs(reported - passed) > APART * passed + SLACK_S:
+            found.append(
+                f"{CLOCK}: {reported:.3f} s are reported for {name}, {passed:.3f} s passed"
+            )
+    for event in _named(process, "steady"):
+        accounted = sum(event["ns"]) / 1e9 + event.get("outside_s", 0.0)
+        if "seconds" in event and accounted < (1 - APART) * event["seconds"] - SLACK_S:
+            found.append(
+                f"{CLOCK}: {accounted:.3f} s of {event['seconds']:.3f} s of steady calls are accounted for"
+            )
+    return found
+
+
+def _first_call(process: dict) -> Iterator[tuple[float, float]]:
+    """(reported, passed) in s of the first call: nothing else lies between its event and the one before."""
+    for before, event in zip(process["events"], process["events"][1:], strict=False):
+        if (before["event"], event["event"]) == ("run", "first"):
+            yield event["ns"] / 1e9, event["at_s"] - before["at_s"]
+
+
+def _steady_calls(process: dict) -> Iterator[tuple[float, float]]:
+    for before, event in zip(process["events"], process["events"][1:], strict=False):
+        if (before["event"], event["event"]) == ("second", "steady") and "seconds" in event:
+            yield event["seconds"], event["at_s"] - before["at_s"]
+
+
+def _cache(process: dict) -> list[str]:
+    hits = sum(event.get("cache_hits", 0) for event in _named(process, "first"))
+    return [f"{CACHE}: {hits} programs of the first call came from a cache on disk"] if hits else []
+
+
+def used_cores(steady: dict) -> float:
+    """Time of all threads on a core over the time that passed: mean over the steady blocks."""
+    return sum(steady["run_ns"]) / 1e9 / steady["seconds"]
+
+
+def _cores(process: dict) -> list[str]:
+    """Whether the limit to one core held: pinned to the end, and no more time used on cores than passed."""
+    if process["device"] != ONE_THREAD:
+        return []
+    found = [
+        f"{CORES}: pinned to cores {event['affinity']}, expected one of them"
+        for event in process["events"]
+        if len(event.get("affinity", [0])) != 1
+    ]
+    return found + [
+        f"{CORES}: {used_cores(event):.2f} cores were used, expected at most one"
+        for event in _named(process, "steady")
+        if "seconds" in event and used_cores(event) > ONE_CORE
+    ]
+
+
+def _named(process: dict, name: str) -> list[dict]:
+    return [event for event in process["events"] if event["event"] == name]

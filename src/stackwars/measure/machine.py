@@ -1,0 +1,55 @@
+"""The machine and the source revision that a result was measured with."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+from functools import cache
+from pathlib import Path
+
+from stackwars.measure.limits import machine_memory_bytes
+from stackwars.setup.environments import REPOSITORY
+
+
+@cache
+def record() -> dict:
+    """CPU model, cores, memory in bytes, kernel, operating system and Python. Names no host."""
+    return {
+        "cpu_model": _field(Path("/proc/cpuinfo"), "model name", ":") or platform.machine(),
+        "cores": len(os.sched_getaffinity(0)),
+        "memory_bytes": machine_memory_bytes(),
+        "kernel": platform.release(),
+        "os": _field(Path("/etc/os-release"), "PRETTY_NAME", "=") or platform.system(),
+        "python": platform.python_version(),
+    }
+
+
+@cache
+def revision() -> dict:
+    """{"git_revision", "git_dirty"} of the checkout; revision "unknown" outside one."""
+    head = _git("rev-parse", "--short=12", "HEAD")
+    changed = _git("status", "--porcelain", "--untracked-files=no")
+    return {"git_revision": head or "unknown", "git_dirty": bool(changed)}
+
+
+def _field(path: Path, name: str, separator: str) -> str:
+    try:
+        lines = path.read_text().splitlines()
+    except OSError:
+        return ""
+    for line in lines:
+        key, found, value = line.partition(separator)
+        if found and key.strip() == name:
+            return value.strip().strip('"')
+    return ""
+
+
+def _git(*arguments: str) -> str:
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(REPOSITORY), *arguments], capture_output=True, text=True, check=True
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+    return done.stdout.strip()

@@ -1,0 +1,114 @@
+"""Figures with a row per workload: the steady-state ratio and the peak memory."""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import pandas
+
+from stackwars.paper.style import COLUMN, line_look, round_ticks
+from stackwars.results.read_cells import BASELINE, framework_title, titles
+from stackwars.results.verdicts import FASTER, SLOWER
+from stackwars.setup.device import CPUS, ONE_THREAD
+
+WIDEST = 30
+"""The axis of ratios ends here: an interval from two rounds may reach far beyond, and is cut."""
+
+
+def draw_ratios(frame: pandas.DataFrame, ratios: pandas.DataFrame) -> plt.Figure:
+    """Steady-state latency over JAX's on the CPU with its 95 % interval, log axis, a line at 1.
+
+    A framework on one core is a row of marks of its own. A mark is filled where a direction is claimed.
+    """
+    cells = frame[(frame.framework != BASELINE) & frame.device.isin(CPUS)]
+    keys = list(dict.fromkeys(zip(cells.device, cells.framework, strict=True)))
+    known = ratios[ratios.device.isin(CPUS)].dropna(subset=["steady_ratio"])
+    figure, axis = _rows(frame, set(known.workload))
+    axis.axvline(1, color="black", linewidth=0.8)
+    for position, workload in enumerate(titles(frame)):
+        here = known[known.workload == workload].set_index(["device", "framework"])
+        shown = [key for key in keys if key in here.index]
+        for index, key in enumerate(shown):
+            row = here.loc[key]
+            y = position + 0.26 * (index - (len(shown) - 1) / 2)
+            ends = [row.steady_ratio_low, row.steady_ratio_high]
+            axis.plot(ends, [y, y], color="black", linewidth=0.9)
+            look = _mark(key, keys)
+            if row.steady_verdict not in (SLOWER, FASTER):
+                look["markerfacecolor"] = "white"
+            axis.plot(row.steady_ratio, y, **look)
+    values = known[["steady_ratio", "steady_ratio_low", "steady_ratio_high"]].stack().astype(float)
+    low, high = (values.min(), values.max()) if len(values) else (0.5, 2.0)
+    low, high = max(low, 1 / WIDEST), min(high, WIDEST)
+    _round_axis(axis, min(0.8, low / 1.1), max(1.25, high * 1.1))
+    axis.set_xlabel("steady-state latency over JAX's (above 1: JAX is faster)")
+    _legend(figure, [(_series(key), _mark(key, keys)) for key in keys])
+    return figure
+
+
+def _mark(key: tuple[str, str], keys: list[tuple[str, str]]) -> dict:
+    """A marker without a line; the first look is JAX's."""
+    names = [BASELINE, *map(str, keys)]
+    return line_look(str(key), names) | {"linestyle": "none"}
+
+
+def _series(key: tuple[str, str]) -> str:
+    device, framework = key
+    name = framework_title(framework)
+    return f"{name}, one core" if device == ONE_THREAD else name
+
+
+def draw_memory(frame: pandas.DataFrame) -> plt.Figure:
+    """Peak resident memory (GiB) of every CPU cell's process that gave a result, log axis."""
+    everyone = list(frame.framework.drop_duplicates())
+    ok = frame[(frame.device == "cpu") & (frame.status == "ok")]
+    figure, axis = _rows(frame, set(ok.workload))
+    order = list(titles(frame))
+    for framework in everyone:
+        one = ok[ok.framework == framework]
+        rows = [order.index(workload) for workload in one.workload]
+        axis.plot(one.peak_rss_bytes / 2**30, rows, **_dots(framework, everyone))
+    low, high = (ok.peak_rss_bytes.min(), ok.peak_rss_bytes.max()) if len(ok) else (2**29, 2**33)
+    _round_axis(axis, low / 2**30 / 1.3, high / 2**30 * 1.3)
+    axis.set_xlabel("peak resident memory (GiB)")
+    axis.grid(axis="y", linewidth=0.3, color="#bbbbbb")
+    _legend(figure, [(framework_title(f), _dots(f, everyone)) for f in everyone])
+    return figure
+
+
+def _rows(frame: pandas.DataFrame, drawn: set[str]) -> tuple[plt.Figure, plt.Axes]:
+    """An empty axis with a row per workload; where nothing will be drawn, the statuses say why."""
+    names = titles(frame)
+    figure, axis = plt.subplots(figsize=(COLUMN, 0.75 + 0.21 * len(names)))
+    axis.set_yticks(range(len(names)), list(names.values()))
+    axis.set_ylim(len(names) - 0.5, -0.5)
+    cells = frame[(frame.device == "cpu") & (frame.status != "ok")]
+    for position, workload in enumerate(names):
+        if workload not in drawn:
+            states = cells[cells.workload == workload].status
+            words = ", ".join(dict.fromkeys(states)) or "nothing to compare"
+            place = {"va": "center", "transform": axis.get_yaxis_transform()}
+            axis.text(0.02, position, words, style="italic", **place)
+    return figure, axis
+
+
+def _dots(framework: str, frameworks: list[str]) -> dict:
+    """Markers without a line. All but the baseline's are hollow, so that neighbours stay apart."""
+    look = line_look(framework, frameworks) | {"linestyle": "none"}
+    return look if framework == BASELINE else look | {"markerfacecolor": "white"}
+
+
+def _round_axis(axis, low: float, high: float) -> None:
+    """A logarithmic x axis with plain round numbers."""
+    axis.set_xscale("log")
+    axis.set_xlim(low, high)
+    ticks = round_ticks(low, high, most=7)
+    axis.set_xticks(ticks, [f"{t:g}" for t in ticks])
+    axis.minorticks_off()
+
+
+def _legend(figure: plt.Figure, entries: list[tuple[str, dict]]) -> None:
+    """Names and looks in one line above the axis, closer together than marks with lines need."""
+    handles = [plt.Line2D([], [], label=name, **look) for name, look in entries]
+    spacing = {"handlelength": 1.0, "handletextpad": 0.4, "columnspacing": 1.2}
+    columns = max(1, len(handles))
+    figure.legend(handles=handles, loc="outside upper center", ncols=columns, **spacing)

@@ -1,0 +1,141 @@
+"""Values as LaTeX text: escaping, numbers with units, lists of words.
+
+Everything that reaches a page passes through here. A plain string is escaped; only a value of the
+type :class:`Latex` is taken as markup. A missing number (None, NaN) raises instead of printing
+"nan": a template has to ask whether there is a number before it writes a sentence about it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from stackwars.results.values import is_missing
+
+
+class Latex(str):
+    """Text that already is LaTeX and must not be escaped again."""
+
+
+_SPECIAL = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "#": r"\#",
+    "%": r"\%",
+    "_": r"\_",
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\textquotedbl{}",
+    "\n": " ",
+}
+# What a log line or a CPU name may hold beyond ASCII; anything else would stop pdflatex.
+_BEYOND_ASCII = {
+    "\u00d7": r"\texttimes{}",
+    "\u2013": "--",
+    "\u2014": "---",
+    "\u2019": "'",
+    "\u00ae": "",
+    "\u2122": "",
+    "\u00b5": "u",
+}
+
+
+def escape(value: object) -> Latex:
+    """``value`` as LaTeX text.
+
+    :raises ValueError: for None and NaN, which have no text.
+    """
+    if isinstance(value, Latex):
+        return value
+    _require(value)
+    return Latex("".join(_escape_character(c) for c in str(value)))
+
+
+def _escape_character(character: str) -> str:
+    if character in _SPECIAL:
+        return _SPECIAL[character]
+    if character in _BEYOND_ASCII:
+        return _BEYOND_ASCII[character]
+    return character if 32 <= ord(character) < 127 else "?"
+
+
+def _require(value: object) -> None:
+    if is_missing(value):
+        raise ValueError(
+            "expected a value to print, came a missing one (None or NaN); "
+            "switch the sentence on the finding's verdict"
+        )
+
+
+def significant(value: float, digits: int = 3) -> str:
+    """``value`` with so many significant digits as plain decimals; whole digits are kept all.
+
+    >>> significant(0.34678), significant(1082.41), significant(9.996)
+    ('0.347', '1082', '10.0')
+    """
+    _require(value)
+    if value == 0:
+        return "0"
+    rounded = float(f"{value:.{digits - 1}e}")
+    decimals = max(0, digits - 1 - math.floor(math.log10(abs(rounded))))
+    return f"{value:.{decimals}f}"
+
+
+def number(value: float, digits: int = 3) -> Latex:
+    """A bare number, grouped by siunitx."""
+    return Latex(rf"\num{{{significant(value, digits)}}}")
+
+
+def plain(value: float, digits: int = 3) -> Latex:
+    """The digits alone, for the argument of a siunitx command."""
+    return Latex(significant(value, digits))
+
+
+def duration(milliseconds: float, digits: int = 3) -> Latex:
+    """A time given in ms, shown in ms, in s from one second and in min from five minutes on."""
+    _require(milliseconds)
+    if milliseconds >= 300_000:
+        return Latex(rf"\qty{{{significant(milliseconds / 60_000, digits)}}}{{\minute}}")
+    if milliseconds >= 1000:
+        return Latex(rf"\qty{{{significant(milliseconds / 1000, digits)}}}{{\second}}")
+    return Latex(rf"\qty{{{significant(milliseconds, digits)}}}{{\milli\second}}")
+
+
+def gibibytes(size: float, digits: int = 3) -> Latex:
+    """A size given in bytes, shown in GiB (MiB below a tenth of one)."""
+    _require(size)
+    if size < 0.1 * 2**30:
+        return Latex(rf"\qty{{{significant(size / 2**20, digits)}}}{{\mebi\byte}}")
+    return Latex(rf"\qty{{{significant(size / 2**30, digits)}}}{{\gibi\byte}}")
+
+
+def scientific(value: float) -> Latex:
+    """A small error such as 1.2e-6, as a power of ten with two digits."""
+    _require(value)
+    if math.isinf(value):
+        return Latex(r"$\infty$")
+    return Latex(rf"\num{{{value:.1e}}}") if value else Latex(r"\num{0}")
+
+
+def series(items: Iterable[object]) -> Latex:
+    """``a, b and c``; each item escaped.
+
+    :raises ValueError: for an empty list, of which no sentence can be made.
+    """
+    words = [escape(item) for item in items]
+    if not words:
+        raise ValueError("expected at least one item to list, came none")
+    if len(words) == 1:
+        return words[0]
+    return Latex(", ".join(words[:-1]) + " and " + words[-1])
+
+
+def count(amount: int, noun: str) -> Latex:
+    """``1 cell``, ``12 cells``."""
+    return Latex(f"{int(amount)} {escape(noun)}{'' if amount == 1 else 's'}")

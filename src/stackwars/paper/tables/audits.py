@@ -1,0 +1,164 @@
+"""Three tables: what is needed to trust the numbers of the others, how they were come by, and the shapes."""
+
+from __future__ import annotations
+
+import pandas
+
+from stackwars.paper.latex import escape, scientific, significant
+from stackwars.paper.tables.rows import (
+    ORIGIN_NOTE,
+    STAGES,
+    framework_cell,
+    grouped,
+    interval,
+    origin_text,
+    share,
+    whole,
+)
+from stackwars.paper.tables.tabular import Float, row, span, table
+from stackwars.results.read_cells import audited_cells, short_status
+from stackwars.results.values import is_missing, is_true
+
+
+def audit_table(frame: pandas.DataFrame) -> str:
+    """Status, parity, compiles per call, cache hits, the split of the first run and peak memory."""
+
+    def line(cell: pandas.Series, first: bool) -> str:
+        parity = "---" if is_missing(cell.parity_rel_l2) else scientific(cell.parity_rel_l2)
+        compiles = [whole(cell[f"compiles_{stage}"]) for stage in STAGES]
+        split = [_optional(cell[f"first_{part}_ms"]) for part in ("trace", "compile", "execute")]
+        return row(
+            [
+                escape(cell.title) if first else "",
+                framework_cell(cell),
+                escape(short_status(cell)),
+                parity,
+                *compiles,
+                whole(cell.cache_hits_first),
+                *split,
+                _optional(cell.peak_rss_bytes, scale=2**30),
+                _optional(cell.floor_ms),
+                origin_text(cell),
+            ]
+        )
+
+    header = [
+        r"& & & & \multicolumn{3}{c}{Compilations in call} & {Cache} & "
+        r"\multicolumn{3}{c}{First run (ms)} & {Peak RSS} & {Floor} & \\",
+        r"\cmidrule(lr){5-7}\cmidrule(lr){9-11}",
+        row(
+            [
+                *("Workload", "Framework", "Status", "{Rel. $L_2$}"),
+                *("{1}", "{2}", "{later}", "{hits}"),
+                *("{trace}", "{compile}", "{execute}"),
+                *("{(GiB)}", "{(ms)}", "Origin"),
+            ]
+        ),
+    ]
+    return table(
+        Float(
+            label="tab:audit",
+            caption="Audit of Every Cell",
+            columns="lllrrrrrrrrrrl",
+            note="A dash: the framework does not tell, or the cell gave no number. "
+            "Rel.\\ $L_2$: error of the output samples against JAX; in JAX's row the largest of the others'. "
+            "Compilations, cache hits (of call 1, from a cache on disk: 0 where it is really first) and "
+            "peaks are the most of any process. The parts of the first run are medians over the "
+            "processes: they show where it goes, and nothing is concluded from their size. Floor: no "
+            "steady state may be below it. " + ORIGIN_NOTE,
+            wide=True,
+            size=r"\scriptsize",
+            separation="3pt",
+        ),
+        header,
+        grouped(audited_cells(frame), line),
+    )
+
+
+def round_table(frame: pandas.DataFrame) -> str:
+    """Rounds and why they ended, class of the steady state, and what the contention gate kept."""
+
+    def line(cell: pandas.Series, first: bool) -> str:
+        if cell.status == "ok":
+            values = [
+                escape(cell.steady_class),
+                whole(cell.warmup_points),
+                whole(cell.steady_calls),
+                share(cell.kept_share),
+                "clean" if is_true(cell.gated) else "all",
+                _optional(cell.steady_ungated_ms, 4),
+                interval(cell.steady_ungated_low_ms, cell.steady_ungated_high_ms),
+                whole(cell.threads),
+            ]
+        else:
+            values = [span(8, short_status(cell))]
+        return row(
+            [
+                escape(cell.title) if first else "",
+                framework_cell(cell),
+                whole(cell.rounds),
+                escape(cell.stop_reason or "---"),
+                *values,
+                origin_text(cell),
+            ]
+        )
+
+    header = [
+        r"& & \multicolumn{2}{c}{Rounds} & \multicolumn{3}{c}{Series} & \multicolumn{2}{c}{Blocks} & "
+        r"\multicolumn{2}{c}{All blocks (ms)} & & \\",
+        r"\cmidrule(lr){3-4}\cmidrule(lr){5-7}\cmidrule(lr){8-9}\cmidrule(lr){10-11}",
+        row(
+            [
+                *("Workload", "Framework", "{number}", "ended by", "class", "{warm-up}", "{calls}"),
+                *("{kept}", "used", "{steady}", r"{95\,\%}", "{Threads}", "Origin"),
+            ]
+        ),
+    ]
+    return table(
+        Float(
+            label="tab:rounds",
+            caption="Rounds, Steady State and Contention of Every Cell",
+            columns="llrllrrrlrlrl",
+            note="Ended by: width of the intervals, budget of time, or the most rounds; a dash: the cell "
+            "failed. Class: what most processes' series are. Warm-up: points of the series "
+            "before the steady state, call 1, call 2 and then blocks, their median. Kept: share "
+            "of the blocks that are clean, mean over the processes. Used: what the steady state of the "
+            "other tables is of. All blocks: what it is without the gate. "
+            "Threads: those with over 1\\,\\% of the steady work. " + ORIGIN_NOTE,
+            wide=True,
+            size=r"\scriptsize",
+            separation="3pt",
+        ),
+        header,
+        grouped(audited_cells(frame), line),
+    )
+
+
+def _optional(value: float, digits: int = 3, scale: float = 1.0) -> str:
+    return "---" if is_missing(value) else significant(value / scale, digits)
+
+
+def shape_table(frame: pandas.DataFrame, context: dict) -> str:
+    """The shapes of this preset, and what they amount to."""
+    lines = []
+    for _, cell in frame.drop_duplicates("workload").iterrows():
+        sizes = context["sizes"].get(cell.workload, {})
+        shapes = ", ".join(f"{key} {value}" for key, value in sizes.items()) or "not recorded"
+        flops = "---" if is_missing(cell.flops) else significant(cell.flops / 1e9)
+        weights = (
+            "---" if is_missing(cell.parameter_bytes) else significant(cell.parameter_bytes / 2**20)
+        )
+        lines.append(row([escape(cell.title), escape(shapes.replace("_", " ")), flops, weights]))
+    return table(
+        Float(
+            label="tab:shapes",
+            caption=f"Shapes of the {escape(context['preset'])} Preset",
+            columns=r"l>{\raggedright\arraybackslash}p{0.66\linewidth}rr",
+            note="FLOPs count a multiply-add as two, in matrix products and convolutions only. "
+            "Origin: computed from the shapes.",
+            wide=True,
+            size=r"\scriptsize",
+        ),
+        [row(["Workload", "Sizes", "{GFLOP per call}", "{Weights (MiB)}"])],
+        lines,
+    )

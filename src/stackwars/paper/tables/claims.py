@@ -1,0 +1,130 @@
+"""The paper's tables of claims: what became of each, and what it takes to decide it again."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from stackwars.claims.definitions import Claim, Claims, load
+from stackwars.claims.needs import (
+    needed_cells,
+    needed_compilations,
+    needed_frontiers,
+    needed_programs,
+    needed_replays,
+)
+from stackwars.claims.output import read_claims
+from stackwars.claims.verdicts import OURS, PUBLISHED
+from stackwars.measure import documents
+from stackwars.paper.latex import escape
+from stackwars.paper.tables.tabular import Float, row, span, table
+from stackwars.results.values import is_missing
+from stackwars.study.config import validate
+
+TITLES = {PUBLISHED: "Published Claims, Decided Here", OURS: "Our Claims, Decided Here"}
+_KINDS = {
+    "cell": needed_cells,
+    "replay": needed_replays,
+    "compilation": needed_compilations,
+    "search": needed_frontiers,
+    "program": needed_programs,
+}
+
+
+def claims_table(rows: list[dict], origin: str) -> str:
+    """A row a claim of this origin: sentence, verdict and evidence, over both columns of the page."""
+    lines = [
+        row([escape(one["sentence"]), escape(one["verdict"]), escape(one["evidence"])])
+        for one in rows
+        if one["origin"] == origin
+    ]
+    ragged = r">{\raggedright\arraybackslash}p"
+    return table(
+        Float(
+            label=f"tab:claims-{origin}",
+            caption=TITLES[origin],
+            columns=f"{ragged}{{0.36\\textwidth}}{ragged}{{0.1\\textwidth}}{ragged}{{0.49\\textwidth}}",
+            note="Verdicts are computed from this build's findings; the number of a finding is the ratio of "
+            "PyTorch to JAX, with its 95\\,\\% interval where it has one, unless the claim names another.",
+            wide=True,
+            size=r"\scriptsize",
+        ),
+        [row(["Claim", "Verdict", "Evidence"])],
+        lines or [row([span(3, "no claim of this kind")])],
+    )
+
+
+def artifact_table(rows: list[dict], claims: Claims, config: dict) -> str:
+    """A row a claim: its target, the experiments that decide it, and minutes of people and machine."""
+    by_id = {claim.id: claim for claim in claims.claims}
+    lines = [
+        row(
+            [
+                rf"\code{{{escape('claim_' + one['id'])}}}",
+                escape(experiments(by_id[one["id"]], config)),
+                f"{one['human_minutes']:g}",
+                "---" if is_missing(one["compute_minutes"]) else f"{one['compute_minutes']:.1f}",
+            ]
+        )
+        for one in rows
+        if one["id"] in by_id
+    ]
+    return table(
+        Float(
+            label="tab:artifact",
+            caption="Claims Against Experiments, in Minutes",
+            columns=r"l>{\raggedright\arraybackslash}p{0.5\textwidth}rr",
+            note="Person: to start it and to read what it says. Machine: wall time of the cells, replays and "
+            "compilations named, in the authors' reference run where they are in it, else in this run; setting "
+            "up the environments and the audits are not in it, and results that are there already cost "
+            "nothing. A dash: nothing is timed, or it was never measured.",
+            wide=True,
+            size=r"\scriptsize",
+        ),
+        [row(["Target", "Decided by", "{Person}", "{Machine}"])],
+        lines or [row([span(4, "no claim")])],
+    )
+
+
+def experiments(claim: Claim, config: dict) -> str:
+    """``8 cells (FFN, MHA) on cpu, 4 replays``: what is run for a claim, counted."""
+    counted = {kind: len(find(config, claim)) for kind, find in _KINDS.items()}
+    parts = [f"{n} {_plural(kind, n)}" for kind, n in counted.items() if n]
+    if "audits" in claim.needs["stages"]:
+        parts.append("the audits")
+    workloads = claim.needs.get("workloads")
+    about = f" of {', '.join(workloads)}" if workloads else ""
+    where = f" on {', '.join(claim.needs['devices'])}" if counted["cell"] else ""
+    return f"{', '.join(parts)}{about}{where}"
+
+
+def _plural(kind: str, count: int) -> str:
+    if count == 1:
+        return kind
+    return f"{kind}es" if kind == "search" else f"{kind}s"
+
+
+def write_tables(claims: Claims, rows: list[dict], config: dict, output: Path) -> None:
+    """published.tex, ours.tex and artifact.tex in the folder ``output``."""
+    output.mkdir(parents=True, exist_ok=True)
+    texts = {
+        "published": claims_table(rows, PUBLISHED),
+        "ours": claims_table(rows, OURS),
+        "artifact": artifact_table(rows, claims, config),
+    }
+    for name, text in texts.items():
+        (output / f"{name}.tex").write_text(text, encoding="utf-8")
+
+
+def main() -> None:
+    """`python -m stackwars.paper.tables.claims --config FILE --claims FILE --output-dir FOLDER`."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("--config", required=True, type=documents.read)
+    parser.add_argument("--claims", required=True, type=Path)
+    parser.add_argument("--output-dir", required=True, type=Path)
+    a = parser.parse_args()
+    write_tables(load(), read_claims(a.claims), validate(a.config), a.output_dir)
+
+
+if __name__ == "__main__":
+    main()

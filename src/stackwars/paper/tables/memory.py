@@ -1,0 +1,159 @@
+"""Table III's second form: bytes and verdicts on the original's device, beside its outcomes."""
+
+from __future__ import annotations
+
+import pandas
+
+from stackwars.paper.latex import escape, significant
+from stackwars.paper.tables.rows import ORIGIN_NOTE
+from stackwars.paper.tables.tabular import GAP, Float, row, span, table
+from stackwars.results import published
+from stackwars.results.compiler_verdicts import FITS, TOO_LARGE
+from stackwars.results.read_cells import BASELINE, framework_title
+from stackwars.results.read_compilers import (
+    TARGET,
+    compiler_title,
+    compilers,
+    target_title,
+    variant_title,
+)
+from stackwars.results.values import is_missing
+
+PARTS = ["argument_bytes", "output_bytes", "temp_bytes", "alias_bytes", "hbm_bytes"]
+KEYS = ["workload", "variant", "framework"]
+
+
+def fit_table(ahead: pandas.DataFrame, there: pandas.DataFrame) -> str:
+    """A row per program and size: bytes by the newest compiler, verdicts by it and the oldest."""
+    here = ahead[ahead.target == TARGET]
+    order = compilers(here)
+    older = here[here.compiler == order[0]] if len(order) > 1 else here.iloc[:0]
+    older = older.set_index(KEYS)
+    newest = here[here.compiler == order[-1]] if order else here
+    cycles = newest.set_index(KEYS).estimated_cycles
+    outcomes = there.set_index(["workload", "framework"]).status.to_dict()
+    lines: list[str] = []
+    previous = None
+    for workload, variant, framework in _keys(newest):
+        one = newest[
+            (newest.workload == workload)
+            & (newest.variant == variant)
+            & (newest.framework == framework)
+        ].iloc[0]
+        if previous is not None and workload != previous[0]:
+            lines.append(GAP)
+        key = (workload, variant, framework)
+        lines.append(
+            row(
+                [
+                    escape(one.title) if (previous or [""])[0] != workload else "",
+                    escape(variant_title(one)),
+                    escape(framework_title(framework)),
+                    escape(outcomes.get((workload, framework), "---")),
+                    *_bytes(one),
+                    *_older(older.loc[key] if key in older.index else None),
+                    _ratio(cycles, key),
+                    escape(one.origin or "---"),
+                ]
+            )
+        )
+        previous = key
+    return table(
+        Float(
+            label="tab:fits",
+            caption=f"What Fits a {target_title(TARGET)}: Bytes (GiB) and Verdicts by the Compiler",
+            columns="lllc" + "rrrrrr" + "ll" + "rl" + "rl",
+            note=_note(here, order),
+            wide=True,
+            size=r"\scriptsize",
+            separation="2.4pt",
+        ),
+        _header(order),
+        lines or [row([span(16, "no program was compiled for this device")])],
+    )
+
+
+def _keys(newest: pandas.DataFrame) -> list[tuple[str, str, str]]:
+    """Programs in grid order, a workload's sizes from the smallest, frameworks beside each other."""
+    workloads = list(newest.workload.drop_duplicates())
+    rows = newest.assign(place=newest.workload.map(workloads.index))
+    rows = rows.sort_values(["place", "batch", "sequence", "framework"], kind="stable")
+    return list(rows[KEYS].itertuples(index=False, name=None))
+
+
+def _bytes(one: pandas.Series) -> list[str]:
+    """Arguments, outputs, temporaries, aliases, sum, spare, verdict and who gave it."""
+    if one.verdict not in (FITS, TOO_LARGE):
+        return [span(8, _failure(one))]
+    spare = one.usable_bytes - one.hbm_bytes
+    return [*(gib(one[name]) for name in PARTS), gib(spare), one.verdict, escape(one.decided_by)]
+
+
+def _older(one: pandas.Series | None) -> list[str]:
+    """Bytes and verdict of the oldest compiler."""
+    if one is None:
+        return ["---", "---"]
+    if one.verdict not in (FITS, TOO_LARGE):
+        return ["---", escape(one.status or "no status")]
+    who = f", {one.decided_by}" if one.verdict == TOO_LARGE else ""
+    return [gib(one.hbm_bytes), escape(one.verdict + who)]
+
+
+def _failure(one: pandas.Series) -> str:
+    message = (one.message.splitlines() or [""])[0]
+    if len(message) > 60:
+        message = message[:58].rsplit(" ", 1)[0] + " ..."
+    return f"{one.status or 'no status'}: {message}" if message else one.status or "no status"
+
+
+def gib(size: float) -> str:
+    """GiB with two decimals, three below ten; a dash where the compiler did not tell."""
+    if is_missing(size):
+        return "---"
+    value = size / 2**30
+    if value and abs(value) < 0.0005:
+        return "$<$0.001" if value > 0 else "$>$$-$0.001"
+    text = f"{abs(value):.{2 if abs(value) >= 10 else 3}f}" if value else "0"
+    return f"$-${text}" if value < 0 else text
+
+
+def _ratio(cycles: pandas.Series, key: tuple[str, str, str]) -> str:
+    """PyTorch's estimated cycles over JAX's, in PyTorch's row."""
+    base = (key[0], key[1], BASELINE)
+    if key[2] != published.SUBJECT or base not in cycles.index:
+        return "---"
+    one, other = cycles[key], cycles[base]
+    return "---" if is_missing(one) or is_missing(other) else significant(one / other)
+
+
+def _header(order: list[str]) -> list[str]:
+    newest = escape(compiler_title(order[-1])) if order else "no compiler"
+    oldest = escape(compiler_title(order[0])) if len(order) > 1 else "no other"
+    return [
+        rf"& & & & \multicolumn{{8}}{{c}}{{{newest}}} & \multicolumn{{2}}{{c}}{{{oldest}}} & & \\",
+        r"\cmidrule(lr){5-12}\cmidrule(lr){13-14}",
+        row(
+            [
+                *("Workload", "Batch", "Framework", "There"),
+                *("{Arg.}", "{Out.}", "{Temp.}", "{Alias}", "{HBM}", "{Spare}", "Verdict", "by"),
+                *("{HBM}", "Verdict", "{Cycles}", "Origin"),
+            ]
+        ),
+    ]
+
+
+def _note(here: pandas.DataFrame, order: list[str]) -> str:
+    known = here.dropna(subset=["usable_bytes"])
+    usable = [
+        f"{gib(rows.usable_bytes.max())} by {escape(compiler_title(name))}"
+        for name in order
+        if len(rows := known[known.compiler == name])
+    ]
+    said = " and ".join(usable) if usable else "not told"
+    return (
+        rf"Batch: batch$\times$sequence, or batch alone. There: the outcome published for a "
+        rf"{target_title(TARGET)}. HBM = arguments + outputs + temporaries $-$ aliases; usable: {said} "
+        r"GiB; spare: usable less HBM. By: the compiler refused, or its bytes are compared with "
+        r"what is usable. Cycles: the compiler's own estimate, PyTorch over JAX; nobody measured "
+        r"them. A dash: not told, not published, or JAX's own row. " + ORIGIN_NOTE
+    )

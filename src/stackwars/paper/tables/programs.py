@@ -1,0 +1,123 @@
+"""Tables of the programs: their size at three levels, and the published claims about their form."""
+
+from __future__ import annotations
+
+import pandas
+
+from stackwars.findings.programs import CLAIMS, UNDECIDED, same_program
+from stackwars.findings.split import PAIR
+from stackwars.paper.latex import escape, significant
+from stackwars.paper.tables.rows import ORIGIN_NOTE
+from stackwars.paper.tables.tabular import GAP, Float, row, span, table
+from stackwars.results.read_cells import BASELINE, framework_title, titles
+from stackwars.results.read_compilers import OPTIMISED, TARGET, target_title
+from stackwars.results.values import is_missing
+
+LEVELS = ["raw", "normalised", OPTIMISED]
+LAYOUT = ["reshapes", "transposes", "broadcasts"]
+SAME_WORDS = {"same": "yes", "different": "no"}
+
+
+def metrics_table(metrics: pandas.DataFrame) -> str:
+    """Two rows per workload: operations, layout operations and bytes, depth; the same program?"""
+    cells = metrics.set_index(["workload", "level", "framework"])
+    lines: list[str] = []
+    for workload, title in titles(metrics).items():
+        if lines:
+            lines.append(GAP)
+        for framework in PAIR:
+            groups = [_level(cells, workload, level, framework) for level in LEVELS]
+            first = framework == BASELINE
+            head = [escape(title) if first else "", escape(framework_title(framework))]
+            origins = metrics[metrics.workload == workload].origin
+            lines.append(
+                row(
+                    [*head, *(cell for g in groups for cell in g), escape(origins.iloc[0] or "---")]
+                )
+            )
+    header = [
+        r"& & \multicolumn{5}{c}{Raw} & \multicolumn{5}{c}{Normalised} & "
+        r"\multicolumn{4}{c}{Optimised} & \\",
+        r"\cmidrule(lr){3-7}\cmidrule(lr){8-12}\cmidrule(lr){13-16}",
+        row(
+            [
+                *("Workload", "Framework"),
+                *(["{Ops}", "{Layout}", "{MiB}", "{Depth}", "{Same}"] * 2),
+                *("{Ops}", "{Layout}", "{MiB}", "{Depth}", "Origin"),
+            ]
+        ),
+    ]
+    return table(
+        Float(
+            label="tab:metrics",
+            caption="Every Program at Three Levels",
+            columns="ll" + "rrrrc" * 2 + "rrrr" + "l",
+            note="Raw: as the front end emitted it. Normalised: calls inlined, CHLO legalised, "
+            "canonicalised, common subexpressions merged, unused arguments dropped. Optimised: the "
+            f"compiler's HLO for a {target_title(TARGET)}. Ops: operations without constants. "
+            "Layout: reshapes, transposes and broadcasts among them; MiB: what layout-only operations "
+            "write. Depth: longest chain. Same: the canonical hashes of both frameworks' programs "
+            "are equal (HLO has none). A dash: not counted at that level. " + ORIGIN_NOTE,
+            wide=True,
+            size=r"\scriptsize",
+            separation="2.6pt",
+        ),
+        header,
+        lines or [row([span(17, "no program was read")])],
+    )
+
+
+def _level(cells: pandas.DataFrame, workload: str, level: str, framework: str) -> list[str]:
+    """The cells of one level; HLO has no canonical hash, so the last level has one cell less."""
+    key = (workload, level, framework)
+    width = 4 if level == OPTIMISED else 5
+    if key not in cells.index:
+        return [span(width, "not made")]
+    one = cells.loc[key]
+    if one.status != "ok":
+        return [span(width, one.status or "no status")]
+    parts = [one[name] for name in LAYOUT]
+    layout = sum(parts) if not any(is_missing(p) for p in parts) else None
+    counts = [
+        _whole(one.operations),
+        _whole(layout),
+        "---" if is_missing(one.layout_bytes) else significant(one.layout_bytes / 2**20),
+        _whole(one.depth),
+    ]
+    if level == OPTIMISED:
+        return counts
+    return [*counts, SAME_WORDS.get(same_program(cells, workload, level), "---")]
+
+
+def _whole(value: float | None) -> str:
+    return "---" if is_missing(value) else f"{value:.0f}"
+
+
+def structure_table(structure: pandas.DataFrame) -> str:
+    """A row per workload, a column per published claim: the rule's verdict on either program."""
+    cells = structure.set_index(["workload", "claim", "framework"]).verdict
+    lines = []
+    for workload, title in titles(structure).items():
+        words = [_words([cells.get((workload, claim, f), "") for f in PAIR]) for claim in CLAIMS]
+        lines.append(row([escape(title), *words]))
+    return table(
+        Float(
+            label="tab:structure",
+            caption="The Published Claims About the Programs, Decided by Rule",
+            columns="l" + "l" * len(CLAIMS),
+            note="JAX / PyTorch, or one word where both programs have the same; each decided by a rule "
+            "over the normalised program, not by reading. \\emph{both}: a program does it in both ways. "
+            "A dash: the program has nothing that the claim is about, or there is none. Origin: the "
+            "programs of Table~\\ref{tab:metrics}.",
+            wide=True,
+            size=r"\scriptsize",
+        ),
+        [row(["Workload", *(claim.title for claim in CLAIMS.values())])],
+        lines or [row([span(1 + len(CLAIMS), "no program was read")])],
+    )
+
+
+def _words(pair: list[str]) -> str:
+    """``preserved / flattened``, once where both are the same."""
+    words = ["---" if word in UNDECIDED else escape(word) for word in pair]
+    return words[0] if words[0] == words[1] else " / ".join(words)

@@ -1,0 +1,88 @@
+"""What the rows of several tables share: grouping, framework, origin and intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pandas
+
+from stackwars.paper.latex import escape, scientific, significant
+from stackwars.paper.tables.tabular import GAP
+from stackwars.results import published
+from stackwars.results.read_cells import VARIANT_TITLES, framework_title
+from stackwars.results.values import is_missing, is_true
+
+STAGES = ["first", "second", "steady"]
+ORIGIN_NOTE = (
+    r"Origin: \textit{measured} in this run, \textit{reference} from the committed run of the "
+    r"authors' machine, \textit{published} in the original paper."
+)
+UNGATED = r"$^{\dagger}$"
+UNGATED_NOTE = (
+    r"$\dagger$: too few blocks had the cores to themselves, so all count, and the number may be the "
+    r"neighbours'. "
+)
+CONTENDED = r"$^{\ddagger}$"
+CONTENDED_NOTE = (
+    r"$\ddagger$: one framework kept over 20 points more of its blocks than the other. "
+)
+APART = r"$^{*}$"
+APART_NOTE = r"$*$: of blocks that each process had for itself, not in turns. "
+
+
+def origin_text(row_: pandas.Series) -> str:
+    """The origin of a row's numbers; a dash where nothing was run that could have one."""
+    return str(escape(row_.origin)) if row_.origin and row_.status != "not run" else "---"
+
+
+def origins(frame: pandas.DataFrame) -> str:
+    """The origin of a whole table, for its note."""
+    known = frame.origin[frame.origin != ""].drop_duplicates()
+    return f"Origin: {', '.join(map(escape, known)) or 'none'}."
+
+
+def interval(low: float, high: float, digits: int = 3) -> str:
+    """``[low, high]``, or a dash with fewer than two rounds."""
+    if is_missing(low) or is_missing(high):
+        return "---"
+    return f"[{_end(low, digits)}, {_end(high, digits)}]"
+
+
+def _end(value: float, digits: int) -> str:
+    """An end of an interval; from two rounds it may lie far from any readable number."""
+    return significant(value, digits) if 1e-3 <= value < 1e5 else str(scientific(value))
+
+
+def steady_mark(gated: object) -> str:
+    """The mark of a steady state that is not of clean blocks alone; nothing for one that is."""
+    return "" if is_true(gated) else UNGATED
+
+
+def whole(value: float) -> str:
+    """A count, or a dash."""
+    return "---" if is_missing(value) else f"{value:.0f}"
+
+
+def share(value: float, digits: int = 2) -> str:
+    """A share of 1 as a percentage, or a dash."""
+    return "---" if is_missing(value) else rf"{significant(100 * value, digits)}\,\%"
+
+
+def framework_cell(row_: pandas.Series | published.Pair) -> str:
+    """The framework, with the device where that is not all of the CPU; a variant stands indented."""
+    name = VARIANT_TITLES.get(row_.framework) or framework_title(row_.framework)
+    indent = r"\quad " if row_.framework in VARIANT_TITLES else ""
+    return indent + escape(name if row_.device == "cpu" else f"{name}, {row_.device}")
+
+
+def grouped(cells: pandas.DataFrame, line: Callable[[pandas.Series, bool], str]) -> list[str]:
+    """One line per cell, with a gap between workloads; ``line`` learns which cell is first."""
+    lines: list[str] = []
+    previous = None
+    for _, cell in cells.iterrows():
+        group = (cell.workload, cell.device)
+        if previous is not None and group != previous:
+            lines.append(GAP)
+        lines.append(line(cell, group != previous))
+        previous = group
+    return lines

@@ -1,0 +1,167 @@
+"""The paper's tables from the frame: ``python -m stackwars.paper.tables.write``.
+
+Tables I-III are the original paper's, IV sets its ratios beside ours, then come the basic operations on
+one core, every comparison, the audit and the rounds of every cell; those of the split, of what fits, and
+of the programs; and the shapes. Each row names the origin of its numbers; a cell without numbers shows why.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import pandas
+
+from stackwars.audits import document
+from stackwars.findings.edits import replayed_edits
+from stackwars.paper.latex import escape, significant
+from stackwars.paper.tables.audit_summary import audits_table
+from stackwars.paper.tables.audits import audit_table, round_table, shape_table
+from stackwars.paper.tables.memory import fit_table
+from stackwars.paper.tables.programs import metrics_table, structure_table
+from stackwars.paper.tables.ratios import comparison_table, published_table
+from stackwars.paper.tables.rows import (
+    ORIGIN_NOTE,
+    STAGES,
+    UNGATED_NOTE,
+    framework_cell,
+    grouped,
+    interval,
+    origin_text,
+    steady_mark,
+    whole,
+)
+from stackwars.paper.tables.split import edit_table, split_table
+from stackwars.paper.tables.tabular import Float, row, s_column, span, table
+from stackwars.paper.tables.targets import frontier_table, target_table
+from stackwars.results.read_cells import (
+    one_core_cells,
+    read_frame,
+    read_json,
+    read_published,
+    read_ratios,
+    short_status,
+    shown_cells,
+)
+from stackwars.results.read_compilers import (
+    read_ahead,
+    read_frontier,
+    read_metrics,
+    read_replay,
+    read_split,
+    read_structure,
+)
+
+CAPTIONS = {
+    "I": "Latency of Basic Operations (ms)",
+    "II": "Latency of End-to-End Models (ms)",
+    "III": "Large Models: Latency (ms) or Failure",
+}
+
+
+def numbered_table(frame: pandas.DataFrame, number: str) -> str:
+    """Table I, II or III."""
+    cells = shown_cells(frame[frame.table == number])
+    return latency_table(cells, f"tab:{number}", CAPTIONS[number])
+
+
+def one_core_table(frame: pandas.DataFrame) -> str:
+    """The same for what was measured on one pinned core."""
+    return latency_table(
+        one_core_cells(frame), "tab:one-core", "Latency on One Pinned Core, One Thread (ms)"
+    )
+
+
+def latency_table(cells: pandas.DataFrame, label: str, caption: str) -> str:
+    """First run, second run and steady state in ms, each with its interval; or the status."""
+    ok = cells[cells.status == "ok"]
+    shown = {s: [significant(v, 4) for v in ok[f"{s}_ms"]] for s in STAGES}
+    numbers = "".join(s_column(shown[s]) + r">{\scriptsize}l" for s in STAGES)
+
+    def line(cell: pandas.Series, first: bool) -> str:
+        values: list[str] = []
+        for stage in STAGES if cell.status == "ok" else []:
+            ends = interval(cell[f"{stage}_low_ms"], cell[f"{stage}_high_ms"])
+            mark = steady_mark(cell.gated) if stage == "steady" else ""
+            values += [significant(cell[f"{stage}_ms"], 4), ends + mark]
+        return row(
+            [
+                escape(cell.title) if first else "",
+                framework_cell(cell),
+                *(values or [span(6, short_status(cell))]),
+                whole(cell.rounds),
+                origin_text(cell),
+            ]
+        )
+
+    heads = [span(2, s) for s in ("First run", "Second run", "Steady state")]
+    header = [
+        row(["Workload", "Framework", *heads, "{Rounds}", "{Origin}"]),
+    ]
+    note = (
+        r"PyTorch runs through torch\_xla. Behind each number its 95\,\% $t$ interval across the "
+        r"rounds, on logarithms. Steady state: geometric mean over the processes of the median clean block. "
+    )
+    note += UNGATED_NOTE
+    if (cells.framework == "torch_xla_pending").any():
+        note += "Pending: PyTorch with inputs still to be computed on the device at run~1. "
+    return table(
+        Float(
+            label=label,
+            caption=caption,
+            columns=f"ll{numbers}r" + r">{\scriptsize}l",
+            note=note + ORIGIN_NOTE,
+            wide=True,
+            separation="4pt",
+        ),
+        header,
+        grouped(cells, line) or [row([span(10, "no cell of this table was asked for")])],
+    )
+
+
+FILES = ("frame", "ratios", "published", "context", "replay", "split", "ahead", "frontier")
+FILES += ("metrics", "structure", "audits")
+
+
+def write_tables(files: dict[str, Path], output: Path) -> None:
+    """Write every table into the folder ``output``; ``files`` has a path for each of FILES."""
+    frame, there = read_frame(files["frame"]), read_published(files["published"])
+    ratios = read_ratios(files["ratios"])
+    replay, split = read_replay(files["replay"]), read_split(files["split"])
+    ahead = read_ahead(files["ahead"])
+    texts = {
+        "table1": numbered_table(frame, "I"),
+        "table2": numbered_table(frame, "II"),
+        "table3": numbered_table(frame, "III"),
+        "table4": published_table(frame, ratios, there),
+        "one_core": one_core_table(frame),
+        "ratios": comparison_table(frame, ratios),
+        "audit": audit_table(frame),
+        "rounds": round_table(frame),
+        "split": split_table(replay, split),
+        "edits": edit_table(replay, replayed_edits(replay, split)),
+        "fits": fit_table(ahead, there),
+        "frontier": frontier_table(read_frontier(files["frontier"])),
+        "targets": target_table(ahead),
+        "metrics": metrics_table(read_metrics(files["metrics"])),
+        "structure": structure_table(read_structure(files["structure"])),
+        "audits": audits_table(
+            document.read(files["audits"]), read_json(files["context"])["origin"]
+        ),
+        "shapes": shape_table(frame, read_json(files["context"])),
+    }
+    output.mkdir(parents=True, exist_ok=True)
+    for name, text in texts.items():
+        (output / f"{name}.tex").write_text(text, encoding="utf-8")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    for name in (*FILES, "output-dir"):
+        parser.add_argument(f"--{name}", type=Path, required=True)
+    a = vars(parser.parse_args())
+    write_tables(a, a["output_dir"])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,38 @@
+"""Reads a folder of results; writes frame.csv, calls.csv, ratios.csv and context.json."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from stackwars.measure import documents
+from stackwars.results import context, frame, ratios
+from stackwars.study.config import validate
+
+
+def aggregate(config: dict, folder: Path, output: Path) -> None:
+    """From the results of `folder` to the four files in `output`."""
+    origin = config["results"]
+    results = frame.read(config, folder)
+    table = frame.build(config, results, origin)
+    output.mkdir(parents=True, exist_ok=True)
+    table.to_csv(output / "frame.csv", index=False)
+    frame.calls(results).to_csv(output / "calls.csv", index=False)
+    ratios.build(config, table, results).to_csv(output / "ratios.csv", index=False)
+    facts = context.build(config, results, origin)
+    (output / "context.json").write_text(json.dumps(facts, indent=1, sort_keys=True))
+
+
+def main() -> None:
+    """`python -m stackwars.results.aggregate --config FILE --results FOLDER --output FOLDER`."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("--config", required=True, type=documents.read)
+    parser.add_argument("--results", required=True, type=Path)
+    parser.add_argument("--output", required=True, type=Path)
+    arguments = parser.parse_args()
+    aggregate(validate(arguments.config), arguments.results, arguments.output)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,120 @@
+"""compile_ahead.csv and frontier.csv: a row for every compilation and frontier that is asked for."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import pandas
+
+from stackwars import workloads
+from stackwars.measure import documents
+from stackwars.study import programs
+from stackwars.study.config import validate
+
+NOT_RUN = "not run"
+OF_AHEAD = (
+    *("status", "verdict", "decided_by", "message", "argument_bytes", "output_bytes", "temp_bytes"),
+    *("alias_bytes", "hbm_bytes", "usable_bytes", "onchip_bytes", "code_bytes", "compile_s"),
+    *("peak_rss_bytes", "flops", "bytes_accessed", "program_sha256"),
+)
+OF_HLO = ("fusions", "convolutions", "copies", "transposes", "estimated_cycles")
+AHEAD_COLUMNS = (
+    *(
+        "workload",
+        "title",
+        "kind",
+        "framework",
+        "target",
+        "compiler",
+        "variant",
+        "batch",
+        "sequence",
+    ),
+    *(*OF_AHEAD[:14], *OF_HLO, *OF_AHEAD[14:], "hlo_sha256", "origin"),
+)
+OF_FRONTIER = ("sequence", "fits_batch", "oom_batch", "exact", "compilations")
+FRONTIER_COLUMNS = (
+    *("workload", "title", "framework", "target", "compiler", *OF_FRONTIER, "origin"),
+)
+
+
+def compile_ahead(config: dict, folder: Path) -> pandas.DataFrame:
+    """AHEAD_COLUMNS: a row per compilation that is asked for; `not run` where it has no result.
+
+    Sizes in bytes; batch is `m` where a workload has no batch (GEMM); estimated_cycles are the
+    compiler's own estimate and no measured time.
+    """
+    rows = [
+        _ahead_row(config, compilation, _read(folder / compilation.path / "ahead.json"))
+        for compilation in programs.compilations(config)
+    ]
+    return pandas.DataFrame(rows, columns=list(AHEAD_COLUMNS)).astype(_whole(AHEAD_COLUMNS))
+
+
+def _ahead_row(config: dict, compilation: programs.Compilation, found: dict | None) -> dict:
+    program = compilation.program
+    sizes = programs.sizes(config, program.workload, program.variant)
+    row = {
+        **_names(config, compilation),
+        "kind": workloads.load(program.workload).KIND,
+        "variant": program.variant,
+        "batch": sizes.get("batch", sizes.get("m")),
+        "sequence": sizes.get("sequence"),
+    }
+    if found is None:
+        return {**row, "status": NOT_RUN, "verdict": "", "decided_by": "", "message": "no result"}
+    hlo = found["hlo"] or {}
+    row |= {key: found[key] for key in OF_AHEAD}
+    row |= {key: hlo.get(key) for key in OF_HLO}
+    return {**row, "hlo_sha256": hlo.get("sha256", "")}
+
+
+def frontier(config: dict, folder: Path) -> pandas.DataFrame:
+    """FRONTIER_COLUMNS: a row per frontier that was searched."""
+    rows = []
+    for compilation in programs.frontiers(config):
+        found = _read(folder / compilation.frontier_path)
+        if found is not None:
+            rows.append({**_names(config, compilation), **{k: found[k] for k in OF_FRONTIER}})
+    table = pandas.DataFrame(rows, columns=list(FRONTIER_COLUMNS))
+    return table.astype(_whole(FRONTIER_COLUMNS))
+
+
+def _names(config: dict, compilation: programs.Compilation) -> dict:
+    workload = compilation.program.workload
+    return {
+        "workload": workload,
+        "title": workloads.load(workload).TITLE,
+        "framework": compilation.program.framework,
+        "target": compilation.target,
+        "compiler": compilation.compiler,
+        "origin": config["results"],
+    }
+
+
+def _whole(columns: tuple[str, ...]) -> dict[str, str]:
+    """Counts are whole numbers also beside rows that have none."""
+    counts = {"batch", "sequence", *OF_HLO, "flops", "fits_batch", "oom_batch", "compilations"}
+    return {c: "Int64" for c in columns if c in counts or c.endswith(("_bytes", "bytes_accessed"))}
+
+
+def _read(path: Path) -> dict | None:
+    return documents.read(path) if path.exists() else None
+
+
+def main() -> None:
+    """`python -m stackwars.results.ahead --config FILE --results FOLDER --output FOLDER`."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("--config", required=True, type=documents.read)
+    parser.add_argument("--results", required=True, type=Path)
+    parser.add_argument("--output", required=True, type=Path)
+    arguments = parser.parse_args()
+    config = validate(arguments.config)
+    arguments.output.mkdir(parents=True, exist_ok=True)
+    for name, make in (("compile_ahead", compile_ahead), ("frontier", frontier)):
+        make(config, arguments.results).to_csv(arguments.output / f"{name}.csv", index=False)
+
+
+if __name__ == "__main__":
+    main()

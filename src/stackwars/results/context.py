@@ -1,0 +1,113 @@
+"""What the paper says of the run as a whole: machine, date, versions, devices, settings, cost."""
+
+from __future__ import annotations
+
+import math
+
+from stackwars.measure import comparison, steady
+from stackwars.measure.contention import FOREIGN, GATE
+from stackwars.measure.inputs import INPUT_SETS
+from stackwars.measure.process_value import MIN_CLEAN
+from stackwars.measure.supervisor import PADDING
+from stackwars.results.frame import Results
+from stackwars.results.ratios import CONTENDED
+from stackwars.results.read_cells import framework_title
+from stackwars.study import cells
+
+GAP_S = 2.0
+"""A longer pause between two processes was not the harness's: seconds."""
+
+
+def build(config: dict, results: Results, origin: str) -> dict:
+    """The context of the results; empty values where no cell was measured."""
+    processes = [
+        p for result in results.cells.values() for p in result["processes"] if p["repeated"]
+    ]
+    processes.sort(key=lambda process: process["started_s"])
+    last = processes[-1] if processes else {}
+    versions = {"python": last.get("machine", {}).get("python", "unknown")}
+    for cell, result in results.cells.items():
+        for name, version in result["versions"].items():
+            # Two environments may hold one package in two versions: then say whose.
+            other = versions.get(name, version)
+            versions[name if other == version else f"{name} ({cell.framework})"] = version
+    revisions = sorted({process["source"]["git_revision"] for process in processes})
+    return {
+        "preset": config["preset"],
+        "origin": origin,
+        "machine": last.get("machine", {}),
+        "date_utc": last.get("started_utc", "never"),
+        "git_revision": " ".join(revisions) or "unknown",
+        "git_dirty": any(process["source"]["git_dirty"] for process in processes),
+        "versions": versions,
+        "devices": _devices(results),
+        "peak": results.peaks.get("cpu") or next(iter(results.peaks.values()), {}),
+        "peaks": results.peaks,
+        "settings": _settings(config, last),
+        "sizes": {workload: cells.sizes(config, workload) for workload in config["workloads"]},
+        **_cost(processes),
+    }
+
+
+def _settings(config: dict, last: dict) -> dict:
+    """The configuration's settings, and the constants of the protocol that the method section names."""
+    blocks = {w: cells.block_calls(config, w) for w in config["workloads"]}
+    return {
+        **cells.settings(config),
+        "memory_cap_bytes": last.get("memory_cap_bytes", 0),
+        "block_calls": {workload: calls for workload, calls in blocks.items() if calls > 1},
+        "input_sets": INPUT_SETS,
+        "padding_bytes": PADDING,
+        "baseline_title": framework_title(config["baseline"]),
+        "gate": GATE,
+        "foreign": FOREIGN,
+        "min_clean_blocks": MIN_CLEAN,
+        "contended": CONTENDED,
+        "level_band": math.expm1(steady.BAND),
+        "negligible": comparison.NEGLIGIBLE,
+        "power": comparison.POWER,
+        "bootstrap_draws": comparison.DRAWS,
+    }
+
+
+def _devices(results: Results) -> dict:
+    found = {}
+    for device, answers in results.devices.items():
+        reasons = [answer["reason"] for answer in answers.values() if not answer["present"]]
+        found[device] = {
+            "present": any(answer["present"] for answer in answers.values()),
+            "frameworks": answers,
+            "reason": "; ".join(dict.fromkeys(reasons)),
+        }
+    return found
+
+
+def _cost(processes: list[dict]) -> dict:
+    """Wall time from the first process's start to the last one's end, and its ratio to the time inside.
+
+    Inside is what a cell is about: import, build, and the calls with their compilations. A gap
+    between two processes counts only where nothing else can have run in it: neither a replay, nor
+    an environment being built, nor a night.
+    """
+    if not processes:
+        return {"wall_s": 0.0, "inside_s": 0.0, "overhead_ratio": None}
+    wall = 0.0
+    previous_end = None
+    for process in processes:
+        # One without a steady state is measured again, and its first time is part of what it cost.
+        wall_s = process["wall_s"] + process.get("discarded_s", 0.0)
+        end = process["started_s"] + process["wall_s"]
+        gap = end - wall_s - previous_end if previous_end is not None else 0.0
+        wall += wall_s + (gap if 0 <= gap < GAP_S else 0.0)
+        previous_end = end
+    inside = sum(_inside_s(process) for process in processes)
+    return {"wall_s": wall, "inside_s": inside, "overhead_ratio": wall / inside if inside else None}
+
+
+def _inside_s(process: dict) -> float:
+    """Seconds from the import to the end of the timed calls, or to the child's last word."""
+    events = process["events"]
+    if not events:
+        return 0.0
+    end = next((e["at_s"] for e in events if e["event"] == "timed"), events[-1]["at_s"])
+    return end - events[0]["at_s"]

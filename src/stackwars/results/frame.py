@@ -1,0 +1,218 @@
+"""All results as tidy tables: one row per asked-for cell, also for those that were not run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from stackwars import workloads
+from stackwars.measure import documents, parity
+from stackwars.measure.cell import derive
+from stackwars.measure.checks import output_problems, problems
+from stackwars.measure.events import event
+from stackwars.measure.peak import floor_ms
+from stackwars.study import cells
+from stackwars.study.cells import Cell
+
+COLUMNS: dict[str, str] = {
+    "workload": "name of the workload",
+    "title": "its name in the tables",
+    "kind": "basic operation or model",
+    "table": "the table of the paper that it belongs to: I, II or III",
+    "framework": "how it was compiled and run",
+    "device": "where it ran",
+    "preset": "which sizes",
+    "status": "ok, oom, timeout, unsupported, invalid, error, or not run",
+    "status_detail": "why it is not ok",
+    "origin": "measured (this machine) or reference (the committed run)",
+    "rounds": "processes that were measured",
+    "stop_reason": "why there were no more: width (of the intervals), budget (of time) or rounds (the most)",
+    "first_ms": "first call, fenced: geometric mean over the processes",
+    "first_low_ms": "lower end of its 95 % interval across processes",
+    "first_high_ms": "upper end",
+    "second_ms": "second call, as the first",
+    "second_low_ms": "lower end of its interval",
+    "second_high_ms": "upper end",
+    "steady_ms": "steady state: geometric mean over the processes of the median steady block, ms a call",
+    "steady_low_ms": "lower end of its interval",
+    "steady_high_ms": "upper end",
+    "steady_calls": "calls after the second in all processes",
+    "gated": "whether the steady state is that of clean blocks alone (see measure.process_value)",
+    "kept_share": "share of the blocks that are clean: mean over the processes",
+    "steady_ungated_ms": "steady state from all blocks of all processes",
+    "steady_ungated_low_ms": "lower end of its interval",
+    "steady_ungated_high_ms": "upper end",
+    "steady_class": "what most processes' series of calls are, see measure.steady",
+    "class_share": "share of the processes that are of this class",
+    "warmup_points": "points (call 1, call 2, blocks) before the steady state: median of those",
+    "foreign_share": "share of the cores that others had during the steady state: the most of any process",
+    "used_cores": "time of all threads on a core / time that passed, steady state: the most of any process",
+    "threads": "threads that did more than 1 % of the steady work: the most of any process",
+    "items_per_s": "rows, sequences or images a second at the steady state",
+    "gflop_per_s": "analytic FLOPs of matrix products and convolutions over the steady state, in 1e9/s",
+    "peak_rss_bytes": "largest resident set of any process",
+    "parity_rel_l2": "relative L2 error of the output sample against the baseline; in its own row the largest",
+    "compiles_first": "executables compiled during call 1",
+    "compiles_second": "during call 2",
+    "compiles_steady": "during all steady calls of a process",
+    "cache_hits_first": "executables that call 1 took from a cache on disk: 0 where it was really first",
+    "first_trace_ms": "part of call 1: tracing (JAX: and lowering to StableHLO); median",
+    "first_compile_ms": "part of call 1: compiling; median",
+    "first_execute_ms": "part of call 1: the rest (running, transfers, dispatch); median",
+    "floor_ms": "least time that this machine can need, see stackwars.measure.peak.floor_ms",
+    "flops": "analytic FLOPs of one call",
+    "parameter_bytes": "bytes of the weights",
+    "import_s": "importing the framework and the workload: median",
+    "build_s": "making the weights and placing them: median",
+    "wall_s": "wall time of all processes of the cell, start to end",
+    "dtype": "element types of the matrix products, read back from the StableHLO",
+    "precision": "their precisions, read back from the StableHLO",
+    "stablehlo_sha256": "digest of the StableHLO text",
+}
+CALL_COLUMNS = ("workload", "framework", "device", "repetition", "call", "latency_ms")
+
+
+@dataclass(frozen=True)
+class Results:
+    """A folder of results as read from disk: cells that have one, peaks and found devices."""
+
+    cells: dict[Cell, dict]
+    outputs: dict[Cell, np.ndarray]
+    peaks: dict[str, dict]
+    devices: dict[str, dict[str, dict]]
+
+
+def read(config: dict, folder: Path) -> Results:
+    """Read every asked-for cell that has a result."""
+    found, outputs = {}, {}
+    for cell in cells.asked(config):
+        path = folder / cell.path / "cell.json"
+        if path.exists():
+            found[cell] = documents.read(path)
+            if found[cell]["status"] == "ok":
+                outputs[cell] = np.load(path.with_name("output.npy"))
+    peaks = {path.parent.name: documents.read(path) for path in folder.glob("*/peak.json")}
+    return Results(found, outputs, peaks, documents.read(folder / "devices.json"))
+
+
+def build(config: dict, results: Results, origin: str) -> pd.DataFrame:
+    """The frame: COLUMNS, one row per asked-for cell in the order of the grid."""
+    rows = [_row(config, cell, results, origin) for cell in cells.asked(config)]
+    frame = pd.DataFrame(rows, columns=list(COLUMNS))
+    _audit(frame, config, results)
+    return frame
+
+
+def _row(config: dict, cell: Cell, results: Results, origin: str) -> dict:
+    workload, sizes = workloads.load(cell.workload), cells.sizes(config, cell.workload)
+    row = {
+        "workload": cell.workload,
+        "title": workload.TITLE,
+        "kind": workload.KIND,
+        "table": workload.TABLE,
+        "framework": cell.framework,
+        "device": cell.device,
+        "preset": config["preset"],
+        "origin": origin,
+        "flops": workload.flops(sizes),
+        "parameter_bytes": 4 * workload.parameter_count(sizes),
+    }
+    result = results.cells.get(cell)
+    if result is None:
+        device = results.devices.get(cell.device, {}).get(cell.framework, {})
+        row |= {
+            "status": "not run",
+            "status_detail": device.get("reason", "no result"),
+            "rounds": 0,
+        }
+        return row
+    row |= {key: result[key] for key in ("status", "status_detail", "peak_rss_bytes", "wall_s")}
+    row["rounds"] = sum(process["repeated"] for process in result["processes"])
+    row["stop_reason"] = result["stopped"]
+    if result["status"] == "ok":
+        row |= _derived(result, cell, sizes, workload, results)
+    return row
+
+
+def _derived(result: dict, cell: Cell, sizes: dict, workload, results: Results) -> dict:
+    derived, row = derive(result), {}
+    for name in ("first", "second", "steady"):
+        estimate = derived[f"{name}_ms"]
+        row[f"{name}_ms"] = estimate["value"]
+        row[f"{name}_low_ms"], row[f"{name}_high_ms"] = estimate["low"], estimate["high"]
+        row[f"compiles_{name}"] = derived[f"compiles_{name}"]
+    ungated = derived["ungated_ms"]
+    row["steady_ungated_ms"] = ungated["value"]
+    row["steady_ungated_low_ms"], row["steady_ungated_high_ms"] = ungated["low"], ungated["high"]
+    row |= {f"first_{part}_ms": value for part, value in derived["first_split_ms"].items()}
+    row |= {key: derived[key] for key in COPIED}
+    row |= {key: result["ir"][key] for key in ("dtype", "precision")}
+    row["stablehlo_sha256"] = result["ir"]["sha256"]
+    if cell.device in results.peaks:
+        bytes_ = workload.minimum_bytes(sizes)
+        row["floor_ms"] = floor_ms(workload.flops(sizes), bytes_, results.peaks[cell.device])
+    return row
+
+
+COPIED = (
+    *("steady_calls", "items_per_s", "gflop_per_s", "import_s", "build_s", "gated", "kept_share"),
+    *(
+        "steady_class",
+        "class_share",
+        "warmup_points",
+        "foreign_share",
+        "used_cores",
+        "threads",
+        "cache_hits_first",
+    ),
+)
+_NUMBERS = [c for c in COLUMNS if c.endswith(("_ms", "_per_s")) and c not in ("floor_ms",)]
+
+
+def _audit(frame: pd.DataFrame, config: dict, results: Results) -> None:
+    """Write the parity errors; mark rows invalid whose number the audits refuse, and blank it."""
+    tolerance = cells.settings(config)["parity_rel_l2"]
+    for (workload, device), rows in frame[frame["status"] == "ok"].groupby(["workload", "device"]):
+        outputs = {f: results.outputs[Cell(f, workload, device)] for f in rows["framework"]}
+        errors = parity.parity(outputs, config["baseline"])
+        for index, row in rows.iterrows():
+            error = errors.get(row["framework"])
+            frame.loc[index, "parity_rel_l2"] = error
+            if error is not None and error > tolerance:
+                detail = f"outputs disagree: relative L2 error {error:.2e} over {tolerance:.0e}"
+                _refuse(frame, index, detail)
+                continue
+            floor_ms = None if pd.isna(row["floor_ms"]) else row["floor_ms"]
+            found = [
+                problem
+                for process in results.cells[Cell(row["framework"], workload, device)]["processes"]
+                for problem in problems(process, floor_ms)
+            ] + output_problems(results.outputs[Cell(row["framework"], workload, device)])
+            if found:
+                _refuse(frame, index, found[0])
+
+
+def _refuse(frame: pd.DataFrame, index: int, detail: str) -> None:
+    frame.loc[index, ["status", "status_detail"]] = ["invalid", detail]
+    frame.loc[index, _NUMBERS] = np.nan
+
+
+def calls(results: Results) -> pd.DataFrame:
+    """Every call, or block of calls, of every ok cell: CALL_COLUMNS.
+
+    call: its number from 1 in each process, of a block its first call's; latency_ms: of a call in it.
+    """
+    rows = []
+    for cell, result in results.cells.items():
+        for process in result["processes"] if result["status"] == "ok" else []:
+            identity = (cell.workload, cell.framework, cell.device, process["repetition"])
+            steady = event(process, "steady")
+            singles = [event(process, name)["ns"] for name in ("first", "second")]
+            rows += [(*identity, call, ns / 1e6) for call, ns in enumerate(singles, start=1)]
+            for number, ns in enumerate(steady["ns"]):
+                call = 3 + number * steady["calls"]
+                rows.append((*identity, call, ns / steady["calls"] / 1e6))
+    return pd.DataFrame(rows, columns=CALL_COLUMNS)

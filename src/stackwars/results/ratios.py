@@ -1,0 +1,143 @@
+"""Latency of each framework over the baseline's, round by round, and what may be said of it."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from stackwars.measure import duel, process_value
+from stackwars.measure.comparison import Comparison, bootstrap, compare, holm, verdict
+from stackwars.measure.events import event
+from stackwars.measure.process_value import ProcessValue, aligned
+from stackwars.results.frame import Results
+from stackwars.study.cells import Cell
+
+STAGES = ("first", "second", "steady")
+_OF_A_STAGE = {
+    "{}_ratio": "latency of the framework / the baseline's, paired by round: geometric mean",
+    "{}_ratio_low": "lower end of its 95 % t interval",
+    "{}_ratio_high": "upper end",
+    "{}_p": "two-sided p of no difference: paired t test on the logarithms",
+    "{}_p_holm": "the same after Holm's correction over the cells of one table, stage, device and framework",
+    "{}_verdict": "slower, faster, no difference found, unresolved, not decided or no data",
+    "{}_detectable": "smallest difference that could have been found (power 80 %), as a share of 1",
+}
+COLUMNS: dict[str, str] = {
+    "workload": "name of the workload",
+    "device": "where",
+    "framework": "whose latency is above the line",
+    "baseline": "whose is below it",
+    "rounds": "rounds in which both were measured",
+    **{key.format(stage): text for stage in STAGES for key, text in _OF_A_STAGE.items()},
+    "steady_in_turns": "whether the steady ratio is of turns (see measure.duel), else of each one's own blocks",
+    "steady_rounds": "rounds that the steady ratio is from: those with enough clean blocks, if it is gated",
+    "steady_gated": "whether the steady ratio is of turns or of clean blocks alone",
+    "steady_boot_low": "lower end of the hierarchical bootstrap's 95 % interval of the steady ratio",
+    "steady_boot_high": "upper end",
+    "contended": "whether one framework kept over 20 points more of its blocks: it contends with itself",
+}
+CONTENDED = 0.20
+"""Difference of the kept shares from which a comparison is marked."""
+
+
+def build(config: dict, frame: pd.DataFrame, results: Results) -> pd.DataFrame:
+    """COLUMNS, one row for each valid cell of another framework beside a valid one of the baseline."""
+    baseline, rows, comparisons = config["baseline"], [], []
+    valid = frame[frame["status"] == "ok"]
+    for (workload, device), group in valid.groupby(["workload", "device"], sort=False):
+        if baseline not in set(group["framework"]):
+            continue
+        theirs = results.cells[Cell(baseline, workload, device)]
+        for framework in group["framework"]:
+            if framework != baseline:
+                ours = results.cells[Cell(framework, workload, device)]
+                names = ("workload", "device", "framework", "baseline")
+                identity = dict(zip(names, (workload, device, framework, baseline), strict=True))
+                row, found = _row(ours, theirs)
+                rows.append(identity | row)
+                comparisons.append(found)
+    table = pd.DataFrame(rows, columns=list(COLUMNS))
+    _correct(table, comparisons, dict(zip(frame["workload"], frame["table"], strict=True)))
+    return table
+
+
+def _row(ours: dict, theirs: dict) -> tuple[dict, dict[str, Comparison | None]]:
+    """The columns of one pair of cells but those that need the others', and its comparisons by stage."""
+    values = [_values(ours), _values(theirs)]
+    steady, gated = aligned(*values)
+    duels = [pairs for pairs in map(duel.pairs_ms, ours["processes"]) if pairs]
+    in_turns = len(duels) == len(ours["processes"])
+    if in_turns:
+        steady = {number: _of_turns(pairs) for number, pairs in enumerate(duels)}
+    pairs = {
+        "first": _aligned_singles(ours, theirs, "first"),
+        "second": _aligned_singles(ours, theirs, "second"),
+        "steady": list(steady.values()),
+    }
+    kept = [sum(v.kept for v in one.values()) / len(one) for one in values]
+    row = {
+        "rounds": len(pairs["first"]),
+        "steady_rounds": len(steady),
+        "steady_in_turns": in_turns,
+        "steady_gated": gated or in_turns,
+        "contended": abs(kept[0] - kept[1]) > CONTENDED,
+        # Until the correction over the table; also what makes it a column of words.
+        **{f"{stage}_verdict": "no data" for stage in STAGES},
+    }
+    found = {s: compare(*zip(*two, strict=True)) if two else None for s, two in pairs.items()}
+    for stage, comparison in found.items():
+        row |= _columns(stage, comparison) if comparison else {}
+    if steady:
+        blocks = [[_blocks(one[r], gated) for r in steady] for one in values if not in_turns]
+        blocks = blocks or [[_ratios(pairs) for pairs in duels], [[1.0]] * len(duels)]
+        ends = bootstrap(*blocks, seed=0) or (None, None)
+        row["steady_boot_low"], row["steady_boot_high"] = ends
+    return row, found
+
+
+def _columns(stage: str, found: Comparison) -> dict:
+    return {
+        f"{stage}_ratio": found.ratio,
+        f"{stage}_ratio_low": found.low,
+        f"{stage}_ratio_high": found.high,
+        f"{stage}_p": found.p,
+        f"{stage}_detectable": found.detectable,
+    }
+
+
+def _correct(
+    table: pd.DataFrame, comparisons: list[dict[str, Comparison | None]], tables: dict[str, str]
+) -> None:
+    """Fill in Holm's p and the verdicts: a family is one table of the paper, stage, device and framework."""
+    for stage in STAGES:
+        families = [table["workload"].map(tables), table["device"], table["framework"]]
+        for _, family in table.groupby(families, sort=False):
+            for index, p in zip(family.index, holm(list(family[f"{stage}_p"])), strict=True):
+                table.loc[index, f"{stage}_p_holm"] = p
+                table.loc[index, f"{stage}_verdict"] = verdict(comparisons[index][stage], p)
+
+
+def _aligned_singles(ours: dict, theirs: dict, stage: str) -> list[tuple[int, int]]:
+    def of(result: dict) -> dict[int, int]:
+        return {p["repetition"]: event(p, stage)["ns"] for p in result["processes"]}
+
+    one, other = of(ours), of(theirs)
+    return [(one[r], other[r]) for r in sorted(one.keys() & other.keys())]
+
+
+def _values(result: dict) -> dict[int, ProcessValue]:
+    return process_value.of_processes(result["processes"])
+
+
+def _of_turns(pairs: list[tuple[float, float]]) -> tuple[float, float]:
+    """(ratio, 1): a round's ratio is the median over its pairs of turns."""
+    return duel.ratio(pairs), 1.0
+
+
+def _ratios(pairs: list[tuple[float, float]]) -> list[float]:
+    return [ours / theirs for ours, theirs in pairs]
+
+
+def _blocks(value: ProcessValue, gated: bool) -> list[float]:
+    """The blocks in ms that a process's value is the median of."""
+    pairs = zip(value.blocks_ms, value.clean, strict=True)
+    return [ms for ms, clean in pairs if clean or not gated]

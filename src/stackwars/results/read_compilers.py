@@ -1,0 +1,120 @@
+"""What the compilers gave, read and checked: replay, split, compile-ahead, frontier, programs.
+
+A file with its header alone is a run that has none of it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+import pandas
+
+from stackwars.results.read_cells import read_table
+
+TARGET = "tpu-v6e"  # the device of the original
+OPTIMISED = f"optimised:{TARGET}"
+BASE = "base"  # the variant with the preset's own sizes
+
+REPLAY_KEYS = [
+    "workload",
+    "title",
+    "framework",
+    "compiler",
+    "device",
+    "status",
+    "replay_ms",
+    "origin",
+]
+SPLIT_KEYS = [
+    "workload",
+    "title",
+    "compiler",
+    "device",
+    "ir_ratio",
+    "ir_verdict",
+    "runtime_verdict",
+]
+AHEAD_KEYS = ["workload", "title", "framework", "target", "compiler", "variant", "verdict"]
+FRONTIER_KEYS = ["workload", "title", "framework", "target", "compiler", "fits_batch", "oom_batch"]
+METRIC_KEYS = ["workload", "title", "framework", "level", "status", "canonical_hash"]
+STRUCTURE_KEYS = ["workload", "title", "claim", "framework", "verdict", "evidence"]
+TEXTS = (
+    *("status", "status_detail", "origin", "title", "verdict", "decided_by", "message", "reason"),
+    *("ir_verdict", "runtime_verdict", "control_verdict", "canonical_hash", "evidence", "variant"),
+)
+
+
+def read_replay(path: Path) -> pandas.DataFrame:
+    """replay.csv: a row per workload, program and compiler; those of the CPU, as in all tables."""
+    return _on_cpu(_read(path, REPLAY_KEYS))
+
+
+def read_split(path: Path) -> pandas.DataFrame:
+    """split.csv: a row per workload and compiler, PyTorch against JAX; those of the CPU."""
+    return _on_cpu(_read(path, SPLIT_KEYS))
+
+
+def read_ahead(path: Path) -> pandas.DataFrame:
+    """compile_ahead.csv: a row per program, variant, target and compiler."""
+    return _read(path, AHEAD_KEYS)
+
+
+def read_frontier(path: Path) -> pandas.DataFrame:
+    """frontier.csv: a row per workload, framework, target and compiler."""
+    return _read(path, FRONTIER_KEYS)
+
+
+def read_metrics(path: Path) -> pandas.DataFrame:
+    """ir_metrics.csv: a row per workload, framework and level."""
+    return _read(path, METRIC_KEYS)
+
+
+def read_structure(path: Path) -> pandas.DataFrame:
+    """structure.csv: a row per workload, claim and framework."""
+    return _read(path, STRUCTURE_KEYS)
+
+
+def _read(path: Path, keys: list[str]) -> pandas.DataFrame:
+    table = read_table(path, keys)
+    for column in TEXTS:
+        if column in table.columns:
+            table[column] = table[column].astype(object).fillna("").astype(str)
+    return table
+
+
+def _on_cpu(table: pandas.DataFrame) -> pandas.DataFrame:
+    return table[table.device == "cpu"].reset_index(drop=True)
+
+
+def compilers(table: pandas.DataFrame) -> list[str]:
+    """The compilers of a table from the oldest to the newest."""
+    return by_age(table.compiler.drop_duplicates())
+
+
+def by_age(names: Iterable[str]) -> list[str]:
+    """Names of compilers from the oldest to the newest."""
+    return sorted(names, key=_version)
+
+
+def _version(compiler: str) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", compiler)]
+
+
+def compiler_title(compiler: str) -> str:
+    """``jaxlib 0.7.1`` for ``jaxlib-0.7.1``."""
+    return compiler.replace("-", " ", 1)
+
+
+def target_title(target: str) -> str:
+    """``TPU v6e`` for ``tpu-v6e``, ``H100`` for ``h100``."""
+    return target.replace("-", " ", 1).replace("tpu", "TPU").replace("h100", "H100")
+
+
+def variant_title(row: pandas.Series) -> str:
+    """``2``, or ``8x512`` where the program has a sequence."""
+    if pandas.isna(row.batch):
+        return "not recorded"
+    batch = f"{row.batch:.0f}"
+    return batch if pandas.isna(row.sequence) else f"{batch}\u00d7{row.sequence:.0f}"

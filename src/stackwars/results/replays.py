@@ -1,0 +1,207 @@
+"""The replays beside the cells that they are paired with, as a tidy table: replay.csv."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from stackwars import workloads
+from stackwars.measure import documents, process_value
+from stackwars.measure.duel import pairs_ms
+from stackwars.measure.process_value import ProcessValue, aligned, per_round
+from stackwars.measure.statistics import Estimate, geometric_mean, paired_difference, paired_ratio
+from stackwars.study import programs
+from stackwars.study.cells import Cell
+
+COLUMNS: dict[str, str] = {
+    "workload": "name of the workload",
+    "title": "its name in the tables",
+    "kind": "basic operation or model",
+    "framework": "whose program: a framework, or framework+edit for an edited one",
+    "compiler": "generation of XLA that compiled and ran it",
+    "device": "where it ran",
+    "status": "ok, oom, timeout, unsupported, invalid, error or not run",
+    "status_detail": "why it is not ok",
+    "rounds": "processes whose calls count",
+    "gated": "whether only clean blocks count (see stackwars.measure.process_value)",
+    "replay_ms": "geometric mean over the processes of the median steady block, ms a call",
+    "replay_low_ms": "lower end of its 95 % interval across processes",
+    "replay_high_ms": "upper end",
+    "native_ms": "steady state of the framework's own cell, as in the frame",
+    "native_low_ms": "lower end of its interval",
+    "native_high_ms": "upper end",
+    "runtime_ms": "native - replay, paired by round: mean; only in the generation that is native",
+    "runtime_low_ms": "lower end of its interval",
+    "runtime_high_ms": "upper end",
+    "control_ratio": "native / replay, paired by round; only in the generation that is native",
+    "control_low": "lower end of its interval",
+    "control_high": "upper end",
+    "edited_ratio": "edited / the program before the edit, from blocks in turn; only of an edited one",
+    "edited_low": "lower end of its interval",
+    "edited_high": "upper end",
+    "parity_rel_l2": "largest relative L2 error of the whole output against the baseline's",
+    "native_rel_l2": "the same against the output sample of the framework's own cell",
+    "compile_s": "parsing and compiling: median over the processes",
+    "program_sha256": "digest of the StableHLO text",
+    "peak_rss_bytes": "largest resident set of any process, which holds all programs of the workload",
+    "origin": "measured (this machine) or reference (the committed run)",
+}
+
+
+@dataclass(frozen=True)
+class Replay:
+    """One replay.json and the cells of the same workload on the same device, by framework."""
+
+    result: dict
+    native: dict[str, dict]
+
+    def replayed(self, framework: str) -> dict[int, ProcessValue]:
+        """{round: value of the program in its process}; empty unless the program is ok."""
+        program = self.result["programs"].get(framework)
+        if program is None or program["status"] != "ok":
+            return {}
+        columns = (program["first_ns"], program["second_ns"], program["steady"])
+        rounds = [process["repetition"] for process in self.result["processes"]]
+        return process_value.of_rounds(
+            {
+                r: ((first, second), steady)
+                for r, first, second, steady in zip(rounds, *columns, strict=True)
+            }
+        )
+
+    def paired(self, ours: str, theirs: str) -> tuple[dict[int, ProcessValue], ...]:
+        """Values of two programs by round, from blocks that followed each other; empty unless both are ok.
+
+        theirs: the median block; ours: so many times that as the median over the pairs of blocks. What
+        slows the machine for a while slows both, so no gate is needed.
+        """
+        programs = [self.result["programs"].get(name) for name in (ours, theirs)]
+        if any(program is None or program["status"] != "ok" for program in programs):
+            return {}, {}
+        values: tuple[dict[int, ProcessValue], ...] = ({}, {})
+        rounds = [process["repetition"] for process in self.result["processes"]]
+        columns = (program["steady"] for program in programs)
+        for number, one, other in zip(rounds, *columns, strict=True):
+            ratio = statistics.median(a / b for a, b in zip(one["ns"], other["ns"], strict=True))
+            base = statistics.median(other["ns"]) / other["calls"] / 1e6
+            values[0][number], values[1][number] = map(process_value.plain, (ratio * base, base))
+        return values
+
+    def natively(self, framework: str) -> dict[int, ProcessValue]:
+        """{round: value of the process of the framework's own cell}; empty unless the cell is ok."""
+        cell = self.native.get(framework)
+        if cell is None or cell["status"] != "ok":
+            return {}
+        return process_value.of_processes(cell["processes"])
+
+    def in_turns(self, framework: str) -> tuple[dict[int, ProcessValue], ...] | None:
+        """The framework's processes and the baseline's that took turns with them; None unless all did."""
+        cell = self.native.get(framework)
+        if cell is None or cell["status"] != "ok":
+            return None
+        duels = {p["repetition"]: pairs_ms(p) for p in cell["processes"]}
+        if not all(duels.values()):
+            return None
+        return tuple(
+            {
+                r: process_value.plain(statistics.median(p[side] for p in d))
+                for r, d in duels.items()
+            }
+            for side in (0, 1)
+        )
+
+
+def read(config: dict, folder: Path) -> Iterator[Replay]:
+    """Every replay that is asked for, in the order of the grid; one without a result is not run."""
+    for asked in programs.replays(config):
+        native = {}
+        for framework in config["programs"]:
+            path = folder / Cell(framework, asked.workload, asked.device).path / "cell.json"
+            if path.exists():
+                native[framework] = documents.read(path)
+        path = folder / asked.path / "replay.json"
+        result = documents.read(path) if path.exists() else _not_run(config, asked)
+        yield Replay(result, native)
+
+
+def _not_run(config: dict, asked: programs.Replay) -> dict:
+    """What stands in for a replay that nobody ran."""
+    program = {
+        **{"status": "not run", "status_detail": "no result", "program_sha256": None},
+        **{"compile_s": [], "parity_rel_l2": None, "native_rel_l2": None, "steady": []},
+    }
+    return {
+        **{"workload": asked.workload, "device": asked.device, "compiler": asked.compiler},
+        **{"status": "not run", "peak_rss_bytes": None, "processes": []},
+        "programs": dict.fromkeys(config["programs"], program),
+    }
+
+
+def identity(replay: Replay) -> dict:
+    """The columns that tell which workload, compiler and device a row is of."""
+    workload = workloads.load(replay.result["workload"])
+    return {
+        "workload": replay.result["workload"],
+        "title": workload.TITLE,
+        "kind": workload.KIND,
+        "compiler": replay.result["compiler"],
+        "device": replay.result["device"],
+    }
+
+
+def build(replays: list[Replay], native: str | None, origin: str) -> pd.DataFrame:
+    """COLUMNS, one row a program. native: the compiler that the frameworks' environments pin."""
+    rows = [
+        {**identity(replay), "origin": origin, **_row(replay, framework, native)}
+        for replay in replays
+        for framework in replay.result["programs"]
+    ]
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def _row(replay: Replay, framework: str, native: str | None) -> dict:
+    program = replay.result["programs"][framework]
+    copied = ("status", "status_detail", "parity_rel_l2", "native_rel_l2", "program_sha256")
+    ours, cells = replay.replayed(framework), replay.natively(framework)
+    row = {
+        "framework": framework,
+        **{key: program[key] for key in copied},
+        "peak_rss_bytes": replay.result["peak_rss_bytes"],
+        "rounds": len(ours),
+    }
+    if program["compile_s"]:
+        row["compile_s"] = statistics.median(program["compile_s"])
+    if ours:
+        values, row["gated"] = per_round(ours)
+        row |= columns("replay{}_ms", geometric_mean(list(values.values())))
+    if cells:
+        row |= columns("native{}_ms", geometric_mean(list(per_round(cells)[0].values())))
+    own = framework.partition("+")[0]
+    edited, _ = aligned(*replay.paired(framework, own))
+    if edited and own != framework:
+        ratio = paired_ratio(*zip(*edited.values(), strict=True))
+        row |= dict(zip(("edited_ratio", "edited_low", "edited_high"), ratio, strict=True))
+    both, _ = aligned(cells, ours)
+    if both and replay.result["compiler"] == native:
+        pair = list(zip(*both.values(), strict=True))
+        row |= columns("runtime{}_ms", paired_difference(*pair))
+        row |= control(*pair)
+    return row
+
+
+def columns(pattern: str, estimate: Estimate) -> dict[str, float | None]:
+    """An estimate as three columns; {} in the pattern becomes nothing, _low and _high."""
+    return {
+        pattern.format(end): value
+        for end, value in zip(("", "_low", "_high"), estimate, strict=True)
+    }
+
+
+def control(native: Sequence[float], replay: Sequence[float]) -> dict[str, float | None]:
+    """The control's three columns: native over replay, paired by round."""
+    ratio = paired_ratio(native, replay)
+    return {"control_ratio": ratio.value, "control_low": ratio.low, "control_high": ratio.high}

@@ -1,0 +1,97 @@
+"""What a cell is, which cells the configuration asks for, and where their files live."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from stackwars.setup.environments import REPOSITORY
+from stackwars.study.imports import imported_files
+
+ROUNDS = ("rounds_min", "round_budget_s", "ratio_half_width")
+"""The settings by which a process finds out that it is not needed any more."""
+
+
+@dataclass(frozen=True, order=True)
+class Cell:
+    """One (framework, workload, device)."""
+
+    framework: str
+    workload: str
+    device: str
+
+    @property
+    def path(self) -> Path:
+        """The cell's folder, relative to the folder of the preset's results."""
+        return Path(self.device, self.framework, self.workload)
+
+
+def asked(config: dict) -> list[Cell]:
+    """Every cell that the configuration asks for, in the order of the grid.
+
+    Ordered by device, then workload, then framework, so that the frameworks of one workload are
+    measured one beside the other. A framework that has no environment for a device has no cell there.
+    """
+    return [
+        Cell(framework, workload, device)
+        for device in config["devices"]
+        for workload in config["workloads"]
+        for framework, wanted in config["frameworks"].items()
+        if device in wanted["environments"]
+        and workload in wanted.get("workloads", [workload])
+        and workload in device_workloads(config, device)
+    ]
+
+
+def device_workloads(config: dict, device: str) -> list[str]:
+    """The workloads that a device is asked for, by the chosen preset or else by the configuration."""
+    own = config["presets"][config["preset"]].get("device_workloads", {})
+    chosen = {**config["device_workloads"], **own}
+    return chosen.get(device, config["workloads"])
+
+
+def sizes(config: dict, workload: str) -> dict[str, int]:
+    """The workload's sizes in the chosen preset."""
+    return config["presets"][config["preset"]]["sizes"][workload]
+
+
+def settings(config: dict) -> dict:
+    """How to measure: the common settings, overridden by those of the chosen preset."""
+    return {**config["settings"], **config["presets"][config["preset"]].get("settings", {})}
+
+
+def block_calls(config: dict, workload: str) -> int:
+    """Calls in a block of the workload's steady state, the same for every framework."""
+    return config["presets"][config["preset"]].get("block_calls", {}).get(workload, 1)
+
+
+def pins(config: dict, framework: str, device: str) -> str:
+    """Path of the pins file of a framework's environment for a device."""
+    return f"envs/{config['frameworks'][framework]['environments'][device]}.txt"
+
+
+def partner(config: dict, cell: Cell) -> Cell | None:
+    """The cell of the baseline whose process takes turns with this one's.
+
+    None of the baseline itself, and of a framework that runs another one's programs.
+    """
+    other = Cell(config["baseline"], cell.workload, cell.device)
+    if cell == other or "program_of" in config["frameworks"][cell.framework]:
+        return None
+    return other if other in asked(config) else None
+
+
+def sources(config: dict, cell: Cell) -> list[str]:
+    """The files that decide what the cell measures, relative to the repository.
+
+    Its workload in its dialect, its framework and the timed loop, with every module of this package
+    that they import. Editing one of them measures the cell again, and no cell that does not use it.
+    """
+    dialect = config["frameworks"][cell.framework]["dialect"]
+    start = [
+        f"stackwars.workloads.{cell.workload}.in_{dialect}",
+        f"stackwars.workloads.{cell.workload}",
+        f"stackwars.frameworks.{cell.framework}",
+        "stackwars.measure.child",
+    ]
+    return sorted(str(file.relative_to(REPOSITORY)) for file in imported_files(start))

@@ -1,0 +1,59 @@
+"""Which files of this package a module imports, read from the source without running it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+SOURCE = Path(__file__).resolve().parents[2]
+PACKAGE = Path(__file__).resolve().parents[1].name
+
+
+def imported_files(modules: list[str]) -> set[Path]:
+    """Files of the named modules and of all modules of this package that they import, at any depth.
+
+    Raises ModuleNotFoundError where a named module has no file.
+    """
+    found: set[Path] = set()
+    waiting = list(modules)
+    for module in modules:
+        if _file(module) is None:
+            raise ModuleNotFoundError(
+                f"expected a source file for the module {module} under {SOURCE}"
+            )
+    while waiting:
+        file = _file(waiting.pop())
+        if file is not None and file not in found:
+            found.add(file)
+            waiting.extend(_imports(file))
+    return found
+
+
+def _file(module: str) -> Path | None:
+    path = SOURCE / Path(*module.split("."))
+    for candidate in (path.with_suffix(".py"), path / "__init__.py"):
+        if candidate.is_file():
+            return candidate
+    return None
+
+
+@cache
+def _imports(file: Path) -> list[str]:
+    return list(_names(ast.parse(file.read_text(), str(file)), file))
+
+
+def _names(tree: ast.Module, file: Path) -> Iterator[str]:
+    parts = file.relative_to(SOURCE).with_suffix("").parts
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name.startswith(PACKAGE))
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                # In a package's __init__ the file's own folder is already one level up.
+                base = ".".join([*parts[: -node.level], *([base] if base else [])])
+            if base.startswith(PACKAGE):
+                yield base
+                yield from (f"{base}.{alias.name}" for alias in node.names)

@@ -1,0 +1,263 @@
+"""Which programs go to which compilers, and where their files live: the counterpart of `cells`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from stackwars.setup.environments import REPOSITORY
+from stackwars.study import cells
+from stackwars.study.imports import imported_files
+
+BASE = "base"
+_VARIANT = re.compile(r"b(\d+)(?:s(\d+))?")
+
+
+@dataclass(frozen=True, order=True)
+class Program:
+    """One framework's StableHLO of a workload; variant: `base`, or other sizes than the preset's.
+
+    framework: `jax`, or `torch_xla+turned_weights` for that framework's program after an edit.
+    """
+
+    framework: str
+    workload: str
+    variant: str = BASE
+
+    @property
+    def path(self) -> Path:
+        """Its folder, relative to the folder of the preset's results."""
+        return Path("programs", self.framework, self.workload, self.variant)
+
+
+@dataclass(frozen=True, order=True)
+class Compilation:
+    """One program, compiled for a target by a compiler."""
+
+    target: str
+    compiler: str
+    program: Program
+
+    @property
+    def path(self) -> Path:
+        """Its folder, relative to the folder of the preset's results."""
+        program = self.program
+        names = (program.framework, program.workload, program.variant)
+        return Path("ahead", self.target, self.compiler, *names)
+
+    @property
+    def frontier_path(self) -> Path:
+        """The file of the search for the largest batch that starts from this compilation."""
+        return self.path.with_name("frontier.json")
+
+
+@dataclass(frozen=True, order=True)
+class Replay:
+    """All programs of a workload, run by one compiler on one device."""
+
+    device: str
+    compiler: str
+    workload: str
+
+    @property
+    def path(self) -> Path:
+        """Its folder, relative to the folder of the preset's results."""
+        return Path("replay", self.device, self.compiler, self.workload)
+
+
+def compiled_workloads(config: dict) -> list[str]:
+    """The workloads whose programs go to the compilers, in the order of the grid."""
+    chosen = _preset(config).get("compiled", config["workloads"])
+    return [workload for workload in config["workloads"] if workload in chosen]
+
+
+def sizes(config: dict, workload: str, variant: str = BASE) -> dict[str, int]:
+    """The workload's sizes in this variant. Raises ValueError for a variant of another form."""
+    found = dict(cells.sizes(config, workload))
+    if variant == BASE:
+        return found
+    match = _VARIANT.fullmatch(variant)
+    if match is None:
+        raise ValueError(f"expected a variant like b8 or b8s512; came {variant!r}")
+    batch, sequence = match.groups()
+    return found | {"batch": int(batch)} | ({"sequence": int(sequence)} if sequence else {})
+
+
+def programs(config: dict, framework: str, workload: str) -> list[Program]:
+    """A framework's programs of a workload: the base and its variants."""
+    variants = [BASE, *_preset(config).get("variants", {}).get(workload, [])]
+    return [Program(framework, workload, variant) for variant in variants]
+
+
+def compilations(config: dict) -> list[Compilation]:
+    """Everything that is compiled ahead, in the order of the configuration and the grid."""
+    return [
+        Compilation(row["target"], row["compiler"], program)
+        for row in config["ahead"]
+        for workload in compiled_workloads(config)
+        if workload in row.get("workloads", [workload])
+        for framework in config["programs"]
+        for program in programs(config, framework, workload)
+    ]
+
+
+def first_compilers(config: dict) -> dict[str, str]:
+    """The compiler of each target that the tables show first."""
+    first: dict[str, str] = {}
+    for row in config["ahead"]:
+        first.setdefault(row["target"], row["compiler"])
+    return first
+
+
+def finished(config: dict, compilation: Compilation) -> bool:
+    """Whether it is compiled to the end; else only until its buffers are assigned.
+
+    Generating code takes most of the time, and moves no buffer: it is done for the base programs of
+    the rows of `ahead` that do not say otherwise.
+    """
+    row = next(
+        r
+        for r in config["ahead"]
+        if (r["target"], r["compiler"]) == (compilation.target, compilation.compiler)
+    )
+    return row.get("finish", True) and compilation.program.variant == BASE
+
+
+def code_source(config: dict, compilation: Compilation) -> Compilation:
+    """The compilation whose code size is assumed for one that is not finished: the first row's base."""
+    first, program = config["ahead"][0], compilation.program
+    base = Program(program.framework, program.workload)
+    return Compilation(first["target"], first["compiler"], base)
+
+
+def frontiers(config: dict) -> list[Compilation]:
+    """The base compilations from which the largest batch is searched: those of the first row of `ahead`."""
+    wanted = _preset(config).get("frontier", [])
+    first = [(row["target"], row["compiler"]) for row in config["ahead"][:1]]
+    return [
+        c
+        for c in compilations(config)
+        if c.program.variant == BASE
+        and c.program.workload in wanted
+        and (c.target, c.compiler) in first
+    ]
+
+
+def replayed(config: dict, workload: str) -> list[Program]:
+    """The programs that a replay of the workload runs: each framework's, then the edited ones."""
+    edited = config["edits"].get(workload, [])
+    wanted = [*config["programs"], *(e for e in edited if e.split("+")[0] in config["programs"])]
+    return [Program(framework, workload) for framework in wanted]
+
+
+def replays(config: dict) -> list[Replay]:
+    """Every workload with the compilers that are asked for it, on the CPU, if it has cells to compare."""
+    if not config["programs"] or "cpu" not in config["devices"]:
+        return []
+    return [
+        Replay("cpu", compiler, workload)
+        for workload in compiled_workloads(config)
+        for compiler, row in config["compilers"].items()
+        if workload in row.get("workloads", [workload])
+    ]
+
+
+def lower_job(config: dict, program: Program) -> dict:
+    """The Job of `stackwars.compilers.lower` as a dictionary."""
+    settings = cells.settings(config)
+    return {
+        "framework": program.framework,
+        "dialect": config["frameworks"][program.framework]["dialect"],
+        "workload": program.workload,
+        "variant": program.variant,
+        "sizes": sizes(config, program.workload, program.variant),
+        "seed": settings["seed"],
+        "matmul_precision": settings["matmul_precision"],
+    }
+
+
+def ahead_job(config: dict, compilation: Compilation) -> dict:
+    """The Job of `stackwars.compilers.ahead_supervisor` as a dictionary."""
+    program = compilation.program
+    return {
+        "workload": program.workload,
+        "framework": program.framework,
+        "variant": program.variant,
+        "sizes": sizes(config, program.workload, program.variant),
+        "target": compilation.target,
+        "target_row": config["targets"][compilation.target],
+        "compiler": compilation.compiler,
+        "timeout_s": cells.settings(config)["compile_timeout_s"],
+    }
+
+
+def frontier_job(config: dict, compilation: Compilation) -> dict:
+    """The Job of `stackwars.compilers.largest_batch` as a dictionary."""
+    lowering, compiling = lower_job(config, compilation.program), ahead_job(config, compilation)
+    wanted = {**lowering, **compiling, "limit": cells.settings(config)["frontier_compilations"]}
+    del wanted["variant"]
+    return wanted
+
+
+def replay_job(config: dict, replay: Replay, repetition: int) -> dict:
+    """The ReplayJob of `stackwars.compilers.replay_job` as a dictionary."""
+    settings = cells.settings(config)
+    measuring = (
+        *("seed", "memory_cap_gib", "timeout_s", "steady_max_blocks", "parity_rel_l2"),
+        *cells.ROUNDS,
+    )
+    return {
+        "workload": replay.workload,
+        "device": replay.device,
+        "preset": config["preset"],
+        "compiler": replay.compiler,
+        "repetition": repetition,
+        "baseline": config["baseline"],
+        "sizes": sizes(config, replay.workload),
+        "settings": {
+            **{key: settings[key] for key in measuring},
+            "steady_min_blocks": settings["replay_min_blocks"],
+            "block_calls": cells.block_calls(config, replay.workload),
+            "steady_seconds": settings["replay_seconds"],
+        },
+        "programs": {
+            program.framework: {
+                "program": f"results/{config['preset']}/{program.path}/program.mlir.gz",
+                "arguments": f"results/{config['preset']}/{program.path}/arguments.json",
+            }
+            for program in replayed(config, replay.workload)
+        },
+    }
+
+
+def lower_pins(config: dict, framework: str) -> str:
+    """Path of the pins file of the environment in which a framework's programs are made."""
+    return cells.pins(config, framework, "cpu")
+
+
+def editing_pins(config: dict) -> str:
+    """Pins of the compiler that edits programs: the first, for what it prints the later ones read."""
+    return compiler_pins(config, next(iter(config["compilers"])))
+
+
+def compiler_pins(config: dict, compiler: str, target: str | None = None) -> str:
+    """Path of the pins file of a compiler's environment, of its own one for the target if there is one."""
+    own = config["targets"][target].get("environments", {}) if target else {}
+    return f"envs/{own.get(compiler, config['compilers'][compiler]['environment'])}.txt"
+
+
+def lower_sources(config: dict, framework: str, workload: str) -> list[str]:
+    """The files that decide a program's text, relative to the repository."""
+    dialect = config["frameworks"][framework]["dialect"]
+    start = [
+        f"stackwars.workloads.{workload}.in_{dialect}",
+        f"stackwars.workloads.{workload}",
+        f"stackwars.compilers.lower_{framework}",
+        "stackwars.compilers.lower",
+    ]
+    return sorted(str(file.relative_to(REPOSITORY)) for file in imported_files(start))
+
+
+def _preset(config: dict) -> dict:
+    return config["presets"][config["preset"]]

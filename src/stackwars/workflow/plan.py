@@ -1,0 +1,217 @@
+"""What a run will do and cost here, from the committed reference run."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import random
+import statistics
+import subprocess
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+from stackwars.measure import documents
+from stackwars.measure.limits import GIB, cap_bytes, machine_memory_bytes
+from stackwars.setup.environments import REPOSITORY, SIZES_GB, folder
+from stackwars.study import cells, programs
+from stackwars.study.cells import Cell
+from stackwars.study.config import ConfigError, load, validate
+from stackwars.study.programs import Replay
+
+REFERENCE = REPOSITORY / "results" / "reference" / "frame.csv"
+MEASURING = (
+    "seed",
+    "matmul_precision",
+    "memory_cap_gib",
+    "timeout_s",
+    "steady_min_blocks",
+    "steady_max_blocks",
+    "steady_seconds",
+    "turn_seconds",
+    "duel_seconds",
+    *cells.ROUNDS,
+)
+"""The settings that a process depends on; a change of one of them measures every cell again."""
+
+
+def priority(config: dict, cell: Cell, repetition: int) -> int:
+    """Order of the processes: by device, workload and round; a higher one runs first.
+
+    Within a round the order is random (by the seed, so that it is the same again), for whoever comes
+    first finds a cooler machine.
+    """
+    turn = list(config["frameworks"]).index(cell.framework)
+    return _priority(config, cell.device, cell.workload, repetition, turn)
+
+
+def replay_priority(config: dict, replay: Replay, repetition: int) -> int:
+    """The place of a replay's process: in the round of the native processes that it is compared with."""
+    turn = len(config["frameworks"]) + list(config["compilers"]).index(replay.compiler)
+    return _priority(config, replay.device, replay.workload, repetition, turn)
+
+
+def _priority(config: dict, device: str, workload: str, repetition: int, turn: int) -> int:
+    seed = f"{cells.settings(config)['seed']} {device} {workload} {repetition}"
+    turns = list(range(len(config["frameworks"]) + len(config["compilers"])))
+    random.Random(seed).shuffle(turns)
+    place = config["devices"].index(device) * 1000 + config["workloads"].index(workload)
+    return -((place * 1000 + repetition) * 100 + turns[turn])
+
+
+def reference() -> dict[Cell, dict[str, str]]:
+    """Rows of the reference frame by cell; empty where there is no reference run."""
+    if not REFERENCE.exists():
+        return {}
+    with REFERENCE.open() as file:
+        return {Cell(r["framework"], r["workload"], r["device"]): r for r in csv.DictReader(file)}
+
+
+def process_s(row: dict[str, str] | None, repetition: int = 0) -> float | None:
+    """Seconds of the process of this round by a reference row, or None.
+
+    0 where its rounds had ended: neither is a process run again that ran out of memory or time.
+    """
+    rounds = float(row.get("rounds") or 0) if row else 0.0
+    if not rounds or not row["wall_s"]:
+        return None
+    return float(row["wall_s"]) / rounds if repetition < rounds else 0.0
+
+
+def replay_s(device: str, compiler: str, workload: str, repetition: int = 0) -> float | None:
+    """The same of a replay in the reference run."""
+    path = REFERENCE.parent / Replay(device, compiler, workload).path / "replay.json"
+    if not path.exists():
+        return None
+    processes = documents.read(path)["processes"]
+    if repetition >= len(processes):
+        return 0.0
+    return statistics.fmean(process["wall_s"] for process in processes)
+
+
+def _is_replay(output: str) -> bool:
+    return "replay" in Path(output).parts
+
+
+def _repetition(output: Path) -> int:
+    return int(output.name.removeprefix("process-"))
+
+
+def expected_process_s(outputs: list[str]) -> dict[str, float | None]:
+    """{output folder of a process: its expected seconds here, None where the reference has none}."""
+    rows = reference()
+    expected = {}
+    for output in outputs:
+        *_, preset, device, who, workload, _ = Path(output).parts
+        repetition = _repetition(Path(output))
+        if _is_replay(output):
+            known = "full" in Path(output).parts
+            expected[output] = replay_s(device, who, workload, repetition) if known else None
+            continue
+        row = rows.get(Cell(who, workload, device))
+        same = row and row["preset"] == preset
+        expected[output] = process_s(row, repetition) if same else None
+    return expected
+
+
+def to_run(config: dict) -> list[str]:
+    """Outputs of the processes that `snakemake paper.pdf` would measure now, by asking Snakemake."""
+    overrides = [f"{key}={config[key]}" for key in ("preset", "results")]
+    snakemake = [sys.executable, "-m", "snakemake", "paper.pdf", "--cores", "1", "--dry-run"]
+    command = [*snakemake, "--config", *overrides, "--quiet", "host"]
+    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit(done.stderr or done.stdout)
+    lines = (done.stdout + done.stderr).splitlines()
+    found = [line.split("output:")[1].strip() for line in lines if "output:" in line]
+    paths = [Path(path) for path in found if "/process-" in path]
+
+    def order(path: Path) -> int:
+        device, who, workload, _ = path.parts[-4:]
+        repetition = _repetition(path)
+        if _is_replay(str(path)):
+            return -replay_priority(config, Replay(device, who, workload), repetition)
+        return -priority(config, Cell(who, workload, device), repetition)
+
+    return [str(path) for path in sorted(paths, key=order)]
+
+
+def describe(config: dict, outputs: list[str]) -> str:
+    """The plan as text: a line per cell, then time, memory and disk."""
+    expected = expected_process_s(outputs)
+    by_cell: dict[tuple[str, ...], list[float | None]] = defaultdict(list)
+    for output, seconds in expected.items():
+        by_cell[Path(output).parts[-4:-1]].append(seconds)
+    rows = reference()
+    lines = [
+        f"preset {config['preset']}: {len(by_cell)} cells and replays to measure, "
+        f"at most {len(outputs)} processes"
+    ]
+    peaks = []
+    for (device, framework, workload), seconds in by_cell.items():
+        row = rows.get(Cell(framework, workload, device), {})
+        known = [s for s in seconds if s is not None]
+        time = f"{sum(known):7.0f} s" if known else "   ? s"
+        peak = float(row.get("peak_rss_bytes") or 0) / GIB if known else 0.0
+        peaks.append(peak)
+        memory = f"{peak:5.1f} GiB" if peak else "    ? GiB"
+        lines.append(
+            f"  {device:6} {framework:18} {workload:14} {len(seconds)} processes {time} {memory}"
+        )
+    total = sum(s for s in expected.values() if s is not None)
+    unknown = sum(s is None for s in expected.values())
+    known = (
+        f"about {total / 60:.0f} min by the reference run"
+        if unknown < len(expected) or not expected
+        else "unknown"
+    )
+    lines.append(f"time: {known}{_unknown(unknown)}")
+    ahead = len(programs.compilations(config)) + len(programs.frontiers(config))
+    lines.append(
+        f"on top, where not done yet: {ahead} compilations and searches for absent targets"
+    )
+    cap = cap_bytes(cells.settings(config)["memory_cap_gib"]) / GIB
+    have = machine_memory_bytes() / GIB
+    largest = max(peaks, default=0)
+    used = f"at most {largest:.1f} GiB in the reference run" if largest else "unknown"
+    lines.append(f"memory: {used}; "
+                 f"cap {cap:.1f} GiB of this machine's {have:.1f} GiB")  # fmt: skip
+    lines.append(f"disk: {_disk(config)}")
+    return "\n".join(lines)
+
+
+def _unknown(count: int) -> str:
+    return f"; no reference for {count} processes (another preset or a new cell)" if count else ""
+
+
+def _disk(config: dict) -> str:
+    needed = [wanted["environments"].get("cpu", "") for wanted in config["frameworks"].values()]
+    if config["programs"]:
+        needed += [row["environment"] for row in config["compilers"].values()]
+        needed += [
+            e for row in config["targets"].values() for e in row.get("environments", {}).values()
+        ]
+    absent = [n for n in dict.fromkeys(filter(None, needed))
+              if not folder(REPOSITORY / "envs" / f"{n}.txt").exists()]  # fmt: skip
+    if not absent:
+        return "all environments are there; results take under 0.1 GiB"
+    total = sum(SIZES_GB.get(name, 1.0) for name in absent)
+    return f"about {total:.1f} GB for the environments {', '.join(absent)}; results under 0.1 GiB"
+
+
+def main() -> None:
+    """`python -m stackwars.workflow.plan [--preset P]`: say what `snakemake paper.pdf` would measure now."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("--preset")
+    arguments = parser.parse_args()
+    try:
+        config = load()
+        if arguments.preset:
+            config = validate({**config, "preset": arguments.preset})
+    except ConfigError as error:
+        sys.exit(str(error))
+    print(describe(config, to_run(config)))
+
+
+if __name__ == "__main__":
+    main()

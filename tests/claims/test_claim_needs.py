@@ -1,0 +1,114 @@
+"""What one claim needs of a run, what that cost, and the claim decided from it alone."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import pytest
+
+from claims_fixture import claims, config
+from measured import process, write_cell, write_results
+from paper_fixture import PUBLISHED
+from stackwars.claims.definitions import ClaimError
+from stackwars.claims.needs import (
+    compute_minutes,
+    needed_cells,
+    needed_compilations,
+    needed_frontiers,
+    needed_programs,
+    needed_replays,
+    restricted,
+)
+from stackwars.claims.one import decide_one
+from stackwars.claims.show import spoken
+from stackwars.study.cells import Cell
+from stackwars.study.config import validate
+
+
+def needed(identity: str):
+    claim = claims().claim(identity)
+    finders = (needed_cells, needed_replays, needed_compilations, needed_frontiers, needed_programs)
+    return [find(config(), claim) for find in finders]
+
+
+@pytest.mark.parametrize("claim", claims().claims, ids=lambda claim: claim.id)
+def test_a_restricted_configuration_can_be_used(claim):
+    chosen = restricted(config(), claim)
+    validate(chosen)
+    assert any(needed(claim.id)), "it needs something"
+
+
+def test_a_claim_about_gemm_needs_two_cells():
+    found = needed("gemm_first_pytorch")
+    assert found[0] == [Cell("jax", "gemm", "cpu"), Cell("torch_xla", "gemm", "cpu")]
+    assert found[1:] == [[], [], [], []]
+
+
+def test_a_claim_about_the_split_needs_replays_of_one_generation():
+    cells, replays, *rest = needed("program_is_reason")
+    assert {cell.framework for cell in cells} == {"jax", "torch_xla"}
+    assert {replay.compiler for replay in replays} == {"jaxlib-0.7.1"}
+    assert len(replays) == len(config()["workloads"])
+    assert rest == [[], [], []]
+    both = needed("generation_turns")[1]
+    assert {replay.compiler for replay in both} == set(config()["compilers"])
+
+
+def test_a_claim_about_a_target_needs_compilations_for_it_alone():
+    cells, replays, compilations, frontiers, _ = needed("oom_pytorch")
+    assert (cells, replays, frontiers) == ([], [], [])
+    assert {(c.target, c.compiler) for c in compilations} == {("tpu-v6e", "jaxlib-0.10.2")}
+    assert {c.program.workload for c in compilations} == {"vit_b16", "gpt_neo_1p3b"}
+    assert len(needed("room_jax")[3]) == 12
+
+
+def test_a_claim_about_form_needs_programs_alone():
+    found = needed("gemm_same_program")
+    assert found[:4] == [[], [], [], []]
+    assert [(p.framework, p.workload) for p in found[4]] == [("jax", "gemm"), ("torch_xla", "gemm")]
+
+
+def test_a_study_of_other_frameworks_needs_no_more_than_it_has():
+    row = {"dialect": "jax", "environments": {"cpu": "jax"}}
+    other = {**config(), "frameworks": {"ours": row, "theirs": row}, "baseline": "ours"}
+    other |= {"programs": [], "edits": {}, "workloads": ["gemm", "layernorm"], "devices": ["cpu"]}
+    for claim in claims().claims:
+        assert {cell.framework for cell in needed_cells(other, claim)} <= {"ours", "theirs"}
+        assert not needed_replays(other, claim) and not needed_compilations(other, claim)
+
+
+def test_minutes_are_those_of_the_first_folder_that_has_them(tmp_path):
+    claim = claims().claim("gemm_first_pytorch")
+    folders = [tmp_path / "reference", tmp_path / "here"]
+    assert compute_minutes(config(), claim, folders) is None
+    for folder, framework, seconds in (
+        (folders[0], "jax", 30.0),
+        (folders[1], "jax", 999.0),
+        (folders[1], "torch_xla", 60.0),
+    ):
+        place = folder / "cpu" / framework / "gemm"
+        place.mkdir(parents=True)
+        (place / "cell.json").write_text(json.dumps({"wall_s": seconds}))
+    assert compute_minutes(config(), claim, folders) == pytest.approx(1.5)
+
+
+def test_one_claim_is_decided_from_its_cells_alone(tmp_path):
+    folder = write_results(tmp_path / "results")
+    smoke = {**config(), "preset": "smoke"}
+    for compiled, verdict in ((0, "supported"), (1, "contradicted")):
+        for framework in ("jax", "torch_xla"):
+            cell = Cell(framework, "gemm", "cpu")
+            shutil.rmtree(folder / cell.path, ignore_errors=True)
+            write_cell(folder, [process(cell, compiles=(1, 0, compiled))])
+        output = tmp_path / verdict
+        row = decide_one("steady_compiles_nothing", smoke, folder, PUBLISHED, {}, output)
+        assert row["verdict"] == verdict
+        assert "GEMM" in row["evidence"]
+        assert spoken(row).startswith(f"steady_compiles_nothing: {verdict}\n  After the second")
+
+
+def test_a_claim_about_what_is_not_asked_for_is_refused(tmp_path):
+    lone = {**config(), "workloads": ["ffn"]}
+    with pytest.raises(ClaimError, match="gemm_first_pytorch: needs"):
+        decide_one("gemm_first_pytorch", lone, tmp_path, PUBLISHED, {}, tmp_path / "out")

@@ -1,0 +1,224 @@
+"""Claims from synthetic results: each verdict follows its data, and the paper's words follow it."""
+
+from __future__ import annotations
+
+import re
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+from jinja2 import nodes
+
+import claims_fixture
+import paper_fixture
+from claim_worlds import WORLDS
+from stackwars.claims import pages
+from stackwars.claims.decide import main
+from stackwars.claims.output import COLUMNS, Judged, read_claims
+from stackwars.claims.predicates import matches
+from stackwars.paper.latex import escape
+from stackwars.paper.render import SUFFIX, Findings, environment
+from stackwars.results.read_cells import read_json
+from stackwars.setup.environments import REPOSITORY
+from stackwars.workflow import job_files
+
+PAPER = REPOSITORY / "paper"
+REFERENCE = REPOSITORY / "results" / "reference" / "claims.csv"
+
+
+@cache
+def templates():
+    return environment(PAPER)
+
+
+def read(folder: Path, section: str) -> str:
+    """One section of the paper, or one table of claims, with single spaces."""
+    if section in ("published", "ours"):
+        return (folder / "claim_tables" / f"{section}.tex").read_text()
+    document = Findings(read_json(folder / "findings.json"))
+    names = {
+        "finding": document,
+        "group": document.group,
+        "run": read_json(folder / "context.json"),
+    }
+    names |= {"claim": Judged(read_claims(folder / "claims.csv")), "listings": [], "graphs": []}
+    text = templates().get_template(f"sections/{section}{SUFFIX}").render(names)
+    return " ".join(text.split())
+
+
+def words(text: str) -> str:
+    """A text without its numbers."""
+    return re.sub(r"[-+\d.,%~\s]|\\num|\\qty|\\percent", "", text)
+
+
+def test_every_claim_has_its_two_worlds():
+    assert [claim.id for claim in claims_fixture.claims().claims] == list(WORLDS)
+
+
+@pytest.mark.parametrize("identity", WORLDS)
+def test_a_claim_s_data_flips_its_verdict_and_the_paper_s_words(identity, tmp_path):
+    world, found = WORLDS[identity], {}
+    for verdict, change in (("supported", world.holds), ("contradicted", world.fails)):
+        folder = paper_fixture.write(tmp_path / verdict)
+        change(folder)
+        claim = claims_fixture.decide(folder)[identity]
+        assert claim["verdict"] == verdict, claim["evidence"]
+        table = read(folder, claim["origin"])
+        assert f"{escape(claim['sentence'])} & {verdict} & {escape(claim['evidence'])}" in table
+        found[verdict] = words(read(folder, world.section))
+    assert found["supported"] != found["contradicted"]
+
+
+def test_conclusion_and_abstract_say_the_verdicts(tmp_path):
+    folder = paper_fixture.write(tmp_path / "one")
+    WORLDS["faster_steady_models"].holds(folder)
+    claims = claims_fixture.decide(folder)
+    for section in ("abstract", "conclusion"):
+        assert r"\emph{Supported (slower in 5 of 5):} On this machine's CPU" in read(
+            folder, section
+        )
+    tally = Judged(list(claims.values())).tally("published")
+    assert sum(tally.values()) == len(Judged(list(claims.values())).group(origin="published"))
+    told = f"this build supports {tally['supported']}, contradicts {tally['contradicted']}"
+    assert told in read(folder, "conclusion")
+
+
+@pytest.mark.parametrize("variant", ["nothing", "one_failed", "single"])
+def test_a_run_that_measured_too_little_decides_no_latency(variant, tmp_path):
+    claims = claims_fixture.decide(paper_fixture.write(tmp_path, variant))
+    for identity in ("faster_steady_models", "gemm_first_pytorch", "program_is_reason"):
+        assert claims[identity]["verdict"] in ("not decided", "not testable here"), identity
+
+
+def test_claims_of_an_absent_device_say_which(tmp_path):
+    claim = claims_fixture.decide(paper_fixture.write(tmp_path))["tpu_faster_steady"]
+    assert claim["verdict"] == "not testable here"
+    assert claim["evidence"] == "no TPU here (no TPU chip found)"
+
+
+def test_the_file_has_the_columns_that_are_described(tmp_path):
+    claims_fixture.decide(paper_fixture.write(tmp_path))
+    header = (tmp_path / "claims.csv").read_text().splitlines()[0]
+    assert header.split(",") == list(COLUMNS)
+
+
+def used(template: str, findings: list[dict]) -> set[str]:
+    """Ids of the findings that a template can get; what it asks for where there is none of these."""
+    found = set()
+    for call in templates().parse(template).find_all(nodes.Call):
+        if not isinstance(call.node, nodes.Name) or call.node.name not in ("finding", "group"):
+            continue
+        one = call.args[0]
+        whole = isinstance(one, nodes.Const)
+        start = one.value if whole else next(one.find_all(nodes.Const)).value
+        if call.node.name == "group":
+            start += "/"
+            whole = False
+        fixed = {k.key: k.value.value for k in call.kwargs if isinstance(k.value, nodes.Const)}
+        ids = {
+            f["id"]
+            for f in findings
+            if (f["id"] == start or (not whole and f["id"].startswith(start)))
+            and all(f.get(key) == value for key, value in fixed.items())
+        }
+        found |= ids or {start if whole else f"{start}*"}
+    return found
+
+
+def orphans(template: str, findings: list[dict]) -> set[str]:
+    """What a template asks for and what belongs to no claim, nor is a description of the run."""
+    all_ = claims_fixture.claims()
+    patterns = [p for claim in all_.claims for p in claim.patterns] + all_.descriptive
+    return {identity for identity in used(template, findings) if not matches(identity, patterns)}
+
+
+@pytest.fixture(scope="module")
+def findings(tmp_path_factory):
+    folder = paper_fixture.write(tmp_path_factory.mktemp("full"))
+    claims_fixture.decide(folder)
+    return read_json(folder / "findings.json")["findings"]
+
+
+@pytest.mark.parametrize("template", sorted(PAPER.rglob(f"*{SUFFIX}")), ids=lambda path: path.name)
+def test_every_finding_of_a_sentence_belongs_to_a_claim(template, findings):
+    assert orphans(template.read_text(), findings) == set()
+
+
+def test_a_sentence_without_a_claim_is_found(findings):
+    lone = [
+        *findings,
+        {"id": "steady/mha/new", "verdict": "slower"},
+        {"id": "new/mha", "verdict": "x"},
+    ]
+    text = r'\VAR{finding("nobody").verdict} \VAR{group("new")|length} \VAR{group("steady")|length}'
+    assert orphans(text, lone) >= {"nobody", "new/mha", "steady/mha/new"}
+    assert orphans(r'\VAR{group("steady", framework="torch_xla")|length}', lone) == set()
+
+
+def test_every_pattern_of_a_claim_is_of_findings_that_there_are(findings):
+    heads = {"audit", *(f["id"].split("/")[0] for f in findings)}
+    for claim in claims_fixture.claims().claims:
+        for pattern in claim.patterns:
+            assert pattern.split("/")[0].removeprefix("tpu:") in heads, (claim.id, pattern)
+
+
+def test_the_command_writes_what_the_paper_reads(tmp_path, monkeypatch):
+    folder = paper_fixture.write(tmp_path)
+    rows = claims_fixture.decide(folder)
+    before = (folder / "claims.csv").read_bytes()
+    files = {name: folder / f"{name}.csv" for name in ("frame", "ratios")}
+    files |= {name: folder / f"{name}.json" for name in ("findings", "context")}
+    files |= {"results": folder, "output": folder / "out.csv"}
+    options = [text for name, path in files.items() for text in (f"--{name}", str(path))]
+    config = job_files.file("config", claims_fixture.config(), tmp_path)
+    monkeypatch.setattr(sys, "argv", ["claims", "--config", config, *options])
+    main()
+    assert (folder / "out.csv").read_bytes() == before
+    artifact = (folder / "claim_tables" / "artifact.tex").read_text()
+    assert all(str(escape(f"claim_{identity}")) in artifact for identity in rows)
+    monkeypatch.setattr(sys, "argv", ["claims", "--config", config, *options[:2]])
+    with pytest.raises(SystemExit):
+        main()
+
+
+def test_the_pages_are_the_generated_ones(tmp_path):
+    for page in (pages.README, pages.TABLE):
+        (tmp_path / page).parent.mkdir(exist_ok=True)
+        (tmp_path / page).write_text((REPOSITORY / page).read_text())
+    pages.write(tmp_path, read_claims(REFERENCE))
+    for page in (pages.README, pages.TABLE):
+        assert (tmp_path / page).read_text() == (REPOSITORY / page).read_text()
+
+
+def test_the_readme_is_one_screen():
+    lines = (REPOSITORY / "README.md").read_text().splitlines()
+    assert len(lines) <= 100 and max(map(len, lines)) <= 120
+
+
+def test_the_reference_run_has_every_claim():
+    committed = [(claim.id, claim.sentence) for claim in claims_fixture.claims().claims]
+    assert [(row["id"], row["sentence"]) for row in read_claims(REFERENCE)] == committed
+
+
+def test_the_page_says_in_short_why_a_claim_was_not_tested():
+    evidence = "no TPU here (no driver: neither of two nodes; none)"
+    row = {"id": "one", "sentence": "A.", "verdict": "not testable here", "evidence": evidence}
+    assert pages.table([row]).endswith("| not testable here | no TPU here |")
+
+
+def test_text_goes_between_its_markers(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("before\n<!-- claims -->\nold\n<!-- /claims -->\nafter\n")
+    rows = [
+        {"id": "one", "sentence": "A | b.", "verdict": "supported", "evidence": "so in 2 of 2: C"}
+    ]
+    for _ in range(2):
+        pages.put_into(page, "claims", pages.table(rows))
+    assert page.read_text() == (
+        "before\n<!-- claims -->\n| target | claim | verdict | evidence |\n| --- | --- | --- | --- |\n"
+        "| `claim_one` | A \\| b. | supported | so in 2 of 2 |\n<!-- /claims -->\nafter\n"
+    )
+    page.write_text("no markers")
+    with pytest.raises(ValueError, match="once each"):
+        pages.put_into(page, "claims", "")

@@ -1,0 +1,155 @@
+"""Findings from synthetic results: a verdict follows the numbers, and only where they allow it."""
+
+from __future__ import annotations
+
+import json
+
+import pandas
+import pytest
+
+import paper_fixture
+from stackwars.findings.collect import write_findings
+from stackwars.results import verdicts
+
+
+def findings_of(folder) -> dict[str, dict]:
+    write_findings(paper_fixture.files(folder), folder / "findings.json")
+    document = json.loads((folder / "findings.json").read_text())
+    return {finding["id"]: finding for finding in document["findings"]}
+
+
+@pytest.fixture(scope="module")
+def full(tmp_path_factory):
+    return findings_of(paper_fixture.write(tmp_path_factory.mktemp("full")))
+
+
+def changed(folder, file: str, where: dict, **values) -> dict[str, dict]:
+    """The findings after setting columns in the rows that match."""
+    paper_fixture.write(folder)
+    table = pandas.read_csv(folder / file)
+    rows = pandas.Series(True, index=table.index)
+    for column, value in where.items():
+        rows &= table[column] == value
+    assert rows.any()
+    for column, value in values.items():
+        table[column] = table[column].astype(object)
+        table.loc[rows, column] = value
+    table.to_csv(folder / file, index=False)
+    return findings_of(folder)
+
+
+def test_steady_verdicts_follow_the_ratios(full):
+    assert full["steady/bert_base/torch_xla"]["verdict"] == verdicts.SLOWER
+    assert full["steady/gpt2_small/torch_xla"]["verdict"] == verdicts.FASTER
+    assert full["steady/gemm/torch_xla"]["verdict"] == verdicts.UNRESOLVED
+    assert full["steady/conv/torch_xla"]["verdict"] == verdicts.NO_DIFFERENCE
+    bert = full["steady/bert_base/torch_xla"]
+    assert bert["rounds"] == 4
+    assert (bert["gated"], bert["contended"]) == (True, False)
+    assert bert["low"] < bert["ratio"] < bert["high"]
+    assert (bert["p_holm"], bert["detectable"]) == (0.0004, pytest.approx(0.042))
+    assert full["steady/vit_b16/torch_xla"]["gated"] is False
+    assert full["steady/resnet50/torch_xla_pending"]["contended"] is True
+    assert full["first/bert_base/torch_xla"]["gated"] is None
+    llama = full["steady/llama3_8b/torch_xla"]
+    assert llama["verdict"] == verdicts.NO_DATA
+    assert llama["ratio"] is None
+    assert llama["status"] == llama["baseline_status"] == "oom, refused at build"
+
+
+def test_a_direction_needs_the_corrected_verdict_and_not_an_interval(tmp_path):
+    row = {"workload": "ffn", "framework": "torch_xla", "device": "cpu"}
+    found = changed(tmp_path, "ratios.csv", row, steady_verdict="unresolved", steady_p_holm=0.07)
+    ffn = found["steady/ffn/torch_xla"]
+    assert ffn["low"] > 1
+    assert ffn["verdict"] == verdicts.UNRESOLVED
+    assert found["agreement/ffn"]["verdict"] == verdicts.UNRESOLVED
+    assert found["headline"]["unresolved"] == 2
+
+
+def test_flipped_ratios_flip_every_decided_verdict(full, tmp_path):
+    flipped = findings_of(paper_fixture.write(tmp_path, "flipped"))
+    swap = {verdicts.SLOWER: verdicts.FASTER, verdicts.FASTER: verdicts.SLOWER}
+    for name, finding in full.items():
+        if name.startswith("steady/"):
+            expected = swap.get(finding["verdict"], finding["verdict"])
+            assert flipped[name]["verdict"] == expected, name
+    assert full["headline"]["verdict"] == verdicts.HOLDS_IN_PART
+    assert flipped["headline"]["verdict"] == verdicts.HOLDS_IN_PART
+    assert flipped["agreement/bert_base"]["verdict"] == verdicts.DIFFERS
+
+
+def test_two_slow_runs_are_those_that_compile_twice_and_are_slow_twice(full, tmp_path):
+    assert full["stabilising/bert_base/torch_xla_pending"]["verdict"] == verdicts.TWO_SLOW_RUNS
+    assert full["stabilising/bert_base/torch_xla"]["verdict"] == verdicts.ONE_SLOW_RUN
+    assert full["stabilising/llama3_8b/torch_xla_pending"]["verdict"] == verdicts.NO_DATA
+    slow_alone = full["stabilising/layernorm/jax"]
+    assert slow_alone["verdict"] == verdicts.COUNTS_DISAGREE
+    assert slow_alone["by_compiles"] == verdicts.ONE_SLOW_RUN
+    assert slow_alone["by_times"] == verdicts.TWO_SLOW_RUNS
+    compiled_alone = full["stabilising/gpt_neo_1p3b/torch_xla_pending"]
+    assert compiled_alone["verdict"] == verdicts.COUNTS_DISAGREE
+    assert compiled_alone["by_compiles"] == verdicts.TWO_SLOW_RUNS
+    assert compiled_alone["by_times"] == verdicts.ONE_SLOW_RUN
+    assert full["stabilising/ffn_relu/torch_xla"]["by_times"] == verdicts.MORE_SLOW_RUNS
+    assert full["stabilising/mha/torch_xla"]["verdict"] == verdicts.NOT_DECIDED
+    assert full["stabilising/conv/torch_xla"]["steady_class"] == verdicts.SLOWING
+    row = {"workload": "bert_base", "framework": "torch_xla_pending", "device": "cpu"}
+    found = changed(tmp_path, "frame.csv", row, compiles_second=0)
+    assert found["stabilising/bert_base/torch_xla_pending"]["verdict"] == verdicts.COUNTS_DISAGREE
+
+
+def test_bert_is_called_longest_only_where_intervals_part(full, tmp_path):
+    assert full["bert_first"]["verdict"] == verdicts.NOT_LONGEST
+    paper_fixture.write(tmp_path)
+    frame = pandas.read_csv(tmp_path / "frame.csv")
+    bert = (frame.workload == "bert_base") & (frame.framework == "jax") & (frame.device == "cpu")
+    columns = ["first_ms", "first_low_ms", "first_high_ms"]
+    for values, verdict in (
+        ((9000.0, 8000.0, 9900.0), verdicts.LONGEST),
+        ((4000.0, 3000.0, 5000.0), verdicts.NOT_DECIDED),
+    ):
+        frame.loc[bert, columns] = values
+        frame.to_csv(tmp_path / "frame.csv", index=False)
+        assert findings_of(tmp_path)["bert_first"]["verdict"] == verdict
+
+
+def test_out_of_memory_is_set_beside_the_published_outcome(full):
+    assert full["memory/llama3_8b/jax"]["verdict"] == verdicts.OOM_BOTH
+    assert full["memory/vit_b16/torch_xla"]["verdict"] == verdicts.OOM_THERE
+    assert full["memory/gemm/jax"]["verdict"] == verdicts.RAN_BOTH
+    assert full["memory/conv/jax"]["verdict"] == verdicts.NO_DATA
+
+
+def test_invalid_pairs_take_part_in_no_comparison(tmp_path):
+    found = findings_of(paper_fixture.write(tmp_path, "invalid"))
+    for name in ("steady/gemm/torch_xla", "first/mha/torch_xla", "gemm_first"):
+        assert found[name]["verdict"] == verdicts.NO_DATA, name
+    assert found["stabilising/mha/torch_xla"]["verdict"] == verdicts.NO_DATA
+    assert len(found["invalid"]["cells"]) == 3
+    assert found["stabilising/gemm/torch_xla"]["steady_class"] is None
+    assert found["parity"]["worst"] == pytest.approx(8e-7)
+
+
+def test_one_round_decides_nothing(tmp_path):
+    found = findings_of(paper_fixture.write(tmp_path, "single"))
+    decided = {verdicts.SLOWER, verdicts.FASTER, verdicts.NO_DIFFERENCE}
+    assert not [f for f in found.values() if f["verdict"] in decided]
+    assert found["headline"]["verdict"] == verdicts.NOT_DECIDED
+
+
+def test_nothing_run_gives_findings_that_say_so(tmp_path):
+    found = findings_of(paper_fixture.write(tmp_path, "nothing"))
+    assert found["cells"]["verdict"] == verdicts.NONE_OK
+    names = ("headline", "parity", "peak", "time", "bert_first", "ir/precision")
+    for name in (*names, "gate", "stops", "caches"):
+        assert found[name]["verdict"] == verdicts.NO_DATA, name
+
+
+def test_the_precision_is_that_of_every_program(full, tmp_path):
+    assert full["ir/precision"]["precisions"] == ["HIGHEST"]
+    paper_fixture.write(tmp_path)
+    frame = pandas.read_csv(tmp_path / "frame.csv")
+    frame.loc[(frame.workload == "ffn") & (frame.framework == "torch_xla"), "precision"] = "DEFAULT"
+    frame.to_csv(tmp_path / "frame.csv", index=False)
+    assert findings_of(tmp_path)["ir/precision"]["precisions"] == ["DEFAULT", "HIGHEST"]

@@ -1,0 +1,76 @@
+"""The machine and the revision of the source."""
+
+import json
+import os
+import platform
+import subprocess
+
+import pytest
+
+from stackwars.measure import machine
+
+
+def test_machine_is_described():
+    found = machine.record()
+    assert found.keys() == {"cpu_model", "cores", "memory_bytes", "kernel", "os", "python"}
+    assert all(found.values())
+    assert found["cores"] == len(os.sched_getaffinity(0))
+    assert found["python"] == platform.python_version()
+    assert found["memory_bytes"] > 2**28
+
+
+def test_no_host_is_named():
+    names = json.dumps({k: v for k, v in machine.record().items() if k != "kernel"})
+    assert platform.node() == "" or platform.node() not in names
+
+
+def test_field_is_read_without_quotes(tmp_path):
+    path = tmp_path / "os-release"
+    path.write_text('NAME="Debian"\nPRETTY_NAME="Debian GNU/Linux 12"\n')
+    assert machine._field(path, "PRETTY_NAME", "=") == "Debian GNU/Linux 12"
+    assert machine._field(path, "VERSION", "=") == ""
+    assert machine._field(tmp_path / "gone", "NAME", "=") == ""
+
+
+@pytest.fixture
+def checkout(tmp_path, monkeypatch):
+    """A function that runs git in a checkout, which the revision is then asked of."""
+    monkeypatch.setattr(machine, "REPOSITORY", tmp_path)
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+
+    def git(*arguments: str) -> str:
+        author = ("-c", "user.name=A", "-c", "user.email=a@example.org")
+        return subprocess.run(
+            ["git", "-C", tmp_path, *author, *arguments], capture_output=True, text=True, check=True
+        ).stdout.strip()
+
+    return git
+
+
+def revision() -> dict:
+    return machine.revision.__wrapped__()
+
+
+def test_revision_is_the_commit(checkout, tmp_path):
+    (tmp_path / "file").write_text("1")
+    for arguments in (["init"], ["add", "."], ["commit", "-m", "one"]):
+        checkout(*arguments)
+    (tmp_path / "untracked").touch()
+    head = checkout("rev-parse", "HEAD")
+    assert revision() == {"git_revision": head[:12], "git_dirty": False}
+    (tmp_path / "file").write_text("2")
+    assert revision() == {"git_revision": head[:12], "git_dirty": True}
+
+
+def test_revision_outside_a_checkout_is_unknown(checkout):
+    assert revision() == {"git_revision": "unknown", "git_dirty": False}
+
+
+def test_revision_before_the_first_commit_is_unknown(checkout):
+    checkout("init")
+    assert revision()["git_revision"] == "unknown"
+
+
+def test_revision_without_git_is_unknown(checkout, monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert revision()["git_revision"] == "unknown"

@@ -1,0 +1,138 @@
+"""Tables of the split, of what fits and of the programs: every row, and nothing blank."""
+
+from __future__ import annotations
+
+import pandas
+import pytest
+from test_tables import rows_of, tables_of
+
+import paper_fixture
+from compiler_fixture import EDIT, NEW, OLD
+from stackwars.paper.latex import significant
+from stackwars.paper.tables.memory import gib
+from stackwars.paper.tables.rows import UNGATED
+from stackwars.paper.tables.split import INTERVALS
+
+
+@pytest.fixture(scope="module")
+def full(tmp_path_factory):
+    folder = paper_fixture.write(tmp_path_factory.mktemp("full"))
+    return folder, tables_of(folder)
+
+
+def filled(rows: list[list[str]]) -> list[list[str]]:
+    """Rows with the workload's name in each of its group."""
+    name = ""
+    for row in rows:
+        name = row[0] = row[0] or name
+    return rows
+
+
+def test_the_split_table_has_both_compilers_and_the_data_s_numbers(full):
+    folder, tables = full
+    split = pandas.read_csv(folder / "split.csv").set_index(["title", "compiler"])
+    rows = filled(rows_of(tables["split"]))
+    failed = split.ir_verdict == "no data"
+    assert len(rows) == 2 * (~failed).sum() + failed.sum()
+    below = iter([row for row in rows if row[1] == INTERVALS])
+    for row in (row for row in rows if row[1] != INTERVALS):
+        one = split.loc[(row[0], row[1].replace(" ", "-"))]
+        if one.ir_verdict == "no data":
+            assert row[2].startswith(r"\multicolumn{9}{c}{oom: no cell of jax is ok}")
+            continue
+        ends = next(below)
+        assert row[2] == ("4" if one.gated else f"4{UNGATED}")
+        assert row[7] == significant(one.ir_ratio)
+        ratio = [significant(end) for end in (one.ir_ratio_low, one.ir_ratio_high)]
+        assert ends[7] == rf"{{\tiny [{ratio[0]}, {ratio[1]}]}}"
+        if one.ir_verdict == "none":
+            assert row[6] == "none"
+        else:
+            assert row[6].strip("$+-") == significant(abs(one.ir_effect_ms))
+            assert ("-" in row[6]) == (one.ir_effect_ms < 0)
+        low, high = one.ir_effect_low_ms, one.ir_effect_high_ms
+        signs = ["-" if end < 0 else "+" for end in (low, high)]
+        effect = [significant(abs(end)) for end in (low, high)]
+        assert ends[6] == rf"{{\tiny [${signs[0]}{effect[0]}$, ${signs[1]}{effect[1]}$]}}"
+        assert (row[8] == "---") == (ends[8] == "") == (one.name[1] == NEW)
+        assert all(ends[place] for place in range(3, 8))
+
+
+def test_the_edit_table_shows_the_share(full):
+    rows = rows_of(full[1]["edits"])
+    assert [row[2] for row in rows[::2]] == ["jaxlib 0.7.1", "jaxlib 0.10.2"]
+    assert [row[-1] for row in rows[::2]] == [r"90\,\%", r"90\,\%"]
+    assert rows[0][1] == "PyTorch, explicit layernorm"
+    replay = pandas.read_csv(full[0] / "replay.csv")
+    replay = replay.set_index(["workload", "compiler", "framework"])
+    edited = replay.loc[("bert_base", OLD, f"torch_xla+{EDIT}")]
+    low, high = significant(edited.edited_low), significant(edited.edited_high)
+    assert (rows[0][6], rows[1][6]) == (
+        significant(edited.edited_ratio),
+        rf"{{\tiny [{low}, {high}]}}",
+    )
+    assert all(rows[1][3:7])
+
+
+def test_the_fit_table_has_every_size_beside_the_published_outcome(full):
+    folder, tables = full
+    ahead = pandas.read_csv(folder / "compile_ahead.csv")
+    newest = ahead[(ahead.compiler == NEW) & (ahead.target == "tpu-v6e")]
+    rows = filled(rows_of(tables["fits"]))
+    assert len(rows) == len(newest) == 2 * (12 + 1 + 2 + 2)
+    neo = next(r for r in rows if r[0] == "GPT-Neo 1.3B" and r[2] == "PyTorch")
+    one = newest[(newest.workload == "gpt_neo_1p3b") & (newest.framework == "torch_xla")].iloc[0]
+    assert neo[3] == "oom"
+    assert neo[4:8] == [gib(one[f"{n}_bytes"]) for n in ("argument", "output", "temp", "alias")]
+    assert neo[8:12] == [gib(one.hbm_bytes), gib(one.usable_bytes - one.hbm_bytes), "fits", "bytes"]
+    large = next(r for r in rows if r[0] == "LLaMA-3.1 8B" and "512" in r[1] and r[2] == "JAX")
+    assert large[8:14] == ["32.20", "$-$0.950", "oom", "compiler", "32.20", "oom, bytes"]
+    ratios = {row[14] for row in rows if row[2] == "PyTorch"}
+    assert "---" in ratios  # the refused ones
+    assert len(ratios) > 1
+
+
+def test_the_frontier_is_a_number_or_a_bracket(full):
+    rows = {(r[0], r[2]): r for r in filled(rows_of(full[1]["frontier"]))}
+    assert rows[("BERT-Base", "jaxlib 0.7.1")][1:5] == ["64", "jaxlib 0.7.1", "200", "208"]
+    assert rows[("ViT-B/16", "jaxlib 0.10.2")][3:5] == [r"$\geq$200", "208 to 237"]
+
+
+def test_every_target_and_compiler_has_a_row(full):
+    rows = filled(rows_of(full[1]["targets"]))
+    assert [(row[0], row[1]) for row in rows] == [
+        (target, name.replace("-", " ")) for target in ("TPU v6e", "TPU v5e") for name in (OLD, NEW)
+    ]
+    assert [int(n) for n in rows[3][3:6]] == [30, 4, 0]
+
+
+def test_the_metrics_table_marks_the_same_programs(full):
+    rows = filled(rows_of(full[1]["metrics"]))
+    assert len(rows) == 24
+    gemm = rows[0]
+    assert (gemm[6], gemm[11]) == ("no", "yes")
+    assert gemm[2:6] == ["40", "9", "1.00", "17"]
+
+
+def test_the_structure_table_names_both_words(full):
+    rows = {row[0]: row[1:] for row in rows_of(full[1]["structure"])}
+    assert len(rows) == 12
+    assert rows["MHA"] == ["preserved / flattened", "---", "combined", "explicit / prepared"]
+    assert rows["GEMM"][0] == "both"
+
+
+def test_a_failed_compilation_is_a_row_with_its_status(tmp_path):
+    tables = tables_of(paper_fixture.write(tmp_path, "one_failed"))
+    failed = [row for row in rows_of(tables["fits"]) if row[2] == "PyTorch"]
+    assert len(failed) == 17
+    for row in failed:
+        assert row[4] == r"\multicolumn{8}{c}{error: INTERNAL: 100\% of\_it \& more}"
+        assert row[6] == "error"
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [(0, "0"), (1000, "$<$0.001"), (2**29, "0.500"), (-(2**30), "$-$1.000"), (None, "---")],
+)
+def test_gibibytes_are_never_rounded_to_nothing(size, text):
+    assert gib(size) == text

@@ -1,0 +1,57 @@
+"""Figures from synthetic results: vector, embedded TrueType, the same bytes again."""
+
+from __future__ import annotations
+
+import pytest
+from matplotlib import pyplot
+
+import paper_fixture
+from stackwars.paper.figures.rows import draw_ratios
+from stackwars.paper.figures.write import write_figures
+from stackwars.paper.style import round_ticks
+from stackwars.results.read_cells import read_frame, read_ratios
+
+NAMES = ("stacks", "calls", "ratio", "memory", "split")
+
+
+def figures_of(folder, output) -> dict[str, bytes]:
+    write_figures(paper_fixture.files(folder), folder / output)
+    return {name: (folder / output / f"{name}.pdf").read_bytes() for name in NAMES}
+
+
+def test_the_same_results_give_the_same_bytes(tmp_path):
+    paper_fixture.write(tmp_path)
+    first = figures_of(tmp_path, "once")
+    assert first == figures_of(tmp_path, "again")
+    for pdf in first.values():
+        assert b"/CreationDate" not in pdf
+        assert b"/FontFile2" in pdf  # TrueType is embedded
+        assert b"/Type3" not in pdf
+        assert b"/Subtype /Image" not in pdf  # vector, not a bitmap
+
+
+@pytest.mark.parametrize("variant", ["nothing", "single", "one_failed"])
+def test_missing_results_still_give_every_figure(tmp_path, variant):
+    paper_fixture.write(tmp_path, variant)
+    assert all(pdf.startswith(b"%PDF") for pdf in figures_of(tmp_path, "out").values())
+
+
+def test_a_claimed_direction_is_filled_and_an_open_one_is_not(tmp_path):
+    paper_fixture.write(tmp_path)
+    files = paper_fixture.files(tmp_path)
+    figure = draw_ratios(read_frame(files["frame"]), read_ratios(files["ratios"]))
+    marks = [line for line in figure.axes[0].lines if line.get_marker() not in ("None", "", None)]
+    at = {round(float(line.get_xdata()[0]), 3): line.get_markerfacecolor() for line in marks}
+    assert len(marks) == 16 + 6
+    assert at[1.02] == at[1.01] == "white"
+    assert at[1.31] != "white"
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == [
+        *("PyTorch", "PyTorch (pending)", "PyTorch, one core"),
+    ]
+    pyplot.close(figure)
+
+
+def test_ticks_are_round_and_few():
+    assert round_ticks(0.7, 2.6, most=7) == pytest.approx([0.7, 1, 1.5, 2])
+    assert round_ticks(1, 1000, most=5) == [1, 10, 100, 1000]
+    assert len(round_ticks(70, 140, most=5)) >= 2

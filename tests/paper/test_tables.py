@@ -1,0 +1,195 @@
+"""Tables from synthetic results: what is in the frame is what stands in the LaTeX."""
+
+from __future__ import annotations
+
+import re
+
+import pandas
+import pytest
+
+import paper_fixture
+from stackwars.paper.latex import significant
+from stackwars.paper.tables.rows import APART, CONTENDED, UNGATED
+from stackwars.paper.tables.split import INTERVALS
+from stackwars.paper.tables.write import write_tables
+
+PUBLISHED = paper_fixture.PUBLISHED
+
+
+def tables_of(folder) -> dict[str, str]:
+    write_tables(paper_fixture.files(folder), folder / "tables")
+    return {path.stem: path.read_text() for path in (folder / "tables").glob("*.tex")}
+
+
+def rows_of(text: str) -> list[list[str]]:
+    """The cells of every row of a tabular below its header."""
+    body = text.split(r"\midrule")[1].split(r"\bottomrule")[0]
+    lines = [line for line in body.splitlines() if line.endswith(r"\\")]
+    return [[cell.strip() for cell in line.removesuffix(r"\\").split(" & ")] for line in lines]
+
+
+def stages_of(cell) -> list[str]:
+    """A cell's three latencies as a table shows them, each with its interval."""
+    shown = []
+    for stage in ("first", "second", "steady"):
+        low, high = (significant(cell[f"{stage}_{end}_ms"]) for end in ("low", "high"))
+        shown += [significant(cell[f"{stage}_ms"], 4), f"[{low}, {high}]"]
+    return shown
+
+
+def test_every_number_of_tables_one_to_three_is_the_frames_with_its_interval(tmp_path):
+    tables = tables_of(paper_fixture.write(tmp_path))
+    frame = pandas.read_csv(tmp_path / "frame.csv")
+    for position, number in enumerate(("I", "II", "III"), start=1):
+        cells = frame[(frame.table == number) & (frame.device == "cpu")]
+        rows = rows_of(tables[f"table{position}"])
+        assert len(rows) == len(cells)
+        for row, (_, cell) in zip(rows, cells.iterrows(), strict=True):
+            assert row[-2:] == [f"{cell.rounds}", "measured"]
+            if cell.status == "ok":
+                assert [text.removesuffix(UNGATED) for text in row[2:8]] == stages_of(cell)
+                assert row[7].endswith(UNGATED) == (not cell.gated)
+
+
+def test_one_core_has_a_table_of_its_own(tmp_path):
+    tables = tables_of(paper_fixture.write(tmp_path))
+    frame = pandas.read_csv(tmp_path / "frame.csv")
+    cells = frame[frame.device == "cpu-1t"]
+    rows = rows_of(tables["one_core"])
+    assert [row[2:8] for row in rows] == [stages_of(cell) for _, cell in cells.iterrows()]
+    assert "cpu-1t" not in tables["table1"]
+
+
+@pytest.mark.parametrize("variant", paper_fixture.VARIANTS)
+def test_no_cell_of_a_row_is_blank(tmp_path, variant):
+    for number, text in tables_of(paper_fixture.write(tmp_path, variant)).items():
+        for row in rows_of(text):
+            if INTERVALS in row:
+                continue
+            # Only the workload's name may be blank: it stands in the first row of its group.
+            assert all(row[1:]), f"table {number}: {row}"
+        assert "nan" not in text.lower().replace("attention", "")
+        assert "origin" in text.lower()
+
+
+def test_a_cell_without_numbers_shows_its_status(tmp_path):
+    tables = tables_of(paper_fixture.write(tmp_path))
+    llama = [row for row in rows_of(tables["table3"]) if "oom, refused at build" in row[2]]
+    assert len(llama) == 3
+
+
+def test_a_log_line_in_a_status_is_escaped(tmp_path):
+    paper_fixture.write(tmp_path)
+    frame = pandas.read_csv(tmp_path / "frame.csv")
+    frame.loc[0, ["status", "status_detail"]] = ["error", "50% of_it & #1 \\x{}"]
+    frame.to_csv(tmp_path / "frame.csv", index=False)
+    assert r"error, 50\% of\_it \& \#1 \textbackslash{}x\{\}" in tables_of(tmp_path)["table1"]
+
+
+def test_absent_devices_have_no_rows_and_present_ones_do(tmp_path):
+    paper_fixture.write(tmp_path)
+    assert "cuda" not in tables_of(tmp_path)["table1"]
+    frame = pandas.read_csv(tmp_path / "frame.csv")
+    frame.loc[frame.device == "cuda", "status"] = "timeout"
+    frame.to_csv(tmp_path / "frame.csv", index=False)
+    assert "JAX, cuda" in tables_of(tmp_path)["table1"]
+
+
+def test_the_published_ratio_stands_beside_ours_with_its_verdict(tmp_path):
+    rows = {
+        row[0]: row for row in rows_of(tables_of(paper_fixture.write(tmp_path))["table4"]) if row[0]
+    }
+    published = pandas.read_csv(PUBLISHED).set_index(["workload", "framework"])
+    there = published.steady_state_ms["bert_base", "torch_xla"]
+    there /= published.steady_state_ms["bert_base", "jax"]
+    assert rows["BERT-Base"][4] == significant(there)
+    assert rows["BERT-Base"][-3:-1] == ["slower", "agrees"]
+    assert rows["GPT-2 Small"][-3:-1] == ["faster", "differs"]
+    assert rows["GEMM"][-3:-1] == ["unresolved", "unresolved"]
+    assert rows["ViT-B/16"][-3:-1] == ["slower", "not comparable"]
+    assert "oom in PyTorch" in rows["ViT-B/16"][2]
+    ratios = pandas.read_csv(tmp_path / "ratios.csv").set_index(["workload", "framework", "device"])
+    bert = ratios.loc[("bert_base", "torch_xla", "cpu")]
+    shown = rows["BERT-Base"][5:11]
+    for place, stage in enumerate(("first", "second", "steady")):
+        low, high = (significant(bert[f"{stage}_ratio_{end}"]) for end in ("low", "high"))
+        assert shown[2 * place : 2 * place + 2] == [
+            significant(bert[f"{stage}_ratio"]),
+            f"[{low}, {high}]",
+        ]
+
+
+def test_flipping_the_ratios_flips_the_agreement(tmp_path):
+    tables = tables_of(paper_fixture.write(tmp_path, "flipped"))
+    rows = {row[0]: row for row in rows_of(tables["table4"]) if row[0]}
+    assert rows["BERT-Base"][-3:-1] == ["faster", "differs"]
+    assert rows["GPT-2 Small"][-3:-1] == ["slower", "agrees"]
+
+
+def test_without_intervals_nothing_is_decided(tmp_path):
+    tables = tables_of(paper_fixture.write(tmp_path, "single"))
+    rows = {row[0]: row for row in rows_of(tables["table4"]) if row[0]}
+    assert rows["BERT-Base"][-3:-1] == ["not decided", "not decided"]
+    for row in rows_of(tables["table1"]):
+        assert row[3] == row[5] == row[7] == "---"
+    for row in rows_of(tables["ratios"]):
+        assert row[4] == row[7] == row[10] == "---"
+
+
+def test_every_comparison_shows_its_verdict_and_what_could_have_been_found(tmp_path):
+    tables = tables_of(paper_fixture.write(tmp_path))
+    ratios = pandas.read_csv(tmp_path / "ratios.csv")
+    rows = rows_of(tables["ratios"])
+    signs = {"slower": "$>$", "faster": "$<$", "no difference found": "$=$", "unresolved": "?"}
+    assert len(rows) == len(ratios) == 16 + 6
+    for row, (_, one) in zip(rows, ratios.iterrows(), strict=True):
+        assert [row[4], row[7], row[10]] == [
+            signs[one[f"{stage}_verdict"]] for stage in ("first", "second", "steady")
+        ]
+        assert row[13] == rf"{significant(100 * one.steady_detectable, 2)}\,\%"
+        assert row[14] == f"{one.steady_rounds}/{one.rounds}"
+        assert (UNGATED in row[9]) == (not one.steady_gated)
+        assert (CONTENDED in row[9]) == one.contended
+        assert (APART in row[9]) == (not one.steady_in_turns)
+    assert 0 < sum(APART in row[9] for row in rows) < len(rows)
+    assert sum(CONTENDED in row[9] for row in rows) == 1
+
+
+def test_the_audit_table_has_the_split_and_the_compilations(tmp_path):
+    text = tables_of(paper_fixture.write(tmp_path, "invalid"))["audit"]
+    invalid = [row for row in rows_of(text) if "invalid" in row[2]]
+    assert len(invalid) == 6  # on all cores and on one
+    assert all(re.search(r"infty|---", row[3]) for row in invalid)
+    pending = [row for row in rows_of(text) if row[1].endswith("pending") and row[2] == "ok"]
+    assert len(pending) == 5
+    assert all(row[4:8] == ["1", "1", "0", "0"] for row in pending)
+
+
+def test_the_table_of_rounds_has_class_gate_and_why_it_ended(tmp_path):
+    rows = rows_of(tables_of(paper_fixture.write(tmp_path))["rounds"])
+    frame = pandas.read_csv(tmp_path / "frame.csv")
+    cells = frame[frame.device.isin(["cpu", "cpu-1t"])]
+    assert len(rows) == len(cells) == 42
+    for row, (_, cell) in zip(rows, cells.iterrows(), strict=True):
+        assert row[2] == f"{cell.rounds}"
+        if cell.status != "ok":
+            assert row[3] == "---"
+            continue
+        low, high = (significant(cell[f"steady_ungated_{end}_ms"]) for end in ("low", "high"))
+        assert row[3:] == [
+            *(cell.stop_reason, cell.steady_class, f"{cell.warmup_points:.0f}", "180"),
+            *(("97\\,\\%", "clean") if cell.gated else ("30\\,\\%", "all")),
+            *(significant(cell.steady_ungated_ms, 4), f"[{low}, {high}]"),
+            *("1" if cell.device == "cpu-1t" else "3", "measured"),
+        ]
+
+
+def test_a_verdict_that_no_sentence_knows_is_refused(tmp_path):
+    paper_fixture.write(tmp_path)
+    ratios = pandas.read_csv(tmp_path / "ratios.csv")
+    ratios.loc[3, "steady_verdict"] = "much slower"
+    ratios.to_csv(tmp_path / "ratios.csv", index=False)
+    with pytest.raises(
+        ValueError, match=r"steady_verdict: expected one of slower, .* came much slower"
+    ):
+        tables_of(tmp_path)

@@ -1,0 +1,63 @@
+"""From a folder of results to the four files that the paper is made from."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+
+from measured import config, process, write_cell, write_results
+from stackwars.results.aggregate import aggregate
+from stackwars.results.frame import CALL_COLUMNS, COLUMNS
+from stackwars.results.ratios import COLUMNS as RATIO_COLUMNS
+from stackwars.setup.environments import clean_environ
+from stackwars.study.cells import Cell, asked
+from stackwars.workflow import job_files
+
+FILES = ("frame.csv", "calls.csv", "ratios.csv", "context.json")
+
+
+def results(tmp_path):
+    """A folder with both GEMM cells."""
+    folder = write_results(tmp_path / "results")
+    for framework, steady_ms in (("jax", 1.0), ("torch_xla", 2.0)):
+        cell = Cell(framework, "gemm", "cpu")
+        write_cell(folder, [process(cell, n, steady_ms=(steady_ms,)) for n in (0, 1)])
+    return folder
+
+
+def test_files_can_be_read_back(tmp_path):
+    aggregate(config(), results(tmp_path), tmp_path / "out")
+    table, calls, ratios = (pd.read_csv(tmp_path / "out" / name) for name in FILES[:3])
+    assert list(table.columns) == list(COLUMNS)
+    assert tuple(calls.columns) == CALL_COLUMNS
+    assert list(ratios.columns) == list(RATIO_COLUMNS)
+    assert len(table) == len(asked(config()))
+    assert list(table["status"]).count("ok") == 2
+    assert len(calls) == 12
+    assert np.isclose(ratios["steady_ratio"], [2.0])
+    assert set(table["origin"]) == {"measured"}
+    assert json.loads((tmp_path / "out" / "context.json").read_text())["preset"] == "smoke"
+
+
+def test_command_writes_the_same_bytes(tmp_path):
+    folder = results(tmp_path)
+    aggregate(config(), folder, tmp_path / "one")
+    subprocess.run(
+        [sys.executable, "-m", "stackwars.results.aggregate", "--config",
+         job_files.file("config", config(), tmp_path),
+         "--results", folder, "--output", tmp_path / "two"],
+        env=clean_environ({}), check=True,
+    )  # fmt: skip
+    for file in FILES:
+        assert (tmp_path / "one" / file).read_bytes() == (tmp_path / "two" / file).read_bytes()
+
+
+def test_grid_without_any_result_has_its_rows(tmp_path):
+    aggregate(config(), write_results(tmp_path / "results"), tmp_path / "out")
+    table = pd.read_csv(tmp_path / "out" / "frame.csv")
+    assert set(table["status"]) == {"not run"}
+    assert pd.read_csv(tmp_path / "out" / "calls.csv").empty
+    ratios = pd.read_csv(tmp_path / "out" / "ratios.csv")
+    assert ratios.empty and list(ratios.columns) == list(RATIO_COLUMNS)

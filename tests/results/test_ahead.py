@@ -1,0 +1,94 @@
+"""compile_ahead.csv and frontier.csv from the documents of compilations."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas
+import pytest
+
+from measured import config
+from stackwars.results import ahead
+from stackwars.study import programs
+
+COMPILED = {
+    **dict.fromkeys(ahead.OF_AHEAD, 7),
+    "status": "ok",
+    "verdict": "fits",
+    "decided_by": "compiler",
+    "message": "",
+    "program_sha256": "ab",
+    "hlo": {**dict.fromkeys(ahead.OF_HLO, 3), "estimated_cycles": None, "sha256": "cd"},
+}
+
+
+@pytest.fixture
+def asked() -> dict:
+    """The test's grid with one target, one compiler, a variant and a frontier."""
+    chosen = config()
+    workload = next(w for w in chosen["workloads"] if "batch" in sizes(chosen, w))
+    preset = chosen["presets"][chosen["preset"]]
+    preset |= {"compiled": [workload], "variants": {workload: ["b8"]}, "frontier": [workload]}
+    chosen["programs"] = ["jax"]
+    chosen["targets"] = {"tpu-v6e": {"platform": "tpu", "topology": "v6e:1x1"}}
+    chosen["ahead"] = [{"target": "tpu-v6e", "compiler": next(iter(chosen["compilers"]))}]
+    return chosen
+
+
+def sizes(chosen: dict, workload: str) -> dict:
+    return programs.sizes(chosen, workload)
+
+
+def write(path: Path, document: dict) -> None:
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps(document))
+
+
+def test_a_row_for_every_compilation(asked: dict, tmp_path: Path) -> None:
+    base, variant = programs.compilations(asked)
+    write(tmp_path / base.path / "ahead.json", COMPILED)
+    table = ahead.compile_ahead(asked, tmp_path)
+    assert list(table.columns) == list(ahead.AHEAD_COLUMNS)
+    first, second = table.to_dict("records")
+    assert (first["variant"], first["status"], first["verdict"]) == ("base", "ok", "fits")
+    assert first["batch"] == sizes(asked, base.program.workload)["batch"]
+    assert (first["hbm_bytes"], first["fusions"]) == (7, 3)
+    assert (first["program_sha256"], first["hlo_sha256"]) == ("ab", "cd")
+    assert pandas.isna(first["estimated_cycles"])
+    assert (second["variant"], second["batch"], second["status"]) == ("b8", 8, "not run")
+    assert variant.path.name == "b8"
+
+
+def test_numbers_stay_whole_beside_rows_without(asked: dict, tmp_path: Path) -> None:
+    base, _ = programs.compilations(asked)
+    write(tmp_path / base.path / "ahead.json", {**COMPILED, "hbm_bytes": 2**40 + 1})
+    table = ahead.compile_ahead(asked, tmp_path)
+    assert f",{2**40 + 1}," in table.to_csv()
+
+
+def test_a_compilation_without_optimised_hlo(asked: dict, tmp_path: Path) -> None:
+    base, _ = programs.compilations(asked)
+    write(tmp_path / base.path / "ahead.json", {**COMPILED, "status": "timeout", "hlo": None})
+    row = ahead.compile_ahead(asked, tmp_path).iloc[0]
+    assert row.status == "timeout"
+    assert pandas.isna(row.fusions)
+    assert row.hlo_sha256 == ""
+
+
+def test_a_row_for_every_frontier_that_was_searched(asked: dict, tmp_path: Path) -> None:
+    (compilation,) = programs.frontiers(asked)
+    assert ahead.frontier(asked, tmp_path).empty
+    found = {
+        "sequence": None,
+        "fits_batch": 99,
+        "oom_batch": None,
+        "exact": False,
+        "compilations": 4,
+    }
+    write(tmp_path / compilation.frontier_path, found)
+    table = ahead.frontier(asked, tmp_path)
+    assert list(table.columns) == list(ahead.FRONTIER_COLUMNS)
+    (row,) = table.to_dict("records")
+    assert (row["fits_batch"], row["exact"], row["compilations"]) == (99, False, 4)
+    assert pandas.isna(row["oom_batch"])

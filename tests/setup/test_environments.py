@@ -1,0 +1,235 @@
+"""Pinned environments: found by their pins, built once, never half."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from stackwars.setup import environments
+from stackwars.setup.environments import REPOSITORY, clean_environ, ensure, folder
+from stackwars.study.config import load
+
+
+@pytest.fixture(autouse=True)
+def own_root(tmp_path, monkeypatch):
+    """Environments of this test alone."""
+    monkeypatch.setenv("STACKWARS_ENVS", str(tmp_path / "environments"))
+
+
+@pytest.fixture
+def pins(tmp_path) -> Path:
+    """A pins file with one small package, as the harness pins it."""
+    text = (REPOSITORY / "envs" / "harness.txt").read_text()
+    package = re.search(r"^smmap==.*(?:\n +.*)*", text, re.MULTILINE)
+    path = tmp_path / "small.txt"
+    path.write_text(package[0] + "\n")
+    return path
+
+
+def finished(home: Path) -> Path:
+    """An environment that looks built, with a Python that says so."""
+    (home / "bin").mkdir(parents=True)
+    (home / "bin" / "python").write_text("#!/bin/sh\necho it is here\n")
+    (home / "bin" / "python").chmod(0o755)
+    (home / "ready").touch()
+    return home / "bin" / "python"
+
+
+def test_folder_is_named_after_the_pins_and_their_text(pins):
+    before = folder(pins)
+    assert before.parent == environments.root()
+    assert re.fullmatch(r"small-[0-9a-f]{12}", before.name)
+    assert folder(pins) == before
+    pins.write_text(pins.read_text() + "# another\n")
+    assert folder(pins) != before
+
+
+def test_folder_does_not_depend_on_where_the_pins_are(pins, tmp_path):
+    (tmp_path / "clone").mkdir()
+    other = Path(tmp_path, "clone", pins.name)
+    other.write_bytes(pins.read_bytes())
+    assert folder(other) == folder(pins)
+
+
+def test_folder_depends_on_the_python(pins, monkeypatch):
+    before = folder(pins)
+    monkeypatch.setattr(sys, "version_info", type("V", (), {"major": 3, "minor": 99}))
+    assert folder(pins) != before
+
+
+def test_root_is_in_the_repository_unless_moved(monkeypatch):
+    monkeypatch.delenv("STACKWARS_ENVS")
+    assert environments.root() == REPOSITORY / ".envs"
+
+
+def test_missing_pins_are_an_error(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"expected a pins file at .*gone\.txt"):
+        ensure(tmp_path / "gone.txt")
+    assert not environments.root().exists()
+
+
+def test_finished_environment_is_used(pins):
+    python = finished(folder(pins))
+    assert ensure(pins) == python
+
+
+def test_command_runs_in_the_environment(pins):
+    python = finished(folder(pins))
+    command = [sys.executable, "-m", "stackwars.setup.environments", pins]
+    options = {"env": clean_environ({}), "capture_output": True, "text": True, "check": True}
+    assert subprocess.run(command, **options).stdout.strip() == str(python)
+    done = subprocess.run([*command, "--", "-c", "print(1)"], **options)
+    assert done.stdout == "it is here\n"
+
+
+def test_failed_build_is_told_and_leaves_nothing_that_looks_finished(pins):
+    pins.write_text("this is no requirement ===\n")
+    said = (
+        r"(?s)small.txt was not built: `uv pip sync` ended with 2 and said.*this is no requirement"
+    )
+    with pytest.raises(environments.BuildError, match=said):
+        ensure(pins)
+    assert not (folder(pins) / "ready").exists()
+
+
+def test_pin_without_a_hash_is_refused(pins):
+    pins.write_text("smmap==5.0.3\n")
+    with pytest.raises(RuntimeError, match="hash"):
+        ensure(pins)
+
+
+@pytest.mark.env
+def test_environment_is_built_once_by_two_that_ask_at_once(pins):
+    command = [sys.executable, "-m", "stackwars.setup.environments", pins]
+    both = [
+        subprocess.Popen(command, env=clean_environ({}), stdout=subprocess.PIPE,
+                         stderr=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]  # fmt: skip
+    answers = [process.communicate(timeout=120) for process in both]
+    python = str(folder(pins) / "bin" / "python")
+    assert [out.strip() for out, _ in answers] == [python, python]
+    assert sum(err.count(" building ") for _, err in answers) == 1
+    code = "import smmap, sys; print(sys.prefix, smmap.__cached__)"
+    done = subprocess.run([python, "-c", code], capture_output=True, text=True, check=True)
+    prefix, compiled = done.stdout.split()
+    assert prefix == str(folder(pins))
+    # Compiled ahead, so that no timed import pays for it.
+    assert Path(compiled).exists()
+
+
+@pytest.mark.env
+def test_interrupted_build_is_built_again(pins):
+    home = folder(pins)
+    finished(home)
+    (home / "ready").unlink()
+    (home / "half").touch()
+    python = ensure(pins)
+    assert (home / "ready").exists()
+    assert not (home / "half").exists()
+    subprocess.run([python, "-c", "import smmap"], check=True)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["PYTHONDONTWRITEBYTECODE", "PYTHONHOME", "XLA_FLAGS", "JAX_PLATFORMS", "JAX_ENABLE_X64",
+     "PJRT_DEVICE", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "TORCH_LOGS", "LD_PRELOAD",
+     "VIRTUAL_ENV"],
+)  # fmt: skip
+def test_variable_that_changes_what_is_measured_is_dropped(monkeypatch, name):
+    monkeypatch.setenv(name, "1")
+    assert name not in clean_environ({})
+
+
+def test_other_variables_are_kept_and_ours_win(monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", "/elsewhere")
+    found = clean_environ({"JAX_PLATFORMS": "cpu"})
+    assert found["PATH"] == os.environ["PATH"]
+    assert found["PYTHONPATH"] == str(REPOSITORY / "src")
+    assert found["PYTHONHASHSEED"] == "0"
+    assert found["JAX_PLATFORMS"] == "cpu"
+
+
+# A release of libtpu that names CPython 3.10 to 3.12 alone, in its pinned form.
+LIBTPU = re.search(
+    r"^libtpu==.*(?:\n    .*)*", (REPOSITORY / "envs" / "xla-0.7.1.txt").read_text(), re.MULTILINE
+)[0]
+PYTHONS = ("3.11", "3.12", "3.13")
+
+
+def refusing(monkeypatch, tmp_path, package):
+    """A uv that has no build of the package for this Python, unless asked for another Python's."""
+    log = tmp_path / "uv.log"
+
+    def run(command, **_):
+        said = " ".join(command)
+        with log.open("a") as file:
+            file.write(said + "\n")
+        if " venv " in said:
+            Path(command[-1], "lib", "python3", "site-packages").mkdir(parents=True)
+        if " sync " in said and package in Path(command[-1]).read_text():
+            text = f"{package}==1 has no wheels with a matching Python ABI tag (e.g., `cp399`)"
+            return subprocess.CompletedProcess(command, 1, "", text)
+        return subprocess.CompletedProcess(command, 0, "", "")
+
+    monkeypatch.setattr(environments.subprocess, "run", run)
+    monkeypatch.setenv("STACKWARS_ENVS", str(tmp_path / "envs"))
+    pins = tmp_path / "some.txt"
+    pins.write_text(
+        f"# some\n{package}==1 \\\n    --hash=sha256:00\nnumpy==2 \\\n    --hash=sha256:11\n"
+    )
+    return pins, log
+
+
+def test_libtpu_is_taken_from_an_earlier_python_where_this_one_has_none(monkeypatch, tmp_path):
+    pins, log = refusing(monkeypatch, tmp_path, "libtpu")
+    ensure(pins)
+    *_, sync, install = log.read_text().splitlines()
+    assert Path(sync.split()[-1]).read_text().startswith("numpy==2")
+    assert "--no-deps --target" in install and "--python-version 3.12" in install
+    assert Path(install.split()[-1]).read_text() == "libtpu==1 \\\n    --hash=sha256:00"
+
+
+def test_other_package_without_a_build_is_unavailable_and_says_what_to_do(monkeypatch, tmp_path):
+    pins, _ = refusing(monkeypatch, tmp_path, "torch")
+    with pytest.raises(
+        environments.Unavailable, match=r"torch==1 has no wheels(.|\n)*use Python 3\.11"
+    ):
+        ensure(pins)
+    assert not (folder(pins) / "ready").exists()
+
+
+def test_index_that_does_not_answer_is_said_to_be_it(monkeypatch, pins, capfd):
+    monkeypatch.setenv("UV_DEFAULT_INDEX", "http://127.0.0.1:9/simple")
+    monkeypatch.setenv("UV_CACHE_DIR", str(pins.parent / "cache"))
+    command = [sys.executable, "-m", "stackwars.setup.environments", str(pins)]
+    done = subprocess.run(command, env=clean_environ({}), capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert "What to do: The package index did not answer" in done.stderr
+    assert "disk" not in done.stderr
+
+
+@pytest.mark.env
+@pytest.mark.parametrize("python", PYTHONS)
+def test_every_environment_can_be_had_with_every_python(tmp_path, python):
+    wanted = {row["environments"]["cpu"] for row in load()["frameworks"].values()}
+    wanted |= {row["environment"] for row in load()["compilers"].values()}
+    wanted |= {
+        e for row in load()["targets"].values() for e in row.get("environments", {}).values()
+    }
+    assert wanted == set(environments.SIZES_GB)
+    for name in sorted(wanted):
+        text = (REPOSITORY / "envs" / f"{name}.txt").read_text()
+        late = python not in ("3.11", "3.12")
+        (tmp_path / f"{name}.txt").write_text(text.replace(LIBTPU, "") if late else text)
+        done = subprocess.run(
+            [sys.executable, "-m", "uv", "pip", "install", "--dry-run", "--no-deps",
+             "--require-hashes", "--only-binary", ":all:", "--python-version", python,
+             "--target", tmp_path / "none", "-r", tmp_path / f"{name}.txt"],
+            capture_output=True, text=True,
+        )  # fmt: skip
+        assert done.returncode == 0, f"{name} with Python {python}: {done.stderr}"

@@ -1,0 +1,191 @@
+"""What set-up finds out about a machine before it builds anything."""
+
+import ctypes
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from stackwars.setup import environments, preflight, tex
+from stackwars.setup.environments import REPOSITORY
+from stackwars.setup.preflight import Missing
+
+LIBRARY = Missing("the shared library", ("libpython3.11",))
+TEX = Missing("TeX: latexmk", ("latexmk", "texlive-science"))
+INDEX = Missing("the package index")
+UNREACHABLE = "http://127.0.0.1:9/simple"
+
+
+@pytest.fixture
+def debians_python(monkeypatch):
+    """This Python, as if it were the distribution's."""
+    monkeypatch.setattr(sys, "base_prefix", "/usr")
+    return f"{sys.version_info.major}.{sys.version_info.minor}"
+
+
+@pytest.fixture
+def apt(tmp_path, monkeypatch):
+    """An apt-get that writes down its arguments, run as root; returns the file and a way to make it fail."""
+    log, script = tmp_path / "apt.log", tmp_path / "bin" / "apt-get"
+    script.parent.mkdir()
+    script.write_text(
+        f'#!/bin/sh\necho "$*" >> {log}\n[ ! -e {tmp_path}/broken ] || '
+        "{ echo E: no such package; exit 100; }\n"
+    )
+    script.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{script.parent}:/usr/bin:/bin")
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    return log
+
+
+def found(monkeypatch, machine=(), later=(), harness=False, after=None):
+    """Set what the checks find; after: what they find once packages were installed."""
+    answers = [list(machine), list(machine if after is None else after)]
+    monkeypatch.setattr(preflight, "of_the_machine", lambda with_tex: answers.pop(0))
+    monkeypatch.setattr(preflight, "of_the_environments", lambda: list(later))
+    ready = REPOSITORY / ("README.md" if harness else "no-such-file")
+    monkeypatch.setattr(preflight, "HARNESS", ready)
+
+
+def test_python_without_its_library_names_debians_package(monkeypatch, debians_python):
+    def refuse(name):
+        raise OSError(f"{name}: cannot open shared object file")
+
+    monkeypatch.setattr(ctypes, "CDLL", refuse)
+    missing = preflight.shared_library()
+    assert missing.packages == (f"libpython{debians_python}",)
+    assert f"libpython{debians_python}.so.1.0" in missing.what
+
+
+def test_another_python_without_its_library_is_told_to_be_replaced(monkeypatch):
+    monkeypatch.setattr(ctypes, "CDLL", lambda name: (_ for _ in ()).throw(OSError("no")))
+    monkeypatch.setattr(sys, "base_prefix", "/opt/python")
+    missing = preflight.shared_library()
+    assert not missing.packages and "make PYTHON=" in missing.what
+
+
+def test_the_library_is_really_loaded():
+    assert preflight.shared_library() is None
+    code = "import ctypes; ctypes.CDLL('libpython-nobody-has.so')"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode != 0
+
+
+def test_python_without_venv_names_debians_package(monkeypatch, debians_python):
+    real = preflight.importlib.util.find_spec
+    hidden = lambda name: None if name == "ensurepip" else real(name)  # noqa: E731
+    monkeypatch.setattr(preflight.importlib.util, "find_spec", hidden)
+    assert preflight.venv().packages == (f"python{debians_python}-venv",)
+
+
+def test_tex_is_missing_with_its_packages(monkeypatch):
+    monkeypatch.setattr(tex, "missing", lambda: ["latexmk", "IEEEtran.cls"])
+    missing = preflight.typesetting()
+    assert "latexmk, IEEEtran.cls" in missing.what and missing.packages == tuple(
+        tex.PACKAGES.split()
+    )
+
+
+def test_disk_that_is_too_small_says_how_much_is_needed(tmp_path):
+    missing = preflight.disk({"jax": 0.9, "torch_xla": 1e9}, tmp_path / "not" / "there")
+    assert "jax, torch_xla" in missing.what and "1000000000.9 GB free" in missing.what
+    assert str(tmp_path) in missing.what and not missing.packages
+    assert preflight.disk({"jax": 0.0}, tmp_path) is None
+
+
+@pytest.mark.env
+def test_index_that_answers_is_not_missing():
+    assert preflight.index() is None
+
+
+def test_index_that_does_not_answer_is_missing(monkeypatch):
+    for name in list(os.environ):
+        if name.startswith("PIP_"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("PIP_INDEX_URL", UNREACHABLE)
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+    assert "PIP_INDEX_URL" in preflight.index().what
+
+
+def test_index_is_asked_and_disk_looked_at_only_if_something_is_to_be_built(monkeypatch):
+    monkeypatch.setattr(environments, "absent", dict)
+    monkeypatch.setattr(preflight, "index", lambda: INDEX)
+    monkeypatch.setattr(preflight, "HARNESS", REPOSITORY / "README.md")
+    assert preflight.of_the_environments() == []
+    monkeypatch.setattr(environments, "absent", lambda: {"torch_xla": 1e9})
+    disk, index = preflight.of_the_environments()
+    assert "torch_xla" in disk.what and index == INDEX
+
+
+def test_all_that_is_missing_is_said_at_once_with_one_line_that_installs_it():
+    lines = preflight.explain([LIBRARY, TEX, INDEX]).splitlines()
+    for missing in (LIBRARY, TEX, INDEX):
+        assert f"  - {missing.what}" in lines
+    (line,) = [line for line in lines if "apt-get" in line]
+    packages = "libpython3.11 latexmk texlive-science"
+    assert line.strip() == (
+        "sudo apt-get update && sudo apt-get install -y --no-install-recommends " + packages
+    )
+
+
+def test_nothing_that_packages_bring_means_no_such_line():
+    assert "apt-get" not in preflight.explain([INDEX])
+
+
+def test_ordinary_user_is_told_and_nothing_is_installed(monkeypatch, apt):
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    found(monkeypatch, [LIBRARY], [INDEX])
+    with pytest.raises(SystemExit) as ended:
+        preflight.main()
+    assert LIBRARY.what in str(ended.value) and INDEX.what in str(ended.value)
+    assert not apt.exists()
+
+
+def test_root_installs_all_packages_in_one_go(monkeypatch, apt):
+    found(monkeypatch, [LIBRARY, TEX], after=[])
+    preflight.main()
+    update, install = apt.read_text().splitlines()
+    assert update == "-qq update"
+    assert install.endswith("--no-install-recommends libpython3.11 latexmk texlive-science")
+
+
+def test_root_is_told_what_stays_missing(monkeypatch, apt):
+    found(monkeypatch, [LIBRARY, TEX], after=[LIBRARY])
+    with pytest.raises(SystemExit, match="this machine lacks\n  - the shared library"):
+        preflight.main()
+
+
+def test_installer_that_fails_is_heard(monkeypatch, apt):
+    (apt.parent / "broken").touch()
+    found(monkeypatch, [LIBRARY])
+    with pytest.raises(SystemExit, match="E: no such package\nset-up: `apt-get update` failed"):
+        preflight.main()
+
+
+def test_machine_that_has_all_is_left_alone(monkeypatch, apt):
+    found(monkeypatch)
+    preflight.main()
+    assert not apt.exists()
+
+
+def test_environments_that_some_targets_do_not_need_are_a_warning_once_set_up(monkeypatch, capsys):
+    found(monkeypatch, later=[INDEX], harness=True)
+    preflight.main()
+    assert "warning" in capsys.readouterr().err
+
+
+def test_tex_can_be_left_out(monkeypatch):
+    asked = []
+    monkeypatch.setattr(preflight, "of_the_machine", lambda with_tex: asked.append(with_tex) or [])
+    monkeypatch.setattr(preflight, "of_the_environments", list)
+    monkeypatch.setenv("STACKWARS_WITHOUT_TEX", "1")
+    preflight.main()
+    assert asked == [False]
+
+
+def test_check_needs_no_package_and_takes_seconds():
+    # -S: without site-packages, as in a Python that nobody prepared; -I: without this one's paths.
+    code = f"import sys; sys.path.insert(0, {str(REPOSITORY / 'src')!r}); from stackwars.setup import preflight"
+    subprocess.run([sys.executable, "-I", "-S", "-c", code], check=True, timeout=10)
+    assert Path(preflight.__file__).is_file()

@@ -1,0 +1,121 @@
+"""Which cells a configuration asks for, and which files decide each of them."""
+
+from stackwars.setup.environments import REPOSITORY
+from stackwars.study import cells
+from stackwars.study.cells import Cell, asked
+from stackwars.study.config import load
+
+CONFIG = load()
+
+
+def config(**changes):
+    return {**CONFIG, **changes}
+
+
+def test_committed_grid_is_27_cells_on_the_cpu():
+    on_cpu = [cell for cell in asked(CONFIG) if cell.device == "cpu"]
+    counts = {f: sum(cell.framework == f for cell in on_cpu) for f in CONFIG["frameworks"]}
+    assert counts == {"jax": 12, "torch_xla": 12, "torch_xla_pending": 2}
+
+
+def test_one_thread_device_is_asked_for_its_list_of_workloads():
+    def workloads(**changes) -> set[str]:
+        return {cell.workload for cell in asked(config(devices=["cpu-1t"], **changes))}
+
+    assert workloads() == set(CONFIG["device_workloads"]["cpu-1t"])
+    assert workloads(device_workloads={}) == set(CONFIG["workloads"])
+    # A preset has its own list, and keeps the configuration's where it has none.
+    own = CONFIG["presets"]["smoke"]["device_workloads"]["cpu-1t"]
+    assert workloads(preset="smoke") == set(own) < workloads()
+
+
+def test_list_of_one_device_is_none_of_another():
+    grid = asked(config(device_workloads={"cpu-1t": []}))
+    assert {cell.device for cell in grid} == {"cpu", "cuda", "tpu"}
+    assert len([cell for cell in grid if cell.device == "cpu"]) == 26
+
+
+def test_blocks_are_of_one_call_where_the_preset_names_no_number():
+    numbers = CONFIG["presets"]["full"]["block_calls"]
+    assert cells.block_calls(config(), "layernorm") == numbers["layernorm"] > 1
+    assert cells.block_calls(config(), "bert_base") == 1
+
+
+def test_frameworks_of_a_workload_stand_together():
+    grid = asked(config(workloads=["ffn", "bert_base"], devices=["cpu"]))
+    assert grid == [
+        Cell("jax", "ffn", "cpu"),
+        Cell("torch_xla", "ffn", "cpu"),
+        Cell("jax", "bert_base", "cpu"),
+        Cell("torch_xla", "bert_base", "cpu"),
+        Cell("torch_xla_pending", "bert_base", "cpu"),
+    ]
+
+
+def test_devices_come_in_the_order_asked():
+    grid = asked(config(workloads=["gemm"], devices=["tpu", "cpu"]))
+    assert [cell.device for cell in grid] == ["tpu", "tpu", "cpu", "cpu"]
+
+
+def test_framework_without_an_environment_for_a_device_has_no_cell_there():
+    grid = asked(config(devices=["cuda"]))
+    assert {cell.framework for cell in grid} == {"jax"}
+    assert len(grid) == 12
+
+
+def test_path_is_device_framework_workload():
+    assert str(Cell("torch_xla", "gemm", "cpu").path) == "cpu/torch_xla/gemm"
+
+
+def test_baseline_is_the_partner_of_every_framework_with_programs_of_its_own():
+    names = ("jax", "torch_xla", "torch_xla_pending")
+    jax, torch, pending = (Cell(name, "resnet50", "cpu") for name in names)
+    assert [cells.partner(CONFIG, cell) for cell in (jax, torch, pending)] == [None, jax, None]
+
+
+def test_framework_alone_on_a_device_has_no_partner():
+    jax = CONFIG["frameworks"]["jax"] | {"environments": {"cpu": "jax"}}
+    without = config(frameworks=CONFIG["frameworks"] | {"jax": jax})
+    assert cells.partner(without, Cell("torch_xla", "gemm", "tpu")) is None
+    assert cells.partner(CONFIG, Cell("torch_xla", "gemm", "tpu")) is not None
+
+
+def test_sizes_are_those_of_the_preset():
+    assert cells.sizes(config(preset="full"), "gemm") == {"m": 128, "k": 256, "n": 1024}
+    assert cells.sizes(config(preset="smoke"), "gemm") != {"m": 128, "k": 256, "n": 1024}
+
+
+def test_preset_overrides_settings():
+    full, smoke = (cells.settings(config(preset=preset)) for preset in ("full", "smoke"))
+    assert (full["rounds_min"], smoke["rounds_min"]) == (3, 1)
+    assert full["seed"] == smoke["seed"]
+
+
+def test_pins_file_of_each_framework_exists():
+    for cell in asked(CONFIG):
+        assert (REPOSITORY / cells.pins(CONFIG, cell.framework, cell.device)).is_file()
+
+
+def test_jax_file_of_a_workload_decides_its_jax_cell_only():
+    edited = "src/stackwars/workloads/ffn/in_jax.py"
+    deciding = [cell for cell in asked(CONFIG) if edited in cells.sources(CONFIG, cell)]
+    assert set(deciding) == {Cell("jax", "ffn", device) for device in CONFIG["devices"]}
+
+
+def test_shared_file_of_a_workload_decides_every_framework():
+    edited = "src/stackwars/workloads/ffn/__init__.py"
+    deciding = {cell.framework for cell in asked(CONFIG) if edited in cells.sources(CONFIG, cell)}
+    assert deciding == {"jax", "torch_xla"}
+
+
+def test_sources_hold_what_is_imported_at_any_depth():
+    files = cells.sources(CONFIG, Cell("torch_xla_pending", "bert_base", "cpu"))
+    folder = "src/stackwars"
+    for name in ("frameworks/torch_xla_pending", "frameworks/torch_xla", "workloads/hf_torch",
+                 "workloads/fill_torch", "workloads/values", "measure/child", "measure/contention",
+                 "setup/device", "measure/events", "measure/inputs"):  # fmt: skip
+        assert f"{folder}/{name}.py" in files
+    for name in ("frameworks/jax", "workloads/hf_jax", "measure/supervisor", "measure/rounds",
+                 "measure/process_value", "frame", "tables"):  # fmt: skip
+        assert f"{folder}/{name}.py" not in files
+    assert files == sorted(set(files))

@@ -1,0 +1,210 @@
+"""A configuration that cannot be used is refused with its key, what was expected and what came."""
+
+import copy
+import datetime
+import json
+from collections.abc import Callable
+
+import pytest
+
+from stackwars import workloads
+from stackwars.study.config import ConfigError, load, validate
+
+
+def put(path: str, value: object) -> Callable[[dict], None]:
+    """A change that sets one key; slashes go down."""
+
+    def change(config: dict) -> None:
+        *parents, last = path.split("/")
+        for parent in parents:
+            config = config[parent]
+        config[last] = value
+
+    return change
+
+
+def drop(path: str) -> Callable[[dict], None]:
+    """A change that removes one key."""
+
+    def change(config: dict) -> None:
+        *parents, last = path.split("/")
+        for parent in parents:
+            config = config[parent]
+        del config[last]
+
+    return change
+
+
+# Through JSON, so that presets which share their sizes in YAML do not here.
+CONFIG = json.loads(json.dumps(load()))
+JAX = {"dialect": "jax", "environments": {"cpu": "jax"}}
+GEMM = "presets/full/sizes/gemm"
+REFUSED = {
+    "unknown framework": (put("frameworks/jaxx", JAX), "frameworks", "among jax, torch_xla", "jaxx"),
+    "unknown workload": (put("workloads", ["gemm", "gem"]), "workloads", "bert_base, conv", "gem"),
+    "unknown workload of a framework": (
+        put("frameworks/jax/workloads", ["ffm"]), "frameworks.jax.workloads", "ffn", "ffm"),
+    "unknown device": (put("devices", ["gpu"]), "devices.0", "one of cpu, cpu-1t, cuda, tpu", "gpu"),
+    "environment of an unknown device": (
+        put("frameworks/jax/environments/gpu", "jax"),
+        "frameworks.jax.environments", "one of cpu, cpu-1t, cuda, tpu", "gpu"),
+    "unknown pins": (
+        put("frameworks/jax/environments/cpu", "jaxx"),
+        "frameworks.jax.environments.cpu", "envs/<name>.txt", "jaxx"),
+    "unknown dialect": (
+        put("frameworks/jax/dialect", "flax"), "frameworks.jax.dialect", "jax, torch", "flax"),
+    "unknown baseline": (put("baseline", "numpy"), "baseline", "jax, torch_xla", "numpy"),
+    "unknown preset": (put("preset", "fulll"), "preset", "one of full, quick, smoke", "fulll"),
+    "unknown results": (put("results", "mine"), "results", "one of measured, reference", "mine"),
+    "negative size": (put(f"{GEMM}/m", -128), "presets.full.sizes.gemm.m", "at least 1", -128),
+    "size zero": (put(f"{GEMM}/m", 0), "presets.full.sizes.gemm.m", "at least 1", 0),
+    "size not whole": (put(f"{GEMM}/m", 1.5), "presets.full.sizes.gemm.m", "integer", 1.5),
+    "size as text": (put(f"{GEMM}/m", "128"), "presets.full.sizes.gemm.m", "integer", '"128"'),
+    "missing size": (drop(f"{GEMM}/m"), "presets.full.sizes.gemm.m", "m, k, n", "nothing"),
+    "extra size": (put(f"{GEMM}/depth", 7), "presets.full.sizes.gemm.depth", "m, k, n", 7),
+    "missing sizes": (drop(GEMM), "presets.full.sizes.gemm", "m, k, n", "null"),
+    "misspelt key": (put("workload", []), "workload", "presets, programs, results, settings", "workload"),
+    "misspelt key of a framework": (
+        put("frameworks/jax/dialekt", "jax"), "frameworks.jax.dialekt", "dialect", "dialekt"),
+    "program of an unknown framework": (
+        put("frameworks/torch_xla_pending/program_of", "torch"),
+        "frameworks.torch_xla_pending.program_of", "one of jax, torch_xla", "torch"),
+    "misspelt setting": (put("settings/sed", 1), "settings.sed", "seed, steady", "sed"),
+    "misspelt setting of a preset": (
+        put("presets/smoke/settings/timeout", 1), "presets.smoke.settings.timeout", "timeout_s",
+        "timeout"),
+    "misspelt key of a preset": (put("presets/full/size", {}), "presets.full.size", "sizes", "size"),
+    "missing key": (drop("devices"), "the whole file", "the keys devices", "baseline"),
+    "missing setting": (drop("settings/seed"), "settings", "the keys seed", "rounds_max"),
+    "wrong type": (put("workloads", "gemm"), "workloads", "type array", '"gemm"'),
+    "negative seed": (put("settings/seed", -1), "settings.seed", "at least 0", -1),
+    "no round": (put("settings/rounds_min", 0), "settings.rounds_min", "at least 1", 0),
+    "too many rounds": (
+        put("settings/rounds_max", 1000), "settings.rounds_max", "at most 100", 1000),
+    "fewer rounds than the least": (
+        put("settings/rounds_max", 2), "settings.rounds_min", "at most rounds_max, 2 in preset full", 3),
+    "fewer rounds than the least in a preset": (
+        put("presets/smoke/settings/rounds_min", 2),
+        "settings.rounds_min", "at most rounds_max, 1 in preset smoke", 2),
+    "fewer blocks than the least": (
+        put("settings/steady_max_blocks", 1),
+        "settings.steady_min_blocks", "at most steady_max_blocks, 1 in preset full", 3),
+    "no budget": (put("settings/round_budget_s", 0), "settings.round_budget_s", "over 0", 0),
+    "no width": (put("settings/ratio_half_width", 0), "settings.ratio_half_width", "over 0", 0),
+    "setting of the old protocol": (
+        put("settings/repetitions", 3), "settings.repetitions", "rounds_max", "repetitions"),
+    "list of an unknown device": (
+        put("device_workloads/gpu", ["gemm"]), "device_workloads", "cpu-1t", "gpu"),
+    "unknown workload of a device": (
+        put("device_workloads/cpu-1t", ["gemn"]), "device_workloads.cpu-1t", "gemm", "gemn"),
+    "unknown workload of a device in a preset": (
+        put("presets/smoke/device_workloads/cpu-1t", ["gemn"]),
+        "presets.smoke.device_workloads.cpu-1t", "gemm", "gemn"),
+    "blocks of an unknown workload": (
+        put("presets/full/block_calls/gemn", 2), "presets.full.block_calls", "gemm", "gemn"),
+    "block of no call": (
+        put("presets/full/block_calls/gemm", 0), "presets.full.block_calls.gemm", "at least 1", 0),
+    "no time": (put("settings/timeout_s", 0), "settings.timeout_s", "over 0", 0),
+    "no memory": (put("settings/memory_cap_gib", 0), "settings.memory_cap_gib", "over 0", 0),
+    "cap in words": (
+        put("settings/memory_cap_gib", "all"), "settings.memory_cap_gib", "auto", '"all"'),
+    "unknown precision": (
+        put("settings/matmul_precision", "tf32"), "settings.matmul_precision", "highest", "tf32"),
+    "no workload": (put("workloads", []), "workloads", "at least 1 of them", "[]"),
+    "no device": (put("devices", []), "devices", "at least 1 of them", "[]"),
+    "workload twice": (put("workloads", ["ffn", "ffn"]), "workloads", "no entry twice", "ffn"),
+    "program that cannot be lowered": (
+        put("programs", ["jax", "torch_xla_pending"]), "programs", "lower_", "torch_xla_pending"),
+    "programs without the baseline": (
+        put("programs", ["torch_xla"]), "programs", "the baseline jax too", "torch_xla"),
+    "unknown pins of a compiler": (
+        put("compilers/newer", {"environment": "xla-99"}),
+        "compilers.newer.environment", "envs/<name>.txt", "xla-99"),
+    "unknown workload of a compiler": (
+        put("compilers/jaxlib-0.10.2/workloads", ["gpt5"]),
+        "compilers.jaxlib-0.10.2.workloads", "one of", "gpt5"),
+    "two native compilers": (
+        put("compilers/newer", {"environment": "xla-0.10.2", "native": True}),
+        "compilers", "at most one native", "newer"),
+    "unknown target": (
+        put("ahead", [{"target": "tpu-v9", "compiler": "jaxlib-0.7.1"}]),
+        "ahead.0.target", "one of tpu-v6e", "tpu-v9"),
+    "GPU without a description": (
+        put("targets/h100/description", "h200.txtpb"),
+        "targets.h100.description", "describes the GPU", "h200.txtpb"),
+    "unknown pins of a target": (
+        put("targets/h100/environments", {"jaxlib-0.10.2": "xla-gpu"}),
+        "targets.h100.environments.jaxlib-0.10.2", "envs/<name>.txt", "xla-gpu"),
+    "first row that stops early": (
+        put("ahead", [{"target": "tpu-v6e", "compiler": "jaxlib-0.7.1", "finish": False}]),
+        "ahead.0.finish", "compiled to the end", "false"),
+    "unknown compiler": (
+        put("ahead", [{"target": "tpu-v6e", "compiler": "gcc"}]),
+        "ahead.0.compiler", "jaxlib-0.10.2", "gcc"),
+    "unknown edit": (put("edits/mha", ["jax+faster"]), "edits.mha", "turned_weights", "faster"),
+    "edit of no framework": (put("edits/mha", ["tf+faster"]), "edits.mha", "one of jax", "tf"),
+    "variant of another form": (
+        put("presets/full/variants/mha", ["large"]),
+        "presets.full.variants.mha.0", "pattern", "large"),
+    "variant of sizes that are not there": (
+        put("presets/full/variants/gemm", ["b8"]), "presets.full.variants.gemm", "m, k, n", "b8"),
+    "frontier without a batch": (
+        put("presets/full/frontier", ["gemm"]), "presets.full.frontier", "have a batch", "gemm"),
+    "date for a number": (
+        put("settings/seed", datetime.date(2025, 1, 1)), "settings.seed", "integer", "2025-01-01"),
+}  # fmt: skip
+
+
+def test_committed_configuration_is_valid():
+    assert validate(load())["preset"] == "full"
+
+
+@pytest.mark.parametrize("preset", ["full", "quick", "smoke"])
+def test_preset_has_exactly_the_sizes_of_every_workload(preset):
+    sizes = CONFIG["presets"][preset]["sizes"]
+    assert list(sizes) == CONFIG["workloads"] == workloads.names()
+    for name, given in sizes.items():
+        assert set(given) == set(workloads.load(name).SIZES)
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_refused(case):
+    change, key, expected, came = REFUSED[case]
+    config = copy.deepcopy(CONFIG)
+    change(config)
+    with pytest.raises(ConfigError) as raised:
+        validate(config)
+    message = str(raised.value)
+    assert message.startswith(f"config: {key}: expected ")
+    wanted, _, given = message.partition("; came ")
+    assert expected in wanted
+    assert str(came) in given
+
+
+def test_reference_is_of_the_full_preset_only():
+    config = CONFIG
+    validate({**config, "results": "reference"})
+    with pytest.raises(ConfigError, match=r"config: preset: expected full, .*came \"smoke\""):
+        validate({**config, "results": "reference", "preset": "smoke"})
+
+
+def test_empty_file_is_refused(tmp_path):
+    path = tmp_path / "config.yaml"
+    path.write_text("# nothing\n")
+    with pytest.raises(ConfigError, match=r"the whole file: expected .* object; came null"):
+        load(path)
+
+
+def test_workload_that_is_not_asked_for_needs_no_sizes():
+    config = copy.deepcopy(CONFIG)
+    config["workloads"] = ["gemm"]
+    config["presets"]["full"]["sizes"] = {"gemm": {"m": 1, "k": 1, "n": 1}}
+    config["presets"]["smoke"]["sizes"] = {"gemm": {"m": 1, "k": 1, "n": 1}}
+    assert validate(config) is config
+
+
+def test_misspelt_workload_among_sizes_is_refused():
+    config = copy.deepcopy(CONFIG)
+    config["presets"]["full"]["sizes"]["gemn"] = {"m": 1, "k": 1, "n": 1}
+    with pytest.raises(ConfigError, match=r"presets\.full\.sizes\.gemn"):
+        validate(config)

@@ -1,0 +1,92 @@
+"""Which programs go to which compilers, and which files decide them."""
+
+import pytest
+
+from stackwars.study import programs
+from stackwars.study.config import load
+from stackwars.study.programs import Compilation, Program, Replay
+
+CONFIG = load()
+
+
+def test_every_workload_of_both_frameworks_is_compiled_for_the_first_target():
+    first = CONFIG["ahead"][0]
+    found = [
+        c
+        for c in programs.compilations(CONFIG)
+        if (c.target, c.compiler) == (first["target"], first["compiler"])
+    ]
+    base = {(c.program.workload, c.program.framework) for c in found if c.program.variant == "base"}
+    assert base == {(w, f) for w in CONFIG["workloads"] for f in CONFIG["programs"]}
+    assert {c.program.variant for c in found if c.program.workload == "vit_b16"} == {
+        "base",
+        "b8",
+        "b64",
+    }
+
+
+def test_every_workload_is_replayed_with_every_compiler_that_is_asked_for_it():
+    compilers = {"older": {"environment": "x"}, "newer": {"environment": "y", "workloads": ["mha"]}}
+    config = {**CONFIG, "compilers": compilers, "workloads": ["gemm", "mha"]}
+    assert programs.replays(config) == [
+        Replay("cpu", "older", "gemm"),
+        Replay("cpu", "older", "mha"),
+        Replay("cpu", "newer", "mha"),
+    ]
+
+
+def test_frontier_is_searched_with_the_first_row_alone():
+    found, first = programs.frontiers(CONFIG), CONFIG["ahead"][0]
+    assert {(c.target, c.compiler) for c in found} == {(first["target"], first["compiler"])}
+    assert {c.program.workload for c in found} == set(CONFIG["presets"]["full"]["frontier"])
+
+
+def test_without_programs_nothing_is_compiled_or_replayed():
+    bare = {**CONFIG, "programs": []}
+    assert programs.compilations(bare) == programs.frontiers(bare) == programs.replays(bare) == []
+
+
+@pytest.mark.parametrize(
+    ("variant", "batch", "sequence"), [("base", 2, 64), ("b8", 8, 64), ("b8s512", 8, 512)]
+)
+def test_variant_overrides_batch_and_sequence(variant, batch, sequence):
+    sizes = programs.sizes(CONFIG, "llama3_8b", variant)
+    assert (sizes["batch"], sizes["sequence"]) == (batch, sequence)
+    assert sizes["hidden"] == 4096
+
+
+def test_variant_of_another_form_is_refused():
+    with pytest.raises(ValueError, match="expected a variant like b8 or b8s512; came 'big'"):
+        programs.sizes(CONFIG, "llama3_8b", "big")
+
+
+def test_folders_are_apart():
+    program = Program("jax", "gemm", "b8")
+    one = Compilation("tpu-v6e", "jaxlib-0.7.1", program)
+    other = Compilation("tpu-v6e", "jaxlib-0.10.2", program)
+    paths = {one.path, other.path, one.frontier_path, other.frontier_path, program.path}
+    assert len(paths) == 5
+
+
+def test_program_depends_on_its_own_dialect_alone():
+    files = programs.lower_sources(CONFIG, "jax", "mha")
+    assert "src/stackwars/workloads/mha/in_jax.py" in files
+    assert "src/stackwars/compilers/lower_jax.py" in files
+    assert not any("torch" in file for file in files)
+
+
+def test_compiler_of_a_gpu_has_an_environment_of_its_own():
+    assert programs.compiler_pins(CONFIG, "jaxlib-0.10.2", "h100") == "envs/xla-cuda.txt"
+    assert programs.compiler_pins(CONFIG, "jaxlib-0.10.2", "tpu-v6e") == "envs/xla-0.10.2.txt"
+    assert programs.compiler_pins(CONFIG, "jaxlib-0.10.2") == "envs/xla-0.10.2.txt"
+
+
+def test_base_programs_of_the_first_row_are_finished_and_give_the_others_their_code():
+    first = CONFIG["ahead"][0]
+    for compilation in programs.compilations(CONFIG):
+        source = programs.code_source(CONFIG, compilation)
+        assert (source.target, source.compiler) == (first["target"], first["compiler"])
+        assert programs.finished(CONFIG, source)
+        assert source.program.workload == compilation.program.workload
+        if compilation.program.variant != "base":
+            assert not programs.finished(CONFIG, compilation)

@@ -1,0 +1,90 @@
+"""What a kill or a full disk left of a result is named, kept and not taken for one."""
+
+import gzip
+import json
+
+import numpy as np
+import pytest
+
+from stackwars.measure import documents
+from stackwars.workflow import damage
+
+
+@pytest.fixture
+def root(tmp_path):
+    """Results of one cell, a compilation and a process that was not put together yet; all whole."""
+    cell = tmp_path / "cpu" / "jax" / "gemm"
+    for folder in (cell, cell / "process-1", tmp_path / "ahead" / "x"):
+        folder.mkdir(parents=True)
+    (cell / "cell.json").write_text(json.dumps({"status": "ok", "samples": list(range(1000))}))
+    (cell / "process-1" / "process.json").write_text('{"status": "ok"}')
+    (cell / "process-1" / "log.txt").write_text("one line\n")
+    (cell / "stablehlo.mlir.gz").write_bytes(gzip.compress(b"module {}" * 1000))
+    np.save(cell / "output.npy", np.arange(100))
+    (tmp_path / "ahead" / "x" / "ahead.json").write_text("{}")
+    return tmp_path
+
+
+def cut(path, share=0.5):
+    data = path.read_bytes()
+    path.write_bytes(data[: int(len(data) * share)])
+    return path
+
+
+def test_whole_results_are_left_alone(root):
+    before = sorted(root.rglob("*"))
+    assert damage.find(root) == {} and damage.set_aside(root) == []
+    assert sorted(root.rglob("*")) == before
+
+
+@pytest.mark.parametrize("name", ["cell.json", "stablehlo.mlir.gz", "output.npy"])
+@pytest.mark.parametrize("share", [0.05, 0.5, 0.99])
+def test_file_that_breaks_off_is_named_and_kept_under_its_own_path(root, name, share):
+    path = cut(root / "cpu" / "jax" / "gemm" / name, share)
+    damaged = path.read_bytes()
+    (line,) = damage.set_aside(root)
+    aside = root / "damaged" / "cpu" / "jax" / "gemm" / name
+    assert str(path) in line and str(aside) in line and "paper.pdf measures it again" in line
+    assert not path.exists() and aside.read_bytes() == damaged
+    assert damage.set_aside(root) == []
+
+
+def test_second_damage_of_one_file_does_not_replace_the_first(root):
+    path = root / "cpu" / "jax" / "gemm" / "cell.json"
+    for content in ("first {", "second {"):
+        path.write_text(content)
+        damage.set_aside(root)
+    kept = root / "damaged" / "cpu" / "jax" / "gemm"
+    assert {file.read_text() for file in kept.iterdir()} == {"first {", "second {"}
+
+
+def test_process_goes_as_a_whole(root):
+    process = root / "cpu" / "jax" / "gemm" / "process-1"
+    cut(process / "process.json")
+    assert set(damage.find(root)) == {process}
+    damage.set_aside(root)
+    assert not process.exists()
+    assert (root / "damaged" / "cpu" / "jax" / "gemm" / "process-1" / "log.txt").exists()
+
+
+def test_empty_document_is_damaged_and_the_empty_output_of_a_failed_cell_is_not(root):
+    (root / "ahead" / "x" / "ahead.json").write_text("")
+    (root / "cpu" / "jax" / "gemm" / "output.npy").write_bytes(b"")
+    assert set(damage.find(root)) == {root / "ahead" / "x" / "ahead.json"}
+
+
+def test_what_is_being_written_and_logs_are_no_results(root):
+    for name in ("cpu/jax/gemm/process-2.part/process.json", "logs/some.json"):
+        (root / name).parent.mkdir(parents=True)
+        (root / name).write_text("{")
+    assert damage.find(root) == {}
+
+
+def test_no_results_have_no_damage(tmp_path):
+    assert damage.set_aside(tmp_path / "none") == []
+
+
+def test_reading_names_the_file(root):
+    path = cut(root / "cpu" / "jax" / "gemm" / "cell.json")
+    with pytest.raises(documents.Damaged, match=f"{path}: expected a whole document; it ends or"):
+        documents.read(path)

@@ -1,0 +1,102 @@
+"""Which devices this machine has."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from measured import config
+from stackwars.setup import environments
+from stackwars.setup.environments import REPOSITORY, clean_environ
+from stackwars.workflow import devices, job_files
+
+JAX = REPOSITORY / "envs" / "jax.txt"
+
+
+@pytest.fixture
+def no_driver(monkeypatch, tmp_path):
+    """A machine without accelerators and without environments."""
+    nodes = {name: (str(tmp_path / name), str(tmp_path / "other")) for name in ("cuda", "tpu")}
+    monkeypatch.setattr(devices, "_NODES", nodes)
+    monkeypatch.setenv("STACKWARS_ENVS", str(tmp_path / "environments"))
+    return tmp_path
+
+
+@pytest.fixture
+def driver(monkeypatch, tmp_path):
+    """A machine that has the driver nodes of every accelerator."""
+    (tmp_path / "node").touch()
+    nodes = {name: ("/gone", str(tmp_path / "node")) for name in ("cuda", "tpu")}
+    monkeypatch.setattr(devices, "_NODES", nodes)
+
+
+def answering(monkeypatch, tmp_path, script: str):
+    """Every environment's Python is this script."""
+    python = tmp_path / "python"
+    python.write_text(f"#!/bin/sh\n{script}\n")
+    python.chmod(0o755)
+    monkeypatch.setattr(devices, "ensure", lambda pins: python)
+
+
+@pytest.mark.parametrize("device", ["cpu", "cpu-1t"])
+def test_cpu_is_present_without_asking(no_driver, device):
+    assert devices.ask("jax", device, Path("gone.txt")) == {"present": True, "kind": device}
+
+
+@pytest.mark.parametrize("device", ["cuda", "tpu"])
+def test_device_without_a_driver_is_absent_and_builds_no_environment(no_driver, device):
+    answer = devices.ask("jax", device, JAX)
+    reason = f"no driver: none of {no_driver / device}, {no_driver / 'other'} exists"
+    assert answer == {"present": False, "reason": reason}
+    assert not environments.root().exists()
+
+
+def test_framework_that_finds_the_device_tells_its_kind(driver, monkeypatch, tmp_path):
+    answering(monkeypatch, tmp_path, 'echo a warning; echo "$3 $4"')
+    assert devices.ask("jax", "tpu", JAX) == {"present": True, "kind": "jax tpu"}
+
+
+def test_framework_that_does_not_find_it_tells_why(driver, monkeypatch, tmp_path):
+    answering(monkeypatch, tmp_path, "echo Traceback >&2; echo RuntimeError: no TPU >&2; exit 1")
+    answer = devices.ask("jax", "tpu", JAX)
+    assert answer == {"present": False, "reason": "jax: RuntimeError: no TPU"}
+
+
+def test_framework_that_dies_in_silence_is_told(driver, monkeypatch, tmp_path):
+    answering(monkeypatch, tmp_path, "kill -9 $$")
+    assert devices.ask("jax", "cuda", JAX)["reason"] == "jax: it ended without a message"
+
+
+def test_framework_that_does_not_answer_is_given_up(driver, monkeypatch, tmp_path):
+    answering(monkeypatch, tmp_path, "exec sleep 30")
+    monkeypatch.setattr(devices, "_TIMEOUT_S", 0.3)
+    answer = devices.ask("torch_xla", "tpu", JAX)
+    assert answer == {"present": False, "reason": "torch_xla gave no answer in 0.3 s"}
+
+
+def test_each_framework_with_an_environment_is_asked(no_driver):
+    found = devices.find(config(devices=["cpu", "cpu-1t", "cuda", "tpu"]))
+    assert {device: list(answers) for device, answers in found.items()} == {
+        "cpu": ["jax", "torch_xla"], "cpu-1t": ["jax", "torch_xla"],
+        "cuda": ["jax"], "tpu": ["jax", "torch_xla"]}  # fmt: skip
+    assert [answer["present"] for answer in found["cpu"].values()] == [True, True]
+    assert not found["cuda"]["jax"]["present"]
+
+
+def test_command_writes_what_it_found(tmp_path):
+    output = tmp_path / "new" / "devices.json"
+    chosen = job_files.file("config", config(devices=["cpu"]), tmp_path)
+    subprocess.run(
+        [sys.executable, "-m", "stackwars.workflow.devices", "--config", chosen, "--output", output],
+        env=clean_environ({}), check=True,
+    )  # fmt: skip
+    assert json.loads(output.read_text())["cpu"]["jax"]["present"]
+
+
+@pytest.mark.env
+def test_real_framework_without_the_device_is_absent(driver):
+    answer = devices.ask("jax", "cuda", JAX)
+    assert not answer["present"]
+    assert answer["reason"].startswith("jax: ")

@@ -1,0 +1,31 @@
+"""What is handed to a job: one file for one content."""
+
+import argparse
+import json
+from pathlib import Path
+
+from stackwars.workflow import job_files
+
+
+def test_name_says_the_kind_and_changes_with_the_content_alone(tmp_path):
+    one = job_files.file("process", {"a": 1, "b": [2]}, tmp_path)
+    assert one == job_files.file("process", {"b": [2], "a": 1}, tmp_path)
+    other = job_files.file("process", {"a": 1, "b": [3]}, tmp_path)
+    assert one != other
+    assert len(list(tmp_path.iterdir())) == 2
+    assert json.loads(Path(one).read_text()) == {"a": 1, "b": [2]}
+    assert one.startswith(str(tmp_path / "process-"))
+
+
+def test_file_that_is_there_is_not_written_again(tmp_path):
+    path = job_files.file("config", {"x": 1}, tmp_path / "new")
+    before = (tmp_path / "new").stat().st_mtime_ns
+    assert job_files.file("config", {"x": 1}, tmp_path / "new") == path
+    assert (tmp_path / "new").stat().st_mtime_ns == before
+
+
+def test_arguments_are_read_by_argparse(tmp_path):
+    words = ["--of=a b", "--of=c"]
+    parser = argparse.ArgumentParser(fromfile_prefix_chars="@")
+    parser.add_argument("--of", action="append")
+    assert parser.parse_args([job_files.arguments("some", words, tmp_path)]).of == ["a b", "c"]

@@ -1,0 +1,217 @@
+"""What a run will do and cost, from a reference run."""
+
+import csv
+import json
+
+import pytest
+
+from measured import config
+from stackwars.setup.environments import REPOSITORY, folder
+from stackwars.study import cells
+from stackwars.study.cells import Cell
+from stackwars.study.programs import Replay
+from stackwars.workflow import plan
+
+FRAMEWORKS = ("jax", "torch_xla", "torch_xla_pending")
+COLUMNS = ("framework", "workload", "device", "preset", "rounds", "wall_s", "peak_rss_bytes")
+ROWS = [
+    ("jax", "gemm", "cpu", "smoke", "2", "20.0", str(3 * 2**30)),
+    ("torch_xla", "gemm", "cpu", "smoke", "4", "100.0", str(5 * 2**30)),
+    ("jax", "ffn", "cpu", "smoke", "0", "", ""),
+    ("torch_xla", "ffn", "cpu", "full", "3", "90.0", str(2**30)),
+]
+
+
+def three(**changes) -> dict:
+    """A configuration with three frameworks."""
+    whole = config(**changes)
+    whole["frameworks"]["torch_xla_pending"] = whole["frameworks"]["torch_xla"]
+    return whole
+
+
+@pytest.fixture
+def reference(tmp_path, monkeypatch):
+    """A reference run of four cells."""
+    path = tmp_path / "frame.csv"
+    with path.open("w") as file:
+        csv.writer(file).writerows([COLUMNS, *ROWS])
+    monkeypatch.setattr(plan, "REFERENCE", path)
+
+
+def output(framework: str, workload: str, repetition: int = 0, preset: str = "smoke") -> str:
+    return f"results/{preset}/cpu/{framework}/{workload}/process-{repetition}"
+
+
+def ordered(whole: dict, rounds: int) -> list[tuple[str, int, str]]:
+    """(workload, round, framework or compiler) of every process on the CPU, in the order of the run."""
+    found = {}
+    for cell in cells.asked(whole):
+        for n in range(rounds):
+            found[cell.workload, n, cell.framework] = plan.priority(whole, cell, n)
+    for workload in whole["workloads"]:
+        for compiler in whole["compilers"]:
+            replay = Replay("cpu", compiler, workload)
+            for n in range(rounds):
+                found[workload, n, compiler] = plan.replay_priority(whole, replay, n)
+    assert len(set(found.values())) == len(found), "no two have the same place"
+    return sorted(found, key=lambda key: -found[key])
+
+
+def test_rounds_of_a_workload_follow_each_other_whole():
+    whole = three(devices=["cpu"])
+    order = ordered(whole, 12)
+    places = [(workload, n) for workload, n, _ in order]
+    every = {*FRAMEWORKS, *whole["compilers"]}
+    assert places == [(w, n) for w in ("gemm", "ffn") for n in range(12) for _ in every]
+
+
+def test_order_within_a_round_is_random_and_the_same_each_time():
+    whole = three(devices=["cpu"])
+    order = ordered(whole, 40)
+    assert order == ordered(three(devices=["cpu"]), 40)
+    of_round = {}
+    for workload, n, who in order:
+        of_round.setdefault((workload, n), []).append(who)
+    for workload in ("gemm", "ffn"):
+        turns = [of_round[workload, n] for n in range(40)]
+        assert len({tuple(turn) for turn in turns}) > 20
+        # Whoever it is comes first sometimes, and not most of the time.
+        firsts = [turn[0] for turn in turns]
+        for who in {*FRAMEWORKS, *whole["compilers"]}:
+            assert 2 <= firsts.count(who) <= 20
+    assert of_round["gemm", 0] != of_round["ffn", 0] or of_round["gemm", 1] != of_round["ffn", 1]
+
+
+def test_another_seed_is_another_order():
+    whole = three(devices=["cpu"])
+    other = {**whole, "settings": {**whole["settings"], "seed": 1}}
+    assert ordered(whole, 12) != ordered(other, 12)
+
+
+def test_devices_follow_each_other():
+    whole = three()
+    last_on_cpu = plan.priority(whole, Cell("torch_xla", "ffn", "cpu"), 99)
+    assert last_on_cpu > plan.priority(whole, Cell("jax", "gemm", "tpu"), 0)
+
+
+def test_cells_come_before_the_processes_of_others():
+    # A finished cell is put together at once; the rule gives it a million.
+    whole = three()
+    assert max(plan.priority(whole, cell, 0) for cell in cells.asked(whole)) < 1_000_000
+
+
+def test_expected_seconds_are_those_of_one_process(reference):
+    outputs = [output("jax", "gemm"), output("torch_xla", "gemm", 1)]
+    assert plan.expected_process_s(outputs) == {outputs[0]: 10.0, outputs[1]: 25.0}
+
+
+@pytest.mark.parametrize(
+    "unknown",
+    [output("jax", "ffn"), output("torch_xla", "ffn"), output("jax", "mha"),
+     output("jax", "gemm", preset="full")],
+    ids=["not run there", "another preset there", "not there", "another preset here"],
+)  # fmt: skip
+def test_nothing_is_expected_of_what_the_reference_did_not_run(reference, unknown):
+    assert plan.expected_process_s([unknown]) == {unknown: None}
+
+
+def test_rounds_beyond_those_of_the_reference_take_no_time(reference):
+    outputs = [output("jax", "gemm", n) for n in range(4)]
+    expected = plan.expected_process_s(outputs)
+    assert [expected[o] for o in outputs] == [10.0, 10.0, 0.0, 0.0]
+    assert plan.expected_process_s([output("jax", "ffn", 5)]) == {output("jax", "ffn", 5): None}
+
+
+def test_cell_that_ran_out_of_memory_costs_its_first_process(tmp_path, monkeypatch):
+    path = tmp_path / "frame.csv"
+    with path.open("w") as file:
+        rows = [(*COLUMNS, "status"), ("jax", "gemm", "cpu", "smoke", "1", "20.0", "", "oom")]
+        csv.writer(file).writerows(rows)
+    monkeypatch.setattr(plan, "REFERENCE", path)
+    outputs = [output("jax", "gemm", n) for n in (0, 1)]
+    assert plan.expected_process_s(outputs) == {outputs[0]: 20.0, outputs[1]: 0.0}
+
+
+def test_reference_from_before_there_were_rounds_is_unknown(tmp_path, monkeypatch):
+    path = tmp_path / "frame.csv"
+    with path.open("w") as file:
+        old = ["repetitions" if name == "rounds" else name for name in COLUMNS]
+        csv.writer(file).writerows([old, *ROWS])
+    monkeypatch.setattr(plan, "REFERENCE", path)
+    assert plan.expected_process_s([output("jax", "gemm")]) == {output("jax", "gemm"): None}
+    assert "time: unknown; no reference for 1 processes" in plan.describe(
+        config(), [output("jax", "gemm")]
+    )
+
+
+def test_replay_is_expected_to_take_what_its_rounds_took(tmp_path, monkeypatch):
+    monkeypatch.setattr(plan, "REFERENCE", tmp_path / "frame.csv")
+    home = tmp_path / "replay" / "cpu" / "some-xla" / "gemm"
+    home.mkdir(parents=True)
+    processes = [{"wall_s": 3.0}, {"wall_s": 5.0}]
+    (home / "replay.json").write_text(json.dumps({"processes": processes}))
+    outputs = [f"results/full/replay/cpu/some-xla/gemm/process-{n}" for n in range(3)]
+    expected = plan.expected_process_s(outputs)
+    assert [expected[o] for o in outputs] == [4.0, 4.0, 0.0]
+    other = outputs[0].replace("full", "smoke")
+    assert plan.expected_process_s([other]) == {other: None}
+
+
+def test_without_a_reference_nothing_is_expected(tmp_path, monkeypatch):
+    monkeypatch.setattr(plan, "REFERENCE", tmp_path / "gone.csv")
+    assert plan.expected_process_s([output("jax", "gemm")]) == {output("jax", "gemm"): None}
+
+
+def test_plan_adds_up_time_memory_and_count(reference):
+    outputs = [output(f, "gemm", n) for f in ("jax", "torch_xla") for n in (0, 1)]
+    text = plan.describe(config(), outputs)
+    lines = text.splitlines()
+    assert lines[0] == "preset smoke: 2 cells and replays to measure, at most 4 processes"
+    assert lines[1].split() == ["cpu", "jax", "gemm", "2", "processes", "20", "s", "3.0", "GiB"]
+    assert lines[2].split() == [
+        "cpu",
+        "torch_xla",
+        "gemm",
+        "2",
+        "processes",
+        "50",
+        "s",
+        "5.0",
+        "GiB",
+    ]
+    assert "time: about 1 min by the reference run" in lines
+    assert "memory: at most 5.0 GiB in the reference run; cap " in text
+
+
+def test_plan_says_what_it_does_not_know(reference):
+    text = plan.describe(
+        config(), [output("jax", "gemm"), output("jax", "mha"), output("jax", "ffn")]
+    )
+    assert "no reference for 2 processes" in text
+    lines = [line.split() for line in text.splitlines()]
+    assert ["cpu", "jax", "mha", "1", "processes", "?", "s", "?", "GiB"] in lines
+
+
+def test_plan_of_nothing(reference):
+    text = plan.describe(config(), [])
+    assert text.startswith(
+        "preset smoke: 0 cells and replays to measure, at most 0 processes\ntime: about 0 min"
+    )
+
+
+def test_disk_is_that_of_the_environments_that_are_missing(reference, monkeypatch, tmp_path):
+    monkeypatch.setenv("STACKWARS_ENVS", str(tmp_path))
+    names = ["jax", "torch_xla", "xla-0.7.1", "xla-0.10.2", "xla-cuda"]
+    missing = plan.describe(config(), []).splitlines()[-1]
+    assert missing.startswith(f"disk: about 10.7 GB for the environments {', '.join(names)}; ")
+    for name in names[1:]:
+        folder(REPOSITORY / "envs" / f"{name}.txt").mkdir()
+    assert "about 0.9 GB for the environments jax; " in plan.describe(config(), [])
+    folder(REPOSITORY / "envs" / "jax.txt").mkdir()
+    assert "all environments are there" in plan.describe(config(), [])
+
+
+def test_without_programs_no_compiler_is_needed(reference, monkeypatch, tmp_path):
+    monkeypatch.setenv("STACKWARS_ENVS", str(tmp_path))
+    missing = plan.describe({**config(), "programs": []}, []).splitlines()[-1]
+    assert missing.startswith("disk: about 8.0 GB for the environments jax, torch_xla; ")
