@@ -65,13 +65,15 @@ rule figures:
         ratios=f"{OUT}/ratios.csv",
         replay=f"{OUT}/replay.csv",
         split=f"{OUT}/split.csv",
+        context=f"{OUT}/context.json",
     output:
         directory(f"{OUT}/figures"),
     log:
         f"{OUT}/logs/figures.txt",
     shell:
         "python -m stackwars.paper.figures.write --frame {input.frame} --calls {input.calls}"
-        " --ratios {input.ratios} --replay {input.replay} --split {input.split} --output-dir {output} >{log} 2>&1"
+        " --ratios {input.ratios} --replay {input.replay} --split {input.split}"
+        " --context {input.context} --output-dir {output} >{log} 2>&1"
 
 
 # In jax's environment, for the MLIR bindings: what every program is made of, at three levels.

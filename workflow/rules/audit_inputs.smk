@@ -7,7 +7,14 @@ QUIET = "cpu-1t" if "cpu-1t" in config["devices"] else config["devices"][0]
 # Basic operations of more than a millisecond, timed at the full sizes in every preset; pyperf is in the
 # environment for the CPU alone.
 TIMED_TWICE = [name for name in ("ffn", "mha", "conv") if name in config["workloads"]]
-TIMED_BY = ["jax", "torch_xla"]
+BASELINES = {pair.baseline for pair in comparisons(config, OF_CELLS)}
+
+
+def has_audit_form(framework, pattern):
+    """Whether an audit has a form in the framework's dialect; one that it has none in is not asked for it."""
+    return Path(
+        f"src/stackwars/audits/{pattern}in_{frameworks.load(framework).DIALECT}.py"
+    ).exists()
 
 
 def audits_digest():
@@ -23,7 +30,7 @@ def audit_pins(wildcards):
 
 def audit_dialect(wildcards):
     known(wildcards)
-    return config["frameworks"][wildcards.framework]["dialect"]
+    return frameworks.load(wildcards.framework).DIALECT
 
 
 def audit_job(wildcards):
@@ -66,15 +73,20 @@ def audit_parts(wildcards):
         (cell.device, cell.framework)
         for cell in found_cells(wildcards)
         if "workloads" not in config["frameworks"][cell.framework]
+        and has_audit_form(cell.framework, "workloads/ladder/")
     }
     # A slow device of the same kind adds nothing to what the quiet one shows of a mutant.
     broken = {pair for pair in pairs if pair[0] != "cpu" or QUIET == "cpu"}
     wanted = {
         "fences": pairs,
         "mutants": broken,
-        "power": pairs & {(QUIET, config["baseline"])},
-        "itself": {pair for pair in pairs if pair[0] == QUIET and pair[1] != config["baseline"]},
-        "independent": pairs & {(QUIET, framework) for framework in TIMED_BY if QUIET in CPUS},
+        "power": pairs & {(QUIET, base) for base in BASELINES},
+        "itself": {pair for pair in pairs if pair[0] == QUIET and pair[1] not in BASELINES},
+        "independent": {
+            (device, framework)
+            for device, framework in pairs
+            if device == QUIET and QUIET in CPUS and has_audit_form(framework, "third_party_")
+        },
     }
     return [
         f"{AUDITS}/{name}/{device}/{framework}.json"

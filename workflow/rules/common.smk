@@ -2,11 +2,13 @@ import json
 
 from snakemake.exceptions import WorkflowError
 
+from stackwars import frameworks
 from stackwars.setup.device import CPUS
 from stackwars.measure import progress
 from stackwars.setup import tex
 from stackwars.study import cells, programs
 from stackwars.study.cells import Cell
+from stackwars.study.comparisons import CELLS as OF_CELLS, comparisons, with_programs
 from stackwars.study.config import ConfigError, validate
 from stackwars.study.imports import imported_files
 from stackwars.study.programs import Compilation, Program, Replay
@@ -91,7 +93,7 @@ def job_of(cell, repetition):
         "process",
         {
             "framework": cell.framework,
-            "dialect": config["frameworks"][cell.framework]["dialect"],
+            "dialect": frameworks.load(cell.framework).DIALECT,
             "workload": cell.workload,
             "device": cell.device,
             "preset": config["preset"],
@@ -100,7 +102,7 @@ def job_of(cell, repetition):
             "partner": partner
             and {
                 "framework": partner.framework,
-                "dialect": config["frameworks"][partner.framework]["dialect"],
+                "dialect": frameworks.load(partner.framework).DIALECT,
             },
             "settings": {
                 **{k: v for k, v in SETTINGS.items() if k in plan.MEASURING},
@@ -128,7 +130,7 @@ def prepare_run(jobs):
     progress.start(plan.expected_process_s(outputs))
 
 
-LISTED_FRAMEWORKS = ["jax", "torch_xla"]
+LISTED_FRAMEWORKS = with_programs(config)
 # The programs that the paper reads are those of one device, the first of the configuration.
 PRINTED_DEVICE = config["devices"][0]
 LISTED = [
@@ -269,7 +271,7 @@ def replayed_programs(wildcards):
 
 def replayed_cells(wildcards):
     """The cells that a replay is checked against: theirs must be the same program and output."""
-    found = [Cell(f, wildcards.workload, wildcards.device) for f in config["programs"]]
+    found = [Cell(f, wildcards.workload, wildcards.device) for f in with_programs(config)]
     return [file for name in ("cell.json", "output.npy") for file in cell_files(found, name)]
 
 
@@ -281,7 +283,7 @@ def existing(programs_):
 BASE_PROGRAMS = existing(
     Program(framework, workload)
     for workload in programs.compiled_workloads(config)
-    for framework in config["programs"]
+    for framework in with_programs(config)
 )
 DRAWN = [program for program in BASE_PROGRAMS if program.workload in ("ffn", "layernorm")]
 

@@ -44,7 +44,7 @@ rule replay:
         job=lambda wildcards: replay_job(wildcards, 0),
         cells=lambda wildcards: [
             f"--cell {f}={CELLS}/{Cell(f, wildcards.workload, wildcards.device).path}"
-            for f in config["programs"]
+            for f in with_programs(config)
         ],
     shell:
         "python -m stackwars.compilers.replay_cell {input.processes} {params.cells}"

@@ -9,11 +9,12 @@ from pathlib import Path
 import jsonschema
 import yaml
 
+from stackwars import frameworks
 from stackwars.audits import document
 from stackwars.findings import latency
 from stackwars.results import compiler_verdicts, verdicts
 from stackwars.setup.environments import REPOSITORY
-from stackwars.study.config import FRAMEWORKS, WORKLOADS
+from stackwars.study.config import WORKLOADS
 
 CLAIMS = REPOSITORY / "config" / "claims.yaml"
 SCHEMA = REPOSITORY / "workflow" / "schemas" / "claims.schema.yaml"
@@ -113,7 +114,7 @@ def _check_words(claim: Claim) -> None:
 def _check_needs(claim: Claim) -> None:
     there = {
         "workloads": {path.parent.name for path in WORKLOADS.glob("*/__init__.py")},
-        "frameworks": {path.stem for path in FRAMEWORKS.glob("*.py")} - {"__init__"},
+        "frameworks": set(frameworks.names()),
     }
     for key, known in there.items():
         for name in claim.needs.get(key, []):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from stackwars import frameworks
 from stackwars.claims.definitions import Claim
 from stackwars.claims.evidence import evidence
 from stackwars.claims.predicates import AGAINST, FOR, OPEN, selected, title, votes
 from stackwars.claims.verdicts import NOT_TESTABLE, quantified
-from stackwars.results.read_cells import framework_title
 from stackwars.results.verdicts import Finding
 
 
@@ -43,7 +43,7 @@ def _told_apart(findings: list[Finding]) -> list[Finding]:
     if len({finding.get("framework") for finding in findings}) < 2:
         return findings
     return [
-        f | {"title": f"{f['title']} under {framework_title(f['framework'])}"}
+        f | {"title": f"{f['title']} under {frameworks.title(f['framework'])}"}
         if f.get("title") and f.get("framework")
         else f
         for f in findings

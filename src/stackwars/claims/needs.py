@@ -10,16 +10,20 @@ from stackwars.measure import documents
 from stackwars.results.read_compilers import by_age
 from stackwars.study import cells, programs
 from stackwars.study.cells import Cell
+from stackwars.study.comparisons import CELLS, with_programs
 from stackwars.study.programs import Compilation, Program, Replay
 
 
 def restricted(config: dict, claim: Claim) -> dict:
     """The configuration with only what the claim needs; valid where that leaves a workload and a device.
 
-    The baseline always stays. Compilers stay too: targets refer to them.
+    A baseline stays with its subject. Compilers stay too: targets refer to them.
     """
     needs, stages = claim.needs, claim.needs["stages"]
-    frameworks = {config["baseline"], *needs.get("frameworks", config["frameworks"])}
+    subjects = needs.get("frameworks", config["frameworks"])
+    pairs = [row for row in config["comparisons"] if row["subject"] in subjects]
+    # A baseline alone has nothing that it is compared with, and is measured all the same.
+    frameworks = {r["baseline"] for r in pairs or config["comparisons"][:1]} | set(subjects)
     workloads = needs.get("workloads", config["workloads"])
     rows = [
         row
@@ -32,7 +36,9 @@ def restricted(config: dict, claim: Claim) -> dict:
         "frameworks": {n: row for n, row in config["frameworks"].items() if n in frameworks},
         "workloads": [name for name in config["workloads"] if name in workloads],
         "devices": [name for name in config["devices"] if name in needs["devices"]],
-        "programs": [n for n in config["programs"] if n in frameworks] if compiled else [],
+        "comparisons": [
+            row | {"of": [what for what in row["of"] if what == CELLS or compiled]} for row in pairs
+        ],
         "edits": config["edits"] if "replay" in stages else {},
         "ahead": rows if {"ahead", "frontier"} & set(stages) else [],
     }
@@ -42,7 +48,7 @@ def generations(config: dict, claim: Claim) -> list[str]:
     """The compilers that it needs."""
     known, wanted = config["compilers"], claim.needs.get("generation")
     if wanted == "native":
-        return [name for name, row in known.items() if row.get("native")]
+        return [name for name in known if name == programs.native_compiler(config)]
     return by_age(known)[-1:] if wanted == "newest" else list(known)
 
 
@@ -90,7 +96,7 @@ def needed_programs(config: dict, claim: Claim) -> list[Program]:
     return [
         Program(framework, workload)
         for workload in programs.compiled_workloads(chosen)
-        for framework in chosen["programs"]
+        for framework in with_programs(chosen)
     ]
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pandas
 
 from stackwars.compilers.edits import EDITS
-from stackwars.findings.split import PAIR, effect_findings
+from stackwars.findings.split import effect_findings
+from stackwars.frameworks import title
 from stackwars.results import compiler_verdicts as words
 from stackwars.results import verdicts
-from stackwars.results.read_cells import framework_title
 from stackwars.results.read_compilers import compiler_title
 from stackwars.results.verdicts import Finding, finding
 
@@ -22,29 +22,33 @@ def edit_findings(replay: pandas.DataFrame, split: pandas.DataFrame) -> list[Fin
 
 
 def replayed_edits(replay: pandas.DataFrame, split: pandas.DataFrame) -> list[Finding]:
-    """``edit/<workload>/<compiler>/<program>``: the share of the difference that an edit takes.
+    """``edit/<workload>/<program>/<compiler>``: the share of the difference that an edit takes.
 
-    share = (1 - edited/own) / (1 - other/own), of blocks in turn; the other is the other framework.
+    share = (1 - edited/own) / (1 - other/own), of blocks in turn; the other is the other side of the first
+    comparison that the program is in.
     """
-    ratios = split.set_index(["workload", "compiler"])["ir_ratio"]
     found = []
     for _, row in replay[replay.framework.str.contains("+", regex=False)].iterrows():
         base = row.framework.partition("+")[0]
-        if (row.workload, row.compiler) not in ratios.index:
+        there = split[(split.workload == row.workload) & (split.compiler == row.compiler)]
+        there = there[(there.framework == base) | (there.baseline == base)]
+        if there.empty:
             continue
-        ratio = ratios.loc[row.workload, row.compiler]
-        other = ratio if base == PAIR[0] else 1 / ratio
-        share = words.share_closed(row.edited_ratio, other)
+        pair = there.iloc[0]
+        share = words.share_closed(
+            row.edited_ratio, pair.ir_ratio if base == pair.baseline else 1 / pair.ir_ratio
+        )
         found.append(
             finding(
-                f"edit/{row.workload}/{row.compiler}/{row.framework}",
+                f"edit/{row.workload}/{row.framework}/{row.compiler}",
                 words.edit_effect(row.edited_low, row.edited_high, share),
                 workload=row.workload,
                 title=row.title,
                 compiler=row.compiler,
                 generation=compiler_title(row.compiler),
                 framework=row.framework,
-                program=framework_title(row.framework),
+                other=pair.framework if base == pair.baseline else pair.baseline,
+                program=title(row.framework),
                 edits=row.framework.split("+")[1:],
                 share=share,
             )
@@ -66,10 +70,10 @@ def _summary(effects: list[Finding], edits: list[Finding]) -> Finding:
     def named(some: list[Finding]) -> list[str]:
         """Titles, with the compiler where the workload has an effect in others that is not in it."""
         names = []
-        for title in dict.fromkeys(e["title"] for e in some):
-            here = [compiler_title(e["compiler"]) for e in some if e["title"] == title]
-            whole = len(here) == sum(e["title"] == title for e in beyond)
-            names.append(title if whole else f"{title} ({', '.join(here)})")
+        for name in dict.fromkeys(e["title"] for e in some):
+            here = [compiler_title(e["compiler"]) for e in some if e["title"] == name]
+            whole = len(here) == sum(e["title"] == name for e in beyond)
+            names.append(name if whole else f"{name} ({', '.join(here)})")
         return names
 
     names = dict.fromkeys(name for edit in edits for name in edit["edits"])

@@ -9,17 +9,21 @@ from collections import Counter
 
 import pandas
 
+from stackwars.frameworks import title
 from stackwars.results import compiler_verdicts as words
 from stackwars.results import verdicts
-from stackwars.results.published import SUBJECT
-from stackwars.results.read_cells import BASELINE, framework_title
+from stackwars.results.read_cells import on_cpu
 from stackwars.results.read_compilers import BASE, TARGET, compilers, variant_title
 from stackwars.results.values import is_missing
 from stackwars.results.verdicts import Finding, finding
+from stackwars.study.comparisons import Comparison
 
 
 def fit_findings(
-    ahead: pandas.DataFrame, frame: pandas.DataFrame, there: pandas.DataFrame
+    ahead: pandas.DataFrame,
+    frame: pandas.DataFrame,
+    there: pandas.DataFrame,
+    pairs: list[Comparison],
 ) -> list[Finding]:
     """Findings from the compilations for the original's device."""
     here = ahead[ahead.target == TARGET]
@@ -27,7 +31,7 @@ def fit_findings(
     newest = here[here.compiler == order[-1]] if order else here
     return [
         _coverage(newest, here, order),
-        *_pairs(newest),
+        *_pairs(newest, pairs),
         *_published(newest, frame, there),
         _contradicts(newest, there),
     ]
@@ -70,15 +74,16 @@ def _failures(failed: pandas.DataFrame) -> list[str]:
 
 def program_name(row: pandas.Series) -> str:
     """``LLaMA-3.1 8B at 8x512 under JAX``."""
-    return f"{row.title} at {variant_title(row)} under {framework_title(row.framework)}"
+    return f"{row.title} at {variant_title(row)} under {title(row.framework)}"
 
 
-def _pairs(newest: pandas.DataFrame) -> list[Finding]:
-    """``hbm/...`` and ``cycles/<workload>/<variant>``: PyTorch's program over JAX's."""
+def _pairs(newest: pandas.DataFrame, pairs: list[Comparison]) -> list[Finding]:
+    """``hbm/...`` and ``cycles/<workload>/<framework>/<variant>``: its program over the baseline's."""
     table = newest.set_index(["workload", "variant", "framework"])
+    baselines = {pair.subject: pair.baseline for pair in pairs}
     found = []
-    for _, row in newest[newest.framework == SUBJECT].iterrows():
-        key = (row.workload, row.variant, BASELINE)
+    for _, row in newest[newest.framework.isin(baselines)].iterrows():
+        key = (row.workload, row.variant, baselines[row.framework])
         if key not in table.index:
             continue
         base = table.loc[key]
@@ -87,9 +92,10 @@ def _pairs(newest: pandas.DataFrame) -> list[Finding]:
             verdict = words.amount(one, other)
             found.append(
                 finding(
-                    f"{name}/{row.workload}/{row.variant}",
+                    f"{name}/{row.workload}/{row.framework}/{row.variant}",
                     verdict,
                     workload=row.workload,
+                    framework=row.framework,
                     title=f"{row.title} at {variant_title(row)}",
                     variant=row.variant,
                     ratio=None if verdict == verdicts.NO_DATA else one / other,
@@ -105,7 +111,7 @@ def _published(
 ) -> list[Finding]:
     """``oom_there/<workload>/<framework>``: a published OOM against the bytes, and ``load/...``:
     the peak of this framework's own process here against the same memory."""
-    cells = frame[frame.device == "cpu"].set_index(["workload", "framework"])
+    cells = on_cpu(frame).set_index(["workload", "framework"])
     found = []
     for _, row in there[there.status == "oom"].iterrows():
         key = (row.workload, row.framework)

@@ -1,14 +1,15 @@
-"""Findings about time: ratios to JAX, the number of slow runs, what the first run is spent on."""
+"""Findings about time: ratios to the baseline, the number of slow runs, what the first run is spent on."""
 
 from __future__ import annotations
 
 import pandas
 
 from stackwars.results import published, verdicts
-from stackwars.results.read_cells import BASELINE, short_status
+from stackwars.results.read_cells import on_cpu, short_status
 from stackwars.results.values import is_missing, is_true
 from stackwars.results.verdicts import Finding, finding
-from stackwars.setup.device import ONE_THREAD
+from stackwars.setup.device import CPU, ONE_THREAD
+from stackwars.study.comparisons import Comparison
 
 PARTS = {
     "tracing": "first_trace_ms",
@@ -24,23 +25,23 @@ _NUMBERS = {
     "p_holm": "p_holm",
     "detectable": "detectable",
 }
-_SUFFIXES = {"cpu": "", ONE_THREAD: "_1t"}
+_SUFFIXES = {CPU: "", ONE_THREAD: "_1t"}
 
 
 def ratio_findings(
-    stage: str, frame: pandas.DataFrame, ratios: pandas.DataFrame, device: str = "cpu"
+    stage: str, frame: pandas.DataFrame, ratios: pandas.DataFrame, device: str = CPU
 ) -> list[Finding]:
-    """``<stage>/<workload>/<framework>``: the ratio to JAX of every CPU cell that is not JAX.
+    """``<stage>/<workload>/<framework>``: the ratio to its baseline of every CPU cell that has one.
 
     On one core ``<stage>_1t/...``. The verdict is that of ratios.csv, after Holm's correction.
     """
     found = []
-    here = frame[frame.device == device]
-    base = here[here.framework == BASELINE].set_index("workload")
-    for _, cell in here[here.framework != BASELINE].iterrows():
+    here = frame[frame.device == device].set_index(["workload", "framework"], drop=False)
+    for _, cell in here[here.baseline != ""].iterrows():
         row = published.ratio_row(ratios, cell.workload, cell.framework, device)
-        usable = row and cell.status == "ok" and cell.workload in base.index
-        usable = usable and base.loc[cell.workload].status == "ok"
+        key = (cell.workload, cell.baseline)
+        base = here.loc[key] if key in here.index else None
+        usable = row and cell.status == "ok" and base is not None and base.status == "ok"
         row = row if usable else {}
         rounds, gated = row.get("rounds"), None
         if usable and stage == "steady":
@@ -58,9 +59,7 @@ def ratio_findings(
                 gated=gated,
                 contended=is_true(row["contended"]) if usable else None,
                 status=short_status(cell),
-                baseline_status=short_status(base.loc[cell.workload])
-                if cell.workload in base.index
-                else "not run",
+                baseline_status="not run" if base is None else short_status(base),
             )
         )
     return found
@@ -91,7 +90,7 @@ def stabilising_findings(frame: pandas.DataFrame) -> list[Finding]:
     changepoints take off. The verdict is a number of runs only where both say the same.
     """
     found = []
-    for _, cell in frame[frame.device == "cpu"].iterrows():
+    for _, cell in on_cpu(frame).iterrows():
         ok = cell.status == "ok"
         by_compiles = verdicts.runs_by_compiles(cell.compiles_second if ok else None)
         by_times = verdicts.runs_by_times(cell.steady_class if ok else None, cell.warmup_points)
@@ -120,7 +119,7 @@ def stabilising_findings(frame: pandas.DataFrame) -> list[Finding]:
 def first_run_findings(frame: pandas.DataFrame) -> list[Finding]:
     """``split/<workload>/<framework>``: which part of the first run is the largest."""
     found = []
-    for _, cell in frame[frame.device == "cpu"].iterrows():
+    for _, cell in on_cpu(frame).iterrows():
         parts = {name: cell[column] for name, column in PARTS.items()}
         largest = verdicts.largest_part(parts) if cell.status == "ok" else verdicts.NO_DATA
         # Of the parts' sum: they are medians over processes, and first_ms is a geometric mean.
@@ -140,26 +139,27 @@ def first_run_findings(frame: pandas.DataFrame) -> list[Finding]:
     return found
 
 
-def gemm_finding(first: list[Finding], there: pandas.DataFrame) -> Finding:
+def gemm_finding(first: list[Finding], there: pandas.DataFrame, pair: Comparison) -> Finding:
     """GEMM's first run, where the original has PyTorch ahead by orders of magnitude."""
-    theirs, _ = published.published_ratios(there, GEMM)
+    ratios, _ = published.published_ratios(there, GEMM, pair.subject, pair.baseline)
     rows = there.set_index(["workload", "framework"])
-    ours = next((f for f in first if f["id"] == f"first/{GEMM}/{published.SUBJECT}"), None)
+    ours = next((f for f in first if f["id"] == f"first/{GEMM}/{pair.subject}"), None)
     ours = ours or finding("", verdicts.NO_DATA, ratio=None, low=None, high=None)
     return ours | {
         "id": "gemm_first",
-        "published_ratio": theirs["first"],
-        "published_first_ms": rows.loc[(GEMM, published.SUBJECT)].first_run_ms,
+        "published_ratio": ratios["first"],
+        "published_first_ms": rows.loc[(GEMM, pair.subject)].first_run_ms,
     }
 
 
-def bert_finding(frame: pandas.DataFrame, there: pandas.DataFrame) -> Finding:
-    """Is BERT-Base's first run under JAX the longest of the models that the original sets it in
-    (its Table II), there and here?"""
+def bert_finding(frame: pandas.DataFrame, there: pandas.DataFrame, pair: Comparison) -> Finding:
+    """Is BERT-Base's first run under the baseline the longest of the models that the original sets it in
+    (its Table II), as published and in this run?"""
     rivals = there[there.table == "II"]
-    jax_there = rivals[rivals.framework == BASELINE].set_index("workload").first_run_ms
-    cells = frame[(frame.device == "cpu") & (frame.framework == BASELINE)]
-    cells = cells[(cells.status == "ok") & cells.workload.isin(jax_there.index)]
+    jax_there = rivals[rivals.framework == pair.baseline].set_index("workload").first_run_ms
+    cells = on_cpu(frame)
+    cells = cells[(cells.framework == pair.baseline) & (cells.status == "ok")]
+    cells = cells[cells.workload.isin(jax_there.index)]
     cells = cells.set_index("workload")
     ends = [f"first{end}_ms" for end in ("", "_low", "_high")]
     intervals = {name: tuple(row[ends]) for name, row in cells.iterrows()}

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
+from itertools import product
 
 import pandas
 
 from stackwars.results import compiler_verdicts as words
 from stackwars.results import verdicts
-from stackwars.results.published import SUBJECT
-from stackwars.results.read_cells import BASELINE, titles
+from stackwars.results.read_cells import titles
 from stackwars.results.read_compilers import OPTIMISED
 from stackwars.results.verdicts import Finding, finding
+from stackwars.study.comparisons import Comparison
 
 LEVELS = {"raw": "raw", "normalised": "normalised", "optimised": OPTIMISED}
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim of the original: its name in a table, and what it says of each framework."""
+    """A claim of the original: its name in a table, and what it says of JAX, the baseline, and of PyTorch."""
 
     title: str
-    jax: str
-    torch: str | None  # None: it says nothing
+    baseline: str
+    subject: str | None  # None: it says nothing
 
 
 # In the words of structure.csv (stackwars.ir.structure).
@@ -36,22 +36,26 @@ CLAIMS = {
 UNDECIDED = {"not applicable", "no program", ""}
 
 
-def program_findings(metrics: pandas.DataFrame, structure: pandas.DataFrame) -> list[Finding]:
-    """``programs/<level>``, ``same/...`` and ``size/<workload>/<level>``, ``claim/<claim>``."""
+def program_findings(
+    metrics: pandas.DataFrame, structure: pandas.DataFrame, pairs: list[Comparison]
+) -> list[Finding]:
+    """``same/...`` and ``size/<workload>/<framework>/<level>``, ``programs/<framework>/<level>``,
+    ``claim/<claim>/<framework>``."""
     cells = metrics.set_index(["workload", "level", "framework"])
     names = titles(metrics)
     found = []
-    for short, level in LEVELS.items():
-        same = [_same(cells, names, w, short, level) for w in names]
-        size = [_size(cells, names, w, short, level) for w in names]
+    for pair, short in product(pairs, LEVELS):
+        same = [_same(cells, names, w, pair, short) for w in names]
+        size = [_size(cells, names, w, pair, short) for w in names]
         known = [f for f in size if f["verdict"] != verdicts.NO_DATA]
         hashed = [f for f in same if f["verdict"] != verdicts.NO_DATA]
         found += [
             *same,
             *size,
             finding(
-                f"programs/{short}",
+                f"programs/{pair.subject}/{short}",
                 verdicts.MEASURED if known else verdicts.NO_DATA,
+                framework=pair.subject,
                 known=len(known),
                 hashed=len(hashed),
                 same=[f["title"] for f in same if f["verdict"] == words.SAME],
@@ -59,15 +63,15 @@ def program_findings(metrics: pandas.DataFrame, structure: pandas.DataFrame) -> 
                 more=[f["title"] for f in size if f["verdict"] == words.MORE],
             ),
         ]
-    return [*found, *(_claim(structure, claim) for claim in CLAIMS)]
+    return [*found, *(_claim(structure, claim, pair) for pair in pairs for claim in CLAIMS)]
 
 
-def same_program(cells: pandas.DataFrame, workload: str, level: str) -> str:
-    """Whether both frameworks' programs have one canonical hash at a level.
+def same_program(cells: pandas.DataFrame, workload: str, level: str, pair: Comparison) -> str:
+    """Whether both sides' programs have one canonical hash at a level.
 
     ``cells`` is ir_metrics.csv by (workload, level, framework).
     """
-    keys = [(workload, level, name) for name in (BASELINE, SUBJECT)]
+    keys = [(workload, level, name) for name in pair.sides]
     if not all(key in cells.index for key in keys):
         return verdicts.NO_DATA
     one, other = (cells.loc[key] for key in keys)
@@ -76,60 +80,66 @@ def same_program(cells: pandas.DataFrame, workload: str, level: str) -> str:
     return words.SAME if one.canonical_hash == other.canonical_hash else words.DIFFERENT
 
 
-def _same(cells, names: dict[str, str], workload: str, short: str, level: str) -> Finding:
-    verdict = same_program(cells, workload, level)
-    return finding(f"same/{workload}/{short}", verdict, title=names[workload], level=short)
+def _same(cells, names: dict[str, str], workload: str, pair: Comparison, short: str) -> Finding:
+    verdict = same_program(cells, workload, LEVELS[short], pair)
+    identity = f"same/{workload}/{pair.subject}/{short}"
+    return finding(identity, verdict, title=names[workload], framework=pair.subject, level=short)
 
 
-def _size(cells, names: dict[str, str], workload: str, short: str, level: str) -> Finding:
-    """Operations without constants of PyTorch's program over JAX's."""
-    keys = [(workload, level, name) for name in (BASELINE, SUBJECT)]
+def _size(cells, names: dict[str, str], workload: str, pair: Comparison, short: str) -> Finding:
+    """Operations without constants of the subject's program over the baseline's."""
+    keys = [(workload, LEVELS[short], name) for name in pair.sides]
     sides = [cells.loc[key] for key in keys if key in cells.index]
-    jax, torch = (
+    base, own = (
         [side.operations if side.status == "ok" else None for side in sides]
         if len(sides) == 2
         else (None, None)
     )
     return finding(
-        f"size/{workload}/{short}",
-        words.amount(torch, jax, within=0),
+        f"size/{workload}/{pair.subject}/{short}",
+        words.amount(own, base, within=0),
         workload=workload,
+        framework=pair.subject,
         title=names[workload],
         level=short,
-        jax_operations=jax,
-        torch_operations=torch,
+        operations=own,
+        baseline_operations=base,
     )
 
 
-def _claim(structure: pandas.DataFrame, claim: str) -> Finding:
-    """``claim/<claim>``: on which workloads both programs are as the original says."""
+def _claim(structure: pandas.DataFrame, claim: str, pair: Comparison) -> Finding:
+    """``claim/<claim>/<framework>``: on which workloads both programs are as the original says."""
     here = structure[structure.claim == claim]
-    decided = {SUBJECT: {}, BASELINE: {}}
+    decided = {side: {} for side in pair.sides}
     for _, row in here[here.framework.isin(decided)].iterrows():
         if row.verdict not in UNDECIDED:
             decided[row.framework][row.workload] = row.verdict
     names = titles(here)
     both = [w for w in names if all(w in side for side in decided.values())]
-    pairs = {w: (decided[BASELINE][w], decided[SUBJECT][w]) for w in both}
+    pairs = {w: tuple(decided[side][w] for side in pair.sides) for w in both}
     holds = [w for w in both if _as_claimed(CLAIMS[claim], *pairs[w])]
-    tally = Counter(pairs.values())
     return finding(
-        f"claim/{claim}",
+        f"claim/{claim}/{pair.subject}",
         _verdict(len(holds), len(both)),
         claim=claim,
+        framework=pair.subject,
         decided=len(both),
         holds=[names[w] for w in holds],
         fails=[names[w] for w in both if w not in holds],
         pairs=[
-            {"jax": jax, "torch": torch, "workloads": [names[w] for w in both if pairs[w] == pair]}
-            for pair in tally
-            for jax, torch in [pair]
+            {
+                "baseline": base,
+                "subject": own,
+                "workloads": [names[w] for w in both if pairs[w] == found],
+            }
+            for found in dict.fromkeys(pairs.values())
+            for base, own in [found]
         ],
     )
 
 
-def _as_claimed(claim: Claim, jax: str, torch: str) -> bool:
-    return jax == claim.jax and claim.torch in (None, torch)
+def _as_claimed(claim: Claim, base: str, own: str) -> bool:
+    return base == claim.baseline and claim.subject in (None, own)
 
 
 def _verdict(holds: int, decided: int) -> str:

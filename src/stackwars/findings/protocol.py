@@ -6,11 +6,11 @@ from collections import Counter
 
 import pandas
 
+from stackwars.frameworks import title
 from stackwars.results import verdicts
-from stackwars.results.read_cells import framework_title
 from stackwars.results.values import is_true
 from stackwars.results.verdicts import Finding, finding
-from stackwars.setup.device import CPUS, ONE_THREAD
+from stackwars.setup.device import CPU, CPUS, ONE_THREAD
 
 
 def protocol_findings(
@@ -32,9 +32,9 @@ def protocol_findings(
 
 
 def _name(cell: pandas.Series) -> str:
-    """``FFN under PyTorch``, and on which device where that is not all of the CPU."""
-    name = f"{cell.title} under {framework_title(cell.framework)}"
-    return name if cell.device == "cpu" else f"{name} on {cell.device}"
+    """``FFN under torch_xla``, and on which device where that is not all of the CPU."""
+    name = f"{cell.title} under {title(cell.framework)}"
+    return name if cell.device == CPU else f"{name} on {cell.device}"
 
 
 def _amount(some: int, total: int) -> str:

@@ -6,24 +6,26 @@ from collections import Counter
 
 import pandas
 
+from stackwars.frameworks import title
 from stackwars.results import published, verdicts
-from stackwars.results.read_cells import BASELINE, framework_title, short_status
+from stackwars.results.read_cells import on_cpu, short_status
 from stackwars.results.values import is_missing
 from stackwars.results.verdicts import Finding, finding
+from stackwars.setup.device import CPU
 
 
 def run_findings(frame: pandas.DataFrame, context: dict) -> list[Finding]:
     """The run itself: outcome of the cells, absent devices, parity, the machine's peak, time."""
-    cpu = frame[frame.device == "cpu"]
+    cpu = on_cpu(frame)
     tally = Counter(cpu.status)
     ok = tally["ok"]
     absent = [name for name, d in context["devices"].items() if not d.get("present")]
-    # JAX's own row repeats the largest error of the others: it is no pair of its own.
-    pairs = cpu[(cpu.status == "ok") & (cpu.framework != BASELINE)]
+    # A baseline's row repeats the largest error of its subjects: it is no pair of its own.
+    pairs = cpu[(cpu.status == "ok") & (cpu.baseline != "")]
     parity = pairs.dropna(subset=["parity_rel_l2"])
     worst = parity.loc[parity.parity_rel_l2.idxmax()] if len(parity) else None
     invalid = cpu[cpu.status == "invalid"]
-    refused = [f"{c.title} under {framework_title(c.framework)}" for _, c in invalid.iterrows()]
+    refused = [f"{c.title} under {title(c.framework)}" for _, c in invalid.iterrows()]
     peak = context.get("peak") or {}
     return [
         finding(
@@ -34,7 +36,7 @@ def run_findings(frame: pandas.DataFrame, context: dict) -> list[Finding]:
             count_list=[f"{n} {status}" for status, n in tally.items()],
             workloads=cpu.workload.nunique(),
             framework_ids=list(cpu.framework.drop_duplicates()),
-            not_on_cpu=int((frame[frame.device != "cpu"].status != "not run").sum()),
+            not_on_cpu=int((frame[frame.device != CPU].status != "not run").sum()),
         ),
         finding("absent_devices", verdicts.SOME if absent else verdicts.NONE, devices=absent),
         finding(
@@ -87,12 +89,13 @@ def precision_finding(frame: pandas.DataFrame) -> Finding:
 
 
 def memory_findings(frame: pandas.DataFrame, there: pandas.DataFrame) -> list[Finding]:
-    """``memory/<workload>/<framework>``: peak RSS over JAX's, and the outcome there and here."""
-    cells = frame[frame.device == "cpu"].set_index(["workload", "framework"])
+    """``memory/<workload>/<framework>``: peak RSS over the baseline's, and the outcome there and here."""
+    cells = on_cpu(frame).set_index(["workload", "framework"])
     outcome_there = there.set_index(["workload", "framework"]).status.to_dict()
     found = []
     for (workload, framework), cell in cells.iterrows():
-        base = cells.loc[(workload, BASELINE)] if (workload, BASELINE) in cells.index else cell
+        key = (workload, cell.baseline)
+        base = cells.loc[key] if key in cells.index else cell
         both = cell.status == "ok" and base.status == "ok"
         found.append(
             finding(
@@ -110,14 +113,15 @@ def memory_findings(frame: pandas.DataFrame, there: pandas.DataFrame) -> list[Fi
 
 
 def agreement_findings(frame, ratios, there) -> list[Finding]:
-    """``agreement/<workload>``: the steady direction beside the published one, plus a summary."""
+    """``agreement/<workload>/<framework>``: the steady direction beside the published one; ``headline``."""
     found = []
     for pair in published.pairs(frame, ratios, there):
-        if pair.framework == published.SUBJECT:
+        if pair.framework in set(there.framework):
             found.append(
                 finding(
-                    f"agreement/{pair.workload}",
+                    f"agreement/{pair.workload}/{pair.framework}",
                     pair.agreement,
+                    framework=pair.framework,
                     title=pair.title,
                     published_ratio=pair.published.get("steady"),
                     ratio=pair.ours.get("steady"),

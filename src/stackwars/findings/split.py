@@ -14,14 +14,12 @@ from stackwars.results.read_compilers import compilers
 from stackwars.results.values import is_missing
 from stackwars.results.verdicts import Finding, finding
 
-PAIR = ("jax", "torch_xla")
-
 
 def split_findings(
     replay: pandas.DataFrame, split: pandas.DataFrame, context: dict
 ) -> list[Finding]:
     """Every finding of the section on the split but those of edited programs."""
-    pinned = f"jaxlib-{context['versions'].get('jaxlib', '')}"
+    pinned = context["native_compiler"]
     return [
         _compilers(split, pinned),
         _replays(replay),
@@ -55,7 +53,9 @@ def _compilers(split: pandas.DataFrame, pinned: str) -> Finding:
 
 def _replays(replay: pandas.DataFrame) -> Finding:
     """How many (workload, compiler) gave a replay, and why the others did not."""
-    cells = replay[replay.framework.isin(PAIR)].drop_duplicates(["workload", "compiler"])
+    cells = replay[~replay.framework.str.contains("+", regex=False)].drop_duplicates(
+        ["workload", "compiler"]
+    )
     failed = cells[cells.status != "ok"].drop_duplicates("workload")
     ok = int((cells.status == "ok").sum())
     outcome = verdicts.SOME_OK if ok else verdicts.NONE_OK
@@ -87,12 +87,13 @@ def _parity(replay: pandas.DataFrame) -> Finding:
 
 
 def effect_findings(split: pandas.DataFrame) -> list[Finding]:
-    """``effect/<workload>/<compiler>``: PyTorch's program against JAX's in one compiler."""
+    """``effect/<workload>/<framework>/<compiler>``: its program against the baseline's in one compiler."""
     return [
         finding(
-            f"effect/{row.workload}/{row.compiler}",
+            f"effect/{row.workload}/{row.framework}/{row.compiler}",
             row.ir_verdict,
             workload=row.workload,
+            framework=row.framework,
             title=row.title,
             kind=row.kind,
             compiler=row.compiler,
@@ -106,22 +107,23 @@ def effect_findings(split: pandas.DataFrame) -> list[Finding]:
 
 
 def _generations(split: pandas.DataFrame) -> list[Finding]:
-    """``generations/<workload>``: the IR effect in the oldest and in the newest compiler."""
+    """``generations/<workload>/<framework>``: the IR effect in the oldest and in the newest compiler."""
     order = compilers(split)
     if len(order) < 2:
         return []
-    table = split.set_index(["workload", "compiler"])
+    table = split.set_index(["workload", "framework", "compiler"])
     found = []
-    for workload, title in titles(split).items():
-        ends = [(workload, order[0]), (workload, order[-1])]
+    for _, row in split.drop_duplicates(["workload", "framework"]).iterrows():
+        ends = [(row.workload, row.framework, end) for end in (order[0], order[-1])]
         if all(end in table.index for end in ends):
             older, newer = (table.loc[end] for end in ends)
             found.append(
                 finding(
-                    f"generations/{workload}",
+                    f"generations/{row.workload}/{row.framework}",
                     words.generations(older.ir_verdict, newer.ir_verdict),
-                    workload=workload,
-                    title=title,
+                    workload=row.workload,
+                    framework=row.framework,
+                    title=row.title,
                     older=older.ir_ratio,
                     newer=newer.ir_ratio,
                     older_verdict=older.ir_verdict,
@@ -132,7 +134,7 @@ def _generations(split: pandas.DataFrame) -> list[Finding]:
 
 
 def _sources(split: pandas.DataFrame, pinned: str) -> list[Finding]:
-    """``source/<workload>``: which term of the native difference is the larger.
+    """``source/<workload>/<framework>``: which term of the native difference is the larger.
 
     ``share`` is the IR effect over the native difference.
     """
@@ -142,11 +144,12 @@ def _sources(split: pandas.DataFrame, pinned: str) -> list[Finding]:
         known = not is_missing(difference) and difference != 0
         found.append(
             finding(
-                f"source/{row.workload}",
+                f"source/{row.workload}/{row.framework}",
                 words.source(
                     row.ir_verdict, row.runtime_verdict, row.ir_effect_ms, row.runtime_effect_ms
                 ),
                 workload=row.workload,
+                framework=row.framework,
                 title=row.title,
                 kind=row.kind,
                 runtime_verdict=row.runtime_verdict,
@@ -169,15 +172,16 @@ def _sources(split: pandas.DataFrame, pinned: str) -> list[Finding]:
 
 
 def _controls(split: pandas.DataFrame, pinned: str) -> list[Finding]:
-    """``control/<workload>``: JAX's native call over the replay of its own program."""
+    """``control/<workload>/<baseline>``: the baseline's native call over the replay of its own program."""
+    natively = split[split.compiler == pinned]
     return [
         finding(
-            f"control/{row.workload}",
+            f"control/{row.workload}/{row.baseline}",
             row.control_verdict,
             title=row.title,
             ratio=row.control_ratio,
             low=row.control_low,
             high=row.control_high,
         )
-        for _, row in split[split.compiler == pinned].iterrows()
+        for _, row in natively.drop_duplicates(["workload", "baseline"]).iterrows()
     ]

@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import product
 
 import pandas
 
 from stackwars.findings.fit import program_name
 from stackwars.results import compiler_verdicts as words
 from stackwars.results import verdicts
-from stackwars.results.published import SUBJECT
-from stackwars.results.read_cells import BASELINE, titles
+from stackwars.results.read_cells import titles
 from stackwars.results.read_compilers import TARGET, compilers, target_title
 from stackwars.results.verdicts import Finding, finding
+from stackwars.study.comparisons import Comparison
 
 
-def target_findings(ahead: pandas.DataFrame, frontier: pandas.DataFrame) -> list[Finding]:
+def target_findings(
+    ahead: pandas.DataFrame, frontier: pandas.DataFrame, pairs: list[Comparison]
+) -> list[Finding]:
     """Findings from every target, and from the frontier of the original's device."""
     here = ahead[ahead.target == TARGET]
     order = compilers(here)
     return [
         _generations(here, order),
         *_deciders(here, order),
-        *_frontiers(frontier[frontier.target == TARGET]),
+        *_frontiers(frontier[frontier.target == TARGET], pairs),
         *_others(ahead[ahead.target != TARGET]),
     ]
 
@@ -86,25 +89,26 @@ def _deciders(here: pandas.DataFrame, order: list[str]) -> list[Finding]:
     return found
 
 
-def _frontiers(frontier: pandas.DataFrame) -> list[Finding]:
-    """``frontier/<workload>``: the largest batch that fits, PyTorch's against JAX's, newest XLA."""
+def _frontiers(frontier: pandas.DataFrame, pairs: list[Comparison]) -> list[Finding]:
+    """``frontier/<workload>/<framework>``: its largest batch that fits against the baseline's, newest XLA."""
     order = compilers(frontier)
     newest = frontier[frontier.compiler == order[-1]] if order else frontier
     table = newest.set_index(["workload", "framework"])[["fits_batch", "oom_batch"]]
     found = []
-    for workload, title in titles(newest).items():
-        sides = [(workload, SUBJECT), (workload, BASELINE)]
+    for (workload, title), pair in product(titles(newest).items(), pairs):
+        sides = [(workload, pair.subject), (workload, pair.baseline)]
         if all(side in table.index for side in sides):
             one, base = (tuple(table.loc[side]) for side in sides)
             found.append(
                 finding(
-                    f"frontier/{workload}",
+                    f"frontier/{workload}/{pair.subject}",
                     words.frontier(one, base),
                     workload=workload,
+                    framework=pair.subject,
                     title=title,
                     compiler=order[-1],
-                    torch_batch=one[0],
-                    jax_batch=base[0],
+                    batch=one[0],
+                    baseline_batch=base[0],
                 )
             )
     return found

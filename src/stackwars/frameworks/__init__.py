@@ -1,6 +1,16 @@
 """Ways to compile and run a dialect: one small file each, all with the same verbs.
 
-Every module here has a class `Session(device, precision)` whose constructor imports the framework
+Every module here says what a reader sees of it, and can be imported where its framework is not installed:
+
+    TITLE             its name in tables and figures
+    DIALECT           the Python API that it runs: that of workloads/<w>/in_<DIALECT>.py
+    COLOUR            of its marks and lines; the order dark to light is kept in grey print
+    VARIANT           of a variant only: its name in a table, beneath the framework that it varies
+    NOTE              of a variant: what it does otherwise
+    PROGRAM_OF        the framework whose programs it runs, where only the first two runs differ: its steady
+                      state is not interleaved with the baseline's, since the other's is
+
+and a class `Session(device, precision)` whose constructor imports the framework
 and raises RuntimeError where the device is absent. Only the process of a cell makes one. Its verbs,
 in the order in which a cell uses them:
 
@@ -12,7 +22,7 @@ in the order in which a cell uses them:
     fence(output)     return only when the device has finished the output
     fetch(output)     the output's values as a NumPy array
     counters()        cumulative Counters
-    stablehlo()       StableHLO text of what call(0) runs
+    stablehlo()       StableHLO text of what call(0) runs; of a framework without, a comment that says so
     device_kind()     what the framework calls the device
     versions()        package versions, {name: version}
 """
@@ -20,18 +30,52 @@ in the order in which a cell uses them:
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+
+def names() -> list[str]:
+    """Every framework that there is a module of."""
+    return sorted(path.stem for path in Path(__file__).parent.glob("[a-z]*.py"))
+
+
+def load(name: str) -> ModuleType:
+    """The module of a framework."""
+    return import_module(f"{__name__}.{name}")
+
+
+def title(name: str) -> str:
+    """The name that a reader sees.
+
+    An edited program's has its edit behind a plus: ``torch_xla+explicit_layernorm``.
+    """
+    base, _, edit = name.partition("+")
+    shown = load(base).TITLE
+    return f"{shown}, {edit.replace('_', ' ').replace('+', ', ')}" if edit else shown
+
+
+def variant(name: str) -> str:
+    """What a variant is called beneath the framework that it varies; empty for the others."""
+    return getattr(load(name), "VARIANT", "")
+
+
+def program_of(name: str) -> str:
+    """The framework whose programs it runs: itself, or that which it varies."""
+    return getattr(load(name), "PROGRAM_OF", name)
 
 
 @dataclass(frozen=True)
 class Counters:
     """What a framework says that it has done since it was loaded.
 
-    compiles: executables built. cache_hits: executables that came from a cache on disk instead.
+    compiles: executables built; None for a framework that compiles nothing. cache_hits: executables that
+    came from a cache on disk instead.
     trace_s, compile_s: seconds spent tracing (and lowering to StableHLO, where the framework tells it)
     and compiling; None where it does not tell.
     """
 
-    compiles: int
+    compiles: int | None
     cache_hits: int
     trace_s: float | None
     compile_s: float | None
@@ -39,11 +83,11 @@ class Counters:
     def since(self, earlier: Counters) -> Counters:
         """What was done between the earlier reading and this one."""
 
-        def difference(now: float | None, then: float | None) -> float | None:
+        def difference(now, then):
             return None if now is None or then is None else now - then
 
         return Counters(
-            self.compiles - earlier.compiles,
+            difference(self.compiles, earlier.compiles),
             self.cache_hits - earlier.cache_hits,
             difference(self.trace_s, earlier.trace_s),
             difference(self.compile_s, earlier.compile_s),

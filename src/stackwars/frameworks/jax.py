@@ -12,6 +12,10 @@ import numpy as np
 from stackwars.frameworks import Counters
 from stackwars.setup.device import platform
 
+TITLE = "JAX"
+DIALECT = "jax"
+COLOUR = "#14213d"
+
 _TRACING = (
     "/jax/core/compile/jaxpr_trace_duration",
     "/jax/core/compile/jaxpr_to_mlir_module_duration",

@@ -11,6 +11,10 @@ import numpy as np
 from stackwars.frameworks import Counters
 from stackwars.setup.device import platform
 
+TITLE = "torch_xla"
+DIALECT = "torch"
+COLOUR = "#c4571b"
+
 
 class Session:
     """One process's use of torch_xla on one device. The verbs are described in `stackwars.frameworks`."""

@@ -13,6 +13,13 @@ from collections.abc import Callable
 
 from stackwars.frameworks import torch_xla
 
+TITLE = "torch_xla (pending)"
+DIALECT = torch_xla.DIALECT
+COLOUR = "#5fae97"
+VARIANT = "pending"
+NOTE = "inputs still to be computed on the device at run 1"
+PROGRAM_OF = "torch_xla"
+
 
 class Session(torch_xla.Session):
     """As torch_xla's, but with inputs that are still to be computed at run 1."""

@@ -15,16 +15,17 @@ def relative_l2(values: np.ndarray, baseline: np.ndarray) -> float:
     return error if np.isfinite(error) else float("inf")
 
 
-def parity(outputs: dict[str, np.ndarray], baseline: str) -> dict[str, float]:
-    """{framework: relative L2 error against the baseline} of one workload on one device.
+def parity(outputs: dict[str, np.ndarray], baselines: dict[str, str]) -> dict[str, float]:
+    """{framework: relative L2 error against its baseline} of one workload on one device.
 
-    The baseline's own entry is the largest of the others'. Empty where there is nothing to compare.
+    baselines: that of each framework that has one. The entry of one that has none is the largest of those
+    that are compared with it. Nothing of a framework that cannot be compared.
     """
-    if baseline not in outputs or len(outputs) < 2:
-        return {}
     errors = {
-        framework: relative_l2(values, outputs[baseline])
-        for framework, values in outputs.items()
-        if framework != baseline
+        framework: relative_l2(outputs[framework], outputs[base])
+        for framework, base in baselines.items()
+        if framework in outputs and base in outputs
     }
-    return {baseline: max(errors.values()), **errors}
+    for base in {baselines[framework] for framework in errors} - errors.keys():
+        errors[base] = max(e for framework, e in errors.items() if baselines.get(framework) == base)
+    return errors

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from stackwars.frameworks import title
 from stackwars.paper import latex
 from stackwars.paper.claim_prose import became, spread
-from stackwars.results.read_cells import framework_title
 from stackwars.results.read_compilers import compiler_title
 
 
@@ -42,7 +42,7 @@ def _title(finding: dict) -> latex.Latex:
 
 
 def _framework(finding: dict) -> latex.Latex:
-    return latex.escape(framework_title(finding["framework"]))
+    return latex.escape(title(finding["framework"]))
 
 
 def _published_ratio(finding: dict) -> latex.Latex:
@@ -84,7 +84,7 @@ def _edited(finding: dict) -> str:
     """``turned weights in PyTorch's program``."""
     edits = latex.series(edit.replace("_", " ") for edit in finding["edits"])
     base = finding["framework"].partition("+")[0]
-    return f"{edits} in {latex.escape(framework_title(base))}'s program"
+    return f"{edits} in {latex.escape(title(base))}'s program"
 
 
 def _by_edit(found: list[dict], one: Callable[[dict], str]) -> latex.Latex:
@@ -104,7 +104,7 @@ def _by_edit(found: list[dict], one: Callable[[dict], str]) -> latex.Latex:
 
 
 def _batches(finding: dict) -> str:
-    return f"{finding['torch_batch']:.0f} against JAX's {finding['jax_batch']:.0f}"
+    return f"{finding['batch']:.0f} against {finding['baseline_batch']:.0f}"
 
 
 FILTERS: dict[str, Callable[..., object]] = {
@@ -116,7 +116,7 @@ FILTERS: dict[str, Callable[..., object]] = {
     "series": latex.series,
     "percent": percent,
     "ratio": ratio_text,
-    "framework": framework_title,
+    "framework": title,
     "became": became,
     "spread": spread,
     "titles": lambda found: latex.series(f["title"] for f in found),

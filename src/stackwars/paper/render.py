@@ -22,6 +22,7 @@ from stackwars.paper import latex
 from stackwars.paper.prose import FILTERS
 from stackwars.results import compiler_verdicts, verdicts
 from stackwars.results.read_cells import read_json
+from stackwars.study.comparisons import CELLS, comparisons
 
 SUFFIX = ".tex.j2"
 LISTINGS = ["ffn", "mha", "layernorm"]  # in the appendix, as far as they exist
@@ -120,8 +121,13 @@ def build(
     claims: claims.csv; the tables of claims are beside it in claim_tables.
     """
     document = Findings(read_json(findings))
+    run = read_json(context)
+    # The text is about the first comparison.
+    main = comparisons(run, CELLS)[0]
     names = {
-        "run": read_json(context),
+        "run": run,
+        "subject": main.subject,
+        "baseline": main.baseline,
         "finding": document,
         "group": document.group,
         "claim": Judged(read_claims(claims)),

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from stackwars import frameworks
+
 COLUMN = 3.45  # inches: the width of an IEEEtran column, so that text keeps its size in print
 PAGE = 7.1
 GREY = "#e6e6e6"
@@ -42,9 +44,14 @@ _LOOKS = [
 ]
 
 
-def line_look(framework: str, frameworks: list[str]) -> dict[str, Any]:
-    """How one framework's line is drawn: its place in the grid's order decides, not its name."""
-    return dict(_LOOKS[frameworks.index(framework) % len(_LOOKS)])
+def line_look(name: str, names: list[str]) -> dict[str, Any]:
+    """How the line of one of several things is drawn: its place among them decides."""
+    return dict(_LOOKS[names.index(name) % len(_LOOKS)])
+
+
+def framework_look(name: str, names: list[str]) -> dict[str, Any]:
+    """How a framework is drawn: in its own colour; its place in the grid decides marker and line."""
+    return line_look(name, names) | {"color": frameworks.load(name).COLOUR}
 
 
 _STEPS = [

@@ -19,7 +19,7 @@ def aggregate(config: dict, folder: Path, output: Path) -> None:
     output.mkdir(parents=True, exist_ok=True)
     table.to_csv(output / "frame.csv", index=False)
     frame.calls(results).to_csv(output / "calls.csv", index=False)
-    ratios.build(config, table, results).to_csv(output / "ratios.csv", index=False)
+    ratios.build(table, results).to_csv(output / "ratios.csv", index=False)
     facts = context.build(config, results, origin)
     (output / "context.json").write_text(json.dumps(facts, indent=1, sort_keys=True))
 

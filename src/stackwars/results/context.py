@@ -11,8 +11,8 @@ from stackwars.measure.process_value import MIN_CLEAN
 from stackwars.measure.supervisor import PADDING
 from stackwars.results.frame import Results
 from stackwars.results.ratios import CONTENDED
-from stackwars.results.read_cells import framework_title
 from stackwars.study import cells
+from stackwars.study.programs import native_compiler
 
 GAP_S = 2.0
 """A longer pause between two processes was not the harness's: seconds."""
@@ -35,6 +35,8 @@ def build(config: dict, results: Results, origin: str) -> dict:
     return {
         "preset": config["preset"],
         "origin": origin,
+        "comparisons": config["comparisons"],
+        "native_compiler": native_compiler(config),
         "machine": last.get("machine", {}),
         "date_utc": last.get("started_utc", "never"),
         "git_revision": " ".join(revisions) or "unknown",
@@ -58,7 +60,6 @@ def _settings(config: dict, last: dict) -> dict:
         "block_calls": {workload: calls for workload, calls in blocks.items() if calls > 1},
         "input_sets": INPUT_SETS,
         "padding_bytes": PADDING,
-        "baseline_title": framework_title(config["baseline"]),
         "gate": GATE,
         "foreign": FOREIGN,
         "min_clean_blocks": MIN_CLEAN,

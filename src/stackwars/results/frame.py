@@ -16,6 +16,7 @@ from stackwars.measure.events import event
 from stackwars.measure.peak import floor_ms
 from stackwars.study import cells
 from stackwars.study.cells import Cell
+from stackwars.study.comparisons import CELLS, baseline, comparisons
 
 COLUMNS: dict[str, str] = {
     "workload": "name of the workload",
@@ -23,6 +24,7 @@ COLUMNS: dict[str, str] = {
     "kind": "basic operation or model",
     "table": "the table of the paper that it belongs to: I, II or III",
     "framework": "how it was compiled and run",
+    "baseline": "the framework that it is compared with; empty for one that is compared with none",
     "device": "where it ran",
     "preset": "which sizes",
     "status": "ok, oom, timeout, unsupported, invalid, error, or not run",
@@ -114,6 +116,7 @@ def _row(config: dict, cell: Cell, results: Results, origin: str) -> dict:
         "kind": workload.KIND,
         "table": workload.TABLE,
         "framework": cell.framework,
+        "baseline": baseline(config, cell.framework) or "",
         "device": cell.device,
         "preset": config["preset"],
         "origin": origin,
@@ -175,9 +178,10 @@ _NUMBERS = [c for c in COLUMNS if c.endswith(("_ms", "_per_s")) and c not in ("f
 def _audit(frame: pd.DataFrame, config: dict, results: Results) -> None:
     """Write the parity errors; mark rows invalid whose number the audits refuse, and blank it."""
     tolerance = cells.settings(config)["parity_rel_l2"]
+    baselines = {pair.subject: pair.baseline for pair in comparisons(config, CELLS)}
     for (workload, device), rows in frame[frame["status"] == "ok"].groupby(["workload", "device"]):
         outputs = {f: results.outputs[Cell(f, workload, device)] for f in rows["framework"]}
-        errors = parity.parity(outputs, config["baseline"])
+        errors = parity.parity(outputs, baselines)
         for index, row in rows.iterrows():
             error = errors.get(row["framework"])
             frame.loc[index, "parity_rel_l2"] = error

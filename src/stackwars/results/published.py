@@ -6,27 +6,27 @@ from dataclasses import dataclass, field
 
 import pandas
 
-from stackwars.results.read_cells import BASELINE, short_status
+from stackwars.frameworks import program_of, title
+from stackwars.results.read_cells import on_cpu, short_status
 from stackwars.results.values import is_missing, is_true
 from stackwars.results.verdicts import NO_DATA, agreement
+from stackwars.setup.device import CPU
 
 PUBLISHED_COLUMNS = {
     "first": "first_run_ms",
     "second": "second_run_ms",
     "steady": "steady_state_ms",
 }
-SUBJECT = "torch_xla"  # what the original calls PyTorch
-PENDING = "torch_xla_pending"  # our variant of it; compared with the same published numbers
 
 
 @dataclass(frozen=True)
 class Pair:
-    """A ratio framework/JAX there and here. Ratios are empty where a side has no number."""
+    """A ratio subject/baseline there and here. Ratios are empty where a side has no number."""
 
     workload: str
     title: str
     framework: str
-    device: str = "cpu"
+    device: str = CPU
     published: dict[str, float] = field(default_factory=dict)  # first, second, steady
     published_status: str = ""  # why there is no published ratio
     ours: dict[str, float] = field(default_factory=dict)
@@ -40,23 +40,23 @@ class Pair:
 
 
 def pairs(frame: pandas.DataFrame, ratios: pandas.DataFrame, there: pandas.DataFrame) -> list[Pair]:
-    """Every published workload that is in this run's grid, on the CPU, in the published order."""
-    cells = frame[frame.device == "cpu"].set_index(["workload", "framework"])
+    """Every published workload that is in this run's grid, on the CPU, in the published order.
+
+    A variant is compared with the published numbers of the framework that it varies.
+    """
     found = []
     for workload in there.workload.drop_duplicates():
-        for framework in (SUBJECT, PENDING):
-            if (workload, framework) in cells.index and (workload, BASELINE) in cells.index:
-                found.append(_pair(cells, ratios, there, workload, framework))
+        cells = on_cpu(frame[frame.workload == workload]).set_index("framework")
+        for framework, cell in cells.iterrows():
+            if {program_of(framework), cell.baseline} <= set(there.framework):
+                found.append(_pair(cells, ratios, there, framework))
     return found
 
 
 def ratio_row(ratios: pandas.DataFrame, workload: str, framework: str, device: str) -> dict:
-    """The row of ratios.csv for one comparison with the baseline; empty if there is none."""
+    """The row of ratios.csv of one subject; empty if there is none."""
     rows = ratios[
-        (ratios.workload == workload)
-        & (ratios.framework == framework)
-        & (ratios.device == device)
-        & (ratios.baseline == BASELINE)
+        (ratios.workload == workload) & (ratios.framework == framework) & (ratios.device == device)
     ]
     return rows.iloc[0].to_dict() if len(rows) else {}
 
@@ -66,26 +66,27 @@ def ratio_ends(row: dict, stage: str) -> tuple[float, float]:
     return row[f"{stage}_ratio_low"], row[f"{stage}_ratio_high"]
 
 
-def published_ratios(there: pandas.DataFrame, workload: str) -> tuple[dict[str, float], str]:
-    """The ratios PyTorch/JAX of the three stages as published, or why there are none."""
-    rows = there[there.workload == workload].set_index("framework")
-    failed = [
-        f"{row.status} in {'JAX' if name == BASELINE else 'PyTorch'}"
-        for name, row in rows.iterrows()
-        if row.status != "ok"
-    ]
+def published_ratios(
+    there: pandas.DataFrame, workload: str, subject: str, baseline: str
+) -> tuple[dict[str, float], str]:
+    """The ratios subject/baseline of the three stages as published, or why there are none."""
+    rows = there[there.workload == workload].set_index("framework").loc[[baseline, subject]]
+    failed = [f"{row.status} in {row.title}" for _, row in rows.iterrows() if row.status != "ok"]
     if len(failed) == 2 and rows.status.nunique() == 1:
         return {}, f"{rows.status.iloc[0]} in both"
     if failed:
         return {}, ", ".join(failed)
-    ours, base = rows.loc[SUBJECT], rows.loc[BASELINE]
+    ours, base = rows.loc[subject], rows.loc[baseline]
     return {stage: ours[c] / base[c] for stage, c in PUBLISHED_COLUMNS.items()}, ""
 
 
-def _pair(cells, ratios, there, workload: str, framework: str) -> Pair:
-    published, published_status = published_ratios(there, workload)
-    subject, base = cells.loc[(workload, framework)], cells.loc[(workload, BASELINE)]
-    row = ratio_row(ratios, workload, framework, "cpu")
+def _pair(cells, ratios, there, framework: str) -> Pair:
+    subject = cells.loc[framework]
+    workload, base = subject.workload, cells.loc[subject.baseline]
+    published, published_status = published_ratios(
+        there, workload, program_of(framework), subject.baseline
+    )
+    row = ratio_row(ratios, workload, framework, CPU)
     both_ok = subject.status == "ok" and base.status == "ok"
     both_ok = both_ok and not is_missing(row.get("steady_ratio"))
     verdict = row["steady_verdict"] if both_ok else NO_DATA
@@ -108,7 +109,7 @@ def _pair(cells, ratios, there, workload: str, framework: str) -> Pair:
 
 def _why_not(subject: pandas.Series, base: pandas.Series) -> str:
     """Which side has no number, and its status."""
-    sides = [(base, "JAX"), (subject, "PyTorch")]
+    sides = [(base, title(base.name)), (subject, title(subject.name))]
     failed = [(short_status(cell), name) for cell, name in sides if cell.status != "ok"]
     if not failed:
         return "no ratio"

@@ -39,24 +39,21 @@ CONTENDED = 0.20
 """Difference of the kept shares from which a comparison is marked."""
 
 
-def build(config: dict, frame: pd.DataFrame, results: Results) -> pd.DataFrame:
-    """COLUMNS, one row for each valid cell of another framework beside a valid one of the baseline."""
-    baseline, rows, comparisons = config["baseline"], [], []
+def build(frame: pd.DataFrame, results: Results) -> pd.DataFrame:
+    """COLUMNS, one row for each valid cell beside a valid one of its baseline, in the frame's order."""
+    rows, found = [], []
     valid = frame[frame["status"] == "ok"]
-    for (workload, device), group in valid.groupby(["workload", "device"], sort=False):
-        if baseline not in set(group["framework"]):
-            continue
-        theirs = results.cells[Cell(baseline, workload, device)]
-        for framework in group["framework"]:
-            if framework != baseline:
-                ours = results.cells[Cell(framework, workload, device)]
-                names = ("workload", "device", "framework", "baseline")
-                identity = dict(zip(names, (workload, device, framework, baseline), strict=True))
-                row, found = _row(ours, theirs)
-                rows.append(identity | row)
-                comparisons.append(found)
+    keys = set(zip(valid["framework"], valid["workload"], valid["device"], strict=True))
+    for one in valid.itertuples():
+        if (one.baseline, one.workload, one.device) in keys:
+            names = ("workload", "device", "framework", "baseline")
+            sides = (one.framework, one.baseline)
+            cells = [results.cells[Cell(side, one.workload, one.device)] for side in sides]
+            row, comparison = _row(*cells)
+            rows.append({name: getattr(one, name) for name in names} | row)
+            found.append(comparison)
     table = pd.DataFrame(rows, columns=list(COLUMNS))
-    _correct(table, comparisons, dict(zip(frame["workload"], frame["table"], strict=True)))
+    _correct(table, found, dict(zip(frame["workload"], frame["table"], strict=True)))
     return table
 
 

@@ -6,20 +6,22 @@ from pathlib import Path
 
 import pandas
 
+from stackwars import frameworks
 from stackwars.measure import documents
 from stackwars.results import verdicts
-from stackwars.setup.device import CPUS, ONE_THREAD
+from stackwars.setup.device import CPU, CPUS, ONE_THREAD
 
-FRAMEWORK_TITLES = {
-    "jax": "JAX",
-    "torch_xla": "PyTorch",
-    "torch_xla_pending": "PyTorch (pending)",
-}
-# In a table, beneath the row of the framework that it is a variant of.
-VARIANT_TITLES = {"torch_xla_pending": "pending"}
-BASELINE = "jax"
-
-FRAME_KEYS = ["workload", "title", "table", "framework", "device", "status", "origin", "rounds"]
+FRAME_KEYS = [
+    "workload",
+    "title",
+    "table",
+    "framework",
+    "baseline",
+    "device",
+    "status",
+    "origin",
+    "rounds",
+]
 FRAME_KEYS += ["gated", "steady_class", "warmup_points", "precision"]
 RATIO_KEYS = ["workload", "device", "framework", "baseline", "rounds", "steady_gated", "contended"]
 RATIO_KEYS += [
@@ -29,22 +31,12 @@ RATIO_KEYS += [
 ]
 CALL_KEYS = ["workload", "framework", "device", "repetition", "call", "latency_ms"]
 FRAME_TEXTS = ("status", "status_detail", "origin", "title", "table", "device", "steady_class")
-FRAME_TEXTS += ("stop_reason",)
+FRAME_TEXTS += ("stop_reason", "baseline")
 RATIO_VERDICTS = (
     *(verdicts.SLOWER, verdicts.FASTER, verdicts.NO_DIFFERENCE),
     *(verdicts.UNRESOLVED, verdicts.NOT_DECIDED, verdicts.NO_DATA),
 )
-PUBLISHED_KEYS = ["table", "workload", "framework", "first_run_ms", "second_run_ms"]
-
-
-def framework_title(framework: str) -> str:
-    """The name that a reader sees; a framework without one is shown by its own name.
-
-    An edited program's name has its edit behind a plus: ``torch_xla+explicit_layernorm``.
-    """
-    base, _, edit = framework.partition("+")
-    name = FRAMEWORK_TITLES.get(base, base)
-    return f"{name}, {edit.replace('_', ' ').replace('+', ', ')}" if edit else name
+PUBLISHED_KEYS = ["table", "workload", "framework", "title", "first_run_ms", "second_run_ms"]
 
 
 def read_frame(path: Path) -> pandas.DataFrame:
@@ -106,10 +98,21 @@ def read_table(path: Path, columns: list[str]) -> pandas.DataFrame:
     return table
 
 
+def on_cpu(table: pandas.DataFrame) -> pandas.DataFrame:
+    """The rows of a table that are of all cores of the CPU, which every machine has."""
+    return table[table.device == CPU]
+
+
+def baselines_title(frame: pandas.DataFrame) -> str:
+    """The title of the one baseline of all cells; `the baseline` where there are several, or none."""
+    found = [name for name in frame.baseline.drop_duplicates() if name]
+    return frameworks.title(found[0]) if len(found) == 1 else "the baseline"
+
+
 def shown_cells(frame: pandas.DataFrame) -> pandas.DataFrame:
     """Every cell on all cores of the CPU, and those on accelerators that were run."""
     ran = ~frame.device.isin(CPUS) & (frame.status != "not run")
-    return frame[(frame.device == "cpu") | ran]
+    return frame[(frame.device == CPU) | ran]
 
 
 def audited_cells(frame: pandas.DataFrame) -> pandas.DataFrame:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pandas
 
-from stackwars.results.read_cells import read_table
+from stackwars.results.read_cells import on_cpu, read_table
 
 TARGET = "tpu-v6e"  # the device of the original
 OPTIMISED = f"optimised:{TARGET}"
@@ -30,6 +30,8 @@ REPLAY_KEYS = [
 SPLIT_KEYS = [
     "workload",
     "title",
+    "framework",
+    "baseline",
     "compiler",
     "device",
     "ir_ratio",
@@ -48,12 +50,12 @@ TEXTS = (
 
 def read_replay(path: Path) -> pandas.DataFrame:
     """replay.csv: a row per workload, program and compiler; those of the CPU, as in all tables."""
-    return _on_cpu(_read(path, REPLAY_KEYS))
+    return on_cpu(_read(path, REPLAY_KEYS)).reset_index(drop=True)
 
 
 def read_split(path: Path) -> pandas.DataFrame:
-    """split.csv: a row per workload and compiler, PyTorch against JAX; those of the CPU."""
-    return _on_cpu(_read(path, SPLIT_KEYS))
+    """split.csv: a row per workload, compiler and comparison; those of the CPU."""
+    return on_cpu(_read(path, SPLIT_KEYS)).reset_index(drop=True)
 
 
 def read_ahead(path: Path) -> pandas.DataFrame:
@@ -82,10 +84,6 @@ def _read(path: Path, keys: list[str]) -> pandas.DataFrame:
         if column in table.columns:
             table[column] = table[column].astype(object).fillna("").astype(str)
     return table
-
-
-def _on_cpu(table: pandas.DataFrame) -> pandas.DataFrame:
-    return table[table.device == "cpu"].reset_index(drop=True)
 
 
 def compilers(table: pandas.DataFrame) -> list[str]:

@@ -16,6 +16,7 @@ from stackwars.measure.process_value import ProcessValue, aligned, per_round
 from stackwars.measure.statistics import Estimate, geometric_mean, paired_difference, paired_ratio
 from stackwars.study import programs
 from stackwars.study.cells import Cell
+from stackwars.study.comparisons import with_programs
 
 COLUMNS: dict[str, str] = {
     "workload": "name of the workload",
@@ -119,7 +120,7 @@ def read(config: dict, folder: Path) -> Iterator[Replay]:
     """Every replay that is asked for, in the order of the grid; one without a result is not run."""
     for asked in programs.replays(config):
         native = {}
-        for framework in config["programs"]:
+        for framework in with_programs(config):
             path = folder / Cell(framework, asked.workload, asked.device).path / "cell.json"
             if path.exists():
                 native[framework] = documents.read(path)
@@ -137,7 +138,7 @@ def _not_run(config: dict, asked: programs.Replay) -> dict:
     return {
         **{"workload": asked.workload, "device": asked.device, "compiler": asked.compiler},
         **{"status": "not run", "peak_rss_bytes": None, "processes": []},
-        "programs": dict.fromkeys(config["programs"], program),
+        "programs": dict.fromkeys(with_programs(config), program),
     }
 
 

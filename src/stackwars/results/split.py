@@ -16,12 +16,16 @@ from stackwars.measure.process_value import aligned
 from stackwars.measure.statistics import Estimate, paired_difference, paired_ratio
 from stackwars.results import replays
 from stackwars.results.replays import Replay, columns
+from stackwars.study.comparisons import PROGRAMS, Comparison, comparisons
 from stackwars.study.config import validate
+from stackwars.study.programs import native_compiler
 
 COLUMNS: dict[str, str] = {
     "workload": "name of the workload",
     "title": "its name in the tables",
     "kind": "basic operation or model",
+    "framework": "whose program is above the line: the subject",
+    "baseline": "whose program is below it",
     "compiler": "generation of XLA that replayed",
     "device": "where",
     "rounds": "rounds in which all four were measured",
@@ -50,22 +54,24 @@ COLUMNS: dict[str, str] = {
 }
 
 
-def build(config: dict, found: list[Replay], native: str | None) -> pd.DataFrame:
-    """COLUMNS, one row a replay. native: the compiler that the frameworks' environments pin.
-
-    The two frameworks are the baseline and the other one of the configuration's programs.
-    """
-    baseline = config["baseline"]
-    other = next((name for name in config["programs"] if name != baseline), None)
+def build(config: dict, found: list[Replay]) -> pd.DataFrame:
+    """COLUMNS, one row for each replay and comparison of programs."""
+    native = native_compiler(config)
     rows = [
-        {**replays.identity(replay), **_row(replay, other, baseline, native)}
+        {
+            **replays.identity(replay),
+            "framework": pair.subject,
+            "baseline": pair.baseline,
+            **_row(replay, pair, native),
+        }
         for replay in found
-        if other is not None
+        for pair in comparisons(config, PROGRAMS)
     ]
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
-def _row(replay: Replay, other: str, baseline: str, native: str | None) -> dict:
+def _row(replay: Replay, pair: Comparison, native: str | None) -> dict:
+    other, baseline = pair.subject, pair.baseline
     row = {"ir_verdict": "no data", "runtime_verdict": "no data", "control_verdict": "no data"}
     ours, theirs = replay.paired(other, baseline)
     ours_native, theirs_native = replay.natively(other), replay.natively(baseline)
@@ -114,18 +120,13 @@ def control_verdict(ratio: Estimate) -> str:
     return "holds" if ratio.low <= 1 <= ratio.high else "off"
 
 
-def write(config: dict, folder: Path, output: Path, native: str | None = None) -> None:
-    """replay.csv and split.csv in `output`, from the results of `folder`; headers alone if there are none.
-
-    native: the native compiler where it is not the configuration's.
-    """
-    marked = (name for name, row in config["compilers"].items() if row.get("native"))
-    native = native or next(marked, None)
+def write(config: dict, folder: Path, output: Path) -> None:
+    """replay.csv and split.csv in `output`, from the results of `folder`; headers alone if there are none."""
     found = list(replays.read(config, folder))
     output.mkdir(parents=True, exist_ok=True)
-    table = replays.build(found, native, config["results"])
+    table = replays.build(found, native_compiler(config), config["results"])
     table.to_csv(output / "replay.csv", index=False)
-    build(config, found, native).to_csv(output / "split.csv", index=False)
+    build(config, found).to_csv(output / "split.csv", index=False)
 
 
 def main() -> None:
@@ -134,10 +135,9 @@ def main() -> None:
     parser.add_argument("--config", required=True, type=documents.read)
     parser.add_argument("--results", required=True, type=Path)
     parser.add_argument("--output", required=True, type=Path)
-    parser.add_argument("--native", help="the native compiler, instead of the configuration's")
     arguments = parser.parse_args()
     config = validate(arguments.config)
-    write(config, arguments.results, arguments.output, arguments.native)
+    write(config, arguments.results, arguments.output)
 
 
 if __name__ == "__main__":

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 
+CPU = "cpu"
+"""All cores of the CPU: what a user runs."""
 ONE_THREAD = "cpu-1t"
 """The CPU as a quiet instrument: one thread, pinned to one core."""
-CPUS = ("cpu", ONE_THREAD)
+CPUS = (CPU, ONE_THREAD)
 """The devices that every machine has."""
 
 
 def platform(device: str) -> str:
     """What the frameworks call the device: cpu-1t is a cpu to them."""
-    return "cpu" if device in CPUS else device
+    return CPU if device in CPUS else device
 
 
 def cores(device: str) -> set[int]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from stackwars import frameworks
 from stackwars.setup.environments import REPOSITORY
+from stackwars.study import comparisons
 from stackwars.study.imports import imported_files
 
 ROUNDS = ("rounds_min", "round_budget_s", "ratio_half_width")
@@ -73,11 +75,12 @@ def pins(config: dict, framework: str, device: str) -> str:
 def partner(config: dict, cell: Cell) -> Cell | None:
     """The cell of the baseline whose process takes turns with this one's.
 
-    None of the baseline itself, and of a framework that runs another one's programs.
+    None of a framework that is compared with no other, and of one that runs another one's programs.
     """
-    other = Cell(config["baseline"], cell.workload, cell.device)
-    if cell == other or "program_of" in config["frameworks"][cell.framework]:
+    baseline = comparisons.baseline(config, cell.framework)
+    if baseline is None or frameworks.program_of(cell.framework) != cell.framework:
         return None
+    other = Cell(baseline, cell.workload, cell.device)
     return other if other in asked(config) else None
 
 
@@ -87,7 +90,7 @@ def sources(config: dict, cell: Cell) -> list[str]:
     Its workload in its dialect, its framework and the timed loop, with every module of this package
     that they import. Editing one of them measures the cell again, and no cell that does not use it.
     """
-    dialect = config["frameworks"][cell.framework]["dialect"]
+    dialect = frameworks.load(cell.framework).DIALECT
     start = [
         f"stackwars.workloads.{cell.workload}.in_{dialect}",
         f"stackwars.workloads.{cell.workload}",

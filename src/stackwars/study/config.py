@@ -9,12 +9,14 @@ from pathlib import Path
 import jsonschema
 import yaml
 
+from stackwars.frameworks import load as load_framework
+from stackwars.frameworks import names
 from stackwars.setup.environments import REPOSITORY
+from stackwars.study.comparisons import CELLS, PROGRAMS, comparisons, with_programs
 
 SCHEMA = REPOSITORY / "workflow" / "schemas" / "config.schema.yaml"
 PINS = REPOSITORY / "envs"
 WORKLOADS = REPOSITORY / "src" / "stackwars" / "workloads"
-FRAMEWORKS = REPOSITORY / "src" / "stackwars" / "frameworks"
 COMPILERS = REPOSITORY / "src" / "stackwars" / "compilers"
 
 
@@ -37,6 +39,7 @@ def validate(config: dict) -> dict:
     """Return the configuration unchanged if every key and value can be used; else raise ConfigError."""
     _check_schema(config)
     _check_names(config)
+    _check_comparisons(config)
     _check_sizes(config)
     _check_compilers(config)
     return config
@@ -98,7 +101,7 @@ def _check_names(config: dict) -> None:
     for workload in config["workloads"]:
         if workload not in known:
             raise ConfigError("workloads", f"workloads among {', '.join(known)}", workload)
-    frameworks = sorted(path.stem for path in FRAMEWORKS.glob("*.py") if path.stem != "__init__")
+    frameworks = names()
     for framework, wanted in config["frameworks"].items():
         if framework not in frameworks:
             raise ConfigError("frameworks", f"frameworks among {', '.join(frameworks)}", framework)
@@ -106,9 +109,6 @@ def _check_names(config: dict) -> None:
             if not (PINS / f"{environment}.txt").is_file():
                 key = f"frameworks.{framework}.environments.{device}"
                 raise ConfigError(key, "the name of a pins file envs/<name>.txt", environment)
-        if wanted.get("program_of", framework) not in frameworks:
-            key = f"frameworks.{framework}.program_of"
-            raise ConfigError(key, f"one of {', '.join(frameworks)}", wanted["program_of"])
         for workload in wanted.get("workloads", []):
             if workload not in known:
                 key = f"frameworks.{framework}.workloads"
@@ -131,13 +131,51 @@ def _check_names(config: dict) -> None:
             if settings[least] > settings[most]:
                 expected = f"at most {most}, {settings[most]} in preset {name}"
                 raise ConfigError(f"settings.{least}", expected, settings[least])
-    if config["baseline"] not in config["frameworks"]:
-        asked = ", ".join(config["frameworks"])
-        raise ConfigError("baseline", f"one of the frameworks {asked}", config["baseline"])
     if config["preset"] not in config["presets"]:
         raise ConfigError("preset", f"one of {', '.join(config['presets'])}", config["preset"])
     if config["results"] == "reference" and config["preset"] != "full":
         raise ConfigError("preset", "full, the preset of results/reference", config["preset"])
+
+
+def _check_comparisons(config: dict) -> None:
+    asked, pairs = config["frameworks"], comparisons(config, CELLS)
+    for place, row in enumerate(config["comparisons"]):
+        for side in ("subject", "baseline"):
+            if row[side] not in asked:
+                key = f"comparisons.{place}.{side}"
+                raise ConfigError(key, f"one of the frameworks {', '.join(asked)}", row[side])
+        if row["subject"] == row["baseline"]:
+            expected = f"another framework than the subject {row['subject']}"
+            raise ConfigError(f"comparisons.{place}.baseline", expected, row["baseline"])
+        if row["subject"] in [other["subject"] for other in config["comparisons"][:place]]:
+            raise ConfigError(
+                f"comparisons.{place}.subject", "each subject compared once", row["subject"]
+            )
+    compared = {side for pair in pairs for side in pair.sides}
+    for framework in asked:
+        if framework not in compared:
+            raise ConfigError("comparisons", f"one of the cells of {framework}", sorted(compared))
+    _check_dialects(config)
+    _check_programs(config)
+
+
+def _check_dialects(config: dict) -> None:
+    for framework in config["frameworks"]:
+        form = f"in_{load_framework(framework).DIALECT}.py"
+        for workload in config["workloads"]:
+            if not (WORKLOADS / workload / form).is_file():
+                expected = f"workloads with a {form}, which {framework} needs"
+                raise ConfigError("workloads", expected, workload)
+
+
+def _check_programs(config: dict) -> None:
+    if len({pair.baseline for pair in comparisons(config, PROGRAMS)}) > 1:
+        found = [pair.baseline for pair in comparisons(config, PROGRAMS)]
+        raise ConfigError("comparisons", "one baseline of all programs", found)
+    for framework in with_programs(config):
+        if not (COMPILERS / f"lower_{framework}.py").is_file():
+            expected = "frameworks with a src/stackwars/compilers/lower_<framework>.py"
+            raise ConfigError("comparisons.of", f"programs only of {expected}", framework)
 
 
 def _check_sizes(config: dict) -> None:
@@ -167,13 +205,6 @@ def _check_compilers(config: dict) -> None:
         if name not in among:
             raise ConfigError(key, f"one of {', '.join(among)}", name)
 
-    for framework in config["programs"]:
-        known("programs", framework, config["frameworks"])
-        if not (COMPILERS / f"lower_{framework}.py").is_file():
-            expected = "frameworks with a src/stackwars/compilers/lower_<framework>.py"
-            raise ConfigError("programs", expected, framework)
-    if config["programs"] and config["baseline"] not in config["programs"]:
-        raise ConfigError("programs", f"the baseline {config['baseline']} too", config["programs"])
     for compiler, row in config["compilers"].items():
         if not (PINS / f"{row['environment']}.txt").is_file():
             key = f"compilers.{compiler}.environment"

@@ -6,8 +6,10 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from stackwars import frameworks
 from stackwars.setup.environments import REPOSITORY
 from stackwars.study import cells
+from stackwars.study.comparisons import with_programs
 from stackwars.study.imports import imported_files
 
 BASE = "base"
@@ -97,9 +99,14 @@ def compilations(config: dict) -> list[Compilation]:
         for row in config["ahead"]
         for workload in compiled_workloads(config)
         if workload in row.get("workloads", [workload])
-        for framework in config["programs"]
+        for framework in with_programs(config)
         for program in programs(config, framework, workload)
     ]
+
+
+def native_compiler(config: dict) -> str | None:
+    """The compiler that the frameworks' own environments pin."""
+    return next((name for name, row in config["compilers"].items() if row.get("native")), None)
 
 
 def first_compilers(config: dict) -> dict[str, str]:
@@ -147,13 +154,16 @@ def frontiers(config: dict) -> list[Compilation]:
 def replayed(config: dict, workload: str) -> list[Program]:
     """The programs that a replay of the workload runs: each framework's, then the edited ones."""
     edited = config["edits"].get(workload, [])
-    wanted = [*config["programs"], *(e for e in edited if e.split("+")[0] in config["programs"])]
+    wanted = [
+        *with_programs(config),
+        *(e for e in edited if e.split("+")[0] in with_programs(config)),
+    ]
     return [Program(framework, workload) for framework in wanted]
 
 
 def replays(config: dict) -> list[Replay]:
     """Every workload with the compilers that are asked for it, on the CPU, if it has cells to compare."""
-    if not config["programs"] or "cpu" not in config["devices"]:
+    if not with_programs(config) or "cpu" not in config["devices"]:
         return []
     return [
         Replay("cpu", compiler, workload)
@@ -168,7 +178,7 @@ def lower_job(config: dict, program: Program) -> dict:
     settings = cells.settings(config)
     return {
         "framework": program.framework,
-        "dialect": config["frameworks"][program.framework]["dialect"],
+        "dialect": frameworks.load(program.framework).DIALECT,
         "workload": program.workload,
         "variant": program.variant,
         "sizes": sizes(config, program.workload, program.variant),
@@ -213,7 +223,7 @@ def replay_job(config: dict, replay: Replay, repetition: int) -> dict:
         "preset": config["preset"],
         "compiler": replay.compiler,
         "repetition": repetition,
-        "baseline": config["baseline"],
+        "baseline": with_programs(config)[0],
         "sizes": sizes(config, replay.workload),
         "settings": {
             **{key: settings[key] for key in measuring},
@@ -249,7 +259,7 @@ def compiler_pins(config: dict, compiler: str, target: str | None = None) -> str
 
 def lower_sources(config: dict, framework: str, workload: str) -> list[str]:
     """The files that decide a program's text, relative to the repository."""
-    dialect = config["frameworks"][framework]["dialect"]
+    dialect = frameworks.load(framework).DIALECT
     start = [
         f"stackwars.workloads.{workload}.in_{dialect}",
         f"stackwars.workloads.{workload}",

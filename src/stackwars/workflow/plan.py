@@ -16,6 +16,7 @@ from stackwars.measure.limits import GIB, cap_bytes, machine_memory_bytes
 from stackwars.setup.environments import REPOSITORY, SIZES_GB, folder
 from stackwars.study import cells, programs
 from stackwars.study.cells import Cell
+from stackwars.study.comparisons import with_programs
 from stackwars.study.config import ConfigError, load, validate
 from stackwars.study.programs import Replay
 
@@ -186,7 +187,7 @@ def _unknown(count: int) -> str:
 
 def _disk(config: dict) -> str:
     needed = [wanted["environments"].get("cpu", "") for wanted in config["frameworks"].values()]
-    if config["programs"]:
+    if with_programs(config):
         needed += [row["environment"] for row in config["compilers"].values()]
         needed += [
             e for row in config["targets"].values() for e in row.get("environments", {}).values()

@@ -5,8 +5,9 @@ from __future__ import annotations
 import matplotlib.pyplot as plt
 import pandas
 
-from stackwars.paper.style import PAGE, RC, line_look, round_ticks
-from stackwars.results.read_cells import framework_title, titles
+from stackwars.frameworks import title
+from stackwars.paper.style import PAGE, RC, framework_look, round_ticks
+from stackwars.results.read_cells import on_cpu, titles
 
 COLUMNS = 4
 
@@ -22,15 +23,15 @@ def draw_calls(frame: pandas.DataFrame, calls: pandas.DataFrame) -> plt.Figure:
     size = (PAGE, 0.35 + 1.22 * rows)
     figure, axes = plt.subplots(rows, COLUMNS, figsize=size, sharex=True, squeeze=False)
     frameworks = list(frame.framework.drop_duplicates())
-    cpu = calls[calls.device == "cpu"]
-    for axis, (workload, title) in zip(axes.flat, names.items(), strict=False):
-        axis.set_title(title, pad=2)
+    cpu = on_cpu(calls)
+    for axis, (workload, name) in zip(axes.flat, names.items(), strict=False):
+        axis.set_title(name, pad=2)
         _log_axes(axis)
         here = cpu[cpu.workload == workload]
         for framework in frameworks:
             one = here[here.framework == framework]
             if len(one):
-                _series(axis, one, line_look(framework, frameworks))
+                _series(axis, one, framework_look(framework, frameworks))
         if here.empty:
             _say(axis, _why_empty(frame, workload))
         else:
@@ -40,7 +41,7 @@ def draw_calls(frame: pandas.DataFrame, calls: pandas.DataFrame) -> plt.Figure:
     figure.supxlabel("call number in the process", fontsize=RC["axes.labelsize"])
     figure.supylabel("latency (ms)", fontsize=RC["axes.labelsize"])
     handles = [
-        plt.Line2D([], [], label=framework_title(f), **line_look(f, frameworks)) for f in frameworks
+        plt.Line2D([], [], label=title(f), **framework_look(f, frameworks)) for f in frameworks
     ]
     figure.legend(handles=handles, loc="outside upper center", ncols=len(handles))
     return figure
@@ -73,8 +74,8 @@ def _marked(length: int) -> list[int]:
 
 
 def _why_empty(frame: pandas.DataFrame, workload: str) -> str:
-    cells = frame[(frame.workload == workload) & (frame.device == "cpu")]
-    return "\n".join(f"{framework_title(c.framework)}: {c.status}" for _, c in cells.iterrows())
+    cells = on_cpu(frame[frame.workload == workload])
+    return "\n".join(f"{title(c.framework)}: {c.status}" for _, c in cells.iterrows())
 
 
 def _say(axis, text: str) -> None:

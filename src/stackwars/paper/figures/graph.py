@@ -20,11 +20,11 @@ import matplotlib.pyplot as plt
 from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
 
+from stackwars.frameworks import title
 from stackwars.measure import documents
 from stackwars.paper.figures.graph_layout import Layout, place
 from stackwars.paper.figures.graph_marks import BETWEEN, LOOKS, NAMES, SLANT, arrow, box
 from stackwars.paper.style import PAGE, RC
-from stackwars.results.read_cells import framework_title
 
 # Added where a box has such a text.
 NOTES = {
@@ -80,7 +80,7 @@ class _Panel:
     """One framework's graph, measured, and then drawn where there is room for it."""
 
     def __init__(self, framework: str, found: dict[str, Any]) -> None:
-        self.title = framework_title(framework)
+        self.title = title(framework)
         self.nodes, self.edges = found.get("nodes", []), found.get("edges", [])
         said = f"{found['status']}: {found['reason']}" if found["status"] != "ok" else ""
         if len(self.nodes) > MOST:

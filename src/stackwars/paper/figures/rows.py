@@ -5,8 +5,10 @@ from __future__ import annotations
 import matplotlib.pyplot as plt
 import pandas
 
-from stackwars.paper.style import COLUMN, line_look, round_ticks
-from stackwars.results.read_cells import BASELINE, framework_title, titles
+from stackwars import frameworks
+from stackwars.frameworks import title
+from stackwars.paper.style import COLUMN, framework_look, line_look, round_ticks
+from stackwars.results.read_cells import baselines_title, on_cpu, titles
 from stackwars.results.verdicts import FASTER, SLOWER
 from stackwars.setup.device import CPUS, ONE_THREAD
 
@@ -15,11 +17,11 @@ WIDEST = 30
 
 
 def draw_ratios(frame: pandas.DataFrame, ratios: pandas.DataFrame) -> plt.Figure:
-    """Steady-state latency over JAX's on the CPU with its 95 % interval, log axis, a line at 1.
+    """Steady-state latency over the baseline's on the CPU with its 95 % interval, log axis, a line at 1.
 
     A framework on one core is a row of marks of its own. A mark is filled where a direction is claimed.
     """
-    cells = frame[(frame.framework != BASELINE) & frame.device.isin(CPUS)]
+    cells = frame[(frame.baseline != "") & frame.device.isin(CPUS)]
     keys = list(dict.fromkeys(zip(cells.device, cells.framework, strict=True)))
     known = ratios[ratios.device.isin(CPUS)].dropna(subset=["steady_ratio"])
     figure, axis = _rows(frame, set(known.workload))
@@ -40,38 +42,40 @@ def draw_ratios(frame: pandas.DataFrame, ratios: pandas.DataFrame) -> plt.Figure
     low, high = (values.min(), values.max()) if len(values) else (0.5, 2.0)
     low, high = max(low, 1 / WIDEST), min(high, WIDEST)
     _round_axis(axis, min(0.8, low / 1.1), max(1.25, high * 1.1))
-    axis.set_xlabel("steady-state latency over JAX's (above 1: JAX is faster)")
+    base = baselines_title(frame)
+    axis.set_xlabel(f"steady-state latency over {base}'s (above 1: {base} is faster)")
     _legend(figure, [(_series(key), _mark(key, keys)) for key in keys])
     return figure
 
 
 def _mark(key: tuple[str, str], keys: list[tuple[str, str]]) -> dict:
-    """A marker without a line; the first look is JAX's."""
-    names = [BASELINE, *map(str, keys)]
-    return line_look(str(key), names) | {"linestyle": "none"}
+    """A marker without a line; the first look of a row's is kept for the baseline."""
+    names = ["baseline", *map(str, keys)]
+    colour = frameworks.load(key[1]).COLOUR
+    return line_look(str(key), names) | {"linestyle": "none", "color": colour}
 
 
 def _series(key: tuple[str, str]) -> str:
     device, framework = key
-    name = framework_title(framework)
+    name = title(framework)
     return f"{name}, one core" if device == ONE_THREAD else name
 
 
 def draw_memory(frame: pandas.DataFrame) -> plt.Figure:
     """Peak resident memory (GiB) of every CPU cell's process that gave a result, log axis."""
     everyone = list(frame.framework.drop_duplicates())
-    ok = frame[(frame.device == "cpu") & (frame.status == "ok")]
+    ok = on_cpu(frame[frame.status == "ok"])
     figure, axis = _rows(frame, set(ok.workload))
-    order = list(titles(frame))
+    order, bases = list(titles(frame)), set(frame.baseline)
     for framework in everyone:
         one = ok[ok.framework == framework]
         rows = [order.index(workload) for workload in one.workload]
-        axis.plot(one.peak_rss_bytes / 2**30, rows, **_dots(framework, everyone))
+        axis.plot(one.peak_rss_bytes / 2**30, rows, **_dots(framework, everyone, bases))
     low, high = (ok.peak_rss_bytes.min(), ok.peak_rss_bytes.max()) if len(ok) else (2**29, 2**33)
     _round_axis(axis, low / 2**30 / 1.3, high / 2**30 * 1.3)
     axis.set_xlabel("peak resident memory (GiB)")
     axis.grid(axis="y", linewidth=0.3, color="#bbbbbb")
-    _legend(figure, [(framework_title(f), _dots(f, everyone)) for f in everyone])
+    _legend(figure, [(title(f), _dots(f, everyone, bases)) for f in everyone])
     return figure
 
 
@@ -81,7 +85,7 @@ def _rows(frame: pandas.DataFrame, drawn: set[str]) -> tuple[plt.Figure, plt.Axe
     figure, axis = plt.subplots(figsize=(COLUMN, 0.75 + 0.21 * len(names)))
     axis.set_yticks(range(len(names)), list(names.values()))
     axis.set_ylim(len(names) - 0.5, -0.5)
-    cells = frame[(frame.device == "cpu") & (frame.status != "ok")]
+    cells = on_cpu(frame[frame.status != "ok"])
     for position, workload in enumerate(names):
         if workload not in drawn:
             states = cells[cells.workload == workload].status
@@ -91,10 +95,10 @@ def _rows(frame: pandas.DataFrame, drawn: set[str]) -> tuple[plt.Figure, plt.Axe
     return figure, axis
 
 
-def _dots(framework: str, frameworks: list[str]) -> dict:
-    """Markers without a line. All but the baseline's are hollow, so that neighbours stay apart."""
-    look = line_look(framework, frameworks) | {"linestyle": "none"}
-    return look if framework == BASELINE else look | {"markerfacecolor": "white"}
+def _dots(framework: str, everyone: list[str], bases: set[str]) -> dict:
+    """Markers without a line. All but a baseline's are hollow, so that neighbours stay apart."""
+    look = framework_look(framework, everyone) | {"linestyle": "none"}
+    return look if framework in bases else look | {"markerfacecolor": "white"}
 
 
 def _round_axis(axis, low: float, high: float) -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import matplotlib.pyplot as plt
 import pandas
 
+from stackwars.frameworks import title
 from stackwars.paper.style import PAGE, line_look, round_ticks
-from stackwars.results.read_cells import BASELINE, titles
+from stackwars.results.read_cells import titles
 from stackwars.results.read_compilers import compiler_title, compilers
+from stackwars.study.comparisons import Comparison
 
 TERMS = {
     "native_difference": "native difference",
@@ -16,12 +18,14 @@ TERMS = {
 }
 
 
-def draw_split(replay: pandas.DataFrame, split: pandas.DataFrame) -> plt.Figure:
-    """Left: the terms of PyTorch less JAX, in percent of JAX's native call, in the compiler that
-    both natively use. Right: replay of PyTorch's program over JAX's in every compiler, log axis.
+def draw_split(replay: pandas.DataFrame, split: pandas.DataFrame, pair: Comparison) -> plt.Figure:
+    """Left: the terms of subject - baseline, in percent of the baseline's native call, in the compiler that
+    both natively use. Right: replay of the subject's program over the baseline's in every compiler, log axis.
 
     Bars are 95 % intervals; an interval that leaves the axis is cut there.
     """
+    split = split[(split.framework == pair.subject) & (split.baseline == pair.baseline)]
+    base, own = (title(side) if side else "---" for side in pair.sides)
     names = titles(split) or {"": "no program was replayed"}
     size = (PAGE, 0.8 + 0.21 * len(names))
     figure, (left, right) = plt.subplots(1, 2, figsize=size, sharey=True, width_ratios=[1.25, 1])
@@ -29,14 +33,16 @@ def draw_split(replay: pandas.DataFrame, split: pandas.DataFrame) -> plt.Figure:
     left.set_ylim(len(names) - 0.5, -0.5)
     for axis in (left, right):
         axis.grid(axis="y", linewidth=0.3, color="#dddddd")
-    _terms(left, replay, split, list(names))
+    _terms(left, replay[replay.framework == pair.baseline], split, list(names))
+    left.set_xlabel(f"{own} \N{MINUS SIGN} {base}, % of {base}'s native call")
     _ratios(right, split, list(names))
+    right.set_xlabel(f"replay of {own}'s program over {base}'s")
     return figure
 
 
 def _terms(axis, replay: pandas.DataFrame, split: pandas.DataFrame, order: list[str]) -> None:
     axis.axvline(0, color="black", linewidth=0.8)
-    base = replay[replay.framework == BASELINE].set_index(["workload", "compiler"]).native_ms
+    base = replay.set_index(["workload", "compiler"]).native_ms
     native = split.dropna(subset=["runtime_effect_ms"])
     seen: list[float] = []
     for index, (term, label) in enumerate(TERMS.items()):
@@ -53,7 +59,6 @@ def _terms(axis, replay: pandas.DataFrame, split: pandas.DataFrame, order: list[
     _say_missing(axis, order, set(native.workload))
     reach = max((abs(x) for x in seen), default=100)
     axis.set_xlim(min([*seen, 0]) - 0.35 * reach, max([*seen, 0]) + 0.35 * reach)
-    axis.set_xlabel("PyTorch less JAX, % of JAX's native call")
     axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3, columnspacing=0.8)
 
 
@@ -76,7 +81,6 @@ def _ratios(axis, split: pandas.DataFrame, order: list[str]) -> None:
     ticks = round_ticks(low, high, most=7)
     axis.set_xticks(ticks, [f"{t:g}" for t in ticks])
     axis.minorticks_off()
-    axis.set_xlabel("replay of PyTorch's program over JAX's")
     if there:
         axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=len(there))
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pandas
 
+from stackwars.frameworks import title
 from stackwars.paper.latex import escape, significant
 from stackwars.paper.tables.rows import ORIGIN_NOTE
 from stackwars.paper.tables.tabular import GAP, Float, row, span, table
-from stackwars.results import published
 from stackwars.results.compiler_verdicts import FITS, TOO_LARGE
-from stackwars.results.read_cells import BASELINE, framework_title
 from stackwars.results.read_compilers import (
     TARGET,
     compiler_title,
@@ -18,12 +17,13 @@ from stackwars.results.read_compilers import (
     variant_title,
 )
 from stackwars.results.values import is_missing
+from stackwars.study.comparisons import Comparison
 
 PARTS = ["argument_bytes", "output_bytes", "temp_bytes", "alias_bytes", "hbm_bytes"]
 KEYS = ["workload", "variant", "framework"]
 
 
-def fit_table(ahead: pandas.DataFrame, there: pandas.DataFrame) -> str:
+def fit_table(ahead: pandas.DataFrame, there: pandas.DataFrame, pairs: list[Comparison]) -> str:
     """A row per program and size: bytes by the newest compiler, verdicts by it and the oldest."""
     here = ahead[ahead.target == TARGET]
     order = compilers(here)
@@ -31,6 +31,7 @@ def fit_table(ahead: pandas.DataFrame, there: pandas.DataFrame) -> str:
     older = older.set_index(KEYS)
     newest = here[here.compiler == order[-1]] if order else here
     cycles = newest.set_index(KEYS).estimated_cycles
+    baselines = {pair.subject: pair.baseline for pair in pairs}
     outcomes = there.set_index(["workload", "framework"]).status.to_dict()
     lines: list[str] = []
     previous = None
@@ -48,11 +49,11 @@ def fit_table(ahead: pandas.DataFrame, there: pandas.DataFrame) -> str:
                 [
                     escape(one.title) if (previous or [""])[0] != workload else "",
                     escape(variant_title(one)),
-                    escape(framework_title(framework)),
+                    escape(title(framework)),
                     escape(outcomes.get((workload, framework), "---")),
                     *_bytes(one),
                     *_older(older.loc[key] if key in older.index else None),
-                    _ratio(cycles, key),
+                    _ratio(cycles, key, baselines),
                     escape(one.origin or "---"),
                 ]
             )
@@ -117,10 +118,10 @@ def gib(size: float) -> str:
     return f"$-${text}" if value < 0 else text
 
 
-def _ratio(cycles: pandas.Series, key: tuple[str, str, str]) -> str:
-    """PyTorch's estimated cycles over JAX's, in PyTorch's row."""
-    base = (key[0], key[1], BASELINE)
-    if key[2] != published.SUBJECT or base not in cycles.index:
+def _ratio(cycles: pandas.Series, key: tuple[str, str, str], baselines: dict[str, str]) -> str:
+    """The subject's estimated cycles over its baseline's, in the subject's row."""
+    base = (key[0], key[1], baselines.get(key[2]))
+    if base not in cycles.index:
         return "---"
     one, other = cycles[key], cycles[base]
     return "---" if is_missing(one) or is_missing(other) else significant(one / other)
@@ -154,6 +155,6 @@ def _note(here: pandas.DataFrame, order: list[str]) -> str:
         rf"Batch: batch$\times$sequence, or batch alone. There: the outcome published for a "
         rf"{target_title(TARGET)}. HBM = arguments + outputs + temporaries $-$ aliases; usable: {said} "
         r"GiB; spare: usable less HBM. By: the compiler refused, or its bytes are compared with "
-        r"what is usable. Cycles: the compiler's own estimate, PyTorch over JAX; nobody measured "
-        r"them. A dash: not told, not published, or JAX's own row. " + ORIGIN_NOTE
+        r"what is usable. Cycles: the compiler's own estimate, over the baseline's; not "
+        r"measured. A dash: not told, not published, or a baseline's own row. " + ORIGIN_NOTE
     )

@@ -5,30 +5,32 @@ from __future__ import annotations
 import pandas
 
 from stackwars.findings.programs import CLAIMS, UNDECIDED, same_program
-from stackwars.findings.split import PAIR
+from stackwars.frameworks import title
 from stackwars.paper.latex import escape, significant
 from stackwars.paper.tables.rows import ORIGIN_NOTE
 from stackwars.paper.tables.tabular import GAP, Float, row, span, table
-from stackwars.results.read_cells import BASELINE, framework_title, titles
+from stackwars.results.read_cells import titles
 from stackwars.results.read_compilers import OPTIMISED, TARGET, target_title
 from stackwars.results.values import is_missing
+from stackwars.study.comparisons import Comparison
 
 LEVELS = ["raw", "normalised", OPTIMISED]
 LAYOUT = ["reshapes", "transposes", "broadcasts"]
 SAME_WORDS = {"same": "yes", "different": "no"}
 
 
-def metrics_table(metrics: pandas.DataFrame) -> str:
+def metrics_table(metrics: pandas.DataFrame, pairs: list[Comparison]) -> str:
     """Two rows per workload: operations, layout operations and bytes, depth; the same program?"""
     cells = metrics.set_index(["workload", "level", "framework"])
     lines: list[str] = []
-    for workload, title in titles(metrics).items():
+    for workload, name in titles(metrics).items():
         if lines:
             lines.append(GAP)
-        for framework in PAIR:
-            groups = [_level(cells, workload, level, framework) for level in LEVELS]
-            first = framework == BASELINE
-            head = [escape(title) if first else "", escape(framework_title(framework))]
+        frameworks = dict.fromkeys(side for pair in pairs for side in pair.sides)
+        for place, framework in enumerate(frameworks):
+            pair = next(pair for pair in pairs if framework in pair.sides)
+            groups = [_level(cells, workload, level, framework, pair) for level in LEVELS]
+            head = [escape(name) if place == 0 else "", escape(title(framework))]
             origins = metrics[metrics.workload == workload].origin
             lines.append(
                 row(
@@ -67,7 +69,9 @@ def metrics_table(metrics: pandas.DataFrame) -> str:
     )
 
 
-def _level(cells: pandas.DataFrame, workload: str, level: str, framework: str) -> list[str]:
+def _level(
+    cells: pandas.DataFrame, workload: str, level: str, framework: str, pair: Comparison
+) -> list[str]:
     """The cells of one level; HLO has no canonical hash, so the last level has one cell less."""
     key = (workload, level, framework)
     width = 4 if level == OPTIMISED else 5
@@ -86,26 +90,28 @@ def _level(cells: pandas.DataFrame, workload: str, level: str, framework: str) -
     ]
     if level == OPTIMISED:
         return counts
-    return [*counts, SAME_WORDS.get(same_program(cells, workload, level), "---")]
+    return [*counts, SAME_WORDS.get(same_program(cells, workload, level, pair), "---")]
 
 
 def _whole(value: float | None) -> str:
     return "---" if is_missing(value) else f"{value:.0f}"
 
 
-def structure_table(structure: pandas.DataFrame) -> str:
+def structure_table(structure: pandas.DataFrame, frameworks: list[str]) -> str:
     """A row per workload, a column per published claim: the rule's verdict on either program."""
     cells = structure.set_index(["workload", "claim", "framework"]).verdict
-    lines = []
-    for workload, title in titles(structure).items():
-        words = [_words([cells.get((workload, claim, f), "") for f in PAIR]) for claim in CLAIMS]
-        lines.append(row([escape(title), *words]))
+    order, lines = escape(" / ".join(map(title, frameworks))), []
+    for workload, name in titles(structure).items():
+        words = [
+            _words([cells.get((workload, claim, f), "") for f in frameworks]) for claim in CLAIMS
+        ]
+        lines.append(row([escape(name), *words]))
     return table(
         Float(
             label="tab:structure",
             caption="The Published Claims About the Programs, Decided by Rule",
             columns="l" + "l" * len(CLAIMS),
-            note="JAX / PyTorch, or one word where both programs have the same; each decided by a rule "
+            note=f"{order}, or one word where all programs have the same; each decided by a rule "
             "over the normalised program, not by reading. \\emph{both}: a program does it in both ways. "
             "A dash: the program has nothing that the claim is about, or there is none. Origin: the "
             "programs of Table~\\ref{tab:metrics}.",
@@ -117,7 +123,7 @@ def structure_table(structure: pandas.DataFrame) -> str:
     )
 
 
-def _words(pair: list[str]) -> str:
-    """``preserved / flattened``, once where both are the same."""
-    words = ["---" if word in UNDECIDED else escape(word) for word in pair]
-    return words[0] if words[0] == words[1] else " / ".join(words)
+def _words(sides: list[str]) -> str:
+    """``preserved / flattened``, once where all are the same."""
+    words = ["---" if word in UNDECIDED else escape(word) for word in sides]
+    return words[0] if len(set(words)) == 1 else " / ".join(words)

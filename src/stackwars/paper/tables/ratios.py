@@ -23,6 +23,7 @@ from stackwars.paper.tables.rows import (
 from stackwars.paper.tables.tabular import GAP, Float, row, span, table
 from stackwars.results import published, verdicts
 from stackwars.results.published import Pair, ratio_ends
+from stackwars.results.read_cells import baselines_title
 from stackwars.results.values import is_missing, is_true
 
 SIGNS = {
@@ -32,15 +33,15 @@ SIGNS = {
     verdicts.UNRESOLVED: "?",
 }
 SIGNS_NOTE = (
-    r"$>$: slower than JAX, $<$: faster, both after Holm's correction; $=$: no difference found, and one "
-    r"of 5\,\% would have been; ?: unresolved. "
+    r"$>$: slower than the baseline, $<$: faster, both after Holm's correction; $=$: no difference found, "
+    r"and one of 5\,\% would have been; ?: unresolved. "
 )
 
 
 def published_table(
     frame: pandas.DataFrame, ratios: pandas.DataFrame, there: pandas.DataFrame
 ) -> str:
-    """Table IV: the ratio PyTorch/JAX as published and here, and whether directions agree."""
+    """Table IV: the ratio subject/baseline as published and here, and whether directions agree."""
     lines: list[str] = []
     previous = None
     for pair in published.pairs(frame, ratios, there):
@@ -103,6 +104,7 @@ def _ours(pair: Pair) -> list[str]:
 def comparison_table(frame: pandas.DataFrame, ratios: pandas.DataFrame) -> str:
     """Every ratio of every stage with interval and verdict, and what the steady one rests on."""
     titles = dict(zip(frame.workload, frame.title, strict=True))
+    base = escape(baselines_title(frame))
 
     def line(one: pandas.Series, first: bool) -> str:
         cells = [escape(titles[one.workload]) if first else "", framework_cell(one)]
@@ -135,9 +137,9 @@ def comparison_table(frame: pandas.DataFrame, ratios: pandas.DataFrame) -> str:
     return table(
         Float(
             label="tab:ratios",
-            caption="Every Comparison with JAX, and What Decides It",
+            caption=f"Every Comparison with {base}, and What Decides It",
             columns="ll" + r"rlc" * 3 + "lrrr",
-            note="Ratio of latencies to JAX's, paired by round, with its 95\\,\\% $t$ interval. "
+            note=f"Ratio of latencies to {base}'s, paired by round, with its 95\\,\\% $t$ interval. "
             + SIGNS_NOTE
             + "Bootstrap: the hierarchical one's 95\\,\\% interval, which decides nothing. $p$: after Holm's "
             "correction over the workloads of one of Tables~\\ref{tab:I} to~\\ref{tab:III}, device, "

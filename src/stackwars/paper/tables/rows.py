@@ -6,11 +6,12 @@ from collections.abc import Callable
 
 import pandas
 
+from stackwars import frameworks
 from stackwars.paper.latex import escape, scientific, significant
 from stackwars.paper.tables.tabular import GAP
 from stackwars.results import published
-from stackwars.results.read_cells import VARIANT_TITLES, framework_title
 from stackwars.results.values import is_missing, is_true
+from stackwars.setup.device import CPU
 
 STAGES = ["first", "second", "steady"]
 ORIGIN_NOTE = (
@@ -70,9 +71,10 @@ def share(value: float, digits: int = 2) -> str:
 
 def framework_cell(row_: pandas.Series | published.Pair) -> str:
     """The framework, with the device where that is not all of the CPU; a variant stands indented."""
-    name = VARIANT_TITLES.get(row_.framework) or framework_title(row_.framework)
-    indent = r"\quad " if row_.framework in VARIANT_TITLES else ""
-    return indent + escape(name if row_.device == "cpu" else f"{name}, {row_.device}")
+    variant = frameworks.variant(row_.framework)
+    name = variant or frameworks.title(row_.framework)
+    indent = r"\quad " if variant else ""
+    return indent + escape(name if row_.device == CPU else f"{name}, {row_.device}")
 
 
 def grouped(cells: pandas.DataFrame, line: Callable[[pandas.Series, bool], str]) -> list[str]:

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import pandas
 
-from stackwars.findings.split import PAIR
+from stackwars import frameworks
 from stackwars.paper.latex import escape, scientific, significant
 from stackwars.paper.tables.rows import UNGATED_NOTE, interval, origins, steady_mark
 from stackwars.paper.tables.tabular import GAP, Float, row, span, table
 from stackwars.results.read_compilers import compiler_title, compilers
 from stackwars.results.values import is_missing
 from stackwars.results.verdicts import NO_DIFFERENCE, NONE
+from stackwars.study.comparisons import Comparison
 
 INTERVALS = r"{\tiny 95\,\% interval}"
 """What stands in the second cell of a row of intervals, which is beneath a row of numbers."""
 
 
-def split_table(replay: pandas.DataFrame, split: pandas.DataFrame) -> str:
+def split_table(replay: pandas.DataFrame, split: pandas.DataFrame, pair: Comparison) -> str:
     """Replays, native difference, IR effect, runtime effect (ms) and control by workload and compiler."""
+    split = split[(split.framework == pair.subject) & (split.baseline == pair.baseline)]
+    base, own = (escape(frameworks.title(side)) if side else "---" for side in pair.sides)
     runs = replay.set_index(["workload", "compiler", "framework"])
     order = compilers(split)
     lines: list[str] = []
@@ -26,7 +29,7 @@ def split_table(replay: pandas.DataFrame, split: pandas.DataFrame) -> str:
             lines.append(GAP)
         rows = rows.sort_values("compiler", key=lambda names: names.map(order.index))
         for first, (_, one) in zip([True] + [False] * len(rows), rows.iterrows(), strict=False):
-            sides = [(workload, one.compiler, f) for f in PAIR]
+            sides = [(workload, one.compiler, side) for side in pair.sides]
             known = [runs.loc[side] for side in sides if side in runs.index]
             lines += _split_lines(one, known, first)
     header = [
@@ -35,7 +38,8 @@ def split_table(replay: pandas.DataFrame, split: pandas.DataFrame) -> str:
         r"\cmidrule(lr){4-5}\cmidrule(lr){7-8}",
         row(
             [
-                *("Workload", "Compiler", "{Rounds}", "{JAX}", "{PyTorch}", "{(ms)}", "{(ms)}"),
+                *("Workload", "Compiler", "{Rounds}", f"{{{base}}}", f"{{{own}}}"),
+                *("{(ms)}", "{(ms)}"),
                 *("{(ratio)}", "{(ms)}", "{(ratio)}", "{Rel. $L_2$}"),
             ]
         ),
@@ -47,11 +51,11 @@ def split_table(replay: pandas.DataFrame, split: pandas.DataFrame) -> str:
             columns="llrrrrrrrrr",
             note="Beneath each number its 95\\,\\% interval across rounds, not corrected for their number. "
             "Replay: both programs loaded into one client of that jaxlib and called in turn. "
-            "Native difference: PyTorch's call less JAX's; IR effect: replay of PyTorch's program "
-            "less that of JAX's, and their ratio. Runtime effect: difference "
+            f"Native difference: {own}'s call $-$ {base}'s; IR effect: replay of {own}'s program "
+            f"$-$ that of {base}'s, and their ratio. Runtime effect: difference "
             "of what a native call takes beyond the replay of its own program. "
-            "\\emph{none}: the interval holds 0. Control: JAX's native call over the replay of "
-            "JAX's program, good where the interval holds 1. A dash: not defined there (the native "
+            f"\\emph{{none}}: the interval contains 0. Control: {base}'s native call over the replay of "
+            f"{base}'s program, good where the interval contains 1. A dash: not defined there (the native "
             "calls belong to one generation), or fewer than two rounds. Rel.\\ $L_2$: largest "
             "disagreement of the outputs of the replayed programs. "
             + UNGATED_NOTE
@@ -69,7 +73,7 @@ def _split_lines(one: pandas.Series, known: list[pandas.Series], first: bool) ->
     """A row of numbers and one of their intervals; a single row for programs that have none."""
     head = [escape(one.title) if first else "", escape(compiler_title(one.compiler))]
     failed = [run for run in known if run.status != "ok"]
-    if failed or len(known) < len(PAIR):
+    if failed or len(known) < 2:
         return [row([*head, span(9, _why(failed))])]
     parity = [run.parity_rel_l2 for run in known if not is_missing(run.parity_rel_l2)]
     cells = [
@@ -113,7 +117,7 @@ def _why(failed: list[pandas.Series]) -> str:
 
 
 def _term(one: pandas.Series, name: str, verdict: str) -> tuple[str, str]:
-    """A term in ms and its interval; ``none`` where that holds 0."""
+    """A term in ms and its interval; ``none`` where that contains 0."""
     value = one[f"{name}_ms"]
     low, high = one[f"{name}_low_ms"], one[f"{name}_high_ms"]
     known = not is_missing(low) and not is_missing(high)
@@ -140,9 +144,9 @@ def edit_table(replay: pandas.DataFrame, edits: list[dict]) -> str:
         if previous not in (None, one["workload"]):
             lines.append(GAP)
         own = one["framework"].partition("+")[0]
-        other = next(name for name in PAIR if name != own)
         sides = [
-            runs.loc[(one["workload"], one["compiler"], f)] for f in (own, one["framework"], other)
+            runs.loc[(one["workload"], one["compiler"], f)]
+            for f in (own, one["framework"], one["other"])
         ]
         edited = sides[1]
         cells = [(_number(s.replay_ms), interval(s.replay_low_ms, s.replay_high_ms)) for s in sides]
@@ -173,7 +177,7 @@ def edit_table(replay: pandas.DataFrame, edits: list[dict]) -> str:
             "number its 95\\,\\% interval across rounds. Share "
             "closed: (1 $-$ edited/own) / (1 $-$ other/own), of blocks in turn as edited/own is, so not "
             "just of the numbers in this row; no interval of its own: it rests on that of edited/own; "
-            "\\emph{none}: that holds 1; "
+            "\\emph{none}: that contains 1; "
             "above 100\\,\\%: the edited program passed the other one; below 0: "
             "it moved away. " + origins(replay),
             wide=True,

@@ -4,32 +4,35 @@ from __future__ import annotations
 
 import pandas
 
+from stackwars.frameworks import title
 from stackwars.paper.latex import escape, significant
 from stackwars.paper.tables.rows import ORIGIN_NOTE
 from stackwars.paper.tables.tabular import GAP, Float, row, span, table
 from stackwars.results.compiler_verdicts import FITS, TOO_LARGE
-from stackwars.results.published import SUBJECT
-from stackwars.results.read_cells import BASELINE, titles
+from stackwars.results.read_cells import titles
 from stackwars.results.read_compilers import TARGET, compiler_title, compilers, target_title
 from stackwars.results.values import is_missing
+from stackwars.study.comparisons import Comparison
+
+RATIOS = ("hbm_bytes", "estimated_cycles")
 
 
-def frontier_table(frontier: pandas.DataFrame) -> str:
-    """A row per workload and compiler: the largest batch that fits, for both frameworks."""
+def frontier_table(frontier: pandas.DataFrame, frameworks: list[str]) -> str:
+    """A row per workload and compiler: the largest batch that fits, for each framework."""
     here = frontier[frontier.target == TARGET]
     rows = here.set_index(["workload", "compiler", "framework"])
     lines: list[str] = []
-    for workload, title in titles(here).items():
+    for workload, name in titles(here).items():
         if lines:
             lines.append(GAP)
         for position, compiler in enumerate(compilers(here[here.workload == workload])):
-            sides = [(workload, compiler, name) for name in (BASELINE, SUBJECT)]
+            sides = [(workload, compiler, name) for name in frameworks]
             known = [rows.loc[side] for side in sides if side in rows.index]
             sequence = known[0].sequence if known else None
             lines.append(
                 row(
                     [
-                        escape(title) if position == 0 else "",
+                        escape(name) if position == 0 else "",
                         "---" if is_missing(sequence) else f"{sequence:.0f}",
                         escape(compiler_title(compiler)),
                         *(_bracket(rows, side) for side in sides),
@@ -41,14 +44,24 @@ def frontier_table(frontier: pandas.DataFrame) -> str:
         Float(
             label="tab:frontier",
             caption=f"Largest Batch That Fits a {target_title(TARGET)}",
-            columns="lrlrrl",
+            columns=f"lrl{'r' * len(frameworks)}l",
             note="By bisection over compilations of the whole program; weights and inputs count. "
             "One number: it fits and the next does not. A range: the largest known to fit and the "
             "smallest known not to. $\\geq$: nothing tried failed to fit. A dash: no sequence, or "
             "no program. " + ORIGIN_NOTE,
         ),
-        [row(["Workload", "{Seq.}", "Compiler", "{JAX}", "{PyTorch}", "Origin"])],
-        lines or [row([span(6, "no frontier was searched")])],
+        [
+            row(
+                [
+                    "Workload",
+                    "{Seq.}",
+                    "Compiler",
+                    *(f"{{{escape(title(name))}}}" for name in frameworks),
+                    "Origin",
+                ]
+            )
+        ],
+        lines or [row([span(4 + len(frameworks), "no frontier was searched")])],
     )
 
 
@@ -63,8 +76,8 @@ def _bracket(rows: pandas.DataFrame, side: tuple[str, str, str]) -> str:
     return f"{one.fits_batch:.0f} to {one.oom_batch - 1:.0f}"
 
 
-def target_table(ahead: pandas.DataFrame) -> str:
-    """A row per target and compiler: how many programs fit, and PyTorch's bytes over JAX's."""
+def target_table(ahead: pandas.DataFrame, pairs: list[Comparison]) -> str:
+    """A row per target and compiler: how many programs fit, and each subject's bytes over the baseline's."""
     lines: list[str] = []
     for target, rows in ahead.groupby("target", sort=False):
         if lines:
@@ -81,19 +94,21 @@ def target_table(ahead: pandas.DataFrame) -> str:
                         "---" if is_missing(float(usable)) else significant(usable, 4),
                         *((one.verdict == word).sum() for word in (FITS, TOO_LARGE)),
                         (~judged).sum(),
-                        *(_range(one, column) for column in ("hbm_bytes", "estimated_cycles")),
+                        *(_range(one, column, pair) for pair in pairs for column in RATIOS),
                     ]
                 )
             )
+    over = ", ".join(f"{title(p.subject)} over {title(p.baseline)}" for p in pairs)
+    over = escape(over or "no pair of programs")
     origins = ", ".join(map(escape, ahead.origin[ahead.origin != ""].drop_duplicates()))
     return table(
         Float(
             label="tab:targets",
-            caption="Every Target: Programs That Fit, and PyTorch over JAX",
-            columns="llrrrrrr",
+            caption=f"Every Target: Programs That Fit, and {over}",
+            columns="llrrrr" + "rr" * len(pairs),
             note="Usable in GiB. Other: the compiler failed for another reason than memory. HBM and cycles: "
-            "the least, median and greatest ratio of PyTorch's program to JAX's; cycles are the "
-            "compiler's estimate, nobody measured them. A dash: not told. Origin: "
+            f"the minimum, median and maximum ratio, {over}; cycles are the "
+            "compiler's estimate, not measured. A dash: not told. Origin: "
             f"{origins or 'none'}.",
             size=r"\scriptsize",
         ),
@@ -101,20 +116,20 @@ def target_table(ahead: pandas.DataFrame) -> str:
             row(
                 [
                     *("Target", "Compiler", "{Usable}", "{fits}", "{oom}", "{other}"),
-                    *("{HBM ratio}", "{Cycles ratio}"),
+                    *("{HBM ratio}", "{Cycles ratio}") * len(pairs),
                 ]
             )
         ],
-        lines or [row([span(8, "no program was compiled for any target")])],
+        lines or [row([span(6 + 2 * len(pairs), "no program was compiled for any target")])],
     )
 
 
-def _range(one: pandas.DataFrame, column: str) -> str:
-    """Least, median and greatest ratio over the programs of which both frameworks have one."""
+def _range(one: pandas.DataFrame, column: str, pair: Comparison) -> str:
+    """Minimum, median and maximum ratio over the programs of which both frameworks have one."""
     table_ = one.pivot_table(index=["workload", "variant"], columns="framework", values=column)
-    if not {BASELINE, SUBJECT} <= set(table_.columns):
+    if not set(pair.sides) <= set(table_.columns):
         return "---"
-    ratios = (table_[SUBJECT] / table_[BASELINE]).dropna()
+    ratios = (table_[pair.subject] / table_[pair.baseline]).dropna()
     if ratios.empty:
         return "---"
     return ", ".join(significant(v) for v in (ratios.min(), ratios.median(), ratios.max()))

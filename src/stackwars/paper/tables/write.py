@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pandas
 
+from stackwars import frameworks
 from stackwars.audits import document
 from stackwars.findings.edits import replayed_edits
 from stackwars.paper.latex import escape, significant
@@ -51,6 +52,7 @@ from stackwars.results.read_compilers import (
     read_split,
     read_structure,
 )
+from stackwars.study.comparisons import PROGRAMS, Comparison, comparisons, with_programs
 
 CAPTIONS = {
     "I": "Latency of Basic Operations (ms)",
@@ -99,12 +101,14 @@ def latency_table(cells: pandas.DataFrame, label: str, caption: str) -> str:
         row(["Workload", "Framework", *heads, "{Rounds}", "{Origin}"]),
     ]
     note = (
-        r"PyTorch runs through torch\_xla. Behind each number its 95\,\% $t$ interval across the "
+        r"Behind each number its 95\,\% $t$ interval across the "
         r"rounds, on logarithms. Steady state: geometric mean over the processes of the median clean block. "
     )
     note += UNGATED_NOTE
-    if (cells.framework == "torch_xla_pending").any():
-        note += "Pending: PyTorch with inputs still to be computed on the device at run~1. "
+    for name in cells.framework.drop_duplicates():
+        if frameworks.variant(name):
+            base = escape(frameworks.title(frameworks.program_of(name)))
+            note += f"{frameworks.variant(name).capitalize()}: {base} with {frameworks.load(name).NOTE}. "
     return table(
         Float(
             label=label,
@@ -128,7 +132,8 @@ def write_tables(files: dict[str, Path], output: Path) -> None:
     frame, there = read_frame(files["frame"]), read_published(files["published"])
     ratios = read_ratios(files["ratios"])
     replay, split = read_replay(files["replay"]), read_split(files["split"])
-    ahead = read_ahead(files["ahead"])
+    ahead, context = read_ahead(files["ahead"]), read_json(files["context"])
+    pairs = comparisons(context, PROGRAMS)
     texts = {
         "table1": numbered_table(frame, "I"),
         "table2": numbered_table(frame, "II"),
@@ -138,17 +143,15 @@ def write_tables(files: dict[str, Path], output: Path) -> None:
         "ratios": comparison_table(frame, ratios),
         "audit": audit_table(frame),
         "rounds": round_table(frame),
-        "split": split_table(replay, split),
+        "split": "".join(split_table(replay, split, p) for p in pairs or [Comparison("", "")]),
         "edits": edit_table(replay, replayed_edits(replay, split)),
-        "fits": fit_table(ahead, there),
-        "frontier": frontier_table(read_frontier(files["frontier"])),
-        "targets": target_table(ahead),
-        "metrics": metrics_table(read_metrics(files["metrics"])),
-        "structure": structure_table(read_structure(files["structure"])),
-        "audits": audits_table(
-            document.read(files["audits"]), read_json(files["context"])["origin"]
-        ),
-        "shapes": shape_table(frame, read_json(files["context"])),
+        "fits": fit_table(ahead, there, pairs),
+        "frontier": frontier_table(read_frontier(files["frontier"]), with_programs(context)),
+        "targets": target_table(ahead, pairs),
+        "metrics": metrics_table(read_metrics(files["metrics"]), pairs),
+        "structure": structure_table(read_structure(files["structure"]), with_programs(context)),
+        "audits": audits_table(document.read(files["audits"]), context["origin"]),
+        "shapes": shape_table(frame, context),
     }
     output.mkdir(parents=True, exist_ok=True)
     for name, text in texts.items():
