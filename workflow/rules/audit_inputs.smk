@@ -76,7 +76,7 @@ def audit_parts(wildcards):
         and has_audit_form(cell.framework, "workloads/ladder/")
     }
     # A slow device of the same kind adds nothing to what the quiet one shows of a mutant.
-    broken = {pair for pair in pairs if pair[0] != "cpu" or QUIET == "cpu"}
+    broken = {pair for pair in pairs if pair[0] != CPU or QUIET == CPU}
     wanted = {
         "fences": pairs,
         "mutants": broken,

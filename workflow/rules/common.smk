@@ -3,7 +3,7 @@ import json
 from snakemake.exceptions import WorkflowError
 
 from stackwars import frameworks
-from stackwars.setup.device import CPUS
+from stackwars.setup.device import CPU, CPUS
 from stackwars.measure import progress
 from stackwars.setup import tex
 from stackwars.study import cells, programs

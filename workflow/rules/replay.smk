@@ -55,8 +55,8 @@ rule split:
     input:
         sources("stackwars.results.split"),
         replays=replay_files(),
-        cells=cell_files([cell for cell in ASKED if cell.device == "cpu"], "cell.json"),
-        outputs=cell_files([cell for cell in ASKED if cell.device == "cpu"], "output.npy"),
+        cells=cell_files([cell for cell in ASKED if cell.device == CPU], "cell.json"),
+        outputs=cell_files([cell for cell in ASKED if cell.device == CPU], "output.npy"),
     output:
         replay=f"{OUT}/replay.csv",
         split=f"{OUT}/split.csv",

@@ -92,7 +92,7 @@ def versions() -> dict[str, str]:
     import jax
     import jaxlib
 
-    return {"numpy": np.__version__, "jax": jax.__version__, "jaxlib": jaxlib.__version__}
+    return {module.__name__: module.__version__ for module in (np, jax, jaxlib)}
 
 
 def _argument_types(module: Any, ir: Any) -> list[tuple[tuple[int, ...], np.dtype]]:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+PACKAGES = tuple(["jax", "jaxlib", "libtpu", "jax-cuda12-pjrt", "nvidia-cuda-nvcc-cu12"])
 PARTS = ("argument", "output", "temp", "alias", "generated_code")
 
 
@@ -86,7 +87,7 @@ def cost(executable: Any) -> dict[str, float | None]:
 def versions() -> dict[str, str]:
     """What compiles: {package: version}."""
     found = {}
-    for package in ("jax", "jaxlib", "libtpu", "jax-cuda12-pjrt", "nvidia-cuda-nvcc-cu12"):
+    for package in PACKAGES:
         try:
             found[package] = metadata.version(package)
         except metadata.PackageNotFoundError:

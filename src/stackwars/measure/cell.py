@@ -8,6 +8,7 @@ import hashlib
 import json
 import shutil
 import statistics
+from collections.abc import Iterable
 from pathlib import Path
 
 import jsonschema
@@ -103,7 +104,7 @@ def derive(cell: dict) -> dict:
         "used_cores": max(map(used_cores, calls["steady"])),
         # The most that any process did: a compilation in one process of ten must not disappear.
         **{
-            f"{what}_{name}": max(e[what] for e in events)
+            f"{what}_{name}": _maximum(e[what] for e in events)
             for what in ("compiles", "cache_hits")
             for name, events in calls.items()
         },
@@ -115,6 +116,12 @@ def derive(cell: dict) -> dict:
     }
 
 
+def _maximum(counts: Iterable[int | None]) -> int | None:
+    """The maximum; None of a framework that compiles nothing."""
+    known = [count for count in counts if count is not None]
+    return max(known, default=None)
+
+
 def _milliseconds(events: list[dict]) -> Estimate:
     return geometric_mean([event["ns"] / 1e6 for event in events])
 
@@ -122,8 +129,11 @@ def _milliseconds(events: list[dict]) -> Estimate:
 def _split(events: list[dict]) -> dict[str, float | None]:
     """Medians of run 1: tracing, compiling, and the rest (running, transfers, dispatch), in ms.
 
-    Compiling and the rest are None where the framework does not tell how long it compiled.
+    Compiling and the rest are None where the framework does not tell how long it compiled; all are of one
+    that compiles nothing.
     """
+    if any(event["trace_s"] is None for event in events):
+        return dict.fromkeys(("trace", "compile", "execute"))
     trace = [1e3 * event["trace_s"] for event in events]
     if any(event["compile_s"] is None for event in events):
         return {"trace": statistics.median(trace), "compile": None, "execute": None}

@@ -11,6 +11,7 @@ from stackwars.measure.process_value import MIN_CLEAN
 from stackwars.measure.supervisor import PADDING
 from stackwars.results.frame import Results
 from stackwars.results.ratios import CONTENDED
+from stackwars.setup.device import CPU
 from stackwars.study import cells
 from stackwars.study.programs import native_compiler
 
@@ -43,7 +44,7 @@ def build(config: dict, results: Results, origin: str) -> dict:
         "git_dirty": any(process["source"]["git_dirty"] for process in processes),
         "versions": versions,
         "devices": _devices(results),
-        "peak": results.peaks.get("cpu") or next(iter(results.peaks.values()), {}),
+        "peak": results.peaks.get(CPU) or next(iter(results.peaks.values()), {}),
         "peaks": results.peaks,
         "settings": _settings(config, last),
         "sizes": {workload: cells.sizes(config, workload) for workload in config["workloads"]},

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stackwars import frameworks
+from stackwars.setup.device import CPU
 from stackwars.setup.environments import REPOSITORY
 from stackwars.study import cells
 from stackwars.study.comparisons import with_programs
@@ -163,10 +164,10 @@ def replayed(config: dict, workload: str) -> list[Program]:
 
 def replays(config: dict) -> list[Replay]:
     """Every workload with the compilers that are asked for it, on the CPU, if it has cells to compare."""
-    if not with_programs(config) or "cpu" not in config["devices"]:
+    if not with_programs(config) or CPU not in config["devices"]:
         return []
     return [
-        Replay("cpu", compiler, workload)
+        Replay(CPU, compiler, workload)
         for workload in compiled_workloads(config)
         for compiler, row in config["compilers"].items()
         if workload in row.get("workloads", [workload])
@@ -243,7 +244,7 @@ def replay_job(config: dict, replay: Replay, repetition: int) -> dict:
 
 def lower_pins(config: dict, framework: str) -> str:
     """Path of the pins file of the environment in which a framework's programs are made."""
-    return cells.pins(config, framework, "cpu")
+    return cells.pins(config, framework, CPU)
 
 
 def editing_pins(config: dict) -> str:

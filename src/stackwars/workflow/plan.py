@@ -13,7 +13,8 @@ from pathlib import Path
 
 from stackwars.measure import documents
 from stackwars.measure.limits import GIB, cap_bytes, machine_memory_bytes
-from stackwars.setup.environments import REPOSITORY, SIZES_GB, folder
+from stackwars.setup.device import CPU
+from stackwars.setup.environments import REPOSITORY, folder, sizes_gb
 from stackwars.study import cells, programs
 from stackwars.study.cells import Cell
 from stackwars.study.comparisons import with_programs
@@ -186,7 +187,7 @@ def _unknown(count: int) -> str:
 
 
 def _disk(config: dict) -> str:
-    needed = [wanted["environments"].get("cpu", "") for wanted in config["frameworks"].values()]
+    needed = [wanted["environments"].get(CPU, "") for wanted in config["frameworks"].values()]
     if with_programs(config):
         needed += [row["environment"] for row in config["compilers"].values()]
         needed += [
@@ -196,7 +197,8 @@ def _disk(config: dict) -> str:
               if not folder(REPOSITORY / "envs" / f"{n}.txt").exists()]  # fmt: skip
     if not absent:
         return "all environments are there; results take under 0.1 GiB"
-    total = sum(SIZES_GB.get(name, 1.0) for name in absent)
+    sizes = sizes_gb()
+    total = sum(sizes.get(name, 1.0) for name in absent)
     return f"about {total:.1f} GB for the environments {', '.join(absent)}; results under 0.1 GiB"
 
 

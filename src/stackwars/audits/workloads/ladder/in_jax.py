@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 
 from stackwars.audits.workloads.ladder import parameters as shapes
-from stackwars.workloads import fill_jax
+from stackwars.workloads import fill_tree
 
 
 def build(sizes, seed, put):
@@ -15,4 +15,4 @@ def build(sizes, seed, put):
         # A loop, for unrolled layers are compiled one by one: three seconds for a hundred.
         return jax.lax.fori_loop(0, sizes["layers"], lambda _, y: jnp.tanh(y @ kernel), x)
 
-    return fill_jax.tree(shapes(sizes), seed, put), function
+    return fill_tree.tree(shapes(sizes), seed, put), function

@@ -1,4 +1,4 @@
-"""Weights for functions in JAX."""
+"""Weights for functions of nested dictionaries, in JAX and NumPy."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -13,7 +13,7 @@ def tree(
 ) -> dict[str, Any]:
     """Nested dictionaries of device arrays, one for each torch name; "up.bias" -> ["up"]["bias"].
 
-    A matrix (outputs, inputs) becomes "kernel" (inputs, outputs), as JAX code has it. Everything
+    A matrix (outputs, inputs) becomes "kernel" (inputs, outputs), as code for functions has it. Everything
     else keeps its name and layout. ``put`` gets a transposed view: it copies anyhow, and faster.
     """
     parameters: dict[str, Any] = {}
