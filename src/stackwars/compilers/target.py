@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-PACKAGES = tuple(["jax", "jaxlib", "libtpu", "jax-cuda12-pjrt", "nvidia-cuda-nvcc-cu12"])
+PACKAGES = ("jaxlib", "libtpu", "jax-cuda12-pjrt", "nvidia-cuda-nvcc-cu12")
 PARTS = ("argument", "output", "temp", "alias", "generated_code")
 
 
@@ -86,8 +86,10 @@ def cost(executable: Any) -> dict[str, float | None]:
 
 def versions() -> dict[str, str]:
     """What compiles: {package: version}."""
+    import jax
+
     found = {}
-    for package in PACKAGES:
+    for package in (jax.__name__, *PACKAGES):
         try:
             found[package] = metadata.version(package)
         except metadata.PackageNotFoundError:
