@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from stackwars.compilers.search import CLOSE, LARGEST, Probe, Search, search
+from stackwars.compilers.batch_search import CLOSE, LARGEST, BatchSearch, Probe, search
 
 USABLE = 33_546_043_392
 WEIGHTS = 435_000_000
@@ -18,7 +18,7 @@ def run(
     base: int = 2,
     told: bool = True,
     first: int | None = None,
-) -> tuple[Search, int]:
+) -> tuple[BatchSearch, int]:
     """(what the search found, its number of tries). told: whether a refusal tells its bytes."""
     tried: list[int] = []
 
@@ -32,7 +32,7 @@ def run(
         tried.append(batch)
         return of(batch)
 
-    known = Search(USABLE, WEIGHTS, [of(base)])
+    known = BatchSearch(USABLE, WEIGHTS, [of(base)])
     return search(known, limit, probe), len(tried)
 
 
@@ -118,12 +118,12 @@ def test_a_compilation_that_tells_nothing_is_not_repeated() -> None:
         tried.append(batch)
         return Probe(batch, "", None) if batch >= 700 else Probe(batch, "fits", linear(batch))
 
-    known = search(Search(USABLE, WEIGHTS, [Probe(2, "fits", linear(2))]), 30, probe)
+    known = search(BatchSearch(USABLE, WEIGHTS, [Probe(2, "fits", linear(2))]), 30, probe)
     assert (known.fits, known.oom, known.exact) == (699, None, False)
 
 
 def test_a_base_that_told_nothing() -> None:
     known = search(
-        Search(None, None, [Probe(2, "", None)]), 5, lambda batch: Probe(batch, "fits", 5)
+        BatchSearch(None, None, [Probe(2, "", None)]), 5, lambda batch: Probe(batch, "fits", 5)
     )
     assert (known.fits, known.oom) == (1, None)

@@ -1,4 +1,4 @@
-"""One of two processes that take turns: how their parent tells it to go, and hears that it has."""
+"""How the parent of an interleaved run tells a child to run a slice of blocks, and hears that it has."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ REPLY = "STACKWARS_REPLY_FD"
 """Environment variable with the file descriptor on which a child answers."""
 
 
-class Side:
+class Control:
     """The parent's end of the two pipes of a child. Nothing here raises for a child that has ended."""
 
     def __init__(self) -> None:
@@ -32,8 +32,8 @@ class Side:
         """Wait for the child's next answer; False once it has ended."""
         return bool(self._answers.readline())
 
-    def turn(self) -> bool:
-        """Let the child take its turn, and wait until it has; False once it has ended."""
+    def run_slice(self) -> bool:
+        """Let the child run a slice of blocks, and wait until it has; False once it has ended."""
         try:
             self._child.stdin.write(b"go\n")
             self._child.stdin.flush()
@@ -41,8 +41,8 @@ class Side:
             return False
         return self.answered()
 
-    def dismiss(self) -> None:
-        """No more turns."""
+    def stop(self) -> None:
+        """Tell the child that there are no more slices."""
         try:
             self._child.stdin.close()
         except (OSError, AttributeError):

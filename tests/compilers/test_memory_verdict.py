@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stackwars.compilers import verdict
+from stackwars.compilers import memory_verdict
 
 GIB, MIB = 2**30, 2**20
 NEW = """RESOURCE_EXHAUSTED: E1000: CompileTimeHbmOom: Ran out of memory on HBM, the total memory required \
@@ -29,19 +29,21 @@ ON_CHIP = (
 
 
 def test_a_refusal_for_hbm_is_told_from_others() -> None:
-    assert verdict.refused_for_memory(NEW)
-    assert verdict.refused_for_memory(LISTED)
-    assert not verdict.refused_for_memory(ON_CHIP)
-    assert not verdict.refused_for_memory("RESOURCE_EXHAUSTED: Out of memory allocating 9 bytes")
-    assert not verdict.refused_for_memory("INTERNAL: no HBM layout for this operation")
+    assert memory_verdict.refused_for_memory(NEW)
+    assert memory_verdict.refused_for_memory(LISTED)
+    assert not memory_verdict.refused_for_memory(ON_CHIP)
+    assert not memory_verdict.refused_for_memory(
+        "RESOURCE_EXHAUSTED: Out of memory allocating 9 bytes"
+    )
+    assert not memory_verdict.refused_for_memory("INTERNAL: no HBM layout for this operation")
 
 
 def test_the_figures_of_a_refusal() -> None:
-    assert verdict.figures(NEW) == {
+    assert memory_verdict.figures(NEW) == {
         "needed": round(32.26 * GIB),
         "available": round(31.24 * GIB),
     }
-    assert verdict.figures(LISTED) == {
+    assert memory_verdict.figures(LISTED) == {
         "needed": 70 * GIB,
         "available": round(31.25 * GIB),
         "exceeded": round(38.75 * GIB),
@@ -50,14 +52,14 @@ def test_the_figures_of_a_refusal() -> None:
         "output": 70 * GIB,
         "alias": 1536,
     }
-    assert verdict.figures("INTERNAL: something else") == {}
+    assert memory_verdict.figures("INTERNAL: something else") == {}
 
 
 def test_what_is_kept_of_a_refusal_is_text() -> None:
-    kept = verdict.first_lines(LISTED)
+    kept = memory_verdict.first_lines(LISTED)
     assert kept.startswith("RESOURCE_EXHAUSTED")
     assert "googleapis" not in kept
-    assert len(verdict.first_lines("x" * 10_000)) == verdict.MESSAGE_CHARACTERS
+    assert len(memory_verdict.first_lines("x" * 10_000)) == memory_verdict.MESSAGE_CHARACTERS
 
 
 @pytest.mark.parametrize(
@@ -73,15 +75,15 @@ def test_what_is_kept_of_a_refusal_is_text() -> None:
     ],
 )
 def test_the_rule(refused, hbm, code, usable, decision) -> None:
-    assert verdict.decide(refused, hbm, code, usable) == decision
+    assert memory_verdict.decide(refused, hbm, code, usable) == decision
 
 
 def test_a_compiler_that_never_refuses_decides_nothing() -> None:
-    assert verdict.decide(False, 98, 2, 100, refuses=False) == ("fits", "bytes")
-    assert verdict.decide(False, 98, 2, None, refuses=False) == ("", "")
+    assert memory_verdict.decide(False, 98, 2, 100, refuses=False) == ("fits", "bytes")
+    assert memory_verdict.decide(False, 98, 2, None, refuses=False) == ("", "")
 
 
 def test_what_is_usable_is_the_compilers_own() -> None:
     row = {"usable_hbm_bytes": {"jaxlib-1": 5}}
-    assert verdict.usable_bytes(row, "jaxlib-1") == 5
-    assert verdict.usable_bytes(row, "jaxlib-2") is None
+    assert memory_verdict.usable_bytes(row, "jaxlib-1") == 5
+    assert memory_verdict.usable_bytes(row, "jaxlib-2") is None

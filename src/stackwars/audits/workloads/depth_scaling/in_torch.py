@@ -1,13 +1,13 @@
-"""The ladder in torch."""
+"""Depth scaling in torch."""
 
 import torch
 from torch import nn
 
-from stackwars.audits.workloads.ladder import parameters as shapes
+from stackwars.audits.workloads.depth_scaling import parameters as shapes
 from stackwars.workloads.fill_torch import fill
 
 
-class Ladder(nn.Module):
+class DepthScaling(nn.Module):
     """(rows, width) to the same."""
 
     def __init__(self, width, layers):
@@ -24,5 +24,5 @@ class Ladder(nn.Module):
 def build(sizes, seed, put):
     """The module with its weight on the device."""
     with torch.device("meta"):
-        module = Ladder(sizes["width"], sizes["layers"])
+        module = DepthScaling(sizes["width"], sizes["layers"])
     return fill(module, shapes(sizes), seed, put)

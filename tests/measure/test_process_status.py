@@ -4,7 +4,7 @@ import signal
 
 import pytest
 
-from stackwars.measure.classify import Ending, status
+from stackwars.measure.process_status import Ending, status
 
 BEGUN = ("import", "build", "run", "first", "second", "steady", "timed", "end")
 JAX_BUILD = "RESOURCE_EXHAUSTED: Out of memory allocating 8589934592 bytes."

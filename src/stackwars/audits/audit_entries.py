@@ -8,7 +8,7 @@ from typing import Any
 
 from stackwars.measure import documents
 
-SCHEMA = 1
+SCHEMA = 2
 PASS, FAIL, NOT_RUN = "pass", "fail", "not run"
 AUDITS: dict[str, tuple[str, str]] = {
     "fences": ("Fences", "a fence waits for the device, and a call's time is that of its work"),
@@ -18,7 +18,7 @@ AUDITS: dict[str, tuple[str, str]] = {
         "a harness that is broken on purpose is rejected, the honest one is not",
     ),
     "clock": ("External clock", "no process reports more time than its parent saw pass"),
-    "same": ("A/A", "where both sides are the same, hardly ever a difference is claimed"),
+    "aa": ("A/A", "where both sides are the same, hardly ever a difference is claimed"),
     "power": ("Power", "a difference of known size is found, with that size"),
     "agreement": (
         "Parity and precision",
@@ -30,7 +30,7 @@ AUDITS: dict[str, tuple[str, str]] = {
 """Of each audit its title, and what it is there to show."""
 
 
-def audit(identity: str, verdict: str, figures: dict[str, Any], detail: str) -> dict[str, Any]:
+def entry(identity: str, verdict: str, figures: dict[str, Any], detail: str) -> dict[str, Any]:
     """One entry of the document. detail: the figures in a sentence, or why the audit was not run."""
     title, aim = AUDITS[identity]
     return {
@@ -39,8 +39,8 @@ def audit(identity: str, verdict: str, figures: dict[str, Any], detail: str) -> 
     }
 
 
-def not_run(identity: str, why: str = "nobody ran it") -> dict[str, Any]:
-    return audit(identity, NOT_RUN, {}, why)
+def not_run_entry(identity: str, why: str = "the audits were not run") -> dict[str, Any]:
+    return entry(identity, NOT_RUN, {}, why)
 
 
 def read(path: Path) -> list[dict[str, Any]]:
@@ -49,7 +49,7 @@ def read(path: Path) -> list[dict[str, Any]]:
     Raises ValueError for a file of another schema.
     """
     if not path.exists():
-        return [not_run(identity) for identity in AUDITS]
+        return [not_run_entry(identity) for identity in AUDITS]
     document = documents.read(path)
     if document.get("schema") != SCHEMA:
         raise ValueError(
@@ -57,7 +57,7 @@ def read(path: Path) -> list[dict[str, Any]]:
             "Make the file again: snakemake audits"
         )
     found = {entry["id"]: entry for entry in document["audits"]}
-    return [found.get(identity) or not_run(identity) for identity in AUDITS]
+    return [found.get(identity) or not_run_entry(identity) for identity in AUDITS]
 
 
 def write(audits: list[dict[str, Any]], path: Path) -> None:

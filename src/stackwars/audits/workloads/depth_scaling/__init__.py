@@ -1,4 +1,4 @@
-"""The ladder: x = tanh(x W), again and again. Its work is its number of layers, known exactly."""
+"""Depth scaling: x = tanh(x W), so many times. Its work is its number of layers, known exactly."""
 
 import numpy as np
 

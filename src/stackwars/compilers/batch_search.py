@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from stackwars.compilers.verdict import FITS, OOM
+from stackwars.compilers.memory_verdict import FITS, OOM
 
 CLOSE = 0.02
 """A bracket no wider than this share of the batch that fits ends the search."""
@@ -31,7 +31,7 @@ class Probe:
 
 
 @dataclass
-class Search:
+class BatchSearch:
     """What is known so far. usable: bytes of memory; weights: bytes needed whatever the batch, None if
     unknown; probes: oldest first."""
 
@@ -102,7 +102,7 @@ class Search:
         return math.floor(x0 + (self.usable - y0) * (x1 - x0) / (y1 - y0))
 
 
-def search(known: Search, limit: int, probe: Callable[[int], Probe]) -> Search:
+def search(known: BatchSearch, limit: int, probe: Callable[[int], Probe]) -> BatchSearch:
     """Try batches until the edge is exact, the bracket is close, or `limit` tries were made."""
     for _ in range(limit):
         batch = known.guess()

@@ -1,9 +1,9 @@
-"""The ladder in JAX."""
+"""Depth scaling in JAX."""
 
 import jax
 import jax.numpy as jnp
 
-from stackwars.audits.workloads.ladder import parameters as shapes
+from stackwars.audits.workloads.depth_scaling import parameters as shapes
 from stackwars.workloads import fill_tree
 
 

@@ -1,6 +1,6 @@
 """Weights handed over as the matrix multiplication or the convolution wants them.
 
-A weight kept as (out, in) is turned in every call, or contracted along its rows; which XLA does
+A weight kept as (out, in) is transposed in every call, or contracted along its rows; which XLA does
 what, and what it costs, is the compiler's business. Only arguments that are weights are changed,
 and their axes in arguments.json with them: the values stay the same.
 """
@@ -16,7 +16,7 @@ from stackwars.compilers.arguments import Entry
 
 
 def apply(module: Any, entries: list[Entry]) -> list[Entry]:
-    """Turn every weight all of whose readers want it in the same other order of axes.
+    """Transpose every weight whose readers all want it in the same other order of axes.
 
     Raises ValueError where there is none (a weight with a second reader that wants it as it is,
     such as a token embedding's look-up, stays), and for entries that are not this program's.
@@ -33,10 +33,12 @@ def apply(module: Any, entries: list[Entry]) -> list[Entry]:
     for i, (parameter, entry) in enumerate(zip(parameters, entries, strict=True)):
         order = _wanted(parameter) if _is_weight(parameter, entry) else None
         if order is not None:
-            _turn(parameter, order)
+            _transpose(parameter, order)
             after[i] = replace(entry, axes=tuple(entry.axes[axis] for axis in order))
     if after == entries:
-        raise ValueError("expected a program that turns a weight; this turns none: no edit to make")
+        raise ValueError(
+            "expected a program that transposes a weight; this transposes none: no edit to make"
+        )
     results = ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value).results
     signature = ir.FunctionType.get([parameter.type for parameter in parameters], results)
     main.attributes["function_type"] = ir.TypeAttr.get(signature)
@@ -45,8 +47,8 @@ def apply(module: Any, entries: list[Entry]) -> list[Entry]:
 
 def _is_weight(parameter: Any, entry: Entry) -> bool:
     """Whether the argument is a weight with one axis of the program for each of its own."""
-    turned = tuple(entry.shape[axis] for axis in entry.axes)
-    return entry.kind == "weight" and turned == stablehlo.shape(parameter)
+    transposed = tuple(entry.shape[axis] for axis in entry.axes)
+    return entry.kind == "weight" and transposed == stablehlo.shape(parameter)
 
 
 def _wanted(parameter: Any) -> tuple[int, ...] | None:
@@ -79,7 +81,7 @@ def _wanted_by(op: Any, operand: int) -> tuple[int, ...] | None:
     return None
 
 
-def _turn(parameter: Any, order: Sequence[int]) -> None:
+def _transpose(parameter: Any, order: Sequence[int]) -> None:
     """Give the argument this order of axes, and tell its readers."""
     from jaxlib.mlir import ir
 
