@@ -27,13 +27,13 @@ def audit_dialect(wildcards):
 
 
 def audit_job(wildcards):
-    """A file of a Job of stackwars.measure.supervisor without a workload."""
+    """A file of a ProcessJob of stackwars.measure.supervisor without a workload."""
     kept = (
         "seed",
         "matmul_precision",
         "memory_cap_gib",
         "timeout_s",
-        "turn_seconds",
+        "interleaved_slice_seconds",
         "parity_rel_l2",
     )
     return job_files.file(
@@ -73,7 +73,9 @@ def audit_parts(wildcards):
         "fences": pairs,
         "mutants": broken,
         "power": pairs & {(QUIET, config["baseline"])},
-        "itself": {pair for pair in pairs if pair[0] == QUIET and pair[1] != config["baseline"]},
+        "aa_interleaved": {
+            pair for pair in pairs if pair[0] == QUIET and pair[1] != config["baseline"]
+        },
         "independent": pairs & {(QUIET, framework) for framework in TIMED_BY if QUIET in CPUS},
     }
     return [

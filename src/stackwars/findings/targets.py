@@ -1,4 +1,4 @@
-"""Findings across compilers and targets: generations that disagree, who refuses, the frontier."""
+"""Findings across compilers and targets: generations that disagree, who refuses, the largest batch."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from stackwars.results.read_compilers import TARGET, compilers, target_title
 from stackwars.results.verdicts import Finding, finding
 
 
-def target_findings(ahead: pandas.DataFrame, frontier: pandas.DataFrame) -> list[Finding]:
-    """Findings from every target, and from the frontier of the original's device."""
+def target_findings(ahead: pandas.DataFrame, largest_batch: pandas.DataFrame) -> list[Finding]:
+    """Findings from every target, and from the largest batches of the original's device."""
     here = ahead[ahead.target == TARGET]
     order = compilers(here)
     return [
         _generations(here, order),
         *_deciders(here, order),
-        *_frontiers(frontier[frontier.target == TARGET]),
+        *_largest_batches(largest_batch[largest_batch.target == TARGET]),
         *_others(ahead[ahead.target != TARGET]),
     ]
 
@@ -86,10 +86,10 @@ def _deciders(here: pandas.DataFrame, order: list[str]) -> list[Finding]:
     return found
 
 
-def _frontiers(frontier: pandas.DataFrame) -> list[Finding]:
-    """``frontier/<workload>``: the largest batch that fits, PyTorch's against JAX's, newest XLA."""
-    order = compilers(frontier)
-    newest = frontier[frontier.compiler == order[-1]] if order else frontier
+def _largest_batches(largest_batch: pandas.DataFrame) -> list[Finding]:
+    """``largest_batch/<workload>``: the largest batch that fits, PyTorch's against JAX's, newest XLA."""
+    order = compilers(largest_batch)
+    newest = largest_batch[largest_batch.compiler == order[-1]] if order else largest_batch
     table = newest.set_index(["workload", "framework"])[["fits_batch", "oom_batch"]]
     found = []
     for workload, title in titles(newest).items():
@@ -98,8 +98,8 @@ def _frontiers(frontier: pandas.DataFrame) -> list[Finding]:
             one, base = (tuple(table.loc[side]) for side in sides)
             found.append(
                 finding(
-                    f"frontier/{workload}",
-                    words.frontier(one, base),
+                    f"largest_batch/{workload}",
+                    words.largest_batch(one, base),
                     workload=workload,
                     title=title,
                     compiler=order[-1],

@@ -15,7 +15,7 @@ from stackwars.measure import documents
 from stackwars.measure.process_value import aligned
 from stackwars.measure.statistics import Estimate, paired_difference, paired_ratio
 from stackwars.results import replays
-from stackwars.results.replays import Replay, columns
+from stackwars.results.replays import ReplayResult, columns
 from stackwars.study.config import validate
 
 COLUMNS: dict[str, str] = {
@@ -25,7 +25,7 @@ COLUMNS: dict[str, str] = {
     "compiler": "generation of XLA that replayed",
     "device": "where",
     "rounds": "rounds in which all four were measured",
-    "gated": "whether the native terms are of turns or of clean blocks; replayed blocks alternate",
+    "gated": "whether the native terms are of interleaved runs or of uncontended blocks; replays alternate",
     "native_difference_ms": "steady state of the other framework - the baseline's: mean over rounds",
     "native_difference_low_ms": "lower end of its 95 % t interval",
     "native_difference_high_ms": "upper end",
@@ -50,7 +50,7 @@ COLUMNS: dict[str, str] = {
 }
 
 
-def build(config: dict, found: list[Replay], native: str | None) -> pd.DataFrame:
+def build(config: dict, found: list[ReplayResult], native: str | None) -> pd.DataFrame:
     """COLUMNS, one row a replay. native: the compiler that the frameworks' environments pin.
 
     The two frameworks are the baseline and the other one of the configuration's programs.
@@ -65,7 +65,7 @@ def build(config: dict, found: list[Replay], native: str | None) -> pd.DataFrame
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
-def _row(replay: Replay, other: str, baseline: str, native: str | None) -> dict:
+def _row(replay: ReplayResult, other: str, baseline: str, native: str | None) -> dict:
     row = {"ir_verdict": "no data", "runtime_verdict": "no data", "control_verdict": "no data"}
     ours, theirs = replay.paired(other, baseline)
     ours_native, theirs_native = replay.natively(other), replay.natively(baseline)
@@ -76,7 +76,7 @@ def _row(replay: Replay, other: str, baseline: str, native: str | None) -> dict:
         row |= replays.control(*pair)
         row["control_verdict"] = control_verdict(paired_ratio(*pair))
     # What took turns is compared best; the control has no turns.
-    ours_native, theirs_native = replay.in_turns(other) or (ours_native, theirs_native)
+    ours_native, theirs_native = replay.interleaved(other) or (ours_native, theirs_native)
     # All terms from the same rounds, or they would not add up.
     shared, row["gated"] = aligned(ours, theirs, ours_native, theirs_native)
     row["rounds"] = len(shared)

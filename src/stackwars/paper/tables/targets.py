@@ -1,4 +1,4 @@
-"""Tables across compilers and targets: the frontier, and the devices beside the original's."""
+"""Tables across compilers and targets: the largest batch, and the devices beside the original's."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from stackwars.results.read_compilers import TARGET, compiler_title, compilers, 
 from stackwars.results.values import is_missing
 
 
-def frontier_table(frontier: pandas.DataFrame) -> str:
+def largest_batch_table(largest_batch: pandas.DataFrame) -> str:
     """A row per workload and compiler: the largest batch that fits, for both frameworks."""
-    here = frontier[frontier.target == TARGET]
+    here = largest_batch[largest_batch.target == TARGET]
     rows = here.set_index(["workload", "compiler", "framework"])
     lines: list[str] = []
     for workload, title in titles(here).items():
@@ -39,7 +39,7 @@ def frontier_table(frontier: pandas.DataFrame) -> str:
             )
     return table(
         Float(
-            label="tab:frontier",
+            label="tab:largest_batch",
             caption=f"Largest Batch That Fits a {target_title(TARGET)}",
             columns="lrlrrl",
             note="By bisection over compilations of the whole program; weights and inputs count. "
@@ -48,7 +48,7 @@ def frontier_table(frontier: pandas.DataFrame) -> str:
             "no program. " + ORIGIN_NOTE,
         ),
         [row(["Workload", "{Seq.}", "Compiler", "{JAX}", "{PyTorch}", "Origin"])],
-        lines or [row([span(6, "no frontier was searched")])],
+        lines or [row([span(6, "no largest batch was searched for")])],
     )
 
 

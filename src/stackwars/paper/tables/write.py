@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pandas
 
-from stackwars.audits import document
+from stackwars.audits import audit_entries
 from stackwars.findings.edits import replayed_edits
 from stackwars.paper.latex import escape, significant
 from stackwars.paper.tables.audit_summary import audits_table
@@ -33,7 +33,7 @@ from stackwars.paper.tables.rows import (
 )
 from stackwars.paper.tables.split import edit_table, split_table
 from stackwars.paper.tables.tabular import Float, row, s_column, span, table
-from stackwars.paper.tables.targets import frontier_table, target_table
+from stackwars.paper.tables.targets import largest_batch_table, target_table
 from stackwars.results.read_cells import (
     one_core_cells,
     read_frame,
@@ -45,7 +45,7 @@ from stackwars.results.read_cells import (
 )
 from stackwars.results.read_compilers import (
     read_ahead,
-    read_frontier,
+    read_largest_batches,
     read_metrics,
     read_replay,
     read_split,
@@ -119,7 +119,7 @@ def latency_table(cells: pandas.DataFrame, label: str, caption: str) -> str:
     )
 
 
-FILES = ("frame", "ratios", "published", "context", "replay", "split", "ahead", "frontier")
+FILES = ("frame", "ratios", "published", "context", "replay", "split", "ahead", "largest_batch")
 FILES += ("metrics", "structure", "audits")
 
 
@@ -141,12 +141,12 @@ def write_tables(files: dict[str, Path], output: Path) -> None:
         "split": split_table(replay, split),
         "edits": edit_table(replay, replayed_edits(replay, split)),
         "fits": fit_table(ahead, there),
-        "frontier": frontier_table(read_frontier(files["frontier"])),
+        "largest_batch": largest_batch_table(read_largest_batches(files["largest_batch"])),
         "targets": target_table(ahead),
         "metrics": metrics_table(read_metrics(files["metrics"])),
         "structure": structure_table(read_structure(files["structure"])),
         "audits": audits_table(
-            document.read(files["audits"]), read_json(files["context"])["origin"]
+            audit_entries.read(files["audits"]), read_json(files["context"])["origin"]
         ),
         "shapes": shape_table(frame, read_json(files["context"])),
     }
