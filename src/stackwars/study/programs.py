@@ -195,11 +195,8 @@ def ahead_job(config: dict, compilation: Compilation) -> dict:
 def largest_batch_job(config: dict, compilation: Compilation) -> dict:
     """The LargestBatchJob of `stackwars.compilers.largest_batch` as a dictionary."""
     lowering, compiling = lower_job(config, compilation.program), ahead_job(config, compilation)
-    wanted = {
-        **lowering,
-        **compiling,
-        "limit": cells.settings(config)["largest_batch_compilations"],
-    }
+    limit = cells.settings(config)["largest_batch_compilations"]
+    wanted = {**lowering, **compiling, "limit": limit}
     del wanted["variant"]
     return wanted
 
