@@ -41,17 +41,8 @@ def started(monkeypatch) -> list[ProcessJob]:
     def run_with_partner(side, job, python, partner_python, folder, seed):
         made = side(job, python, folder)
         layers = [job.sizes["layers"], job.partner["sizes"]["layers"]]
-        first, second = (
-            [
-                {
-                    "event": "interleaved",
-                    "ns": [round(1e5 * (n + job.repetition % 3))] * 4,
-                    "calls": 1,
-                }
-            ]
-            * 6
-            for n in layers
-        )
+        times = ([round(1e5 * (n + job.repetition % 3))] * 4 for n in layers)
+        first, second = ([{"event": "interleaved", "ns": ns, "calls": 1}] * 6 for ns in times)
         made["events"] += first
         return {**made, "partner": {"status": "ok", "framework": "jax", "events": second}}
 
@@ -81,14 +72,8 @@ def test_process_that_failed_stops_the_audit():
     with pytest.raises(
         RuntimeError, match=r"depth_scaling of jax on cpu-1t to run; it ended as oom: no memory"
     ):
-        runner.require_ok(
-            {
-                **process(),
-                "workload": "depth_scaling",
-                "status": "oom",
-                "status_detail": "no memory",
-            }
-        )
+        failed = {"status": "oom", "status_detail": "no memory"}
+        runner.require_ok({**process(), "workload": "depth_scaling", **failed})
 
 
 def job(dialect: str = "jax") -> dict:

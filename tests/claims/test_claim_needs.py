@@ -28,13 +28,8 @@ from stackwars.study.config import validate
 
 def needed(identity: str):
     claim = claims().claim(identity)
-    finders = (
-        needed_cells,
-        needed_replays,
-        needed_compilations,
-        needed_largest_batches,
-        needed_programs,
-    )
+    finders = (needed_cells, needed_replays, needed_compilations)
+    finders += (needed_largest_batches, needed_programs)
     return [find(config(), claim) for find in finders]
 
 

@@ -62,12 +62,8 @@ def test_samples_stand_by_program_and_process(tmp_path):
     assert [blocks["ns"] for blocks in torch["steady"]] == [[10, 12], [20, 22, 24]]
     assert torch["steady"][1] == {
         **{"ns": [20, 22, 24], "calls": 4},
-        **{
-            "run_ns": [0] * 3,
-            "wait_ns": [0] * 3,
-            "steal_ns": [0] * 3,
-            "other_processes_share": 0.0,
-        },
+        **{f"{name}_ns": [0] * 3 for name in ("run", "wait", "steal")},
+        "other_processes_share": 0.0,
     }
     assert (torch["first_ns"], torch["second_ns"]) == ([100, 100], [50, 50])
     assert (torch["program_sha256"], torch["compile_s"]) == ("b" * 64, [1.5, 1.5])

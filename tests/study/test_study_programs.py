@@ -43,12 +43,8 @@ def test_frontier_is_searched_with_the_first_row_alone():
 
 def test_without_programs_nothing_is_compiled_or_replayed():
     bare = {**CONFIG, "programs": []}
-    assert (
-        programs.compilations(bare)
-        == programs.largest_batches(bare)
-        == programs.replays(bare)
-        == []
-    )
+    found = (programs.compilations(bare), programs.largest_batches(bare), programs.replays(bare))
+    assert found == ([], [], [])
 
 
 @pytest.mark.parametrize(

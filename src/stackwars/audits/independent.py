@@ -1,7 +1,6 @@
 """Our times against those of harnesses that others wrote: pyperf (JAX), torch.utils.benchmark (torch_xla).
 
-`python -m stackwars.audits.independent`: a call of ours and one of the third party's, alternately, in fresh
-processes.
+`python -m stackwars.audits.independent`: calls of ours and of the other alternate, in fresh processes.
 """
 
 from __future__ import annotations
@@ -28,23 +27,18 @@ def measure(
 ) -> dict[str, Any]:
     """{workload: {"ours_ms", "third_party_ms": a median for each process, "ratios", "harness"}}.
 
-    ratios: of each process the median, over its pairs of consecutive calls, of ours over the third
-    party's.
+    ratios: of each process the median, over its pairs of consecutive calls, of ours over the other's.
 
     Finished processes stay in `folder`.
 
     job: framework, dialect, device, preset and settings of a `supervisor.ProcessJob`. sizes: of each workload.
-    Ours is not gated, as the third party's cannot be. Raises RuntimeError where a process fails.
+    Ours is not gated, as the other cannot be. Raises RuntimeError where a process fails.
     """
     child_module = f"stackwars.audits.third_party_in_{job['dialect']}"
     found = {}
     for workload, size in sizes.items():
-        row: dict[str, Any] = {
-            "workload": workload,
-            "ours_ms": [],
-            "third_party_ms": [],
-            "ratios": [],
-        }
+        row: dict[str, Any] = {"workload": workload, "ratios": []}
+        row |= {"ours_ms": [], "third_party_ms": []}
         for number in range(processes):
             wanted = ProcessJob(**job, workload=workload, repetition=number, sizes=size)
             where = folder / workload / str(number)
@@ -53,18 +47,16 @@ def measure(
             for who, each in ns.items():
                 row[f"{who}_ms"].append(statistics.median(each) / 1e6)
             pairs = zip(ns["ours"], ns["third_party"], strict=True)
-            row["ratios"].append(
-                statistics.median(ours / third_party for ours, third_party in pairs)
-            )
+            row["ratios"].append(statistics.median(ours / other for ours, other in pairs))
             row["harness"] = event(result, "third_party")["harness"]
         found[workload] = row
     return found
 
 
 def judged(row: dict[str, Any]) -> dict[str, Any]:
-    """The row with `ratio`, the median over processes of ours over the third party's, and the verdict."""
+    """The row with `ratio`, the median over processes of ours over the other's, and whether they agree."""
     medians = zip(row["ours_ms"], row["third_party_ms"], strict=True)
-    ratio = statistics.median(ours / third_party for ours, third_party in medians)
+    ratio = statistics.median(ours / other for ours, other in medians)
     return {**row, "ratio": ratio, "ok": abs(ratio - 1) <= AGREE}
 
 

@@ -47,9 +47,7 @@ def stop_reason(job: Any, output: Path) -> str | None:
     if spent >= settings["round_budget_s"]:
         return BUDGET
     values = {Path(folder).parent.name: _values(history) for folder, history in cells.items()}
-    interleaved = {
-        Path(folder).parent.name: _interleaved_logs(history) for folder, history in cells.items()
-    }
+    interleaved = {Path(folder).parent.name: _interleaved_logs(h) for folder, h in cells.items()}
     return WIDTH if _narrow(values, interleaved, settings) else None
 
 
@@ -77,13 +75,9 @@ def _values(history: list[dict]) -> dict[int, float]:
     found = {}
     for r, blocks in known.items():
         half = len(blocks["ns"]) // 2
-        pairs = list(zip(blocks["ns"], uncontended_blocks(blocks, baseline_share), strict=True))[
-            half:
-        ]
-        uncontended = [ns for ns, ok in pairs if ok]
-        found[r] = statistics.median(
-            uncontended if len(uncontended) >= MIN_UNCONTENDED else [ns for ns, _ in pairs]
-        )
+        late, ok = blocks["ns"][half:], uncontended_blocks(blocks, baseline_share)[half:]
+        uncontended = [ns for ns, alone in zip(late, ok, strict=True) if alone]
+        found[r] = statistics.median(uncontended if len(uncontended) >= MIN_UNCONTENDED else late)
     return found
 
 
