@@ -1,6 +1,6 @@
 """SYNTHETIC replay, compile-ahead and program metrics for the paper's tests. Nothing was measured.
 
-``write(folder, workloads, variant)`` writes replay.csv, split.csv, compile_ahead.csv, frontier.csv,
+``write(folder, workloads, variant)`` writes replay.csv, split.csv, compile_ahead.csv, largest_batch.csv,
 ir_metrics.csv, structure.csv and graphs for the variants of :mod:`paper_fixture`.
 """
 
@@ -38,7 +38,7 @@ COLUMNS = {
         " onchip_bytes code_bytes compile_s peak_rss_bytes fusions convolutions copies transposes"
         " estimated_cycles flops bytes_accessed program_sha256 hlo_sha256 origin"
     ),
-    "frontier": (
+    "largest_batch": (
         "workload title framework target compiler sequence fits_batch oom_batch exact compilations"
         " origin"
     ),
@@ -58,10 +58,12 @@ def write(folder: Path, workloads: dict, variant: str) -> None:
     split = [row for name in there for row in _split(name, workloads[name], variant)]
     ahead = [row for name in there for row in _ahead(name, workloads[name], variant)]
     models = [n for n, w in there.items() if w[1] == "model" and variant != "smoke"]
-    frontier = [row for name in models for row in _frontier(name, workloads[name], variant)]
+    largest_batch = [
+        row for name in models for row in _largest_batch(name, workloads[name], variant)
+    ]
     metrics = [row for name in there for row in _metrics(name, workloads[name], variant)]
     structure = [row for name in there for row in _structure(name, workloads[name], variant)]
-    made = [replay, split, ahead, frontier, metrics, structure]
+    made = [replay, split, ahead, largest_batch, metrics, structure]
     for (name, columns), rows in zip(COLUMNS.items(), made, strict=True):
         frame = pandas.DataFrame(rows, columns=columns.split())
         frame.to_csv(folder / f"{name}.csv", index=False)
@@ -215,7 +217,7 @@ def _compiled(head: list, sequence: int, gib: float, variant: str) -> list:
     return [*head, sequence, *told, *parts, *rest, "0" * 64, "1" * 64, "measured"]
 
 
-def _frontier(name: str, workload: tuple, variant: str):
+def _largest_batch(name: str, workload: tuple, variant: str):
     if variant == "one_failed":
         return
     for compiler in (OLD, NEW):

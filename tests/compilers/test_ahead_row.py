@@ -8,7 +8,7 @@ import pytest
 
 from compilers import hlo_texts
 from compilers.test_dump import ASSIGNMENT, ENDING
-from compilers.test_verdict import LISTED, NEW, ON_CHIP
+from compilers.test_memory_verdict import LISTED, NEW, ON_CHIP
 from stackwars.compilers.ahead_row import Outcome, row
 
 VERSIONS = {"jax": "1", "jaxlib": "1", "libtpu": "0"}

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from stackwars.compilers import ahead_supervisor
-from stackwars.compilers.ahead_supervisor import Job
+from stackwars.compilers.ahead_supervisor import CompileJob
 from stackwars.setup.environments import REPOSITORY, ensure
 
 GIB = 2**30
@@ -48,8 +48,10 @@ LOOP = """module @loop {
 """
 
 
-def job(compiler: str = "jaxlib-0.10.2", timeout_s: float = 120, code: int | None = None) -> Job:
-    return Job("toy", "jax", "base", {"batch": 1}, "tpu-v6e", V6E, compiler, timeout_s, code)
+def job(
+    compiler: str = "jaxlib-0.10.2", timeout_s: float = 120, code: int | None = None
+) -> CompileJob:
+    return CompileJob("toy", "jax", "base", {"batch": 1}, "tpu-v6e", V6E, compiler, timeout_s, code)
 
 
 def fake(tmp_path: Path, script: str) -> Path:

@@ -1,4 +1,4 @@
-"""The frontier's document, with lowering and compiler played by functions whose edge is known."""
+"""The search for the largest batch, with lowering and compiler played by functions whose edge is known."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from stackwars.compilers import ahead_supervisor, largest_batch
 
-JOB = largest_batch.Job(
+JOB = largest_batch.LargestBatchJob(
     workload="bert_base", framework="jax", dialect="jax", sizes={"batch": 2, "sequence": 64},
     seed=1, matmul_precision="highest", target="tpu-v6e", target_row={}, compiler="jaxlib-1",
     timeout_s=9, limit=6,
@@ -48,7 +48,7 @@ class Played:
         program.write_text(f"module of {sizes['batch']}")
         return program
 
-    def compile(self, job: ahead_supervisor.Job, program: Path, folder: Path) -> dict:
+    def compile(self, job: ahead_supervisor.CompileJob, program: Path, folder: Path) -> dict:
         assert job.assumed_code_bytes == 50
         assert program.read_text() == f"module of {job.sizes['batch']}"
         if len(self.compiled) >= self.patience:
@@ -61,7 +61,7 @@ class Played:
 
 
 def find(tmp_path: Path, played: Played, **changed) -> dict:
-    job = largest_batch.Job(**{**vars(JOB), **changed})
+    job = largest_batch.LargestBatchJob(**{**vars(JOB), **changed})
     return largest_batch.find(
         job, document(job.sizes["batch"]), tmp_path, played.lower, played.compile
     )
@@ -118,7 +118,7 @@ def test_a_model_without_sequence_has_none(tmp_path: Path) -> None:
         return Played().lower("jax", "bert_base", {**sizes, "sequence": 64}, folder)
 
     played = Played()
-    job = largest_batch.Job(**{**vars(JOB), "sizes": {"batch": 2}})
+    job = largest_batch.LargestBatchJob(**{**vars(JOB), "sizes": {"batch": 2}})
     found = largest_batch.find(job, document(2), tmp_path, lower, played.compile)
     assert found["sequence"] is None
     assert found["exact"]

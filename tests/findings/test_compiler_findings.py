@@ -97,19 +97,19 @@ def test_replays_that_failed_are_counted_with_their_status(full, tmp_path):
 
 
 def test_a_published_oom_is_explained_or_not(full, flipped):
-    assert full["oom_there/gpt_neo_1p3b/torch_xla"]["verdict"] == words.NOT_EXPLAINED
-    assert full["oom_there/gpt_neo_1p3b/torch_xla"]["spare_bytes"] > 20 * 2**30
-    assert flipped["oom_there/gpt_neo_1p3b/torch_xla"]["verdict"] == words.EXPLAINED
-    llama = full["oom_there/llama3_8b/jax"]
+    assert full["oom_published/gpt_neo_1p3b/torch_xla"]["verdict"] == words.NOT_EXPLAINED
+    assert full["oom_published/gpt_neo_1p3b/torch_xla"]["spare_bytes"] > 20 * 2**30
+    assert flipped["oom_published/gpt_neo_1p3b/torch_xla"]["verdict"] == words.EXPLAINED
+    llama = full["oom_published/llama3_8b/jax"]
     assert llama["verdict"] == words.EXPLAINED_IF_LARGER
     assert (llama["fits"], llama["over"]) == (["2\u00d764"], ["8\u00d7512"])
-    assert "oom_there/gpt_neo_1p3b/jax" not in full  # it ran there
+    assert "oom_published/gpt_neo_1p3b/jax" not in full  # it ran there
 
 
 def test_a_program_too_large_explains(tmp_path):
     row = {"workload": "vit_b16", "framework": "torch_xla", "compiler": NEW}
     found = changed(tmp_path, "compile_ahead.csv", row, verdict="oom", hbm_bytes=40.0 * 2**30)
-    assert found["oom_there/vit_b16/torch_xla"]["verdict"] == words.EXPLAINED
+    assert found["oom_published/vit_b16/torch_xla"]["verdict"] == words.EXPLAINED
     assert found["fit_generations"]["verdict"] == verdicts.SOME
     assert "ViT-B/16 at 64\u00d764 under PyTorch" in found["fit_generations"]["differ"]
 
@@ -149,10 +149,10 @@ def test_a_compilation_that_was_stopped_is_not_called_accepted(tmp_path):
 
 
 def test_the_frontier_flips(full, flipped):
-    assert full["frontier/bert_base"]["verdict"] == words.MORE
-    assert flipped["frontier/bert_base"]["verdict"] == words.LESS
-    assert full["frontier/llama3_8b"]["verdict"] == words.SAME
-    assert full["frontier/vit_b16"]["verdict"] == words.NOT_SEPARATED
+    assert full["largest_batch/bert_base"]["verdict"] == words.MORE
+    assert flipped["largest_batch/bert_base"]["verdict"] == words.LESS
+    assert full["largest_batch/llama3_8b"]["verdict"] == words.SAME
+    assert full["largest_batch/vit_b16"]["verdict"] == words.NOT_SEPARATED
 
 
 def test_bytes_and_cycles_are_ratios_of_the_same_size(full):
@@ -189,4 +189,4 @@ def test_without_data_or_intervals_nothing_is_claimed(tmp_path, variant):
     if variant == "nothing":
         assert found["ahead"]["verdict"] == found["replay"]["verdict"] == verdicts.NONE_OK
         assert found["claim/qkv"]["verdict"] == verdicts.NO_DATA
-        assert found["oom_there/vit_b16/torch_xla"]["verdict"] == verdicts.NO_DATA
+        assert found["oom_published/vit_b16/torch_xla"]["verdict"] == verdicts.NO_DATA

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from stackwars.measure.events import event
-from stackwars.measure.supervisor import Job, supervise
+from stackwars.measure.supervisor import ProcessJob, supervise
 from stackwars.setup.environments import REPOSITORY, ensure
 from stackwars.study import cells
 from stackwars.study.config import load
@@ -24,7 +24,7 @@ def run(framework: str, device: str, folder) -> dict:
         **{"block_calls": 1, "steady_min_blocks": 8, "steady_seconds": 0.3},
     }
     dialect = config["frameworks"][framework]["dialect"]
-    job = Job(framework, dialect, "ffn", device, "smoke", 0, SIZES, settings)
+    job = ProcessJob(framework, dialect, "ffn", device, "smoke", 0, SIZES, settings)
     python = ensure(REPOSITORY / "envs" / f"{framework}.txt")
     result = supervise(job, python, folder / "process-0")
     assert (result["status"], result["status_detail"]) == ("ok", "")

@@ -98,7 +98,7 @@ def test_blocks_that_waited_for_a_core_do_not_count():
 
 
 def test_cell_that_never_had_the_machine_to_itself_counts_all_and_says_so():
-    found = derived(*[process(steady_ms=(1.0, 3.0, 3.0), foreign=0.4)] * 3)
+    found = derived(*[process(steady_ms=(1.0, 3.0, 3.0), others=0.4)] * 3)
     assert not found["gated"]
     assert found["steady_ms"] == found["ungated_ms"]
     assert found["steady_ms"]["value"] == pytest.approx(3.0)
@@ -115,7 +115,7 @@ def test_warm_up_is_cut_off_and_what_most_processes_are_gives_the_class():
     assert (most["steady_class"], most["class_share"]) == ("steady at once", pytest.approx(2 / 3))
 
 
-def test_cache_hits_and_threads_are_the_most_of_any_process():
+def test_cache_hits_and_threads_are_the_maximum_over_processes():
     one, other = process(), process()
     other["events"][3]["cache_hits"], other["events"][5]["threads"] = 1, 5
     found = derived(one, other)
@@ -127,7 +127,7 @@ def test_one_process_has_no_interval():
         "value": pytest.approx(1.0), "low": None, "high": None}  # fmt: skip
 
 
-def test_compilations_are_the_most_of_any_process():
+def test_compilations_are_the_maximum_over_processes():
     found = derived(process(compiles=(1, 0, 0)), process(compiles=(1, 1, 0)),
                     process(compiles=(2, 0, 3)))  # fmt: skip
     assert [found[f"compiles_{n}"] for n in ("first", "second", "steady")] == [2, 1, 3]

@@ -93,7 +93,7 @@ def test_the_fit_table_has_every_size_beside_the_published_outcome(full):
 
 
 def test_the_frontier_is_a_number_or_a_bracket(full):
-    rows = {(r[0], r[2]): r for r in filled(rows_of(full[1]["frontier"]))}
+    rows = {(r[0], r[2]): r for r in filled(rows_of(full[1]["largest_batch"]))}
     assert rows[("BERT-Base", "jaxlib 0.7.1")][1:5] == ["64", "jaxlib 0.7.1", "200", "208"]
     assert rows[("ViT-B/16", "jaxlib 0.10.2")][3:5] == [r"$\geq$200", "208 to 237"]
 

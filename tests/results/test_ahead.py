@@ -1,4 +1,4 @@
-"""compile_ahead.csv and frontier.csv from the documents of compilations."""
+"""compile_ahead.csv and largest_batch.csv from the documents of compilations."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ COMPILED = {
 
 @pytest.fixture
 def asked() -> dict:
-    """The test's grid with one target, one compiler, a variant and a frontier."""
+    """The test's grid with one target, one compiler, a variant and a search for the largest batch."""
     chosen = config()
     workload = next(w for w in chosen["workloads"] if "batch" in sizes(chosen, w))
     preset = chosen["presets"][chosen["preset"]]
-    preset |= {"compiled": [workload], "variants": {workload: ["b8"]}, "frontier": [workload]}
+    preset |= {"compiled": [workload], "variants": {workload: ["b8"]}, "largest_batch": [workload]}
     chosen["programs"] = ["jax"]
     chosen["targets"] = {"tpu-v6e": {"platform": "tpu", "topology": "v6e:1x1"}}
     chosen["ahead"] = [{"target": "tpu-v6e", "compiler": next(iter(chosen["compilers"]))}]
@@ -77,8 +77,8 @@ def test_a_compilation_without_optimised_hlo(asked: dict, tmp_path: Path) -> Non
 
 
 def test_a_row_for_every_frontier_that_was_searched(asked: dict, tmp_path: Path) -> None:
-    (compilation,) = programs.frontiers(asked)
-    assert ahead.frontier(asked, tmp_path).empty
+    (compilation,) = programs.largest_batches(asked)
+    assert ahead.largest_batches(asked, tmp_path).empty
     found = {
         "sequence": None,
         "fits_batch": 99,
@@ -86,9 +86,9 @@ def test_a_row_for_every_frontier_that_was_searched(asked: dict, tmp_path: Path)
         "exact": False,
         "compilations": 4,
     }
-    write(tmp_path / compilation.frontier_path, found)
-    table = ahead.frontier(asked, tmp_path)
-    assert list(table.columns) == list(ahead.FRONTIER_COLUMNS)
+    write(tmp_path / compilation.largest_batch_path, found)
+    table = ahead.largest_batches(asked, tmp_path)
+    assert list(table.columns) == list(ahead.LARGEST_BATCH_COLUMNS)
     (row,) = table.to_dict("records")
     assert (row["fits_batch"], row["exact"], row["compilations"]) == (99, False, 4)
     assert pandas.isna(row["oom_batch"])

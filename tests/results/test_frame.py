@@ -202,7 +202,7 @@ def test_gate_and_the_end_of_the_rounds_are_told(results):
     waits = (0.0, 0.5, 0.0, 0.5, 0.0)
     blocks = {"steady_ms": (1.0, 3.0, 1.0, 3.0, 1.0), "wait": waits}
     write_cell(results, [process(**blocks), process(repetition=1, **blocks), stopped(repetition=2)])
-    contended = {"steady_ms": (3.0,) * 5, "foreign": 0.5}
+    contended = {"steady_ms": (3.0,) * 5, "others": 0.5}
     write_cell(results, [process(TORCH, **contended), process(TORCH, 1, **contended)])
     table = framed(results)
     row = table.loc[("gemm", "jax", "cpu")]

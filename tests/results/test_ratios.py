@@ -99,7 +99,7 @@ def test_no_ratio_of_an_invalid_pair(results):
     assert build(results).empty
 
 
-def test_ratio_is_of_the_rounds_that_are_clean_for_both(results):
+def test_ratio_is_of_the_rounds_that_are_uncontended_for_both(results):
     write(results, JAX, (1.0, 1.0, 4.0, 1.0), waits=(0.0, 0.0, 0.5, 0.0))
     write(results, TORCH, (2.0, 2.0, 1.0, 2.0))
     row = only(results)
@@ -128,7 +128,7 @@ def test_bootstrap_draws_from_the_blocks_that_count(results):
 
 @pytest.mark.parametrize(("kept", "contended"), [(5, False), (4, False), (3, True)])
 def test_framework_that_contends_with_itself_is_marked(results, kept, contended):
-    # Five clean blocks of the baseline; 4 of 5 are 20 points fewer, and not more.
+    # Five uncontended blocks of the baseline; 4 of 5 are 20 points fewer, and not more.
     write(results, JAX, (1.0, 1.0))
     wait = (0.0,) * kept + (0.5,) * (5 - kept)
     write(results, TORCH, (1.0, 1.0), waits=(wait, wait))

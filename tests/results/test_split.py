@@ -64,13 +64,13 @@ def cell(framework: str, values, waits=()) -> dict:
 
 def row(native=NATIVE, programs=REPLAY, compiler=OLD, status="ok") -> dict:
     cells = {name: cell(name, values) for name, values in native.items()}
-    one = replays.Replay(replay(compiler, programs, status), cells)
+    one = replays.ReplayResult(replay(compiler, programs, status), cells)
     return split.build(config(), [one], OLD).iloc[0].to_dict()
 
 
 def rows(native=NATIVE, programs=REPLAY, compiler=OLD, status="ok") -> dict[str, dict]:
     cells = {name: cell(name, values) for name, values in native.items()}
-    one = replays.Replay(replay(compiler, programs, status), cells)
+    one = replays.ReplayResult(replay(compiler, programs, status), cells)
     frame = replays.build([one], OLD, "measured")
     return {line["framework"]: line for line in frame.to_dict("records")}
 
@@ -108,7 +108,7 @@ def test_drift_during_a_replay_is_no_difference():
     for name, steady_ms in (("jax", (1.0, 2.0, 3.0, 9.0)), ("torch_xla", (1.2, 2.4, 3.6, 99.0))):
         made["programs"][name]["steady"] = [measured.blocks(steady_ms)] * 2
     natives = {name: cell(name, (1.0, 1.0)) for name in NATIVE}
-    found = split.build(config(), [replays.Replay(made, natives)], OLD).iloc[0]
+    found = split.build(config(), [replays.ReplayResult(made, natives)], OLD).iloc[0]
     assert found["ir_ratio"] == pytest.approx(1.2)
     assert found["ir_effect_ms"] == pytest.approx(0.2 * 2.5)
 
@@ -119,7 +119,7 @@ def test_contended_round_is_left_out_of_every_term():
         "torch_xla": cell("torch_xla", (20.0, 20.0, 90.0), waits=(0.0, 0.0, 0.5)),
     }
     programs = {"jax": (9.0, 9.0, 9.0), "torch_xla": (18.0, 18.0, 70.0)}
-    one = replays.Replay(replay(programs=programs), native)
+    one = replays.ReplayResult(replay(programs=programs), native)
     found = split.build(config(), [one], OLD).iloc[0]
     assert (found["rounds"], found["gated"]) == (2, True)
     terms = [f"{name}_ms" for name in ("native_difference", "ir_effect", "runtime_effect")]
@@ -133,7 +133,7 @@ def test_rounds_that_only_some_have_do_not_count():
 
 
 def test_replayed_blocks_are_of_several_calls():
-    blocks = replays.Replay(replay(calls=16), {})
+    blocks = replays.ReplayResult(replay(calls=16), {})
     frame = replays.build([blocks], OLD, "measured").set_index("framework")
     assert frame.loc["torch_xla", "replay_ms"] == pytest.approx((18 * 19 * 20) ** (1 / 3))
 

@@ -141,15 +141,15 @@ REFUSED = {
     "unknown compiler": (
         put("ahead", [{"target": "tpu-v6e", "compiler": "gcc"}]),
         "ahead.0.compiler", "jaxlib-0.10.2", "gcc"),
-    "unknown edit": (put("edits/mha", ["jax+faster"]), "edits.mha", "turned_weights", "faster"),
+    "unknown edit": (put("edits/mha", ["jax+faster"]), "edits.mha", "pretransposed_weights", "faster"),
     "edit of no framework": (put("edits/mha", ["tf+faster"]), "edits.mha", "one of jax", "tf"),
     "variant of another form": (
         put("presets/full/variants/mha", ["large"]),
         "presets.full.variants.mha.0", "pattern", "large"),
     "variant of sizes that are not there": (
         put("presets/full/variants/gemm", ["b8"]), "presets.full.variants.gemm", "m, k, n", "b8"),
-    "frontier without a batch": (
-        put("presets/full/frontier", ["gemm"]), "presets.full.frontier", "have a batch", "gemm"),
+    "largest batch without a batch": (
+        put("presets/full/largest_batch", ["gemm"]), "presets.full.largest_batch", "have a batch", "gemm"),
     "date for a number": (
         put("settings/seed", datetime.date(2025, 1, 1)), "settings.seed", "integer", "2025-01-01"),
 }  # fmt: skip

@@ -214,7 +214,7 @@ def test_an_edited_file_touches_what_is_made_from_it_alone(smoke):
         study.write(package / file, "# a remark\n")
         planned = study.planned(made.snakemake("paper.pdf", "-n", *SMOKE).stdout)
         (package / file).write_text(before)
-        measuring = ("process", "cell", "lower", "edit", "ahead", "frontier", *replays)
+        measuring = ("process", "cell", "lower", "edit", "ahead", "largest_batch", *replays)
         assert {rule: planned[rule] for rule in measuring if rule in planned} == expected, file
 
 

@@ -53,7 +53,8 @@ def test_failed_job_says_what_was_made_its_log_and_the_last_lines(job):
 def test_known_failure_says_what_to_do_once(job):
     with Path(job["log"][0]).open("a") as file:
         file.write(
-            "OSError: [Errno 28] No space left on device\n" + "\n".join(advice.of("os error 28"))
+            "OSError: [Errno 28] No space left on device\n"
+            + "\n".join(advice.advise("os error 28"))
         )
     lines = terminal.failure(job).splitlines()
     (what,) = [line for line in lines if line.startswith("What to do: ")]
@@ -160,9 +161,9 @@ def test_end_of_a_failed_run_repeats_nothing():
      ("stackwars.measure.documents.Damaged: cell.json: expected a whole document", "set aside")],
 )  # fmt: skip
 def test_words_of_a_failure_are_known(words, about):
-    (what,) = advice.of(words)
+    (what,) = advice.advise(words)
     assert about in what
 
 
 def test_unknown_words_are_no_advice():
-    assert advice.of("ValueError: something else") == []
+    assert advice.advise("ValueError: something else") == []

@@ -11,7 +11,7 @@ from stackwars.study.cells import Cell
 from stackwars.study.comparisons import CELLS as OF_CELLS, comparisons, with_programs
 from stackwars.study.config import ConfigError, validate
 from stackwars.study.imports import imported_files
-from stackwars.study.programs import Compilation, Program, Replay
+from stackwars.study.programs import Compilation, Program, ReplayCell
 from stackwars.workflow import damage, job_files, plan, runlock, targets
 
 try:
@@ -87,7 +87,7 @@ def partner_pins(wildcards):
 
 
 def job_of(cell, repetition):
-    """A file of the Job of stackwars.measure.supervisor."""
+    """A file of the ProcessJob of stackwars.measure.supervisor."""
     partner = cells.partner(config, cell)
     return job_files.file(
         "process",
@@ -178,7 +178,7 @@ def program_of(wildcards):
 
 def replay_of(wildcards):
     known(wildcards)
-    return Replay(wildcards.device, wildcards.compiler, wildcards.workload)
+    return ReplayCell(wildcards.device, wildcards.compiler, wildcards.workload)
 
 
 def compilation_of(wildcards):
@@ -219,18 +219,20 @@ def code_source(wildcards):
 
 
 def lower_job(wildcards):
-    """A file of the Job of stackwars.compilers.lower."""
+    """A file of the LowerJob of stackwars.compilers.lower."""
     return job_files.file("lower", programs.lower_job(config, program_of(wildcards)))
 
 
 def ahead_job(wildcards):
-    """A file of the Job of stackwars.compilers.ahead_supervisor."""
+    """A file of the CompileJob of stackwars.compilers.ahead_supervisor."""
     return job_files.file("ahead", programs.ahead_job(config, compilation_of(wildcards)))
 
 
-def frontier_job(wildcards):
-    """A file of the Job of stackwars.compilers.largest_batch."""
-    return job_files.file("frontier", programs.frontier_job(config, compilation_of(wildcards)))
+def largest_batch_job(wildcards):
+    """A file of the LargestBatchJob of stackwars.compilers.largest_batch."""
+    return job_files.file(
+        "largest_batch", programs.largest_batch_job(config, compilation_of(wildcards))
+    )
 
 
 def replay_job(wildcards, repetition):
@@ -252,8 +254,8 @@ def compiled_files(name):
     return kept(compilation.path / name for compilation in programs.compilations(config))
 
 
-def frontier_files():
-    return kept(compilation.frontier_path for compilation in programs.frontiers(config))
+def largest_batch_files():
+    return kept(compilation.largest_batch_path for compilation in programs.largest_batches(config))
 
 
 def replay_files():

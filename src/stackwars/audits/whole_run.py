@@ -35,7 +35,7 @@ def first_runs(found: list[dict]) -> dict[str, Any]:
     return {
         "processes": len(firsts),
         "compiles": sum(first["compiles"] for _, first in firsts),
-        "least_compiles": min((first["compiles"] for _, first in firsts), default=None),
+        "min_compiles": min((first["compiles"] for _, first in firsts), default=None),
         "cache_hits": sum(first["cache_hits"] for _, first in firsts),
         "not_first": warm,
         "ok": not warm,

@@ -10,7 +10,7 @@ import jsonschema
 import yaml
 
 from stackwars import frameworks
-from stackwars.audits import document
+from stackwars.audits import audit_entries
 from stackwars.findings import latency
 from stackwars.results import compiler_verdicts, verdicts
 from stackwars.setup.environments import REPOSITORY
@@ -103,7 +103,7 @@ def _check_words(claim: Claim) -> None:
     """A misspelt verdict would vote for nothing."""
     both = vars(verdicts) | vars(compiler_verdicts)
     known = {word for name, word in both.items() if name.isupper() and isinstance(word, str)}
-    known |= {*latency.PARTS, document.PASS, document.FAIL}
+    known |= {*latency.PARTS, audit_entries.PASS, audit_entries.FAIL}
     for key in ("holds", "fails"):
         for word in claim.predicate.get(key, []):
             if word not in known:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from stackwars.compilers import dump, verdict
+from stackwars.compilers import dump, memory_verdict
 from stackwars.compilers.hlo_facts import facts
 
 
@@ -38,16 +38,16 @@ def row(outcome: Outcome, usable: int | None, refuses: bool = True) -> dict:
     takes most of the time, would not have made them smaller.
     """
     raised, memory = outcome.event("raised"), outcome.event("memory")
-    message = verdict.first_lines(raised["message"]) if raised else ""
-    refused = verdict.refused_for_memory(message)
+    message = memory_verdict.first_lines(raised["message"]) if raised else ""
+    refused = memory_verdict.refused_for_memory(message)
     status, message = _status(outcome, refused, message)
     found = dump.buffers(outcome.dumped)
     hbm = found.hbm if found else _told(message, "needed")
     code = memory["generated_code"] if memory else None
     if outcome.assumed_code is not None:
         code, refuses = outcome.assumed_code, False  # it was not asked to the end
-    decision = verdict.decide(refused, hbm, code or 0, usable, refuses)
-    if status != "ok" and decision[0] != verdict.OOM:
+    decision = memory_verdict.decide(refused, hbm, code or 0, usable, refuses)
+    if status != "ok" and decision[0] != memory_verdict.OOM:
         decision = ("", "")  # a compiler that did not finish accepted nothing
     compiled = outcome.event("compile_end")
     opened = outcome.event("open")
@@ -99,12 +99,12 @@ def _status(outcome: Outcome, refused: bool, message: str) -> tuple[str, str]:
         return "ok", message
     if message:
         return "error", message
-    said = outcome.log_tail.strip()[-verdict.MESSAGE_CHARACTERS :]
+    said = outcome.log_tail.strip()[-memory_verdict.MESSAGE_CHARACTERS :]
     return "error", f"the compiler's process ended with {outcome.exit_code}; log: {said}"
 
 
 def _told(message: str, name: str) -> int | None:
-    return verdict.figures(message).get(name)
+    return memory_verdict.figures(message).get(name)
 
 
 def _values(event: dict | None) -> dict | None:

@@ -39,7 +39,7 @@ class Buffers:
 
 
 def flags(folder: Path) -> str:
-    """XLA_FLAGS for the least dump that has what is read here: text, and no single pass."""
+    """XLA_FLAGS for the smallest dump that has what is read here: text, and no single pass."""
     return f"--xla_dump_to={folder} --xla_dump_hlo_as_text"
 
 
@@ -77,7 +77,7 @@ def buffers(folder: Path) -> Buffers | None:
     return Buffers(**sums)
 
 
-def assigned(folder: Path) -> bool:
+def buffers_assigned(folder: Path) -> bool:
     """Whether the compiler has assigned the program's buffers and begun to write them down."""
     names = ("after_optimizations-buffer-assignment.txt", "after_optimizations.txt")
     return all(_first(folder, name) is not None for name in names)

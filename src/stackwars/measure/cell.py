@@ -27,7 +27,7 @@ from stackwars.setup.environments import REPOSITORY
 KINDS = (AT_ONCE, WARM_UP, SLOWING, NONE)
 """Classes of steady state, the best first."""
 SCHEMA = REPOSITORY / "workflow" / "schemas" / "cell.schema.yaml"
-VERSION = 2
+VERSION = 3
 ROUNDS = "rounds"
 """Why a cell's rounds ended where neither `rounds.WIDTH` nor `rounds.BUDGET` did it: there were no more."""
 
@@ -99,10 +99,10 @@ def derive(cell: dict) -> dict:
             v.warmup for v in values.values() if v.kind == usual
         ),
         "steady_calls": sum(len(event["ns"]) * event["calls"] for event in calls["steady"]),
-        "foreign_share": max(event["foreign_share"] for event in calls["steady"]),
+        "other_processes_share": max(event["other_processes_share"] for event in calls["steady"]),
         "threads": max(event["threads"] for event in calls["steady"]),
         "used_cores": max(map(used_cores, calls["steady"])),
-        # The most that any process did: a compilation in one process of ten must not disappear.
+        # The maximum over the processes: a compilation in one process of ten must not disappear.
         **{
             f"{what}_{name}": _maximum(e[what] for e in events)
             for what in ("compiles", "cache_hits")

@@ -31,7 +31,7 @@ class Comparison(NamedTuple):
     high: float | None
     p: float | None  # two-sided, of the ratio being 1
     half_width: float | None  # of the 99 % interval, relative: 0.02 is 2 % either way
-    detectable: float | None  # least |ratio - 1| that such rounds find 4 times of 5
+    detectable: float | None  # minimum |ratio - 1| that such rounds find 4 times of 5
 
 
 def compare(values: Sequence[float], baseline: Sequence[float]) -> Comparison:
@@ -88,8 +88,10 @@ def bootstrap(
     logs = np.empty(picked.shape)
     for index in range(rounds):
         where = picked == index
-        ours, theirs = (_medians(s[index], int(where.sum()), random) for s in (values, baseline))
-        logs[where] = np.log(ours / theirs)
+        values_ms, baseline_ms = (
+            _medians(s[index], int(where.sum()), random) for s in (values, baseline)
+        )
+        logs[where] = np.log(values_ms / baseline_ms)
     low, high = np.exp(np.quantile(logs.mean(axis=1), [ALPHA / 2, 1 - ALPHA / 2]))
     return float(low), float(high)
 

@@ -1,4 +1,4 @@
-"""compile_ahead.csv and frontier.csv: a row for every compilation and frontier that is asked for."""
+"""compile_ahead.csv and largest_batch.csv: a row for every compilation and search that is asked for."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ AHEAD_COLUMNS = (
     ),
     *(*OF_AHEAD[:14], *OF_HLO, *OF_AHEAD[14:], "hlo_sha256", "origin"),
 )
-OF_FRONTIER = ("sequence", "fits_batch", "oom_batch", "exact", "compilations")
-FRONTIER_COLUMNS = (
-    *("workload", "title", "framework", "target", "compiler", *OF_FRONTIER, "origin"),
+OF_LARGEST_BATCH = ("sequence", "fits_batch", "oom_batch", "exact", "compilations")
+LARGEST_BATCH_COLUMNS = (
+    *("workload", "title", "framework", "target", "compiler", *OF_LARGEST_BATCH, "origin"),
 )
 
 
@@ -70,15 +70,15 @@ def _ahead_row(config: dict, compilation: programs.Compilation, found: dict | No
     return {**row, "hlo_sha256": hlo.get("sha256", "")}
 
 
-def frontier(config: dict, folder: Path) -> pandas.DataFrame:
-    """FRONTIER_COLUMNS: a row per frontier that was searched."""
+def largest_batches(config: dict, folder: Path) -> pandas.DataFrame:
+    """LARGEST_BATCH_COLUMNS: a row per search that was run."""
     rows = []
-    for compilation in programs.frontiers(config):
-        found = _read(folder / compilation.frontier_path)
+    for compilation in programs.largest_batches(config):
+        found = _read(folder / compilation.largest_batch_path)
         if found is not None:
-            rows.append({**_names(config, compilation), **{k: found[k] for k in OF_FRONTIER}})
-    table = pandas.DataFrame(rows, columns=list(FRONTIER_COLUMNS))
-    return table.astype(_whole(FRONTIER_COLUMNS))
+            rows.append({**_names(config, compilation), **{k: found[k] for k in OF_LARGEST_BATCH}})
+    table = pandas.DataFrame(rows, columns=list(LARGEST_BATCH_COLUMNS))
+    return table.astype(_whole(LARGEST_BATCH_COLUMNS))
 
 
 def _names(config: dict, compilation: programs.Compilation) -> dict:
@@ -112,7 +112,7 @@ def main() -> None:
     arguments = parser.parse_args()
     config = validate(arguments.config)
     arguments.output.mkdir(parents=True, exist_ok=True)
-    for name, make in (("compile_ahead", compile_ahead), ("frontier", frontier)):
+    for name, make in (("compile_ahead", compile_ahead), ("largest_batch", largest_batches)):
         make(config, arguments.results).to_csv(arguments.output / f"{name}.csv", index=False)
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 from stackwars.measure import comparison, steady
-from stackwars.measure.contention import FOREIGN, GATE
+from stackwars.measure.contention import GATE, MAX_OTHER_PROCESSES_SHARE
 from stackwars.measure.inputs import INPUT_SETS
-from stackwars.measure.process_value import MIN_CLEAN
+from stackwars.measure.process_value import MIN_UNCONTENDED
 from stackwars.measure.supervisor import PADDING
 from stackwars.results.frame import Results
 from stackwars.results.ratios import CONTENDED
@@ -62,8 +62,8 @@ def _settings(config: dict, last: dict) -> dict:
         "input_sets": INPUT_SETS,
         "padding_bytes": PADDING,
         "gate": GATE,
-        "foreign": FOREIGN,
-        "min_clean_blocks": MIN_CLEAN,
+        "max_other_processes_share": MAX_OTHER_PROCESSES_SHARE,
+        "min_uncontended_blocks": MIN_UNCONTENDED,
         "contended": CONTENDED,
         "level_band": math.expm1(steady.BAND),
         "negligible": comparison.NEGLIGIBLE,

@@ -38,7 +38,7 @@ Key = tuple[str, str]  # workload and framework
 Row = dict[str, object]
 
 
-def analyse(text: str) -> tuple[list[Row], list[structure.Decision]]:
+def analyse(text: str) -> tuple[list[Row], list[structure.ClaimVerdict]]:
     """Rows of the raw and the normalised level, and the claims, of one program's text.
 
     A text without a readable program gives rows with status and reason, and claims that say so.
@@ -56,7 +56,7 @@ def analyse(text: str) -> tuple[list[Row], list[structure.Decision]]:
         except module.ProgramError as error:
             reason, status = str(error), UNREADABLE
     rows = [{"level": at, "status": status, "reason": reason} for at in (RAW, NORMALISED)]
-    claims = [structure.Decision(c, structure.NO_PROGRAM, reason) for c in structure.CLAIMS]
+    claims = [structure.ClaimVerdict(c, structure.NO_PROGRAM, reason) for c in structure.CLAIMS]
     return rows, claims
 
 

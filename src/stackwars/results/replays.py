@@ -11,7 +11,7 @@ import pandas as pd
 
 from stackwars import workloads
 from stackwars.measure import documents, process_value
-from stackwars.measure.duel import pairs_ms
+from stackwars.measure.interleaved import pairs_ms
 from stackwars.measure.process_value import ProcessValue, aligned, per_round
 from stackwars.measure.statistics import Estimate, geometric_mean, paired_difference, paired_ratio
 from stackwars.study import programs
@@ -28,7 +28,7 @@ COLUMNS: dict[str, str] = {
     "status": "ok, oom, timeout, unsupported, invalid, error or not run",
     "status_detail": "why it is not ok",
     "rounds": "processes whose calls count",
-    "gated": "whether only clean blocks count (see stackwars.measure.process_value)",
+    "gated": "whether only uncontended blocks count (see stackwars.measure.process_value)",
     "replay_ms": "geometric mean over the processes of the median steady block, ms a call",
     "replay_low_ms": "lower end of its 95 % interval across processes",
     "replay_high_ms": "upper end",
@@ -41,7 +41,7 @@ COLUMNS: dict[str, str] = {
     "control_ratio": "native / replay, paired by round; only in the generation that is native",
     "control_low": "lower end of its interval",
     "control_high": "upper end",
-    "edited_ratio": "edited / the program before the edit, from blocks in turn; only of an edited one",
+    "edited_ratio": "edited / the program before the edit, from interleaved blocks; only of an edited one",
     "edited_low": "lower end of its interval",
     "edited_high": "upper end",
     "parity_rel_l2": "largest relative L2 error of the whole output against the baseline's",
@@ -54,7 +54,7 @@ COLUMNS: dict[str, str] = {
 
 
 @dataclass(frozen=True)
-class Replay:
+class ReplayResult:
     """One replay.json and the cells of the same workload on the same device, by framework."""
 
     result: dict
@@ -99,24 +99,24 @@ class Replay:
             return {}
         return process_value.of_processes(cell["processes"])
 
-    def in_turns(self, framework: str) -> tuple[dict[int, ProcessValue], ...] | None:
-        """The framework's processes and the baseline's that took turns with them; None unless all did."""
+    def interleaved(self, framework: str) -> tuple[dict[int, ProcessValue], ...] | None:
+        """The framework's processes and the baseline's interleaved with them; None unless all are."""
         cell = self.native.get(framework)
         if cell is None or cell["status"] != "ok":
             return None
-        duels = {p["repetition"]: pairs_ms(p) for p in cell["processes"]}
-        if not all(duels.values()):
+        pairs = {p["repetition"]: pairs_ms(p) for p in cell["processes"]}
+        if not all(pairs.values()):
             return None
         return tuple(
             {
                 r: process_value.plain(statistics.median(p[side] for p in d))
-                for r, d in duels.items()
+                for r, d in pairs.items()
             }
             for side in (0, 1)
         )
 
 
-def read(config: dict, folder: Path) -> Iterator[Replay]:
+def read(config: dict, folder: Path) -> Iterator[ReplayResult]:
     """Every replay that is asked for, in the order of the grid; one without a result is not run."""
     for asked in programs.replays(config):
         native = {}
@@ -126,11 +126,11 @@ def read(config: dict, folder: Path) -> Iterator[Replay]:
                 native[framework] = documents.read(path)
         path = folder / asked.path / "replay.json"
         result = documents.read(path) if path.exists() else _not_run(config, asked)
-        yield Replay(result, native)
+        yield ReplayResult(result, native)
 
 
-def _not_run(config: dict, asked: programs.Replay) -> dict:
-    """What stands in for a replay that nobody ran."""
+def _not_run(config: dict, asked: programs.ReplayCell) -> dict:
+    """What stands in for a replay that was not run."""
     program = {
         **{"status": "not run", "status_detail": "no result", "program_sha256": None},
         **{"compile_s": [], "parity_rel_l2": None, "native_rel_l2": None, "steady": []},
@@ -142,7 +142,7 @@ def _not_run(config: dict, asked: programs.Replay) -> dict:
     }
 
 
-def identity(replay: Replay) -> dict:
+def identity(replay: ReplayResult) -> dict:
     """The columns that tell which workload, compiler and device a row is of."""
     workload = workloads.load(replay.result["workload"])
     return {
@@ -154,7 +154,7 @@ def identity(replay: Replay) -> dict:
     }
 
 
-def build(replays: list[Replay], native: str | None, origin: str) -> pd.DataFrame:
+def build(replays: list[ReplayResult], native: str | None, origin: str) -> pd.DataFrame:
     """COLUMNS, one row a program. native: the compiler that the frameworks' environments pin."""
     rows = [
         {**identity(replay), "origin": origin, **_row(replay, framework, native)}
@@ -164,7 +164,7 @@ def build(replays: list[Replay], native: str | None, origin: str) -> pd.DataFram
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
-def _row(replay: Replay, framework: str, native: str | None) -> dict:
+def _row(replay: ReplayResult, framework: str, native: str | None) -> dict:
     program = replay.result["programs"][framework]
     copied = ("status", "status_detail", "parity_rel_l2", "native_rel_l2", "program_sha256")
     ours, cells = replay.replayed(framework), replay.natively(framework)

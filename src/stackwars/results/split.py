@@ -15,7 +15,7 @@ from stackwars.measure import documents
 from stackwars.measure.process_value import aligned
 from stackwars.measure.statistics import Estimate, paired_difference, paired_ratio
 from stackwars.results import replays
-from stackwars.results.replays import Replay, columns
+from stackwars.results.replays import ReplayResult, columns
 from stackwars.study.comparisons import PROGRAMS, Comparison, comparisons
 from stackwars.study.config import validate
 from stackwars.study.programs import native_compiler
@@ -29,7 +29,7 @@ COLUMNS: dict[str, str] = {
     "compiler": "generation of XLA that replayed",
     "device": "where",
     "rounds": "rounds in which all four were measured",
-    "gated": "whether the native terms are of turns or of clean blocks; replayed blocks alternate",
+    "gated": "whether the native terms are of interleaved runs or of uncontended blocks; replays alternate",
     "native_difference_ms": "steady state of the other framework - the baseline's: mean over rounds",
     "native_difference_low_ms": "lower end of its 95 % t interval",
     "native_difference_high_ms": "upper end",
@@ -54,7 +54,7 @@ COLUMNS: dict[str, str] = {
 }
 
 
-def build(config: dict, found: list[Replay]) -> pd.DataFrame:
+def build(config: dict, found: list[ReplayResult]) -> pd.DataFrame:
     """COLUMNS, one row for each replay and comparison of programs."""
     native = native_compiler(config)
     rows = [
@@ -70,7 +70,7 @@ def build(config: dict, found: list[Replay]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
-def _row(replay: Replay, pair: Comparison, native: str | None) -> dict:
+def _row(replay: ReplayResult, pair: Comparison, native: str | None) -> dict:
     other, baseline = pair.subject, pair.baseline
     row = {"ir_verdict": "no data", "runtime_verdict": "no data", "control_verdict": "no data"}
     ours, theirs = replay.paired(other, baseline)
@@ -82,7 +82,7 @@ def _row(replay: Replay, pair: Comparison, native: str | None) -> dict:
         row |= replays.control(*pair)
         row["control_verdict"] = control_verdict(paired_ratio(*pair))
     # What took turns is compared best; the control has no turns.
-    ours_native, theirs_native = replay.in_turns(other) or (ours_native, theirs_native)
+    ours_native, theirs_native = replay.interleaved(other) or (ours_native, theirs_native)
     # All terms from the same rounds, or they would not add up.
     shared, row["gated"] = aligned(ours, theirs, ours_native, theirs_native)
     row["rounds"] = len(shared)

@@ -131,7 +131,7 @@ def _run(pins: Path, *arguments: str | Path) -> None:
     kind = Unavailable if _NO_WHEEL.search(said) else BuildError
     command = " ".join(["uv", *map(str, arguments[:2])])
     what = f"the environment of {pins.name} was not built: `{command}` ended with {done.returncode}"
-    raise kind("\n".join([f"{what} and said", said, *advice.of(said)]))
+    raise kind("\n".join([f"{what} and said", said, *advice.advise(said)]))
 
 
 def clean_environ(extra: dict[str, str]) -> dict[str, str]:

@@ -31,13 +31,13 @@ class Missing:
     packages: tuple[str, ...] = ()
 
 
-def of_the_machine(with_tex: bool = True) -> list[Missing]:
+def missing_on_machine(with_tex: bool = True) -> list[Missing]:
     """What every run needs and this machine lacks."""
     found = [shared_library(), venv(), typesetting() if with_tex else None]
     return [one for one in found if one]
 
 
-def of_the_environments() -> list[Missing]:
+def missing_for_environments() -> list[Missing]:
     """What the environments that are not built yet need and this machine lacks."""
     wanted = environments.absent()
     if not HARNESS.exists():
@@ -176,11 +176,11 @@ def main() -> None:
     STACKWARS_WITHOUT_TEX=1 TeX is left out: nothing can be typeset then.
     """
     with_tex = not os.environ.get("STACKWARS_WITHOUT_TEX")
-    found = of_the_machine(with_tex)
+    found = missing_on_machine(with_tex)
     if found:
         install(found)
-        found = of_the_machine(with_tex)
-    later = of_the_environments()
+        found = missing_on_machine(with_tex)
+    later = missing_for_environments()
     if HARNESS.exists():
         # Some targets need none of what is not built yet.
         for one in later:

@@ -241,7 +241,7 @@ def _check_compilers(config: dict) -> None:
         for workload in row.get("workloads", []):
             known(f"ahead.{place}.workloads", workload, _known_workloads())
     for preset, chosen in config["presets"].items():
-        for key in ("compiled", "variants", "frontier", "block_calls"):
+        for key in ("compiled", "variants", "largest_batch", "block_calls"):
             for workload in chosen.get(key, []):
                 known(f"presets.{preset}.{key}", workload, _known_workloads())
         asked = set(config["workloads"])
@@ -254,7 +254,7 @@ def _check_compilers(config: dict) -> None:
                 if not set(needed) <= set(given):
                     expected = f"variants of sizes that {workload} has: {', '.join(given)}"
                     raise ConfigError(f"presets.{preset}.variants.{workload}", expected, variant)
-        for workload in chosen.get("frontier", []):
+        for workload in chosen.get("largest_batch", []):
             if workload in asked and "batch" not in chosen["sizes"][workload]:
                 expected = "workloads that have a batch"
-                raise ConfigError(f"presets.{preset}.frontier", expected, workload)
+                raise ConfigError(f"presets.{preset}.largest_batch", expected, workload)

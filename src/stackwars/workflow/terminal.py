@@ -98,7 +98,7 @@ def failure(job: dict) -> str:
         shown = [line for line in text.splitlines() if not line.startswith(advice.LABEL)]
         lines += [f"    {line[:300]}" for line in shown[-LINES:]]
         said += text[-20_000:]
-    lines += advice.of(said)
+    lines += advice.advise(said)
     if job.get("shellcmd"):
         # The commands find the harness's Python and the source by these two variables.
         lines += [

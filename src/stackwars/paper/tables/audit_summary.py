@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from stackwars.audits.document import NOT_RUN
+from stackwars.audits.audit_entries import NOT_RUN
 from stackwars.paper.latex import escape
 from stackwars.paper.tables.tabular import Float, row, table
 

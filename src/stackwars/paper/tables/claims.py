@@ -10,7 +10,7 @@ from stackwars.claims.definitions import Claim, Claims, load
 from stackwars.claims.needs import (
     needed_cells,
     needed_compilations,
-    needed_frontiers,
+    needed_largest_batches,
     needed_programs,
     needed_replays,
 )
@@ -28,7 +28,7 @@ _KINDS = {
     "cell": needed_cells,
     "replay": needed_replays,
     "compilation": needed_compilations,
-    "search": needed_frontiers,
+    "search": needed_largest_batches,
     "program": needed_programs,
 }
 

@@ -160,7 +160,7 @@ def comparison_table(frame: pandas.DataFrame, ratios: pandas.DataFrame) -> str:
 
 
 def _steady_marks(one: pandas.Series) -> str:
-    apart = "" if is_true(one.steady_in_turns) else APART
+    apart = "" if is_true(one.steady_interleaved) else APART
     return apart + steady_mark(one.steady_gated) + (CONTENDED if is_true(one.contended) else "")
 
 

@@ -1,4 +1,4 @@
-"""Tables across compilers and targets: the frontier, and the devices beside the original's."""
+"""Tables across compilers and targets: the largest batch, and the devices beside the original's."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from stackwars.study.comparisons import Comparison
 RATIOS = ("hbm_bytes", "estimated_cycles")
 
 
-def frontier_table(frontier: pandas.DataFrame, frameworks: list[str]) -> str:
+def largest_batch_table(largest_batch: pandas.DataFrame, frameworks: list[str]) -> str:
     """A row per workload and compiler: the largest batch that fits, for each framework."""
-    here = frontier[frontier.target == TARGET]
+    here = largest_batch[largest_batch.target == TARGET]
     rows = here.set_index(["workload", "compiler", "framework"])
     lines: list[str] = []
     for workload, name in titles(here).items():
@@ -42,7 +42,7 @@ def frontier_table(frontier: pandas.DataFrame, frameworks: list[str]) -> str:
             )
     return table(
         Float(
-            label="tab:frontier",
+            label="tab:largest_batch",
             caption=f"Largest Batch That Fits a {target_title(TARGET)}",
             columns=f"lrl{'r' * len(frameworks)}l",
             note="By bisection over compilations of the whole program, weights and inputs included. "

@@ -13,7 +13,7 @@ from pathlib import Path
 import pandas
 
 from stackwars import frameworks
-from stackwars.audits import document
+from stackwars.audits import audit_entries
 from stackwars.findings.edits import replayed_edits
 from stackwars.paper.latex import escape, significant
 from stackwars.paper.tables.audit_summary import audits_table
@@ -34,7 +34,7 @@ from stackwars.paper.tables.rows import (
 )
 from stackwars.paper.tables.split import edit_table, split_table
 from stackwars.paper.tables.tabular import Float, row, s_column, span, table
-from stackwars.paper.tables.targets import frontier_table, target_table
+from stackwars.paper.tables.targets import largest_batch_table, target_table
 from stackwars.results.read_cells import (
     one_core_cells,
     read_frame,
@@ -46,7 +46,7 @@ from stackwars.results.read_cells import (
 )
 from stackwars.results.read_compilers import (
     read_ahead,
-    read_frontier,
+    read_largest_batches,
     read_metrics,
     read_replay,
     read_split,
@@ -121,7 +121,7 @@ def latency_table(cells: pandas.DataFrame, label: str, caption: str) -> str:
     )
 
 
-FILES = ("frame", "ratios", "published", "context", "replay", "split", "ahead", "frontier")
+FILES = ("frame", "ratios", "published", "context", "replay", "split", "ahead", "largest_batch")
 FILES += ("metrics", "structure", "audits")
 
 
@@ -144,11 +144,13 @@ def write_tables(files: dict[str, Path], output: Path) -> None:
         "split": "".join(split_table(replay, split, p) for p in pairs or [Comparison("", "")]),
         "edits": edit_table(replay, replayed_edits(replay, split)),
         "fits": fit_table(ahead, there, pairs),
-        "frontier": frontier_table(read_frontier(files["frontier"]), with_programs(context)),
+        "largest_batch": largest_batch_table(
+            read_largest_batches(files["largest_batch"]), with_programs(context)
+        ),
         "targets": target_table(ahead, pairs),
         "metrics": metrics_table(read_metrics(files["metrics"]), pairs),
         "structure": structure_table(read_structure(files["structure"]), with_programs(context)),
-        "audits": audits_table(document.read(files["audits"]), context["origin"]),
+        "audits": audits_table(audit_entries.read(files["audits"]), context["origin"]),
         "shapes": shape_table(frame, context),
     }
     output.mkdir(parents=True, exist_ok=True)
