@@ -178,9 +178,7 @@ def _cell(workload: str, framework: str, device: str, variant: str) -> dict:
         "steady_ungated_low_ms": times["steady"] * 1.02 * math.exp(-2 * half),
         "steady_ungated_high_ms": times["steady"] * 1.02 * math.exp(2 * half),
         "steady_class": steady_class,
-        "class_share": 0.875,
         "warmup_points": warmup,
-        "other_processes_share": 0.01,
         "used_cores": 1.0 if device == "cpu-1t" else 1.9,
         "threads": 1 if device == "cpu-1t" else 3,
         "cache_hits_first": 0,
@@ -204,9 +202,7 @@ def _cell(workload: str, framework: str, device: str, variant: str) -> dict:
             "gated",
             "kept_share",
             "steady_class",
-            "class_share",
             "warmup_points",
-            "other_processes_share",
             "used_cores",
             "threads",
             "cache_hits_first",
@@ -217,12 +213,9 @@ def _cell(workload: str, framework: str, device: str, variant: str) -> dict:
     return cell | {
         "flops": gflop * 1e9,
         "parameter_bytes": heavy * 0.4,
-        "import_s": 2.0,
-        "build_s": 1.0,
         "wall_s": 12.0 if status != "not run" else math.nan,
         "dtype": "float32",
         "precision": "HIGHEST" if ok and cell["workload"] != "layernorm" else "",
-        "stablehlo_sha256": "0" * 64 if ok else "",
     }
 
 

@@ -43,7 +43,7 @@ def process(**changes: object) -> dict:
 
 def value(ms: float) -> ProcessValue:
     """A process of uncontended blocks with this value."""
-    return ProcessValue(ms, ms, 1.0, "steady at once", 0, (ms,) * 3, (True,) * 3)
+    return ProcessValue(ms, ms, 1.0, "steady at once", 0, 3)
 
 
 def rounds(count: int, ms: float, seed: str, noise: float = 0.004) -> dict[int, ProcessValue]:

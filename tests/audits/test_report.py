@@ -10,7 +10,7 @@ import pytest
 from audits.made import FENCES, MUTANTS
 from measured import GEMM, config, process, write_cell, write_results
 from stackwars.audits import aa, audit_entries, report
-from stackwars.results import aggregate
+from stackwars.results import aggregate, split
 from stackwars.workflow import job_files
 
 TORCH = replace(GEMM, framework="torch_xla")
@@ -29,11 +29,12 @@ def folder(tmp_path):
         ]
         write_cell(tmp_path, results, output)
     aggregate.aggregate(config(), tmp_path, tmp_path)
+    split.write(config(), tmp_path, tmp_path)
     return tmp_path
 
 
 def test_each_cell_is_an_aa_trial(folder):
-    found = list(aa.trials(config(), folder))
+    found = list(aa.trials(folder))
     assert [trial.name for trial in found] == ["jax gemm", "torch_xla gemm"]
     assert all(trial.comparison.rounds == ROUNDS // 2 for trial in found)
 

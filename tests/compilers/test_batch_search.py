@@ -72,12 +72,11 @@ def test_the_bracket_holds_the_edge(demand: Callable[[int], int]) -> None:
             assert found.fits <= edge(demand)
             assert found.oom is None or found.oom > edge(demand)
         assert found.oom - found.fits <= max(1, CLOSE * found.fits), (demand.__name__, told)
-        assert found.exact == (found.oom == edge(demand) + 1 and found.fits == edge(demand))
 
 
 def test_a_line_needs_few_tries() -> None:
     found, tries = run(linear, limit=6)
-    assert (found.fits, found.exact) == (edge(linear), True)
+    assert (found.fits, found.oom) == (edge(linear), edge(linear) + 1)
     assert tries <= 3
 
 
@@ -89,28 +88,22 @@ def test_other_memories_need_few_more(demand: Callable[[int], int], limit: int) 
 
 def test_a_program_that_never_fits() -> None:
     found, tries = run(lambda batch: USABLE + batch, limit=6)
-    assert (found.fits, found.oom, found.exact) == (0, 1, True)
+    assert (found.fits, found.oom) == (0, 1)
     assert tries <= 1
 
 
 def test_a_program_that_fits_only_below_the_base() -> None:
     found, _ = run(lambda batch: WEIGHTS + 10**10 * batch, limit=6, base=8)
-    assert (found.fits, found.oom, found.exact) == (3, 4, True)
+    assert (found.fits, found.oom) == (3, 4)
 
 
 def test_a_program_that_always_fits() -> None:
     found, _ = run(lambda batch: WEIGHTS, limit=30)
-    assert (found.fits, found.oom, found.exact) == (LARGEST, None, False)
-
-
-def test_the_limit_is_kept_and_said() -> None:
-    found, tries = run(quadratic, limit=1)
-    assert tries == 1
-    assert not found.exact
+    assert (found.fits, found.oom) == (LARGEST, None)
 
 
 def test_a_compilation_that_tells_nothing_is_not_repeated() -> None:
-    """The compiler dies from 700 on: the search stays below and is not exact."""
+    """The compiler dies from 700 on: the search stays below."""
     tried = []
 
     def probe(batch: int) -> Probe:
@@ -119,7 +112,7 @@ def test_a_compilation_that_tells_nothing_is_not_repeated() -> None:
         return Probe(batch, "", None) if batch >= 700 else Probe(batch, "fits", linear(batch))
 
     known = search(BatchSearch(USABLE, WEIGHTS, [Probe(2, "fits", linear(2))]), 30, probe)
-    assert (known.fits, known.oom, known.exact) == (699, None, False)
+    assert (known.fits, known.oom) == (699, None)
 
 
 def test_a_base_that_told_nothing() -> None:

@@ -37,20 +37,19 @@ def test_median_of_uncontended_blocks_stands_beside_that_of_all():
 @pytest.mark.parametrize(("share", "counts"), [(0.019, True), (0.021, False)])
 def test_gate_is_two_points_over_the_wait_that_is_their_own(share, counts, own):
     found = value((1.0,) * 5, wait=own + share, own=own)
-    assert found.uncontended == (counts,) * 5
-    assert (found.gated_ms is not None) == counts
+    assert (found.kept, found.gated_ms is not None) == (float(counts), counts)
 
 
 def test_stolen_time_is_waiting():
     stolen, quiet = blocks((1.0,) * 5), blocks((1.0,) * 5)
     stolen["steal_ns"] = [10**7] * 5
     found = process_value.of_rounds({0: (SINGLES, stolen), 1: (SINGLES, quiet)})
-    assert (found[0].uncontended, found[1].uncontended) == ((False,) * 5, (True,) * 5)
+    assert (found[0].kept, found[1].kept) == (0.0, 1.0)
 
 
 @pytest.mark.parametrize(("share", "counts"), [(0.05, True), (0.06, False)])
 def test_nothing_is_uncontended_beside_a_neighbour(share, counts):
-    assert value((1.0,) * 5, others=share).uncontended == (counts,) * 5
+    assert value((1.0,) * 5, others=share).kept == float(counts)
 
 
 def test_baseline_wait_share_is_that_of_the_least_contended_process():
@@ -73,19 +72,28 @@ def test_warm_up_is_cut_off_with_its_share_of_the_gate():
     found = value(slow + steady, wait=(0.5,) * 5 + (0.0,) * 15, singles=(100e6, 50e6))
     assert (found.kind, found.warmup) == ("warm-up", 7)
     assert (found.gated_ms, found.all_ms, found.kept) == pytest.approx((2.0, 2.0, 1.0))
-    assert found.blocks_ms == pytest.approx(steady)
-    assert found.uncontended == (True,) * 15
+    assert found.blocks == 15
 
 
 def test_slow_first_call_is_no_block():
     found = value((2.0,) * 10, singles=(900e6, 2e6))
-    assert (found.kind, len(found.blocks_ms)) == ("steady at once", 10)
+    assert (found.kind, found.blocks) == ("steady at once", 10)
 
 
 def test_value_of_a_process_is_that_of_its_events():
     one = process(first_ms=100.0, second_ms=2.0, steady_ms=(2.0, 3.0, 4.0), wait=0.01, calls=8)
     expected = value((2.0, 3.0, 4.0), wait=0.01, calls=8)
     assert process_value.of_processes([one, process(repetition=1)])[0] == expected
+
+
+def test_blocks_of_a_value_are_those_that_count():
+    slow, steady = (50.0,) * 5, tuple(float(n % 3 + 30) for n in range(15))
+    waits = (0.0,) * 5 + (0.5, 0.0, 0.0) * 5
+    one = process(first_ms=100.0, second_ms=50.0, steady_ms=slow + steady, wait=waits)
+    values = process_value.of_processes([one])
+    for gated, expected in ((True, [ms for ms in steady if ms > 30]), (False, list(steady))):
+        (found,) = process_value.steady_blocks([one], values, [0], gated)
+        assert found == pytest.approx(expected)
 
 
 def test_contended_rounds_are_left_out_where_half_are_uncontended():

@@ -5,7 +5,7 @@ import pytest
 
 from measured import config, process, write_cell, write_results
 from stackwars.measure.comparison import compare
-from stackwars.results import frame, ratios
+from stackwars.results import frame, processes, ratios
 from stackwars.study.cells import Cell
 
 JAX, TORCH = Cell("jax", "gemm", "cpu"), Cell("torch_xla", "gemm", "cpu")
@@ -34,7 +34,8 @@ def build(results, **changes):
     """ratios.csv of the results."""
     asked = config(**changes)
     read = frame.read(asked, results)
-    return ratios.build(asked, frame.build(asked, read, "measured"), read)
+    values = processes.values(processes.build(read.cells))
+    return ratios.build(asked, frame.build(asked, read, values, "measured"), read, values)
 
 
 def only(results, **changes):

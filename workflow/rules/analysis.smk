@@ -20,6 +20,7 @@ rule frame:
         cells=result_files("cell.json"),
         outputs=result_files("output.npy"),
     output:
+        processes=f"{OUT}/processes.csv",
         frame=f"{OUT}/frame.csv",
         calls=f"{OUT}/calls.csv",
         ratios=f"{OUT}/ratios.csv",

@@ -110,7 +110,8 @@ rule audit_report:
         sources("stackwars.audits.report"),
         cpu=cell_files(cells_on_cpu(), "cell.json"),
         cells=result_files("cell.json"),
-        replays=replay_files(),
+        processes=f"{ROOT}/processes.csv",
+        replayed=f"{ROOT}/replayed.csv",
         frame=f"{ROOT}/frame.csv",
         parts=audit_parts,
     output:

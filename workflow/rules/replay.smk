@@ -56,8 +56,9 @@ rule split:
         sources("stackwars.results.split"),
         replays=replay_files(),
         cells=cell_files([cell for cell in ASKED if cell.device == CPU], "cell.json"),
-        outputs=cell_files([cell for cell in ASKED if cell.device == CPU], "output.npy"),
+        processes=f"{OUT}/processes.csv",
     output:
+        replayed=f"{OUT}/replayed.csv",
         replay=f"{OUT}/replay.csv",
         split=f"{OUT}/split.csv",
     log:

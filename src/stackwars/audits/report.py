@@ -32,7 +32,7 @@ def report(config: dict, folder: Path, frame: Path, parts: list[Path]) -> list[d
         run_verdicts.floor(whole_run.floors(processes, table)),
         verdicts.mutants(found["mutants"]),
         run_verdicts.clock(whole_run.clocks(processes)),
-        verdicts.aa(list(aa.trials(config, folder)), [*found["power"], *found["aa_interleaved"]]),
+        verdicts.aa(list(aa.trials(frame.parent)), [*found["power"], *found["aa_interleaved"]]),
         verdicts.power(found["power"]),
         run_verdicts.agreement(agreement),
         verdicts.independent(found["independent"]),

@@ -52,11 +52,6 @@ class BatchSearch:
             (p.batch for p in self.probes if p.verdict == FITS and p.batch < below), default=0
         )
 
-    @property
-    def exact(self) -> bool:
-        """Whether the next batch after the largest that fits is known not to."""
-        return self.oom == self.fits + 1
-
     def guess(self) -> int | None:
         """The next batch to try; None where the bracket is closed, or close, or cannot be narrowed."""
         low, high = self.fits, self._ceiling()

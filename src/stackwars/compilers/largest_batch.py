@@ -93,8 +93,6 @@ def find(
         "sequence": job.sizes.get("sequence"),
         "fits_batch": known.fits,
         "oom_batch": known.oom,
-        "exact": known.exact,
-        "compilations": sum("compile_s" in document for document in documents[1:]),
         "limit": job.limit,
         "usable_bytes": base["usable_bytes"],
         "versions": base.get("versions", {}),

@@ -7,7 +7,7 @@ they wanted one than the cell's threads always do.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from stackwars.measure.contention import GATE, MAX_OTHER_PROCESSES_SHARE, wait_share
@@ -21,9 +21,9 @@ MIN_UNCONTENDED = 3
 class ProcessValue:
     """What the calls of one process say, in ms a call.
 
-    gated_ms: median of the uncontended blocks of the steady part, None where there are too few. all_ms: of
-    all its blocks. kept: share of them that are uncontended. kind, warmup: see `steady.Steady`. blocks_ms,
-    uncontended: the steady part, block by block.
+    gated_ms: median of the uncontended blocks of the steady part, None where there are too few. all_ms: of all
+    its blocks. kept: share of them that are uncontended. kind, warmup: see `steady.Steady`. blocks: how many of
+    its last are the steady part.
     """
 
     gated_ms: float | None
@@ -31,13 +31,12 @@ class ProcessValue:
     kept: float
     kind: str
     warmup: int
-    blocks_ms: tuple[float, ...]
-    uncontended: tuple[bool, ...]
+    blocks: int
 
 
 def plain(ms: float) -> ProcessValue:
     """A value that needs no gate."""
-    return ProcessValue(ms, ms, 1.0, "", 0, (ms,), (True,))
+    return ProcessValue(ms, ms, 1.0, "", 0, 1)
 
 
 def of_rounds(rounds: dict[int, tuple[Sequence[int], dict]]) -> dict[int, ProcessValue]:
@@ -85,23 +84,39 @@ def uncontended_blocks(blocks: dict, baseline_share: float) -> list[bool]:
 
 
 def _value(singles_ns: Sequence[int], blocks: dict, baseline_share: float) -> ProcessValue:
-    per_call = [ns / blocks["calls"] / 1e6 for ns in blocks["ns"]]
     from stackwars.measure import steady
 
-    found = steady.classify([*(ns / 1e6 for ns in singles_ns), *per_call])
-    first = max(0, found.start - len(singles_ns))
-    kept_ms = per_call[first:] or per_call
-    uncontended = uncontended_blocks(blocks, baseline_share)[-len(kept_ms) :]
-    gated = [ms for ms, ok in zip(kept_ms, uncontended, strict=True) if ok]
+    pairs = _told_apart(blocks, baseline_share)
+    found = steady.classify([*(ns / 1e6 for ns in singles_ns), *(ms for ms, _ in pairs)])
+    pairs = pairs[max(0, found.start - len(singles_ns)) :] or pairs
+    gated = [ms for ms, ok in pairs if ok]
     return ProcessValue(
         statistics.median(gated) if len(gated) >= MIN_UNCONTENDED else None,
-        statistics.median(kept_ms),
-        sum(uncontended) / len(uncontended),
+        statistics.median(ms for ms, _ in pairs),
+        len(gated) / len(pairs),
         found.kind,
         found.warmup,
-        tuple(kept_ms),
-        tuple(uncontended),
+        len(pairs),
     )
+
+
+def _told_apart(blocks: dict, baseline_share: float) -> list[tuple[float, bool]]:
+    """(ms a call, whether it is uncontended) of each block."""
+    per_call = [ns / blocks["calls"] / 1e6 for ns in blocks["ns"]]
+    return list(zip(per_call, uncontended_blocks(blocks, baseline_share), strict=True))
+
+
+def steady_blocks(
+    processes: Sequence[dict], values: dict[int, ProcessValue], rounds: Iterable[int], gated: bool
+) -> list[list[float]]:
+    """Of each of these rounds the blocks that its value is the median of, in ms a call.
+
+    processes: all of an ok cell; values: theirs, by round.
+    """
+    steady = {process["repetition"]: event(process, "steady") for process in processes}
+    baseline_share = baseline_wait_share(list(steady.values()))
+    kept = [_told_apart(steady[r], baseline_share)[-values[r].blocks :] for r in rounds]
+    return [[ms for ms, ok in pairs if ok or not gated] for pairs in kept]
 
 
 def per_round(values: dict[int, ProcessValue]) -> tuple[dict[int, float], bool]:

@@ -15,28 +15,14 @@ from stackwars.study.config import validate
 NOT_RUN = "not run"
 OF_AHEAD = (
     *("status", "verdict", "decided_by", "message", "argument_bytes", "output_bytes", "temp_bytes"),
-    *("alias_bytes", "hbm_bytes", "usable_bytes", "onchip_bytes", "code_bytes", "compile_s"),
-    *("peak_rss_bytes", "flops", "bytes_accessed", "program_sha256"),
+    *("alias_bytes", "hbm_bytes", "usable_bytes", "compile_s", "peak_rss_bytes"),
 )
-OF_HLO = ("fusions", "convolutions", "copies", "transposes", "estimated_cycles")
+NAMES = ("workload", "title", "framework", "target", "compiler")
 AHEAD_COLUMNS = (
-    *(
-        "workload",
-        "title",
-        "kind",
-        "framework",
-        "target",
-        "compiler",
-        "variant",
-        "batch",
-        "sequence",
-    ),
-    *(*OF_AHEAD[:14], *OF_HLO, *OF_AHEAD[14:], "hlo_sha256", "origin"),
+    *(*NAMES, "variant", "batch", "sequence", *OF_AHEAD, "estimated_cycles", "origin"),
 )
-OF_LARGEST_BATCH = ("sequence", "fits_batch", "oom_batch", "exact", "compilations")
-LARGEST_BATCH_COLUMNS = (
-    *("workload", "title", "framework", "target", "compiler", *OF_LARGEST_BATCH, "origin"),
-)
+OF_LARGEST_BATCH = ("sequence", "fits_batch", "oom_batch")
+LARGEST_BATCH_COLUMNS = (*NAMES, *OF_LARGEST_BATCH, "origin")
 
 
 def compile_ahead(config: dict, folder: Path) -> pandas.DataFrame:
@@ -57,17 +43,14 @@ def _ahead_row(config: dict, compilation: programs.Compilation, found: dict | No
     sizes = programs.sizes(config, program.workload, program.variant)
     row = {
         **_names(config, compilation),
-        "kind": workloads.load(program.workload).KIND,
         "variant": program.variant,
         "batch": sizes.get("batch", sizes.get("m")),
         "sequence": sizes.get("sequence"),
     }
     if found is None:
         return {**row, "status": NOT_RUN, "verdict": "", "decided_by": "", "message": "no result"}
-    hlo = found["hlo"] or {}
     row |= {key: found[key] for key in OF_AHEAD}
-    row |= {key: hlo.get(key) for key in OF_HLO}
-    return {**row, "hlo_sha256": hlo.get("sha256", "")}
+    return {**row, "estimated_cycles": (found["hlo"] or {}).get("estimated_cycles")}
 
 
 def largest_batches(config: dict, folder: Path) -> pandas.DataFrame:
@@ -95,8 +78,8 @@ def _names(config: dict, compilation: programs.Compilation) -> dict:
 
 def _whole(columns: tuple[str, ...]) -> dict[str, str]:
     """Counts are whole numbers also beside rows that have none."""
-    counts = {"batch", "sequence", *OF_HLO, "flops", "fits_batch", "oom_batch", "compilations"}
-    return {c: "Int64" for c in columns if c in counts or c.endswith(("_bytes", "bytes_accessed"))}
+    counts = ("batch", "sequence", "estimated_cycles", "fits_batch", "oom_batch")
+    return {c: "Int64" for c in columns if c in counts or c.endswith("_bytes")}
 
 
 def _read(path: Path) -> dict | None:

@@ -78,7 +78,6 @@ def _devices(results: Results) -> dict:
         reasons = [answer["reason"] for answer in answers.values() if not answer["present"]]
         found[device] = {
             "present": any(answer["present"] for answer in answers.values()),
-            "frameworks": answers,
             "reason": "; ".join(dict.fromkeys(reasons)),
         }
     return found
@@ -92,7 +91,7 @@ def _cost(processes: list[dict]) -> dict:
     an environment being built, nor a night.
     """
     if not processes:
-        return {"wall_s": 0.0, "inside_s": 0.0, "overhead_ratio": None}
+        return {"wall_s": 0.0, "overhead_ratio": None}
     wall = 0.0
     previous_end = None
     for process in processes:
@@ -103,7 +102,7 @@ def _cost(processes: list[dict]) -> dict:
         wall += wall_s + (gap if 0 <= gap < GAP_S else 0.0)
         previous_end = end
     inside = sum(_inside_s(process) for process in processes)
-    return {"wall_s": wall, "inside_s": inside, "overhead_ratio": wall / inside if inside else None}
+    return {"wall_s": wall, "overhead_ratio": wall / inside if inside else None}
 
 
 def _inside_s(process: dict) -> float:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pandas as pd
 
-from stackwars.measure import interleaved, process_value
+from stackwars.measure import interleaved
 from stackwars.measure.comparison import Comparison, bootstrap, compare, holm, verdict
 from stackwars.measure.events import event
-from stackwars.measure.process_value import ProcessValue, aligned
+from stackwars.measure.process_value import ProcessValue, aligned, steady_blocks
 from stackwars.results.frame import Results
+from stackwars.results.processes import Values
 from stackwars.study.cells import Cell
 
 STAGES = ("first", "second", "steady")
@@ -39,7 +40,7 @@ CONTENDED = 0.20
 """Difference of the kept shares from which a comparison is marked."""
 
 
-def build(frame: pd.DataFrame, results: Results) -> pd.DataFrame:
+def build(frame: pd.DataFrame, results: Results, values: Values) -> pd.DataFrame:
     """COLUMNS, one row for each valid cell beside a valid one of its baseline, in the frame's order."""
     rows, found = [], []
     valid = frame[frame["status"] == "ok"]
@@ -49,7 +50,8 @@ def build(frame: pd.DataFrame, results: Results) -> pd.DataFrame:
             names = ("workload", "device", "framework", "baseline")
             sides = (one.framework, one.baseline)
             cells = [results.cells[Cell(side, one.workload, one.device)] for side in sides]
-            row, comparison = _row(*cells)
+            both = [values[one.workload, side, one.device] for side in sides]
+            row, comparison = _row(*cells, both)
             rows.append({name: getattr(one, name) for name in names} | row)
             found.append(comparison)
     table = pd.DataFrame(rows, columns=list(COLUMNS))
@@ -57,9 +59,10 @@ def build(frame: pd.DataFrame, results: Results) -> pd.DataFrame:
     return table
 
 
-def _row(ours: dict, theirs: dict) -> tuple[dict, dict[str, Comparison | None]]:
+def _row(
+    ours: dict, theirs: dict, values: list[dict[int, ProcessValue]]
+) -> tuple[dict, dict[str, Comparison | None]]:
     """The columns of one pair of cells but those that need the others', and its comparisons by stage."""
-    values = [_values(ours), _values(theirs)]
     steady, gated = aligned(*values)
     interleaved_pairs = [pairs for pairs in map(interleaved.pairs_ms, ours["processes"]) if pairs]
     is_interleaved = len(interleaved_pairs) == len(ours["processes"])
@@ -84,7 +87,10 @@ def _row(ours: dict, theirs: dict) -> tuple[dict, dict[str, Comparison | None]]:
     for stage, comparison in found.items():
         row |= _columns(stage, comparison) if comparison else {}
     if steady:
-        blocks = [[_blocks(one[r], gated) for r in steady] for one in values if not is_interleaved]
+        sides = zip((ours, theirs), values, strict=True)
+        blocks = [
+            steady_blocks(c["processes"], v, steady, gated) for c, v in sides if not is_interleaved
+        ]
         blocks = blocks or [
             [_ratios(pairs) for pairs in interleaved_pairs],
             [[1.0]] * len(interleaved_pairs),
@@ -124,10 +130,6 @@ def _aligned_singles(ours: dict, theirs: dict, stage: str) -> list[tuple[int, in
     return [(one[r], other[r]) for r in sorted(one.keys() & other.keys())]
 
 
-def _values(result: dict) -> dict[int, ProcessValue]:
-    return process_value.of_processes(result["processes"])
-
-
 def _of_interleaved(pairs: list[tuple[float, float]]) -> tuple[float, float]:
     """(ratio, 1): a round's ratio is the median over its pairs of slices."""
     return interleaved.round_ratio(pairs), 1.0
@@ -135,9 +137,3 @@ def _of_interleaved(pairs: list[tuple[float, float]]) -> tuple[float, float]:
 
 def _ratios(pairs: list[tuple[float, float]]) -> list[float]:
     return [ours / theirs for ours, theirs in pairs]
-
-
-def _blocks(value: ProcessValue, gated: bool) -> list[float]:
-    """The blocks in ms that a process's value is the median of."""
-    pairs = zip(value.blocks_ms, value.uncontended, strict=True)
-    return [ms for ms, uncontended in pairs if uncontended or not gated]

@@ -14,7 +14,7 @@ import pandas as pd
 from stackwars.measure import documents
 from stackwars.measure.process_value import aligned
 from stackwars.measure.statistics import Estimate, paired_difference, paired_ratio
-from stackwars.results import replays
+from stackwars.results import processes, replays
 from stackwars.results.replays import ReplayResult, columns
 from stackwars.study.comparisons import PROGRAMS, Comparison, comparisons
 from stackwars.study.config import validate
@@ -121,11 +121,12 @@ def control_verdict(ratio: Estimate) -> str:
 
 
 def write(config: dict, folder: Path, output: Path) -> None:
-    """replay.csv and split.csv in `output`, from the results of `folder`; headers alone if there are none."""
-    found = list(replays.read(config, folder))
-    output.mkdir(parents=True, exist_ok=True)
-    table = replays.build(found, native_compiler(config), config["results"])
-    table.to_csv(output / "replay.csv", index=False)
+    """replayed.csv, replay.csv and split.csv in `output`, from the results of `folder` and processes.csv
+    in `output`; headers alone if there are none."""
+    replayed = processes.build_replayed(replays.results(config, folder))
+    replayed.to_csv(output / "replayed.csv", index=False)
+    found = list(replays.read(config, folder, output))
+    replays.build(found, config["results"]).to_csv(output / "replay.csv", index=False)
     build(config, found).to_csv(output / "split.csv", index=False)
 
 
