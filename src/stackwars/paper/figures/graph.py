@@ -31,7 +31,7 @@ from stackwars.paper.style import PAGE, RC
 # Added where a box has such a text.
 NOTES = {
     "dot_general": "After dot_general: the dimensions contracted.",
-    "elementwise operations:": "A box that counts operations makes one value of one value in more "
+    "elementwise operations:": "A box that counts operations computes one value from one value in more "
     "steps than can be drawn.",
 }
 SIZE = 7.0  # points
@@ -40,9 +40,9 @@ PAD = 0.045  # inches
 MOST = 80  # boxes of one program; a whole model has hundreds, and no page shows them
 HEIGHT = 8.8  # inches: what a page leaves to a figure with its caption
 NOTE = (
-    "Under each operation stands the shape of its result (f32 where no type is named). A dot in "
-    "brackets is a value that an arrow brings; constants are written out. Lines of one box are "
-    "steps one after another. Figures at arrow heads: which operand, where that matters."
+    "Below each operation: the shape of its result (f32 where no type is named). A dot in "
+    "parentheses is a value that an arrow brings; constants are written out. The lines of one box are "
+    "consecutive steps. Numbers at arrow heads: which operand, where that matters."
 )
 
 

@@ -15,7 +15,7 @@ NAMES = {
     "argument": "argument",
     "constant": "constant tensor",
     "compute": "elementwise",
-    "layout": "moves data only",
+    "layout": "data movement only",
     "product": "matrix product or convolution",
     "reduction": "reduction or normalisation",
     "result": "result",

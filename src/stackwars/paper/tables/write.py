@@ -69,9 +69,7 @@ def numbered_table(frame: pandas.DataFrame, number: str) -> str:
 
 def one_core_table(frame: pandas.DataFrame) -> str:
     """The same for what was measured on one pinned core."""
-    return latency_table(
-        one_core_cells(frame), "tab:one-core", "Latency on One Pinned Core, One Thread (ms)"
-    )
+    return latency_table(one_core_cells(frame), "tab:one-core", "Latency on One Pinned Core (ms)")
 
 
 def latency_table(cells: pandas.DataFrame, label: str, caption: str) -> str:
@@ -101,8 +99,8 @@ def latency_table(cells: pandas.DataFrame, label: str, caption: str) -> str:
         row(["Workload", "Framework", *heads, "{Rounds}", "{Origin}"]),
     ]
     note = (
-        r"Behind each number its 95\,\% $t$ interval across the "
-        r"rounds, on logarithms. Steady state: geometric mean over the processes of the median clean block. "
+        r"After each number: its 95\,\% $t$ interval across rounds, on logarithms. Steady state: geometric "
+        r"mean over the processes of the median uncontended block. "
     )
     note += UNGATED_NOTE
     for name in cells.framework.drop_duplicates():
@@ -119,7 +117,7 @@ def latency_table(cells: pandas.DataFrame, label: str, caption: str) -> str:
             separation="4pt",
         ),
         header,
-        grouped(cells, line) or [row([span(10, "no cell of this table was asked for")])],
+        grouped(cells, line) or [row([span(10, "no cell of this table is configured")])],
     )
 
 
