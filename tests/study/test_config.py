@@ -221,6 +221,17 @@ def test_reference_is_of_the_full_preset_only():
         validate({**config, "results": "reference", "preset": "smoke"})
 
 
+def test_workload_without_the_dialect_of_a_framework_that_is_asked_for_it_is_refused(monkeypatch):
+    monkeypatch.setattr("stackwars.frameworks.torch_xla_pending.DIALECT", "flax")
+    expected = (
+        r"workloads: expected workloads that have in_flax\.py, .*_pending .*came \"resnet50\""
+    )
+    with pytest.raises(ConfigError, match=expected):
+        validate(CONFIG)
+    assert "gemm" not in CONFIG["frameworks"]["torch_xla_pending"]["workloads"]
+    validate({**CONFIG, "workloads": ["gemm"]})
+
+
 def test_empty_file_is_refused(tmp_path):
     path = tmp_path / "config.yaml"
     path.write_text("# nothing\n")
