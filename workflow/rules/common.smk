@@ -113,7 +113,7 @@ def job_of(cell, repetition):
 
 
 def prepare_run(jobs):
-    """Before any job: refuse a second run, find out that TeX is missing, tell the cells their count."""
+    """Before any job: refuse a second run or one that lacks TeX or Graphviz, tell the cells their count."""
     jobs = list(jobs)
     prepare_run.lock = runlock.take()
     if prepare_run.lock is None:
@@ -121,10 +121,10 @@ def prepare_run(jobs):
     # Snakemake's limit on jobs per second starts a timer chain with every job. After fifty jobs they
     # took 13 % of a core, from the cells that are being measured. A run on one machine needs no limit.
     workflow.scheduler.job_rate_limiter = None
-    if any(job.name == "typeset" for job in jobs):
-        lacking = tex.missing()
-        if lacking:
-            raise WorkflowError(tex.explain(lacking))
+    names = {job.name for job in jobs}
+    lacking = tex.missing(typeset="typeset" in names, draw="graph_figures" in names)
+    if lacking:
+        raise WorkflowError(tex.explain(lacking))
     timed = ("process", "replay_process")
     outputs = [str(job.output[0]) for job in jobs if job.name in timed]
     progress.start(plan.expected_process_s(outputs))

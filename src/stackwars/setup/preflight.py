@@ -68,11 +68,11 @@ def venv() -> Missing | None:
 
 
 def typesetting() -> Missing | None:
-    """TeX and the styles of the paper."""
+    """TeX, the styles of the paper, and Graphviz, which draws its graphs."""
     lacking = tex.missing()
     if not lacking:
         return None
-    return Missing(f"TeX: {', '.join(lacking)}", tuple(tex.PACKAGES.split()))
+    return Missing(f"TeX and Graphviz: {', '.join(lacking)}", tuple(tex.PACKAGES.split()))
 
 
 def disk(wanted: dict[str, float], folder: Path) -> Missing | None:
@@ -173,7 +173,7 @@ def main() -> None:
     """`python -m stackwars.setup.preflight`: install what is missing where that is possible, else say it all.
 
     Possible is: packages, as root, with apt-get. Exits with 1 where anything stays missing. With
-    STACKWARS_WITHOUT_TEX=1 TeX is left out: nothing can be typeset then.
+    STACKWARS_WITHOUT_TEX=1 TeX and Graphviz are left out: no paper can be made then.
     """
     with_tex = not os.environ.get("STACKWARS_WITHOUT_TEX")
     found = missing_on_machine(with_tex)

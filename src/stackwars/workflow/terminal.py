@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import re
+import shlex
 import sys
 from pathlib import Path
 
@@ -103,7 +104,7 @@ def failure(job: dict) -> str:
         # The commands find the harness's Python and the source by these two variables.
         lines += [
             "The job alone, from this folder:",
-            f"    PATH=$PWD/.venv/bin:$PATH PYTHONPATH=src bash -c '{_quoted(job['shellcmd'])}'",
+            f"    PATH=$PWD/.venv/bin:$PATH PYTHONPATH=src bash -c {shlex.quote(job['shellcmd'].strip())}",
         ]
     return "\n".join(lines)
 
@@ -130,10 +131,6 @@ def _made(job: dict) -> str:
     output = [str(path) for path in job["output"]]
     more = f" and {len(output) - 1} more" if len(output) > 1 else ""
     return f"{output[0]}{more}" if output else job["rule_name"]
-
-
-def _quoted(command: str) -> str:
-    return command.strip().replace("'", "'\\''")
 
 
 def _between(lines: list[str], start: str, end: str) -> list[str]:
