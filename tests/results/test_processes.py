@@ -19,7 +19,7 @@ MADE = [
     process(repetition=0, second_ms=1.0, steady_ms=STEADY),
     process(repetition=1, second_ms=5.0, steady_ms=SLOW + STEADY, wait=(0.5,) * 5 + (0, 0.4, 0) * 10),
     process(repetition=3, steady_ms=STEADY, wait=(0.0, *[0.7] * 28, 0.0)),
-    process(repetition=4, steady_ms=STEADY, foreign=0.07),
+    process(repetition=4, steady_ms=STEADY, others=0.07),
 ]  # fmt: skip
 PROGRAM = {
     **{"status": "ok", "status_detail": "", "parity_rel_l2": 0.0, "native_rel_l2": 0.0},
@@ -52,8 +52,8 @@ def test_rows_are_what_the_analysis_says():
 def test_process_that_is_not_gated_says_why():
     assert [(row["gated"], row["why"]) for row in rows(*MADE)] == [
         *[(True, "")] * 2,
-        (False, "2 of 30 steady blocks are clean, 3 are needed"),
-        (False, "others had 7.0 % of the cores, over 5 %"),
+        (False, "2 of 30 steady blocks are uncontended, 3 are needed"),
+        (False, "other processes had 7.0 % of the cores, over 5 %"),
     ]
 
 

@@ -20,8 +20,8 @@ rule frame:
         cells=result_files("cell.json"),
         outputs=result_files("output.npy"),
     output:
-        processes=f"{OUT}/processes.csv",
         frame=f"{OUT}/frame.csv",
+        processes=f"{OUT}/processes.csv",
         calls=f"{OUT}/calls.csv",
         ratios=f"{OUT}/ratios.csv",
         context=f"{OUT}/context.json",

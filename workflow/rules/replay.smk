@@ -58,8 +58,8 @@ rule split:
         cells=cell_files([cell for cell in ASKED if cell.device == CPU], "cell.json"),
         processes=f"{OUT}/processes.csv",
     output:
-        replayed=f"{OUT}/replayed.csv",
         replay=f"{OUT}/replay.csv",
+        replayed=f"{OUT}/replayed.csv",
         split=f"{OUT}/split.csv",
     log:
         f"{OUT}/logs/split.txt",
