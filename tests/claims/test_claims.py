@@ -34,8 +34,7 @@ def read(folder: Path, section: str) -> str:
     """One section of the paper, or one table of claims, with single spaces."""
     if section in ("published", "ours"):
         return (folder / "claim_tables" / f"{section}.tex").read_text()
-    files = (folder / name for name in ("context.json", "findings.json", "claims.csv"))
-    names = template_names(*files) | {"listings": [], "graphs": []}
+    names = template_names(folders.Folder(folder)) | {"listings": [], "graphs": []}
     text = templates().get_template(f"sections/{section}{SUFFIX}").render(names)
     return " ".join(text.split())
 

@@ -9,7 +9,7 @@ import pytest
 
 import paper_fixture
 from claim_edits import edit
-from stackwars.findings.collect import all_findings, write_findings
+from stackwars.findings.collect import write_findings
 from stackwars.results import verdicts
 from stackwars.results.folder import Folder
 
@@ -107,13 +107,14 @@ def test_bert_is_called_longest_only_where_intervals_part(full, tmp_path):
         assert findings_of(tmp_path)["bert_first"]["verdict"] == verdict
 
 
-def test_what_the_original_says_of_a_pair_needs_both_to_be_published(tmp_path):
-    files = paper_fixture.files(paper_fixture.write(tmp_path))
-    published = pandas.read_csv(files["published"])
+def test_what_the_original_says_of_a_pair_needs_both_to_be_published(tmp_path, monkeypatch):
+    folder = paper_fixture.write(tmp_path)
+    published = pandas.read_csv(Folder(folder)["published"])
     for framework, kept in (("jax", 0), ("torch_xla", 1)):
-        files["published"] = tmp_path / f"without_{framework}.csv"
-        published[published.framework != framework].to_csv(files["published"], index=False)
-        found = {f["id"]: f for f in all_findings(files)}
+        less = tmp_path / f"without_{framework}.csv"
+        published[published.framework != framework].to_csv(less, index=False)
+        monkeypatch.setattr("stackwars.results.folder.PUBLISHED", less)
+        found = findings_of(folder)
         gemm = [found["gemm_first"][key] for key in ("verdict", "ratio", "published_ratio")]
         assert gemm == [verdicts.NO_DATA, None, None]
         assert (found["bert_first"]["published_first_ms"] is not None) == kept

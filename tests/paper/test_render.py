@@ -321,7 +321,6 @@ def test_a_main_comparison_that_was_not_published_is_told_without_it(tmp_path):
     context["comparisons"].reverse()
     assert context["comparisons"][0]["subject"] == "torch_xla_pending"
     (tmp_path / "context.json").write_text(json.dumps(context))
-    write_tables(paper_fixture.files(tmp_path), tmp_path / "tables")
     text = rendered(tmp_path)
     findings = json.loads((tmp_path / "findings.json").read_text())["findings"]
     assert next(f for f in findings if f["id"] == "gemm_first")["verdict"] == "no data"

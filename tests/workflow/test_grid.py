@@ -15,6 +15,8 @@ from stackwars.claims import definitions
 from stackwars.setup.environments import REPOSITORY
 from stackwars.study import printed
 from stackwars.study.cells import Cell
+from stackwars.study.comparisons import with_programs
+from stackwars.study.config import load
 from stackwars.study.programs import Program
 from stackwars.workflow.audit_jobs import AuditJobs
 from stackwars.workflow.cell_jobs import CellJobs
@@ -99,9 +101,10 @@ def test_programs_are_listed_where_every_framework_has_a_cell_and_drawn_where_co
     chosen = {"workloads": ["gemm", *listings], "preset": "full"}
     made = grid(**chosen)
     assert list(made.listed()) == listings
-    assert [c.framework for c in made.listed()[listings[0]]] == config()["programs"]
+    assert [c.framework for c in made.listed()[listings[0]]] == with_programs(config())
     assert {p.workload for p in made.drawn()} == set(config()["paper"]["graphs"])
-    assert printed.listed(config(**chosen, programs=[])) == {}
+    cells_alone = [row | {"of": ["cells"]} for row in config()["comparisons"]]
+    assert printed.listed(config(comparisons=cells_alone, **chosen)) == {}
     one = {name: row for name, row in config()["frameworks"].items() if name == "jax"}
     assert printed.listed(config(**chosen, frameworks=one)) == {}
 
@@ -165,11 +168,11 @@ def test_a_replay_reads_every_program_and_is_checked_against_their_cells():
     replay = SimpleNamespace(
         device="cpu", compiler=next(iter(config()["compilers"])), workload="gemm"
     )
-    assert len(jobs.replayed(replay)) == 2 * len(config()["programs"])
+    assert len(jobs.replayed(replay)) == 2 * len(with_programs(config()))
     assert jobs.replayed_folders(replay)[0] == "--cell jax=results/smoke/cpu/jax/gemm"
     assert "results/smoke/cpu/torch_xla/gemm/output.npy" in jobs.replayed_cells(replay)
     job = content(jobs.replay(SimpleNamespace(**vars(replay), repetition="1")))
-    assert (job["repetition"], set(job["programs"])) == (1, set(config()["programs"]))
+    assert (job["repetition"], set(job["programs"])) == (1, set(with_programs(config())))
 
 
 def test_audits_are_of_what_is_here_and_power_on_the_quiet_device_alone():
@@ -178,7 +181,9 @@ def test_audits_are_of_what_is_here_and_power_on_the_quiet_device_alone():
     assert f"{folder}/fences/tpu/jax.json" in parts
     assert not [path for path in parts if "tpu/torch_xla" in path]
     assert [path for path in parts if "/power/" in path] == [f"{folder}/power/cpu/jax.json"]
-    assert [path for path in parts if "/itself/" in path] == [f"{folder}/itself/cpu/torch_xla.json"]
+    assert [path for path in parts if "/aa_interleaved/" in path] == [
+        f"{folder}/aa_interleaved/cpu/torch_xla.json"
+    ]
 
 
 def test_a_framework_with_some_workloads_only_is_not_audited():
@@ -188,12 +193,9 @@ def test_a_framework_with_some_workloads_only_is_not_audited():
 
 
 def test_a_framework_without_programs_and_some_workloads_stops_nothing():
-    other = (
-        "torch_xla_pending"  # any file of a framework, in a dialect that no workload is written in
-    )
-    frameworks = copy.deepcopy(config()["frameworks"])
-    frameworks[other] = {"dialect": "numpy", "environments": {"cpu": "jax"}}
-    made = grid(frameworks=frameworks)
+    other = "numpy"
+    whole = load()
+    made = Grid({**whole, "preset": "smoke", "devices": ["cpu"]}, lambda: "")
     cell = SimpleNamespace(framework=other, workload="ffn", device="cpu")
     assert Cell(other, "ffn", "cpu") in made.found()
     assert "src/stackwars/workloads/ffn/__init__.py" in CellJobs(made).sources(cell)
