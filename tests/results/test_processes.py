@@ -90,7 +90,7 @@ def test_calls_of_a_process_are_analysed_once_for_all_that_reads_them(tmp_path, 
     both = {"jax": PROGRAM, "torch_xla": PROGRAM}
     (home / "replay.json").write_text(json.dumps({**REPLAY, "programs": both}))
     monkeypatch.setattr(steady, "classify", lambda series: seen.append(series) or classify(series))
-    aggregate.aggregate(asked, tmp_path, tmp_path)
+    aggregate.aggregate(asked, Folder(tmp_path))
     split.write(asked, tmp_path, tmp_path)
     assert list(aa.trials(tmp_path)) == []
     assert len(seen) == len(MADE) + 2 + 2 * 2
