@@ -13,7 +13,13 @@ wildcard_constraints:
 
 
 def claim_of(wildcards):
-    return CLAIMS.claim(wildcards.claim)
+    """The claim of a target; refused where the configuration lacks what it needs."""
+    claim = CLAIMS.claim(wildcards.claim)
+    try:
+        needs.check(config, claim)
+    except definitions.ClaimError as error:
+        raise WorkflowError(str(error)) from None
+    return claim
 
 
 def claim_sources(wildcards):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from stackwars.claims.definitions import Claim
+from stackwars.claims.definitions import Claim, ClaimError
 from stackwars.measure import documents
 from stackwars.results.read_compilers import by_age
 from stackwars.study import cells, programs
@@ -17,13 +17,13 @@ from stackwars.study.programs import Compilation, Program, Replay
 def restricted(config: dict, claim: Claim) -> dict:
     """The configuration with only what the claim needs; valid where that leaves a workload and a device.
 
-    A baseline stays with its subject. Compilers stay too: targets refer to them.
+    A baseline stays with its subject. Of a baseline alone its comparison stays, and the subject is asked
+    for no workload. Compilers stay too: targets refer to them.
     """
     needs, stages = claim.needs, claim.needs["stages"]
-    subjects = needs.get("frameworks", config["frameworks"])
-    pairs = [row for row in config["comparisons"] if row["subject"] in subjects]
-    # A baseline alone has nothing that it is compared with, and is measured all the same.
-    frameworks = {r["baseline"] for r in pairs or config["comparisons"][:1]} | set(subjects)
+    wanted, pairs = needs.get("frameworks", config["frameworks"]), config["comparisons"]
+    pairs = [row for row in pairs if row["subject"] in wanted] or pairs[:1]
+    bases, idle = {r["baseline"] for r in pairs}, {r["subject"] for r in pairs} - set(wanted)
     workloads = needs.get("workloads", config["workloads"])
     rows = [
         row
@@ -33,7 +33,11 @@ def restricted(config: dict, claim: Claim) -> dict:
     ]
     compiled = {"replay", "ahead", "frontier", "ir"} & set(stages)
     return config | {
-        "frameworks": {n: row for n, row in config["frameworks"].items() if n in frameworks},
+        "frameworks": {
+            name: row | ({"workloads": []} if name in idle else {})
+            for name, row in config["frameworks"].items()
+            if name in {*wanted, *bases, *idle}
+        },
         "workloads": [name for name in config["workloads"] if name in workloads],
         "devices": [name for name in config["devices"] if name in needs["devices"]],
         "comparisons": [
@@ -52,11 +56,16 @@ def generations(config: dict, claim: Claim) -> list[str]:
     return by_age(known)[-1:] if wanted == "newest" else list(known)
 
 
-def testable(config: dict, claim: Claim) -> bool:
-    """Whether the configuration has any workload, any device and every framework that it needs."""
-    chosen = restricted(config, claim)
-    there = set(claim.needs.get("frameworks", [])) <= set(config["frameworks"])
-    return bool(chosen["workloads"] and chosen["devices"] and there)
+def check(config: dict, claim: Claim) -> None:
+    """Raise ClaimError unless the configuration has every framework, a workload and a device that it needs."""
+    for name in claim.needs.get("frameworks", []):
+        if name not in config["frameworks"]:
+            expected = f"one of the configured {', '.join(config['frameworks'])}"
+            raise ClaimError(claim.id, "needs.frameworks", expected, name)
+    for key in ("workloads", "devices"):
+        if not restricted(config, claim)[key]:
+            expected = f"any of the configured {', '.join(config[key])}"
+            raise ClaimError(claim.id, f"needs.{key}", expected, claim.needs[key])
 
 
 def needed_cells(config: dict, claim: Claim) -> list[Cell]:

@@ -16,7 +16,7 @@ import pandas
 from stackwars.claims import definitions
 from stackwars.claims.decide import decide_all
 from stackwars.claims.definitions import ClaimError
-from stackwars.claims.needs import restricted, testable
+from stackwars.claims.needs import check, restricted
 from stackwars.findings.collect import write_findings
 from stackwars.measure import documents
 from stackwars.results import ahead, split
@@ -37,9 +37,7 @@ def decide_one(
     """
     claims = definitions.load()
     claim = claims.claim(identity)
-    if not testable(config, claim):
-        needs = {key: claim.needs[key] for key in claim.needs if key != "stages"}
-        raise ClaimError(identity, "needs", "what the configuration asks for", needs)
+    check(config, claim)
     chosen = restricted(config, claim)
     aggregate(chosen, folder, output)
     split.write(chosen, folder, output)
