@@ -33,7 +33,7 @@ from stackwars.results.read_compilers import (
 )
 from stackwars.results.verdicts import Finding
 from stackwars.setup.device import ONE_THREAD
-from stackwars.study.comparisons import CELLS, PROGRAMS, comparisons
+from stackwars.study.comparisons import told
 
 FILES = ("frame", "ratios", "context", "published", "replay", "split", "ahead")
 FILES += ("frontier", "metrics", "structure", "audits")
@@ -46,7 +46,7 @@ def all_findings(files: dict[str, Path]) -> list[Finding]:
     replay, split = read_replay(files["replay"]), read_split(files["split"])
     ahead, frontier = read_ahead(files["ahead"]), read_frontier(files["frontier"])
     metrics, structure = read_metrics(files["metrics"]), read_structure(files["structure"])
-    main, pairs = comparisons(context, CELLS)[0], comparisons(context, PROGRAMS)
+    pairs = told(context)
     first = latency.ratio_findings("first", frame, ratios)
     steady = latency.ratio_findings("steady", frame, ratios)
     one_core = latency.ratio_findings("steady", frame, ratios, ONE_THREAD)
@@ -58,14 +58,14 @@ def all_findings(files: dict[str, Path]) -> list[Finding]:
         *one_core,
         *latency.core_findings(steady, one_core),
         *first,
-        latency.gemm_finding(first, there, main),
+        latency.gemm_finding(first, there, pairs[0]),
         *latency.stabilising_findings(frame),
         *latency.first_run_findings(frame),
-        latency.bert_finding(frame, there, main),
+        latency.bert_finding(frame, there, pairs[0]),
         *run.memory_findings(frame, there),
         *run.agreement_findings(frame, ratios, there),
         *split_findings(replay, split, context),
-        *edit_findings(replay, split),
+        *edit_findings(replay, split, pairs),
         *fit_findings(ahead, frame, there, pairs),
         *target_findings(ahead, frontier, pairs),
         *program_findings(metrics, structure, pairs),

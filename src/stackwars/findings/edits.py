@@ -11,14 +11,17 @@ from stackwars.results import compiler_verdicts as words
 from stackwars.results import verdicts
 from stackwars.results.read_compilers import compiler_title
 from stackwars.results.verdicts import Finding, finding
+from stackwars.study.comparisons import Comparison
 
 BEYOND = 1.1  # an IR effect of at least this ratio, either way, is looked into with an edit
 
 
-def edit_findings(replay: pandas.DataFrame, split: pandas.DataFrame) -> list[Finding]:
-    """A finding per edited program, and ``edits``, their summary."""
-    edits = replayed_edits(replay, split)
-    return [*edits, _summary(effect_findings(split), edits)]
+def edit_findings(
+    replay: pandas.DataFrame, split: pandas.DataFrame, pairs: list[Comparison]
+) -> list[Finding]:
+    """A finding per edited program, and ``edits/<framework>``, the summary of a comparison's."""
+    edits, effects = replayed_edits(replay, split), effect_findings(split)
+    return [*edits, *(_summary(pair.subject, effects, edits) for pair in pairs)]
 
 
 def replayed_edits(replay: pandas.DataFrame, split: pandas.DataFrame) -> list[Finding]:
@@ -47,6 +50,7 @@ def replayed_edits(replay: pandas.DataFrame, split: pandas.DataFrame) -> list[Fi
                 compiler=row.compiler,
                 generation=compiler_title(row.compiler),
                 framework=row.framework,
+                subject=pair.framework,
                 other=pair.framework if base == pair.baseline else pair.baseline,
                 program=title(row.framework),
                 edits=row.framework.split("+")[1:],
@@ -56,14 +60,16 @@ def replayed_edits(replay: pandas.DataFrame, split: pandas.DataFrame) -> list[Fi
     return found
 
 
-def _summary(effects: list[Finding], edits: list[Finding]) -> Finding:
-    """Of the IR effects beyond :data:`BEYOND`, those that an edit closes most of, and the rest."""
+def _summary(subject: str, effects: list[Finding], edits: list[Finding]) -> Finding:
+    """Of a subject's IR effects beyond :data:`BEYOND`, those that an edit closes most of, and the rest."""
     beyond = [
         e
         for e in effects
-        if e["verdict"] in (verdicts.SLOWER, verdicts.FASTER)
+        if e["framework"] == subject
+        and e["verdict"] in (verdicts.SLOWER, verdicts.FASTER)
         and max(e["ratio"], 1 / e["ratio"]) >= BEYOND
     ]
+    edits = [e for e in edits if e["subject"] == subject]
     closing = {(e["workload"], e["compiler"]) for e in edits if e["verdict"] == words.CLOSES_MOST}
     closed = [e for e in beyond if (e["workload"], e["compiler"]) in closing]
 
@@ -78,8 +84,9 @@ def _summary(effects: list[Finding], edits: list[Finding]) -> Finding:
 
     names = dict.fromkeys(name for edit in edits for name in edit["edits"])
     return finding(
-        "edits",
+        f"edits/{subject}",
         verdicts.SOME if edits else verdicts.NONE,
+        framework=subject,
         kinds=[{"name": n.replace("_", " "), "changes": EDITS[n].changes} for n in names],
         beyond=len(beyond),
         closed=len(closed),

@@ -95,8 +95,8 @@ def memory_findings(frame: pandas.DataFrame, there: pandas.DataFrame) -> list[Fi
     found = []
     for (workload, framework), cell in cells.iterrows():
         key = (workload, cell.baseline)
-        base = cells.loc[key] if key in cells.index else cell
-        both = cell.status == "ok" and base.status == "ok"
+        base = cells.loc[key] if key in cells.index else None
+        both = base is not None and cell.status == "ok" and base.status == "ok"
         found.append(
             finding(
                 f"memory/{workload}/{framework}",

@@ -117,6 +117,7 @@ FILTERS: dict[str, Callable[..., object]] = {
     "percent": percent,
     "ratio": ratio_text,
     "framework": title,
+    "file": latex.Latex,
     "became": became,
     "spread": spread,
     "titles": lambda found: latex.series(f["title"] for f in found),

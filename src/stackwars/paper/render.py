@@ -22,7 +22,7 @@ from stackwars.paper import latex
 from stackwars.paper.prose import FILTERS
 from stackwars.results import compiler_verdicts, verdicts
 from stackwars.results.read_cells import read_json
-from stackwars.study.comparisons import CELLS, comparisons
+from stackwars.study.comparisons import told
 
 SUFFIX = ".tex.j2"
 LISTINGS = ["ffn", "mha", "layernorm"]  # in the appendix, as far as they exist
@@ -105,6 +105,21 @@ def _line(error: Exception, name: str) -> int | str:
     return frames[-1].lineno if frames else "?"
 
 
+def template_names(context: Path, findings: Path, claims: Path) -> dict[str, Any]:
+    """What templates know of a run's context.json, findings.json and claims.csv."""
+    document, run = Findings(read_json(findings)), read_json(context)
+    main, *others = told(run)
+    return {
+        "run": run,
+        "subject": main.subject,
+        "baseline": main.baseline,
+        "others": [pair.subject for pair in others],
+        "finding": document,
+        "group": document.group,
+        "claim": Judged(read_claims(claims)),
+    }
+
+
 def build(
     templates: Path,
     context: Path,
@@ -120,17 +135,7 @@ def build(
 
     claims: claims.csv; the tables of claims are beside it in claim_tables.
     """
-    document = Findings(read_json(findings))
-    run = read_json(context)
-    # The text is about the first comparison.
-    main = comparisons(run, CELLS)[0]
-    names = {
-        "run": run,
-        "subject": main.subject,
-        "baseline": main.baseline,
-        "finding": document,
-        "group": document.group,
-        "claim": Judged(read_claims(claims)),
+    names = template_names(context, findings, claims) | {
         "listings": [name for name in LISTINGS if (listings / f"{name}.tex").exists()],
         "graphs": [name for name in GRAPHS if (graphs / f"{name}.pdf").exists()],
     }

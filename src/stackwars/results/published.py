@@ -45,10 +45,10 @@ def pairs(frame: pandas.DataFrame, ratios: pandas.DataFrame, there: pandas.DataF
     A variant is compared with the published numbers of the framework that it varies.
     """
     found = []
-    for workload in there.workload.drop_duplicates():
+    for workload, rows in there.groupby("workload", sort=False):
         cells = on_cpu(frame[frame.workload == workload]).set_index("framework")
-        for framework, cell in cells.iterrows():
-            if {program_of(framework), cell.baseline} <= set(there.framework):
+        for framework, cell in cells[cells.baseline.isin(cells.index)].iterrows():
+            if {program_of(framework), cell.baseline} <= set(rows.framework):
                 found.append(_pair(cells, ratios, there, framework))
     return found
 

@@ -27,6 +27,12 @@ def comparisons(document: dict, of: str) -> list[Comparison]:
     return [Comparison(r["subject"], r["baseline"], tuple(r["of"])) for r in rows if of in r["of"]]
 
 
+def told(document: dict) -> list[Comparison]:
+    """The comparison that the paper's text is about, the first of cells, and the others of programs."""
+    main = comparisons(document, CELLS)[0]
+    return [main, *(pair for pair in comparisons(document, PROGRAMS) if pair != main)]
+
+
 def baseline(document: dict, framework: str) -> str | None:
     """The framework whose cells those of this one are compared with; None where there is none."""
     pairs = comparisons(document, CELLS)

@@ -160,11 +160,11 @@ def _check_comparisons(config: dict) -> None:
 
 
 def _check_dialects(config: dict) -> None:
-    for framework in config["frameworks"]:
+    for framework, wanted in config["frameworks"].items():
         form = f"in_{load_framework(framework).DIALECT}.py"
-        for workload in config["workloads"]:
-            if not (WORKLOADS / workload / form).is_file():
-                expected = f"workloads with a {form}, which {framework} needs"
+        for workload in wanted.get("workloads", config["workloads"]):
+            if workload in config["workloads"] and not (WORKLOADS / workload / form).is_file():
+                expected = f"workloads that have {form}, which {framework} needs"
                 raise ConfigError("workloads", expected, workload)
 
 

@@ -80,7 +80,7 @@ class _Panel:
     """One framework's graph, measured, and then drawn where there is room for it."""
 
     def __init__(self, framework: str, found: dict[str, Any]) -> None:
-        self.title = title(framework)
+        self.title = title(framework) if framework else ""
         self.nodes, self.edges = found.get("nodes", []), found.get("edges", [])
         said = f"{found['status']}: {found['reason']}" if found["status"] != "ok" else ""
         if len(self.nodes) > MOST:

@@ -25,7 +25,7 @@ def draw_split(replay: pandas.DataFrame, split: pandas.DataFrame, pair: Comparis
     Bars are 95 % intervals; an interval that leaves the axis is cut there.
     """
     split = split[(split.framework == pair.subject) & (split.baseline == pair.baseline)]
-    base, own = (title(side) if side else "---" for side in pair.sides)
+    base, own = map(title, pair.sides)
     names = titles(split) or {"": "no program was replayed"}
     size = (PAGE, 0.8 + 0.21 * len(names))
     figure, (left, right) = plt.subplots(1, 2, figsize=size, sharey=True, width_ratios=[1.25, 1])

@@ -22,16 +22,16 @@ from stackwars.paper.figures.stack import draw_stacks
 from stackwars.paper.style import RC
 from stackwars.results.read_cells import read_calls, read_frame, read_json, read_ratios
 from stackwars.results.read_compilers import read_replay, read_split
-from stackwars.study.comparisons import PROGRAMS, Comparison, comparisons
+from stackwars.study.comparisons import told
 
 FILES = ("frame", "calls", "ratios", "replay", "split", "context")
 
 
 def write_figures(files: dict[str, Path], output: Path) -> None:
-    """Write stacks.pdf, calls.pdf, ratio.pdf, memory.pdf and, for each comparison of programs, split.pdf or
-    split-<subject>.pdf into the folder ``output``; ``files`` has a path for each of FILES."""
+    """Write stacks.pdf, calls.pdf, ratio.pdf, memory.pdf, split.pdf and, for each further comparison of
+    programs, split-<subject>.pdf into the folder ``output``; ``files`` has a path for each of FILES."""
     frame = read_frame(files["frame"])
-    pairs = comparisons(read_json(files["context"]), PROGRAMS) or [Comparison("", "")]
+    main, *others = told(read_json(files["context"]))
     replay, split = read_replay(files["replay"]), read_split(files["split"])
     output.mkdir(parents=True, exist_ok=True)
     with plt.rc_context(RC):
@@ -40,8 +40,8 @@ def write_figures(files: dict[str, Path], output: Path) -> None:
             "calls": draw_calls(frame, read_calls(files["calls"])),
             "ratio": draw_ratios(frame, read_ratios(files["ratios"])),
             "memory": draw_memory(frame),
-            "split": draw_split(replay, split, pairs[0]),
-            **{f"split-{pair.subject}": draw_split(replay, split, pair) for pair in pairs[1:]},
+            "split": draw_split(replay, split, main),
+            **{f"split-{pair.subject}": draw_split(replay, split, pair) for pair in others},
         }
         for name, figure in drawn.items():
             # No date in the file: the same results give the same bytes.

@@ -28,8 +28,8 @@ def metrics_table(metrics: pandas.DataFrame, pairs: list[Comparison]) -> str:
             lines.append(GAP)
         frameworks = dict.fromkeys(side for pair in pairs for side in pair.sides)
         for place, framework in enumerate(frameworks):
-            pair = next(pair for pair in pairs if framework in pair.sides)
-            groups = [_level(cells, workload, level, framework, pair) for level in LEVELS]
+            own = [pair for pair in pairs if framework in pair.sides]
+            groups = [_level(cells, workload, level, framework, own) for level in LEVELS]
             head = [escape(name) if place == 0 else "", escape(title(framework))]
             origins = metrics[metrics.workload == workload].origin
             lines.append(
@@ -70,9 +70,12 @@ def metrics_table(metrics: pandas.DataFrame, pairs: list[Comparison]) -> str:
 
 
 def _level(
-    cells: pandas.DataFrame, workload: str, level: str, framework: str, pair: Comparison
+    cells: pandas.DataFrame, workload: str, level: str, framework: str, pairs: list[Comparison]
 ) -> list[str]:
-    """The cells of one level; HLO has no canonical hash, so the last level has one cell less."""
+    """The cells of one level; HLO has no canonical hash, so the last level has one cell less.
+
+    A baseline has a dash for the hash where its subjects differ in whether their program is the same.
+    """
     key = (workload, level, framework)
     width = 4 if level == OPTIMISED else 5
     if key not in cells.index:
@@ -90,7 +93,8 @@ def _level(
     ]
     if level == OPTIMISED:
         return counts
-    return [*counts, SAME_WORDS.get(same_program(cells, workload, level, pair), "---")]
+    same = {same_program(cells, workload, level, pair) for pair in pairs}
+    return [*counts, SAME_WORDS.get(same.pop(), "---") if len(same) == 1 else "---"]
 
 
 def _whole(value: float | None) -> str:

@@ -17,10 +17,12 @@ INTERVALS = r"{\tiny 95\,\% interval}"
 """What stands in the second cell of a row of intervals, which is beneath a row of numbers."""
 
 
-def split_table(replay: pandas.DataFrame, split: pandas.DataFrame, pair: Comparison) -> str:
+def split_table(
+    replay: pandas.DataFrame, split: pandas.DataFrame, pair: Comparison, label: str
+) -> str:
     """Replays, native difference, IR effect, runtime effect (ms) and control by workload and compiler."""
     split = split[(split.framework == pair.subject) & (split.baseline == pair.baseline)]
-    base, own = (escape(frameworks.title(side)) if side else "---" for side in pair.sides)
+    base, own = (escape(frameworks.title(side)) for side in pair.sides)
     runs = replay.set_index(["workload", "compiler", "framework"])
     order = compilers(split)
     lines: list[str] = []
@@ -46,7 +48,7 @@ def split_table(replay: pandas.DataFrame, split: pandas.DataFrame, pair: Compari
     ]
     return table(
         Float(
-            label="tab:split",
+            label=label,
             caption="The Same Compiler for Both Programs: Replay, and the Difference Split",
             columns="llrrrrrrrrr",
             note="Beneath each number its 95\\,\\% interval across rounds, not corrected for their number. "

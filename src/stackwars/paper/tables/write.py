@@ -52,7 +52,7 @@ from stackwars.results.read_compilers import (
     read_split,
     read_structure,
 )
-from stackwars.study.comparisons import PROGRAMS, Comparison, comparisons, with_programs
+from stackwars.study.comparisons import PROGRAMS, comparisons, told, with_programs
 
 CAPTIONS = {
     "I": "Latency of Basic Operations (ms)",
@@ -133,7 +133,7 @@ def write_tables(files: dict[str, Path], output: Path) -> None:
     ratios = read_ratios(files["ratios"])
     replay, split = read_replay(files["replay"]), read_split(files["split"])
     ahead, context = read_ahead(files["ahead"]), read_json(files["context"])
-    pairs = comparisons(context, PROGRAMS)
+    pairs, (main, *others) = comparisons(context, PROGRAMS), told(context)
     texts = {
         "table1": numbered_table(frame, "I"),
         "table2": numbered_table(frame, "II"),
@@ -143,7 +143,8 @@ def write_tables(files: dict[str, Path], output: Path) -> None:
         "ratios": comparison_table(frame, ratios),
         "audit": audit_table(frame),
         "rounds": round_table(frame),
-        "split": "".join(split_table(replay, split, p) for p in pairs or [Comparison("", "")]),
+        "split": split_table(replay, split, main, "tab:split")
+        + "".join(split_table(replay, split, p, f"tab:split-{p.subject}") for p in others),
         "edits": edit_table(replay, replayed_edits(replay, split)),
         "fits": fit_table(ahead, there, pairs),
         "frontier": frontier_table(read_frontier(files["frontier"]), with_programs(context)),
