@@ -1,21 +1,44 @@
 """SYNTHETIC replay, compile-ahead and program metrics for the paper's tests. Nothing was measured.
 
-``write(folder, workloads, variant)`` writes replay.csv, split.csv, compile_ahead.csv, frontier.csv,
-ir_metrics.csv, structure.csv and graphs for the variants of :mod:`paper_fixture`.
+``write(folder, workloads, variant, pairs)`` writes replay.csv, split.csv, compile_ahead.csv, frontier.csv,
+ir_metrics.csv, structure.csv and graphs of these comparisons for the variants of :mod:`paper_fixture`.
 """
 
 from __future__ import annotations
 
 import json
 import math
+from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 import pandas
+
+from stackwars.study.comparisons import Comparison
 
 OLD, NEW = "jaxlib-0.7.1", "jaxlib-0.10.2"
 GIB = 2**30
 NEWER = {"gpt2_small": 1.22, "bert_base": 1.16, "resnet50": 1.3}  # IR ratio of the newer compiler
 EDIT = "explicit_layernorm"
+
+
+@dataclass(frozen=True)
+class Side:
+    """What a framework's programs need. replay: its ratio over torch_xla's; memory, and cycles for a byte of
+    it: over JAX's."""
+
+    replay: float
+    memory: float
+    cycles: float
+    batch: int
+    operations: int
+
+
+SIDES = {
+    "jax": Side(1, 1.0, 1.0, 200, 40),
+    "torch_xla": Side(1, 1.02, 1.1, 208, 25),
+    "torch_xla_pending": Side(1.5, 1.25, 1.3, 150, 70),
+}
 COLUMNS = {
     "replay": (
         "workload title kind framework compiler device status status_detail rounds gated"
@@ -25,7 +48,7 @@ COLUMNS = {
         " peak_rss_bytes origin"
     ),
     "split": (
-        "workload title kind compiler device rounds gated"
+        "workload title kind framework baseline compiler device rounds gated"
         " native_difference_ms native_difference_low_ms native_difference_high_ms"
         " ir_effect_ms ir_effect_low_ms ir_effect_high_ms"
         " runtime_effect_ms runtime_effect_low_ms runtime_effect_high_ms"
@@ -51,19 +74,22 @@ COLUMNS = {
 }
 
 
-def write(folder: Path, workloads: dict, variant: str) -> None:
+def write(folder: Path, workloads: dict, variant: str, pairs: list[Comparison]) -> None:
     """Write all six files and the graphs; header only where nothing was run."""
     there = {} if variant == "nothing" else workloads
-    replay = [row for name in there for row in _replay(name, workloads[name], variant)]
-    split = [row for name in there for row in _split(name, workloads[name], variant)]
-    ahead = [row for name in there for row in _ahead(name, workloads[name], variant)]
-    models = [n for n, w in there.items() if w[1] == "model" and variant != "smoke"]
-    frontier = [row for name in models for row in _frontier(name, workloads[name], variant)]
-    metrics = [row for name in there for row in _metrics(name, workloads[name], variant)]
-    structure = [row for name in there for row in _structure(name, workloads[name], variant)]
-    made = [replay, split, ahead, frontier, metrics, structure]
-    for (name, columns), rows in zip(COLUMNS.items(), made, strict=True):
-        frame = pandas.DataFrame(rows, columns=columns.split())
+    models = {n: w for n, w in there.items() if w[1] == "model" and variant != "smoke"}
+    sides = list(dict.fromkeys(side for pair in pairs for side in pair.sides))
+    made = {
+        "replay": (_replay, there, sides),
+        "split": (_split, there, pairs),
+        "compile_ahead": (_ahead, there, sides),
+        "frontier": (_frontier, models, sides),
+        "ir_metrics": (_metrics, there, sides),
+        "structure": (_structure, there, sides),
+    }
+    for name, (rows_of, chosen, of) in made.items():
+        rows = [row for w in chosen for row in rows_of(w, workloads[w], variant, of)]
+        frame = pandas.DataFrame(rows, columns=COLUMNS[name].split())
         frame.to_csv(folder / f"{name}.csv", index=False)
     (folder / "graphs").mkdir(exist_ok=True)
     if there:
@@ -71,10 +97,12 @@ def write(folder: Path, workloads: dict, variant: str) -> None:
             (folder / "graphs" / f"{name}.pdf").write_bytes(_graph())
 
 
-def ratio_of(name: str, workload: tuple, compiler: str, variant: str) -> float:
-    """PyTorch's replay over JAX's; the newer compiler turns GPT-2's sign."""
+def ratio_of(name: str, workload: tuple, compiler: str, variant: str, framework: str) -> float:
+    """A framework's replay over JAX's; the newer compiler turns GPT-2's sign."""
+    if framework == "jax":
+        return 1.0
     ratio = NEWER.get(name, workload[4] or 1.5) if compiler == NEW else workload[4] or 1.5
-    return 1 / ratio if variant == "flipped" else ratio
+    return (1 / ratio if variant == "flipped" else ratio) * SIDES[framework].replay
 
 
 def _spread(name: str, variant: str) -> float:
@@ -95,14 +123,14 @@ def _failure(name: str, variant: str) -> tuple[str, str]:
     return "ok", ""
 
 
-def _replay(name: str, workload: tuple, variant: str):
+def _replay(name: str, workload: tuple, variant: str, sides: list[str]):
     title, kind, _, base, *_ = workload
     status, detail = _failure(name, variant)
     half = _spread(name, variant)
     for compiler in (OLD, NEW):
-        ratio = ratio_of(name, workload, compiler, variant)
         jax = (base or (0, 0, 9000.0))[2]
-        programs = {"jax": jax, "torch_xla": jax * ratio}
+        programs = {f: jax * ratio_of(name, workload, compiler, variant, f) for f in sides}
+        ratio = programs["torch_xla"] / jax
         if name == "bert_base":
             programs[f"torch_xla+{EDIT}"] = jax * (1 + 0.1 * (ratio - 1))
         for program, ms in programs.items():
@@ -121,25 +149,18 @@ def _replay(name: str, workload: tuple, variant: str):
             yield [*row, "0" * 64, 2 * GIB, "measured"]
 
 
-def _split(name: str, workload: tuple, variant: str):
+def _split(name: str, workload: tuple, variant: str, pairs: list[Comparison]):
     title, kind, _, base, *_ = workload
     status, _ = _failure(name, variant)
     half = _spread(name, variant)
-    for compiler in (OLD, NEW):
-        head = [
-            name,
-            title,
-            kind,
-            compiler,
-            "cpu",
-            1 if variant == "single" else 4,
-            name != "vit_b16",
-        ]
+    for compiler, pair in product((OLD, NEW), pairs):
+        head = [name, title, kind, pair.subject, pair.baseline, compiler, "cpu"]
+        head += [1 if variant == "single" else 4, name != "vit_b16"]
         if status != "ok":
             head[-2:] = [0, False]
             yield [*head, *[math.nan] * 15, "no data", "no data", *[math.nan] * 3, "no data"]
             continue
-        jax, ratio = base[2], ratio_of(name, workload, compiler, variant)
+        jax, ratio = base[2], ratio_of(name, workload, compiler, variant, pair.subject)
         ir, error = jax * (ratio - 1), jax * 2 * half
         runtime = jax * (0.3 if name == "layernorm" else 0.005)
         effects = []
@@ -182,17 +203,17 @@ def _variants(name: str, workload: tuple, variant: str) -> dict[str, tuple[int, 
     return sizes
 
 
-def _ahead(name: str, workload: tuple, variant: str):
+def _ahead(name: str, workload: tuple, variant: str, sides: list[str]):
     title, kind, *_ = workload
     for target in ("tpu-v6e", "tpu-v5e"):
         for compiler in (OLD, NEW):
             for size, (batch, gib) in _variants(name, workload, variant).items():
-                for framework in ("jax", "torch_xla"):
-                    gib_here = gib * (1.02 if framework == "torch_xla" else 1.0)
+                for framework in sides:
                     yield _compiled(
                         [name, title, kind, framework, target, compiler, size, batch],
                         512 if "s512" in size else 64,
-                        gib_here + (30 if variant == "flipped" and name == "gpt_neo_1p3b" else 0),
+                        gib * SIDES[framework].memory
+                        + (30 if variant == "flipped" and name == "gpt_neo_1p3b" else 0),
                         variant,
                     )
 
@@ -209,18 +230,18 @@ def _compiled(head: list, sequence: int, gib: float, variant: str) -> list:
     told = ["ok", "oom" if over else "fits", by, message]
     sizes = [gib * 0.7, gib * 0.01, gib * 0.3, gib * 0.01, gib]
     parts = [math.nan] * 4 + [gib * GIB] if refused else [v * GIB for v in sizes]
-    cycles = math.nan if refused else 1e6 * gib * (1.1 if head[3] == "torch_xla" else 1)
+    cycles = math.nan if refused else 1e6 * gib * SIDES[head[3]].cycles
     counts = [math.nan if refused else n for n in (12, 4, 3, 2)]
     rest = [usable * GIB, 2**20, 2**19, 4.0, GIB, *counts, cycles, 1e9, 1e8]
     return [*head, sequence, *told, *parts, *rest, "0" * 64, "1" * 64, "measured"]
 
 
-def _frontier(name: str, workload: tuple, variant: str):
+def _frontier(name: str, workload: tuple, variant: str, sides: list[str]):
     if variant == "one_failed":
         return
     for compiler in (OLD, NEW):
-        for framework in ("jax", "torch_xla"):
-            fits = 0 if name == "llama3_8b" else 200 + 8 * (framework == "torch_xla")
+        for framework in sides:
+            fits = 0 if name == "llama3_8b" else SIDES[framework].batch
             if variant == "flipped" and framework == "torch_xla":
                 fits = 90
             over = fits + 1 if name != "vit_b16" else math.nan if framework == "jax" else fits + 30
@@ -229,15 +250,15 @@ def _frontier(name: str, workload: tuple, variant: str):
             yield [*head, fits, over, over == fits + 1, 9, "measured"]
 
 
-def _metrics(name: str, workload: tuple, variant: str):
-    for framework in ("jax", "torch_xla"):
+def _metrics(name: str, workload: tuple, variant: str, sides: list[str]):
+    for framework in sides:
         for level in ("raw", "normalised", "optimised:tpu-v6e"):
             head = [name, workload[0], framework, level]
             if variant == "one_failed" and framework == "torch_xla":
                 yield [*head, "error", "no program_was lowered", *[math.nan] * 16, "measured"]
                 continue
-            many = 40 if framework == "jax" else 25
-            same = name == "gemm" and level != "raw"
+            many = SIDES[framework].operations
+            same = name == "gemm" and level != "raw" and framework != "torch_xla_pending"
             digest = "same" if same else f"{framework}{level}"
             digest = "" if level.startswith("optimised") else digest
             yield [
@@ -247,7 +268,7 @@ def _metrics(name: str, workload: tuple, variant: str):
             ]
 
 
-def _structure(name: str, workload: tuple, variant: str):
+def _structure(name: str, workload: tuple, variant: str, sides: list[str]):
     has = {
         "flattening": name not in ("conv", "layernorm"),
         "layernorm": name == "layernorm" or workload[1] == "model",
@@ -265,7 +286,9 @@ def _structure(name: str, workload: tuple, variant: str):
             jax, torch = torch, jax
         if name == "gemm":
             jax = torch = "both"
-        for framework, word in (("jax", jax), ("torch_xla", torch)):
+        for framework in sides:
+            # The third framework's programs have the form of JAX's.
+            word = torch if framework == "torch_xla" else jax
             word = word if has[claim] else "not applicable"
             if variant == "one_failed" and framework == "torch_xla":
                 word = "no program"

@@ -11,6 +11,7 @@ from unittest.mock import patch
 
 import numpy as np
 
+from stackwars import frameworks
 from stackwars.measure import cell as measured_cell
 from stackwars.study import cells
 from stackwars.study.cells import Cell
@@ -42,9 +43,13 @@ _COMMITTED = load()
 
 
 def config(**changes: object) -> dict:
-    """The committed configuration at its smoke sizes, reduced to two workloads and two frameworks."""
+    """The committed configuration at its smoke sizes, reduced to two workloads and the main comparison."""
     whole = copy.deepcopy(_COMMITTED)
-    whole["frameworks"].pop("torch_xla_pending")
+    main = whole["comparisons"][0]
+    whole["comparisons"] = [main]
+    whole["frameworks"] = {
+        main[side]: whole["frameworks"][main[side]] for side in ("baseline", "subject")
+    }
     chosen = {"preset": "smoke", "workloads": ["gemm", "ffn"], "devices": ["cpu", "tpu"]}
     return {**whole, **chosen, **changes}
 
@@ -116,7 +121,7 @@ def process(
         "status": status[0],
         "status_detail": status[1],
         "framework": cell.framework,
-        "dialect": _COMMITTED["frameworks"][cell.framework]["dialect"],
+        "dialect": frameworks.load(cell.framework).DIALECT,
         "workload": cell.workload,
         "device": cell.device,
         "preset": "smoke",

@@ -4,7 +4,7 @@
 listings and the files of :mod:`compiler_fixture` with the shape of a real run.
 Variants: full, smoke, one_failed (every torch_xla cell
 failed), nothing (no cell was run), invalid (pairs that failed an audit), single (one round),
-flipped (full with every steady ratio inverted).
+flipped (full with every steady ratio inverted), two_subjects (torch_xla_pending has programs too).
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import pandas
 
 import compiler_fixture
 from stackwars.results.ratios import COLUMNS as RATIO_COLUMNS
+from stackwars.study.comparisons import CELLS, PROGRAMS, baseline, comparisons
 
 # workload: title, kind, table, JAX (first, second, steady ms), torch/JAX steady ratio, GiB, GFLOP
 WORKLOADS = {
@@ -35,7 +36,16 @@ WORKLOADS = {
     "llama3_8b": ("LLaMA-3.1 8B", "model", "III", None, None, 18.0, 1920.0),
 }
 PUBLISHED = Path(__file__).parents[1] / "paper" / "published" / "tables.csv"
-VARIANTS = ("full", "smoke", "one_failed", "nothing", "invalid", "single", "flipped")
+VARIANTS = (
+    "full",
+    "smoke",
+    "one_failed",
+    "nothing",
+    "invalid",
+    "single",
+    "flipped",
+    "two_subjects",
+)
 STAGES = ("first", "second", "steady")
 SPREAD = {"gemm": 0.06, "conv": 0.02}  # half-width of the log interval; 0.03 elsewhere
 ONE_CORE = {
@@ -59,15 +69,16 @@ def write(folder: Path, variant: str = "full") -> Path:
     if variant not in VARIANTS:
         raise ValueError(f"expected one of {', '.join(VARIANTS)}; came {variant}")
     folder.mkdir(parents=True, exist_ok=True)
-    cells = [_cell(*key, variant) for key in _grid()]
-    frame = pandas.DataFrame(cells)
+    context = _context(variant)
+    frame = pandas.DataFrame([_cell(*key, variant) for key in _grid()])
+    frame["baseline"] = [baseline(context, framework) or "" for framework in frame.framework]
     frame.to_csv(folder / "frame.csv", index=False)
     ratios = _ratios(frame, variant)
     ratios.to_csv(folder / "ratios.csv", index=False)
     _calls(frame, variant).to_csv(folder / "calls.csv", index=False)
-    (folder / "context.json").write_text(json.dumps(_context(variant)))
+    (folder / "context.json").write_text(json.dumps(context))
     _listings(folder / "listings", variant)
-    compiler_fixture.write(folder, WORKLOADS, variant)
+    compiler_fixture.write(folder, WORKLOADS, variant, comparisons(context, PROGRAMS))
     return folder
 
 
@@ -230,12 +241,13 @@ def _ratios(frame: pandas.DataFrame, variant: str) -> pandas.DataFrame:
     ok = frame[frame.status == "ok"].set_index(["workload", "device", "framework"])
     rows = []
     for workload, device, framework in ok.index:
-        if framework == "jax" or (workload, device, "jax") not in ok.index:
+        one = ok.loc[(workload, device, framework)]
+        if (workload, device, one.baseline) not in ok.index:
             continue
-        one, base = ok.loc[(workload, device, framework)], ok.loc[(workload, device, "jax")]
+        base = ok.loc[(workload, device, one.baseline)]
         half = math.nan if variant == "single" else SPREAD.get(workload, 0.03)
-        row = {"workload": workload, "device": device, "framework": framework, "baseline": "jax"}
-        row |= {"rounds": one.rounds, "steady_rounds": one.rounds}
+        row = {"workload": workload, "device": device, "framework": framework}
+        row |= {"baseline": one.baseline, "rounds": one.rounds, "steady_rounds": one.rounds}
         row["steady_in_turns"] = framework == "torch_xla"
         row["steady_gated"] = one.gated and base.gated
         row["contended"] = (workload, framework) in CONTENDED
@@ -291,6 +303,15 @@ def _context(variant: str) -> dict:
     return {
         "preset": "smoke" if smoke else "full",
         "origin": "measured",
+        "comparisons": [
+            {"subject": "torch_xla", "baseline": "jax", "of": [CELLS, PROGRAMS]},
+            {
+                "subject": "torch_xla_pending",
+                "baseline": "jax",
+                "of": [CELLS, PROGRAMS] if variant == "two_subjects" else [CELLS],
+            },
+        ],
+        "native_compiler": compiler_fixture.OLD,
         "machine": {}
         if variant == "nothing"
         else {
@@ -334,7 +355,6 @@ def _context(variant: str) -> dict:
             "input_sets": 2,
             "padding_bytes": 4096,
             "gate": 0.02,
-            "baseline_title": "JAX",
             "turn_seconds": 0.05,
             "duel_seconds": 3.0,
             "foreign": 0.05,

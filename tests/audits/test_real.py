@@ -8,13 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from stackwars import frameworks
 from stackwars.audits import fences, independent, mutants
 from stackwars.audits.mutant import HONEST
 from stackwars.audits.workloads import ladder
 from stackwars.setup.environments import REPOSITORY, clean_environ, ensure
 
 pytestmark = [pytest.mark.env, pytest.mark.alone]
-DIALECTS = {"jax": "jax", "torch_xla": "torch"}
+DIALECTS = {name: frameworks.load(name).DIALECT for name in ("jax", "torch_xla")}
 SETTINGS = {
     "seed": 7, "matmul_precision": "highest", "memory_cap_gib": 8, "timeout_s": 120, "parity_rel_l2": 1e-5,
 }  # fmt: skip

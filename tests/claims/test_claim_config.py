@@ -44,6 +44,10 @@ def test_the_committed_claims_are_those_of_the_paper_and_ours():
             {"needs": {"devices": ["cpu"], "stages": ["cells"], "workloads": ["gem"]}},
             ["gemm", "gem"],
         ),
+        (
+            {"needs": {"devices": ["cpu"], "stages": ["cells"], "frameworks": ["tensorflow"]}},
+            ["needs.frameworks", "expected frameworks among jax", "tensorflow"],
+        ),
     ],
 )
 def test_a_wrong_claim_is_named_with_its_key(changes, said):

@@ -70,9 +70,10 @@ def test_a_claim_about_form_needs_programs_alone():
 
 
 def test_a_study_of_other_frameworks_needs_no_more_than_it_has():
-    row = {"dialect": "jax", "environments": {"cpu": "jax"}}
-    other = {**config(), "frameworks": {"ours": row, "theirs": row}, "baseline": "ours"}
-    other |= {"programs": [], "edits": {}, "workloads": ["gemm", "layernorm"], "devices": ["cpu"]}
+    row = {"environments": {"cpu": "jax"}}
+    pair = {"subject": "theirs", "baseline": "ours", "of": ["cells"]}
+    other = {**config(), "frameworks": {"ours": row, "theirs": row}, "comparisons": [pair]}
+    other |= {"edits": {}, "workloads": ["gemm", "layernorm"], "devices": ["cpu"]}
     for claim in claims().claims:
         assert {cell.framework for cell in needed_cells(other, claim)} <= {"ours", "theirs"}
         assert not needed_replays(other, claim) and not needed_compilations(other, claim)
@@ -108,7 +109,37 @@ def test_one_claim_is_decided_from_its_cells_alone(tmp_path):
         assert spoken(row).startswith(f"steady_compiles_nothing: {verdict}\n  After the second")
 
 
-def test_a_claim_about_what_is_not_asked_for_is_refused(tmp_path):
-    lone = {**config(), "workloads": ["ffn"]}
-    with pytest.raises(ClaimError, match="gemm_first_pytorch: needs"):
+def without_torch_xla() -> dict:
+    """The committed configuration without the subject of its main comparison."""
+    kept = {name: row for name, row in config()["frameworks"].items() if name != "torch_xla"}
+    pairs = [row for row in config()["comparisons"] if row["subject"] in kept]
+    edits = {w: found for w, found in config()["edits"].items() if "torch_xla" not in str(found)}
+    return {**config(), "frameworks": kept, "comparisons": pairs, "edits": edits}
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"workloads": ["ffn"]}, 'workloads: expected any of the configured ffn; came ["gemm"]'),
+        ({"devices": ["tpu"]}, 'devices: expected any of the configured tpu; came ["cpu"]'),
+        (without_torch_xla(), "frameworks: expected one of the configured jax"),
+    ],
+    ids=["workload", "device", "framework"],
+)
+def test_a_claim_about_what_is_not_asked_for_is_refused(changes, said, tmp_path):
+    lone = validate({**config(), **changes})
+    with pytest.raises(ClaimError) as caught:
         decide_one("gemm_first_pytorch", lone, tmp_path, PUBLISHED, {}, tmp_path / "out")
+    assert f"gemm_first_pytorch: needs.{said}" in str(caught.value)
+
+
+def test_a_claim_about_the_baseline_alone_needs_its_cells_and_is_decided(tmp_path):
+    assert claims().claim("one_run_jax").needs["frameworks"] == []
+    cells, *others = needed("one_run_jax")
+    assert {cell.framework for cell in cells} == {"jax"}
+    assert others == [[], [], [], []]
+    folder = write_results(tmp_path / "results")
+    write_cell(folder, [process(Cell("jax", "gemm", "cpu"), second_ms=1.0)])
+    smoke = {**config(), "preset": "smoke"}
+    row = decide_one("one_run_jax", smoke, folder, PUBLISHED, {}, tmp_path / "out")
+    assert row["evidence"].startswith("one slow run: GEMM; no data for ")

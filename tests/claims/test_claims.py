@@ -18,7 +18,7 @@ from stackwars.claims.decide import main
 from stackwars.claims.output import COLUMNS, Judged, read_claims
 from stackwars.claims.predicates import matches
 from stackwars.paper.latex import escape
-from stackwars.paper.render import SUFFIX, Findings, environment
+from stackwars.paper.render import SUFFIX, environment, template_names
 from stackwars.results.read_cells import read_json
 from stackwars.setup.environments import REPOSITORY
 from stackwars.workflow import job_files
@@ -36,13 +36,8 @@ def read(folder: Path, section: str) -> str:
     """One section of the paper, or one table of claims, with single spaces."""
     if section in ("published", "ours"):
         return (folder / "claim_tables" / f"{section}.tex").read_text()
-    document = Findings(read_json(folder / "findings.json"))
-    names = {
-        "finding": document,
-        "group": document.group,
-        "run": read_json(folder / "context.json"),
-    }
-    names |= {"claim": Judged(read_claims(folder / "claims.csv")), "listings": [], "graphs": []}
+    files = (folder / name for name in ("context.json", "findings.json", "claims.csv"))
+    names = template_names(*files) | {"listings": [], "graphs": []}
     text = templates().get_template(f"sections/{section}{SUFFIX}").render(names)
     return " ".join(text.split())
 
@@ -115,7 +110,10 @@ def used(template: str, findings: list[dict]) -> set[str]:
         if call.node.name == "group":
             start += "/"
             whole = False
-        fixed = {k.key: k.value.value for k in call.kwargs if isinstance(k.value, nodes.Const)}
+        given = {k.key: k.value for k in call.kwargs}
+        fixed = {key: value.value for key, value in given.items() if isinstance(value, nodes.Const)}
+        main = [key for key, value in given.items() if getattr(value, "name", "") == "subject"]
+        fixed |= dict.fromkeys(main, claims_fixture.config()["comparisons"][0]["subject"])
         ids = {
             f["id"]
             for f in findings
@@ -153,7 +151,7 @@ def test_a_sentence_without_a_claim_is_found(findings):
     ]
     text = r'\VAR{finding("nobody").verdict} \VAR{group("new")|length} \VAR{group("steady")|length}'
     assert orphans(text, lone) >= {"nobody", "new/mha", "steady/mha/new"}
-    assert orphans(r'\VAR{group("steady", framework="torch_xla")|length}', lone) == set()
+    assert orphans(r'\VAR{group("steady", framework=subject)|length}', lone) == set()
 
 
 def test_every_pattern_of_a_claim_is_of_findings_that_there_are(findings):

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import pandas
+import json
+
 import pytest
+from test_findings import changed, findings_of
 
 import paper_fixture
-from compiler_fixture import EDIT, NEW, OLD
-from stackwars.findings.collect import all_findings
+from compiler_fixture import EDIT, NEW, OLD, SIDES
 from stackwars.results import compiler_verdicts as words
 from stackwars.results import verdicts
-
-
-def findings_of(folder) -> dict[str, dict]:
-    return {f["id"]: f for f in all_findings(paper_fixture.files(folder))}
 
 
 @pytest.fixture(scope="module")
@@ -26,66 +23,51 @@ def flipped(tmp_path_factory):
     return findings_of(paper_fixture.write(tmp_path_factory.mktemp("flipped"), "flipped"))
 
 
-def changed(folder, file: str, where: dict, **values) -> dict[str, dict]:
-    """The findings after setting columns in the rows that match."""
-    paper_fixture.write(folder)
-    table = pandas.read_csv(folder / file)
-    rows = pandas.Series(True, index=table.index)
-    for column, value in where.items():
-        rows &= table[column] == value
-    assert rows.any()
-    for column, value in values.items():
-        table[column] = table[column].astype(object)
-        table.loc[rows, column] = value
-    table.to_csv(folder / file, index=False)
-    return findings_of(folder)
-
-
 def test_the_ir_effect_flips_with_the_replays(full, flipped):
-    assert full[f"effect/bert_base/{OLD}"]["verdict"] == verdicts.SLOWER
-    assert flipped[f"effect/bert_base/{OLD}"]["verdict"] == verdicts.FASTER
-    assert full[f"effect/gemm/{OLD}"]["verdict"] == verdicts.NONE
-    assert full["generations/gpt2_small"]["verdict"] == words.SIGN_CHANGES
-    assert full["generations/bert_base"]["verdict"] == words.SAME_DIRECTION
-    assert full["generations/gemm"]["verdict"] == words.NO_EFFECT
+    assert full[f"effect/bert_base/torch_xla/{OLD}"]["verdict"] == verdicts.SLOWER
+    assert flipped[f"effect/bert_base/torch_xla/{OLD}"]["verdict"] == verdicts.FASTER
+    assert full[f"effect/gemm/torch_xla/{OLD}"]["verdict"] == verdicts.NONE
+    assert full["generations/gpt2_small/torch_xla"]["verdict"] == words.SIGN_CHANGES
+    assert full["generations/bert_base/torch_xla"]["verdict"] == words.SAME_DIRECTION
+    assert full["generations/gemm/torch_xla"]["verdict"] == words.NO_EFFECT
 
 
 def test_an_effect_that_one_generation_lacks(tmp_path):
-    found = changed(tmp_path, "split.csv", {"workload": "mha", "compiler": NEW}, ir_verdict="none")
-    assert found["generations/mha"]["verdict"] == words.ONE_GENERATION
+    found = changed(tmp_path, "split", {"workload": "mha", "compiler": NEW}, ir_verdict="none")
+    assert found["generations/mha/torch_xla"]["verdict"] == words.ONE_GENERATION
 
 
 def test_the_source_is_the_resolved_term(full, tmp_path):
-    assert full["source/bert_base"]["verdict"] == words.DUE_TO_IR
-    assert full["source/bert_base"]["share"] == pytest.approx(1, abs=0.02)
-    assert full["source/layernorm"]["verdict"] == words.DUE_TO_RUNTIME
-    assert full["source/gemm"]["verdict"] == words.NEITHER_TERM
+    assert full["source/bert_base/torch_xla"]["verdict"] == words.DUE_TO_IR
+    assert full["source/bert_base/torch_xla"]["share"] == pytest.approx(1, abs=0.02)
+    assert full["source/layernorm/torch_xla"]["verdict"] == words.DUE_TO_RUNTIME
+    assert full["source/gemm/torch_xla"]["verdict"] == words.NEITHER_TERM
     row = {"workload": "bert_base", "compiler": OLD}
-    found = changed(tmp_path, "split.csv", row, runtime_verdict="slower", runtime_effect_ms=1e4)
-    assert found["source/bert_base"]["verdict"] == words.DUE_TO_RUNTIME
+    found = changed(tmp_path, "split", row, runtime_verdict="slower", runtime_effect_ms=1e4)
+    assert found["source/bert_base/torch_xla"]["verdict"] == words.DUE_TO_RUNTIME
 
 
 def test_the_control_holds_or_not(full):
-    assert full["control/bert_base"]["verdict"] == verdicts.HOLDS
-    assert full["control/mha"]["verdict"] == words.OFF
-    assert full["control/llama3_8b"]["verdict"] == verdicts.NO_DATA
+    assert full["control/bert_base/jax"]["verdict"] == verdicts.HOLDS
+    assert full["control/mha/jax"]["verdict"] == words.OFF
+    assert full["control/llama3_8b/jax"]["verdict"] == verdicts.NO_DATA
     assert full["compilers"]["pinned"] == OLD
     assert full["compilers"]["names"] == [OLD, NEW]
 
 
 def test_an_edit_closes_what_its_replay_says(full, tmp_path):
-    name = f"edit/bert_base/{OLD}/torch_xla+{EDIT}"
+    name = f"edit/bert_base/torch_xla+{EDIT}/{OLD}"
     assert full[name]["verdict"] == words.CLOSES_MOST
     assert full[name]["share"] == pytest.approx(0.9)
-    assert full["edits"]["closed"] == 2
-    assert "BERT-Base" not in full["edits"]["left"]
-    assert "FFN" in full["edits"]["left"]
-    assert [kind["name"] for kind in full["edits"]["kinds"]] == ["explicit layernorm"]
+    assert full["edits/torch_xla"]["closed"] == 2
+    assert "BERT-Base" not in full["edits/torch_xla"]["left"]
+    assert "FFN" in full["edits/torch_xla"]["left"]
+    assert [kind["name"] for kind in full["edits/torch_xla"]["kinds"]] == ["explicit layernorm"]
     row = {"workload": "bert_base", "compiler": OLD, "framework": f"torch_xla+{EDIT}"}
     idle = {"replay_ms": 266.0, "edited_ratio": 0.99, "edited_low": 0.97, "edited_high": 1.02}
-    found = changed(tmp_path, "replay.csv", row, **idle)
+    found = changed(tmp_path, "replay", row, **idle)
     assert found[name]["verdict"] == verdicts.NO_DIFFERENCE
-    assert "BERT-Base (jaxlib 0.7.1)" in found["edits"]["left"]
+    assert "BERT-Base (jaxlib 0.7.1)" in found["edits/torch_xla"]["left"]
 
 
 def test_replays_that_failed_are_counted_with_their_status(full, tmp_path):
@@ -108,10 +90,10 @@ def test_a_published_oom_is_explained_or_not(full, flipped):
 
 def test_a_program_too_large_explains(tmp_path):
     row = {"workload": "vit_b16", "framework": "torch_xla", "compiler": NEW}
-    found = changed(tmp_path, "compile_ahead.csv", row, verdict="oom", hbm_bytes=40.0 * 2**30)
+    found = changed(tmp_path, "compile_ahead", row, verdict="oom", hbm_bytes=40.0 * 2**30)
     assert found["oom_there/vit_b16/torch_xla"]["verdict"] == words.EXPLAINED
     assert found["fit_generations"]["verdict"] == verdicts.SOME
-    assert "ViT-B/16 at 64\u00d764 under PyTorch" in found["fit_generations"]["differ"]
+    assert "ViT-B/16 at 64\u00d764 under torch_xla" in found["fit_generations"]["differ"]
 
 
 def test_the_peak_of_load_and_run_tests_the_runtime(full, tmp_path):
@@ -120,14 +102,14 @@ def test_the_peak_of_load_and_run_tests_the_runtime(full, tmp_path):
     assert load["copies"] == pytest.approx(2.5)
     assert full["load/llama3_8b/jax"]["verdict"] == verdicts.NO_DATA
     row = {"workload": "gpt_neo_1p3b", "framework": "torch_xla", "device": "cpu"}
-    found = changed(tmp_path, "frame.csv", row, peak_rss_bytes=40.0 * 2**30)
+    found = changed(tmp_path, "frame", row, peak_rss_bytes=40.0 * 2**30)
     assert found["load/gpt_neo_1p3b/torch_xla"]["verdict"] == words.ABOVE
 
 
 def test_what_ran_there_and_cannot_fit_is_named(full, tmp_path):
     assert full["fit_contradicts"]["verdict"] == verdicts.NONE
     row = {"workload": "gemm", "framework": "jax", "compiler": NEW, "target": "tpu-v6e"}
-    found = changed(tmp_path, "compile_ahead.csv", row, verdict="oom")
+    found = changed(tmp_path, "compile_ahead", row, verdict="oom")
     assert found["fit_contradicts"]["programs"] == ["GEMM at 2\u00d764 under JAX"]
 
 
@@ -140,44 +122,87 @@ def test_generations_of_the_compiler_differ_in_who_refuses(full):
 
 
 def test_a_compilation_that_was_stopped_is_not_called_accepted(tmp_path):
-    found = changed(tmp_path, "compile_ahead.csv", {"compiler": OLD}, compile_s=None)
+    found = changed(tmp_path, "compile_ahead", {"compiler": OLD}, compile_s=None)
     assert found[f"decided/{OLD}"]["accepted"] == 0
     assert found[f"decided/{OLD}"]["stopped"] == 2
     assert found["fit_generations"]["unrefused"] == []
-    found = changed(tmp_path, "compile_ahead.csv", {"compiler": NEW}, compile_s=None)
+    found = changed(tmp_path, "compile_ahead", {"compiler": NEW}, compile_s=None)
     assert found["ahead"]["stopped"] > 0
 
 
 def test_the_frontier_flips(full, flipped):
-    assert full["frontier/bert_base"]["verdict"] == words.MORE
-    assert flipped["frontier/bert_base"]["verdict"] == words.LESS
-    assert full["frontier/llama3_8b"]["verdict"] == words.SAME
-    assert full["frontier/vit_b16"]["verdict"] == words.NOT_SEPARATED
+    assert full["frontier/bert_base/torch_xla"]["verdict"] == words.MORE
+    assert flipped["frontier/bert_base/torch_xla"]["verdict"] == words.LESS
+    assert full["frontier/llama3_8b/torch_xla"]["verdict"] == words.SAME
+    assert full["frontier/vit_b16/torch_xla"]["verdict"] == words.NOT_SEPARATED
 
 
 def test_bytes_and_cycles_are_ratios_of_the_same_size(full):
-    assert full["hbm/resnet50/b64"]["ratio"] == pytest.approx(1.02)
-    assert full["hbm/resnet50/b64"]["verdict"] == words.MORE
-    assert full["cycles/llama3_8b/b8s512"]["verdict"] == verdicts.NO_DATA
+    assert full["hbm/resnet50/torch_xla/b64"]["ratio"] == pytest.approx(1.02)
+    assert full["hbm/resnet50/torch_xla/b64"]["verdict"] == words.MORE
+    assert full["cycles/llama3_8b/torch_xla/b8s512"]["verdict"] == verdicts.NO_DATA
     assert full[f"target/tpu-v5e/{NEW}"]["oom"] == 4
 
 
 def test_programs_are_the_same_where_their_hashes_are(full, tmp_path):
-    assert full["same/gemm/normalised"]["verdict"] == words.SAME
-    assert full["same/gemm/raw"]["verdict"] == words.DIFFERENT
-    assert full["programs/normalised"]["same"] == ["GEMM"]
-    assert "GEMM" in full["programs/raw"]["fewer"]
-    found = changed(tmp_path, "ir_metrics.csv", {"level": "raw"}, canonical_hash="one")
-    assert len(found["programs/raw"]["same"]) == 12
+    assert full["same/gemm/torch_xla/normalised"]["verdict"] == words.SAME
+    assert full["same/gemm/torch_xla/raw"]["verdict"] == words.DIFFERENT
+    assert full["programs/torch_xla/normalised"]["same"] == ["GEMM"]
+    assert "GEMM" in full["programs/torch_xla/raw"]["fewer"]
+    found = changed(tmp_path, "ir_metrics", {"level": "raw"}, canonical_hash="one")
+    assert len(found["programs/torch_xla/raw"]["same"]) == 12
 
 
 def test_a_claim_holds_only_where_both_programs_show_it(full, flipped):
-    assert full["claim/layernorm"]["verdict"] == verdicts.HOLDS
-    assert full["claim/flattening"]["verdict"] == verdicts.HOLDS_IN_PART
-    assert full["claim/flattening"]["fails"] == ["GEMM"]
-    assert full["claim/qkv"]["verdict"] == verdicts.HOLDS  # of PyTorch the original says nothing
+    assert full["claim/layernorm/torch_xla"]["verdict"] == verdicts.HOLDS
+    assert full["claim/flattening/torch_xla"]["verdict"] == verdicts.HOLDS_IN_PART
+    assert full["claim/flattening/torch_xla"]["fails"] == ["GEMM"]
+    assert (
+        full["claim/qkv/torch_xla"]["verdict"] == verdicts.HOLDS
+    )  # of PyTorch the original says nothing
     for claim in ("layernorm", "flattening", "contraction"):
-        assert flipped[f"claim/{claim}"]["verdict"] == verdicts.DOES_NOT_HOLD, claim
+        assert flipped[f"claim/{claim}/torch_xla"]["verdict"] == verdicts.DOES_NOT_HOLD, claim
+
+
+COMPILED = ("effect", "generations", "source", "hbm", "cycles", "frontier", "same", "size")
+COMPILED += ("programs", "claim", "edits")
+
+
+def test_every_subject_has_its_own_findings(tmp_path, full):
+    found = findings_of(paper_fixture.write(tmp_path, "two_subjects"))
+    counts = ("replay", "replay_parity", "ahead", "fit_generations", "decided", "target")
+    for name, finding in full.items():
+        if name.split("/")[0] not in counts:
+            assert found[name] == finding, name
+        if name.split("/")[0] in COMPILED:
+            other = found[name.replace("torch_xla", "torch_xla_pending")]
+            assert other["framework"] == "torch_xla_pending", name
+    side = SIDES["torch_xla_pending"]
+    effect = full[f"effect/gemm/torch_xla/{OLD}"]["ratio"] * side.replay
+    assert found[f"effect/gemm/torch_xla_pending/{OLD}"]["ratio"] == pytest.approx(effect)
+    for kind, ratio in (("hbm", side.memory), ("cycles", side.memory * side.cycles)):
+        one = found[f"{kind}/resnet50/torch_xla_pending/b64"]["ratio"]
+        assert one == pytest.approx(ratio)
+    frontier = found["frontier/bert_base/torch_xla_pending"]
+    assert (frontier["batch"], frontier["baseline_batch"]) == (side.batch, SIDES["jax"].batch)
+    assert frontier["verdict"] == words.LESS
+    assert found["size/ffn/torch_xla_pending/raw"]["operations"] == side.operations
+    assert found["same/gemm/torch_xla_pending/normalised"]["verdict"] == words.DIFFERENT
+    assert found["claim/flattening/torch_xla_pending"]["verdict"] == verdicts.DOES_NOT_HOLD
+    # No program of its own was edited, so none of its effects is explained.
+    assert found["edits/torch_xla_pending"]["verdict"] == verdicts.NONE
+    assert found["edits/torch_xla_pending"]["closed"] == 0
+    assert "BERT-Base" in found["edits/torch_xla_pending"]["left"]
+
+
+def test_native_compiler_is_that_of_the_run(tmp_path):
+    paper_fixture.write(tmp_path)
+    context = json.loads((tmp_path / "context.json").read_text())
+    for native, sources in ((NEW, True), ("another", False), (None, False)):
+        (tmp_path / "context.json").write_text(json.dumps(context | {"native_compiler": native}))
+        found = findings_of(tmp_path)
+        assert (found["compilers"]["pinned"], found["compilers"]["has_pinned"]) == (native, sources)
+        assert ("source/mha/torch_xla" in found) == ("control/mha/jax" in found) == sources
 
 
 @pytest.mark.parametrize("variant", ["nothing", "single"])
@@ -188,5 +213,5 @@ def test_without_data_or_intervals_nothing_is_claimed(tmp_path, variant):
     assert not [f["id"] for f in found.values() if f["verdict"] in claimed]
     if variant == "nothing":
         assert found["ahead"]["verdict"] == found["replay"]["verdict"] == verdicts.NONE_OK
-        assert found["claim/qkv"]["verdict"] == verdicts.NO_DATA
+        assert found["claim/qkv/torch_xla"]["verdict"] == verdicts.NO_DATA
         assert found["oom_there/vit_b16/torch_xla"]["verdict"] == verdicts.NO_DATA

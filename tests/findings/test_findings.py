@@ -8,7 +8,8 @@ import pandas
 import pytest
 
 import paper_fixture
-from stackwars.findings.collect import write_findings
+from claim_edits import edit
+from stackwars.findings.collect import all_findings, write_findings
 from stackwars.results import verdicts
 
 
@@ -25,16 +26,7 @@ def full(tmp_path_factory):
 
 def changed(folder, file: str, where: dict, **values) -> dict[str, dict]:
     """The findings after setting columns in the rows that match."""
-    paper_fixture.write(folder)
-    table = pandas.read_csv(folder / file)
-    rows = pandas.Series(True, index=table.index)
-    for column, value in where.items():
-        rows &= table[column] == value
-    assert rows.any()
-    for column, value in values.items():
-        table[column] = table[column].astype(object)
-        table.loc[rows, column] = value
-    table.to_csv(folder / file, index=False)
+    edit(file, where, **values)(paper_fixture.write(folder))
     return findings_of(folder)
 
 
@@ -59,11 +51,11 @@ def test_steady_verdicts_follow_the_ratios(full):
 
 def test_a_direction_needs_the_corrected_verdict_and_not_an_interval(tmp_path):
     row = {"workload": "ffn", "framework": "torch_xla", "device": "cpu"}
-    found = changed(tmp_path, "ratios.csv", row, steady_verdict="unresolved", steady_p_holm=0.07)
+    found = changed(tmp_path, "ratios", row, steady_verdict="unresolved", steady_p_holm=0.07)
     ffn = found["steady/ffn/torch_xla"]
     assert ffn["low"] > 1
     assert ffn["verdict"] == verdicts.UNRESOLVED
-    assert found["agreement/ffn"]["verdict"] == verdicts.UNRESOLVED
+    assert found["agreement/ffn/torch_xla"]["verdict"] == verdicts.UNRESOLVED
     assert found["headline"]["unresolved"] == 2
 
 
@@ -76,7 +68,7 @@ def test_flipped_ratios_flip_every_decided_verdict(full, tmp_path):
             assert flipped[name]["verdict"] == expected, name
     assert full["headline"]["verdict"] == verdicts.HOLDS_IN_PART
     assert flipped["headline"]["verdict"] == verdicts.HOLDS_IN_PART
-    assert flipped["agreement/bert_base"]["verdict"] == verdicts.DIFFERS
+    assert flipped["agreement/bert_base/torch_xla"]["verdict"] == verdicts.DIFFERS
 
 
 def test_two_slow_runs_are_those_that_compile_twice_and_are_slow_twice(full, tmp_path):
@@ -95,7 +87,7 @@ def test_two_slow_runs_are_those_that_compile_twice_and_are_slow_twice(full, tmp
     assert full["stabilising/mha/torch_xla"]["verdict"] == verdicts.NOT_DECIDED
     assert full["stabilising/conv/torch_xla"]["steady_class"] == verdicts.SLOWING
     row = {"workload": "bert_base", "framework": "torch_xla_pending", "device": "cpu"}
-    found = changed(tmp_path, "frame.csv", row, compiles_second=0)
+    found = changed(tmp_path, "frame", row, compiles_second=0)
     assert found["stabilising/bert_base/torch_xla_pending"]["verdict"] == verdicts.COUNTS_DISAGREE
 
 
@@ -112,6 +104,33 @@ def test_bert_is_called_longest_only_where_intervals_part(full, tmp_path):
         frame.loc[bert, columns] = values
         frame.to_csv(tmp_path / "frame.csv", index=False)
         assert findings_of(tmp_path)["bert_first"]["verdict"] == verdict
+
+
+def test_what_the_original_says_of_a_pair_needs_both_to_be_published(tmp_path):
+    files = paper_fixture.files(paper_fixture.write(tmp_path))
+    published = pandas.read_csv(files["published"])
+    for framework, kept in (("jax", 0), ("torch_xla", 1)):
+        files["published"] = tmp_path / f"without_{framework}.csv"
+        published[published.framework != framework].to_csv(files["published"], index=False)
+        found = {f["id"]: f for f in all_findings(files)}
+        gemm = [found["gemm_first"][key] for key in ("verdict", "ratio", "published_ratio")]
+        assert gemm == [verdicts.NO_DATA, None, None]
+        assert (found["bert_first"]["published_first_ms"] is not None) == kept
+        assert found["headline"]["verdict"] == verdicts.NO_DATA
+        assert not [name for name in found if name.startswith("agreement/")]
+    assert found["bert_first"]["verdict"] == verdicts.NOT_LONGEST
+
+
+def test_subject_without_a_cell_of_its_baseline_is_beside_nothing_published(tmp_path):
+    paper_fixture.write(tmp_path)
+    frame = pandas.read_csv(tmp_path / "frame.csv")
+    lone = (frame.workload == "ffn") & (frame.framework == "jax")
+    frame[~lone].to_csv(tmp_path / "frame.csv", index=False)
+    found = findings_of(tmp_path)
+    assert "agreement/ffn/torch_xla" not in found
+    assert "agreement/mha/torch_xla" in found
+    assert found["steady/ffn/torch_xla"]["baseline_status"] == "not run"
+    assert found["memory/ffn/torch_xla"]["rss_ratio"] is None
 
 
 def test_out_of_memory_is_set_beside_the_published_outcome(full):

@@ -51,7 +51,7 @@ def test_ratios_without_turns_are_named(full, tmp_path):
     found = full["turns"]
     assert found["verdict"] == verdicts.SOME_OK
     assert 0 < found["taken"] == found["total"] - len(found["apart"])
-    assert all("PyTorch" in name and "pending" in name for name in found["apart"])
+    assert all("torch_xla (pending)" in name for name in found["apart"])
     paper_fixture.write(tmp_path)
     ratios = pandas.read_csv(tmp_path / "ratios.csv")
     for in_turns, verdict in ((True, verdicts.ALL_OK), (False, verdicts.NONE_OK)):
@@ -70,20 +70,20 @@ def test_one_core_is_a_finding_of_its_own(full, tmp_path):
     assert full["one_core"]["threads"] == 1
     assert full["one_core"]["busiest"] == []
     row = {"workload": "ffn", "framework": "jax", "device": "cpu-1t"}
-    found = changed(tmp_path, "frame.csv", row, threads=2)["one_core"]
+    found = changed(tmp_path, "frame", row, threads=2)["one_core"]
     assert (found["threads"], found["busiest"]) == (2, ["FFN under JAX on cpu-1t"])
 
 
 def test_gate_stops_and_caches_are_counted(full, tmp_path):
     assert (full["gate"]["gated"], full["gate"]["total"]) == (37, 39)
-    assert full["gate"]["ungated"] == ["ViT-B/16 under JAX", "ViT-B/16 under PyTorch"]
-    assert full["gate"]["contended"] == ["ResNet-50 under PyTorch (pending)"]
+    assert full["gate"]["ungated"] == ["ViT-B/16 under JAX", "ViT-B/16 under torch_xla"]
+    assert full["gate"]["contended"] == ["ResNet-50 under torch_xla (pending)"]
     assert full["gate"]["kept_least"] == pytest.approx(0.3)
     stops = full["stops"]
     assert (stops["by_width"], stops["by_budget"], stops["by_most"]) == (24, 15, 0)
     assert (stops["fewest"], stops["most"]) == (4, 4)
     assert full["caches"]["verdict"] == verdicts.HOLDS
     row = {"workload": "mha", "framework": "torch_xla", "device": "cpu"}
-    found = changed(tmp_path, "frame.csv", row, cache_hits_first=1)["caches"]
+    found = changed(tmp_path, "frame", row, cache_hits_first=1)["caches"]
     assert found["verdict"] == verdicts.DOES_NOT_HOLD
-    assert found["cells"] == ["MHA under PyTorch"]
+    assert found["cells"] == ["MHA under torch_xla"]

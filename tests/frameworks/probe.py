@@ -11,6 +11,7 @@ from importlib import import_module
 
 import numpy as np
 
+from stackwars import frameworks
 from stackwars.measure.inputs import input_sets
 from stackwars.workloads import ffn
 
@@ -19,14 +20,14 @@ SIZES = {
     # Long enough that a call which does not wait cannot be mistaken for one that does.
     "fences": {"batch": 128, "sequence": 64, "features": 256, "hidden": 1024},
 }
-DIALECTS = {"jax": "jax", "torch_xla": "torch", "torch_xla_pending": "torch"}
 SEED = 5
 
 
 def session(framework: str, sizes: dict[str, int]):
     """A session that has built and settled the FFN."""
-    used = import_module(f"stackwars.frameworks.{framework}").Session("cpu", "highest")
-    dialect = import_module(f"stackwars.workloads.ffn.in_{DIALECTS[framework]}")
+    module = frameworks.load(framework)
+    used = module.Session("cpu", "highest")
+    dialect = import_module(f"stackwars.workloads.ffn.in_{module.DIALECT}")
     used.build(dialect.build, sizes, SEED, input_sets(ffn, sizes, SEED))
     used.settle()
     return used

@@ -4,6 +4,7 @@ import os
 
 import pytest
 
+from stackwars import frameworks
 from stackwars.measure.events import event
 from stackwars.measure.supervisor import Job, supervise
 from stackwars.setup.environments import REPOSITORY, ensure
@@ -23,7 +24,7 @@ def run(framework: str, device: str, folder) -> dict:
         **cells.settings(config),
         **{"block_calls": 1, "steady_min_blocks": 8, "steady_seconds": 0.3},
     }
-    dialect = config["frameworks"][framework]["dialect"]
+    dialect = frameworks.load(framework).DIALECT
     job = Job(framework, dialect, "ffn", device, "smoke", 0, SIZES, settings)
     python = ensure(REPOSITORY / "envs" / f"{framework}.txt")
     result = supervise(job, python, folder / "process-0")

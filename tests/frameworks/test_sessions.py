@@ -64,7 +64,8 @@ import sys
 from importlib import import_module
 import numpy as np
 name, folder = sys.argv[1:]
-session = import_module(f"stackwars.frameworks.{name}").Session("cpu", "highest")
+framework = import_module(f"stackwars.frameworks.{name}")
+session = framework.Session("cpu", "highest")
 if name == "jax":
     import jax
     jax.config.update("jax_compilation_cache_dir", folder)
@@ -74,7 +75,7 @@ else:
     import torch_xla.runtime
     torch_xla.runtime.initialize_cache(folder, readonly=False)
 from stackwars.workloads import ffn
-dialect = import_module(f"stackwars.workloads.ffn.in_{'jax' if name == 'jax' else 'torch'}")
+dialect = import_module(f"stackwars.workloads.ffn.in_{framework.DIALECT}")
 sizes = dict(batch=4, sequence=8, features=32, hidden=64)
 session.build(dialect.build, sizes, 1, [ffn.inputs(sizes, 1)])
 session.settle()

@@ -38,10 +38,22 @@ def test_values_not_finite_in_the_baseline_are_infinitely_far():
 
 
 def test_parity_is_against_the_baseline_which_has_the_largest():
-    errors = parity({"a": 1.5 * ONES, "base": ONES, "b": 1.25 * ONES}, "base")
+    outputs = {"a": 1.5 * ONES, "base": ONES, "b": 1.25 * ONES}
+    errors = parity(outputs, {"a": "base", "b": "base"})
     assert errors == pytest.approx({"base": 0.5, "a": 0.5, "b": 0.25})
 
 
+def test_each_subject_is_compared_with_its_own_baseline():
+    outputs = {"base": ONES, "a": 2 * ONES, "b": 4 * ONES, "other": 5 * ONES, "c": 10 * ONES}
+    baselines = {"a": "base", "b": "a", "c": "other", "absent": "base"}
+    # A baseline that is a subject itself keeps its own error.
+    errors = {"base": 1.0, "a": 1.0, "b": 1.0, "other": 1.0, "c": 1.0}
+    assert parity(outputs, baselines) == pytest.approx(errors)
+    apart = parity({**outputs, "b": 6 * ONES, "c": 5 * ONES}, baselines)
+    assert apart == pytest.approx({**errors, "b": 2.0, "other": 0.0, "c": 0.0})
+
+
 def test_nothing_to_compare_has_no_parity():
-    assert parity({"base": ONES}, "base") == {}
-    assert parity({"a": ONES, "b": ONES}, "base") == {}
+    assert parity({"base": ONES}, {"a": "base"}) == {}
+    assert parity({"a": ONES, "b": ONES}, {"a": "base", "b": "base"}) == {}
+    assert parity({"a": ONES, "base": ONES}, {}) == {}

@@ -289,7 +289,7 @@ def test_result_that_is_kept_from_call_to_call_is_found_out(toy):
     kept = np.load(toy.folder / toy.output() / "output.npy")
     assert np.array_equal(kept[:8], kept[8:])
     assert not np.array_equal(honest[:8], honest[8:])
-    error = parity({"honest": honest, "cached": kept}, "honest")["cached"]
+    error = parity({"honest": honest, "cached": kept}, {"cached": "honest"})["cached"]
     assert error > load()["settings"]["parity_rel_l2"]
 
 

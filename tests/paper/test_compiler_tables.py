@@ -7,11 +7,14 @@ import pytest
 from test_tables import rows_of, tables_of
 
 import paper_fixture
-from compiler_fixture import EDIT, NEW, OLD
-from stackwars.paper.latex import significant
+from compiler_fixture import EDIT, NEW, OLD, SIDES
+from stackwars.frameworks import title
+from stackwars.paper.latex import escape, significant
 from stackwars.paper.tables.memory import gib
 from stackwars.paper.tables.rows import UNGATED
 from stackwars.paper.tables.split import INTERVALS
+
+TORCH = escape(title("torch_xla"))
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +65,7 @@ def test_the_edit_table_shows_the_share(full):
     rows = rows_of(full[1]["edits"])
     assert [row[2] for row in rows[::2]] == ["jaxlib 0.7.1", "jaxlib 0.10.2"]
     assert [row[-1] for row in rows[::2]] == [r"90\,\%", r"90\,\%"]
-    assert rows[0][1] == "PyTorch, explicit layernorm"
+    assert rows[0][1] == "torch\\_xla, explicit layernorm"
     replay = pandas.read_csv(full[0] / "replay.csv")
     replay = replay.set_index(["workload", "compiler", "framework"])
     edited = replay.loc[("bert_base", OLD, f"torch_xla+{EDIT}")]
@@ -80,14 +83,14 @@ def test_the_fit_table_has_every_size_beside_the_published_outcome(full):
     newest = ahead[(ahead.compiler == NEW) & (ahead.target == "tpu-v6e")]
     rows = filled(rows_of(tables["fits"]))
     assert len(rows) == len(newest) == 2 * (12 + 1 + 2 + 2)
-    neo = next(r for r in rows if r[0] == "GPT-Neo 1.3B" and r[2] == "PyTorch")
+    neo = next(r for r in rows if r[0] == "GPT-Neo 1.3B" and r[2] == TORCH)
     one = newest[(newest.workload == "gpt_neo_1p3b") & (newest.framework == "torch_xla")].iloc[0]
     assert neo[3] == "oom"
     assert neo[4:8] == [gib(one[f"{n}_bytes"]) for n in ("argument", "output", "temp", "alias")]
     assert neo[8:12] == [gib(one.hbm_bytes), gib(one.usable_bytes - one.hbm_bytes), "fits", "bytes"]
     large = next(r for r in rows if r[0] == "LLaMA-3.1 8B" and "512" in r[1] and r[2] == "JAX")
     assert large[8:14] == ["32.20", "$-$0.950", "oom", "compiler", "32.20", "oom, bytes"]
-    ratios = {row[14] for row in rows if row[2] == "PyTorch"}
+    ratios = {row[14] for row in rows if row[2] == TORCH}
     assert "---" in ratios  # the refused ones
     assert len(ratios) > 1
 
@@ -123,11 +126,37 @@ def test_the_structure_table_names_both_words(full):
 
 def test_a_failed_compilation_is_a_row_with_its_status(tmp_path):
     tables = tables_of(paper_fixture.write(tmp_path, "one_failed"))
-    failed = [row for row in rows_of(tables["fits"]) if row[2] == "PyTorch"]
+    failed = [row for row in rows_of(tables["fits"]) if row[2] == TORCH]
     assert len(failed) == 17
     for row in failed:
         assert row[4] == r"\multicolumn{8}{c}{error: INTERNAL: 100\% of\_it \& more}"
         assert row[6] == "error"
+
+
+def test_every_subject_has_its_rows_and_columns(full, tmp_path):
+    folder, alone = full
+    tables = tables_of(paper_fixture.write(tmp_path, "two_subjects"))
+    assert tables["split"].startswith(alone["split"])
+    _, second = tables["split"].split(r"\label{tab:split-torch_xla_pending}")
+    split = pandas.read_csv(folder / "split.csv")
+    ratio = split[(split.workload == "ffn") & (split.compiler == OLD)].ir_ratio.iloc[0]
+    ffn = next(row for row in rows_of(second) if row[0] == "FFN")
+    assert ffn[7] == significant(ratio * SIDES["torch_xla_pending"].replay)
+    pending, side = escape(title("torch_xla_pending")), SIDES["torch_xla_pending"]
+    cycles = {row[14] for row in rows_of(tables["fits"]) if row[2] == pending} - {"---"}
+    assert cycles == {significant(side.memory * side.cycles)}
+    of_the_first = [row for row in filled(rows_of(tables["fits"])) if row[2] != pending]
+    assert of_the_first == filled(rows_of(alone["fits"]))
+    bert = next(row for row in rows_of(tables["frontier"]) if row[0] == "BERT-Base")
+    assert bert[3:6] == [str(SIDES[name].batch) for name in SIDES]
+    first = rows_of(tables["targets"])[0]
+    assert first[6:8] == rows_of(alone["targets"])[0][6:8]
+    assert first[8] == ", ".join([significant(side.memory)] * 3)
+    # Normalised, GEMM is the same program as the baseline's in the first subject alone.
+    gemm = rows_of(tables["metrics"])[:3]
+    assert [(row[1], row[11]) for row in gemm] == [("JAX", "---"), (TORCH, "yes"), (pending, "no")]
+    mha = next(row for row in rows_of(tables["structure"]) if row[0] == "MHA")
+    assert mha[1] == "preserved / flattened / preserved"
 
 
 @pytest.mark.parametrize(

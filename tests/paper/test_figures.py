@@ -6,23 +6,28 @@ import pytest
 from matplotlib import pyplot
 
 import paper_fixture
+from stackwars.frameworks import title
 from stackwars.paper.figures.rows import draw_ratios
+from stackwars.paper.figures.split import draw_split
 from stackwars.paper.figures.write import write_figures
 from stackwars.paper.style import round_ticks
 from stackwars.results.read_cells import read_frame, read_ratios
+from stackwars.results.read_compilers import read_replay, read_split
+from stackwars.study.comparisons import Comparison
 
 NAMES = ("stacks", "calls", "ratio", "memory", "split")
 
 
 def figures_of(folder, output) -> dict[str, bytes]:
     write_figures(paper_fixture.files(folder), folder / output)
-    return {name: (folder / output / f"{name}.pdf").read_bytes() for name in NAMES}
+    return {path.stem: path.read_bytes() for path in (folder / output).iterdir()}
 
 
 def test_the_same_results_give_the_same_bytes(tmp_path):
-    paper_fixture.write(tmp_path)
+    paper_fixture.write(tmp_path, "two_subjects")
     first = figures_of(tmp_path, "once")
     assert first == figures_of(tmp_path, "again")
+    assert set(first) == {*NAMES, "split-torch_xla_pending"}
     for pdf in first.values():
         assert b"/CreationDate" not in pdf
         assert b"/FontFile2" in pdf  # TrueType is embedded
@@ -33,7 +38,22 @@ def test_the_same_results_give_the_same_bytes(tmp_path):
 @pytest.mark.parametrize("variant", ["nothing", "single", "one_failed"])
 def test_missing_results_still_give_every_figure(tmp_path, variant):
     paper_fixture.write(tmp_path, variant)
-    assert all(pdf.startswith(b"%PDF") for pdf in figures_of(tmp_path, "out").values())
+    made = figures_of(tmp_path, "out")
+    assert set(made) == set(NAMES)
+    assert all(pdf.startswith(b"%PDF") for pdf in made.values())
+
+
+def test_the_figure_of_a_split_has_one_subject(tmp_path):
+    files = paper_fixture.files(paper_fixture.write(tmp_path, "two_subjects"))
+    split = read_split(files["split"])
+    for subject in ("torch_xla", "torch_xla_pending"):
+        figure = draw_split(read_replay(files["replay"]), split, Comparison(subject, "jax"))
+        drawn = {float(x) for line in figure.axes[1].lines for x in line.get_xdata()}
+        own = split.framework == subject
+        assert set(split[own].ir_ratio.dropna()) <= drawn
+        assert not set(split[~own].ir_ratio) & drawn
+        assert title(subject) in figure.axes[1].get_xlabel()
+        pyplot.close(figure)
 
 
 def test_a_claimed_direction_is_filled_and_an_open_one_is_not(tmp_path):
@@ -46,7 +66,7 @@ def test_a_claimed_direction_is_filled_and_an_open_one_is_not(tmp_path):
     assert at[1.02] == at[1.01] == "white"
     assert at[1.31] != "white"
     assert [text.get_text() for text in figure.legends[0].get_texts()] == [
-        *("PyTorch", "PyTorch (pending)", "PyTorch, one core"),
+        *("torch_xla", "torch_xla (pending)", "torch_xla, one core"),
     ]
     pyplot.close(figure)
 

@@ -224,8 +224,10 @@ def test_two_slow_runs_are_explained_only_where_they_are_seen(tmp_path):
     assert "a longer warm-up on FFN (ReLU) (5 points)" in text
     assert "cannot confirm it on MHA, where" in text
     assert r"19 are of the class \emph{steady at once}" in text
-    assert "Slowing down: Convolution under PyTorch." in text
-    assert "Under PyTorch (pending) the second call compiled again in all of 5 workloads" in text
+    assert r"Slowing down: Convolution under torch\_xla." in text
+    assert (
+        r"Under torch\_xla (pending) the second call compiled again in all of 5 workloads" in text
+    )
     assert "The cause is then visible" in text
     failed = rendered(paper_fixture.write(tmp_path / "failed", "one_failed"))
     assert "The cause is then visible" not in failed["evaluation"]
@@ -239,7 +241,7 @@ def test_the_split_s_sentences_flip_with_the_data(tmp_path):
     assert seven + "2 of 11 workloads, the faster one in 7" in flipped["split"]
     assert "The sign changes with the generation of XLA on GPT-2 Small" in full["split"]
     assert "it does not on MHA at" in full["split"]
-    edit = "explicit layernorm in PyTorch's program on BERT-Base "
+    edit = r"explicit layernorm in torch\_xla's program on BERT-Base "
     shares = r"(\qty{90}{\percent} in jaxlib 0.7.1, \qty{90}{\percent} in jaxlib 0.10.2)"
     assert f"says so: {edit}{shares}. These operations" in full["split"]
     assert "Mostly because of the programs: in 8 of 9" in full["discussion"]
@@ -249,11 +251,11 @@ def test_the_split_s_sentences_flip_with_the_data(tmp_path):
 def test_the_memory_s_sentences_flip_with_the_data(tmp_path):
     full = rendered(paper_fixture.write(tmp_path / "full"))
     flipped = rendered(paper_fixture.write(tmp_path / "flipped", "flipped"))
-    neo = r"\emph{GPT-Neo 1.3B under PyTorch}: "
+    neo = r"\emph{GPT-Neo 1.3B under torch\_xla}: "
     assert neo + "not explained by the program" in full["memory"]
     assert neo + "explained. The program does not fit" in flipped["memory"]
-    assert "fits a larger batch on ResNet-50 (208 against JAX's 200)" in full["memory"]
-    assert "fits only a smaller batch on ResNet-50 (90 against JAX's 200)" in flipped["memory"]
+    assert "fits a larger batch on ResNet-50 (208 against 200)" in full["memory"]
+    assert "fits only a smaller batch on ResNet-50 (90 against 200)" in flipped["memory"]
     too_large = "PyTorch's programs of ViT-B/16 and GPT-Neo 1.3B are too large"
     assert (
         r"\emph{Contradicted (fits at every size compiled in 2 of 2):} " + too_large
@@ -302,6 +304,32 @@ def test_estimates_for_an_absent_device_are_never_called_latency(tmp_path):
     assert re.findall(r"(?i)latenc\w+", texts["memory"]) == ["latency"]
 
 
+def test_the_text_is_about_the_main_comparison_and_shows_the_others_figures(tmp_path):
+    full = rendered(paper_fixture.write(tmp_path / "full"))
+    two = rendered(paper_fixture.write(tmp_path / "two", "two_subjects"))
+    figures = r"(\\begin{figure\*}(?:(?!\\end).)*figures/%s}.*?\\end{figure\*} )"
+    before, of_the_other, after = re.split(figures % "split-torch_xla_pending", two["split"])
+    assert "As Figure" in of_the_other and before + after == full["split"]
+    for section in ("abstract", "discussion", "evaluation", "stablehlo"):
+        assert two[section] == full[section]
+
+
+def test_a_main_comparison_that_was_not_published_is_told_without_it(tmp_path):
+    paper_fixture.write(tmp_path)
+    context = json.loads((tmp_path / "context.json").read_text())
+    context["comparisons"].reverse()
+    assert context["comparisons"][0]["subject"] == "torch_xla_pending"
+    (tmp_path / "context.json").write_text(json.dumps(context))
+    write_tables(paper_fixture.files(tmp_path), tmp_path / "tables")
+    text = rendered(tmp_path)
+    findings = json.loads((tmp_path / "findings.json").read_text())["findings"]
+    assert next(f for f in findings if f["id"] == "gemm_first")["verdict"] == "no data"
+    assert r"\emph{GEMM.}" not in text["evaluation"]
+    assert r"\emph{BERT.} Under JAX the original found" in text["evaluation"]
+    assert "PyTorch is slower on ResNet-50" in text["evaluation"]
+    assert "No workload left a program from both frameworks" in text["stablehlo"]
+
+
 def test_the_environment_knows_every_verdict():
     names = environment(PAPER).globals
     assert names["SLOWER"] == "slower"
@@ -310,7 +338,7 @@ def test_the_environment_knows_every_verdict():
 
 
 @pytest.mark.skipif(shutil.which("latexmk") is None, reason="needs latexmk and the TeX styles")
-@pytest.mark.parametrize("variant", ["full", "nothing"])
+@pytest.mark.parametrize("variant", ["two_subjects", "nothing"])
 def test_the_pdf_is_clean_and_the_same_bytes_from_the_same_results(tmp_path, variant):
     pdfs = [compiled(paper_fixture.write(tmp_path / place, variant)) for place in ("one", "two")]
     assert pdfs[0] == pdfs[1]

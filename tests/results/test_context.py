@@ -33,6 +33,8 @@ def test_run_is_described(results):
     assert found["sizes"]["gemm"] == {"m": 16, "k": 32, "n": 64}
     assert found["settings"]["memory_cap_bytes"] == 2**30
     assert found["settings"]["rounds_max"] == 1
+    assert found["comparisons"] == config()["comparisons"]
+    assert config()["compilers"][found["native_compiler"]]["native"]
     json.dumps(found)
 
 

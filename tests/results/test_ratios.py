@@ -1,5 +1,7 @@
 """Ratios of latencies: paired by round, corrected over a table, gated where that can be, and said in words."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -34,7 +36,7 @@ def build(results, **changes):
     """ratios.csv of the results."""
     asked = config(**changes)
     read = frame.read(asked, results)
-    return ratios.build(asked, frame.build(asked, read, "measured"), read)
+    return ratios.build(frame.build(asked, read, "measured"), read)
 
 
 def only(results, **changes):
@@ -68,6 +70,23 @@ def test_ratios_are_paired_by_round(results):
         columns = [f"{name}_ratio{end}" for end in ("", "_low", "_high")]
         assert tuple(row[columns]) == pytest.approx((3.0, 3.0, 3.0))
     assert (row["steady_boot_low"], row["steady_boot_high"]) == pytest.approx((3.0, 3.0))
+
+
+def test_ratio_is_over_the_baseline_of_its_own_comparison(results):
+    names = ("jax", "torch_xla", "torch_xla_pending")
+    for name, ms in zip(names, (1.0, 2.0, 6.0), strict=True):
+        write(results, Cell(name, "gemm", "cpu"), (ms, ms))
+    chain = [
+        {"subject": subject, "baseline": baseline, "of": ["cells"]}
+        for baseline, subject in itertools.pairwise(names)
+    ]
+    row = {"environments": {"cpu": "jax"}}
+    table = build(results, comparisons=chain, frameworks=dict.fromkeys(names, row))
+    assert list(zip(table.framework, table.baseline, strict=True)) == [
+        ("torch_xla", "jax"),
+        ("torch_xla_pending", "torch_xla"),
+    ]
+    assert list(table.steady_ratio) == pytest.approx([2.0, 3.0])
 
 
 def test_rounds_that_one_of_both_has_do_not_count(results):

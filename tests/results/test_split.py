@@ -10,6 +10,7 @@ from stackwars.measure.statistics import Estimate
 from stackwars.results import replays, split
 from stackwars.study import programs
 from stackwars.study.cells import Cell
+from stackwars.study.comparisons import with_programs
 
 OLD, NEW = "jaxlib-0.7.1", "jaxlib-0.10.2"
 # Medians in ms of three rounds.
@@ -17,13 +18,16 @@ NATIVE = {"jax": (10.0, 11.0, 12.0), "torch_xla": (21.0, 22.0, 23.5)}
 REPLAY = {"jax": (9.9, 11.1, 12.0), "torch_xla": (18.0, 19.0, 20.0)}
 
 
-def config(**changes):
+BOTH = ["cells", "programs"]
+
+
+def config(native=OLD, subjects=("torch_xla",), of=BOTH):
     compilers = {
-        OLD: {"environment": "xla-0.7.1", "native": True},
-        NEW: {"environment": "xla-0.10.2"},
+        OLD: {"environment": "xla-0.7.1", "native": native == OLD},
+        NEW: {"environment": "xla-0.10.2", "native": native == NEW},
     }
-    parts = {"programs": ["jax", "torch_xla"], "compilers": compilers}
-    return measured.config(**{**parts, **changes})
+    pairs = [{"subject": subject, "baseline": "jax", "of": of} for subject in subjects]
+    return measured.config(comparisons=pairs, compilers=compilers)
 
 
 def replay(compiler=OLD, programs=REPLAY, status="ok", calls=1) -> dict:
@@ -65,7 +69,7 @@ def cell(framework: str, values, waits=()) -> dict:
 def row(native=NATIVE, programs=REPLAY, compiler=OLD, status="ok") -> dict:
     cells = {name: cell(name, values) for name, values in native.items()}
     one = replays.Replay(replay(compiler, programs, status), cells)
-    return split.build(config(), [one], OLD).iloc[0].to_dict()
+    return split.build(config(), [one]).iloc[0].to_dict()
 
 
 def rows(native=NATIVE, programs=REPLAY, compiler=OLD, status="ok") -> dict[str, dict]:
@@ -108,7 +112,7 @@ def test_drift_during_a_replay_is_no_difference():
     for name, steady_ms in (("jax", (1.0, 2.0, 3.0, 9.0)), ("torch_xla", (1.2, 2.4, 3.6, 99.0))):
         made["programs"][name]["steady"] = [measured.blocks(steady_ms)] * 2
     natives = {name: cell(name, (1.0, 1.0)) for name in NATIVE}
-    found = split.build(config(), [replays.Replay(made, natives)], OLD).iloc[0]
+    found = split.build(config(), [replays.Replay(made, natives)]).iloc[0]
     assert found["ir_ratio"] == pytest.approx(1.2)
     assert found["ir_effect_ms"] == pytest.approx(0.2 * 2.5)
 
@@ -120,7 +124,7 @@ def test_contended_round_is_left_out_of_every_term():
     }
     programs = {"jax": (9.0, 9.0, 9.0), "torch_xla": (18.0, 18.0, 70.0)}
     one = replays.Replay(replay(programs=programs), native)
-    found = split.build(config(), [one], OLD).iloc[0]
+    found = split.build(config(), [one]).iloc[0]
     assert (found["rounds"], found["gated"]) == (2, True)
     terms = [f"{name}_ms" for name in ("native_difference", "ir_effect", "runtime_effect")]
     assert tuple(found[terms]) == pytest.approx((10.0, 9.0, 1.0))
@@ -216,6 +220,20 @@ def test_row_of_a_program():
     assert (found["parity_rel_l2"], found["origin"]) == (3e-7, "measured")
 
 
+def test_every_subject_is_split_against_the_baseline_on_its_own():
+    native = NATIVE | {"torch_xla_pending": (31.0, 33.0, 36.0)}
+    programs = REPLAY | {"torch_xla_pending": (29.7, 33.3, 36.0)}
+    natives = {name: cell(name, values) for name, values in native.items()}
+    one = replays.Replay(replay(programs=programs), natives)
+    found = split.build(config(subjects=("torch_xla", "torch_xla_pending")), [one])
+    first, second = found.to_dict("records")
+    assert {key: first[key] for key in row()} == pytest.approx(row(), nan_ok=True)
+    assert (second["framework"], second["baseline"]) == ("torch_xla_pending", "jax")
+    assert second["ir_ratio"] == pytest.approx(3.0)
+    assert second["native_difference_ms"] == pytest.approx((21 + 22 + 24) / 3)
+    assert second["control_ratio"] == first["control_ratio"]
+
+
 def test_edited_program_has_a_row_without_a_native():
     found = rows(programs={**REPLAY, "torch_xla+edit": (1.0, 2.0, 4.0)})["torch_xla+edit"]
     assert found["replay_ms"] == pytest.approx(2.0)
@@ -248,7 +266,7 @@ def test_a_replay_that_nobody_ran_has_rows_that_say_so(tmp_path):
     split.write(asked, tmp_path / "none", tmp_path)
     head, *lines = table(tmp_path / "replay.csv")
     assert head == list(replays.COLUMNS)
-    assert len(lines) == len(programs.replays(asked)) * len(asked["programs"]) > 0
+    assert len(lines) == len(programs.replays(asked)) * len(with_programs(asked)) > 0
     assert {line[head.index("status")] for line in lines} == {"not run"}
     head, *lines = table(tmp_path / "split.csv")
     assert len(lines) == len(programs.replays(asked))
@@ -256,7 +274,7 @@ def test_a_replay_that_nobody_ran_has_rows_that_say_so(tmp_path):
 
 
 def test_without_programs_there_are_headers_alone(tmp_path):
-    split.write({**config(), "programs": []}, tmp_path / "none", tmp_path)
+    split.write(config(of=["cells"]), tmp_path / "none", tmp_path)
     assert table(tmp_path / "replay.csv") == [list(replays.COLUMNS)]
     assert table(tmp_path / "split.csv") == [list(split.COLUMNS)]
 
@@ -272,8 +290,9 @@ def test_files_of_a_folder_of_results(tmp_path):
         (home / "replay.json").write_text(json.dumps(replay(compiler)))
     split.write(config(), tmp_path, tmp_path)
     lines = table(tmp_path / "split.csv")
-    place = lines[0].index("control_verdict")
-    assert [(line[3], line[place]) for line in lines[1:]] == [(OLD, "holds"), (NEW, "no data")]
-    split.write(config(), tmp_path, tmp_path, native=NEW)
-    assert [line[place] for line in table(tmp_path / "split.csv")[1:]] == ["no data", "holds"]
+    compiler, control = (lines[0].index(name) for name in ("compiler", "control_verdict"))
+    found = [(line[compiler], line[control]) for line in lines[1:]]
+    assert found == [(OLD, "holds"), (NEW, "no data")]
+    split.write(config(native=NEW), tmp_path, tmp_path)
+    assert [line[control] for line in table(tmp_path / "split.csv")[1:]] == ["no data", "holds"]
     assert len(table(tmp_path / "replay.csv")) == 5

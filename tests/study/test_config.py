@@ -12,10 +12,10 @@ from stackwars.study.config import ConfigError, load, validate
 
 
 def put(path: str, value: object) -> Callable[[dict], None]:
-    """A change that sets one key; slashes go down."""
+    """A change that sets one key, or one entry of a list; slashes go down."""
 
     def change(config: dict) -> None:
-        *parents, last = path.split("/")
+        *parents, last = (int(part) if part.isdigit() else part for part in path.split("/"))
         for parent in parents:
             config = config[parent]
         config[last] = value
@@ -37,10 +37,13 @@ def drop(path: str) -> Callable[[dict], None]:
 
 # Through JSON, so that presets which share their sizes in YAML do not here.
 CONFIG = json.loads(json.dumps(load()))
-JAX = {"dialect": "jax", "environments": {"cpu": "jax"}}
+JAX = {"environments": {"cpu": "jax"}}
+BOTH = ["cells", "programs"]
+PENDING = {"subject": "torch_xla_pending", "baseline": "jax", "of": ["cells"]}
+OTHERS = [row for row in CONFIG["comparisons"] if row != PENDING]
 GEMM = "presets/full/sizes/gemm"
 REFUSED = {
-    "unknown framework": (put("frameworks/jaxx", JAX), "frameworks", "among jax, torch_xla", "jaxx"),
+    "unknown framework": (put("frameworks/jaxx", JAX), "frameworks", "among jax", "jaxx"),
     "unknown workload": (put("workloads", ["gemm", "gem"]), "workloads", "bert_base, conv", "gem"),
     "unknown workload of a framework": (
         put("frameworks/jax/workloads", ["ffm"]), "frameworks.jax.workloads", "ffn", "ffm"),
@@ -51,9 +54,32 @@ REFUSED = {
     "unknown pins": (
         put("frameworks/jax/environments/cpu", "jaxx"),
         "frameworks.jax.environments.cpu", "envs/<name>.txt", "jaxx"),
-    "unknown dialect": (
-        put("frameworks/jax/dialect", "flax"), "frameworks.jax.dialect", "jax, torch", "flax"),
-    "unknown baseline": (put("baseline", "numpy"), "baseline", "jax, torch_xla", "numpy"),
+    "subject that is not configured": (
+        put("comparisons/0/subject", "tf"), "comparisons.0.subject", "one of the frameworks jax", "tf"),
+    "baseline that is not configured": (
+        put("comparisons/0/baseline", "tf"), "comparisons.0.baseline", "one of the frameworks jax", "tf"),
+    "comparison with itself": (
+        put("comparisons/0/baseline", "torch_xla"),
+        "comparisons.0.baseline", "another framework than the subject torch_xla", "torch_xla"),
+    "subject that is compared twice": (
+        put("comparisons/1", {**PENDING, "subject": "torch_xla"}),
+        "comparisons.1.subject", "each subject compared once", "torch_xla"),
+    "framework in no comparison": (
+        put("comparisons", OTHERS), "comparisons", "the cells of torch_xla_pending", "torch_xla"),
+    "framework compared by its programs alone": (
+        put("comparisons", [*OTHERS, {**PENDING, "of": ["programs"]}]),
+        "comparisons", "the cells of torch_xla_pending", "torch_xla"),
+    "no comparison": (put("comparisons", []), "comparisons", "at least 1 of them", "[]"),
+    "comparison of something else": (
+        put("comparisons/0/of", ["flops"]), "comparisons.0.of.0", "one of cells, programs", "flops"),
+    "misspelt key of a comparison": (
+        put("comparisons/0/subjekt", "jax"), "comparisons.0.subjekt", "baseline, of, subject", "subjekt"),
+    "programs of a framework that cannot be lowered": (
+        put("comparisons", [*OTHERS, {**PENDING, "of": BOTH}]),
+        "comparisons.of", "a src/stackwars/compilers/lower_<framework>.py", "torch_xla_pending"),
+    "programs with two baselines": (
+        put("comparisons", [*OTHERS, {**PENDING, "baseline": "torch_xla", "of": BOTH}]),
+        "comparisons", "one baseline of all programs", '["jax", "torch_xla"]'),
     "unknown preset": (put("preset", "fulll"), "preset", "one of full, quick, smoke", "fulll"),
     "unknown results": (put("results", "mine"), "results", "one of measured, reference", "mine"),
     "negative size": (put(f"{GEMM}/m", -128), "presets.full.sizes.gemm.m", "at least 1", -128),
@@ -63,18 +89,15 @@ REFUSED = {
     "missing size": (drop(f"{GEMM}/m"), "presets.full.sizes.gemm.m", "m, k, n", "nothing"),
     "extra size": (put(f"{GEMM}/depth", 7), "presets.full.sizes.gemm.depth", "m, k, n", 7),
     "missing sizes": (drop(GEMM), "presets.full.sizes.gemm", "m, k, n", "null"),
-    "misspelt key": (put("workload", []), "workload", "presets, programs, results, settings", "workload"),
+    "misspelt key": (put("workload", []), "workload", "presets, results, settings", "workload"),
     "misspelt key of a framework": (
-        put("frameworks/jax/dialekt", "jax"), "frameworks.jax.dialekt", "dialect", "dialekt"),
-    "program of an unknown framework": (
-        put("frameworks/torch_xla_pending/program_of", "torch"),
-        "frameworks.torch_xla_pending.program_of", "one of jax, torch_xla", "torch"),
+        put("frameworks/jax/dialekt", "jax"), "frameworks.jax.dialekt", "environments", "dialekt"),
     "misspelt setting": (put("settings/sed", 1), "settings.sed", "seed, steady", "sed"),
     "misspelt setting of a preset": (
         put("presets/smoke/settings/timeout", 1), "presets.smoke.settings.timeout", "timeout_s",
         "timeout"),
     "misspelt key of a preset": (put("presets/full/size", {}), "presets.full.size", "sizes", "size"),
-    "missing key": (drop("devices"), "the whole file", "the keys devices", "baseline"),
+    "missing key": (drop("devices"), "the whole file", "the keys devices", "compilers"),
     "missing setting": (drop("settings/seed"), "settings", "the keys seed", "rounds_max"),
     "wrong type": (put("workloads", "gemm"), "workloads", "type array", '"gemm"'),
     "negative seed": (put("settings/seed", -1), "settings.seed", "at least 0", -1),
@@ -113,10 +136,6 @@ REFUSED = {
     "no workload": (put("workloads", []), "workloads", "at least 1 of them", "[]"),
     "no device": (put("devices", []), "devices", "at least 1 of them", "[]"),
     "workload twice": (put("workloads", ["ffn", "ffn"]), "workloads", "no entry twice", "ffn"),
-    "program that cannot be lowered": (
-        put("programs", ["jax", "torch_xla_pending"]), "programs", "lower_", "torch_xla_pending"),
-    "programs without the baseline": (
-        put("programs", ["torch_xla"]), "programs", "the baseline jax too", "torch_xla"),
     "unknown pins of a compiler": (
         put("compilers/newer", {"environment": "xla-99"}),
         "compilers.newer.environment", "envs/<name>.txt", "xla-99"),
@@ -159,7 +178,7 @@ def test_committed_configuration_is_valid():
     assert validate(load())["preset"] == "full"
 
 
-@pytest.mark.parametrize("preset", ["full", "quick", "smoke"])
+@pytest.mark.parametrize("preset", CONFIG["presets"])
 def test_preset_has_exactly_the_sizes_of_every_workload(preset):
     sizes = CONFIG["presets"][preset]["sizes"]
     assert list(sizes) == CONFIG["workloads"] == workloads.names()
@@ -186,6 +205,17 @@ def test_reference_is_of_the_full_preset_only():
     validate({**config, "results": "reference"})
     with pytest.raises(ConfigError, match=r"config: preset: expected full, .*came \"smoke\""):
         validate({**config, "results": "reference", "preset": "smoke"})
+
+
+def test_workload_without_the_dialect_of_a_framework_that_is_asked_for_it_is_refused(monkeypatch):
+    monkeypatch.setattr("stackwars.frameworks.torch_xla_pending.DIALECT", "flax")
+    expected = (
+        r"workloads: expected workloads that have in_flax\.py, .*_pending .*came \"resnet50\""
+    )
+    with pytest.raises(ConfigError, match=expected):
+        validate(CONFIG)
+    assert "gemm" not in CONFIG["frameworks"]["torch_xla_pending"]["workloads"]
+    validate({**CONFIG, "workloads": ["gemm"]})
 
 
 def test_empty_file_is_refused(tmp_path):

@@ -3,10 +3,12 @@
 import pytest
 
 from stackwars.study import programs
+from stackwars.study.comparisons import with_programs
 from stackwars.study.config import load
 from stackwars.study.programs import Compilation, Program, Replay
 
 CONFIG = load()
+CELLS_ALONE = [row | {"of": ["cells"]} for row in CONFIG["comparisons"]]
 
 
 def test_every_workload_of_both_frameworks_is_compiled_for_the_first_target():
@@ -17,7 +19,7 @@ def test_every_workload_of_both_frameworks_is_compiled_for_the_first_target():
         if (c.target, c.compiler) == (first["target"], first["compiler"])
     ]
     base = {(c.program.workload, c.program.framework) for c in found if c.program.variant == "base"}
-    assert base == {(w, f) for w in CONFIG["workloads"] for f in CONFIG["programs"]}
+    assert base == {(w, f) for w in CONFIG["workloads"] for f in with_programs(CONFIG)}
     assert {c.program.variant for c in found if c.program.workload == "vit_b16"} == {
         "base",
         "b8",
@@ -42,8 +44,27 @@ def test_frontier_is_searched_with_the_first_row_alone():
 
 
 def test_without_programs_nothing_is_compiled_or_replayed():
-    bare = {**CONFIG, "programs": []}
+    bare = {**CONFIG, "comparisons": CELLS_ALONE}
     assert programs.compilations(bare) == programs.frontiers(bare) == programs.replays(bare) == []
+
+
+def test_programs_of_every_subject_go_to_the_compilers_after_the_one_baseline_s():
+    both = [row | {"of": ["cells", "programs"]} for row in CONFIG["comparisons"]]
+    chosen = {**CONFIG, "comparisons": both, "workloads": ["bert_base"]}
+    frameworks = ["jax", *(row["subject"] for row in both)]
+    assert len(frameworks) > 2
+    job = programs.replay_job(chosen, programs.replays(chosen)[0], 0)
+    assert job["baseline"] == "jax"
+    assert list(job["programs"])[: len(frameworks)] == frameworks
+    compiled = [c.program.framework for c in programs.compilations(chosen)]
+    assert compiled[: len(frameworks)] == frameworks
+    assert set(compiled) == set(frameworks)
+
+
+def test_native_compiler_is_the_marked_one_or_none():
+    named = {"older": {"environment": "x"}, "newer": {"environment": "y", "native": True}}
+    assert programs.native_compiler({"compilers": named}) == "newer"
+    assert programs.native_compiler({"compilers": {"older": named["older"]}}) is None
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,8 @@ import os, signal, time
 import numpy as np
 from stackwars.frameworks import Counters
 
+TITLE, DIALECT, COLOUR = "NAME", "jax", "#000000"
+
 class Session:
     def __init__(self, device, precision):
         self.calls = 0
@@ -138,17 +140,16 @@ def make(
     copy_checkout(folder)
     package = folder / "src" / "stackwars"
     for name, skew in (("ours", "1.0"), ("theirs", "1.0")):
-        text = FRAMEWORK.replace("SKEW", skew)
+        text = FRAMEWORK.replace("SKEW", skew).replace("NAME", name)
         (package / "frameworks" / f"{name}.py").write_text(text)
         (folder / "envs" / f"{name}.txt").write_text(f"# {name}\n{numpy_pins(folder)}")
     for workload in workloads:
         (package / "workloads" / workload / "in_jax.py").write_text(DIALECT)
     config = yaml.safe_load((folder / "config" / "config.yaml").read_text())
-    config["frameworks"] = {
-        name: {"dialect": "jax", "environments": {"cpu": name}} for name in ("ours", "theirs")
-    }
-    config |= {"baseline": "ours", "workloads": list(workloads), "devices": ["cpu"]}
-    config |= {"programs": [], "edits": {}}  # NumPy emits none
+    config["frameworks"] = {name: {"environments": {"cpu": name}} for name in ("ours", "theirs")}
+    # Of cells alone: NumPy emits no program.
+    config["comparisons"] = [{"subject": "theirs", "baseline": "ours", "of": ["cells"]}]
+    config |= {"workloads": list(workloads), "devices": ["cpu"], "edits": {}}
     config["settings"] |= SETTINGS | settings
     # Blocks are of one call: each call of a slow toy takes half a second.
     config["presets"] = {"full": {**config["presets"]["full"], "block_calls": {}}}

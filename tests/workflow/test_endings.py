@@ -70,6 +70,7 @@ def test_outputs_that_disagree_are_invalid_in_every_table(tmp_path, jax_python):
         (("  ours:", "  our:"), "frameworks", "our"),
         (("m: 128", "m: -3"), "presets.full.sizes.gemm.m", "-3"),
         (("  seed:", "  sede:"), "settings.sede", "sede"),
+        (("baseline: ours", "baseline: theirs"), "comparisons.0.baseline", "theirs"),
     ],
 )
 def test_a_bad_configuration_is_refused_at_once(tmp_path, edit, key, came):
@@ -87,6 +88,14 @@ def test_a_bad_configuration_is_refused_at_once(tmp_path, edit, key, came):
         and "expected" in message
         and f'came "{came}"' in message.replace(f"came {came}", f'came "{came}"')
     )
+    assert not (tmp_path / "results" / "full").exists()
+
+
+def test_a_claim_about_a_framework_that_is_not_configured_is_refused_at_once(tmp_path):
+    done = study.make(tmp_path).snakemake("claim_gemm_first_pytorch")
+    assert done.returncode != 0
+    said = 'gemm_first_pytorch: needs.frameworks: expected one of the configured ours, theirs; came "torch_xla"'
+    assert said in done.stdout
     assert not (tmp_path / "results" / "full").exists()
 
 

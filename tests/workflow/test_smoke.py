@@ -9,17 +9,17 @@ import pytest
 
 import study
 from checkout import copy_checkout
-from stackwars.study import programs
+from stackwars.study import cells, programs
+from stackwars.study.comparisons import with_programs
 from stackwars.study.config import load
 
 # They exercise every path: a listing, a graph, a replay, one core, pending work, a model of each kind.
 # The other workloads have the same paths, and tests of their own.
 CHOSEN = ("gemm", "ffn", "mha", "layernorm", "resnet50", "bert_base", "llama3_8b")
-WORKLOADS = len(CHOSEN)
-PENDING = 2
-ON_ONE_CORE = 2 * len(load()["presets"]["smoke"]["device_workloads"]["cpu-1t"])
-COMPILED = load()["presets"]["smoke"]["compiled"]
-COMPILERS = list(load()["compilers"])
+ASKED = {**load(), "preset": "smoke", "workloads": list(CHOSEN)}
+COMPILED = programs.compiled_workloads(ASKED)
+COMPILERS = list(ASKED["compilers"])
+LOWERED = with_programs(ASKED)
 SMOKE = ("--config", "preset=smoke", f"workloads=[{','.join(CHOSEN)}]")
 
 
@@ -37,6 +37,10 @@ def rows(made, device="cpu"):
     return frame[frame["device"] == device].set_index(["framework", "workload"])
 
 
+def number_of_cells(*devices) -> int:
+    return sum(cell.device in devices for cell in cells.asked(ASKED))
+
+
 def table(made, name):
     return pd.read_csv(made.folder / "results" / "smoke" / f"{name}.csv")
 
@@ -45,7 +49,7 @@ def table(made, name):
 @pytest.mark.env
 def test_every_cell_of_the_cpu_is_ok_and_agrees(smoke):
     frame = rows(smoke[0])
-    assert len(frame) == 2 * WORKLOADS + PENDING
+    assert len(frame) == number_of_cells("cpu")
     assert (frame["status"] == "ok").all(), frame[["status", "status_detail"]].to_string()
     assert frame["parity_rel_l2"].max() <= 1e-5
     numbers = frame[["first_ms", "second_ms", "steady_ms", "peak_rss_bytes"]]
@@ -59,7 +63,7 @@ def test_every_cell_of_the_cpu_is_ok_and_agrees(smoke):
 @pytest.mark.env
 def test_the_cells_of_one_core_have_one(smoke):
     frame = rows(smoke[0], "cpu-1t")
-    assert len(frame) == ON_ONE_CORE
+    assert len(frame) == number_of_cells("cpu-1t")
     assert (frame["status"] == "ok").all(), frame[["status", "status_detail"]].to_string()
     assert (frame["used_cores"] <= 1.1).all()
 
@@ -89,24 +93,24 @@ def test_absent_devices_are_rows_that_say_so(smoke):
         frame = rows(smoke[0], device)
         absent = frame[frame["status"] == "not run"]
         assert absent["status_detail"].str.len().min() > 0
-        assert len(frame) >= WORKLOADS
+        assert len(frame) == number_of_cells(device)
 
 
 @pytest.mark.slow
 @pytest.mark.env
 def test_both_programs_are_replayed_in_both_generations_and_agree(smoke):
     replay = table(smoke[0], "replay")
-    asked = {(w, f) for w in COMPILED for f in ("jax", "torch_xla")}
-    asked |= {("bert_base", edited) for edited in load()["edits"]["bert_base"]}
+    asked = {(w, program.framework) for w in COMPILED for program in programs.replayed(ASKED, w)}
+    assert ("bert_base", "torch_xla+turned_weights") in asked
     found = set(zip(replay["workload"], replay["framework"], replay["compiler"], strict=True))
     assert found == {(*pair, compiler) for pair in asked for compiler in COMPILERS}
     assert (replay["status"] == "ok").all(), replay[["status", "status_detail"]].to_string()
     assert replay["parity_rel_l2"].max() <= 1e-5
-    own = replay[replay["framework"].isin(["jax", "torch_xla"])]
+    own = replay[replay["framework"].isin(LOWERED)]
     assert own["native_rel_l2"].max() <= 1e-5
     assert (replay["replay_ms"] > 0).all()
     split = table(smoke[0], "split")
-    assert len(split) == len(COMPILED) * len(COMPILERS)
+    assert len(split) == len(COMPILED) * len(COMPILERS) * len(LOWERED[1:])
     native = split[split["compiler"] == COMPILERS[0]]
     parts = native["ir_effect_ms"] + native["runtime_effect_ms"]
     assert parts.to_numpy() == pytest.approx(native["native_difference_ms"].to_numpy())
@@ -116,8 +120,7 @@ def test_both_programs_are_replayed_in_both_generations_and_agree(smoke):
 @pytest.mark.env
 def test_every_program_is_compiled_for_devices_that_are_not_here(smoke):
     ahead = table(smoke[0], "compile_ahead")
-    chosen = {**load(), "preset": "smoke", "workloads": list(CHOSEN)}
-    assert len(ahead) == len(programs.compilations(chosen)) > 0
+    assert len(ahead) == len(programs.compilations(ASKED)) > 0
     assert (ahead["status"] == "ok").all(), ahead[["status", "message"]].to_string()
     assert (ahead["verdict"] == "fits").all()
     needed = ahead["argument_bytes"] + ahead["output_bytes"] + ahead["temp_bytes"]
@@ -132,7 +135,7 @@ def test_every_program_is_compiled_for_devices_that_are_not_here(smoke):
 def test_programs_are_counted_at_three_levels_and_claims_decided(smoke):
     metrics = table(smoke[0], "ir_metrics").set_index(["workload", "framework", "level"])
     for workload in COMPILED:
-        for framework in ("jax", "torch_xla"):
+        for framework in LOWERED:
             for level in ("raw", "normalised", "optimised:tpu-v6e"):
                 assert metrics.loc[(workload, framework, level), "status"] == "ok"
     hashes = metrics["canonical_hash"].xs("normalised", level="level")
@@ -165,11 +168,11 @@ def test_the_paper_says_what_it_is(smoke):
 @pytest.mark.env
 def test_the_user_sees_how_far_it_is(smoke):
     output = smoke[1]
-    cells = 2 * WORKLOADS + PENDING + ON_ONE_CORE
+    measured = number_of_cells("cpu", "cpu-1t")
     replays = len(COMPILED) * len(COMPILERS)
-    assert f"{cells + replays} of {cells + replays}: " in output
+    assert f"{measured + replays} of {measured + replays}: " in output
     assert " left)" in output
-    assert output.count(": ok: first ") == cells
+    assert output.count(": ok: first ") == measured
     assert output.count(": ok: steady ") == replays
 
 
@@ -201,13 +204,10 @@ def test_an_edited_file_touches_what_is_made_from_it_alone(smoke):
     package = made.folder / "src" / "stackwars"
     made_from_it = {"process": 2, "cell": 2, "lower": 1, "ahead": 2}
     replays = {"replay_process": 2, "replay": 2}
-    one_compiler = len(
-        programs.compilations({**load(), "preset": "smoke", "workloads": list(CHOSEN)})
-    )
     for file, expected in (
         ("workloads/layernorm/in_torch.py", {**made_from_it, **replays}),
         ("compilers/edit_layernorm.py", {"edit": 2, "replay_process": 2, "replay": 2}),
-        ("compilers/target.py", {"ahead": one_compiler}),
+        ("compilers/target.py", {"ahead": len(programs.compilations(ASKED))}),
         ("results/split.py", {}),
     ):
         before = (package / file).read_text()

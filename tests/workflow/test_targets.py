@@ -22,7 +22,7 @@ def test_what_is_configured_is_accepted():
 
 @pytest.mark.parametrize(
     ("what", "came", "expected"),
-    [("framework", "jaxx", "jax, torch_xla"), ("workload", "gem", "gemm, ffn"),
+    [("framework", "jaxx", "jax"), ("workload", "gem", "gemm, ffn"),
      ("target", "tpu-v7", "tpu-v6e"), ("compiler", "jaxlib-1", "jaxlib-0.7.1"),
      ("device", "tpux", "cpu, cpu-1t")],
 )  # fmt: skip
