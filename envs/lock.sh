@@ -4,7 +4,8 @@
 set -eu
 cd "$(dirname "$0")"
 export UV_CUSTOM_COMPILE_COMMAND="envs/lock.sh"
-[ $# -gt 0 ] || set -- harness jax jax-cuda jax-tpu torch_xla torch_xla-tpu xla-0.7.1 xla-0.10.2 xla-cuda
+# What others are constrained by comes first: a name without a dash before those that start with it.
+[ $# -gt 0 ] || set -- $(ls *.in | sed 's/[.]in$//' | sort)
 for name in "$@"; do
     uv pip compile --quiet --no-annotate --no-emit-index-url --no-emit-find-links --generate-hashes \
         --python-version 3.11 --python-platform x86_64-manylinux_2_31 \

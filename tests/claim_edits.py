@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas
 
-from stackwars.audits import document
+from stackwars.audits import audit_entries
 
 BASIC = ["gemm", "ffn", "ffn_relu", "mha", "layernorm", "conv"]
 MODELS = ["resnet50", "bert_base", "gpt2_small", "vit_b16", "gpt_neo_1p3b"]
@@ -107,8 +107,8 @@ def effect(compiler: str, word: str, value: float) -> Edit:
     return split(["layernorm"], compiler, ir_verdict=word, **ends)
 
 
-def turned(share: float) -> Edit:
-    """BERT-Base's edited program as one with turned weights, which closes this share."""
+def pretransposed(share: float) -> Edit:
+    """BERT-Base's edited program as one with pretransposed weights, which closes this share."""
 
     def apply(folder: Path) -> None:
         table = pandas.read_csv(folder / "replay.csv")
@@ -121,7 +121,7 @@ def turned(share: float) -> Edit:
             new = ms["torch_xla"] - share * (ms["torch_xla"] - ms["jax"])
             ends = [new / ms["torch_xla"] * factor for factor in (1, 0.99, 1.01)]
             table.loc[at, ["replay_ms", "edited_ratio", "edited_low", "edited_high"]] = [new, *ends]
-        table.loc[edited, "framework"] = "torch_xla+turned_weights"
+        table.loc[edited, "framework"] = "torch_xla+pretransposed_weights"
         table.to_csv(folder / "replay.csv", index=False)
 
     return apply
@@ -129,5 +129,8 @@ def turned(share: float) -> Edit:
 
 def audited(last: str) -> Edit:
     """Two audits that were run, the second with this verdict."""
-    entries = [document.audit("fences", "pass", {}, "x"), document.audit("clock", last, {}, "x")]
-    return lambda folder: document.write(entries, folder / "audits.json")
+    entries = [
+        audit_entries.entry("fences", "pass", {}, "x"),
+        audit_entries.entry("clock", last, {}, "x"),
+    ]
+    return lambda folder: audit_entries.write(entries, folder / "audits.json")

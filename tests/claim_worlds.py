@@ -24,9 +24,9 @@ from claim_edits import (
     effect,
     form,
     on_tpu,
+    pretransposed,
     ratio,
     split,
-    turned,
 )
 
 
@@ -107,8 +107,8 @@ WORLDS = {
     ),
     "room_jax": World(
         both(
-            edit("frontier", {"framework": "torch_xla"}, fits_batch=90, oom_batch=91),
-            edit("frontier", {"framework": "jax"}, fits_batch=200, oom_batch=201),
+            edit("largest_batch", {"framework": "torch_xla"}, fits_batch=90, oom_batch=91),
+            edit("largest_batch", {"framework": "jax"}, fits_batch=200, oom_batch=201),
         ),
         as_it_is,
         "memory",
@@ -154,7 +154,7 @@ WORLDS = {
     "generation_turns": World(
         as_it_is, split(["gpt2_small"], NEW, ir_verdict="faster", ir_ratio=0.7), "split"
     ),
-    "turned_weights_close": World(turned(0.9), turned(0.2), "split"),
+    "pretransposed_weights_close": World(pretransposed(0.9), pretransposed(0.2), "split"),
     "gemm_same_program": World(
         as_it_is,
         edit(

@@ -58,12 +58,12 @@ def blocks(
     steady_ms: tuple[float, ...],
     wait: float | tuple[float, ...] = 0.0,
     calls: int = 1,
-    foreign: float = 0.0,
+    others: float = 0.0,
 ) -> dict:
     """What is kept of steady blocks with these times of a call.
 
     wait: share of the time in which the threads of a block had no core, of each or of all alike.
-    foreign: share of the cores that others had.
+    others: share of the cores that others had.
     """
     shares = wait if isinstance(wait, tuple) else (wait,) * len(steady_ms)
     ns = [round(1e6 * value * calls) for value in steady_ms]
@@ -73,7 +73,7 @@ def blocks(
         "run_ns": [round(n * (1 - share)) for n, share in zip(ns, shares, strict=True)],
         "wait_ns": [round(n * share) for n, share in zip(ns, shares, strict=True)],
         "steal_ns": [0] * len(ns),
-        "foreign_share": foreign,
+        "other_processes_share": others,
     }
 
 
@@ -89,12 +89,12 @@ def process(
     wall_s: float = 10.0,
     wait: float | tuple[float, ...] = 0.0,
     calls: int = 1,
-    foreign: float = 0.0,
+    others: float = 0.0,
     **changes: object,
 ) -> dict:
     """A process result as the supervisor writes it: import 2 s, build 0.5 s, trace 10 ms, compile 30 ms.
 
-    steady_ms, wait, calls, foreign: of its blocks, as in `blocks`.
+    steady_ms, wait, calls, others: of its blocks, as in `blocks`.
     """
     settings = config()
     ns = [round(1e6 * value) for value in (first_ms, second_ms)]
@@ -111,7 +111,7 @@ def process(
          "cache_hits": 0, "trace_s": 0.010, "compile_s": 0.030},
         {"event": "second", "at_s": started_s + 4.5, "ns": ns[1], "compiles": compiles[1],
          "cache_hits": 0, "trace_s": 0.0, "compile_s": 0.0},
-        {"event": "steady", "at_s": started_s + 5.0, **blocks(steady_ms, wait, calls, foreign),
+        {"event": "steady", "at_s": started_s + 5.0, **blocks(steady_ms, wait, calls, others),
          "seconds": 0.5, "outside_s": 0.5 - calls * sum(steady_ms) / 1e3,
          "compiles": compiles[2], "cache_hits": 0, "threads": 2},
         {"event": "timed", "at_s": started_s + 6.0, "output_shape": [16, 64], **around},

@@ -60,7 +60,7 @@ CLASSES = {
     ("mha", "torch_xla"): ("no steady state", 9),
     ("gpt_neo_1p3b", "torch_xla_pending"): ("steady at once", 1),
 }
-UNGATED = {("vit_b16", "jax"), ("vit_b16", "torch_xla")}  # cells without enough clean blocks
+UNGATED = {("vit_b16", "jax"), ("vit_b16", "torch_xla")}  # cells without enough uncontended blocks
 CONTENDED = {("resnet50", "torch_xla_pending")}
 
 
@@ -84,7 +84,7 @@ def write(folder: Path, variant: str = "full") -> Path:
 
 def files(folder: Path) -> dict[str, Path]:
     """Every input of tables, figures and findings by the name of its flag."""
-    names = ("frame", "calls", "ratios", "replay", "split", "frontier", "structure")
+    names = ("frame", "calls", "ratios", "replay", "split", "largest_batch", "structure")
     return {name: folder / f"{name}.csv" for name in names} | {
         "ahead": folder / "compile_ahead.csv",
         "metrics": folder / "ir_metrics.csv",
@@ -189,9 +189,7 @@ def _cell(workload: str, framework: str, device: str, variant: str) -> dict:
         "steady_ungated_low_ms": times["steady"] * 1.02 * math.exp(-2 * half),
         "steady_ungated_high_ms": times["steady"] * 1.02 * math.exp(2 * half),
         "steady_class": steady_class,
-        "class_share": 0.875,
         "warmup_points": warmup,
-        "foreign_share": 0.01,
         "used_cores": 1.0 if device == "cpu-1t" else 1.9,
         "threads": 1 if device == "cpu-1t" else 3,
         "cache_hits_first": 0,
@@ -215,9 +213,7 @@ def _cell(workload: str, framework: str, device: str, variant: str) -> dict:
             "gated",
             "kept_share",
             "steady_class",
-            "class_share",
             "warmup_points",
-            "foreign_share",
             "used_cores",
             "threads",
             "cache_hits_first",
@@ -228,12 +224,9 @@ def _cell(workload: str, framework: str, device: str, variant: str) -> dict:
     return cell | {
         "flops": gflop * 1e9,
         "parameter_bytes": heavy * 0.4,
-        "import_s": 2.0,
-        "build_s": 1.0,
         "wall_s": 12.0 if status != "not run" else math.nan,
         "dtype": "float32",
         "precision": "HIGHEST" if ok and cell["workload"] != "layernorm" else "",
-        "stablehlo_sha256": "0" * 64 if ok else "",
     }
 
 
@@ -248,7 +241,7 @@ def _ratios(frame: pandas.DataFrame, variant: str) -> pandas.DataFrame:
         half = math.nan if variant == "single" else SPREAD.get(workload, 0.03)
         row = {"workload": workload, "device": device, "framework": framework}
         row |= {"baseline": one.baseline, "rounds": one.rounds, "steady_rounds": one.rounds}
-        row["steady_in_turns"] = framework == "torch_xla"
+        row["steady_interleaved"] = framework == "torch_xla"
         row["steady_gated"] = one.gated and base.gated
         row["contended"] = (workload, framework) in CONTENDED
         for stage in STAGES:
@@ -355,10 +348,10 @@ def _context(variant: str) -> dict:
             "input_sets": 2,
             "padding_bytes": 4096,
             "gate": 0.02,
-            "turn_seconds": 0.05,
-            "duel_seconds": 3.0,
-            "foreign": 0.05,
-            "min_clean_blocks": 3,
+            "interleaved_slice_seconds": 0.05,
+            "interleaved_seconds": 3.0,
+            "max_other_processes_share": 0.05,
+            "min_uncontended_blocks": 3,
             "contended": 0.2,
             "level_band": 0.05,
             "negligible": 0.05,

@@ -43,7 +43,7 @@ def rounds(job, folder, child: str = supervisor.CELL):
 
 def test_cell_is_unsupported_and_a_later_round_is_not_tried(tmp_path, capsys):
     identity = ("jax", "jax", "gemm", "cpu", "smoke", 0, {"m": 1, "k": 1, "n": 1})
-    folders = rounds(supervisor.Job(*identity, SETTINGS), tmp_path)
+    folders = rounds(supervisor.ProcessJob(*identity, SETTINGS), tmp_path)
     found = cell.combine(folders)
     assert (found["status"], found["status_detail"]) == ("unsupported", WHY)
     assert [process["repeated"] for process in found["processes"]] == [True, False]
@@ -61,14 +61,14 @@ def test_replay_is_unsupported(tmp_path):
 def test_compilation_is_a_row_that_says_why(tmp_path):
     config = {**load(), "preset": "smoke"}
     asked = compilations(config)[0]
-    job = ahead_supervisor.Job(
+    job = ahead_supervisor.CompileJob(
         asked.program.workload, asked.program.framework, "base", {"batch": 1},
         asked.target, config["targets"][asked.target], asked.compiler, 60,
     )  # fmt: skip
     program = tmp_path / "program.mlir"
     program.write_text("module {}")
     folder = tmp_path / asked.path
-    ahead_supervisor.into(job, PINS, program, folder)
+    ahead_supervisor.compile_into(job, PINS, program, folder)
     assert json.loads((folder / "ahead.json").read_text())["message"] == WHY
     said = gzip.decompress((folder / "optimised.hlo.gz").read_bytes()).decode()
     assert said == f"// no optimised HLO: unsupported: {WHY}\n"

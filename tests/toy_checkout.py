@@ -103,8 +103,8 @@ SETTINGS = {
     "steady_min_blocks": 4,
     "steady_max_blocks": 4,
     "steady_seconds": 0.01,
-    "turn_seconds": 0.002,
-    "duel_seconds": 0.05,
+    "interleaved_slice_seconds": 0.002,
+    "interleaved_seconds": 0.05,
 }
 
 

@@ -7,7 +7,7 @@ import random
 import pandas as pd
 
 from stackwars.audits import power
-from stackwars.audits.trials import Trial, against_itself
+from stackwars.audits.trials import Trial, aa_comparison
 from stackwars.measure.process_value import ProcessValue
 
 CALL_MS = 10.0
@@ -42,8 +42,8 @@ def process(**changes: object) -> dict:
 
 
 def value(ms: float) -> ProcessValue:
-    """A process of clean blocks with this value."""
-    return ProcessValue(ms, ms, 1.0, "steady at once", 0, (ms,) * 3, (True,) * 3)
+    """A process of uncontended blocks with this value."""
+    return ProcessValue(ms, ms, 1.0, "steady at once", 0, 3)
 
 
 def rounds(count: int, ms: float, seed: str, noise: float = 0.004) -> dict[int, ProcessValue]:
@@ -54,9 +54,9 @@ def rounds(count: int, ms: float, seed: str, noise: float = 0.004) -> dict[int, 
 
 FENCES = {
     "framework": "jax", "device": "cpu", "call_ms": 20.0, "again_ms": 0.01, "fetch_ms": 0.1,
-    "layers": [16, 32, 64], "ladder_ms": [5.0, 10.1, 19.8], "dropped_ms": 0.1, "floor_ms": 9.0,
-    "limits": {"residual": 0.02, "ladder": 0.15},
-    "ok": {"residual": True, "ladder": True, "dropped": True},
+    "layers": [16, 32, 64], "depth_scaling_ms": [5.0, 10.1, 19.8], "dropped_ms": 0.1, "floor_ms": 9.0,
+    "limits": {"residual": 0.02, "depth_scaling": 0.15},
+    "ok": {"residual": True, "depth_scaling": True, "dropped": True},
 }  # fmt: skip
 MUTANTS = {
     "framework": "jax", "device": "cpu-1t", "floor_ms": 9.0, "ok": True,
@@ -68,12 +68,12 @@ MUTANTS = {
 INDEPENDENT = {
     "framework": "jax", "device": "cpu-1t", "limit": 0.05,
     "workloads": [{"workload": "ffn", "harness": "pyperf 2.10.0", "ratio": 1.01, "ok": True,
-                   "ours_ms": [101.0], "theirs_ms": [100.0]}],
+                   "ours_ms": [101.0], "third_party_ms": [100.0]}],
 }  # fmt: skip
 
 
 def powered(noise: float = 0.004, count: int = 60, steps: dict | None = None) -> dict:
-    """What `power.audit` gives of simulated sides."""
+    """What `power.audit_power` gives of simulated sides."""
     percents = steps or power.SIDES
     made = {name: rounds(count, 4 * (1 + p / 100), name, noise) for name, p in percents.items()}
     figures = power.figures(made, "cpu-1t")
@@ -81,9 +81,9 @@ def powered(noise: float = 0.004, count: int = 60, steps: dict | None = None) ->
 
 
 def a_a(count: int, claimed: int = 0) -> list[Trial]:
-    """Trials of cells against themselves; so many more of them claim a difference of 3 %."""
+    """A/A trials of cells; so many more of them claim a difference of 3 %."""
     cells = [rounds(8, 5.0, f"cell {number}") for number in range(count + claimed)]
-    found = [against_itself(values, str(number)) for number, values in enumerate(cells)]
+    found = [aa_comparison(values, str(number)) for number, values in enumerate(cells)]
     wrong = [comparison._replace(p=0.01, ratio=1.03) for comparison in found[count:]]
     names = (f"jax w{number}" for number in range(len(cells)))
     return [Trial("cpu", n, one) for n, one in zip(names, [*found[:count], *wrong], strict=True)]

@@ -11,7 +11,7 @@ import pytest
 from stackwars import frameworks
 from stackwars.audits import fences, independent, mutants
 from stackwars.audits.mutant import HONEST
-from stackwars.audits.workloads import ladder
+from stackwars.audits.workloads import depth_scaling
 from stackwars.setup.environments import REPOSITORY, clean_environ, ensure
 
 pytestmark = [pytest.mark.env, pytest.mark.alone]
@@ -57,7 +57,7 @@ def test_real_fence_passes_and_a_broken_one_does_not(framework, peak, tmp_path):
     command = [str(part) for key, value in options.items() for part in (f"--{key}", value)]
     run(framework, "-m", fences.__name__, *command, "--output", str(tmp_path / "real.json"))
     real = json.loads((tmp_path / "real.json").read_text())
-    assert real["ok"] == {"residual": True, "ladder": True, "dropped": True}, real
+    assert real["ok"] == {"residual": True, "depth_scaling": True, "dropped": True}, real
     broken = (
         f"import sys; from stackwars.audits import fences; from stackwars.frameworks import {framework} as f;"
         f"f.Session.fence = {BROKEN[framework]}; fences.main()"
@@ -82,7 +82,7 @@ def test_every_mutant_is_rejected_and_the_honest_process_is_not(
         "framework": framework, "dialect": DIALECTS[framework], "device": "cpu-1t", "preset": "test",
         "settings": SETTINGS,
     }  # fmt: skip
-    found = mutants.audit(job, pins(framework), peak, tmp_path / "kept")
+    found = mutants.audit_mutants(job, pins(framework), peak, tmp_path / "kept")
     rejected = {row["mutant"]: row["rejected_by"] for row in found["processes"]}
     assert rejected.pop(HONEST) == []
     assert list(rejected) == chosen
@@ -92,15 +92,15 @@ def test_every_mutant_is_rejected_and_the_honest_process_is_not(
     assert found["ok"]
 
 
-LADDER = """
+DEPTH_SCALING = """
 import importlib, sys
 import numpy as np
-from stackwars.audits.workloads import ladder
+from stackwars.audits.workloads import depth_scaling
 framework, dialect = sys.argv[1:3]
 sizes = {"rows": 4, "width": 8, "layers": 5}
 session = importlib.import_module(f"stackwars.frameworks.{framework}").Session("cpu", "highest")
-build = importlib.import_module(f"stackwars.audits.workloads.ladder.in_{dialect}").build
-session.build(build, sizes, 3, [ladder.inputs(sizes, 3), ladder.inputs(sizes, 4)])
+build = importlib.import_module(f"stackwars.audits.workloads.depth_scaling.in_{dialect}").build
+session.build(build, sizes, 3, [depth_scaling.inputs(sizes, 3), depth_scaling.inputs(sizes, 4)])
 session.settle()
 output = session.call(1)
 session.fence(output)
@@ -109,23 +109,23 @@ np.save(sys.argv[3], session.fetch(output))
 
 
 @pytest.mark.parametrize("framework", DIALECTS)
-def test_ladder_is_the_same_in_both_dialects(framework, tmp_path):
+def test_depth_scaling_is_the_same_in_both_dialects(framework, tmp_path):
     from stackwars.workloads import values
 
-    run(framework, "-c", LADDER, framework, DIALECTS[framework], str(tmp_path / "out.npy"))
+    run(framework, "-c", DEPTH_SCALING, framework, DIALECTS[framework], str(tmp_path / "out.npy"))
     sizes = {"rows": 4, "width": 8, "layers": 5}
-    weights = {name: values.leaf(name, s, 3) for name, s in ladder.parameters(sizes).items()}
-    expected = ladder.reference(weights, ladder.inputs(sizes, 4), sizes["layers"])
+    weights = {name: values.leaf(name, s, 3) for name, s in depth_scaling.parameters(sizes).items()}
+    expected = depth_scaling.reference(weights, depth_scaling.inputs(sizes, 4), sizes["layers"])
     np.testing.assert_allclose(np.load(tmp_path / "out.npy"), expected, rtol=1e-4, atol=1e-6)
-    assert ladder.flops(sizes) == 5 * 2 * 4 * 8 * 8
+    assert depth_scaling.flops(sizes) == 5 * 2 * 4 * 8 * 8
 
 
 def test_audit_workloads_are_found_in_their_own_process_only():
     code = (
         "from stackwars import workloads; from stackwars.audits import depth_child;"
         "before = workloads.names(); depth_child.add_workloads();"
-        "import importlib; importlib.import_module('stackwars.workloads.ladder');"
-        "assert 'ladder' not in before"
+        "import importlib; importlib.import_module('stackwars.workloads.depth_scaling');"
+        "assert 'depth_scaling' not in before"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY / "src", capture_output=True)
     assert done.returncode == 0, done.stderr.decode()
@@ -140,5 +140,5 @@ def test_both_harnesses_time_the_same_calls(framework, tmp_path):
     sizes = {"ffn": {"batch": 16, "sequence": 16, "features": 128, "hidden": 512}}
     row = independent.measure(job, pins(framework), sizes, 1, tmp_path)["ffn"]
     # 67 MFLOP: a millisecond or so on one core, by whoever's clock.
-    assert all(0.2 < ms < 50 for ms in row["ours_ms"] + row["theirs_ms"]), row
+    assert all(0.2 < ms < 50 for ms in row["ours_ms"] + row["third_party_ms"]), row
     assert independent.judged(row)["ratio"] == pytest.approx(1, abs=0.3)

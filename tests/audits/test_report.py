@@ -9,8 +9,8 @@ import pytest
 
 from audits.made import FENCES, MUTANTS
 from measured import GEMM, config, process, write_cell, write_results
-from stackwars.audits import aa, document, report
-from stackwars.results import aggregate
+from stackwars.audits import aa, audit_entries, report
+from stackwars.results import aggregate, split
 from stackwars.workflow import job_files
 
 TORCH = replace(GEMM, framework="torch_xla")
@@ -29,11 +29,12 @@ def folder(tmp_path):
         ]
         write_cell(tmp_path, results, output)
     aggregate.aggregate(config(), tmp_path, tmp_path)
+    split.write(config(), tmp_path, tmp_path)
     return tmp_path
 
 
-def test_each_cell_is_a_trial_against_itself(folder):
-    found = list(aa.trials(config(), folder))
+def test_each_cell_is_an_aa_trial(folder):
+    found = list(aa.trials(folder))
     assert [trial.name for trial in found] == ["jax gemm", "torch_xla gemm"]
     assert all(trial.comparison.rounds == ROUNDS // 2 for trial in found)
 
@@ -55,8 +56,8 @@ def test_report_reads_what_there_is_and_names_what_is_missing(folder, monkeypatc
     command = [str(part) for key, value in options.items() for part in (f"--{key}", value)]
     monkeypatch.setattr(sys, "argv", ["report", *command, *parts])
     report.main()
-    found = {entry["id"]: entry for entry in document.read(output)}
-    assert list(found) == list(document.AUDITS)
+    found = {entry["id"]: entry for entry in audit_entries.read(output)}
+    assert list(found) == list(audit_entries.AUDITS)
     assert {key for key, entry in found.items() if entry["verdict"] == "not run"} == {
         "power",
         "independent",
@@ -64,5 +65,5 @@ def test_report_reads_what_there_is_and_names_what_is_missing(folder, monkeypatc
     assert found["fences"]["verdict"] == found["mutants"]["verdict"] == "pass"
     assert found["first_run"]["figures"]["processes"] == 2 * ROUNDS
     assert found["floor"]["figures"]["processes"] == 2 * ROUNDS
-    assert found["same"]["figures"]["groups"]["run, all"]["trials"] == 2
+    assert found["aa"]["figures"]["groups"]["run, all"]["trials"] == 2
     assert found["agreement"]["figures"]["worst"] == 0

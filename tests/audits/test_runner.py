@@ -9,16 +9,16 @@ import pytest
 
 from audits.made import process
 from stackwars.audits import aa_interleaved, independent, power, runner
-from stackwars.measure.supervisor import Job
+from stackwars.measure.supervisor import ProcessJob
 
-JOB = Job("jax", "jax", "ladder", "cpu-1t", "smoke", 0, {"layers": 3}, {"seed": 1})
+JOB = ProcessJob("jax", "jax", "depth_scaling", "cpu-1t", "smoke", 0, {"layers": 3}, {"seed": 1})
 PINS = Path("envs/jax.txt")
 
 
 @pytest.fixture
-def started(monkeypatch) -> list[Job]:
+def started(monkeypatch) -> list[ProcessJob]:
     """The jobs that were run; each gives an honest process whose time grows with its layers."""
-    jobs: list[Job] = []
+    jobs: list[ProcessJob] = []
 
     def supervise(job, python, folder, child_module):
         jobs.append(job)
@@ -27,29 +27,27 @@ def started(monkeypatch) -> list[Job]:
         seconds = 20 * ns / 1e9 + 2e-4
         steady = {
             "ns": [ns] * 20, "seconds": seconds, "at_s": 100.82 + seconds, "run_ns": [ns] * 20,
-            "wait_ns": [0] * 20, "steal_ns": [0] * 20, "foreign_share": 0.0,
+            "wait_ns": [0] * 20, "steal_ns": [0] * 20, "other_processes_share": 0.0,
         }  # fmt: skip
         made = process(framework=job.framework, device=job.device, repetition=job.repetition,
                        workload=job.workload, status_detail="", steady=steady)  # fmt: skip
         if child_module.startswith("stackwars.audits.third_party"):
             made["events"] = [
                 {"event": "ours", "ns": [ns + 9, ns, ns - 9]},
-                {"event": "theirs", "harness": "pyperf 1", "ns": [ns, ns + 2, ns + 1]},
+                {"event": "third_party", "harness": "pyperf 1", "ns": [ns, ns + 2, ns + 1]},
             ]
         return made
 
-    def fight(side, job, python, partner_python, folder, seed):
+    def run_with_partner(side, job, python, partner_python, folder, seed):
         made = side(job, python, folder)
         layers = [job.sizes["layers"], job.partner["sizes"]["layers"]]
-        ours, theirs = (
-            [{"event": "turn", "ns": [round(1e5 * (n + job.repetition % 3))] * 4, "calls": 1}] * 6
-            for n in layers
-        )
-        made["events"] += ours
-        return {**made, "partner": {"status": "ok", "framework": "jax", "events": theirs}}
+        times = ([round(1e5 * (n + job.repetition % 3))] * 4 for n in layers)
+        first, second = ([{"event": "interleaved", "ns": ns, "calls": 1}] * 6 for ns in times)
+        made["events"] += first
+        return {**made, "partner": {"status": "ok", "framework": "jax", "events": second}}
 
     monkeypatch.setattr(runner, "supervise", supervise)
-    monkeypatch.setattr(runner.duel, "fight", fight)
+    monkeypatch.setattr(runner.interleaved, "run_with_partner", run_with_partner)
     monkeypatch.setattr(runner, "ensure", lambda pins: Path(sys.executable))
     return jobs
 
@@ -72,11 +70,10 @@ def test_other_job_or_child_is_run(started, tmp_path):
 
 def test_process_that_failed_stops_the_audit():
     with pytest.raises(
-        RuntimeError, match=r"ladder of jax on cpu-1t to run; it ended as oom: no memory"
+        RuntimeError, match=r"depth_scaling of jax on cpu-1t to run; it ended as oom: no memory"
     ):
-        runner.require_ok(
-            {**process(), "workload": "ladder", "status": "oom", "status_detail": "no memory"}
-        )
+        failed = {"status": "oom", "status_detail": "no memory"}
+        runner.require_ok({**process(), "workload": "depth_scaling", **failed})
 
 
 def job(dialect: str = "jax") -> dict:
@@ -92,7 +89,7 @@ def job(dialect: str = "jax") -> dict:
 
 
 def test_power_runs_every_side_in_every_round_in_an_order_of_its_own(started, tmp_path):
-    found = power.audit(job(), PINS, 12, tmp_path)
+    found = power.audit_power(job(), PINS, 12, tmp_path)
     orders = [tuple(j.sizes["layers"] for j in started[4 * r : 4 * r + 4]) for r in range(12)]
     assert all(sorted(order) == [100, 102, 105, 110] for order in orders)
     assert {j.partner["sizes"]["layers"] for j in started} == {100}
@@ -102,8 +99,8 @@ def test_power_runs_every_side_in_every_round_in_an_order_of_its_own(started, tm
     assert json.loads(json.dumps(found)) == found
 
 
-def test_framework_against_itself_is_one_side_in_every_round(started, tmp_path):
-    found = aa_interleaved.audit(job("torch"), PINS, 12, tmp_path)
+def test_aa_interleaved_is_one_side_in_every_round(started, tmp_path):
+    found = aa_interleaved.audit_aa_interleaved(job("torch"), PINS, 12, tmp_path)
     assert (
         {j.sizes["layers"] for j in started}
         == {100}
@@ -111,7 +108,7 @@ def test_framework_against_itself_is_one_side_in_every_round(started, tmp_path):
     )
     assert {(j.framework, j.partner["framework"]) for j in started} == {("torch_xla", "torch_xla")}
     assert [j.repetition for j in started] == list(range(12))
-    assert (found["same"]["trials"], found["same"]["count"]) == (3, 0)
+    assert (found["aa"]["trials"], found["aa"]["count"]) == (3, 0)
     assert json.loads(json.dumps(found)) == found
 
 
@@ -122,15 +119,15 @@ def test_power_goes_on_where_it_was(started, tmp_path):
     assert (before, len(started)) == (8, 12)
 
 
-def test_power_without_turns_is_an_error(started, monkeypatch, tmp_path):
+def test_power_that_is_not_interleaved_is_an_error(started, monkeypatch, tmp_path):
     alone = {"status": "not run", "status_detail": "no memory", "events": []}
     monkeypatch.setattr(
-        runner.duel,
-        "fight",
+        runner.interleaved,
+        "run_with_partner",
         lambda side, job, python, *_: {**side(job, python, _[1]), "partner": alone},
     )
-    with pytest.raises(RuntimeError, match="take turns; the second one: no memory"):
-        power.audit(job(), PINS, 1, tmp_path)
+    with pytest.raises(RuntimeError, match="interleaved processes; the second one: no memory"):
+        power.audit_power(job(), PINS, 1, tmp_path)
 
 
 def test_medians_are_of_each_process(started, tmp_path):
@@ -138,7 +135,7 @@ def test_medians_are_of_each_process(started, tmp_path):
     assert [j.repetition for j in started] == [0, 1, 2]
     row = independent.judged(rows["ffn"])
     assert row["ours_ms"] == pytest.approx([10.0, 10.1, 10.2])
-    assert row["theirs_ms"] == pytest.approx([10.000001, 10.100001, 10.200001])
+    assert row["third_party_ms"] == pytest.approx([10.000001, 10.100001, 10.200001])
     # Of the three pairs ours took nine units longer, two less and ten less: the middle one counts.
     assert row["ratios"][1] == pytest.approx(1 - 2 / 10_100_000, abs=1e-9)
     assert (row["harness"], row["ok"]) == ("pyperf 1", True)
@@ -146,5 +143,5 @@ def test_medians_are_of_each_process(started, tmp_path):
 
 @pytest.mark.parametrize(("ratio", "ok"), [(1.0, True), (1.04, True), (1.06, False), (0.9, False)])
 def test_medians_must_agree(ratio, ok):
-    row = {"ours_ms": [10 * ratio, 11 * ratio, 30.0], "theirs_ms": [10.0, 11.0, 12.0]}
+    row = {"ours_ms": [10 * ratio, 11 * ratio, 30.0], "third_party_ms": [10.0, 11.0, 12.0]}
     assert independent.judged(row)["ok"] == ok

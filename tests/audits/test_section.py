@@ -5,7 +5,7 @@ import copy
 import pytest
 
 from audits import made
-from stackwars.audits import document, run_verdicts, verdicts, whole_run
+from stackwars.audits import audit_entries, run_verdicts, verdicts, whole_run
 from stackwars.findings.audits import audit_findings
 from stackwars.paper.render import Findings, environment
 from stackwars.setup.environments import REPOSITORY
@@ -29,7 +29,7 @@ def passed() -> list[dict]:
         run_verdicts.floor(whole_run.floors(processes, table)),
         verdicts.mutants([made.MUTANTS]),
         run_verdicts.clock(whole_run.clocks(processes)),
-        verdicts.same(made.a_a(60), [made.powered()]),
+        verdicts.aa(made.a_a(60), [made.powered()]),
         verdicts.power([made.powered()]),
         run_verdicts.agreement(whole_run.agreement(table, 1e-5, "highest")),
         verdicts.independent([made.INDEPENDENT]),
@@ -55,7 +55,7 @@ def test_failures_are_said(passed):
     apart["workloads"][0]["ok"] = False
     wrong = {
         "mutants": verdicts.mutants([missed]),
-        "same": verdicts.same(made.a_a(5, claimed=15), []),
+        "aa": verdicts.aa(made.a_a(5, claimed=15), []),
         "power": verdicts.power([made.powered(noise=0.15)]),
         "independent": verdicts.independent([apart]),
     }
@@ -75,6 +75,6 @@ def test_what_was_not_run_is_said(passed):
 
 
 def test_nothing_run_is_one_sentence(tmp_path):
-    text = section(document.read(tmp_path / "none.json"))
+    text = section(audit_entries.read(tmp_path / "none.json"))
     assert "were not run for this build" in text
     assert r"\input" not in text

@@ -7,12 +7,12 @@ import pytest
 
 from audits.made import rounds, value
 from stackwars.audits import power
-from stackwars.audits.trials import Trial, against_itself, compared, false_claims, groups, rate
+from stackwars.audits.trials import Trial, aa_comparison, compared, false_claims, groups, rate
 
 
 def trials(count: int) -> list[Trial]:
     """A/A of cells of 12 rounds."""
-    found = (against_itself(rounds(12, 5.0, f"cell {n}"), str(n)) for n in range(count))
+    found = (aa_comparison(rounds(12, 5.0, f"cell {n}"), str(n)) for n in range(count))
     return [Trial("cpu", str(number), comparison) for number, comparison in enumerate(found)]
 
 
@@ -38,7 +38,7 @@ def test_no_trial_is_no_pass():
 
 def test_even_rounds_are_paired_with_the_odd_ones_that_follow():
     values = {r: value(10.0 + r) for r in (0, 1, 2, 3, 5)}
-    found = [against_itself(values, str(seed)) for seed in range(20)]
+    found = [aa_comparison(values, str(seed)) for seed in range(20)]
     assert {one.rounds for one in found} == {2}  # round 5 has no partner
     logs = {round(abs(math.log(one.ratio)), 6) for one in found}
     first, second = math.log(11 / 10) / 2, math.log(13 / 12) / 2
@@ -50,12 +50,12 @@ def test_machine_that_slows_down_is_no_difference():
     claimed = 0
     for seed in range(40):
         values = {r: value(v.all_ms * 1.01**r) for r, v in rounds(12, 5.0, f"{seed}").items()}
-        claimed += Trial("cpu", "", against_itself(values, f"drawn {seed}")).claimed
+        claimed += Trial("cpu", "", aa_comparison(values, f"drawn {seed}")).claimed
     assert claimed <= 6
 
 
 def test_three_rounds_are_no_trial():
-    assert against_itself({r: value(10.0) for r in range(3)}, "") is None
+    assert aa_comparison({r: value(10.0) for r in range(3)}, "") is None
 
 
 def test_two_claims_in_ten_trials_may_be_chance_and_five_are_not():
@@ -87,12 +87,12 @@ def test_rate_has_the_exact_interval():
 
 
 def sides(noise: float, count: int = 60) -> dict:
-    """Simulated sides of the power audit, with a weather that falls on all of a round."""
-    weather = [random.Random(f"weather {r}").uniform(0.8, 1.3) for r in range(count)]
+    """Simulated sides of the power audit, with machine conditions that all of a round share."""
+    conditions = [random.Random(f"conditions {r}").uniform(0.8, 1.3) for r in range(count)]
     made = {}
     for name, percent in power.SIDES.items():
         one = rounds(count, 4.0 * (1 + percent / 100), name, noise)
-        made[name] = {r: value(v.all_ms * weather[r]) for r, v in one.items()}
+        made[name] = {r: value(v.all_ms * conditions[r]) for r, v in one.items()}
     return made
 
 
@@ -104,8 +104,8 @@ def test_known_differences_are_found_with_their_size():
     assert all(abs(size["error_points"]) < 0.4 for size in found["sizes"])
     assert all(size["trial_error_points"] < 2 for size in found["sizes"])
     assert all(abs(size["ratio"] * size["swapped_ratio"] - 1) < 0.01 for size in found["sizes"])
-    assert found["same"]["trials"] == 15
-    assert found["same"]["ok_claims"]
+    assert found["aa"]["trials"] == 15
+    assert found["aa"]["ok_claims"]
 
 
 def test_small_differences_drown_in_noise():

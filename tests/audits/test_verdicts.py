@@ -7,12 +7,12 @@ import re
 import pytest
 
 from audits.made import FENCES, INDEPENDENT, MUTANTS, a_a, frame, powered, process
-from stackwars.audits import document, power, run_verdicts, verdicts, whole_run
+from stackwars.audits import audit_entries, power, run_verdicts, verdicts, whole_run
 from stackwars.findings.audits import audit_findings
 from stackwars.paper.tables.audit_summary import audits_table
 
 
-@pytest.mark.parametrize("broken", ["residual", "ladder", "dropped"])
+@pytest.mark.parametrize("broken", ["residual", "depth_scaling", "dropped"])
 def test_fences(broken):
     entry = verdicts.fences([FENCES])
     assert entry["verdict"] == "pass"
@@ -55,23 +55,27 @@ def test_honest_processes_alone_show_nothing():
 
 
 def test_same_against_the_same_passes_by_device_and_in_all():
-    entry = verdicts.same(a_a(60), [powered()])
+    entry = verdicts.aa(a_a(60), [powered()])
     assert entry["verdict"] == "pass"
-    assert list(entry["figures"]["groups"]) == ["run, cpu", "run, all", "ladder in turns, jax"]
+    assert list(entry["figures"]["groups"]) == [
+        "run, cpu",
+        "run, all",
+        "interleaved depth scaling, jax",
+    ]
     assert len(entry["figures"]["trials"]) == 60
 
 
-def test_size_of_a_difference_that_is_not_there_is_judged_of_turns():
+def test_size_of_a_difference_that_is_not_there_is_judged_of_interleaved_runs():
     apart = [t._replace(comparison=t.comparison._replace(ratio=1.1)) for t in a_a(60)]
-    assert verdicts.same(apart, [powered()])["verdict"] == "pass"
-    noisy = powered(noise=0.05)["same"] | {"ok_claims": True}
-    entry = verdicts.same(a_a(60), [powered(), {"framework": "torch_xla", "same": noisy}])
+    assert verdicts.aa(apart, [powered()])["verdict"] == "pass"
+    noisy = powered(noise=0.05)["aa"] | {"ok_claims": True}
+    entry = verdicts.aa(a_a(60), [powered(), {"framework": "torch_xla", "aa": noisy}])
     assert (entry["verdict"], entry["figures"]["small"]) == ("fail", False)
-    assert "ladder in turns, torch_xla: " in entry["detail"]
+    assert "interleaved depth scaling, torch_xla: " in entry["detail"]
 
 
 def test_same_against_the_same_fails_where_differences_are_claimed():
-    entry = verdicts.same(a_a(5, claimed=15), [])
+    entry = verdicts.aa(a_a(5, claimed=15), [])
     assert entry["verdict"] == "fail"
     assert len(entry["figures"]["claimed"]) >= 15
     assert re.search(r"run, all: \d\d of 20 claimed", entry["detail"])
@@ -178,7 +182,7 @@ def nothing() -> list[dict]:
         run_verdicts.floor(whole_run.floors([], empty)),
         verdicts.mutants([]),
         run_verdicts.clock(whole_run.clocks([])),
-        verdicts.same([], []),
+        verdicts.aa([], []),
         verdicts.power([]),
         run_verdicts.agreement(whole_run.agreement(empty, 1e-5, "highest")),
         verdicts.independent([]),
@@ -187,34 +191,34 @@ def nothing() -> list[dict]:
 
 
 def test_nothing_is_not_a_pass(nothing):
-    assert [entry["id"] for entry in nothing] == list(document.AUDITS)
+    assert [entry["id"] for entry in nothing] == list(audit_entries.AUDITS)
     assert {entry["verdict"] for entry in nothing} == {"not run"}
 
 
 def test_document_comes_back_as_it_was_written(tmp_path):
     audits = [verdicts.fences([FENCES])]
-    document.write(audits, tmp_path / "audits.json")
-    found = document.read(tmp_path / "audits.json")
+    audit_entries.write(audits, tmp_path / "audits.json")
+    found = audit_entries.read(tmp_path / "audits.json")
     assert found[0] == audits[0]
-    assert [entry["id"] for entry in found] == list(document.AUDITS)
+    assert [entry["id"] for entry in found] == list(audit_entries.AUDITS)
     assert {entry["verdict"] for entry in found[1:]} == {"not run"}
 
 
 def test_without_a_document_nothing_was_run(tmp_path):
-    assert {entry["verdict"] for entry in document.read(tmp_path / "none.json")} == {"not run"}
+    assert {entry["verdict"] for entry in audit_entries.read(tmp_path / "none.json")} == {"not run"}
 
 
 def test_document_of_another_schema_is_refused(tmp_path):
     (tmp_path / "audits.json").write_text(json.dumps({"schema": 7, "audits": []}))
-    with pytest.raises(ValueError, match="expected audits of schema 1, came 7"):
-        document.read(tmp_path / "audits.json")
+    with pytest.raises(ValueError, match="expected audits of schema 2, came 7"):
+        audit_entries.read(tmp_path / "audits.json")
 
 
 def test_table_has_a_row_for_each_audit_and_escapes(nothing):
     entry = verdicts.fences([FENCES])
     text = audits_table([entry, *nothing[1:]], "measured")
     rows = [line for line in text.splitlines() if line.count(" & ") == 4]
-    assert len(rows) == 1 + len(document.AUDITS)
+    assert len(rows) == 1 + len(audit_entries.AUDITS)
     assert r"0.5 \%" in rows[1]
     assert rows[1].endswith(r"& measured \\")
     assert rows[2].endswith(r"& --- \\")

@@ -38,7 +38,7 @@ def test_the_committed_claims_are_those_of_the_paper_and_ours():
         ({"tolerance": None}, ["the claim", "tolerance"]),
         ({"tolerance": -1}, ["tolerance", "-1"]),
         ({"sentence": "no capital"}, ["sentence", "no capital"]),
-        ({"remark": "x"}, ["the claim", "remark"]),
+        ({"remark": "x"}, ["remark", "no such key; known keys are human_minutes"]),
         ({"needs": {"devices": ["gpu"], "stages": ["cells"]}}, ["needs.devices", "gpu"]),
         (
             {"needs": {"devices": ["cpu"], "stages": ["cells"], "workloads": ["gem"]}},
@@ -73,6 +73,11 @@ def test_a_wrong_claim_is_named_with_its_key(changes, said):
 def test_a_predicate_has_one_of_the_closed_forms(predicate):
     with pytest.raises(ClaimError, match="tpu_faster_steady: predicate"):
         parse(document(predicate=predicate))
+
+
+def test_a_predicate_of_no_form_is_told_the_forms():
+    with pytest.raises(ClaimError, match=r"one of: holds and fails.*; counts.* came .*at_least"):
+        parse(document(predicate={"findings": ["a/*"], "quantifier": "every", "at_least": 0}))
 
 
 def test_two_claims_have_two_ids():

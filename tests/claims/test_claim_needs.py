@@ -15,7 +15,7 @@ from stackwars.claims.needs import (
     compute_minutes,
     needed_cells,
     needed_compilations,
-    needed_frontiers,
+    needed_largest_batches,
     needed_programs,
     needed_replays,
     restricted,
@@ -28,7 +28,8 @@ from stackwars.study.config import validate
 
 def needed(identity: str):
     claim = claims().claim(identity)
-    finders = (needed_cells, needed_replays, needed_compilations, needed_frontiers, needed_programs)
+    finders = (needed_cells, needed_replays, needed_compilations)
+    finders += (needed_largest_batches, needed_programs)
     return [find(config(), claim) for find in finders]
 
 
@@ -56,8 +57,8 @@ def test_a_claim_about_the_split_needs_replays_of_one_generation():
 
 
 def test_a_claim_about_a_target_needs_compilations_for_it_alone():
-    cells, replays, compilations, frontiers, _ = needed("oom_pytorch")
-    assert (cells, replays, frontiers) == ([], [], [])
+    cells, replays, compilations, largest_batches, _ = needed("oom_pytorch")
+    assert (cells, replays, largest_batches) == ([], [], [])
     assert {(c.target, c.compiler) for c in compilations} == {("tpu-v6e", "jaxlib-0.10.2")}
     assert {c.program.workload for c in compilations} == {"vit_b16", "gpt_neo_1p3b"}
     assert len(needed("room_jax")[3]) == 12

@@ -109,7 +109,7 @@ def test_a_summary_votes_with_its_counts():
     made = judge(claim(counts | {"quantifier": "most"}), found, HERE)
     assert (made.verdict, made.evidence) == (
         "contradicted",
-        "so in 1 of 3: MHA; not so in 2: BERT, ViT",
+        "as claimed in 1 of 3: MHA; not as claimed in 2: BERT, ViT",
     )
 
 

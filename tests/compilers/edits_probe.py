@@ -47,7 +47,7 @@ TIED = """func.func @main(%w: tensor<6x4xf32>, %x: tensor<2x3x4xf32>) -> tensor<
   %5 = stablehlo.add %1, %4 : tensor<2x3x6xf32>
   return %5 : tensor<2x3x6xf32>
 }"""
-TURNED_INPUT = """func.func @main(%x: tensor<2x3x4xf32>) -> tensor<4x3x2xf32> {
+TRANSPOSED_INPUT = """func.func @main(%x: tensor<2x3x4xf32>) -> tensor<4x3x2xf32> {
   %0 = stablehlo.transpose %x, dims = [2, 1, 0] : (tensor<2x3x4xf32>) -> tensor<4x3x2xf32>
   return %0 : tensor<4x3x2xf32>
 }"""
@@ -89,12 +89,12 @@ KERNEL = Entry("weight", "conv.weight", (5, 3, 2, 1), (0, 1, 2, 3))
 ROWS_WEIGHT = Entry("weight", "position", (1, 6, 4), (0, 1, 2))
 CASES = {
     "flattened": (FLATTENED, [WEIGHT, X]),
-    # The weight came turned already: torch's (4, 6), which the program turns back.
-    "turned_before": (FLATTENED, [Entry("weight", "up.weight", (4, 6), (1, 0)), X]),
+    # The weight came transposed already: torch's (4, 6), which the program transposes back.
+    "transposed_before": (FLATTENED, [Entry("weight", "up.weight", (4, 6), (1, 0)), X]),
     "rows": (ROWS, [WEIGHT, X]),
     "convolution": (CONVOLUTION, [KERNEL, Entry("input", "image")]),
     "tied": (TIED, [WEIGHT, X]),
-    "turned_input": (TURNED_INPUT, [X]),
+    "transposed_input": (TRANSPOSED_INPUT, [X]),
     "layernorm": (LAYERNORM, [X]),
     "unshaped_layernorm": (UNSHAPED_LAYERNORM, [ROWS_WEIGHT]),
     "batchnorm": (BATCHNORM, [X]),

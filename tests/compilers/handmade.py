@@ -1,7 +1,7 @@
 """Two spellings of one small function, and programs that are nearly it, with their lists of arguments.
 
-The function: 2 x left (16, 32) times the transpose of a weight (64, 32). "jax" takes the weight turned
-and has the 2 in its text; "torch_xla" turns the weight itself and gets the 2 as an argument.
+The function: 2 x left (16, 32) times the transpose of a weight (64, 32). "jax" takes the weight transposed
+and has the 2 in its text; "torch_xla" transposes the weight itself and gets the 2 as an argument.
 """
 
 from __future__ import annotations

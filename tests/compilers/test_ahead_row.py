@@ -8,14 +8,13 @@ import pytest
 
 from compilers import hlo_texts
 from compilers.test_dump import ASSIGNMENT, ENDING
-from compilers.test_verdict import LISTED, NEW, ON_CHIP
+from compilers.test_memory_verdict import LISTED, NEW, ON_CHIP
 from stackwars.compilers.ahead_row import Outcome, row
 
 VERSIONS = {"jax": "1", "jaxlib": "1", "libtpu": "0"}
 OPENED = [{"event": "import"}, {"event": "open", "device_kind": "TPU", "versions": VERSIONS}]
 COMPILED = [*OPENED, {"event": "compile"}, {"event": "compile_end", "seconds": 1.23456}]
-MEMORY = {"event": "memory", "at_s": 0, "argument": 9, "output": 9, "temp": 0, "generated_code": 50}
-COST = {"event": "cost", "at_s": 0, "flops": 5.0, "bytes_accessed": None}
+ACCEPTED = {"event": "accepted", "at_s": 0, "code_bytes": 50}
 
 
 def came(tmp_path: Path, events: list[dict], **how) -> dict:
@@ -24,26 +23,25 @@ def came(tmp_path: Path, events: list[dict], **how) -> dict:
     return row(Outcome(events=events, dumped=tmp_path, **ended), usable)
 
 
-def dumped(tmp_path: Path, text: str = hlo_texts.LOOP) -> None:
+def dumped(tmp_path: Path, text: str = hlo_texts.KNOWN) -> None:
     (tmp_path / f"module_0000.f.cl_1.{ENDING}").write_text(ASSIGNMENT)
     (tmp_path / "module_0000.f.cl_1.after_codegen.txt").write_text(text)
 
 
 def test_a_program_that_compiled(tmp_path: Path) -> None:
     dumped(tmp_path)
-    found = came(tmp_path, [*COMPILED, MEMORY, COST, {"event": "end"}])
+    found = came(tmp_path, [*COMPILED, ACCEPTED, {"event": "end"}])
     assert (found["status"], found["verdict"], found["decided_by"]) == ("ok", "fits", "compiler")
     assert found["hbm_bytes"] == 1200 + 230 + 7512 - 200
-    assert (found["onchip_bytes"], found["code_bytes"]) == (40076, 50)
+    assert found["code_bytes"] == 50
     assert found["compile_s"] == 1.235
     assert found["versions"] == VERSIONS
-    assert found["flops"] == found["hlo"]["flops"] == 10 * 2 * 8 * 16 * 16
-    assert found["reported"]["cost"] == {"flops": 5.0, "bytes_accessed": None}
+    assert (found["hlo"]["moment"], found["hlo"]["estimated_cycles"]) == ("codegen", 8954)
 
 
 def test_bytes_decide_where_the_compiler_accepts_too_much(tmp_path: Path) -> None:
     dumped(tmp_path)
-    found = came(tmp_path, [*COMPILED, MEMORY], usable=8742 + 49)
+    found = came(tmp_path, [*COMPILED, ACCEPTED], usable=8742 + 49)
     assert (found["status"], found["verdict"], found["decided_by"]) == ("ok", "oom", "bytes")
 
 
@@ -58,7 +56,7 @@ def test_a_refusal_keeps_its_message_and_what_the_dump_tells(tmp_path: Path) -> 
     assert found["code_bytes"] is None
     # Before code generation the text's cycles are no estimate of anything.
     assert found["hlo"]["estimated_cycles"] is None
-    assert found["hlo"]["fusions"] == 1
+    assert found["hlo"]["operations_by_kind"]["fusion"] == 1
 
 
 def test_a_refusal_without_a_dump_tells_its_own_figures(tmp_path: Path) -> None:
@@ -84,11 +82,10 @@ def test_a_crash_is_an_error_with_the_tail_of_its_log(tmp_path: Path) -> None:
     assert "stack overflow" in found["message"]
 
 
-def test_a_crash_of_the_cost_analysis_costs_its_numbers_only(tmp_path: Path) -> None:
+def test_a_crash_after_the_program_was_accepted_changes_nothing(tmp_path: Path) -> None:
     dumped(tmp_path)
-    found = came(tmp_path, [*COMPILED, MEMORY], exit_code=-6, log_tail="F0000 chip config")
+    found = came(tmp_path, [*COMPILED, ACCEPTED], exit_code=-6, log_tail="F0000 chip config")
     assert (found["status"], found["verdict"]) == ("ok", "fits")
-    assert found["reported"]["cost"] is None
 
 
 @pytest.mark.parametrize(("how", "status"), [("timed_out", "timeout"), ("over_cap", "error")])
@@ -119,8 +116,7 @@ def test_a_compilation_that_was_stopped_is_decided_by_its_buffers(tmp_path: Path
 
 def test_a_text_of_unknown_form_costs_its_counts_only(tmp_path: Path) -> None:
     dumped(tmp_path, "ENTRY %main () -> f32[] {\n  %x = nonsense\n}\n")
-    found = came(tmp_path, [*COMPILED, MEMORY])
+    found = came(tmp_path, [*COMPILED, ACCEPTED])
     assert found["verdict"] == "fits"
     assert found["hlo"] is None
-    assert found["flops"] is None
     assert "not understood" in found["hlo_problem"]

@@ -14,14 +14,14 @@ SEED = 7
 
 
 def given_back(view):
-    """The values of the entry that a placeholder, turned by `view`, leaves behind."""
+    """The values of the entry that a placeholder, transposed by `view`, leaves behind."""
     shape = (3, 4, 5)
     entry = arguments.of_array(view(arguments.leaf("w", shape, SEED)))
     return entry, entry.value(SEED, {}), view(values.leaf("w", shape, SEED))
 
 
 @pytest.mark.parametrize("axes", [(0, 1, 2), (2, 1, 0), (1, 2, 0), (0, 2, 1)])
-def test_turned_weight_comes_back_turned(axes):
+def test_transposed_weight_comes_back_transposed(axes):
     entry, ours, real = given_back(lambda leaf: leaf.transpose(axes))
     assert entry == Entry("weight", "w", (3, 4, 5), axes)
     assert np.array_equal(ours, real)
@@ -29,10 +29,10 @@ def test_turned_weight_comes_back_turned(axes):
 
 def test_square_matrix_is_told_from_its_transpose():
     straight = arguments.of_array(arguments.leaf("w", (6, 6), SEED))
-    turned = arguments.of_array(arguments.leaf("w", (6, 6), SEED).T)
+    transposed = arguments.of_array(arguments.leaf("w", (6, 6), SEED).T)
     assert straight.axes == (0, 1)
-    assert turned.axes == (1, 0)
-    assert np.array_equal(turned.value(SEED, {}), values.leaf("w", (6, 6), SEED).T)
+    assert transposed.axes == (1, 0)
+    assert np.array_equal(transposed.value(SEED, {}), values.leaf("w", (6, 6), SEED).T)
 
 
 def test_placeholder_takes_no_memory():

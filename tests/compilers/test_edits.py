@@ -30,12 +30,12 @@ def probed(python):
 
 
 EXPECTED = {
-    "flattened": ["turned_weights"],
-    "turned_before": ["turned_weights"],
-    "rows": ["turned_weights"],
-    "convolution": ["turned_weights"],
+    "flattened": ["pretransposed_weights"],
+    "transposed_before": ["pretransposed_weights"],
+    "rows": ["pretransposed_weights"],
+    "convolution": ["pretransposed_weights"],
     "tied": [],
-    "turned_input": [],
+    "transposed_input": [],
     "layernorm": ["explicit_layernorm"],
     "unshaped_layernorm": ["explicit_layernorm"],
     "batchnorm": [],
@@ -61,13 +61,13 @@ def test_the_edited_program_gives_the_same_values_and_has_nothing_left_to_edit(p
     ("case", "axes", "signature", "gone"),
     [
         ("flattened", [1, 0], "tensor<4x6xf32>", "stablehlo.transpose"),
-        ("turned_before", [0, 1], "tensor<4x6xf32>", "stablehlo.transpose"),
+        ("transposed_before", [0, 1], "tensor<4x6xf32>", "stablehlo.transpose"),
         ("rows", [1, 0], "tensor<4x6xf32>", "x [1]"),
         ("convolution", [2, 3, 1, 0], "tensor<2x1x3x5xf32>", "[o, i, 0, 1]"),
     ],
 )
-def test_a_turned_weight_is_handed_over_turned(probed, case, axes, signature, gone):
-    edited = probed[case]["edits"]["turned_weights"]
+def test_transposed_weight_is_handed_over_transposed(probed, case, axes, signature, gone):
+    edited = probed[case]["edits"]["pretransposed_weights"]
     assert edited["arguments"][0]["axes"] == axes
     assert f"%arg0: {signature}" in edited["text"]
     assert gone not in edited["text"]
@@ -97,14 +97,16 @@ def test_the_command_writes_program_and_arguments(python, tmp_path):
     made = run(python, "-c", script, str(tmp_path / "program"), str(Path(__file__).parent))
     assert made.returncode == 0, made.stderr
     command = ["-m", "stackwars.compilers.edits", "--program", str(tmp_path / "program")]
-    done = run(python, *command, "--edit", "turned_weights", "--output", str(tmp_path / "edited"))
+    done = run(
+        python, *command, "--edit", "pretransposed_weights", "--output", str(tmp_path / "edited")
+    )
     assert done.returncode == 0, done.stderr
     text = gzip.decompress((tmp_path / "edited" / "program.mlir.gz").read_bytes()).decode()
     assert "stablehlo.transpose" not in text
     document = json.loads((tmp_path / "edited" / "arguments.json").read_text())
     assert document["workload"] == "ffn"
     assert document["arguments"][0]["axes"] == [1, 0]
-    assert document["edits"] == ["turned_weights"]
+    assert document["edits"] == ["pretransposed_weights"]
     assert document["program_sha256"] != document["edited_from_sha256"]
     refused = run(python, *command, "--edit", "erf_for_erfc", "--output", str(tmp_path / "no"))
     assert refused.returncode != 0

@@ -1,4 +1,4 @@
-"""The frontier's document, with lowering and compiler played by functions whose edge is known."""
+"""The search for the largest batch, with lowering and compiler played by functions whose edge is known."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from stackwars.compilers import ahead_supervisor, largest_batch
 
-JOB = largest_batch.Job(
+JOB = largest_batch.LargestBatchJob(
     workload="bert_base", framework="jax", dialect="jax", sizes={"batch": 2, "sequence": 64},
     seed=1, matmul_precision="highest", target="tpu-v6e", target_row={}, compiler="jaxlib-1",
     timeout_s=9, limit=6,
@@ -48,7 +48,7 @@ class Played:
         program.write_text(f"module of {sizes['batch']}")
         return program
 
-    def compile(self, job: ahead_supervisor.Job, program: Path, folder: Path) -> dict:
+    def compile(self, job: ahead_supervisor.CompileJob, program: Path, folder: Path) -> dict:
         assert job.assumed_code_bytes == 50
         assert program.read_text() == f"module of {job.sizes['batch']}"
         if len(self.compiled) >= self.patience:
@@ -61,7 +61,7 @@ class Played:
 
 
 def find(tmp_path: Path, played: Played, **changed) -> dict:
-    job = largest_batch.Job(**{**vars(JOB), **changed})
+    job = largest_batch.LargestBatchJob(**{**vars(JOB), **changed})
     return largest_batch.find(
         job, document(job.sizes["batch"]), tmp_path, played.lower, played.compile
     )
@@ -70,18 +70,18 @@ def find(tmp_path: Path, played: Played, **changed) -> dict:
 def test_the_edge_is_found_and_every_probe_told(tmp_path: Path) -> None:
     played = Played()
     found = find(tmp_path, played)
-    assert (found["fits_batch"], found["oom_batch"], found["exact"]) == (EDGE, EDGE + 1, True)
+    assert (found["fits_batch"], found["oom_batch"]) == (EDGE, EDGE + 1)
     assert found["sequence"] == 64
-    assert found["compilations"] == len(played.compiled) <= 6
+    assert len(played.compiled) <= 6
     assert [probe["batch"] for probe in found["probes"]] == [2, *played.compiled]
     assert [probe["base"] for probe in found["probes"]] == [True] + [False] * len(played.compiled)
     assert {probe["verdict"] for probe in found["probes"]} == {"fits", "oom"}
 
 
 def test_the_limit_bounds_the_compilations(tmp_path: Path) -> None:
-    found = find(tmp_path, Played(), limit=1)
-    assert found["compilations"] == found["limit"] == 1
-    assert not found["exact"]
+    played = Played()
+    found = find(tmp_path, played, limit=1)
+    assert len(played.compiled) == found["limit"] == 1
 
 
 def test_a_search_that_was_killed_goes_on(tmp_path: Path) -> None:
@@ -90,9 +90,9 @@ def test_a_search_that_was_killed_goes_on(tmp_path: Path) -> None:
         find(tmp_path, killed)
     again = Played()
     found = find(tmp_path, again)
-    assert found["exact"]
+    assert found["oom_batch"] == EDGE + 1
     assert not set(killed.compiled) & set(again.compiled)
-    assert found["compilations"] == len(killed.compiled) + len(again.compiled)
+    assert len(found["probes"]) == 1 + len(killed.compiled) + len(again.compiled)
 
 
 def test_a_program_that_cannot_be_lowered_is_a_probe(tmp_path: Path) -> None:
@@ -109,8 +109,7 @@ def test_a_program_that_cannot_be_lowered_is_a_probe(tmp_path: Path) -> None:
     failed = [probe for probe in found["probes"] if probe["status"] == "error"]
     assert failed and all("so many images" in probe["message"] for probe in failed)
     assert 2 <= found["fits_batch"] <= 20
-    assert (found["oom_batch"], found["exact"]) == (None, False)
-    assert found["compilations"] == len(played.compiled)
+    assert found["oom_batch"] is None
 
 
 def test_a_model_without_sequence_has_none(tmp_path: Path) -> None:
@@ -118,10 +117,10 @@ def test_a_model_without_sequence_has_none(tmp_path: Path) -> None:
         return Played().lower("jax", "bert_base", {**sizes, "sequence": 64}, folder)
 
     played = Played()
-    job = largest_batch.Job(**{**vars(JOB), "sizes": {"batch": 2}})
+    job = largest_batch.LargestBatchJob(**{**vars(JOB), "sizes": {"batch": 2}})
     found = largest_batch.find(job, document(2), tmp_path, lower, played.compile)
     assert found["sequence"] is None
-    assert found["exact"]
+    assert found["oom_batch"] == EDGE + 1
 
 
 def test_a_program_that_cannot_be_lowered_leaves_one_short_line(tmp_path: Path) -> None:

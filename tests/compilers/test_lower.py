@@ -9,7 +9,7 @@ from unittest import mock
 import pytest
 
 from stackwars.compilers import arguments, largest_batch
-from stackwars.compilers.lower import Job
+from stackwars.compilers.lower import LowerJob
 from stackwars.setup.environments import REPOSITORY, clean_environ
 from stackwars.study import config, programs
 from stackwars.study.programs import Program
@@ -69,7 +69,7 @@ def test_program_is_the_one_that_the_cell_ran(framework, workload, tmp_path):
 def test_programs_that_one_process_serves_are_those_made_alone(framework, tmp_path):
     name, python = framework
     job = programs.lower_job(SMOKE, Program(name, "bert_base"))
-    served = largest_batch.Job(
+    served = largest_batch.LargestBatchJob(
         **{key: job[key] for key in ("workload", "framework", "dialect", "sizes", "seed")},
         **{"matmul_precision": job["matmul_precision"], "target": "", "target_row": {}},
         **{"compiler": "", "timeout_s": 300},
@@ -98,5 +98,5 @@ def test_llama_8b_needs_no_32_gb(framework, tmp_path):
 
 def test_job_of_the_configuration_is_a_job():
     job = programs.lower_job(FULL, Program("torch_xla", "llama3_8b", "b8s512"))
-    assert asdict(Job(**job))["sizes"]["sequence"] == 512
+    assert asdict(LowerJob(**job))["sizes"]["sequence"] == 512
     assert (REPOSITORY / "src/stackwars/compilers" / f"lower_{job['framework']}.py").exists()

@@ -171,7 +171,7 @@ def verified(tmp_path):
         "programs": {"jax": {}, "torch_xla": {}}, "repetition": 0, "baseline": "jax",
         "settings": {"parity_rel_l2": 1e-5, "seed": 1},
     }  # fmt: skip
-    return replay.Replay(spec, Events(tmp_path / "events.jsonl"), tmp_path)
+    return replay.ReplayProcess(spec, Events(tmp_path / "events.jsonl"), tmp_path)
 
 
 def test_programs_must_agree_on_every_set_of_inputs(verified, tmp_path):

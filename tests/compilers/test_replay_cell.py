@@ -28,7 +28,7 @@ def process(folder, repetition: int, status=("ok", ""), error=2e-7, steady=(10, 
             continue
         events.append({"event": "second", "program": name, "ns": 50})
         counted = {f"{key}_ns": [0] * len(steady) for key in ("run", "wait", "steal")}
-        blocks = {"ns": list(steady), "calls": 4, "foreign_share": 0.0, **counted}
+        blocks = {"ns": list(steady), "calls": 4, "other_processes_share": 0.0, **counted}
         events.append({"event": "steady", "at_s": 2.0, "program": name, **blocks})
     home = folder / f"process-{repetition}"
     home.mkdir(parents=True)
@@ -62,7 +62,8 @@ def test_samples_stand_by_program_and_process(tmp_path):
     assert [blocks["ns"] for blocks in torch["steady"]] == [[10, 12], [20, 22, 24]]
     assert torch["steady"][1] == {
         **{"ns": [20, 22, 24], "calls": 4},
-        **{"run_ns": [0] * 3, "wait_ns": [0] * 3, "steal_ns": [0] * 3, "foreign_share": 0.0},
+        **{f"{name}_ns": [0] * 3 for name in ("run", "wait", "steal")},
+        "other_processes_share": 0.0,
     }
     assert (torch["first_ns"], torch["second_ns"]) == ([100, 100], [50, 50])
     assert (torch["program_sha256"], torch["compile_s"]) == ("b" * 64, [1.5, 1.5])

@@ -19,7 +19,7 @@ CHECKOUT = "/srv/stackwars"
 
 
 class SetUp:
-    """A checkout in a bare Debian after `make set-up`, without TeX: environments do not need it."""
+    """A checkout in a bare Debian after `make set-up`, without what the paper alone needs."""
 
     def __init__(self, debian: Debian) -> None:
         cache = Path(check_output([sys.executable, "-m", "uv", "cache", "dir"], text=True).strip())

@@ -79,19 +79,19 @@ def test_replays_that_failed_are_counted_with_their_status(full, tmp_path):
 
 
 def test_a_published_oom_is_explained_or_not(full, flipped):
-    assert full["oom_there/gpt_neo_1p3b/torch_xla"]["verdict"] == words.NOT_EXPLAINED
-    assert full["oom_there/gpt_neo_1p3b/torch_xla"]["spare_bytes"] > 20 * 2**30
-    assert flipped["oom_there/gpt_neo_1p3b/torch_xla"]["verdict"] == words.EXPLAINED
-    llama = full["oom_there/llama3_8b/jax"]
+    assert full["oom_published/gpt_neo_1p3b/torch_xla"]["verdict"] == words.NOT_EXPLAINED
+    assert full["oom_published/gpt_neo_1p3b/torch_xla"]["spare_bytes"] > 20 * 2**30
+    assert flipped["oom_published/gpt_neo_1p3b/torch_xla"]["verdict"] == words.EXPLAINED
+    llama = full["oom_published/llama3_8b/jax"]
     assert llama["verdict"] == words.EXPLAINED_IF_LARGER
     assert (llama["fits"], llama["over"]) == (["2\u00d764"], ["8\u00d7512"])
-    assert "oom_there/gpt_neo_1p3b/jax" not in full  # it ran there
+    assert "oom_published/gpt_neo_1p3b/jax" not in full  # it ran there
 
 
 def test_a_program_too_large_explains(tmp_path):
     row = {"workload": "vit_b16", "framework": "torch_xla", "compiler": NEW}
     found = changed(tmp_path, "compile_ahead", row, verdict="oom", hbm_bytes=40.0 * 2**30)
-    assert found["oom_there/vit_b16/torch_xla"]["verdict"] == words.EXPLAINED
+    assert found["oom_published/vit_b16/torch_xla"]["verdict"] == words.EXPLAINED
     assert found["fit_generations"]["verdict"] == verdicts.SOME
     assert "ViT-B/16 at 64\u00d764 under torch_xla" in found["fit_generations"]["differ"]
 
@@ -131,10 +131,10 @@ def test_a_compilation_that_was_stopped_is_not_called_accepted(tmp_path):
 
 
 def test_the_frontier_flips(full, flipped):
-    assert full["frontier/bert_base/torch_xla"]["verdict"] == words.MORE
-    assert flipped["frontier/bert_base/torch_xla"]["verdict"] == words.LESS
-    assert full["frontier/llama3_8b/torch_xla"]["verdict"] == words.SAME
-    assert full["frontier/vit_b16/torch_xla"]["verdict"] == words.NOT_SEPARATED
+    assert full["largest_batch/bert_base/torch_xla"]["verdict"] == words.MORE
+    assert flipped["largest_batch/bert_base/torch_xla"]["verdict"] == words.LESS
+    assert full["largest_batch/llama3_8b/torch_xla"]["verdict"] == words.SAME
+    assert full["largest_batch/vit_b16/torch_xla"]["verdict"] == words.NOT_SEPARATED
 
 
 def test_bytes_and_cycles_are_ratios_of_the_same_size(full):
@@ -164,7 +164,7 @@ def test_a_claim_holds_only_where_both_programs_show_it(full, flipped):
         assert flipped[f"claim/{claim}/torch_xla"]["verdict"] == verdicts.DOES_NOT_HOLD, claim
 
 
-COMPILED = ("effect", "generations", "source", "hbm", "cycles", "frontier", "same", "size")
+COMPILED = ("effect", "generations", "source", "hbm", "cycles", "largest_batch", "same", "size")
 COMPILED += ("programs", "claim", "edits")
 
 
@@ -183,9 +183,12 @@ def test_every_subject_has_its_own_findings(tmp_path, full):
     for kind, ratio in (("hbm", side.memory), ("cycles", side.memory * side.cycles)):
         one = found[f"{kind}/resnet50/torch_xla_pending/b64"]["ratio"]
         assert one == pytest.approx(ratio)
-    frontier = found["frontier/bert_base/torch_xla_pending"]
-    assert (frontier["batch"], frontier["baseline_batch"]) == (side.batch, SIDES["jax"].batch)
-    assert frontier["verdict"] == words.LESS
+    largest_batch = found["largest_batch/bert_base/torch_xla_pending"]
+    assert (largest_batch["batch"], largest_batch["baseline_batch"]) == (
+        side.batch,
+        SIDES["jax"].batch,
+    )
+    assert largest_batch["verdict"] == words.LESS
     assert found["size/ffn/torch_xla_pending/raw"]["operations"] == side.operations
     assert found["same/gemm/torch_xla_pending/normalised"]["verdict"] == words.DIFFERENT
     assert found["claim/flattening/torch_xla_pending"]["verdict"] == verdicts.DOES_NOT_HOLD
@@ -214,4 +217,4 @@ def test_without_data_or_intervals_nothing_is_claimed(tmp_path, variant):
     if variant == "nothing":
         assert found["ahead"]["verdict"] == found["replay"]["verdict"] == verdicts.NONE_OK
         assert found["claim/qkv/torch_xla"]["verdict"] == verdicts.NO_DATA
-        assert found["oom_there/vit_b16/torch_xla"]["verdict"] == verdicts.NO_DATA
+        assert found["oom_published/vit_b16/torch_xla"]["verdict"] == verdicts.NO_DATA

@@ -47,16 +47,16 @@ def test_the_words_are_those_of_the_measuring_modules():
     assert ours == (steady.WARM_UP, steady.SLOWING, steady.NONE)
 
 
-def test_ratios_without_turns_are_named(full, tmp_path):
-    found = full["turns"]
+def test_ratios_that_are_not_interleaved_are_named(full, tmp_path):
+    found = full["interleaving"]
     assert found["verdict"] == verdicts.SOME_OK
     assert 0 < found["taken"] == found["total"] - len(found["apart"])
     assert all("torch_xla (pending)" in name for name in found["apart"])
     paper_fixture.write(tmp_path)
     ratios = pandas.read_csv(tmp_path / "ratios.csv")
-    for in_turns, verdict in ((True, verdicts.ALL_OK), (False, verdicts.NONE_OK)):
-        ratios.assign(steady_in_turns=in_turns).to_csv(tmp_path / "ratios.csv", index=False)
-        assert findings_of(tmp_path)["turns"]["verdict"] == verdict
+    for interleaved, verdict in ((True, verdicts.ALL_OK), (False, verdicts.NONE_OK)):
+        ratios.assign(steady_interleaved=interleaved).to_csv(tmp_path / "ratios.csv", index=False)
+        assert findings_of(tmp_path)["interleaving"]["verdict"] == verdict
 
 
 def test_one_core_is_a_finding_of_its_own(full, tmp_path):
@@ -78,9 +78,9 @@ def test_gate_stops_and_caches_are_counted(full, tmp_path):
     assert (full["gate"]["gated"], full["gate"]["total"]) == (37, 39)
     assert full["gate"]["ungated"] == ["ViT-B/16 under JAX", "ViT-B/16 under torch_xla"]
     assert full["gate"]["contended"] == ["ResNet-50 under torch_xla (pending)"]
-    assert full["gate"]["kept_least"] == pytest.approx(0.3)
+    assert full["gate"]["kept_minimum"] == pytest.approx(0.3)
     stops = full["stops"]
-    assert (stops["by_width"], stops["by_budget"], stops["by_most"]) == (24, 15, 0)
+    assert (stops["by_width"], stops["by_budget"], stops["by_maximum"]) == (24, 15, 0)
     assert (stops["fewest"], stops["most"]) == (4, 4)
     assert full["caches"]["verdict"] == verdicts.HOLDS
     row = {"workload": "mha", "framework": "torch_xla", "device": "cpu"}

@@ -6,7 +6,7 @@ import pytest
 
 from stackwars import frameworks
 from stackwars.measure.events import event
-from stackwars.measure.supervisor import Job, supervise
+from stackwars.measure.supervisor import ProcessJob, supervise
 from stackwars.setup.environments import REPOSITORY, ensure
 from stackwars.study import cells
 from stackwars.study.config import load
@@ -25,7 +25,7 @@ def run(framework: str, device: str, folder) -> dict:
         **{"block_calls": 1, "steady_min_blocks": 8, "steady_seconds": 0.3},
     }
     dialect = frameworks.load(framework).DIALECT
-    job = Job(framework, dialect, "ffn", device, "smoke", 0, SIZES, settings)
+    job = ProcessJob(framework, dialect, "ffn", device, "smoke", 0, SIZES, settings)
     python = ensure(REPOSITORY / "envs" / f"{framework}.txt")
     result = supervise(job, python, folder / "process-0")
     assert (result["status"], result["status_detail"]) == ("ok", "")

@@ -103,12 +103,12 @@ def test_event_that_was_cut_off_ends_the_list(events, tmp_path):
     assert [event["event"] for event in read_events(tmp_path)] == ["import"]
 
 
-def test_steady_state_takes_the_least_number_of_blocks(events, tmp_path):
+def test_steady_state_takes_the_minimum_number_of_blocks(events, tmp_path):
     steady(events, Session(seconds=(0, 0)), steady_min_blocks=7)
     assert len(written(tmp_path)[0]["ns"]) == 7
 
 
-def test_steady_state_takes_at_most_the_greatest_number_of_blocks(events, tmp_path):
+def test_steady_state_takes_at_most_the_maximum_number_of_blocks(events, tmp_path):
     steady(events, Session(seconds=(0, 0)), steady_max_blocks=9, steady_seconds=60.0)
     assert len(written(tmp_path)[0]["ns"]) == 9
 
@@ -153,7 +153,7 @@ def test_what_the_threads_did_is_told_block_by_block(events, tmp_path):
 
 
 @pytest.mark.parametrize("calls", [1, 2, 3])
-def test_sets_of_inputs_take_turns_from_block_to_block(events, calls):
+def test_sets_of_inputs_alternate_from_block_to_block(events, calls):
     session = Session(seconds=(0, 0))
     steady(events, session, steady_min_blocks=4, block_calls=calls)
     asked = [number % 2 for number in range(4 * calls)]

@@ -67,7 +67,7 @@ def test_neighbour_on_the_same_core_is_seen(pinned):
     assert wait_share(run, wait) > 0.3
 
 
-def test_block_that_had_the_core_to_itself_is_clean_and_all_run(pinned):
+def test_block_that_had_the_core_to_itself_is_uncontended_and_all_run(pinned):
     # Shorter than the slice of time that the kernel gives: however busy this machine is, some are alone.
     # Shorter, too, than its ticks, at which alone it brings its account up to date unless it is asked to.
     found = measured(400, 0.001)
@@ -197,13 +197,13 @@ def test_pressure_that_the_kernel_does_not_tell_is_left_out(monkeypatch, tmp_pat
     assert contention.pressure() == {"cpu": 0.125}
 
 
-def test_neighbour_on_the_core_is_foreign(pinned):
+def test_neighbour_on_the_core_is_another_process(pinned):
     meter = Meter()
     work(0.4)
-    alone = meter.foreign_share()
+    alone = meter.other_processes_share()
     with neighbour():
         meter = Meter()
         work(0.4)
-        beside = meter.foreign_share()
+        beside = meter.other_processes_share()
     assert beside > 0.3
     assert alone < beside / 2

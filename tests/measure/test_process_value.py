@@ -19,7 +19,7 @@ def value(steady_ms, wait=0.0, calls=1, singles=SINGLES, own=0.0, **others) -> P
     return process_value.of_rounds({0: these, 1: quiet})[0]
 
 
-def clean(ms: float) -> ProcessValue:
+def uncontended(ms: float) -> ProcessValue:
     return value((ms, ms, ms))
 
 
@@ -27,7 +27,7 @@ def contended(ms: float) -> ProcessValue:
     return value((ms, ms, ms), wait=0.5)
 
 
-def test_median_of_clean_blocks_stands_beside_that_of_all():
+def test_median_of_uncontended_blocks_stands_beside_that_of_all():
     found = value((2.0, 9.0, 2.0, 9.0, 2.0, 9.0, 9.0), wait=(0.0, 0.3, 0.0, 0.3, 0.0, 0.3, 0.3))
     assert (found.gated_ms, found.all_ms) == pytest.approx((2.0, 9.0))
     assert found.kept == pytest.approx(3 / 7)
@@ -37,29 +37,28 @@ def test_median_of_clean_blocks_stands_beside_that_of_all():
 @pytest.mark.parametrize(("share", "counts"), [(0.019, True), (0.021, False)])
 def test_gate_is_two_points_over_the_wait_that_is_their_own(share, counts, own):
     found = value((1.0,) * 5, wait=own + share, own=own)
-    assert found.clean == (counts,) * 5
-    assert (found.gated_ms is not None) == counts
+    assert (found.kept, found.gated_ms is not None) == (float(counts), counts)
 
 
 def test_stolen_time_is_waiting():
     stolen, quiet = blocks((1.0,) * 5), blocks((1.0,) * 5)
     stolen["steal_ns"] = [10**7] * 5
     found = process_value.of_rounds({0: (SINGLES, stolen), 1: (SINGLES, quiet)})
-    assert (found[0].clean, found[1].clean) == ((False,) * 5, (True,) * 5)
+    assert (found[0].kept, found[1].kept) == (0.0, 1.0)
 
 
 @pytest.mark.parametrize(("share", "counts"), [(0.05, True), (0.06, False)])
-def test_nothing_is_clean_beside_a_neighbour(share, counts):
-    assert value((1.0,) * 5, foreign=share).clean == (counts,) * 5
+def test_nothing_is_uncontended_beside_a_neighbour(share, counts):
+    assert value((1.0,) * 5, others=share).kept == float(counts)
 
 
-def test_own_wait_is_that_of_the_quietest_process():
+def test_baseline_wait_share_is_that_of_the_least_contended_process():
     steady = [blocks((1.0,) * 3, (0.1, 0.2, 0.9)), blocks((1.0,) * 3, (0.3, 0.4, 0.5))]
-    assert process_value.own_wait(steady) == pytest.approx(0.2)
-    assert process_value.own_wait([]) == 0.0
+    assert process_value.baseline_wait_share(steady) == pytest.approx(0.2)
+    assert process_value.baseline_wait_share([]) == 0.0
 
 
-def test_too_few_clean_blocks_give_no_gated_value():
+def test_too_few_uncontended_blocks_give_no_gated_value():
     assert value((1.0,) * 5, wait=(0.0, 0.0, 0.5, 0.5, 0.5)).gated_ms is None
     assert value((1.0,) * 5, wait=(0.0, 0.0, 0.0, 0.5, 0.5)).gated_ms == pytest.approx(1.0)
 
@@ -73,13 +72,12 @@ def test_warm_up_is_cut_off_with_its_share_of_the_gate():
     found = value(slow + steady, wait=(0.5,) * 5 + (0.0,) * 15, singles=(100e6, 50e6))
     assert (found.kind, found.warmup) == ("warm-up", 7)
     assert (found.gated_ms, found.all_ms, found.kept) == pytest.approx((2.0, 2.0, 1.0))
-    assert found.blocks_ms == pytest.approx(steady)
-    assert found.clean == (True,) * 15
+    assert found.blocks == 15
 
 
 def test_slow_first_call_is_no_block():
     found = value((2.0,) * 10, singles=(900e6, 2e6))
-    assert (found.kind, len(found.blocks_ms)) == ("steady at once", 10)
+    assert (found.kind, found.blocks) == ("steady at once", 10)
 
 
 def test_value_of_a_process_is_that_of_its_events():
@@ -88,30 +86,44 @@ def test_value_of_a_process_is_that_of_its_events():
     assert process_value.of_processes([one, process(repetition=1)])[0] == expected
 
 
-def test_contended_rounds_are_left_out_where_half_are_clean():
-    found, gated = per_round({0: clean(1.0), 1: contended(5.0), 2: contended(6.0), 3: clean(2.0)})
+def test_blocks_of_a_value_are_those_that_count():
+    slow, steady = (50.0,) * 5, tuple(float(n % 3 + 30) for n in range(15))
+    waits = (0.0,) * 5 + (0.5, 0.0, 0.0) * 5
+    one = process(first_ms=100.0, second_ms=50.0, steady_ms=slow + steady, wait=waits)
+    values = process_value.of_processes([one])
+    for gated, expected in ((True, [ms for ms in steady if ms > 30]), (False, list(steady))):
+        (found,) = process_value.steady_blocks([one], values, [0], gated)
+        assert found == pytest.approx(expected)
+
+
+def test_contended_rounds_are_left_out_where_half_are_uncontended():
+    found, gated = per_round(
+        {0: uncontended(1.0), 1: contended(5.0), 2: contended(6.0), 3: uncontended(2.0)}
+    )
     assert gated
     assert found == pytest.approx({0: 1.0, 3: 2.0})
 
 
 def test_all_rounds_count_where_the_machine_was_hardly_ever_quiet():
-    found, gated = per_round({0: clean(1.0), 1: contended(5.0), 2: contended(6.0)})
+    found, gated = per_round({0: uncontended(1.0), 1: contended(5.0), 2: contended(6.0)})
     assert not gated
     assert found == pytest.approx({0: 1.0, 1: 5.0, 2: 6.0})
 
 
 def test_only_rounds_that_all_have_are_paired():
-    found, _ = aligned({0: clean(1.0), 2: clean(3.0)}, {1: clean(5.0), 2: clean(6.0)})
+    found, _ = aligned(
+        {0: uncontended(1.0), 2: uncontended(3.0)}, {1: uncontended(5.0), 2: uncontended(6.0)}
+    )
     assert found == {2: pytest.approx((3.0, 6.0))}
 
 
-def test_round_counts_only_where_it_is_clean_for_all():
-    ours = {0: clean(1.0), 1: contended(9.0), 2: clean(3.0)}
-    theirs = {0: clean(2.0), 1: clean(4.0), 2: clean(6.0)}
+def test_round_counts_only_where_it_is_uncontended_for_all():
+    ours = {0: uncontended(1.0), 1: contended(9.0), 2: uncontended(3.0)}
+    theirs = {0: uncontended(2.0), 1: uncontended(4.0), 2: uncontended(6.0)}
     found, gated = aligned(ours, theirs)
     assert gated
     assert found == {0: pytest.approx((1.0, 2.0)), 2: pytest.approx((3.0, 6.0))}
 
 
 def test_nothing_in_common_is_nothing():
-    assert aligned({0: clean(1.0)}, {}) == ({}, False)
+    assert aligned({0: uncontended(1.0)}, {}) == ({}, False)

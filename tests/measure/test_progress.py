@@ -4,7 +4,7 @@ import pytest
 
 from measured import process, stopped
 from stackwars.measure import progress
-from stackwars.measure.supervisor import Job
+from stackwars.measure.supervisor import ProcessJob
 from stackwars.study.cells import Cell
 
 OUTPUTS = [f"results/smoke/cpu/jax/{name}/process-0" for name in ("gemm", "ffn", "mha")]
@@ -18,8 +18,8 @@ def files(tmp_path, monkeypatch):
     monkeypatch.setattr(progress.time, "time", lambda: 1000.0)
 
 
-def job(workload: str, repetition: int = 0) -> Job:
-    return Job("jax", "jax", workload, "cpu", "smoke", repetition, {}, {})
+def job(workload: str, repetition: int = 0) -> ProcessJob:
+    return ProcessJob("jax", "jax", workload, "cpu", "smoke", repetition, {}, {})
 
 
 def ended(workload: str, wall_s: float, **changes) -> dict:
@@ -41,7 +41,9 @@ def ended(workload: str, wall_s: float, **changes) -> dict:
          "all unknown", "nothing known"],
 )  # fmt: skip
 def test_time_left(expected, finished, left):
-    assert progress.left_s(expected, finished) == (None if left is None else pytest.approx(left))
+    assert progress.remaining_s(expected, finished) == (
+        None if left is None else pytest.approx(left)
+    )
 
 
 def test_first_process_is_announced_with_the_expected_time(files, capsys):

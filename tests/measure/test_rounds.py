@@ -10,7 +10,7 @@ from scipy import stats
 from measured import process, stopped
 from stackwars.compilers.replay_job import ReplayJob
 from stackwars.measure.rounds import half_width_99, stop_reason
-from stackwars.measure.supervisor import Job
+from stackwars.measure.supervisor import ProcessJob
 from stackwars.study.cells import Cell
 
 SETTINGS = {"rounds_min": 2, "rounds_max": 9, "round_budget_s": 1000.0, "ratio_half_width": 0.02}
@@ -46,7 +46,7 @@ class Study:
 
     def reason(self, repetition: int, framework="jax", workload="gemm", device="cpu") -> str | None:
         asked = (framework, "jax", workload, device, "smoke", repetition, {}, self.settings)
-        return stop_reason(Job(*asked), self.place(framework, repetition, workload, device))
+        return stop_reason(ProcessJob(*asked), self.place(framework, repetition, workload, device))
 
     def replay_reason(self, repetition: int) -> str | None:
         asked = ("gemm", "cpu", "smoke", "some-xla", repetition, "jax", {}, self.settings, {})
@@ -89,7 +89,7 @@ def test_difference_that_is_significant_is_no_reason(tmp_path):
 
 
 @pytest.mark.parametrize("repetition", [0, 1])
-def test_never_before_the_least_number_of_rounds(tmp_path, repetition):
+def test_never_before_the_minimum_number_of_rounds(tmp_path, repetition):
     study = Study(tmp_path, round_budget_s=0.001)
     study.ran("jax", (1.0,) * repetition)
     study.ran("torch_xla", (1.0,) * repetition)
@@ -197,7 +197,7 @@ def test_result_from_before_the_gate_is_no_crash(tmp_path):
     study.ran("jax", (1.0, 1.0, 1.0))
     old = {**process(), "framework": "numpy"}
     steady = next(event for event in old["events"] if event["event"] == "steady")
-    for name in ("run_ns", "wait_ns", "steal_ns", "foreign_share"):
+    for name in ("run_ns", "wait_ns", "steal_ns", "other_processes_share"):
         del steady[name]
     home = study.place("numpy", 0).parent
     home.mkdir(parents=True)

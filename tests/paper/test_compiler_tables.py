@@ -96,7 +96,7 @@ def test_the_fit_table_has_every_size_beside_the_published_outcome(full):
 
 
 def test_the_frontier_is_a_number_or_a_bracket(full):
-    rows = {(r[0], r[2]): r for r in filled(rows_of(full[1]["frontier"]))}
+    rows = {(r[0], r[2]): r for r in filled(rows_of(full[1]["largest_batch"]))}
     assert rows[("BERT-Base", "jaxlib 0.7.1")][1:5] == ["64", "jaxlib 0.7.1", "200", "208"]
     assert rows[("ViT-B/16", "jaxlib 0.10.2")][3:5] == [r"$\geq$200", "208 to 237"]
 
@@ -147,7 +147,7 @@ def test_every_subject_has_its_rows_and_columns(full, tmp_path):
     assert cycles == {significant(side.memory * side.cycles)}
     of_the_first = [row for row in filled(rows_of(tables["fits"])) if row[2] != pending]
     assert of_the_first == filled(rows_of(alone["fits"]))
-    bert = next(row for row in rows_of(tables["frontier"]) if row[0] == "BERT-Base")
+    bert = next(row for row in rows_of(tables["largest_batch"]) if row[0] == "BERT-Base")
     assert bert[3:6] == [str(SIDES[name].batch) for name in SIDES]
     first = rows_of(tables["targets"])[0]
     assert first[6:8] == rows_of(alone["targets"])[0][6:8]

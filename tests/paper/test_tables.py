@@ -150,7 +150,7 @@ def test_every_comparison_shows_its_verdict_and_what_could_have_been_found(tmp_p
         assert row[14] == f"{one.steady_rounds}/{one.rounds}"
         assert (UNGATED in row[9]) == (not one.steady_gated)
         assert (CONTENDED in row[9]) == one.contended
-        assert (APART in row[9]) == (not one.steady_in_turns)
+        assert (APART in row[9]) == (not one.steady_interleaved)
     assert 0 < sum(APART in row[9] for row in rows) < len(rows)
     assert sum(CONTENDED in row[9] for row in rows) == 1
 

@@ -1,4 +1,4 @@
-"""From a folder of results to the four files that the paper is made from."""
+"""From a folder of results to the five files that the paper is made from."""
 
 import json
 import subprocess
@@ -15,7 +15,7 @@ from stackwars.setup.environments import clean_environ
 from stackwars.study.cells import Cell, asked
 from stackwars.workflow import job_files
 
-FILES = ("frame.csv", "calls.csv", "ratios.csv", "context.json")
+FILES = ("frame.csv", "calls.csv", "ratios.csv", "processes.csv", "context.json")
 
 
 def results(tmp_path):

@@ -1,4 +1,4 @@
-"""compile_ahead.csv and frontier.csv from the documents of compilations."""
+"""compile_ahead.csv and largest_batch.csv from the documents of compilations."""
 
 from __future__ import annotations
 
@@ -18,18 +18,17 @@ COMPILED = {
     "verdict": "fits",
     "decided_by": "compiler",
     "message": "",
-    "program_sha256": "ab",
-    "hlo": {**dict.fromkeys(ahead.OF_HLO, 3), "estimated_cycles": None, "sha256": "cd"},
+    "hlo": {"estimated_cycles": 3},
 }
 
 
 @pytest.fixture
 def asked() -> dict:
-    """The test's grid with one target, one compiler, a variant and a frontier."""
+    """The test's grid with one target, one compiler, a variant and a search for the largest batch."""
     chosen = config()
     workload = next(w for w in chosen["workloads"] if "batch" in sizes(chosen, w))
     preset = chosen["presets"][chosen["preset"]]
-    preset |= {"compiled": [workload], "variants": {workload: ["b8"]}, "frontier": [workload]}
+    preset |= {"compiled": [workload], "variants": {workload: ["b8"]}, "largest_batch": [workload]}
     chosen["targets"] = {"tpu-v6e": {"platform": "tpu", "topology": "v6e:1x1"}}
     chosen["ahead"] = [{"target": "tpu-v6e", "compiler": next(iter(chosen["compilers"]))}]
     return chosen
@@ -53,9 +52,7 @@ def test_a_row_for_every_compilation(asked: dict, tmp_path: Path) -> None:
     first, second, *_ = table.to_dict("records")
     assert (first["variant"], first["status"], first["verdict"]) == ("base", "ok", "fits")
     assert first["batch"] == sizes(asked, base.program.workload)["batch"]
-    assert (first["hbm_bytes"], first["fusions"]) == (7, 3)
-    assert (first["program_sha256"], first["hlo_sha256"]) == ("ab", "cd")
-    assert pandas.isna(first["estimated_cycles"])
+    assert (first["hbm_bytes"], first["estimated_cycles"]) == (7, 3)
     assert (second["variant"], second["batch"], second["status"]) == ("b8", 8, "not run")
     assert variant.path.name == "b8"
 
@@ -72,23 +69,16 @@ def test_a_compilation_without_optimised_hlo(asked: dict, tmp_path: Path) -> Non
     write(tmp_path / base.path / "ahead.json", {**COMPILED, "status": "timeout", "hlo": None})
     row = ahead.compile_ahead(asked, tmp_path).iloc[0]
     assert row.status == "timeout"
-    assert pandas.isna(row.fusions)
-    assert row.hlo_sha256 == ""
+    assert pandas.isna(row.estimated_cycles)
 
 
 def test_a_row_for_every_frontier_that_was_searched(asked: dict, tmp_path: Path) -> None:
-    compilation = programs.frontiers(asked)[0]
-    assert ahead.frontier(asked, tmp_path).empty
-    found = {
-        "sequence": None,
-        "fits_batch": 99,
-        "oom_batch": None,
-        "exact": False,
-        "compilations": 4,
-    }
-    write(tmp_path / compilation.frontier_path, found)
-    table = ahead.frontier(asked, tmp_path)
-    assert list(table.columns) == list(ahead.FRONTIER_COLUMNS)
+    compilation = programs.largest_batches(asked)[0]
+    assert ahead.largest_batches(asked, tmp_path).empty
+    found = {"sequence": None, "fits_batch": 99, "oom_batch": None}
+    write(tmp_path / compilation.largest_batch_path, found)
+    table = ahead.largest_batches(asked, tmp_path)
+    assert list(table.columns) == list(ahead.LARGEST_BATCH_COLUMNS)
     (row,) = table.to_dict("records")
-    assert (row["fits_batch"], row["exact"], row["compilations"]) == (99, False, 4)
+    assert row["fits_batch"] == 99
     assert pandas.isna(row["oom_batch"])

@@ -85,7 +85,7 @@ def test_what_bytes_explain(sizes, verdict):
     ],
 )
 def test_frontiers_are_told_apart_only_where_brackets_are(torch, jax, verdict):
-    assert words.frontier(torch, jax) == verdict
+    assert words.largest_batch(torch, jax) == verdict
 
 
 def test_the_words_of_the_claims_are_those_that_the_rules_give():

@@ -1,13 +1,12 @@
 """The frame and the calls, from folders of results as the harness writes them."""
 
-import json
 import math
 
 import numpy as np
 import pytest
 
 from measured import config, process, stopped, write_cell, write_results
-from stackwars.results import frame
+from stackwars.results import frame, processes
 from stackwars.results.frame import COLUMNS
 from stackwars.study import cells
 from stackwars.study.cells import Cell
@@ -26,8 +25,15 @@ def pair(results, jax: dict | None = None, torch: dict | None = None, outputs=(O
 
 def framed(results, **changes):
     """The frame by cell."""
-    table = frame.build(config(**changes), frame.read(config(**changes), results), "measured")
-    return table.set_index(["workload", "framework", "device"])
+    return built(results, **changes).set_index(["workload", "framework", "device"])
+
+
+def built(results, origin: str = "measured", change=lambda table: table, **changes):
+    """The frame in its order. change: of processes.csv before the frame is made from it."""
+    asked = config(**changes)
+    read = frame.read(asked, results)
+    values = processes.values(change(processes.build(read.cells)))
+    return frame.build(asked, read, values, origin)
 
 
 @pytest.fixture
@@ -38,7 +44,7 @@ def results(tmp_path):
 
 def test_one_row_for_each_asked_cell_in_order(results):
     pair(results)
-    table = frame.build(config(), frame.read(config(), results), "measured")
+    table = built(results)
     rows = [Cell(r.framework, r.workload, r.device) for r in table.itertuples()]
     assert rows == cells.asked(config())
     assert list(table.columns) == list(COLUMNS)
@@ -85,8 +91,7 @@ def test_ok_row_holds_the_numbers_of_the_cell(results):
 
 
 def test_origin_is_passed_on(results):
-    assert set(frame.build(config(), frame.read(config(), results), "reference")["origin"]) == {
-        "reference"}  # fmt: skip
+    assert set(built(results, "reference")["origin"]) == {"reference"}
 
 
 def test_oom_row_has_its_detail_and_no_number(results):
@@ -202,7 +207,7 @@ def test_gate_and_the_end_of_the_rounds_are_told(results):
     waits = (0.0, 0.5, 0.0, 0.5, 0.0)
     blocks = {"steady_ms": (1.0, 3.0, 1.0, 3.0, 1.0), "wait": waits}
     write_cell(results, [process(**blocks), process(repetition=1, **blocks), stopped(repetition=2)])
-    contended = {"steady_ms": (3.0,) * 5, "foreign": 0.5}
+    contended = {"steady_ms": (3.0,) * 5, "others": 0.5}
     write_cell(results, [process(TORCH, **contended), process(TORCH, 1, **contended)])
     table = framed(results)
     row = table.loc[("gemm", "jax", "cpu")]
@@ -221,10 +226,16 @@ def test_cell_that_is_not_asked_for_is_not_read(results):
     assert set(frame.read(config(workloads=["ffn"]), results).cells) == set()
 
 
-def test_frame_derives_from_the_samples_again(results):
-    pair(results)
-    path = results / JAX.path / "cell.json"
-    cell = json.loads(path.read_text())
-    cell["derived"]["steady_ms"]["value"] = 1e9
-    path.write_text(json.dumps(cell))
-    assert framed(results).loc[("gemm", "jax", "cpu"), "steady_ms"] == pytest.approx(1.0)
+def test_numbers_of_the_frame_come_from_the_table_of_processes(results):
+    pair(results, torch={"steady_ms": (3.0,) * 5, "wait": 0.5, "others": 0.5})
+
+    def doubled(table):
+        numbers = ["value_ms", "ungated_ms"]
+        return table.assign(**{"class": "slowing down", **(2 * table[numbers])})
+
+    before, after = (built(results, change=c) for c in (lambda table: table, doubled))
+    for column in ("steady_ms", "steady_low_ms", "steady_ungated_ms"):
+        ok = before["status"] == "ok"
+        assert ok.sum() == 2
+        assert list(after[column][ok]) == pytest.approx(list(2 * before[column][ok]))
+    assert set(after["steady_class"].dropna()) == {"slowing down"}

@@ -7,7 +7,7 @@ import pytest
 
 from measured import config, process, write_cell, write_results
 from stackwars.measure.comparison import compare
-from stackwars.results import frame, ratios
+from stackwars.results import frame, processes, ratios
 from stackwars.study.cells import Cell
 
 JAX, TORCH = Cell("jax", "gemm", "cpu"), Cell("torch_xla", "gemm", "cpu")
@@ -36,7 +36,8 @@ def build(results, **changes):
     """ratios.csv of the results."""
     asked = config(**changes)
     read = frame.read(asked, results)
-    return ratios.build(frame.build(asked, read, "measured"), read)
+    values = processes.values(processes.build(read.cells))
+    return ratios.build(frame.build(asked, read, values, "measured"), read, values)
 
 
 def only(results, **changes):
@@ -118,7 +119,7 @@ def test_no_ratio_of_an_invalid_pair(results):
     assert build(results).empty
 
 
-def test_ratio_is_of_the_rounds_that_are_clean_for_both(results):
+def test_ratio_is_of_the_rounds_that_are_uncontended_for_both(results):
     write(results, JAX, (1.0, 1.0, 4.0, 1.0), waits=(0.0, 0.0, 0.5, 0.0))
     write(results, TORCH, (2.0, 2.0, 1.0, 2.0))
     row = only(results)
@@ -147,7 +148,7 @@ def test_bootstrap_draws_from_the_blocks_that_count(results):
 
 @pytest.mark.parametrize(("kept", "contended"), [(5, False), (4, False), (3, True)])
 def test_framework_that_contends_with_itself_is_marked(results, kept, contended):
-    # Five clean blocks of the baseline; 4 of 5 are 20 points fewer, and not more.
+    # Five uncontended blocks of the baseline; 4 of 5 are 20 points fewer, and not more.
     write(results, JAX, (1.0, 1.0))
     wait = (0.0,) * kept + (0.5,) * (5 - kept)
     write(results, TORCH, (1.0, 1.0), waits=(wait, wait))

@@ -43,8 +43,8 @@ def apt(tmp_path, monkeypatch):
 def found(monkeypatch, machine=(), later=(), harness=False, after=None):
     """Set what the checks find; after: what they find once packages were installed."""
     answers = [list(machine), list(machine if after is None else after)]
-    monkeypatch.setattr(preflight, "of_the_machine", lambda with_tex: answers.pop(0))
-    monkeypatch.setattr(preflight, "of_the_environments", lambda: list(later))
+    monkeypatch.setattr(preflight, "missing_on_machine", lambda with_tex: answers.pop(0))
+    monkeypatch.setattr(preflight, "missing_for_environments", lambda: list(later))
     ready = REPOSITORY / ("README.md" if harness else "no-such-file")
     monkeypatch.setattr(preflight, "HARNESS", ready)
 
@@ -112,9 +112,9 @@ def test_index_is_asked_and_disk_looked_at_only_if_something_is_to_be_built(monk
     monkeypatch.setattr(environments, "absent", dict)
     monkeypatch.setattr(preflight, "index", lambda: INDEX)
     monkeypatch.setattr(preflight, "HARNESS", REPOSITORY / "README.md")
-    assert preflight.of_the_environments() == []
+    assert preflight.missing_for_environments() == []
     monkeypatch.setattr(environments, "absent", lambda: {"torch_xla": 1e9})
-    disk, index = preflight.of_the_environments()
+    disk, index = preflight.missing_for_environments()
     assert "torch_xla" in disk.what and index == INDEX
 
 
@@ -177,8 +177,10 @@ def test_environments_that_some_targets_do_not_need_are_a_warning_once_set_up(mo
 
 def test_tex_can_be_left_out(monkeypatch):
     asked = []
-    monkeypatch.setattr(preflight, "of_the_machine", lambda with_tex: asked.append(with_tex) or [])
-    monkeypatch.setattr(preflight, "of_the_environments", list)
+    monkeypatch.setattr(
+        preflight, "missing_on_machine", lambda with_tex: asked.append(with_tex) or []
+    )
+    monkeypatch.setattr(preflight, "missing_for_environments", list)
     monkeypatch.setenv("STACKWARS_WITHOUT_TEX", "1")
     preflight.main()
     assert asked == [False]

@@ -1,4 +1,4 @@
-"""Whether this machine can typeset the paper."""
+"""Whether this machine can draw and typeset the paper."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from stackwars.setup import tex
 STYLES = (
     "IEEEtran.cls IEEEtran.bst booktabs.sty siunitx.sty listings.sty microtype.sty hyperref.sty"
 )
-COMMANDS = ("latexmk", "pdflatex", "bibtex", "kpsewhich")
+COMMANDS = ("latexmk", "pdflatex", "bibtex", "kpsewhich", "dot")
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def finding(names: str) -> str:
 
 
 def complete(install, styles: str = STYLES + " t1txtt.fd"):
-    return install(**dict.fromkeys(COMMANDS[:3], "true"), kpsewhich=finding(styles))
+    return install(**(dict.fromkeys(COMMANDS, "true") | {"kpsewhich": finding(styles)}))
 
 
 def test_nothing_is_missing_where_all_is_there(machine):
@@ -56,6 +56,18 @@ def test_command_and_style_are_missing_together(machine):
     folder = complete(machine, STYLES)
     (folder / "bin" / "bibtex").unlink()
     assert tex.missing() == ["bibtex", "t1txtt.fd"]
+
+
+def test_only_what_a_run_makes_is_asked_for(machine):
+    machine(dot="true")
+    assert tex.missing(typeset=False) == []
+    assert tex.missing() == list(COMMANDS[:-1])
+
+
+def test_a_run_that_draws_needs_graphviz(machine):
+    (complete(machine) / "bin" / "dot").unlink()
+    assert tex.missing(typeset=False) == tex.missing() == ["dot"]
+    assert tex.missing(draw=False) == []
 
 
 def test_explanation_names_what_is_missing_and_the_line_that_installs_it():

@@ -4,6 +4,7 @@ import copy
 import datetime
 import json
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -11,14 +12,20 @@ from stackwars import workloads
 from stackwars.study.config import ConfigError, load, validate
 
 
+def down(config: dict, path: str) -> tuple[Any, Any]:
+    """What holds the key, or the entry of a list, at the end of a path, and that key; slashes go down."""
+    *parents, last = (int(part) if part.isdigit() else part for part in path.split("/"))
+    for parent in parents:
+        config = config[parent]
+    return config, last
+
+
 def put(path: str, value: object) -> Callable[[dict], None]:
-    """A change that sets one key, or one entry of a list; slashes go down."""
+    """A change that sets one key, or one entry of a list."""
 
     def change(config: dict) -> None:
-        *parents, last = (int(part) if part.isdigit() else part for part in path.split("/"))
-        for parent in parents:
-            config = config[parent]
-        config[last] = value
+        holder, key = down(config, path)
+        holder[key] = value
 
     return change
 
@@ -27,10 +34,8 @@ def drop(path: str) -> Callable[[dict], None]:
     """A change that removes one key."""
 
     def change(config: dict) -> None:
-        *parents, last = path.split("/")
-        for parent in parents:
-            config = config[parent]
-        del config[last]
+        holder, key = down(config, path)
+        del holder[key]
 
     return change
 
@@ -43,21 +48,21 @@ PENDING = {"subject": "torch_xla_pending", "baseline": "jax", "of": ["cells"]}
 OTHERS = [row for row in CONFIG["comparisons"] if row != PENDING]
 GEMM = "presets/full/sizes/gemm"
 REFUSED = {
-    "unknown framework": (put("frameworks/jaxx", JAX), "frameworks", "among jax", "jaxx"),
-    "unknown workload": (put("workloads", ["gemm", "gem"]), "workloads", "bert_base, conv", "gem"),
+    "unknown framework": (put("frameworks/jaxx", JAX), "frameworks", "one of jax, numpy, torch_xla", "jaxx"),
+    "unknown workload": (put("workloads", ["gemm", "gem"]), "workloads.1", "conv, resnet50", "gem"),
     "unknown workload of a framework": (
-        put("frameworks/jax/workloads", ["ffm"]), "frameworks.jax.workloads", "ffn", "ffm"),
+        put("frameworks/jax/workloads", ["ffm"]), "frameworks.jax.workloads.0", "ffn", "ffm"),
     "unknown device": (put("devices", ["gpu"]), "devices.0", "one of cpu, cpu-1t, cuda, tpu", "gpu"),
     "environment of an unknown device": (
         put("frameworks/jax/environments/gpu", "jax"),
         "frameworks.jax.environments", "one of cpu, cpu-1t, cuda, tpu", "gpu"),
     "unknown pins": (
         put("frameworks/jax/environments/cpu", "jaxx"),
-        "frameworks.jax.environments.cpu", "envs/<name>.txt", "jaxx"),
+        "frameworks.jax.environments.cpu", "one of harness, jax", "jaxx"),
     "subject that is not configured": (
-        put("comparisons/0/subject", "tf"), "comparisons.0.subject", "one of the frameworks jax", "tf"),
+        put("comparisons/0/subject", "tf"), "comparisons.0.subject", "one of jax, torch_xla", "tf"),
     "baseline that is not configured": (
-        put("comparisons/0/baseline", "tf"), "comparisons.0.baseline", "one of the frameworks jax", "tf"),
+        put("comparisons/0/baseline", "tf"), "comparisons.0.baseline", "one of jax, torch_xla", "tf"),
     "comparison with itself": (
         put("comparisons/0/baseline", "torch_xla"),
         "comparisons.0.baseline", "another framework than the subject torch_xla", "torch_xla"),
@@ -86,18 +91,18 @@ REFUSED = {
     "size zero": (put(f"{GEMM}/m", 0), "presets.full.sizes.gemm.m", "at least 1", 0),
     "size not whole": (put(f"{GEMM}/m", 1.5), "presets.full.sizes.gemm.m", "integer", 1.5),
     "size as text": (put(f"{GEMM}/m", "128"), "presets.full.sizes.gemm.m", "integer", '"128"'),
-    "missing size": (drop(f"{GEMM}/m"), "presets.full.sizes.gemm.m", "m, k, n", "nothing"),
-    "extra size": (put(f"{GEMM}/depth", 7), "presets.full.sizes.gemm.depth", "m, k, n", 7),
-    "missing sizes": (drop(GEMM), "presets.full.sizes.gemm", "m, k, n", "null"),
+    "missing size": (drop(f"{GEMM}/m"), "presets.full.sizes.gemm", "the keys m", '["k", "n"]'),
+    "extra size": (put(f"{GEMM}/depth", 7), "presets.full.sizes.gemm.depth", "k, m, n", "depth"),
+    "missing sizes": (drop(GEMM), "presets.full.sizes", "the keys gemm", "layernorm"),
     "misspelt key": (put("workload", []), "workload", "presets, results, settings", "workload"),
     "misspelt key of a framework": (
-        put("frameworks/jax/dialekt", "jax"), "frameworks.jax.dialekt", "environments", "dialekt"),
+        put("frameworks/jax/workload", []), "frameworks.jax.workload", "workloads", "workload"),
     "misspelt setting": (put("settings/sed", 1), "settings.sed", "seed, steady", "sed"),
     "misspelt setting of a preset": (
         put("presets/smoke/settings/timeout", 1), "presets.smoke.settings.timeout", "timeout_s",
         "timeout"),
     "misspelt key of a preset": (put("presets/full/size", {}), "presets.full.size", "sizes", "size"),
-    "missing key": (drop("devices"), "the whole file", "the keys devices", "compilers"),
+    "missing key": (drop("devices"), "the whole file", "the keys devices", "comparisons"),
     "missing setting": (drop("settings/seed"), "settings", "the keys seed", "rounds_max"),
     "wrong type": (put("workloads", "gemm"), "workloads", "type array", '"gemm"'),
     "negative seed": (put("settings/seed", -1), "settings.seed", "at least 0", -1),
@@ -119,10 +124,10 @@ REFUSED = {
     "list of an unknown device": (
         put("device_workloads/gpu", ["gemm"]), "device_workloads", "cpu-1t", "gpu"),
     "unknown workload of a device": (
-        put("device_workloads/cpu-1t", ["gemn"]), "device_workloads.cpu-1t", "gemm", "gemn"),
+        put("device_workloads/cpu-1t", ["gemn"]), "device_workloads.cpu-1t.0", "gemm", "gemn"),
     "unknown workload of a device in a preset": (
         put("presets/smoke/device_workloads/cpu-1t", ["gemn"]),
-        "presets.smoke.device_workloads.cpu-1t", "gemm", "gemn"),
+        "presets.smoke.device_workloads.cpu-1t.0", "gemm", "gemn"),
     "blocks of an unknown workload": (
         put("presets/full/block_calls/gemn", 2), "presets.full.block_calls", "gemm", "gemn"),
     "block of no call": (
@@ -138,10 +143,10 @@ REFUSED = {
     "workload twice": (put("workloads", ["ffn", "ffn"]), "workloads", "no entry twice", "ffn"),
     "unknown pins of a compiler": (
         put("compilers/newer", {"environment": "xla-99"}),
-        "compilers.newer.environment", "envs/<name>.txt", "xla-99"),
+        "compilers.newer.environment", "xla-0.7.1", "xla-99"),
     "unknown workload of a compiler": (
         put("compilers/jaxlib-0.10.2/workloads", ["gpt5"]),
-        "compilers.jaxlib-0.10.2.workloads", "one of", "gpt5"),
+        "compilers.jaxlib-0.10.2.workloads.0", "one of", "gpt5"),
     "two native compilers": (
         put("compilers/newer", {"environment": "xla-0.10.2", "native": True}),
         "compilers", "at most one native", "newer"),
@@ -150,25 +155,32 @@ REFUSED = {
         "ahead.0.target", "one of tpu-v6e", "tpu-v9"),
     "GPU without a description": (
         put("targets/h100/description", "h200.txtpb"),
-        "targets.h100.description", "describes the GPU", "h200.txtpb"),
+        "targets.h100.description", "one of h100.txtpb", "h200.txtpb"),
+    "GPU that is not described": (
+        drop("targets/h100/description"), "targets.h100", "the keys description", "platform"),
     "unknown pins of a target": (
         put("targets/h100/environments", {"jaxlib-0.10.2": "xla-gpu"}),
-        "targets.h100.environments.jaxlib-0.10.2", "envs/<name>.txt", "xla-gpu"),
+        "targets.h100.environments.jaxlib-0.10.2", "xla-cuda", "xla-gpu"),
     "first row that stops early": (
         put("ahead", [{"target": "tpu-v6e", "compiler": "jaxlib-0.7.1", "finish": False}]),
         "ahead.0.finish", "compiled to the end", "false"),
+    "first row of some workloads": (
+        put("ahead/0/workloads", ["gemm"]), "ahead.0", "for all workloads", "gemm"),
     "unknown compiler": (
         put("ahead", [{"target": "tpu-v6e", "compiler": "gcc"}]),
         "ahead.0.compiler", "jaxlib-0.10.2", "gcc"),
-    "unknown edit": (put("edits/mha", ["jax+faster"]), "edits.mha", "turned_weights", "faster"),
-    "edit of no framework": (put("edits/mha", ["tf+faster"]), "edits.mha", "one of jax", "tf"),
+    "unknown edit": (put("edits/mha", ["jax+faster"]), "edits.mha.0", "pretransposed_weights", "faster"),
+    "edit of no framework": (put("edits/mha", ["tf+faster"]), "edits.mha.0", "(jax|", "tf"),
     "variant of another form": (
         put("presets/full/variants/mha", ["large"]),
-        "presets.full.variants.mha.0", "pattern", "large"),
+        "presets.full.variants.mha.0", "of the form ^b", "large"),
     "variant of sizes that are not there": (
-        put("presets/full/variants/gemm", ["b8"]), "presets.full.variants.gemm", "m, k, n", "b8"),
-    "frontier without a batch": (
-        put("presets/full/frontier", ["gemm"]), "presets.full.frontier", "have a batch", "gemm"),
+        put("presets/full/variants/gemm", ["b8"]), "presets.full.variants", "one of ffn", "gemm"),
+    "variant of a sequence that is not there": (
+        put("presets/full/variants/vit_b16", ["b8s4"]),
+        "presets.full.variants.vit_b16.0", "of the form ^b[1-9][0-9]*$", "b8s4"),
+    "largest batch without a batch": (
+        put("presets/full/largest_batch", ["gemm"]), "presets.full.largest_batch.0", "one of ffn", "gemm"),
     "date for a number": (
         put("settings/seed", datetime.date(2025, 1, 1)), "settings.seed", "integer", "2025-01-01"),
 }  # fmt: skip
@@ -203,7 +215,9 @@ def test_refused(case):
 def test_reference_is_of_the_full_preset_only():
     config = CONFIG
     validate({**config, "results": "reference"})
-    with pytest.raises(ConfigError, match=r"config: preset: expected full, .*came \"smoke\""):
+    with pytest.raises(
+        ConfigError, match=r"config: preset: expected full, the preset of .*came \"smoke\""
+    ):
         validate({**config, "results": "reference", "preset": "smoke"})
 
 
@@ -236,5 +250,5 @@ def test_workload_that_is_not_asked_for_needs_no_sizes():
 def test_misspelt_workload_among_sizes_is_refused():
     config = copy.deepcopy(CONFIG)
     config["presets"]["full"]["sizes"]["gemn"] = {"m": 1, "k": 1, "n": 1}
-    with pytest.raises(ConfigError, match=r"presets\.full\.sizes\.gemn"):
+    with pytest.raises(ConfigError, match=r"presets\.full\.sizes: .* came \"gemn\""):
         validate(config)

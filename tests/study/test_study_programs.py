@@ -5,7 +5,7 @@ import pytest
 from stackwars.study import programs
 from stackwars.study.comparisons import with_programs
 from stackwars.study.config import load
-from stackwars.study.programs import Compilation, Program, Replay
+from stackwars.study.programs import Compilation, Program, ReplayCell
 
 CONFIG = load()
 CELLS_ALONE = [row | {"of": ["cells"]} for row in CONFIG["comparisons"]]
@@ -31,21 +31,22 @@ def test_every_workload_is_replayed_with_every_compiler_that_is_asked_for_it():
     compilers = {"older": {"environment": "x"}, "newer": {"environment": "y", "workloads": ["mha"]}}
     config = {**CONFIG, "compilers": compilers, "workloads": ["gemm", "mha"]}
     assert programs.replays(config) == [
-        Replay("cpu", "older", "gemm"),
-        Replay("cpu", "older", "mha"),
-        Replay("cpu", "newer", "mha"),
+        ReplayCell("cpu", "older", "gemm"),
+        ReplayCell("cpu", "older", "mha"),
+        ReplayCell("cpu", "newer", "mha"),
     ]
 
 
 def test_frontier_is_searched_with_the_first_row_alone():
-    found, first = programs.frontiers(CONFIG), CONFIG["ahead"][0]
+    found, first = programs.largest_batches(CONFIG), CONFIG["ahead"][0]
     assert {(c.target, c.compiler) for c in found} == {(first["target"], first["compiler"])}
-    assert {c.program.workload for c in found} == set(CONFIG["presets"]["full"]["frontier"])
+    assert {c.program.workload for c in found} == set(CONFIG["presets"]["full"]["largest_batch"])
 
 
 def test_without_programs_nothing_is_compiled_or_replayed():
     bare = {**CONFIG, "comparisons": CELLS_ALONE}
-    assert programs.compilations(bare) == programs.frontiers(bare) == programs.replays(bare) == []
+    found = (programs.compilations(bare), programs.largest_batches(bare), programs.replays(bare))
+    assert found == ([], [], [])
 
 
 def test_programs_of_every_subject_go_to_the_compilers_after_the_one_baseline_s():
@@ -85,7 +86,7 @@ def test_folders_are_apart():
     program = Program("jax", "gemm", "b8")
     one = Compilation("tpu-v6e", "jaxlib-0.7.1", program)
     other = Compilation("tpu-v6e", "jaxlib-0.10.2", program)
-    paths = {one.path, other.path, one.frontier_path, other.frontier_path, program.path}
+    paths = {one.path, other.path, one.largest_batch_path, other.largest_batch_path, program.path}
     assert len(paths) == 5
 
 

@@ -99,20 +99,18 @@ def test_a_claim_about_a_framework_that_is_not_configured_is_refused_at_once(tmp
     assert not (tmp_path / "results" / "full").exists()
 
 
-def test_missing_tex_is_found_before_anything_is_measured(tmp_path, monkeypatch):
+def test_missing_tex_and_graphviz_are_found_before_anything_is_measured(tmp_path, monkeypatch):
     made = study.make(tmp_path)
-    # A PATH that has everything but TeX.
+    # A PATH that has everything but them.
+    lacking = ("latexmk", "pdflatex", "bibtex", "kpsewhich", "dot")
     tools = tmp_path / "tools"
     tools.mkdir()
     for folder in ("/usr/bin", "/bin"):
         for path in study.Path(folder).iterdir():
             link = tools / path.name
-            if (
-                path.name not in ("latexmk", "pdflatex", "bibtex", "kpsewhich")
-                and not link.exists()
-            ):
+            if path.name not in lacking and not link.exists():
                 link.symlink_to(path)
     done = made.snakemake("paper.pdf", PATH=str(tools))
     assert done.returncode != 0
-    assert "latexmk" in done.stdout and "apt-get install" in done.stdout
+    assert f"missing: {', '.join(lacking)}." in done.stdout and "apt-get install" in done.stdout
     assert not list((tmp_path / "results").rglob("process*.json"))

@@ -9,7 +9,7 @@ from measured import config
 from stackwars.setup.environments import REPOSITORY, folder
 from stackwars.study import cells
 from stackwars.study.cells import Cell
-from stackwars.study.programs import Replay
+from stackwars.study.programs import ReplayCell
 from stackwars.workflow import plan
 
 FRAMEWORKS = ("jax", "torch_xla", "torch_xla_pending")
@@ -50,7 +50,7 @@ def ordered(whole: dict, rounds: int) -> list[tuple[str, int, str]]:
             found[cell.workload, n, cell.framework] = plan.priority(whole, cell, n)
     for workload in whole["workloads"]:
         for compiler in whole["compilers"]:
-            replay = Replay("cpu", compiler, workload)
+            replay = ReplayCell("cpu", compiler, workload)
             for n in range(rounds):
                 found[workload, n, compiler] = plan.replay_priority(whole, replay, n)
     assert len(set(found.values())) == len(found), "no two have the same place"

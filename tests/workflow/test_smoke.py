@@ -101,7 +101,7 @@ def test_absent_devices_are_rows_that_say_so(smoke):
 def test_both_programs_are_replayed_in_both_generations_and_agree(smoke):
     replay = table(smoke[0], "replay")
     asked = {(w, program.framework) for w in COMPILED for program in programs.replayed(ASKED, w)}
-    assert ("bert_base", "torch_xla+turned_weights") in asked
+    assert ("bert_base", "torch_xla+pretransposed_weights") in asked
     found = set(zip(replay["workload"], replay["framework"], replay["compiler"], strict=True))
     assert found == {(*pair, compiler) for pair in asked for compiler in COMPILERS}
     assert (replay["status"] == "ok").all(), replay[["status", "status_detail"]].to_string()
@@ -214,7 +214,7 @@ def test_an_edited_file_touches_what_is_made_from_it_alone(smoke):
         study.write(package / file, "# a remark\n")
         planned = study.planned(made.snakemake("paper.pdf", "-n", *SMOKE).stdout)
         (package / file).write_text(before)
-        measuring = ("process", "cell", "lower", "edit", "ahead", "frontier", *replays)
+        measuring = ("process", "cell", "lower", "edit", "ahead", "largest_batch", *replays)
         assert {rule: planned[rule] for rule in measuring if rule in planned} == expected, file
 
 

@@ -16,7 +16,7 @@ def refused(**changes) -> str:
 
 def test_what_is_configured_is_accepted():
     targets.check(load(), CELL)
-    targets.check(load(), {"framework": "torch_xla+turned_weights", "workload": "mha"})
+    targets.check(load(), {"framework": "torch_xla+pretransposed_weights", "workload": "mha"})
     targets.check(load(), {"compiler": "jaxlib-0.7.1", "target": "tpu-v6e"})
 
 

@@ -1,6 +1,7 @@
 """What a run says of failures and of Snakemake's own messages."""
 
 import logging
+import shlex
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -47,13 +48,14 @@ def test_failed_job_says_what_was_made_its_log_and_the_last_lines(job):
     assert lines[0] == "Failed: results/x/program.mlir.gz (rule lower)"
     assert lines[1] == f"Log: {job['log'][0]}"
     assert lines[2:14] == [f"    line {number}" for number in range(28, 40)]
-    assert "bash -c 'python -m x --of '\\''a b'\\'''" in lines[-1]
+    assert shlex.split(lines[-1])[-1] == "python -m x --of 'a b'"
 
 
 def test_known_failure_says_what_to_do_once(job):
     with Path(job["log"][0]).open("a") as file:
         file.write(
-            "OSError: [Errno 28] No space left on device\n" + "\n".join(advice.of("os error 28"))
+            "OSError: [Errno 28] No space left on device\n"
+            + "\n".join(advice.advise("os error 28"))
         )
     lines = terminal.failure(job).splitlines()
     (what,) = [line for line in lines if line.startswith("What to do: ")]
@@ -160,9 +162,9 @@ def test_end_of_a_failed_run_repeats_nothing():
      ("stackwars.measure.documents.Damaged: cell.json: expected a whole document", "set aside")],
 )  # fmt: skip
 def test_words_of_a_failure_are_known(words, about):
-    (what,) = advice.of(words)
+    (what,) = advice.advise(words)
     assert about in what
 
 
 def test_unknown_words_are_no_advice():
-    assert advice.of("ValueError: something else") == []
+    assert advice.advise("ValueError: something else") == []

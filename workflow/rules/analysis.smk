@@ -4,7 +4,7 @@ COMPARED = {
     "replay": f"{OUT}/replay.csv",
     "split": f"{OUT}/split.csv",
     "ahead": f"{OUT}/compile_ahead.csv",
-    "frontier": f"{OUT}/frontier.csv",
+    "largest_batch": f"{OUT}/largest_batch.csv",
     "metrics": f"{OUT}/ir_metrics.csv",
     "structure": f"{OUT}/structure.csv",
 }
@@ -20,6 +20,7 @@ rule frame:
         cells=result_files("cell.json"),
         outputs=result_files("output.npy"),
     output:
+        processes=f"{OUT}/processes.csv",
         frame=f"{OUT}/frame.csv",
         calls=f"{OUT}/calls.csv",
         ratios=f"{OUT}/ratios.csv",
@@ -52,7 +53,7 @@ rule tables:
     shell:
         "python -m stackwars.paper.tables.write --frame {input.frame} --ratios {input.ratios}"
         " --context {input.context} --published {input.published} --replay {input.replay}"
-        " --split {input.split} --ahead {input.ahead} --frontier {input.frontier}"
+        " --split {input.split} --ahead {input.ahead} --largest_batch {input.largest_batch}"
         " --metrics {input.metrics} --structure {input.structure} --audits {params.audits}"
         " --output-dir {output} >{log} 2>&1"
 
@@ -177,5 +178,5 @@ rule findings:
         "python -m stackwars.findings.collect --frame {input.frame} --ratios {input.ratios}"
         " --context {input.context} --published {input.published}"
         " --replay {input.replay} --split {input.split} --ahead {input.ahead}"
-        " --frontier {input.frontier} --metrics {input.metrics} --structure {input.structure}"
+        " --largest_batch {input.largest_batch} --metrics {input.metrics} --structure {input.structure}"
         " --audits {params.audits} --output {output} >{log} 2>&1"

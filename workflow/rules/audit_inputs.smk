@@ -34,13 +34,13 @@ def audit_dialect(wildcards):
 
 
 def audit_job(wildcards):
-    """A file of a Job of stackwars.measure.supervisor without a workload."""
+    """A file of a ProcessJob of stackwars.measure.supervisor without a workload."""
     kept = (
         "seed",
         "matmul_precision",
         "memory_cap_gib",
         "timeout_s",
-        "turn_seconds",
+        "interleaved_slice_seconds",
         "parity_rel_l2",
     )
     return job_files.file(
@@ -73,15 +73,15 @@ def audit_parts(wildcards):
         (cell.device, cell.framework)
         for cell in found_cells(wildcards)
         if "workloads" not in config["frameworks"][cell.framework]
-        and has_audit_form(cell.framework, "workloads/ladder/")
+        and has_audit_form(cell.framework, "workloads/depth_scaling/")
     }
     # A slow device of the same kind adds nothing to what the quiet one shows of a mutant.
-    broken = {pair for pair in pairs if pair[0] != "cpu" or QUIET == "cpu"}
+    broken = {pair for pair in pairs if pair[0] != CPU or QUIET == CPU}
     wanted = {
         "fences": pairs,
         "mutants": broken,
         "power": pairs & {(QUIET, base) for base in BASELINES},
-        "itself": {pair for pair in pairs if pair[0] == QUIET and pair[1] not in BASELINES},
+        "aa_interleaved": {pair for pair in pairs if pair[0] == QUIET and pair[1] not in BASELINES},
         "independent": {
             (device, framework)
             for device, framework in pairs

@@ -7,7 +7,7 @@ include: "audit_inputs.smk"
 
 rule audit_fences:
     input:
-        audit_sources("stackwars.audits.fences", "stackwars.audits.workloads.ladder"),
+        audit_sources("stackwars.audits.fences", "stackwars.audits.workloads.depth_scaling"),
         pins=audit_pins,
         peak=f"{ROOT}/{{device}}/peak.json",
     output:
@@ -44,7 +44,7 @@ rule audit_mutants:
 
 rule audit_power:
     input:
-        audit_sources("stackwars.audits.power", "stackwars.audits.workloads.ladder"),
+        audit_sources("stackwars.audits.power", "stackwars.audits.workloads.depth_scaling"),
         pins=audit_pins,
     output:
         f"{AUDITS}/power/{{device}}/{{framework}}.json",
@@ -60,20 +60,20 @@ rule audit_power:
         " --rounds {params.rounds} --folder {params.kept} --output {output} 2> >(tee {log} >&2)"
 
 
-rule audit_itself:
+rule audit_aa_interleaved:
     input:
-        audit_sources("stackwars.audits.aa_interleaved", "stackwars.audits.workloads.ladder"),
+        audit_sources("stackwars.audits.aa_interleaved", "stackwars.audits.workloads.depth_scaling"),
         pins=audit_pins,
     output:
-        f"{AUDITS}/itself/{{device}}/{{framework}}.json",
+        f"{AUDITS}/aa_interleaved/{{device}}/{{framework}}.json",
     log:
-        f"{ROOT}/logs/audits/itself/{{device}}/{{framework}}.txt",
+        f"{ROOT}/logs/audits/aa_interleaved/{{device}}/{{framework}}.txt",
     threads: workflow.cores
     params:
         job=audit_job,
         # Half as many: its processes start slowly.
         rounds=SETTINGS["audit_rounds"] // 2,
-        kept=lambda wildcards: f"{AUDITS}/kept/itself-{wildcards.device}-{wildcards.framework}",
+        kept=lambda wildcards: f"{AUDITS}/kept/aa_interleaved-{wildcards.device}-{wildcards.framework}",
     shell:
         "python -m stackwars.audits.aa_interleaved --job {params.job} --pins {input.pins}"
         " --rounds {params.rounds} --folder {params.kept} --output {output} 2> >(tee {log} >&2)"
@@ -110,7 +110,8 @@ rule audit_report:
         sources("stackwars.audits.report"),
         cpu=cell_files(cells_on_cpu(), "cell.json"),
         cells=result_files("cell.json"),
-        replays=replay_files(),
+        processes=f"{ROOT}/processes.csv",
+        replayed=f"{ROOT}/replayed.csv",
         frame=f"{ROOT}/frame.csv",
         parts=audit_parts,
     output:

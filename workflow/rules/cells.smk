@@ -38,7 +38,7 @@ rule peak:
 
 # Cells never run side by side: each takes all cores. The rounds of one workload follow each other, a
 # process of every framework and of every replay in each, so that what is compared was measured under the
-# same weather. A process that is not needed any more says so and measures nothing.
+# same machine conditions. A process that is not needed any more says so and measures nothing.
 rule process:
     input:
         process_sources,

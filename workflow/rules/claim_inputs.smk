@@ -50,7 +50,7 @@ def claim_others(wildcards):
         [
             *(r.path / "replay.json" for r in needs.needed_replays(config, claim)),
             *(c.path / "ahead.json" for c in needs.needed_compilations(config, claim)),
-            *(c.frontier_path for c in needs.needed_frontiers(config, claim)),
+            *(c.largest_batch_path for c in needs.needed_largest_batches(config, claim)),
             *(["audits.json"] if "audits" in claim.needs["stages"] else []),
         ]
     )

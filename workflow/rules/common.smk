@@ -3,7 +3,7 @@ import json
 from snakemake.exceptions import WorkflowError
 
 from stackwars import frameworks
-from stackwars.setup.device import CPUS
+from stackwars.setup.device import CPU, CPUS
 from stackwars.measure import progress
 from stackwars.setup import tex
 from stackwars.study import cells, programs
@@ -11,7 +11,7 @@ from stackwars.study.cells import Cell
 from stackwars.study.comparisons import CELLS as OF_CELLS, comparisons, with_programs
 from stackwars.study.config import ConfigError, validate
 from stackwars.study.imports import imported_files
-from stackwars.study.programs import Compilation, Program, Replay
+from stackwars.study.programs import Compilation, Program, ReplayCell
 from stackwars.workflow import damage, job_files, plan, runlock, targets
 
 try:
@@ -87,7 +87,7 @@ def partner_pins(wildcards):
 
 
 def job_of(cell, repetition):
-    """A file of the Job of stackwars.measure.supervisor."""
+    """A file of the ProcessJob of stackwars.measure.supervisor."""
     partner = cells.partner(config, cell)
     return job_files.file(
         "process",
@@ -113,7 +113,7 @@ def job_of(cell, repetition):
 
 
 def prepare_run(jobs):
-    """Before any job: refuse a second run, find out that TeX is missing, tell the cells their count."""
+    """Before any job: refuse a second run or one that lacks TeX or Graphviz, tell the cells their count."""
     jobs = list(jobs)
     prepare_run.lock = runlock.take()
     if prepare_run.lock is None:
@@ -121,10 +121,10 @@ def prepare_run(jobs):
     # Snakemake's limit on jobs per second starts a timer chain with every job. After fifty jobs they
     # took 13 % of a core, from the cells that are being measured. A run on one machine needs no limit.
     workflow.scheduler.job_rate_limiter = None
-    if any(job.name == "typeset" for job in jobs):
-        lacking = tex.missing()
-        if lacking:
-            raise WorkflowError(tex.explain(lacking))
+    names = {job.name for job in jobs}
+    lacking = tex.missing(typeset="typeset" in names, draw="graph_figures" in names)
+    if lacking:
+        raise WorkflowError(tex.explain(lacking))
     timed = ("process", "replay_process")
     outputs = [str(job.output[0]) for job in jobs if job.name in timed]
     progress.start(plan.expected_process_s(outputs))
@@ -178,7 +178,7 @@ def program_of(wildcards):
 
 def replay_of(wildcards):
     known(wildcards)
-    return Replay(wildcards.device, wildcards.compiler, wildcards.workload)
+    return ReplayCell(wildcards.device, wildcards.compiler, wildcards.workload)
 
 
 def compilation_of(wildcards):
@@ -219,18 +219,20 @@ def code_source(wildcards):
 
 
 def lower_job(wildcards):
-    """A file of the Job of stackwars.compilers.lower."""
+    """A file of the LowerJob of stackwars.compilers.lower."""
     return job_files.file("lower", programs.lower_job(config, program_of(wildcards)))
 
 
 def ahead_job(wildcards):
-    """A file of the Job of stackwars.compilers.ahead_supervisor."""
+    """A file of the CompileJob of stackwars.compilers.ahead_supervisor."""
     return job_files.file("ahead", programs.ahead_job(config, compilation_of(wildcards)))
 
 
-def frontier_job(wildcards):
-    """A file of the Job of stackwars.compilers.largest_batch."""
-    return job_files.file("frontier", programs.frontier_job(config, compilation_of(wildcards)))
+def largest_batch_job(wildcards):
+    """A file of the LargestBatchJob of stackwars.compilers.largest_batch."""
+    return job_files.file(
+        "largest_batch", programs.largest_batch_job(config, compilation_of(wildcards))
+    )
 
 
 def replay_job(wildcards, repetition):
@@ -252,8 +254,8 @@ def compiled_files(name):
     return kept(compilation.path / name for compilation in programs.compilations(config))
 
 
-def frontier_files():
-    return kept(compilation.frontier_path for compilation in programs.frontiers(config))
+def largest_batch_files():
+    return kept(compilation.largest_batch_path for compilation in programs.largest_batches(config))
 
 
 def replay_files():

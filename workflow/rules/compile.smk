@@ -68,7 +68,7 @@ rule ahead:
         " --program {input.program} {params.code} --output $(dirname {output.result}) 2> >(tee {log} >&2)"
 
 
-rule frontier:
+rule largest_batch:
     input:
         lowering_sources,
         sources("stackwars.compilers.largest_batch", "stackwars.compilers.ahead"),
@@ -76,13 +76,13 @@ rule frontier:
         lower_pins=lowering_pins,
         base=f"{AHEAD}/base/ahead.json",
     output:
-        f"{AHEAD}/frontier.json",
+        f"{AHEAD}/largest_batch.json",
     log:
-        f"{ROOT}/logs/ahead/{{target}}/{{compiler}}/{{framework}}/{{workload}}/frontier.txt",
+        f"{ROOT}/logs/ahead/{{target}}/{{compiler}}/{{framework}}/{{workload}}/largest_batch.txt",
     priority: -1_000_000_001
     threads: HALF
     params:
-        job=frontier_job,
+        job=largest_batch_job,
     shell:
         "python -m stackwars.compilers.largest_batch --job {params.job} --pins {input.pins}"
         " --lower-pins {input.lower_pins} --base {input.base} --output {output} 2> >(tee {log} >&2)"
@@ -92,10 +92,10 @@ rule compile_ahead:
     input:
         sources("stackwars.results.ahead"),
         ahead=compiled_files("ahead.json"),
-        frontiers=frontier_files(),
+        largest_batches=largest_batch_files(),
     output:
         ahead=f"{OUT}/compile_ahead.csv",
-        frontier=f"{OUT}/frontier.csv",
+        largest_batch=f"{OUT}/largest_batch.csv",
     log:
         f"{OUT}/logs/compile_ahead.txt",
     params:

@@ -52,5 +52,5 @@ rule paper:
         result_files("stablehlo.mlir.gz"),
         result_files("output.npy"),
         compiled_files("ahead.json"),
-        frontier_files(),
+        largest_batch_files(),
         replay_files(),

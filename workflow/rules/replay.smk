@@ -1,4 +1,4 @@
-# Every framework's program of a workload in one XLA client, call by call in turn. Measured like a cell,
+# Every framework's program of a workload in one XLA client, with interleaved blocks. Measured like a cell,
 # and among the cells: a replay stands beside the native processes that it is compared with.
 
 REPLAY = f"{ROOT}/replay/{{device}}/{{compiler}}/{{workload}}"
@@ -30,7 +30,7 @@ rule replay:
         lambda wildcards: f"src/stackwars/workloads/{wildcards.workload}/__init__.py",
         replayed_programs,
         pins=compiler_pins,
-        # In the first rounds only: its programs take turns in one process, which later rounds add little to.
+        # In the first rounds only: its programs are interleaved in one process, which later rounds add little to.
         processes=[f"{REPLAY}/process-{repetition}" for repetition in range(SETTINGS["rounds_min"])],
         cells=replayed_cells,
     output:
@@ -55,9 +55,10 @@ rule split:
     input:
         sources("stackwars.results.split"),
         replays=replay_files(),
-        cells=cell_files([cell for cell in ASKED if cell.device == "cpu"], "cell.json"),
-        outputs=cell_files([cell for cell in ASKED if cell.device == "cpu"], "output.npy"),
+        cells=cell_files([cell for cell in ASKED if cell.device == CPU], "cell.json"),
+        processes=f"{OUT}/processes.csv",
     output:
+        replayed=f"{OUT}/replayed.csv",
         replay=f"{OUT}/replay.csv",
         split=f"{OUT}/split.csv",
     log:

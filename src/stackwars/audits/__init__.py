@@ -1,4 +1,5 @@
-"""Checks of the harness itself: does it time what it says, reject what is broken, find what is there?
+"""Audits: checks of the harness. Does it time what it says, reject what is broken, find what is there?
 
-`snakemake audits` runs them all; `stackwars.audits.report` puts their answers together.
+They read the results of a run and measure processes of their own, one module for each check; `snakemake
+audits` runs them all, and `report` writes every audit's verdict, with its figures, to audits.json.
 """

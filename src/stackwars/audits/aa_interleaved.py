@@ -1,4 +1,4 @@
-"""Is a difference found that is not there? A framework's ladder against itself, in turns.
+"""Is a difference found that is not there? A framework against itself (A/A), interleaved.
 
 `python -m stackwars.audits.aa_interleaved`, for a framework other than that of
 `stackwars.audits.power`, which has such rounds among its own.
@@ -13,10 +13,10 @@ from stackwars.audits import power
 from stackwars.audits.trials import false_claims, groups
 
 
-def audit(job: dict, pins: Path, rounds: int, folder: Path) -> dict[str, Any]:
+def audit_aa_interleaved(job: dict, pins: Path, rounds: int, folder: Path) -> dict[str, Any]:
     """Measure and judge; what the report reads. job, folder and errors: as of `power.measure`."""
     results = power.measure(job, pins, rounds, folder, [power.AGAIN])[power.AGAIN]
-    values = power.in_turns(results)
+    values = power.interleaved_values(results)
     parts = [groups(one, power.GROUP) for one in (values, power.ones(rounds))]
     return {
         "framework": job["framework"],
@@ -25,9 +25,9 @@ def audit(job: dict, pins: Path, rounds: int, folder: Path) -> dict[str, Any]:
         "group": power.GROUP,
         "wall_s": sum(process["wall_s"] for process in results),
         "ratios": [value.all_ms for value in values.values()],
-        "same": false_claims(power.trials(job["device"], power.AGAIN, *parts)),
+        "aa": false_claims(power.trials(job["device"], power.AGAIN, *parts)),
     }
 
 
 if __name__ == "__main__":
-    power.command(audit, __doc__)
+    power.command(audit_aa_interleaved, __doc__)

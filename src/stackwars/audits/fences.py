@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from stackwars.audits.alone import alone
-from stackwars.audits.workloads import ladder
+from stackwars.audits.workloads import depth_scaling
 from stackwars.measure import documents
 from stackwars.measure.inputs import input_sets
 from stackwars.measure.peak import floor_ms
@@ -25,11 +25,11 @@ from stackwars.setup import device
 
 SEED = 2025
 ROUNDS = 25
-LADDER_ROUNDS = 100
+DEPTH_SCALING_ROUNDS = 100
 RESIDUAL = 0.02
 """Largest share of a call that a second fence, or a fetch, may still take beyond what it takes anyhow."""
 TOLERANCE = 0.15
-"""The ladder's times may be off twice and four times by this share."""
+"""The times of twice and of four times the layers may be off twice and four times by this share."""
 SIZES = {"cpu": {"rows": 512, "width": 256}, "cuda": {"rows": 4096, "width": 4096}}
 SIZES["tpu"] = SIZES["cuda"]
 LAYERS = 16
@@ -60,15 +60,15 @@ def residual(session: Any) -> dict[str, float]:
     return dict(zip(("call_ms", "again_ms", "fetch_ms"), _medians_ms(rows), strict=True))
 
 
-def grown(sessions: list[Any]) -> list[float]:
-    """Ms of a fenced call of the first, and that times how much longer the others took, called in turn.
+def depth_scaling_ms(sessions: list[Any]) -> list[float]:
+    """Ms of a fenced call of the first, and that times how much longer the others took, called alternately.
 
     Medians of what was called at about the same time: a core of a virtual machine may be much slower
     for a while, and no counter of its kernel tells.
     """
     rows = [
         [seconds(lambda s=s, n=n: s.fence(s.call(n % 2))) for s in sessions]
-        for n in range(LADDER_ROUNDS)
+        for n in range(DEPTH_SCALING_ROUNDS)
     ]
     shortest = 1e3 * statistics.median(row[0] for row in rows)
     ratios = [[time / row[0] for time in row] for row in rows]
@@ -94,13 +94,13 @@ def dropped(session: Any) -> float:
 
 
 def verdicts(found: dict) -> dict[str, bool]:
-    """Which of the three hold, from the figures of `audit`."""
+    """Which of the three hold, from the figures of `audit_fences`."""
     left = max(found["again_ms"], found["fetch_ms"]) / found["call_ms"]
-    one, *longer = found["ladder_ms"]
+    one, *longer = found["depth_scaling_ms"]
     ratios = [ms / one for ms in longer]
     return {
         "residual": left <= RESIDUAL,
-        "ladder": all(
+        "depth_scaling": all(
             abs(ratio / steps - 1) <= TOLERANCE for ratio, steps in zip(ratios, (2, 4), strict=True)
         ),
         "dropped": found["dropped_ms"] >= 0.5 * found["call_ms"]
@@ -108,18 +108,18 @@ def verdicts(found: dict) -> dict[str, bool]:
     }
 
 
-def audit(
+def audit_fences(
     framework: str, dialect: str, where: str, precision: str, peak: dict, sizes: dict, layers: int
 ) -> dict:
     """Figures and verdicts of one framework on one device; takes the device, alone on this machine."""
     os.sched_setaffinity(0, device.cores(where))
     os.environ.update(device.variables(where))
-    build = import_module(f"stackwars.audits.workloads.ladder.in_{dialect}").build
+    build = import_module(f"stackwars.audits.workloads.depth_scaling.in_{dialect}").build
     module, sessions = import_module(f"stackwars.frameworks.{framework}"), []
     steps = [{**sizes, "layers": layers * factor} for factor in (1, 2, 4)]
     for step in steps:
         session = module.Session(where, precision)
-        session.build(build, step, SEED, input_sets(ladder, step, SEED))
+        session.build(build, step, SEED, input_sets(depth_scaling, step, SEED))
         session.settle()
         for which in (0, 1, 0):  # compiled, and a compilation that comes one call late
             session.fetch(_fenced(session, which))
@@ -132,12 +132,14 @@ def audit(
         "device": where,
         **residual(sessions[-1]),
         "layers": [step["layers"] for step in steps],
-        "ladder_ms": grown(sessions),
+        "depth_scaling_ms": depth_scaling_ms(sessions),
         "dropped_ms": dropped(sessions[-1]),
-        "floor_ms": floor_ms(ladder.flops(longest), ladder.minimum_bytes(longest), peak),
+        "floor_ms": floor_ms(
+            depth_scaling.flops(longest), depth_scaling.minimum_bytes(longest), peak
+        ),
     }
     ok = verdicts(found)
-    return {**found, "limits": {"residual": RESIDUAL, "ladder": TOLERANCE}, "ok": ok}
+    return {**found, "limits": {"residual": RESIDUAL, "depth_scaling": TOLERANCE}, "ok": ok}
 
 
 def _fenced(session: Any, which: int) -> Any:
@@ -160,7 +162,7 @@ def main() -> None:
     sizes = SIZES[device.platform(a.device)]
     with alone():
         peak = documents.read(a.peak)
-        found = audit(a.framework, a.dialect, a.device, a.precision, peak, sizes, LAYERS)
+        found = audit_fences(a.framework, a.dialect, a.device, a.precision, peak, sizes, LAYERS)
     a.output.parent.mkdir(parents=True, exist_ok=True)
     a.output.write_text(json.dumps(found, indent=1))
     print(f"[audit] fences of {a.framework} on {a.device}: {found['ok']}")

@@ -1,6 +1,6 @@
 """Our times against those of harnesses that others wrote: pyperf (JAX), torch.utils.benchmark (torch_xla).
 
-`python -m stackwars.audits.independent`: ours and theirs in turn, a call each, in some fresh processes.
+`python -m stackwars.audits.independent`: calls of ours and of the other alternate, in fresh processes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 from stackwars.audits import runner
 from stackwars.measure import documents
 from stackwars.measure.events import event
-from stackwars.measure.supervisor import Job
+from stackwars.measure.supervisor import ProcessJob
 
 AGREE = 0.05
 """The medians may be apart by this share."""
@@ -25,37 +25,38 @@ PROCESSES = 3
 def measure(
     job: dict, pins: Path, sizes: dict[str, dict], processes: int, folder: Path
 ) -> dict[str, Any]:
-    """{workload: {"ours_ms", "theirs_ms": a median for each process, "ratios", "harness"}}.
+    """{workload: {"ours_ms", "third_party_ms": a median for each process, "ratios", "harness"}}.
 
-    ratios: of each process the median, over its pairs of calls that followed each other, of ours over theirs.
+    ratios: of each process the median, over its pairs of consecutive calls, of ours over the other's.
 
     Finished processes stay in `folder`.
 
-    job: framework, dialect, device, preset and settings of a `supervisor.Job`. sizes: of each workload.
-    Ours is not gated, as theirs cannot be. Raises RuntimeError where a process fails.
+    job: framework, dialect, device, preset and settings of a `supervisor.ProcessJob`. sizes: of each workload.
+    Ours is not gated, as the other cannot be. Raises RuntimeError where a process fails.
     """
-    theirs = f"stackwars.audits.third_party_in_{job['dialect']}"
+    child_module = f"stackwars.audits.third_party_in_{job['dialect']}"
     found = {}
     for workload, size in sizes.items():
-        row: dict[str, Any] = {"workload": workload, "ours_ms": [], "theirs_ms": [], "ratios": []}
+        row: dict[str, Any] = {"workload": workload, "ratios": []}
+        row |= {"ours_ms": [], "third_party_ms": []}
         for number in range(processes):
-            wanted = Job(**job, workload=workload, repetition=number, sizes=size)
+            wanted = ProcessJob(**job, workload=workload, repetition=number, sizes=size)
             where = folder / workload / str(number)
-            result = runner.require_ok(runner.run(wanted, pins, where, theirs))
-            ns = {who: event(result, who)["ns"] for who in ("ours", "theirs")}
+            result = runner.require_ok(runner.run(wanted, pins, where, child_module))
+            ns = {who: event(result, who)["ns"] for who in ("ours", "third_party")}
             for who, each in ns.items():
                 row[f"{who}_ms"].append(statistics.median(each) / 1e6)
-            pairs = zip(ns["ours"], ns["theirs"], strict=True)
-            row["ratios"].append(statistics.median(ours / theirs for ours, theirs in pairs))
-            row["harness"] = event(result, "theirs")["harness"]
+            pairs = zip(ns["ours"], ns["third_party"], strict=True)
+            row["ratios"].append(statistics.median(ours / other for ours, other in pairs))
+            row["harness"] = event(result, "third_party")["harness"]
         found[workload] = row
     return found
 
 
 def judged(row: dict[str, Any]) -> dict[str, Any]:
-    """The row with `ratio`, the median over the processes of ours over theirs, and whether they agree."""
-    medians = zip(row["ours_ms"], row["theirs_ms"], strict=True)
-    ratio = statistics.median(ours / theirs for ours, theirs in medians)
+    """The row with `ratio`, the median over processes of ours over the other's, and whether they agree."""
+    medians = zip(row["ours_ms"], row["third_party_ms"], strict=True)
+    ratio = statistics.median(ours / other for ours, other in medians)
     return {**row, "ratio": ratio, "ok": abs(ratio - 1) <= AGREE}
 
 

@@ -21,7 +21,7 @@ from stackwars.measure.checks import output_problems, problems
 from stackwars.measure.child import sample
 from stackwars.measure.inputs import input_sets
 from stackwars.measure.peak import floor_ms
-from stackwars.measure.supervisor import Job
+from stackwars.measure.supervisor import ProcessJob
 from stackwars.workloads import gemm
 
 SIZES = {"m": 1024, "k": 1024, "n": 1024}
@@ -30,7 +30,7 @@ HONEST_PROCESSES = 3
 
 
 @dataclass(frozen=True)
-class MutantJob(Job):
+class MutantJob(ProcessJob):
     """A cell's process, and what is broken in it."""
 
     mutant: str = HONEST
@@ -50,10 +50,12 @@ def expected_output(sizes: dict[str, int], seed: int) -> np.ndarray:
     )
 
 
-def audit(job: dict, pins: Path, peak: dict, folder: Path, sizes: dict[str, int] = SIZES) -> dict:
+def audit_mutants(
+    job: dict, pins: Path, peak: dict, folder: Path, sizes: dict[str, int] = SIZES
+) -> dict:
     """Run and judge all processes of one framework; what the report reads.
 
-    job: framework, dialect, device, preset and settings of a `supervisor.Job`, with parity_rel_l2 among
+    job: framework, dialect, device, preset and settings of a `supervisor.ProcessJob`, with parity_rel_l2 among
     the settings. folder: keeps the finished processes. Raises RuntimeError where a process fails.
     """
     settings = {**job["settings"], **BLOCKS}
@@ -93,7 +95,7 @@ def main() -> None:
     for name in ("pins", "peak", "folder", "output"):
         parser.add_argument(f"--{name}", required=True, type=Path)
     a = parser.parse_args()
-    found = audit(a.job, a.pins, documents.read(a.peak), a.folder)
+    found = audit_mutants(a.job, a.pins, documents.read(a.peak), a.folder)
     a.output.parent.mkdir(parents=True, exist_ok=True)
     a.output.write_text(json.dumps(found, indent=1))
     shutil.rmtree(a.folder)

@@ -1,7 +1,7 @@
 """Is a difference found that is there, and none that is not? Measured on a workload whose work is known.
 
-`python -m stackwars.audits.power`: per round, in random order, fresh processes of the ladder with 0, 2, 5 and
-10 % more layers, each taking turns with one without more, measured and compared as the paper does.
+`python -m stackwars.audits.power`: per round, in random order, fresh processes of a stack of layers with
+0, 2, 5 and 10 % more of them, each interleaved with one without more, measured and compared as the paper does.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from typing import Any
 
 from stackwars.audits import runner
 from stackwars.audits.trials import Rounds, Trial, compared, false_claims, groups, rate
-from stackwars.measure import documents, duel, process_value
-from stackwars.measure.supervisor import Job
+from stackwars.measure import documents, interleaved, process_value
+from stackwars.measure.supervisor import ProcessJob
 
 BASE, AGAIN = "base", "base again"
-"""The side that every other one takes turns with, and one that is the same."""
+"""The side that every other one is interleaved with, and one that is the same."""
 LAYERS = 100
 MORE = (2, 5, 10)
 SIZES = {"rows": 64, "width": 128}
@@ -29,7 +29,7 @@ BLOCKS = {
     "steady_seconds": 0.1,
     "steady_min_blocks": 3,
     "steady_max_blocks": 400,
-    "duel_seconds": 1.0,
+    "interleaved_seconds": 1.0,
 }
 GROUP = 4
 """Rounds of one trial."""
@@ -50,7 +50,7 @@ def measure(
 ) -> dict[str, list[dict]]:
     """{side other than BASE: process results of all rounds}; `folder` keeps the finished ones.
 
-    job: framework, dialect, device, preset and settings of a `supervisor.Job`. Raises RuntimeError where
+    job: framework, dialect, device, preset and settings of a `supervisor.ProcessJob`. Raises RuntimeError where
     a process fails.
     """
     settings = {**job["settings"], **BLOCKS}
@@ -62,9 +62,9 @@ def measure(
         order = random.Random(f"{settings['seed']} {number}").sample(others, len(others))
         for name in order:
             sizes = {**SIZES, "layers": LAYERS + SIDES[name]}
-            wanted = Job(
+            wanted = ProcessJob(
                 **{**job, "settings": settings, "partner": partner},
-                workload="ladder",
+                workload="depth_scaling",
                 repetition=number,
                 sizes=sizes,
             )
@@ -74,20 +74,20 @@ def measure(
     return found
 
 
-def in_turns(results: list[dict]) -> Rounds:
-    """{round: what the side takes, its partner taking 1}. Raises RuntimeError where there were no turns."""
+def interleaved_values(results: list[dict]) -> Rounds:
+    """{round: time of the side over its partner's}. Raises RuntimeError where one was not interleaved."""
     found = {}
     for result in results:
-        pairs = duel.pairs_ms(result)
+        pairs = interleaved.pairs_ms(result)
         if not pairs:
             why = result["partner"].get("status_detail", result["partner"]["status"])
-            raise RuntimeError(f"expected two processes that take turns; the second one: {why}")
-        found[result["repetition"]] = process_value.plain(duel.ratio(pairs))
+            raise RuntimeError(f"expected two interleaved processes; the second one: {why}")
+        found[result["repetition"]] = process_value.plain(interleaved.round_ratio(pairs))
     return found
 
 
 def ones(rounds: int) -> Rounds:
-    """What `in_turns` counts in: the partner, in so many rounds."""
+    """What `interleaved_values` counts in: the partner, in so many rounds."""
     return {number: process_value.plain(1.0) for number in range(rounds)}
 
 
@@ -113,12 +113,12 @@ def figures(sides: dict[str, Rounds], device: str, group: int = GROUP) -> dict[s
                 "swapped_ratio": swapped and swapped.ratio,
             }
         )
-    return {"group": group, "same": false_claims(same), "sizes": sizes}
+    return {"group": group, "aa": false_claims(same), "sizes": sizes}
 
 
-def trials(device: str, name: str, ours: list[Rounds], theirs: list[Rounds]) -> list[Trial]:
+def trials(device: str, name: str, values: list[Rounds], baseline: list[Rounds]) -> list[Trial]:
     """The comparison of each group of rounds of one side with the same rounds of another."""
-    pairs = (compared(a, b) for a, b in zip(ours, theirs, strict=True))
+    pairs = (compared(a, b) for a, b in zip(values, baseline, strict=True))
     return [Trial(device, name, comparison) for comparison in pairs if comparison is not None]
 
 
@@ -126,10 +126,10 @@ def _error(ratio: float, percent: int) -> float:
     return 100 * (ratio - 1) - percent
 
 
-def audit(job: dict, pins: Path, rounds: int, folder: Path) -> dict[str, Any]:
+def audit_power(job: dict, pins: Path, rounds: int, folder: Path) -> dict[str, Any]:
     """Measure and judge; what the report reads."""
     processes = measure(job, pins, rounds, folder)
-    values = {name: in_turns(results) for name, results in processes.items()}
+    values = {name: interleaved_values(results) for name, results in processes.items()}
     values[BASE] = ones(rounds)
     return {
         "framework": job["framework"],
@@ -142,7 +142,7 @@ def audit(job: dict, pins: Path, rounds: int, folder: Path) -> dict[str, Any]:
     }
 
 
-def command(audit: Callable[[dict, Path, int, Path], dict], doc: str | None) -> None:
+def command(measure_and_judge: Callable[[dict, Path, int, Path], dict], doc: str | None) -> None:
     """The command line of an audit in rounds: measures, writes --output, and drops what it kept."""
     parser = argparse.ArgumentParser(description=doc)
     parser.add_argument("--job", required=True, type=documents.read)
@@ -150,11 +150,11 @@ def command(audit: Callable[[dict, Path, int, Path], dict], doc: str | None) -> 
     for name in ("pins", "folder", "output"):
         parser.add_argument(f"--{name}", required=True, type=Path)
     a = parser.parse_args()
-    found = audit(a.job, a.pins, a.rounds, a.folder)
+    found = measure_and_judge(a.job, a.pins, a.rounds, a.folder)
     a.output.parent.mkdir(parents=True, exist_ok=True)
     a.output.write_text(json.dumps(found, indent=1))
     shutil.rmtree(a.folder)
 
 
 if __name__ == "__main__":
-    command(audit, __doc__)
+    command(audit_power, __doc__)

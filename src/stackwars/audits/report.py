@@ -9,13 +9,13 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from stackwars.audits import aa, document, run_verdicts, verdicts, whole_run
+from stackwars.audits import aa, audit_entries, run_verdicts, verdicts, whole_run
 from stackwars.measure import documents
 from stackwars.results.read_cells import read_frame
 from stackwars.study import cells
 from stackwars.study.config import validate
 
-PARTS = ("fences", "mutants", "power", "itself", "independent")
+PARTS = ("fences", "mutants", "power", "aa_interleaved", "independent")
 """The audits that are measured, each in a folder of this name."""
 
 
@@ -32,7 +32,7 @@ def report(config: dict, folder: Path, frame: Path, parts: list[Path]) -> list[d
         run_verdicts.floor(whole_run.floors(processes, table)),
         verdicts.mutants(found["mutants"]),
         run_verdicts.clock(whole_run.clocks(processes)),
-        verdicts.same(list(aa.trials(config, folder)), [*found["power"], *found["itself"]]),
+        verdicts.aa(list(aa.trials(frame.parent)), [*found["power"], *found["aa_interleaved"]]),
         verdicts.power(found["power"]),
         run_verdicts.agreement(agreement),
         verdicts.independent(found["independent"]),
@@ -48,7 +48,7 @@ def main() -> None:
     parser.add_argument("--part", action="append", default=[], type=Path)
     a = parser.parse_args()
     audits = report(validate(a.config), a.results, a.frame, a.part)
-    document.write(audits, a.output)
+    audit_entries.write(audits, a.output)
     for entry in audits:
         print(f"[audit] {entry['title']}: {entry['verdict']}: {entry['detail']}")
 

@@ -15,13 +15,13 @@ from functools import partial
 from pathlib import Path
 
 from stackwars.audits.alone import alone
-from stackwars.measure import documents, duel
-from stackwars.measure.supervisor import Job, supervise
+from stackwars.measure import documents, interleaved
+from stackwars.measure.supervisor import ProcessJob, supervise
 from stackwars.setup.environments import ensure
 from stackwars.study.imports import imported_files
 
 
-def run(job: Job, pins: Path, folder: Path, child_module: str) -> dict:
+def run(job: ProcessJob, pins: Path, folder: Path, child_module: str) -> dict:
     """The result of the job's process, as of `supervise`; `folder` holds what it wrote, and process.json."""
     kept, identity = folder / "process.json", _identity(job, pins, child_module)
     if kept.exists():
@@ -32,8 +32,10 @@ def run(job: Job, pins: Path, folder: Path, child_module: str) -> dict:
     part = folder.with_name(folder.name + ".part")
     with alone():
         if job.partner:
-            side = partial(supervise, child_module=child_module)
-            result = duel.fight(side, job, python, python, part, str(folder))
+            supervise_child = partial(supervise, child_module=child_module)
+            result = interleaved.run_with_partner(
+                supervise_child, job, python, python, part, str(folder)
+            )
         else:
             result = supervise(job, python, part, child_module)
     for scratch in ("cache", "partner"):
@@ -56,7 +58,7 @@ def require_ok(result: dict) -> dict:
     return result
 
 
-def _identity(job: Job, pins: Path, child_module: str) -> str:
+def _identity(job: ProcessJob, pins: Path, child_module: str) -> str:
     modules = [
         child_module,
         f"stackwars.frameworks.{job.framework}",

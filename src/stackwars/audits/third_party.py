@@ -1,6 +1,6 @@
 """One workload as both harnesses time it in an independent audit: built, compiled, ready to be called.
 
-Another's harness and ours take turns call by call, on one session: two processes of one program differ by
+A third party's harness and ours alternate call by call, on one session: two processes of one program differ by
 more than their harnesses do, and so do the speeds of this machine within a second.
 """
 
@@ -19,9 +19,9 @@ VALUES = 40
 
 
 class Prepared(NamedTuple):
-    """Both ways to make one fenced call, on the sets of inputs in turn."""
+    """Both ways to make one fenced call, on alternating sets of inputs."""
 
-    theirs: Callable[[], None]
+    third_party: Callable[[], None]
     """For the other harness to time."""
     ours: Callable[[], int]
     """A block of one call, as in the process of a cell: its ns."""
@@ -40,11 +40,11 @@ def prepared(spec: dict) -> Prepared:
     sets = itertools.cycle(range(INPUT_SETS))
     outputs: list[Any] = [None] * INPUT_SETS
 
-    def theirs() -> None:
+    def third_party() -> None:
         output = session.call(next(sets))
         session.fence(output)
 
     own_sets = itertools.cycle(range(INPUT_SETS))
     for _ in range(INPUT_SETS):
-        theirs()
-    return Prepared(theirs, lambda: block(session, 1, next(own_sets), outputs))
+        third_party()
+    return Prepared(third_party, lambda: block(session, 1, next(own_sets), outputs))

@@ -1,4 +1,4 @@
-"""pyperf and our child in turn, a call each, in JAX, in a worker process of pyperf's: `python -m ... FOLDER`.
+"""A call of pyperf's and one of our child's, alternately, in JAX, in pyperf's worker: `python -m ... FOLDER`.
 
 The specification in FOLDER is that of our child's job; the times go into its event file.
 """
@@ -30,15 +30,15 @@ def main() -> None:
     runner.parse_args(["--quiet", "--copy-env", *sys.argv[1:]])
     ready = cache(lambda: prepared(spec))  # only the worker builds it
     ours: list[int] = []
-    turns = itertools.cycle((lambda: ready().theirs(), lambda: ours.append(ready().ours())))
+    calls = itertools.cycle((lambda: ready().third_party(), lambda: ours.append(ready().ours())))
     # pyperf times every call of this; every second one times itself as well.
-    found = runner.bench_func(spec["workload"], lambda: next(turns)())
+    found = runner.bench_func(spec["workload"], lambda: next(calls)())
     events = Events(folder / NAME)
     if runner.args.worker:
         events.write("ours", ns=ours[-VALUES:])
         return
     ns = [round(1e9 * seconds) for seconds in found.get_values()[::2]]
-    events.write("theirs", harness=f"pyperf {pyperf.__version__}", ns=ns)
+    events.write("third_party", harness=f"pyperf {pyperf.__version__}", ns=ns)
     events.write("end")
 
 

@@ -1,4 +1,4 @@
-"""torch.utils.benchmark and our child in turn, a call each, in torch_xla: `python -m ... FOLDER`.
+"""A call of torch.utils.benchmark's and one of our child's, alternately, in torch_xla: `python -m ... FOLDER`.
 
 The specification in FOLDER is that of our child's job; the times go into its event file.
 """
@@ -20,14 +20,16 @@ from stackwars.measure.events import NAME, Events
 def main() -> None:
     folder = Path(sys.argv[1])
     ready = prepared(json.loads((folder / "spec.json").read_text()))
-    timer = Timer("call()", globals={"call": ready.theirs})
-    ours, theirs = [], []
+    timer = Timer("call()", globals={"call": ready.third_party})
+    ours, third_party = [], []
     for _ in range(VALUES):
-        theirs.append(round(1e9 * timer.timeit(1).mean))
+        third_party.append(round(1e9 * timer.timeit(1).mean))
         ours.append(ready.ours())
     events = Events(folder / NAME)
     events.write("ours", ns=ours)
-    events.write("theirs", harness=f"torch.utils.benchmark {torch.__version__}", ns=theirs)
+    events.write(
+        "third_party", harness=f"torch.utils.benchmark {torch.__version__}", ns=third_party
+    )
     events.write("end")
     # The frameworks' own teardown can crash after the work is done.
     os._exit(0)

@@ -33,27 +33,27 @@ class Trial(NamedTuple):
         return self.comparison.p is not None and self.comparison.p < ALPHA
 
 
-def compared(ours: Rounds, theirs: Rounds) -> Comparison | None:
+def compared(values: Rounds, baseline: Rounds) -> Comparison | None:
     """The comparison that the paper makes of these processes; None where fewer than two pair up."""
-    pairs, _ = process_value.aligned(ours, theirs)
+    pairs, _ = process_value.aligned(values, baseline)
     if len(pairs) < 2:
         return None
     return compare(*map(list, zip(*pairs.values(), strict=True)))
 
 
-def against_itself(values: Rounds, seed: str) -> Comparison | None:
-    """Even rounds against the odd ones that follow them: the same code on both sides.
+def aa_comparison(values: Rounds, seed: str) -> Comparison | None:
+    """A/A: even rounds against the odd ones that follow them, the same code on both sides.
 
     Which round of a pair is above the line is drawn, as the frameworks' order in a round is: a machine
     that slows down from round to round would else be taken for a slower framework.
     """
-    ours, theirs = {}, {}
+    first, second = {}, {}
     draw = random.Random(seed)
     for even in range(0, max(values, default=0), 2):
         pair = draw.sample((even, even + 1), 2)
         if values.keys() >= set(pair):
-            ours[even], theirs[even] = (values[number] for number in pair)
-    return compared(ours, theirs)
+            first[even], second[even] = (values[number] for number in pair)
+    return compared(first, second)
 
 
 def groups(values: Rounds, size: int) -> list[Rounds]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from stackwars.audits.document import FAIL, NOT_RUN, PASS, audit, not_run
+from stackwars.audits.audit_entries import FAIL, NOT_RUN, PASS, entry, not_run_entry
 from stackwars.audits.mutant import HONEST
 from stackwars.audits.trials import CLAIMS, OFF, Trial, false_claims
 
 Entry = dict[str, Any]
-LADDER = "ladder in turns"
+AA_INTERLEAVED = "interleaved depth scaling"
 FOUND = {5: 0.8, 10: 0.9}
 """{percent more work: share of the trials that must find it}."""
 ERROR_POINTS = 1.5
@@ -19,9 +19,9 @@ SWAPPED = 0.02
 
 
 def fences(found: list[dict]) -> Entry:
-    """Of each framework on each device, as `fences.audit` gives it."""
+    """Of each framework on each device, as `fences.audit_fences` gives it."""
     if not found:
-        return not_run("fences")
+        return not_run_entry("fences")
     wrong = [
         f"{one['framework']} on {one['device']}: {name}"
         for one in found
@@ -29,7 +29,9 @@ def fences(found: list[dict]) -> Entry:
         if not ok
     ]
     left = max(max(one["again_ms"], one["fetch_ms"]) / one["call_ms"] for one in found)
-    ratios = [[ms / one["ladder_ms"][0] for ms in one["ladder_ms"][1:]] for one in found]
+    ratios = [
+        [ms / one["depth_scaling_ms"][0] for ms in one["depth_scaling_ms"][1:]] for one in found
+    ]
     twice, four_times = ([r[i] for r in ratios] for i in (0, 1))
     detail = (
         f"{_named(found)}: after a fence at most {percent(left)} of a call is left; twice and four "
@@ -38,13 +40,13 @@ def fences(found: list[dict]) -> Entry:
     if wrong:
         detail += f"; failed: {'; '.join(wrong)}"
     figures = {"limits": found[0]["limits"], "by_framework": found}
-    return audit("fences", FAIL if wrong else PASS, figures, detail)
+    return entry("fences", FAIL if wrong else PASS, figures, detail)
 
 
 def mutants(found: list[dict]) -> Entry:
-    """Of each framework, as `mutants.audit` gives it."""
+    """Of each framework, as `mutants.audit_mutants` gives it."""
     if not found:
-        return not_run("mutants")
+        return not_run_entry("mutants")
     rows = [(one, row) for one in found for row in one["processes"]]
     broken = [(one, row) for one, row in rows if row["mutant"] != HONEST]
     honest = [(one, row) for one, row in rows if row["mutant"] == HONEST]
@@ -61,14 +63,14 @@ def mutants(found: list[dict]) -> Entry:
     if missed or refused:
         detail += f"; wrong: {'; '.join([*missed, *refused])}"
     ok = bool(broken and honest) and not missed and not refused
-    return audit("mutants", PASS if ok else FAIL, {"by_framework": found}, detail)
+    return entry("mutants", PASS if ok else FAIL, {"by_framework": found}, detail)
 
 
-def same(of_run: list[Trial], in_turns: list[dict]) -> Entry:
-    """Trials from the run's own data, and of each framework in turns (`power.figures`, `itself.audit`).
+def aa(of_run: list[Trial], interleaved: list[dict]) -> Entry:
+    """Trials from the run's own data, and interleaved ones of each framework (`power`, `aa_interleaved`).
 
-    The ratio's size is judged of turns, which the paper's steady ratios come from; blocks measured apart
-    differ more, and are judged by what is claimed of them.
+    The ratio's size is judged of interleaved runs, which the paper's steady ratios come from; blocks measured
+    apart differ more, and are judged by what is claimed of them.
     """
     groups = {
         **{
@@ -76,18 +78,18 @@ def same(of_run: list[Trial], in_turns: list[dict]) -> Entry:
             for device in dict.fromkeys(trial.device for trial in of_run)
         },
         "run, all": false_claims(of_run),
-        **{f"{LADDER}, {one['framework']}": one["same"] for one in in_turns},
+        **{f"{AA_INTERLEAVED}, {one['framework']}": one["aa"] for one in interleaved},
     }
     groups = {name: figures for name, figures in groups.items() if figures["trials"]}
     if not groups:
-        return not_run("same", "no cell has the four rounds that a trial needs")
+        return not_run_entry("aa", "no cell has the four rounds that a trial needs")
     claimed = [f"{t.name} on {t.device}" for t in of_run if t.claimed]
     parts = [
         f"{name}: {f['count']} of {f['trials']} claimed, 95th percentile of |ratio - 1| {percent(f['off_95'])}"
         for name, f in groups.items()
     ]
     few = all(f["ok_claims"] for f in groups.values())
-    small = all(f["ok_size"] for name, f in groups.items() if name.startswith(LADDER))
+    small = all(f["ok_size"] for name, f in groups.items() if name.startswith(AA_INTERLEAVED))
     ok = few and small
     figures = {
         "limits": {"claims": CLAIMS, "off": OFF},
@@ -97,18 +99,18 @@ def same(of_run: list[Trial], in_turns: list[dict]) -> Entry:
         "claimed": claimed,
         "trials": [_trial(t) for t in of_run],
     }
-    return audit("same", PASS if ok else FAIL, figures, "; ".join(parts))
+    return entry("aa", PASS if ok else FAIL, figures, "; ".join(parts))
 
 
 def power(found: list[dict]) -> Entry:
-    """Of each framework, as `power.audit` gives it."""
+    """Of each framework, as `power.audit_power` gives it."""
     sizes = [(one, size) for one in found for size in one["sizes"]]
     if not found:
-        return not_run("power")
+        return not_run_entry("power")
     if any(not size["trials"] for _, size in sizes):
         rounds = max(one["rounds"] for one in found)
         why = f"{rounds} rounds, and a trial takes {found[0]['group']}"
-        return audit("power", NOT_RUN, {"by_framework": found}, why)
+        return entry("power", NOT_RUN, {"by_framework": found}, why)
     weak = [
         f"{one['framework']}, {size['percent']} %: {problem}"
         for one, size in sizes
@@ -124,7 +126,7 @@ def power(found: list[dict]) -> Entry:
         detail += f"; wrong: {'; '.join(weak)}"
     limits = {"found": FOUND, "points": ERROR_POINTS, "swapped": SWAPPED}
     figures = {"limits": limits, "by_framework": found}
-    return audit("power", FAIL if weak else PASS, figures, detail)
+    return entry("power", FAIL if weak else PASS, figures, detail)
 
 
 def _weaknesses(size: dict) -> list[str]:
@@ -143,14 +145,14 @@ def independent(found: list[dict]) -> Entry:
     """Of each framework, as `independent` writes it."""
     rows = [(one, row) for one in found for row in one["workloads"]]
     if not rows:
-        return not_run("independent")
+        return not_run_entry("independent")
     parts = [
         f"{row['workload']} in {one['framework']} {row['ratio']:.3f} times {row['harness']}'s"
         for one, row in rows
     ]
     ok = all(row["ok"] for _, row in rows)
     figures = {"limits": {"apart": found[0]["limit"]}, "by_framework": found}
-    return audit("independent", PASS if ok else FAIL, figures, "ours: " + "; ".join(parts))
+    return entry("independent", PASS if ok else FAIL, figures, "ours: " + "; ".join(parts))
 
 
 def _trial(trial: Trial) -> dict[str, Any]:

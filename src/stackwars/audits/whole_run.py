@@ -26,15 +26,16 @@ def processes(config: dict, folder: Path) -> Iterator[dict]:
 
 
 def first_runs(found: list[dict]) -> dict[str, Any]:
-    """Does every first call compile, and take nothing from a cache?"""
+    """Does every first call compile, and take nothing from a cache? Of frameworks that compile."""
     firsts = [(process, event(process, "first")) for process in found]
+    firsts = [(process, first) for process, first in firsts if first["compiles"] is not None]
     warm = [
         _name(process) for process, first in firsts if first["cache_hits"] or not first["compiles"]
     ]
     return {
         "processes": len(firsts),
         "compiles": sum(first["compiles"] for _, first in firsts),
-        "least_compiles": min((first["compiles"] for _, first in firsts), default=None),
+        "min_compiles": min((first["compiles"] for _, first in firsts), default=None),
         "cache_hits": sum(first["cache_hits"] for _, first in firsts),
         "not_first": warm,
         "ok": not warm,

@@ -6,15 +6,14 @@ import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import jsonschema
 import yaml
 
-from stackwars import frameworks
-from stackwars.audits import document
+from stackwars import frameworks, workloads
+from stackwars.audits import audit_entries
 from stackwars.findings import latency
 from stackwars.results import compiler_verdicts, verdicts
 from stackwars.setup.environments import REPOSITORY
-from stackwars.study.config import WORKLOADS
+from stackwars.study import schema
 
 CLAIMS = REPOSITORY / "config" / "claims.yaml"
 SCHEMA = REPOSITORY / "workflow" / "schemas" / "claims.schema.yaml"
@@ -77,48 +76,29 @@ def parse(read: object) -> Claims:
     for place, claim in enumerate(claims):
         if claim.id in {other.id for other in claims[:place]}:
             raise ClaimError(claim.id, "id", "an id that no other claim has", claim.id)
-        _check_words(claim)
-        _check_needs(claim)
     return Claims(claims, [p for row in read["descriptive"] for p in row["findings"]])
 
 
 def _check_schema(read: object) -> None:
-    schema = yaml.safe_load(SCHEMA.read_text(encoding="utf-8"))
-    error = jsonschema.exceptions.best_match(
-        jsonschema.Draft202012Validator(schema).iter_errors(read)
-    )
-    if error is None:
+    found = schema.problem(SCHEMA, read, _definitions())
+    if found is None:
         return
-    path = list(error.absolute_path)
-    who = ""
+    path, who = found.path, ""
     if path[:1] == ["claims"] and len(path) > 1:
         row = read["claims"][path[1]]
         who = str(row.get("id", f"claim {path[1] + 1}")) if isinstance(row, dict) else str(row)
         path = path[2:]
-    expected = error.schema.get("description") or f"{error.validator} {error.validator_value}"
-    raise ClaimError(who, ".".join(map(str, path)), f"{expected} ({error.message})", error.instance)
+    raise ClaimError(who, ".".join(map(str, path)), found.expected, found.came)
 
 
-def _check_words(claim: Claim) -> None:
-    """A misspelt verdict would vote for nothing."""
+def _definitions() -> dict[str, dict]:
+    """What the schema says of names. A misspelt verdict would vote for nothing."""
     both = vars(verdicts) | vars(compiler_verdicts)
-    known = {word for name, word in both.items() if name.isupper() and isinstance(word, str)}
-    known |= {*latency.PARTS, document.PASS, document.FAIL}
-    for key in ("holds", "fails"):
-        for word in claim.predicate.get(key, []):
-            if word not in known:
-                expected = f"a verdict of a finding, one of {', '.join(sorted(known))}"
-                raise ClaimError(claim.id, f"predicate.{key}", expected, word)
-
-
-def _check_needs(claim: Claim) -> None:
-    there = {
-        "workloads": {path.parent.name for path in WORKLOADS.glob("*/__init__.py")},
-        "frameworks": set(frameworks.names()),
+    words = {word for name, word in both.items() if name.isupper() and isinstance(word, str)}
+    return {
+        "verdict": {
+            "enum": sorted(words | {*latency.PARTS, audit_entries.PASS, audit_entries.FAIL})
+        },
+        "workload": {"enum": workloads.names()},
+        "framework": {"enum": frameworks.names()},
     }
-    for key, known in there.items():
-        for name in claim.needs.get(key, []):
-            if name not in known:
-                raise ClaimError(
-                    claim.id, f"needs.{key}", f"{key} among {', '.join(sorted(known))}", name
-                )

@@ -10,7 +10,7 @@ import pandas
 
 from stackwars.findings import latency
 from stackwars.results.verdicts import Finding
-from stackwars.setup.device import CPUS
+from stackwars.setup.device import CPU, CPUS
 
 
 def device_findings(frame: pandas.DataFrame, ratios: pandas.DataFrame) -> list[Finding]:
@@ -20,8 +20,8 @@ def device_findings(frame: pandas.DataFrame, ratios: pandas.DataFrame) -> list[F
     ran = frame[~frame.device.isin(CPUS) & (frame.status != "not run")]
     found = []
     for device in ran.device.drop_duplicates():
-        cells = frame[frame.device == device].assign(device="cpu")
-        pairs = ratios[ratios.device == device].assign(device="cpu")
+        cells = frame[frame.device == device].assign(device=CPU)
+        pairs = ratios[ratios.device == device].assign(device=CPU)
         for one in (
             *latency.ratio_findings("steady", cells, pairs),
             *latency.ratio_findings("first", cells, pairs),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from stackwars.claims.predicates import AGAINST, FOR, OPEN, Vote
 
 MANY = 7
-"""Of more findings than this that say the same, only the least and the greatest number are told."""
+"""Of more findings than this that say the same, only the minimum and the maximum are given."""
 NO_DATA_FOR = "no data for "
 _ORDER = (FOR, AGAINST, OPEN)
 
@@ -41,7 +41,7 @@ def _details(votes: list[Vote]) -> str:
     known = sorted((vote for vote in votes if vote.value is not None), key=lambda vote: vote.value)
     if not known:
         return ""
-    least, greatest = known[0], known[-1]
-    if least.number == greatest.number:
-        return f"all {least.number}"
-    return f"from {least.number} ({least.title}) to {greatest.number} ({greatest.title})"
+    low, high = known[0], known[-1]
+    if low.number == high.number:
+        return f"all {low.number}"
+    return f"from {low.number} ({low.title}) to {high.number} ({high.title})"

@@ -11,7 +11,7 @@ from stackwars.results.read_compilers import by_age
 from stackwars.study import cells, programs
 from stackwars.study.cells import Cell
 from stackwars.study.comparisons import CELLS, with_programs
-from stackwars.study.programs import Compilation, Program, Replay
+from stackwars.study.programs import Compilation, Program, ReplayCell
 
 
 def restricted(config: dict, claim: Claim) -> dict:
@@ -31,7 +31,7 @@ def restricted(config: dict, claim: Claim) -> dict:
         if row["target"] in needs.get("targets", [row["target"]])
         and row["compiler"] in generations(config, claim)
     ]
-    compiled = {"replay", "ahead", "frontier", "ir"} & set(stages)
+    compiled = {"replay", "ahead", "largest_batch", "ir"} & set(stages)
     return config | {
         "frameworks": {
             name: row | ({"workloads": []} if name in idle else {})
@@ -44,7 +44,7 @@ def restricted(config: dict, claim: Claim) -> dict:
             row | {"of": [what for what in row["of"] if what == CELLS or compiled]} for row in pairs
         ],
         "edits": config["edits"] if "replay" in stages else {},
-        "ahead": rows if {"ahead", "frontier"} & set(stages) else [],
+        "ahead": rows if {"ahead", "largest_batch"} & set(stages) else [],
     }
 
 
@@ -75,7 +75,7 @@ def needed_cells(config: dict, claim: Claim) -> list[Cell]:
     return cells.asked(restricted(config, claim))
 
 
-def needed_replays(config: dict, claim: Claim) -> list[Replay]:
+def needed_replays(config: dict, claim: Claim) -> list[ReplayCell]:
     """Its replays."""
     if "replay" not in claim.needs["stages"]:
         return []
@@ -90,11 +90,11 @@ def needed_compilations(config: dict, claim: Claim) -> list[Compilation]:
     return programs.compilations(restricted(config, claim))
 
 
-def needed_frontiers(config: dict, claim: Claim) -> list[Compilation]:
+def needed_largest_batches(config: dict, claim: Claim) -> list[Compilation]:
     """The compilations from which the largest batch is searched for it."""
-    if "frontier" not in claim.needs["stages"]:
+    if "largest_batch" not in claim.needs["stages"]:
         return []
-    return programs.frontiers(restricted(config, claim))
+    return programs.largest_batches(restricted(config, claim))
 
 
 def needed_programs(config: dict, claim: Claim) -> list[Program]:
@@ -124,8 +124,8 @@ def _seconds(config: dict, claim: Claim, folders: list[Path]) -> Iterator[float 
         yield _first(folders, replay.path / "replay.json", _of_processes)
     for compilation in needed_compilations(config, claim):
         yield _first(folders, compilation.path / "ahead.json", lambda found: found["wall_s"])
-    for compilation in needed_frontiers(config, claim):
-        yield _first(folders, compilation.frontier_path, _of_probes)
+    for compilation in needed_largest_batches(config, claim):
+        yield _first(folders, compilation.largest_batch_path, _of_probes)
 
 
 def _first(folders: list[Path], path: Path, seconds) -> float | None:
@@ -139,5 +139,5 @@ def _of_processes(replay: dict) -> float:
     return sum(process["wall_s"] for process in replay["processes"])
 
 
-def _of_probes(frontier: dict) -> float:
-    return sum(probe["wall_s"] or 0.0 for probe in frontier["probes"])
+def _of_probes(largest_batch: dict) -> float:
+    return sum(probe["wall_s"] or 0.0 for probe in largest_batch["probes"])

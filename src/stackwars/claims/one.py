@@ -42,7 +42,7 @@ def decide_one(
     aggregate(chosen, folder, output)
     split.write(chosen, folder, output)
     ahead.compile_ahead(chosen, folder).to_csv(output / "compile_ahead.csv", index=False)
-    ahead.frontier(chosen, folder).to_csv(output / "frontier.csv", index=False)
+    ahead.largest_batches(chosen, folder).to_csv(output / "largest_batch.csv", index=False)
     for name, keys in FORM.items():
         if name not in form:
             form = form | {name: output / f"{name}.csv"}
@@ -50,7 +50,7 @@ def decide_one(
     names = {"ahead": "compile_ahead"}
     files = {
         name: output / f"{names.get(name, name)}.csv"
-        for name in ("frame", "ratios", "replay", "split", "ahead", "frontier")
+        for name in ("frame", "ratios", "replay", "split", "ahead", "largest_batch")
     }
     files |= form | {"published": published, "audits": folder / "audits.json"}
     files |= {name: output / f"{name}.json" for name in ("context", "findings")}

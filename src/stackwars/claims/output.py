@@ -28,7 +28,7 @@ def write_claims(rows: Iterable[dict], path: Path) -> None:
 
 
 def read_claims(path: Path) -> list[dict]:
-    """The rows of claims.csv; minutes that nobody measured are None."""
+    """The rows of claims.csv; minutes that were not measured are None."""
     table = read_table(path, list(COLUMNS))
     return [
         {key: None if pandas.isna(value) else value for key, value in row.items()}

@@ -102,7 +102,11 @@ def _by_number(predicate: dict, tolerance: float, finding: Finding) -> Vote | No
 
 def _by_counts(fields: dict[str, list[str]], finding: Finding) -> list[Vote]:
     """Each field is a number, or a list of titles."""
-    words = {"holds": (FOR, "so"), "fails": (AGAINST, "not so"), "open": (OPEN, "open")}
+    words = {
+        "holds": (FOR, "as claimed"),
+        "fails": (AGAINST, "not as claimed"),
+        "open": (OPEN, "open"),
+    }
     found = []
     for name, vote in words.items():
         for value in (finding.get(key) for key in fields.get(name, [])):

@@ -6,7 +6,6 @@ a compiler may end its process at any point, and what was known before stands.
 
 from __future__ import annotations
 
-import contextlib
 import gzip
 import json
 import os
@@ -30,10 +29,7 @@ def compile_ahead(spec: dict, events: Events) -> None:
         executable = target.compile_for(device, text)
     finally:
         events.write("compile_end", seconds=time.perf_counter() - start)
-    events.write("memory", **target.memory(executable))
-    # Last: libtpu 0.0.21 aborts here for some configurations of the machine.
-    with contextlib.suppress(NotImplementedError):
-        events.write("cost", **target.cost(executable))
+    events.write("accepted", code_bytes=target.code_bytes(executable))
 
 
 def program_text(path: Path) -> bytes:

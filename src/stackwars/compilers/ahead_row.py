@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from stackwars.compilers import dump, verdict
+from stackwars.compilers import dump, memory_verdict
 from stackwars.compilers.hlo_facts import facts
 
 
@@ -33,21 +33,21 @@ def row(outcome: Outcome, usable: int | None, refuses: bool = True) -> dict:
     usable: bytes of the target's memory; refuses: whether this compiler refuses what is over them.
 
     A compilation that ended with the process dying is ok if the compiler had already accepted the
-    program: then only XLA's own cost analysis is missing. One that did not come that far has no verdict,
-    unless the buffers that it had assigned by then are over what is usable: code generation, which
-    takes most of the time, would not have made them smaller.
+    program. One that did not come that far has no verdict, unless the buffers that it had assigned by
+    then are over what is usable: code generation, which takes most of the time, would not have made
+    them smaller.
     """
-    raised, memory = outcome.event("raised"), outcome.event("memory")
-    message = verdict.first_lines(raised["message"]) if raised else ""
-    refused = verdict.refused_for_memory(message)
+    raised, accepted = outcome.event("raised"), outcome.event("accepted")
+    message = memory_verdict.first_lines(raised["message"]) if raised else ""
+    refused = memory_verdict.refused_for_memory(message)
     status, message = _status(outcome, refused, message)
     found = dump.buffers(outcome.dumped)
     hbm = found.hbm if found else _told(message, "needed")
-    code = memory["generated_code"] if memory else None
+    code = accepted["code_bytes"] if accepted else None
     if outcome.assumed_code is not None:
         code, refuses = outcome.assumed_code, False  # it was not asked to the end
-    decision = verdict.decide(refused, hbm, code or 0, usable, refuses)
-    if status != "ok" and decision[0] != verdict.OOM:
+    decision = memory_verdict.decide(refused, hbm, code or 0, usable, refuses)
+    if status != "ok" and decision[0] != memory_verdict.OOM:
         decision = ("", "")  # a compiler that did not finish accepted nothing
     compiled = outcome.event("compile_end")
     opened = outcome.event("open")
@@ -63,14 +63,10 @@ def row(outcome: Outcome, usable: int | None, refuses: bool = True) -> dict:
         "alias_bytes": found.alias if found else _told(message, "alias"),
         "hbm_bytes": hbm,
         "usable_bytes": usable,
-        "onchip_bytes": found.onchip if found else None,
         "code_bytes": code,
         "compile_s": round(compiled["seconds"], 3) if compiled else None,
         "versions": opened["versions"] if opened else {},
         "device_kind": opened["device_kind"] if opened else "",
-        "flops": hlo["flops"] if hlo else None,
-        "bytes_accessed": hlo["bytes_accessed"] if hlo else None,
-        "reported": {"memory": _values(memory), "cost": _values(outcome.event("cost"))},
         "hlo": hlo,
         "hlo_problem": problem,
     }
@@ -95,17 +91,13 @@ def _status(outcome: Outcome, refused: bool, message: str) -> tuple[str, str]:
         return "error", "the compiler's process was killed at its memory cap"
     if outcome.assumed_code is not None:
         return "ok", "stopped once its buffers were assigned; the size of its code is assumed"
-    if refused or outcome.event("memory"):
+    if refused or outcome.event("accepted"):
         return "ok", message
     if message:
         return "error", message
-    said = outcome.log_tail.strip()[-verdict.MESSAGE_CHARACTERS :]
+    said = outcome.log_tail.strip()[-memory_verdict.MESSAGE_CHARACTERS :]
     return "error", f"the compiler's process ended with {outcome.exit_code}; log: {said}"
 
 
 def _told(message: str, name: str) -> int | None:
-    return verdict.figures(message).get(name)
-
-
-def _values(event: dict | None) -> dict | None:
-    return {k: v for k, v in event.items() if k not in ("event", "at_s")} if event else None
+    return memory_verdict.figures(message).get(name)

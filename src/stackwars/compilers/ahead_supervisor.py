@@ -21,7 +21,7 @@ from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from stackwars.compilers import dump, verdict
+from stackwars.compilers import dump, memory_verdict
 from stackwars.compilers.ahead import program_text
 from stackwars.compilers.ahead_row import Outcome, row
 from stackwars.measure import documents, limits, machine
@@ -44,7 +44,7 @@ SILENT = {
 
 
 @dataclass(frozen=True)
-class Job:
+class CompileJob:
     """One compilation. sizes: of the workload in this variant; target_row, compiler: of the
     configuration; timeout_s: of the whole process, in seconds.
 
@@ -63,7 +63,7 @@ class Job:
     assumed_code_bytes: int | None = None
 
 
-def compile_in_child(job: Job, python: Path, program: Path, folder: Path) -> dict:
+def compile_in_child(job: CompileJob, python: Path, program: Path, folder: Path) -> dict:
     """Compile `program` in a child and return the document of ahead.json; never raises for its fate.
 
     folder: made afresh; left with the document and optimised.hlo.gz, and with nothing else.
@@ -112,7 +112,7 @@ def compile_in_child(job: Job, python: Path, program: Path, folder: Path) -> dic
     return found
 
 
-def _document(job: Job, program: Path, outcome: Outcome) -> dict:
+def _document(job: CompileJob, program: Path, outcome: Outcome) -> dict:
     """What of ahead.json the job and the outcome decide."""
     return {
         "schema": 1,
@@ -120,8 +120,8 @@ def _document(job: Job, program: Path, outcome: Outcome) -> dict:
         "program_sha256": hashlib.sha256(program_text(program)).hexdigest(),
         **row(
             outcome,
-            verdict.usable_bytes(job.target_row, job.compiler),
-            verdict.refuses(job.target_row),
+            memory_verdict.usable_bytes(job.target_row, job.compiler),
+            memory_verdict.refuses(job.target_row),
         ),
     }
 
@@ -136,7 +136,7 @@ def _write(found: dict, text: str | None, folder: Path) -> None:
     (folder / "ahead.json").write_text(json.dumps(found, indent=1))
 
 
-def unsupported(job: Job, program: Path, why: str, folder: Path) -> dict:
+def unsupported(job: CompileJob, program: Path, why: str, folder: Path) -> dict:
     """The document of a compilation whose compiler cannot be had with this Python, written to `folder`."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -158,7 +158,7 @@ def unsupported(job: Job, program: Path, why: str, folder: Path) -> dict:
 def _stop(pid: int, dumped: Path, ended: threading.Event, stopped: threading.Event) -> None:
     """Kill the child once its buffers are assigned, unless it ends by itself: a refusal follows at once."""
     while not ended.wait(POLL_S):
-        if dump.assigned(dumped):
+        if dump.buffers_assigned(dumped):
             if not ended.wait(GRACE_S):
                 stopped.set()
                 os.killpg(pid, signal.SIGKILL)
@@ -180,7 +180,7 @@ def _spawn(python: Path, folder: Path, dumped: Path) -> subprocess.Popen:
         )  # fmt: skip
 
 
-def into(job: Job, pins: Path, program: Path, output: Path) -> dict:
+def compile_into(job: CompileJob, pins: Path, program: Path, output: Path) -> dict:
     """Compile in the environment of the pins; write the folder `output` whole or not at all."""
     output.parent.mkdir(parents=True, exist_ok=True)
     part = output.with_name(output.name + ".part")
@@ -198,7 +198,7 @@ def into(job: Job, pins: Path, program: Path, output: Path) -> dict:
 def main() -> None:
     """`python -m stackwars.compilers.ahead_supervisor`: one program, one target, one compiler."""
     parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--job", required=True, help="file of the Job, as JSON")
+    parser.add_argument("--job", required=True, help="file of the CompileJob, as JSON")
     parser.add_argument("--pins", required=True, type=Path, help="pins file of the compiler")
     parser.add_argument("--program", required=True, type=Path, help="StableHLO: .mlir or .mlir.gz")
     parser.add_argument("--output", required=True, type=Path, help="folder to write, made afresh")
@@ -208,11 +208,11 @@ def main() -> None:
         help="stop once the buffers are assigned, and take the size of the code from this ahead.json",
     )
     arguments = parser.parse_args()
-    job = Job(**documents.read(arguments.job))
+    job = CompileJob(**documents.read(arguments.job))
     if arguments.code_from:
         code = documents.read(arguments.code_from)["code_bytes"] or 0
         job = replace(job, assumed_code_bytes=code)
-    found = into(job, arguments.pins, arguments.program, arguments.output)
+    found = compile_into(job, arguments.pins, arguments.program, arguments.output)
     name = f"{job.framework} {job.workload} {job.variant} for {job.target} by {job.compiler}"
     said = found["verdict"] or found["status"]
     print(f"[stackwars] {name}: {said}, {found['wall_s']:.0f} s", file=sys.stderr, flush=True)

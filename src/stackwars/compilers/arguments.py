@@ -21,7 +21,7 @@ KINDS = ("weight", "input", "constant")
 class Leaf(np.ndarray):
     """A weight without values: an array that is never written, and so takes no memory.
 
-    It knows its name through views, and its strides tell how a view's axes were turned.
+    It knows its name through views, and its strides tell how a view's axes were transposed.
     """
 
     name: str | None
@@ -64,7 +64,7 @@ class Entry:
     base64: str = ""
 
     def value(self, seed: int, inputs: dict[str, np.ndarray]) -> np.ndarray:
-        """The argument's values; of a weight a view, turned but not copied."""
+        """The argument's values; of a weight a view, transposed but not copied."""
         if self.kind == "weight":
             return values.leaf(self.name, self.shape, seed).transpose(self.axes)
         if self.kind == "input":

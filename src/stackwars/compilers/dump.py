@@ -23,14 +23,13 @@ class Buffers:
     """Bytes that a compiled program takes, padding included.
 
     argument, output, temp, alias: in the device's main memory; alias is what outputs share with
-    arguments, constants count as temporaries. onchip: in all other memories.
+    arguments, constants count as temporaries.
     """
 
     argument: int
     output: int
     temp: int
     alias: int
-    onchip: int
 
     @property
     def hbm(self) -> int:
@@ -39,7 +38,7 @@ class Buffers:
 
 
 def flags(folder: Path) -> str:
-    """XLA_FLAGS for the least dump that has what is read here: text, and no single pass."""
+    """XLA_FLAGS for the smallest dump that has what is read here: text, and no single pass."""
     return f"--xla_dump_to={folder} --xla_dump_hlo_as_text"
 
 
@@ -59,15 +58,14 @@ def buffers(folder: Path) -> Buffers | None:
     path = _first(folder, "after_optimizations-buffer-assignment.txt")
     if path is None:
         return None
-    sums = {"argument": 0, "output": 0, "temp": 0, "alias": 0, "onchip": 0}
+    sums = {"argument": 0, "output": 0, "temp": 0, "alias": 0}
     # The values that the allocations hold follow each; only lines that begin one count.
     for size, rest in _ALLOCATION.findall(path.read_text()):
         colour = _COLOUR.search(rest)
-        if "thread-local" in rest:
-            continue  # values inside fused computations have no memory of their own
-        if colour and colour.group(1) != "0":
-            sums["onchip"] += int(size)
-        elif "parameter" in rest:
+        # Values inside fused computations have no memory of their own; other colours are on the chip.
+        if "thread-local" in rest or (colour and colour.group(1) != "0"):
+            continue
+        if "parameter" in rest:
             sums["argument"] += int(size)
             if "maybe-live-out" in rest:
                 sums["output"] += int(size)
@@ -77,7 +75,7 @@ def buffers(folder: Path) -> Buffers | None:
     return Buffers(**sums)
 
 
-def assigned(folder: Path) -> bool:
+def buffers_assigned(folder: Path) -> bool:
     """Whether the compiler has assigned the program's buffers and begun to write them down."""
     names = ("after_optimizations-buffer-assignment.txt", "after_optimizations.txt")
     return all(_first(folder, name) is not None for name in names)

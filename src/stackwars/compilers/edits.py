@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from stackwars.compilers import arguments, edit_erf, edit_layernorm, edit_weights
+from stackwars.compilers import arguments, edit_erf, edit_layernorm, edit_pretransposed_weights
 from stackwars.compilers.arguments import Entry
 
 
@@ -30,10 +30,10 @@ class Edit(NamedTuple):
 
 
 EDITS = {
-    "turned_weights": Edit(
-        "Weights that the program turns in every call are handed over turned: those of a matrix "
-        "multiplication as (in, out), those of a convolution as (height, width, in, out).",
-        edit_weights.apply,
+    "pretransposed_weights": Edit(
+        "Weights that the program transposes in every call are handed over transposed: those of a "
+        "matrix multiplication as (in, out), of a convolution as (height, width, in, out).",
+        edit_pretransposed_weights.apply,
     ),
     "explicit_layernorm": Edit(
         "Layer normalisation written as batch_norm_training over reshaped rows becomes arithmetic "

@@ -1,7 +1,7 @@
 """Reads the text of an HLO module, as XLA dumps it after optimisation, without any XLA.
 
-An operation runs where it stands: `Module.runs` says how often each computation does, loops
-multiplied, so that whatever is summed over a program counts a loop's body as often as it runs.
+An operation runs where it stands: `Module.runs` says how often each computation does, so that what
+is summed over a program counts a loop's body as often as XLA says that it runs.
 """
 
 from __future__ import annotations
@@ -11,12 +11,10 @@ import re
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from stackwars.compilers.trips import trip_count
-
-_SHAPE = re.compile(r"([a-z]+[0-9]*(?:e\d+m\d+\w*)?)\[([\d,<=]*)\](?:\{([^}]*)\})?")
-_SPACE = re.compile(r"S\((\d+)\)")
+_SHAPE = re.compile(r"([a-z]+[0-9]*(?:e\d+m\d+\w*)?)\[([\d,<=]*)\]")
 _OPCODE = re.compile(r"\s*([\w\-]+)\(")
 _NAME = re.compile(r"%([\w.\-]+)")
+_TRIPS = re.compile(r'"known_trip_count":\{"n":"(\d+)"')
 _COMMENT = re.compile(r"/\*.*?\*/")
 _CALLED = re.compile(r"\b(calls|to_apply|body|condition|called_computations|branch_computations)=")
 BITS = {"pred": 8, "s4": 4, "u4": 4, "s2": 2, "u2": 2, "token": 0, "opaque": 0, "f4e2m1fn": 4}
@@ -28,33 +26,27 @@ CALLS = ("call", "conditional", "async-start", "custom-call")
 
 @dataclass(frozen=True)
 class Array:
-    """One array of a shape: element type, extents and memory space (0 is the device's main memory)."""
+    """One array of a shape: element type and extents."""
 
     dtype: str
     extents: tuple[int, ...]
-    space: int = 0
-
-    @property
-    def elements(self) -> int:
-        return math.prod(self.extents)
 
     @property
     def bytes(self) -> int:
         """Bytes of the elements, without a layout's padding."""
         digits = re.search(r"\d+", self.dtype)
         bits = BITS[self.dtype] if self.dtype in BITS else int(digits.group()) if digits else 0
-        return math.ceil(self.elements * bits / 8)
+        return math.ceil(math.prod(self.extents) * bits / 8)
 
 
 @dataclass(frozen=True)
 class Instruction:
-    """One line of a computation. literal: what stands in a constant's or parameter's parentheses."""
+    """One line of a computation."""
 
     name: str
     opcode: str
     arrays: tuple[Array, ...]
     operands: tuple[str, ...]
-    literal: str
     attributes: str
     root: bool
 
@@ -89,13 +81,6 @@ class Computation:
     def root(self) -> Instruction:
         return next(i for i in reversed(self.instructions.values()) if i.root)
 
-    def parameter(self, number: int) -> Instruction | None:
-        """The instruction of this parameter."""
-        for i in self.instructions.values():
-            if i.opcode == "parameter" and i.literal == str(number):
-                return i
-        return None
-
 
 @dataclass(frozen=True)
 class Module:
@@ -103,16 +88,6 @@ class Module:
 
     computations: dict[str, Computation]
     entry: str
-
-    @cached_property
-    def trips(self) -> dict[str, int | None]:
-        """Body of each loop -> how often it runs; None where the text does not tell."""
-        found: dict[str, int | None] = {}
-        for computation in self.computations.values():
-            for i in computation.instructions.values():
-                if i.opcode == "while":
-                    found[i.attribute("body").lstrip("%")] = trip_count(self, computation, i)
-        return found
 
     @cached_property
     def runs(self) -> dict[str, int | None]:
@@ -129,9 +104,9 @@ class Module:
             runs[name] = None if None in (before, times) else before + times
             for i in self.computations[name].instructions.values():
                 if i.opcode == "while":
-                    body = i.attribute("body").lstrip("%")
-                    trips = self.trips[body]
-                    enter(body, None if None in (trips, times) else trips * times)
+                    known = _TRIPS.search(i.attributes)
+                    trips = None if known is None or times is None else int(known.group(1)) * times
+                    enter(i.attribute("body").lstrip("%"), trips)
                 elif i.opcode in CALLS:
                     for called in i.called:
                         enter(called, times)
@@ -184,7 +159,6 @@ def _instruction(line: str) -> Instruction:
         opcode=opcode.group(1),
         arrays=arrays,
         operands=() if opcode.group(1) == "constant" else tuple(_NAME.findall(inner)),
-        literal=inner if opcode.group(1) in ("constant", "parameter") else "",
         attributes=right[close + 1 :],
         root=root,
     )
@@ -192,10 +166,9 @@ def _instruction(line: str) -> Instruction:
 
 def _arrays(text: str) -> list[Array]:
     found = []
-    for dtype, extents, layout in _SHAPE.findall(text):
-        space = _SPACE.search(layout)
+    for dtype, extents in _SHAPE.findall(text):
         numbers = tuple(int(e.lstrip("<=")) for e in extents.split(",") if e)
-        found.append(Array(dtype, numbers, int(space.group(1)) if space else 0))
+        found.append(Array(dtype, numbers))
     return found
 
 

@@ -1,4 +1,4 @@
-"""The frontier of a model on a target: the largest batch that fits, at the preset's sequence length.
+"""The largest batch of a model that fits a target, at the preset's sequence length.
 
 A probe is compiled until its buffers are assigned, which decides what fits and takes seconds; code
 generation would take minutes. The code, a part of a percent of the memory, is taken to be the base's.
@@ -23,13 +23,13 @@ from pathlib import Path
 
 from stackwars.compilers import ahead_supervisor
 from stackwars.compilers.ahead import program_text
-from stackwars.compilers.search import Probe, Search, search
+from stackwars.compilers.batch_search import BatchSearch, Probe, search
 from stackwars.measure import documents, limits
 from stackwars.setup.environments import REPOSITORY, clean_environ, ensure
 
 Lower = Callable[[str, str, dict[str, int], Path], Path]
 """(framework, workload, sizes, folder) -> the program's file, made in `folder`."""
-Compile = Callable[[ahead_supervisor.Job, Path, Path], dict]
+Compile = Callable[[ahead_supervisor.CompileJob, Path, Path], dict]
 """(job, program, folder to write) -> the document of ahead.json."""
 KEPT = (
     "status",
@@ -44,11 +44,11 @@ KEPT = (
 
 
 @dataclass(frozen=True)
-class Job:
-    """One frontier. sizes: the preset's, with a batch; limit: compilations at most, beside the base's.
+class LargestBatchJob:
+    """One search. sizes: the preset's, with a batch; limit: compilations at most, beside the base's.
 
     framework, dialect, seed, matmul_precision: what lowering needs; target_row, compiler, timeout_s:
-    as in `ahead_supervisor.Job`.
+    as in `ahead_supervisor.CompileJob`.
     """
 
     workload: str
@@ -64,14 +64,16 @@ class Job:
     limit: int = 6
 
 
-def find(job: Job, base: dict, scratch: Path, lower: Lower, compile_program: Compile) -> dict:
-    """The document of frontier.json.
+def find(
+    job: LargestBatchJob, base: dict, scratch: Path, lower: Lower, compile_program: Compile
+) -> dict:
+    """The document of largest_batch.json.
 
     base: ahead.json of the preset's own batch, which costs nothing here. scratch: keeps the probes,
     each in a folder named by its program's digest.
     """
     weights, code = base["argument_bytes"], base["code_bytes"] or 0
-    known = Search(base["usable_bytes"], None if weights is None else weights + code)
+    known = BatchSearch(base["usable_bytes"], None if weights is None else weights + code)
     documents = [base]
     known.probes.append(_probe(base))
 
@@ -91,8 +93,6 @@ def find(job: Job, base: dict, scratch: Path, lower: Lower, compile_program: Com
         "sequence": job.sizes.get("sequence"),
         "fits_batch": known.fits,
         "oom_batch": known.oom,
-        "exact": known.exact,
-        "compilations": sum("compile_s" in document for document in documents[1:]),
         "limit": job.limit,
         "usable_bytes": base["usable_bytes"],
         "versions": base.get("versions", {}),
@@ -112,7 +112,7 @@ def _probe(document: dict) -> Probe:
 
 
 def _compiled(
-    job: Job,
+    job: LargestBatchJob,
     sizes: dict[str, int],
     code: int,
     scratch: Path,
@@ -133,14 +133,14 @@ def _compiled(
     made = folder / "ahead.json"
     if made.exists():
         return documents.read(made)
-    compilation = ahead_supervisor.Job(
+    compilation = ahead_supervisor.CompileJob(
         job.workload, job.framework, variant, sizes,
         job.target, job.target_row, job.compiler, job.timeout_s, code,
     )  # fmt: skip
     return compile_program(compilation, program, folder)
 
 
-def lower_with(pins: Path, job: Job) -> Lower:
+def lower_with(pins: Path, job: LargestBatchJob) -> Lower:
     """A Lower that asks one process of `stackwars.compilers.lower`, in the framework's environment.
 
     That process imports the framework once, and dies with this one.
@@ -179,18 +179,20 @@ def lower_with(pins: Path, job: Job) -> Lower:
 def main() -> None:
     """`python -m stackwars.compilers.largest_batch`: one framework's model on one target."""
     parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--job", required=True, help="file of the Job, as JSON")
+    parser.add_argument("--job", required=True, help="file of the LargestBatchJob, as JSON")
     parser.add_argument("--pins", required=True, type=Path, help="pins file of the compiler")
     parser.add_argument("--lower-pins", required=True, type=Path, help="of the framework")
     parser.add_argument("--base", required=True, type=Path, help="ahead.json of the preset's sizes")
     parser.add_argument("--output", required=True, type=Path, help="file to write")
     arguments = parser.parse_args()
-    job = Job(**documents.read(arguments.job))
+    job = LargestBatchJob(**documents.read(arguments.job))
     scratch = arguments.output.with_name(arguments.output.name + ".probes")
     scratch.mkdir(parents=True, exist_ok=True)
 
-    def compile_program(compilation: ahead_supervisor.Job, program: Path, folder: Path) -> dict:
-        return ahead_supervisor.into(compilation, arguments.pins, program, folder)
+    def compile_program(
+        compilation: ahead_supervisor.CompileJob, program: Path, folder: Path
+    ) -> dict:
+        return ahead_supervisor.compile_into(compilation, arguments.pins, program, folder)
 
     base = documents.read(arguments.base)
     lower = lower_with(arguments.lower_pins, job)
@@ -201,7 +203,7 @@ def main() -> None:
     shutil.rmtree(scratch)
     said = f"{found['fits_batch']} fits, {found['oom_batch']} does not"
     print(
-        f"[stackwars] frontier of {job.framework} {job.workload}: {said}",
+        f"[stackwars] largest batch of {job.framework} {job.workload}: {said}",
         file=sys.stderr,
         flush=True,
     )

@@ -28,7 +28,7 @@ from stackwars.workloads import values
 
 
 @dataclass(frozen=True)
-class Job:
+class LowerJob:
     """One program: a framework's, for a workload at these sizes.
 
     variant: `base`, or what distinguishes the sizes from the preset's; matmul_precision: as cells.
@@ -43,7 +43,7 @@ class Job:
     matmul_precision: str
 
 
-def lower(job: Job) -> tuple[str, dict]:
+def lower(job: LowerJob) -> tuple[str, dict]:
     """(the program's text, the document for arguments.json)."""
     start = time.perf_counter()
     framework = import_module(f"stackwars.compilers.lower_{job.framework}")
@@ -72,7 +72,7 @@ def lower(job: Job) -> tuple[str, dict]:
     }
 
 
-def write(job: Job, output: Path) -> None:
+def write(job: LowerJob, output: Path) -> None:
     """Lower, and write program.mlir.gz and arguments.json into the folder `output`."""
     text, document = lower(job)
     output.mkdir(parents=True, exist_ok=True)
@@ -84,7 +84,7 @@ def write(job: Job, output: Path) -> None:
 def serve(framework: str, dialect: str, workload: str) -> None:
     """Answer requests from standard input, a line each, with the exit status of the process that lowered.
 
-    A request is {"job": a Job, "output": folder, "timeout_s"} as JSON. Each has a process of its own,
+    A request is {"job": a LowerJob, "output": folder, "timeout_s"} as JSON. Each has a process of its own,
     forked from this one, which has done no more than the imports: they take longer than the rest.
     """
     answers = os.fdopen(os.dup(1), "w")
@@ -102,7 +102,7 @@ def serve(framework: str, dialect: str, workload: str) -> None:
 def _answer(request: dict) -> NoReturn:
     signal.alarm(math.ceil(request["timeout_s"]))
     try:
-        write(Job(**request["job"]), Path(request["output"]))
+        write(LowerJob(**request["job"]), Path(request["output"]))
     except BaseException:
         traceback.print_exc()
         _leave(1)
@@ -119,7 +119,7 @@ def _leave(status: int) -> NoReturn:
 def main() -> None:
     """`python -m stackwars.compilers.lower --job FILE --output DIR`, or `--serve` and of what."""
     parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--job", help="file of the Job, as JSON")
+    parser.add_argument("--job", help="file of the LowerJob, as JSON")
     parser.add_argument("--output", type=Path, help="folder to write into")
     names = ("FRAMEWORK", "DIALECT", "WORKLOAD")
     parser.add_argument("--serve", nargs=3, metavar=names, help="answer requests for its programs")
@@ -129,7 +129,7 @@ def main() -> None:
     elif not (a.job and a.output):
         parser.error("expected --job and --output, or --serve")
     else:
-        write(Job(**documents.read(a.job)), a.output)
+        write(LowerJob(**documents.read(a.job)), a.output)
     _leave(0)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from stackwars import workloads
 from stackwars.compilers.arguments import Entry
-from stackwars.compilers.program import Program
+from stackwars.compilers.program import CompiledProgram
 from stackwars.measure.inputs import input_sets
 
 
@@ -29,7 +29,7 @@ def check_memory(name: str, entries: list[Entry]) -> None:
 
 
 def place(
-    programs: dict[str, Program], arguments: dict[str, list[Entry]], spec: dict, device: Any
+    programs: dict[str, CompiledProgram], arguments: dict[str, list[Entry]], spec: dict, device: Any
 ) -> None:
     """Fill the buffers of every program. spec: workload, sizes and settings with the seed.
 
@@ -49,13 +49,13 @@ def place(
             slots = [number] if varied else range(len(sets))
             value = made.value(seed, inputs)
             for (axes, shape, dtype), users in layouts.items():
-                turned = value.transpose(axes) if made.kind == "weight" else value
-                if _long(turned.shape) != _long(shape):
+                transposed = value.transpose(axes) if made.kind == "weight" else value
+                if _long(transposed.shape) != _long(shape):
                     raise ValueError(
                         f"argument {users[0][1]} of {users[0][0]}, {made.kind} {made.name}: expected "
-                        f"the program's shape {shape}, came {turned.shape}. Lower the workload again."
+                        f"the program's shape {shape}, came {transposed.shape}. Lower the workload again."
                     )
-                buffer = jax.device_put(turned.reshape(shape).astype(dtype, copy=False), device)
+                buffer = jax.device_put(transposed.reshape(shape).astype(dtype, copy=False), device)
                 buffer.block_until_ready()
                 for name, position in users:
                     for slot in slots:
@@ -63,7 +63,7 @@ def place(
 
 
 def _wanted(
-    programs: dict[str, Program], arguments: dict[str, list[Entry]]
+    programs: dict[str, CompiledProgram], arguments: dict[str, list[Entry]]
 ) -> dict[Entry, dict[tuple, list[tuple[str, int]]]]:
     """{what to make: {(axes, shape, dtype) in a program: [(program, position)]}}."""
     wanted: dict[Entry, dict[tuple, list]] = defaultdict(lambda: defaultdict(list))

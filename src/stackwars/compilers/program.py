@@ -19,7 +19,7 @@ DTYPES = {
 """Element types of a StableHLO tensor and what NumPy calls them."""
 
 
-class Program:
+class CompiledProgram:
     """One compiled program with its arguments on the device; `call` and `fence` as a session has them."""
 
     def __init__(self, executable: Any, types: list[tuple[tuple[int, ...], np.dtype]]) -> None:
@@ -45,7 +45,7 @@ def open_device(kind: str) -> Any:
     return jax.devices()[0]
 
 
-def compile_program(text: str, device: Any) -> Program:
+def compile_program(text: str, device: Any) -> CompiledProgram:
     """Parse and compile StableHLO text for a device.
 
     Raises ValueError where the program has not exactly one result or an argument of an unknown type,
@@ -63,7 +63,7 @@ def compile_program(text: str, device: Any) -> Program:
         executable = compiler.backend_compile_and_load(
             device.client, module, xla_client.DeviceList((device,)), chosen, []
         )
-    return Program(executable, types)
+    return CompiledProgram(executable, types)
 
 
 def options(module: Any, arguments: int, device: Any) -> Any:
@@ -92,7 +92,7 @@ def versions() -> dict[str, str]:
     import jax
     import jaxlib
 
-    return {"numpy": np.__version__, "jax": jax.__version__, "jaxlib": jaxlib.__version__}
+    return {module.__name__: module.__version__ for module in (np, jax, jaxlib)}
 
 
 def _argument_types(module: Any, ir: Any) -> list[tuple[tuple[int, ...], np.dtype]]:

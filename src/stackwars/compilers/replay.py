@@ -1,4 +1,4 @@
-"""The process that replays every framework's program in one XLA client, block by block in turn.
+"""The process that replays every framework's program in one XLA client, with interleaved blocks.
 
 It runs in a compiler's environment, under the same parent, protocol and events as the process of a
 cell. What differs between two programs here is their StableHLO alone: client, compile options,
@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from stackwars.compilers import arguments, placement
-from stackwars.compilers.program import Program, compile_program, open_device, versions
+from stackwars.compilers.program import CompiledProgram, compile_program, open_device, versions
 from stackwars.measure.child import block, checked, sample, surroundings, timed_call
 from stackwars.measure.contention import Meter, Usage
 from stackwars.measure.events import NAME, Events
@@ -31,7 +31,7 @@ class ReplayRefused(Exception):
     """The baseline's program is not what it must be: no time of this process would mean anything."""
 
 
-class Replay:
+class ReplayProcess:
     """The programs of one process: those still in the running, and the refusal of the others."""
 
     def __init__(self, spec: dict, events: Events, folder: Path) -> None:
@@ -41,7 +41,7 @@ class Replay:
         names = list(spec["programs"])
         # Whichever program comes first in a round has the other's weights in the cache.
         self.names = names[::-1] if spec["repetition"] % 2 else names
-        self.programs: dict[str, Program] = {}
+        self.programs: dict[str, CompiledProgram] = {}
 
     def refuse(self, name: str, detail: str) -> None:
         """Take a program out, and say why; raises ReplayRefused for the baseline's."""
@@ -78,10 +78,10 @@ class Replay:
         return outputs
 
     def steady_calls(self, outputs: dict[str, list[Any]]) -> dict[str, dict[str, Any]]:
-        """A block of each in turn until every program satisfies the settings.
+        """A block of each, interleaved, until every program satisfies the settings.
 
         outputs: the last output of every program for each set of inputs, and so at the end. Returns
-        {program: {"ns", "run_ns", "wait_ns", "steal_ns": one for each block, "foreign_share"}}.
+        {program: {"ns", "run_ns", "wait_ns", "steal_ns": one for each block, "other_processes_share"}}.
         """
         settings = self.spec["settings"]
         calls, meter = settings["block_calls"], Meter()
@@ -97,8 +97,8 @@ class Replay:
                 times[name].append(block(program, calls, first, outputs[name]))
                 for key, value in meter.read()._asdict().items():
                     samples[name][f"{key}_ns"].append(value)
-        foreign = {"foreign_share": meter.foreign_share()}
-        return {name: {"ns": times[name], **samples[name], **foreign} for name in self.programs}
+        others = {"other_processes_share": meter.other_processes_share()}
+        return {name: {"ns": times[name], **samples[name], **others} for name in self.programs}
 
     def verify(self, outputs: dict[str, list[Any]], call: str) -> None:
         """Write how far the outputs agree, at last with samples; refuse the programs whose do not.
@@ -115,8 +115,8 @@ class Replay:
             if problem is None:
                 error = max(relative_l2(*pair) for pair in pairs)
                 if error > settings["parity_rel_l2"]:
-                    most = f"{settings['parity_rel_l2']:.0e}"
-                    problem = f"relative L2 error {error:.2e} against the baseline, over {most}"
+                    limit = f"{settings['parity_rel_l2']:.0e}"
+                    problem = f"relative L2 error {error:.2e} against the baseline, over {limit}"
             self.events.write("parity", program=name, call=call, rel_l2=error)
             # Of the first call there is one set of inputs, which nothing else has a sample of.
             if call == "last":
@@ -128,9 +128,9 @@ class Replay:
 
 def output_problem(values: np.ndarray, baseline: np.ndarray) -> str | None:
     """Why an output cannot be compared with the baseline's, or None."""
-    ours, theirs = (f"{array.shape} {array.dtype}" for array in (values, baseline))
-    if ours != theirs:
-        return f"expected an output as the baseline's, {theirs}; came {ours}"
+    came, expected = (f"{array.shape} {array.dtype}" for array in (values, baseline))
+    if came != expected:
+        return f"expected an output as the baseline's, {expected}; came {came}"
     return None if np.isfinite(values).all() else "expected finite values, some are not"
 
 
@@ -149,7 +149,7 @@ def measure(spec: dict, events: Events, folder: Path) -> None:
     events.write("import")
     device = open_device(spec["device"])
     events.write("build", device_kind=device.device_kind, versions=versions())
-    replay = Replay(spec, events, folder)
+    replay = ReplayProcess(spec, events, folder)
     replay.load(device)
     gc.collect()
     gc.disable()

@@ -16,13 +16,13 @@ from stackwars.measure.rounds import STOPPED
 from stackwars.setup.environments import REPOSITORY
 
 SCHEMA = REPOSITORY / "workflow" / "schemas" / "replay.schema.yaml"
-VERSION = 2
+VERSION = 3
 _MOVED = (
     *("events", "programs", "settings", "sizes", "workload", "device", "preset", "compiler"),
     "baseline",
 )
 """What a process has and the result holds in another place."""
-STEADY = ("ns", "calls", "run_ns", "wait_ns", "steal_ns", "foreign_share")
+STEADY = ("ns", "calls", "run_ns", "wait_ns", "steal_ns", "other_processes_share")
 """What is kept of the steady blocks of each process."""
 
 
@@ -97,15 +97,15 @@ def _against_cell(
     result = documents.read(cell / "cell.json") if cell else {"status": "not run"}
     if result["status"] != "ok":
         return None, None
-    theirs = result["ir"]["sha256"]
+    of_cell = result["ir"]["sha256"]
     for digest in digests:
-        if digest != theirs:
-            return None, f"the program's digest is {digest[:12]}, its cell's is {theirs[:12]}"
+        if digest != of_cell:
+            return None, f"the program's digest is {digest[:12]}, its cell's is {of_cell[:12]}"
     baseline = np.load(cell / "output.npy")
     error = _worst([relative_l2(np.load(path), baseline) for path in samples if path.exists()])
-    most = settings["parity_rel_l2"]
-    if error is not None and error > most:
-        return error, f"relative L2 error {error:.2e} against its own cell, over {most:.0e}"
+    limit = settings["parity_rel_l2"]
+    if error is not None and error > limit:
+        return error, f"relative L2 error {error:.2e} against its own cell, over {limit:.0e}"
     return error, None
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-PARTS = ("argument", "output", "temp", "alias", "generated_code")
+PACKAGES = ("jaxlib", "libtpu", "jax-cuda12-pjrt", "nvidia-cuda-nvcc-cu12")
 
 
 def open_target(row: dict) -> Any:
@@ -59,34 +59,17 @@ def compile_for(device: Any, text: str) -> Any:
         return device.client.compile(module, devices, options)
 
 
-def memory(executable: Any) -> dict[str, int]:
-    """Bytes of each of PARTS in the device's main memory, and `peak`, which also counts on-chip memory."""
-    stats = executable.get_compiled_memory_stats()
-    found = {part: getattr(stats, f"{part}_size_in_bytes") for part in PARTS}
-    return {**found, "peak": stats.peak_memory_in_bytes}
-
-
-def cost(executable: Any) -> dict[str, float | None]:
-    """XLA's own count of FLOPs and bytes, which takes a loop's body once; negative numbers are null.
-
-    Raises NotImplementedError where the platform has none (CUDA's has not).
-    """
-    try:
-        found = executable.cost_analysis()
-    except Exception as error:
-        if "UNIMPLEMENTED" in str(error):
-            raise NotImplementedError(str(error)) from error
-        raise
-    found = found if isinstance(found, dict) else found[0]
-    keys = {"flops": "flops", "bytes_accessed": "bytes accessed", "seconds": "optimal_seconds"}
-    numbers = {name: found.get(key) for name, key in keys.items()}
-    return {name: n if n is not None and n >= 0 else None for name, n in numbers.items()}
+def code_bytes(executable: Any) -> int:
+    """Bytes of its code in the device's main memory."""
+    return executable.get_compiled_memory_stats().generated_code_size_in_bytes
 
 
 def versions() -> dict[str, str]:
     """What compiles: {package: version}."""
+    import jax
+
     found = {}
-    for package in ("jax", "jaxlib", "libtpu", "jax-cuda12-pjrt", "nvidia-cuda-nvcc-cu12"):
+    for package in (jax.__name__, *PACKAGES):
         try:
             found[package] = metadata.version(package)
         except metadata.PackageNotFoundError:

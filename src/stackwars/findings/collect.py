@@ -13,7 +13,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from stackwars.audits import document
+from stackwars.audits import audit_entries
 from stackwars.findings import latency, run
 from stackwars.findings.audits import audit_findings
 from stackwars.findings.edits import edit_findings
@@ -25,7 +25,7 @@ from stackwars.findings.targets import target_findings
 from stackwars.results.read_cells import read_frame, read_json, read_published, read_ratios
 from stackwars.results.read_compilers import (
     read_ahead,
-    read_frontier,
+    read_largest_batches,
     read_metrics,
     read_replay,
     read_split,
@@ -36,7 +36,7 @@ from stackwars.setup.device import ONE_THREAD
 from stackwars.study.comparisons import told
 
 FILES = ("frame", "ratios", "context", "published", "replay", "split", "ahead")
-FILES += ("frontier", "metrics", "structure", "audits")
+FILES += ("largest_batch", "metrics", "structure", "audits")
 
 
 def all_findings(files: dict[str, Path]) -> list[Finding]:
@@ -44,7 +44,7 @@ def all_findings(files: dict[str, Path]) -> list[Finding]:
     frame, ratios = read_frame(files["frame"]), read_ratios(files["ratios"])
     context, there = read_json(files["context"]), read_published(files["published"])
     replay, split = read_replay(files["replay"]), read_split(files["split"])
-    ahead, frontier = read_ahead(files["ahead"]), read_frontier(files["frontier"])
+    ahead, largest_batch = read_ahead(files["ahead"]), read_largest_batches(files["largest_batch"])
     metrics, structure = read_metrics(files["metrics"]), read_structure(files["structure"])
     pairs = told(context)
     first = latency.ratio_findings("first", frame, ratios)
@@ -67,9 +67,9 @@ def all_findings(files: dict[str, Path]) -> list[Finding]:
         *split_findings(replay, split, context),
         *edit_findings(replay, split, pairs),
         *fit_findings(ahead, frame, there, pairs),
-        *target_findings(ahead, frontier, pairs),
+        *target_findings(ahead, largest_batch, pairs),
         *program_findings(metrics, structure, pairs),
-        *audit_findings(document.read(files["audits"])),
+        *audit_findings(audit_entries.read(files["audits"])),
         run.precision_finding(frame),
     ]
 

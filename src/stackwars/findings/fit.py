@@ -109,7 +109,7 @@ def _pairs(newest: pandas.DataFrame, pairs: list[Comparison]) -> list[Finding]:
 def _published(
     newest: pandas.DataFrame, frame: pandas.DataFrame, there: pandas.DataFrame
 ) -> list[Finding]:
-    """``oom_there/<workload>/<framework>``: a published OOM against the bytes, and ``load/...``:
+    """``oom_published/<workload>/<framework>``: a published OOM against the bytes, and ``load/...``:
     the peak of this framework's own process here against the same memory."""
     cells = on_cpu(frame).set_index(["workload", "framework"])
     found = []
@@ -126,7 +126,7 @@ def _published(
         names = {"workload": key[0], "framework": key[1], "title": cell.title}
         found.append(
             finding(
-                f"oom_there/{key[0]}/{key[1]}",
+                f"oom_published/{key[0]}/{key[1]}",
                 words.explains(list(sizes.verdict)),
                 **names,
                 fits=[variant_title(size) for _, size in fits.iterrows()],

@@ -24,7 +24,7 @@ def protocol_findings(
     contended = pairs[pairs.contended.map(is_true).astype(bool)]
     return [
         _stops(ok),
-        _turns(pairs, names),
+        _interleaving(pairs, names),
         _gate(ok, [names[c.workload, c.framework, c.device] for _, c in contended.iterrows()]),
         _caches(ok),
         _one_core(cells[cells.device == ONE_THREAD], context),
@@ -54,17 +54,17 @@ def _stops(ok: pandas.DataFrame) -> Finding:
         total=len(ok),
         by_width=tally["width"],
         by_budget=tally["budget"],
-        by_most=tally["rounds"],
+        by_maximum=tally["rounds"],
         fewest=ok.rounds.min() if len(ok) else None,
         most=ok.rounds.max() if len(ok) else None,
     )
 
 
-def _turns(pairs: pandas.DataFrame, names: dict[tuple[str, str, str], str]) -> Finding:
-    """``turns``: how many steady ratios are of processes that took turns, and which are not."""
-    apart = pairs[~pairs.steady_in_turns.map(is_true).astype(bool)]
+def _interleaving(pairs: pandas.DataFrame, names: dict[tuple[str, str, str], str]) -> Finding:
+    """``interleaving``: how many steady ratios are of processes that took turns, and which are not."""
+    apart = pairs[~pairs.steady_interleaved.map(is_true).astype(bool)]
     return finding(
-        "turns",
+        "interleaving",
         _amount(len(pairs) - len(apart), len(pairs)),
         total=len(pairs),
         taken=len(pairs) - len(apart),
@@ -73,7 +73,7 @@ def _turns(pairs: pandas.DataFrame, names: dict[tuple[str, str, str], str]) -> F
 
 
 def _gate(ok: pandas.DataFrame, contended: list[str]) -> Finding:
-    """``gate``: whether the steady states are of clean blocks alone; the contended comparisons."""
+    """``gate``: whether the steady states are of uncontended blocks alone; the contended comparisons."""
     gated = ok.gated.map(is_true).astype(bool)
     return finding(
         "gate",
@@ -81,7 +81,7 @@ def _gate(ok: pandas.DataFrame, contended: list[str]) -> Finding:
         gated=int(gated.sum()),
         total=len(ok),
         ungated=[_name(cell) for _, cell in ok[~gated].iterrows()],
-        kept_least=ok.kept_share.min() if len(ok) else None,
+        kept_minimum=ok.kept_share.min() if len(ok) else None,
         kept_median=ok.kept_share.median() if len(ok) else None,
         contended=contended,
     )

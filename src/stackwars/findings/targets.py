@@ -1,4 +1,4 @@
-"""Findings across compilers and targets: generations that disagree, who refuses, the frontier."""
+"""Findings across compilers and targets: generations that disagree, who refuses, the largest batch."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from stackwars.study.comparisons import Comparison
 
 
 def target_findings(
-    ahead: pandas.DataFrame, frontier: pandas.DataFrame, pairs: list[Comparison]
+    ahead: pandas.DataFrame, largest_batch: pandas.DataFrame, pairs: list[Comparison]
 ) -> list[Finding]:
-    """Findings from every target, and from the frontier of the original's device."""
+    """Findings from every target, and from the largest batches of the original's device."""
     here = ahead[ahead.target == TARGET]
     order = compilers(here)
     return [
         _generations(here, order),
         *_deciders(here, order),
-        *_frontiers(frontier[frontier.target == TARGET], pairs),
+        *_largest_batches(largest_batch[largest_batch.target == TARGET], pairs),
         *_others(ahead[ahead.target != TARGET]),
     ]
 
@@ -89,10 +89,10 @@ def _deciders(here: pandas.DataFrame, order: list[str]) -> list[Finding]:
     return found
 
 
-def _frontiers(frontier: pandas.DataFrame, pairs: list[Comparison]) -> list[Finding]:
-    """``frontier/<workload>/<framework>``: its largest batch that fits against the baseline's, newest XLA."""
-    order = compilers(frontier)
-    newest = frontier[frontier.compiler == order[-1]] if order else frontier
+def _largest_batches(largest_batch: pandas.DataFrame, pairs: list[Comparison]) -> list[Finding]:
+    """``largest_batch/<workload>/<framework>``: its largest batch against the baseline's, newest XLA."""
+    order = compilers(largest_batch)
+    newest = largest_batch[largest_batch.compiler == order[-1]] if order else largest_batch
     table = newest.set_index(["workload", "framework"])[["fits_batch", "oom_batch"]]
     found = []
     for (workload, title), pair in product(titles(newest).items(), pairs):
@@ -101,8 +101,8 @@ def _frontiers(frontier: pandas.DataFrame, pairs: list[Comparison]) -> list[Find
             one, base = (tuple(table.loc[side]) for side in sides)
             found.append(
                 finding(
-                    f"frontier/{workload}/{pair.subject}",
-                    words.frontier(one, base),
+                    f"largest_batch/{workload}/{pair.subject}",
+                    words.largest_batch(one, base),
                     workload=workload,
                     framework=pair.subject,
                     title=title,

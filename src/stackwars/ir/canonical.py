@@ -6,9 +6,9 @@ constants, shapes, element types, dimension numbers, precision, how operations a
 the order of results.
 
 How: every value gets a colour, a hash of the operation that makes it and of the colours it reads;
-every argument one of its type and of all its uses, down to the results. Both are refined in turn
+every argument one of its type and of all its uses, down to the results. Both are refined alternately
 until no more arguments are told apart (colour refinement, after Weisfeiler and Leman). Where
-arguments are still alike, each of them is singled out in turn and the least hash is taken.
+arguments are still alike, each of them is singled out once and the minimum hash is taken.
 
 Guarantee: isomorphic programs hash the same. Programs that are not differ, but for collisions of
 a 128-bit hash, as long as the search needs no more than BUDGET refinements; beyond, alike
@@ -102,7 +102,7 @@ def _called(module: ir.Module, wanted: str, called: dict[str, str]) -> str:
 
 
 def _search(graph: Graph, colours: list[str], left: list[int]) -> str:
-    """The least hash over the ways to single out arguments that refinement leaves alike."""
+    """The minimum hash over the ways to single out arguments that refinement leaves alike."""
     if left[0] == 0:
         raise _OverBudget
     left[0] -= 1

@@ -1,11 +1,9 @@
-"""Counts that more than one report needs: of operations by kind, and what dots look like."""
+"""What more than one report asks of operations: names, sizes, and what dots look like."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections import Counter
-from collections.abc import Iterable
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
@@ -13,52 +11,12 @@ from jaxlib.mlir.dialects import stablehlo
 from stackwars.ir.dataflow import producer
 from stackwars.ir.module import element, shape
 
-DOT, CONVOLUTION, CONSTANT = (
-    "stablehlo.dot_general",
-    "stablehlo.convolution",
-    "stablehlo.constant",
-)
+DOT, CONSTANT = "stablehlo.dot_general", "stablehlo.constant"
 RESHAPE, TRANSPOSE, BROADCAST = (
     "stablehlo.reshape",
     "stablehlo.transpose",
     "stablehlo.broadcast_in_dim",
 )
-
-
-def by_kind(operations: Iterable[ir.Operation]) -> dict[str, int]:
-    """Operation -> how many, most frequent first, then by name."""
-    kinds = Counter(op.name for op in operations)
-    return dict(sorted(kinds.items(), key=lambda item: (-item[1], item[0])))
-
-
-def named(kinds: dict[str, int]) -> dict[str, int]:
-    """The kinds that have a count of their own in every report."""
-    return {
-        "reshapes": kinds.get(RESHAPE, 0),
-        "transposes": kinds.get(TRANSPOSE, 0),
-        "broadcasts": kinds.get(BROADCAST, 0),
-        "dots": kinds.get(DOT, 0),
-        "convolutions": kinds.get(CONVOLUTION, 0),
-        "constants": kinds.get(CONSTANT, 0),
-        "batch_norm_training": kinds.get("stablehlo.batch_norm_training", 0),
-    }
-
-
-def dot_ranks(operations: Iterable[ir.Operation]) -> dict[str, int]:
-    """Ranks of both operands, like 3x2 -> how many dot_general operations."""
-    dots = (op for op in operations if op.name == DOT)
-    ranks = ("x".join(str(len(shape(operand))) for operand in dot.operands) for dot in dots)
-    return dict(sorted(Counter(ranks).items()))
-
-
-def custom_calls(operations: Iterable[ir.Operation]) -> dict[str, int]:
-    """Target -> how many custom_call operations, by name."""
-    targets = (
-        ir.StringAttr(op.attributes["call_target_name"]).value
-        for op in operations
-        if op.name == "stablehlo.custom_call"
-    )
-    return dict(sorted(Counter(targets).items()))
 
 
 def size(value: ir.Value) -> int:

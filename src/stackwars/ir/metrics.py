@@ -1,67 +1,38 @@
 """Numbers of a program at one level: what it is made of, and how long its longest chain is.
 
 The same counting serves the raw program and the normalised one. Each function is counted once, a
-loop's body once; constants are counted apart, terminators and combiners of reductions not at all.
+loop's body once; constants, terminators and combiners of reductions not at all.
 """
 
 from __future__ import annotations
+
+from collections import Counter
 
 from jaxlib.mlir import ir
 
 from stackwars.ir import counts
 from stackwars.ir.canonical import canonical_hash
-from stackwars.ir.counts import BROADCAST, CONSTANT, TRANSPOSE
+from stackwars.ir.counts import BROADCAST, CONSTANT, RESHAPE, TRANSPOSE
 from stackwars.ir.module import (
     CONTROL_FLOW,
-    block,
     callee,
     entry,
     functions,
-    is_tensor,
     name,
-    shape,
     walk,
 )
 
 DESCRIPTIONS = {
     "operations": "operations without constants, terminators and combiners of reductions",
-    "constants": "constant operations",
     "operations_by_kind": "operation -> how many, constants left out, most frequent first",
-    "arguments": "arguments of the entry function; normalised: those that something reads",
-    "scalar_arguments": "of these, those of rank 0, such as numbers that torch_xla uploads",
     "reshapes": "reshape operations; normalised: with broadcasts that only add extents of 1",
     "transposes": "transpose operations",
     "broadcasts": "broadcast_in_dim operations",
-    "dots": "dot_general operations",
-    "dot_ranks": "ranks of both operands, like 3x2 -> how many dots",
-    "convolutions": "convolution operations",
-    "batch_norm_training": "batch_norm_training operations",
-    "high_level": "operation (custom_call: with its target) -> how many, of those that stand for "
-    "several elementary ones: see HIGH_LEVEL",
     "layout_bytes": "bytes written by operations that compute nothing, were each run as written: "
     "see LAYOUT; reshapes write none",
     "depth": "operations, constants and arguments left out, on the longest chain that data must "
     "pass through; a call is as deep as the function, a loop one more than its deepest region",
     "canonical_hash": "hash of the program up to spelling (stackwars.ir.canonical)",
-}
-# Operations that StableHLO's specification, or CHLO's legalisation, writes out in elementary ones.
-HIGH_LEVEL = {
-    f"stablehlo.{kind}"
-    for kind in (
-        "batch_norm_training",
-        "batch_norm_inference",
-        "batch_norm_grad",
-        "cbrt",
-        "cholesky",
-        "composite",
-        "custom_call",
-        "exponential_minus_one",
-        "fft",
-        "log_plus_one",
-        "logistic",
-        "tan",
-        "triangular_solve",
-    )
 }
 # They give their operands' elements in other places, repeated or left out. A reshape keeps all
 # elements in their row-major order, so nothing needs to move: it is counted, but writes nothing.
@@ -75,28 +46,17 @@ LAYOUT = {
 def metrics(module: ir.Module) -> dict[str, object]:
     """The numbers of a program; DESCRIPTIONS has the keys. Raises ProgramError without an entry."""
     every = [op for function in functions(module) for op in walk(function)]
-    kinds = counts.by_kind(every)
-    named = counts.named(kinds)
-    arguments = [a for a in block(entry(module)).arguments if is_tensor(a)]
+    kinds = Counter(op.name for op in every if op.name != CONSTANT)
     return {
-        "operations": len(every) - named["constants"],
-        "operations_by_kind": {kind: n for kind, n in kinds.items() if kind != CONSTANT},
-        "arguments": len(block(entry(module)).arguments),
-        "scalar_arguments": sum(shape(argument) == () for argument in arguments),
-        **named,
-        "dot_ranks": counts.dot_ranks(every),
-        "high_level": _high_level(every, kinds),
+        "operations": sum(kinds.values()),
+        "operations_by_kind": dict(sorted(kinds.items(), key=lambda item: (-item[1], item[0]))),
+        "reshapes": kinds.get(RESHAPE, 0),
+        "transposes": kinds.get(TRANSPOSE, 0),
+        "broadcasts": kinds.get(BROADCAST, 0),
         "layout_bytes": sum(_written(op) for op in every),
         "depth": _depth(module, entry(module).regions[0], {}, {}),
         "canonical_hash": canonical_hash(module),
     }
-
-
-def _high_level(every: list[ir.Operation], kinds: dict[str, int]) -> dict[str, int]:
-    found = {kind: n for kind, n in kinds.items() if kind in HIGH_LEVEL or kind.startswith("chlo.")}
-    found.pop("stablehlo.custom_call", None)
-    calls = counts.custom_calls(every)
-    return found | {f"stablehlo.custom_call @{target}": n for target, n in calls.items()}
 
 
 def _written(op: ir.Operation) -> int:

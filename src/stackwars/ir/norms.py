@@ -82,7 +82,7 @@ def _unsquared(value: ir.Value) -> ir.Value | None:
 
 
 def _is_centred(value: ir.Value) -> bool:
-    """Whether the value is x less something made from a sum of x over the last axis."""
+    """Whether the value is x minus something made from a sum of x over the last axis."""
     made_by = producer(value)
     if made_by is None or made_by.name != "stablehlo.subtract":
         return False

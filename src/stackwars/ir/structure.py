@@ -32,7 +32,7 @@ NO_PROGRAM = "no program"
 
 
 @dataclass(frozen=True)
-class Decision:
+class ClaimVerdict:
     """What a rule says of one program: the claim, a word of this module, and the counts."""
 
     claim: str
@@ -40,7 +40,7 @@ class Decision:
     evidence: str
 
 
-def decide(module: ir.Module) -> list[Decision]:
+def decide(module: ir.Module) -> list[ClaimVerdict]:
     """The four claims, decided for a normalised program; in the order of CLAIMS.
 
     Dots are those that contract something; one that does not only multiplies elements.
@@ -50,7 +50,7 @@ def decide(module: ir.Module) -> list[Decision]:
     return [_flattening(dots), _layernorm(main), _qkv(main), _contraction(dots)]
 
 
-def _flattening(dots: list[ir.Operation]) -> Decision:
+def _flattening(dots: list[ir.Operation]) -> ClaimVerdict:
     """Of dots without batching dimensions, which read a reshape that merged leading dimensions.
 
     The others count as preserving where an operand brings two or more dimensions, of extents over
@@ -65,10 +65,10 @@ def _flattening(dots: list[ir.Operation]) -> Decision:
         f"dots: {len(dots)}; reading merged leading dimensions: {len(flat)}, keeping two or more: "
         f"{len(kept)}; batched: {batched}, of these reading batch and heads merged: {heads}"
     )
-    return Decision(FLATTENING, _either(len(kept), PRESERVED, len(flat), FLATTENED), evidence)
+    return ClaimVerdict(FLATTENING, _either(len(kept), PRESERVED, len(flat), FLATTENED), evidence)
 
 
-def _layernorm(main: ir.Operation) -> Decision:
+def _layernorm(main: ir.Operation) -> ClaimVerdict:
     """Normalisation over the last axis: with batch_norm_training, or in arithmetic."""
     found = norms(main)
     evidence = (
@@ -76,10 +76,10 @@ def _layernorm(main: ir.Operation) -> Decision:
         f"by the root mean square, which takes off no mean: {found.rms}"
     )
     verdict = _either(found.arithmetic, FINE_GRAINED, found.batch_norm, HIGH_LEVEL)
-    return Decision(LAYERNORM, verdict, evidence)
+    return ClaimVerdict(LAYERNORM, verdict, evidence)
 
 
-def _qkv(main: ir.Operation) -> Decision:
+def _qkv(main: ir.Operation) -> ClaimVerdict:
     """How many projections the queries, keys and values of an attention come from."""
     blocks = attentions(main)
     sizes = [len(block.projections) for block in blocks]
@@ -93,10 +93,10 @@ def _qkv(main: ir.Operation) -> Decision:
         else ""
     )
     combined, separate = sizes.count(1), sum(size > 1 for size in sizes)
-    return Decision(QKV, _either(combined, COMBINED, separate, SEPARATE), evidence)
+    return ClaimVerdict(QKV, _either(combined, COMBINED, separate, SEPARATE), evidence)
 
 
-def _contraction(dots: list[ir.Operation]) -> Decision:
+def _contraction(dots: list[ir.Operation]) -> ClaimVerdict:
     """Whether dots contract operands of rank over 2 in place, or read what was moved for them.
 
     Moved: directly the result of a transpose, or of a reshape that merged leading dimensions (also
@@ -113,7 +113,9 @@ def _contraction(dots: list[ir.Operation]) -> Decision:
         f"reading merged leading dimensions: {len(merged)}, a transpose: {len(transposed)}; "
         f"plain matrices: {len(dots) - len(explicit) - len(moved)}"
     )
-    return Decision(CONTRACTION, _either(len(explicit), EXPLICIT, len(moved), PREPARED), evidence)
+    return ClaimVerdict(
+        CONTRACTION, _either(len(explicit), EXPLICIT, len(moved), PREPARED), evidence
+    )
 
 
 def _either(first: int, one: str, second: int, other: str) -> str:

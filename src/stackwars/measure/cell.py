@@ -1,4 +1,4 @@
-"""The result of a cell: its processes put together, with what follows from them."""
+"""The result of a cell: its processes put together."""
 
 from __future__ import annotations
 
@@ -7,26 +7,19 @@ import gzip
 import hashlib
 import json
 import shutil
-import statistics
 from pathlib import Path
 
 import jsonschema
 import yaml
 
-from stackwars import workloads
 from stackwars.ir.readback import readback
-from stackwars.measure import documents, process_value
-from stackwars.measure.checks import used_cores
+from stackwars.measure import documents
 from stackwars.measure.events import event as _event
 from stackwars.measure.rounds import STOPPED
-from stackwars.measure.statistics import Estimate, geometric_mean
-from stackwars.measure.steady import AT_ONCE, NONE, SLOWING, WARM_UP
 from stackwars.setup.environments import REPOSITORY
 
-KINDS = (AT_ONCE, WARM_UP, SLOWING, NONE)
-"""Classes of steady state, the best first."""
 SCHEMA = REPOSITORY / "workflow" / "schemas" / "cell.schema.yaml"
-VERSION = 2
+VERSION = 3
 ROUNDS = "rounds"
 """Why a cell's rounds ended where neither `rounds.WIDTH` nor `rounds.BUDGET` did it: there were no more."""
 
@@ -55,86 +48,12 @@ def combine(folders: list[Path]) -> dict:
         "peak_rss_bytes": max(process["peak_rss_bytes"] for process in processes),
         "memory_cap_bytes": first["memory_cap_bytes"],
         "wall_s": sum(process["wall_s"] for process in processes),
-        "derived": None,
         "ir": None if bad else _ir(folders),
         "output_sha256": None if bad else _digest((folders[0] / "output.npy").read_bytes()),
         "processes": processes,
     }
-    if not bad:
-        cell["derived"] = derive(cell)
     jsonschema.validate(cell, yaml.safe_load(SCHEMA.read_text()))
     return cell
-
-
-def derive(cell: dict) -> dict:
-    """Latencies, compile counts, split of run 1 and throughput, from the samples of an ok cell.
-
-    The frame derives again, so that its numbers come from the statistics of today whatever the
-    version that wrote the cell.
-    """
-    processes = cell["processes"]
-    calls = {
-        name: [_event(process, name) for process in processes]
-        for name in ("first", "second", "steady")
-    }
-    values = process_value.of_processes(processes)
-    steady_ms, gated = process_value.per_round(values)
-    steady = geometric_mean(list(steady_ms.values()))
-    workload, sizes = workloads.load(cell["workload"]), cell["sizes"]
-    seconds = steady.value / 1e3
-    kinds = [value.kind for value in values.values()]
-    # What most processes are, of two equally frequent classes the less steady one.
-    usual = max(KINDS, key=lambda kind: (kinds.count(kind), KINDS.index(kind)))
-    return {
-        "first_ms": _milliseconds(calls["first"])._asdict(),
-        "second_ms": _milliseconds(calls["second"])._asdict(),
-        "steady_ms": steady._asdict(),
-        "gated": gated,
-        "ungated_ms": geometric_mean([value.all_ms for value in values.values()])._asdict(),
-        "kept_share": statistics.fmean(value.kept for value in values.values()),
-        "steady_class": usual,
-        "class_share": kinds.count(usual) / len(kinds),
-        "warmup_points": statistics.median_low(
-            v.warmup for v in values.values() if v.kind == usual
-        ),
-        "steady_calls": sum(len(event["ns"]) * event["calls"] for event in calls["steady"]),
-        "foreign_share": max(event["foreign_share"] for event in calls["steady"]),
-        "threads": max(event["threads"] for event in calls["steady"]),
-        "used_cores": max(map(used_cores, calls["steady"])),
-        # The most that any process did: a compilation in one process of ten must not disappear.
-        **{
-            f"{what}_{name}": max(e[what] for e in events)
-            for what in ("compiles", "cache_hits")
-            for name, events in calls.items()
-        },
-        "first_split_ms": _split(calls["first"]),
-        "items_per_s": workload.items(sizes) / seconds,
-        "gflop_per_s": workload.flops(sizes) / seconds / 1e9,
-        "import_s": statistics.median(_between(p, "import", "build") for p in processes),
-        "build_s": statistics.median(_between(p, "build", "run") for p in processes),
-    }
-
-
-def _milliseconds(events: list[dict]) -> Estimate:
-    return geometric_mean([event["ns"] / 1e6 for event in events])
-
-
-def _split(events: list[dict]) -> dict[str, float | None]:
-    """Medians of run 1: tracing, compiling, and the rest (running, transfers, dispatch), in ms.
-
-    Compiling and the rest are None where the framework does not tell how long it compiled.
-    """
-    trace = [1e3 * event["trace_s"] for event in events]
-    if any(event["compile_s"] is None for event in events):
-        return {"trace": statistics.median(trace), "compile": None, "execute": None}
-    compiling = [1e3 * event["compile_s"] for event in events]
-    rest = [e["ns"] / 1e6 - t - c for e, t, c in zip(events, trace, compiling, strict=True)]
-    parts = {"trace": trace, "compile": compiling, "execute": rest}
-    return {name: statistics.median(values) for name, values in parts.items()}
-
-
-def _between(process: dict, start: str, end: str) -> float:
-    return _event(process, end)["at_s"] - _event(process, start)["at_s"]
 
 
 def _ir(folders: list[Path]) -> dict:

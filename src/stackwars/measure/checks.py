@@ -24,13 +24,13 @@ APART = 0.2
 """Two clocks may differ by this share of a time, and by SLACK_S: a halved one differs by half."""
 SLACK_S = 0.005
 ONE_CORE = 1.1
-"""Most cores that a process on one core may have used: two clocks are not read at once."""
+"""Maximum of cores that a process on one core may have used: two clocks are not read at once."""
 
 
 def problems(process: dict, floor_ms: float | None) -> list[str]:
     """Why the times of an ok process of a cell or a replay mean nothing: `<check>: <why>`; [] if none.
 
-    floor_ms: least time that the machine needs for a call, or None where nobody knows. Compilations in
+    floor_ms: minimum time that the machine needs for a call, or None where it is not known. Compilations in
     the steady state are no problem here: the frame reports them.
     """
     found = _floor(process, floor_ms) if floor_ms is not None else []
@@ -75,7 +75,7 @@ def _floor(process: dict, floor_ms: float) -> list[str]:
         if np.quantile(times, SHARE_BELOW) < floor_ms:
             return [
                 f"{FLOOR}: {np.mean(times < floor_ms):.0%} of the blocks are below {floor_ms:.4g} ms a "
-                f"call, the least that this machine needs (median {np.median(times):.4g} ms)"
+                f"call, the minimum that this machine needs (median {np.median(times):.4g} ms)"
             ]
     return []
 

@@ -21,8 +21,8 @@ import numpy as np
 from stackwars.measure.contention import Meter, Usage, frequencies_mhz, pressure
 from stackwars.measure.events import NAME, Events
 from stackwars.measure.inputs import input_sets
-from stackwars.measure.interleaving import take_turns
-from stackwars.measure.side import REPLY
+from stackwars.measure.interleaved_child import run_interleaved_blocks
+from stackwars.measure.interleaved_control import REPLY
 
 SAMPLE = 4096
 """Elements of each output that are kept for the parity check."""
@@ -49,7 +49,10 @@ def single_call(session: Any, events: Events, name: str, which: int) -> Any:
         error.compiles = session.counters().since(before).compiles
         raise
     done = session.counters().since(before)
-    trace_s = done.trace_s if done.trace_s is not None else returned_ns / 1e9
+    trace_s = done.trace_s
+    if trace_s is None and done.compiles is not None:
+        # A framework that records until it is asked for a value: what it does inside the call is tracing.
+        trace_s = returned_ns / 1e9
     events.write(
         name,
         ns=total_ns,
@@ -62,7 +65,7 @@ def single_call(session: Any, events: Events, name: str, which: int) -> Any:
 
 
 def block(session: Any, calls: int, first: int, outputs: list[Any]) -> int:
-    """Nanoseconds of some fenced calls in a row, on the sets of inputs in turn from the set `first`.
+    """Nanoseconds of some fenced calls in a row, on alternating sets of inputs, beginning with the set `first`.
 
     Fills `outputs`, the last output of each set. They stay alive until the set's next call is fenced:
     torch_xla computes nothing whose result is dropped.
@@ -95,7 +98,7 @@ def steady_calls(session: Any, events: Events, settings: dict, outputs: list[Any
         pause = time.perf_counter()
         used.append(meter.read())
         outside_s += time.perf_counter() - pause
-    foreign, seconds = meter.foreign_share(), time.perf_counter() - start
+    others_share, seconds = meter.other_processes_share(), time.perf_counter() - start
     done = session.counters().since(before)
     events.write(
         "steady",
@@ -104,7 +107,7 @@ def steady_calls(session: Any, events: Events, settings: dict, outputs: list[Any
         **{f"{name}_ns": [getattr(usage, name) for usage in used] for name in Usage._fields},
         seconds=seconds,
         outside_s=outside_s,
-        foreign_share=foreign,
+        other_processes_share=others_share,
         compiles=done.compiles,
         cache_hits=done.cache_hits,
         threads=meter.workers(),
@@ -127,7 +130,7 @@ def checked(values: np.ndarray, call: str) -> np.ndarray:
 
 
 def measure(spec: dict, events: Events, folder: Path) -> None:
-    """Run the whole process that the specification describes; see `supervisor.Job`."""
+    """Run the whole process that the specification describes; see `supervisor.ProcessJob`."""
     settings, sizes, seed = spec["settings"], spec["sizes"], spec["settings"]["seed"]
     events.write("import")
     framework = import_module(f"stackwars.frameworks.{spec['framework']}")
@@ -147,10 +150,10 @@ def measure(spec: dict, events: Events, folder: Path) -> None:
     steady_calls(session, events, settings, outputs)
     if REPLY in os.environ:
         calls = settings["block_calls"]
-        take_turns(
+        run_interleaved_blocks(
             lambda number: block(session, calls, number * calls % len(outputs), outputs),
             calls,
-            settings["turn_seconds"],
+            settings["interleaved_slice_seconds"],
             events,
         )
     last = [checked(session.fetch(output), "last") for output in outputs]

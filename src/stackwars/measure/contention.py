@@ -23,9 +23,9 @@ _STAT_BYTES = 2**16
 """Enough for the lines of a thousand cores."""
 _TICK_NS = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
 GATE = 0.02
-"""A block is clean if its threads' share of wait is at most this much over the wait that is their own."""
-FOREIGN = 0.05
-"""No block of a process is clean if others had a larger share of its cores during the steady state."""
+"""A block is uncontended if its threads' wait share is at most this much over the cell's baseline."""
+MAX_OTHER_PROCESSES_SHARE = 0.05
+"""No block of a process is uncontended if others had a larger share of its cores in the steady state."""
 SHARE_OF_A_WORKER = 0.01
 """A thread with less of the process's CPU time than this does not count as working."""
 
@@ -71,16 +71,16 @@ class Meter:
         steal, self._steal = stolen - self._steal, stolen
         return Usage(run, wait, steal)
 
-    def foreign_share(self) -> float:
+    def other_processes_share(self) -> float:
         """Share of the cores' time since the meter was made that others had, other machines included.
 
         0 to 1, exact to some steps of 10 ms: busy and stolen time but the process's own.
         """
         self.read()
         began_ns, began = self._began
-        foreign = sum(self._ticks()) - began - sum(self.run_by_thread.values())
+        others_ns = sum(self._ticks()) - began - sum(self.run_by_thread.values())
         whole = len(self._cpus) * (time.perf_counter_ns() - began_ns)
-        return min(1.0, max(0.0, foreign / whole))
+        return min(1.0, max(0.0, others_ns / whole))
 
     def workers(self) -> int:
         """Threads that had more than SHARE_OF_A_WORKER of the process's CPU time since the meter was made."""

@@ -1,4 +1,4 @@
-"""The sets of inputs that calls take in turn, so that no result can be kept from one call to the next."""
+"""The sets of inputs between which calls alternate, so that no result can be kept from one call to the next."""
 
 from __future__ import annotations
 

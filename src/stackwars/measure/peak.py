@@ -21,7 +21,7 @@ SECONDS = 3.0
 
 
 def floor_ms(flops: int, minimum_bytes: int, peak: dict) -> float:
-    """The least time in which the machine can do a call, in ms; a shorter one was not measured whole.
+    """The minimum time in which the machine can do a call, in ms; a shorter one was not measured whole.
 
     max(FLOPs / (2 x peak rate), bytes / (2 x bandwidth)), the second only where the bytes are over
     twice the last cache, for what stays in the cache needs no memory traffic. The factor 2 leaves

@@ -1,29 +1,29 @@
 """The one value that a process gives: the median of its steady blocks, gated and not.
 
-A block is clean where its threads waited for a core in at most `contention.GATE` of the time that they
-wanted one.
+A block is uncontended where its threads waited for a core in at most `contention.GATE` more of the time that
+they wanted one than the cell's threads always do.
 """
 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from stackwars.measure.contention import FOREIGN, GATE, wait_share
+from stackwars.measure.contention import GATE, MAX_OTHER_PROCESSES_SHARE, wait_share
 from stackwars.measure.events import event
 
-MIN_CLEAN = 3
-"""Clean blocks without which a process has no gated value: a median of fewer can be any of them."""
+MIN_UNCONTENDED = 3
+"""Uncontended blocks without which a process has no gated value: a median of fewer can be any of them."""
 
 
 @dataclass(frozen=True)
 class ProcessValue:
     """What the calls of one process say, in ms a call.
 
-    gated_ms: median of the clean blocks of the steady part, None where there are too few. all_ms: of all
-    its blocks. kept: share of them that are clean. kind, warmup: see `steady.Steady`. blocks_ms and clean:
-    the steady part, block by block.
+    gated_ms: median of the uncontended blocks of the steady part, None where there are too few. all_ms: of all
+    its blocks. kept: share of them that are uncontended. kind, warmup: see `steady.Steady`. blocks: how many of
+    its last are the steady part.
     """
 
     gated_ms: float | None
@@ -31,23 +31,23 @@ class ProcessValue:
     kept: float
     kind: str
     warmup: int
-    blocks_ms: tuple[float, ...]
-    clean: tuple[bool, ...]
+    blocks: int
 
 
 def plain(ms: float) -> ProcessValue:
     """A value that needs no gate."""
-    return ProcessValue(ms, ms, 1.0, "", 0, (ms,), (True,))
+    return ProcessValue(ms, ms, 1.0, "", 0, 1)
 
 
 def of_rounds(rounds: dict[int, tuple[Sequence[int], dict]]) -> dict[int, ProcessValue]:
     """{round: value} of the processes of one cell, or of one program of a replay.
 
     rounds: {round: (ns of each call that was timed on its own, the event of the steady blocks)}; of the
-    latter "ns", "run_ns", "wait_ns" and "steal_ns", one for each block, "calls" in a block and "foreign_share".
+    latter "ns", "run_ns", "wait_ns" and "steal_ns", one for each block, "calls" in a block and
+    "other_processes_share".
     """
-    own = own_wait([blocks for _, blocks in rounds.values()])
-    return {r: _value(singles, blocks, own) for r, (singles, blocks) in rounds.items()}
+    baseline_share = baseline_wait_share([blocks for _, blocks in rounds.values()])
+    return {r: _value(singles, blocks, baseline_share) for r, (singles, blocks) in rounds.items()}
 
 
 def of_processes(processes: Sequence[dict]) -> dict[int, ProcessValue]:
@@ -63,51 +63,67 @@ def of_processes(processes: Sequence[dict]) -> dict[int, ProcessValue]:
     )
 
 
-def own_wait(steady: Sequence[dict]) -> float:
-    """The share of wait that is a cell's own: of its processes' median blocks the least.
+def baseline_wait_share(steady: Sequence[dict]) -> float:
+    """A cell's wait share without contention: the minimum over its processes of the median block's.
 
-    What all processes of a cell do at every call is its own doing, and the quietest one shows it best.
+    Some wait is the process's own doing, at every call, and the least contended process shows it best.
     """
     return min((statistics.median(wait_shares(blocks)) for blocks in steady), default=0.0)
 
 
 def wait_shares(blocks: dict) -> list[float]:
-    """The share of wait of each block."""
+    """The wait share of each block."""
     usage = zip(blocks["run_ns"], blocks["wait_ns"], blocks["steal_ns"], strict=True)
     return [wait_share(*one) for one in usage]
 
 
-def clean_blocks(blocks: dict, own: float) -> list[bool]:
-    """Whether each block is clean, of a cell whose own share of wait is this."""
-    quiet = blocks["foreign_share"] <= FOREIGN
-    return [quiet and share <= own + GATE for share in wait_shares(blocks)]
+def uncontended_blocks(blocks: dict, baseline_share: float) -> list[bool]:
+    """Whether each block is uncontended, of a cell with this baseline wait share."""
+    quiet = blocks["other_processes_share"] <= MAX_OTHER_PROCESSES_SHARE
+    return [quiet and share <= baseline_share + GATE for share in wait_shares(blocks)]
 
 
-def _value(singles_ns: Sequence[int], blocks: dict, own: float) -> ProcessValue:
-    per_call = [ns / blocks["calls"] / 1e6 for ns in blocks["ns"]]
+def _value(singles_ns: Sequence[int], blocks: dict, baseline_share: float) -> ProcessValue:
     from stackwars.measure import steady
 
-    found = steady.classify([*(ns / 1e6 for ns in singles_ns), *per_call])
-    first = max(0, found.start - len(singles_ns))
-    kept_ms = per_call[first:] or per_call
-    clean = clean_blocks(blocks, own)[-len(kept_ms) :]
-    gated = [ms for ms, ok in zip(kept_ms, clean, strict=True) if ok]
+    pairs = _told_apart(blocks, baseline_share)
+    found = steady.classify([*(ns / 1e6 for ns in singles_ns), *(ms for ms, _ in pairs)])
+    pairs = pairs[max(0, found.start - len(singles_ns)) :] or pairs
+    gated = [ms for ms, ok in pairs if ok]
     return ProcessValue(
-        statistics.median(gated) if len(gated) >= MIN_CLEAN else None,
-        statistics.median(kept_ms),
-        sum(clean) / len(clean),
+        statistics.median(gated) if len(gated) >= MIN_UNCONTENDED else None,
+        statistics.median(ms for ms, _ in pairs),
+        len(gated) / len(pairs),
         found.kind,
         found.warmup,
-        tuple(kept_ms),
-        tuple(clean),
+        len(pairs),
     )
+
+
+def _told_apart(blocks: dict, baseline_share: float) -> list[tuple[float, bool]]:
+    """(ms a call, whether it is uncontended) of each block."""
+    per_call = [ns / blocks["calls"] / 1e6 for ns in blocks["ns"]]
+    return list(zip(per_call, uncontended_blocks(blocks, baseline_share), strict=True))
+
+
+def steady_blocks(
+    processes: Sequence[dict], values: dict[int, ProcessValue], rounds: Iterable[int], gated: bool
+) -> list[list[float]]:
+    """Of each of these rounds the blocks that its value is the median of, in ms a call.
+
+    processes: all of an ok cell; values: theirs, by round.
+    """
+    steady = {process["repetition"]: event(process, "steady") for process in processes}
+    baseline_share = baseline_wait_share(list(steady.values()))
+    kept = [_told_apart(steady[r], baseline_share)[-values[r].blocks :] for r in rounds]
+    return [[ms for ms, ok in pairs if ok or not gated] for pairs in kept]
 
 
 def per_round(values: dict[int, ProcessValue]) -> tuple[dict[int, float], bool]:
     """({round: ms}, whether they are gated) of the processes of one cell.
 
     A contended round (one without a gated value) is left out where at least half of the rounds are
-    clean; else the machine was never quiet, and all rounds count, ungated.
+    uncontended; else the machine was never quiet, and all rounds count, ungated.
     """
     found, gated = aligned(values)
     return {r: ms for r, (ms,) in found.items()}, gated
@@ -116,7 +132,7 @@ def per_round(values: dict[int, ProcessValue]) -> tuple[dict[int, float], bool]:
 def aligned(*series: dict[int, ProcessValue]) -> tuple[dict[int, tuple[float, ...]], bool]:
     """({round: ms of each}, whether they are gated): rounds that all have, by the rule of `per_round`."""
     shared = sorted(set.intersection(*(set(one) for one in series)))
-    clean = [r for r in shared if all(one[r].gated_ms is not None for one in series)]
-    if 2 * len(clean) >= len(shared) and clean:
-        return {r: tuple(one[r].gated_ms for one in series) for r in clean}, True
+    uncontended = [r for r in shared if all(one[r].gated_ms is not None for one in series)]
+    if 2 * len(uncontended) >= len(shared) and uncontended:
+        return {r: tuple(one[r].gated_ms for one in series) for r in uncontended}, True
     return {r: tuple(one[r].all_ms for one in series) for r in shared}, False

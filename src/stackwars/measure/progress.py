@@ -28,7 +28,7 @@ def start(outputs: dict[str, float | None]) -> None:
     FINISHED.write_text("")
 
 
-def left_s(
+def remaining_s(
     expected: list[float | None], finished: list[tuple[float | None, float]]
 ) -> float | None:
     """Seconds left: the expected ones of what is to come, scaled by how this machine has kept to them.
@@ -58,7 +58,7 @@ def announce(job: object, output: Path) -> None:
         return
     ended = _ended()
     outputs = plan["outputs"]
-    remaining = left_s(
+    remaining = remaining_s(
         [seconds for path, seconds in outputs.items() if path not in ended],
         [(outputs.get(path), seconds) for path, seconds in ended.items()],
     )

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from stackwars.measure import documents
-from stackwars.measure.duel import pairs_ms, ratio
 from stackwars.measure.events import event
-from stackwars.measure.process_value import MIN_CLEAN, clean_blocks, own_wait
+from stackwars.measure.interleaved import pairs_ms, round_ratio
+from stackwars.measure.process_value import MIN_UNCONTENDED, baseline_wait_share, uncontended_blocks
 
 STOPPED = "stopped"
 """Status of a process that was not needed any more."""
@@ -47,8 +47,8 @@ def stop_reason(job: Any, output: Path) -> str | None:
     if spent >= settings["round_budget_s"]:
         return BUDGET
     values = {Path(folder).parent.name: _values(history) for folder, history in cells.items()}
-    duels = {Path(folder).parent.name: _duels(history) for folder, history in cells.items()}
-    return WIDTH if _narrow(values, duels, settings) else None
+    interleaved = {Path(folder).parent.name: _interleaved_logs(h) for folder, h in cells.items()}
+    return WIDTH if _narrow(values, interleaved, settings) else None
 
 
 def _histories(folders: Any, result: str, before: int) -> dict[Path, list[dict]]:
@@ -70,25 +70,25 @@ def _values(history: list[dict]) -> dict[int, float]:
     """{round: about what `process_value` will say}: no changepoints, whose library takes a second to load."""
     steady = {p["repetition"]: event(p, "steady") for p in history if p["status"] == "ok"}
     # A result from before the run queue was watched says nothing of it.
-    known = {r: blocks for r, blocks in steady.items() if "foreign_share" in blocks}
-    own = own_wait(list(known.values()))
+    known = {r: blocks for r, blocks in steady.items() if "other_processes_share" in blocks}
+    baseline_share = baseline_wait_share(list(known.values()))
     found = {}
     for r, blocks in known.items():
         half = len(blocks["ns"]) // 2
-        pairs = list(zip(blocks["ns"], clean_blocks(blocks, own), strict=True))[half:]
-        clean = [ns for ns, ok in pairs if ok]
-        found[r] = statistics.median(clean if len(clean) >= MIN_CLEAN else [ns for ns, _ in pairs])
+        late, ok = blocks["ns"][half:], uncontended_blocks(blocks, baseline_share)[half:]
+        uncontended = [ns for ns, alone in zip(late, ok, strict=True) if alone]
+        found[r] = statistics.median(uncontended if len(uncontended) >= MIN_UNCONTENDED else late)
     return found
 
 
-def _duels(history: list[dict]) -> list[float]:
-    """The logarithm of the ratio of each process that took turns with one of the baseline."""
-    duels = (pairs_ms(process) for process in history if process["status"] == "ok")
-    return [math.log(ratio(pairs)) for pairs in duels if pairs]
+def _interleaved_logs(history: list[dict]) -> list[float]:
+    """The logarithm of the ratio of each process that was interleaved with one of the baseline."""
+    interleaved = (pairs_ms(process) for process in history if process["status"] == "ok")
+    return [math.log(round_ratio(pairs)) for pairs in interleaved if pairs]
 
 
 def _narrow(
-    values: dict[str, dict[int, float]], duels: dict[str, list[float]], settings: dict
+    values: dict[str, dict[int, float]], interleaved: dict[str, list[float]], settings: dict
 ) -> bool:
     """Whether every interval is as narrow as wished: of the ratios, or of the one framework that there is.
 
@@ -102,8 +102,8 @@ def _narrow(
         [math.log(known[name][r] / known[base][r]) for r in known[name].keys() & known[base].keys()]
         for name in others
     ]
-    # Where there were turns, they decide; without them, the rounds.
-    series = list(filter(None, duels.values())) or series
+    # Where there were interleaved runs, they decide; without them, the rounds.
+    series = list(filter(None, interleaved.values())) or series
     logs = series or [[math.log(value) for value in known[base].values()]]
     return all(half_width_99(one) <= settings["ratio_half_width"] for one in logs)
 

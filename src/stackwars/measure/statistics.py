@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-import statistics
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
 from scipy import stats
 
 LEVEL = 0.95
@@ -27,13 +27,8 @@ def geometric_mean(values: Sequence[float]) -> Estimate:
     """
     if not values or min(values) <= 0:
         raise ValueError(f"expected at least one value and all over zero; came {list(values)}")
-    logs = [math.log(value) for value in values]
-    mean = statistics.fmean(logs)
-    if len(logs) == 1:
-        return Estimate(math.exp(mean), None, None)
-    error = statistics.stdev(logs) / math.sqrt(len(logs))
-    half = float(stats.t.ppf((1 + LEVEL) / 2, len(logs) - 1)) * error
-    return Estimate(math.exp(mean), math.exp(mean - half), math.exp(mean + half))
+    ends = _mean([math.log(value) for value in values])
+    return Estimate(*(None if end is None else math.exp(end) for end in ends))
 
 
 def paired_ratio(values: Sequence[float], baseline: Sequence[float]) -> Estimate:
@@ -58,10 +53,13 @@ def paired_difference(values: Sequence[float], baseline: Sequence[float]) -> Est
         raise ValueError(
             f"expected as many values as baselines, at least one; came {len(values)}, {len(baseline)}"
         )
-    differences = [value - other for value, other in zip(values, baseline, strict=True)]
-    mean = statistics.fmean(differences)
-    if len(differences) == 1:
+    return _mean([value - other for value, other in zip(values, baseline, strict=True)])
+
+
+def _mean(values: Sequence[float]) -> Estimate:
+    mean = float(np.mean(values))
+    if len(values) == 1:
         return Estimate(mean, None, None)
-    error = statistics.stdev(differences) / math.sqrt(len(differences))
-    half = float(stats.t.ppf((1 + LEVEL) / 2, len(differences) - 1)) * error
-    return Estimate(mean, mean - half, mean + half)
+    # Not stats.t.interval, which has no interval of equal values.
+    low, high = stats.ttest_1samp(values, 0).confidence_interval(LEVEL)
+    return Estimate(mean, float(low), float(high))

@@ -76,7 +76,7 @@ def _slow(logs: np.ndarray) -> int:
     """
     points = max(len(logs) // 2, min(5, len(logs) - 2))
     tail = logs[-points:]
-    middle, spread = _middle(tail)
+    middle, spread = float(np.median(tail)), float(stats.median_abs_deviation(tail))
     # The 99 % prediction limit of a normal's next point, its deviation being 1.4826 MAD.
     few = 1.4826 * stats.t.ppf(0.99, points - 1) * math.sqrt(1 + 1 / points)
     wide = min(FAR, few * spread) if points > 1 else FAR
@@ -126,9 +126,3 @@ def _trend(logs: np.ndarray) -> float:
     if len(logs) < 2 or not stats.kendalltau(order, logs).pvalue < 0.01:
         return 0.0
     return float(stats.theilslopes(logs, order).slope) * (len(logs) - 1)
-
-
-def _middle(logs: np.ndarray) -> tuple[float, float]:
-    """Median, and median of the absolute deviations from it."""
-    middle = float(np.median(logs))
-    return middle, float(np.median(np.abs(logs - middle)))

@@ -20,27 +20,27 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from stackwars.measure import documents, duel, limits, machine, progress, rounds
-from stackwars.measure.classify import Ending, status
+from stackwars.measure import documents, interleaved, limits, machine, progress, rounds
 from stackwars.measure.events import event, read_events
-from stackwars.measure.side import REPLY, Side
+from stackwars.measure.interleaved_control import REPLY, Control
+from stackwars.measure.process_status import Ending, status
 from stackwars.measure.watch import tail, watch
 from stackwars.setup.device import cores, variables
 from stackwars.setup.environments import REPOSITORY, Unavailable, clean_environ, ensure
 
 PADDING = 4096
-"""Most bytes of random padding of a child's environment."""
+"""Maximum bytes of random padding of a child's environment."""
 CELL = "stackwars.measure.child"
 """The module that a cell's process runs."""
 
 
 @dataclass(frozen=True)
-class Job:
+class ProcessJob:
     """One process of one cell: what the child needs to know.
 
     repetition: the round that it belongs to, from 0. settings: those of the configuration, and
-    block_calls, the calls in a block; sizes: those of the workload. partner: what of the job is another for
-    the process that takes turns with this one, see `duel`; None for the baseline itself.
+    block_calls, the calls in a block; sizes: those of the workload. partner: what of the job differs for the
+    process that is interleaved with this one, see `interleaved`; None for the baseline itself.
     """
 
     framework: str
@@ -55,13 +55,13 @@ class Job:
 
 
 def supervise(
-    job: Any, python: Path, folder: Path, child_module: str = CELL, side: Side | None = None
+    job: Any, python: Path, folder: Path, child_module: str = CELL, control: Control | None = None
 ) -> dict:
     """Run the child in `folder` (made afresh) and return the process result; never raises for its fate.
 
-    job: a Job, or another dataclass with settings that the child module understands. The folder then
+    job: a ProcessJob, or another dataclass with settings that the child module understands. The folder then
     holds spec.json, events.jsonl, log.txt and, where the child came that far, what it writes itself.
-    side: of a child that takes turns with another.
+    control: of a child that is interleaved with another.
     """
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -70,7 +70,7 @@ def supervise(
     cap = limits.cap_bytes(job.settings["memory_cap_gib"])
     kills = limits.kernel_oom_kills()
     start = time.monotonic()
-    child = _spawn(job, python, folder, cap, child_module, side)
+    child = _spawn(job, python, folder, cap, child_module, control)
     timed_out, over_cap = watch(child.pid, cap, start + job.settings["timeout_s"])
     _, wait_status, usage = os.wait4(child.pid, 0)
     child.returncode = os.waitstatus_to_exitcode(wait_status)
@@ -102,7 +102,7 @@ def supervise(
 
 
 def _spawn(
-    job: Any, python: Path, folder: Path, cap: int, module: str, side: Side | None = None
+    job: Any, python: Path, folder: Path, cap: int, module: str, control: Control | None = None
 ) -> subprocess.Popen:
     # An empty cache folder for each process: a first run must not find what another one compiled.
     cache = (folder / "cache").resolve()
@@ -118,7 +118,7 @@ def _spawn(
             # (Mytkowicz et al., ASPLOS 2009): at random, so that it is noise and no bias.
             "STACKWARS_PADDING": "x" * random.randrange(PADDING),
             **variables(job.device),
-            **({REPLY: str(side.writer)} if side else {}),
+            **({REPLY: str(control.writer)} if control else {}),
         }
     )
     parent, cpus = os.getpid(), cores(job.device)
@@ -126,24 +126,24 @@ def _spawn(
         child = subprocess.Popen(
             [str(python), "-m", module, str(folder.resolve())],
             cwd=REPOSITORY, env=environ, stdout=log, stderr=log,
-            stdin=subprocess.PIPE if side else subprocess.DEVNULL,
-            pass_fds=(side.writer,) if side else (),
+            stdin=subprocess.PIPE if control else subprocess.DEVNULL,
+            pass_fds=(control.writer,) if control else (),
             preexec_fn=lambda: (os.sched_setaffinity(0, cpus), limits.enter_child(cap, parent)),
         )  # fmt: skip
-    if side:
-        side.attach(child)
+    if control:
+        control.attach(child)
     return child
 
 
 def main() -> None:
     """`python -m stackwars.measure.supervisor`: one process of one cell, into one folder."""
     parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--job", required=True, help="file of the Job, as JSON")
+    parser.add_argument("--job", required=True, help="file of the ProcessJob, as JSON")
     parser.add_argument("--pins", required=True, type=Path, help="pins file of the environment")
     parser.add_argument("--output", required=True, type=Path, help="folder to write, made afresh")
     parser.add_argument("--partner-pins", type=Path, help="pins file of the partner's environment")
     a = parser.parse_args()
-    run(Job(**documents.read(a.job)), a.pins, a.output, partner_pins=a.partner_pins)
+    run(ProcessJob(**documents.read(a.job)), a.pins, a.output, partner_pins=a.partner_pins)
 
 
 def run(
@@ -173,8 +173,10 @@ def run(
         def attempt(wanted: Any) -> dict:
             if partner is None:
                 return supervise(wanted, python, part, child_module)
-            side = partial(supervise, child_module=child_module)
-            return duel.fight(side, wanted, python, partner, part, str(output))
+            supervise_child = partial(supervise, child_module=child_module)
+            return interleaved.run_with_partner(
+                supervise_child, wanted, python, partner, part, str(output)
+            )
 
         with (REPOSITORY / "results" / ".measuring.lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)  # two cells at once would measure each other

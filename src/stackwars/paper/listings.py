@@ -30,7 +30,7 @@ EXCERPTS: dict[str, tuple[Cut, str]] = {
     ),
 }
 NOTE = (
-    "StableHLO as each framework emits it, cut from the programs of this run. A comment marks what "
+    "StableHLO as each framework emits it, excerpted from the programs of this run. A comment marks what "
     "is left out; names are those of the full program."
 )
 

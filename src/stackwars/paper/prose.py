@@ -31,7 +31,7 @@ def _series(found: list[dict], pattern: str, *parts: Callable[[dict], str]) -> l
 
 
 def share_range(found: list[dict]) -> latex.Latex:
-    """The shares of several findings from the least to the greatest, as percentages."""
+    """The shares of several findings from the minimum to the maximum, as percentages."""
     shares = sorted(finding["share"] for finding in found)
     ends = dict.fromkeys((percent(shares[0]), percent(shares[-1])))
     return latex.Latex(" to ".join(ends))
@@ -59,7 +59,7 @@ def _signed_duration(milliseconds: float) -> str:
 
 
 def _generations(finding: dict) -> str:
-    return f"{latex.number(finding['older'])} on the older, {latex.number(finding['newer'])} on the newer"
+    return f"{latex.number(finding['older'])} in the older, {latex.number(finding['newer'])} in the newer"
 
 
 def _runtime(finding: dict) -> str:
@@ -75,9 +75,9 @@ def _share(finding: dict) -> latex.Latex:
 
 
 def _detectable(finding: dict) -> latex.Latex:
-    """``1.31 (1.27 to 1.35; least to be found 3.1 %)``."""
-    least = rf"\qty{{{latex.significant(100 * finding['detectable'], 2)}}}{{\percent}}"
-    return latex.Latex(f"{ratio_text(finding)[:-1]}; least to be found {least})")
+    """``1.31 (1.27 to 1.35; minimum detectable 3.1 %)``."""
+    minimum = rf"\qty{{{latex.significant(100 * finding['detectable'], 2)}}}{{\percent}}"
+    return latex.Latex(f"{ratio_text(finding)[:-1]}; minimum detectable {minimum})")
 
 
 def _edited(finding: dict) -> str:
@@ -90,7 +90,7 @@ def _edited(finding: dict) -> str:
 def _by_edit(found: list[dict], one: Callable[[dict], str]) -> latex.Latex:
     """Findings grouped by edit, then by workload: ``A in X's program on MHA (..) and FFN (..); B ...``.
 
-    one: what is said in the brackets of each finding of a workload.
+    one: the text in the parentheses of each finding of a workload.
     """
     grouped: dict[str, dict[str, list[dict]]] = {}
     for finding in found:
@@ -126,7 +126,7 @@ FILTERS: dict[str, Callable[..., object]] = {
         found, "{} at {}", _title, lambda f: latex.number(f["ratio"])
     ),
     "with_both": lambda found: _series(
-        found, "{} (there {}, here {})", _title, _published_ratio, ratio_text
+        found, "{} (published {}, this run {})", _title, _published_ratio, ratio_text
     ),
     "with_slowdown": lambda found: _series(
         found, r"{} at {} times the steady latency", _title, _slowdown
@@ -137,7 +137,7 @@ FILTERS: dict[str, Callable[..., object]] = {
     "share_range": share_range,
     "with_generations": lambda found: _series(found, "{} ({})", _title, _generations),
     "with_runtime": lambda found: _series(found, "{} ({})", _title, _runtime),
-    "with_share": lambda found: _series(found, "{} with {}", _title, _share),
+    "with_share": lambda found: _series(found, "{} on {}", _share, _title),
     "with_compilers": lambda found: _series(found, "{} in {}", ratio_text, _compiler),
     "with_edits": lambda found: _by_edit(found, lambda f: f"{_share(f)} in {_compiler(f)}"),
     "with_programs": lambda found: _by_edit(found, lambda f: f"in {_compiler(f)}"),

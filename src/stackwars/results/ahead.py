@@ -1,4 +1,4 @@
-"""compile_ahead.csv and frontier.csv: a row for every compilation and frontier that is asked for."""
+"""compile_ahead.csv and largest_batch.csv: a row for every compilation and search that is asked for."""
 
 from __future__ import annotations
 
@@ -15,28 +15,14 @@ from stackwars.study.config import validate
 NOT_RUN = "not run"
 OF_AHEAD = (
     *("status", "verdict", "decided_by", "message", "argument_bytes", "output_bytes", "temp_bytes"),
-    *("alias_bytes", "hbm_bytes", "usable_bytes", "onchip_bytes", "code_bytes", "compile_s"),
-    *("peak_rss_bytes", "flops", "bytes_accessed", "program_sha256"),
+    *("alias_bytes", "hbm_bytes", "usable_bytes", "compile_s", "peak_rss_bytes"),
 )
-OF_HLO = ("fusions", "convolutions", "copies", "transposes", "estimated_cycles")
+NAMES = ("workload", "title", "framework", "target", "compiler")
 AHEAD_COLUMNS = (
-    *(
-        "workload",
-        "title",
-        "kind",
-        "framework",
-        "target",
-        "compiler",
-        "variant",
-        "batch",
-        "sequence",
-    ),
-    *(*OF_AHEAD[:14], *OF_HLO, *OF_AHEAD[14:], "hlo_sha256", "origin"),
+    *(*NAMES, "variant", "batch", "sequence", *OF_AHEAD, "estimated_cycles", "origin"),
 )
-OF_FRONTIER = ("sequence", "fits_batch", "oom_batch", "exact", "compilations")
-FRONTIER_COLUMNS = (
-    *("workload", "title", "framework", "target", "compiler", *OF_FRONTIER, "origin"),
-)
+OF_LARGEST_BATCH = ("sequence", "fits_batch", "oom_batch")
+LARGEST_BATCH_COLUMNS = (*NAMES, *OF_LARGEST_BATCH, "origin")
 
 
 def compile_ahead(config: dict, folder: Path) -> pandas.DataFrame:
@@ -57,28 +43,25 @@ def _ahead_row(config: dict, compilation: programs.Compilation, found: dict | No
     sizes = programs.sizes(config, program.workload, program.variant)
     row = {
         **_names(config, compilation),
-        "kind": workloads.load(program.workload).KIND,
         "variant": program.variant,
         "batch": sizes.get("batch", sizes.get("m")),
         "sequence": sizes.get("sequence"),
     }
     if found is None:
         return {**row, "status": NOT_RUN, "verdict": "", "decided_by": "", "message": "no result"}
-    hlo = found["hlo"] or {}
     row |= {key: found[key] for key in OF_AHEAD}
-    row |= {key: hlo.get(key) for key in OF_HLO}
-    return {**row, "hlo_sha256": hlo.get("sha256", "")}
+    return {**row, "estimated_cycles": (found["hlo"] or {}).get("estimated_cycles")}
 
 
-def frontier(config: dict, folder: Path) -> pandas.DataFrame:
-    """FRONTIER_COLUMNS: a row per frontier that was searched."""
+def largest_batches(config: dict, folder: Path) -> pandas.DataFrame:
+    """LARGEST_BATCH_COLUMNS: a row per search that was run."""
     rows = []
-    for compilation in programs.frontiers(config):
-        found = _read(folder / compilation.frontier_path)
+    for compilation in programs.largest_batches(config):
+        found = _read(folder / compilation.largest_batch_path)
         if found is not None:
-            rows.append({**_names(config, compilation), **{k: found[k] for k in OF_FRONTIER}})
-    table = pandas.DataFrame(rows, columns=list(FRONTIER_COLUMNS))
-    return table.astype(_whole(FRONTIER_COLUMNS))
+            rows.append({**_names(config, compilation), **{k: found[k] for k in OF_LARGEST_BATCH}})
+    table = pandas.DataFrame(rows, columns=list(LARGEST_BATCH_COLUMNS))
+    return table.astype(_whole(LARGEST_BATCH_COLUMNS))
 
 
 def _names(config: dict, compilation: programs.Compilation) -> dict:
@@ -95,8 +78,8 @@ def _names(config: dict, compilation: programs.Compilation) -> dict:
 
 def _whole(columns: tuple[str, ...]) -> dict[str, str]:
     """Counts are whole numbers also beside rows that have none."""
-    counts = {"batch", "sequence", *OF_HLO, "flops", "fits_batch", "oom_batch", "compilations"}
-    return {c: "Int64" for c in columns if c in counts or c.endswith(("_bytes", "bytes_accessed"))}
+    counts = ("batch", "sequence", "estimated_cycles", "fits_batch", "oom_batch")
+    return {c: "Int64" for c in columns if c in counts or c.endswith("_bytes")}
 
 
 def _read(path: Path) -> dict | None:
@@ -112,7 +95,7 @@ def main() -> None:
     arguments = parser.parse_args()
     config = validate(arguments.config)
     arguments.output.mkdir(parents=True, exist_ok=True)
-    for name, make in (("compile_ahead", compile_ahead), ("frontier", frontier)):
+    for name, make in (("compile_ahead", compile_ahead), ("largest_batch", largest_batches)):
         make(config, arguments.results).to_csv(arguments.output / f"{name}.csv", index=False)
 
 

@@ -114,7 +114,7 @@ def amount(one: float, base: float, within: float = SAME_SIZE) -> str:
     return MORE if one > base else LESS
 
 
-def frontier(one: tuple[float, float], base: tuple[float, float]) -> str:
+def largest_batch(one: tuple[float, float], base: tuple[float, float]) -> str:
     """Two brackets (largest batch that fits, smallest that does not) against each other."""
     if is_missing(one[0]) or is_missing(base[0]):
         return NO_DATA

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 
 from stackwars.measure import comparison, steady
-from stackwars.measure.contention import FOREIGN, GATE
+from stackwars.measure.contention import GATE, MAX_OTHER_PROCESSES_SHARE
 from stackwars.measure.inputs import INPUT_SETS
-from stackwars.measure.process_value import MIN_CLEAN
+from stackwars.measure.process_value import MIN_UNCONTENDED
 from stackwars.measure.supervisor import PADDING
 from stackwars.results.frame import Results
 from stackwars.results.ratios import CONTENDED
+from stackwars.setup.device import CPU
 from stackwars.study import cells
 from stackwars.study.programs import native_compiler
 
@@ -43,7 +44,7 @@ def build(config: dict, results: Results, origin: str) -> dict:
         "git_dirty": any(process["source"]["git_dirty"] for process in processes),
         "versions": versions,
         "devices": _devices(results),
-        "peak": results.peaks.get("cpu") or next(iter(results.peaks.values()), {}),
+        "peak": results.peaks.get(CPU) or next(iter(results.peaks.values()), {}),
         "peaks": results.peaks,
         "settings": _settings(config, last),
         "sizes": {workload: cells.sizes(config, workload) for workload in config["workloads"]},
@@ -61,8 +62,8 @@ def _settings(config: dict, last: dict) -> dict:
         "input_sets": INPUT_SETS,
         "padding_bytes": PADDING,
         "gate": GATE,
-        "foreign": FOREIGN,
-        "min_clean_blocks": MIN_CLEAN,
+        "max_other_processes_share": MAX_OTHER_PROCESSES_SHARE,
+        "min_uncontended_blocks": MIN_UNCONTENDED,
         "contended": CONTENDED,
         "level_band": math.expm1(steady.BAND),
         "negligible": comparison.NEGLIGIBLE,
@@ -77,7 +78,6 @@ def _devices(results: Results) -> dict:
         reasons = [answer["reason"] for answer in answers.values() if not answer["present"]]
         found[device] = {
             "present": any(answer["present"] for answer in answers.values()),
-            "frameworks": answers,
             "reason": "; ".join(dict.fromkeys(reasons)),
         }
     return found
@@ -91,7 +91,7 @@ def _cost(processes: list[dict]) -> dict:
     an environment being built, nor a night.
     """
     if not processes:
-        return {"wall_s": 0.0, "inside_s": 0.0, "overhead_ratio": None}
+        return {"wall_s": 0.0, "overhead_ratio": None}
     wall = 0.0
     previous_end = None
     for process in processes:
@@ -102,7 +102,7 @@ def _cost(processes: list[dict]) -> dict:
         wall += wall_s + (gap if 0 <= gap < GAP_S else 0.0)
         previous_end = end
     inside = sum(_inside_s(process) for process in processes)
-    return {"wall_s": wall, "inside_s": inside, "overhead_ratio": wall / inside if inside else None}
+    return {"wall_s": wall, "overhead_ratio": wall / inside if inside else None}
 
 
 def _inside_s(process: dict) -> float:

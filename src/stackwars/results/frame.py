@@ -10,10 +10,11 @@ import pandas as pd
 
 from stackwars import workloads
 from stackwars.measure import documents, parity
-from stackwars.measure.cell import derive
 from stackwars.measure.checks import output_problems, problems
 from stackwars.measure.events import event
 from stackwars.measure.peak import floor_ms
+from stackwars.results.cell_numbers import numbers
+from stackwars.results.processes import Values
 from stackwars.study import cells
 from stackwars.study.cells import Cell
 from stackwars.study.comparisons import CELLS, baseline, comparisons
@@ -42,15 +43,13 @@ COLUMNS: dict[str, str] = {
     "steady_low_ms": "lower end of its interval",
     "steady_high_ms": "upper end",
     "steady_calls": "calls after the second in all processes",
-    "gated": "whether the steady state is that of clean blocks alone (see measure.process_value)",
+    "gated": "whether the steady state is that of uncontended blocks alone (see measure.process_value)",
     "kept_share": "share of the blocks that are clean: mean over the processes",
     "steady_ungated_ms": "steady state from all blocks of all processes",
     "steady_ungated_low_ms": "lower end of its interval",
     "steady_ungated_high_ms": "upper end",
     "steady_class": "what most processes' series of calls are, see measure.steady",
-    "class_share": "share of the processes that are of this class",
     "warmup_points": "points (call 1, call 2, blocks) before the steady state: median of those",
-    "foreign_share": "share of the cores that others had during the steady state: the most of any process",
     "used_cores": "time of all threads on a core / time that passed, steady state: the most of any process",
     "threads": "threads that did more than 1 % of the steady work: the most of any process",
     "items_per_s": "rows, sequences or images a second at the steady state",
@@ -67,12 +66,9 @@ COLUMNS: dict[str, str] = {
     "floor_ms": "least time that this machine can need, see stackwars.measure.peak.floor_ms",
     "flops": "analytic FLOPs of one call",
     "parameter_bytes": "bytes of the weights",
-    "import_s": "importing the framework and the workload: median",
-    "build_s": "making the weights and placing them: median",
     "wall_s": "wall time of all processes of the cell, start to end",
     "dtype": "element types of the matrix products, read back from the StableHLO",
     "precision": "their precisions, read back from the StableHLO",
-    "stablehlo_sha256": "digest of the StableHLO text",
 }
 CALL_COLUMNS = ("workload", "framework", "device", "repetition", "call", "latency_ms")
 
@@ -100,15 +96,18 @@ def read(config: dict, folder: Path) -> Results:
     return Results(found, outputs, peaks, documents.read(folder / "devices.json"))
 
 
-def build(config: dict, results: Results, origin: str) -> pd.DataFrame:
-    """The frame: COLUMNS, one row per asked-for cell in the order of the grid."""
-    rows = [_row(config, cell, results, origin) for cell in cells.asked(config)]
+def build(config: dict, results: Results, values: Values, origin: str) -> pd.DataFrame:
+    """The frame: COLUMNS, one row per asked-for cell in the order of the grid.
+
+    values: of the cells' processes.
+    """
+    rows = [_row(config, cell, results, values, origin) for cell in cells.asked(config)]
     frame = pd.DataFrame(rows, columns=list(COLUMNS))
     _audit(frame, config, results)
     return frame
 
 
-def _row(config: dict, cell: Cell, results: Results, origin: str) -> dict:
+def _row(config: dict, cell: Cell, results: Results, values: Values, origin: str) -> dict:
     workload, sizes = workloads.load(cell.workload), cells.sizes(config, cell.workload)
     row = {
         "workload": cell.workload,
@@ -136,42 +135,14 @@ def _row(config: dict, cell: Cell, results: Results, origin: str) -> dict:
     row["rounds"] = sum(process["repeated"] for process in result["processes"])
     row["stop_reason"] = result["stopped"]
     if result["status"] == "ok":
-        row |= _derived(result, cell, sizes, workload, results)
+        row |= numbers(result, values[cell.workload, cell.framework, cell.device], workload)
+        row |= {name: result["ir"][name] for name in ("dtype", "precision")}
+        if cell.device in results.peaks:
+            bytes_ = workload.minimum_bytes(sizes)
+            row["floor_ms"] = floor_ms(row["flops"], bytes_, results.peaks[cell.device])
     return row
 
 
-def _derived(result: dict, cell: Cell, sizes: dict, workload, results: Results) -> dict:
-    derived, row = derive(result), {}
-    for name in ("first", "second", "steady"):
-        estimate = derived[f"{name}_ms"]
-        row[f"{name}_ms"] = estimate["value"]
-        row[f"{name}_low_ms"], row[f"{name}_high_ms"] = estimate["low"], estimate["high"]
-        row[f"compiles_{name}"] = derived[f"compiles_{name}"]
-    ungated = derived["ungated_ms"]
-    row["steady_ungated_ms"] = ungated["value"]
-    row["steady_ungated_low_ms"], row["steady_ungated_high_ms"] = ungated["low"], ungated["high"]
-    row |= {f"first_{part}_ms": value for part, value in derived["first_split_ms"].items()}
-    row |= {key: derived[key] for key in COPIED}
-    row |= {key: result["ir"][key] for key in ("dtype", "precision")}
-    row["stablehlo_sha256"] = result["ir"]["sha256"]
-    if cell.device in results.peaks:
-        bytes_ = workload.minimum_bytes(sizes)
-        row["floor_ms"] = floor_ms(workload.flops(sizes), bytes_, results.peaks[cell.device])
-    return row
-
-
-COPIED = (
-    *("steady_calls", "items_per_s", "gflop_per_s", "import_s", "build_s", "gated", "kept_share"),
-    *(
-        "steady_class",
-        "class_share",
-        "warmup_points",
-        "foreign_share",
-        "used_cores",
-        "threads",
-        "cache_hits_first",
-    ),
-)
 _NUMBERS = [c for c in COLUMNS if c.endswith(("_ms", "_per_s")) and c not in ("floor_ms",)]
 
 

@@ -23,22 +23,19 @@ RAW, NORMALISED, OPTIMISED = "raw", "normalised", "optimised:"
 OK, MISSING, UNREADABLE = "ok", "no program", "unreadable"
 NOT_COMPILED = "not compiled"
 MEASURES = (
-    *("operations", "constants", "operations_by_kind", "arguments", "scalar_arguments"),
-    *("reshapes", "transposes", "broadcasts", "dots", "dot_ranks", "convolutions"),
-    *("batch_norm_training", "high_level", "layout_bytes", "depth", "canonical_hash"),
+    *("operations", "operations_by_kind", "reshapes", "transposes", "broadcasts"),
+    *("layout_bytes", "depth", "canonical_hash"),
 )
 KEYS = ("workload", "title", "framework", "level", "status", "reason")
-COLUMNS = (*KEYS, *MEASURES, "program_sha256", "origin")
-STRUCTURE_COLUMNS = ("workload", "title", "claim", "framework", "verdict", "evidence", "level")
-# In HLO's words: what is no operation, and what stands for several.
-_NO_OPERATION = ("constant", "parameter")
-_HIGH_LEVEL = ("batch-norm-training", "batch-norm-inference", "custom-call", "erf", "logistic")
+COLUMNS = (*KEYS, *MEASURES, "origin")
+STRUCTURE_COLUMNS = ("workload", "title", "claim", "framework", "verdict", "evidence")
+_NO_OPERATION = ("constant", "parameter")  # in HLO's words
 
 Key = tuple[str, str]  # workload and framework
 Row = dict[str, object]
 
 
-def analyse(text: str) -> tuple[list[Row], list[structure.Decision]]:
+def analyse(text: str) -> tuple[list[Row], list[structure.ClaimVerdict]]:
     """Rows of the raw and the normalised level, and the claims, of one program's text.
 
     A text without a readable program gives rows with status and reason, and claims that say so.
@@ -56,15 +53,14 @@ def analyse(text: str) -> tuple[list[Row], list[structure.Decision]]:
         except module.ProgramError as error:
             reason, status = str(error), UNREADABLE
     rows = [{"level": at, "status": status, "reason": reason} for at in (RAW, NORMALISED)]
-    claims = [structure.Decision(c, structure.NO_PROGRAM, reason) for c in structure.CLAIMS]
+    claims = [structure.ClaimVerdict(c, structure.NO_PROGRAM, reason) for c in structure.CLAIMS]
     return rows, claims
 
 
 def optimised(target: str, compiled: dict | None) -> Row:
     """The row of one target from an ahead.json's content; None where there is no such file.
 
-    Operations leave out constants and parameters. HLO has no canonical hash and its arguments are
-    not counted again: those columns are empty.
+    Operations leave out constants and parameters. HLO has no canonical hash: that column is empty.
     """
     row: Row = {"level": f"{OPTIMISED}{target}", "status": OK}
     if compiled is None:
@@ -73,18 +69,14 @@ def optimised(target: str, compiled: dict | None) -> Row:
     if hlo is None:
         told = compiled["verdict"] if compiled["status"] == OK else compiled["status"]
         return row | {"status": NOT_COMPILED, "reason": f"{told}: {compiled['message']}"}
-    kinds = hlo["operations_by_kind"]
-    passed = {key: hlo[key] for key in MEASURES if key in hlo}
-    return (
-        row
-        | passed
-        | {
-            "operations": hlo["instructions"] - sum(kinds.get(kind, 0) for kind in _NO_OPERATION),
-            "operations_by_kind": {k: n for k, n in kinds.items() if k not in _NO_OPERATION},
-            "batch_norm_training": kinds.get("batch-norm-training", 0),
-            "high_level": {kind: kinds[kind] for kind in _HIGH_LEVEL if kind in kinds},
-        }
-    )
+    kinds = {k: n for k, n in hlo["operations_by_kind"].items() if k not in _NO_OPERATION}
+    return row | {
+        "operations": sum(kinds.values()),
+        "operations_by_kind": kinds,
+        **{f"{kind}s": kinds.get(kind, 0) for kind in ("reshape", "transpose", "broadcast")},
+        "layout_bytes": hlo["layout_bytes"],
+        "depth": hlo["depth"],
+    }
 
 
 def compiles(paths: list[Path]) -> dict[tuple[str, str, str], dict]:
@@ -132,8 +124,8 @@ def tables(
                     f"{compiled['program_sha256']}; this one's is {digest}; compile it again"
                 )
             found.append(optimised(target, compiled))
-        rows += [who | {"program_sha256": digest, "origin": origin} | row for row in found]
-        decided += [who | vars(claim) | {"level": NORMALISED} for claim in claims]
+        rows += [who | {"origin": origin} | row for row in found]
+        decided += [who | vars(claim) for claim in claims]
     return rows, decided
 
 

@@ -32,7 +32,7 @@ class Pair:
     ours: dict[str, float] = field(default_factory=dict)
     status: str = ""  # why there is no ratio here
     ends: dict[str, tuple[float, float]] = field(default_factory=dict)  # their 95 % intervals
-    gated: bool = False  # of clean blocks alone: our steady ratio
+    gated: bool = False  # of uncontended blocks alone: our steady ratio
     contended: bool = False  # see ratios.csv
     origin: str = ""
     verdict: str = NO_DATA  # on our steady ratio

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pandas as pd
 
-from stackwars.measure import duel, process_value
+from stackwars.measure import interleaved
 from stackwars.measure.comparison import Comparison, bootstrap, compare, holm, verdict
 from stackwars.measure.events import event
-from stackwars.measure.process_value import ProcessValue, aligned
+from stackwars.measure.process_value import ProcessValue, aligned, steady_blocks
 from stackwars.results.frame import Results
+from stackwars.results.processes import Values
 from stackwars.study.cells import Cell
 
 STAGES = ("first", "second", "steady")
@@ -28,9 +29,9 @@ COLUMNS: dict[str, str] = {
     "baseline": "whose is below it",
     "rounds": "rounds in which both were measured",
     **{key.format(stage): text for stage in STAGES for key, text in _OF_A_STAGE.items()},
-    "steady_in_turns": "whether the steady ratio is of turns (see measure.duel), else of each one's own blocks",
-    "steady_rounds": "rounds that the steady ratio is from: those with enough clean blocks, if it is gated",
-    "steady_gated": "whether the steady ratio is of turns or of clean blocks alone",
+    "steady_interleaved": "whether the steady ratio is of interleaved runs, else of own blocks",
+    "steady_rounds": "rounds of the steady ratio: those with enough uncontended blocks, if it is gated",
+    "steady_gated": "whether the steady ratio is of interleaved runs or of uncontended blocks alone",
     "steady_boot_low": "lower end of the hierarchical bootstrap's 95 % interval of the steady ratio",
     "steady_boot_high": "upper end",
     "contended": "whether one framework kept over 20 points more of its blocks: it contends with itself",
@@ -39,7 +40,7 @@ CONTENDED = 0.20
 """Difference of the kept shares from which a comparison is marked."""
 
 
-def build(frame: pd.DataFrame, results: Results) -> pd.DataFrame:
+def build(frame: pd.DataFrame, results: Results, values: Values) -> pd.DataFrame:
     """COLUMNS, one row for each valid cell beside a valid one of its baseline, in the frame's order."""
     rows, found = [], []
     valid = frame[frame["status"] == "ok"]
@@ -49,7 +50,8 @@ def build(frame: pd.DataFrame, results: Results) -> pd.DataFrame:
             names = ("workload", "device", "framework", "baseline")
             sides = (one.framework, one.baseline)
             cells = [results.cells[Cell(side, one.workload, one.device)] for side in sides]
-            row, comparison = _row(*cells)
+            both = [values[one.workload, side, one.device] for side in sides]
+            row, comparison = _row(*cells, both)
             rows.append({name: getattr(one, name) for name in names} | row)
             found.append(comparison)
     table = pd.DataFrame(rows, columns=list(COLUMNS))
@@ -57,14 +59,15 @@ def build(frame: pd.DataFrame, results: Results) -> pd.DataFrame:
     return table
 
 
-def _row(ours: dict, theirs: dict) -> tuple[dict, dict[str, Comparison | None]]:
+def _row(
+    ours: dict, theirs: dict, values: list[dict[int, ProcessValue]]
+) -> tuple[dict, dict[str, Comparison | None]]:
     """The columns of one pair of cells but those that need the others', and its comparisons by stage."""
-    values = [_values(ours), _values(theirs)]
     steady, gated = aligned(*values)
-    duels = [pairs for pairs in map(duel.pairs_ms, ours["processes"]) if pairs]
-    in_turns = len(duels) == len(ours["processes"])
-    if in_turns:
-        steady = {number: _of_turns(pairs) for number, pairs in enumerate(duels)}
+    interleaved_pairs = [pairs for pairs in map(interleaved.pairs_ms, ours["processes"]) if pairs]
+    is_interleaved = len(interleaved_pairs) == len(ours["processes"])
+    if is_interleaved:
+        steady = {number: _of_interleaved(pairs) for number, pairs in enumerate(interleaved_pairs)}
     pairs = {
         "first": _aligned_singles(ours, theirs, "first"),
         "second": _aligned_singles(ours, theirs, "second"),
@@ -74,8 +77,8 @@ def _row(ours: dict, theirs: dict) -> tuple[dict, dict[str, Comparison | None]]:
     row = {
         "rounds": len(pairs["first"]),
         "steady_rounds": len(steady),
-        "steady_in_turns": in_turns,
-        "steady_gated": gated or in_turns,
+        "steady_interleaved": is_interleaved,
+        "steady_gated": gated or is_interleaved,
         "contended": abs(kept[0] - kept[1]) > CONTENDED,
         # Until the correction over the table; also what makes it a column of words.
         **{f"{stage}_verdict": "no data" for stage in STAGES},
@@ -84,8 +87,14 @@ def _row(ours: dict, theirs: dict) -> tuple[dict, dict[str, Comparison | None]]:
     for stage, comparison in found.items():
         row |= _columns(stage, comparison) if comparison else {}
     if steady:
-        blocks = [[_blocks(one[r], gated) for r in steady] for one in values if not in_turns]
-        blocks = blocks or [[_ratios(pairs) for pairs in duels], [[1.0]] * len(duels)]
+        sides = zip((ours, theirs), values, strict=True)
+        blocks = [
+            steady_blocks(c["processes"], v, steady, gated) for c, v in sides if not is_interleaved
+        ]
+        blocks = blocks or [
+            [_ratios(pairs) for pairs in interleaved_pairs],
+            [[1.0]] * len(interleaved_pairs),
+        ]
         ends = bootstrap(*blocks, seed=0) or (None, None)
         row["steady_boot_low"], row["steady_boot_high"] = ends
     return row, found
@@ -121,20 +130,10 @@ def _aligned_singles(ours: dict, theirs: dict, stage: str) -> list[tuple[int, in
     return [(one[r], other[r]) for r in sorted(one.keys() & other.keys())]
 
 
-def _values(result: dict) -> dict[int, ProcessValue]:
-    return process_value.of_processes(result["processes"])
-
-
-def _of_turns(pairs: list[tuple[float, float]]) -> tuple[float, float]:
-    """(ratio, 1): a round's ratio is the median over its pairs of turns."""
-    return duel.ratio(pairs), 1.0
+def _of_interleaved(pairs: list[tuple[float, float]]) -> tuple[float, float]:
+    """(ratio, 1): a round's ratio is the median over its pairs of slices."""
+    return interleaved.round_ratio(pairs), 1.0
 
 
 def _ratios(pairs: list[tuple[float, float]]) -> list[float]:
     return [ours / theirs for ours, theirs in pairs]
-
-
-def _blocks(value: ProcessValue, gated: bool) -> list[float]:
-    """The blocks in ms that a process's value is the median of."""
-    pairs = zip(value.blocks_ms, value.clean, strict=True)
-    return [ms for ms, clean in pairs if clean or not gated]

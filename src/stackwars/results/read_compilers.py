@@ -1,4 +1,4 @@
-"""What the compilers gave, read and checked: replay, split, compile-ahead, frontier, programs.
+"""What the compilers gave, read and checked: replay, split, compile-ahead, largest batch, programs.
 
 A file with its header alone is a run that has none of it.
 """
@@ -39,7 +39,7 @@ SPLIT_KEYS = [
     "runtime_verdict",
 ]
 AHEAD_KEYS = ["workload", "title", "framework", "target", "compiler", "variant", "verdict"]
-FRONTIER_KEYS = ["workload", "title", "framework", "target", "compiler", "fits_batch", "oom_batch"]
+BATCH_KEYS = ["workload", "title", "framework", "target", "compiler", "fits_batch", "oom_batch"]
 METRIC_KEYS = ["workload", "title", "framework", "level", "status", "canonical_hash"]
 STRUCTURE_KEYS = ["workload", "title", "claim", "framework", "verdict", "evidence"]
 TEXTS = (
@@ -63,9 +63,9 @@ def read_ahead(path: Path) -> pandas.DataFrame:
     return _read(path, AHEAD_KEYS)
 
 
-def read_frontier(path: Path) -> pandas.DataFrame:
-    """frontier.csv: a row per workload, framework, target and compiler."""
-    return _read(path, FRONTIER_KEYS)
+def read_largest_batches(path: Path) -> pandas.DataFrame:
+    """largest_batch.csv: a row per workload, framework, target and compiler."""
+    return _read(path, BATCH_KEYS)
 
 
 def read_metrics(path: Path) -> pandas.DataFrame:

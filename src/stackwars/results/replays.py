@@ -11,9 +11,11 @@ import pandas as pd
 
 from stackwars import workloads
 from stackwars.measure import documents, process_value
-from stackwars.measure.duel import pairs_ms
+from stackwars.measure.interleaved import pairs_ms
 from stackwars.measure.process_value import ProcessValue, aligned, per_round
-from stackwars.measure.statistics import Estimate, geometric_mean, paired_difference, paired_ratio
+from stackwars.measure.statistics import Estimate, geometric_mean, paired_ratio
+from stackwars.results import processes
+from stackwars.results.processes import Values
 from stackwars.study import programs
 from stackwars.study.cells import Cell
 from stackwars.study.comparisons import with_programs
@@ -21,58 +23,40 @@ from stackwars.study.comparisons import with_programs
 COLUMNS: dict[str, str] = {
     "workload": "name of the workload",
     "title": "its name in the tables",
-    "kind": "basic operation or model",
     "framework": "whose program: a framework, or framework+edit for an edited one",
     "compiler": "generation of XLA that compiled and ran it",
     "device": "where it ran",
     "status": "ok, oom, timeout, unsupported, invalid, error or not run",
     "status_detail": "why it is not ok",
     "rounds": "processes whose calls count",
-    "gated": "whether only clean blocks count (see stackwars.measure.process_value)",
+    "gated": "whether only uncontended blocks count (see stackwars.measure.process_value)",
     "replay_ms": "geometric mean over the processes of the median steady block, ms a call",
     "replay_low_ms": "lower end of its 95 % interval across processes",
     "replay_high_ms": "upper end",
     "native_ms": "steady state of the framework's own cell, as in the frame",
-    "native_low_ms": "lower end of its interval",
-    "native_high_ms": "upper end",
-    "runtime_ms": "native - replay, paired by round: mean; only in the generation that is native",
-    "runtime_low_ms": "lower end of its interval",
-    "runtime_high_ms": "upper end",
-    "control_ratio": "native / replay, paired by round; only in the generation that is native",
-    "control_low": "lower end of its interval",
-    "control_high": "upper end",
-    "edited_ratio": "edited / the program before the edit, from blocks in turn; only of an edited one",
+    "edited_ratio": "edited / the program before the edit, from interleaved blocks; only of an edited one",
     "edited_low": "lower end of its interval",
     "edited_high": "upper end",
     "parity_rel_l2": "largest relative L2 error of the whole output against the baseline's",
     "native_rel_l2": "the same against the output sample of the framework's own cell",
-    "compile_s": "parsing and compiling: median over the processes",
-    "program_sha256": "digest of the StableHLO text",
-    "peak_rss_bytes": "largest resident set of any process, which holds all programs of the workload",
     "origin": "measured (this machine) or reference (the committed run)",
 }
 
 
 @dataclass(frozen=True)
-class Replay:
-    """One replay.json and the cells of the same workload on the same device, by framework."""
+class ReplayResult:
+    """One replay.json and the cells of the same workload on the same device, by framework.
+
+    values: of all their processes, as in processes.csv and replayed.csv.
+    """
 
     result: dict
     native: dict[str, dict]
+    values: Values
 
     def replayed(self, framework: str) -> dict[int, ProcessValue]:
         """{round: value of the program in its process}; empty unless the program is ok."""
-        program = self.result["programs"].get(framework)
-        if program is None or program["status"] != "ok":
-            return {}
-        columns = (program["first_ns"], program["second_ns"], program["steady"])
-        rounds = [process["repetition"] for process in self.result["processes"]]
-        return process_value.of_rounds(
-            {
-                r: ((first, second), steady)
-                for r, first, second, steady in zip(rounds, *columns, strict=True)
-            }
-        )
+        return self._values(framework, self.result["compiler"])
 
     def paired(self, ours: str, theirs: str) -> tuple[dict[int, ProcessValue], ...]:
         """Values of two programs by round, from blocks that followed each other; empty unless both are ok.
@@ -94,55 +78,64 @@ class Replay:
 
     def natively(self, framework: str) -> dict[int, ProcessValue]:
         """{round: value of the process of the framework's own cell}; empty unless the cell is ok."""
-        cell = self.native.get(framework)
-        if cell is None or cell["status"] != "ok":
-            return {}
-        return process_value.of_processes(cell["processes"])
+        return self._values(framework)
 
-    def in_turns(self, framework: str) -> tuple[dict[int, ProcessValue], ...] | None:
-        """The framework's processes and the baseline's that took turns with them; None unless all did."""
+    def _values(self, framework: str, *compiler: str) -> dict[int, ProcessValue]:
+        where = (self.result["workload"], framework, self.result["device"], *compiler)
+        return self.values.get(where, {})
+
+    def interleaved(self, framework: str) -> tuple[dict[int, ProcessValue], ...] | None:
+        """The framework's processes and the baseline's interleaved with them; None unless all are."""
         cell = self.native.get(framework)
         if cell is None or cell["status"] != "ok":
             return None
-        duels = {p["repetition"]: pairs_ms(p) for p in cell["processes"]}
-        if not all(duels.values()):
+        pairs = {p["repetition"]: pairs_ms(p) for p in cell["processes"]}
+        if not all(pairs.values()):
             return None
         return tuple(
             {
                 r: process_value.plain(statistics.median(p[side] for p in d))
-                for r, d in duels.items()
+                for r, d in pairs.items()
             }
             for side in (0, 1)
         )
 
 
-def read(config: dict, folder: Path) -> Iterator[Replay]:
-    """Every replay that is asked for, in the order of the grid; one without a result is not run."""
-    for asked in programs.replays(config):
+def results(config: dict, folder: Path) -> list[dict]:
+    """Every replay.json that is asked for, in the order of the grid; one without a result is not run."""
+    paths = {asked: folder / asked.path / "replay.json" for asked in programs.replays(config)}
+    return [
+        documents.read(path) if path.exists() else _not_run(config, asked)
+        for asked, path in paths.items()
+    ]
+
+
+def read(config: dict, folder: Path, tables: Path) -> Iterator[ReplayResult]:
+    """The same beside the cells of `folder`; tables: the folder of processes.csv and replayed.csv."""
+    values = processes.read(tables / "processes.csv") | processes.read(tables / "replayed.csv")
+    for result in results(config, folder):
         native = {}
         for framework in with_programs(config):
-            path = folder / Cell(framework, asked.workload, asked.device).path / "cell.json"
+            path = folder / Cell(framework, result["workload"], result["device"]).path / "cell.json"
             if path.exists():
                 native[framework] = documents.read(path)
-        path = folder / asked.path / "replay.json"
-        result = documents.read(path) if path.exists() else _not_run(config, asked)
-        yield Replay(result, native)
+        yield ReplayResult(result, native, values)
 
 
-def _not_run(config: dict, asked: programs.Replay) -> dict:
-    """What stands in for a replay that nobody ran."""
+def _not_run(config: dict, asked: programs.ReplayCell) -> dict:
+    """What stands in for a replay that was not run."""
     program = {
-        **{"status": "not run", "status_detail": "no result", "program_sha256": None},
-        **{"compile_s": [], "parity_rel_l2": None, "native_rel_l2": None, "steady": []},
+        **{"status": "not run", "status_detail": "no result"},
+        **{"parity_rel_l2": None, "native_rel_l2": None},
     }
     return {
         **{"workload": asked.workload, "device": asked.device, "compiler": asked.compiler},
-        **{"status": "not run", "peak_rss_bytes": None, "processes": []},
+        "processes": [],
         "programs": dict.fromkeys(with_programs(config), program),
     }
 
 
-def identity(replay: Replay) -> dict:
+def identity(replay: ReplayResult) -> dict:
     """The columns that tell which workload, compiler and device a row is of."""
     workload = workloads.load(replay.result["workload"])
     return {
@@ -154,43 +147,35 @@ def identity(replay: Replay) -> dict:
     }
 
 
-def build(replays: list[Replay], native: str | None, origin: str) -> pd.DataFrame:
-    """COLUMNS, one row a program. native: the compiler that the frameworks' environments pin."""
+def build(replays: list[ReplayResult], origin: str) -> pd.DataFrame:
+    """COLUMNS, one row a program."""
     rows = [
-        {**identity(replay), "origin": origin, **_row(replay, framework, native)}
+        {**identity(replay), "origin": origin, **_row(replay, framework)}
         for replay in replays
         for framework in replay.result["programs"]
     ]
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
-def _row(replay: Replay, framework: str, native: str | None) -> dict:
+def _row(replay: ReplayResult, framework: str) -> dict:
     program = replay.result["programs"][framework]
-    copied = ("status", "status_detail", "parity_rel_l2", "native_rel_l2", "program_sha256")
+    copied = ("status", "status_detail", "parity_rel_l2", "native_rel_l2")
     ours, cells = replay.replayed(framework), replay.natively(framework)
     row = {
         "framework": framework,
         **{key: program[key] for key in copied},
-        "peak_rss_bytes": replay.result["peak_rss_bytes"],
         "rounds": len(ours),
     }
-    if program["compile_s"]:
-        row["compile_s"] = statistics.median(program["compile_s"])
     if ours:
         values, row["gated"] = per_round(ours)
         row |= columns("replay{}_ms", geometric_mean(list(values.values())))
     if cells:
-        row |= columns("native{}_ms", geometric_mean(list(per_round(cells)[0].values())))
+        row["native_ms"] = geometric_mean(list(per_round(cells)[0].values())).value
     own = framework.partition("+")[0]
     edited, _ = aligned(*replay.paired(framework, own))
     if edited and own != framework:
         ratio = paired_ratio(*zip(*edited.values(), strict=True))
         row |= dict(zip(("edited_ratio", "edited_low", "edited_high"), ratio, strict=True))
-    both, _ = aligned(cells, ours)
-    if both and replay.result["compiler"] == native:
-        pair = list(zip(*both.values(), strict=True))
-        row |= columns("runtime{}_ms", paired_difference(*pair))
-        row |= control(*pair)
     return row
 
 

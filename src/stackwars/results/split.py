@@ -14,8 +14,8 @@ import pandas as pd
 from stackwars.measure import documents
 from stackwars.measure.process_value import aligned
 from stackwars.measure.statistics import Estimate, paired_difference, paired_ratio
-from stackwars.results import replays
-from stackwars.results.replays import Replay, columns
+from stackwars.results import processes, replays
+from stackwars.results.replays import ReplayResult, columns
 from stackwars.study.comparisons import PROGRAMS, Comparison, comparisons
 from stackwars.study.config import validate
 from stackwars.study.programs import native_compiler
@@ -29,7 +29,7 @@ COLUMNS: dict[str, str] = {
     "compiler": "generation of XLA that replayed",
     "device": "where",
     "rounds": "rounds in which all four were measured",
-    "gated": "whether the native terms are of turns or of clean blocks; replayed blocks alternate",
+    "gated": "whether the native terms are of interleaved runs or of uncontended blocks; replays alternate",
     "native_difference_ms": "steady state of the other framework - the baseline's: mean over rounds",
     "native_difference_low_ms": "lower end of its 95 % t interval",
     "native_difference_high_ms": "upper end",
@@ -54,7 +54,7 @@ COLUMNS: dict[str, str] = {
 }
 
 
-def build(config: dict, found: list[Replay]) -> pd.DataFrame:
+def build(config: dict, found: list[ReplayResult]) -> pd.DataFrame:
     """COLUMNS, one row for each replay and comparison of programs."""
     native = native_compiler(config)
     rows = [
@@ -70,7 +70,7 @@ def build(config: dict, found: list[Replay]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
-def _row(replay: Replay, pair: Comparison, native: str | None) -> dict:
+def _row(replay: ReplayResult, pair: Comparison, native: str | None) -> dict:
     other, baseline = pair.subject, pair.baseline
     row = {"ir_verdict": "no data", "runtime_verdict": "no data", "control_verdict": "no data"}
     ours, theirs = replay.paired(other, baseline)
@@ -82,7 +82,7 @@ def _row(replay: Replay, pair: Comparison, native: str | None) -> dict:
         row |= replays.control(*pair)
         row["control_verdict"] = control_verdict(paired_ratio(*pair))
     # What took turns is compared best; the control has no turns.
-    ours_native, theirs_native = replay.in_turns(other) or (ours_native, theirs_native)
+    ours_native, theirs_native = replay.interleaved(other) or (ours_native, theirs_native)
     # All terms from the same rounds, or they would not add up.
     shared, row["gated"] = aligned(ours, theirs, ours_native, theirs_native)
     row["rounds"] = len(shared)
@@ -121,11 +121,12 @@ def control_verdict(ratio: Estimate) -> str:
 
 
 def write(config: dict, folder: Path, output: Path) -> None:
-    """replay.csv and split.csv in `output`, from the results of `folder`; headers alone if there are none."""
-    found = list(replays.read(config, folder))
-    output.mkdir(parents=True, exist_ok=True)
-    table = replays.build(found, native_compiler(config), config["results"])
-    table.to_csv(output / "replay.csv", index=False)
+    """replayed.csv, replay.csv and split.csv in `output`, from the results of `folder` and processes.csv
+    in `output`; headers alone if there are none."""
+    replayed = processes.build_replayed(replays.results(config, folder))
+    replayed.to_csv(output / "replayed.csv", index=False)
+    found = list(replays.read(config, folder, output))
+    replays.build(found, config["results"]).to_csv(output / "replay.csv", index=False)
     build(config, found).to_csv(output / "split.csv", index=False)
 
 

@@ -38,6 +38,6 @@ _KNOWN = (
 )
 
 
-def of(text: str) -> list[str]:
+def advise(text: str) -> list[str]:
     """What to do about the failure that a log or a message tells of, a line each; [] if unknown."""
     return [LABEL + what for pattern, what in _KNOWN if re.search(pattern, text)]

@@ -20,14 +20,10 @@ from pathlib import Path
 from stackwars.setup import advice
 
 REPOSITORY = Path(__file__).resolve().parents[3]
-SIZES_GB = {
-    **{"jax": 0.9, "torch_xla": 7.1},
-    **{"xla-0.7.1": 0.8, "xla-0.10.2": 1.2, "xla-cuda": 0.7},
-}
-"""Disk that the environments of a run on a CPU take, in 10^9 bytes, as measured."""
 BORROWED = {"libtpu": "3.12"}
 """Packages that may be installed as for an earlier Python, and which. libtpu is a library with a C interface
 and a few lines of Python: its release 0.0.21 names CPython 3.10 to 3.12 and works with 3.13."""
+_SIZE = re.compile(r"^# Size on disk: ([0-9.]+) GB$", re.MULTILINE)
 _NO_WHEEL = re.compile(r"(\S+?)==\S+ has no wheels with a matching Python")
 
 
@@ -77,10 +73,18 @@ def ensure(pins: Path) -> Path:
     return python
 
 
+def sizes_gb() -> dict[str, float]:
+    """Disk that each environment of a run on a CPU takes, in 10^9 bytes, as envs/<name>.in says."""
+    files = sorted((REPOSITORY / "envs").glob("*.in"))
+    found = {path.stem: _SIZE.search(path.read_text()) for path in files}
+    return {name: float(match[1]) for name, match in found.items() if match}
+
+
 def absent() -> dict[str, float]:
     """The environments of a run on a CPU that are not built yet: {name: GB on disk}."""
-    pins = {name: REPOSITORY / "envs" / f"{name}.txt" for name in SIZES_GB}
-    return {name: SIZES_GB[name] for name in pins if not (folder(pins[name]) / "ready").exists()}
+    sizes = sizes_gb()
+    pins = {name: REPOSITORY / "envs" / f"{name}.txt" for name in sizes}
+    return {name: sizes[name] for name in pins if not (folder(pins[name]) / "ready").exists()}
 
 
 def _build(pins: Path, home: Path, python: Path) -> None:
@@ -127,7 +131,7 @@ def _run(pins: Path, *arguments: str | Path) -> None:
     kind = Unavailable if _NO_WHEEL.search(said) else BuildError
     command = " ".join(["uv", *map(str, arguments[:2])])
     what = f"the environment of {pins.name} was not built: `{command}` ended with {done.returncode}"
-    raise kind("\n".join([f"{what} and said", said, *advice.of(said)]))
+    raise kind("\n".join([f"{what} and said", said, *advice.advise(said)]))
 
 
 def clean_environ(extra: dict[str, str]) -> dict[str, str]:

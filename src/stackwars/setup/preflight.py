@@ -31,13 +31,13 @@ class Missing:
     packages: tuple[str, ...] = ()
 
 
-def of_the_machine(with_tex: bool = True) -> list[Missing]:
+def missing_on_machine(with_tex: bool = True) -> list[Missing]:
     """What every run needs and this machine lacks."""
     found = [shared_library(), venv(), typesetting() if with_tex else None]
     return [one for one in found if one]
 
 
-def of_the_environments() -> list[Missing]:
+def missing_for_environments() -> list[Missing]:
     """What the environments that are not built yet need and this machine lacks."""
     wanted = environments.absent()
     if not HARNESS.exists():
@@ -68,11 +68,11 @@ def venv() -> Missing | None:
 
 
 def typesetting() -> Missing | None:
-    """TeX and the styles of the paper."""
+    """TeX, the styles of the paper, and Graphviz, which draws its graphs."""
     lacking = tex.missing()
     if not lacking:
         return None
-    return Missing(f"TeX: {', '.join(lacking)}", tuple(tex.PACKAGES.split()))
+    return Missing(f"TeX and Graphviz: {', '.join(lacking)}", tuple(tex.PACKAGES.split()))
 
 
 def disk(wanted: dict[str, float], folder: Path) -> Missing | None:
@@ -173,14 +173,14 @@ def main() -> None:
     """`python -m stackwars.setup.preflight`: install what is missing where that is possible, else say it all.
 
     Possible is: packages, as root, with apt-get. Exits with 1 where anything stays missing. With
-    STACKWARS_WITHOUT_TEX=1 TeX is left out: nothing can be typeset then.
+    STACKWARS_WITHOUT_TEX=1 TeX and Graphviz are left out: no paper can be made then.
     """
     with_tex = not os.environ.get("STACKWARS_WITHOUT_TEX")
-    found = of_the_machine(with_tex)
+    found = missing_on_machine(with_tex)
     if found:
         install(found)
-        found = of_the_machine(with_tex)
-    later = of_the_environments()
+        found = missing_on_machine(with_tex)
+    later = missing_for_environments()
     if HARNESS.exists():
         # Some targets need none of what is not built yet.
         for one in later:

@@ -1,4 +1,4 @@
-"""Whether this machine can typeset the paper, found out before anything is measured."""
+"""Whether this machine can draw and typeset the paper, found out before anything is measured."""
 
 from __future__ import annotations
 
@@ -7,17 +7,20 @@ import subprocess
 from pathlib import Path
 
 PACKAGES = (
-    "texlive-latex-recommended texlive-publishers texlive-science texlive-fonts-recommended latexmk"
+    "texlive-latex-recommended texlive-publishers texlive-science texlive-fonts-recommended latexmk "
+    "graphviz"
 )
-_COMMANDS = ("latexmk", "pdflatex", "bibtex", "kpsewhich")
+_GRAPHVIZ = ("dot",)
+_TEX = ("latexmk", "pdflatex", "bibtex", "kpsewhich")
 _FILES = ("IEEEtran.cls", "IEEEtran.bst", "booktabs.sty", "siunitx.sty", "listings.sty", "microtype.sty",
           "hyperref.sty", "t1txtt.fd")  # fmt: skip
 
 
-def missing() -> list[str]:
-    """Commands and style files that the paper needs and that are not there."""
-    commands = [command for command in _COMMANDS if shutil.which(command) is None]
-    if "kpsewhich" in commands:
+def missing(typeset: bool = True, draw: bool = True) -> list[str]:
+    """Commands and style files that are not there: of TeX to typeset, of Graphviz to draw."""
+    needed = (_TEX if typeset else ()) + (_GRAPHVIZ if draw else ())
+    commands = [command for command in needed if shutil.which(command) is None]
+    if not typeset or "kpsewhich" in commands:
         return commands
     found = subprocess.run(["kpsewhich", *_FILES], capture_output=True, text=True).stdout.split()
     present = {Path(line).name for line in found}
@@ -27,6 +30,7 @@ def missing() -> list[str]:
 def explain(lacking: list[str]) -> str:
     """What is missing and the line that installs it."""
     return (
-        f"TeX: expected {', '.join(_COMMANDS)} and {', '.join(_FILES)}; missing: {', '.join(lacking)}. "
+        f"TeX and Graphviz: expected {', '.join(_TEX + _GRAPHVIZ)} and {', '.join(_FILES)}; "
+        f"missing: {', '.join(lacking)}. "
         f"On Debian or Ubuntu: sudo apt-get install --no-install-recommends {PACKAGES}"
     )

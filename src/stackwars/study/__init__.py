@@ -1,1 +1,6 @@
-"""TODO"""
+"""The study: which cells, programs, replays and compilations the configuration asks for.
+
+It reads `config/config.yaml` and its schema, and refuses a mistake before anything runs; it tells the other
+rooms which jobs there are, their settings, their source files, and where their results lie. It writes
+nothing.
+"""

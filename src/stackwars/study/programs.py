@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stackwars import frameworks
+from stackwars.setup.device import CPU
 from stackwars.setup.environments import REPOSITORY
 from stackwars.study import cells
 from stackwars.study.comparisons import with_programs
@@ -20,7 +21,7 @@ _VARIANT = re.compile(r"b(\d+)(?:s(\d+))?")
 class Program:
     """One framework's StableHLO of a workload; variant: `base`, or other sizes than the preset's.
 
-    framework: `jax`, or `torch_xla+turned_weights` for that framework's program after an edit.
+    framework: `jax`, or `torch_xla+pretransposed_weights` for that framework's program after an edit.
     """
 
     framework: str
@@ -49,13 +50,13 @@ class Compilation:
         return Path("ahead", self.target, self.compiler, *names)
 
     @property
-    def frontier_path(self) -> Path:
+    def largest_batch_path(self) -> Path:
         """The file of the search for the largest batch that starts from this compilation."""
-        return self.path.with_name("frontier.json")
+        return self.path.with_name("largest_batch.json")
 
 
 @dataclass(frozen=True, order=True)
-class Replay:
+class ReplayCell:
     """All programs of a workload, run by one compiler on one device."""
 
     device: str
@@ -138,9 +139,9 @@ def code_source(config: dict, compilation: Compilation) -> Compilation:
     return Compilation(first["target"], first["compiler"], base)
 
 
-def frontiers(config: dict) -> list[Compilation]:
+def largest_batches(config: dict) -> list[Compilation]:
     """The base compilations from which the largest batch is searched: those of the first row of `ahead`."""
-    wanted = _preset(config).get("frontier", [])
+    wanted = _preset(config).get("largest_batch", [])
     first = [(row["target"], row["compiler"]) for row in config["ahead"][:1]]
     return [
         c
@@ -161,12 +162,12 @@ def replayed(config: dict, workload: str) -> list[Program]:
     return [Program(framework, workload) for framework in wanted]
 
 
-def replays(config: dict) -> list[Replay]:
+def replays(config: dict) -> list[ReplayCell]:
     """Every workload with the compilers that are asked for it, on the CPU, if it has cells to compare."""
-    if not with_programs(config) or "cpu" not in config["devices"]:
+    if not with_programs(config) or CPU not in config["devices"]:
         return []
     return [
-        Replay("cpu", compiler, workload)
+        ReplayCell(CPU, compiler, workload)
         for workload in compiled_workloads(config)
         for compiler, row in config["compilers"].items()
         if workload in row.get("workloads", [workload])
@@ -174,7 +175,7 @@ def replays(config: dict) -> list[Replay]:
 
 
 def lower_job(config: dict, program: Program) -> dict:
-    """The Job of `stackwars.compilers.lower` as a dictionary."""
+    """The LowerJob of `stackwars.compilers.lower` as a dictionary."""
     settings = cells.settings(config)
     return {
         "framework": program.framework,
@@ -188,7 +189,7 @@ def lower_job(config: dict, program: Program) -> dict:
 
 
 def ahead_job(config: dict, compilation: Compilation) -> dict:
-    """The Job of `stackwars.compilers.ahead_supervisor` as a dictionary."""
+    """The CompileJob of `stackwars.compilers.ahead_supervisor` as a dictionary."""
     program = compilation.program
     return {
         "workload": program.workload,
@@ -202,15 +203,19 @@ def ahead_job(config: dict, compilation: Compilation) -> dict:
     }
 
 
-def frontier_job(config: dict, compilation: Compilation) -> dict:
-    """The Job of `stackwars.compilers.largest_batch` as a dictionary."""
+def largest_batch_job(config: dict, compilation: Compilation) -> dict:
+    """The LargestBatchJob of `stackwars.compilers.largest_batch` as a dictionary."""
     lowering, compiling = lower_job(config, compilation.program), ahead_job(config, compilation)
-    wanted = {**lowering, **compiling, "limit": cells.settings(config)["frontier_compilations"]}
+    wanted = {
+        **lowering,
+        **compiling,
+        "limit": cells.settings(config)["largest_batch_compilations"],
+    }
     del wanted["variant"]
     return wanted
 
 
-def replay_job(config: dict, replay: Replay, repetition: int) -> dict:
+def replay_job(config: dict, replay: ReplayCell, repetition: int) -> dict:
     """The ReplayJob of `stackwars.compilers.replay_job` as a dictionary."""
     settings = cells.settings(config)
     measuring = (
@@ -243,7 +248,7 @@ def replay_job(config: dict, replay: Replay, repetition: int) -> dict:
 
 def lower_pins(config: dict, framework: str) -> str:
     """Path of the pins file of the environment in which a framework's programs are made."""
-    return cells.pins(config, framework, "cpu")
+    return cells.pins(config, framework, CPU)
 
 
 def editing_pins(config: dict) -> str:

@@ -13,12 +13,13 @@ from pathlib import Path
 
 from stackwars.measure import documents
 from stackwars.measure.limits import GIB, cap_bytes, machine_memory_bytes
-from stackwars.setup.environments import REPOSITORY, SIZES_GB, folder
+from stackwars.setup.device import CPU
+from stackwars.setup.environments import REPOSITORY, folder, sizes_gb
 from stackwars.study import cells, programs
 from stackwars.study.cells import Cell
 from stackwars.study.comparisons import with_programs
 from stackwars.study.config import ConfigError, load, validate
-from stackwars.study.programs import Replay
+from stackwars.study.programs import ReplayCell
 
 REFERENCE = REPOSITORY / "results" / "reference" / "frame.csv"
 MEASURING = (
@@ -29,8 +30,8 @@ MEASURING = (
     "steady_min_blocks",
     "steady_max_blocks",
     "steady_seconds",
-    "turn_seconds",
-    "duel_seconds",
+    "interleaved_slice_seconds",
+    "interleaved_seconds",
     *cells.ROUNDS,
 )
 """The settings that a process depends on; a change of one of them measures every cell again."""
@@ -42,22 +43,22 @@ def priority(config: dict, cell: Cell, repetition: int) -> int:
     Within a round the order is random (by the seed, so that it is the same again), for whoever comes
     first finds a cooler machine.
     """
-    turn = list(config["frameworks"]).index(cell.framework)
-    return _priority(config, cell.device, cell.workload, repetition, turn)
+    number = list(config["frameworks"]).index(cell.framework)
+    return _priority(config, cell.device, cell.workload, repetition, number)
 
 
-def replay_priority(config: dict, replay: Replay, repetition: int) -> int:
+def replay_priority(config: dict, replay: ReplayCell, repetition: int) -> int:
     """The place of a replay's process: in the round of the native processes that it is compared with."""
-    turn = len(config["frameworks"]) + list(config["compilers"]).index(replay.compiler)
-    return _priority(config, replay.device, replay.workload, repetition, turn)
+    number = len(config["frameworks"]) + list(config["compilers"]).index(replay.compiler)
+    return _priority(config, replay.device, replay.workload, repetition, number)
 
 
-def _priority(config: dict, device: str, workload: str, repetition: int, turn: int) -> int:
+def _priority(config: dict, device: str, workload: str, repetition: int, number: int) -> int:
     seed = f"{cells.settings(config)['seed']} {device} {workload} {repetition}"
-    turns = list(range(len(config["frameworks"]) + len(config["compilers"])))
-    random.Random(seed).shuffle(turns)
+    order = list(range(len(config["frameworks"]) + len(config["compilers"])))
+    random.Random(seed).shuffle(order)
     place = config["devices"].index(device) * 1000 + config["workloads"].index(workload)
-    return -((place * 1000 + repetition) * 100 + turns[turn])
+    return -((place * 1000 + repetition) * 100 + order[number])
 
 
 def reference() -> dict[Cell, dict[str, str]]:
@@ -81,7 +82,7 @@ def process_s(row: dict[str, str] | None, repetition: int = 0) -> float | None:
 
 def replay_s(device: str, compiler: str, workload: str, repetition: int = 0) -> float | None:
     """The same of a replay in the reference run."""
-    path = REFERENCE.parent / Replay(device, compiler, workload).path / "replay.json"
+    path = REFERENCE.parent / ReplayCell(device, compiler, workload).path / "replay.json"
     if not path.exists():
         return None
     processes = documents.read(path)["processes"]
@@ -131,7 +132,7 @@ def to_run(config: dict) -> list[str]:
         device, who, workload, _ = path.parts[-4:]
         repetition = _repetition(path)
         if _is_replay(str(path)):
-            return -replay_priority(config, Replay(device, who, workload), repetition)
+            return -replay_priority(config, ReplayCell(device, who, workload), repetition)
         return -priority(config, Cell(who, workload, device), repetition)
 
     return [str(path) for path in sorted(paths, key=order)]
@@ -167,7 +168,7 @@ def describe(config: dict, outputs: list[str]) -> str:
         else "unknown"
     )
     lines.append(f"time: {known}{_unknown(unknown)}")
-    ahead = len(programs.compilations(config)) + len(programs.frontiers(config))
+    ahead = len(programs.compilations(config)) + len(programs.largest_batches(config))
     lines.append(
         f"on top, where not done yet: {ahead} compilations and searches for absent targets"
     )
@@ -186,7 +187,7 @@ def _unknown(count: int) -> str:
 
 
 def _disk(config: dict) -> str:
-    needed = [wanted["environments"].get("cpu", "") for wanted in config["frameworks"].values()]
+    needed = [wanted["environments"].get(CPU, "") for wanted in config["frameworks"].values()]
     if with_programs(config):
         needed += [row["environment"] for row in config["compilers"].values()]
         needed += [
@@ -196,7 +197,8 @@ def _disk(config: dict) -> str:
               if not folder(REPOSITORY / "envs" / f"{n}.txt").exists()]  # fmt: skip
     if not absent:
         return "all environments are there; results take under 0.1 GiB"
-    total = sum(SIZES_GB.get(name, 1.0) for name in absent)
+    sizes = sizes_gb()
+    total = sum(sizes.get(name, 1.0) for name in absent)
     return f"about {total:.1f} GB for the environments {', '.join(absent)}; results under 0.1 GiB"
 
 

@@ -18,8 +18,8 @@ class UnknownTarget(ValueError):
 def check(config: dict, wildcards: Mapping[str, str]) -> None:
     """Raise UnknownTarget for the first wildcard of a target's path that the configuration lacks.
 
-    A framework may have edits behind it, `torch_xla+turned_weights`; it must have an environment for the
-    device, if the path names one.
+    A framework may have edits behind it, `torch_xla+pretransposed_weights`; it must have an environment for
+    the device, if the path names one.
     """
     among = {
         "device": config["devices"],

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import re
+import shlex
 import sys
 from pathlib import Path
 
@@ -98,12 +99,12 @@ def failure(job: dict) -> str:
         shown = [line for line in text.splitlines() if not line.startswith(advice.LABEL)]
         lines += [f"    {line[:300]}" for line in shown[-LINES:]]
         said += text[-20_000:]
-    lines += advice.of(said)
+    lines += advice.advise(said)
     if job.get("shellcmd"):
         # The commands find the harness's Python and the source by these two variables.
         lines += [
             "The job alone, from this folder:",
-            f"    PATH=$PWD/.venv/bin:$PATH PYTHONPATH=src bash -c '{_quoted(job['shellcmd'])}'",
+            f"    PATH=$PWD/.venv/bin:$PATH PYTHONPATH=src bash -c {shlex.quote(job['shellcmd'].strip())}",
         ]
     return "\n".join(lines)
 
@@ -130,10 +131,6 @@ def _made(job: dict) -> str:
     output = [str(path) for path in job["output"]]
     more = f" and {len(output) - 1} more" if len(output) > 1 else ""
     return f"{output[0]}{more}" if output else job["rule_name"]
-
-
-def _quoted(command: str) -> str:
-    return command.strip().replace("'", "'\\''")
 
 
 def _between(lines: list[str], start: str, end: str) -> list[str]:

@@ -1,8 +1,9 @@
 """The workloads: one sub-package each, the same computation in every dialect.
 
 A workload is found by its directory alone. Its ``__init__`` needs nothing but NumPy and tells the
-shapes, inputs, weights, floating-point operations and bytes; ``in_jax`` and ``in_torch`` beside it
-hold the computation, and are imported only by the process that runs that dialect.
+shapes, inputs, weights, floating-point operations and bytes; ``in_<dialect>`` beside it holds the
+computation, and is imported only by the process that runs that dialect. Its ``build`` raises
+NotImplementedError, with the reason, where the workload has no form in the dialect.
 """
 
 import importlib

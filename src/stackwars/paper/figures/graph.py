@@ -1,6 +1,7 @@
 """A workload's program from each framework side by side: ``python -m stackwars.paper.figures.graph``.
 
-Vector PDF at the size of print, the same bytes from the same graphs. Kinds of operation differ in
+Vector PDF at the size of print, the same bytes from the same graphs and the same Graphviz, which places
+the boxes (`graph_layout`), while matplotlib draws them in the paper's style. Kinds of operation differ in
 colour, and in shape or border as well.
 """
 
@@ -9,6 +10,7 @@ from __future__ import annotations
 import argparse
 import sys
 import textwrap
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -22,25 +24,25 @@ from matplotlib.textpath import text_to_path
 
 from stackwars.frameworks import title
 from stackwars.measure import documents
-from stackwars.paper.figures.graph_layout import Layout, place
-from stackwars.paper.figures.graph_marks import BETWEEN, LOOKS, NAMES, SLANT, arrow, box
+from stackwars.paper.figures.graph_layout import even, place
+from stackwars.paper.figures.graph_marks import LOOKS, NAMES, SLANT, arrow, box
 from stackwars.paper.style import PAGE, RC
 
 # Added where a box has such a text.
 NOTES = {
     "dot_general": "After dot_general: the dimensions contracted.",
-    "elementwise operations:": "A box that counts operations makes one value of one value in more "
+    "elementwise operations:": "A box that counts operations computes one value from one value in more "
     "steps than can be drawn.",
 }
-SIZE, SMALL = 7.0, 6.5  # points
+SIZE = 7.0  # points
 LINE = 0.11  # inches from one line of text to the next
 PAD = 0.045  # inches
 MOST = 80  # boxes of one program; a whole model has hundreds, and no page shows them
 HEIGHT = 8.8  # inches: what a page leaves to a figure with its caption
 NOTE = (
-    "Under each operation stands the shape of its result (f32 where no type is named). A dot in "
-    "brackets is a value that an arrow brings; constants are written out. Lines of one box are "
-    "steps one after another. Figures at arrow heads: which operand, where that matters."
+    "Below each operation: the shape of its result (f32 where no type is named). A dot in "
+    "parentheses is a value that an arrow brings; constants are written out. The lines of one box are "
+    "consecutive steps. Numbers at arrow heads: which operand, where that matters."
 )
 
 
@@ -50,12 +52,12 @@ def draw(workload: dict[str, Any]) -> plt.Figure:
     needed = sum(panel.width for panel in panels) + 0.2 * (len(panels) - 1)
     width = max(PAGE, needed)
     spare = (width - needed) / len(panels)
-    height = max(panel.height for panel in panels) + 0.25
+    height = max(panel.height for panel in panels) + 0.3
     kinds = [k for k in LOOKS if any(k in panel.kinds for panel in panels)]
-    texts = [text for panel in panels for lines in panel.texts for text, _ in lines]
+    texts = [text for panel in panels for lines in panel.texts for text in lines]
     said = [note for found, note in NOTES.items() if any(found in text for text in texts)]
-    note = textwrap.wrap(" ".join([NOTE, *said]), int(width * 23.5)) if kinds else []
-    foot = (0.28 if kinds else 0) + len(note) * LINE
+    note = textwrap.fill(" ".join([NOTE, *said]), int(width * 22)) if kinds else ""
+    foot = 0.27 + (1 + note.count("\n")) * LINE if kinds else 0.0
     figure = plt.figure(figsize=(width, height + foot), layout="none")
     axis = figure.add_axes((0, 0, 1, 1))
     axis.set(xlim=(0, width), ylim=(-height - foot, 0))
@@ -69,10 +71,7 @@ def draw(workload: dict[str, Any]) -> plt.Figure:
         if panel is not panels[-1]:
             axis.plot([left - 0.1] * 2, [-0.02, -height + 0.05], color="#999999", linewidth=0.5)
     _legend(axis, kinds, -height, width)
-    for at, line in enumerate(note):
-        axis.text(
-            width / 2, -height - 0.3 - at * LINE, line, ha="center", va="center", fontsize=SMALL
-        )
+    _text(axis, width / 2, -height - 0.25, note, va="top")
     return figure
 
 
@@ -86,85 +85,69 @@ class _Panel:
         if len(self.nodes) > MOST:
             said = f"not drawn: {len(self.nodes)} boxes, more than the {MOST} that a page can show"
             self.nodes, self.edges = [], []
-        self.missing = textwrap.wrap(said, 44)
+        self.missing = textwrap.fill(said, 44)
         self.texts = [_lines(node) for node in self.nodes]
-        sizes = [_size(n, lines) for n, lines in zip(self.nodes, self.texts, strict=True)]
-        self.layout: Layout = place([w for w, _ in sizes], self.edges)
-        self.sizes = sizes
+        self.sizes = [_size(n["kind"], t) for n, t in zip(self.nodes, self.texts, strict=True)]
+        self.layout = place(self.sizes, self.edges)
         self.kinds = {node["kind"] for node in self.nodes}
-        self.tops, down = [], 0.0
-        for layer in self.layout.layers:
-            self.tops.append(down)
-            down += max(sizes[node][1] for node in layer) + BETWEEN
-        self.tops.append(down)
         self.width = max(self.layout.width, 2.6 if self.missing else 0.0)
-        self.height = max(down - BETWEEN, len(self.missing) * LINE) + 0.08
+        self.height = max(self.layout.height, (1 + self.missing.count("\n")) * LINE)
 
     def draw(self, axis: plt.Axes, left: float, top: float) -> None:
-        for at, line in enumerate(self.missing):
-            axis.text(
-                left + self.width / 2, top - 0.06 - at * LINE, line, ha="center", fontsize=SIZE
-            )
-        level = {n: at for at, layer in enumerate(self.layout.layers) for n in layer}
-        inputs = [sum(e["to"] == n["id"] for e in self.edges) for n in self.nodes]
-        for edge, route in zip(self.edges, self.layout.routes, strict=True):
-            first, reader = level[edge["from"]], edge["to"]
-            xs = [left + x for x in route]
-            low = top - self.tops[first] - self.sizes[edge["from"]][1]
-            arrow(axis, xs, low, [top - y for y in self.tops[first + 1 :]])
-            if self.nodes[reader]["ordered"] and inputs[reader] > 1:
-                y = top - self.tops[level[reader]] + 0.075
-                # Beside the arrow, away from where it comes from.
-                side = -1 if xs[-2] > xs[-1] + 0.01 else 1
-                axis.text(
-                    xs[-1] + side * 0.058, y, str(edge["operand"]), ha="center", va="center",
-                    fontsize=SMALL,
-                )  # fmt: skip
+        _text(axis, left + self.width / 2, top, self.missing, va="top")
+        low = top - self.layout.height
+        inputs = Counter(edge["to"] for edge in self.edges)
+        for edge in self.edges:
+            route = self.layout.routes[edge["from"], edge["to"]]
+            route = [(left + x, low + y) for x, y in route]
+            arrow(axis, route)
+            if self.nodes[edge["to"]]["ordered"] and inputs[edge["to"]] > 1:
+                # Beside the arrow's head, away from where it comes from.
+                (start, _), (x, y) = route[-4], route[-1]
+                side = -1 if start > x + 0.01 else 1
+                _text(axis, x + side * 0.058, y + 0.075, str(edge["operand"]))
         for node, lines, (width, height) in zip(self.nodes, self.texts, self.sizes, strict=True):
-            x = left + self.layout.x[node["id"]]
-            y = top - self.tops[level[node["id"]]]
-            box(axis, node["kind"], x - width / 2, y, width, height)
-            for at, (text, size) in enumerate(lines):
-                middle = y - PAD - LINE * (at + 0.5)
-                axis.text(x, middle, text, ha="center", va="center_baseline", fontsize=size)
+            x, y = self.layout.middles[node["id"]]
+            box(axis, node["kind"], (left + x, low + y), width, height)
+            for at, line in enumerate(lines):
+                _text(axis, left + x, low + y + LINE * ((len(lines) - 1) / 2 - at), line)
 
 
-def _lines(node: dict[str, Any]) -> list[tuple[str, float]]:
-    """Lines of text with their sizes: operations, then the shape of the last one's result."""
-    last = node["lines"][-1]["shape"].replace("x", "\u00d7")
-    texts = []
-    for line in node["lines"]:
-        shape = line["shape"].replace("x", "\u00d7")
-        texts.append((line["operation"] + (f" to {shape}" if shape != last else ""), SIZE))
-    return [*texts, (last, SMALL)]
+def _lines(node: dict[str, Any]) -> list[str]:
+    """Lines of text: operations, then the shape of the last one's result."""
+    lines = [(line["operation"], line["shape"].replace("x", "\u00d7")) for line in node["lines"]]
+    last = lines[-1][1]
+    return [text + (f" to {shape}" if shape != last else "") for text, shape in lines] + [last]
 
 
-def _size(node: dict[str, Any], lines: list[tuple[str, float]]) -> tuple[float, float]:
-    width = max(_width(text, size) for text, size in lines) + 2 * PAD
-    slant = 2 * SLANT if node["kind"] == "reduction" else 0.0
-    return width + slant, len(lines) * LINE + 2 * PAD
+def _size(kind: str, lines: list[str]) -> tuple[float, float]:
+    slant = 2 * SLANT if kind == "reduction" else 0.0
+    return even(max(map(_width, lines)) + 2 * PAD + slant), even(len(lines) * LINE + 2 * PAD)
 
 
-def _width(text: str, size: float) -> float:
+def _text(axis: plt.Axes, x: float, y: float, text: str, va: str = "center_baseline") -> None:
+    axis.text(x, y, text, ha="center", va=va, fontsize=SIZE, linespacing=1.0)
+
+
+def _width(text: str) -> float:
     """Inches that a text takes in the figures' font."""
-    font = FontProperties(family=RC["font.family"], size=size)
+    font = FontProperties(family=RC["font.family"], size=SIZE)
     return text_to_path.get_text_width_height_descent(text, font, ismath=False)[0] / 72
 
 
 def _legend(axis: plt.Axes, kinds: list[str], top: float, width: float) -> None:
-    widths = [0.32 + _width(NAMES[kind], SIZE) for kind in kinds]
+    widths = [0.32 + _width(NAMES[kind]) for kind in kinds]
     x = (width - sum(widths) - 0.16 * (len(kinds) - 1)) / 2
     for kind, share in zip(kinds, widths, strict=True):
-        box(axis, kind, x, top - 0.05, 0.25, 0.13)
+        box(axis, kind, (x + 0.125, top - 0.115), 0.25, 0.13)
         axis.text(x + 0.31, top - 0.115, NAMES[kind], va="center", fontsize=SIZE)
         x += share + 0.16
 
 
 def write(workload: str, graphs: dict[str, Any], output: Path) -> None:
-    """Write one workload's picture; a workload without graphs gives one that says so."""
-    absent = {"status": "no program", "reason": f"none of {workload} was given"}
+    """Write the picture of one of these workloads."""
     with plt.rc_context(RC):
-        figure = draw(graphs.get(workload) or {"": absent})
+        figure = draw(graphs[workload])
         wide, high = figure.get_size_inches()
         if wide > PAGE + 0.01 or high > HEIGHT:
             print(

@@ -5,16 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import matplotlib.pyplot as plt
-from matplotlib.patches import FancyBboxPatch, Patch, PathPatch, Polygon
+from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, Polygon
 from matplotlib.path import Path as Outline
 
+from stackwars.paper.figures.graph_layout import Point
+
 SLANT = 0.09  # inches
-BETWEEN = 0.17  # inches from one layer to the next
 NAMES = {
     "argument": "argument",
     "constant": "constant tensor",
     "compute": "elementwise",
-    "layout": "moves data only",
+    "layout": "data movement only",
     "product": "matrix product or convolution",
     "reduction": "reduction or normalisation",
     "result": "result",
@@ -32,33 +33,24 @@ LOOKS: dict[str, dict[str, Any]] = {
 ROUND = {"argument", "constant", "result"}
 
 
-def box(axis: plt.Axes, kind: str, x: float, y: float, width: float, height: float) -> None:
-    """A box of a kind with its upper left corner at x, y."""
+def box(axis: plt.Axes, kind: str, middle: Point, width: float, height: float) -> None:
+    """A box of a kind, in inches."""
     look = LOOKS[kind] | {"edgecolor": "black", "zorder": 2}
-    shape: Patch
+    left, low = middle[0] - width / 2, middle[1] - height / 2
     if kind in ROUND:
         style = f"round,pad=0,rounding_size={min(height / 2, 0.12)}"
-        shape = FancyBboxPatch((x, y - height), width, height, boxstyle=style, **look)
-    else:
-        slant = SLANT * min(1.0, height / 0.3) if kind == "reduction" else 0.0
-        corners = [(x, y), (x + width, y), (x + width - slant, y - height), (x + slant, y - height)]
-        shape = Polygon(corners, closed=True, **look)
-    axis.add_patch(shape)
+        axis.add_patch(FancyBboxPatch((left, low), width, height, boxstyle=style, **look))
+        return
+    slant = SLANT * min(1.0, height / 0.3) if kind == "reduction" else 0.0
+    right, top = left + width, low + height
+    corners = [(left, top), (right, top), (right - slant, low), (left + slant, low)]
+    axis.add_patch(Polygon(corners, closed=True, **look))
 
 
-def arrow(axis: plt.Axes, xs: list[float], low: float, tops: list[float]) -> None:
-    """An arrow from a box's bottom at `low` through the layers whose tops follow.
-
-    It bends only between layers and is vertical within them, so that it meets no box.
-    """
-    points, codes = [(xs[0], low)], [Outline.MOVETO]
-    for before, x, top in zip(xs, xs[1:], tops, strict=False):
-        bend = top + BETWEEN
-        end = top + 0.05 if x is xs[-1] else top
-        middle = (bend + end) / 2
-        points += [(before, bend), (before, middle), (x, middle), (x, end)]
-        codes += [Outline.LINETO] + [Outline.CURVE4] * 3
-    axis.add_patch(PathPatch(Outline(points, codes), facecolor="none", linewidth=0.6, zorder=1))
-    x, top = xs[-1], tops[len(xs) - 2]
-    head = [(x, top), (x - 0.026, top + 0.062), (x + 0.026, top + 0.062)]
-    axis.add_patch(Polygon(head, closed=True, facecolor="black", linewidth=0, zorder=3))
+def arrow(axis: plt.Axes, points: list[Point]) -> None:
+    """An arrow along a chain of cubic Bezier curves."""
+    path = Outline(points, [Outline.MOVETO] + [Outline.CURVE4] * (len(points) - 1))
+    head = "-|>,head_length=4.4,head_width=1.9"
+    axis.add_patch(
+        FancyArrowPatch(path=path, arrowstyle=head, mutation_scale=1, color="black", linewidth=0.6)
+    )

@@ -111,8 +111,8 @@ def _round_axis(axis, low: float, high: float) -> None:
 
 
 def _legend(figure: plt.Figure, entries: list[tuple[str, dict]]) -> None:
-    """Names and looks in one line above the axis, closer together than marks with lines need."""
+    """Names and looks above the axis, closer together than marks with lines need."""
     handles = [plt.Line2D([], [], label=name, **look) for name, look in entries]
     spacing = {"handlelength": 1.0, "handletextpad": 0.4, "columnspacing": 1.2}
-    columns = max(1, len(handles))
+    columns = max(1, min(3, len(handles)))
     figure.legend(handles=handles, loc="outside upper center", ncols=columns, **spacing)

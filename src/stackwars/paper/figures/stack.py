@@ -13,7 +13,7 @@ OWN = [
     (("jaxpr, lowered", "to StableHLO"), ("graph cut at sync,", "lowered to HLO")),
 ]
 SHARED = [
-    ("StableHLO", "what is read, counted and replayed here"),
+    ("StableHLO", "read, counted and replayed in this study"),
     ("OpenXLA: optimise, fuse, assign buffers", "one generation of XLA for both"),
     ("PJRT: compile, load, execute", ""),
     ("device", "CPU, TPU or GPU"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from stackwars.audits.document import NOT_RUN
+from stackwars.audits.audit_entries import NOT_RUN
 from stackwars.paper.latex import escape
 from stackwars.paper.tables.tabular import Float, row, table
 
@@ -29,12 +29,13 @@ def audits_table(audits: list[dict[str, Any]], origin: str) -> str:
             label="tab:audits",
             caption="Audits of the Harness",
             columns=rf"l{ragged}p{{0.24\linewidth}}l{ragged}p{{0.47\linewidth}}l",
-            note="A verdict is pass where the figures stay within the limits that the text names. "
-            "Ratios are ours over theirs. Origin: measured (this machine) or reference (the committed run).",
+            note="A verdict is pass where the figures stay within the limits given in the text. "
+            "Ratios are our harness's times over the third party's. Origin: measured (this machine) or "
+            "reference (the committed run).",
             wide=True,
             size=r"\scriptsize",
         ),
-        [row(["Audit", "What it is there to show", "Verdict", "Figures", "Origin"])],
+        [row(["Audit", "What it should show", "Verdict", "Figures", "Origin"])],
         lines,
     )
 

@@ -1,4 +1,4 @@
-"""Three tables: what is needed to trust the numbers of the others, how they were come by, and the shapes."""
+"""Three tables: what is needed to trust the numbers of the others, how they were obtained, and the shapes."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ from stackwars.paper.tables.rows import (
     whole,
 )
 from stackwars.paper.tables.tabular import Float, row, span, table
-from stackwars.results.read_cells import audited_cells, short_status
+from stackwars.results.read_cells import audited_cells, baselines_title, short_status
 from stackwars.results.values import is_missing, is_true
 
 
 def audit_table(frame: pandas.DataFrame) -> str:
     """Status, parity, compiles per call, cache hits, the split of the first run and peak memory."""
+    base = escape(baselines_title(frame))
 
     def line(cell: pandas.Series, first: bool) -> str:
         parity = "---" if is_missing(cell.parity_rel_l2) else scientific(cell.parity_rel_l2)
@@ -58,13 +59,13 @@ def audit_table(frame: pandas.DataFrame) -> str:
     return table(
         Float(
             label="tab:audit",
-            caption="Audit of Every Cell",
+            caption="Status, Parity and First Run of Every Cell",
             columns="lllrrrrrrrrrrl",
-            note="A dash: the framework does not tell, or the cell gave no number. "
-            "Rel.\\ $L_2$: error of the output samples against JAX; in JAX's row the largest of the others'. "
-            "Compilations, cache hits (of call 1, from a cache on disk: 0 where it is really first) and "
-            "peaks are the most of any process. The parts of the first run are medians over the "
-            "processes: they show where it goes, and nothing is concluded from their size. Floor: no "
+            note="A dash: the framework does not report it, or the cell gave no number. "
+            f"Rel.\\ $L_2$: error of the output samples relative to {base}'s; in {base}'s row the maximum of "
+            "the others'. Compilations, cache hits (of call 1, from a cache on disk: 0 if it really is the "
+            "first) and peaks are maxima over the processes. The parts of the first run are medians over the "
+            "processes: they show where time is spent, and nothing is concluded from their size. Floor: no "
             "steady state may be below it. " + ORIGIN_NOTE,
             wide=True,
             size=r"\scriptsize",
@@ -85,7 +86,7 @@ def round_table(frame: pandas.DataFrame) -> str:
                 whole(cell.warmup_points),
                 whole(cell.steady_calls),
                 share(cell.kept_share),
-                "clean" if is_true(cell.gated) else "all",
+                "uncontended" if is_true(cell.gated) else "all",
                 _optional(cell.steady_ungated_ms, 4),
                 interval(cell.steady_ungated_low_ms, cell.steady_ungated_high_ms),
                 whole(cell.threads),
@@ -119,12 +120,12 @@ def round_table(frame: pandas.DataFrame) -> str:
             label="tab:rounds",
             caption="Rounds, Steady State and Contention of Every Cell",
             columns="llrllrrrlrlrl",
-            note="Ended by: width of the intervals, budget of time, or the most rounds; a dash: the cell "
-            "failed. Class: what most processes' series are. Warm-up: points of the series "
-            "before the steady state, call 1, call 2 and then blocks, their median. Kept: share "
-            "of the blocks that are clean, mean over the processes. Used: what the steady state of the "
-            "other tables is of. All blocks: what it is without the gate. "
-            "Threads: those with over 1\\,\\% of the steady work. " + ORIGIN_NOTE,
+            note="Ended by: the width of the intervals, the time budget, or the maximum number of rounds; a "
+            "dash: the cell failed. Class: that of most processes' series. Warm-up: points of the series "
+            "before the steady state (call 1, call 2, then blocks), median. Kept: share of uncontended "
+            "blocks, mean over the processes. Used: the blocks that the steady state in the other tables is "
+            "from. All blocks: the steady state without the gate. "
+            "Threads: those with over 1\\,\\% of the steady-state work. " + ORIGIN_NOTE,
             wide=True,
             size=r"\scriptsize",
             separation="3pt",

@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from stackwars import frameworks
 from stackwars.claims.definitions import Claim, Claims, load
 from stackwars.claims.needs import (
     needed_cells,
     needed_compilations,
-    needed_frontiers,
+    needed_largest_batches,
     needed_programs,
     needed_replays,
 )
@@ -19,20 +20,22 @@ from stackwars.measure import documents
 from stackwars.paper.latex import escape
 from stackwars.paper.tables.tabular import Float, row, span, table
 from stackwars.results.values import is_missing
+from stackwars.study.comparisons import CELLS, Comparison, comparisons
 from stackwars.study.config import validate
 
-TITLES = {PUBLISHED: "Published Claims, Decided Here", OURS: "Our Claims, Decided Here"}
+TITLES = {PUBLISHED: "Published Claims and Their Verdicts", OURS: "Our Claims and Their Verdicts"}
 _KINDS = {
     "cell": needed_cells,
     "replay": needed_replays,
     "compilation": needed_compilations,
-    "search": needed_frontiers,
+    "search": needed_largest_batches,
     "program": needed_programs,
 }
 
 
-def claims_table(rows: list[dict], origin: str) -> str:
+def claims_table(rows: list[dict], origin: str, pair: Comparison) -> str:
     """A row a claim of this origin: sentence, verdict and evidence, over both columns of the page."""
+    base, subject = (escape(frameworks.title(side)) for side in pair.sides)
     lines = [
         row([escape(one["sentence"]), escape(one["verdict"]), escape(one["evidence"])])
         for one in rows
@@ -44,13 +47,13 @@ def claims_table(rows: list[dict], origin: str) -> str:
             label=f"tab:claims-{origin}",
             caption=TITLES[origin],
             columns=f"{ragged}{{0.36\\textwidth}}{ragged}{{0.1\\textwidth}}{ragged}{{0.49\\textwidth}}",
-            note="Verdicts are computed from this build's findings; the number of a finding is the ratio of "
-            "PyTorch to JAX, with its 95\\,\\% interval where it has one, unless the claim names another.",
+            note="Verdicts are computed from this build's findings; a finding's number is the ratio of "
+            f"{subject} to {base}, with its 95\\,\\% interval if it has one, unless the claim names another.",
             wide=True,
             size=r"\scriptsize",
         ),
         [row(["Claim", "Verdict", "Evidence"])],
-        lines or [row([span(3, "no claim of this kind")])],
+        lines or [row([span(3, "no claim of this origin")])],
     )
 
 
@@ -72,12 +75,12 @@ def artifact_table(rows: list[dict], claims: Claims, config: dict) -> str:
     return table(
         Float(
             label="tab:artifact",
-            caption="Claims Against Experiments, in Minutes",
+            caption="Claims and the Experiments That Decide Them, in Minutes",
             columns=r"l>{\raggedright\arraybackslash}p{0.5\textwidth}rr",
-            note="Person: to start it and to read what it says. Machine: wall time of the cells, replays and "
-            "compilations named, in the authors' reference run where they are in it, else in this run; setting "
-            "up the environments and the audits are not in it, and results that are there already cost "
-            "nothing. A dash: nothing is timed, or it was never measured.",
+            note="Person: time to start it and to read the result. Machine: wall time of the cells, replays "
+            "and compilations listed, from the authors' reference run where it has them, else from this run; "
+            "it excludes the audits and the set-up of the environments, and existing results cost nothing. A "
+            "dash: nothing is timed, or the time is unknown.",
             wide=True,
             size=r"\scriptsize",
         ),
@@ -107,9 +110,10 @@ def _plural(kind: str, count: int) -> str:
 def write_tables(claims: Claims, rows: list[dict], config: dict, output: Path) -> None:
     """published.tex, ours.tex and artifact.tex in the folder ``output``."""
     output.mkdir(parents=True, exist_ok=True)
+    pair = comparisons(config, CELLS)[0]
     texts = {
-        "published": claims_table(rows, PUBLISHED),
-        "ours": claims_table(rows, OURS),
+        "published": claims_table(rows, PUBLISHED, pair),
+        "ours": claims_table(rows, OURS, pair),
         "artifact": artifact_table(rows, claims, config),
     }
     for name, text in texts.items():

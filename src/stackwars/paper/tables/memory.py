@@ -108,7 +108,7 @@ def _failure(one: pandas.Series) -> str:
 
 
 def gib(size: float) -> str:
-    """GiB with two decimals, three below ten; a dash where the compiler did not tell."""
+    """GiB with two decimals, three below ten; a dash where the compiler does not report it."""
     if is_missing(size):
         return "---"
     value = size / 2**30
@@ -135,7 +135,7 @@ def _header(order: list[str]) -> list[str]:
         r"\cmidrule(lr){5-12}\cmidrule(lr){13-14}",
         row(
             [
-                *("Workload", "Batch", "Framework", "There"),
+                *("Workload", "Batch", "Framework", "Published"),
                 *("{Arg.}", "{Out.}", "{Temp.}", "{Alias}", "{HBM}", "{Spare}", "Verdict", "by"),
                 *("{HBM}", "Verdict", "{Cycles}", "Origin"),
             ]
@@ -146,15 +146,15 @@ def _header(order: list[str]) -> list[str]:
 def _note(here: pandas.DataFrame, order: list[str]) -> str:
     known = here.dropna(subset=["usable_bytes"])
     usable = [
-        f"{gib(rows.usable_bytes.max())} by {escape(compiler_title(name))}"
+        f"{gib(rows.usable_bytes.max())} GiB by {escape(compiler_title(name))}"
         for name in order
         if len(rows := known[known.compiler == name])
     ]
-    said = " and ".join(usable) if usable else "not told"
+    said = " and ".join(usable) if usable else "not known"
     return (
-        rf"Batch: batch$\times$sequence, or batch alone. There: the outcome published for a "
-        rf"{target_title(TARGET)}. HBM = arguments + outputs + temporaries $-$ aliases; usable: {said} "
-        r"GiB; spare: usable less HBM. By: the compiler refused, or its bytes are compared with "
-        r"what is usable. Cycles: the compiler's own estimate, over the baseline's; not "
-        r"measured. A dash: not told, not published, or a baseline's own row. " + ORIGIN_NOTE
+        rf"Batch: batch$\times$sequence, or batch alone. Published: the original's outcome on a "
+        rf"{target_title(TARGET)}. HBM = arguments + outputs + temporaries $-$ aliases; usable: {said}; "
+        r"spare: usable $-$ HBM. By: the compiler itself, or its bytes, compared with those usable. "
+        r"Cycles: the compiler's own estimate, over the baseline's; not measured. A dash: not reported, "
+        r"not published, or the baseline's own row. " + ORIGIN_NOTE
     )

@@ -54,11 +54,11 @@ def metrics_table(metrics: pandas.DataFrame, pairs: list[Comparison]) -> str:
             label="tab:metrics",
             caption="Every Program at Three Levels",
             columns="ll" + "rrrrc" * 2 + "rrrr" + "l",
-            note="Raw: as the front end emitted it. Normalised: calls inlined, CHLO legalised, "
+            note="Raw: as the frontend emitted it. Normalised: calls inlined, CHLO legalised, operations "
             "canonicalised, common subexpressions merged, unused arguments dropped. Optimised: the "
-            f"compiler's HLO for a {target_title(TARGET)}. Ops: operations without constants. "
-            "Layout: reshapes, transposes and broadcasts among them; MiB: what layout-only operations "
-            "write. Depth: longest chain. Same: the canonical hashes of both frameworks' programs "
+            f"compiler's HLO for a {target_title(TARGET)}. Ops: operations, constants excluded. "
+            "Layout: reshapes, transposes and broadcasts among them; MiB: written by layout-only "
+            "operations. Depth: longest chain. Same: whether the canonical hashes of both programs "
             "are equal (HLO has none). A dash: not counted at that level. " + ORIGIN_NOTE,
             wide=True,
             size=r"\scriptsize",
@@ -102,7 +102,7 @@ def _whole(value: float | None) -> str:
 
 
 def structure_table(structure: pandas.DataFrame, frameworks: list[str]) -> str:
-    """A row per workload, a column per published claim: the rule's verdict on either program."""
+    """A row per workload, a column per published claim: the rule's verdict on each program."""
     cells = structure.set_index(["workload", "claim", "framework"]).verdict
     order, lines = escape(" / ".join(map(title, frameworks))), []
     for workload, name in titles(structure).items():
@@ -113,11 +113,11 @@ def structure_table(structure: pandas.DataFrame, frameworks: list[str]) -> str:
     return table(
         Float(
             label="tab:structure",
-            caption="The Published Claims About the Programs, Decided by Rule",
+            caption="The Published Claims About the Programs' Form, Decided by Rule",
             columns="l" + "l" * len(CLAIMS),
-            note=f"{order}, or one word where all programs have the same; each decided by a rule "
-            "over the normalised program, not by reading. \\emph{both}: a program does it in both ways. "
-            "A dash: the program has nothing that the claim is about, or there is none. Origin: the "
+            note=f"{order}, or one word where all programs have the same form; each decided by a rule "
+            "over the normalised program, not by reading. \\emph{both}: a program has both forms. "
+            "A dash: the claim does not apply to the program, or there is none. Origin: the "
             "programs of Table~\\ref{tab:metrics}.",
             wide=True,
             size=r"\scriptsize",

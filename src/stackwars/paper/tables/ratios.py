@@ -34,14 +34,15 @@ SIGNS = {
 }
 SIGNS_NOTE = (
     r"$>$: slower than the baseline, $<$: faster, both after Holm's correction; $=$: no difference found, "
-    r"and one of 5\,\% would have been; ?: unresolved. "
+    r"although one of 5\,\% would have been; ?: unresolved. "
 )
 
 
 def published_table(
     frame: pandas.DataFrame, ratios: pandas.DataFrame, there: pandas.DataFrame
 ) -> str:
-    """Table IV: the ratio subject/baseline as published and here, and whether directions agree."""
+    """Table IV: the ratio subject/baseline as published and in this run, and whether directions agree."""
+    base = escape(baselines_title(frame))
     lines: list[str] = []
     previous = None
     for pair in published.pairs(frame, ratios, there):
@@ -63,7 +64,7 @@ def published_table(
         previous = pair.workload
     heads = [span(2, s) for s in ("First", "Second", "Steady")]
     header = [
-        r"& & \multicolumn{3}{c}{There (published)} & \multicolumn{7}{c}{Here} & & \\",
+        r"& & \multicolumn{3}{c}{Published} & \multicolumn{7}{c}{This run} & & \\",
         r"\cmidrule(lr){3-5}\cmidrule(lr){6-12}",
         row(
             [
@@ -75,12 +76,15 @@ def published_table(
     return table(
         Float(
             label="tab:IV",
-            caption="Ratio of Latencies, PyTorch over JAX: Published and Here",
+            caption=f"Ratios of Latencies to {base}'s: Published and in This Run",
             columns="llrrr" + r"rl" * 3 + "lll",
-            note="Above 1: PyTorch takes longer. Behind each of our ratios its 95\\,\\% interval; the "
-            "verdict is on the steady one, after Holm's correction. The original gives no interval. It used "
-            "a TPU v6e, this run the devices of Section~\\ref{sec:implementation}: only directions are set "
-            "side by side. " + UNGATED_NOTE + CONTENDED_NOTE + ORIGIN_NOTE,
+            note=f"Above 1: {base} is faster. Published: the original's PyTorch over JAX. After each ratio of "
+            "this run: its 95\\,\\% interval; the verdict is on the steady ratio, after Holm's correction. "
+            "The original gives no interval. It used a TPU v6e, this run the devices of "
+            "Section~\\ref{sec:implementation}: only directions are compared. "
+            + UNGATED_NOTE
+            + CONTENDED_NOTE
+            + ORIGIN_NOTE,
             separation="2.2pt",
             size=r"\scriptsize",
             wide=True,
@@ -137,14 +141,14 @@ def comparison_table(frame: pandas.DataFrame, ratios: pandas.DataFrame) -> str:
     return table(
         Float(
             label="tab:ratios",
-            caption=f"Every Comparison with {base}, and What Decides It",
+            caption=f"Every Comparison with {base} and What Decides It",
             columns="ll" + r"rlc" * 3 + "lrrr",
             note=f"Ratio of latencies to {base}'s, paired by round, with its 95\\,\\% $t$ interval. "
             + SIGNS_NOTE
-            + "Bootstrap: the hierarchical one's 95\\,\\% interval, which decides nothing. $p$: after Holm's "
-            "correction over the workloads of one of Tables~\\ref{tab:I} to~\\ref{tab:III}, device, "
-            "framework and stage. Detect.: smallest difference that such rounds would have found in 4 cases "
-            "of 5. Rounds: those that the steady ratio is from, of those with both frameworks. "
+            + "Bootstrap: the 95\\,\\% interval of the hierarchical bootstrap, which decides nothing. $p$: "
+            "after Holm's correction over the workloads of one of Tables~\\ref{tab:I} to~\\ref{tab:III}, "
+            "device, framework and stage. Detect.: minimum difference that such rounds would have found in 4 "
+            "cases of 5. Rounds: those used for the steady ratio, of those with both frameworks. "
             "A dash: one round. " + APART_NOTE + UNGATED_NOTE + CONTENDED_NOTE + origins(frame),
             separation="2.2pt",
             size=r"\scriptsize",
@@ -156,7 +160,7 @@ def comparison_table(frame: pandas.DataFrame, ratios: pandas.DataFrame) -> str:
 
 
 def _steady_marks(one: pandas.Series) -> str:
-    apart = "" if is_true(one.steady_in_turns) else APART
+    apart = "" if is_true(one.steady_interleaved) else APART
     return apart + steady_mark(one.steady_gated) + (CONTENDED if is_true(one.contended) else "")
 
 

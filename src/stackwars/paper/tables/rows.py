@@ -20,15 +20,15 @@ ORIGIN_NOTE = (
 )
 UNGATED = r"$^{\dagger}$"
 UNGATED_NOTE = (
-    r"$\dagger$: too few blocks had the cores to themselves, so all count, and the number may be the "
-    r"neighbours'. "
+    r"$\dagger$: too few blocks were uncontended, so all are used, and the number may reflect other load "
+    r"on the machine. "
 )
 CONTENDED = r"$^{\ddagger}$"
 CONTENDED_NOTE = (
-    r"$\ddagger$: one framework kept over 20 points more of its blocks than the other. "
+    r"$\ddagger$: one framework kept over 20 percentage points more of its blocks than the other. "
 )
 APART = r"$^{*}$"
-APART_NOTE = r"$*$: of blocks that each process had for itself, not in turns. "
+APART_NOTE = r"$*$: of blocks measured separately, not interleaved. "
 
 
 def origin_text(row_: pandas.Series) -> str:
@@ -55,7 +55,7 @@ def _end(value: float, digits: int) -> str:
 
 
 def steady_mark(gated: object) -> str:
-    """The mark of a steady state that is not of clean blocks alone; nothing for one that is."""
+    """The mark of a steady state that is not of uncontended blocks alone; nothing for one that is."""
     return "" if is_true(gated) else UNGATED
 
 

@@ -14,7 +14,7 @@ from stackwars.results.verdicts import NO_DIFFERENCE, NONE
 from stackwars.study.comparisons import Comparison
 
 INTERVALS = r"{\tiny 95\,\% interval}"
-"""What stands in the second cell of a row of intervals, which is beneath a row of numbers."""
+"""What stands in the second cell of a row of intervals, which is below a row of numbers."""
 
 
 def split_table(
@@ -49,19 +49,17 @@ def split_table(
     return table(
         Float(
             label=label,
-            caption="The Same Compiler for Both Programs: Replay, and the Difference Split",
+            caption="Both Programs in the Same Compiler: Replays, and the Terms of the Difference",
             columns="llrrrrrrrrr",
-            note="Beneath each number its 95\\,\\% interval across rounds, not corrected for their number. "
-            "Replay: both programs loaded into one client of that jaxlib and called in turn. "
+            note="Below each number: its 95\\,\\% interval across rounds, not corrected for their number. "
+            "Replay: both programs loaded into one client of that jaxlib, with interleaved blocks. "
             f"Native difference: {own}'s call $-$ {base}'s; IR effect: replay of {own}'s program "
-            f"$-$ that of {base}'s, and their ratio. Runtime effect: difference "
+            f"$-$ that of {base}'s, and their ratio. Runtime effect: the same difference "
             "of what a native call takes beyond the replay of its own program. "
             f"\\emph{{none}}: the interval contains 0. Control: {base}'s native call over the replay of "
-            f"{base}'s program, good where the interval contains 1. A dash: not defined there (the native "
-            "calls belong to one generation), or fewer than two rounds. Rel.\\ $L_2$: largest "
-            "disagreement of the outputs of the replayed programs. "
-            + UNGATED_NOTE
-            + origins(replay),
+            f"{base}'s program, passed where the interval contains 1. A dash: not defined for that generation "
+            "(the native calls use one only), or fewer than two rounds. Rel.\\ $L_2$: maximum "
+            "error of the outputs of the replayed programs. " + UNGATED_NOTE + origins(replay),
             separation="3.4pt",
             wide=True,
             size=r"\scriptsize",
@@ -99,7 +97,7 @@ def _split_lines(one: pandas.Series, known: list[pandas.Series], first: bool) ->
 
 
 def small(ends: str) -> str:
-    """An interval in the type that fits beneath its number; nothing where there is none."""
+    """An interval in the type that fits below its number; nothing where there is none."""
     return "" if ends == "---" else rf"{{\tiny {ends}}}"
 
 
@@ -173,15 +171,14 @@ def edit_table(replay: pandas.DataFrame, edits: list[dict]) -> str:
     return table(
         Float(
             label="tab:edits",
-            caption="Edited Programs: Which Operations the Difference Belongs To",
+            caption="Edited Programs: Which Operations Cause the Difference",
             columns="lllrrrrr",
-            note="Own: the program as its front end emitted it; other: the other framework's. Beneath each "
-            "number its 95\\,\\% interval across rounds. Share "
-            "closed: (1 $-$ edited/own) / (1 $-$ other/own), of blocks in turn as edited/own is, so not "
-            "just of the numbers in this row; no interval of its own: it rests on that of edited/own; "
-            "\\emph{none}: that contains 1; "
-            "above 100\\,\\%: the edited program passed the other one; below 0: "
-            "it moved away. " + origins(replay),
+            note="Own: the program as its frontend emitted it; other: the other framework's. Below each "
+            "number: its 95\\,\\% interval across rounds. Share "
+            "closed: (1 $-$ edited/own) / (1 $-$ other/own), computed from interleaved blocks as edited/own "
+            "is, and not from the numbers in this row; it has no interval of its own but rests on that of "
+            "edited/own; \\emph{none}: that interval contains 1; above 100\\,\\%: the edited program passed "
+            "the other one; below 0: it moved away from it. " + origins(replay),
             wide=True,
             size=r"\scriptsize",
         ),

@@ -1,4 +1,4 @@
-"""Tables across compilers and targets: the frontier, and the devices beside the original's."""
+"""Tables across compilers and targets: the largest batch, and the devices beside the original's."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from stackwars.study.comparisons import Comparison
 RATIOS = ("hbm_bytes", "estimated_cycles")
 
 
-def frontier_table(frontier: pandas.DataFrame, frameworks: list[str]) -> str:
+def largest_batch_table(largest_batch: pandas.DataFrame, frameworks: list[str]) -> str:
     """A row per workload and compiler: the largest batch that fits, for each framework."""
-    here = frontier[frontier.target == TARGET]
+    here = largest_batch[largest_batch.target == TARGET]
     rows = here.set_index(["workload", "compiler", "framework"])
     lines: list[str] = []
     for workload, name in titles(here).items():
@@ -42,12 +42,12 @@ def frontier_table(frontier: pandas.DataFrame, frameworks: list[str]) -> str:
             )
     return table(
         Float(
-            label="tab:frontier",
+            label="tab:largest_batch",
             caption=f"Largest Batch That Fits a {target_title(TARGET)}",
             columns=f"lrl{'r' * len(frameworks)}l",
-            note="By bisection over compilations of the whole program; weights and inputs count. "
-            "One number: it fits and the next does not. A range: the largest known to fit and the "
-            "smallest known not to. $\\geq$: nothing tried failed to fit. A dash: no sequence, or "
+            note="By bisection over compilations of the whole program, weights and inputs included. "
+            "One number: it fits and the next does not. A range: the search ended with the largest batch "
+            "somewhere in it. $\\geq$: every batch tried fits. A dash: no sequence, or "
             "no program. " + ORIGIN_NOTE,
         ),
         [
@@ -61,7 +61,7 @@ def frontier_table(frontier: pandas.DataFrame, frameworks: list[str]) -> str:
                 ]
             )
         ],
-        lines or [row([span(4 + len(frameworks), "no frontier was searched")])],
+        lines or [row([span(4 + len(frameworks), "no largest batch was searched for")])],
     )
 
 
@@ -104,11 +104,11 @@ def target_table(ahead: pandas.DataFrame, pairs: list[Comparison]) -> str:
     return table(
         Float(
             label="tab:targets",
-            caption=f"Every Target: Programs That Fit, and {over}",
+            caption="Every Target: Programs That Fit, and Ratios to the Baseline",
             columns="llrrrr" + "rr" * len(pairs),
-            note="Usable in GiB. Other: the compiler failed for another reason than memory. HBM and cycles: "
-            f"the minimum, median and maximum ratio, {over}; cycles are the "
-            "compiler's estimate, not measured. A dash: not told. Origin: "
+            note="Usable in GiB. Other: the compiler failed for a reason other than memory. HBM and cycles: "
+            f"minimum, median and maximum of the ratio, {over}; cycles are the "
+            "compiler's estimate, not measured. A dash: not reported. Origin: "
             f"{origins or 'none'}.",
             size=r"\scriptsize",
         ),

@@ -13,7 +13,7 @@ from pathlib import Path
 import pandas
 
 from stackwars import frameworks
-from stackwars.audits import document
+from stackwars.audits import audit_entries
 from stackwars.findings.edits import replayed_edits
 from stackwars.paper.latex import escape, significant
 from stackwars.paper.tables.audit_summary import audits_table
@@ -34,7 +34,7 @@ from stackwars.paper.tables.rows import (
 )
 from stackwars.paper.tables.split import edit_table, split_table
 from stackwars.paper.tables.tabular import Float, row, s_column, span, table
-from stackwars.paper.tables.targets import frontier_table, target_table
+from stackwars.paper.tables.targets import largest_batch_table, target_table
 from stackwars.results.read_cells import (
     one_core_cells,
     read_frame,
@@ -46,7 +46,7 @@ from stackwars.results.read_cells import (
 )
 from stackwars.results.read_compilers import (
     read_ahead,
-    read_frontier,
+    read_largest_batches,
     read_metrics,
     read_replay,
     read_split,
@@ -69,9 +69,7 @@ def numbered_table(frame: pandas.DataFrame, number: str) -> str:
 
 def one_core_table(frame: pandas.DataFrame) -> str:
     """The same for what was measured on one pinned core."""
-    return latency_table(
-        one_core_cells(frame), "tab:one-core", "Latency on One Pinned Core, One Thread (ms)"
-    )
+    return latency_table(one_core_cells(frame), "tab:one-core", "Latency on One Pinned Core (ms)")
 
 
 def latency_table(cells: pandas.DataFrame, label: str, caption: str) -> str:
@@ -101,8 +99,8 @@ def latency_table(cells: pandas.DataFrame, label: str, caption: str) -> str:
         row(["Workload", "Framework", *heads, "{Rounds}", "{Origin}"]),
     ]
     note = (
-        r"Behind each number its 95\,\% $t$ interval across the "
-        r"rounds, on logarithms. Steady state: geometric mean over the processes of the median clean block. "
+        r"After each number: its 95\,\% $t$ interval across rounds, on logarithms. Steady state: geometric "
+        r"mean over the processes of the median uncontended block. "
     )
     note += UNGATED_NOTE
     for name in cells.framework.drop_duplicates():
@@ -119,11 +117,11 @@ def latency_table(cells: pandas.DataFrame, label: str, caption: str) -> str:
             separation="4pt",
         ),
         header,
-        grouped(cells, line) or [row([span(10, "no cell of this table was asked for")])],
+        grouped(cells, line) or [row([span(10, "no cell of this table is configured")])],
     )
 
 
-FILES = ("frame", "ratios", "published", "context", "replay", "split", "ahead", "frontier")
+FILES = ("frame", "ratios", "published", "context", "replay", "split", "ahead", "largest_batch")
 FILES += ("metrics", "structure", "audits")
 
 
@@ -147,11 +145,13 @@ def write_tables(files: dict[str, Path], output: Path) -> None:
         + "".join(split_table(replay, split, p, f"tab:split-{p.subject}") for p in others),
         "edits": edit_table(replay, replayed_edits(replay, split)),
         "fits": fit_table(ahead, there, pairs),
-        "frontier": frontier_table(read_frontier(files["frontier"]), with_programs(context)),
+        "largest_batch": largest_batch_table(
+            read_largest_batches(files["largest_batch"]), with_programs(context)
+        ),
         "targets": target_table(ahead, pairs),
         "metrics": metrics_table(read_metrics(files["metrics"]), pairs),
         "structure": structure_table(read_structure(files["structure"]), with_programs(context)),
-        "audits": audits_table(document.read(files["audits"]), context["origin"]),
+        "audits": audits_table(audit_entries.read(files["audits"]), context["origin"]),
         "shapes": shape_table(frame, context),
     }
     output.mkdir(parents=True, exist_ok=True)

@@ -3,14 +3,14 @@
 import jax
 import jax.numpy as jnp
 
-from stackwars.workloads import fill_jax
+from stackwars.workloads import fill_tree
 from stackwars.workloads.layernorm import EPSILON
 from stackwars.workloads.layernorm import parameters as shapes
 
 
 def build(sizes, seed, put):
     """Parameters on the device, and the function of them and x."""
-    return fill_jax.tree(shapes(sizes), seed, put), function
+    return fill_tree.tree(shapes(sizes), seed, put), function
 
 
 def function(parameters, x):

@@ -5,7 +5,7 @@ import math
 import jax
 import jax.numpy as jnp
 
-from stackwars.workloads import fill_jax
+from stackwars.workloads import fill_tree
 from stackwars.workloads.mha import parameters as shapes
 
 
@@ -15,7 +15,7 @@ def build(sizes, seed, put):
     def function(parameters, x):
         return attention(parameters, x, sizes["heads"])
 
-    return fill_jax.tree(shapes(sizes), seed, put), function
+    return fill_tree.tree(shapes(sizes), seed, put), function
 
 
 def attention(parameters, x, heads):

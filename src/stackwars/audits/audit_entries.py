@@ -1,0 +1,65 @@
+"""audits.json: what every audit found, as the paper and the reference run read it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from stackwars.measure import documents
+
+SCHEMA = 2
+PASS, FAIL, NOT_RUN = "pass", "fail", "not run"
+AUDITS: dict[str, tuple[str, str]] = {
+    "fences": ("Fences", "a fence waits for the device, and a call's time is that of its work"),
+    "floor": ("Floor", "no process is faster than the machine can be"),
+    "mutants": (
+        "Mutants",
+        "a harness that is broken on purpose is rejected, the honest one is not",
+    ),
+    "clock": ("External clock", "no process reports more time than its parent saw pass"),
+    "aa": ("A/A", "where both sides are the same, hardly ever a difference is claimed"),
+    "power": ("Power", "a difference of known size is found, with that size"),
+    "agreement": (
+        "Parity and precision",
+        "both sides compute the same, at the precision asked for",
+    ),
+    "independent": ("Independent harness", "harnesses that others wrote give the same times"),
+    "first_run": ("First run", "every first run compiles, and finds no cache"),
+}
+"""Of each audit its title, and what it is there to show."""
+
+
+def entry(identity: str, verdict: str, figures: dict[str, Any], detail: str) -> dict[str, Any]:
+    """One entry of the document. detail: the figures in a sentence, or why the audit was not run."""
+    title, aim = AUDITS[identity]
+    return {
+        **{"id": identity, "title": title, "verdict": verdict, "aim": aim},
+        **{"figures": figures, "detail": detail},
+    }
+
+
+def not_run_entry(identity: str, why: str = "the audits were not run") -> dict[str, Any]:
+    return entry(identity, NOT_RUN, {}, why)
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    """The audits of a file, in the order of AUDITS; each is not run where there is no file.
+
+    Raises ValueError for a file of another schema.
+    """
+    if not path.exists():
+        return [not_run_entry(identity) for identity in AUDITS]
+    document = documents.read(path)
+    if document.get("schema") != SCHEMA:
+        raise ValueError(
+            f"{path}: expected audits of schema {SCHEMA}, came {document.get('schema')}. "
+            "Make the file again: snakemake audits"
+        )
+    found = {entry["id"]: entry for entry in document["audits"]}
+    return [found.get(identity) or not_run_entry(identity) for identity in AUDITS]
+
+
+def write(audits: list[dict[str, Any]], path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({"schema": SCHEMA, "audits": audits}, indent=1) + "\n")

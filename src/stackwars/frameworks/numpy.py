@@ -1,0 +1,56 @@
+"""NumPy on the CPU, operation by operation: nothing is traced and nothing compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from stackwars.frameworks import Counters
+from stackwars.setup.device import CPU, platform
+
+TITLE = "NumPy"
+DIALECT = "numpy"
+COLOUR = "#d9b44a"
+
+
+class Session:
+    """One process's use of NumPy. The verbs are described in `stackwars.frameworks`.
+
+    precision is not used: products of float32 are computed in float32.
+    """
+
+    def __init__(self, device: str, precision: str) -> None:
+        if platform(device) != CPU:
+            raise RuntimeError(f"expected the CPU, the only device of NumPy; came {device}")
+
+    def put(self, array: np.ndarray) -> np.ndarray:
+        return np.array(array, order="C")
+
+    def build(self, build: Callable, sizes: dict, seed: int, inputs: list[dict]) -> None:
+        self._parameters, self._function = build(sizes, seed, self.put)
+        self._inputs = [[self.put(array) for array in one.values()] for one in inputs]
+
+    def settle(self) -> None:
+        """Nothing is pending: every operation is done when it returns."""
+
+    def call(self, which: int) -> np.ndarray:
+        return self._function(self._parameters, *self._inputs[which])
+
+    def fence(self, output: np.ndarray) -> None:
+        """Nothing is pending."""
+
+    def fetch(self, output: np.ndarray) -> np.ndarray:
+        return output
+
+    def counters(self) -> Counters:
+        return Counters(compiles=None, cache_hits=0, trace_s=None, compile_s=None)
+
+    def stablehlo(self) -> str:
+        return "// no program: NumPy compiles nothing\n"
+
+    def device_kind(self) -> str:
+        return CPU
+
+    def versions(self) -> dict[str, str]:
+        return {"numpy": np.__version__}

@@ -1,0 +1,133 @@
+"""Interleaved runs: the process of a cell and its partner, a process of the baseline, run slices alternately.
+
+Each is supervised like any process of a cell. The partner starts when the first process has finished its own
+steady state; from then on at most one of them runs.
+"""
+
+from __future__ import annotations
+
+import random
+import statistics
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from stackwars.measure import limits
+from stackwars.measure.events import event, read_events
+from stackwars.measure.interleaved_control import Control
+
+HEADROOM = 1.25
+"""The partner may need as much memory as the first process has, and a quarter more must be free."""
+MIN_PAIRS = 3
+KEPT = ("status", "status_detail", "framework", "wall_s", "peak_rss_bytes", "environment", "events")
+
+
+def run_with_partner(
+    supervise: Any, job: Any, python: Path, partner_python: Path, folder: Path, seed: str
+) -> dict:
+    """The result of the job's process, with that of its partner under "partner".
+
+    supervise: `supervisor.supervise` of a child module. job: its `partner` has what of the job is another
+    for the partner: {"framework", "dialect"}, and in an audit "sizes". Where the partner was not
+    started, or failed, its status says so, and the first process's result is what it would have
+    been without it.
+    """
+    first, second = Control(), Control()
+    found: dict[str, Any] = {}
+    # It has no steady state of its own, for nothing reads it.
+    short = {"steady_seconds": 0.0, "steady_min_blocks": 1, "steady_max_blocks": 1}
+    partner_job = replace(job, **job.partner, partner=None, settings={**job.settings, **short})
+
+    def run_partner() -> None:
+        found.update(supervise(partner_job, partner_python, folder / "partner", control=second))
+
+    def interleave() -> None:
+        partner = threading.Thread(target=run_partner)
+        if first.answered():
+            reason = _too_slow(folder, job.settings["interleaved_seconds"]) or _no_memory(first.pid)
+            if reason:
+                found.update(status="not run", status_detail=reason, events=[], wall_s=0.0)
+            else:
+                partner.start()
+                if second.answered():
+                    _alternate(
+                        first, second, job.settings["interleaved_seconds"], random.Random(seed)
+                    )
+        second.stop()
+        first.stop()
+        if partner.ident:
+            partner.join()
+
+    thread = threading.Thread(target=interleave)
+    thread.start()
+    result = supervise(job, python, folder, control=first)
+    thread.join()
+    if not found:
+        found.update(
+            status="not run", status_detail="the first process ended before it could start"
+        )
+    kept = {"events": [], "wall_s": 0.0} | {key: found[key] for key in KEPT if key in found}
+    return {**result, "partner": {**kept, "framework": partner_job.framework}}
+
+
+def _alternate(first: Control, second: Control, seconds: float, order: random.Random) -> None:
+    """Pairs of slices, each in random order, until the seconds are over; one pair more to warm up."""
+    start, pairs = time.monotonic(), 0
+    while pairs <= MIN_PAIRS or time.monotonic() - start < seconds:
+        sides = [first, second]
+        order.shuffle(sides)
+        if not all(side.run_slice() for side in sides):
+            return
+        pairs += 1
+
+
+def _too_slow(folder: Path, seconds: float) -> str:
+    """Why the process in this folder is too slow to be interleaved; empty if it is not.
+
+    Its pairs would take minutes of every round.
+    """
+    block_s = statistics.median(event({"events": read_events(folder)}, "steady")["ns"]) / 1e9
+    if block_s <= seconds:
+        return ""
+    return f"a block takes {block_s:.1f} s, too long to be interleaved within {seconds:g} s"
+
+
+def _no_memory(pid: int) -> str:
+    """Why there is no memory for a second process beside the first; empty if there is."""
+    used, free = limits.resident_bytes(pid), psutil.virtual_memory().available
+    if free >= HEADROOM * used:
+        return ""
+    return (
+        f"{free / limits.GIB:.1f} GiB are free, too few for a second process beside one of "
+        f"{used / limits.GIB:.1f} GiB"
+    )
+
+
+def pairs_ms(process: dict) -> list[tuple[float, float]]:
+    """(process, partner) in ms a call, for each pair of slices but the first, which warms up; [] for none.
+
+    The value of a slice is the median of its blocks. Of more than two, the first is left out: it finds the
+    caches full of the other process's data.
+    """
+    partner = process.get("partner") or {}
+    if partner.get("status") != "ok":
+        return []
+    both = [
+        [_slice_ms(event) for event in side["events"] if event["event"] == "interleaved"]
+        for side in (process, partner)
+    ]
+    return list(zip(*both, strict=False))[1:]
+
+
+def round_ratio(pairs: list[tuple[float, float]]) -> float:
+    """A round's ratio process/partner: the median over its pairs of slices."""
+    return statistics.median(value / base for value, base in pairs)
+
+
+def _slice_ms(event: dict) -> float:
+    ns = event["ns"][1:] if len(event["ns"]) > 2 else event["ns"]
+    return statistics.median(ns) / event["calls"] / 1e6

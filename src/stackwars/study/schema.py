@@ -1,0 +1,72 @@
+"""Files that people write, against their schema in workflow/schemas: what is wrong, in plain words."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jsonschema
+import yaml
+
+
+class Problem(NamedTuple):
+    """The keys that lead to a value, what was expected there, and what came."""
+
+    path: list[str | int]
+    expected: str
+    came: Any
+
+
+def problem(schema: Path, document: Any, definitions: Mapping[str, dict]) -> Problem | None:
+    """What is wrong with a document; None if nothing is.
+
+    definitions: what the schema has under $defs for names alone, such as the workloads that there are.
+    """
+    rules = yaml.safe_load(schema.read_text(encoding="utf-8"))
+    rules["$defs"] |= definitions
+    errors = list(jsonschema.Draft202012Validator(rules).iter_errors(document))
+    # What has no valid form has no known keys either: say what is wrong with the form.
+    errors = [error for error in errors if error.validator != "unevaluatedProperties"] or errors
+    # A misspelt key is also a missing one: say what was written.
+    unknown = [error for error in errors if error.validator == "additionalProperties"]
+    error = next(iter(unknown), None) or jsonschema.exceptions.best_match(errors)
+    if error is None:
+        return None
+    path = list(error.absolute_path)
+    if error.validator == "additionalProperties":
+        allowed = sorted(error.schema.get("properties", {}))
+        key = min(set(error.instance) - set(allowed))
+        return Problem([*path, key], f"no such key; known keys are {', '.join(allowed)}", key)
+    if error.validator == "required":
+        missing = sorted(set(error.validator_value) - set(error.instance))
+        return Problem(path, f"the keys {', '.join(missing)}", sorted(error.instance))
+    return Problem(path, _expectation(error), error.instance)
+
+
+def _expectation(error: jsonschema.ValidationError) -> str:
+    value = error.validator_value
+    match error.validator:
+        case "enum":
+            return f"one of {', '.join(map(str, value))}"
+        case "type":
+            return f"a value of type {value}"
+        case "minimum":
+            return f"a number of at least {value}"
+        case "maximum":
+            return f"a number of at most {value}"
+        case "exclusiveMinimum":
+            return f"a number over {value}"
+        case "minItems" | "minProperties":
+            return f"at least {value} of them"
+        case "uniqueItems":
+            return "no entry twice"
+        case "pattern":
+            return f"text of the form {value}"
+        case "anyOf" | "oneOf":
+            forms = (one.get("description", json.dumps(one)).rstrip(".") for one in value)
+            return f"one of: {'; '.join(forms)}"
+        case "unevaluatedProperties":
+            return f"no other keys ({error.message})"
+    return error.schema.get("description") or f"{error.validator} {json.dumps(value)}"

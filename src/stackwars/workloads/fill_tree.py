@@ -1,0 +1,29 @@
+"""Weights for functions of nested dictionaries, in JAX and NumPy."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from stackwars.workloads import values
+
+
+def tree(
+    shapes: Mapping[str, tuple[int, ...]], seed: int, put: Callable[[np.ndarray], Any]
+) -> dict[str, Any]:
+    """Nested dictionaries of device arrays, one for each torch name; "up.bias" -> ["up"]["bias"].
+
+    A matrix (outputs, inputs) becomes "kernel" (inputs, outputs), as code for functions has it. Everything
+    else keeps its name and layout. ``put`` gets a transposed view: it copies anyhow, and faster.
+    """
+    parameters: dict[str, Any] = {}
+    for name, shape in shapes.items():
+        *path, last = name.split(".")
+        value = values.leaf(name, shape, seed)
+        if len(shape) == 2:
+            last, value = "kernel", value.T
+        owner = parameters
+        for part in path:
+            owner = owner.setdefault(part, {})
+        owner[last] = put(value)
+    return parameters

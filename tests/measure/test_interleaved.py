@@ -1,0 +1,105 @@
+"""Two interleaved processes: never at once, in pairs, and neither can spoil the other's result."""
+
+import itertools
+
+import pytest
+
+from measured import process
+from stackwars.measure.interleaved import pairs_ms
+from toy_checkout import ToyCheckout
+
+pytestmark = pytest.mark.alone
+
+
+@pytest.fixture(scope="module")
+def toy(tmp_path_factory) -> ToyCheckout:
+    """A checkout with the toy framework; tests in it run one after the other."""
+    return ToyCheckout(tmp_path_factory.mktemp("checkout"))
+
+
+def slices(side: dict) -> list[dict]:
+    return [event for event in side["events"] if event["event"] == "interleaved"]
+
+
+def test_both_processes_alternate_and_never_run_at_once(toy):
+    result = toy.measure("ok", partner="ok")
+    partner = result["partner"]
+    assert (result["status"], partner["status"]) == ("ok", "ok")
+    assert partner["framework"] == "toy_partner"
+    assert len(slices(result)) == len(slices(partner)) >= 4
+    spans = sorted(
+        (one["at_s"] - sum(one["ns"]) / 1e9, one["at_s"], who)
+        for who, side in enumerate((result, partner))
+        for one in slices(side)
+    )
+    for (_, end, _), (start, _, _) in itertools.pairwise(spans):
+        assert start >= end - 1e-3  # two clocks
+    # One slice of each in every pair, whichever comes first.
+    order = [who for _, _, who in spans]
+    assert all({*pair} == {0, 1} for pair in zip(order[::2], order[1::2], strict=True))
+    assert len(pairs_ms(result)) == len(slices(result)) - 1
+
+
+def test_the_steady_state_is_over_before_the_partner_starts(toy):
+    result = toy.measure("ok", partner="ok")
+    steady = next(event for event in result["events"] if event["event"] == "steady")
+    assert result["partner"]["events"][0]["at_s"] >= steady["at_s"]
+
+
+@pytest.mark.parametrize("fate", ["raise at build", "raise", "sigkill", "exit0"])
+def test_partner_that_fails_leaves_the_result_as_it_is(toy, fate):
+    result = toy.measure("ok", partner=fate)
+    assert result["status"] == "ok"
+    assert result["partner"]["status"] in ("error", "unsupported")
+    assert result["partner"]["status_detail"]
+    assert pairs_ms(result) == []
+
+
+def test_blocks_longer_than_all_the_slices_have_no_partner(toy):
+    result = toy.measure("ok", partner="ok", interleaved_seconds=1e-9)
+    assert result["status"] == "ok"
+    assert result["partner"]["status"] == "not run"
+    assert "too long to be interleaved within 1e-09 s" in result["partner"]["status_detail"]
+    assert pairs_ms(result) == []
+
+
+def test_process_that_fails_has_no_partner(toy):
+    result = toy.measure("raise", partner="ok")
+    assert result["status"] == "error"
+    assert result["partner"]["status"] == "not run"
+    assert pairs_ms(result) == []
+
+
+def test_without_a_partner_there_are_no_slices(toy):
+    result = toy.measure("ok")
+    assert (result["partner"], slices(result), pairs_ms(result)) == (None, [], [])
+
+
+def test_order_within_the_pairs_varies(toy):
+    result = toy.measure("ok", partner="ok", interleaved_seconds=0.5)
+    pairs = zip(slices(result), slices(result["partner"]), strict=True)
+    first = [one["at_s"] < other["at_s"] for one, other in pairs]
+    assert {True, False} == set(first)
+
+
+def interleaved(first: list[list[int]], second: list[list[int]], status: str = "ok") -> dict:
+    """A process with slices of these ns, eight calls in a block."""
+
+    def events(slices_ns: list[list[int]]) -> list[dict]:
+        return [{"event": "interleaved", "ns": ns, "calls": 8} for ns in slices_ns]
+
+    one = process()
+    one["events"] += events(first)
+    return {**one, "partner": {"status": status, "framework": "jax", "events": events(second)}}
+
+
+def test_pairs_are_medians_of_a_call_without_the_cold_block_and_the_first_pair():
+    cold = [80_000_000, 8_000_000, 8_000_000]
+    found = pairs_ms(
+        interleaved([[9_000_000_000], cold, [16_000_000]], [[1], [8_000_000] * 3, [8_000_000]])
+    )
+    assert found == [pytest.approx((1.0, 1.0)), pytest.approx((2.0, 1.0))]
+
+
+def test_partner_that_is_not_ok_gives_no_pairs():
+    assert pairs_ms(interleaved([[1], [2]], [[1], [2]], status="error")) == []
