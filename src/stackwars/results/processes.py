@@ -17,18 +17,18 @@ from stackwars.study.cells import Cell
 
 COLUMNS: dict[str, str] = {
     "workload": "name of the workload",
-    "framework": "how it was compiled and run; of a replay whose program",
+    "framework": "how it was compiled and run; for a replay: whose program",
     "device": "where it ran",
-    "compiler": "generation of XLA that replayed; in replayed.csv alone",
+    "compiler": "generation of XLA that replayed; in replayed.csv only",
     "repetition": "its round",
-    "value_ms": "median of its steady blocks that are clean, or of all where it is not gated: ms a call",
+    "value_ms": "median of its uncontended steady blocks, or of all where it is not gated: ms a call",
     "gated": "whether only uncontended blocks count",
     "why": "why they do not, or why there is no value at all; empty where it is gated",
     "ungated_ms": "median of all its steady blocks",
-    "kept_share": "share of its steady blocks that are clean",
-    "class": "what its series of calls is, see measure.steady",
+    "kept_share": "share of its steady blocks that are uncontended",
+    "class": "class of its series of calls, see measure.steady",
     "warmup_points": "points (call 1, call 2, blocks) before the steady state",
-    "steady_blocks": "blocks of the steady state: so many of its last",
+    "steady_blocks": "blocks of the steady state: this many of its last",
 }
 KEYS = ("workload", "framework", "device", "compiler")
 Values = dict[tuple[str, ...], dict[int, ProcessValue]]

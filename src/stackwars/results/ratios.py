@@ -25,8 +25,8 @@ _OF_A_STAGE = {
 COLUMNS: dict[str, str] = {
     "workload": "name of the workload",
     "device": "where",
-    "framework": "whose latency is above the line",
-    "baseline": "whose is below it",
+    "framework": "whose latency is the numerator",
+    "baseline": "whose is the denominator",
     "rounds": "rounds in which both were measured",
     **{key.format(stage): text for stage in STAGES for key, text in _OF_A_STAGE.items()},
     "steady_interleaved": "whether the steady ratio is of interleaved runs, else of own blocks",
@@ -34,7 +34,7 @@ COLUMNS: dict[str, str] = {
     "steady_gated": "whether the steady ratio is of interleaved runs or of uncontended blocks alone",
     "steady_boot_low": "lower end of the hierarchical bootstrap's 95 % interval of the steady ratio",
     "steady_boot_high": "upper end",
-    "contended": "whether one framework kept over 20 points more of its blocks: it contends with itself",
+    "contended": "whether one framework kept over 20 percentage points more of its blocks than the other",
 }
 CONTENDED = 0.20
 """Difference of the kept shares from which a comparison is marked."""

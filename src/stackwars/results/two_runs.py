@@ -20,14 +20,14 @@ CLEAR = 1.1
 COLUMNS: dict[str, str] = {
     "workload": "name of the workload",
     "device": "where",
-    "framework": "whose steady state is above the line; the baseline's is below it",
+    "framework": "whose steady state is the numerator; the baseline's is the denominator",
     "earlier_ratio": "steady ratio of the earlier run",
-    "earlier_verdict": "what that run says of it",
+    "earlier_verdict": "its verdict in that run",
     "later_ratio": "the same of the later run",
-    "later_verdict": "what that run says of it",
+    "later_verdict": "its verdict in that run",
     "moved": "how far the ratio moved, as a share of the smaller of the two",
     "clear": "whether either ratio is beyond 1.1 or below its inverse",
-    "same_verdict": "whether both runs say the same",
+    "same_verdict": "whether both runs have the same verdict",
 }
 
 
