@@ -46,7 +46,7 @@ def test_the_committed_claims_are_those_of_the_paper_and_ours():
         ),
         (
             {"needs": {"devices": ["cpu"], "stages": ["cells"], "frameworks": ["tensorflow"]}},
-            ["needs.frameworks", "expected frameworks among jax", "tensorflow"],
+            ["needs.frameworks", "expected one of jax", "tensorflow"],
         ),
     ],
 )

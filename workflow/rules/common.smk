@@ -8,7 +8,7 @@ from stackwars.measure import progress
 from stackwars.setup import tex
 from stackwars.study import cells, programs
 from stackwars.study.cells import Cell
-from stackwars.study.comparisons import CELLS as OF_CELLS, comparisons, with_programs
+from stackwars.study.comparisons import CELLS as OF_CELLS, PROGRAMS, comparisons, with_programs
 from stackwars.study.config import ConfigError, validate
 from stackwars.study.imports import imported_files
 from stackwars.study.programs import Compilation, Program, ReplayCell
@@ -130,13 +130,15 @@ def prepare_run(jobs):
     progress.start(plan.expected_process_s(outputs))
 
 
-LISTED_FRAMEWORKS = with_programs(config)
+# A listing has the two programs of a comparison beside each other: the first one's.
+LISTED_FRAMEWORKS = next((pair.sides for pair in comparisons(config, PROGRAMS)), ())
 # The programs that the paper reads are those of one device, the first of the configuration.
 PRINTED_DEVICE = config["devices"][0]
 LISTED = [
     workload
     for workload in ("ffn", "mha", "layernorm")
-    if all(Cell(f, workload, PRINTED_DEVICE) in ASKED for f in LISTED_FRAMEWORKS)
+    if LISTED_FRAMEWORKS
+    and all(Cell(f, workload, PRINTED_DEVICE) in ASKED for f in LISTED_FRAMEWORKS)
 ]
 
 
