@@ -48,7 +48,7 @@ def test_blocks_that_waited_for_a_core_do_not_count():
 
 
 def test_cell_that_never_had_the_machine_to_itself_counts_all_and_says_so():
-    found = derived(*[process(steady_ms=(1.0, 3.0, 3.0), foreign=0.4)] * 3)
+    found = derived(*[process(steady_ms=(1.0, 3.0, 3.0), others=0.4)] * 3)
     assert not found["gated"]
     assert found["steady_ms"] == found["steady_ungated_ms"] == pytest.approx(3.0)
 

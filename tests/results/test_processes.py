@@ -19,7 +19,7 @@ MADE = [
     process(repetition=0, second_ms=1.0, steady_ms=STEADY),
     process(repetition=1, second_ms=5.0, steady_ms=SLOW + STEADY, wait=(0.5,) * 5 + (0, 0.4, 0) * 10),
     process(repetition=3, steady_ms=STEADY, wait=(0.0, *[0.7] * 28, 0.0)),
-    process(repetition=4, steady_ms=STEADY, foreign=0.07),
+    process(repetition=4, steady_ms=STEADY, others=0.07),
 ]  # fmt: skip
 PROGRAM = {
     **{"status": "ok", "status_detail": "", "parity_rel_l2": 0.0, "native_rel_l2": 0.0},

@@ -228,8 +228,9 @@ def test_row_of_a_program():
 def test_every_subject_is_split_against_the_baseline_on_its_own():
     native = NATIVE | {"torch_xla_pending": (31.0, 33.0, 36.0)}
     programs = REPLAY | {"torch_xla_pending": (29.7, 33.3, 36.0)}
-    both = config(subjects=("torch_xla", "torch_xla_pending"))
-    found = split.build(both, [made(native, programs)])
+    natives = {name: cell(name, values) for name, values in native.items()}
+    one = paired(replay(programs=programs), natives)
+    found = split.build(config(subjects=("torch_xla", "torch_xla_pending")), [one])
     first, second = found.to_dict("records")
     assert {key: first[key] for key in row()} == pytest.approx(row(), nan_ok=True)
     assert (second["framework"], second["baseline"]) == ("torch_xla_pending", "jax")
