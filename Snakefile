@@ -41,4 +41,4 @@ include: "workflow/rules/paper.smk"
 
 
 onstart:
-    prepare_run(workflow.dag.needrun_jobs())
+    start.prepare(workflow)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-import paper_fixture
+from stackwars.claims import decide as deciding
 from stackwars.claims import definitions
-from stackwars.claims.decide import decide_all
 from stackwars.claims.definitions import Claims
-from stackwars.claims.output import read_claims, write_claims
+from stackwars.claims.output import read_claims
 from stackwars.findings.collect import write_findings
 from stackwars.paper.tables.claims import write_tables
+from stackwars.results.folder import Folder
 from stackwars.study.config import load
 
 
@@ -29,10 +29,9 @@ def config() -> dict:
 
 def decide(folder: Path) -> dict[str, dict]:
     """Write findings.json, claims.csv and claim_tables into a folder of results; the claims by id."""
-    files = paper_fixture.files(folder) | {"findings": folder / "findings.json"}
-    write_findings(files, files["findings"])
-    rows = decide_all(claims(), config(), files, folder)
-    write_claims(rows, folder / "claims.csv")
-    rows = read_claims(folder / "claims.csv")
-    write_tables(claims(), rows, config(), folder / "claim_tables")
+    files = Folder(folder)
+    write_findings(files)
+    deciding.write(config(), files)
+    rows = read_claims(files["claims"])
+    write_tables(claims(), rows, config(), files["claim_tables"])
     return {row["id"]: row for row in rows}

@@ -15,6 +15,7 @@ from pathlib import Path
 import pandas
 
 from stackwars.study.comparisons import Comparison
+from stackwars.study.config import load
 
 OLD, NEW = "jaxlib-0.7.1", "jaxlib-0.10.2"
 GIB = 2**30
@@ -88,7 +89,7 @@ def write(folder: Path, workloads: dict, variant: str, pairs: list[Comparison]) 
         frame.to_csv(folder / f"{name}.csv", index=False)
     (folder / "graphs").mkdir(exist_ok=True)
     if there:
-        for name in ("ffn", "layernorm"):
+        for name in load()["paper"]["graphs"]:
             (folder / "graphs" / f"{name}.pdf").write_bytes(_graph())
 
 

@@ -11,6 +11,7 @@ from audits.made import FENCES, MUTANTS
 from measured import GEMM, config, process, write_cell, write_results
 from stackwars.audits import aa, audit_entries, report
 from stackwars.results import aggregate, split
+from stackwars.results.folder import Folder
 from stackwars.workflow import job_files
 
 TORCH = replace(GEMM, framework="torch_xla")
@@ -28,8 +29,8 @@ def folder(tmp_path):
             for round_ in range(ROUNDS)
         ]
         write_cell(tmp_path, results, output)
-    aggregate.aggregate(config(), tmp_path, tmp_path)
-    split.write(config(), tmp_path, tmp_path)
+    aggregate.aggregate(config(), Folder(tmp_path))
+    split.write(config(), Folder(tmp_path))
     return tmp_path
 
 
@@ -46,17 +47,10 @@ def test_report_reads_what_there_is_and_names_what_is_missing(folder, monkeypatc
         path.parent.mkdir(parents=True)
         path.write_text(json.dumps(figures))
         parts += ["--part", str(path)]
-    output = folder / "audits.json"
-    options = {
-        "config": job_files.file("config", config(), folder),
-        "results": folder,
-        "frame": folder / "frame.csv",
-        "output": output,
-    }
-    command = [str(part) for key, value in options.items() for part in (f"--{key}", value)]
+    command = ["--config", job_files.file("config", config(), folder), "--results", str(folder)]
     monkeypatch.setattr(sys, "argv", ["report", *command, *parts])
     report.main()
-    found = {entry["id"]: entry for entry in audit_entries.read(output)}
+    found = {entry["id"]: entry for entry in audit_entries.read(folder / "audits.json")}
     assert list(found) == list(audit_entries.AUDITS)
     assert {key for key, entry in found.items() if entry["verdict"] == "not run"} == {
         "power",

@@ -9,7 +9,6 @@ import pytest
 
 from claims_fixture import claims, config
 from measured import process, write_cell, write_results
-from paper_fixture import PUBLISHED
 from stackwars.claims.definitions import ClaimError
 from stackwars.claims.needs import (
     compute_minutes,
@@ -20,8 +19,8 @@ from stackwars.claims.needs import (
     needed_replays,
     restricted,
 )
-from stackwars.claims.one import decide_one
-from stackwars.claims.show import spoken
+from stackwars.claims.one import decide_one, spoken
+from stackwars.results.folder import Folder
 from stackwars.study.cells import Cell
 from stackwars.study.config import validate
 
@@ -103,8 +102,7 @@ def test_one_claim_is_decided_from_its_cells_alone(tmp_path):
             cell = Cell(framework, "gemm", "cpu")
             shutil.rmtree(folder / cell.path, ignore_errors=True)
             write_cell(folder, [process(cell, compiles=(1, 0, compiled))])
-        output = tmp_path / verdict
-        row = decide_one("steady_compiles_nothing", smoke, folder, PUBLISHED, {}, output)
+        row = decide_one("steady_compiles_nothing", smoke, Folder(tmp_path / verdict, folder))
         assert row["verdict"] == verdict
         assert "GEMM" in row["evidence"]
         assert spoken(row).startswith(f"steady_compiles_nothing: {verdict}\n  After the second")
@@ -130,7 +128,7 @@ def without_torch_xla() -> dict:
 def test_a_claim_about_what_is_not_asked_for_is_refused(changes, said, tmp_path):
     lone = validate({**config(), **changes})
     with pytest.raises(ClaimError) as caught:
-        decide_one("gemm_first_pytorch", lone, tmp_path, PUBLISHED, {}, tmp_path / "out")
+        decide_one("gemm_first_pytorch", lone, Folder(tmp_path))
     assert f"gemm_first_pytorch: needs.{said}" in str(caught.value)
 
 
@@ -142,5 +140,5 @@ def test_a_claim_about_the_baseline_alone_needs_its_cells_and_is_decided(tmp_pat
     folder = write_results(tmp_path / "results")
     write_cell(folder, [process(Cell("jax", "gemm", "cpu"), second_ms=1.0)])
     smoke = {**config(), "preset": "smoke"}
-    row = decide_one("one_run_jax", smoke, folder, PUBLISHED, {}, tmp_path / "out")
+    row = decide_one("one_run_jax", smoke, Folder(tmp_path / "out", folder))
     assert row["evidence"].startswith("one slow run: GEMM; no data for ")

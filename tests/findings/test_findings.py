@@ -11,10 +11,11 @@ import paper_fixture
 from claim_edits import edit
 from stackwars.findings.collect import all_findings, write_findings
 from stackwars.results import verdicts
+from stackwars.results.folder import Folder
 
 
 def findings_of(folder) -> dict[str, dict]:
-    write_findings(paper_fixture.files(folder), folder / "findings.json")
+    write_findings(Folder(folder))
     document = json.loads((folder / "findings.json").read_text())
     return {finding["id"]: finding for finding in document["findings"]}
 

@@ -7,26 +7,29 @@ from matplotlib import pyplot
 
 import paper_fixture
 from stackwars.frameworks import title
+from stackwars.paper.figures.calls import draw_calls
 from stackwars.paper.figures.rows import draw_ratios
 from stackwars.paper.figures.split import draw_split
 from stackwars.paper.figures.write import write_figures
 from stackwars.paper.style import round_ticks
-from stackwars.results.read_cells import read_frame, read_ratios
+from stackwars.results.folder import Folder
+from stackwars.results.read_cells import read_calls, read_frame, read_ratios
 from stackwars.results.read_compilers import read_replay, read_split
 from stackwars.study.comparisons import Comparison
+from stackwars.study.config import load
 
 NAMES = ("stacks", "calls", "ratio", "memory", "split")
 
 
-def figures_of(folder, output) -> dict[str, bytes]:
-    write_figures(paper_fixture.files(folder), folder / output)
-    return {path.stem: path.read_bytes() for path in (folder / output).iterdir()}
+def figures_of(folder) -> dict[str, bytes]:
+    write_figures(load(), Folder(folder))
+    return {path.stem: path.read_bytes() for path in (folder / "figures").iterdir()}
 
 
 def test_the_same_results_give_the_same_bytes(tmp_path):
     paper_fixture.write(tmp_path, "two_subjects")
-    first = figures_of(tmp_path, "once")
-    assert first == figures_of(tmp_path, "again")
+    first = figures_of(tmp_path)
+    assert first == figures_of(tmp_path)
     assert set(first) == {*NAMES, "split-torch_xla_pending"}
     for pdf in first.values():
         assert b"/CreationDate" not in pdf
@@ -38,13 +41,13 @@ def test_the_same_results_give_the_same_bytes(tmp_path):
 @pytest.mark.parametrize("variant", ["nothing", "single", "one_failed"])
 def test_missing_results_still_give_every_figure(tmp_path, variant):
     paper_fixture.write(tmp_path, variant)
-    made = figures_of(tmp_path, "out")
+    made = figures_of(tmp_path)
     assert set(made) == set(NAMES)
     assert all(pdf.startswith(b"%PDF") for pdf in made.values())
 
 
 def test_the_figure_of_a_split_has_one_subject(tmp_path):
-    files = paper_fixture.files(paper_fixture.write(tmp_path, "two_subjects"))
+    files = Folder(paper_fixture.write(tmp_path, "two_subjects"))
     split = read_split(files["split"])
     for subject in ("torch_xla", "torch_xla_pending"):
         figure = draw_split(read_replay(files["replay"]), split, Comparison(subject, "jax"))
@@ -58,7 +61,7 @@ def test_the_figure_of_a_split_has_one_subject(tmp_path):
 
 def test_a_claimed_direction_is_filled_and_an_open_one_is_not(tmp_path):
     paper_fixture.write(tmp_path)
-    files = paper_fixture.files(tmp_path)
+    files = Folder(tmp_path)
     figure = draw_ratios(read_frame(files["frame"]), read_ratios(files["ratios"]))
     marks = [line for line in figure.axes[0].lines if line.get_marker() not in ("None", "", None)]
     at = {round(float(line.get_xdata()[0]), 3): line.get_markerfacecolor() for line in marks}
@@ -68,6 +71,15 @@ def test_a_claimed_direction_is_filled_and_an_open_one_is_not(tmp_path):
     assert [text.get_text() for text in figure.legends[0].get_texts()] == [
         *("torch_xla", "torch_xla (pending)", "torch_xla, one core"),
     ]
+    pyplot.close(figure)
+
+
+def test_a_panel_is_drawn_for_each_workload_that_is_asked_for(tmp_path):
+    files = Folder(paper_fixture.write(tmp_path))
+    frame, calls = read_frame(files["frame"]), read_calls(files["calls"])
+    figure = draw_calls(frame, calls, ["layernorm", "gemm", "not in the grid"])
+    shown = [axis.get_title() for axis in figure.axes if axis.get_visible()]
+    assert shown == ["GEMM", "LayerNorm"]
     pyplot.close(figure)
 
 

@@ -1,59 +1,72 @@
-"""The listings' command, in the jax environment."""
+"""The listings and the graphs of programs, made in the jax environment."""
 
 import gzip
+import json
 import re
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from measured import config
 from stackwars.setup.environments import REPOSITORY, clean_environ, ensure
+from stackwars.study.cells import Cell
+from stackwars.study.programs import Program
+from stackwars.workflow import job_files
 
 FIXTURES = Path(__file__).parents[1] / "ir" / "fixtures"
 
 pytestmark = pytest.mark.env
 
 
-def listings(*arguments):
+COLUMNS = 76
+
+
+def run(folder: Path, cells: dict[Cell, str], programs: dict[Program, str]) -> dict[str, str]:
+    """The listings by workload and the graphs as JSON, from what cells and programs have as text."""
+    for made, name in ((cells, "stablehlo.mlir.gz"), (programs, "program.mlir.gz")):
+        for one, text in made.items():
+            (folder / one.path).mkdir(parents=True)
+            (folder / one.path / name).write_bytes(gzip.compress(text.encode()))
+    asked = config(workloads=["ffn", "mha", "layernorm"], preset="full")
+    made = job_files.file("config", asked, folder)
+    command = ["-m", "stackwars.paper.listings", "--config", made, "--results", folder]
     python = ensure(REPOSITORY / "envs" / "jax.txt")
-    return subprocess.run(
-        [str(python), "-m", "stackwars.paper.listings", *map(str, arguments)],
-        env=clean_environ({}), capture_output=True, text=True,
-    )  # fmt: skip
-
-
-def test_listings_of_a_run(tmp_path):
-    packed = tmp_path / "ffn.mlir.gz"
-    packed.write_bytes(gzip.compress((FIXTURES / "ffn_jax.mlir").read_bytes()))
-    absent = tmp_path / "mha.mlir"
-    absent.write_text("// no program: oom, refused at build\n")
-    norm = [FIXTURES / f"layernorm_{framework}.mlir" for framework in ("jax", "torch_xla")]
-    done = listings(
-        "--workload", f"ffn={packed},{FIXTURES / 'ffn_torch_xla.mlir'}",
-        "--workload", f"mha={FIXTURES / 'mha_jax.mlir'},{absent}",
-        "--workload", f"layernorm={norm[0]},{norm[1]}",
-        "--output-dir", tmp_path / "out", "--columns", "62",
-    )  # fmt: skip
+    done = subprocess.run([python, *command], env=clean_environ({}), capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    written = {path.name: path.read_text() for path in (tmp_path / "out").iterdir()}
-    assert set(written) == {"style.tex", "ffn.tex", "mha.tex", "layernorm.tex"}
+    (folder / "said").write_text(done.stderr)
+    texts = {path.stem: path.read_text() for path in (folder / "listings").glob("*.tex")}
+    return {**texts, "graphs": (folder / "graphs.json").read_text()}
+
+
+def text(workload: str, framework: str) -> str:
+    return (FIXTURES / f"{workload}_{framework}.mlir").read_text()
+
+
+def test_listings_and_graphs_of_a_run(tmp_path):
+    cells = {
+        Cell(framework, workload, "cpu"): text(workload, framework)
+        for workload in ("ffn", "mha", "layernorm")
+        for framework in ("jax", "torch_xla")
+    }
+    cells[Cell("torch_xla", "mha", "cpu")] = "// no program: oom, refused at build\n"
+    programs = {Program(f, "layernorm"): text("layernorm", f) for f in ("torch_xla", "jax")}
+    written = run(tmp_path, cells, programs)
+    graphs = json.loads(written.pop("graphs"))["workloads"]
+    assert list(graphs) == ["layernorm"] and list(graphs["layernorm"]) == ["jax", "torch_xla"]
+    assert {graph["status"] for graph in graphs["layernorm"].values()} == {"ok"}
+    assert set(written) == {"style", "ffn", "mha", "layernorm"}
     for name in ("ffn", "mha", "layernorm"):
-        blocks = re.findall(r"(?s)\\begin{lstlisting}.*?\n(.*?)\\end", written[f"{name}.tex"])
+        blocks = re.findall(r"(?s)\\begin{lstlisting}.*?\n(.*?)\\end", written[name])
         assert len(blocks) == 2
-        assert max(len(line) for block in blocks for line in block.splitlines()) <= 62
-    assert "chlo.erfc" in written["ffn.tex"] and "@mhlo.erf" in written["ffn.tex"]
-    assert "// no program: oom, refused at build" in written["mha.tex"]
+        assert max(len(line) for block in blocks for line in block.splitlines()) <= COLUMNS
+    assert "chlo.erfc" in written["ffn"] and "@mhlo.erf" in written["ffn"]
+    assert "// no program: oom, refused at build" in written["mha"]
 
 
 def test_an_unexpected_structure_is_said_and_does_not_fail(tmp_path):
-    gemm = FIXTURES / "gemm_jax.mlir"
-    done = listings("--workload", f"mha={gemm},{gemm}", "--output-dir", tmp_path)
-    assert done.returncode == 0
-    assert "// nothing to show: expected a dot_general" in (tmp_path / "mha.tex").read_text()
-    assert "no combined projection" in done.stderr
-
-
-def test_bad_arguments_say_what_was_expected(tmp_path):
-    done = listings("--workload", "resnet50=a,b", "--output-dir", tmp_path)
-    assert done.returncode == 2
-    assert "expected WORKLOAD=JAXFILE,TORCHFILE" in done.stderr and "resnet50=a,b" in done.stderr
+    gemm = {Cell(f, "mha", "cpu"): text("gemm", "jax") for f in ("jax", "torch_xla")}
+    written = run(tmp_path, gemm, {})
+    assert set(written) == {"style", "mha", "graphs"}, "what there is no program of is left out"
+    assert "// nothing to show: expected a dot_general" in written["mha"]
+    assert "no combined projection" in (tmp_path / "said").read_text()

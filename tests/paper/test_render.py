@@ -16,11 +16,9 @@ import paper_fixture
 from compiler_fixture import NEW
 from stackwars.paper import latex
 from stackwars.paper.figures.write import write_figures
-from stackwars.paper.render import RenderError, build, environment, render
+from stackwars.paper.render import TEMPLATES, RenderError, build, environment, render
 from stackwars.paper.tables.write import write_tables
-
-PAPER = paper_fixture.PUBLISHED.parents[1]
-REST = ("listings", "graphs", "claims.csv", "build")
+from stackwars.results.folder import Folder
 
 
 def rendered(folder) -> dict[str, str]:
@@ -28,18 +26,8 @@ def rendered(folder) -> dict[str, str]:
     for name in ("tables", "figures"):
         (folder / name).mkdir(exist_ok=True)
     claims_fixture.decide(folder)
-    build(
-        PAPER,
-        folder / "context.json",
-        folder / "findings.json",
-        folder / "tables",
-        folder / "figures",
-        folder / "listings",
-        folder / "graphs",
-        folder / "claims.csv",
-        folder / "build",
-    )
-    texts = [folder / "build" / "main.tex", *(folder / "build" / "sections").glob("*.tex")]
+    build(claims_fixture.config(), Folder(folder))
+    texts = [folder / "latex" / "main.tex", *(folder / "latex" / "sections").glob("*.tex")]
     return {path.stem: " ".join(path.read_text().split()) for path in texts}
 
 
@@ -83,9 +71,8 @@ def test_an_unknown_finding_stops_and_names_those_there_are(tmp_path):
     document = json.loads((tmp_path / "findings.json").read_text())
     kept = [f for f in document["findings"] if f["id"] != "bert_first"]
     (tmp_path / "findings.json").write_text(json.dumps({"schema": 1, "findings": kept}))
-    arguments = [tmp_path / n for n in ("context.json", "findings.json", "tables", "figures")]
     with pytest.raises(RenderError, match=r"evaluation.*line \d+.*bert_first.*gemm_first"):
-        build(PAPER, *arguments, *(tmp_path / n for n in REST))
+        build(claims_fixture.config(), Folder(tmp_path))
 
 
 def test_a_flipped_ratio_flips_the_sentence(tmp_path):
@@ -331,7 +318,7 @@ def test_a_main_comparison_that_was_not_published_is_told_without_it(tmp_path):
 
 
 def test_the_environment_knows_every_verdict():
-    names = environment(PAPER).globals
+    names = environment(TEMPLATES).globals
     assert names["SLOWER"] == "slower"
     assert names["DUE_TO_IR"] == "the program"
     assert "Finding" not in names
@@ -346,22 +333,21 @@ def test_the_pdf_is_clean_and_the_same_bytes_from_the_same_results(tmp_path, var
 
 def compiled(folder) -> bytes:
     """The PDF of the paper; fails on overfull lines and on references that lead nowhere."""
-    files = paper_fixture.files(folder)
-    write_tables(files, folder / "tables")
-    write_figures(files, folder / "figures")
+    write_tables(Folder(folder))
+    write_figures(claims_fixture.config(), Folder(folder))
     rendered(folder)
     command = ["latexmk", "-pdf", "-interaction=nonstopmode", "-halt-on-error", "main.tex"]
     made = subprocess.run(
         command,
-        cwd=folder / "build",
+        cwd=folder / "latex",
         env=os.environ | {"SOURCE_DATE_EPOCH": "0"},
         capture_output=True,
         text=True,
         errors="replace",
     )
     assert made.returncode == 0, made.stdout[-3000:]
-    log = (folder / "build" / "main.log").read_text(errors="replace")
+    log = (folder / "latex" / "main.log").read_text(errors="replace")
     assert "undefined" not in log
     overfull = [float(x) for x in re.findall(r"Overfull \\hbox \(([\d.]+)pt", log)]
     assert max(overfull, default=0) < 5
-    return (folder / "build" / "main.pdf").read_bytes()
+    return (folder / "latex" / "main.pdf").read_bytes()

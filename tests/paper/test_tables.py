@@ -12,12 +12,11 @@ from stackwars.paper.latex import significant
 from stackwars.paper.tables.rows import APART, CONTENDED, UNGATED
 from stackwars.paper.tables.split import INTERVALS
 from stackwars.paper.tables.write import write_tables
-
-PUBLISHED = paper_fixture.PUBLISHED
+from stackwars.results.folder import PUBLISHED, Folder
 
 
 def tables_of(folder) -> dict[str, str]:
-    write_tables(paper_fixture.files(folder), folder / "tables")
+    write_tables(Folder(folder))
     return {path.stem: path.read_text() for path in (folder / "tables").glob("*.tex")}
 
 

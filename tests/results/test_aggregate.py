@@ -9,6 +9,7 @@ import pandas as pd
 
 from measured import config, process, write_cell, write_results
 from stackwars.results.aggregate import aggregate
+from stackwars.results.folder import Folder
 from stackwars.results.frame import CALL_COLUMNS, COLUMNS
 from stackwars.results.ratios import COLUMNS as RATIO_COLUMNS
 from stackwars.setup.environments import clean_environ
@@ -28,7 +29,7 @@ def results(tmp_path):
 
 
 def test_files_can_be_read_back(tmp_path):
-    aggregate(config(), results(tmp_path), tmp_path / "out")
+    aggregate(config(), Folder(tmp_path / "out", results(tmp_path)))
     table, calls, ratios = (pd.read_csv(tmp_path / "out" / name) for name in FILES[:3])
     assert list(table.columns) == list(COLUMNS)
     assert tuple(calls.columns) == CALL_COLUMNS
@@ -43,11 +44,11 @@ def test_files_can_be_read_back(tmp_path):
 
 def test_command_writes_the_same_bytes(tmp_path):
     folder = results(tmp_path)
-    aggregate(config(), folder, tmp_path / "one")
+    aggregate(config(), Folder(tmp_path / "one", folder))
     subprocess.run(
         [sys.executable, "-m", "stackwars.results.aggregate", "--config",
          job_files.file("config", config(), tmp_path),
-         "--results", folder, "--output", tmp_path / "two"],
+         "--measured", folder, "--results", tmp_path / "two"],
         env=clean_environ({}), check=True,
     )  # fmt: skip
     for file in FILES:
@@ -55,7 +56,7 @@ def test_command_writes_the_same_bytes(tmp_path):
 
 
 def test_grid_without_any_result_has_its_rows(tmp_path):
-    aggregate(config(), write_results(tmp_path / "results"), tmp_path / "out")
+    aggregate(config(), Folder(tmp_path / "out", write_results(tmp_path / "results")))
     table = pd.read_csv(tmp_path / "out" / "frame.csv")
     assert set(table["status"]) == {"not run"}
     assert pd.read_csv(tmp_path / "out" / "calls.csv").empty

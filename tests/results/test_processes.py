@@ -52,8 +52,8 @@ def test_rows_are_what_the_analysis_says():
 def test_process_that_is_not_gated_says_why():
     assert [(row["gated"], row["why"]) for row in rows(*MADE)] == [
         *[(True, "")] * 2,
-        (False, "2 of 30 steady blocks are clean, 3 are needed"),
-        (False, "others had 7.0 % of the cores, over 5 %"),
+        (False, "2 of 30 steady blocks are uncontended, 3 are needed"),
+        (False, "other processes had 7.0 % of the cores, over 5 %"),
     ]
 
 

@@ -1,6 +1,7 @@
 """The tables of the programs, written in the jax environment."""
 
 import csv
+import gzip
 import hashlib
 import json
 import subprocess
@@ -8,7 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from measured import config
 from stackwars.setup.environments import clean_environ
+from stackwars.study.programs import Compilation, Program
+from stackwars.workflow import job_files
 
 pytestmark = pytest.mark.env
 FIXTURES = Path(__file__).parents[1] / "ir" / "fixtures"
@@ -19,64 +23,56 @@ HLO = {
 }
 
 
-def compiled(path: Path, framework: str, **changed) -> Path:
-    text = (FIXTURES / f"ffn_{framework}.mlir").read_text()
-    content = {
-        "workload": "ffn",
-        "framework": framework,
-        "variant": "base",
-        "target": "tpu-v6e",
-        "compiler": "jaxlib-0.10.2",
-        "program_sha256": hashlib.sha256(text.encode()).hexdigest(),
-        "status": "ok",
-        "verdict": "fits",
-        "message": "",
-        "hlo": HLO,
-    }
-    path.write_text(json.dumps(content | changed))
-    return path
+TARGET, COMPILER = "tpu-v6e", "jaxlib-0.10.2"
+PROGRAMS = {
+    ("ffn", "jax"): (FIXTURES / "ffn_jax.mlir").read_text(),
+    ("ffn", "torch_xla"): (FIXTURES / "ffn_torch_xla.mlir").read_text(),
+    ("llama3_8b", "jax"): "// no program: oom, refused at build\n",
+}
 
 
-def run(python: Path, folder: Path, *ahead: Path) -> subprocess.CompletedProcess:
-    missing = folder / "missing.mlir"
-    missing.write_text("// no program: oom, refused at build\n")
-    return subprocess.run(
-        [
-            *(str(python), "-m", "stackwars.results.program_metrics", "--program"),
-            f"ffn/jax={FIXTURES / 'ffn_jax.mlir'}",
-            f"ffn/torch_xla={FIXTURES / 'ffn_torch_xla.mlir'}",
-            f"llama3_8b/jax={missing}",
-            *("--target", "tpu-v6e", "--ahead", *map(str, ahead)),
-            *("--metrics-output", str(folder / "out" / "ir_metrics.csv")),
-            *("--structure-output", str(folder / "out" / "structure.csv")),
-        ],
-        env=clean_environ({}),
-        capture_output=True,
-        text=True,
-    )
+def results(folder: Path, **changed) -> Path:
+    """PROGRAMS, and compilations of FFN's: JAX's went well; changed: what else is in torch_xla's."""
+    for (workload, framework), text in PROGRAMS.items():
+        path = folder / Program(framework, workload).path / "program.mlir.gz"
+        path.parent.mkdir(parents=True)
+        path.write_bytes(gzip.compress(text.encode()))
+    for framework, more in (("jax", {}), ("torch_xla", changed)):
+        content = {
+            "program_sha256": hashlib.sha256(PROGRAMS["ffn", framework].encode()).hexdigest(),
+            **{"status": "ok", "verdict": "fits", "message": "", "hlo": HLO},
+            **more,
+        }
+        compilation = Compilation(TARGET, COMPILER, Program(framework, "ffn"))
+        path = folder / compilation.path / "ahead.json"
+        path.parent.mkdir(parents=True)
+        path.write_text(json.dumps(content))
+    return folder
+
+
+def run(python: Path, folder: Path) -> subprocess.CompletedProcess:
+    asked = config(workloads=["ffn", "llama3_8b"], preset="full")
+    made = job_files.file("config", asked, folder)
+    command = ["-m", "stackwars.results.program_metrics", "--config", made, "--results", folder]
+    return subprocess.run([python, *command], env=clean_environ({}), capture_output=True, text=True)
 
 
 @pytest.fixture(scope="module")
 def tables(jax_python, tmp_path_factory):
     folder = tmp_path_factory.mktemp("ir_metrics")
-    files = (
-        compiled(folder / "a.json", "jax"),
-        compiled(folder / "b.json", "torch_xla", hlo=None, verdict="oom", message="33 GiB of 31"),
-    )
-    done = run(jax_python, folder, *files)
+    done = run(jax_python, results(folder, hlo=None, verdict="oom", message="33 GiB of 31"))
     assert done.returncode == 0, done.stderr
     result = {}
     for name in ("ir_metrics", "structure"):
-        with (folder / "out" / f"{name}.csv").open() as file:
+        with (folder / f"{name}.csv").open() as file:
             result[name] = list(csv.DictReader(file))
     return result
 
 
 def test_every_program_has_a_row_of_every_level(tables):
     levels = ["raw", "normalised", "optimised:tpu-v6e"]
-    programs = [("ffn", "jax"), ("ffn", "torch_xla"), ("llama3_8b", "jax")]
     found = [(r["workload"], r["framework"], r["level"]) for r in tables["ir_metrics"]]
-    assert found == [(*program, level) for program in programs for level in levels]
+    assert found == [(*program, level) for program in PROGRAMS for level in levels]
     assert all(bool(r["reason"]) == (r["status"] != "ok") for r in tables["ir_metrics"])
 
 
@@ -102,11 +98,7 @@ def test_claims_of_every_program(tables):
     assert {row["verdict"] for row in rows[8:]} == {"no program"}
 
 
-def test_compiles_of_two_compilers_or_of_another_program_are_refused(jax_python, tmp_path):
-    one = compiled(tmp_path / "a.json", "jax")
-    two = compiled(tmp_path / "b.json", "jax", compiler="jaxlib-0.7.1")
-    assert "a second one" in run(jax_python, tmp_path, one, two).stderr
-    other = compiled(tmp_path / "c.json", "jax", program_sha256="f" * 64)
-    assert "compile it again" in run(jax_python, tmp_path, other).stderr
-    large = compiled(tmp_path / "d.json", "jax", variant="b8")
-    assert "came variant b8" in run(jax_python, tmp_path, large).stderr
+def test_a_compilation_of_another_program_is_refused(jax_python, tmp_path):
+    done = run(jax_python, results(tmp_path, program_sha256="f" * 64))
+    assert done.returncode == 1
+    assert "compile it again" in done.stderr and "Traceback" not in done.stderr

@@ -8,6 +8,7 @@ import pytest
 import measured
 from stackwars.measure.statistics import Estimate
 from stackwars.results import processes, replays, split
+from stackwars.results.folder import Folder
 from stackwars.study import programs
 from stackwars.study.cells import Cell
 from stackwars.study.comparisons import with_programs
@@ -228,8 +229,7 @@ def test_row_of_a_program():
 def test_every_subject_is_split_against_the_baseline_on_its_own():
     native = NATIVE | {"torch_xla_pending": (31.0, 33.0, 36.0)}
     programs = REPLAY | {"torch_xla_pending": (29.7, 33.3, 36.0)}
-    natives = {name: cell(name, values) for name, values in native.items()}
-    one = paired(replay(programs=programs), natives)
+    one = made(native=native, programs=programs)
     found = split.build(config(subjects=("torch_xla", "torch_xla_pending")), [one])
     first, second = found.to_dict("records")
     assert {key: first[key] for key in row()} == pytest.approx(row(), nan_ok=True)
@@ -273,7 +273,7 @@ def tabled(folder, cells: dict | None = None) -> None:
 def test_a_replay_that_nobody_ran_has_rows_that_say_so(tmp_path):
     asked = config()
     tabled(tmp_path)
-    split.write(asked, tmp_path / "none", tmp_path)
+    split.write(asked, Folder(tmp_path, tmp_path / "none"))
     head, *lines = table(tmp_path / "replay.csv")
     assert head == list(replays.COLUMNS)
     assert len(lines) == len(programs.replays(asked)) * len(with_programs(asked)) > 0
@@ -285,7 +285,7 @@ def test_a_replay_that_nobody_ran_has_rows_that_say_so(tmp_path):
 
 def test_without_programs_there_are_headers_alone(tmp_path):
     tabled(tmp_path)
-    split.write(config(of=["cells"]), tmp_path / "none", tmp_path)
+    split.write(config(of=["cells"]), Folder(tmp_path, tmp_path / "none"))
     assert table(tmp_path / "replay.csv") == [list(replays.COLUMNS)]
     assert table(tmp_path / "split.csv") == [list(split.COLUMNS)]
 
@@ -300,11 +300,11 @@ def test_files_of_a_folder_of_results(tmp_path):
         home.mkdir(parents=True)
         (home / "replay.json").write_text(json.dumps(replay(compiler)))
     tabled(tmp_path, {Cell(f, "gemm", "cpu"): cell(f, values) for f, values in NATIVE.items()})
-    split.write(config(), tmp_path, tmp_path)
+    split.write(config(), Folder(tmp_path))
     lines = table(tmp_path / "split.csv")
     compiler, control = (lines[0].index(name) for name in ("compiler", "control_verdict"))
     found = [(line[compiler], line[control]) for line in lines[1:]]
     assert found == [(OLD, "holds"), (NEW, "no data")]
-    split.write(config(native=NEW), tmp_path, tmp_path)
+    split.write(config(native=NEW), Folder(tmp_path))
     assert [line[control] for line in table(tmp_path / "split.csv")[1:]] == ["no data", "holds"]
     assert len(table(tmp_path / "replay.csv")) == 5

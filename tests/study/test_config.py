@@ -181,6 +181,11 @@ REFUSED = {
         "presets.full.variants.vit_b16.0", "of the form ^b[1-9][0-9]*$", "b8s4"),
     "largest batch without a batch": (
         put("presets/full/largest_batch", ["gemm"]), "presets.full.largest_batch.0", "one of ffn", "gemm"),
+    "unknown workload of a listing": (
+        put("paper/listings", ["ffn", "fnn"]), "paper.listings.1", "ffn, ffn_relu", "fnn"),
+    "unknown workload of a graph": (
+        put("paper/graphs", ["layer_norm"]), "paper.graphs.0", "layernorm", "layer_norm"),
+    "unknown key of the paper": (put("paper/tables", []), "paper.tables", "graphs", "tables"),
     "date for a number": (
         put("settings/seed", datetime.date(2025, 1, 1)), "settings.seed", "integer", "2025-01-01"),
 }  # fmt: skip

@@ -86,13 +86,13 @@ def test_each_framework_with_an_environment_is_asked(no_driver):
 
 
 def test_command_writes_what_it_found(tmp_path):
-    output = tmp_path / "new" / "devices.json"
     chosen = job_files.file("config", config(devices=["cpu"]), tmp_path)
     subprocess.run(
-        [sys.executable, "-m", "stackwars.workflow.devices", "--config", chosen, "--output", output],
+        [sys.executable, "-m", "stackwars.workflow.devices", "--config", chosen,
+         "--results", tmp_path / "new"],
         env=clean_environ({}), check=True,
     )  # fmt: skip
-    assert json.loads(output.read_text())["cpu"]["jax"]["present"]
+    assert json.loads((tmp_path / "new" / "devices.json").read_text())["cpu"]["jax"]["present"]
 
 
 @pytest.mark.env

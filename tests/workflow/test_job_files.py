@@ -1,6 +1,5 @@
 """What is handed to a job: one file for one content."""
 
-import argparse
 import json
 from pathlib import Path
 
@@ -22,10 +21,3 @@ def test_file_that_is_there_is_not_written_again(tmp_path):
     before = (tmp_path / "new").stat().st_mtime_ns
     assert job_files.file("config", {"x": 1}, tmp_path / "new") == path
     assert (tmp_path / "new").stat().st_mtime_ns == before
-
-
-def test_arguments_are_read_by_argparse(tmp_path):
-    words = ["--of=a b", "--of=c"]
-    parser = argparse.ArgumentParser(fromfile_prefix_chars="@")
-    parser.add_argument("--of", action="append")
-    assert parser.parse_args([job_files.arguments("some", words, tmp_path)]).of == ["a b", "c"]

@@ -1,5 +1,7 @@
 """Targets whose path names what the configuration does not have."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from stackwars.study.config import load
@@ -10,14 +12,16 @@ CELL = {"device": "cpu", "framework": "jax", "workload": "gemm"}
 
 def refused(**changes) -> str:
     with pytest.raises(targets.UnknownTarget) as error:
-        targets.check(load(), CELL | changes)
+        targets.check(load(), SimpleNamespace(**CELL | changes))
     return str(error.value)
 
 
 def test_what_is_configured_is_accepted():
-    targets.check(load(), CELL)
-    targets.check(load(), {"framework": "torch_xla+pretransposed_weights", "workload": "mha"})
-    targets.check(load(), {"compiler": "jaxlib-0.7.1", "target": "tpu-v6e"})
+    targets.check(load(), SimpleNamespace(**CELL))
+    targets.check(
+        load(), SimpleNamespace(framework="torch_xla+pretransposed_weights", workload="mha")
+    )
+    targets.check(load(), SimpleNamespace(compiler="jaxlib-0.7.1", target="tpu-v6e"))
 
 
 @pytest.mark.parametrize(

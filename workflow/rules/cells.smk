@@ -1,6 +1,6 @@
 # Measuring: one rule for a process, one for a cell, one for the machine's peak, one for its devices.
 
-CELL = f"results/{config['preset']}/{{device}}/{{framework}}/{{workload}}"
+CELL = f"{ROOT}/{{device}}/{{framework}}/{{workload}}"
 
 
 checkpoint devices:
@@ -12,13 +12,13 @@ checkpoint devices:
             for name in f["environments"].values()
         ],
     output:
-        f"results/{config['preset']}/devices.json",
+        f"{ROOT}/devices.json",
     log:
-        f"results/{config['preset']}/logs/devices.txt",
+        f"{ROOT}/logs/devices.txt",
     params:
-        config=CONFIG,
+        step=GRID.arguments(CONFIG, ROOT, ROOT),
     shell:
-        "python -m stackwars.workflow.devices --config {params.config} --output {output} 2> >(tee {log} >&2)"
+        "python -m stackwars.workflow.devices {params.step} 2> >(tee {log} >&2)"
 
 
 rule peak:
@@ -26,9 +26,9 @@ rule peak:
         sources("stackwars.measure.peak"),
         pins=lambda w: "envs/jax.txt" if w.device in CPUS else f"envs/jax-{w.device}.txt",
     output:
-        f"results/{config['preset']}/{{device}}/peak.json",
+        f"{ROOT}/{{device}}/peak.json",
     log:
-        f"results/{config['preset']}/logs/{{device}}/peak.txt",
+        f"{ROOT}/logs/{{device}}/peak.txt",
     priority: 2
     threads: workflow.cores
     shell:
@@ -41,17 +41,17 @@ rule peak:
 # same machine conditions. A process that is not needed any more says so and measures nothing.
 rule process:
     input:
-        process_sources,
-        pins=lambda wildcards: cells.pins(config, wildcards.framework, wildcards.device),
-        partner=partner_pins,
+        CELL_JOBS.sources,
+        pins=CELL_JOBS.pins,
+        partner=CELL_JOBS.partner_pins,
     output:
         temp(directory(f"{CELL}/process-{{repetition}}")),
     log:
-        f"results/{config['preset']}/logs/{{device}}/{{framework}}/{{workload}}/process-{{repetition}}.txt",
-    priority: lambda wildcards: plan.priority(config, cell_of(wildcards), int(wildcards.repetition))
+        f"{ROOT}/logs/{{device}}/{{framework}}/{{workload}}/process-{{repetition}}.txt",
+    priority: CELL_JOBS.priority
     threads: workflow.cores
     params:
-        job=lambda wildcards: job_of(cell_of(wildcards), int(wildcards.repetition)),
+        job=CELL_JOBS.job,
         partner=lambda wildcards, input: (
             f"--partner-pins {input.partner}" if input.partner else ""
         ),
@@ -64,21 +64,21 @@ rule process:
 # out of date must stand here as well.
 rule cell:
     input:
-        process_sources,
-        pins=lambda wildcards: cells.pins(config, wildcards.framework, wildcards.device),
-        partner=partner_pins,
+        CELL_JOBS.sources,
+        pins=CELL_JOBS.pins,
+        partner=CELL_JOBS.partner_pins,
         processes=[f"{CELL}/process-{repetition}" for repetition in range(SETTINGS["rounds_max"])],
     output:
         result=f"{CELL}/cell.json",
         program=f"{CELL}/stablehlo.mlir.gz",
         sample=f"{CELL}/output.npy",
     log:
-        f"results/{config['preset']}/logs/{{device}}/{{framework}}/{{workload}}/cell.txt",
+        f"{ROOT}/logs/{{device}}/{{framework}}/{{workload}}/cell.txt",
     priority: 1_000_000
     # All cores for a moment's work: a compilation for a target would else take the core that it leaves
     # free, and the next process of the round would wait until all of them are done.
     threads: workflow.cores
     params:
-        job=lambda wildcards: job_of(cell_of(wildcards), 0),
+        job=CELL_JOBS.job,
     shell:
         "python -m stackwars.measure.cell {input.processes} --output $(dirname {output.result}) >{log} 2>&1"

@@ -9,8 +9,8 @@ HALF = max(1, workflow.cores // 2)
 
 rule lower:
     input:
-        lowering_sources,
-        pins=lowering_pins,
+        COMPILER_JOBS.lowering_sources,
+        pins=COMPILER_JOBS.lowering_pins,
     output:
         program=f"{PROGRAM}/program.mlir.gz",
         arguments=f"{PROGRAM}/arguments.json",
@@ -20,7 +20,7 @@ rule lower:
     priority: 10
     threads: HALF
     params:
-        job=lower_job,
+        job=COMPILER_JOBS.lower,
     shell:
         "python -m stackwars.setup.environments {input.pins} -- -m stackwars.compilers.lower"
         " --job {params.job} --output $(dirname {output.program}) >{log} 2>&1"
@@ -30,7 +30,7 @@ rule lower:
 rule edit:
     input:
         sources("stackwars.compilers.edits"),
-        pins=programs.editing_pins(config),
+        pins=editing_pins(config),
         program=f"{ROOT}/programs/{{framework}}/{{workload}}/base/program.mlir.gz",
         arguments=f"{ROOT}/programs/{{framework}}/{{workload}}/base/arguments.json",
     output:
@@ -49,10 +49,10 @@ rule edit:
 rule ahead:
     input:
         sources("stackwars.compilers.ahead_supervisor", "stackwars.compilers.ahead"),
-        target_description,
-        pins=compiler_pins,
+        COMPILER_JOBS.description,
+        pins=COMPILER_JOBS.compiler_pins,
         program=f"{PROGRAM}/program.mlir.gz",
-        code=code_source,
+        code=COMPILER_JOBS.code_source,
     output:
         result=f"{AHEAD}/{{variant}}/ahead.json",
         optimised=f"{AHEAD}/{{variant}}/optimised.hlo.gz",
@@ -61,7 +61,7 @@ rule ahead:
     priority: -1_000_000_000
     threads: HALF
     params:
-        job=ahead_job,
+        job=COMPILER_JOBS.ahead,
         code=lambda wildcards, input: f"--code-from {input.code}" if input.code else "",
     shell:
         "python -m stackwars.compilers.ahead_supervisor --job {params.job} --pins {input.pins}"
@@ -70,10 +70,10 @@ rule ahead:
 
 rule largest_batch:
     input:
-        lowering_sources,
+        COMPILER_JOBS.lowering_sources,
         sources("stackwars.compilers.largest_batch", "stackwars.compilers.ahead"),
-        pins=compiler_pins,
-        lower_pins=lowering_pins,
+        pins=COMPILER_JOBS.compiler_pins,
+        lower_pins=COMPILER_JOBS.lowering_pins,
         base=f"{AHEAD}/base/ahead.json",
     output:
         f"{AHEAD}/largest_batch.json",
@@ -82,7 +82,7 @@ rule largest_batch:
     priority: -1_000_000_001
     threads: HALF
     params:
-        job=largest_batch_job,
+        job=COMPILER_JOBS.largest_batch,
     shell:
         "python -m stackwars.compilers.largest_batch --job {params.job} --pins {input.pins}"
         " --lower-pins {input.lower_pins} --base {input.base} --output {output} 2> >(tee {log} >&2)"
@@ -91,16 +91,13 @@ rule largest_batch:
 rule compile_ahead:
     input:
         sources("stackwars.results.ahead"),
-        ahead=compiled_files("ahead.json"),
-        largest_batches=largest_batch_files(),
+        GRID.compiled("ahead.json"),
+        GRID.largest_batches(),
     output:
-        ahead=f"{OUT}/compile_ahead.csv",
-        largest_batch=f"{OUT}/largest_batch.csv",
+        GRID.made("ahead", "largest_batch"),
     log:
         f"{OUT}/logs/compile_ahead.txt",
     params:
-        config=CONFIG,
-        results=lambda wildcards: CELLS,
+        step=GRID.step,
     shell:
-        "python -m stackwars.results.ahead --config {params.config}"
-        " --results {params.results} --output $(dirname {output.ahead}) >{log} 2>&1"
+        "python -m stackwars.results.ahead {params.step} >{log} 2>&1"

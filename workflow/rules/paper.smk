@@ -4,28 +4,22 @@
 rule latex:
     input:
         sources("stackwars.paper.render"),
-        templates=[str(path) for path in sorted(Path("paper").rglob("*")) if path.is_file()],
-        context=f"{OUT}/context.json",
-        findings=f"{OUT}/findings.json",
-        tables=f"{OUT}/tables",
-        figures=f"{OUT}/figures",
-        listings=f"{OUT}/listings",
-        graphs=f"{OUT}/graphs",
-        claims=f"{OUT}/claims.csv",
-        claim_tables=f"{OUT}/claim_tables",
+        [str(path) for path in sorted(Path("paper").rglob("*")) if path.is_file()],
+        GRID.made("context", "findings", "claims"),
+        GRID.made("tables", "claim_tables", "figures", "graphs", "listings"),
     output:
-        directory(f"{OUT}/latex"),
+        directory(GRID.made("latex")),
     log:
         f"{OUT}/logs/latex.txt",
+    params:
+        step=GRID.step,
     shell:
-        "python -m stackwars.paper.render --context {input.context} --findings {input.findings}"
-        " --tables {input.tables} --figures {input.figures} --listings {input.listings}"
-        " --graphs {input.graphs} --claims {input.claims} --output-dir {output} >{log} 2>&1"
+        "python -m stackwars.paper.render {params.step} >{log} 2>&1"
 
 
 rule typeset:
     input:
-        f"{OUT}/latex",
+        GRID.made("latex"),
     output:
         "paper.pdf",
     log:
@@ -47,10 +41,10 @@ rule paper:
         "paper.pdf"
     input:
         "paper.pdf",
-        cell_files(cells_on_cpu(), "cell.json"),
-        result_files("cell.json"),
-        result_files("stablehlo.mlir.gz"),
-        result_files("output.npy"),
-        compiled_files("ahead.json"),
-        largest_batch_files(),
-        replay_files(),
+        GRID.files(GRID.on_cpu, "cell.json"),
+        GRID.found_files("cell.json"),
+        GRID.found_files("stablehlo.mlir.gz"),
+        GRID.found_files("output.npy"),
+        GRID.compiled("ahead.json"),
+        GRID.largest_batches(),
+        GRID.replays(),

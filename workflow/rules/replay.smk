@@ -8,16 +8,16 @@ rule replay_process:
     input:
         sources("stackwars.compilers.replay"),
         lambda wildcards: f"src/stackwars/workloads/{wildcards.workload}/__init__.py",
-        replayed_programs,
-        pins=compiler_pins,
+        COMPILER_JOBS.replayed,
+        pins=COMPILER_JOBS.compiler_pins,
     output:
         temp(directory(f"{REPLAY}/process-{{repetition}}")),
     log:
         f"{ROOT}/logs/replay/{{device}}/{{compiler}}/{{workload}}/process-{{repetition}}.txt",
-    priority: replay_priority
+    priority: COMPILER_JOBS.replay_priority
     threads: workflow.cores
     params:
-        job=lambda wildcards: replay_job(wildcards, int(wildcards.repetition)),
+        job=COMPILER_JOBS.replay,
     shell:
         "python -m stackwars.compilers.replay_job --job {params.job} --pins {input.pins}"
         " --output {output} 2> >(tee {log} >&2)"
@@ -28,11 +28,11 @@ rule replay:
     input:
         sources("stackwars.compilers.replay", "stackwars.compilers.replay_cell"),
         lambda wildcards: f"src/stackwars/workloads/{wildcards.workload}/__init__.py",
-        replayed_programs,
-        pins=compiler_pins,
+        COMPILER_JOBS.replayed,
+        pins=COMPILER_JOBS.compiler_pins,
         # In the first rounds only: its programs are interleaved in one process, which later rounds add little to.
         processes=[f"{REPLAY}/process-{repetition}" for repetition in range(SETTINGS["rounds_min"])],
-        cells=replayed_cells,
+        cells=COMPILER_JOBS.replayed_cells,
     output:
         f"{REPLAY}/replay.json",
     log:
@@ -41,11 +41,8 @@ rule replay:
     # As a cell: nothing may slip in between the processes of a round.
     threads: workflow.cores
     params:
-        job=lambda wildcards: replay_job(wildcards, 0),
-        cells=lambda wildcards: [
-            f"--cell {f}={CELLS}/{Cell(f, wildcards.workload, wildcards.device).path}"
-            for f in with_programs(config)
-        ],
+        job=COMPILER_JOBS.replay,
+        cells=COMPILER_JOBS.replayed_folders,
     shell:
         "python -m stackwars.compilers.replay_cell {input.processes} {params.cells}"
         " --output {output} >{log} 2>&1"
@@ -54,18 +51,14 @@ rule replay:
 rule split:
     input:
         sources("stackwars.results.split"),
-        replays=replay_files(),
-        cells=cell_files([cell for cell in ASKED if cell.device == CPU], "cell.json"),
-        processes=f"{OUT}/processes.csv",
+        GRID.replays(),
+        GRID.files(GRID.asked_on(CPU), "cell.json"),
+        GRID.made("processes"),
     output:
-        replayed=f"{OUT}/replayed.csv",
-        replay=f"{OUT}/replay.csv",
-        split=f"{OUT}/split.csv",
+        GRID.made("replay", "replayed", "split"),
     log:
         f"{OUT}/logs/split.txt",
     params:
-        config=CONFIG,
-        results=lambda wildcards: CELLS,
+        step=GRID.step,
     shell:
-        "python -m stackwars.results.split --config {params.config} --results {params.results}"
-        " --output $(dirname {output.split}) >{log} 2>&1"
+        "python -m stackwars.results.split {params.step} >{log} 2>&1"

@@ -6,14 +6,13 @@ and its frame.
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
 from stackwars.audits import aa, audit_entries, run_verdicts, verdicts, whole_run
 from stackwars.measure import documents
+from stackwars.results.folder import chosen, parser
 from stackwars.results.read_cells import read_frame
 from stackwars.study import cells
-from stackwars.study.config import validate
 
 PARTS = ("fences", "mutants", "power", "aa_interleaved", "independent")
 """The audits that are measured, each in a folder of this name."""
@@ -41,14 +40,12 @@ def report(config: dict, folder: Path, frame: Path, parts: list[Path]) -> list[d
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--config", required=True, type=documents.read)
-    for name in ("results", "frame", "output"):
-        parser.add_argument(f"--{name}", required=True, type=Path)
-    parser.add_argument("--part", action="append", default=[], type=Path)
-    a = parser.parse_args()
-    audits = report(validate(a.config), a.results, a.frame, a.part)
-    audit_entries.write(audits, a.output)
+    arguments = parser(__doc__)
+    arguments.add_argument("--part", action="append", default=[], type=Path)
+    a = arguments.parse_args()
+    config, folder = chosen(a)
+    audits = report(config, folder.measured, folder["frame"], a.part)
+    audit_entries.write(audits, folder["audits"])
     for entry in audits:
         print(f"[audit] {entry['title']}: {entry['verdict']}: {entry['detail']}")
 

@@ -10,7 +10,7 @@ from stackwars.measure import documents
 from stackwars.results.read_compilers import by_age
 from stackwars.study import cells, programs
 from stackwars.study.cells import Cell
-from stackwars.study.comparisons import CELLS, with_programs
+from stackwars.study.comparisons import CELLS
 from stackwars.study.programs import Compilation, Program, ReplayCell
 
 
@@ -101,12 +101,7 @@ def needed_programs(config: dict, claim: Claim) -> list[Program]:
     """The programs whose form it is about."""
     if "ir" not in claim.needs["stages"]:
         return []
-    chosen = restricted(config, claim)
-    return [
-        Program(framework, workload)
-        for workload in programs.compiled_workloads(chosen)
-        for framework in with_programs(chosen)
-    ]
+    return programs.base_programs(restricted(config, claim))
 
 
 def compute_minutes(config: dict, claim: Claim, folders: Iterable[Path]) -> float | None:

@@ -1,4 +1,7 @@
-"""What the repository's own pages say of the reference run: a table of claims, and the README's results."""
+"""What the repository's own pages say of the reference run: a table of claims, and the README's results.
+
+``python -m stackwars.claims.pages`` brings them up to date.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,10 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from stackwars.claims.evidence import tally
+from stackwars.claims.output import read_claims
 from stackwars.claims.verdicts import NOT_TESTABLE
+from stackwars.results.folder import REFERENCE, Folder
+from stackwars.setup.environments import REPOSITORY
 
 TABLE = Path("docs", "claims.md")
 README = Path("README.md")
@@ -59,3 +65,7 @@ def write(repository: Path, rows: list[dict]) -> None:
     """Bring both pages up to date with the rows of a claims.csv."""
     put_into(repository / TABLE, "claims", table(rows))
     put_into(repository / README, "results", results(rows))
+
+
+if __name__ == "__main__":
+    write(REPOSITORY, read_claims(Folder(REFERENCE)["claims"]))

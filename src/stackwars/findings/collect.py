@@ -8,9 +8,7 @@ are null. Verdict words are those of :mod:`stackwars.results.verdicts` and
 
 from __future__ import annotations
 
-import argparse
 import json
-from pathlib import Path
 from typing import Any
 
 from stackwars.audits import audit_entries
@@ -22,6 +20,7 @@ from stackwars.findings.programs import program_findings
 from stackwars.findings.protocol import protocol_findings
 from stackwars.findings.split import split_findings
 from stackwars.findings.targets import target_findings
+from stackwars.results.folder import Folder, command
 from stackwars.results.read_cells import read_frame, read_json, read_published, read_ratios
 from stackwars.results.read_compilers import (
     read_ahead,
@@ -35,11 +34,8 @@ from stackwars.results.verdicts import Finding
 from stackwars.setup.device import ONE_THREAD
 from stackwars.study.comparisons import told
 
-FILES = ("frame", "ratios", "context", "published", "replay", "split", "ahead")
-FILES += ("largest_batch", "metrics", "structure", "audits")
 
-
-def all_findings(files: dict[str, Path]) -> list[Finding]:
+def all_findings(files: Folder) -> list[Finding]:
     """Every finding, in the order in which the paper speaks of them."""
     frame, ratios = read_frame(files["frame"]), read_ratios(files["ratios"])
     context, there = read_json(files["context"]), read_published(files["published"])
@@ -74,11 +70,11 @@ def all_findings(files: dict[str, Path]) -> list[Finding]:
     ]
 
 
-def write_findings(files: dict[str, Path], output: Path) -> None:
-    """Read the results and write findings.json; ``files`` has a path for each of FILES."""
+def write_findings(files: Folder) -> None:
+    """Read the results and write findings.json."""
     document = {"schema": 1, "findings": all_findings(files)}
-    output.parent.mkdir(parents=True, exist_ok=True)
-    output.write_text(json.dumps(document, indent=1, default=_plain) + "\n", encoding="utf-8")
+    text = json.dumps(document, indent=1, default=_plain)
+    files["findings"].write_text(text + "\n", encoding="utf-8")
 
 
 def _plain(value: Any) -> Any:
@@ -86,13 +82,5 @@ def _plain(value: Any) -> Any:
     return value.item()
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    for name in (*FILES, "output"):
-        parser.add_argument(f"--{name}", type=Path, required=True)
-    a = vars(parser.parse_args())
-    write_findings(a, a["output"])
-
-
 if __name__ == "__main__":
-    main()
+    command(lambda config, folder: write_findings(folder))

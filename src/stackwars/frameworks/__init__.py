@@ -22,7 +22,7 @@ in the order in which a cell uses them:
     fence(output)     return only when the device has finished the output
     fetch(output)     the output's values as a NumPy array
     counters()        cumulative Counters
-    stablehlo()       StableHLO text of what call(0) runs; of a framework without, a comment that says so
+    stablehlo()       StableHLO text of what call(0) runs; where there is none, the line `// no program: <why>`
     device_kind()     what the framework calls the device
     versions()        package versions, {name: version}
 """

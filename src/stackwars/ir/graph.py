@@ -1,4 +1,4 @@
-"""A program as a small graph to draw: ``python -m stackwars.ir.graph``.
+"""A program as a small graph to draw.
 
 Runs in the jax environment. The graph is plain data, so that it can be drawn where there are no
 MLIR bindings. A scalar constant, one that fills a tensor with one value, and arithmetic on those
@@ -7,8 +7,6 @@ alone are written into the label of what reads them; `ir.collapse` then joins wh
 
 from __future__ import annotations
 
-import argparse
-import json
 from pathlib import Path
 from typing import Any
 
@@ -130,29 +128,3 @@ def described(path: Path) -> dict[str, Any]:
         return {"status": "ok"} | graph(normalise(module.parse(text)))
     except ProgramError as error:
         return {"status": "unreadable", "reason": str(error)}
-
-
-def _program(text: str) -> tuple[str, str, Path]:
-    cell, _, path = text.partition("=")
-    workload, _, framework = cell.partition("/")
-    if not (workload and framework and path):
-        raise argparse.ArgumentTypeError(f"expected WORKLOAD/FRAMEWORK=FILE; came {text}")
-    return workload, framework, Path(path)
-
-
-def main() -> None:
-    """`python -m stackwars.ir.graph --program ffn/jax=program.mlir.gz ... --output graphs.json`."""
-    parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--program", action="append", type=_program, default=[])
-    parser.add_argument("--output", type=Path, required=True)
-    arguments = parser.parse_args()
-    workloads: dict[str, dict[str, Any]] = {}
-    for workload, framework, path in arguments.program:
-        workloads.setdefault(workload, {})[framework] = described(path)
-    arguments.output.parent.mkdir(parents=True, exist_ok=True)
-    found = {"schema": SCHEMA, "workloads": workloads}
-    arguments.output.write_text(json.dumps(found, indent=1) + "\n")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,10 +1,12 @@
-"""Two listings side by side as LaTeX: the style both share, one listing, the figure of two.
+"""Listings side by side as LaTeX: the style that they share, one listing, the figure of two or more.
 
 The font follows from the number of columns: as large as lets that many characters fill the column,
 so a line broken to that number can never run over, whatever width the column has.
 """
 
 from __future__ import annotations
+
+from string import ascii_lowercase
 
 from stackwars.paper.latex import escape
 
@@ -33,14 +35,16 @@ def style(columns: int) -> str:
     return _STYLE.replace("COLUMNS", str(columns)).replace("LEADING", str(LEADING))
 
 
-def page_lines(columns: int) -> int:
-    """Lines that fit a page of IEEEtran above a caption, at the size that `columns` gives.
+def page_lines(columns: int, listings: int = 2) -> int:
+    """Lines of each of some listings, two beside each other, that fit a page of IEEEtran above a caption, at
+    the size that `columns` gives.
 
     620 pt of height over line spacing; a line of half the width, 250 pt, holds `columns` characters
     of 0.525 em (txtt).
     """
     size = min(8.0, 250 / (0.525 * columns))
-    return int(620 / (LEADING * size))
+    rows = -(-listings // 2)
+    return int(620 / (LEADING * size) / rows)
 
 
 def listing(lines: list[str]) -> str:
@@ -53,10 +57,8 @@ def listing(lines: list[str]) -> str:
     return "\n".join([r"\begin{lstlisting}[style=stablehlo]", *lines, r"\end{lstlisting}", ""])
 
 
-def figure(
-    left: tuple[str, list[str]], right: tuple[str, list[str]], caption: str, key: str
-) -> str:
-    """A figure over both columns of (title, lines) twice, labelled `fig:listing-<key>`.
+def figure(listings: list[tuple[str, list[str]]], caption: str, key: str) -> str:
+    """A figure over both columns of (title, lines), two beside each other, labelled `fig:listing-<key>`.
 
     Titles and caption are plain text.
     """
@@ -65,14 +67,14 @@ def figure(
         f"\n{listing(lines)}"
         rf"\centering\footnotesize ({letter}) {escape(title)}"
         "\n\\end{minipage}"
-        for letter, (title, lines) in zip("ab", (left, right), strict=True)
+        for letter, (title, lines) in zip(ascii_lowercase, listings, strict=False)
     ]
     # The space between the halves is \hfill alone: no line may end without a comment sign.
+    rows = ["\\hfill%\n".join(halves[at : at + 2]) for at in range(0, len(halves), 2)]
     return "\n".join(
         [
             r"\begin{figure*}[!tp]",
-            halves[0] + r"\hfill%",
-            halves[1],
+            "\n\n\\medskip\n".join(rows),
             rf"\caption{{{escape(caption)}}}\label{{fig:listing-{key}}}",
             r"\end{figure*}",
             "",

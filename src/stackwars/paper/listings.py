@@ -1,22 +1,26 @@
-"""Appendix listings from the StableHLO of a run's cells.
+"""What the paper prints of the programs: listings from the StableHLO of a run's cells, and graphs as data.
 
-Runs in the jax environment, whose MLIR bindings read the text of every framework. A cell without a
-program gives a listing that says so, and so does one whose structure is not the expected one: the
-paper is built either way.
+``python -m stackwars.paper.listings`` runs in the jax environment, whose MLIR bindings read the text of every
+framework. A cell without a program gives a listing that says so, and so does one whose structure is not the
+expected one: the paper is built either way.
 """
 
 from __future__ import annotations
 
-import argparse
+import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-from stackwars.ir import excerpt, layout, module
+from stackwars import workloads
+from stackwars.ir import excerpt, graph, layout, module
 from stackwars.paper import listing_figure
+from stackwars.results.folder import Folder, command
+from stackwars.study import printed
 
 COLUMNS = 76  # characters in a line: about 6.3 pt in half the width of IEEEtran's page
-TITLES = ("JAX", "PyTorch through torch_xla")
+TITLES = {"jax": "JAX", "torch_xla": "PyTorch through torch_xla"}
 Cut = Callable[[module.ir.Module], excerpt.Excerpt]
 EXCERPTS: dict[str, tuple[Cut, str]] = {
     "ffn": (excerpt.whole, "Feed-forward block with GELU: the whole program"),
@@ -29,13 +33,14 @@ EXCERPTS: dict[str, tuple[Cut, str]] = {
         "Layer normalisation: from the input through scale and shift",
     ),
 }
+"""Of a workload what is cut out of its program, and the caption; of any other the whole program."""
 NOTE = (
     "StableHLO as each framework emits it, excerpted from the programs of this run. A comment marks what "
     "is left out; names are those of the full program."
 )
 
 
-def lines(workload: str, path: Path, columns: int, limit: int) -> list[str]:
+def lines(cut: Cut, path: Path, columns: int, limit: int) -> list[str]:
     """The listing's lines for one program; a comment where there is nothing to show.
 
     Raises OSError where the file cannot be read.
@@ -45,47 +50,49 @@ def lines(workload: str, path: Path, columns: int, limit: int) -> list[str]:
     if reason is not None:
         return layout.wrap(f"// no program: {reason}", columns, 0)
     try:
-        found = EXCERPTS[workload][0](module.parse(text))
+        found = cut(module.parse(text))
     except module.ProgramError as error:
         print(f"[listings] {path}: {error}", file=sys.stderr)
         return layout.wrap(f"// nothing to show: {error}", columns, 0)
     return layout.listing(found.lines(), columns, limit)
 
 
-def write(workload: str, paths: tuple[Path, Path], folder: Path, columns: int, limit: int) -> None:
-    """Write `<workload>.tex`, the figure of both frameworks' listings."""
-    bodies = [lines(workload, path, columns, limit) for path in paths]
-    left, right = zip(TITLES, bodies, strict=True)
-    text = listing_figure.figure(left, right, f"{EXCERPTS[workload][1]}. {NOTE}", workload)
-    (folder / f"{workload}.tex").write_text(text)
+def listing(workload: str, texts: dict[str, Path]) -> str:
+    """The figure of a workload's listings, by framework."""
+    whole = f"{workloads.load(workload).TITLE}: the whole program"
+    cut, caption = EXCERPTS.get(workload, (excerpt.whole, whole))
+    limit = listing_figure.page_lines(COLUMNS, len(texts))
+    parts = [
+        (TITLES.get(framework, framework), lines(cut, path, COLUMNS, limit))
+        for framework, path in texts.items()
+    ]
+    return listing_figure.figure(parts, f"{caption}. {NOTE}", workload)
 
 
-def _workload(text: str) -> tuple[str, tuple[Path, Path]]:
-    name, _, files = text.partition("=")
-    paths = [Path(path) for path in files.split(",")]
-    if name not in EXCERPTS or len(paths) != 2:
-        raise argparse.ArgumentTypeError(
-            f"expected WORKLOAD=JAXFILE,TORCHFILE with a workload of {', '.join(EXCERPTS)}; "
-            f"came {text}"
-        )
-    return name, (paths[0], paths[1])
+def graphs(config: dict, measured: Path) -> dict[str, Any]:
+    """The graph of every program that is drawn, by workload and framework."""
+    found: dict[str, dict[str, Any]] = {}
+    for program in printed.drawn(config):
+        path = measured / program.path / "program.mlir.gz"
+        if path.exists():
+            row = found.setdefault(program.workload, {})
+            row[program.framework] = graph.described(path)
+    return {"schema": graph.SCHEMA, "workloads": found}
 
 
-def main() -> None:
-    """`python -m stackwars.paper.listings --workload ffn=JAXFILE,TORCHFILE ... --output-dir DIR`."""
-    parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--workload", action="append", type=_workload, default=[])
-    parser.add_argument("--output-dir", type=Path, required=True)
-    parser.add_argument("--columns", type=int, default=COLUMNS, help="characters in a line")
-    parser.add_argument("--limit", type=int, help="lines in a listing; default: a page")
-    arguments = parser.parse_args()
-    folder = arguments.output_dir
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "style.tex").write_text(listing_figure.style(arguments.columns))
-    limit = arguments.limit or listing_figure.page_lines(arguments.columns)
-    for workload, paths in arguments.workload:
-        write(workload, paths, folder, arguments.columns, limit)
+def write(config: dict, folder: Folder) -> None:
+    """Write ``listings/style.tex``, ``listings/<workload>.tex`` and graphs.json: of what the configuration
+    names, what there is.
+    """
+    folder["listings"].mkdir(parents=True, exist_ok=True)
+    (folder["listings"] / "style.tex").write_text(listing_figure.style(COLUMNS))
+    for workload, cells in printed.listed(config).items():
+        texts = {c.framework: folder.measured / c.path / "stablehlo.mlir.gz" for c in cells}
+        if all(path.exists() for path in texts.values()):
+            (folder["listings"] / f"{workload}.tex").write_text(listing(workload, texts))
+    data = graphs(config, folder.measured)
+    folder["graph_data"].write_text(json.dumps(data, indent=1) + "\n")
 
 
 if __name__ == "__main__":
-    main()
+    command(write)

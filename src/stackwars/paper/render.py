@@ -8,7 +8,6 @@ missing number, stops the rendering with the template, the line and the name.
 
 from __future__ import annotations
 
-import argparse
 import shutil
 import traceback
 from pathlib import Path
@@ -21,12 +20,13 @@ from stackwars.claims.output import Judged, read_claims
 from stackwars.paper import latex
 from stackwars.paper.prose import FILTERS
 from stackwars.results import compiler_verdicts, verdicts
+from stackwars.results.folder import Folder, command
 from stackwars.results.read_cells import read_json
+from stackwars.setup.environments import REPOSITORY
 from stackwars.study.comparisons import told
 
 SUFFIX = ".tex.j2"
-LISTINGS = ["ffn", "mha", "layernorm"]  # in the appendix, as far as they exist
-GRAPHS = ["ffn", "layernorm"]  # drawn from both programs, as far as they exist
+TEMPLATES = REPOSITORY / "paper"
 
 
 class RenderError(RuntimeError):
@@ -105,9 +105,9 @@ def _line(error: Exception, name: str) -> int | str:
     return frames[-1].lineno if frames else "?"
 
 
-def template_names(context: Path, findings: Path, claims: Path) -> dict[str, Any]:
-    """What templates know of a run's context.json, findings.json and claims.csv."""
-    document, run = Findings(read_json(findings)), read_json(context)
+def template_names(folder: Folder) -> dict[str, Any]:
+    """What templates know of a run's context, findings and claims."""
+    document, run = Findings(read_json(folder["findings"])), read_json(folder["context"])
     main, *others = told(run)
     return {
         "run": run,
@@ -116,61 +116,28 @@ def template_names(context: Path, findings: Path, claims: Path) -> dict[str, Any
         "others": [pair.subject for pair in others],
         "finding": document,
         "group": document.group,
-        "claim": Judged(read_claims(claims)),
+        "claim": Judged(read_claims(folder["claims"])),
     }
 
 
-def build(
-    templates: Path,
-    context: Path,
-    findings: Path,
-    tables: Path,
-    figures: Path,
-    listings: Path,
-    graphs: Path,
-    claims: Path,
-    output: Path,
-) -> None:
-    """Fill the folder ``output`` with everything that latexmk needs; nothing outside is read.
+def build(config: dict, folder: Folder) -> None:
+    """Fill the folder's ``latex`` with everything that latexmk needs; nothing outside is read.
 
-    claims: claims.csv; the tables of claims are beside it in claim_tables.
+    Raises RenderError.
     """
-    names = template_names(context, findings, claims) | {
-        "listings": [name for name in LISTINGS if (listings / f"{name}.tex").exists()],
-        "graphs": [name for name in GRAPHS if (graphs / f"{name}.pdf").exists()],
+    output, printed = folder["latex"], config["paper"]
+    names = template_names(folder) | {
+        # As far as they exist.
+        "listings": [n for n in printed["listings"] if (folder["listings"] / f"{n}.tex").exists()],
+        "graphs": [n for n in printed["graphs"] if (folder["graphs"] / f"{n}.pdf").exists()],
     }
-    sources = {"tables": tables, "figures": figures, "listings": listings, "graphs": graphs}
-    sources["claim_tables"] = claims.with_name("claim_tables")
-    for folder, source in sources.items():
+    for part in ("tables", "figures", "listings", "graphs", "claim_tables"):
         # A file left from an earlier build must not stand in for one that is missing now.
-        shutil.rmtree(output / folder, ignore_errors=True)
-        shutil.copytree(source, output / folder, ignore=shutil.ignore_patterns(".*"))
-    shutil.copy(templates / "references.bib", output / "references.bib")
-    render(templates, names, output)
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--templates", type=Path, default=Path("paper"))
-    names = ("context", "findings", "tables", "figures", "listings", "graphs", "claims")
-    for name in (*names, "output-dir"):
-        parser.add_argument(f"--{name}", type=Path, required=True)
-    a = parser.parse_args()
-    try:
-        build(
-            a.templates,
-            a.context,
-            a.findings,
-            a.tables,
-            a.figures,
-            a.listings,
-            a.graphs,
-            a.claims,
-            a.output_dir,
-        )
-    except RenderError as error:
-        raise SystemExit(f"stackwars.paper.render: {error}") from error
+        shutil.rmtree(output / part, ignore_errors=True)
+        shutil.copytree(folder[part], output / part, ignore=shutil.ignore_patterns(".*"))
+    shutil.copy(TEMPLATES / "references.bib", output / "references.bib")
+    render(TEMPLATES, names, output)
 
 
 if __name__ == "__main__":
-    main()
+    command(build, RenderError)

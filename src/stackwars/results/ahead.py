@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
 import pandas
 
 from stackwars import workloads
 from stackwars.measure import documents
+from stackwars.results.folder import Folder, command
 from stackwars.study import programs
-from stackwars.study.config import validate
 
 NOT_RUN = "not run"
 OF_AHEAD = (
@@ -86,18 +85,12 @@ def _read(path: Path) -> dict | None:
     return documents.read(path) if path.exists() else None
 
 
-def main() -> None:
-    """`python -m stackwars.results.ahead --config FILE --results FOLDER --output FOLDER`."""
-    parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--config", required=True, type=documents.read)
-    parser.add_argument("--results", required=True, type=Path)
-    parser.add_argument("--output", required=True, type=Path)
-    arguments = parser.parse_args()
-    config = validate(arguments.config)
-    arguments.output.mkdir(parents=True, exist_ok=True)
-    for name, make in (("compile_ahead", compile_ahead), ("largest_batch", largest_batches)):
-        make(config, arguments.results).to_csv(arguments.output / f"{name}.csv", index=False)
+def write(config: dict, folder: Folder) -> None:
+    """From the compilations to compile_ahead.csv and largest_batch.csv."""
+    folder.results.mkdir(parents=True, exist_ok=True)
+    compile_ahead(config, folder.measured).to_csv(folder["ahead"], index=False)
+    largest_batches(config, folder.measured).to_csv(folder["largest_batch"], index=False)
 
 
 if __name__ == "__main__":
-    main()
+    command(write)

@@ -91,12 +91,10 @@ def _rows(head: dict, values: dict[int, ProcessValue], blocks: dict[int, dict]) 
 def _why(value: ProcessValue, blocks: dict) -> str:
     """Why a process is not gated."""
     if blocks["other_processes_share"] > MAX_OTHER_PROCESSES_SHARE:
-        share = 100 * blocks["other_processes_share"]
-        return (
-            f"others had {share:.1f} % of the cores, over {100 * MAX_OTHER_PROCESSES_SHARE:.0f} %"
-        )
-    clean = round(value.kept * value.blocks)
-    return f"{clean} of {value.blocks} steady blocks are clean, {MIN_UNCONTENDED} are needed"
+        share, most = 100 * blocks["other_processes_share"], 100 * MAX_OTHER_PROCESSES_SHARE
+        return f"other processes had {share:.1f} % of the cores, over {most:.0f} %"
+    kept = round(value.kept * value.blocks)
+    return f"{kept} of {value.blocks} steady blocks are uncontended, {MIN_UNCONTENDED} are needed"
 
 
 def values(table: pd.DataFrame) -> Values:

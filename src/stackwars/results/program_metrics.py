@@ -7,17 +7,17 @@ compile that there is none of gives a row that says so.
 
 from __future__ import annotations
 
-import argparse
 import csv
 import hashlib
 import json
-import sys
 from pathlib import Path
 
 from stackwars import workloads
 from stackwars.ir import metrics, module, structure
 from stackwars.ir.normalise import normalise
 from stackwars.measure import documents
+from stackwars.results.folder import Folder, command
+from stackwars.study import programs
 
 RAW, NORMALISED, OPTIMISED = "raw", "normalised", "optimised:"
 OK, MISSING, UNREADABLE = "ok", "no program", "unreadable"
@@ -79,27 +79,8 @@ def optimised(target: str, compiled: dict | None) -> Row:
     }
 
 
-def compiles(paths: list[Path]) -> dict[tuple[str, str, str], dict]:
-    """(workload, framework, target) -> content of its ahead.json.
-
-    Raises ValueError where two files are of one target, or one is of another variant than `base`.
-    """
-    found: dict[tuple[str, str, str], dict] = {}
-    for path in paths:
-        content = documents.read(path)
-        key = content["workload"], content["framework"], content["target"]
-        if content["variant"] != "base" or key in found:
-            raise ValueError(
-                f"{path}: expected one compile of the variant base for each workload, framework "
-                f"and target; came variant {content['variant']} of compiler {content['compiler']}"
-                f"{', a second one' if key in found else ''}; name the files of one compiler only"
-            )
-        found[key] = content
-    return found
-
-
 def tables(
-    programs: dict[Key, Path],
+    texts: dict[Key, Path],
     ahead: dict[tuple[str, str, str], dict],
     targets: list[str],
     origin: str,
@@ -107,7 +88,7 @@ def tables(
     """Rows of ir_metrics.csv and of structure.csv, in the order of the programs."""
     rows: list[Row] = []
     decided: list[Row] = []
-    for (workload, framework), path in programs.items():
+    for (workload, framework), path in texts.items():
         text = module.read(path)
         found, claims = analyse(text)
         who = {
@@ -143,41 +124,27 @@ def _cell(value: object) -> object:
     return json.dumps(value) if isinstance(value, dict) else value
 
 
-def _program(text: str) -> tuple[Key, Path]:
-    cell, _, path = text.partition("=")
-    workload, _, framework = cell.partition("/")
-    if not (workload and framework and path):
-        raise argparse.ArgumentTypeError(f"expected WORKLOAD/FRAMEWORK=FILE; came {text}")
-    return (workload, framework), Path(path)
+def build(config: dict, folder: Folder) -> None:
+    """From the programs and their compilations to ir_metrics.csv and structure.csv.
 
-
-def main() -> None:
-    """`python -m stackwars.results.program_metrics --program gemm/jax=FILE ... --metrics-output FILE ...`."""
-    parser = argparse.ArgumentParser(description=main.__doc__, fromfile_prefix_chars="@")
-    parser.add_argument("--program", nargs="+", action="extend", type=_program, default=[])
-    parser.add_argument(
-        "--ahead", nargs="+", action="extend", type=Path, default=[], help="ahead.json files"
-    )
-    parser.add_argument(
-        "--target",
-        nargs="+",
-        action="extend",
-        default=[],
-        help="targets that every program gets a row for; default: those of the ahead files",
-    )
-    parser.add_argument("--metrics-output", type=Path, required=True)
-    parser.add_argument("--structure-output", type=Path, required=True)
-    parser.add_argument("--origin", default="measured")
-    given = parser.parse_args()
-    try:
-        ahead = compiles(given.ahead)
-        targets = given.target or list(dict.fromkeys(target for _, _, target in ahead))
-        rows, decided = tables(dict(given.program), ahead, targets, given.origin)
-    except ValueError as error:
-        sys.exit(f"[ir_metrics] {error}")
-    write(given.metrics_output, COLUMNS, rows)
-    write(given.structure_output, STRUCTURE_COLUMNS, decided)
+    Of what the configuration asks for, what there is; every program gets a row for each target that any
+    program was compiled for. Raises ValueError where a compilation is of another program.
+    """
+    texts = {
+        (program.workload, program.framework): path
+        for program in programs.base_programs(config)
+        if (path := folder.measured / program.path / "program.mlir.gz").exists()
+    }
+    ahead = {
+        (one.program.workload, one.program.framework, one.target): documents.read(path)
+        for one in programs.base_compilations(config)
+        if (path := folder.measured / one.path / "ahead.json").exists()
+    }
+    targets = list(dict.fromkeys(target for _, _, target in ahead))
+    rows, decided = tables(texts, ahead, targets, config["results"])
+    write(folder["metrics"], COLUMNS, rows)
+    write(folder["structure"], STRUCTURE_COLUMNS, decided)
 
 
 if __name__ == "__main__":
-    main()
+    command(build, ValueError)

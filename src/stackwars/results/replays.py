@@ -15,6 +15,7 @@ from stackwars.measure.interleaved import pairs_ms
 from stackwars.measure.process_value import ProcessValue, aligned, per_round
 from stackwars.measure.statistics import Estimate, geometric_mean, paired_ratio
 from stackwars.results import processes
+from stackwars.results.folder import Folder
 from stackwars.results.processes import Values
 from stackwars.study import programs
 from stackwars.study.cells import Cell
@@ -110,13 +111,17 @@ def results(config: dict, folder: Path) -> list[dict]:
     ]
 
 
-def read(config: dict, folder: Path, tables: Path) -> Iterator[ReplayResult]:
-    """The same beside the cells of `folder`; tables: the folder of processes.csv and replayed.csv."""
-    values = processes.read(tables / "processes.csv") | processes.read(tables / "replayed.csv")
-    for result in results(config, folder):
+def read(config: dict, folder: Folder) -> Iterator[ReplayResult]:
+    """The same beside the cells, with what processes.csv and replayed.csv say of both."""
+    values = processes.read(folder["processes"]) | processes.read(folder["replayed"])
+    for result in results(config, folder.measured):
         native = {}
         for framework in with_programs(config):
-            path = folder / Cell(framework, result["workload"], result["device"]).path / "cell.json"
+            path = (
+                folder.measured
+                / Cell(framework, result["workload"], result["device"]).path
+                / "cell.json"
+            )
             if path.exists():
                 native[framework] = documents.read(path)
         yield ReplayResult(result, native, values)

@@ -6,18 +6,14 @@ difference (native against native) = IR effect (replay against replay, in one cl
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
-
 import pandas as pd
 
-from stackwars.measure import documents
 from stackwars.measure.process_value import aligned
 from stackwars.measure.statistics import Estimate, paired_difference, paired_ratio
 from stackwars.results import processes, replays
+from stackwars.results.folder import Folder, command
 from stackwars.results.replays import ReplayResult, columns
 from stackwars.study.comparisons import PROGRAMS, Comparison, comparisons
-from stackwars.study.config import validate
 from stackwars.study.programs import native_compiler
 
 COLUMNS: dict[str, str] = {
@@ -120,26 +116,16 @@ def control_verdict(ratio: Estimate) -> str:
     return "holds" if ratio.low <= 1 <= ratio.high else "off"
 
 
-def write(config: dict, folder: Path, output: Path) -> None:
-    """replayed.csv, replay.csv and split.csv in `output`, from the results of `folder` and processes.csv
-    in `output`; headers alone if there are none."""
-    replayed = processes.build_replayed(replays.results(config, folder))
-    replayed.to_csv(output / "replayed.csv", index=False)
-    found = list(replays.read(config, folder, output))
-    replays.build(found, config["results"]).to_csv(output / "replay.csv", index=False)
-    build(config, found).to_csv(output / "split.csv", index=False)
-
-
-def main() -> None:
-    """`python -m stackwars.results.split --config FILE --results FOLDER --output FOLDER`."""
-    parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--config", required=True, type=documents.read)
-    parser.add_argument("--results", required=True, type=Path)
-    parser.add_argument("--output", required=True, type=Path)
-    arguments = parser.parse_args()
-    config = validate(arguments.config)
-    write(config, arguments.results, arguments.output)
+def write(config: dict, folder: Folder) -> None:
+    """replayed.csv, replay.csv and split.csv, from the replays and processes.csv; headers alone if there
+    are none."""
+    folder.results.mkdir(parents=True, exist_ok=True)
+    replayed = processes.build_replayed(replays.results(config, folder.measured))
+    replayed.to_csv(folder["replayed"], index=False)
+    found = list(replays.read(config, folder))
+    replays.build(found, config["results"]).to_csv(folder["replay"], index=False)
+    build(config, found).to_csv(folder["split"], index=False)
 
 
 if __name__ == "__main__":
-    main()
+    command(write)

@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stackwars import frameworks
-from stackwars.setup.environments import REPOSITORY
-from stackwars.study import comparisons
-from stackwars.study.imports import imported_files
+from stackwars.study import comparisons, imports
 
 ROUNDS = ("rounds_min", "round_budget_s", "ratio_half_width")
 """The settings by which a process finds out that it is not needed any more."""
@@ -91,10 +89,9 @@ def sources(config: dict, cell: Cell) -> list[str]:
     that they import. Editing one of them measures the cell again, and no cell that does not use it.
     """
     dialect = frameworks.load(cell.framework).DIALECT
-    start = [
+    return imports.sources(
         f"stackwars.workloads.{cell.workload}.in_{dialect}",
         f"stackwars.workloads.{cell.workload}",
         f"stackwars.frameworks.{cell.framework}",
         "stackwars.measure.child",
-    ]
-    return sorted(str(file.relative_to(REPOSITORY)) for file in imported_files(start))
+    )

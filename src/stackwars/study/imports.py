@@ -31,6 +31,17 @@ def imported_files(modules: list[str]) -> set[Path]:
     return found
 
 
+@cache
+def sources(*modules: str) -> list[str]:
+    """`imported_files` relative to the repository, in order: as a rule names its inputs."""
+    return sorted(str(file.relative_to(SOURCE.parent)) for file in imported_files(list(modules)))
+
+
+def exists(module: str) -> bool:
+    """Whether a module of this package has a file."""
+    return _file(module) is not None
+
+
 def _file(module: str) -> Path | None:
     path = SOURCE / Path(*module.split("."))
     for candidate in (path.with_suffix(".py"), path / "__init__.py"):

@@ -8,10 +8,8 @@ from pathlib import Path
 
 from stackwars import frameworks
 from stackwars.setup.device import CPU
-from stackwars.setup.environments import REPOSITORY
-from stackwars.study import cells
+from stackwars.study import cells, imports
 from stackwars.study.comparisons import with_programs
-from stackwars.study.imports import imported_files
 
 BASE = "base"
 _VARIANT = re.compile(r"b(\d+)(?:s(\d+))?")
@@ -93,6 +91,15 @@ def programs(config: dict, framework: str, workload: str) -> list[Program]:
     return [Program(framework, workload, variant) for variant in variants]
 
 
+def base_programs(config: dict) -> list[Program]:
+    """Every framework's program of every compiled workload, at the preset's sizes."""
+    return [
+        Program(framework, workload)
+        for workload in compiled_workloads(config)
+        for framework in with_programs(config)
+    ]
+
+
 def compilations(config: dict) -> list[Compilation]:
     """Everything that is compiled ahead, in the order of the configuration and the grid."""
     return [
@@ -116,6 +123,16 @@ def first_compilers(config: dict) -> dict[str, str]:
     for row in config["ahead"]:
         first.setdefault(row["target"], row["compiler"])
     return first
+
+
+def base_compilations(config: dict) -> list[Compilation]:
+    """The compilations of base programs by the first compiler of each target."""
+    first = first_compilers(config)
+    return [
+        c
+        for c in compilations(config)
+        if c.program.variant == BASE and first[c.target] == c.compiler
+    ]
 
 
 def finished(config: dict, compilation: Compilation) -> bool:
@@ -265,13 +282,12 @@ def compiler_pins(config: dict, compiler: str, target: str | None = None) -> str
 def lower_sources(config: dict, framework: str, workload: str) -> list[str]:
     """The files that decide a program's text, relative to the repository."""
     dialect = frameworks.load(framework).DIALECT
-    start = [
+    return imports.sources(
         f"stackwars.workloads.{workload}.in_{dialect}",
         f"stackwars.workloads.{workload}",
         f"stackwars.compilers.lower_{framework}",
         "stackwars.compilers.lower",
-    ]
-    return sorted(str(file.relative_to(REPOSITORY)) for file in imported_files(start))
+    )
 
 
 def _preset(config: dict) -> dict:

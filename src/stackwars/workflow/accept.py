@@ -9,21 +9,18 @@ from pathlib import Path
 
 from stackwars.claims import pages
 from stackwars.claims.output import read_claims
+from stackwars.results import folder
+from stackwars.results.folder import REFERENCE
 from stackwars.setup.environments import REPOSITORY
 
 FULL = REPOSITORY / "results" / "full"
-REFERENCE = REPOSITORY / "results" / "reference"
 KEPT = (
     *("cell.json", "stablehlo.mlir.gz", "output.npy", "peak.json", "devices.json"),
     *("program.mlir.gz", "arguments.json", "ahead.json", "largest_batch.json", "replay.json"),
     *("audits.json", "two_runs.csv"),
 )
 """What the paper is made from. The optimised HLO is left out: it is large, and counted in ahead.json."""
-TABLES = (
-    *("processes.csv", "frame.csv", "calls.csv", "ratios.csv", "context.json"),
-    *("replayed.csv", "replay.csv", "split.csv"),
-    *("compile_ahead.csv", "largest_batch.csv", "ir_metrics.csv", "structure.csv", "claims.csv"),
-)
+TABLES = (*folder.TABLES.values(), folder.MADE["context"])
 
 
 def accept(full: Path, reference: Path) -> int:

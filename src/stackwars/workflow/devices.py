@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import subprocess
 from pathlib import Path
 
-from stackwars.measure import documents
+from stackwars.results.folder import Folder, command
 from stackwars.setup.device import CPUS
 from stackwars.setup.environments import Unavailable, clean_environ, ensure
 from stackwars.study import cells
-from stackwars.study.config import validate
 
 # Without one of these nodes no driver is loaded, and no framework can find the device; only where
 # there is one is the device's environment (several GB) built and its framework asked.
@@ -65,16 +63,12 @@ def ask(framework: str, device: str, pins: Path) -> dict:
     return {"present": True, "kind": done.stdout.strip().splitlines()[-1]}
 
 
-def main() -> None:
-    """`python -m stackwars.workflow.devices --config FILE --output FILE`."""
-    parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--config", required=True, type=documents.read)
-    parser.add_argument("--output", required=True, type=Path)
-    arguments = parser.parse_args()
-    found = find(validate(arguments.config))
-    arguments.output.parent.mkdir(parents=True, exist_ok=True)
-    arguments.output.write_text(json.dumps(found, indent=1))
+def write(config: dict, folder: Folder) -> None:
+    """Ask the frameworks; write devices.json."""
+    found = find(config)
+    folder["devices"].parent.mkdir(parents=True, exist_ok=True)
+    folder["devices"].write_text(json.dumps(found, indent=1))
 
 
 if __name__ == "__main__":
-    main()
+    command(write)

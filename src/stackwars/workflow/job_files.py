@@ -16,16 +16,8 @@ FOLDER = Path(".snakemake", "stackwars", "handed")
 
 def file(kind: str, content: Any, folder: Path = FOLDER) -> str:
     """The path of a JSON file with this content, written unless it is there. kind: the name's beginning."""
-    return _write(kind, json.dumps(content, sort_keys=True, indent=1), ".json", folder)
-
-
-def arguments(kind: str, words: list[str], folder: Path = FOLDER) -> str:
-    """`@` and the path of a file with these arguments, a line each, as argparse reads them."""
-    return "@" + _write(kind, "\n".join(words), ".txt", folder)
-
-
-def _write(kind: str, text: str, suffix: str, folder: Path) -> str:
-    path = folder / f"{kind}-{hashlib.sha256(text.encode()).hexdigest()[:12]}{suffix}"
+    text = json.dumps(content, sort_keys=True, indent=1)
+    path = folder / f"{kind}-{hashlib.sha256(text.encode()).hexdigest()[:12]}.json"
     if not path.exists():
         folder.mkdir(parents=True, exist_ok=True)
         part = path.with_suffix(".part")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from typing import Any
 
 
 class UnknownTarget(ValueError):
@@ -15,11 +15,11 @@ class UnknownTarget(ValueError):
         )
 
 
-def check(config: dict, wildcards: Mapping[str, str]) -> None:
+def check(config: dict, wildcards: Any) -> None:
     """Raise UnknownTarget for the first wildcard of a target's path that the configuration lacks.
 
-    A framework may have edits behind it, `torch_xla+pretransposed_weights`; it must have an environment for
-    the device, if the path names one.
+    wildcards: has them as attributes. A framework may have edits, `torch_xla+pretransposed_weights`; it must
+    have an environment for the device, if the path names one.
     """
     among = {
         "device": config["devices"],
@@ -29,10 +29,10 @@ def check(config: dict, wildcards: Mapping[str, str]) -> None:
         "compiler": config["compilers"],
     }
     for what, names in among.items():
-        came = wildcards.get(what)
+        came = getattr(wildcards, what, None)
         if came is not None and came.split("+")[0] not in names:
             raise UnknownTarget(what, names, came)
-    framework, device = wildcards.get("framework"), wildcards.get("device")
+    framework, device = (getattr(wildcards, what, None) for what in ("framework", "device"))
     if framework and device:
         devices = config["frameworks"][framework]["environments"]
         if device not in devices:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 import matplotlib.pyplot as plt
 import pandas
 
@@ -12,13 +14,16 @@ from stackwars.results.read_cells import on_cpu, titles
 COLUMNS = 4
 
 
-def draw_calls(frame: pandas.DataFrame, calls: pandas.DataFrame) -> plt.Figure:
-    """Latency (ms) against call number on the CPU, both axes logarithmic.
+def draw_calls(
+    frame: pandas.DataFrame, calls: pandas.DataFrame, shown: Container[str]
+) -> plt.Figure:
+    """Latency (ms) against call number on the CPU, both axes logarithmic; a panel for each of the workloads
+    that are to be shown.
 
     A line is the median over processes; the band reaches from the fastest process to the slowest. A block of
     calls stands at its first call.
     """
-    names = titles(frame)
+    names = {name: title for name, title in titles(frame).items() if name in shown}
     rows = -(-len(names) // COLUMNS)
     size = (PAGE, 0.35 + 1.22 * rows)
     figure, axes = plt.subplots(rows, COLUMNS, figsize=size, sharex=True, squeeze=False)

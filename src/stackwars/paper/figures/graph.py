@@ -1,4 +1,4 @@
-"""A workload's program from each framework side by side: ``python -m stackwars.paper.figures.graph``.
+"""A workload's program from each framework side by side.
 
 Vector PDF at the size of print, the same bytes from the same graphs and the same Graphviz, which places
 the boxes (`graph_layout`), while matplotlib draws them in the paper's style. Kinds of operation differ in
@@ -7,7 +7,6 @@ colour, and in shape or border as well.
 
 from __future__ import annotations
 
-import argparse
 import sys
 import textwrap
 from collections import Counter
@@ -161,21 +160,9 @@ def write(workload: str, graphs: dict[str, Any], output: Path) -> None:
         plt.close(figure)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--graphs", type=Path, required=True, help="JSON from stackwars.ir.graph")
-    parser.add_argument("--workload", help="with --output: the one to draw")
-    parser.add_argument("--output", type=Path)
-    parser.add_argument("--output-dir", type=Path, help="every workload's picture")
-    a = parser.parse_args()
-    if bool(a.output_dir) == bool(a.output) or bool(a.output) != bool(a.workload):
-        parser.error("expected --workload and --output, or --output-dir alone")
-    graphs = documents.read(a.graphs)["workloads"]
-    if a.output_dir:
-        a.output_dir.mkdir(parents=True, exist_ok=True)
-    for workload in [a.workload] if a.workload else graphs:
-        write(workload, graphs, a.output or a.output_dir / f"{workload}.pdf")
-
-
-if __name__ == "__main__":
-    main()
+def write_all(graphs: Path, output: Path) -> None:
+    """Write the picture of every workload of a file of stackwars.paper.listings."""
+    output.mkdir(parents=True, exist_ok=True)
+    workloads = documents.read(graphs)["workloads"]
+    for workload in workloads:
+        write(workload, workloads, output / f"{workload}.pdf")

@@ -6,38 +6,35 @@ well as in colour, and the colours in luminance, so the figures survive a grey p
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
-
 import matplotlib
 
 matplotlib.use("pdf")  # no display, and no second backend to differ by
 
 import matplotlib.pyplot as plt
 
+from stackwars.paper.figures import graph
 from stackwars.paper.figures.calls import draw_calls
 from stackwars.paper.figures.rows import draw_memory, draw_ratios
 from stackwars.paper.figures.split import draw_split
 from stackwars.paper.figures.stack import draw_stacks
 from stackwars.paper.style import RC
+from stackwars.results.folder import Folder, command
 from stackwars.results.read_cells import read_calls, read_frame, read_json, read_ratios
 from stackwars.results.read_compilers import read_replay, read_split
 from stackwars.study.comparisons import told
 
-FILES = ("frame", "calls", "ratios", "replay", "split", "context")
 
-
-def write_figures(files: dict[str, Path], output: Path) -> None:
+def write_figures(config: dict, files: Folder) -> None:
     """Write stacks.pdf, calls.pdf, ratio.pdf, memory.pdf, split.pdf and, for each further comparison of
-    programs, split-<subject>.pdf into the folder ``output``; ``files`` has a path for each of FILES."""
-    frame = read_frame(files["frame"])
+    programs, split-<subject>.pdf into the folder's ``figures``."""
+    frame, shown = read_frame(files["frame"]), config["paper"].get("calls", config["workloads"])
     main, *others = told(read_json(files["context"]))
     replay, split = read_replay(files["replay"]), read_split(files["split"])
-    output.mkdir(parents=True, exist_ok=True)
+    files["figures"].mkdir(parents=True, exist_ok=True)
     with plt.rc_context(RC):
         drawn = {
             "stacks": draw_stacks(),
-            "calls": draw_calls(frame, read_calls(files["calls"])),
+            "calls": draw_calls(frame, read_calls(files["calls"]), shown),
             "ratio": draw_ratios(frame, read_ratios(files["ratios"])),
             "memory": draw_memory(frame),
             "split": draw_split(replay, split, main),
@@ -45,17 +42,15 @@ def write_figures(files: dict[str, Path], output: Path) -> None:
         }
         for name, figure in drawn.items():
             # No date in the file: the same results give the same bytes.
-            figure.savefig(output / f"{name}.pdf", metadata={"CreationDate": None})
+            figure.savefig(files["figures"] / f"{name}.pdf", metadata={"CreationDate": None})
             plt.close(figure)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    for name in (*FILES, "output-dir"):
-        parser.add_argument(f"--{name}", type=Path, required=True)
-    a = vars(parser.parse_args())
-    write_figures(a, a["output_dir"])
+def write(config: dict, files: Folder) -> None:
+    """Write every figure, and the graphs of programs."""
+    write_figures(config, files)
+    graph.write_all(files["graph_data"], files["graphs"])
 
 
 if __name__ == "__main__":
-    main()
+    command(write)

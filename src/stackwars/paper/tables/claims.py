@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
 from stackwars import frameworks
-from stackwars.claims.definitions import Claim, Claims, load
+from stackwars.claims.definitions import Claim, Claims
 from stackwars.claims.needs import (
     needed_cells,
     needed_compilations,
@@ -14,14 +13,11 @@ from stackwars.claims.needs import (
     needed_programs,
     needed_replays,
 )
-from stackwars.claims.output import read_claims
 from stackwars.claims.verdicts import OURS, PUBLISHED
-from stackwars.measure import documents
 from stackwars.paper.latex import escape
 from stackwars.paper.tables.tabular import Float, row, span, table
 from stackwars.results.values import is_missing
 from stackwars.study.comparisons import CELLS, Comparison, comparisons
-from stackwars.study.config import validate
 
 TITLES = {PUBLISHED: "Published Claims and Their Verdicts", OURS: "Our Claims and Their Verdicts"}
 _KINDS = {
@@ -118,17 +114,3 @@ def write_tables(claims: Claims, rows: list[dict], config: dict, output: Path) -
     }
     for name, text in texts.items():
         (output / f"{name}.tex").write_text(text, encoding="utf-8")
-
-
-def main() -> None:
-    """`python -m stackwars.paper.tables.claims --config FILE --claims FILE --output-dir FOLDER`."""
-    parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--config", required=True, type=documents.read)
-    parser.add_argument("--claims", required=True, type=Path)
-    parser.add_argument("--output-dir", required=True, type=Path)
-    a = parser.parse_args()
-    write_tables(load(), read_claims(a.claims), validate(a.config), a.output_dir)
-
-
-if __name__ == "__main__":
-    main()

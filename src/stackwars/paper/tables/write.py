@@ -7,15 +7,15 @@ of the programs; and the shapes. Each row names the origin of its numbers; a cel
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
-
 import pandas
 
 from stackwars import frameworks
 from stackwars.audits import audit_entries
+from stackwars.claims import definitions
+from stackwars.claims.output import read_claims
 from stackwars.findings.edits import replayed_edits
 from stackwars.paper.latex import escape, significant
+from stackwars.paper.tables import claims
 from stackwars.paper.tables.audit_summary import audits_table
 from stackwars.paper.tables.audits import audit_table, round_table, shape_table
 from stackwars.paper.tables.memory import fit_table
@@ -35,6 +35,7 @@ from stackwars.paper.tables.rows import (
 from stackwars.paper.tables.split import edit_table, split_table
 from stackwars.paper.tables.tabular import Float, row, s_column, span, table
 from stackwars.paper.tables.targets import largest_batch_table, target_table
+from stackwars.results.folder import Folder, command
 from stackwars.results.read_cells import (
     one_core_cells,
     read_frame,
@@ -121,12 +122,8 @@ def latency_table(cells: pandas.DataFrame, label: str, caption: str) -> str:
     )
 
 
-FILES = ("frame", "ratios", "published", "context", "replay", "split", "ahead", "largest_batch")
-FILES += ("metrics", "structure", "audits")
-
-
-def write_tables(files: dict[str, Path], output: Path) -> None:
-    """Write every table into the folder ``output``; ``files`` has a path for each of FILES."""
+def write_tables(files: Folder) -> None:
+    """Write every table but those of claims into the folder's ``tables``."""
     frame, there = read_frame(files["frame"]), read_published(files["published"])
     ratios = read_ratios(files["ratios"])
     replay, split = read_replay(files["replay"]), read_split(files["split"])
@@ -154,18 +151,17 @@ def write_tables(files: dict[str, Path], output: Path) -> None:
         "audits": audits_table(audit_entries.read(files["audits"]), context["origin"]),
         "shapes": shape_table(frame, context),
     }
-    output.mkdir(parents=True, exist_ok=True)
+    files["tables"].mkdir(parents=True, exist_ok=True)
     for name, text in texts.items():
-        (output / f"{name}.tex").write_text(text, encoding="utf-8")
+        (files["tables"] / f"{name}.tex").write_text(text, encoding="utf-8")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    for name in (*FILES, "output-dir"):
-        parser.add_argument(f"--{name}", type=Path, required=True)
-    a = vars(parser.parse_args())
-    write_tables(a, a["output_dir"])
+def write(config: dict, files: Folder) -> None:
+    """Write every table."""
+    write_tables(files)
+    rows = read_claims(files["claims"])
+    claims.write_tables(definitions.load(), rows, config, files["claim_tables"])
 
 
 if __name__ == "__main__":
-    main()
+    command(write)

@@ -1,0 +1,90 @@
+"""A folder of results: what its files are called, and the command line of the steps that make them.
+
+Standard library only: some steps run in the environment of a framework.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from stackwars.measure import documents
+from stackwars.setup.environments import REPOSITORY
+
+TABLES = {
+    "processes": "processes.csv",
+    "frame": "frame.csv",
+    "calls": "calls.csv",
+    "ratios": "ratios.csv",
+    "replayed": "replayed.csv",
+    "replay": "replay.csv",
+    "split": "split.csv",
+    "ahead": "compile_ahead.csv",
+    "largest_batch": "largest_batch.csv",
+    "metrics": "ir_metrics.csv",
+    "structure": "structure.csv",
+    "claims": "claims.csv",
+}
+"""Tidy tables; each column is described where its table is made."""
+MADE = {
+    **TABLES,
+    "context": "context.json",
+    "findings": "findings.json",
+    "graph_data": "graphs.json",
+    **{name: name for name in ("tables", "claim_tables", "figures", "graphs", "listings", "latex")},
+}
+"""Everything that is made from the measurements."""
+MEASURED = {"devices": "devices.json", "audits": "audits.json"}
+"""What lies beside the cells, replays and compilations."""
+PUBLISHED = REPOSITORY / "paper" / "published" / "tables.csv"
+"""The numbers of the original paper."""
+REFERENCE = REPOSITORY / "results" / "reference"
+"""The committed run."""
+
+
+class Folder:
+    """A folder of results, by the names of its files: folder["frame"] is the path of frame.csv.
+
+    measured: the folder of the cells, replays, compilations and audits that the results are made from; the
+    same one where none is given.
+    """
+
+    def __init__(self, results: Path | str, measured: Path | str | None = None) -> None:
+        self.results = Path(results)
+        self.measured = Path(measured or results)
+
+    def __getitem__(self, name: str) -> Path:
+        if name == "published":
+            return PUBLISHED
+        if name in MEASURED:
+            return self.measured / MEASURED[name]
+        return self.results / MADE[name]
+
+
+def parser(description: str | None) -> argparse.ArgumentParser:
+    """The arguments of every step; `chosen` reads them."""
+    made = argparse.ArgumentParser(description=description)
+    made.add_argument(
+        "--config", required=True, type=documents.read, help="the configuration as JSON, validated"
+    )
+    made.add_argument("--results", required=True, help="the folder that the step reads and writes")
+    made.add_argument("--measured", help="the folder of what was measured, where it is another one")
+    return made
+
+
+def chosen(arguments: argparse.Namespace) -> tuple[dict, Folder]:
+    """The configuration and the folder that the arguments name."""
+    return arguments.config, Folder(arguments.results, arguments.measured)
+
+
+def command(step: Callable[[dict, Folder], object], *told: type[Exception]) -> None:
+    """`python -m MODULE --config FILE --results FOLDER [--measured FOLDER]`: run a module's step.
+
+    told: exceptions whose message says all; they end the command with it alone.
+    """
+    try:
+        step(*chosen(parser(sys.modules["__main__"].__doc__).parse_args()))
+    except told as error:
+        sys.exit(str(error))

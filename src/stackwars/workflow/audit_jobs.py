@@ -1,0 +1,130 @@
+"""What the audits are made from, and what they are told."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+
+from stackwars import frameworks
+from stackwars.setup.device import CPU, CPUS, ONE_THREAD
+from stackwars.study import cells, imports
+from stackwars.study.comparisons import CELLS, comparisons
+from stackwars.workflow import job_files
+from stackwars.workflow.grid import Grid, Wildcards
+
+KEPT = (
+    "seed",
+    "matmul_precision",
+    "memory_cap_gib",
+    "timeout_s",
+    "interleaved_slice_seconds",
+    "parity_rel_l2",
+)
+"""The settings that an audit's processes depend on."""
+TIMED_TWICE = ("ffn", "mha", "conv")
+"""Basic operations of more than a millisecond, timed at the full sizes in every preset."""
+
+
+class AuditJobs:
+    """Inputs and parameters of the rules of audits.smk."""
+
+    def __init__(self, grid: Grid) -> None:
+        self._grid, self._config = grid, grid.config
+        self.folder = f"{grid.root}/audits"
+        devices = self._config["devices"]
+        self._quiet = ONE_THREAD if ONE_THREAD in devices else devices[0]
+        """Where differences are looked for: on the quiet instrument, if there is one."""
+        self._timed_twice = [name for name in TIMED_TWICE if name in self._config["workloads"]]
+
+    def digest(self) -> str:
+        """A digest of audits.json, or nothing: what is made from it is then made anew, and no audit is run."""
+        path = Path(self._grid.measured, "audits.json")
+        return hashlib.sha256(path.read_bytes()).hexdigest()[:12] if path.exists() else "none"
+
+    def pins(self, wildcards: Wildcards) -> str:
+        """Pins of the audited framework's environment."""
+        self._grid.check(wildcards)
+        return cells.pins(self._config, wildcards.framework, wildcards.device)
+
+    def dialect(self, wildcards: Wildcards) -> str:
+        """The audited framework's dialect."""
+        self._grid.check(wildcards)
+        return frameworks.load(wildcards.framework).DIALECT
+
+    def job(self, wildcards: Wildcards) -> str:
+        """A file of a ProcessJob of stackwars.measure.supervisor without a workload."""
+        job = {
+            "framework": wildcards.framework,
+            "dialect": self.dialect(wildcards),
+            "device": wildcards.device,
+            "preset": self._config["preset"],
+            "settings": {key: self._grid.settings[key] for key in KEPT},
+        }
+        return job_files.file("audit", job)
+
+    def kept(self, audit: str) -> Callable[[Wildcards], str]:
+        """Where an audit that is killed finds its finished processes again, as a parameter of its rule."""
+        return lambda w: f"{self.folder}/kept/{audit}-{w.device}-{w.framework}"
+
+    def sizes(self) -> str:
+        """A file of the sizes of what an independent harness times too."""
+        full = self._config["presets"]["full"]["sizes"]
+        return job_files.file("sizes", {name: full[name] for name in self._timed_twice})
+
+    def sources(self, module: str, workload: str | None = None) -> Callable[[Wildcards], list[str]]:
+        """The files of an audit and those of the processes that it runs, as an input of its rule."""
+
+        def found(wildcards: Wildcards) -> list[str]:
+            framework = f"stackwars.frameworks.{wildcards.framework}"
+            modules = [module, "stackwars.measure.child", framework]
+            if workload:
+                modules += [f"{workload}.in_{self.dialect(wildcards)}", workload]
+            return imports.sources(*modules)
+
+        return found
+
+    def third_party_sources(self, wildcards: Wildcards) -> list[str]:
+        """The files of what an independent harness times."""
+        dialect = self.dialect(wildcards)
+        return imports.sources(
+            f"stackwars.audits.third_party_in_{dialect}",
+            *(f"stackwars.workloads.{name}.in_{dialect}" for name in self._timed_twice),
+        )
+
+    def parts(self, wildcards: Wildcards = None) -> list[str]:
+        """Every part that is measured, of the frameworks and devices that this machine has."""
+        quiet = self._quiet
+        baselines = {pair.baseline for pair in comparisons(self._config, CELLS)}
+        timed = self._having("stackwars.audits.third_party_in_{}")
+        pairs = {
+            (cell.device, cell.framework)
+            for cell in self._grid.found()
+            if cell.framework in self._audited()
+        }
+        wanted = {
+            "fences": pairs,
+            # A slow device of the same kind adds nothing to what the quiet one shows of a mutant.
+            "mutants": {pair for pair in pairs if pair[0] != CPU or quiet == CPU},
+            "power": pairs & {(quiet, name) for name in baselines},
+            "aa_interleaved": {
+                pair for pair in pairs if pair[0] == quiet and pair[1] not in baselines
+            },
+            # pyperf is in the environment for the CPU alone.
+            "independent": pairs & {(quiet, name) for name in timed if quiet in CPUS},
+        }
+        return [
+            f"{self.folder}/{name}/{device}/{framework}.json"
+            for name, found in wanted.items()
+            for device, framework in sorted(found)
+        ]
+
+    def _audited(self) -> list[str]:
+        """The frameworks that are asked for every workload, in whose dialect the audits' own one is written."""
+        written = self._having("stackwars.audits.workloads.depth_scaling.in_{}")
+        return [name for name in written if "workloads" not in self._config["frameworks"][name]]
+
+    def _having(self, module: str) -> list[str]:
+        """The frameworks for whose dialect there is such a module."""
+        asked = {name: frameworks.load(name).DIALECT for name in self._config["frameworks"]}
+        return [name for name, dialect in asked.items() if imports.exists(module.format(dialect))]

@@ -1,0 +1,53 @@
+"""What is done before a run measures anything."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, TextIO
+
+from snakemake.exceptions import WorkflowError
+from snakemake.logging import logger
+
+from stackwars.measure import progress
+from stackwars.setup import tex
+from stackwars.workflow import damage, plan, runlock
+from stackwars.workflow.grid import Grid
+
+_TIMED = ("process", "replay_process")
+_held: list[TextIO] = []
+"""The run's lock, for as long as this process lives."""
+
+
+def look_over(grid: Grid) -> None:
+    """Set damaged results aside before jobs are planned; raise WorkflowError for a damaged reference."""
+    # Where another run is at work, the locks are its own, and what looks damaged may be half-written.
+    if runlock.clear_stale():
+        aside = damage.set_aside(Path(grid.root))
+        if aside:
+            logger.warning("\n".join(aside))
+    if not grid.is_measured:
+        for path, problem in damage.find(Path(grid.measured)).items():
+            raise WorkflowError(
+                f"{path}: {problem}; get it back with: git checkout {grid.measured}"
+            )
+
+
+def prepare(workflow: Any) -> None:
+    """Before any job: refuse a second run, find out that TeX is missing, tell the cells their count.
+
+    workflow: Snakemake's, whose jobs are planned. Raises WorkflowError.
+    """
+    lock = runlock.take()
+    if lock is None:
+        raise WorkflowError("another run is at work in this folder: wait for it, or end it")
+    _held.append(lock)
+    # Snakemake's limit on jobs per second starts a timer chain with every job. After fifty jobs they
+    # took 13 % of a core, from the cells that are being measured. A run on one machine needs no limit.
+    workflow.scheduler.job_rate_limiter = None
+    jobs = list(workflow.dag.needrun_jobs())
+    names = {job.name for job in jobs}
+    lacking = tex.missing(typeset="typeset" in names, draw="figures" in names)
+    if lacking:
+        raise WorkflowError(tex.explain(lacking))
+    outputs = [str(job.output[0]) for job in jobs if job.name in _TIMED]
+    progress.start(plan.expected_process_s(outputs))

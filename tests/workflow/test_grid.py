@@ -1,0 +1,225 @@
+"""What a configuration asks for, as the rules' functions answer it."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from snakemake.exceptions import WorkflowError
+
+from measured import config
+from stackwars.claims import definitions
+from stackwars.setup.environments import REPOSITORY
+from stackwars.study import printed
+from stackwars.study.cells import Cell
+from stackwars.study.programs import Program
+from stackwars.workflow.audit_jobs import AuditJobs
+from stackwars.workflow.cell_jobs import CellJobs
+from stackwars.workflow.claim_jobs import ClaimJobs
+from stackwars.workflow.compiler_jobs import CompilerJobs
+from stackwars.workflow.grid import Grid
+
+GEMM = SimpleNamespace(framework="torch_xla", workload="gemm", device="cpu")
+ANSWERS = {
+    "cpu": {"jax": {"present": True}, "torch_xla": {"present": True}},
+    "tpu": {"jax": {"present": True}, "torch_xla": {"present": False}},
+}
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    """An empty folder to run in."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def grid(**changes) -> Grid:
+    """The grid of a configuration, on a machine that has a TPU for JAX alone."""
+
+    def devices() -> str:
+        Path("devices.json").write_text(json.dumps(ANSWERS))
+        return "devices.json"
+
+    return Grid(config(**changes), devices)
+
+
+def reference(*paths: str) -> Grid:
+    """The grid of a paper from a reference run that has these files."""
+    for path in paths:
+        Path("results/reference", path).parent.mkdir(parents=True, exist_ok=True)
+        Path("results/reference", path).touch()
+    return grid(results="reference", preset="full")
+
+
+def content(path: str) -> dict:
+    return json.loads(Path(path).read_text())
+
+
+def test_a_measuring_run_reads_and_writes_one_folder_and_a_reference_paper_two():
+    made = grid()
+    assert {made.root, made.measured, made.out} == {"results/smoke"}
+    made = grid(results="reference", preset="full")
+    assert (made.root, made.measured, made.out) == (
+        *("results/full", "results/reference", "results/from-reference"),
+    )
+
+
+def test_found_cells_are_those_of_present_devices():
+    made = grid()
+    found = {(cell.device, cell.framework) for cell in made.found()}
+    assert found == {("cpu", "jax"), ("cpu", "torch_xla"), ("tpu", "jax")}
+    assert {cell.device for cell in made.on_cpu} == {"cpu"}
+    assert made.peaks(made.found()) == [f"results/smoke/{d}/peak.json" for d in ("cpu", "tpu")]
+    assert "results/smoke/tpu/jax/ffn/cell.json" in made.found_files("cell.json")(None)
+
+
+def test_no_device_is_asked_where_only_the_cpu_is_wanted():
+    def asked() -> str:
+        raise AssertionError("the checkpoint was asked")
+
+    made = Grid(config(devices=["cpu"]), asked)
+    assert made.found() == made.on_cpu != []
+
+
+def test_a_paper_of_the_reference_run_asks_for_what_it_has():
+    made = reference("cpu/jax/gemm/cell.json", "programs/jax/gemm/base/program.mlir.gz")
+    assert made.asked == made.found() == [Cell("jax", "gemm", "cpu")]
+    assert made.base_programs() == [Program("jax", "gemm")]
+    assert made.compiled("ahead.json") == made.replays() == made.base_compilations() == []
+    measuring = grid(preset="full")
+    assert measuring.compiled("ahead.json") and measuring.replays()
+    assert set(measuring.base_compilations()) < set(measuring.compiled("ahead.json"))
+
+
+def test_programs_are_listed_where_every_framework_has_a_cell_and_drawn_where_compiled():
+    listings = config()["paper"]["listings"]
+    chosen = {"workloads": ["gemm", *listings], "preset": "full"}
+    made = grid(**chosen)
+    assert list(made.listed()) == listings
+    assert [c.framework for c in made.listed()[listings[0]]] == config()["programs"]
+    assert {p.workload for p in made.drawn()} == set(config()["paper"]["graphs"])
+    assert printed.listed(config(**chosen, programs=[])) == {}
+    one = {name: row for name, row in config()["frameworks"].items() if name == "jax"}
+    assert printed.listed(config(**chosen, frameworks=one)) == {}
+
+
+def test_unknown_names_are_refused():
+    with pytest.raises(WorkflowError, match="target: workload: expected one of gemm, ffn; came x"):
+        CellJobs(grid()).sources(SimpleNamespace(framework="jax", workload="x", device="cpu"))
+
+
+def test_a_process_is_made_from_its_own_files_and_its_partner_s():
+    jobs = CellJobs(grid())
+    files = jobs.sources(GEMM)
+    for name in ("in_torch", "in_jax", "__init__"):
+        assert f"src/stackwars/workloads/gemm/{name}.py" in files
+    assert (jobs.pins(GEMM), jobs.partner_pins(GEMM)) == ("envs/torch_xla.txt", "envs/jax.txt")
+    jax = SimpleNamespace(framework="jax", workload="gemm", device="cpu")
+    assert jobs.partner_pins(jax) == []
+    assert "src/stackwars/workloads/gemm/in_torch.py" not in jobs.sources(jax)
+
+
+def test_a_process_is_told_what_it_measures():
+    jobs = CellJobs(grid())
+    job = content(jobs.job(SimpleNamespace(**vars(GEMM), repetition="2")))
+    assert (job["repetition"], job["dialect"]) == (2, "torch")
+    assert job["partner"] == {"framework": "jax", "dialect": "jax"}
+    assert job["settings"]["block_calls"] == 16
+    assert "audit_rounds" not in job["settings"]
+    assert content(jobs.job(GEMM))["repetition"] == 0, "a cell has no repetition"
+
+
+def test_a_change_of_one_setting_is_another_file():
+    settings = config()["settings"]
+    names = {
+        CellJobs(grid(settings={**settings, **changed})).job(GEMM)
+        for changed in ({}, {"seed": 7}, {"audit_rounds": 7})
+    }
+    assert len(names) == 2, "audits are no part of a process"
+
+
+def test_a_compilation_takes_the_code_s_size_from_a_finished_one():
+    jobs = CompilerJobs(grid(preset="full"))
+    first, other = config()["ahead"][:2]
+    wildcards = {"framework": "jax", "workload": "gemm", "variant": "base"}
+    finished = SimpleNamespace(target=first["target"], compiler=first["compiler"], **wildcards)
+    assert jobs.code_source(finished) == []
+    stopped = SimpleNamespace(target=other["target"], compiler=other["compiler"], **wildcards)
+    place = f"{first['target']}/{first['compiler']}/jax/gemm/base"
+    assert jobs.code_source(stopped) == f"results/full/ahead/{place}/ahead.json"
+    assert content(jobs.ahead(stopped))["target"] == other["target"]
+
+
+def test_only_a_gpu_is_described():
+    jobs = CompilerJobs(grid())
+    (described,) = jobs.description(SimpleNamespace(target="h100"))
+    assert (REPOSITORY / described).is_file()
+    assert jobs.description(SimpleNamespace(target="tpu-v6e")) == []
+
+
+def test_a_replay_reads_every_program_and_is_checked_against_their_cells():
+    jobs = CompilerJobs(grid())
+    replay = SimpleNamespace(
+        device="cpu", compiler=next(iter(config()["compilers"])), workload="gemm"
+    )
+    assert len(jobs.replayed(replay)) == 2 * len(config()["programs"])
+    assert jobs.replayed_folders(replay)[0] == "--cell jax=results/smoke/cpu/jax/gemm"
+    assert "results/smoke/cpu/torch_xla/gemm/output.npy" in jobs.replayed_cells(replay)
+    job = content(jobs.replay(SimpleNamespace(**vars(replay), repetition="1")))
+    assert (job["repetition"], set(job["programs"])) == (1, set(config()["programs"]))
+
+
+def test_audits_are_of_what_is_here_and_power_on_the_quiet_device_alone():
+    parts = AuditJobs(grid()).parts()
+    folder = "results/smoke/audits"
+    assert f"{folder}/fences/tpu/jax.json" in parts
+    assert not [path for path in parts if "tpu/torch_xla" in path]
+    assert [path for path in parts if "/power/" in path] == [f"{folder}/power/cpu/jax.json"]
+    assert [path for path in parts if "/itself/" in path] == [f"{folder}/itself/cpu/torch_xla.json"]
+
+
+def test_a_framework_with_some_workloads_only_is_not_audited():
+    frameworks = copy.deepcopy(config()["frameworks"])
+    frameworks["torch_xla"]["workloads"] = ["gemm"]
+    assert not [p for p in AuditJobs(grid(frameworks=frameworks)).parts() if "torch_xla" in p]
+
+
+def test_a_framework_without_programs_and_some_workloads_stops_nothing():
+    other = (
+        "torch_xla_pending"  # any file of a framework, in a dialect that no workload is written in
+    )
+    frameworks = copy.deepcopy(config()["frameworks"])
+    frameworks[other] = {"dialect": "numpy", "environments": {"cpu": "jax"}}
+    made = grid(frameworks=frameworks)
+    cell = SimpleNamespace(framework=other, workload="ffn", device="cpu")
+    assert Cell(other, "ffn", "cpu") in made.found()
+    assert "src/stackwars/workloads/ffn/__init__.py" in CellJobs(made).sources(cell)
+    assert content(CellJobs(made).job(cell))["partner"]["framework"] == "jax"
+    asked = [*made.compiled("ahead.json"), *made.replays(), *AuditJobs(made).parts()]
+    asked += [file for cells in made.listed().values() for file in made.files(cells, "x")]
+    assert asked and not [path for path in asked if other in path]
+
+
+def test_the_digest_of_the_audits_follows_their_file():
+    assert AuditJobs(reference()).digest() == "none"
+    made = AuditJobs(reference("audits.json"))
+    before = made.digest()
+    Path("results/reference/audits.json").write_text("{}")
+    assert before != made.digest() != "none"
+
+
+def test_a_claim_asks_for_its_cells_programs_and_replays_alone():
+    jobs = ClaimJobs(grid(), definitions.load())
+    first = SimpleNamespace(claim="gemm_first_pytorch")
+    assert {Path(path).parts[-2] for path in jobs.cells(first)} == {"gemm", "cpu"}
+    assert jobs.others(first) == jobs.form(first) == []
+    same = SimpleNamespace(claim="gemm_same_program")
+    assert jobs.cells(same) == []
+    assert [Path(path).name for path in jobs.form(same)] == ["ir_metrics.csv", "structure.csv"]
+    split = SimpleNamespace(claim="program_is_reason")
+    assert {Path(path).name for path in jobs.others(split)} == {"replay.json"}
+    tpu = SimpleNamespace(claim="tpu_gemm_first")
+    assert any("/tpu/jax/" in path for path in jobs.cells(tpu))
