@@ -177,7 +177,7 @@ def test_the_table_of_rounds_has_class_gate_and_why_it_ended(tmp_path):
         low, high = (significant(cell[f"steady_ungated_{end}_ms"]) for end in ("low", "high"))
         assert row[3:] == [
             *(cell.stop_reason, cell.steady_class, f"{cell.warmup_points:.0f}", "180"),
-            *(("97\\,\\%", "clean") if cell.gated else ("30\\,\\%", "all")),
+            *(("97\\,\\%", "uncontended") if cell.gated else ("30\\,\\%", "all")),
             *(significant(cell.steady_ungated_ms, 4), f"[{low}, {high}]"),
             *("1" if cell.device == "cpu-1t" else "3", "measured"),
         ]

@@ -27,7 +27,7 @@ def edit_findings(
 def replayed_edits(replay: pandas.DataFrame, split: pandas.DataFrame) -> list[Finding]:
     """``edit/<workload>/<program>/<compiler>``: the share of the difference that an edit takes.
 
-    share = (1 - edited/own) / (1 - other/own), of blocks in turn; the other is the other side of the first
+    share = (1 - edited/own) / (1 - other/own), of interleaved blocks; the other is the other side of the first
     comparison that the program is in.
     """
     found = []
