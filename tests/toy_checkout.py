@@ -1,4 +1,4 @@
-"""A copy of this package with a framework and a workload of NumPy alone, to see real cells end.
+"""A copy of this package with frameworks that are NumPy with other ends, to see real cells end.
 
 The child of a cell in it behaves as the environment variable TOY says.
 """
@@ -19,28 +19,21 @@ FRAMEWORK = """
 import mmap, os, signal, time
 from pathlib import Path
 import numpy as np
-from stackwars.frameworks import Counters
+from stackwars.frameworks import Counters, numpy
 
 TOY = os.environ["TOY"]
 
-class Session:
-    def __init__(self, device, precision):
-        self.compiled, self.calls, self.kept, self.first = 0, 0, [], None
-    def put(self, array):
-        return array
-    def build(self, build, sizes, seed, inputs):
+class Session(numpy.Session):
+    calls, kept, first = 0, [], None
+    def build(self, *what):
         if TOY == "hog":
             self.kept.append(np.ones(2**30, np.uint8))
         if TOY == "raise at build":
             raise NotImplementedError()
-        self.parameters, self.function = build(sizes, seed, self.put)
-        self.inputs = [list(one.values()) for one in inputs]
-    def settle(self):
-        pass
+        super().build(*what)
     def call(self, which):
         self.calls += 1
         if self.calls == 1:
-            self.compiled += 1
             if TOY == "sleep":
                 Path(os.environ["TOY_PID"]).write_text(str(os.getpid()))
                 time.sleep(60)
@@ -63,32 +56,21 @@ class Session:
                 os.abort()
         if TOY == "settle late":
             time.sleep(0.02 if self.calls <= 18 else 0.005)
-        output = self.function(self.parameters, *self.inputs[which])
+        output = super().call(which)
         self.first = output if self.calls == 1 else self.first
         return self.first if TOY == "cached" else output
-    def fence(self, output):
-        pass
     def fetch(self, output):
         if TOY == "oom at fetch":
             raise RuntimeError("RESOURCE_EXHAUSTED: Out of memory allocating 8589934592 bytes.")
         return output * np.float32("nan") if TOY == "nan" else output
     def counters(self):
-        return Counters(self.compiled, 0, None, 0.25 * self.compiled)
-    def stablehlo(self):
-        return "module @toy {}"
-    def device_kind(self):
-        return "toy"
-    def versions(self):
-        return {"toy": "1.2.3"}
+        compiled = min(self.calls, 1)
+        return Counters(compiled, 0, None, 0.25 * compiled)
 """
 PARTNER = """
 import os
 os.environ["TOY"] = os.environ["TOY_PARTNER"]
 from stackwars.frameworks.toy import Session
-"""
-IN_JAX = """
-def build(sizes, seed, put):
-    return None, lambda parameters, left, right: left @ right
 """
 SETTINGS = {
     "seed": 1,
@@ -122,8 +104,6 @@ class ToyCheckout:
         package = folder / "src" / "stackwars"
         (package / "frameworks" / "toy.py").write_text(FRAMEWORK)
         (package / "frameworks" / "toy_partner.py").write_text(PARTNER)
-        shutil.copytree(package / "workloads" / "gemm", package / "workloads" / "toy")
-        (package / "workloads" / "toy" / "in_jax.py").write_text(IN_JAX)
         self._make_environment()
 
     def _make_environment(self) -> None:
@@ -145,7 +125,7 @@ class ToyCheckout:
 
     def output(self, repetition: int = 0, device: str = "cpu") -> Path:
         """Folder of a process, relative to the checkout as in the workflow."""
-        return Path("results", "smoke", device, "toy", "toy", f"process-{repetition}")
+        return Path("results", "smoke", device, "toy", "gemm", f"process-{repetition}")
 
     def command(
         self, repetition: int = 0, device: str = "cpu", partner: bool = False, **settings: object
@@ -153,14 +133,14 @@ class ToyCheckout:
         """The command of the workflow's rule for the process of one round, alone or with a partner."""
         job = {
             "framework": "toy",
-            "dialect": "jax",
-            "workload": "toy",
+            "dialect": "numpy",
+            "workload": "gemm",
             "device": device,
             "preset": "smoke",
             "repetition": repetition,
             "sizes": {"m": 2, "k": 3, "n": 4},
             "settings": {**SETTINGS, **settings},
-            "partner": {"framework": "toy_partner", "dialect": "jax"} if partner else None,
+            "partner": {"framework": "toy_partner", "dialect": "numpy"} if partner else None,
         }
         handed_job = job_files.file("process", job, self.folder / "handed")
         arguments = ["--job", handed_job, "--pins", "envs/toy.txt"]

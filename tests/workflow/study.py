@@ -1,4 +1,4 @@
-"""A small study in a checkout of its own: the real workflow, with a framework made of NumPy.
+"""A small study in a checkout of its own: the real workflow, with NumPy as its frameworks.
 
 The real frameworks have their own end-to-end test. What is tested with this one is the workflow:
 which jobs run when, and what becomes of cells that end badly.
@@ -25,25 +25,20 @@ SETTINGS = {
     **{"steady_min_blocks": 3, "steady_max_blocks": 5, "steady_seconds": 0.01},
 }
 FRAMEWORK = '''
-"""A framework made of NumPy, with the ends that a test asks for by FAKE_<framework>_<workload>."""
+"""NumPy, with the ends that a test asks for by FAKE_<framework>_<workload>."""
 import os, signal, time
 import numpy as np
-from stackwars.frameworks import Counters
+from stackwars.frameworks import numpy
 
-TITLE, DIALECT, COLOUR = "NAME", "jax", "#000000"
+TITLE = __name__.rpartition(".")[2]
+DIALECT, COLOUR = numpy.DIALECT, numpy.COLOUR
+FACTOR = 1.0
 
-class Session:
-    def __init__(self, device, precision):
-        self.calls = 0
-    def put(self, array):
-        return array
-    def build(self, build, sizes, seed, inputs):
-        self.name = build.__module__.split(".")[-2]
-        framework = __name__.rpartition(".")[2]
-        self.ending = os.environ.get(f"FAKE_{framework}_{self.name}", "ok")
-        self.factor = SKEW
-        self.parameters, self.function = build(sizes, seed, self.put)
-        self.inputs = [list(one.values()) for one in inputs]
+class Session(numpy.Session):
+    def build(self, build, *others):
+        workload = build.__module__.split(".")[-2]
+        self.calls, self.ending = 0, os.environ.get(f"FAKE_{TITLE}_{workload}", "ok")
+        super().build(build, *others)
     def settle(self):
         if self.ending == "hog":
             self.hoard = np.ones(2**31, dtype=np.uint8)
@@ -57,32 +52,7 @@ class Session:
             time.sleep(3600)
         if self.ending == "slow":
             time.sleep(0.5)
-        return self.function(self.parameters, *self.inputs[which]) * self.factor
-    def fence(self, output):
-        pass
-    def fetch(self, output):
-        return np.asarray(output)
-    def counters(self):
-        return Counters(min(self.calls, 1), 0, None, 0.0)
-    def stablehlo(self):
-        return "// no program: made of NumPy\\n"
-    def device_kind(self):
-        return "cpu"
-    def versions(self):
-        return {"fake": "1"}
-'''
-DIALECT = '''
-"""The workload in NumPy."""
-from stackwars import workloads
-from stackwars.workloads import values
-
-def build(sizes, seed, put):
-    workload = workloads.load(__name__.split(".")[-2])
-    weights = {n: values.leaf(n, s, seed) for n, s in workload.parameters(sizes).items()}
-    def function(weights, *inputs):
-        named = dict(zip(workload.inputs(sizes, seed), inputs, strict=True))
-        return workload.reference(weights, named)
-    return weights, function
+        return super().call(which) * FACTOR
 '''
 
 
@@ -133,18 +103,15 @@ class Study:
 def make(
     folder: Path, workloads: Sequence[str] = ("gemm", "layernorm"), **settings: object
 ) -> Study:
-    """A fresh checkout in `folder` with the two frameworks added, as the README says to add one.
+    """A fresh checkout in `folder` with the two frameworks added, as docs/adding.md says to add one.
 
     settings: those of the configuration that differ from SETTINGS.
     """
     copy_checkout(folder)
-    package = folder / "src" / "stackwars"
-    for name, skew in (("ours", "1.0"), ("theirs", "1.0")):
-        text = FRAMEWORK.replace("SKEW", skew).replace("NAME", name)
-        (package / "frameworks" / f"{name}.py").write_text(text)
-        (folder / "envs" / f"{name}.txt").write_text(f"# {name}\n{numpy_pins(folder)}")
-    for workload in workloads:
-        (package / "workloads" / workload / "in_jax.py").write_text(DIALECT)
+    pins = (folder / "envs" / "numpy.txt").read_text()
+    for name in ("ours", "theirs"):
+        (folder / "src" / "stackwars" / "frameworks" / f"{name}.py").write_text(FRAMEWORK)
+        (folder / "envs" / f"{name}.txt").write_text(f"# {name}\n{pins}")
     config = yaml.safe_load((folder / "config" / "config.yaml").read_text())
     config["frameworks"] = {name: {"environments": {"cpu": name}} for name in ("ours", "theirs")}
     # Of cells alone: NumPy emits no program.
@@ -155,13 +122,6 @@ def make(
     config["presets"] = {"full": {**config["presets"]["full"], "block_calls": {}}}
     (folder / "config" / "config.yaml").write_text(yaml.safe_dump(config, sort_keys=False))
     return Study(folder)
-
-
-def numpy_pins(folder: Path) -> str:
-    """The pins of NumPy and psutil alone, cut from the harness's."""
-    text = (folder / "envs" / "harness.txt").read_text()
-    blocks = re.findall(r"^(?:numpy|psutil)==.*(?:\n    .*)*", text, flags=re.MULTILINE)
-    return "\n".join(blocks) + "\n"
 
 
 def jobs(output: str) -> dict[str, int]:

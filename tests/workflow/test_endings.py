@@ -53,7 +53,7 @@ def test_a_bad_end_harms_no_other_cell(ended):
 def test_outputs_that_disagree_are_invalid_in_every_table(tmp_path, jax_python):
     made = study.make(tmp_path)
     framework = tmp_path / "src" / "stackwars" / "frameworks" / "theirs.py"
-    framework.write_text(framework.read_text().replace("self.factor = 1.0", "self.factor = 1.0001"))
+    framework.write_text(framework.read_text().replace("FACTOR = 1.0", "FACTOR = 1.0001"))
     made.run("paper.pdf")
     frame = made.frame()
     for framework in ("ours", "theirs"):

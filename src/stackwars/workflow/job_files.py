@@ -15,8 +15,11 @@ FOLDER = Path(".snakemake", "stackwars", "handed")
 
 
 def file(kind: str, content: Any, folder: Path = FOLDER) -> str:
-    """The path of a JSON file with this content, written unless it is there. kind: the name's beginning."""
-    text = json.dumps(content, sort_keys=True, indent=1)
+    """The path of a JSON file with this content, written unless it is there. kind: the name's beginning.
+
+    Keys keep their order: that of the configuration's frameworks and compilers is that of the tables.
+    """
+    text = json.dumps(content, indent=1)
     path = folder / f"{kind}-{hashlib.sha256(text.encode()).hexdigest()[:12]}.json"
     if not path.exists():
         folder.mkdir(parents=True, exist_ok=True)
