@@ -8,6 +8,7 @@ from measured import GEMM, blocks, config, process, write_cell, write_results
 from stackwars.audits import aa
 from stackwars.measure import process_value, steady
 from stackwars.results import aggregate, processes, split
+from stackwars.results.folder import Folder
 from stackwars.results.processes import COLUMNS
 from stackwars.study.cells import Cell
 
@@ -91,6 +92,6 @@ def test_calls_of_a_process_are_analysed_once_for_all_that_reads_them(tmp_path, 
     (home / "replay.json").write_text(json.dumps({**REPLAY, "programs": both}))
     monkeypatch.setattr(steady, "classify", lambda series: seen.append(series) or classify(series))
     aggregate.aggregate(asked, Folder(tmp_path))
-    split.write(asked, tmp_path, tmp_path)
+    split.write(asked, Folder(tmp_path))
     assert list(aa.trials(tmp_path)) == []
     assert len(seen) == len(MADE) + 2 + 2 * 2
