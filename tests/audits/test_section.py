@@ -39,11 +39,11 @@ def passed() -> list[dict]:
 
 def test_all_passed(passed):
     text = section(passed)
-    assert "this harness wrong: 9 audits, all passed." in text
+    assert "this harness: 9 audits, all of which passed." in text
     assert r"\input{tables/audits}" in text
-    assert "rejected each of them, and no honest process" in text
+    assert "rejected all mutants, and no unmodified process" in text
     assert "Both aims are met." in text
-    assert "the estimate of no trial is" in text
+    assert "no trial's estimate is" in text
     assert "Not run" not in text
     assert "nan" not in text.lower().replace("nand", "")
 
@@ -60,21 +60,21 @@ def test_failures_are_said(passed):
         "independent": verdicts.independent([apart]),
     }
     text = section([wrong.get(entry["id"], entry) for entry in passed])
-    assert "of 9 audits, 4 failed: Mutants, A/A, Power and Independent harness." in text
-    assert "did not part them from the honest processes" in text
+    assert "Of 9 audits, 4 failed: Mutants, A/A, Power and Independent harness." in text
+    assert "did not separate the mutants from the unmodified processes" in text
     assert "claims more differences than" in text
-    assert "What was aimed at and missed" in text
+    assert "The table says which aim was missed" in text
     assert "The medians do not all agree" in text
 
 
 def test_what_was_not_run_is_said(passed):
     short = verdicts.power([made.powered(count=3)])
     text = section([short if entry["id"] == "power" else entry for entry in passed])
-    assert "8 audits, all passed. Not run: Power." in text
+    assert "8 audits, all of which passed. Not run: Power." in text
     assert r"\textit{Power.}" not in text
 
 
 def test_nothing_run_is_one_sentence(tmp_path):
     text = section(audit_entries.read(tmp_path / "none.json"))
-    assert "were not run for this build" in text
+    assert "a separate run, which was not made for this build" in text
     assert r"\input" not in text
