@@ -85,6 +85,7 @@ SETTINGS = {
     "steady_min_blocks": 4,
     "steady_max_blocks": 4,
     "steady_seconds": 0.01,
+    "steady_repeats": 1,
     "interleaved_slice_seconds": 0.002,
     "interleaved_seconds": 0.05,
 }

@@ -31,9 +31,11 @@ rule peak:
         f"{ROOT}/logs/{{device}}/peak.txt",
     priority: 2
     threads: workflow.cores
+    params:
+        seconds=SETTINGS["peak_seconds"],
     shell:
         "python -m stackwars.setup.environments {input.pins} -- -m stackwars.measure.peak"
-        " {wildcards.device} {output} 2> >(tee {log} >&2)"
+        " {wildcards.device} {output} --seconds {params.seconds} 2> >(tee {log} >&2)"
 
 
 # Cells never run side by side: each takes all cores. The rounds of one workload follow each other, a

@@ -17,7 +17,6 @@ from stackwars.setup.device import CPUS, cores, platform, variables
 
 SIDE = 2048
 COPY_BYTES = 2**28
-SECONDS = 3.0
 
 
 def floor_ms(flops: int, minimum_bytes: int, peak: dict) -> float:
@@ -33,18 +32,18 @@ def floor_ms(flops: int, minimum_bytes: int, peak: dict) -> float:
     return 1e3 * max(arithmetic_s, minimum_bytes / (2e9 * peak["copy_gb_per_s"]))
 
 
-def best_s(call: Callable[[], object]) -> float:
-    """Shortest of the calls made in SECONDS seconds, after one that is not counted."""
+def best_s(call: Callable[[], object], seconds: float) -> float:
+    """Shortest of the calls made in so many seconds, after one that is not counted."""
     call()
     shortest, start = float("inf"), time.perf_counter()
-    while time.perf_counter() - start < SECONDS:
+    while time.perf_counter() - start < seconds:
         begun = time.perf_counter()
         call()
         shortest = min(shortest, time.perf_counter() - begun)
     return shortest
 
 
-def measure(device: str) -> dict:
+def measure(device: str, seconds: float) -> dict:
     """Peak GFLOP/s (2 x 2048^3 per product) and GB/s (bytes read and written) of the device, float32.
 
     Every timed call fetches a value, so it cannot end before the device has. On the CPU NumPy's
@@ -62,12 +61,12 @@ def measure(device: str) -> dict:
     on_device, long_on_device = jax.device_put(matrix), jax.device_put(vector)
     product = jax.jit(lambda a: a @ a)
     scale = jax.jit(lambda a: a * 1.5)
-    products = [best_s(lambda: np.asarray(product(on_device)[0, 0]))]
-    copies = [best_s(lambda: np.asarray(scale(long_on_device)[0]))]
+    products = [best_s(lambda: np.asarray(product(on_device)[0, 0]), seconds)]
+    copies = [best_s(lambda: np.asarray(scale(long_on_device)[0]), seconds)]
     if device in CPUS:
         out, long_out = np.empty_like(matrix), np.empty_like(vector)
-        products.append(best_s(lambda: np.matmul(matrix, matrix, out=out)))
-        copies.append(best_s(lambda: np.copyto(long_out, vector)))
+        products.append(best_s(lambda: np.matmul(matrix, matrix, out=out), seconds))
+        copies.append(best_s(lambda: np.copyto(long_out, vector), seconds))
     return {
         "device": device,
         "device_kind": jax.devices()[0].device_kind,
@@ -90,9 +89,10 @@ def main() -> None:
     """`python -m stackwars.measure.peak DEVICE OUTPUT`."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("device")
+    parser.add_argument("--seconds", type=float, default=3.0, help="for each operation")
     parser.add_argument("output", type=Path)
     arguments = parser.parse_args()
-    result = measure(arguments.device)
+    result = measure(arguments.device, arguments.seconds)
     arguments.output.parent.mkdir(parents=True, exist_ok=True)
     arguments.output.write_text(json.dumps(result, indent=1))
     print(f"[stackwars] {arguments.device}: {result['gflop_per_s']:.0f} GFLOP/s, "

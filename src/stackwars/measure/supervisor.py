@@ -181,7 +181,7 @@ def run(
         with (REPOSITORY / "results" / ".measuring.lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)  # two cells at once would measure each other
             result = attempt(job)
-            if child_module == CELL and _unsteady(result):
+            if job.settings.get("steady_repeats") and _unsteady(result):
                 again = attempt(replace(job, settings=_longer(job.settings)))
                 result = {**again, "settings": job.settings, "discarded_s": result["wall_s"]}
     else:

@@ -30,6 +30,7 @@ MEASURING = (
     "steady_min_blocks",
     "steady_max_blocks",
     "steady_seconds",
+    "steady_repeats",
     "interleaved_slice_seconds",
     "interleaved_seconds",
     *cells.ROUNDS,
