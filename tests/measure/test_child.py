@@ -210,8 +210,3 @@ def test_output_that_is_not_finite_is_refused(bad):
 def test_finite_output_is_passed_on():
     values = np.ones(3)
     assert child.checked(values, "first") is values
-
-
-def test_a_workload_that_is_not_written_in_the_dialect_is_refused_as_such():
-    with pytest.raises(NotImplementedError, match="GEMM is not written in cobol"):
-        child.written(gemm, "cobol")
