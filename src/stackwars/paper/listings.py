@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from stackwars import workloads
+from stackwars.frameworks import title
 from stackwars.ir import excerpt, graph, layout, module
 from stackwars.paper import listing_figure
 from stackwars.results.folder import Folder, command
 from stackwars.study import printed
 
 COLUMNS = 76  # characters in a line: about 6.3 pt in half the width of IEEEtran's page
-TITLES = {"jax": "JAX", "torch_xla": "PyTorch through torch_xla"}
 Cut = Callable[[module.ir.Module], excerpt.Excerpt]
 EXCERPTS: dict[str, tuple[Cut, str]] = {
     "ffn": (excerpt.whole, "Feed-forward block with GELU: the whole program"),
@@ -63,8 +63,7 @@ def listing(workload: str, texts: dict[str, Path]) -> str:
     cut, caption = EXCERPTS.get(workload, (excerpt.whole, whole))
     limit = listing_figure.page_lines(COLUMNS, len(texts))
     parts = [
-        (TITLES.get(framework, framework), lines(cut, path, COLUMNS, limit))
-        for framework, path in texts.items()
+        (title(framework), lines(cut, path, COLUMNS, limit)) for framework, path in texts.items()
     ]
     return listing_figure.figure(parts, f"{caption}. {NOTE}", workload)
 
