@@ -16,8 +16,7 @@ from stackwars.setup.device import ONE_THREAD
 FLOOR, WALL, CLOCK, CACHE = "floor", "wall clock", "second clock", "cache"
 CORES = "cores"
 INPUTS, OUTPUT = "inputs", "output"
-CHECKS = (FLOOR, WALL, CLOCK, CACHE, CORES, INPUTS, OUTPUT)
-"""The checks by name; a problem starts with the one that found it."""
+# A problem starts with the name of the check that found it.
 SHARE_BELOW = 0.05
 """So large a share of the blocks may be below the floor; of blocks that were timed whole, none is."""
 APART = 0.2

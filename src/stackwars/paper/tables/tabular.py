@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from stackwars.paper.latex import escape
 
-RULE = r"\midrule"
 GAP = r"\addlinespace[2pt]"
 
 
