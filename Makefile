@@ -1,10 +1,11 @@
-# make paper   all set-up, then paper.pdf from cells measured on this machine
+# make paper   all set-up, then paper.pdf from cells measured on this machine (WORKLOADS=gemm,mha: of these)
 # make quick   the same shapes with fewer rounds: wider intervals, in under half an hour
 # make smoke   the same grid with tiny shapes, in a few minutes
 # make test    all set-up, then the tests
 # make reference  paper.pdf from the committed run in results/reference, measuring nothing
 # make audits  the harness checked: fences, mutants, A/A, power; the next paper shows what came of it
-# make accept  the full run that was made here becomes the committed one
+# make accept  the full run that was made here becomes one of the committed ones
+# make compare RUN=results/full  what of the reference (or of WITH=<folder>) a run has found again
 # make plan    what a run would measure, and what it costs here
 # make debian  `make smoke` in bare Debians, as root and as an ordinary user (as root, with debootstrap)
 
@@ -12,10 +13,10 @@
 SNAKEMAKE = .venv/bin/snakemake --cores all
 PRESET ?= full
 
-.PHONY: paper quick audits smoke test reference accept plan debian lint set-up
+.PHONY: paper quick audits smoke test reference accept compare plan debian lint set-up
 
 paper: set-up
-	$(SNAKEMAKE) paper.pdf
+	$(SNAKEMAKE) paper.pdf $(if $(WORKLOADS),--config 'workloads=[$(WORKLOADS)]')
 
 audits: set-up
 	$(SNAKEMAKE) audits
@@ -31,6 +32,9 @@ reference: set-up
 
 accept: set-up
 	.venv/bin/python -m stackwars.workflow.accept
+
+compare: set-up
+	@.venv/bin/python -m stackwars.claims.compare $(RUN) $(WITH)
 
 plan: set-up
 	@.venv/bin/python -m stackwars.workflow.plan --preset $(PRESET)

@@ -42,3 +42,7 @@ include: "workflow/rules/paper.smk"
 
 onstart:
     start.prepare(workflow)
+
+
+onsuccess:
+    start.tell(GRID)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pandas
 
+from compiler_fixture import ratio_columns
 from stackwars.audits import audit_entries
 
 BASIC = ["gemm", "ffn", "ffn_relu", "mha", "layernorm", "conv"]
@@ -101,6 +102,18 @@ def form(claim: str, framework: str, verdict: str) -> Edit:
     return edit("structure", where | {"verdict": known}, verdict=verdict)
 
 
+def program(workload: str, framework: str, **values: object) -> Edit:
+    """Columns of a program as it was emitted."""
+    return edit(
+        "ir_metrics", {"workload": workload, "framework": framework, "level": "raw"}, **values
+    )
+
+
+def compiled(framework: str, **values: object) -> Edit:
+    """Columns of a framework's programs as they were compiled for the original's device."""
+    return edit("ir_metrics", {"framework": framework, "level": "optimised:tpu-v6e"}, **values)
+
+
 def effect(compiler: str, word: str, value: float) -> Edit:
     """LayerNorm's IR effect."""
     ends = {"ir_ratio": value, "ir_ratio_low": value * 0.98, "ir_ratio_high": value * 1.02}
@@ -119,8 +132,9 @@ def pretransposed(share: float) -> Edit:
             ]
             ms = here.set_index("framework").replay_ms
             new = ms["torch_xla"] - share * (ms["torch_xla"] - ms["jax"])
-            ends = [new / ms["torch_xla"] * factor for factor in (1, 0.99, 1.01)]
-            table.loc[at, ["replay_ms", "edited_ratio", "edited_low", "edited_high"]] = [new, *ends]
+            table.loc[at, "replay_ms"] = new
+            for column, value in ratio_columns("edited", new / ms["torch_xla"], 0.01).items():
+                table.loc[at, column] = value
         table.loc[edited, "framework"] = "torch_xla+pretransposed_weights"
         table.to_csv(folder / "replay.csv", index=False)
 

@@ -14,6 +14,9 @@ from pathlib import Path
 
 import pandas
 
+from stackwars.measure.log_ratio import LogRatio
+from stackwars.results import replays, split
+from stackwars.results.combined import of_one_run
 from stackwars.study.comparisons import Comparison
 from stackwars.study.config import load
 
@@ -41,19 +44,8 @@ SIDES = {
     "torch_xla_pending": Side(1.5, 1.25, 1.3, 150, 70),
 }
 COLUMNS = {
-    "replay": (
-        "workload title framework compiler device status status_detail rounds gated"
-        " replay_ms replay_low_ms replay_high_ms native_ms edited_ratio edited_low edited_high"
-        " parity_rel_l2 native_rel_l2 origin"
-    ),
-    "split": (
-        "workload title kind framework baseline compiler device rounds gated"
-        " native_difference_ms native_difference_low_ms native_difference_high_ms"
-        " ir_effect_ms ir_effect_low_ms ir_effect_high_ms"
-        " runtime_effect_ms runtime_effect_low_ms runtime_effect_high_ms"
-        " ir_ratio ir_ratio_low ir_ratio_high native_ratio native_ratio_low native_ratio_high"
-        " ir_verdict runtime_verdict control_ratio control_low control_high control_verdict"
-    ),
+    "replay": " ".join(replays.COLUMNS),
+    "split": " ".join(split.COLUMNS),
     "compile_ahead": (
         "workload title framework target compiler variant batch sequence status verdict decided_by"
         " message argument_bytes output_bytes temp_bytes alias_bytes hbm_bytes usable_bytes"
@@ -86,6 +78,8 @@ def write(folder: Path, workloads: dict, variant: str, pairs: list[Comparison]) 
     for name, (rows_of, chosen, of) in made.items():
         rows = [row for w in chosen for row in rows_of(w, workloads[w], variant, of)]
         frame = pandas.DataFrame(rows, columns=COLUMNS[name].split())
+        if name == "split":
+            frame = split.decided(frame)
         frame.to_csv(folder / f"{name}.csv", index=False)
     (folder / "graphs").mkdir(exist_ok=True)
     if there:
@@ -104,7 +98,14 @@ def ratio_of(name: str, workload: tuple, compiler: str, variant: str, framework:
 def _spread(name: str, variant: str) -> float:
     if variant == "single":
         return math.nan
-    return 0.06 if name in ("gemm", "conv") else 0.02
+    return 0.06 if name == "gemm" else 0.02
+
+
+def ratio_columns(name: str, value: float, half: float) -> dict[str, float]:
+    """The columns of a ratio of 4 rounds whose logarithm has this half-width; of one round for NaN."""
+    known = half == half
+    error, freedom = (half / 3.182446, 3.0) if known else (None, None)
+    return of_one_run(name, LogRatio(math.log(value), error, freedom))
 
 
 def _ends(value: float, half: float) -> list[float]:
@@ -130,59 +131,43 @@ def _replay(name: str, workload: tuple, variant: str, sides: list[str]):
         if name == "bert_base":
             programs[f"torch_xla+{EDIT}"] = jax * (1 + 0.1 * (ratio - 1))
         for program, ms in programs.items():
-            row = [name, title, program, compiler, "cpu", status, detail]
-            row += [1 if variant == "single" else 4, True]
-            numbers = [*_ends(ms, half)]
-            if "+" in program:
-                numbers += [math.nan, *_ends(ms / (jax * ratio), half)]
-            else:
-                numbers += [ms * 1.01, *[math.nan] * 3]
-            numbers += [4e-7, 5e-7]
-            row += numbers if status == "ok" else [math.nan] * len(numbers)
-            yield [*row, "measured"]
+            row = {
+                **{"workload": name, "title": title, "framework": program, "compiler": compiler},
+                **{"device": "cpu", "status": status, "status_detail": detail},
+                **{"rounds": 1 if variant == "single" else 4, "gated": True, "origin": "measured"},
+            }
+            if status == "ok":
+                ends = zip(("", "_low", "_high"), _ends(ms, half), strict=True)
+                row |= {f"replay{end}_ms": value for end, value in ends}
+                row |= {"parity_rel_l2": 4e-7, "native_rel_l2": 5e-7}
+                if "+" in program:
+                    row |= ratio_columns("edited", ms / (jax * ratio), half)
+                else:
+                    row["native_ms"] = ms * 1.01
+            yield row
 
 
 def _split(name: str, workload: tuple, variant: str, pairs: list[Comparison]):
-    title, kind, _, base, *_ = workload
+    title, kind, *_ = workload
     status, _ = _failure(name, variant)
     half = _spread(name, variant)
     for compiler, pair in product((OLD, NEW), pairs):
-        head = [name, title, kind, pair.subject, pair.baseline, compiler, "cpu"]
-        head += [1 if variant == "single" else 4, name != "vit_b16"]
-        if status != "ok":
-            head[-2:] = [0, False]
-            yield [*head, *[math.nan] * 15, "no data", "no data", *[math.nan] * 3, "no data"]
-            continue
-        jax, ratio = base[2], ratio_of(name, workload, compiler, variant, pair.subject)
-        ir, error = jax * (ratio - 1), jax * 2 * half
-        runtime = jax * (0.3 if name == "layernorm" else 0.005)
-        effects = []
-        for value in (ir + runtime, ir, runtime):
-            effects += [value, value - error, value + error]
-        if compiler == NEW:
-            effects[6:] = [math.nan] * 3
-        words = [_word(ir, error), _word(runtime, error) if compiler == OLD else "no data"]
-        control = _ends(1.01 if name != "mha" else 1.3, half)
-        held = "no data" if half != half else "off" if name == "mha" else "holds"
-        if compiler == NEW:
-            control, held = [math.nan] * 3, "no data"
-        yield [
-            *head,
-            *effects,
-            *_ends(ratio, half),
-            *_ends(ratio * 1.01, half),
-            *words,
-            *control,
-            held,
-        ]
-
-
-def _word(value: float, error: float) -> str:
-    if error != error:
-        return "no data"
-    if abs(value) <= error:
-        return "none"
-    return "slower" if value > 0 else "faster"
+        row = {
+            **{"workload": name, "title": title, "kind": kind, "framework": pair.subject},
+            **{"baseline": pair.baseline, "compiler": compiler, "device": "cpu", "rounds": 0},
+        }
+        if status == "ok":
+            ratio = ratio_of(name, workload, compiler, variant, pair.subject)
+            runtime = 2.0 if name == "layernorm" else 1.005
+            row["rounds"] = 1 if variant == "single" else 4
+            row |= ratio_columns("ir", ratio, half)
+            row |= ratio_columns("native", ratio * runtime, half)
+            if compiler == OLD:
+                lead = ratio / runtime if ratio * runtime > 1 else runtime / ratio
+                row |= ratio_columns("runtime", runtime, 1.4 * half)
+                row |= ratio_columns("lead", lead, 2.2 * half)
+                row |= ratio_columns("control", 1.3 if name == "mha" else 1.01, half)
+        yield row
 
 
 def _variants(name: str, workload: tuple, variant: str) -> dict[str, tuple[int, float]]:
@@ -253,7 +238,7 @@ def _metrics(name: str, workload: tuple, variant: str, sides: list[str]):
             digest = "same" if same else f"{framework}{level}"
             digest = "" if level.startswith("optimised") else digest
             yield [
-                *[*head, "ok", "", many, json.dumps({"add": many})],
+                *[*head, "ok", "", many, json.dumps({"add": many, "fusion": many // 4})],
                 *[4, 3, 2, 2**20, 17, digest, "measured"],
             ]
 

@@ -121,6 +121,23 @@ def test_a_claim_without_data_says_why():
     assert (made.verdict, made.evidence) == ("not testable here", "none of 1 results has data")
 
 
+@pytest.mark.parametrize(
+    ("quantifier", "verdict"),
+    [
+        ("every", "not decided"),
+        ("most", "supported"),
+        ("any", "supported"),
+        ("none", "contradicted"),
+    ],
+)
+def test_what_has_no_data_could_have_said_anything(quantifier, verdict):
+    found = [steady("a", "slower", 1.5), steady("b", "slower", 1.5), steady("c", "no data")]
+    assert judge(claim(WORDS | {"quantifier": quantifier}), found, HERE).verdict == verdict
+    found = [steady("a", "faster", 0.5), steady("b", "no data"), steady("c", "no data")]
+    there = judge(claim(WORDS | {"quantifier": "most"}), found, HERE)
+    assert (there.verdict, tally(there.evidence)) == ("not decided", "faster")
+
+
 def test_the_counts_can_be_taken_out_of_the_evidence_again():
     found = [steady(name, "slower", 1.5) for name in ("a", "b")] + [steady("c", "faster", 0.5)]
     made = judge(claim(WORDS), [*found, steady("d", "no data")], HERE)

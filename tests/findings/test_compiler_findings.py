@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 
 import pytest
 from test_findings import changed, findings_of
 
 import paper_fixture
-from compiler_fixture import EDIT, NEW, OLD, SIDES
+from compiler_fixture import EDIT, NEW, OLD, SIDES, ratio_columns
 from stackwars.results import compiler_verdicts as words
 from stackwars.results import verdicts
 
@@ -26,24 +27,27 @@ def flipped(tmp_path_factory):
 def test_the_ir_effect_flips_with_the_replays(full, flipped):
     assert full[f"effect/bert_base/torch_xla/{OLD}"]["verdict"] == verdicts.SLOWER
     assert flipped[f"effect/bert_base/torch_xla/{OLD}"]["verdict"] == verdicts.FASTER
-    assert full[f"effect/gemm/torch_xla/{OLD}"]["verdict"] == verdicts.NONE
+    assert full[f"effect/gemm/torch_xla/{OLD}"]["verdict"] == verdicts.UNRESOLVED
+    assert full[f"effect/conv/torch_xla/{OLD}"]["verdict"] == verdicts.NO_DIFFERENCE
     assert full["generations/gpt2_small/torch_xla"]["verdict"] == words.SIGN_CHANGES
     assert full["generations/bert_base/torch_xla"]["verdict"] == words.SAME_DIRECTION
-    assert full["generations/gemm/torch_xla"]["verdict"] == words.NO_EFFECT
+    assert full["generations/gemm/torch_xla"]["verdict"] == verdicts.UNRESOLVED
+    assert full["generations/conv/torch_xla"]["verdict"] == words.NO_EFFECT
 
 
 def test_an_effect_that_one_generation_lacks(tmp_path):
-    found = changed(tmp_path, "split", {"workload": "mha", "compiler": NEW}, ir_verdict="none")
+    row = {"workload": "mha", "compiler": NEW}
+    found = changed(tmp_path, "split", row, ir_verdict="no difference found")
     assert found["generations/mha/torch_xla"]["verdict"] == words.ONE_GENERATION
 
 
-def test_the_source_is_the_resolved_term(full, tmp_path):
+def test_the_source_is_the_larger_factor(full, tmp_path):
     assert full["source/bert_base/torch_xla"]["verdict"] == words.DUE_TO_IR
     assert full["source/bert_base/torch_xla"]["share"] == pytest.approx(1, abs=0.02)
     assert full["source/layernorm/torch_xla"]["verdict"] == words.DUE_TO_RUNTIME
-    assert full["source/gemm/torch_xla"]["verdict"] == words.NEITHER_TERM
+    assert full["source/gemm/torch_xla"]["verdict"] == words.NOT_SEPARATED
     row = {"workload": "bert_base", "compiler": OLD}
-    found = changed(tmp_path, "split", row, runtime_verdict="slower", runtime_effect_ms=1e4)
+    found = changed(tmp_path, "split", row, source_verdict="the runtime")
     assert found["source/bert_base/torch_xla"]["verdict"] == words.DUE_TO_RUNTIME
 
 
@@ -58,13 +62,14 @@ def test_the_control_holds_or_not(full):
 def test_an_edit_closes_what_its_replay_says(full, tmp_path):
     name = f"edit/bert_base/torch_xla+{EDIT}/{OLD}"
     assert full[name]["verdict"] == words.CLOSES_MOST
-    assert full[name]["share"] == pytest.approx(0.9)
+    share = math.log(1.091 / 1.91) / math.log(1 / 1.91)
+    assert full[name]["share"] == pytest.approx(share)
     assert full["edits/torch_xla"]["closed"] == 2
     assert "BERT-Base" not in full["edits/torch_xla"]["left"]
     assert "FFN" in full["edits/torch_xla"]["left"]
     assert [kind["name"] for kind in full["edits/torch_xla"]["kinds"]] == ["explicit layernorm"]
     row = {"workload": "bert_base", "compiler": OLD, "framework": f"torch_xla+{EDIT}"}
-    idle = {"replay_ms": 266.0, "edited_ratio": 0.99, "edited_low": 0.97, "edited_high": 1.02}
+    idle = ratio_columns("edited", 0.99, 0.03)
     found = changed(tmp_path, "replay", row, **idle)
     assert found[name]["verdict"] == verdicts.NO_DIFFERENCE
     assert "BERT-Base (jaxlib 0.7.1)" in found["edits/torch_xla"]["left"]

@@ -36,7 +36,7 @@ def test_the_words_are_those_of_the_measuring_modules():
         for values, p in (
             (rounds, 0.01),
             ([1 / v for v in rounds], 0.01),
-            (rounds, 0.5),
+            ([1.01, 1.0, 1.005], 0.5),
             (wide, 0.5),
         )
     }

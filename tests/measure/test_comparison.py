@@ -41,7 +41,7 @@ def test_swapped_sides_give_the_inverse(random):
 def test_one_round_has_a_ratio_and_nothing_else():
     found = compare([3.0], [2.0])
     assert found.ratio == pytest.approx(1.5)
-    assert found[2:] == (None,) * 4
+    assert found[2:] == (None,) * 5
 
 
 def test_the_same_ratio_in_every_round():
@@ -150,6 +150,7 @@ FAST = compare([1.0, 1.0, 1.0], [2.0, 2.1, 1.9])
         (FAST, 0.01, "faster"),
         (SLOW, 0.05, "unresolved"),  # significant before the correction, not after it
         (QUIET, 0.6, "no difference found"),
+        (compare([1.0, 1.06, 1.02], [1.0, 1.0, 1.0]), 0.2, "unresolved"),  # up to 1.1
         (LOUD, 0.6, "unresolved"),
         (compare([2.0], [1.0]), None, "not decided"),
         (None, None, "no data"),

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from stackwars.measure.statistics import geometric_mean, paired_difference, paired_ratio
+from stackwars.measure.statistics import geometric_mean
 
 
 def test_interval_is_students_t_of_the_logarithms():
@@ -38,35 +38,3 @@ def test_one_value_has_no_interval():
 def test_logarithm_must_exist(values):
     with pytest.raises(ValueError, match="at least one value and all over zero; came"):
         geometric_mean(values)
-
-
-def test_ratio_is_paired_by_repetition():
-    # The machine is twice as slow in the second repetition; paired, both ratios are 3.
-    assert paired_ratio([3.0, 6.0], [1.0, 2.0]) == pytest.approx((3.0, 3.0, 3.0))
-    assert paired_ratio([3.0, 6.0], [2.0, 1.0]).high > 3.5
-
-
-def test_ratio_is_the_geometric_mean_of_the_pairs():
-    assert paired_ratio([2.0, 8.0], [1.0, 1.0]).value == pytest.approx(4.0)
-
-
-def test_ratio_of_unequal_counts_is_refused():
-    with pytest.raises(ValueError, match="as many values as baselines; came 2, 1"):
-        paired_ratio([1.0, 2.0], [1.0])
-
-
-def test_difference_is_paired():
-    # Differences 1, 2, 3: mean 2, standard error 1/sqrt(3), and t(0.975, 2) = 4.302653.
-    half = 4.302653 / math.sqrt(3)
-    found = paired_difference([11.0, 102.0, 1003.0], [10.0, 100.0, 1000.0])
-    assert found == pytest.approx((2.0, 2 - half, 2 + half), rel=1e-6)
-
-
-def test_difference_of_one_pair_has_no_interval():
-    assert paired_difference([3.0], [5.0]) == (-2.0, None, None)
-
-
-@pytest.mark.parametrize(("values", "baseline"), [([1.0], []), ([], [])])
-def test_difference_needs_pairs(values, baseline):
-    with pytest.raises(ValueError, match="as many values as baselines"):
-        paired_difference(values, baseline)

@@ -14,7 +14,7 @@ from stackwars.paper.figures.write import write_figures
 from stackwars.paper.style import round_ticks
 from stackwars.results.folder import Folder
 from stackwars.results.read_cells import read_calls, read_frame, read_ratios
-from stackwars.results.read_compilers import read_replay, read_split
+from stackwars.results.read_compilers import read_split
 from stackwars.study.comparisons import Comparison
 from stackwars.study.config import load
 
@@ -50,7 +50,7 @@ def test_the_figure_of_a_split_has_one_subject(tmp_path):
     files = Folder(paper_fixture.write(tmp_path, "two_subjects"))
     split = read_split(files["split"])
     for subject in ("torch_xla", "torch_xla_pending"):
-        figure = draw_split(read_replay(files["replay"]), split, Comparison(subject, "jax"))
+        figure = draw_split(split, Comparison(subject, "jax"))
         drawn = {float(x) for line in figure.axes[1].lines for x in line.get_xdata()}
         own = split.framework == subject
         assert set(split[own].ir_ratio.dropna()) <= drawn

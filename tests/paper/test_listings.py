@@ -28,7 +28,8 @@ def run(folder: Path, cells: dict[Cell, str], programs: dict[Program, str]) -> d
         for one, text in made.items():
             (folder / one.path).mkdir(parents=True)
             (folder / one.path / name).write_bytes(gzip.compress(text.encode()))
-    asked = config(workloads=["ffn", "mha", "layernorm"], preset="full")
+    printed = {"listings": ["ffn", "mha", "layernorm"], "graphs": ["ffn", "layernorm"]}
+    asked = config(workloads=printed["listings"], preset="full", paper=printed)
     made = job_files.file("config", asked, folder)
     command = ["-m", "stackwars.paper.listings", "--config", made, "--results", folder]
     python = ensure(REPOSITORY / "envs" / "jax.txt")

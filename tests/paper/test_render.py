@@ -90,9 +90,7 @@ def test_what_could_have_been_found_is_said_where_nothing_was(tmp_path):
     conv = r"Convolution at \num{1.01} (\num{0.990} to \num{1.03}; minimum detectable \qty{2.8}{\percent})"
     assert f"No difference is found on {conv}." in text
     gemm = r"GEMM at \num{1.02} (\num{0.961} to \num{1.08}; minimum detectable \qty{8.4}{\percent})"
-    unresolved = (
-        r"Unresolved, because a difference of \qty{5}{\percent} could not have been detected: "
-    )
+    unresolved = r"neither excludes 1 nor lies within \qty{5}{\percent} of it: "
     assert f"{unresolved}{gemm}." in text
     paper_fixture.write(tmp_path)
     ratios = pandas.read_csv(tmp_path / "ratios.csv")
@@ -156,6 +154,7 @@ def test_the_numbers_of_a_sentence_are_those_of_the_results(tmp_path):
 
 def test_the_first_page_names_the_run(tmp_path):
     box = rendered(paper_fixture.write(tmp_path))["run"]
+    assert "Of 30 claims, 28 are reproduced." in box
     for words in (
         r"Synthetic(R) CPU\_9000 \& Co @ 2.00GHz, 2 cores, \qty{24.0}{\gibi\byte}",
         "2026-01-02T03:04:05Z",
@@ -179,8 +178,24 @@ def test_reference_numbers_are_called_reference(tmp_path):
     context = json.loads((tmp_path / "context.json").read_text()) | {"origin": "reference"}
     (tmp_path / "context.json").write_text(json.dumps(context))
     texts = rendered(tmp_path)
-    assert r"\textbf{reference} (the committed run" in texts["run"]
+    assert r"\textbf{reference} (the committed runs" in texts["run"]
     assert "Origin: reference." in texts["evaluation"]
+    assert "Milliseconds are those of the newest run" not in texts["evaluation"]
+
+
+def test_ratios_over_several_runs_are_told_as_such(tmp_path):
+    paper_fixture.write(tmp_path)
+    ratios = pandas.read_csv(tmp_path / "ratios.csv")
+    ratios.assign(steady_runs=4, steady_machines=3).to_csv(tmp_path / "ratios.csv", index=False)
+    texts = rendered(tmp_path)
+    assert "up to 4 on 3 kinds of machine, and its interval includes" in texts["evaluation"]
+    assert "Ratios are over 4 runs on 3 kinds of machine" in texts["limitations"]
+
+
+def test_what_the_original_shows_of_the_second_run_stands_beside_ours(tmp_path):
+    text = rendered(paper_fixture.write(tmp_path))["evaluation"]
+    ours = r"ResNet-50 at \num{0.600} (\num{0.949} in the original)"
+    assert f"The second run over the first is {ours}" in text
 
 
 @pytest.mark.parametrize("variant", paper_fixture.VARIANTS)
@@ -238,14 +253,16 @@ def test_the_split_s_sentences_flip_with_the_data(tmp_path):
     full = rendered(paper_fixture.write(tmp_path / "full"))
     flipped = rendered(paper_fixture.write(tmp_path / "flipped", "flipped"))
     seven = r"In jaxlib 0.7.1, torch\_xla's program is slower in "
-    assert seven + "7 of 11 workloads, faster in 2" in full["split"]
-    assert seven + "2 of 11 workloads, faster in 7" in flipped["split"]
+    assert (
+        seven + "7 of 11 workloads, faster in 2, as fast in 1, and unresolved in 1" in full["split"]
+    )
+    assert seven + "2 of 11 workloads, faster in 7, as fast in 1" in flipped["split"]
     assert "The sign changes with the generation of XLA on GPT-2 Small" in full["split"]
-    assert "it does not on MHA at" in full["split"]
+    assert "it excludes 1 on MHA at" in full["split"]
     edit = r"explicit layernorm in torch\_xla's program on BERT-Base "
-    shares = r"(\qty{90}{\percent} in jaxlib 0.7.1, \qty{90}{\percent} in jaxlib 0.10.2)"
+    shares = r"(\qty{87}{\percent} in jaxlib 0.7.1, \qty{89}{\percent} in jaxlib 0.10.2)"
     assert f"the share given: {edit}{shares}. In these cases" in full["split"]
-    assert "Mostly because of the programs: in 8 of 9" in full["discussion"]
+    assert "Mostly because of the programs: in 8 of 9 resolved ratios" in full["discussion"]
     assert "changes with the generation of the compiler on GPT-2 Small" in full["abstract"]
 
 

@@ -8,8 +8,16 @@ from pathlib import Path
 import pytest
 
 from stackwars.findings.programs import CLAIMS, UNDECIDED
+from stackwars.measure.log_ratio import LogRatio
 from stackwars.results import compiler_verdicts as words
-from stackwars.results.verdicts import FASTER, NO_DATA, NO_DIFFERENCE, NONE, SLOWER
+from stackwars.results.verdicts import (
+    FASTER,
+    NO_DATA,
+    NO_DIFFERENCE,
+    NOT_DECIDED,
+    SLOWER,
+    UNRESOLVED,
+)
 
 
 @pytest.mark.parametrize(
@@ -17,47 +25,45 @@ from stackwars.results.verdicts import FASTER, NO_DATA, NO_DIFFERENCE, NONE, SLO
     [
         (SLOWER, FASTER, words.SIGN_CHANGES),
         (FASTER, FASTER, words.SAME_DIRECTION),
-        (NONE, SLOWER, words.ONE_GENERATION),
-        (NONE, NONE, words.NO_EFFECT),
+        (NO_DIFFERENCE, SLOWER, words.ONE_GENERATION),
+        (NO_DIFFERENCE, NO_DIFFERENCE, words.NO_EFFECT),
+        (UNRESOLVED, SLOWER, UNRESOLVED),
+        (NO_DIFFERENCE, UNRESOLVED, UNRESOLVED),
         (NO_DATA, SLOWER, NO_DATA),
+        (NOT_DECIDED, SLOWER, NO_DATA),
     ],
 )
 def test_two_generations(older, newer, verdict):
     assert words.generations(older, newer) == verdict
 
 
-@pytest.mark.parametrize(
-    ("ir", "runtime", "values", "verdict"),
-    [
-        (SLOWER, NONE, (3.0, 9.0), words.DUE_TO_IR),  # a term that spans 0 is none, however large
-        (SLOWER, FASTER, (3.0, -9.0), words.DUE_TO_RUNTIME),
-        (NONE, NONE, (3.0, 9.0), words.NEITHER_TERM),
-        (NO_DATA, NO_DATA, (3.0, 9.0), NO_DATA),
-    ],
-)
-def test_the_larger_resolved_term_is_the_source(ir, runtime, values, verdict):
-    assert words.source(ir, runtime, *values) == verdict
+def log_ratio(value: float, error: float | None = 0.01) -> LogRatio:
+    return LogRatio(math.log(value), error, None if error is None else 3.0)
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "share", "verdict"),
+    ("edited", "other", "verdict"),
     [
-        (0.59, 0.61, 0.8, words.CLOSES_MOST),
-        (0.84, 0.86, 0.3, words.CLOSES_PART),
-        (0.95, 1.04, 0.8, NO_DIFFERENCE),
-        (1.12, 1.18, -0.3, words.WIDENS),
-        (math.nan, math.nan, 0.8, NO_DATA),
-        (0.59, 0.61, None, NO_DATA),
+        (log_ratio(0.6), log_ratio(0.5), words.CLOSES_MOST),
+        (log_ratio(1.7), log_ratio(2.0), words.CLOSES_MOST),  # the faster one, slowed
+        (log_ratio(0.85), log_ratio(0.5), words.CLOSES_PART),
+        (log_ratio(0.71), log_ratio(0.5), words.CLOSES_SOME),  # about half
+        (log_ratio(0.6, 0.1), log_ratio(0.5), words.CLOSES_SOME),  # too wide to tell
+        (log_ratio(1.0, 0.005), log_ratio(0.5), NO_DIFFERENCE),
+        (log_ratio(0.8, 0.2), log_ratio(0.5), UNRESOLVED),
+        (log_ratio(1.15), log_ratio(0.5), words.WIDENS),
+        (log_ratio(0.6, None), log_ratio(0.5), NO_DATA),
+        (log_ratio(0.6), log_ratio(0.5, None), NO_DATA),
     ],
 )
-def test_an_edit_is_judged_where_the_paired_interval_leaves_1_out(low, high, share, verdict):
-    assert words.edit_effect(low, high, share) == verdict
+def test_an_edit_is_judged_as_far_as_intervals_decide(edited, other, verdict):
+    assert words.edit_effect(edited, other) == verdict
 
 
 def test_the_share_that_an_edit_closes():
-    assert words.share_closed(0.6, 0.5) == pytest.approx(0.8)
-    assert words.share_closed(1.8, 2.0) == pytest.approx(0.8)  # the faster one, slowed
-    assert words.share_closed(0.9, 1.0) is None
+    assert words.share_closed(log_ratio(0.5), log_ratio(0.25)) == pytest.approx(0.5)
+    assert words.share_closed(log_ratio(2.0), log_ratio(4.0)) == pytest.approx(0.5)
+    assert words.share_closed(log_ratio(0.9), log_ratio(1.0)) is None
 
 
 @pytest.mark.parametrize(

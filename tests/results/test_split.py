@@ -1,13 +1,17 @@
-"""Terms of the split on numbers whose differences are known."""
+"""Terms of the split on numbers whose ratios are known."""
 
 import csv
 import json
+import math
 
+import pandas as pd
 import pytest
 
 import measured
+from stackwars.measure.log_ratio import LogRatio
 from stackwars.measure.statistics import Estimate
-from stackwars.results import processes, replays, split
+from stackwars.results import processes, ratios, replays, split
+from stackwars.results.combined import of_one_run
 from stackwars.results.folder import Folder
 from stackwars.study import programs
 from stackwars.study.cells import Cell
@@ -80,8 +84,20 @@ def made(native=NATIVE, programs=REPLAY, compiler=OLD, status="ok") -> replays.R
     return paired(replay(compiler, programs, status), cells)
 
 
-def row(**changes) -> dict:
-    return split.build(config(), [made(**changes)]).iloc[0].to_dict()
+def steady(native=NATIVE) -> pd.DataFrame:
+    """The steady ratios of these medians to JAX's, by round."""
+    rows = []
+    for name in native.keys() - {"jax"} if "jax" in native else ():
+        pairs = list(zip(native[name], native["jax"], strict=False))
+        ratio = LogRatio.of_rounds([one / base for one, base in pairs])
+        head = {"workload": "gemm", "device": "cpu", "framework": name, "baseline": "jax"}
+        rows.append(head | {"steady_rounds": len(pairs)} | of_one_run("steady", ratio))
+    return pd.DataFrame(rows, columns=list(ratios.COLUMNS))
+
+
+def row(native=NATIVE, **changes) -> dict:
+    one = made(native=native, **changes)
+    return split.build(config(), [one], steady(native)).iloc[0].to_dict()
 
 
 def rows(**changes) -> dict[str, dict]:
@@ -89,22 +105,52 @@ def rows(**changes) -> dict[str, dict]:
     return {line["framework"]: line for line in frame.to_dict("records")}
 
 
-def test_terms_are_means_of_paired_differences():
-    found = row()
-    # Native 11, 11, 11.5; replay 8.1, 7.9, 8; the rest 2.9, 3.1, 3.5.
-    assert found["native_difference_ms"] == pytest.approx(33.5 / 3)
-    assert found["ir_effect_ms"] == pytest.approx(8.0)
-    assert found["runtime_effect_ms"] == pytest.approx(9.5 / 3)
-    # Standard error 0.1/sqrt(3), and t(0.975, 2) = 4.302653.
-    half = 4.302653 * 0.1 / 3**0.5
-    interval = (found["ir_effect_low_ms"], found["ir_effect_high_ms"])
-    assert interval == pytest.approx((8 - half, 8 + half), rel=1e-6)
-
-
-def test_terms_add_up():
+def test_the_factors_multiply_to_the_native_ratio():
     found = row(native={"jax": (1.1, 7.3, 2.9), "torch_xla": (3.7, 0.2, 9.1)})
-    total = found["ir_effect_ms"] + found["runtime_effect_ms"]
-    assert total == pytest.approx(found["native_difference_ms"], rel=1e-12)
+    product = found["ir_ratio"] * found["runtime_ratio"]
+    assert product == pytest.approx(found["native_ratio"], rel=1e-12)
+
+
+def test_an_interval_is_that_of_the_rounds_logarithms():
+    found = row()
+    logs = [math.log(a / b) for a, b in zip(REPLAY["torch_xla"], REPLAY["jax"], strict=True)]
+    mean = sum(logs) / 3
+    deviation = (sum((log - mean) ** 2 for log in logs) / 2) ** 0.5
+    half = 4.302653 * deviation / 3**0.5  # t(0.975, 2)
+    ends = (found["ir_ratio_low"], found["ir_ratio"], found["ir_ratio_high"])
+    assert ends == pytest.approx([math.exp(mean + sign * half) for sign in (-1, 0, 1)], rel=1e-6)
+
+
+def test_the_native_ratio_is_the_steady_ratio_of_the_cells():
+    found, known = row(), steady().iloc[0]
+    for end in ("", "_low", "_high"):
+        assert found[f"native_ratio{end}"] == pytest.approx(known[f"steady_ratio{end}"])
+
+
+def test_the_runtime_effect_has_the_errors_of_both_factors():
+    found = row()
+    variances = found["native_error"] ** 2 + found["ir_error"] ** 2
+    assert found["runtime_error"] == pytest.approx(variances**0.5)
+
+
+@pytest.mark.parametrize(
+    ("native", "programs", "verdict"),
+    [
+        ((2.0, 2.02, 2.01), (2.0, 2.01, 2.02), "the program"),
+        ((2.0, 2.02, 2.01), (1.0, 1.01, 1.0), "the runtime"),
+        ((0.5, 0.51, 0.5), (0.5, 0.5, 0.51), "the program"),  # also where it is the faster one
+        ((2.0, 2.02, 2.01), (1.41, 1.42, 1.42), "not separated"),  # half of the logarithm each
+        ((2.0, 3.5, 1.3), (2.0, 2.01, 2.02), "not separated"),  # one of them hardly known
+    ],
+)
+def test_the_reason_is_the_larger_factor_where_the_interval_of_both_decides(
+    native, programs, verdict
+):
+    found = row(
+        native={"jax": (1.0, 1.0, 1.0), "torch_xla": native},
+        programs={"jax": (1.0, 1.0, 1.0), "torch_xla": programs},
+    )
+    assert found["source_verdict"] == verdict
 
 
 def test_ratios_are_geometric_means_of_pairs():
@@ -122,28 +168,8 @@ def test_drift_during_a_replay_is_no_difference():
     for name, steady_ms in (("jax", (1.0, 2.0, 3.0, 9.0)), ("torch_xla", (1.2, 2.4, 3.6, 99.0))):
         document["programs"][name]["steady"] = [measured.blocks(steady_ms)] * 2
     natives = {name: cell(name, (1.0, 1.0)) for name in NATIVE}
-    found = split.build(config(), [paired(document, natives)]).iloc[0]
+    found = split.build(config(), [paired(document, natives)], steady({})).iloc[0]
     assert found["ir_ratio"] == pytest.approx(1.2)
-    assert found["ir_effect_ms"] == pytest.approx(0.2 * 2.5)
-
-
-def test_contended_round_is_left_out_of_every_term():
-    native = {
-        "jax": cell("jax", (10.0, 10.0, 10.0)),
-        "torch_xla": cell("torch_xla", (20.0, 20.0, 90.0), waits=(0.0, 0.0, 0.5)),
-    }
-    programs = {"jax": (9.0, 9.0, 9.0), "torch_xla": (18.0, 18.0, 70.0)}
-    one = paired(replay(programs=programs), native)
-    found = split.build(config(), [one]).iloc[0]
-    assert (found["rounds"], found["gated"]) == (2, True)
-    terms = [f"{name}_ms" for name in ("native_difference", "ir_effect", "runtime_effect")]
-    assert tuple(found[terms]) == pytest.approx((10.0, 9.0, 1.0))
-
-
-def test_rounds_that_only_some_have_do_not_count():
-    found = row(native={"jax": NATIVE["jax"][:2], "torch_xla": NATIVE["torch_xla"]})
-    assert found["rounds"] == 2
-    assert found["ir_effect_ms"] == pytest.approx(8.0)
 
 
 def test_replayed_blocks_are_of_several_calls():
@@ -153,15 +179,14 @@ def test_replayed_blocks_are_of_several_calls():
 
 def test_verdicts():
     found = row()
-    assert (found["ir_verdict"], found["runtime_verdict"]) == ("slower", "slower")
-    assert found["control_verdict"] == "holds"
+    words = [found[f"{name}_verdict"] for name in ("native", "ir", "runtime", "source", "control")]
+    assert words == ["slower", "slower", "slower", "the program", "holds"]
 
 
-def test_interval_that_spans_zero_is_none():
+def test_an_effect_that_cannot_be_told_from_none_is_unresolved():
     found = row(native={"jax": NATIVE["jax"], "torch_xla": (18.5, 18.5, 20.0)})
-    # The rest: 18.5-18-.1, 18.5-19+.1, 0.
-    assert found["runtime_effect_low_ms"] < 0 < found["runtime_effect_high_ms"]
-    assert found["runtime_verdict"] == "none"
+    assert found["runtime_ratio_low"] < 1 < found["runtime_ratio_high"]
+    assert found["runtime_verdict"] == "unresolved"
 
 
 def test_less_is_faster():
@@ -172,34 +197,42 @@ def test_less_is_faster():
 def test_control_that_is_not_one_is_off():
     found = row(native={"jax": (20.0, 22.3, 24.0), "torch_xla": NATIVE["torch_xla"]})
     assert found["control_verdict"] == "off"
-    assert found["control_low"] > 1.5
+    assert found["control_ratio_low"] > 1.5
 
 
-def test_one_round_is_no_data():
+def test_control_that_could_be_anything_is_unresolved():
+    found = row(native={"jax": (5.0, 22.3, 14.0), "torch_xla": NATIVE["torch_xla"]})
+    assert found["control_verdict"] == "unresolved"
+
+
+def test_one_round_decides_nothing():
     found = row(
         native={name: values[:1] for name, values in NATIVE.items()},
         programs={name: values[:1] for name, values in REPLAY.items()},
     )
-    assert found["ir_effect_ms"] == pytest.approx(8.1)
-    verdicts = [found[f"{name}_verdict"] for name in ("ir", "runtime", "control")]
-    assert verdicts == ["no data"] * 3
+    assert found["ir_ratio"] == pytest.approx(18 / 9.9)
+    verdicts = [
+        found[f"{name}_verdict"] for name in ("native", "ir", "runtime", "source", "control")
+    ]
+    assert verdicts == ["not decided"] * 3 + ["no data"] * 2
 
 
 def test_replay_that_is_not_ok_is_no_data():
     found = row(status="oom")
-    assert found["ir_effect_ms"] != found["ir_effect_ms"]
+    assert found["ir_ratio"] != found["ir_ratio"]
     assert (found["ir_verdict"], found["control_verdict"]) == ("no data", "no data")
 
 
-def test_missing_cell_is_no_data_but_keeps_the_control():
+def test_missing_cell_takes_the_native_terms_with_it():
     found = row(native={"jax": NATIVE["jax"]})
-    assert (found["ir_verdict"], found["control_verdict"]) == ("no data", "holds")
+    words = [found[f"{name}_verdict"] for name in ("native", "ir", "runtime", "control")]
+    assert words == ["no data", "slower", "no data", "holds"]
 
 
 def test_only_the_native_generation_has_a_runtime_effect_and_a_control():
     found = row(compiler=NEW)
-    assert found["ir_effect_ms"] == pytest.approx(8.0)
-    assert found["runtime_effect_ms"] != found["runtime_effect_ms"]
+    assert found["ir_ratio"] == row()["ir_ratio"]
+    assert found["runtime_ratio"] != found["runtime_ratio"]
     assert (found["runtime_verdict"], found["control_verdict"]) == ("no data", "no data")
     other = rows(compiler=NEW)["jax"]
     assert other["native_ms"] == pytest.approx((10 * 11 * 12) ** (1 / 3))
@@ -208,10 +241,12 @@ def test_only_the_native_generation_has_a_runtime_effect_and_a_control():
 @pytest.mark.parametrize(
     ("estimate", "word"),
     [
-        (Estimate(1.0, 0.1, 2.0), "slower"),
-        (Estimate(-1.0, -2.0, -0.1), "faster"),
-        (Estimate(1.0, -0.1, 2.0), "none"),
-        (Estimate(1.0, None, None), "no data"),
+        (Estimate(1.5, 1.1, 2.0), "slower"),
+        (Estimate(0.6, 0.5, 0.9), "faster"),
+        (Estimate(1.0, 0.97, 1.03), "no difference found"),
+        (Estimate(1.0, 0.97, 1.06), "unresolved"),
+        (Estimate(1.0, None, None), "not decided"),
+        (None, "no data"),
     ],
 )
 def test_words(estimate, word):
@@ -230,12 +265,13 @@ def test_every_subject_is_split_against_the_baseline_on_its_own():
     native = NATIVE | {"torch_xla_pending": (31.0, 33.0, 36.0)}
     programs = REPLAY | {"torch_xla_pending": (29.7, 33.3, 36.0)}
     one = made(native=native, programs=programs)
-    found = split.build(config(subjects=("torch_xla", "torch_xla_pending")), [one])
+    asked = config(subjects=("torch_xla", "torch_xla_pending"))
+    found = split.build(asked, [one], steady(native))
     first, second = found.to_dict("records")
     assert {key: first[key] for key in row()} == pytest.approx(row(), nan_ok=True)
     assert (second["framework"], second["baseline"]) == ("torch_xla_pending", "jax")
     assert second["ir_ratio"] == pytest.approx(3.0)
-    assert second["native_difference_ms"] == pytest.approx((21 + 22 + 24) / 3)
+    assert second["native_ratio"] == pytest.approx((3.1 * 3 * 3) ** (1 / 3))
     assert second["control_ratio"] == first["control_ratio"]
 
 
@@ -250,7 +286,8 @@ def test_edited_program_is_paired_with_the_one_before_the_edit():
     edited = rows(programs={**REPLAY, "torch_xla+edit": half})
     found = edited["torch_xla+edit"]
     # However the machine drifted, every round has the same ratio.
-    assert (found["edited_ratio"], found["edited_low"]) == pytest.approx((0.5, 0.5), rel=1e-4)
+    ends = (found["edited_ratio"], found["edited_ratio_low"])
+    assert ends == pytest.approx((0.5, 0.5), rel=1e-4)
     assert edited["torch_xla"]["edited_ratio"] != edited["torch_xla"]["edited_ratio"]
 
 
@@ -266,8 +303,9 @@ def table(path) -> list[list[str]]:
 
 
 def tabled(folder, cells: dict | None = None) -> None:
-    """The table of processes that the aggregation leaves."""
+    """The tables of processes and ratios that the aggregation leaves."""
     processes.build(cells or {}).to_csv(folder / "processes.csv", index=False)
+    steady(NATIVE if cells else {}).to_csv(folder / "ratios.csv", index=False)
 
 
 def test_a_replay_that_nobody_ran_has_rows_that_say_so(tmp_path):

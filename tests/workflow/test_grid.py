@@ -96,13 +96,21 @@ def test_a_paper_of_the_reference_run_asks_for_what_it_has():
     assert set(measuring.base_compilations()) < set(measuring.compiled("ahead.json"))
 
 
+def test_a_run_is_made_beside_the_reference_and_the_reference_from_its_runs():
+    made = reference("runs/one/ratios.csv", "runs/two/ratios.csv", "ratios.csv", "cpu/x/cell.json")
+    runs = [f"results/reference/runs/{name}/ratios.csv" for name in ("one", "two")]
+    assert made.reference() == runs
+    assert grid(preset="full").reference() == [*runs, "results/reference/ratios.csv"]
+
+
 def test_programs_are_listed_where_every_framework_has_a_cell_and_drawn_where_compiled():
     listings = config()["paper"]["listings"]
-    chosen = {"workloads": ["gemm", *listings], "preset": "full"}
+    graphs = config()["paper"]["graphs"]
+    chosen = {"workloads": ["gemm", *dict.fromkeys([*graphs, *listings])], "preset": "full"}
     made = grid(**chosen)
     assert list(made.listed()) == listings
     assert [c.framework for c in made.listed()[listings[0]]] == with_programs(config())
-    assert {p.workload for p in made.drawn()} == set(config()["paper"]["graphs"])
+    assert {p.workload for p in made.drawn()} == set(graphs)
     cells_alone = [row | {"of": ["cells"]} for row in config()["comparisons"]]
     assert printed.listed(config(comparisons=cells_alone, **chosen)) == {}
     one = {name: row for name, row in config()["frameworks"].items() if name == "jax"}

@@ -13,6 +13,7 @@ rule frame:
         GRID.files(GRID.on_cpu, "cell.json"),
         GRID.found_files("cell.json"),
         GRID.found_files("output.npy"),
+        [] if GRID.is_measured else GRID.reference(),
     output:
         GRID.made("frame", "processes", "calls", "ratios", "context"),
     log:
@@ -23,10 +24,39 @@ rule frame:
         "python -m stackwars.results.aggregate {params.step} >{log} 2>&1"
 
 
+rule variance:
+    input:
+        sources("stackwars.results.variance"),
+        GRID.made("processes", "ratios", "context"),
+        [] if GRID.is_measured else GRID.reference(),
+    output:
+        GRID.made("variance"),
+    log:
+        f"{OUT}/logs/variance.txt",
+    params:
+        step=GRID.step,
+    shell:
+        "python -m stackwars.results.variance {params.step} >{log} 2>&1"
+
+
+rule held_out:
+    input:
+        sources("stackwars.results.held_out"),
+        [] if GRID.is_measured else GRID.reference(),
+    output:
+        GRID.made("held_out"),
+    log:
+        f"{OUT}/logs/held_out.txt",
+    params:
+        step=GRID.step,
+    shell:
+        "python -m stackwars.results.held_out {params.step} >{log} 2>&1"
+
+
 rule tables:
     input:
         sources("stackwars.paper.tables.write"),
-        GRID.made(*COMPARED, "frame", "ratios", "context", "claims"),
+        GRID.made(*COMPARED, "frame", "ratios", "context", "claims", "variance"),
         "paper/published/tables.csv",
         "config/claims.yaml",
     output:
@@ -96,7 +126,7 @@ rule listings:
 rule findings:
     input:
         sources("stackwars.findings.collect"),
-        GRID.made(*COMPARED, "frame", "ratios", "context"),
+        GRID.made(*COMPARED, "frame", "ratios", "context", "held_out"),
         "paper/published/tables.csv",
     output:
         GRID.made("findings"),

@@ -17,12 +17,28 @@ rule claims:
         "python -m stackwars.claims.decide {params.step} >{log} 2>&1"
 
 
+rule reproduction:
+    input:
+        sources("stackwars.claims.reproduction"),
+        GRID.made("claims", "frame", "ratios", "split", "context"),
+        GRID.reference(),
+    output:
+        GRID.made("reproduction", "reproduction_text"),
+    log:
+        f"{OUT}/logs/reproduction.txt",
+    params:
+        step=GRID.step,
+    shell:
+        "python -m stackwars.claims.reproduction {params.step} >{log} 2>&1"
+
+
 # In jax's environment, for the MLIR bindings.
 rule claim_programs_form:
     input:
         sources("stackwars.results.program_metrics"),
         "envs/jax.txt",
         lambda wildcards: GRID.texts(CLAIM_JOBS.programs(wildcards)),
+        CLAIM_JOBS.form_compilations,
     output:
         CLAIM_JOBS.form_files,
     log:

@@ -5,7 +5,7 @@ rule latex:
     input:
         sources("stackwars.paper.render"),
         [str(path) for path in sorted(Path("paper").rglob("*")) if path.is_file()],
-        GRID.made("context", "findings", "claims"),
+        GRID.made("context", "findings", "claims", "reproduction"),
         GRID.made("tables", "claim_tables", "figures", "graphs", "listings"),
     output:
         directory(GRID.made("latex")),

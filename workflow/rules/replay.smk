@@ -53,7 +53,8 @@ rule split:
         sources("stackwars.results.split"),
         GRID.replays(),
         GRID.files(GRID.asked_on(CPU), "cell.json"),
-        GRID.made("processes"),
+        GRID.made("processes", "ratios"),
+        [] if GRID.is_measured else GRID.reference(),
     output:
         GRID.made("replay", "replayed", "split"),
     log:

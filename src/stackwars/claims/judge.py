@@ -31,10 +31,12 @@ def judge(claim: Claim, findings: Iterable[Finding], devices: dict[str, dict]) -
     ballots = [(finding, votes(claim.predicate, claim.tolerance, finding)) for finding in about]
     cast = [vote for _, found in ballots for vote in found]
     counts = [sum(vote.vote == side for vote in cast) for side in (FOR, AGAINST, OPEN)]
-    verdict = quantified(claim.predicate["quantifier"], *counts)
-    if verdict == NOT_TESTABLE:
-        return Decision(verdict, _why(claim, len(ballots), devices))
+    if not cast:
+        return Decision(NOT_TESTABLE, _why(claim, len(ballots), devices))
     silent = [title(finding) for finding, found in ballots if not found]
+    # What gave no data could have said anything.
+    counts[-1] += len(silent)
+    verdict = quantified(claim.predicate["quantifier"], *counts)
     return Decision(verdict, evidence(cast, silent))
 
 

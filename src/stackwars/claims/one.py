@@ -16,7 +16,7 @@ from stackwars.claims.decide import decide_all
 from stackwars.claims.definitions import ClaimError
 from stackwars.claims.needs import check, needed_programs, restricted
 from stackwars.findings.collect import write_findings
-from stackwars.results import ahead, split
+from stackwars.results import ahead, held_out, split
 from stackwars.results.aggregate import aggregate
 from stackwars.results.folder import Folder, chosen, parser
 from stackwars.results.read_compilers import METRIC_KEYS, STRUCTURE_KEYS
@@ -39,6 +39,7 @@ def decide_one(identity: str, config: dict, folder: Folder) -> dict:
     for name, keys in FORM.items():
         if not needed_programs(config, claim) or not own[name].exists():
             pandas.DataFrame(columns=keys).to_csv(own[name], index=False)
+    held_out.write(only, own)
     write_findings(own)
     return decide_all(definitions.Claims([claim], []), config, own)[0]
 

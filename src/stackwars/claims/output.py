@@ -12,7 +12,7 @@ from stackwars.results.read_cells import read_table
 
 COLUMNS: dict[str, str] = {
     "id": "its name; the workflow has a target claim_<id>",
-    "origin": "published (the original paper's) or ours",
+    "origin": "published (the original paper's), transferred (asked of the CPU instead of a TPU) or ours",
     "sentence": "what is claimed",
     "verdict": "supported, contradicted, not decided, or not testable here",
     "evidence": "what the verdict rests on: a count of the findings, then their numbers",

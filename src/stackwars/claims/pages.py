@@ -22,10 +22,11 @@ RESULTS = ("program_is_reason", "pretransposed_weights_close", "generation_turns
 
 
 def table(rows: Iterable[dict]) -> str:
-    """A Markdown table, a row a claim: target, sentence, verdict and the count that it rests on."""
-    lines = ["| target | claim | verdict | evidence |", "| --- | --- | --- | --- |"]
+    """A Markdown table, a row a claim: target, origin, sentence, verdict and the count that it rests on."""
+    lines = ["| target | origin | claim | verdict | evidence |", "| --- | --- | --- | --- | --- |"]
     for row in rows:
-        cells = (f"`claim_{row['id']}`", row["sentence"], row["verdict"], _short(row))
+        head = (f"`claim_{row['id']}`", row["origin"])
+        cells = (*head, row["sentence"], row["verdict"], _short(row))
         lines.append("| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |")
     return "\n".join(lines)
 

@@ -1,6 +1,6 @@
 """Verdicts of claims: from what each finding says to what all of them say. Pure functions.
 
-A finding votes for a claim, against it, leaves it open, or has no data and does not vote.
+A finding votes for a claim, against it or leaves it open; one without data leaves it open as well.
 """
 
 from __future__ import annotations
@@ -13,7 +13,14 @@ NOT_TESTABLE = "not testable here"
 CLAIM_VERDICTS = (SUPPORTED, CONTRADICTED, NOT_DECIDED, NOT_TESTABLE)
 
 PUBLISHED = "published"
+TRANSFERRED = "transferred"
 OURS = "ours"
+ORIGINS = {
+    PUBLISHED: "Claims of the Original, Tested as Made",
+    TRANSFERRED: "Claims of the Original, Transferred to This Machine's CPU",
+    OURS: "Our Claims",
+}
+"""Whose claim it is and what it is asked of, with the title of its table."""
 
 
 def quantified(quantifier: str, holds: int, fails: int, open_: int) -> str:

@@ -11,13 +11,15 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pandas
+
 from stackwars.audits import audit_entries
 from stackwars.findings import latency, run
 from stackwars.findings.audits import audit_findings
 from stackwars.findings.edits import edit_findings
 from stackwars.findings.fit import fit_findings
 from stackwars.findings.programs import program_findings
-from stackwars.findings.protocol import protocol_findings
+from stackwars.findings.protocol import held_out_finding, protocol_findings
 from stackwars.findings.split import split_findings
 from stackwars.findings.targets import target_findings
 from stackwars.results.folder import Folder, command
@@ -50,12 +52,13 @@ def all_findings(files: Folder) -> list[Finding]:
         *run.run_findings(frame, context),
         *run.shape_findings(frame),
         *protocol_findings(frame, ratios, context),
+        held_out_finding(pandas.read_csv(files["held_out"])),
         *steady,
         *one_core,
         *latency.core_findings(steady, one_core),
         *first,
         latency.gemm_finding(first, there, pairs[0]),
-        *latency.stabilising_findings(frame),
+        *latency.stabilising_findings(frame, there),
         *latency.first_run_findings(frame),
         latency.bert_finding(frame, there, pairs[0]),
         *run.memory_findings(frame, there),

@@ -7,8 +7,10 @@ import pandas
 from stackwars.compilers.edits import EDITS
 from stackwars.findings.split import effect_findings
 from stackwars.frameworks import title
+from stackwars.measure.log_ratio import LogRatio
 from stackwars.results import compiler_verdicts as words
 from stackwars.results import verdicts
+from stackwars.results.combined import log_ratio
 from stackwars.results.read_compilers import compiler_title
 from stackwars.results.verdicts import Finding, finding
 from stackwars.study.comparisons import Comparison
@@ -27,7 +29,7 @@ def edit_findings(
 def replayed_edits(replay: pandas.DataFrame, split: pandas.DataFrame) -> list[Finding]:
     """``edit/<workload>/<program>/<compiler>``: the share of the difference that an edit takes.
 
-    share = (1 - edited/own) / (1 - other/own), of interleaved blocks; the other is the other side of the first
+    share = log(edited/own) / log(other/own), of interleaved blocks; the other is the other side of the first
     comparison that the program is in.
     """
     found = []
@@ -38,13 +40,16 @@ def replayed_edits(replay: pandas.DataFrame, split: pandas.DataFrame) -> list[Fi
         if there.empty:
             continue
         pair = there.iloc[0]
-        share = words.share_closed(
-            row.edited_ratio, pair.ir_ratio if base == pair.baseline else 1 / pair.ir_ratio
-        )
+        edited, effect = log_ratio(row, "edited"), log_ratio(pair, "ir")
+        known = edited is not None and effect is not None
+        other = None
+        if known:
+            towards = 1.0 if base == pair.baseline else -1.0
+            other = LogRatio(towards * effect.log, effect.error, effect.freedom)
         found.append(
             finding(
                 f"edit/{row.workload}/{row.framework}/{row.compiler}",
-                words.edit_effect(row.edited_low, row.edited_high, share),
+                words.edit_effect(edited, other) if known else verdicts.NO_DATA,
                 workload=row.workload,
                 title=row.title,
                 compiler=row.compiler,
@@ -54,7 +59,7 @@ def replayed_edits(replay: pandas.DataFrame, split: pandas.DataFrame) -> list[Fi
                 other=pair.framework if base == pair.baseline else pair.baseline,
                 program=title(row.framework),
                 edits=row.framework.split("+")[1:],
-                share=share,
+                share=words.share_closed(edited, other) if known else None,
             )
         )
     return found

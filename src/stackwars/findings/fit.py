@@ -18,6 +18,9 @@ from stackwars.results.values import is_missing
 from stackwars.results.verdicts import Finding, finding
 from stackwars.study.comparisons import Comparison
 
+AMOUNTS = {"hbm": "hbm_bytes", "temporaries": "temp_bytes", "cycles": "estimated_cycles"}
+"""What is compared of two compiled programs, by the finding's kind: columns of compile_ahead.csv."""
+
 
 def fit_findings(
     ahead: pandas.DataFrame,
@@ -78,7 +81,8 @@ def program_name(row: pandas.Series) -> str:
 
 
 def _pairs(newest: pandas.DataFrame, pairs: list[Comparison]) -> list[Finding]:
-    """``hbm/...`` and ``cycles/<workload>/<framework>/<variant>``: its program over the baseline's."""
+    """``hbm/...``, ``temporaries/...`` and ``cycles/<workload>/<framework>/<variant>``: its program over the
+    baseline's."""
     table = newest.set_index(["workload", "variant", "framework"])
     baselines = {pair.subject: pair.baseline for pair in pairs}
     found = []
@@ -87,7 +91,7 @@ def _pairs(newest: pandas.DataFrame, pairs: list[Comparison]) -> list[Finding]:
         if key not in table.index:
             continue
         base = table.loc[key]
-        for name, column in (("hbm", "hbm_bytes"), ("cycles", "estimated_cycles")):
+        for name, column in AMOUNTS.items():
             one, other = row[column], base[column]
             verdict = words.amount(one, other)
             found.append(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pandas
 
+from stackwars import frameworks
 from stackwars.results import published, verdicts
 from stackwars.results.read_cells import on_cpu, short_status
 from stackwars.results.values import is_missing, is_true
@@ -83,15 +84,21 @@ def core_findings(all_cores: list[Finding], one_core: list[Finding]) -> list[Fin
     ]
 
 
-def stabilising_findings(frame: pandas.DataFrame) -> list[Finding]:
+def stabilising_findings(
+    frame: pandas.DataFrame, there: pandas.DataFrame | None = None
+) -> list[Finding]:
     """``stabilising/<workload>/<framework>``: how many runs were slow, by compilations and by times.
 
     by_compiles: whether the second call compiled. by_times: how many leading points of the series its
-    changepoints take off. The verdict is a number of runs only where both say the same.
+    changepoints take off. The verdict is a number of runs only where both say the same. there: the published
+    tables, of which a variant has the row of the framework that it varies.
     """
     found = []
+    rows = pandas.DataFrame() if there is None else there.set_index(["workload", "framework"])
     for _, cell in on_cpu(frame).iterrows():
         ok = cell.status == "ok"
+        key = (cell.workload, frameworks.program_of(cell.framework))
+        original = rows.loc[key] if key in rows.index else None
         by_compiles = verdicts.runs_by_compiles(cell.compiles_second if ok else None)
         by_times = verdicts.runs_by_times(cell.steady_class if ok else None, cell.warmup_points)
         found.append(
@@ -102,6 +109,7 @@ def stabilising_findings(frame: pandas.DataFrame) -> list[Finding]:
                 title=cell.title,
                 kind=cell.kind,
                 framework=cell.framework,
+                status=short_status(cell),
                 by_compiles=by_compiles,
                 by_times=by_times,
                 steady_class=cell.steady_class if ok else None,
@@ -111,6 +119,10 @@ def stabilising_findings(frame: pandas.DataFrame) -> list[Finding]:
                 compiles_second=cell.compiles_second,
                 compiles_steady=cell.compiles_steady,
                 second_over_steady=cell.second_ms / cell.steady_ms,
+                second_over_first=cell.second_ms / cell.first_ms,
+                published_second_over_first=None
+                if original is None
+                else original.second_run_ms / original.first_run_ms,
             )
         )
     return found

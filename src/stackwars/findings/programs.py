@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from itertools import product
 
@@ -33,6 +34,12 @@ CLAIMS = {
     "qkv": Claim("Q, K, V projection", "combined", None),
     "contraction": Claim("Contraction", "explicit", "prepared"),
 }
+BERT, TABLE_II_OTHERS = "bert_base", ["resnet50", "gpt2_small"]
+COMPILED = {
+    "layout": lambda row: row.layout_bytes,
+    "fusions": lambda row: json.loads(row.operations_by_kind).get("fusion", 0),
+}
+"""What is compared of two optimised programs, by the finding's kind."""
 UNDECIDED = {"not applicable", "no program", ""}
 
 
@@ -62,8 +69,45 @@ def program_findings(
                 fewer=[f["title"] for f in size if f["verdict"] == words.LESS],
                 more=[f["title"] for f in size if f["verdict"] == words.MORE],
             ),
+            *(_compiled(cells, names, w, pair, kind) for w in names for kind in COMPILED),
         ]
-    return [*found, *(_claim(structure, claim, pair) for pair in pairs for claim in CLAIMS)]
+    claims = [_claim(structure, claim, pair) for pair in pairs for claim in CLAIMS]
+    return [*found, *claims, _bert_graph(metrics, pairs[0])]
+
+
+def _compiled(cells, names: dict[str, str], workload: str, pair: Comparison, kind: str) -> Finding:
+    """``layout/...`` and ``fusions/<workload>/<framework>``: the program compiled for the original's device."""
+    keys = [(workload, OPTIMISED, name) for name in pair.sides]
+    sides = [cells.loc[key] for key in keys if key in cells.index]
+    known = len(sides) == 2 and all(side.status == "ok" for side in sides)
+    base, own = [COMPILED[kind](side) for side in sides] if known else (None, None)
+    return finding(
+        f"{kind}/{workload}/{pair.subject}",
+        words.amount(own, base, within=0 if kind == "fusions" else words.SAME_SIZE),
+        workload=workload,
+        framework=pair.subject,
+        title=names[workload],
+        ratio=own / base if known and base else None,
+        low=None,
+        high=None,
+    )
+
+
+def _bert_graph(metrics: pandas.DataFrame, pair: Comparison) -> Finding:
+    """``bert_graph``: whether BERT-Base's program is the largest of the models of the original's Table II."""
+    raw = metrics[(metrics.framework == pair.baseline) & (metrics.level == "raw")]
+    sizes = raw[raw.status == "ok"].set_index("workload").operations
+    rivals = sizes.drop(BERT, errors="ignore").reindex(TABLE_II_OTHERS).dropna()
+    known = BERT in sizes.index and len(rivals) == len(TABLE_II_OTHERS)
+    verdict = verdicts.NO_DATA
+    if known:
+        verdict = words.LARGEST if sizes[BERT] > rivals.max() else words.NOT_LARGEST
+    return finding(
+        "bert_graph",
+        verdict,
+        operations=sizes.get(BERT),
+        rivals={name: int(rivals[name]) for name in rivals.index},
+    )
 
 
 def same_program(cells: pandas.DataFrame, workload: str, level: str, pair: Comparison) -> str:

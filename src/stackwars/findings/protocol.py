@@ -23,6 +23,7 @@ def protocol_findings(
     names = {(c.workload, c.framework, c.device): _name(c) for _, c in cells.iterrows()}
     contended = pairs[pairs.contended.map(is_true).astype(bool)]
     return [
+        _runs(pairs),
         _stops(ok),
         _interleaving(pairs, names),
         _gate(ok, [names[c.workload, c.framework, c.device] for _, c in contended.iterrows()]),
@@ -43,6 +44,37 @@ def _amount(some: int, total: int) -> str:
     if not some:
         return verdicts.NONE_OK
     return verdicts.ALL_OK if some == total else verdicts.SOME_OK
+
+
+def _runs(pairs: pandas.DataFrame) -> Finding:
+    """``runs``: over how many runs, and kinds of machine, the ratios are combined."""
+    runs, machines = (
+        int(pairs[name].max()) if pairs[name].notna().any() else 0
+        for name in ("steady_runs", "steady_machines")
+    )
+    fewer = pairs[pairs.steady_runs < runs]
+    return finding(
+        "runs",
+        verdicts.SOME if runs > 1 else verdicts.NONE,
+        runs=runs,
+        machines=machines,
+        fewer=sorted({title(name) for name in fewer.framework}),
+    )
+
+
+def held_out_finding(table: pandas.DataFrame) -> Finding:
+    """``held_out``: of runs that are left out in turn, how many ratios lie where the others predict them."""
+    inside, total = int(table.inside.sum()), int(table.total.sum())
+    steady = table[table.ratio == "steady"]
+    return finding(
+        "held_out",
+        verdicts.MEASURED if total else verdicts.NO_DATA,
+        runs=int(table.run.nunique()),
+        inside=inside,
+        total=total,
+        steady_inside=int(steady.inside.sum()),
+        steady_total=int(steady.total.sum()),
+    )
 
 
 def _stops(ok: pandas.DataFrame) -> Finding:

@@ -1,9 +1,11 @@
 """Findings about where the difference comes from: replay.csv and split.csv.
 
-A term is claimed only where its interval leaves 0 outside; the words are split.csv's own.
+A term is claimed only where its interval leaves 1 outside; the words are split.csv's own.
 """
 
 from __future__ import annotations
+
+import math
 
 import pandas
 
@@ -100,7 +102,6 @@ def effect_findings(split: pandas.DataFrame) -> list[Finding]:
             ratio=row.ir_ratio,
             low=row.ir_ratio_low,
             high=row.ir_ratio_high,
-            effect_ms=row.ir_effect_ms,
         )
         for _, row in split.iterrows()
     ]
@@ -134,41 +135,39 @@ def _generations(split: pandas.DataFrame) -> list[Finding]:
 
 
 def _sources(split: pandas.DataFrame, pinned: str) -> list[Finding]:
-    """``source/<workload>/<framework>``: which term of the native difference is the larger.
+    """``source/<workload>/<framework>``: which term does more of the native ratio.
 
-    ``share`` is the IR effect over the native difference.
+    ``share`` is the IR effect's share of the native ratio, both as logarithms.
     """
     found = []
     for _, row in split[split.compiler == pinned].iterrows():
-        difference = row.native_difference_ms
-        known = not is_missing(difference) and difference != 0
+        known = not is_missing(row.ir_ratio) and not is_missing(row.native_ratio)
+        native = math.log(row.native_ratio) if known else 0.0
         found.append(
             finding(
                 f"source/{row.workload}/{row.framework}",
-                words.source(
-                    row.ir_verdict, row.runtime_verdict, row.ir_effect_ms, row.runtime_effect_ms
-                ),
+                row.source_verdict,
                 workload=row.workload,
                 framework=row.framework,
                 title=row.title,
                 kind=row.kind,
-                runtime_verdict=row.runtime_verdict,
+                native_verdict=row.native_verdict,
                 ir_verdict=row.ir_verdict,
-                difference_ms=difference,
-                ir_ms=row.ir_effect_ms,
-                runtime_ms=row.runtime_effect_ms,
-                runtime_low_ms=row.runtime_effect_low_ms,
-                runtime_high_ms=row.runtime_effect_high_ms,
-                share=row.ir_effect_ms / difference if known else None,
-                ratio=row.native_ratio,
-                low=row.native_ratio_low,
-                high=row.native_ratio_high,
-                native_verdict=verdicts.direction(
-                    row.native_ratio, row.native_ratio_low, row.native_ratio_high
-                ),
+                runtime_verdict=row.runtime_verdict,
+                share=math.log(row.ir_ratio) / native if native else None,
+                **_ends(row, "native", ""),
+                **_ends(row, "ir", "ir_"),
+                **_ends(row, "runtime", "runtime_"),
+                **_ends(row, "lead", "lead_"),
             )
         )
     return found
+
+
+def _ends(row: pandas.Series, term: str, prefix: str) -> dict[str, float]:
+    """A term's ratio and the ends of its interval, as fields of a finding."""
+    ends = {"ratio": "ratio", "low": "ratio_low", "high": "ratio_high"}
+    return {prefix + name: row[f"{term}_{column}"] for name, column in ends.items()}
 
 
 def _controls(split: pandas.DataFrame, pinned: str) -> list[Finding]:
@@ -179,9 +178,7 @@ def _controls(split: pandas.DataFrame, pinned: str) -> list[Finding]:
             f"control/{row.workload}/{row.baseline}",
             row.control_verdict,
             title=row.title,
-            ratio=row.control_ratio,
-            low=row.control_low,
-            high=row.control_high,
+            **_ends(row, "control", ""),
         )
         for _, row in natively.drop_duplicates(["workload", "baseline"]).iterrows()
     ]

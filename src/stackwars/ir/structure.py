@@ -64,6 +64,7 @@ def _flattening(dots: list[ir.Operation]) -> ClaimVerdict:
     evidence = (
         f"dots: {len(dots)}; reading merged leading dimensions: {len(flat)}, keeping two or more: "
         f"{len(kept)}; batched: {batched}, of these reading batch and heads merged: {heads}"
+        + _share(len(kept), len(flat))
     )
     return ClaimVerdict(FLATTENING, _either(len(kept), PRESERVED, len(flat), FLATTENED), evidence)
 
@@ -112,6 +113,7 @@ def _contraction(dots: list[ir.Operation]) -> ClaimVerdict:
         f"dots: {len(dots)}; with an operand of rank over 2, contracted in place: {len(explicit)}; "
         f"reading merged leading dimensions: {len(merged)}, a transpose: {len(transposed)}; "
         f"plain matrices: {len(dots) - len(explicit) - len(moved)}"
+        + _share(len(explicit), len(moved))
     )
     return ClaimVerdict(
         CONTRACTION, _either(len(explicit), EXPLICIT, len(moved), PREPARED), evidence
@@ -119,9 +121,18 @@ def _contraction(dots: list[ir.Operation]) -> ClaimVerdict:
 
 
 def _either(first: int, one: str, second: int, other: str) -> str:
-    if first and second:
+    """The word of the majority; BOTH of as many, and NOT_APPLICABLE of none."""
+    if not first and not second:
+        return NOT_APPLICABLE
+    if first == second:
         return BOTH
-    return one if first else other if second else NOT_APPLICABLE
+    return one if first > second else other
+
+
+def _share(first: int, second: int) -> str:
+    """What of both the larger one is, for the evidence; nothing of none."""
+    total = first + second
+    return f"; decided by {100 * max(first, second) / total:.0f} % of {total}" if total else ""
 
 
 def _keeps(dot: ir.Operation) -> bool:

@@ -5,3 +5,7 @@ output sample and StableHLO; `cell` puts the processes of a cell together as cel
 two such processes, one of them of the baseline, that alternate. The statistics take values of processes and
 know nothing of files.
 """
+
+PROTOCOL = 2
+"""Version of the measuring protocol: raised when a ratio measured before can no longer be combined with one
+measured after. 2: steady ratios are of interleaved runs, a round is a fresh process of every framework."""

@@ -12,14 +12,14 @@ from itertools import compress
 from typing import NamedTuple
 
 import numpy as np
-from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-from stackwars.measure.statistics import paired_ratio
+from stackwars.measure.log_ratio import LogRatio
+from stackwars.measure.statistics import Estimate
 
 ALPHA = 0.05
-POWER = 0.8
-NEGLIGIBLE = 0.05  # where so small a difference would have been found, none was is worth saying
+NEGLIGIBLE = 0.05
+"""Two times are called equal where the whole interval of their ratio lies within this share of 1."""
 DRAWS = 2000
 
 
@@ -32,26 +32,21 @@ class Comparison(NamedTuple):
     high: float | None
     p: float | None  # two-sided, of the ratio being 1
     detectable: float | None  # minimum |ratio - 1| that such rounds find 4 times of 5
+    error: float | None  # standard error of the ratio's logarithm
 
 
 def compare(values: Sequence[float], baseline: Sequence[float]) -> Comparison:
     """Compare values of the same rounds (one a process, same unit, over zero).
 
-    p is that of the paired t test on logarithms. Detectable, with s the standard deviation of the R
-    log-ratios and t of R - 1 degrees of freedom: exp((t(.975) + t(.8)) s / sqrt(R)) - 1, the minimum
-    detectable effect of Bloom, Evaluation Review 19 (1995), in closed form. (statsmodels has
-    only a search over the noncentral t, TTestPower; from 4 rounds on it is within 3 % of this.)
+    p is that of the paired t test on logarithms.
     Raises ValueError where the two differ in length, are empty, or hold a value not over zero.
     """
-    estimate, rounds = paired_ratio(values, baseline), len(values)
-    if rounds == 1:
-        return Comparison(rounds, *estimate, None, None)
-    logs = [math.log(a / b) for a, b in zip(values, baseline, strict=True)]
-    p = float(stats.ttest_1samp(logs, 0).pvalue)
-    error = np.std(logs, ddof=1) / math.sqrt(rounds)
-    effect = stats.t.ppf([1 - ALPHA / 2, POWER], rounds - 1).sum() * error
-    # Where every ratio is 1, t is 0/0.
-    return Comparison(rounds, *estimate, 1.0 if math.isnan(p) else p, math.expm1(effect))
+    if len(values) != len(baseline):
+        raise ValueError(
+            f"expected as many values as baselines; came {len(values)}, {len(baseline)}"
+        )
+    found = LogRatio.of_rounds([a / b for a, b in zip(values, baseline, strict=True)])
+    return Comparison(len(values), *found.estimate(), found.p(), found.detectable(), found.error)
 
 
 def bootstrap(
@@ -106,13 +101,32 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
 def verdict(comparison: Comparison | None, p_holm: float | None) -> str:
     """What may be said of a ratio of times, given its p after Holm's correction.
 
-    "slower" or "faster" where the difference is significant; else "no difference found" where one
-    of 5 % would have been; else "unresolved". "not decided": no interval; "no data": no comparison.
+    "slower" or "faster" where the difference is significant, which the interval then shows too; "no difference
+    found" where the whole interval lies within NEGLIGIBLE of 1; else "unresolved". "not decided": no interval;
+    "no data": no comparison.
     """
     if comparison is None:
         return "no data"
-    if comparison.p is None or p_holm is None:
+    if p_holm is None:
         return "not decided"
     if p_holm < ALPHA:
         return "slower" if comparison.ratio > 1 else "faster"
-    return "no difference found" if comparison.detectable <= NEGLIGIBLE else "unresolved"
+    return _without_direction(comparison.low, comparison.high)
+
+
+def direction(estimate: Estimate) -> str:
+    """The same words by the interval alone, with no correction for other comparisons."""
+    if estimate.low is None:
+        return "not decided"
+    if estimate.low > 1 or estimate.high < 1:
+        return "slower" if estimate.value > 1 else "faster"
+    return _without_direction(estimate.low, estimate.high)
+
+
+def _without_direction(low: float, high: float) -> str:
+    return "no difference found" if is_equal(low, high) else "unresolved"
+
+
+def is_equal(low: float, high: float, margin: float = NEGLIGIBLE) -> bool:
+    """Whether the whole interval of a ratio lies within a factor of 1 + margin of 1."""
+    return 1 / (1 + margin) <= low and high <= 1 + margin

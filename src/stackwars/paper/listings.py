@@ -24,6 +24,10 @@ COLUMNS = 76  # characters in a line: about 6.3 pt in half the width of IEEEtran
 Cut = Callable[[module.ir.Module], excerpt.Excerpt]
 EXCERPTS: dict[str, tuple[Cut, str]] = {
     "ffn": (excerpt.whole, "Feed-forward block with GELU: the whole program"),
+    "ffn_relu": (
+        excerpt.whole,
+        "Feed-forward block with ReLU, as the original shows: the whole program",
+    ),
     "mha": (
         excerpt.projection,
         "Multi-head attention: the combined projection of the activations and the parts q, k and v",

@@ -53,17 +53,12 @@ def _slowdown(finding: dict) -> latex.Latex:
     return latex.number(finding["second_over_steady"])
 
 
-def _signed_duration(milliseconds: float) -> str:
-    sign = "$-$" if milliseconds < 0 else ""
-    return sign + latex.duration(abs(milliseconds))
-
-
 def _generations(finding: dict) -> str:
     return f"{latex.number(finding['older'])} in the older, {latex.number(finding['newer'])} in the newer"
 
 
-def _runtime(finding: dict) -> str:
-    return _signed_duration(finding["runtime_ms"])
+def _runtime(finding: dict) -> latex.Latex:
+    return latex.number(finding["runtime_ratio"])
 
 
 def _compiler(finding: dict) -> latex.Latex:
@@ -131,12 +126,19 @@ FILTERS: dict[str, Callable[..., object]] = {
     "with_slowdown": lambda found: _series(
         found, r"{} at {} times the steady latency", _title, _slowdown
     ),
+    "with_second_over_first": lambda found: _series(
+        found,
+        "{} at {} ({} in the original)",
+        _title,
+        lambda f: latex.number(f["second_over_first"]),
+        lambda f: latex.number(f["published_second_over_first"]),
+    ),
     "with_warmup": lambda found: _series(
         found, "{} ({} points)", _title, lambda f: f"{f['warmup_points']:.0f}"
     ),
     "share_range": share_range,
     "with_generations": lambda found: _series(found, "{} ({})", _title, _generations),
-    "with_runtime": lambda found: _series(found, "{} ({})", _title, _runtime),
+    "with_runtime": lambda found: _series(found, "{} at {}", _title, _runtime),
     "with_share": lambda found: _series(found, "{} on {}", _share, _title),
     "with_compilers": lambda found: _series(found, "{} in {}", ratio_text, _compiler),
     "with_edits": lambda found: _by_edit(found, lambda f: f"{_share(f)} in {_compiler(f)}"),

@@ -15,6 +15,7 @@ from typing import Any
 
 import jinja2
 
+from stackwars.claims import reproduction
 from stackwars.claims import verdicts as claim_verdicts
 from stackwars.claims.output import Judged, read_claims
 from stackwars.paper import latex
@@ -117,6 +118,7 @@ def template_names(folder: Folder) -> dict[str, Any]:
         "finding": document,
         "group": document.group,
         "claim": Judged(read_claims(folder["claims"])),
+        "reproduction": reproduction.read_summary(folder["reproduction"]),
     }
 
 

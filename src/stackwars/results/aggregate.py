@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 
-from stackwars.results import context, frame, processes, ratios
+from stackwars.results import context, frame, processes, ratios, runs
 from stackwars.results.folder import Folder, command
 
 
 def aggregate(config: dict, folder: Folder) -> None:
-    """From the cells to the five files in the folder."""
+    """From the cells to the five files in the folder. Of the reference, ratios are over all its runs."""
     origin = config["results"]
     results = frame.read(config, folder.measured)
     folder.results.mkdir(parents=True, exist_ok=True)
@@ -18,7 +18,10 @@ def aggregate(config: dict, folder: Folder) -> None:
     table = frame.build(config, results, values, origin)
     table.to_csv(folder["frame"], index=False)
     frame.calls(results).to_csv(folder["calls"], index=False)
-    ratios.build(table, results, values).to_csv(folder["ratios"], index=False)
+    found = ratios.build(table, results, values)
+    if origin == "reference":
+        found = ratios.combined(found, table, runs.read(folder.measured))
+    found.to_csv(folder["ratios"], index=False)
     facts = context.build(config, results, origin)
     folder["context"].write_text(json.dumps(facts, indent=1, sort_keys=True))
 

@@ -5,8 +5,19 @@ Beside :mod:`stackwars.results.verdicts`, whose words they use where these fit.
 
 from __future__ import annotations
 
+import math
+
+from stackwars.measure.comparison import direction
+from stackwars.measure.log_ratio import LogRatio
 from stackwars.results.values import is_missing
-from stackwars.results.verdicts import FASTER, NO_DATA, NO_DIFFERENCE, NONE, SLOWER
+from stackwars.results.verdicts import (
+    FASTER,
+    NO_DATA,
+    NO_DIFFERENCE,
+    NOT_DECIDED,
+    SLOWER,
+    UNRESOLVED,
+)
 
 # The IR effect in two generations of XLA.
 SIGN_CHANGES = "the sign changes"
@@ -14,16 +25,18 @@ SAME_DIRECTION = "the same direction in both"
 ONE_GENERATION = "in one generation only"
 NO_EFFECT = "none in both"
 
-# Which term of the native difference is the larger.
+# Which term does more of the native ratio.
 DUE_TO_IR = "the program"
 DUE_TO_RUNTIME = "the runtime"
-NEITHER_TERM = "neither term is resolved"
+NOT_SEPARATED = "not separated"  # also: two brackets of a largest batch that overlap
 
 # What an edit of a program does to the IR effect.
 CLOSES_MOST = "closes most of it"
 CLOSES_PART = "closes a part of it"
+CLOSES_SOME = "closes an unknown share of it"
 WIDENS = "widens it"
-MOST = 0.5  # the share of the difference from which on an edit is said to close most of it
+MOST = 0.5
+"""The share of the difference, on logarithms, from which on an edit is said to close most of it."""
 
 OFF = "off"  # a control that fails
 FITS = "fits"
@@ -38,61 +51,59 @@ NOT_EXPLAINED = "fits at every size compiled"
 BELOW = "below the device's memory"
 ABOVE = "above the device's memory"
 
+LARGEST = "largest"
+NOT_LARGEST = "not the largest"
 MORE = "more"
 LESS = "less"
 SAME = "same"
 DIFFERENT = "different"
-NOT_SEPARATED = "not separated"  # two brackets that overlap
 
 SAME_SIZE = 0.01  # byte counts within this share of each other are called the same
 
 
 def generations(older: str, newer: str) -> str:
-    """What two generations of XLA say of one workload's IR effect (words of split.csv)."""
+    """What two generations of XLA say of one workload's IR effect (words of split.csv).
+
+    Unresolved unless both of them decide.
+    """
     words = {older, newer}
-    if not words <= {SLOWER, FASTER, NONE}:
+    if NO_DATA in words or NOT_DECIDED in words:
         return NO_DATA
-    if words == {NONE}:
+    if UNRESOLVED in words:
+        return UNRESOLVED
+    if words == {NO_DIFFERENCE}:
         return NO_EFFECT
-    if NONE in words:
+    if NO_DIFFERENCE in words:
         return ONE_GENERATION
     return SAME_DIRECTION if len(words) == 1 else SIGN_CHANGES
 
 
-def source(ir_word: str, runtime_word: str, ir: float, runtime: float) -> str:
-    """The larger of the terms whose interval leaves 0 outside."""
-    resolved = {
-        name: abs(value)
-        for name, word, value in ((DUE_TO_IR, ir_word, ir), (DUE_TO_RUNTIME, runtime_word, runtime))
-        if word in (SLOWER, FASTER)
-    }
-    if resolved:
-        return max(resolved, key=resolved.get)
-    return NEITHER_TERM if {ir_word, runtime_word} == {NONE} else NO_DATA
+def share_closed(edited: LogRatio, other: LogRatio) -> float | None:
+    """The share of the difference to the other framework's program that an edit takes away, on logarithms.
 
-
-def share_closed(edited: float, other: float) -> float | None:
-    """The share of the difference to the other framework's program that an edit takes away.
-
-    Both are ratios to the program before the edit; None where one is missing or there is no difference.
+    Both are ratios to the program before the edit; None where there is no difference.
     """
-    if is_missing(edited) or is_missing(other) or other == 1:
-        return None
-    return (1 - edited) / (1 - other)
+    return edited.log / other.log if other.log else None
 
 
-def edit_effect(low: float, high: float, share: float | None) -> str:
-    """What an edit does, claimed only where the interval of edited/own leaves 1 outside.
+def edit_effect(edited: LogRatio, other: LogRatio) -> str:
+    """What an edit does to the difference to the other program, as far as intervals decide.
 
-    share: of the difference to the other framework's program, which the edit takes away.
+    Both are ratios to the program before the edit, taken as independent, which makes the interval of their
+    difference too wide rather than too narrow: they have that program in common.
     """
-    if is_missing(low) or is_missing(high) or is_missing(share):
+    word = direction(edited.estimate())
+    if edited.error is None or other.error is None or word == NOT_DECIDED:
         return NO_DATA
-    if low <= 1 <= high:
-        return NO_DIFFERENCE
-    if share < 0:
+    if word not in (SLOWER, FASTER):
+        return word
+    towards = math.copysign(1.0, other.log)
+    if edited.log * towards < 0:
         return WIDENS
-    return CLOSES_MOST if share >= MOST else CLOSES_PART
+    beyond_most = edited.plus(other, own=towards, others=-MOST * towards).estimate()
+    if beyond_most.low > 1:
+        return CLOSES_MOST
+    return CLOSES_PART if beyond_most.high < 1 else CLOSES_SOME
 
 
 def explains(verdicts: list[str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from stackwars.measure import comparison, steady
+from stackwars.measure import PROTOCOL, comparison, log_ratio, steady
 from stackwars.measure.contention import GATE, MAX_OTHER_PROCESSES_SHARE
 from stackwars.measure.inputs import INPUT_SETS
 from stackwars.measure.process_value import MIN_UNCONTENDED
@@ -35,6 +35,7 @@ def build(config: dict, results: Results, origin: str) -> dict:
     revisions = sorted({process["source"]["git_revision"] for process in processes})
     return {
         "preset": config["preset"],
+        "protocol": PROTOCOL,
         "origin": origin,
         "comparisons": config["comparisons"],
         "native_compiler": native_compiler(config),
@@ -67,7 +68,7 @@ def _settings(config: dict, last: dict) -> dict:
         "contended": CONTENDED,
         "level_band": math.expm1(steady.BAND),
         "negligible": comparison.NEGLIGIBLE,
-        "power": comparison.POWER,
+        "power": log_ratio.POWER,
         "bootstrap_draws": comparison.DRAWS,
     }
 

@@ -25,6 +25,8 @@ TABLES = {
     "largest_batch": "largest_batch.csv",
     "metrics": "ir_metrics.csv",
     "structure": "structure.csv",
+    "variance": "variance.csv",
+    "held_out": "held_out.csv",
     "claims": "claims.csv",
 }
 """Tidy tables; each column is described where its table is made."""
@@ -33,6 +35,8 @@ MADE = {
     "context": "context.json",
     "findings": "findings.json",
     "graph_data": "graphs.json",
+    "reproduction": "reproduction.json",
+    "reproduction_text": "reproduction.txt",
     **{name: name for name in ("tables", "claim_tables", "figures", "graphs", "listings", "latex")},
 }
 """Everything that is made from the measurements."""

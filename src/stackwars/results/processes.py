@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from stackwars.measure import process_value
@@ -29,6 +30,7 @@ COLUMNS: dict[str, str] = {
     "class": "class of its series of calls, see measure.steady",
     "warmup_points": "points (call 1, call 2, blocks) before the steady state",
     "steady_blocks": "blocks of the steady state: this many of its last",
+    "block_deviation": "standard deviation of the logarithms of their times; empty of a single one",
 }
 KEYS = ("workload", "framework", "device", "compiler")
 Values = dict[tuple[str, ...], dict[int, ProcessValue]]
@@ -83,9 +85,14 @@ def _rows(head: dict, values: dict[int, ProcessValue], blocks: dict[int, dict]) 
             "class": value.kind,
             "warmup_points": value.warmup,
             "steady_blocks": value.blocks,
+            "block_deviation": _deviation(blocks[number]["ns"][-value.blocks :]),
         }
         for number, value in values.items()
     ]
+
+
+def _deviation(ns: list[int]) -> float | None:
+    return float(np.log(ns).std(ddof=1)) if len(ns) > 1 else None
 
 
 def _why(value: ProcessValue, blocks: dict) -> str:

@@ -8,8 +8,11 @@ from stackwars.measure import interleaved
 from stackwars.measure.comparison import Comparison, bootstrap, compare, holm, verdict
 from stackwars.measure.events import event
 from stackwars.measure.process_value import ProcessValue, aligned, steady_blocks
+from stackwars.results.combined import OF_A_RATIO, RATIO_KEYS, over_runs
 from stackwars.results.frame import Results
 from stackwars.results.processes import Values
+from stackwars.results.runs import Run
+from stackwars.results.values import is_missing
 from stackwars.study.cells import Cell
 
 STAGES = ("first", "second", "steady")
@@ -21,6 +24,7 @@ _OF_A_STAGE = {
     "{}_p_holm": "the same after Holm's correction over the cells of one table, stage, device and framework",
     "{}_verdict": "slower, faster, no difference found, unresolved, not decided or no data",
     "{}_detectable": "smallest difference that could have been found (power 80 %), as a share of 1",
+    **OF_A_RATIO,
 }
 COLUMNS: dict[str, str] = {
     "workload": "name of the workload",
@@ -42,7 +46,7 @@ CONTENDED = 0.20
 
 def build(frame: pd.DataFrame, results: Results, values: Values) -> pd.DataFrame:
     """COLUMNS, one row for each valid cell beside a valid one of its baseline, in the frame's order."""
-    rows, found = [], []
+    rows = []
     valid = frame[frame["status"] == "ok"]
     keys = set(zip(valid["framework"], valid["workload"], valid["device"], strict=True))
     for one in valid.itertuples():
@@ -51,18 +55,18 @@ def build(frame: pd.DataFrame, results: Results, values: Values) -> pd.DataFrame
             sides = (one.framework, one.baseline)
             cells = [results.cells[Cell(side, one.workload, one.device)] for side in sides]
             both = [values[one.workload, side, one.device] for side in sides]
-            row, comparison = _row(*cells, both)
-            rows.append({name: getattr(one, name) for name in names} | row)
-            found.append(comparison)
-    table = pd.DataFrame(rows, columns=list(COLUMNS))
-    _correct(table, found, dict(zip(frame["workload"], frame["table"], strict=True)))
-    return table
+            rows.append({name: getattr(one, name) for name in names} | _row(*cells, both))
+    return decided(pd.DataFrame(rows, columns=list(COLUMNS)), frame)
 
 
-def _row(
-    ours: dict, theirs: dict, values: list[dict[int, ProcessValue]]
-) -> tuple[dict, dict[str, Comparison | None]]:
-    """The columns of one pair of cells but those that need the others', and its comparisons by stage."""
+def combined(table: pd.DataFrame, frame: pd.DataFrame, runs: list[Run]) -> pd.DataFrame:
+    """The table of one run with its ratios combined over all runs, and decided again."""
+    tables = [(run, run.table("ratios.csv")) for run in runs]
+    return decided(over_runs(table, tables, RATIO_KEYS, dict.fromkeys(STAGES, True)), frame)
+
+
+def _row(ours: dict, theirs: dict, values: list[dict[int, ProcessValue]]) -> dict:
+    """The columns of one pair of cells but those that need the others'."""
     steady, gated = aligned(*values)
     interleaved_pairs = [pairs for pairs in map(interleaved.pairs_ms, ours["processes"]) if pairs]
     is_interleaved = len(interleaved_pairs) == len(ours["processes"])
@@ -83,9 +87,8 @@ def _row(
         # Until the correction over the table; also what makes it a column of words.
         **{f"{stage}_verdict": "no data" for stage in STAGES},
     }
-    found = {s: compare(*zip(*two, strict=True)) if two else None for s, two in pairs.items()}
-    for stage, comparison in found.items():
-        row |= _columns(stage, comparison) if comparison else {}
+    for stage, two in pairs.items():
+        row |= _columns(stage, compare(*zip(*two, strict=True))) if two else {}
     if steady:
         sides = zip((ours, theirs), values, strict=True)
         blocks = [
@@ -97,7 +100,7 @@ def _row(
         ]
         ends = bootstrap(*blocks, seed=0) or (None, None)
         row["steady_boot_low"], row["steady_boot_high"] = ends
-    return row, found
+    return row
 
 
 def _columns(stage: str, found: Comparison) -> dict:
@@ -107,19 +110,36 @@ def _columns(stage: str, found: Comparison) -> dict:
         f"{stage}_ratio_high": found.high,
         f"{stage}_p": found.p,
         f"{stage}_detectable": found.detectable,
+        f"{stage}_error": found.error,
+        f"{stage}_freedom": None if found.error is None else found.rounds - 1.0,
+        f"{stage}_runs": 1,
+        f"{stage}_machines": 1,
     }
 
 
-def _correct(
-    table: pd.DataFrame, comparisons: list[dict[str, Comparison | None]], tables: dict[str, str]
-) -> None:
-    """Fill in Holm's p and the verdicts: a family is one table of the paper, stage, device and framework."""
+def decided(table: pd.DataFrame, frame: pd.DataFrame) -> pd.DataFrame:
+    """The table with Holm's p and the verdicts, which follow from its ratios, intervals and p.
+
+    A family is one table of the paper, stage, device and framework.
+    """
+    made = table.astype({f"{stage}_verdict": object for stage in STAGES})
+    tables = dict(zip(frame["workload"], frame["table"], strict=True))
     for stage in STAGES:
-        families = [table["workload"].map(tables), table["device"], table["framework"]]
-        for _, family in table.groupby(families, sort=False):
+        families = [made["workload"].map(tables), made["device"], made["framework"]]
+        for _, family in made.groupby(families, sort=False):
             for index, p in zip(family.index, holm(list(family[f"{stage}_p"])), strict=True):
-                table.loc[index, f"{stage}_p_holm"] = p
-                table.loc[index, f"{stage}_verdict"] = verdict(comparisons[index][stage], p)
+                made.loc[index, f"{stage}_p_holm"] = p
+                made.loc[index, f"{stage}_verdict"] = verdict(
+                    _comparison(made.loc[index], stage), p
+                )
+    return made
+
+
+def _comparison(row: pd.Series, stage: str) -> Comparison | None:
+    if is_missing(row[f"{stage}_ratio"]):
+        return None
+    names = ("ratio", "ratio_low", "ratio_high", "p", "detectable", "error")
+    return Comparison(row["rounds"], *(row[f"{stage}_{name}"] for name in names))
 
 
 def _aligned_singles(ours: dict, theirs: dict, stage: str) -> list[tuple[int, int]]:

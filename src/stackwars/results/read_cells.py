@@ -27,7 +27,7 @@ RATIO_KEYS = ["workload", "device", "framework", "baseline", "rounds", "steady_g
 RATIO_KEYS += [
     f"{stage}_{what}"
     for stage in ("first", "second", "steady")
-    for what in ("ratio", "p_holm", "verdict", "detectable")
+    for what in ("ratio", "p_holm", "verdict", "detectable", "runs", "machines")
 ]
 CALL_KEYS = ["workload", "framework", "device", "repetition", "call", "latency_ms"]
 FRAME_TEXTS = ("status", "status_detail", "origin", "title", "table", "device", "steady_class")

@@ -41,6 +41,7 @@ SPLIT_KEYS = [
 AHEAD_KEYS = ["workload", "title", "framework", "target", "compiler", "variant", "verdict"]
 BATCH_KEYS = ["workload", "title", "framework", "target", "compiler", "fits_batch", "oom_batch"]
 METRIC_KEYS = ["workload", "title", "framework", "level", "status", "canonical_hash"]
+METRIC_KEYS += ["operations", "operations_by_kind", "layout_bytes"]
 STRUCTURE_KEYS = ["workload", "title", "claim", "framework", "verdict", "evidence"]
 TEXTS = (
     *("status", "status_detail", "origin", "title", "verdict", "decided_by", "message", "reason"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,12 +11,14 @@ import pandas as pd
 
 from stackwars import workloads
 from stackwars.measure import documents, process_value
-from stackwars.measure.interleaved import pairs_ms
+from stackwars.measure.log_ratio import LogRatio
 from stackwars.measure.process_value import ProcessValue, aligned, per_round
-from stackwars.measure.statistics import Estimate, geometric_mean, paired_ratio
+from stackwars.measure.statistics import Estimate, geometric_mean
 from stackwars.results import processes
+from stackwars.results.combined import OF_A_RATIO, REPLAY_KEYS, of_one_run, over_runs
 from stackwars.results.folder import Folder
 from stackwars.results.processes import Values
+from stackwars.results.runs import Run
 from stackwars.study import programs
 from stackwars.study.cells import Cell
 from stackwars.study.comparisons import with_programs
@@ -36,8 +38,9 @@ COLUMNS: dict[str, str] = {
     "replay_high_ms": "upper end",
     "native_ms": "steady state of the framework's own cell, as in the frame",
     "edited_ratio": "edited / the program before the edit, from interleaved blocks; only of an edited one",
-    "edited_low": "lower end of its interval",
-    "edited_high": "upper end",
+    "edited_ratio_low": "lower end of its 95 % interval",
+    "edited_ratio_high": "upper end",
+    **{key.format("edited"): text for key, text in OF_A_RATIO.items()},
     "parity_rel_l2": "largest relative L2 error of the whole output against the baseline's",
     "native_rel_l2": "the same against the output sample of the framework's own cell",
     "origin": "measured (this machine) or reference (the committed run)",
@@ -84,22 +87,6 @@ class ReplayResult:
     def _values(self, framework: str, *compiler: str) -> dict[int, ProcessValue]:
         where = (self.result["workload"], framework, self.result["device"], *compiler)
         return self.values.get(where, {})
-
-    def interleaved(self, framework: str) -> tuple[dict[int, ProcessValue], ...] | None:
-        """The framework's processes and the baseline's interleaved with them; None unless all are."""
-        cell = self.native.get(framework)
-        if cell is None or cell["status"] != "ok":
-            return None
-        pairs = {p["repetition"]: pairs_ms(p) for p in cell["processes"]}
-        if not all(pairs.values()):
-            return None
-        return tuple(
-            {
-                r: process_value.plain(statistics.median(p[side] for p in d))
-                for r, d in pairs.items()
-            }
-            for side in (0, 1)
-        )
 
 
 def results(config: dict, folder: Path) -> list[dict]:
@@ -179,9 +166,14 @@ def _row(replay: ReplayResult, framework: str) -> dict:
     own = framework.partition("+")[0]
     edited, _ = aligned(*replay.paired(framework, own))
     if edited and own != framework:
-        ratio = paired_ratio(*zip(*edited.values(), strict=True))
-        row |= dict(zip(("edited_ratio", "edited_low", "edited_high"), ratio, strict=True))
+        row |= of_one_run("edited", LogRatio.of_rounds([a / b for a, b in edited.values()]))
     return row
+
+
+def combined(table: pd.DataFrame, accepted: list[Run]) -> pd.DataFrame:
+    """The table of one run with the ratios of edited programs combined over all runs."""
+    tables = [(run, run.table("replay.csv")) for run in accepted]
+    return over_runs(table, tables, REPLAY_KEYS, {"edited": False})
 
 
 def columns(pattern: str, estimate: Estimate) -> dict[str, float | None]:
@@ -190,9 +182,3 @@ def columns(pattern: str, estimate: Estimate) -> dict[str, float | None]:
         pattern.format(end): value
         for end, value in zip(("", "_low", "_high"), estimate, strict=True)
     }
-
-
-def control(native: Sequence[float], replay: Sequence[float]) -> dict[str, float | None]:
-    """The control's three columns: native over replay, paired by round."""
-    ratio = paired_ratio(native, replay)
-    return {"control_ratio": ratio.value, "control_low": ratio.low, "control_high": ratio.high}

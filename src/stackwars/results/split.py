@@ -1,21 +1,41 @@
-"""What of the difference between two frameworks is their StableHLO, and what their runtime: split.csv.
+"""What of the ratio between two frameworks is their StableHLO, and what their runtime: split.csv.
 
-difference (native against native) = IR effect (replay against replay, in one client) + runtime effect
-(what each framework takes beyond the replay of its own program, one against the other).
+native ratio (native call over native call) = IR effect (replay over replay, in one client) x runtime effect
+(what each framework takes over the replay of its own program, one over the other). All of it is decided on
+logarithms, on which the two terms add up.
 """
 
 from __future__ import annotations
 
+import math
+
 import pandas as pd
 
+from stackwars.measure.comparison import direction
+from stackwars.measure.log_ratio import LogRatio
 from stackwars.measure.process_value import aligned
-from stackwars.measure.statistics import Estimate, paired_difference, paired_ratio
-from stackwars.results import processes, replays
+from stackwars.measure.statistics import Estimate
+from stackwars.results import processes, replays, runs
+from stackwars.results.combined import OF_A_RATIO, SPLIT_KEYS, log_ratio, of_one_run, over_runs
 from stackwars.results.folder import Folder, command
-from stackwars.results.replays import ReplayResult, columns
+from stackwars.results.replays import ReplayResult
 from stackwars.study.comparisons import PROGRAMS, Comparison, comparisons
 from stackwars.study.programs import native_compiler
 
+TERMS: dict[str, str] = {
+    "native": "steady state of the subject / the baseline's: the steady ratio of ratios.csv",
+    "ir": "replay of the subject's program / of the baseline's, from interleaved blocks",
+    "runtime": "native ratio / IR ratio, the two being independent; only in the native generation",
+    "lead": "of the IR effect over the runtime effect, in the direction of the native ratio: above 1 where the "
+    "program does more of it; only in the native generation",
+    "control": "native baseline / replay of its own program; only in the native generation",
+}
+_OF_A_TERM = {
+    "{}_ratio": "",
+    "{}_ratio_low": "lower end of its 95 % interval",
+    "{}_ratio_high": "upper end",
+    **OF_A_RATIO,
+}
 COLUMNS: dict[str, str] = {
     "workload": "name of the workload",
     "title": "its name in the tables",
@@ -24,107 +44,128 @@ COLUMNS: dict[str, str] = {
     "baseline": "whose program is the denominator",
     "compiler": "generation of XLA that replayed",
     "device": "where",
-    "rounds": "rounds in which all four were measured",
-    "gated": "whether the native terms are of interleaved runs or of uncontended blocks; replays alternate",
-    "native_difference_ms": "steady state of the other framework - the baseline's: mean over rounds",
-    "native_difference_low_ms": "lower end of its 95 % t interval",
-    "native_difference_high_ms": "upper end",
-    "ir_effect_ms": "replay of the other's program - of the baseline's, from interleaved blocks",
-    "ir_effect_low_ms": "lower end of its interval",
-    "ir_effect_high_ms": "upper end",
-    "runtime_effect_ms": "native difference - IR effect; only in the generation that is native",
-    "runtime_effect_low_ms": "lower end of its interval",
-    "runtime_effect_high_ms": "upper end",
-    "ir_ratio": "replay of the other's program / replay of the baseline's: geometric mean",
-    "ir_ratio_low": "lower end of its interval",
-    "ir_ratio_high": "upper end",
-    "native_ratio": "steady state of the other framework / the baseline's",
-    "native_ratio_low": "lower end of its interval",
-    "native_ratio_high": "upper end",
-    "ir_verdict": "slower or faster than the baseline, none (the interval contains 0), no data",
+    "rounds": "rounds in which both programs were replayed",
+    **{key.format(term): text or TERMS[term] for term in TERMS for key, text in _OF_A_TERM.items()},
+    "native_verdict": "slower, faster, no difference found, unresolved, not decided or no data",
+    "ir_verdict": "the same of the IR effect",
     "runtime_verdict": "the same of the runtime effect",
-    "control_ratio": "native baseline / replay of its own program; only in the native generation",
-    "control_low": "lower end of its interval",
-    "control_high": "upper end",
-    "control_verdict": "holds (the interval contains 1), off, or no data",
+    "source_verdict": "the program, the runtime, not separated or no data: which does more of the native ratio",
+    "control_verdict": "holds (the whole interval is within CONTROL of 1), off, unresolved or no data",
 }
+CONTROL = 0.10
+"""A baseline replayed is the baseline where their ratio is within this share of 1."""
+_VERDICTS = [f"{name}_verdict" for name in ("native", "ir", "runtime", "source", "control")]
 
 
-def build(config: dict, found: list[ReplayResult]) -> pd.DataFrame:
-    """COLUMNS, one row for each replay and comparison of programs."""
+def build(config: dict, found: list[ReplayResult], steady: pd.DataFrame) -> pd.DataFrame:
+    """COLUMNS, one row for each replay and comparison of programs; steady: ratios.csv of the same run."""
     native = native_compiler(config)
+    known = steady.set_index(["workload", "device", "framework", "baseline"])
     rows = [
         {
             **replays.identity(replay),
             "framework": pair.subject,
             "baseline": pair.baseline,
-            **_row(replay, pair, native),
+            **_row(replay, pair, known, replay.result["compiler"] == native),
         }
         for replay in found
         for pair in comparisons(config, PROGRAMS)
     ]
-    return pd.DataFrame(rows, columns=list(COLUMNS))
+    return decided(pd.DataFrame(rows, columns=list(COLUMNS)))
 
 
-def _row(replay: ReplayResult, pair: Comparison, native: str | None) -> dict:
-    other, baseline = pair.subject, pair.baseline
-    row = {"ir_verdict": "no data", "runtime_verdict": "no data", "control_verdict": "no data"}
-    ours, theirs = replay.paired(other, baseline)
-    ours_native, theirs_native = replay.natively(other), replay.natively(baseline)
-    is_native = replay.result["compiler"] == native
-    controlled, _ = aligned(theirs_native, replay.replayed(baseline))
-    if controlled and is_native:
-        pair = list(zip(*controlled.values(), strict=True))
-        row |= replays.control(*pair)
-        row["control_verdict"] = control_verdict(paired_ratio(*pair))
-    # What took turns is compared best; the control has no turns.
-    ours_native, theirs_native = replay.interleaved(other) or (ours_native, theirs_native)
-    # All terms from the same rounds, or they would not add up.
-    shared, row["gated"] = aligned(ours, theirs, ours_native, theirs_native)
-    row["rounds"] = len(shared)
-    if not shared:
-        return row
-    series = list(zip(*shared.values(), strict=True))
-    ir, natives = series[:2], series[2:]
-    effect = paired_difference(*ir)
-    row |= columns("native_difference{}_ms", paired_difference(*natives))
-    row |= columns("ir_effect{}_ms", effect)
-    row |= columns("ir_ratio{}", paired_ratio(*ir))
-    row |= columns("native_ratio{}", paired_ratio(*natives))
-    row["ir_verdict"] = verdict(effect)
+def combined(table: pd.DataFrame, accepted: list[runs.Run]) -> pd.DataFrame:
+    """The table of one run with its terms combined over all runs, and decided again."""
+    tables = [(run, run.table("split.csv")) for run in accepted]
+    return decided(over_runs(table, tables, SPLIT_KEYS, dict.fromkeys(TERMS, False)))
+
+
+def _row(replay: ReplayResult, pair: Comparison, steady: pd.DataFrame, is_native: bool) -> dict:
+    row: dict = {"rounds": 0}
+    shared, _ = aligned(*replay.paired(pair.subject, pair.baseline))
+    key = (replay.result["workload"], replay.result["device"], pair.subject, pair.baseline)
+    native = log_ratio(steady.loc[key], "steady") if key in steady.index else None
     if is_native:
-        differences = [[a - b for a, b in zip(*pair, strict=True)] for pair in (natives, ir)]
-        runtime = paired_difference(*differences)
-        row |= columns("runtime_effect{}_ms", runtime)
-        row["runtime_verdict"] = verdict(runtime)
+        control, _ = aligned(replay.natively(pair.baseline), replay.replayed(pair.baseline))
+        row |= of_one_run("control", _of_rounds(control))
+    ir = _of_rounds(shared)
+    row |= {"rounds": len(shared)} | of_one_run("ir", ir)
+    for name, ratio in terms(native, ir if is_native else None).items():
+        row |= of_one_run(name, ratio)
     return row
 
 
-def verdict(effect: Estimate) -> str:
-    """What a difference says: slower, faster, none where its interval spans zero, or no data."""
-    if effect.low is None:
-        return "no data"
-    if effect.low > 0:
-        return "slower"
-    return "faster" if effect.high < 0 else "none"
+def terms(native: LogRatio | None, ir: LogRatio | None) -> dict[str, LogRatio]:
+    """The native ratio and, given the IR effect, the runtime effect and the lead of the former over it.
+
+    On logarithms, with n = i + r: the lead is i - r = 2 i - n in the direction of n.
+    """
+    found = {"native": native} if native else {}
+    if native and ir:
+        towards = math.copysign(1.0, native.log)
+        found["runtime"] = native.plus(ir, others=-1.0)
+        found["lead"] = ir.plus(native, own=2 * towards, others=-towards)
+    return found
 
 
-def control_verdict(ratio: Estimate) -> str:
-    """Whether the baseline replayed is the baseline: its interval of native / replay has 1 in it."""
-    if ratio.low is None:
+def _of_rounds(pairs: dict[int, tuple[float, ...]]) -> LogRatio | None:
+    return LogRatio.of_rounds([one / base for one, base in pairs.values()]) if pairs else None
+
+
+def decided(table: pd.DataFrame) -> pd.DataFrame:
+    """The table with its verdicts, which follow from its ratios and intervals."""
+    made = table.copy()
+    made[_VERDICTS] = made[_VERDICTS].astype(object)
+    for index, row in made.iterrows():
+        for name in ("native", "ir", "runtime"):
+            made.loc[index, f"{name}_verdict"] = verdict(_term(row, name))
+        made.loc[index, "source_verdict"] = source_verdict(_term(row, "lead"))
+        made.loc[index, "control_verdict"] = control_verdict(_term(row, "control"))
+    return made
+
+
+def _term(row: pd.Series, name: str) -> Estimate | None:
+    found = log_ratio(row, name)
+    return found.estimate() if found else None
+
+
+def verdict(term: Estimate | None) -> str:
+    """What a term says by its interval."""
+    return "no data" if term is None else direction(term)
+
+
+def source_verdict(lead: Estimate | None) -> str:
+    """Which term does more of the native ratio, where the interval of their difference says so."""
+    if lead is None or lead.low is None:
         return "no data"
-    return "holds" if ratio.low <= 1 <= ratio.high else "off"
+    if lead.low > 1:
+        return "the program"
+    return "the runtime" if lead.high < 1 else "not separated"
+
+
+def control_verdict(ratio: Estimate | None) -> str:
+    """Whether the baseline replayed is the baseline: where the interval of native / replay lies."""
+    if ratio is None or ratio.low is None:
+        return "no data"
+    if ratio.low >= 1 / (1 + CONTROL) and ratio.high <= 1 + CONTROL:
+        return "holds"
+    return "off" if ratio.high < 1 or ratio.low > 1 else "unresolved"
 
 
 def write(config: dict, folder: Folder) -> None:
-    """replayed.csv, replay.csv and split.csv, from the replays and processes.csv; headers alone if there
-    are none."""
+    """replayed.csv, replay.csv and split.csv, from the replays, processes.csv and ratios.csv; headers alone
+    if there are none. Of the reference, ratios are over all its runs."""
     folder.results.mkdir(parents=True, exist_ok=True)
     replayed = processes.build_replayed(replays.results(config, folder.measured))
     replayed.to_csv(folder["replayed"], index=False)
     found = list(replays.read(config, folder))
-    replays.build(found, config["results"]).to_csv(folder["replay"], index=False)
-    build(config, found).to_csv(folder["split"], index=False)
+    edited = replays.build(found, config["results"])
+    table = build(config, found, pd.read_csv(folder["ratios"]))
+    if config["results"] == "reference":
+        accepted = runs.read(folder.measured)
+        edited, table = replays.combined(edited, accepted), combined(table, accepted)
+    edited.to_csv(folder["replay"], index=False)
+    table.to_csv(folder["split"], index=False)
 
 
 if __name__ == "__main__":

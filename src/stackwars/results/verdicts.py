@@ -14,8 +14,8 @@ Finding = dict[str, Any]
 
 SLOWER = "slower"
 FASTER = "faster"
-NO_DIFFERENCE = "no difference found"  # and one of 5 % would have been
-UNRESOLVED = "unresolved"  # neither a difference, nor an interval that could have shown one of 5 %
+NO_DIFFERENCE = "no difference found"  # the whole interval lies within 5 % of 1
+UNRESOLVED = "unresolved"  # neither that, nor a difference
 NOT_DECIDED = "not decided"  # a ratio, but no interval: fewer than two rounds
 NO_DATA = "no data"
 
@@ -59,19 +59,6 @@ def finding(identity: str, verdict: str, **numbers: Any) -> Finding:
     """One finding; NaN becomes None, because JSON has no NaN."""
     plain = {key: None if is_missing(v) else v for key, v in numbers.items()}
     return {"id": identity, "verdict": verdict, **plain}
-
-
-def direction(ratio: float, low: float, high: float) -> str:
-    """The direction of a ratio of times by its 95 % interval alone, with no correction for others."""
-    if is_missing(ratio):
-        return NO_DATA
-    if is_missing(low) or is_missing(high):
-        return NOT_DECIDED
-    if low > 1:
-        return SLOWER
-    if high < 1:
-        return FASTER
-    return NO_DIFFERENCE
 
 
 def agreement(published_ratio: float, ours: str) -> str:

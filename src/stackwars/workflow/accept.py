@@ -1,4 +1,7 @@
-"""Makes the full run of this machine the committed reference: results/full to results/reference."""
+"""Accepts the full run of this machine: its tables join results/reference/runs, and the reference is made anew.
+
+What was measured (cells, replays, programs, compilations) is kept of the newest run that has all of it.
+"""
 
 from __future__ import annotations
 
@@ -9,33 +12,81 @@ from pathlib import Path
 
 from stackwars.claims import pages
 from stackwars.claims.output import read_claims
-from stackwars.results import folder
-from stackwars.results.folder import REFERENCE
+from stackwars.measure import PROTOCOL, documents
+from stackwars.results import folder, runs
+from stackwars.results.folder import REFERENCE, Folder
 from stackwars.setup.environments import REPOSITORY
 
 FULL = REPOSITORY / "results" / "full"
 KEPT = (
     *("cell.json", "stablehlo.mlir.gz", "output.npy", "peak.json", "devices.json"),
     *("program.mlir.gz", "arguments.json", "ahead.json", "largest_batch.json", "replay.json"),
-    *("audits.json", "two_runs.csv"),
+    "audits.json",
 )
 """What the paper is made from. The optimised HLO is left out: it is large, and counted in ahead.json."""
 TABLES = (*folder.TABLES.values(), folder.MADE["context"])
+OF_A_RUN = tuple(name for name in TABLES if name != folder.TABLES["calls"])
+"""What is kept of every run: its tables but for the single calls, which only the newest run's figure has."""
+MOST_BYTES = 3_000_000
+"""Of a run's tables."""
 
 
-def accept(full: Path, reference: Path) -> int:
-    """Replace the reference by the results that a paper is made from; return how many files."""
-    files = [path for name in KEPT for path in sorted(full.rglob(name))]
-    shutil.rmtree(reference, ignore_errors=True)
-    for path in files:
-        target = reference / path.relative_to(full)
+class AcceptError(ValueError):
+    """A run that cannot join the reference: what was expected, what came, what to do."""
+
+
+def check(full: Path) -> dict:
+    """The context of a run that can be accepted. Raises AcceptError."""
+    lacking = [name for name in OF_A_RUN if not (full / name).exists()]
+    if lacking:
+        raise AcceptError(
+            f"expected a full run in {full}; {lacking[0]} missing: make it with: make paper"
+        )
+    context = documents.read(full / folder.MADE["context"])
+    if context.get("protocol") != PROTOCOL:
+        raise AcceptError(
+            f"expected a run of version {PROTOCOL} of the measuring protocol; came {context.get('protocol')}: "
+            "measure again with this checkout"
+        )
+    if context["git_dirty"]:
+        raise AcceptError(
+            "expected a run of committed sources; some of its processes ran with uncommitted changes: commit, "
+            "delete their cells, and run: make paper"
+        )
+    return context
+
+
+def keep_run(full: Path, reference: Path, context: dict) -> Path:
+    """Copy a run's tables to its folder among the reference's runs, and return that. Raises AcceptError."""
+    size = sum((full / name).stat().st_size for name in OF_A_RUN)
+    if size > MOST_BYTES:
+        raise AcceptError(f"expected at most {MOST_BYTES} bytes of tables for a run; came {size}")
+    kept = reference / runs.FOLDER / runs.identity(context)
+    shutil.rmtree(kept, ignore_errors=True)
+    kept.mkdir(parents=True)
+    for name in OF_A_RUN:
+        shutil.copyfile(full / name, kept / name)
+    return kept
+
+
+def keep_measured(full: Path, reference: Path) -> int:
+    """Replace what was measured by that of this run, if it has all that is there; return how many files."""
+    files = {path.relative_to(full) for name in KEPT for path in full.rglob(name)}
+    there = {path.relative_to(reference) for path in reference.rglob("cell.json")}
+    if not there <= files:
+        return 0
+    for path in reference.iterdir() if reference.exists() else ():
+        if path.name != runs.FOLDER:
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    for path in sorted(files):
+        target = reference / path
         target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(path, target)
+        shutil.copyfile(full / path, target)
     return len(files)
 
 
 def add_tables(repository: Path) -> None:
-    """Make the tables of the reference run again, with the origin that its rows now have.
+    """Make the tables of the reference again, from all its runs, and the pages that show them.
 
     Raises CalledProcessError where Snakemake fails.
     """
@@ -44,17 +95,26 @@ def add_tables(repository: Path) -> None:
     subprocess.run([*snakemake, "--config", "results=reference"], cwd=repository, check=True)
     for path in made:
         shutil.copyfile(repository / path, repository / "results" / "reference" / Path(path).name)
-    pages.write(repository, read_claims(repository / "results" / "reference" / "claims.csv"))
+    pages.write(repository, read_claims(Folder(repository / "results" / "reference")["claims"]))
 
 
 def main() -> None:
     """`python -m stackwars.workflow.accept`, after a full run."""
-    if not (FULL / "frame.csv").exists():
-        sys.exit(f"expected a full run in {FULL}; make it with: make paper")
-    count = accept(FULL, REFERENCE)
+    try:
+        context = check(FULL)
+        kept = keep_run(FULL, REFERENCE, context)
+    except AcceptError as error:
+        sys.exit(str(error))
+    count = keep_measured(FULL, REFERENCE)
     add_tables(REPOSITORY)
-    where = REFERENCE.relative_to(REPOSITORY)
-    print(f"{count} files and {len(TABLES)} tables are now in {where}; commit them")
+    told = (
+        f"and its {count} measured files"
+        if count
+        else "but not its cells, which are fewer than those there"
+    )
+    print(
+        f"{len(OF_A_RUN)} tables {told} are now in {kept.relative_to(REPOSITORY).parents[1]}; commit them"
+    )
 
 
 if __name__ == "__main__":

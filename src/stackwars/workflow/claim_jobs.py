@@ -71,8 +71,16 @@ class ClaimJobs:
         wanted = self.form_files if self.programs(wildcards) else []
         return [path.format(claim=wildcards.claim) for path in wanted]
 
+    def form_compilations(self, wildcards: Wildcards) -> list[str]:
+        """The compilations that these tables are made from, for a claim about optimised programs."""
+        claim = self._claim(wildcards)
+        wanted = needs.needed_compilations(self._config, claim) if self.programs(wildcards) else []
+        return self._grid.kept(c.path / "ahead.json" for c in wanted)
+
     def form_step(self, wildcards: Wildcards) -> str:
-        """The arguments of the step that makes these tables, without the compilations of the programs."""
-        only = needs.restricted(self._config, self._claim(wildcards)) | {"ahead": []}
+        """The arguments of the step that makes them, with compilations only where the claim is about these."""
+        claim = self._claim(wildcards)
+        only = needs.restricted(self._config, claim)
+        only |= {} if "ahead" in claim.needs["stages"] else {"ahead": []}
         config, folder = job_files.file("config", only), self._folder.format(claim=wildcards.claim)
         return self._grid.arguments(config, folder, self._grid.measured)

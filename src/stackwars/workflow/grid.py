@@ -127,5 +127,14 @@ class Grid:
         """The programs that are drawn as graphs."""
         return self.existing(printed.drawn(self.config))
 
+    def reference(self) -> list[str]:
+        """The tables of the committed runs: compared with this run's, or what its own are combined from."""
+        tables = sorted(Path("results/reference/runs").glob("*/*"))
+        if self.is_measured:
+            names = ("claims", "frame", "ratios", "split", "context")
+            folder = Folder("results/reference")
+            tables += [folder[name] for name in names if folder[name].exists()]
+        return [str(path) for path in tables]
+
     def _there(self, path: Path | str) -> bool:
         return Path(self.measured, path).exists()

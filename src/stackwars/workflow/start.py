@@ -1,7 +1,8 @@
-"""What is done before a run measures anything."""
+"""What is done before a run measures anything, and what is said at its end."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -16,6 +17,8 @@ from stackwars.workflow.grid import Grid
 _TIMED = ("process", "replay_process")
 _held: list[TextIO] = []
 """The run's lock, for as long as this process lives."""
+_planned: set[str] = set()
+"""Names of the rules whose jobs this run has."""
 
 
 def look_over(grid: Grid) -> None:
@@ -46,8 +49,16 @@ def prepare(workflow: Any) -> None:
     workflow.scheduler.job_rate_limiter = None
     jobs = list(workflow.dag.needrun_jobs())
     names = {job.name for job in jobs}
+    _planned.update(names)
     lacking = tex.missing(typeset="typeset" in names, draw="figures" in names)
     if lacking:
         raise WorkflowError(tex.explain(lacking))
     outputs = [str(job.output[0]) for job in jobs if job.name in _TIMED]
     progress.start(plan.expected_process_s(outputs))
+
+
+def tell(grid: Grid) -> None:
+    """At the end of a run that made the paper: what of the reference it has found again."""
+    text = Path(*grid.made("reproduction_text"))
+    if "typeset" in _planned and text.exists():
+        print(f"\n{text.read_text()}", file=sys.stderr, end="", flush=True)

@@ -20,7 +20,7 @@ from stackwars.paper.figures.stack import draw_stacks
 from stackwars.paper.style import RC
 from stackwars.results.folder import Folder, command
 from stackwars.results.read_cells import read_calls, read_frame, read_json, read_ratios
-from stackwars.results.read_compilers import read_replay, read_split
+from stackwars.results.read_compilers import read_split
 from stackwars.study.comparisons import told
 
 
@@ -29,7 +29,7 @@ def write_figures(config: dict, files: Folder) -> None:
     programs, split-<subject>.pdf into the folder's ``figures``."""
     frame, shown = read_frame(files["frame"]), config["paper"].get("calls", config["workloads"])
     main, *others = told(read_json(files["context"]))
-    replay, split = read_replay(files["replay"]), read_split(files["split"])
+    split = read_split(files["split"])
     files["figures"].mkdir(parents=True, exist_ok=True)
     with plt.rc_context(RC):
         drawn = {
@@ -37,8 +37,8 @@ def write_figures(config: dict, files: Folder) -> None:
             "calls": draw_calls(frame, read_calls(files["calls"]), shown),
             "ratio": draw_ratios(frame, read_ratios(files["ratios"])),
             "memory": draw_memory(frame),
-            "split": draw_split(replay, split, main),
-            **{f"split-{pair.subject}": draw_split(replay, split, pair) for pair in others},
+            "split": draw_split(split, main),
+            **{f"split-{pair.subject}": draw_split(split, pair) for pair in others},
         }
         for name, figure in drawn.items():
             # No date in the file: the same results give the same bytes.

@@ -13,13 +13,12 @@ from stackwars.claims.needs import (
     needed_programs,
     needed_replays,
 )
-from stackwars.claims.verdicts import OURS, PUBLISHED
+from stackwars.claims.verdicts import ORIGINS
 from stackwars.paper.latex import escape
 from stackwars.paper.tables.tabular import Float, row, span, table
 from stackwars.results.values import is_missing
 from stackwars.study.comparisons import CELLS, Comparison, comparisons
 
-TITLES = {PUBLISHED: "Published Claims and Their Verdicts", OURS: "Our Claims and Their Verdicts"}
 _KINDS = {
     "cell": needed_cells,
     "replay": needed_replays,
@@ -41,7 +40,7 @@ def claims_table(rows: list[dict], origin: str, pair: Comparison) -> str:
     return table(
         Float(
             label=f"tab:claims-{origin}",
-            caption=TITLES[origin],
+            caption=ORIGINS[origin],
             columns=f"{ragged}{{0.36\\textwidth}}{ragged}{{0.1\\textwidth}}{ragged}{{0.49\\textwidth}}",
             note="Verdicts are computed from this build's findings; a finding's number is the ratio of "
             f"{subject} to {base}, with its 95\\,\\% interval if it has one, unless the claim names another.",
@@ -104,12 +103,11 @@ def _plural(kind: str, count: int) -> str:
 
 
 def write_tables(claims: Claims, rows: list[dict], config: dict, output: Path) -> None:
-    """published.tex, ours.tex and artifact.tex in the folder ``output``."""
+    """A table for each origin and artifact.tex in the folder ``output``."""
     output.mkdir(parents=True, exist_ok=True)
     pair = comparisons(config, CELLS)[0]
     texts = {
-        "published": claims_table(rows, PUBLISHED, pair),
-        "ours": claims_table(rows, OURS, pair),
+        **{origin: claims_table(rows, origin, pair) for origin in ORIGINS},
         "artifact": artifact_table(rows, claims, config),
     }
     for name, text in texts.items():

@@ -17,6 +17,7 @@ from stackwars.paper.tables.rows import (
     grouped,
     interval,
     origins,
+    over,
     share,
     steady_mark,
 )
@@ -33,8 +34,8 @@ SIGNS = {
     verdicts.UNRESOLVED: "?",
 }
 SIGNS_NOTE = (
-    r"$>$: slower than the baseline, $<$: faster, both after Holm's correction; $=$: no difference found, "
-    r"although one of 5\,\% would have been; ?: unresolved. "
+    r"$>$: slower than the baseline, $<$: faster; $=$: no difference, the whole interval being within 5\,\% "
+    r"of 1; ?: unresolved. "
 )
 
 
@@ -143,9 +144,10 @@ def comparison_table(frame: pandas.DataFrame, ratios: pandas.DataFrame) -> str:
             label="tab:ratios",
             caption=f"Every Comparison with {base} and What Decides It",
             columns="ll" + r"rlc" * 3 + "lrrr",
-            note=f"Ratio of latencies to {base}'s, paired by round, with its 95\\,\\% $t$ interval. "
-            + SIGNS_NOTE
-            + "Bootstrap: the 95\\,\\% interval of the hierarchical bootstrap, which decides nothing. $p$: "
+            note=f"Ratio of latencies to {base}'s, paired by round, with its 95\\,\\% $t$ interval "
+            f"{over(ratios, 'steady')}. " + SIGNS_NOTE + "A direction is after Holm's correction. "
+            "Bootstrap: the 95\\,\\% interval of the hierarchical bootstrap, "
+            "of the newest run alone, which decides nothing. $p$: "
             "after Holm's correction over the workloads of one of Tables~\\ref{tab:I} to~\\ref{tab:III}, "
             "device, framework and stage. Detect.: minimum difference that such rounds would have found in 4 "
             "cases of 5. Rounds: those used for the steady ratio, of those with both frameworks. "

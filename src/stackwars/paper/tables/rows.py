@@ -15,8 +15,8 @@ from stackwars.setup.device import CPU
 
 STAGES = ["first", "second", "steady"]
 ORIGIN_NOTE = (
-    r"Origin: \textit{measured} in this run, \textit{reference} from the committed run of the "
-    r"authors' machine, \textit{published} in the original paper."
+    r"Origin: \textit{measured} in this run, \textit{reference} from the committed runs of the "
+    r"authors' machines, \textit{published} in the original paper."
 )
 UNGATED = r"$^{\dagger}$"
 UNGATED_NOTE = (
@@ -88,3 +88,18 @@ def grouped(cells: pandas.DataFrame, line: Callable[[pandas.Series, bool], str])
         lines.append(line(cell, group != previous))
         previous = group
     return lines
+
+
+def over(table: pandas.DataFrame, name: str) -> str:
+    """What the intervals of a table's ratios are over: the rounds of this run, or the reference's runs.
+
+    name: the beginning of the names of the ratio's columns.
+    """
+    runs = table[f"{name}_runs"].max() if len(table) else 1
+    if is_missing(runs) or runs <= 1:
+        return "over the rounds of this run"
+    machines = table[f"{name}_machines"].max()
+    return (
+        f"over up to {runs:.0f} runs on {machines:.0f} kind{'s' if machines > 1 else ''} of machine, with the "
+        "variance between them"
+    )

@@ -6,13 +6,23 @@ import pandas
 
 from stackwars import frameworks
 from stackwars.paper.latex import escape, scientific, significant
-from stackwars.paper.tables.rows import UNGATED_NOTE, interval, origins, steady_mark
+from stackwars.paper.tables.ratios import SIGNS, SIGNS_NOTE
+from stackwars.paper.tables.rows import interval, origins, over
 from stackwars.paper.tables.tabular import GAP, Float, row, span, table
+from stackwars.results.compiler_verdicts import (
+    CLOSES_SOME,
+    DUE_TO_IR,
+    DUE_TO_RUNTIME,
+    NOT_SEPARATED,
+    OFF,
+)
 from stackwars.results.read_compilers import compiler_title, compilers
 from stackwars.results.values import is_missing
-from stackwars.results.verdicts import NO_DIFFERENCE, NONE
+from stackwars.results.verdicts import HOLDS, NO_DIFFERENCE, UNRESOLVED
 from stackwars.study.comparisons import Comparison
 
+_SIGNS = {**SIGNS, HOLDS: SIGNS[NO_DIFFERENCE], OFF: r"$\ne$"}
+_REASONS = {DUE_TO_IR: "program", DUE_TO_RUNTIME: "runtime", NOT_SEPARATED: "?"}
 INTERVALS = r"{\tiny 95\,\% interval}"
 """What stands in the second cell of a row of intervals, which is below a row of numbers."""
 
@@ -20,7 +30,7 @@ INTERVALS = r"{\tiny 95\,\% interval}"
 def split_table(
     replay: pandas.DataFrame, split: pandas.DataFrame, pair: Comparison, label: str
 ) -> str:
-    """Replays, native difference, IR effect, runtime effect (ms) and control by workload and compiler."""
+    """Replays (ms), native ratio, IR effect, runtime effect and control by workload and compiler."""
     split = split[(split.framework == pair.subject) & (split.baseline == pair.baseline)]
     base, own = (escape(frameworks.title(side)) for side in pair.sides)
     runs = replay.set_index(["workload", "compiler", "framework"])
@@ -35,31 +45,32 @@ def split_table(
             known = [runs.loc[side] for side in sides if side in runs.index]
             lines += _split_lines(one, known, first)
     header = [
-        r"& & & \multicolumn{2}{c}{Replay (ms)} & {Native diff.} & \multicolumn{2}{c}{IR effect} & "
-        r"{Runtime effect} & {Control} & \\",
-        r"\cmidrule(lr){4-5}\cmidrule(lr){7-8}",
+        r"& & & \multicolumn{2}{c}{Replay (ms)} & {Native} & {IR} & {Runtime} & & {Control} & \\",
+        r"\cmidrule(lr){4-5}",
         row(
             [
                 *("Workload", "Compiler", "{Rounds}", f"{{{base}}}", f"{{{own}}}"),
-                *("{(ms)}", "{(ms)}"),
-                *("{(ratio)}", "{(ms)}", "{(ratio)}", "{Rel. $L_2$}"),
+                *("{ratio}", "{effect}", "{effect}", "{Reason}", "{ratio}", "{Rel. $L_2$}"),
             ]
         ),
     ]
     return table(
         Float(
             label=label,
-            caption="Both Programs in the Same Compiler: Replays, and the Terms of the Difference",
-            columns="llrrrrrrrrr",
-            note="Below each number: its 95\\,\\% interval across rounds, not corrected for their number. "
+            caption="Both Programs in the Same Compiler: Replays, and the Factors of the Native Ratio",
+            columns="llrrrrrrlrr",
+            note="Below each number: its 95\\,\\% interval; of a ratio without correction for their number, "
+            f"{over(split, 'ir')}. "
             "Replay: both programs loaded into one client of that jaxlib, with interleaved blocks. "
-            f"Native difference: {own}'s call $-$ {base}'s; IR effect: replay of {own}'s program "
-            f"$-$ that of {base}'s, and their ratio. Runtime effect: the same difference "
-            "of what a native call takes beyond the replay of its own program. "
-            f"\\emph{{none}}: the interval contains 0. Control: {base}'s native call over the replay of "
-            f"{base}'s program, passed where the interval contains 1. A dash: not defined for that generation "
+            f"Native ratio: {own}'s call over {base}'s, the steady ratio of Table~\\ref{{tab:ratios}}. "
+            f"IR effect: replay of {own}'s program over that of {base}'s. "
+            "Runtime effect: native ratio over IR effect. "
+            + SIGNS_NOTE
+            + "Reason: which effect is the larger factor of the native ratio, where the interval of the two "
+            f"effects' ratio decides. Control: {base}'s native call over the replay of {base}'s program; "
+            "$=$ where the whole interval is within 10\\,\\% of 1. A dash: not defined for that generation "
             "(the native calls use one only), or fewer than two rounds. Rel.\\ $L_2$: maximum "
-            "error of the outputs of the replayed programs. " + UNGATED_NOTE + origins(replay),
+            "error of the outputs of the replayed programs. " + origins(replay),
             separation="3.4pt",
             wide=True,
             size=r"\scriptsize",
@@ -81,17 +92,14 @@ def _split_lines(one: pandas.Series, known: list[pandas.Series], first: bool) ->
             (_number(run.replay_ms), interval(run.replay_low_ms, run.replay_high_ms))
             for run in known
         ),
-        _term(one, "native_difference", _native_word(one)),
-        _term(one, "ir_effect", one.ir_verdict),
-        (_number(one.ir_ratio), interval(one.ir_ratio_low, one.ir_ratio_high)),
-        _term(one, "runtime_effect", one.runtime_verdict),
-        (_number(one.control_ratio), interval(one.control_low, one.control_high)),
+        *(_term(one, name) for name in ("native", "ir", "runtime")),
+        (_REASONS.get(one.source_verdict, "---"), ""),
+        _term(one, "control"),
     ]
     numbers = [number for number, _ in cells]
-    mark = steady_mark(one.gated) if one.rounds else ""
     worst = scientific(max(parity)) if parity else "---"
     return [
-        row([*head, f"{one.rounds:.0f}{mark}", *numbers, worst]),
+        row([*head, f"{one.rounds:.0f}", *numbers, worst]),
         row(["", INTERVALS, "", *(small(ends) for _, ends in cells), ""]),
     ]
 
@@ -99,12 +107,6 @@ def _split_lines(one: pandas.Series, known: list[pandas.Series], first: bool) ->
 def small(ends: str) -> str:
     """An interval in the type that fits below its number; nothing where there is none."""
     return "" if ends == "---" else rf"{{\tiny {ends}}}"
-
-
-def _native_word(one: pandas.Series) -> str:
-    """The native difference has no verdict of its own in split.csv: its interval decides."""
-    low, high = one.native_difference_low_ms, one.native_difference_high_ms
-    return NONE if low <= 0 <= high else ""
 
 
 def _why(failed: list[pandas.Series]) -> str:
@@ -116,20 +118,14 @@ def _why(failed: list[pandas.Series]) -> str:
     return f"{failed[0].status}: {detail}" if detail else failed[0].status
 
 
-def _term(one: pandas.Series, name: str, verdict: str) -> tuple[str, str]:
-    """A term in ms and its interval; ``none`` where that contains 0."""
-    value = one[f"{name}_ms"]
-    low, high = one[f"{name}_low_ms"], one[f"{name}_high_ms"]
-    known = not is_missing(low) and not is_missing(high)
-    ends = f"[{signed(low)}, {signed(high)}]" if known else "---"
-    return ("none" if verdict == NONE else signed(value)), ends
-
-
-def signed(value: float) -> str:
-    """Three digits with a sign, a dash where there is none."""
+def _term(one: pandas.Series, name: str) -> tuple[str, str]:
+    """A ratio with the sign of its verdict, and its interval."""
+    value, verdict = one[f"{name}_ratio"], one[f"{name}_verdict"]
     if is_missing(value):
-        return "---"
-    return f"${'+' if value > 0 else '-' if value < 0 else ''}{significant(abs(value))}$"
+        return "---", "---"
+    return f"{_SIGNS.get(verdict, '')}\\,{significant(value)}", interval(
+        one[f"{name}_ratio_low"], one[f"{name}_ratio_high"]
+    )
 
 
 def _number(value: float, digits: int = 3) -> str:
@@ -151,7 +147,10 @@ def edit_table(replay: pandas.DataFrame, edits: list[dict]) -> str:
         edited = sides[1]
         cells = [(_number(s.replay_ms), interval(s.replay_low_ms, s.replay_high_ms)) for s in sides]
         cells.append(
-            (_number(edited.edited_ratio), interval(edited.edited_low, edited.edited_high))
+            (
+                _number(edited.edited_ratio),
+                interval(edited.edited_ratio_low, edited.edited_ratio_high),
+            )
         )
         head = [escape(one["title"]) if one["workload"] != previous else "", escape(one["program"])]
         numbers = [number for number, _ in cells]
@@ -174,11 +173,11 @@ def edit_table(replay: pandas.DataFrame, edits: list[dict]) -> str:
             caption="Edited Programs: Which Operations Cause the Difference",
             columns="lllrrrrr",
             note="Own: the program as its frontend emitted it; other: the other framework's. Below each "
-            "number: its 95\\,\\% interval across rounds. Share "
-            "closed: (1 $-$ edited/own) / (1 $-$ other/own), computed from interleaved blocks as edited/own "
-            "is, and not from the numbers in this row; it has no interval of its own but rests on that of "
-            "edited/own; \\emph{none}: that interval contains 1; above 100\\,\\%: the edited program passed "
-            "the other one; below 0: it moved away from it. " + origins(replay),
+            "number: its 95\\,\\% interval. Edited / own: from interleaved blocks. Share "
+            "closed: log(edited/own) / log(other/own); \\emph{none}: the whole interval of edited/own is "
+            "within 5\\,\\% of 1; ?: that interval decides nothing, or leaves open whether more than half is "
+            "closed; above 100\\,\\%: the edited program passed the other one; below 0: it moved away from it. "
+            + origins(replay),
             wide=True,
             size=r"\scriptsize",
         ),
@@ -190,4 +189,7 @@ def edit_table(replay: pandas.DataFrame, edits: list[dict]) -> str:
 def _share(one: dict) -> str:
     if one["verdict"] == NO_DIFFERENCE:
         return "none"
-    return "---" if one["share"] is None else rf"{100 * one['share']:.0f}\,\%"
+    if one["verdict"] == UNRESOLVED or one["share"] is None:
+        return "?" if one["share"] is not None else "---"
+    mark = "?" if one["verdict"] == CLOSES_SOME else ""
+    return rf"{100 * one['share']:.0f}\,\%{mark}"

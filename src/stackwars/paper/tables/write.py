@@ -22,19 +22,20 @@ from stackwars.paper.tables.memory import fit_table
 from stackwars.paper.tables.programs import metrics_table, structure_table
 from stackwars.paper.tables.ratios import comparison_table, published_table
 from stackwars.paper.tables.rows import (
-    ORIGIN_NOTE,
     STAGES,
     UNGATED_NOTE,
     framework_cell,
     grouped,
     interval,
-    origin_text,
+    origins,
     steady_mark,
     whole,
 )
 from stackwars.paper.tables.split import edit_table, split_table
 from stackwars.paper.tables.tabular import Float, row, s_column, span, table
 from stackwars.paper.tables.targets import largest_batch_table, target_table
+from stackwars.paper.tables.variance import variance_table
+from stackwars.results import published
 from stackwars.results.folder import Folder, command
 from stackwars.results.read_cells import (
     one_core_cells,
@@ -53,6 +54,7 @@ from stackwars.results.read_compilers import (
     read_split,
     read_structure,
 )
+from stackwars.setup.device import CPU
 from stackwars.study.comparisons import PROGRAMS, comparisons, told, with_programs
 
 CAPTIONS = {
@@ -62,10 +64,10 @@ CAPTIONS = {
 }
 
 
-def numbered_table(frame: pandas.DataFrame, number: str) -> str:
-    """Table I, II or III."""
+def numbered_table(frame: pandas.DataFrame, there: pandas.DataFrame, number: str) -> str:
+    """Table I, II or III, with the published numbers below those of this run."""
     cells = shown_cells(frame[frame.table == number])
-    return latency_table(cells, f"tab:{number}", CAPTIONS[number])
+    return latency_table(cells, f"tab:{number}", CAPTIONS[number], there)
 
 
 def one_core_table(frame: pandas.DataFrame) -> str:
@@ -73,10 +75,20 @@ def one_core_table(frame: pandas.DataFrame) -> str:
     return latency_table(one_core_cells(frame), "tab:one-core", "Latency on One Pinned Core (ms)")
 
 
-def latency_table(cells: pandas.DataFrame, label: str, caption: str) -> str:
-    """First run, second run and steady state in ms, each with its interval; or the status."""
+def latency_table(
+    cells: pandas.DataFrame, label: str, caption: str, there: pandas.DataFrame | None = None
+) -> str:
+    """First run, second run and steady state in ms, each with its interval, and throughput; or the status.
+
+    there: the published table, whose row stands below that of each framework that has one.
+    """
+    beside = {} if there is None else _published(there)
     ok = cells[cells.status == "ok"]
     shown = {s: [significant(v, 4) for v in ok[f"{s}_ms"]] for s in STAGES}
+    for numbers in beside.values():
+        for stage, value in zip(STAGES, numbers, strict=False):
+            shown[stage].append(value)
+    throughput = s_column([significant(v, 3) for v in ok.items_per_s])
     numbers = "".join(s_column(shown[s]) + r">{\scriptsize}l" for s in STAGES)
 
     def line(cell: pandas.Series, first: bool) -> str:
@@ -85,24 +97,24 @@ def latency_table(cells: pandas.DataFrame, label: str, caption: str) -> str:
             ends = interval(cell[f"{stage}_low_ms"], cell[f"{stage}_high_ms"])
             mark = steady_mark(cell.gated) if stage == "steady" else ""
             values += [significant(cell[f"{stage}_ms"], 4), ends + mark]
-        return row(
-            [
-                escape(cell.title) if first else "",
-                framework_cell(cell),
-                *(values or [span(6, short_status(cell))]),
-                whole(cell.rounds),
-                origin_text(cell),
-            ]
-        )
+        if values:
+            values.append(significant(cell.items_per_s, 3))
+        head = [escape(cell.title) if first else "", framework_cell(cell)]
+        ours = row([*head, *(values or [span(7, short_status(cell))]), whole(cell.rounds)])
+        theirs = beside.get((cell.workload, cell.framework)) if cell.device == CPU else None
+        return ours if theirs is None else f"{ours}\n{_published_line(theirs)}"
 
     heads = [span(2, s) for s in ("First run", "Second run", "Steady state")]
     header = [
-        row(["Workload", "Framework", *heads, "{Rounds}", "{Origin}"]),
+        row(["Workload", "Framework", *heads, "{Items/s}", "{Rounds}"]),
     ]
     note = (
         r"After each number: its 95\,\% $t$ interval across rounds, on logarithms. Steady state: geometric "
-        r"mean over the processes of the median uncontended block. "
+        r"mean over the processes of the median uncontended block. Items: rows, sequences or images, at the "
+        r"steady state. "
     )
+    if beside:
+        note += r"\textit{Published}: the original's number, of one run on a TPU v6e. "
     note += UNGATED_NOTE
     for name in cells.framework.drop_duplicates():
         if frameworks.variant(name):
@@ -112,14 +124,32 @@ def latency_table(cells: pandas.DataFrame, label: str, caption: str) -> str:
         Float(
             label=label,
             caption=caption,
-            columns=f"ll{numbers}r" + r">{\scriptsize}l",
-            note=note + ORIGIN_NOTE,
+            columns=f"ll{numbers}{throughput}r",
+            note=note + origins(cells),
             wide=True,
             separation="4pt",
         ),
         header,
         grouped(cells, line) or [row([span(10, "no cell of this table is configured")])],
     )
+
+
+def _published(there: pandas.DataFrame) -> dict[tuple[str, str], list[str]]:
+    """{(workload, framework): first, second and steady ms as text, or the status alone}."""
+    columns = list(published.PUBLISHED_COLUMNS.values())
+    return {
+        (row_.workload, row_.framework): [significant(row_[name], 4) for name in columns]
+        if row_.status == "ok"
+        else [row_.status]
+        for _, row_ in there.iterrows()
+    }
+
+
+def _published_line(numbers: list[str]) -> str:
+    head = ["", r"\quad\textit{published}"]
+    if len(numbers) == 1:
+        return row([*head, span(7, numbers[0]), ""])
+    return row([*head, *(cell for number in numbers for cell in (number, "")), "{---}", ""])
 
 
 def write_tables(files: Folder) -> None:
@@ -130,9 +160,9 @@ def write_tables(files: Folder) -> None:
     ahead, context = read_ahead(files["ahead"]), read_json(files["context"])
     pairs, (main, *others) = comparisons(context, PROGRAMS), told(context)
     texts = {
-        "table1": numbered_table(frame, "I"),
-        "table2": numbered_table(frame, "II"),
-        "table3": numbered_table(frame, "III"),
+        "table1": numbered_table(frame, there, "I"),
+        "table2": numbered_table(frame, there, "II"),
+        "table3": numbered_table(frame, there, "III"),
         "table4": published_table(frame, ratios, there),
         "one_core": one_core_table(frame),
         "ratios": comparison_table(frame, ratios),
@@ -150,6 +180,7 @@ def write_tables(files: Folder) -> None:
         "structure": structure_table(read_structure(files["structure"]), with_programs(context)),
         "audits": audits_table(audit_entries.read(files["audits"]), context["origin"]),
         "shapes": shape_table(frame, context),
+        "variance": variance_table(pandas.read_csv(files["variance"])),
     }
     files["tables"].mkdir(parents=True, exist_ok=True)
     for name, text in texts.items():

@@ -1,0 +1,250 @@
+"""What of another run a run has found again: ``python -m stackwars.claims.reproduction`` writes
+reproduction.json and reproduction.txt about a run and the reference.
+
+Claims are compared by their verdicts, ratios by the prediction interval of the reference's runs, cells by
+their status.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pandas
+
+from stackwars import frameworks
+from stackwars.claims.output import read_claims
+from stackwars.claims.verdicts import CONTRADICTED, SUPPORTED
+from stackwars.measure import documents
+from stackwars.results import runs
+from stackwars.results.combined import RATIO_KEYS, SPLIT_KEYS
+from stackwars.results.folder import REFERENCE, Folder, command
+from stackwars.results.values import is_missing
+from stackwars.setup.device import CPU
+
+REPRODUCED = "reproduced"
+NOT_REPRODUCED = "not reproduced"
+NOT_DECIDED_HERE = "not decided here"
+NOT_DECIDED_THERE = "not decided in the reference"
+_DECIDED = (SUPPORTED, CONTRADICTED)
+_STAGES = ("first", "second", "steady")
+_OF_A_MACHINE = {
+    "processor": lambda context: context["machine"].get("cpu_model"),
+    "cores": lambda context: context["machine"].get("cores"),
+    "memory_gib": lambda context: round((context["machine"].get("memory_bytes") or 0) / 2**30, 1),
+    "last_cache_mb": lambda context: round((_peak(context).get("last_cache_bytes") or 0) / 1e6),
+    "gflop_per_s": lambda context: round(_peak(context).get("gflop_per_s") or 0),
+    "copy_gb_per_s": lambda context: round(_peak(context).get("copy_gb_per_s") or 0, 1),
+}
+"""What of a machine is shown beside what came out otherwise."""
+
+
+def compare(run: Folder, reference: Folder) -> dict[str, Any]:
+    """The content of reproduction.json: what the run in the one folder found of what the other one has.
+
+    Only workloads with the same sizes in both are compared, and claims where those are all of the other's.
+    """
+    here, there = (documents.read(folder["context"]) for folder in (run, reference))
+    same = {w for w, sizes in here["sizes"].items() if there["sizes"].get(w) == sizes}
+    known = runs.read(reference.measured)
+    machines = list(dict.fromkeys(one.machine for one in known)) or [runs.kind(there)]
+    document: dict[str, Any] = {
+        "schema": 1,
+        "run": {"date_utc": here["date_utc"], "machine": runs.kind(here), **_machine(here)},
+        "reference": {
+            "runs": [one.identity for one in known],
+            "machines": machines,
+            **_machine(there),
+        },
+        "claims": [],
+        "ratios": [],
+        "cells": [],
+    }
+    if same:
+        document |= {
+            "claims": _claims(run, reference) if set(there["sizes"]) <= same else [],
+            "ratios": [r for r in _ratios(run, reference) if r["workload"] in same],
+            "cells": [c for c in _cells(run, reference) if c["workload"] in same],
+        }
+    return document | {"summary": summary(document)}
+
+
+def outcome(there: str, here: str) -> str:
+    """What became of a claim's verdict."""
+    if there not in _DECIDED:
+        return NOT_DECIDED_THERE
+    if here not in _DECIDED:
+        return NOT_DECIDED_HERE
+    return REPRODUCED if here == there else NOT_REPRODUCED
+
+
+def _claims(run: Folder, reference: Folder) -> list[dict]:
+    there = {row["id"]: row for row in read_claims(reference["claims"])}
+    return [
+        {
+            "id": row["id"],
+            "sentence": row["sentence"],
+            "reference": there[row["id"]]["verdict"],
+            "run": row["verdict"],
+            "outcome": outcome(there[row["id"]]["verdict"], row["verdict"]),
+            "evidence": row["evidence"],
+        }
+        for row in read_claims(run["claims"])
+        if row["id"] in there
+    ]
+
+
+def _ratios(run: Folder, reference: Folder) -> list[dict]:
+    """Every ratio that both have: of the three stages, and of replayed programs."""
+    found = []
+    tables = (("ratios", RATIO_KEYS, _STAGES), ("split", SPLIT_KEYS, ("ir",)))
+    for table, keys, names in tables:
+        both = [pandas.read_csv(folder[table]).set_index(keys) for folder in (run, reference)]
+        for key, row in both[0].iterrows():
+            if key in both[1].index:
+                other = both[1].loc[key]
+                found += [
+                    dict(zip(keys, key, strict=True)) | _ratio(name, row, other) for name in names
+                ]
+    return [one for one in found if one["run"] is not None and one["reference"] is not None]
+
+
+def _ratio(name: str, row: pandas.Series, other: pandas.Series) -> dict:
+    """A ratio of the run beside that of the reference, and whether it lies where the runs there predict it."""
+    value, base = _number(row, f"{name}_ratio"), _number(other, f"{name}_ratio")
+    low, high = (_number(other, f"{name}_predicted_{end}") for end in ("low", "high"))
+    known = None not in (value, low, high)
+    return {
+        "ratio": name,
+        "run": value,
+        "reference": base,
+        "predicted": [low, high],
+        "inside": low <= value <= high if known else None,
+        "moved": math.expm1(abs(math.log(value / base))) if value and base else None,
+    }
+
+
+def _number(row: pandas.Series, column: str) -> float | None:
+    return None if is_missing(row.get(column)) else float(row[column])
+
+
+def _cells(run: Folder, reference: Folder) -> list[dict]:
+    keys = ["workload", "framework", "device"]
+    here, there = (
+        pandas.read_csv(folder["frame"]).set_index(keys).status for folder in (run, reference)
+    )
+    return [
+        dict(zip(keys, key, strict=True))
+        | {"reference": there[key], "run": status, "same": status == there[key]}
+        for key, status in here.items()
+        if key in there.index and "not run" not in (status, there[key])
+    ]
+
+
+def _machine(context: dict) -> dict:
+    return {name: read(context) for name, read in _OF_A_MACHINE.items()}
+
+
+def _peak(context: dict) -> dict:
+    return (context.get("peaks") or {}).get(CPU) or context.get("peak") or {}
+
+
+def summary(document: dict) -> str:
+    """One sentence about the whole; a second one about the machine where something came out otherwise."""
+    claims, ratios, cells = (document[name] for name in ("claims", "ratios", "cells"))
+    if not ratios and not cells:
+        return "Nothing is compared with the reference: the shapes of this run are others than its."
+    counted = {
+        word: sum(c["outcome"] == word for c in claims) for word in (REPRODUCED, NOT_REPRODUCED)
+    }
+    decided = [c for c in claims if c["reference"] in _DECIDED]
+    judged = [r["inside"] for r in ratios if r["inside"] is not None]
+    parts = []
+    if claims:
+        left = len(decided) - sum(counted.values())
+        parts.append(
+            f"of {len(decided)} claims that the reference decides, {counted[REPRODUCED]} are reproduced, "
+            f"{counted[NOT_REPRODUCED]} not reproduced and {left} not decided here"
+        )
+    if judged:
+        parts.append(
+            f"{sum(judged)} of {len(judged)} ratios lie within its 95 % prediction intervals"
+        )
+    moved = sorted(r["moved"] for r in ratios if r["ratio"] == "steady" and r["moved"] is not None)
+    if moved:
+        parts.append(
+            f"the steady ratios differ from its by {100 * moved[len(moved) // 2]:.0f} % in the median"
+        )
+    same = sum(c["same"] for c in cells)
+    parts.append(f"{same} of {len(cells)} cells have the same status")
+    text = "; ".join(parts) + "."
+    text = text[0].upper() + text[1:]
+    return (
+        text
+        if same == len(cells) and all(judged) and not counted[NOT_REPRODUCED]
+        else (f"{text} {_about_machine(document)}")
+    )
+
+
+def _about_machine(document: dict) -> str:
+    """What of the machine is another than the reference's newest."""
+    here, there = document["run"], document["reference"]
+    if here["machine"] in there["machines"]:
+        return "The machine is of a kind that the reference has runs of."
+    differs = [
+        f"{name.replace('_', ' ')} {here[name]} (the newest run of the reference: {there[name]})"
+        for name in _OF_A_MACHINE
+        if here[name] != there[name]
+    ]
+    return f"The machine is of another kind: {', '.join(differs)}."
+
+
+def report(document: dict) -> str:
+    """The summary, and each claim, ratio and cell that came out otherwise, on a line each."""
+    lines = [document["summary"]]
+    lines += [
+        f"  {c['outcome']}: {c['id']}: {c['reference']} in the reference, {c['run']} here ({c['evidence']})"
+        for c in document["claims"]
+        if c["outcome"] == NOT_REPRODUCED
+    ]
+    for r in document["ratios"]:
+        if r["inside"] is False:
+            low, high = r["predicted"]
+            where = r.get("compiler") or r["device"]
+            lines.append(
+                f"  outside: {r['ratio']} ratio of {r['workload']}, {frameworks.title(r['framework'])}, "
+                f"{where}: {r['run']:.3g}, predicted {low:.3g} to {high:.3g}"
+            )
+    lines += [
+        f"  another status: {c['workload']}, {frameworks.title(c['framework'])}, {c['device']}: {c['run']}, "
+        f"in the reference {c['reference']}"
+        for c in document["cells"]
+        if not c["same"]
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def write(config: dict, folder: Folder) -> None:
+    """reproduction.json and .txt of a run; of the reference itself, that it is the reference."""
+    if config["results"] == "reference":
+        document = {"schema": 1, "summary": ""}
+        text = "This paper is made from the reference, not from a run of this machine.\n"
+    elif not Folder(REFERENCE)["context"].exists():
+        document = {"schema": 1, "summary": ""}
+        text = "There is no reference to compare this run with: make accept makes it one.\n"
+    else:
+        document = compare(folder, Folder(REFERENCE))
+        text = report(document)
+    folder["reproduction"].write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    folder["reproduction_text"].write_text(text, encoding="utf-8")
+
+
+def read_summary(path: Path) -> str:
+    """The sentence of a reproduction.json; empty for the reference itself."""
+    return documents.read(path)["summary"]
+
+
+if __name__ == "__main__":
+    command(write)

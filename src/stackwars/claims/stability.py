@@ -1,0 +1,169 @@
+"""How often a claim's verdict turns between runs of one world: ``python -m stackwars.claims.stability``.
+
+The world is the reference: every ratio is what its runs say together, runs differ from each other by its
+spread, and rounds by what they did in the newest run. Runs are drawn from it, every claim is decided for each
+on its own, and they are looked at in pairs. Writes results/reference/stability.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import shutil
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from stackwars.claims import definitions
+from stackwars.claims.decide import decide_all
+from stackwars.claims.verdicts import CONTRADICTED, SUPPORTED
+from stackwars.findings.collect import write_findings
+from stackwars.measure.log_ratio import LogRatio
+from stackwars.results import ratios, runs, split
+from stackwars.results.combined import (
+    RATIO_KEYS,
+    REPLAY_KEYS,
+    SPLIT_KEYS,
+    log_ratio,
+    of_one_run,
+)
+from stackwars.results.folder import REFERENCE, Folder
+from stackwars.results.values import is_missing
+from stackwars.study.config import load
+
+DRAWS = 200
+OUTPUT = "stability.json"
+_COPIED = ("context", "ahead", "largest_batch", "metrics", "structure", "held_out")
+
+
+def drawn_ratio(
+    own: pd.Series, world: pd.Series, name: str, random: np.random.Generator
+) -> LogRatio | None:
+    """A ratio as one more run could have measured it.
+
+    own: the row of the newest run, whose rounds and error it has; world: that of the reference.
+    """
+    found = log_ratio(own, name)
+    if found is None or found.error is None or is_missing(world[f"{name}_ratio"]):
+        return found
+    spread = world[f"{name}_spread"]
+    between = 0.0 if is_missing(spread) else max(0.0, spread**2 - found.error**2)
+    rounds = round(found.freedom) + 1
+    truth = math.log(world[f"{name}_ratio"]) + random.normal(0, math.sqrt(between))
+    logs = random.normal(truth, found.error * math.sqrt(rounds), rounds)
+    return LogRatio.of_rounds(list(np.exp(logs)))
+
+
+def draw(newest: Path, reference: Folder, into: Folder, random: np.random.Generator) -> None:
+    """The tables of one more run of the reference's world, into a folder."""
+    own = Folder(newest)
+    for name in _COPIED:
+        shutil.copyfile(own[name], into[name])
+    frame = pd.read_csv(own["frame"])
+    half = np.log(frame["first_high_ms"] / frame["first_ms"])
+    factor = np.exp(random.normal(0, 1, len(frame)) * half.fillna(0) / 1.96)
+    for column in ("first_ms", "first_low_ms", "first_high_ms"):
+        frame[column] *= factor
+    frame.to_csv(into["frame"], index=False)
+    steady = _ratios(own, reference, frame, random)
+    steady.to_csv(into["ratios"], index=False)
+    _redrawn(own, reference, "replay", REPLAY_KEYS, ("edited",), random).to_csv(
+        into["replay"], index=False
+    )
+    _split(own, reference, steady, random).to_csv(into["split"], index=False)
+
+
+def _redrawn(
+    own: Folder,
+    reference: Folder,
+    name: str,
+    keys: list[str],
+    terms: tuple[str, ...],
+    random: np.random.Generator,
+) -> pd.DataFrame:
+    table, world = pd.read_csv(own[name]), pd.read_csv(reference[name]).set_index(keys)
+    for index, row in table.iterrows():
+        key = tuple(row[keys])
+        for term in terms if key in world.index else ():
+            for column, value in of_one_run(
+                term, drawn_ratio(row, world.loc[key], term, random)
+            ).items():
+                table.loc[index, column] = value
+    return table
+
+
+def _ratios(
+    own: Folder, reference: Folder, frame: pd.DataFrame, random: np.random.Generator
+) -> pd.DataFrame:
+    table = _redrawn(own, reference, "ratios", RATIO_KEYS, ratios.STAGES, random)
+    for index, row in table.iterrows():
+        for stage in ratios.STAGES:
+            found = log_ratio(row, stage)
+            table.loc[index, f"{stage}_p"] = found.p() if found else None
+    return ratios.decided(table, frame)
+
+
+def _split(
+    own: Folder, reference: Folder, steady: pd.DataFrame, random: np.random.Generator
+) -> pd.DataFrame:
+    """Its native ratios are the drawn steady ratios, and the runtime effect follows from both."""
+    table = _redrawn(own, reference, "split", SPLIT_KEYS, ("ir", "control"), random)
+    known = steady.set_index(["workload", "device", "framework", "baseline"])
+    for index, row in table.iterrows():
+        key = tuple(row[["workload", "device", "framework", "baseline"]])
+        native = log_ratio(known.loc[key], "steady") if key in known.index else None
+        ir, has_runtime = log_ratio(row, "ir"), not is_missing(row["runtime_ratio"])
+        terms = split.terms(native, ir if has_runtime else None)
+        for name, ratio in terms.items():
+            for column, value in of_one_run(name, ratio).items():
+                table.loc[index, column] = value
+    return split.decided(table)
+
+
+def stability(reference: Path, draws: int, seed: int = 0) -> dict:
+    """The content of stability.json: how many of the pairs of drawn runs turn, by claim."""
+    config, claims = load(), definitions.load()
+    newest, random = runs.read(reference)[-1], np.random.default_rng(seed)
+    verdicts: dict[str, list[str]] = {claim.id: [] for claim in claims.claims}
+    with tempfile.TemporaryDirectory() as scratch:
+        into = Folder(scratch, reference)
+        for _ in range(draws):
+            draw(newest.folder, Folder(reference), into, random)
+            write_findings(into)
+            for row in decide_all(claims, config, into):
+                verdicts[row["id"]].append(row["verdict"])
+    pairs = draws // 2
+    turned = {
+        identity: sum(
+            {one, other} == {SUPPORTED, CONTRADICTED}
+            for one, other in zip(found[::2], found[1::2], strict=False)
+        )
+        for identity, found in verdicts.items()
+    }
+    return {
+        "runs": [run.identity for run in runs.read(reference)],
+        "draws": draws,
+        "pairs": pairs,
+        "rate": sum(turned.values()) / (pairs * len(verdicts)),
+        "turned": {identity: count for identity, count in turned.items() if count},
+        "verdicts": {identity: dict(Counter(found)) for identity, found in verdicts.items()},
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--draws", type=int, default=DRAWS)
+    found = stability(REFERENCE, parser.parse_args().draws)
+    (REFERENCE / OUTPUT).write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    print(
+        f"{100 * found['rate']:.2f} % of {found['pairs']} pairs of runs x {len(found['verdicts'])} claims turn "
+        f"from supported to contradicted or back: {found['turned'] or 'none'}"
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,87 @@
+"""A ratio on the logarithmic scale with its standard error: what intervals, tests and combinations rest on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+from stackwars.measure.statistics import LEVEL, Estimate
+
+POWER = 0.8
+
+
+@dataclass(frozen=True)
+class LogRatio:
+    """The logarithm of a ratio, the standard error of that logarithm and its degrees of freedom.
+
+    error and freedom are None where the ratio is of a single round.
+    """
+
+    log: float
+    error: float | None
+    freedom: float | None
+
+    @classmethod
+    def of_rounds(cls, ratios: Sequence[float]) -> LogRatio:
+        """Of one ratio a round. Raises ValueError where there is none, or one is not over zero."""
+        if not ratios or min(ratios) <= 0:
+            raise ValueError(f"expected at least one ratio and all over zero; came {list(ratios)}")
+        logs = np.log(ratios)
+        if len(logs) == 1:
+            return cls(float(logs[0]), None, None)
+        return cls(float(logs.mean()), float(stats.sem(logs)), len(logs) - 1.0)
+
+    def plus(self, other: LogRatio, own: float = 1.0, others: float = 1.0) -> LogRatio:
+        """own * this + others * the other one, the two being independent; Welch and Satterthwaite's freedom."""
+        log = own * self.log + others * other.log
+        if self.error is None or other.error is None:
+            return LogRatio(log, None, None)
+        parts = [(own * self.error) ** 2, (others * other.error) ** 2]
+        variance = sum(parts)
+        if not variance:
+            return LogRatio(log, 0.0, min(self.freedom, other.freedom))
+        weighted = zip(parts, (self.freedom, other.freedom), strict=True)
+        return LogRatio(
+            log, math.sqrt(variance), variance**2 / sum(part**2 / free for part, free in weighted)
+        )
+
+    def half_width(self, level: float = LEVEL) -> float | None:
+        """Half the width of Student's interval of the logarithm; None where it has none."""
+        if self.error is None:
+            return None
+        return float(stats.t.ppf((1 + level) / 2, self.freedom)) * self.error
+
+    def estimate(self) -> Estimate:
+        """The ratio and its 95 % interval."""
+        half = self.half_width()
+        if half is None:
+            return Estimate(math.exp(self.log), None, None)
+        return Estimate(*(_exp(end) for end in (self.log, self.log - half, self.log + half)))
+
+    def p(self) -> float | None:
+        """Two-sided p of the ratio being 1."""
+        if self.error is None:
+            return None
+        if not self.error:
+            return 1.0 if not self.log else 0.0
+        return float(2 * stats.t.sf(abs(self.log) / self.error, self.freedom))
+
+    def detectable(self) -> float | None:
+        """The smallest |ratio - 1| that such an error finds 4 times of 5.
+
+        exp((t(.975) + t(.8)) SE) - 1: the minimum detectable effect of Bloom, Evaluation Review 19 (1995), in
+        closed form. (statsmodels has only a search over the noncentral t, TTestPower; from 4 rounds on it is
+        within 3 % of this.)
+        """
+        if self.error is None:
+            return None
+        return math.expm1(stats.t.ppf([(1 + LEVEL) / 2, POWER], self.freedom).sum() * self.error)
+
+
+def _exp(value: float) -> float:
+    """Of two rounds an end can lie beyond every number there is."""
+    return math.exp(min(value, 700.0))

@@ -1,0 +1,91 @@
+"""A run joins the reference: its tables beside the others', its cells in place of older ones."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from stackwars.measure import PROTOCOL
+from stackwars.results import runs
+from stackwars.workflow import accept
+
+CELLS = ("cpu/jax/gemm/cell.json", "cpu/torch_xla/gemm/cell.json")
+CONTEXT = {
+    "protocol": PROTOCOL,
+    "git_dirty": False,
+    "date_utc": "2026-01-02T03:04:05+00:00",
+    "machine": {"cpu_model": "A", "cores": 2},
+    "peaks": {"cpu": {"last_cache_bytes": 32_000_000}},
+}
+
+
+def full(folder: Path, cells=CELLS, text: str = "new", **context) -> Path:
+    """A full run with these cells and tables of one word."""
+    for name in accept.OF_A_RUN:
+        folder.mkdir(exist_ok=True, parents=True)
+        (folder / name).write_text(text)
+    (folder / "context.json").write_text(json.dumps(CONTEXT | context))
+    for name in cells:
+        (folder / name).parent.mkdir(parents=True)
+        (folder / name).write_text(text)
+    return folder
+
+
+def test_a_run_s_tables_are_kept_by_the_time_of_the_run(tmp_path):
+    reference = tmp_path / "reference"
+    for day in ("01", "02"):
+        run = full(tmp_path / day, date_utc=f"2026-01-{day}T03:04:05+00:00", text=day)
+        accept.keep_run(run, reference, accept.check(run))
+    found = runs.read(reference)
+    assert [one.identity for one in found] == ["2026-01-01T0304", "2026-01-02T0304"]
+    assert (found[0].folder / "ratios.csv").read_text() == "01"
+    assert found[0].machine == "A, 2 cores, 32 MB of cache"
+    assert not (found[0].folder / "calls.csv").exists()
+
+
+def test_measured_files_are_replaced_by_those_of_a_run_that_has_them_all(tmp_path):
+    reference = full(tmp_path / "reference", text="old")
+    (reference / "runs" / "one").mkdir(parents=True)
+    (reference / "runs" / "one" / "ratios.csv").write_text("kept")
+    assert accept.keep_measured(full(tmp_path / "part", CELLS[:1]), reference) == 0
+    assert (reference / CELLS[0]).read_text() == "old"
+    assert accept.keep_measured(full(tmp_path / "all"), reference) == 2
+    assert (reference / CELLS[0]).read_text() == "new"
+    assert (reference / "runs" / "one" / "ratios.csv").read_text() == "kept"
+    assert not (reference / "ratios.csv").exists()  # made again, from all runs
+
+
+def test_a_run_of_another_protocol_is_not_combined(tmp_path):
+    reference = tmp_path / "reference"
+    accept.keep_run(full(tmp_path / "old"), reference, CONTEXT)
+    context = reference / "runs" / "2026-01-02T0304" / "context.json"
+    context.write_text(json.dumps(CONTEXT | {"protocol": PROTOCOL - 1}))
+    assert runs.read(reference) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"git_dirty": True}, "expected a run of committed sources"),
+        ({"protocol": PROTOCOL - 1}, f"expected a run of version {PROTOCOL} of the measuring"),
+        ({"protocol": None}, "came None"),
+    ],
+)
+def test_what_cannot_be_accepted_is_refused(tmp_path, changes, told):
+    with pytest.raises(accept.AcceptError, match=told):
+        accept.check(full(tmp_path / "run", **changes))
+
+
+def test_a_run_without_its_tables_is_refused(tmp_path):
+    run = full(tmp_path / "run")
+    (run / "split.csv").unlink()
+    with pytest.raises(accept.AcceptError, match=r"split\.csv missing: make it with: make paper"):
+        accept.check(run)
+
+
+def test_tables_that_are_too_large_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(accept, "MOST_BYTES", 10)
+    with pytest.raises(accept.AcceptError, match="expected at most 10 bytes of tables"):
+        accept.keep_run(full(tmp_path / "run"), tmp_path / "reference", CONTEXT)
