@@ -188,7 +188,7 @@ def test_ratios_over_several_runs_are_told_as_such(tmp_path):
     ratios = pandas.read_csv(tmp_path / "ratios.csv")
     ratios.assign(steady_runs=4, steady_machines=3).to_csv(tmp_path / "ratios.csv", index=False)
     texts = rendered(tmp_path)
-    assert "up to 4 on 3 kinds of machine, and its interval includes" in texts["evaluation"]
+    assert "up to 4 on 3 kinds of machine, and their intervals include" in texts["evaluation"]
     assert "Ratios are over 4 runs on 3 kinds of machine" in texts["limitations"]
 
 

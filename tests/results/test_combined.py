@@ -166,3 +166,20 @@ def test_each_run_is_left_out_and_looked_for(tmp_path):
 def test_columns_read_back_are_the_ratio():
     row = pd.Series(combined.of_one_run("ir", combined.LogRatio(0.3, 0.02, 3.0)))
     assert combined.log_ratio(row, "ir") == combined.LogRatio(pytest.approx(0.3), 0.02, 3.0)
+
+
+def test_the_native_ratio_is_the_combined_steady_ratio(tmp_path):
+    """One quantity has one value, however many tables it stands in."""
+    accepted = [run(tmp_path / name, name, {"gemm": v}) for name, v in (("a", 1.5), ("b", 1.3))]
+    for one in accepted:
+        head = {"workload": "gemm", "framework": "torch_xla", "baseline": "jax", "device": "cpu"}
+        row = head | {"compiler": "jaxlib-0.7.1"}
+        for name in ("native", "ir"):
+            row |= combined.of_one_run(name, combined.LogRatio(0.3, 0.01, 2.0))
+        pd.DataFrame([row], columns=list(split.COLUMNS)).to_csv(one.folder / "split.csv")
+    frame = pd.DataFrame({"workload": ["gemm"], "table": ["I"]})
+    steady = ratios.combined(accepted[0].table("ratios.csv"), frame, accepted)
+    found = split.combined(accepted[0].table("split.csv"), accepted, steady).iloc[0]
+    for end in ("ratio", "ratio_low", "ratio_high", "runs"):
+        assert found[f"native_{end}"] == steady.iloc[0][f"steady_{end}"]
+    assert found["ir_ratio"] == pytest.approx(math.exp(0.3))

@@ -52,6 +52,7 @@ def log_ratio(value: float, error: float | None = 0.01) -> LogRatio:
         (log_ratio(1.0, 0.005), log_ratio(0.5), NO_DIFFERENCE),
         (log_ratio(0.8, 0.2), log_ratio(0.5), UNRESOLVED),
         (log_ratio(1.15), log_ratio(0.5), words.WIDENS),
+        (log_ratio(0.6), log_ratio(0.5, 0.4), UNRESOLVED),
         (log_ratio(0.6, None), log_ratio(0.5), NO_DATA),
         (log_ratio(0.6), log_ratio(0.5, None), NO_DATA),
     ],

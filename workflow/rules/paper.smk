@@ -48,3 +48,4 @@ rule paper:
         GRID.compiled("ahead.json"),
         GRID.largest_batches(),
         GRID.replays(),
+        GRID.peaks(GRID.on_cpu),

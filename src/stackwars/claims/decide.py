@@ -8,20 +8,26 @@ from __future__ import annotations
 from stackwars.claims import definitions
 from stackwars.claims.definitions import ClaimError, Claims
 from stackwars.claims.devices import device_findings
-from stackwars.claims.judge import judge
+from stackwars.claims.judge import Decision, judge
 from stackwars.claims.needs import compute_minutes
 from stackwars.claims.output import write_claims
 from stackwars.results.folder import REFERENCE, Folder, command
 from stackwars.results.read_cells import read_frame, read_json, read_ratios
 
 
-def decide_all(claims: Claims, config: dict, files: Folder) -> list[dict]:
-    """The rows of claims.csv."""
+def decisions(claims: Claims, files: Folder) -> dict[str, Decision]:
+    """{id of a claim: what became of it}."""
     devices = read_json(files["context"])["devices"]
     findings = [
         *read_json(files["findings"])["findings"],
         *device_findings(read_frame(files["frame"]), read_ratios(files["ratios"])),
     ]
+    return {claim.id: judge(claim, findings, devices) for claim in claims.claims}
+
+
+def decide_all(claims: Claims, config: dict, files: Folder) -> list[dict]:
+    """The rows of claims.csv."""
+    decided = decisions(claims, files)
     rows = []
     for claim in claims.claims:
         minutes = compute_minutes(config, claim, [REFERENCE, files.measured])
@@ -30,7 +36,7 @@ def decide_all(claims: Claims, config: dict, files: Folder) -> list[dict]:
                 "id": claim.id,
                 "origin": claim.origin,
                 "sentence": claim.sentence,
-                **vars(judge(claim, findings, devices)),
+                **vars(decided[claim.id]),
                 "human_minutes": claim.human_minutes,
                 "compute_minutes": None if minutes is None else round(minutes, 1),
             }

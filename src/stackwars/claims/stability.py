@@ -1,7 +1,7 @@
 """How often a claim's verdict turns between runs of one world: ``python -m stackwars.claims.stability``.
 
 The world is the reference: every ratio is what its runs say together, runs differ from each other by its
-spread, and rounds by what they did in the newest run. Runs are drawn from it, every claim is decided for each
+spread, and rounds by what they did in the runs. Runs are drawn from it, every claim is decided for each
 on its own, and they are looked at in pairs. Writes results/reference/stability.json.
 """
 
@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 from stackwars.claims import definitions
-from stackwars.claims.decide import decide_all
+from stackwars.claims.decide import decisions
 from stackwars.claims.verdicts import CONTRADICTED, SUPPORTED
 from stackwars.findings.collect import write_findings
 from stackwars.measure.log_ratio import LogRatio
@@ -33,28 +33,28 @@ from stackwars.results.combined import (
 )
 from stackwars.results.folder import REFERENCE, Folder
 from stackwars.results.values import is_missing
-from stackwars.study.config import load
 
-DRAWS = 200
+DRAWS = 120
 OUTPUT = "stability.json"
 _COPIED = ("context", "ahead", "largest_batch", "metrics", "structure", "held_out")
 
 
 def drawn_ratio(
-    own: pd.Series, world: pd.Series, name: str, random: np.random.Generator
+    own: pd.Series, world: pd.Series, name: str, error: float, random: np.random.Generator
 ) -> LogRatio | None:
     """A ratio as one more run could have measured it.
 
-    own: the row of the newest run, whose rounds and error it has; world: that of the reference.
+    own: the row of the newest run, as many of whose rounds it has; world: that of the reference, whose spread
+    has the errors of its runs in it; error: the root mean square of these.
     """
     found = log_ratio(own, name)
     if found is None or found.error is None or is_missing(world[f"{name}_ratio"]):
         return found
     spread = world[f"{name}_spread"]
-    between = 0.0 if is_missing(spread) else max(0.0, spread**2 - found.error**2)
+    between = 0.0 if is_missing(spread) else max(0.0, spread**2 - error**2)
     rounds = round(found.freedom) + 1
     truth = math.log(world[f"{name}_ratio"]) + random.normal(0, math.sqrt(between))
-    logs = random.normal(truth, found.error * math.sqrt(rounds), rounds)
+    logs = random.normal(truth, error * math.sqrt(rounds), rounds)
     return LogRatio.of_rounds(list(np.exp(logs)))
 
 
@@ -86,12 +86,16 @@ def _redrawn(
     random: np.random.Generator,
 ) -> pd.DataFrame:
     table, world = pd.read_csv(own[name]), pd.read_csv(reference[name]).set_index(keys)
+    every = pd.concat(run.table(own[name].name) for run in runs.read(reference.measured))
+    squares = every.groupby(keys)[[f"{term}_error" for term in terms]].agg(
+        lambda errors: (errors**2).mean()
+    )
     for index, row in table.iterrows():
         key = tuple(row[keys])
         for term in terms if key in world.index else ():
-            for column, value in of_one_run(
-                term, drawn_ratio(row, world.loc[key], term, random)
-            ).items():
+            error = math.sqrt(squares.loc[key, f"{term}_error"])
+            drawn = drawn_ratio(row, world.loc[key], term, error, random)
+            for column, value in of_one_run(term, drawn).items():
                 table.loc[index, column] = value
     return table
 
@@ -110,15 +114,20 @@ def _ratios(
 def _split(
     own: Folder, reference: Folder, steady: pd.DataFrame, random: np.random.Generator
 ) -> pd.DataFrame:
-    """Its native ratios are the drawn steady ratios, and the runtime effect follows from both."""
-    table = _redrawn(own, reference, "split", SPLIT_KEYS, ("ir", "control"), random)
+    """Its native ratios are the drawn steady ratios, its IR effects what drawn runtime effects leave of them.
+
+    The two move together from run to run, which the spread of the runtime effect shows.
+    """
+    table = _redrawn(own, reference, "split", SPLIT_KEYS, ("ir", "runtime", "control"), random)
     known = steady.set_index(["workload", "device", "framework", "baseline"])
     for index, row in table.iterrows():
         key = tuple(row[["workload", "device", "framework", "baseline"]])
         native = log_ratio(known.loc[key], "steady") if key in known.index else None
-        ir, has_runtime = log_ratio(row, "ir"), not is_missing(row["runtime_ratio"])
-        terms = split.terms(native, ir if has_runtime else None)
-        for name, ratio in terms.items():
+        ir, runtime = log_ratio(row, "ir"), log_ratio(row, "runtime")
+        if native and ir and runtime:
+            ir = LogRatio(native.log - runtime.log, ir.error, ir.freedom)
+        terms = split.terms(native, ir if runtime else None)
+        for name, ratio in ({"ir": ir} | terms).items():
             for column, value in of_one_run(name, ratio).items():
                 table.loc[index, column] = value
     return split.decided(table)
@@ -126,7 +135,7 @@ def _split(
 
 def stability(reference: Path, draws: int, seed: int = 0) -> dict:
     """The content of stability.json: how many of the pairs of drawn runs turn, by claim."""
-    config, claims = load(), definitions.load()
+    claims = definitions.load()
     newest, random = runs.read(reference)[-1], np.random.default_rng(seed)
     verdicts: dict[str, list[str]] = {claim.id: [] for claim in claims.claims}
     with tempfile.TemporaryDirectory() as scratch:
@@ -134,8 +143,8 @@ def stability(reference: Path, draws: int, seed: int = 0) -> dict:
         for _ in range(draws):
             draw(newest.folder, Folder(reference), into, random)
             write_findings(into)
-            for row in decide_all(claims, config, into):
-                verdicts[row["id"]].append(row["verdict"])
+            for identity, decision in decisions(claims, into).items():
+                verdicts[identity].append(decision.verdict)
     pairs = draws // 2
     turned = {
         identity: sum(
@@ -154,15 +163,20 @@ def stability(reference: Path, draws: int, seed: int = 0) -> dict:
     }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--draws", type=int, default=DRAWS)
-    found = stability(REFERENCE, parser.parse_args().draws)
-    (REFERENCE / OUTPUT).write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+def write(reference: Path, draws: int = DRAWS) -> None:
+    """stability.json of a reference, and its rate on the terminal."""
+    found = stability(reference, draws)
+    (reference / OUTPUT).write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     print(
         f"{100 * found['rate']:.2f} % of {found['pairs']} pairs of runs x {len(found['verdicts'])} claims turn "
         f"from supported to contradicted or back: {found['turned'] or 'none'}"
     )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--draws", type=int, default=DRAWS)
+    write(REFERENCE, parser.parse_args().draws)
 
 
 if __name__ == "__main__":

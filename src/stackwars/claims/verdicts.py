@@ -16,8 +16,8 @@ PUBLISHED = "published"
 TRANSFERRED = "transferred"
 OURS = "ours"
 ORIGINS = {
-    PUBLISHED: "Claims of the Original, Tested as Made",
-    TRANSFERRED: "Claims of the Original, Transferred to This Machine's CPU",
+    PUBLISHED: "Claims of the Original, Taken as Made",
+    TRANSFERRED: "Claims of the Original, Transferred to the CPU",
     OURS: "Our Claims",
 }
 """Whose claim it is and what it is asked of, with the title of its table."""

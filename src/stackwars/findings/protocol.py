@@ -65,15 +65,15 @@ def _runs(pairs: pandas.DataFrame) -> Finding:
 def held_out_finding(table: pandas.DataFrame) -> Finding:
     """``held_out``: of runs that are left out in turn, how many ratios lie where the others predict them."""
     inside, total = int(table.inside.sum()), int(table.total.sum())
-    steady = table[table.ratio == "steady"]
+    known = table[table.known.map(is_true).astype(bool)]
     return finding(
         "held_out",
         verdicts.MEASURED if total else verdicts.NO_DATA,
         runs=int(table.run.nunique()),
         inside=inside,
         total=total,
-        steady_inside=int(steady.inside.sum()),
-        steady_total=int(steady.total.sum()),
+        known_inside=int(known.inside.sum()),
+        known_total=int(known.total.sum()),
     )
 
 

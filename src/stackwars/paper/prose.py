@@ -121,7 +121,7 @@ FILTERS: dict[str, Callable[..., object]] = {
         found, "{} at {}", _title, lambda f: latex.number(f["ratio"])
     ),
     "with_both": lambda found: _series(
-        found, "{} (published {}, this run {})", _title, _published_ratio, ratio_text
+        found, "{} (published {}, ours {})", _title, _published_ratio, ratio_text
     ),
     "with_slowdown": lambda found: _series(
         found, r"{} at {} times the steady latency", _title, _slowdown

@@ -20,7 +20,7 @@ from stackwars.claims import verdicts as claim_verdicts
 from stackwars.claims.output import Judged, read_claims
 from stackwars.paper import latex
 from stackwars.paper.prose import FILTERS
-from stackwars.results import compiler_verdicts, verdicts
+from stackwars.results import compiler_verdicts, runs, verdicts
 from stackwars.results.folder import Folder, command
 from stackwars.results.read_cells import read_json
 from stackwars.setup.environments import REPOSITORY
@@ -119,6 +119,7 @@ def template_names(folder: Folder) -> dict[str, Any]:
         "group": document.group,
         "claim": Judged(read_claims(folder["claims"])),
         "reproduction": reproduction.read_summary(folder["reproduction"]),
+        "runs": runs.read(folder.measured),
     }
 
 

@@ -92,11 +92,13 @@ def edit_effect(edited: LogRatio, other: LogRatio) -> str:
     Both are ratios to the program before the edit, taken as independent, which makes the interval of their
     difference too wide rather than too narrow: they have that program in common.
     """
-    word = direction(edited.estimate())
-    if edited.error is None or other.error is None or word == NOT_DECIDED:
+    word, effect = direction(edited.estimate()), direction(other.estimate())
+    if NOT_DECIDED in (word, effect):
         return NO_DATA
     if word not in (SLOWER, FASTER):
         return word
+    if effect not in (SLOWER, FASTER):
+        return UNRESOLVED  # no difference is known of which it could close a share
     towards = math.copysign(1.0, other.log)
     if edited.log * towards < 0:
         return WIDENS

@@ -16,9 +16,17 @@ from stackwars.measure.log_ratio import LogRatio
 from stackwars.measure.process_value import aligned
 from stackwars.measure.statistics import Estimate
 from stackwars.results import processes, replays, runs
-from stackwars.results.combined import OF_A_RATIO, SPLIT_KEYS, log_ratio, of_one_run, over_runs
+from stackwars.results.combined import (
+    OF_A_RATIO,
+    RATIO_KEYS,
+    SPLIT_KEYS,
+    log_ratio,
+    of_one_run,
+    over_runs,
+)
 from stackwars.results.folder import Folder, command
 from stackwars.results.replays import ReplayResult
+from stackwars.results.values import is_missing
 from stackwars.study.comparisons import PROGRAMS, Comparison, comparisons
 from stackwars.study.programs import native_compiler
 
@@ -60,7 +68,7 @@ _VERDICTS = [f"{name}_verdict" for name in ("native", "ir", "runtime", "source",
 def build(config: dict, found: list[ReplayResult], steady: pd.DataFrame) -> pd.DataFrame:
     """COLUMNS, one row for each replay and comparison of programs; steady: ratios.csv of the same run."""
     native = native_compiler(config)
-    known = steady.set_index(["workload", "device", "framework", "baseline"])
+    known = steady.set_index(RATIO_KEYS)
     rows = [
         {
             **replays.identity(replay),
@@ -74,10 +82,22 @@ def build(config: dict, found: list[ReplayResult], steady: pd.DataFrame) -> pd.D
     return decided(pd.DataFrame(rows, columns=list(COLUMNS)))
 
 
-def combined(table: pd.DataFrame, accepted: list[runs.Run]) -> pd.DataFrame:
-    """The table of one run with its terms combined over all runs, and decided again."""
+def combined(table: pd.DataFrame, accepted: list[runs.Run], steady: pd.DataFrame) -> pd.DataFrame:
+    """The table of one run with its terms combined over all runs, and decided again.
+
+    steady: their combined ratios.csv, of which the native ratios are the steady ones.
+    """
     tables = [(run, run.table("split.csv")) for run in accepted]
-    return decided(over_runs(table, tables, SPLIT_KEYS, dict.fromkeys(TERMS, False)))
+    names = dict.fromkeys((name for name in TERMS if name != "native"), False)
+    made = over_runs(table, tables, SPLIT_KEYS, names)
+    known = steady.set_index(RATIO_KEYS)
+    columns = [key.format("native") for key in _OF_A_TERM]
+    for index, row in made.iterrows():
+        key = tuple(row[RATIO_KEYS])
+        if key in known.index and not is_missing(row["native_ratio"]):
+            same = [column.replace("native", "steady", 1) for column in columns]
+            made.loc[index, columns] = known.loc[key, same].to_numpy()
+    return decided(made)
 
 
 def _row(replay: ReplayResult, pair: Comparison, steady: pd.DataFrame, is_native: bool) -> dict:
@@ -160,10 +180,11 @@ def write(config: dict, folder: Folder) -> None:
     replayed.to_csv(folder["replayed"], index=False)
     found = list(replays.read(config, folder))
     edited = replays.build(found, config["results"])
-    table = build(config, found, pd.read_csv(folder["ratios"]))
+    steady = pd.read_csv(folder["ratios"])
+    table = build(config, found, steady)
     if config["results"] == "reference":
         accepted = runs.read(folder.measured)
-        edited, table = replays.combined(edited, accepted), combined(table, accepted)
+        edited, table = replays.combined(edited, accepted), combined(table, accepted, steady)
     edited.to_csv(folder["replay"], index=False)
     table.to_csv(folder["split"], index=False)
 

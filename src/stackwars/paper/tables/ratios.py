@@ -65,7 +65,7 @@ def published_table(
         previous = pair.workload
     heads = [span(2, s) for s in ("First", "Second", "Steady")]
     header = [
-        r"& & \multicolumn{3}{c}{Published} & \multicolumn{7}{c}{This run} & & \\",
+        r"& & \multicolumn{3}{c}{Published} & \multicolumn{7}{c}{Ours} & & \\",
         r"\cmidrule(lr){3-5}\cmidrule(lr){6-12}",
         row(
             [
@@ -77,11 +77,12 @@ def published_table(
     return table(
         Float(
             label="tab:IV",
-            caption=f"Ratios of Latencies to {base}'s: Published and in This Run",
+            caption=f"Ratios of Latencies to {base}'s: Published and Ours",
             columns="llrrr" + r"rl" * 3 + "lll",
-            note=f"Above 1: {base} is faster. Published: the original's PyTorch over JAX. After each ratio of "
-            "this run: its 95\\,\\% interval; the verdict is on the steady ratio, after Holm's correction. "
-            "The original gives no interval. It used a TPU v6e, this run the devices of "
+            note=f"Above 1: {base} is faster. Published: the original's PyTorch over JAX. After each of ours: "
+            f"its 95\\,\\% interval {over(ratios, 'steady')}; the verdict is on the steady ratio, after "
+            "Holm's correction. "
+            "The original gives no interval. It used a TPU v6e, we the devices of "
             "Section~\\ref{sec:implementation}: only directions are compared. "
             + UNGATED_NOTE
             + CONTENDED_NOTE
@@ -149,8 +150,9 @@ def comparison_table(frame: pandas.DataFrame, ratios: pandas.DataFrame) -> str:
             "Bootstrap: the 95\\,\\% interval of the hierarchical bootstrap, "
             "of the newest run alone, which decides nothing. $p$: "
             "after Holm's correction over the workloads of one of Tables~\\ref{tab:I} to~\\ref{tab:III}, "
-            "device, framework and stage. Detect.: minimum difference that such rounds would have found in 4 "
-            "cases of 5. Rounds: those used for the steady ratio, of those with both frameworks. "
+            "device, framework and stage. Detect.: minimum difference that such rounds, or runs, would have "
+            "found in 4 cases of 5. Rounds: of the newest run, those used for the steady ratio, of those "
+            "with both frameworks. "
             "A dash: one round. " + APART_NOTE + UNGATED_NOTE + CONTENDED_NOTE + origins(frame),
             separation="2.2pt",
             size=r"\scriptsize",

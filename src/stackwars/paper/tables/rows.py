@@ -99,7 +99,12 @@ def over(table: pandas.DataFrame, name: str) -> str:
     if is_missing(runs) or runs <= 1:
         return "over the rounds of this run"
     machines = table[f"{name}_machines"].max()
+    most = table.groupby("framework", sort=False)[f"{name}_runs"].max()
+    fewer = [f"{frameworks.title(f)}'s over {n:.0f}" for f, n in most.items() if n < runs]
+    rest = (
+        f" ({escape(', '.join(fewer))}, with a variance borrowed from the others)" if fewer else ""
+    )
     return (
         f"over up to {runs:.0f} runs on {machines:.0f} kind{'s' if machines > 1 else ''} of machine, with the "
-        "variance between them"
+        f"variance between them{rest}"
     )

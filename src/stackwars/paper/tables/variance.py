@@ -29,7 +29,7 @@ def variance_table(variance: pandas.DataFrame) -> str:
             note="Of logarithms, shown as percentages; moments of the nested design, pooled over workloads. "
             "Block: within a process; process: within a round; round: within a run; run: on one kind of "
             "machine; machine: between kinds (processor, cores, last-level cache). A round of a ratio has a "
-            "process of each side in it. A dash: too few to tell.",
+            "process of each side in it. A dash: not separable.",
         ),
         [row(["", *(f"{{{level.capitalize()}}}" for level in LEVELS)])],
         lines or [row([span(1 + len(LEVELS), "nothing was measured")])],

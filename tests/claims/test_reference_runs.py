@@ -1,0 +1,49 @@
+"""What the committed runs must show of themselves: that the next one is where they say, and turns no claim."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import pandas as pd
+import pytest
+
+from stackwars.claims import stability
+from stackwars.claims.output import read_claims
+from stackwars.claims.verdicts import CONTRADICTED, SUPPORTED
+from stackwars.measure import documents
+from stackwars.results import runs
+from stackwars.results.folder import REFERENCE
+from stackwars.workflow.accept import MOST_BYTES
+
+RUNS = runs.read(REFERENCE)
+
+
+def test_there_are_runs_of_several_kinds_of_machine():
+    assert len(RUNS) >= 3
+    assert len({run.machine for run in RUNS}) >= 2
+    for run in RUNS:
+        assert sum(path.stat().st_size for path in run.folder.iterdir()) <= MOST_BYTES
+
+
+def test_a_run_that_is_left_out_lies_where_the_others_predict_it():
+    found = pd.read_csv(REFERENCE / "held_out.csv")
+    assert set(found.run) == {run.identity for run in RUNS}
+    assert found.inside.sum() / found.total.sum() >= 0.9
+
+
+@pytest.mark.parametrize("pair", combinations(["all together", *(r.identity for r in RUNS)], 2))
+def test_no_claim_is_supported_by_one_and_contradicted_by_another(pair):
+    folders = {run.identity: run.folder for run in RUNS} | {"all together": REFERENCE}
+    one, other = ({c["id"]: c for c in read_claims(folders[name] / "claims.csv")} for name in pair)
+    turned = [
+        i for i in one if {one[i]["verdict"], other[i]["verdict"]} == {SUPPORTED, CONTRADICTED}
+    ]
+    # An audit is about the harness on that machine.
+    assert set(turned) <= {"harness_passes"}
+
+
+def test_claims_hardly_turn_between_drawn_runs():
+    found = documents.read(REFERENCE / stability.OUTPUT)
+    assert found["runs"] == [run.identity for run in RUNS]
+    assert found["pairs"] >= 50
+    assert found["rate"] < 0.01
