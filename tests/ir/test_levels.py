@@ -114,7 +114,7 @@ CLAIMS = {
     "ffn_torch_xla": ("flattened", "not applicable", "not applicable", "prepared"),
     "mha_jax": ("preserved", "not applicable", "combined", "explicit"),
     "mha_torch_xla": ("flattened", "not applicable", "combined", "prepared"),
-    "gpt2_small_jax": ("preserved", "fine-grained", "combined", "both"),
+    "gpt2_small_jax": ("preserved", "fine-grained", "combined", "prepared"),
     "gpt2_small_torch_xla": ("flattened", "high-level", "combined", "prepared"),
     "layernorm_jax": ("not applicable", "fine-grained", "not applicable", "not applicable"),
     "layernorm_torch_xla": ("not applicable", "high-level", "not applicable", "not applicable"),
