@@ -39,6 +39,14 @@ _OF_A_MACHINE = {
     "copy_gb_per_s": lambda context: round(_peak(context).get("copy_gb_per_s") or 0, 1),
 }
 """What of a machine is shown beside what came out otherwise."""
+_DIFFERS = {
+    "processor": "processor {} against {}",
+    "cores": "{} cores against {}",
+    "memory_gib": "{} GiB of memory against {}",
+    "last_cache_mb": "{} MB of last-level cache against {}",
+    "gflop_per_s": "{} GFLOP/s against {}",
+    "copy_gb_per_s": "{} GB/s of copy bandwidth against {}",
+}
 
 
 def compare(run: Folder, reference: Folder) -> dict[str, Any]:
@@ -175,7 +183,8 @@ def summary(document: dict) -> str:
     moved = sorted(r["moved"] for r in ratios if r["ratio"] == "steady" and r["moved"] is not None)
     if moved:
         parts.append(
-            f"the steady ratios differ from its by {100 * moved[len(moved) // 2]:.0f} % in the median"
+            "the steady ratios differ from the reference's by "
+            f"{100 * moved[len(moved) // 2]:.0f} % in the median"
         )
     same = sum(c["same"] for c in cells)
     parts.append(f"{same} of {len(cells)} cells have the same status")
@@ -194,11 +203,14 @@ def _about_machine(document: dict) -> str:
     if here["machine"] in there["machines"]:
         return "The machine is of a kind that the reference has runs of."
     differs = [
-        f"{name.replace('_', ' ')} {here[name]} (the newest run of the reference: {there[name]})"
+        _DIFFERS[name].format(here[name], there[name])
         for name in _OF_A_MACHINE
         if here[name] != there[name]
     ]
-    return f"The machine is of another kind: {', '.join(differs)}."
+    return (
+        "The machine is of another kind than those of the reference; beside its newest run: "
+        f"{'; '.join(differs)}."
+    )
 
 
 def report(document: dict) -> str:
