@@ -145,7 +145,7 @@ def process(
     }
 
 
-def stopped(cell: Cell = GEMM, repetition: int = 0, reason: str = "width") -> dict:
+def stopped(cell: Cell = GEMM, repetition: int = 0, reason: str = "decided") -> dict:
     """The result of a process that was not needed any more, as the supervisor writes it."""
     asked = ("framework", "dialect", "workload", "device", "preset", "sizes", "settings")
     ran = process(cell)

@@ -159,7 +159,7 @@ def _cell(workload: str, framework: str, device: str, variant: str) -> dict:
     }
     ran = status != "not run"
     cell["rounds"] = (1 if variant == "single" or status == "oom" else 4) if ran else 0
-    stopped = "width" if kind == "basic" else "budget"
+    stopped = "decided" if kind == "basic" else "budget"
     cell["stop_reason"] = stopped if status in ("ok", "invalid") else ""
     ok = status == "ok"
     times = _times(workload, framework, device, variant)
@@ -335,7 +335,6 @@ def _context(variant: str) -> dict:
             "rounds_min": 1 if variant == "single" else 3,
             "rounds_max": 1 if variant == "single" else 8,
             "round_budget_s": 130,
-            "ratio_half_width": 0.02,
             "block_calls": {"gemm": 16, "layernorm": 64},
             "input_sets": 2,
             "padding_bytes": 4096,

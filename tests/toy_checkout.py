@@ -80,7 +80,6 @@ SETTINGS = {
     "rounds_min": 100,
     "rounds_max": 100,
     "round_budget_s": 1000,
-    "ratio_half_width": 0.02,
     "block_calls": 1,
     "steady_min_blocks": 4,
     "steady_max_blocks": 4,

@@ -76,7 +76,7 @@ def test_process_that_was_not_needed_is_left_out(tmp_path):
     folders = [process(tmp_path, 0), process(tmp_path, 1)]
     rest = tmp_path / "process-2"
     rest.mkdir()
-    stopped = {"status": "stopped", "status_detail": "width", "repetition": 2, "events": []}
+    stopped = {"status": "stopped", "status_detail": "decided", "repetition": 2, "events": []}
     (rest / "process.json").write_text(json.dumps({**stopped, "wall_s": 0.0}))
     found = replay_cell.combine([*folders, rest], {})
     assert found["status"] == "ok"

@@ -80,7 +80,7 @@ def test_gate_stops_and_caches_are_counted(full, tmp_path):
     assert full["gate"]["contended"] == ["ResNet-50 under torch_xla (pending)"]
     assert full["gate"]["kept_minimum"] == pytest.approx(0.3)
     stops = full["stops"]
-    assert (stops["by_width"], stops["by_budget"], stops["by_maximum"]) == (24, 15, 0)
+    assert (stops["by_decision"], stops["by_budget"], stops["by_maximum"]) == (24, 15, 0)
     assert (stops["fewest"], stops["most"]) == (4, 4)
     assert full["caches"]["verdict"] == verdicts.HOLDS
     row = {"workload": "mha", "framework": "torch_xla", "device": "cpu"}

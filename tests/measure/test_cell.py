@@ -40,7 +40,7 @@ def test_first_bad_process_gives_the_status(tmp_path):
     assert any(event["event"] == "steady" for event in cell["processes"][0]["events"])
 
 
-@pytest.mark.parametrize("reason", ["width", "budget"])
+@pytest.mark.parametrize("reason", ["decided", "budget"])
 def test_process_that_was_not_needed_is_left_out(tmp_path, reason):
     rest = [stopped(repetition=n, reason=reason) for n in (2, 3)]
     cell = combined(tmp_path, process(), process(repetition=1), *rest)

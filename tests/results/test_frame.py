@@ -211,7 +211,7 @@ def test_gate_and_the_end_of_the_rounds_are_told(results):
     write_cell(results, [process(TORCH, **contended), process(TORCH, 1, **contended)])
     table = framed(results)
     row = table.loc[("gemm", "jax", "cpu")]
-    assert (row["rounds"], row["stop_reason"], row["gated"]) == (2, "width", True)
+    assert (row["rounds"], row["stop_reason"], row["gated"]) == (2, "decided", True)
     assert (row["steady_ms"], row["kept_share"]) == pytest.approx((1.0, 0.6))
     row = table.loc[("gemm", "torch_xla", "cpu")]
     assert (row["stop_reason"], row["gated"], row["kept_share"]) == ("rounds", False, 0.0)

@@ -118,7 +118,6 @@ REFUSED = {
         put("settings/steady_max_blocks", 1),
         "settings.steady_min_blocks", "at most steady_max_blocks, 1 in preset full", 3),
     "no budget": (put("settings/round_budget_s", 0), "settings.round_budget_s", "over 0", 0),
-    "no width": (put("settings/ratio_half_width", 0), "settings.ratio_half_width", "over 0", 0),
     "setting of the old protocol": (
         put("settings/repetitions", 3), "settings.repetitions", "rounds_max", "repetitions"),
     "list of an unknown device": (

@@ -84,7 +84,7 @@ def _stops(ok: pandas.DataFrame) -> Finding:
         "stops",
         verdicts.MEASURED if len(ok) else verdicts.NO_DATA,
         total=len(ok),
-        by_width=tally["width"],
+        by_decision=tally["decided"],
         by_budget=tally["budget"],
         by_maximum=tally["rounds"],
         fewest=ok.rounds.min() if len(ok) else None,

@@ -9,3 +9,5 @@ know nothing of files.
 PROTOCOL = 2
 """Version of the measuring protocol: raised when a ratio measured before can no longer be combined with one
 measured after. 2: steady ratios are of interleaved runs, a round is a fresh process of every framework."""
+NEGLIGIBLE = 0.05
+"""Two times are called equal where the whole interval of their ratio lies within this share of 1."""

@@ -21,7 +21,7 @@ from stackwars.setup.environments import REPOSITORY
 SCHEMA = REPOSITORY / "workflow" / "schemas" / "cell.schema.yaml"
 VERSION = 3
 ROUNDS = "rounds"
-"""Why a cell's rounds ended where neither `rounds.WIDTH` nor `rounds.BUDGET` did it: there were no more."""
+"""Why a cell's rounds ended where neither `rounds.DECIDED` nor `rounds.BUDGET` did it: there were no more."""
 
 
 def combine(folders: list[Path]) -> dict:

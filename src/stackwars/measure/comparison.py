@@ -14,12 +14,11 @@ from typing import NamedTuple
 import numpy as np
 from statsmodels.stats.multitest import multipletests
 
+from stackwars.measure import NEGLIGIBLE
 from stackwars.measure.log_ratio import LogRatio
 from stackwars.measure.statistics import Estimate
 
 ALPHA = 0.05
-NEGLIGIBLE = 0.05
-"""Two times are called equal where the whole interval of their ratio lies within this share of 1."""
 DRAWS = 2000
 
 
@@ -124,9 +123,9 @@ def direction(estimate: Estimate) -> str:
 
 
 def _without_direction(low: float, high: float) -> str:
-    return "no difference found" if is_equal(low, high) else "unresolved"
+    return "no difference found" if is_within(low, high, NEGLIGIBLE) else "unresolved"
 
 
-def is_equal(low: float, high: float, margin: float = NEGLIGIBLE) -> bool:
+def is_within(low: float, high: float, margin: float) -> bool:
     """Whether the whole interval of a ratio lies within a factor of 1 + margin of 1."""
     return 1 / (1 + margin) <= low and high <= 1 + margin

@@ -1,8 +1,10 @@
 """When a workload on a device has been measured often enough.
 
 A round is one fresh process of every framework, and of every replay, of one workload on one device. Rounds
-end on the width of the intervals or on the time spent, never on what the intervals say: stopping where a
-difference has become significant would make it so too often.
+end once every ratio is decided, whichever way, or the time is spent. They are looked at with a 99 % interval,
+and judged at the end with one of 95 %: in simulation, 3 to 6 rounds of equal times that are looked at in this
+way differ significantly in at most 7.2 % of cases, and with 95 % looks it would be 12 %. Holm's correction
+comes on top.
 """
 
 from __future__ import annotations
@@ -12,15 +14,16 @@ import statistics
 from pathlib import Path
 from typing import Any
 
-from stackwars.measure import documents
+from stackwars.measure import NEGLIGIBLE, documents
 from stackwars.measure.events import event
 from stackwars.measure.interleaved import pairs_ms, round_ratio
 from stackwars.measure.process_value import MIN_UNCONTENDED, baseline_wait_share, uncontended_blocks
 
 STOPPED = "stopped"
 """Status of a process that was not needed any more."""
-WIDTH = "width"
+DECIDED = "decided"
 BUDGET = "budget"
+MARGIN = math.log1p(NEGLIGIBLE)
 
 
 def stop_reason(job: Any, output: Path) -> str | None:
@@ -48,7 +51,7 @@ def stop_reason(job: Any, output: Path) -> str | None:
         return BUDGET
     values = {Path(folder).parent.name: _values(history) for folder, history in cells.items()}
     interleaved = {Path(folder).parent.name: _interleaved_logs(h) for folder, h in cells.items()}
-    return WIDTH if _narrow(values, interleaved, settings) else None
+    return DECIDED if _all_decided(values, interleaved) else None
 
 
 def _histories(folders: Any, result: str, before: int) -> dict[Path, list[dict]]:
@@ -87,12 +90,11 @@ def _interleaved_logs(history: list[dict]) -> list[float]:
     return [math.log(round_ratio(pairs)) for pairs in interleaved if pairs]
 
 
-def _narrow(
-    values: dict[str, dict[int, float]], interleaved: dict[str, list[float]], settings: dict
-) -> bool:
-    """Whether every interval is as narrow as wished: of the ratios, or of the one framework that there is.
+def _all_decided(values: dict[str, dict[int, float]], interleaved: dict[str, list[float]]) -> bool:
+    """Whether every ratio is decided; of a framework that is alone, whether its value is known to NEGLIGIBLE.
 
-    The ratios are to the framework whose name comes first: the widths are about the same whichever it is.
+    The ratios of the rounds, which count where none were interleaved, are to the framework whose name comes
+    first.
     """
     known = {name: rounds for name, rounds in values.items() if rounds}
     if not known:
@@ -104,15 +106,25 @@ def _narrow(
     ]
     # Where there were interleaved runs, they decide; without them, the rounds.
     series = list(filter(None, interleaved.values())) or series
-    logs = series or [[math.log(value) for value in known[base].values()]]
-    return all(half_width_99(one) <= settings["ratio_half_width"] for one in logs)
+    if not series:
+        return half_width_99([math.log(ms) for ms in known[base].values()]) <= MARGIN
+    return all(map(is_decided, series))
+
+
+def is_decided(logs: list[float]) -> bool:
+    """Whether the 99 % interval of a ratio excludes 1, or lies within NEGLIGIBLE of 1; logs: one a round."""
+    half = half_width_99(logs)
+    if math.isinf(half):
+        return False
+    mean = abs(statistics.mean(logs))
+    return mean > half or mean + half <= MARGIN
 
 
 def half_width_99(logs: list[float]) -> float:
-    """Relative half-width of Student's 99 % interval of a mean of logarithms; infinite for one value."""
+    """Half the width of Student's 99 % interval of a mean of logarithms; infinite for one value."""
     from scipy.special import stdtrit  # not scipy.stats, for the time that it takes to load
 
     if len(logs) < 2:
         return math.inf
     error = statistics.stdev(logs) / math.sqrt(len(logs))
-    return math.expm1(float(stdtrit(len(logs) - 1, 0.995)) * error)
+    return float(stdtrit(len(logs) - 1, 0.995)) * error

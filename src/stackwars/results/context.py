@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from stackwars.measure import PROTOCOL, comparison, log_ratio, steady
+from stackwars.measure import NEGLIGIBLE, PROTOCOL, comparison, log_ratio, steady
 from stackwars.measure.contention import GATE, MAX_OTHER_PROCESSES_SHARE
 from stackwars.measure.inputs import INPUT_SETS
 from stackwars.measure.process_value import MIN_UNCONTENDED
@@ -67,7 +67,7 @@ def _settings(config: dict, last: dict) -> dict:
         "min_uncontended_blocks": MIN_UNCONTENDED,
         "contended": CONTENDED,
         "level_band": math.expm1(steady.BAND),
-        "negligible": comparison.NEGLIGIBLE,
+        "negligible": NEGLIGIBLE,
         "power": log_ratio.POWER,
         "bootstrap_draws": comparison.DRAWS,
     }

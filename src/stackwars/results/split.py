@@ -11,7 +11,7 @@ import math
 
 import pandas as pd
 
-from stackwars.measure.comparison import direction
+from stackwars.measure.comparison import direction, is_within
 from stackwars.measure.log_ratio import LogRatio
 from stackwars.measure.process_value import aligned
 from stackwars.measure.statistics import Estimate
@@ -167,7 +167,7 @@ def control_verdict(ratio: Estimate | None) -> str:
     """Whether the baseline replayed is the baseline: where the interval of native / replay lies."""
     if ratio is None or ratio.low is None:
         return "no data"
-    if ratio.low >= 1 / (1 + CONTROL) and ratio.high <= 1 + CONTROL:
+    if is_within(ratio.low, ratio.high, CONTROL):
         return "holds"
     return "off" if ratio.high < 1 or ratio.low > 1 else "unresolved"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from stackwars import frameworks
 from stackwars.study import comparisons, imports
 
-ROUNDS = ("rounds_min", "round_budget_s", "ratio_half_width")
+ROUNDS = ("rounds_min", "round_budget_s")
 """The settings by which a process finds out that it is not needed any more."""
 
 

@@ -120,7 +120,7 @@ def round_table(frame: pandas.DataFrame) -> str:
             label="tab:rounds",
             caption="Rounds, Steady State and Contention of Every Cell",
             columns="llrllrrrlrlrl",
-            note="Ended by: the width of the intervals, the time budget, or the maximum number of rounds; a "
+            note="Ended by: every ratio decided, the time budget, or the maximum number of rounds; a "
             "dash: the cell failed. Class: that of most processes' series. Warm-up: points of the series "
             "before the steady state (call 1, call 2, then blocks), median. Kept: share of uncontended "
             "blocks, mean over the processes. Used: the blocks that the steady state in the other tables is "
