@@ -296,6 +296,14 @@ def _context(variant: str) -> dict:
                 "of": [CELLS, PROGRAMS] if variant == "two_subjects" else [CELLS],
             },
         ],
+        "studies": {
+            "tables": {
+                "frameworks": ["jax", "torch_xla", "torch_xla_pending", "numpy"],
+                "programs": ["jax", "torch_xla", "torch_xla_pending"],
+                "compilers": [compiler_fixture.OLD, compiler_fixture.NEW],
+                "workloads": list(WORKLOADS),
+            }
+        },
         "native_compiler": compiler_fixture.OLD,
         "machine": {}
         if variant == "nothing"

@@ -23,6 +23,7 @@ from stackwars.claims.one import decide_one, spoken
 from stackwars.results.folder import Folder
 from stackwars.study.cells import Cell
 from stackwars.study.config import validate
+from stackwars.study.studies import narrowed
 
 
 def needed(identity: str):
@@ -113,7 +114,11 @@ def without_torch_xla() -> dict:
     kept = {name: row for name, row in config()["frameworks"].items() if name != "torch_xla"}
     pairs = [row for row in config()["comparisons"] if row["subject"] in kept]
     edits = {w: found for w, found in config()["edits"].items() if "torch_xla" not in str(found)}
-    return {**config(), "frameworks": kept, "comparisons": pairs, "edits": edits}
+    studies = {name: narrowed(row, set(kept), set()) for name, row in config()["studies"].items()}
+    return {
+        **{**config(), "frameworks": kept, "comparisons": pairs, "edits": edits},
+        "studies": studies,
+    }
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,9 @@ def test_every_workload_of_both_frameworks_is_compiled_for_the_first_target():
 
 def test_every_workload_is_replayed_with_every_compiler_that_is_asked_for_it():
     compilers = {"older": {"environment": "x"}, "newer": {"environment": "y", "workloads": ["mha"]}}
+    study = {"programs": ["jax", "torch_xla"], "compilers": ["older", "newer"]}
     config = {**CONFIG, "compilers": compilers, "workloads": ["gemm", "mha"]}
+    config["studies"] = {"tables": study}
     assert programs.replays(config) == [
         ReplayCell("cpu", "older", "gemm"),
         ReplayCell("cpu", "older", "mha"),
@@ -51,8 +53,10 @@ def test_without_programs_nothing_is_compiled_or_replayed():
 
 def test_programs_of_every_subject_go_to_the_compilers_after_the_one_baseline_s():
     both = [row | {"of": ["cells", "programs"]} for row in CONFIG["comparisons"]]
-    chosen = {**CONFIG, "comparisons": both, "workloads": ["bert_base"]}
     frameworks = ["jax", *(row["subject"] for row in both)]
+    study = CONFIG["studies"]["tables"] | {"programs": frameworks}
+    chosen = {**CONFIG, "comparisons": both, "workloads": ["bert_base"]}
+    chosen["studies"] = {"tables": study}
     assert len(frameworks) > 2
     job = programs.replay_job(chosen, programs.replays(chosen)[0], 0)
     assert job["baseline"] == "jax"

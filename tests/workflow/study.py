@@ -116,6 +116,7 @@ def make(
     config["frameworks"] = {name: {"environments": {"cpu": name}} for name in ("ours", "theirs")}
     # Of cells alone: NumPy emits no program.
     config["comparisons"] = [{"subject": "theirs", "baseline": "ours", "of": ["cells"]}]
+    config["studies"] = {"tables": {"frameworks": ["ours", "theirs"]}}
     config |= {"workloads": list(workloads), "devices": ["cpu"], "edits": {}}
     config["settings"] |= SETTINGS | settings
     # Blocks are of one call: each call of a slow toy takes half a second.

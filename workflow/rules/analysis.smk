@@ -53,10 +53,42 @@ rule held_out:
         "python -m stackwars.results.held_out {params.step} >{log} 2>&1"
 
 
+# Of a study that this run measures in part, the rest is from the reference.
+rule stacks:
+    input:
+        sources("stackwars.results.stacks"),
+        GRID.made("frame", "ratios"),
+        GRID.reference(),
+    output:
+        GRID.made("stacks"),
+    log:
+        f"{OUT}/logs/stacks.txt",
+    params:
+        step=GRID.step,
+    shell:
+        "python -m stackwars.results.stacks {params.step} >{log} 2>&1"
+
+
+rule matrix:
+    input:
+        sources("stackwars.results.matrix"),
+        GRID.made("replay", "replayed"),
+        GRID.reference(),
+    output:
+        GRID.made("matrix", "matrix_effects"),
+    log:
+        f"{OUT}/logs/matrix.txt",
+    params:
+        step=GRID.step,
+    shell:
+        "python -m stackwars.results.matrix {params.step} >{log} 2>&1"
+
+
 rule tables:
     input:
         sources("stackwars.paper.tables.write"),
         GRID.made(*COMPARED, "frame", "ratios", "context", "claims", "variance"),
+        GRID.made("stacks", "matrix", "matrix_effects"),
         "paper/published/tables.csv",
         "config/claims.yaml",
     output:
@@ -75,6 +107,7 @@ rule figures:
     input:
         sources("stackwars.paper.figures.write"),
         GRID.made("frame", "calls", "ratios", "replay", "split", "context", "graph_data"),
+        GRID.made("stacks", "matrix"),
     output:
         directory(GRID.made("figures", "graphs")),
     log:
@@ -127,6 +160,7 @@ rule findings:
     input:
         sources("stackwars.findings.collect"),
         GRID.made(*COMPARED, "frame", "ratios", "context", "held_out"),
+        GRID.made("stacks", "matrix", "matrix_effects"),
         "paper/published/tables.csv",
     output:
         GRID.made("findings"),

@@ -12,17 +12,18 @@ from stackwars.claims.judge import Decision, judge
 from stackwars.claims.needs import compute_minutes
 from stackwars.claims.output import write_claims
 from stackwars.results.folder import REFERENCE, Folder, command
-from stackwars.results.read_cells import read_frame, read_json, read_ratios
+from stackwars.results.read_cells import of_study, read_frame, read_json, read_ratios
 
 
 def decisions(claims: Claims, files: Folder) -> dict[str, Decision]:
     """{id of a claim: what became of it}."""
-    devices = read_json(files["context"])["devices"]
+    context = read_json(files["context"])
+    cells = (read_frame(files["frame"]), read_ratios(files["ratios"]))
     findings = [
         *read_json(files["findings"])["findings"],
-        *device_findings(read_frame(files["frame"]), read_ratios(files["ratios"])),
+        *device_findings(*(of_study(table, context) for table in cells)),
     ]
-    return {claim.id: judge(claim, findings, devices) for claim in claims.claims}
+    return {claim.id: judge(claim, findings, context["devices"]) for claim in claims.claims}
 
 
 def decide_all(claims: Claims, config: dict, files: Folder) -> list[dict]:

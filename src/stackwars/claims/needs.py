@@ -12,6 +12,7 @@ from stackwars.study import cells, programs
 from stackwars.study.cells import Cell
 from stackwars.study.comparisons import CELLS
 from stackwars.study.programs import Compilation, Program, ReplayCell
+from stackwars.study.studies import narrowed
 
 
 def restricted(config: dict, claim: Claim) -> dict:
@@ -32,11 +33,14 @@ def restricted(config: dict, claim: Claim) -> dict:
         and row["compiler"] in generations(config, claim)
     ]
     compiled = {"replay", "ahead", "largest_batch", "ir"} & set(stages)
+    kept = {*wanted, *bases, *idle}
+    study = study_of(config, claim)
     return config | {
+        "studies": {study: narrowed(config["studies"][study], kept, kept if compiled else set())},
         "frameworks": {
             name: row | ({"workloads": []} if name in idle else {})
             for name, row in config["frameworks"].items()
-            if name in {*wanted, *bases, *idle}
+            if name in kept
         },
         "workloads": [name for name in config["workloads"] if name in workloads],
         "devices": [name for name in config["devices"] if name in needs["devices"]],
@@ -48,9 +52,15 @@ def restricted(config: dict, claim: Claim) -> dict:
     }
 
 
+def study_of(config: dict, claim: Claim) -> str:
+    """The study that it is about: the first one where it names none."""
+    return claim.needs.get("study", next(iter(config["studies"])))
+
+
 def generations(config: dict, claim: Claim) -> list[str]:
     """The compilers that it needs."""
-    known, wanted = config["compilers"], claim.needs.get("generation")
+    known = config["studies"][study_of(config, claim)].get("compilers", [])
+    wanted = claim.needs.get("generation")
     if wanted == "native":
         return [name for name in known if name == programs.native_compiler(config)]
     return by_age(known)[-1:] if wanted == "newest" else list(known)

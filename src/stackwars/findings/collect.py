@@ -23,7 +23,13 @@ from stackwars.findings.protocol import held_out_finding, protocol_findings
 from stackwars.findings.split import split_findings
 from stackwars.findings.targets import target_findings
 from stackwars.results.folder import Folder, command
-from stackwars.results.read_cells import read_frame, read_json, read_published, read_ratios
+from stackwars.results.read_cells import (
+    of_study,
+    read_frame,
+    read_json,
+    read_published,
+    read_ratios,
+)
 from stackwars.results.read_compilers import (
     read_ahead,
     read_largest_batches,
@@ -36,14 +42,25 @@ from stackwars.results.verdicts import Finding
 from stackwars.setup.device import ONE_THREAD
 from stackwars.study.comparisons import told
 
+READ = {
+    "frame": read_frame,
+    "ratios": read_ratios,
+    "replay": read_replay,
+    "split": read_split,
+    "ahead": read_ahead,
+    "largest_batch": read_largest_batches,
+    "metrics": read_metrics,
+    "structure": read_structure,
+}
+"""The tables that findings are made from, each with its reader."""
+
 
 def all_findings(files: Folder) -> list[Finding]:
     """Every finding, in the order in which the paper speaks of them."""
-    frame, ratios = read_frame(files["frame"]), read_ratios(files["ratios"])
     context, there = read_json(files["context"]), read_published(files["published"])
-    replay, split = read_replay(files["replay"]), read_split(files["split"])
-    ahead, largest_batch = read_ahead(files["ahead"]), read_largest_batches(files["largest_batch"])
-    metrics, structure = read_metrics(files["metrics"]), read_structure(files["structure"])
+    frame, ratios, replay, split, ahead, largest_batch, metrics, structure = (
+        of_study(read(files[name]), context) for name, read in READ.items()
+    )
     pairs = told(context)
     first = latency.ratio_findings("first", frame, ratios)
     steady = latency.ratio_findings("steady", frame, ratios)

@@ -37,7 +37,7 @@ def stop_reason(job: Any, output: Path) -> str | None:
     settings = job.settings
     if job.repetition < settings["rounds_min"]:
         return None
-    root = next(parent for parent in output.parents if parent.name == job.preset)
+    root = next(parent for parent in output.parents if parent.parent.name == "results")
     cells = _histories(root.glob(f"{job.device}/*/{job.workload}"), "cell.json", job.repetition)
     replays = _histories(
         root.glob(f"replay/{job.device}/*/{job.workload}"), "replay.json", job.repetition

@@ -14,6 +14,7 @@ from stackwars.results.ratios import CONTENDED
 from stackwars.setup.device import CPU
 from stackwars.study import cells
 from stackwars.study.programs import native_compiler
+from stackwars.study.studies import Study, described, of_tables
 
 GAP_S = 2.0
 """A longer pause between two processes was not the harness's: seconds."""
@@ -37,7 +38,11 @@ def build(config: dict, results: Results, origin: str) -> dict:
         "preset": config["preset"],
         "protocol": PROTOCOL,
         "origin": origin,
-        "comparisons": config["comparisons"],
+        # The text is about the first study.
+        "comparisons": [
+            row for row in config["comparisons"] if row["subject"] in _known(of_tables(config))
+        ],
+        "studies": described(config),
         "native_compiler": native_compiler(config),
         "machine": last.get("machine", {}),
         "date_utc": last.get("started_utc", "never"),
@@ -51,6 +56,10 @@ def build(config: dict, results: Results, origin: str) -> dict:
         "sizes": {workload: cells.sizes(config, workload) for workload in config["workloads"]},
         **_cost(processes),
     }
+
+
+def _known(study: Study) -> set[str]:
+    return {*study.frameworks, *study.programs}
 
 
 def _settings(config: dict, last: dict) -> dict:

@@ -72,6 +72,22 @@ def read_published(path: Path) -> pandas.DataFrame:
     return read_table(path, PUBLISHED_KEYS)
 
 
+def of_study(table: pandas.DataFrame, context: dict, name: str = "") -> pandas.DataFrame:
+    """The rows of a table that are of one study: of the first where no name is given.
+
+    table: with the columns workload and framework (of an edited program framework+edit), and compiler where
+    it is of replays. context: context.json, whose studies have their full extent.
+    """
+    studies = context["studies"]
+    study = studies[name or next(iter(studies))]
+    own = table.framework.astype(str).str.partition("+")[0]
+    kept = own.isin([*study["frameworks"], *study["programs"]])
+    kept &= table.workload.isin(study["workloads"])
+    if "replay_ms" in table.columns or "ir_ratio" in table.columns:
+        kept &= table.compiler.isin(study["compilers"])
+    return table[kept].reset_index(drop=True)
+
+
 def read_json(path: Path) -> dict:
     """A JSON object.
 

@@ -123,7 +123,11 @@ def _not_run(config: dict, asked: programs.ReplayCell) -> dict:
     return {
         **{"workload": asked.workload, "device": asked.device, "compiler": asked.compiler},
         "processes": [],
-        "programs": dict.fromkeys(with_programs(config), program),
+        "programs": {
+            wanted.framework: program
+            for wanted in programs.replayed(config, asked.workload, asked.compiler)
+            if "+" not in wanted.framework
+        },
     }
 
 

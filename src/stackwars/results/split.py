@@ -78,6 +78,7 @@ def build(config: dict, found: list[ReplayResult], steady: pd.DataFrame) -> pd.D
         }
         for replay in found
         for pair in comparisons(config, PROGRAMS)
+        if replay.result["programs"].keys() >= set(pair.sides)
     ]
     return decided(pd.DataFrame(rows, columns=list(COLUMNS)))
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from stackwars import frameworks
 from stackwars.study import comparisons, imports
+from stackwars.study.studies import studies
 
 ROUNDS = ("rounds_min", "round_budget_s")
 """The settings by which a process finds out that it is not needed any more."""
@@ -32,12 +33,14 @@ def asked(config: dict) -> list[Cell]:
     Ordered by device, then workload, then framework, so that the frameworks of one workload are
     measured one beside the other. A framework that has no environment for a device has no cell there.
     """
+    found = studies(config)
     return [
         Cell(framework, workload, device)
         for device in config["devices"]
         for workload in config["workloads"]
         for framework, wanted in config["frameworks"].items()
         if device in wanted["environments"]
+        and any(study.has_cell(framework, workload, device) for study in found)
         and workload in wanted.get("workloads", [workload])
         and workload in device_workloads(config, device)
     ]

@@ -13,6 +13,7 @@ from stackwars.compilers.edits import EDITS
 from stackwars.setup.environments import REPOSITORY
 from stackwars.study import schema
 from stackwars.study.comparisons import CELLS, PROGRAMS, comparisons, with_programs
+from stackwars.study.studies import ALL
 
 SCHEMA = REPOSITORY / "workflow" / "schemas" / "config.schema.yaml"
 PINS = REPOSITORY / "envs"
@@ -43,6 +44,7 @@ def validate(config: dict) -> dict:
         raise ConfigError(".".join(map(str, found.path)), found.expected, found.came)
     _check_settings(config)
     _check_comparisons(config)
+    _check_studies(config)
     _check_positions(config)
     _check_compilers(config)
     return config
@@ -68,6 +70,8 @@ def _definitions(config: dict) -> dict[str, dict]:
         "compiler": {"enum": own("compilers")},
         "target": {"enum": own("targets")},
         "preset": {"enum": own("presets")},
+        "study": {"enum": [ALL, *own("studies")]},
+        "studied": {"enum": own("studies")},
         "edited": {"pattern": f"^({'|'.join(own('frameworks'))})([+]({'|'.join(EDITS)}))+$"},
         "sizes": {
             "required": own("workloads"),
@@ -114,6 +118,20 @@ def _check_comparisons(config: dict) -> None:
             raise ConfigError("comparisons", f"one of the cells of {framework}", sorted(compared))
     _check_dialects(config)
     _check_programs(config)
+
+
+def _check_studies(config: dict) -> None:
+    compared = with_programs(config)
+    for name, study in config["studies"].items():
+        for framework in study.get("programs", []):
+            if framework not in compared:
+                expected = "frameworks that a comparison of programs has"
+                raise ConfigError(f"studies.{name}.programs", expected, framework)
+    studied = {f for study in config["studies"].values() for f in study.get("frameworks", [])}
+    studied |= {f for study in config["studies"].values() for f in study.get("programs", [])}
+    for framework in config["frameworks"]:
+        if framework not in studied:
+            raise ConfigError("studies", f"one that has {framework}", sorted(studied))
 
 
 def _check_dialects(config: dict) -> None:

@@ -10,6 +10,7 @@ from stackwars import frameworks
 from stackwars.setup.device import CPU
 from stackwars.study import cells, imports
 from stackwars.study.comparisons import with_programs
+from stackwars.study.studies import folder, studies
 
 BASE = "base"
 _VARIANT = re.compile(r"b(\d+)(?:s(\d+))?")
@@ -93,21 +94,25 @@ def programs(config: dict, framework: str, workload: str) -> list[Program]:
 
 def base_programs(config: dict) -> list[Program]:
     """Every framework's program of every compiled workload, at the preset's sizes."""
+    found = studies(config)
     return [
         Program(framework, workload)
         for workload in compiled_workloads(config)
         for framework in with_programs(config)
+        if any(study.has_program(framework, workload) for study in found)
     ]
 
 
 def compilations(config: dict) -> list[Compilation]:
     """Everything that is compiled ahead, in the order of the configuration and the grid."""
+    found = studies(config)
     return [
         Compilation(row["target"], row["compiler"], program)
         for row in config["ahead"]
         for workload in compiled_workloads(config)
         if workload in row.get("workloads", [workload])
         for framework in with_programs(config)
+        if any(study.is_compiled(framework, workload, row["target"]) for study in found)
         for program in programs(config, framework, workload)
     ]
 
@@ -169,25 +174,35 @@ def largest_batches(config: dict) -> list[Compilation]:
     ]
 
 
-def replayed(config: dict, workload: str) -> list[Program]:
-    """The programs that a replay of the workload runs: each framework's, then the edited ones."""
-    edited = config["edits"].get(workload, [])
-    wanted = [
-        *with_programs(config),
-        *(e for e in edited if e.split("+")[0] in with_programs(config)),
+def replayed(config: dict, workload: str, compiler: str) -> list[Program]:
+    """The programs that a replay of the workload runs: each framework's, then the edited ones.
+
+    The edited ones only where the study of the cells, the first one, is replayed: they explain its ratios.
+    """
+    found = studies(config)
+    unedited = [
+        framework
+        for framework in with_programs(config)
+        if any(study.is_replayed(framework, workload, compiler) for study in found)
     ]
-    return [Program(framework, workload) for framework in wanted]
+    edited = [
+        edit
+        for edit in config["edits"].get(workload, [])
+        if edit.split("+")[0] in unedited
+        and found[0].is_replayed(edit.split("+")[0], workload, compiler)
+    ]
+    return [Program(framework, workload) for framework in (*unedited, *edited)]
 
 
 def replays(config: dict) -> list[ReplayCell]:
     """Every workload with the compilers that are asked for it, on the CPU, if it has cells to compare."""
-    if not with_programs(config) or CPU not in config["devices"]:
+    if CPU not in config["devices"]:
         return []
     return [
         ReplayCell(CPU, compiler, workload)
         for workload in compiled_workloads(config)
         for compiler, row in config["compilers"].items()
-        if workload in row.get("workloads", [workload])
+        if workload in row.get("workloads", [workload]) and replayed(config, workload, compiler)
     ]
 
 
@@ -255,10 +270,10 @@ def replay_job(config: dict, replay: ReplayCell, repetition: int) -> dict:
         },
         "programs": {
             program.framework: {
-                "program": f"results/{config['preset']}/{program.path}/program.mlir.gz",
-                "arguments": f"results/{config['preset']}/{program.path}/arguments.json",
+                "program": f"results/{folder(config)}/{program.path}/program.mlir.gz",
+                "arguments": f"results/{folder(config)}/{program.path}/arguments.json",
             }
-            for program in replayed(config, replay.workload)
+            for program in replayed(config, replay.workload, replay.compiler)
         },
     }
 

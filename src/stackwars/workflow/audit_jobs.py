@@ -10,6 +10,7 @@ from stackwars import frameworks
 from stackwars.setup.device import CPU, CPUS, ONE_THREAD
 from stackwars.study import cells, imports
 from stackwars.study.comparisons import CELLS, comparisons
+from stackwars.study.studies import of_tables
 from stackwars.workflow import job_files
 from stackwars.workflow.grid import Grid, Wildcards
 
@@ -120,9 +121,14 @@ class AuditJobs:
         ]
 
     def _audited(self) -> list[str]:
-        """The frameworks that are asked for every workload, in whose dialect the audits' own one is written."""
+        """The frameworks of the first study that run every workload and whose dialect the audits have."""
         written = self._having("stackwars.audits.workloads.depth_scaling.in_{}")
-        return [name for name in written if "workloads" not in self._config["frameworks"][name]]
+        studied = of_tables(self._config).frameworks
+        return [
+            name
+            for name in written
+            if name in studied and "workloads" not in self._config["frameworks"][name]
+        ]
 
     def _having(self, module: str) -> list[str]:
         """The frameworks for whose dialect there is such a module."""

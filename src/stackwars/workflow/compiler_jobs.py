@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from stackwars.study import programs
 from stackwars.study.cells import Cell
-from stackwars.study.comparisons import with_programs
 from stackwars.study.programs import BASE, Compilation, Program, ReplayCell
 from stackwars.workflow import job_files, plan
 from stackwars.workflow.grid import Grid, Wildcards
@@ -86,7 +85,7 @@ class CompilerJobs:
         """Programs and lists of arguments that a replay of the workload reads."""
         return [
             f"{self._grid.root}/{program.path}/{name}"
-            for program in programs.replayed(self._config, wildcards.workload)
+            for program in programs.replayed(self._config, wildcards.workload, wildcards.compiler)
             for name in ("program.mlir.gz", "arguments.json")
         ]
 
@@ -102,4 +101,8 @@ class CompilerJobs:
         ]
 
     def _native(self, wildcards: Wildcards) -> list[Cell]:
-        return [Cell(f, wildcards.workload, wildcards.device) for f in with_programs(self._config)]
+        found = [
+            Cell(program.framework, program.workload, wildcards.device)
+            for program in programs.replayed(self._config, wildcards.workload, wildcards.compiler)
+        ]
+        return [cell for cell in found if cell in self._grid.asked]

@@ -11,7 +11,7 @@ from snakemake.exceptions import WorkflowError
 
 from stackwars.results.folder import Folder
 from stackwars.setup.device import CPUS
-from stackwars.study import cells, printed, programs
+from stackwars.study import cells, printed, programs, studies
 from stackwars.study.cells import Cell
 from stackwars.study.programs import Program
 from stackwars.workflow import job_files, targets
@@ -32,7 +32,7 @@ class Grid:
         self._devices = devices
         self.config = config
         self.is_measured = config["results"] == "measured"
-        self.root = f"results/{config['preset']}"
+        self.root = f"results/{studies.folder(config)}"
         self.measured = self.root if self.is_measured else "results/reference"
         self.out = self.measured if self.is_measured else "results/from-reference"
         self.settings = cells.settings(config)

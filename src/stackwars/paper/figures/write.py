@@ -19,23 +19,28 @@ from stackwars.paper.figures.split import draw_split
 from stackwars.paper.figures.stack import draw_stacks
 from stackwars.paper.style import RC
 from stackwars.results.folder import Folder, command
-from stackwars.results.read_cells import read_calls, read_frame, read_json, read_ratios
+from stackwars.results.read_cells import of_study, read_calls, read_frame, read_json, read_ratios
 from stackwars.results.read_compilers import read_split
 from stackwars.study.comparisons import told
+
+READ = {"frame": read_frame, "calls": read_calls, "ratios": read_ratios, "split": read_split}
+"""The tables that figures are made from, each with its reader."""
 
 
 def write_figures(config: dict, files: Folder) -> None:
     """Write stacks.pdf, calls.pdf, ratio.pdf, memory.pdf, split.pdf and, for each further comparison of
     programs, split-<subject>.pdf into the folder's ``figures``."""
-    frame, shown = read_frame(files["frame"]), config["paper"].get("calls", config["workloads"])
-    main, *others = told(read_json(files["context"]))
-    split = read_split(files["split"])
+    context, shown = read_json(files["context"]), config["paper"].get("calls", config["workloads"])
+    main, *others = told(context)
+    frame, calls, ratios, split = (
+        of_study(read(files[name]), context) for name, read in READ.items()
+    )
     files["figures"].mkdir(parents=True, exist_ok=True)
     with plt.rc_context(RC):
         drawn = {
             "stacks": draw_stacks(),
-            "calls": draw_calls(frame, read_calls(files["calls"]), shown),
-            "ratio": draw_ratios(frame, read_ratios(files["ratios"])),
+            "calls": draw_calls(frame, calls, shown),
+            "ratio": draw_ratios(frame, ratios),
             "memory": draw_memory(frame),
             "split": draw_split(split, main),
             **{f"split-{pair.subject}": draw_split(split, pair) for pair in others},

@@ -13,6 +13,7 @@ from stackwars import frameworks
 from stackwars.audits import audit_entries
 from stackwars.claims import definitions
 from stackwars.claims.output import read_claims
+from stackwars.findings.collect import READ
 from stackwars.findings.edits import replayed_edits
 from stackwars.paper.latex import escape, significant
 from stackwars.paper.tables import claims
@@ -38,21 +39,12 @@ from stackwars.paper.tables.variance import variance_table
 from stackwars.results import published
 from stackwars.results.folder import Folder, command
 from stackwars.results.read_cells import (
+    of_study,
     one_core_cells,
-    read_frame,
     read_json,
     read_published,
-    read_ratios,
     short_status,
     shown_cells,
-)
-from stackwars.results.read_compilers import (
-    read_ahead,
-    read_largest_batches,
-    read_metrics,
-    read_replay,
-    read_split,
-    read_structure,
 )
 from stackwars.setup.device import CPU
 from stackwars.study.comparisons import PROGRAMS, comparisons, told, with_programs
@@ -154,10 +146,10 @@ def _published_line(numbers: list[str]) -> str:
 
 def write_tables(files: Folder) -> None:
     """Write every table but those of claims into the folder's ``tables``."""
-    frame, there = read_frame(files["frame"]), read_published(files["published"])
-    ratios = read_ratios(files["ratios"])
-    replay, split = read_replay(files["replay"]), read_split(files["split"])
-    ahead, context = read_ahead(files["ahead"]), read_json(files["context"])
+    there, context = read_published(files["published"]), read_json(files["context"])
+    frame, ratios, replay, split, ahead, batches, metrics, structure = (
+        of_study(read(files[name]), context) for name, read in READ.items()
+    )
     pairs, (main, *others) = comparisons(context, PROGRAMS), told(context)
     texts = {
         "table1": numbered_table(frame, there, "I"),
@@ -172,12 +164,10 @@ def write_tables(files: Folder) -> None:
         + "".join(split_table(replay, split, p, f"tab:split-{p.subject}") for p in others),
         "edits": edit_table(replay, replayed_edits(replay, split)),
         "fits": fit_table(ahead, there, pairs),
-        "largest_batch": largest_batch_table(
-            read_largest_batches(files["largest_batch"]), with_programs(context)
-        ),
+        "largest_batch": largest_batch_table(batches, with_programs(context)),
         "targets": target_table(ahead, pairs),
-        "metrics": metrics_table(read_metrics(files["metrics"]), pairs),
-        "structure": structure_table(read_structure(files["structure"]), with_programs(context)),
+        "metrics": metrics_table(metrics, pairs),
+        "structure": structure_table(structure, with_programs(context)),
         "audits": audits_table(audit_entries.read(files["audits"]), context["origin"]),
         "shapes": shape_table(frame, context),
         "variance": variance_table(pandas.read_csv(files["variance"])),

@@ -1,0 +1,35 @@
+"""Every stack beside the best of its workload: steady state, first run and peak memory."""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import pandas
+
+from stackwars.frameworks import title
+from stackwars.paper.figures.heat import SHORT, draw_heat
+from stackwars.paper.style import PAGE
+from stackwars.results.stacks import QUANTITIES
+
+TITLES = {"steady": "steady state", "first": "first run", "memory": "peak resident memory"}
+
+
+def draw_stacks_over_best(stacks: pandas.DataFrame) -> plt.Figure:
+    """A panel a quantity: rows stacks, columns workloads, numbers over the best of the column."""
+    names = dict(zip(stacks["workload"], stacks["title"], strict=True))
+    elsewhere = set(stacks.loc[stacks["run"] != "", "workload"])
+    shown = {w: f"{name}{' *' if w in elsewhere else ''}" for w, name in names.items()}
+    frameworks = list(stacks["framework"].drop_duplicates())
+    size = (PAGE, 0.9 + len(QUANTITIES) * (0.3 + 0.16 * max(1, len(frameworks))))
+    figure, axes = plt.subplots(len(QUANTITIES), 1, figsize=size, sharex=True)
+    for axis, quantity in zip(axes, QUANTITIES, strict=True):
+        values, states = (
+            stacks.pivot_table(
+                index="framework", columns="workload", values=column, aggfunc="first"
+            )
+            .reindex(index=frameworks, columns=list(names))
+            .rename(index=title, columns=shown)
+            for column in (f"{quantity}_over_best", "status")
+        )
+        draw_heat(axis, values, states.fillna("not run").replace(SHORT))
+        axis.set_title(TITLES[quantity])
+    return figure

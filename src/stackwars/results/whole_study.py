@@ -1,0 +1,65 @@
+"""The whole of a study: of each workload the rows of this run, or else those of the accepted run that has most.
+
+A run of all studies measures a core of some. What it did not measure is taken from the reference, one run for
+each workload, so that whatever is compared was measured side by side.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from stackwars.results import runs
+from stackwars.results.folder import REFERENCE, Folder
+from stackwars.study.studies import Study
+
+RUN: dict[str, str] = {
+    "run": "the accepted run that the row is of; empty for this run (of the reference: its newest whole one)",
+}
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where rows may come from: a folder with the tables of a run; run is empty for this one."""
+
+    run: str
+    folder: Path
+
+    def table(self, name: str) -> pd.DataFrame | None:
+        """One of its tables, or None where the run has none of that name."""
+        path = self.folder / name
+        return pd.read_csv(path) if path.exists() else None
+
+
+def sources(folder: Folder) -> list[Source]:
+    """This run, then the accepted ones, the newest first."""
+    accepted = reversed(runs.read(REFERENCE))
+    return [Source("", folder.results), *(Source(run.identity, run.folder) for run in accepted)]
+
+
+def rows(study: Study, table: str, found: list[Source], names: tuple[str, ...]) -> pd.DataFrame:
+    """The rows of a study in this table (replay.csv, frame.csv), each with its run.
+
+    names: the frameworks whose rows count. Of each workload they are of the source that has most of them with
+    the status ok, the first of those that have as many; no row of a workload that no source has.
+    """
+    parts = []
+    read = [(source, _of(study, source.table(table), names)) for source in found]
+    for workload in study.workloads:
+        own = [(source, part[part["workload"] == workload]) for source, part in read]
+        best = max(own, key=lambda pair: (pair[1]["status"] == "ok").sum())
+        parts.append(best[1].assign(run=best[0].run))
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
+
+
+def _of(study: Study, table: pd.DataFrame | None, names: tuple[str, ...]) -> pd.DataFrame:
+    if table is None:
+        return pd.DataFrame(columns=["workload", "framework", "status"])
+    kept = table["framework"].isin(names) & table["workload"].isin(study.workloads)
+    if study.devices:
+        kept &= table["device"].isin(study.devices)
+    if "compiler" in table:
+        kept &= table["compiler"].isin(study.compilers)
+    return table[kept]

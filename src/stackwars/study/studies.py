@@ -1,0 +1,108 @@
+"""What a run measures: the configuration's studies, one of them whole or each as far as every run has it.
+
+A study is a part of the grid: the frameworks whose cells are measured, the programs that are given to its
+compilers and targets, and its workloads. A run of all studies measures of each its `core`, or the whole of a
+study that has none; a run of one study measures that one whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+ALL = "all"
+"""The value of the key `study` for a run of all studies."""
+
+
+@dataclass(frozen=True)
+class Study:
+    """One study, as far as this run measures it.
+
+    frameworks: of its cells; programs: the frameworks whose programs go to its compilers and targets.
+    devices: None for all. workloads: in the order of the grid.
+    """
+
+    name: str
+    frameworks: tuple[str, ...]
+    programs: tuple[str, ...]
+    compilers: tuple[str, ...]
+    targets: tuple[str, ...]
+    devices: tuple[str, ...] | None
+    workloads: tuple[str, ...]
+
+    def has_cell(self, framework: str, workload: str, device: str) -> bool:
+        """Whether the cell is part of it."""
+        return (
+            framework in self.frameworks
+            and workload in self.workloads
+            and (self.devices is None or device in self.devices)
+        )
+
+    def has_program(self, framework: str, workload: str) -> bool:
+        """Whether the framework's program of the workload is part of it."""
+        return framework in self.programs and workload in self.workloads
+
+    def is_replayed(self, framework: str, workload: str, compiler: str) -> bool:
+        """Whether it replays that program with the compiler."""
+        return self.has_program(framework, workload) and compiler in self.compilers
+
+    def is_compiled(self, framework: str, workload: str, target: str) -> bool:
+        """Whether it compiles that program for the target."""
+        return self.has_program(framework, workload) and target in self.targets
+
+
+def studies(config: dict) -> list[Study]:
+    """The studies of this run."""
+    return list(_of_run(config))
+
+
+def whole(config: dict, name: str) -> Study:
+    """A study at its full extent, whatever this run measures of it."""
+    return _study(config, name, config["studies"][name].get("workloads", config["workloads"]))
+
+
+def described(config: dict) -> dict[str, dict]:
+    """{name of a study: its frameworks, programs, compilers and workloads at full extent}, for context.json."""
+    keys = ("frameworks", "programs", "compilers", "workloads")
+    found = {name: whole(config, name) for name in config["studies"]}
+    return {name: {key: getattr(study, key) for key in keys} for name, study in found.items()}
+
+
+def of_tables(config: dict) -> Study:
+    """The first study, that of the original's tables, at its full extent."""
+    return whole(config, next(iter(config["studies"])))
+
+
+def narrowed(row: dict, frameworks: set[str], programs: set[str]) -> dict:
+    """A study of the configuration with only these frameworks, and programs of these."""
+    wanted = {"frameworks": frameworks, "programs": programs}
+    return row | {
+        key: [name for name in row.get(key, []) if name in names] for key, names in wanted.items()
+    }
+
+
+def folder(config: dict) -> str:
+    """The name of the folder of a run's results: a run of one study is a run of its own."""
+    study = config.get("study", ALL)
+    return config["preset"] if study == ALL else f"{config['preset']}-{study}"
+
+
+def _of_run(config: dict) -> Iterator[Study]:
+    chosen = config.get("study", ALL)
+    cores = config["presets"][config["preset"]].get("core", {})
+    for name, row in config["studies"].items():
+        if chosen in (ALL, name):
+            workloads = row.get("workloads", config["workloads"])
+            if chosen == ALL and config["results"] == "measured":
+                workloads = cores.get(name, row.get("core", workloads))
+            yield _study(config, name, workloads)
+
+
+def _study(config: dict, name: str, workloads: list[str]) -> Study:
+    row = config["studies"][name]
+    return Study(
+        name,
+        *(tuple(row.get(key, [])) for key in ("frameworks", "programs", "compilers", "targets")),
+        devices=tuple(row["devices"]) if "devices" in row else None,
+        workloads=tuple(w for w in config["workloads"] if w in workloads),
+    )
