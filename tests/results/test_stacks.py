@@ -24,7 +24,7 @@ def source(folder, run, cells):
     path.mkdir()
     pd.DataFrame(cells).to_csv(path / "frame.csv", index=False)
     ratio = {"steady_ratio": 2.0, "steady_ratio_low": 1.9, "steady_ratio_high": 2.1}
-    ratio["steady_verdict"] = "slower"
+    ratio |= {"steady_verdict": "slower", "steady_error": 0.02, "steady_freedom": 2.0}
     rows = [
         {
             "workload": c["workload"],

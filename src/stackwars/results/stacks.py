@@ -12,7 +12,10 @@ STUDY = "stacks"
 QUANTITIES = {"steady": "steady_ms", "first": "first_ms", "memory": "peak_rss_bytes"}
 """What is compared, and the column of the frame that has it."""
 KEYS = ["workload", "device", "framework"]
-_RATIO = ("steady_ratio", "steady_ratio_low", "steady_ratio_high", "steady_verdict")
+_RATIO = (
+    *("steady_ratio", "steady_ratio_low", "steady_ratio_high", "steady_error", "steady_freedom"),
+    "steady_verdict",
+)
 COLUMNS: dict[str, str] = {
     "workload": "name of the workload",
     "title": "its name in the tables",
@@ -31,6 +34,8 @@ COLUMNS: dict[str, str] = {
     "steady_ratio": "stack / baseline, from interleaved runs, as in ratios.csv; empty for the baseline",
     "steady_ratio_low": "lower end of its 95 % interval",
     "steady_ratio_high": "upper end",
+    "steady_error": "standard error of its logarithm",
+    "steady_freedom": "degrees of freedom of that",
     "steady_verdict": "slower, faster, no difference found, unresolved, not decided or no data",
     **RUN,
 }

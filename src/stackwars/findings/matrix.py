@@ -1,0 +1,88 @@
+"""Findings about the matrix: how much of the time is the frontend, the compiler, or both, and what failed."""
+
+from __future__ import annotations
+
+import pandas
+
+from stackwars.results import verdicts
+from stackwars.results.matrix import STUDY
+from stackwars.results.values import is_missing
+from stackwars.results.verdicts import Finding, finding
+
+NOT_SEPARATED = "not separated"
+ALL = "all"
+
+
+def matrix_findings(matrix: pandas.DataFrame, effects: pandas.DataFrame) -> list[Finding]:
+    """Every finding of the section on the matrix."""
+    return [_summary(matrix), *_failures(matrix), *_effects(effects), *_largest(effects)]
+
+
+def _summary(matrix: pandas.DataFrame) -> Finding:
+    """``matrix``: its size, how many of its cells are ok, and which workloads this run did not measure."""
+    ok = matrix[matrix["status"] == "ok"]
+    worst = ok["over_best"].max() if len(ok) else None
+    return finding(
+        STUDY,
+        verdicts.SOME if len(matrix) else verdicts.NONE,
+        frontends=list(matrix["framework"].drop_duplicates()),
+        compilers=list(matrix["compiler"].drop_duplicates()),
+        workloads=matrix["workload"].nunique(),
+        ok=len(ok),
+        total=len(matrix),
+        worst=worst,
+        parity=ok["parity_rel_l2"].max() if len(ok) else None,
+        elsewhere=list(matrix.loc[matrix["run"] != "", "title"].drop_duplicates()),
+    )
+
+
+def _failures(matrix: pandas.DataFrame) -> list[Finding]:
+    """``matrix_failed/<compiler>/<status>``: what a compiler did not give, and the frontends whose programs those are."""
+    failed = matrix[~matrix["status"].isin(["ok", "not run"])]
+    return [
+        finding(
+            f"matrix_failed/{compiler}/{status}",
+            status,
+            compiler=compiler,
+            titles=list(rows["title"].drop_duplicates()),
+            frameworks=list(rows["framework"].drop_duplicates()),
+            number=len(rows),
+        )
+        for (compiler, status), rows in failed.groupby(["compiler", "status"], sort=False)
+    ]
+
+
+def _effects(effects: pandas.DataFrame) -> list[Finding]:
+    """``matrix_effect/<workload or all>/<effect>``: its share of the variance, and the factor of a time."""
+    return [
+        finding(
+            f"matrix_effect/{row.workload}/{row.effect}",
+            verdicts.MEASURED,
+            effect=row.effect,
+            share=row.share,
+            low=row.share_low,
+            high=row.share_high,
+            factor=row.factor,
+        )
+        for row in effects.itertuples()
+    ]
+
+
+def _largest(effects: pandas.DataFrame) -> list[Finding]:
+    """``matrix_largest/<workload or all>``: the effect whose interval lies above those of the others."""
+    found = []
+    for workload, rows in effects.groupby("workload", sort=False):
+        ordered = rows.sort_values("share", ascending=False)
+        first, others = ordered.iloc[0], ordered.iloc[1:]
+        known = not is_missing(first.share_low)
+        separate = known and bool((others["share_high"] < first.share_low).all())
+        found.append(
+            finding(
+                f"matrix_largest/{workload}",
+                first.effect if separate else NOT_SEPARATED if known else verdicts.NOT_DECIDED,
+                effect=first.effect,
+                share=first.share,
+                factor=first.factor,
+            )
+        )
+    return found
