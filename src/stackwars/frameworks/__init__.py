@@ -6,7 +6,7 @@ Every module here says what a reader sees of it, and can be imported where its f
     DIALECT           the Python API that it runs: that of workloads/<w>/in_<DIALECT>.py
     COLOUR            of its marks and lines; the order dark to light is kept in grey print
     VARIANT           of a variant only: its name in a table, beneath the framework that it varies
-    NOTE              of a variant: what it does otherwise
+    NOTE              of one that does something that the others do not: what it does otherwise
     PROGRAM_OF        the framework whose programs it runs, where only the first two runs differ: its steady
                       state is not interleaved with the baseline's, since the other's is
 
@@ -25,6 +25,10 @@ in the order in which a cell uses them:
     stablehlo()       StableHLO text of what call(0) runs; where there is none, the line `// no program: <why>`
     device_kind()     what the framework calls the device
     versions()        package versions, {name: version}
+
+A framework that tells it also has
+
+    generated()       what it has made since it was loaded, {name: count} of GENERATED
 """
 
 from __future__ import annotations
@@ -33,6 +37,10 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
+
+GENERATED = ("graphs", "graph_breaks", "kernels")
+"""What a framework may count: graphs that it compiled, places where it could not go on with one, and the
+kernels that it wrote itself (not those of libraries that it calls)."""
 
 
 def names() -> list[str]:

@@ -28,6 +28,9 @@ SAMPLE = 4096
 """Elements of each output that are kept for the parity check."""
 EXTRACTED = (0, 1)
 """The rounds in which the StableHLO is extracted: two tell whether every process has the same one."""
+DISPATCHED = 32
+DISPATCH_S = 0.2
+"""Maximum of steady calls of which it is told when they returned, and of seconds in which they begin."""
 
 
 def timed_call(session: Any, which: int) -> tuple[Any, int, int]:
@@ -56,6 +59,7 @@ def single_call(session: Any, events: Events, name: str, which: int) -> Any:
     events.write(
         name,
         ns=total_ns,
+        returned_ns=returned_ns,
         compiles=done.compiles,
         cache_hits=done.cache_hits,
         trace_s=trace_s,
@@ -114,6 +118,21 @@ def steady_calls(session: Any, events: Events, settings: dict, outputs: list[Any
     )
 
 
+def dispatch_calls(session: Any, events: Events, outputs: list[Any]) -> None:
+    """Time single calls after the steady ones: until each had returned, and until it was done; one at least.
+
+    Apart from the blocks, because a clock that is read between call and fence is part of what it times.
+    """
+    returned, done = [], []
+    start = time.perf_counter()
+    while not done or (len(done) < DISPATCHED and time.perf_counter() - start < DISPATCH_S):
+        which = len(done) % len(outputs)
+        outputs[which], returned_ns, total_ns = timed_call(session, which)
+        returned.append(returned_ns)
+        done.append(total_ns)
+    events.write("dispatch", returned_ns=returned, total_ns=done)
+
+
 def sample(values: np.ndarray, seed: int) -> np.ndarray:
     """At most SAMPLE elements, the same positions for every framework: (n,) float32."""
     flat = np.ascontiguousarray(values, dtype=np.float32).reshape(-1)
@@ -148,6 +167,7 @@ def measure(spec: dict, events: Events, folder: Path) -> None:
     checked(session.fetch(outputs[0]), "first")
     outputs.append(single_call(session, events, "second", 1))
     steady_calls(session, events, settings, outputs)
+    dispatch_calls(session, events, outputs)
     if REPLY in os.environ:
         calls = settings["block_calls"]
         run_interleaved_blocks(
@@ -159,7 +179,8 @@ def measure(spec: dict, events: Events, folder: Path) -> None:
     last = [checked(session.fetch(output), "last") for output in outputs]
     gc.enable()
     np.save(folder / "output.npy", np.concatenate([sample(values, seed) for values in last]))
-    events.write("timed", output_shape=list(last[0].shape), **surroundings())
+    generated = session.generated() if hasattr(session, "generated") else {}
+    events.write("timed", output_shape=list(last[0].shape), **generated, **surroundings())
     partner = REPLY in os.environ and spec["partner"] is None
     if partner or spec["repetition"] not in EXTRACTED:
         events.write("end")

@@ -6,6 +6,7 @@ import statistics
 from collections.abc import Iterable
 from types import ModuleType
 
+from stackwars.frameworks import GENERATED
 from stackwars.measure import process_value
 from stackwars.measure.checks import used_cores
 from stackwars.measure.events import event
@@ -56,6 +57,8 @@ def numbers(result: dict, values: dict[int, ProcessValue], workload: ModuleType)
         **{f"compiles_{name}": _maximum(one["compiles"] for one in calls[name]) for name in calls},
         "cache_hits_first": max(one["cache_hits"] for one in calls["first"]),
         **_first_split(calls["first"]),
+        **_returned([event(process, "dispatch") for process in result["processes"]]),
+        **_generated([event(process, "timed") for process in result["processes"]]),
         "items_per_s": workload.items(sizes) / seconds,
         "gflop_per_s": workload.flops(sizes) / seconds / 1e9,
     }
@@ -81,3 +84,24 @@ def _first_split(events: list[dict]) -> dict[str, float | None]:
         rest = [e["ns"] / 1e6 - t - c for e, t, c in zip(events, trace, compiling, strict=True)]
         parts |= {"compile": statistics.median(compiling), "execute": statistics.median(rest)}
     return {f"first_{name}_ms": value for name, value in parts.items()}
+
+
+def _returned(events: list[dict]) -> dict[str, float | None]:
+    """How soon a steady call returns, in ms and as a share of the time until it is done.
+
+    Of each process the medians of its calls, of these the median. None where a process does not tell: one
+    of a run that was made before it was asked.
+    """
+    if not all(events):
+        return dict.fromkeys(("returned_ms", "returned_share"))
+    returned = [statistics.median(one["returned_ns"]) for one in events]
+    done = [statistics.median(one["total_ns"]) for one in events]
+    shares = [part / whole for part, whole in zip(returned, done, strict=True)]
+    return {
+        "returned_ms": statistics.median(returned) / 1e6,
+        "returned_share": statistics.median(shares),
+    }
+
+
+def _generated(events: list[dict]) -> dict[str, int | None]:
+    return {name: _maximum(one.get(name) for one in events) for name in GENERATED}

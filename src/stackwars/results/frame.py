@@ -63,6 +63,11 @@ COLUMNS: dict[str, str] = {
     "first_trace_ms": "part of call 1: tracing (JAX: and lowering to StableHLO); median",
     "first_compile_ms": "part of call 1: compiling; median",
     "first_execute_ms": "part of call 1: the rest (running, transfers, dispatch); median",
+    "returned_ms": "steady state: time until a call has returned, before its fence; median over the processes",
+    "returned_share": "its share of the time until the call is done: median over the processes",
+    "graphs": "graphs that the framework compiled, where it tells: maximum over the processes",
+    "graph_breaks": "places where it could not go on with one graph, where it tells: maximum",
+    "kernels": "kernels that it wrote itself, where it tells: maximum",
     "floor_ms": "minimum time that this machine can need, see stackwars.measure.peak.floor_ms",
     "flops": "analytic FLOPs of one call",
     "parameter_bytes": "bytes of the weights",
@@ -143,7 +148,8 @@ def _row(config: dict, cell: Cell, results: Results, values: Values, origin: str
     return row
 
 
-_NUMBERS = [c for c in COLUMNS if c.endswith(("_ms", "_per_s")) and c not in ("floor_ms",)]
+_TIMES = ("_ms", "_per_s", "returned_share")
+_NUMBERS = [c for c in COLUMNS if c.endswith(_TIMES) and c not in ("floor_ms",)]
 
 
 def _audit(frame: pd.DataFrame, config: dict, results: Results) -> None:

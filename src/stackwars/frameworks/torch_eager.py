@@ -1,0 +1,70 @@
+"""PyTorch, operation by operation: nothing is traced and nothing compiled.
+
+On the CPU, an operation is done when it returns. On a GPU the fence waits for it, which the authors have not run.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from stackwars.frameworks import Counters
+from stackwars.setup.device import CPU, platform
+
+TITLE = "PyTorch eager"
+DIALECT = "torch"
+COLOUR = "#8d6fb5"
+
+
+class Session:
+    """One process's use of PyTorch on one device. The verbs are described in `stackwars.frameworks`."""
+
+    def __init__(self, device: str, precision: str) -> None:
+        import torch
+
+        self._torch = torch
+        self._device = torch.device(platform(device))
+        if self._device.type != CPU and not torch.cuda.is_available():
+            raise RuntimeError(f"expected PyTorch to open a {device}, it finds no CUDA device")
+        # The OpenMP runtime follows the affinity too, unless the environment told it otherwise.
+        torch.set_num_threads(len(os.sched_getaffinity(0)))
+        torch.set_float32_matmul_precision(precision)
+
+    def put(self, array: np.ndarray) -> Any:
+        return self._torch.from_numpy(array).to(self._device)
+
+    def build(self, build: Callable, sizes: dict, seed: int, inputs: list[dict]) -> None:
+        self._module = build(sizes, seed, self.put)
+        self._inputs = [[self.put(array) for array in one.values()] for one in inputs]
+
+    def settle(self) -> None:
+        self._wait()
+
+    def call(self, which: int) -> Any:
+        with self._torch.no_grad():
+            return self._module(*self._inputs[which])
+
+    def fence(self, output: Any) -> None:
+        self._wait()
+
+    def fetch(self, output: Any) -> np.ndarray:
+        return output.cpu().numpy()
+
+    def counters(self) -> Counters:
+        return Counters(compiles=None, cache_hits=0, trace_s=None, compile_s=None)
+
+    def stablehlo(self) -> str:
+        return "// no program: PyTorch eager compiles nothing\n"
+
+    def device_kind(self) -> str:
+        return CPU if self._device.type == CPU else self._torch.cuda.get_device_name()
+
+    def versions(self) -> dict[str, str]:
+        return {"torch": self._torch.__version__}
+
+    def _wait(self) -> None:
+        if self._device.type != CPU:
+            self._torch.cuda.synchronize()

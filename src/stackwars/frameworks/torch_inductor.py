@@ -1,0 +1,83 @@
+"""PyTorch's own compiler: `torch.compile(module, fullgraph=True)` with TorchInductor; weights are arguments.
+
+On the CPU it writes C++ and has g++ compile it, with every cache empty: run 1 includes making the precompiled
+header of PyTorch (about 7 s on two cores), which a user pays for once a machine and not once a program. What is done
+before run 1 is to ask which vector instructions the processor has (`pick_vec_isa`), a question that does not depend on the
+program: with TORCHINDUCTOR_VEC_ISA_OK it believes the processor's own flags, in about 3 s, and does not try each
+set of instructions with g++, which takes 20 to 40 s in every process and has the same answer.
+
+On a GPU it writes Triton, which the authors have not run.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from stackwars.frameworks import Counters, torch_eager
+from stackwars.setup import cxx
+
+TITLE = "TorchInductor"
+DIALECT = torch_eager.DIALECT
+COLOUR = "#7b1e3b"
+
+_CACHE_HITS = (("inductor", "fxgraph_cache_hit"), ("aot_autograd", "autograd_cache_hit"))
+_ALL, _BACKEND = "entire_frame_compile", "backend_compile"
+
+
+class Session(torch_eager.Session):
+    """One process's use of TorchInductor on one device. The verbs are described in `stackwars.frameworks`.
+
+    Raises NotImplementedError where the C++ compiler or Python's headers are missing.
+    """
+
+    def __init__(self, device: str, precision: str) -> None:
+        if lacking := cxx.missing():
+            raise NotImplementedError(
+                f"expected what TorchInductor compiles with; missing: {', '.join(lacking)}. On Debian or "
+                f"Ubuntu: sudo apt-get install --no-install-recommends {' '.join(cxx.packages())}"
+            )
+        os.environ.update(
+            TORCHINDUCTOR_CACHE_DIR=str(Path(tempfile.gettempdir(), "inductor")),
+            TORCHINDUCTOR_FORCE_DISABLE_CACHES="1",
+            # It compiles in this process, which is limited to the device's cores, and in no pool of others.
+            TORCHINDUCTOR_COMPILE_THREADS="1",
+            TORCHINDUCTOR_VEC_ISA_OK="1",
+        )
+        super().__init__(device, precision)
+        from torch._dynamo import utils
+        from torch._inductor import cpu_vec_isa, metrics
+
+        self._dynamo, self._metrics = utils, metrics
+        cpu_vec_isa.pick_vec_isa()
+
+    def build(self, build: Callable, sizes: dict, seed: int, inputs: list[dict]) -> None:
+        super().build(build, sizes, seed, inputs)
+        self._module = self._torch.compile(self._module, fullgraph=True)
+
+    def counters(self) -> Counters:
+        """compiles: graphs. Tracing is Dynamo's; compiling all that the backend does, from AOTAutograd to g++."""
+        found, spent = self._dynamo.counters, self._dynamo.calculate_time_spent()
+        compile_s = spent.get(_BACKEND, 0.0)
+        return Counters(
+            compiles=found["stats"]["unique_graphs"],
+            cache_hits=sum(found[group][name] for group, name in _CACHE_HITS),
+            trace_s=spent.get(_ALL, 0.0) - compile_s,
+            compile_s=compile_s,
+        )
+
+    def generated(self) -> dict[str, int]:
+        found = self._dynamo.counters
+        return {
+            "graphs": found["stats"]["unique_graphs"],
+            "graph_breaks": sum(found["graph_break"].values()),
+            "kernels": self._metrics.generated_kernel_count,
+        }
+
+    def stablehlo(self) -> str:
+        return "// no program: TorchInductor compiles its own representation, not StableHLO\n"
+
+    def versions(self) -> dict[str, str]:
+        return {**super().versions(), cxx.compiler(): cxx.version()}

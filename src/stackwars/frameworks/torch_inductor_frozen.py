@@ -1,0 +1,24 @@
+"""TorchInductor as beside this file, but with freezing: its weights are constants of the program.
+
+It folds what depends on weights alone and packs them for oneDNN during run 1, which no framework can do
+whose weights are arguments. So it is no other form of the same program, and not a baseline.
+"""
+
+from __future__ import annotations
+
+from stackwars.frameworks import torch_inductor
+
+TITLE = "TorchInductor (frozen)"
+DIALECT = torch_inductor.DIALECT
+COLOUR = "#a8c686"
+NOTE = "weights are constants, packed for oneDNN in run 1"
+
+
+class Session(torch_inductor.Session):
+    """As TorchInductor's, with freezing."""
+
+    def __init__(self, device: str, precision: str) -> None:
+        super().__init__(device, precision)
+        from torch._inductor import config
+
+        config.freezing = True

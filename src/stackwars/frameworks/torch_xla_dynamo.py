@@ -1,0 +1,71 @@
+"""PyTorch through `torch.compile(backend="openxla")`: Dynamo finds the graph, torch_xla compiles it.
+
+Run 1 contains Dynamo's tracing, AOTAutograd, three walks through the graph with lazy tensors (for operations that
+torch_xla has no lowering of, for the inputs of each part, and for the program itself), one compilation by XLA and
+one execution. The extraction synchronises by itself (`torch_xla._dynamo.dynamo_bridge` calls sync and
+wait_device_ops before it compiles), so run 2 compiles nothing even where work was pending. The program is that of the
+lazy tensors to the letter (FFN, BERT and GPT-2 at smoke sizes, torch_xla 2.9.0); what differs is what a call costs
+on its way to it. In GPT-2 a scalar of the mask stays outside the graph's part for XLA: it is a program of
+its own, compiled in run 1 and executed before each call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from stackwars.frameworks import Counters, torch_xla
+
+TITLE = "torch_xla (Dynamo)"
+DIALECT = torch_xla.DIALECT
+COLOUR = "#e08e6d"
+
+_ALL = "entire_frame_compile"
+
+
+class Session(torch_xla.Session):
+    """As torch_xla's, with its graph found by Dynamo."""
+
+    def __init__(self, device: str, precision: str) -> None:
+        super().__init__(device, precision)
+        from torch._dynamo import utils
+
+        self._dynamo = utils
+
+    def build(self, build: Callable, sizes: dict, seed: int, inputs: list[dict]) -> None:
+        super().build(build, sizes, seed, inputs)
+        self._plain = self._module
+        self._module = self._torch.compile(self._plain, backend="openxla", fullgraph=True)
+
+    def counters(self) -> Counters:
+        """Tracing is what Dynamo tells (AOTAutograd included); the walks with lazy tensors are part of the rest."""
+        found = super().counters()
+        return replace(found, trace_s=self._dynamo.calculate_time_spent().get(_ALL, 0.0))
+
+    def generated(self) -> dict[str, int]:
+        found = self._dynamo.counters
+        return {
+            "graphs": found["stats"]["unique_graphs"],
+            "graph_breaks": sum(found["graph_break"].values()),
+        }
+
+    def stablehlo(self) -> str:
+        """The graph that Dynamo gives to the backend, as torch_xla lowers it."""
+        from functorch.compile import make_boxed_func
+        from torch._dynamo.backends.common import aot_autograd
+
+        texts = []
+
+        def lower(graph: Any, _: Any) -> Callable:
+            def run(*arguments: Any) -> Any:
+                outputs = graph(*arguments)
+                texts.append(self._xm.get_stablehlo(list(outputs)))
+                return outputs
+
+            return make_boxed_func(run)
+
+        backend = aot_autograd(fw_compiler=lower)
+        with self._torch.no_grad():
+            self._torch.compile(self._plain, backend=backend, fullgraph=True)(*self._inputs[0])
+        return texts[0]
