@@ -37,7 +37,7 @@ def _summary(matrix: pandas.DataFrame) -> Finding:
 
 
 def _failures(matrix: pandas.DataFrame) -> list[Finding]:
-    """``matrix_failed/<compiler>/<status>``: what a compiler did not give, and the frontends whose programs those are."""
+    """``matrix_failed/<compiler>/<status>``: what a compiler did not give, and whose programs."""
     failed = matrix[~matrix["status"].isin(["ok", "not run"])]
     return [
         finding(

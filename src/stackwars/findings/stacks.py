@@ -1,4 +1,4 @@
-"""Findings about the stacks: each beside the baseline and the best, two beside each other, and when a call returns."""
+"""Findings about the stacks: beside the baseline, the best and each other, and when a call returns."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _beside_the_baseline(stacks: pandas.DataFrame) -> list[Finding]:
 
 
 def _beside_each_other(stacks: pandas.DataFrame, subject: str, other: str) -> list[Finding]:
-    """``versus/<workload>/<subject>/<other>``: from the ratios of both to the baseline, which are independent."""
+    """``versus/<workload>/<subject>/<other>``: from both ratios to the baseline."""
     found = []
     for workload, rows in stacks.groupby("workload", sort=False):
         known = rows.set_index("framework")
