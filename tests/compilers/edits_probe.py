@@ -7,7 +7,7 @@ import numpy as np
 
 from stackwars.compilers import arguments, edits
 from stackwars.compilers.arguments import Entry
-from stackwars.compilers.program import compile_program, open_device
+from stackwars.compilers.xla import Compiler
 
 SEED = 2025
 INPUTS = {
@@ -106,23 +106,21 @@ CASES = {
 CASES = {case: (f"module @case {{\n{text}\n}}", entries) for case, (text, entries) in CASES.items()}
 
 
-def output(device, text: str, entries: list[Entry]) -> np.ndarray:
-    import jax
-
-    program = compile_program(text, device)
+def output(compiler, text: str, entries: list[Entry]) -> np.ndarray:
+    program = compiler.compile(text)
     buffers = [
-        jax.device_put(np.ascontiguousarray(entry.value(SEED, INPUTS)).reshape(shape), device)
+        compiler.put(np.ascontiguousarray(entry.value(SEED, INPUTS)).reshape(shape))
         for entry, (shape, _) in zip(entries, program.types, strict=True)
     ]
     program.buffers = [buffers]
-    return np.asarray(program.call(0))
+    return program.fetch(program.call(0))
 
 
 def main() -> None:
-    device = open_device("cpu")
+    compiler = Compiler("cpu", {})
     found = {}
     for case, (text, entries) in CASES.items():
-        before = output(device, text, entries)
+        before = output(compiler, text, entries)
         found[case] = {"applicable": edits.applicable(text, entries), "edits": {}}
         for name in found[case]["applicable"]:
             edited, after = edits.apply(text, entries, name)
@@ -130,7 +128,7 @@ def main() -> None:
                 "text": edited,
                 "arguments": arguments.dump(after),
                 "again": edits.applicable(edited, after),
-                "difference": float(np.abs(output(device, edited, after) - before).max()),
+                "difference": float(np.abs(output(compiler, edited, after) - before).max()),
                 "size": float(np.abs(before).max()),
             }
     json.dump(found, sys.stdout)

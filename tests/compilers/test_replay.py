@@ -27,7 +27,7 @@ def python(request):
 def run(python, folder, programs: dict, repetition: int = 0, **settings) -> dict:
     """One process, as the workflow runs it; process.json lies in the folder."""
     job = ReplayJob(
-        "gemm", "cpu", "smoke", "some-xla", repetition, "jax", handmade.SIZES,
+        "gemm", "cpu", "smoke", "some-xla", "xla", {}, repetition, "jax", handmade.SIZES,
         {**SETTINGS, **settings}, programs,
     )  # fmt: skip
     result = supervise(job, python, folder, "stackwars.compilers.replay")
@@ -76,6 +76,7 @@ def test_both_spellings_are_timed_and_agree(two):
             lengths = {len(blocks[key]) for key in ("ns", "run_ns", "wait_ns", "steal_ns")}
             assert lengths == {4}
         assert len(program["first_ns"]) == len(program["compile_s"]) == 2
+        assert program["optimised"]["products"] == 1, program["optimised_problem"]
     assert combined["programs"]["jax"]["parity_rel_l2"] == 0
 
 
@@ -127,6 +128,34 @@ def test_baseline_with_another_programs_arguments_makes_all_invalid(python, tmp_
     assert not of(result, "steady")
 
 
+REFUSED = handmade.TORCH.replace("stablehlo.multiply", "stablehlo.no_such_operation")
+
+
+@pytest.mark.env
+def test_program_that_the_compiler_refuses_does_not_end_the_others(python, tmp_path):
+    programs = {
+        "torch_xla": handmade.write(tmp_path, "torch_xla", REFUSED),
+        "jax": handmade.write(tmp_path, "jax", handmade.JAX),
+    }
+    result = run(python, tmp_path / "process-0", programs)
+    assert result["status"] == "ok"
+    refused = of(result, "refused")["torch_xla"]
+    assert refused["status"] == "unsupported"
+    assert "no_such_operation" in refused["detail"]
+    assert list(of(result, "steady")) == ["jax"]
+
+
+@pytest.mark.env
+def test_without_the_baseline_s_program_the_others_have_nothing_to_agree_with(python, tmp_path):
+    programs = {
+        "torch_xla": handmade.write(tmp_path, "torch_xla", handmade.TORCH),
+        "jax": handmade.write(tmp_path, "jax", handmade.JAX.replace("dot_general", "no_such_dot")),
+    }
+    result = run(python, tmp_path / "process-0", programs)
+    assert result["status"] == "unsupported"
+    assert result["status_detail"].startswith("jax: the compiler refuses it: ")
+
+
 @pytest.mark.env
 def test_weight_in_another_layout_than_the_programs_is_an_error(python, tmp_path):
     programs = {"jax": handmade.write(tmp_path, "jax", handmade.JAX)}
@@ -148,8 +177,8 @@ def test_options_are_those_of_jit(python):
 
 
 _OPTIONS = """
-from stackwars.compilers import program
-device = program.open_device("cpu")
+from stackwars.compilers.xla import Compiler
+compiler_ = Compiler("cpu", {})
 import jax, numpy
 from jax._src import compiler
 def spy(backend, module, devices, options, callbacks):
@@ -160,7 +189,7 @@ compiler.backend_compile_and_load = spy
 matrix = jax.device_put(numpy.ones((3, 3), numpy.float32))
 jax.jit(lambda a, b: a @ b + 1)(matrix, matrix)
 [(options, module)] = seen
-print(options.SerializeAsString().hex(), program.options(module, 2, device).SerializeAsString().hex())
+print(options.SerializeAsString().hex(), compiler_.compile_options(module, 2).SerializeAsString().hex())
 """
 
 

@@ -12,19 +12,23 @@ from stackwars.compilers import replay_cell
 DIGESTS = {"jax": "a" * 64, "torch_xla": "b" * 64}
 
 
+FOUND = {"optimised": {"fusions": 3}, "optimised_problem": ""}
+REFUSED = {"torch_xla": {"status": "invalid", "detail": "disagrees"}}
+
+
 def process(folder, repetition: int, status=("ok", ""), error=2e-7, steady=(10, 12), refused=None):
-    """The folder of one process of two programs; refused: {program: why}."""
+    """The folder of one process of two programs; refused: {program: {"status", "detail"}}."""
     events = [{"event": "build", "at_s": 1.0, "versions": {"jax": "0.7.1"}, "device_kind": "cpu"}]
     for name, digest in DIGESTS.items():
         events.append({"event": "read", "program": name, "sha256": digest})
-        events.append({"event": "compiled", "program": name, "compile_s": 1.5})
+        events.append({"event": "compiled", "program": name, "compile_s": 1.5, **FOUND})
     events.append({"event": "run", "load": [0.5, 0.5, 0.5]})
     for name in DIGESTS if status[0] == "ok" else ():
         rel_l2 = 0.0 if name == "jax" else error
         events.append({"event": "first", "program": name, "ns": 100})
         events.append({"event": "parity", "program": name, "call": "first", "rel_l2": rel_l2})
         if name in (refused or {}):
-            events.append({"event": "refused", "program": name, "detail": refused[name]})
+            events.append({"event": "refused", "program": name, **refused[name]})
             continue
         events.append({"event": "second", "program": name, "ns": 50})
         counted = {f"{key}_ns": [0] * len(steady) for key in ("run", "wait", "steal")}
@@ -34,7 +38,8 @@ def process(folder, repetition: int, status=("ok", ""), error=2e-7, steady=(10, 
     home.mkdir(parents=True)
     result = {
         "status": status[0], "status_detail": status[1], "workload": "gemm", "device": "cpu",
-        "preset": "smoke", "compiler": "some-xla", "repetition": repetition, "baseline": "jax",
+        "preset": "smoke", "compiler": "some-xla", "module": "xla", "options": {}, "baseline": "jax",
+        "repetition": repetition,
         "sizes": handmade.SIZES, "settings": {"parity_rel_l2": 1e-5, "seed": 1},
         "programs": {name: {} for name in DIGESTS}, "started_utc": "2025-11-20T10:00:00+00:00",
         "started_s": 1000.0, "wall_s": 5.0, "peak_rss_bytes": 100 + repetition, "exit_code": 0,
@@ -58,6 +63,7 @@ def test_samples_stand_by_program_and_process(tmp_path):
     folders = [process(tmp_path, 0, steady=(10, 12)), process(tmp_path, 1, steady=(20, 22, 24))]
     found = replay_cell.combine(folders, {})
     assert (found["status"], found["peak_rss_bytes"]) == ("ok", 101)
+    assert found["programs"]["jax"]["optimised"] == {"fusions": 3}
     torch = found["programs"]["torch_xla"]
     assert [blocks["ns"] for blocks in torch["steady"]] == [[10, 12], [20, 22, 24]]
     assert torch["steady"][1] == {
@@ -99,7 +105,7 @@ def test_one_bad_process_leaves_no_time(tmp_path, status):
 
 
 def test_program_refused_once_is_invalid_and_the_other_is_not(tmp_path):
-    folders = [process(tmp_path, 0), process(tmp_path, 1, refused={"torch_xla": "disagrees"})]
+    folders = [process(tmp_path, 0), process(tmp_path, 1, refused=REFUSED)]
     programs = replay_cell.combine(folders, {})["programs"]
     assert (programs["torch_xla"]["status"], programs["torch_xla"]["steady"]) == ("invalid", [])
     assert programs["torch_xla"]["status_detail"] == "disagrees"

@@ -49,7 +49,19 @@ class Study:
         return stop_reason(ProcessJob(*asked), self.place(framework, repetition, workload, device))
 
     def replay_reason(self, repetition: int) -> str | None:
-        asked = ("gemm", "cpu", "smoke", "some-xla", repetition, "jax", {}, self.settings, {})
+        asked = (
+            "gemm",
+            "cpu",
+            "smoke",
+            "some-xla",
+            "xla",
+            {},
+            repetition,
+            "jax",
+            {},
+            self.settings,
+            {},
+        )
         return stop_reason(ReplayJob(*asked), self.replay_place(repetition))
 
 

@@ -149,6 +149,9 @@ REFUSED = {
     "two native compilers": (
         put("compilers/newer", {"environment": "xla-0.10.2", "native": True}),
         "compilers", "at most one native", "newer"),
+    "unknown module of a compiler": (
+        put("compilers/newer", {"environment": "xla-0.10.2", "module": "hlo"}),
+        "compilers.newer.module", "xla", "hlo"),
     "unknown target": (
         put("ahead", [{"target": "tpu-v9", "compiler": "jaxlib-0.7.1"}]),
         "ahead.0.target", "one of tpu-v6e", "tpu-v9"),

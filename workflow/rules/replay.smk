@@ -1,4 +1,4 @@
-# Every framework's program of a workload in one XLA client, with interleaved blocks. Measured like a cell,
+# Every framework's program of a workload in one compiler, with interleaved blocks. Measured like a cell,
 # and among the cells: a replay stands beside the native processes that it is compared with.
 
 REPLAY = f"{ROOT}/replay/{{device}}/{{compiler}}/{{workload}}"
@@ -6,7 +6,7 @@ REPLAY = f"{ROOT}/replay/{{device}}/{{compiler}}/{{workload}}"
 
 rule replay_process:
     input:
-        sources("stackwars.compilers.replay"),
+        COMPILER_JOBS.replay_sources,
         lambda wildcards: f"src/stackwars/workloads/{wildcards.workload}/__init__.py",
         COMPILER_JOBS.replayed,
         pins=COMPILER_JOBS.compiler_pins,
@@ -26,7 +26,8 @@ rule replay_process:
 # As with a cell, whatever makes its temporary processes out of date must stand here as well.
 rule replay:
     input:
-        sources("stackwars.compilers.replay", "stackwars.compilers.replay_cell"),
+        COMPILER_JOBS.replay_sources,
+        sources("stackwars.compilers.replay_cell"),
         lambda wildcards: f"src/stackwars/workloads/{wildcards.workload}/__init__.py",
         COMPILER_JOBS.replayed,
         pins=COMPILER_JOBS.compiler_pins,

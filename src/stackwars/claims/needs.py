@@ -7,7 +7,7 @@ from pathlib import Path
 
 from stackwars.claims.definitions import Claim, ClaimError
 from stackwars.measure import documents
-from stackwars.results.read_compilers import by_age
+from stackwars.results import read_compilers
 from stackwars.study import cells, programs
 from stackwars.study.cells import Cell
 from stackwars.study.comparisons import CELLS
@@ -58,12 +58,13 @@ def study_of(config: dict, claim: Claim) -> str:
 
 
 def generations(config: dict, claim: Claim) -> list[str]:
-    """The compilers that it needs."""
+    """The compilers that it needs: generations of XLA."""
     known = config["studies"][study_of(config, claim)].get("compilers", [])
     wanted = claim.needs.get("generation")
     if wanted == "native":
         return [name for name in known if name == programs.native_compiler(config)]
-    return by_age(known)[-1:] if wanted == "newest" else list(known)
+    order = read_compilers.generations(known)
+    return order[-1:] if wanted == "newest" else order
 
 
 def check(config: dict, claim: Claim) -> None:

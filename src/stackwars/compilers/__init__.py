@@ -1,6 +1,54 @@
-"""One XLA for every framework's StableHLO: lower it, edit it, replay it on the CPU, compile it for targets.
+"""Compilers for every framework's StableHLO: lower it, edit it, replay it on the CPU, compile it for targets.
 
 It reads jobs and programs (program.mlir.gz with its arguments.json) and writes programs, replay.json for the
-replay of a workload's programs in one client, ahead.json for a compilation for a target, and
+replay of a workload's programs in one process, ahead.json for a compilation for a target, and
 largest_batch.json for the search for the largest batch that fits one.
+
+A compiler that replays is a module here with a class `Compiler(device, options)`, whose constructor imports
+the compiler and opens the device (cpu, cuda or tpu). Only the process of a replay makes one. Its verbs:
+
+    compile(text)     a StableHLO program, ready to be called; raises what the compiler says against it
+    put(array)        place a NumPy array on the device; return the buffer once it is there
+    device_kind()     what the compiler calls the device
+    versions()        package versions, {name: version}
+
+What `compile` returns has
+
+    types             shape and element type of each argument
+    buffers           for each set of inputs, a buffer from `put` for each argument; to be filled
+    call(which)       start one call on that set of inputs, return its output
+    fence(output)     return only when the device has finished the output
+    fetch(output)     the output's values as a NumPy array
+    facts()           some of FACTS, counted in the optimised program
 """
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+XLA = "xla"
+"""The module of a compiler whose row names none."""
+
+FACTS = {
+    "fusions": "fusions in the optimised program, YNN's too; this and the next five of XLA",
+    "products": "dots and convolutions in it, fused ones too",
+    "ynn": "fusions that the library YNN computes",
+    "library_calls": "other custom calls in it; a dot that Eigen computes is none",
+    "transposes": "transposes in it, fused ones too",
+    "copies": "copies in it, fused ones too",
+    "dispatches": "kernels that one call dispatches; of compilers that are not XLA",
+}
+"""What is counted in an optimised program, and what a column of that name has."""
+
+
+def names() -> list[str]:
+    """Every module here that is a compiler of replays."""
+    files = Path(__file__).parent.glob("*.py")
+    return sorted(path.stem for path in files if "\nclass Compiler:\n" in path.read_text())
+
+
+def load(name: str) -> ModuleType:
+    """The module of a compiler."""
+    return import_module(f"{__name__}.{name}")

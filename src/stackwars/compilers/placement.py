@@ -5,13 +5,18 @@ from __future__ import annotations
 import math
 import resource
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from stackwars import workloads
 from stackwars.compilers.arguments import Entry
-from stackwars.compilers.program import CompiledProgram
 from stackwars.measure.inputs import input_sets
+
+Put = Callable[[np.ndarray], Any]
+"""Places an array on the device, and returns the buffer once it is there."""
 
 
 def check_memory(name: str, entries: list[Entry]) -> None:
@@ -29,17 +34,15 @@ def check_memory(name: str, entries: list[Entry]) -> None:
 
 
 def place(
-    programs: dict[str, CompiledProgram], arguments: dict[str, list[Entry]], spec: dict, device: Any
+    programs: dict[str, Any], arguments: dict[str, list[Entry]], spec: dict, put: Put
 ) -> None:
-    """Fill the buffers of every program. spec: workload, sizes and settings with the seed.
+    """Fill the buffers of every program. spec: workload, sizes and settings with the seed; put: the compiler's.
 
     A weight is made, put in every layout that any program wants, and dropped: the machine holds the
     device's copies and one leaf more. Programs that want the same values in the same layout share
     one buffer; no program writes to its arguments. Raises ValueError where a program and its list of
     arguments differ.
     """
-    import jax
-
     seed = spec["settings"]["seed"]
     sets = input_sets(workloads.load(spec["workload"]), spec["sizes"], seed)
     for made, layouts in _wanted(programs, arguments).items():
@@ -55,15 +58,14 @@ def place(
                         f"argument {users[0][1]} of {users[0][0]}, {made.kind} {made.name}: expected "
                         f"the program's shape {shape}, came {transposed.shape}. Lower the workload again."
                     )
-                buffer = jax.device_put(transposed.reshape(shape).astype(dtype, copy=False), device)
-                buffer.block_until_ready()
+                buffer = put(transposed.reshape(shape).astype(dtype, copy=False))
                 for name, position in users:
                     for slot in slots:
                         programs[name].buffers[slot][position] = buffer
 
 
 def _wanted(
-    programs: dict[str, CompiledProgram], arguments: dict[str, list[Entry]]
+    programs: dict[str, Any], arguments: dict[str, list[Entry]]
 ) -> dict[Entry, dict[tuple, list[tuple[str, int]]]]:
     """{what to make: {(axes, shape, dtype) in a program: [(program, position)]}}."""
     wanted: dict[Entry, dict[tuple, list]] = defaultdict(lambda: defaultdict(list))

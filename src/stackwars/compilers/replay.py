@@ -1,7 +1,7 @@
-"""The process that replays every framework's program in one XLA client, with interleaved blocks.
+"""The process that replays every framework's program in one compiler, with interleaved blocks.
 
 It runs in a compiler's environment, under the same parent, protocol and events as the process of a
-cell. What differs between two programs here is their StableHLO alone: client, compile options,
+cell. What differs between two programs here is their StableHLO alone: compiler, its options,
 weights and inputs are the same.
 """
 
@@ -19,16 +19,29 @@ from typing import Any
 
 import numpy as np
 
+from stackwars import compilers
 from stackwars.compilers import arguments, placement
-from stackwars.compilers.program import CompiledProgram, compile_program, open_device, versions
+from stackwars.measure import process_status
 from stackwars.measure.child import block, checked, sample, surroundings, timed_call
 from stackwars.measure.contention import Meter, Usage
 from stackwars.measure.events import NAME, Events
 from stackwars.measure.parity import relative_l2
 
+DETAIL = 2000
+"""Characters that are kept of what a compiler says."""
+
 
 class ReplayRefused(Exception):
     """The baseline's program is not what it must be: no time of this process would mean anything."""
+
+
+REFUSALS = {
+    "invalid": ReplayRefused,
+    "unsupported": NotImplementedError,
+    "timeout": TimeoutError,
+}
+"""Why a program is not replayed: it is another one or computes something else, the compiler refuses it, or
+takes too long. With what is raised where it is the baseline's."""
 
 
 class ReplayProcess:
@@ -41,16 +54,20 @@ class ReplayProcess:
         names = list(spec["programs"])
         # Whichever program comes first in a round has the other's weights in the cache.
         self.names = names[::-1] if spec["repetition"] % 2 else names
-        self.programs: dict[str, CompiledProgram] = {}
+        self.programs: dict[str, Any] = {}
 
-    def refuse(self, name: str, detail: str) -> None:
-        """Take a program out, and say why; raises ReplayRefused for the baseline's."""
-        self.events.write("refused", program=name, detail=detail)
+    def refuse(self, name: str, detail: str, status: str = "invalid") -> None:
+        """Take a program out, and say why.
+
+        Without the baseline's program there is nothing that the others' outputs could be compared with:
+        then the whole process has this status, by the exception that is raised.
+        """
+        self.events.write("refused", program=name, status=status, detail=detail)
         self.programs.pop(name, None)
         if name == self.spec["baseline"]:
-            raise ReplayRefused(f"{name}: {detail}")
+            raise REFUSALS[status](f"{name}: {detail}")
 
-    def load(self, device: Any) -> None:
+    def load(self, compiler: Any) -> None:
         """Compile every program that is the one its list of arguments is for, and place them."""
         found = {}
         for name in self.names:
@@ -64,10 +81,37 @@ class ReplayProcess:
                 self.refuse(name, problem)
                 continue
             placement.check_memory(name, found[name])
-            start = time.perf_counter()
-            self.programs[name] = compile_program(text.decode(), device)
-            self.events.write("compiled", program=name, compile_s=time.perf_counter() - start)
-        placement.place(self.programs, found, self.spec, device)
+            self.compile(name, text.decode(), compiler)
+        placement.place(self.programs, found, self.spec, compiler.put)
+
+    def compile(self, name: str, text: str, compiler: Any) -> None:
+        """Compile a program, or refuse it with what the compiler says; raises only for want of memory."""
+        start = time.perf_counter()
+        try:
+            self.programs[name] = compiler.compile(text)
+        except Exception as error:
+            said = f"{type(error).__name__}: {error}"
+            if process_status.out_of_memory(said):
+                raise
+            status = "timeout" if isinstance(error, TimeoutError) else "unsupported"
+            self.refuse(name, f"the compiler refuses it: {said[:DETAIL]}", status)
+        else:
+            seconds = time.perf_counter() - start
+            self.events.write("compiled", program=name, compile_s=seconds, **self.facts(name))
+
+    def facts(self, name: str) -> dict[str, Any]:
+        """What a compiled program holds, or why that is not known: its times stand, whatever form it has."""
+        try:
+            return {"optimised": self.programs[name].facts(), "optimised_problem": ""}
+        except Exception as error:
+            return {"optimised": None, "optimised_problem": f"{type(error).__name__}: {error}"}
+
+    def fetch(self, outputs: dict[str, list[Any]]) -> dict[str, list[np.ndarray]]:
+        """The values of every program's outputs."""
+        return {
+            name: [program.fetch(output) for output in outputs[name]]
+            for name, program in self.programs.items()
+        }
 
     def single_calls(self, event: str, which: int) -> dict[str, Any]:
         """One timed call of every program, written as this event; {program: output}."""
@@ -100,15 +144,14 @@ class ReplayProcess:
         others = {"other_processes_share": meter.other_processes_share()}
         return {name: {"ns": times[name], **samples[name], **others} for name in self.programs}
 
-    def verify(self, outputs: dict[str, list[Any]], call: str) -> None:
+    def verify(self, outputs: dict[str, list[np.ndarray]], call: str) -> None:
         """Write how far the outputs agree, at last with samples; refuse the programs whose do not.
 
         Raises FloatingPointError where the baseline's output is not finite.
         """
         settings = self.spec["settings"]
-        baseline = [checked(np.asarray(o), call) for o in outputs[self.spec["baseline"]]]
-        for name in list(outputs):
-            values = [np.asarray(output) for output in outputs[name]]
+        baseline = [checked(output, call) for output in outputs[self.spec["baseline"]]]
+        for name, values in outputs.items():
             pairs = list(zip(values, baseline, strict=True))
             problem = next(filter(None, (output_problem(*pair) for pair in pairs)), None)
             error = None
@@ -147,21 +190,21 @@ def digest_problem(name: str, digest: str, listed: str) -> str | None:
 def measure(spec: dict, events: Events, folder: Path) -> None:
     """Run one process of a replay; see `replay_job.ReplayJob` for the specification."""
     events.write("import")
-    device = open_device(spec["device"])
-    events.write("build", device_kind=device.device_kind, versions=versions())
+    compiler = compilers.load(spec["module"]).Compiler(spec["device"], spec["options"])
+    events.write("build", device_kind=compiler.device_kind(), versions=compiler.versions())
     replay = ReplayProcess(spec, events, folder)
-    replay.load(device)
+    replay.load(compiler)
     gc.collect()
     gc.disable()
     events.write("run", **surroundings())
     first = replay.single_calls("first", 0)
-    replay.verify({name: [output] for name, output in first.items()}, "first")
+    replay.verify(replay.fetch({name: [output] for name, output in first.items()}), "first")
     second = replay.single_calls("second", 1)
     outputs = {name: [first[name], second[name]] for name in replay.programs}
     del first, second
     samples = replay.steady_calls(outputs)
     gc.enable()
-    replay.verify(outputs, "last")
+    replay.verify(replay.fetch(outputs), "last")
     for name in replay.programs:
         calls = spec["settings"]["block_calls"]
         events.write("steady", program=name, calls=calls, **samples[name])

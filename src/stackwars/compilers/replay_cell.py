@@ -19,7 +19,7 @@ SCHEMA = REPOSITORY / "workflow" / "schemas" / "replay.schema.yaml"
 VERSION = 3
 _MOVED = (
     *("events", "programs", "settings", "sizes", "workload", "device", "preset", "compiler"),
-    "baseline",
+    *("baseline", "module", "options"),
 )
 """What a process has and the result holds in another place."""
 STEADY = ("ns", "calls", "run_ns", "wait_ns", "steal_ns", "other_processes_share")
@@ -30,9 +30,9 @@ def combine(folders: list[Path], cells: dict[str, Path]) -> dict:
     """The replay's result from the folders of its processes, in the order of repetitions.
 
     cells: {framework: folder of its own cell}. The replay is ok only where every process is; else it
-    has the status of the first that is not, and no times. A program that any process refused is
-    invalid and has no times, as is one that is not the program of its cell or gives another output;
-    the other programs keep theirs.
+    has the status of the first that is not, and no times. A program that any process refused has
+    that status and no times, and one that is not the program of its cell or gives another output is
+    invalid; the other programs keep theirs.
     """
     every = [(folder, documents.read(folder / "process.json")) for folder in folders]
     folders = [folder for folder, process in every if process["status"] != STOPPED]
@@ -42,6 +42,8 @@ def combine(folders: list[Path], cells: dict[str, Path]) -> dict:
     replay = {
         "schema": VERSION,
         **{key: first[key] for key in ("workload", "device", "compiler", "preset", "baseline")},
+        "module": first["module"],
+        "options": first["options"],
         "sizes": first["sizes"],
         "settings": first["settings"],
         "status": bad["status"] if bad else "ok",
@@ -64,10 +66,10 @@ def _program(
         [event for event in process["events"] if event.get("program") == name]
         for process in processes
     ]
-    refused = _values(events, "refused", "detail")
+    refused = _named(events, "refused")
     status, detail = (bad["status"], bad["status_detail"]) if bad else ("ok", "")
     if refused:
-        status, detail = "invalid", refused[0]
+        status, detail = refused[0]["status"], refused[0]["detail"]
     digests = list(dict.fromkeys(_values(events, "read", "sha256")))
     samples = [folder / f"{name}.npy" for folder in folders]
     error, problem = _against_cell(digests, samples, cell, processes[0]["settings"])
@@ -78,6 +80,10 @@ def _program(
         "status_detail": detail,
         "program_sha256": digests[0] if digests else None,
         "compile_s": _values(events, "compiled", "compile_s"),
+        **{
+            key: next(iter(_values(events, "compiled", key)), missing)
+            for key, missing in (("optimised", None), ("optimised_problem", "not compiled"))
+        },
         "parity_rel_l2": _worst(_values(events, "parity", "rel_l2")),
         "native_rel_l2": error,
         **{

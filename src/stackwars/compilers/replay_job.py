@@ -13,6 +13,7 @@ from stackwars.measure import documents, supervisor
 class ReplayJob:
     """One process of the replay of a workload's programs in one compiler.
 
+    module, options: the compiler's file in this folder, and what its constructor is told.
     programs: {framework, or framework+edit: {"program": path of program.mlir.gz, "arguments": path
     of its arguments.json}}, paths relative to the repository; an edited program has the arguments of
     the one that was edited. baseline: the program that the others' outputs must agree with.
@@ -23,6 +24,8 @@ class ReplayJob:
     device: str
     preset: str
     compiler: str
+    module: str
+    options: dict[str, str]
     repetition: int
     baseline: str
     sizes: dict[str, int]

@@ -17,6 +17,11 @@ _PLACES = dict.fromkeys(("start", "import", "build", "read", "compiled"), "at bu
 _INVALID = ("FloatingPointError", "ReplayRefused")
 
 
+def out_of_memory(text: str) -> bool:
+    """Whether an allocator or compiler says in this text that it had too little memory."""
+    return bool(_OUT_OF_MEMORY.search(text))
+
+
 @dataclass(frozen=True)
 class Ending:
     """How a child ended.
@@ -46,10 +51,12 @@ def status(ending: Ending) -> tuple[str, str]:
     if "end" in names and ending.exit_code == 0:
         return "ok", ""
     text = f"{raised['type']}: {raised['message']}" if raised else ending.log_tail
-    if _OUT_OF_MEMORY.search(text):
+    if out_of_memory(text):
         return "oom", f"refused {_place(phase, raised, text)}: {_line(text)}"
     if raised and raised["type"] == "NotImplementedError":
         return "unsupported", raised["message"] or text
+    if raised and raised["type"] == "TimeoutError":
+        return "timeout", raised["message"] or text
     if raised and raised["type"] in _INVALID:
         return "invalid", raised["message"] or text
     if ending.exit_code == -signal.SIGKILL and ending.kernel_oom:

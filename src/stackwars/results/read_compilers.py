@@ -50,13 +50,13 @@ TEXTS = (
 
 
 def read_replay(path: Path) -> pandas.DataFrame:
-    """replay.csv: a row per workload, program and compiler; those of the CPU, as in all tables."""
-    return on_cpu(_read(path, REPLAY_KEYS)).reset_index(drop=True)
+    """replay.csv: a row per workload, program and generation of XLA; those of the CPU, as in all tables."""
+    return _of_generations(on_cpu(_read(path, REPLAY_KEYS)))
 
 
 def read_split(path: Path) -> pandas.DataFrame:
-    """split.csv: a row per workload, compiler and comparison; those of the CPU."""
-    return on_cpu(_read(path, SPLIT_KEYS)).reset_index(drop=True)
+    """split.csv: a row per workload, generation of XLA and comparison; those of the CPU."""
+    return _of_generations(on_cpu(_read(path, SPLIT_KEYS)))
 
 
 def read_ahead(path: Path) -> pandas.DataFrame:
@@ -87,6 +87,11 @@ def _read(path: Path, keys: list[str]) -> pandas.DataFrame:
     return table
 
 
+def _of_generations(table: pandas.DataFrame) -> pandas.DataFrame:
+    """Without the rows of compilers that are no generation of XLA as it comes."""
+    return table[table.compiler.map(is_generation).astype(bool)].reset_index(drop=True)
+
+
 def compilers(table: pandas.DataFrame) -> list[str]:
     """The compilers of a table from the oldest to the newest."""
     return by_age(table.compiler.drop_duplicates())
@@ -97,13 +102,26 @@ def by_age(names: Iterable[str]) -> list[str]:
     return sorted(names, key=_version)
 
 
+def generations(names: Iterable[str]) -> list[str]:
+    """The generations of XLA among them, from the oldest to the newest."""
+    return by_age(filter(is_generation, names))
+
+
+def is_generation(compiler: str) -> bool:
+    """Whether it is a release of jaxlib with the options that it comes with: ``jaxlib-0.10.2``."""
+    return bool(re.fullmatch(r"jaxlib-[0-9.]+", compiler))
+
+
 def _version(compiler: str) -> list[int]:
     return [int(number) for number in re.findall(r"\d+", compiler)]
 
 
 def compiler_title(compiler: str) -> str:
-    """``jaxlib 0.7.1`` for ``jaxlib-0.7.1``."""
-    return compiler.replace("-", " ", 1)
+    """``jaxlib 0.10.2 without YNN`` for ``jaxlib-0.10.2-no-ynn``, ``IREE 3.13`` for ``iree-3.13``."""
+    name, _, version = compiler.partition("-")
+    version, _, without = version.partition("-no-")
+    name = name if name == "jaxlib" else name.upper()
+    return f"{name} {version}" + (f" without {without.upper()}" if without else "")
 
 
 def target_title(target: str) -> str:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import yaml
 
-from stackwars import frameworks, workloads
+from stackwars import compilers, frameworks, workloads
+from stackwars.compilers import XLA
 from stackwars.compilers.edits import EDITS
 from stackwars.setup.environments import REPOSITORY
 from stackwars.study import schema
@@ -68,6 +69,7 @@ def _definitions(config: dict) -> dict[str, dict]:
         "gpu": {"enum": sorted(path.name for path in COMPILERS.glob("*.txtpb"))},
         "asked": {"enum": own("frameworks")},
         "compiler": {"enum": own("compilers")},
+        "module": {"enum": compilers.names()},
         "target": {"enum": own("targets")},
         "preset": {"enum": own("presets")},
         "study": {"enum": [ALL, *own("studies")]},
@@ -167,3 +169,8 @@ def _check_compilers(config: dict) -> None:
     native = [name for name, row in config["compilers"].items() if row.get("native")]
     if len(native) > 1:
         raise ConfigError("compilers", "at most one native compiler", native)
+    others = [n for n, row in config["compilers"].items() if row.get("module", XLA) != XLA]
+    for place, row in enumerate(config["ahead"]):
+        if row["compiler"] in others:
+            expected = f"a compiler whose module is {XLA}: no other compiles for an absent target"
+            raise ConfigError(f"ahead.{place}.compiler", expected, row["compiler"])

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from stackwars import frameworks
+from stackwars import compilers, frameworks
 from stackwars.setup.device import CPU
 from stackwars.study import cells, imports
 from stackwars.study.comparisons import with_programs
@@ -250,6 +250,7 @@ def largest_batch_job(config: dict, compilation: Compilation) -> dict:
 def replay_job(config: dict, replay: ReplayCell, repetition: int) -> dict:
     """The ReplayJob of `stackwars.compilers.replay_job` as a dictionary."""
     settings = cells.settings(config)
+    row = config["compilers"][replay.compiler]
     measuring = (
         *("seed", "memory_cap_gib", "timeout_s", "steady_max_blocks", "parity_rel_l2"),
         *cells.ROUNDS,
@@ -259,6 +260,8 @@ def replay_job(config: dict, replay: ReplayCell, repetition: int) -> dict:
         "device": replay.device,
         "preset": config["preset"],
         "compiler": replay.compiler,
+        "module": compiler_module(config, replay.compiler),
+        "options": row.get("options", {}),
         "repetition": repetition,
         "baseline": with_programs(config)[0],
         "sizes": sizes(config, replay.workload),
@@ -276,6 +279,17 @@ def replay_job(config: dict, replay: ReplayCell, repetition: int) -> dict:
             for program in replayed(config, replay.workload, replay.compiler)
         },
     }
+
+
+def compiler_module(config: dict, compiler: str) -> str:
+    """The module of `stackwars.compilers` that replays with a compiler."""
+    return config["compilers"][compiler].get("module", compilers.XLA)
+
+
+def replay_sources(config: dict, compiler: str) -> list[str]:
+    """The files that decide how a compiler replays, relative to the repository."""
+    module = compilers.__name__ + "." + compiler_module(config, compiler)
+    return imports.sources("stackwars.compilers.replay", module)
 
 
 def lower_pins(config: dict, framework: str) -> str:

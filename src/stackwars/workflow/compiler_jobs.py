@@ -76,6 +76,11 @@ class CompilerJobs:
         job = programs.replay_job(self._config, self._replay(wildcards), repetition)
         return job_files.file("replay", job)
 
+    def replay_sources(self, wildcards: Wildcards) -> list[str]:
+        """The files that decide how the compiler replays."""
+        self._grid.check(wildcards)
+        return programs.replay_sources(self._config, wildcards.compiler)
+
     def replay_priority(self, wildcards: Wildcards) -> int:
         """The place of a replay's process among all."""
         replay = self._replay(wildcards)

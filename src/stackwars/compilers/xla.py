@@ -1,0 +1,124 @@
+"""XLA as a compiler of replays: one client of one jaxlib, which compiles as `jax.jit` compiles.
+
+Runs in a compiler's environment: NumPy and JAX, whose modules are imported once a device is opened.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from stackwars.compilers import hlo_facts
+from stackwars.measure.inputs import INPUT_SETS
+
+DTYPES = {
+    "f16": np.float16, "f32": np.float32, "f64": np.float64, "i1": np.bool_, "i8": np.int8,
+    "i16": np.int16, "i32": np.int32, "i64": np.int64, "ui8": np.uint8, "ui32": np.uint32,
+}  # fmt: skip
+"""Element types of a StableHLO tensor and what NumPy calls them."""
+
+
+class Program:
+    """One compiled program with its arguments on the device."""
+
+    def __init__(self, executable: Any, types: list[tuple[tuple[int, ...], np.dtype]]) -> None:
+        """types: shape and element type of each argument of the program's main function."""
+        self.types = types
+        self.buffers: list[list[Any]] = [[None] * len(types) for _ in range(INPUT_SETS)]
+        self._executable = executable
+
+    def call(self, which: int) -> Any:
+        return self._executable.execute(self.buffers[which])[0]
+
+    def fence(self, output: Any) -> None:
+        output.block_until_ready()
+
+    def fetch(self, output: Any) -> np.ndarray:
+        return np.asarray(output)
+
+    def facts(self) -> dict[str, int]:
+        return hlo_facts.counts(self._executable.hlo_modules()[0].to_string())
+
+
+class Compiler:
+    """XLA for the first device of a kind. options: XLA's debug options, {name: value as text}."""
+
+    def __init__(self, device: str, options: dict[str, str]) -> None:
+        os.environ["JAX_PLATFORMS"] = device
+        import jax
+
+        # Only for placing arguments: torch's programs have 64-bit integers among them.
+        jax.config.update("jax_enable_x64", True)
+        self._device = jax.devices()[0]
+        self._options = options
+
+    def device_kind(self) -> str:
+        return self._device.device_kind
+
+    def versions(self) -> dict[str, str]:
+        import jax
+        import jaxlib
+
+        return {module.__name__: module.__version__ for module in (np, jax, jaxlib)}
+
+    def put(self, array: np.ndarray) -> Any:
+        import jax
+
+        buffer = jax.device_put(array, self._device)
+        buffer.block_until_ready()
+        return buffer
+
+    def compile(self, text: str) -> Program:
+        """Raises ValueError where the program has not exactly one result or an argument of an unknown
+        type, and whatever the parser and the compiler raise."""
+        from jax._src import compiler
+        from jax._src.interpreters import mlir
+        from jaxlib import xla_client
+        from jaxlib.mlir import ir
+
+        with mlir.make_ir_context():
+            module = ir.Module.parse(text)
+            types = _argument_types(module, ir)
+            chosen = self.compile_options(module, len(types))
+            devices = xla_client.DeviceList((self._device,))
+            executable = compiler.backend_compile_and_load(
+                self._device.client, module, devices, chosen, []
+            )
+        return Program(executable, types)
+
+    def compile_options(self, module: Any, arguments: int) -> Any:
+        """The CompileOptions with which `jax.jit` compiles a module of one result, and our own options.
+
+        arguments: how many the module's main function has.
+        """
+        from jax._src import compiler
+
+        found = compiler.get_compile_options(
+            num_replicas=1,
+            num_partitions=1,
+            device_assignment=np.array([[self._device.id]]),
+            env_options_overrides=self._options,
+            detailed_logging=compiler.use_detailed_logging(module),
+            backend=self._device.client,
+        )
+        # As jax._src.interpreters.pxla.create_compile_options does for a jit without shardings.
+        build = found.executable_build_options
+        build.allow_spmd_sharding_propagation_to_parameters = [True] * arguments
+        build.allow_spmd_sharding_propagation_to_output = [True]
+        return found
+
+
+def _argument_types(module: Any, ir: Any) -> list[tuple[tuple[int, ...], np.dtype]]:
+    main = next(op for op in module.body.operations if op.attributes["sym_name"].value == "main")
+    function = ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value)
+    if len(function.results) != 1:
+        raise ValueError(f"expected a program with one result; this has {len(function.results)}")
+    found = []
+    for kind in map(ir.RankedTensorType, function.inputs):
+        element = str(kind.element_type)
+        if element not in DTYPES:
+            raise ValueError(f"expected arguments of {', '.join(DTYPES)}; came {element}")
+        found.append((tuple(kind.shape), np.dtype(DTYPES[element])))
+    return found
