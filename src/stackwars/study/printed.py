@@ -9,10 +9,15 @@ from stackwars.study.programs import Program
 
 
 def listed(config: dict) -> dict[str, list[Cell]]:
-    """The cells whose programs are listed, by workload: on the first device, where it has all of them."""
-    asked, found = set(cells.asked(config)), {}
+    """The cells whose programs are listed, by workload: on the first device, where it has all of them.
+
+    A framework without cells there is not listed.
+    """
+    asked, found, device = set(cells.asked(config)), {}, config["devices"][0]
+    alone = [name for name, row in config["frameworks"].items() if "environments" not in row]
+    names = [name for name in with_programs(config) if name not in alone]
     for workload in config["paper"]["listings"]:
-        row = [Cell(name, workload, config["devices"][0]) for name in with_programs(config)]
+        row = [Cell(name, workload, device) for name in names]
         if row and asked.issuperset(row):
             found[workload] = row
     return found

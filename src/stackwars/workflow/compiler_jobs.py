@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stackwars.study import programs
+from stackwars.study import cells, programs
 from stackwars.study.cells import Cell
 from stackwars.study.comparisons import with_programs
 from stackwars.study.programs import BASE, Compilation, Program, ReplayCell
@@ -102,4 +102,9 @@ class CompilerJobs:
         ]
 
     def _native(self, wildcards: Wildcards) -> list[Cell]:
-        return [Cell(f, wildcards.workload, wildcards.device) for f in with_programs(self._config)]
+        where = (wildcards.workload, wildcards.device)
+        return [
+            Cell(framework, *where)
+            for framework in with_programs(self._config)
+            if wildcards.device in cells.environments(self._config, framework)
+        ]
