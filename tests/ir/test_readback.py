@@ -27,6 +27,8 @@ def test_mixed_and_missing_precision():
     text = f"{dot}, precision = [HIGHEST, DEFAULT] : {types}\n{dot} : {types}"
     assert readback(text) == {"precision": "DEFAULT+HIGHEST", "dtype": "bf16+f32"}
     assert readback(f"{dot} : {types}")["precision"] == "DEFAULT"
+    short = "%0 = stablehlo.dot %a, %b, precision = [HIGHEST, HIGHEST]"
+    assert readback(f"{short} : {types}") == {"precision": "HIGHEST", "dtype": "bf16+f32"}
 
 
 def test_no_program():

@@ -46,9 +46,10 @@ JAX = {"environments": {"cpu": "jax"}}
 BOTH = ["cells", "programs"]
 PENDING = {"subject": "torch_xla_pending", "baseline": "jax", "of": ["cells"]}
 OTHERS = [row for row in CONFIG["comparisons"] if row != PENDING]
+TPU = {"subject": "torch_tpu", "baseline": "jax", "of": ["programs"]}
 GEMM = "presets/full/sizes/gemm"
 REFUSED = {
-    "unknown framework": (put("frameworks/jaxx", JAX), "frameworks", "one of jax, numpy, torch_xla", "jaxx"),
+    "unknown framework": (put("frameworks/jaxx", JAX), "frameworks", "one of jax, numpy, torch_tpu, ", "jaxx"),
     "unknown workload": (put("workloads", ["gemm", "gem"]), "workloads.1", "conv, resnet50", "gem"),
     "unknown workload of a framework": (
         put("frameworks/jax/workloads", ["ffm"]), "frameworks.jax.workloads.0", "ffn", "ffm"),
@@ -74,6 +75,21 @@ REFUSED = {
     "framework compared by its programs alone": (
         put("comparisons", [*OTHERS, {**PENDING, "of": ["programs"]}]),
         "comparisons", "the cells of torch_xla_pending", "torch_xla"),
+    "programs in no comparison": (
+        put("comparisons", [row for row in CONFIG["comparisons"] if row != TPU]),
+        "comparisons", "the programs of torch_tpu", "torch_xla"),
+    "framework with neither cells nor programs": (
+        drop("frameworks/torch_tpu/programs"),
+        "frameworks.torch_tpu", "environments, one for each device that it has cells on; programs", "{}"),
+    "cells of a framework that has none": (
+        put("comparisons", [*(row for row in CONFIG["comparisons"] if row != TPU), {**TPU, "of": BOTH}]),
+        "frameworks.torch_tpu", "environments, which a framework needs", "torch_tpu"),
+    "programs of a framework that has no environment on the CPU": (
+        put("frameworks/torch_xla/environments", {"tpu": "torch_xla-tpu"}),
+        "frameworks.torch_xla", "programs or environments.cpu", "torch_xla-tpu"),
+    "unknown pins of programs": (
+        put("frameworks/torch_tpu/programs", "torch_tup"),
+        "frameworks.torch_tpu.programs", "torch_tpu, torch_xla", "torch_tup"),
     "no comparison": (put("comparisons", []), "comparisons", "at least 1 of them", "[]"),
     "comparison of something else": (
         put("comparisons/0/of", ["flops"]), "comparisons.0.of.0", "one of cells, programs", "flops"),

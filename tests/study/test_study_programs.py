@@ -2,7 +2,7 @@
 
 import pytest
 
-from stackwars.study import programs
+from stackwars.study import cells, printed, programs
 from stackwars.study.comparisons import with_programs
 from stackwars.study.config import load
 from stackwars.study.programs import Compilation, Program, ReplayCell
@@ -43,6 +43,17 @@ def test_frontier_is_searched_with_the_first_row_alone():
     found, first = programs.largest_batches(CONFIG), CONFIG["ahead"][0]
     assert {(c.target, c.compiler) for c in found} == {(first["target"], first["compiler"])}
     assert {c.program.workload for c in found} == set(CONFIG["presets"]["full"]["largest_batch"])
+
+
+def test_framework_without_cells_has_programs_from_their_own_environment_and_no_listing():
+    assert "environments" not in CONFIG["frameworks"]["torch_tpu"]
+    found = [programs.lower_pins(CONFIG, name) for name in ("torch_tpu", "torch_xla")]
+    assert found == ["envs/torch_tpu.txt", "envs/torch_xla.txt"]
+    assert Program("torch_tpu", "gemm") in programs.base_programs(CONFIG)
+    assert not [cell for cell in cells.asked(CONFIG) if cell.framework == "torch_tpu"]
+    listed = [cell.framework for cell in printed.listed(CONFIG)["mha"]]
+    assert "torch_xla" in listed and "torch_tpu" not in listed
+    assert "torch_tpu" in {program.framework for program in printed.drawn(CONFIG)}
 
 
 def test_without_programs_nothing_is_compiled_or_replayed():

@@ -9,7 +9,7 @@ checkpoint devices:
         [
             f"envs/{name}.txt"
             for f in config["frameworks"].values()
-            for name in f["environments"].values()
+            for name in f.get("environments", {}).values()
         ],
     output:
         f"{ROOT}/devices.json",

@@ -11,8 +11,9 @@ Every module here says what a reader sees of it, and can be imported where its f
                       state is not interleaved with the baseline's, since the other's is
 
 and a class `Session(device, precision)` whose constructor imports the framework
-and raises RuntimeError where the device is absent. Only the process of a cell makes one. Its verbs,
-in the order in which a cell uses them:
+and raises RuntimeError where the device is absent. Only the process of a cell makes one; a framework
+that gives programs alone (no `environments` in the configuration) has none. Its verbs, in the order in
+which a cell uses them:
 
     put(array)        place a NumPy array on the device; the host copy may die afterwards
     build(build, sizes, seed, inputs)

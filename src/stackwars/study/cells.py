@@ -39,7 +39,7 @@ def asked(config: dict) -> list[Cell]:
         for device in config["devices"]
         for workload in config["workloads"]
         for framework, wanted in config["frameworks"].items()
-        if device in wanted["environments"]
+        if device in environments(config, framework)
         and any(study.has_cell(framework, workload, device) for study in found)
         and workload in wanted.get("workloads", [workload])
         and workload in device_workloads(config, device)
@@ -68,9 +68,14 @@ def block_calls(config: dict, workload: str) -> int:
     return config["presets"][config["preset"]].get("block_calls", {}).get(workload, 1)
 
 
+def environments(config: dict, framework: str) -> dict[str, str]:
+    """A framework's environment for each device; empty of one that gives programs alone."""
+    return config["frameworks"][framework].get("environments", {})
+
+
 def pins(config: dict, framework: str, device: str) -> str:
     """Path of the pins file of a framework's environment for a device."""
-    return f"envs/{config['frameworks'][framework]['environments'][device]}.txt"
+    return f"envs/{environments(config, framework)[device]}.txt"
 
 
 def partner(config: dict, cell: Cell) -> Cell | None:

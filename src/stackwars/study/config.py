@@ -11,8 +11,10 @@ import yaml
 from stackwars import compilers, frameworks, workloads
 from stackwars.compilers import XLA
 from stackwars.compilers.edits import EDITS
+from stackwars.setup.device import CPU
 from stackwars.setup.environments import REPOSITORY
 from stackwars.study import schema
+from stackwars.study.cells import environments
 from stackwars.study.comparisons import CELLS, PROGRAMS, comparisons, with_programs
 from stackwars.study.studies import ALL
 
@@ -114,10 +116,20 @@ def _check_comparisons(config: dict) -> None:
             raise ConfigError(
                 f"comparisons.{place}.subject", "each subject compared once", row["subject"]
             )
-    compared = {side for pair in comparisons(config, CELLS) for side in pair.sides}
+    compared = {
+        what: {side for pair in comparisons(config, what) for side in pair.sides}
+        for what in (CELLS, PROGRAMS)
+    }
     for framework in config["frameworks"]:
-        if framework not in compared:
-            raise ConfigError("comparisons", f"one of the cells of {framework}", sorted(compared))
+        what = CELLS if environments(config, framework) else PROGRAMS
+        if framework not in compared[what]:
+            raise ConfigError(
+                "comparisons", f"one of the {what} of {framework}", sorted(compared[what])
+            )
+    for framework in sorted(compared[CELLS]):
+        if not environments(config, framework):
+            expected = "environments, which a framework needs whose cells are compared"
+            raise ConfigError(f"frameworks.{framework}", expected, config["frameworks"][framework])
     _check_dialects(config)
     _check_programs(config)
 
@@ -146,13 +158,17 @@ def _check_dialects(config: dict) -> None:
 
 
 def _check_programs(config: dict) -> None:
-    if len({pair.baseline for pair in comparisons(config, PROGRAMS)}) > 1:
-        found = [pair.baseline for pair in comparisons(config, PROGRAMS)]
+    found = list(dict.fromkeys(pair.baseline for pair in comparisons(config, PROGRAMS)))
+    if len(found) > 1:
         raise ConfigError("comparisons", "one baseline of all programs", found)
     for framework in with_programs(config):
         if not (COMPILERS / f"lower_{framework}.py").is_file():
             expected = "frameworks with a src/stackwars/compilers/lower_<framework>.py"
             raise ConfigError("comparisons.of", f"programs only of {expected}", framework)
+        row = config["frameworks"][framework]
+        if "programs" not in row and CPU not in environments(config, framework):
+            expected = f"programs or environments.{CPU}, where the compared programs are made"
+            raise ConfigError(f"frameworks.{framework}", expected, row)
 
 
 def _check_positions(config: dict) -> None:

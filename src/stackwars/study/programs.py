@@ -293,8 +293,12 @@ def replay_sources(config: dict, compiler: str) -> list[str]:
 
 
 def lower_pins(config: dict, framework: str) -> str:
-    """Path of the pins file of the environment in which a framework's programs are made."""
-    return cells.pins(config, framework, CPU)
+    """Path of the pins file of the environment in which a framework's programs are made.
+
+    Its row's `programs`, or else its environment on the CPU; the configuration is refused without either.
+    """
+    name = config["frameworks"][framework].get("programs")
+    return f"envs/{name}.txt" if name else cells.pins(config, framework, CPU)
 
 
 def editing_pins(config: dict) -> str:

@@ -33,8 +33,8 @@ def find(config: dict) -> dict[str, dict[str, dict]]:
     """
     found: dict[str, dict[str, dict]] = {}
     for device in config["devices"]:
-        for framework, wanted in config["frameworks"].items():
-            if device in wanted["environments"]:
+        for framework in config["frameworks"]:
+            if device in cells.environments(config, framework):
                 answer = ask(framework, device, Path(cells.pins(config, framework, device)))
                 found.setdefault(device, {})[framework] = answer
     return found

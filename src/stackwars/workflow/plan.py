@@ -188,8 +188,9 @@ def _unknown(count: int) -> str:
 
 
 def _disk(config: dict) -> str:
-    needed = [wanted["environments"].get(CPU, "") for wanted in config["frameworks"].values()]
+    needed = [cells.environments(config, name).get(CPU, "") for name in config["frameworks"]]
     if with_programs(config):
+        needed += [Path(programs.lower_pins(config, name)).stem for name in with_programs(config)]
         needed += [row["environment"] for row in config["compilers"].values()]
         needed += [
             e for row in config["targets"].values() for e in row.get("environments", {}).values()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from stackwars.study import cells
+
 
 class UnknownTarget(ValueError):
     """A target's path names something that the configuration does not have."""
@@ -34,6 +36,6 @@ def check(config: dict, wildcards: Any) -> None:
             raise UnknownTarget(what, names, came)
     framework, device = (getattr(wildcards, what, None) for what in ("framework", "device"))
     if framework and device:
-        devices = config["frameworks"][framework]["environments"]
+        devices = cells.environments(config, framework)
         if device not in devices:
             raise UnknownTarget(f"device of {framework}", devices, device)
