@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 
-_PRODUCT = re.compile(r"\"?stablehlo\.(?:dot_general|convolution)\b.*")
-# dot_general has `precision = [A, B]`, convolution `precision_config = [#stablehlo<precision A>`.
+_PRODUCT = re.compile(r"\"?stablehlo\.(?:dot_general|dot|convolution)\b.*")
+# dot_general and dot have `precision = [A, B]`, convolution `precision_config = [#stablehlo<precision A>`.
 _PRECISION = re.compile(r"precision(?: = \[|_config = \[)([^\]]*)\]")
 _LEVEL = re.compile(r"\b(DEFAULT|HIGHEST|HIGH)\b")
 _TYPE = re.compile(r"tensor<(?:\d+x|\?x)*([a-z]\w*)")
@@ -16,7 +16,7 @@ _RETURN = re.compile(r"^    return .*? : (.*)$", re.MULTILINE)
 
 
 def readback(text: str) -> dict[str, str]:
-    """`precision` and `dtype` of a program's dot_general and convolution operations.
+    """`precision` and `dtype` of a program's dot_general, dot and convolution operations.
 
     Several values are joined by `+` in alphabetical order. Without any product, precision is empty
     and dtype is that of the results. Both are empty where the text holds no program.
