@@ -21,6 +21,7 @@ import numpy as np
 
 from stackwars.compilers import arguments, placement
 from stackwars.compilers.program import CompiledProgram, compile_program, open_device, versions
+from stackwars.ir.missing import missing
 from stackwars.measure.child import block, checked, sample, surroundings, timed_call
 from stackwars.measure.contention import Meter, Usage
 from stackwars.measure.events import NAME, Events
@@ -43,9 +44,9 @@ class ReplayProcess:
         self.names = names[::-1] if spec["repetition"] % 2 else names
         self.programs: dict[str, CompiledProgram] = {}
 
-    def refuse(self, name: str, detail: str) -> None:
+    def refuse(self, name: str, detail: str, status: str = "invalid") -> None:
         """Take a program out, and say why; raises ReplayRefused for the baseline's."""
-        self.events.write("refused", program=name, detail=detail)
+        self.events.write("refused", program=name, detail=detail, status=status)
         self.programs.pop(name, None)
         if name == self.spec["baseline"]:
             raise ReplayRefused(f"{name}: {detail}")
@@ -62,6 +63,10 @@ class ReplayProcess:
             problem = digest_problem(name, digest, document["program_sha256"])
             if problem is not None:
                 self.refuse(name, problem)
+                continue
+            why = missing(text.decode())
+            if why is not None:
+                self.refuse(name, why, "unsupported")
                 continue
             placement.check_memory(name, found[name])
             start = time.perf_counter()

@@ -32,7 +32,7 @@ def combine(folders: list[Path], cells: dict[str, Path]) -> dict:
     cells: {framework: folder of its own cell}. The replay is ok only where every process is; else it
     has the status of the first that is not, and no times. A program that any process refused is
     invalid and has no times, as is one that is not the program of its cell or gives another output;
-    the other programs keep theirs.
+    one that there is none of is unsupported. The other programs keep theirs.
     """
     every = [(folder, documents.read(folder / "process.json")) for folder in folders]
     folders = [folder for folder, process in every if process["status"] != STOPPED]
@@ -64,10 +64,10 @@ def _program(
         [event for event in process["events"] if event.get("program") == name]
         for process in processes
     ]
-    refused = _values(events, "refused", "detail")
+    refused = _named(events, "refused")
     status, detail = (bad["status"], bad["status_detail"]) if bad else ("ok", "")
     if refused:
-        status, detail = "invalid", refused[0]
+        status, detail = refused[0].get("status", "invalid"), refused[0]["detail"]
     digests = list(dict.fromkeys(_values(events, "read", "sha256")))
     samples = [folder / f"{name}.npy" for folder in folders]
     error, problem = _against_cell(digests, samples, cell, processes[0]["settings"])
