@@ -29,6 +29,12 @@ def torch_xla_python() -> Path:
     return ensure(REPOSITORY / "envs" / "torch_xla.txt")
 
 
+@pytest.fixture(scope="session")
+def tensorflow_xla_python() -> Path:
+    """Python of the tensorflow environment, built if it is missing."""
+    return ensure(REPOSITORY / "envs" / "tensorflow.txt")
+
+
 @pytest.fixture(autouse=True)
 def shared_environments(monkeypatch: pytest.MonkeyPatch) -> None:
     """Checkouts that a test makes use the environments of this one."""

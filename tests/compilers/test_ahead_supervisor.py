@@ -92,6 +92,16 @@ def test_what_the_machine_says_of_its_own_tpu_is_kept_from_the_compiler(
     assert "v4-8" not in said
 
 
+def test_what_there_is_no_program_of_is_not_compiled(tmp_path: Path, monkeypatch) -> None:
+    python = fake(tmp_path, "exit 9")
+    monkeypatch.setattr(ahead_supervisor, "ensure", lambda pins: python)
+    program = tmp_path / "program.mlir.gz"
+    program.write_bytes(gzip.compress(b"// no program: no such model\n"))
+    found = ahead_supervisor.compile_into(job(), tmp_path / "no.pins", program, tmp_path / OUT)
+    assert (found["status"], found["message"]) == ("unsupported", "no such model")
+    assert "no optimised HLO: unsupported: no such model" in hlo_of(tmp_path)
+
+
 def test_the_same_text_gives_the_same_file(tmp_path: Path) -> None:
     script = "echo hello > dump/module_0000.f.after_codegen.txt; exit 1"
     python = fake(tmp_path, script)

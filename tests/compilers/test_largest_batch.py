@@ -112,6 +112,14 @@ def test_a_program_that_cannot_be_lowered_is_a_probe(tmp_path: Path) -> None:
     assert found["oom_batch"] is None
 
 
+def test_without_a_program_nothing_is_searched(tmp_path: Path) -> None:
+    played = Played()
+    nothing = {"status": "unsupported", "verdict": "", "hbm_bytes": None, "argument_bytes": None}
+    base = document(2) | nothing | {"code_bytes": None}
+    found = largest_batch.find(JOB, base, tmp_path, played.lower, played.compile)
+    assert (found["fits_batch"], found["oom_batch"], played.compiled) == (0, None, [])
+
+
 def test_a_model_without_sequence_has_none(tmp_path: Path) -> None:
     def lower(framework: str, workload: str, sizes: dict[str, int], folder: Path) -> Path:
         return Played().lower("jax", "bert_base", {**sizes, "sequence": 64}, folder)

@@ -46,7 +46,7 @@ def lowered(python, job, folder):
     return text, *arguments.load(folder / "arguments.json")
 
 
-@pytest.fixture(params=["jax", "torch_xla"])
+@pytest.fixture(params=["jax", "torch_xla", "tensorflow_xla"])
 def framework(request):
     python = request.getfixturevalue(f"{request.param}_python")
     return request.param, python
@@ -86,14 +86,33 @@ def test_programs_that_one_process_serves_are_those_made_alone(framework, tmp_pa
 
 
 @pytest.mark.env
-def test_llama_8b_needs_no_32_gb(framework, tmp_path):
-    name, python = framework
+@pytest.mark.parametrize("name", ["jax", "torch_xla"])
+def test_llama_8b_needs_no_32_gb(name, request, tmp_path):
+    python = request.getfixturevalue(f"{name}_python")
     job = programs.lower_job(FULL, Program(name, "llama3_8b"))
     text, document, entries = lowered(python, job, tmp_path)
     assert document["peak_rss_bytes"] < 2 * 2**30
     weights = [entry for entry in entries if entry.kind == "weight"]
     assert len(weights) == 291
     assert "128256x4096" in text
+
+
+@pytest.mark.env
+def test_bert_in_tensorflow_needs_no_memory_for_its_weights(tensorflow_xla_python, tmp_path):
+    job = programs.lower_job(FULL, Program("tensorflow_xla", "bert_base"))
+    text, document, entries = lowered(tensorflow_xla_python, job, tmp_path)
+    assert document["peak_rss_bytes"] < 2**30
+    assert [entry.kind for entry in entries] == ["input"] + 197 * ["weight"]
+    assert "30522x768" in text
+
+
+@pytest.mark.env
+def test_workload_without_a_form_leaves_the_reason(tensorflow_xla_python, tmp_path):
+    job = programs.lower_job(SMOKE, Program("tensorflow_xla", "llama3_8b"))
+    text, document, entries = lowered(tensorflow_xla_python, job, tmp_path)
+    assert text == "// no program: transformers has no TensorFlow form of this model\n"
+    assert document["program_sha256"] == hashlib.sha256(text.encode()).hexdigest()
+    assert entries == []
 
 
 def test_job_of_the_configuration_is_a_job():

@@ -117,6 +117,19 @@ def test_another_program_than_listed_is_invalid(python, tmp_path):
 
 
 @pytest.mark.env
+def test_program_that_there_is_none_of_is_unsupported(python, tmp_path):
+    programs = {
+        "jax": handmade.write(tmp_path, "jax", handmade.JAX),
+        "torch_xla": handmade.write(tmp_path, "torch_xla", "// no program: no such model\n"),
+    }
+    folder = tmp_path / "process-0"
+    assert run(python, folder, programs)["status"] == "ok"
+    found = replay_cell.combine([folder], {})["programs"]
+    assert (found["torch_xla"]["status"], found["jax"]["status"]) == ("unsupported", "ok")
+    assert found["torch_xla"]["status_detail"] == "no such model"
+
+
+@pytest.mark.env
 def test_baseline_with_another_programs_arguments_makes_all_invalid(python, tmp_path):
     programs = {
         "torch_xla": handmade.write(tmp_path, "torch_xla", handmade.TORCH),

@@ -7,7 +7,10 @@ import subprocess
 from functools import cache
 from pathlib import Path
 
+from stackwars.setup.device import CPU
 from stackwars.setup.environments import REPOSITORY, clean_environ, ensure
+from stackwars.study.cells import pins
+from stackwars.study.config import load
 
 PROBE = Path(__file__).with_name("probe.py")
 
@@ -15,8 +18,7 @@ PROBE = Path(__file__).with_name("probe.py")
 @cache
 def probe(framework: str, what: str) -> dict:
     """The answer of `probe.py FRAMEWORK small|fences`."""
-    environment = framework.removesuffix("_pending")
-    python = ensure(REPOSITORY / "envs" / f"{environment}.txt")
+    python = ensure(REPOSITORY / pins(load(), framework, CPU))
     done = subprocess.run(
         [python, PROBE, framework, what],
         env=clean_environ({}), capture_output=True, text=True, timeout=300,

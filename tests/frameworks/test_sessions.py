@@ -8,6 +8,7 @@ import pytest
 
 from frameworks.probe import SEED, SIZES
 from frameworks.probed import probe
+from stackwars.ir.missing import missing
 from stackwars.ir.readback import readback
 from stackwars.measure.inputs import input_sets
 from stackwars.measure.parity import relative_l2
@@ -15,7 +16,16 @@ from stackwars.setup.environments import REPOSITORY, clean_environ, ensure
 from stackwars.workloads import ffn, values
 
 pytestmark = pytest.mark.env
-FRAMEWORKS = ("jax", "torch_xla", "torch_xla_pending")
+FRAMEWORKS = ("jax", "torch_xla", "torch_xla_pending", "tensorflow_xla", "tensorflow_graph")
+NO_PROGRAM = ("tensorflow_graph",)
+COMPILING = tuple(name for name in FRAMEWORKS if name not in NO_PROGRAM)
+TELL_COMPILING = ("jax", "torch_xla", "torch_xla_pending")
+TELL_TRACING = ("jax", "tensorflow_xla", "tensorflow_graph")
+PACKAGES = {
+    "jax": ("jax", ("jax", "jaxlib")),
+    "torch": ("torch_xla", ("torch", "torch_xla")),
+    "tensorflow": ("tensorflow", ("tensorflow", "tf_keras")),
+}
 
 
 @pytest.fixture(params=FRAMEWORKS)
@@ -35,7 +45,7 @@ def pinned(environment: str, package: str) -> str:
     return re.search(rf"^{package}==(\S+)", text, re.MULTILINE)[1]
 
 
-@pytest.mark.parametrize("name", FRAMEWORKS[:2])
+@pytest.mark.parametrize("name", ["jax", "torch_xla", "tensorflow_xla"])
 def test_settled_framework_compiles_in_the_first_call_only(name):
     assert probe(name, "small")["compiles"] == [1, 0, 0, 0]
 
@@ -44,8 +54,12 @@ def test_pending_framework_compiles_in_the_first_and_second_call():
     assert probe("torch_xla_pending", "small")["compiles"] == [1, 1, 0, 0]
 
 
+def test_framework_without_a_program_tells_no_compilation():
+    assert probe("tensorflow_graph", "small")["compiles"] == [None] * 4
+
+
 def test_asking_for_the_program_changes_no_later_call(found):
-    assert found["compiles_after_stablehlo"] == 0
+    assert not found["compiles_after_stablehlo"]
 
 
 def test_output_is_that_of_the_reference_for_each_set_of_inputs(found):
@@ -115,22 +129,39 @@ def test_values_come_back_as_they_were_put(found):
     assert found["put"] == [[0, 1, 2], [3, 4, 5]]
 
 
-def test_asked_precision_stands_in_the_program(found):
-    assert readback(found["stablehlo"]) == {"precision": "HIGHEST", "dtype": "f32"}
-    assert len(re.findall(r"stablehlo\.dot_general", found["stablehlo"])) == 2
+@pytest.mark.parametrize("name", COMPILING)
+def test_asked_precision_stands_in_the_program(name):
+    text = probe(name, "small")["stablehlo"]
+    assert readback(text) == {"precision": "HIGHEST", "dtype": "f32"}
+    assert len(re.findall(r"stablehlo\.dot_general", text)) == 2
+
+
+@pytest.mark.parametrize("name", NO_PROGRAM)
+def test_framework_without_a_program_says_why(name):
+    assert "graph" in missing(probe(name, "small")["stablehlo"])
+
+
+def test_program_of_tensorflow_names_no_file_and_counts_no_function():
+    text = probe("tensorflow_xla", "small")["stablehlo"]
+    assert "loc(" not in text and ".py" not in text
+    assert text.startswith("module @main_module attributes {")
 
 
 def test_program_of_the_pending_framework_is_that_of_the_forward_pass():
-    settled, pending = (probe(name, "small")["stablehlo"] for name in FRAMEWORKS[1:])
+    settled, pending = (probe(name, "small")["stablehlo"] for name in FRAMEWORKS[1:3])
     count = [len(re.findall(r"= \S*stablehlo\.", text)) for text in (settled, pending)]
     assert count[0] == count[1] > 5
 
 
-def test_compiling_takes_time_and_jax_tells_its_tracing(found, framework):
-    assert found["compile_s"] > 1e-4
-    assert (found["trace_s"] is not None) == (framework == "jax")
-    if framework == "jax":
+def test_compiling_and_tracing_take_time_where_they_are_told(found, framework):
+    if framework in TELL_COMPILING:
+        assert found["compile_s"] > 1e-4
+    else:
+        assert found["compile_s"] is None
+    if framework in TELL_TRACING:
         assert found["trace_s"] > 1e-4
+    else:
+        assert found["trace_s"] is None
 
 
 def test_device_is_the_cpu(found):
@@ -138,9 +169,7 @@ def test_device_is_the_cpu(found):
 
 
 def test_versions_are_those_of_the_pins(found, framework):
-    environment, packages = ("jax", ("jax", "jaxlib"))
-    if framework != "jax":
-        environment, packages = ("torch_xla", ("torch", "torch_xla"))
+    environment, packages = PACKAGES[framework.partition("_")[0]]
     for package in packages:
         version = found["versions"][package].partition("+")[0]
         assert version == pinned(environment, package.replace("_", "[-_]"))

@@ -10,7 +10,11 @@ from stackwars.setup import environments
 
 HERE = Path(__file__).parent
 REPOSITORY = HERE.parents[1]
-PINS = {"jax": "envs/jax.txt", "torch": "envs/torch_xla.txt"}
+PINS = {
+    "jax": "envs/jax.txt",
+    "torch": "envs/torch_xla.txt",
+    "tensorflow": "envs/tensorflow.txt",
+}
 
 
 @pytest.fixture(scope="session")
@@ -33,7 +37,7 @@ def in_dialect():
 
 @pytest.fixture(scope="session")
 def outputs(in_dialect, tmp_path_factory):
-    """Outputs of all small workloads: {"jax": {workload: array}, "torch": ..., "xla": ...}."""
+    """Outputs of all small workloads: {"jax": {workload: array}, "torch": ..., "xla": ..., ...}."""
     folder = tmp_path_factory.mktemp("outputs")
     for dialect in PINS:
         in_dialect(dialect, "-m", f"workloads.small_in_{dialect}", str(folder))

@@ -85,9 +85,50 @@ assert "left over ['embeddings.LayerNorm.bias']" in refused(lambda s: s.pop("emb
 assert "missing ['extra']" in refused(lambda s: s.update(extra=(1,)))
 """
 
+CHECKS_IN_TENSORFLOW = """
+import weakref
+import tensorflow as tf
+from stackwars.workloads import bert_base
+from stackwars.workloads.bert_base import in_tensorflow as bert
+from stackwars.workloads.gpt2_small import in_tensorflow as gpt2
+from workloads.sizes import SMALL
+
+made, names = [], []
+def put(array):
+    owner = array if array.base is None else array.base
+    made[:] = [ref for ref in made if ref() is not None]
+    assert not made, "a host copy of an earlier leaf is still alive"
+    made.append(weakref.ref(owner))
+    names.append(tf.Variable(tf.constant(array)))
+    return names[-1]
+
+model, _ = bert.build(SMALL["bert_base"], 0, put)
+assert type(model).__mro__[2].__module__.startswith("transformers") and tf.keras.__version__[0] == "2"
+assert {id(v) for v in model.variables} == {id(v) for v in names}
+
+model, _ = gpt2.build(SMALL["gpt2_small"], 0, put)
+assert model.transformer.h[0].attn.c_attn.bias.shape == (96,)
+
+def refused(change):
+    shapes = bert_base.parameters(SMALL["bert_base"])
+    change(shapes)
+    try:
+        bert.parameters = lambda sizes: shapes
+        bert.build(SMALL["bert_base"], 0, put)
+    except ValueError as error:
+        return str(error)
+
+assert "left over ['embeddings.LayerNorm.bias']" in refused(lambda s: s.pop("embeddings.LayerNorm.bias"))
+assert "missing ['extra']" in refused(lambda s: s.update(extra=(1,)))
+assert "another shape ['embeddings.LayerNorm.bias']" in refused(
+    lambda s: s.update({"embeddings.LayerNorm.bias": (7,)})
+)
+"""
+
 
 @pytest.mark.parametrize(
-    ("dialect", "checks"), [("torch", CHECKS_IN_TORCH), ("jax", CHECKS_IN_JAX)]
+    ("dialect", "checks"),
+    [("torch", CHECKS_IN_TORCH), ("jax", CHECKS_IN_JAX), ("tensorflow", CHECKS_IN_TENSORFLOW)],
 )
 def test_leaves_are_made_one_by_one_and_named_once(in_dialect, dialect, checks):
     in_dialect(dialect, "-c", checks)

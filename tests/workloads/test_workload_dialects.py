@@ -1,4 +1,4 @@
-"""Every workload in both dialects and in torch_xla: the same numbers."""
+"""Every workload in every dialect and in torch_xla: the same numbers."""
 
 import numpy as np
 import pytest
@@ -9,6 +9,7 @@ from workloads.sizes import SMALL
 
 pytestmark = pytest.mark.env
 LIMIT = 1e-6
+NOT_IN_TENSORFLOW = {"gpt_neo_1p3b", "llama3_8b"}
 
 
 def relative_error(found, expected):
@@ -20,6 +21,17 @@ def test_torch_agrees_with_jax(outputs, name):
     expected = outputs["jax"][name].astype(np.float64)
     assert relative_error(outputs["torch"][name], expected) < LIMIT
     assert relative_error(outputs["xla"][name], expected) < LIMIT
+
+
+@pytest.mark.parametrize("name", [name for name in SMALL if name not in NOT_IN_TENSORFLOW])
+def test_tensorflow_agrees_with_jax_with_xla_and_without(outputs, name):
+    expected = outputs["jax"][name].astype(np.float64)
+    assert relative_error(outputs["tensorflow_xla"][name], expected) < LIMIT
+    assert relative_error(outputs["tensorflow_graph"][name], expected) < LIMIT
+
+
+def test_tensorflow_leaves_out_what_it_has_no_form_of(outputs):
+    assert SMALL.keys() - outputs["tensorflow_xla"].keys() == NOT_IN_TENSORFLOW
 
 
 @pytest.mark.parametrize(

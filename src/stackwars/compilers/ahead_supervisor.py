@@ -24,6 +24,7 @@ from pathlib import Path
 from stackwars.compilers import dump, memory_verdict
 from stackwars.compilers.ahead import program_text
 from stackwars.compilers.ahead_row import Outcome, row
+from stackwars.ir.missing import missing
 from stackwars.measure import documents, limits, machine
 from stackwars.measure.events import read_events
 from stackwars.measure.watch import tail, watch
@@ -137,7 +138,10 @@ def _write(found: dict, text: str | None, folder: Path) -> None:
 
 
 def unsupported(job: CompileJob, program: Path, why: str, folder: Path) -> dict:
-    """The document of a compilation whose compiler cannot be had with this Python, written to `folder`."""
+    """The document of a compilation that cannot be, written to `folder`.
+
+    Its compiler cannot be had with this Python, or there is no program.
+    """
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     nothing = Outcome([], 0, "", timed_out=False, over_cap=False, dumped=folder)
@@ -184,12 +188,15 @@ def compile_into(job: CompileJob, pins: Path, program: Path, output: Path) -> di
     """Compile in the environment of the pins; write the folder `output` whole or not at all."""
     output.parent.mkdir(parents=True, exist_ok=True)
     part = output.with_name(output.name + ".part")
+    why = missing(program_text(program).decode())
     try:
         python = ensure(pins)
     except Unavailable as error:
-        found = unsupported(job, program, str(error), part)
-    else:
+        why = why or str(error)
+    if why is None:
         found = compile_in_child(job, python, program, part)
+    else:
+        found = unsupported(job, program, why, part)
     shutil.rmtree(output, ignore_errors=True)
     part.rename(output)
     return found

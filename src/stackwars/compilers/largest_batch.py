@@ -83,7 +83,8 @@ def find(
         documents.append(document)
         return _probe(document)
 
-    search(known, job.limit, probe)
+    if base["status"] != "unsupported":
+        search(known, job.limit, probe)
     return {
         "schema": 1,
         "workload": job.workload,

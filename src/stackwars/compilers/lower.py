@@ -23,6 +23,7 @@ from typing import NoReturn
 from unittest import mock
 
 from stackwars.compilers import arguments
+from stackwars.ir import missing
 from stackwars.measure import documents
 from stackwars.workloads import values
 
@@ -44,7 +45,10 @@ class LowerJob:
 
 
 def lower(job: LowerJob) -> tuple[str, dict]:
-    """(the program's text, the document for arguments.json)."""
+    """(the program's text, the document for arguments.json).
+
+    Where the workload has no form in the dialect, the text is the line that says why, without arguments.
+    """
     start = time.perf_counter()
     framework = import_module(f"stackwars.compilers.lower_{job.framework}")
     workload = import_module(f"stackwars.workloads.{job.workload}")
@@ -52,9 +56,12 @@ def lower(job: LowerJob) -> tuple[str, dict]:
     stand_ins = {name: getattr(arguments, name) for name in ("leaf", "activations", "images")}
     with mock.patch.multiple(values, **stand_ins):
         inputs = workload.inputs(job.sizes, job.seed)
-        text, used, unused = framework.lower(
-            dialect.build, job.sizes, job.seed, inputs, job.matmul_precision
-        )
+        try:
+            text, used, unused = framework.lower(
+                dialect.build, job.sizes, job.seed, inputs, job.matmul_precision
+            )
+        except NotImplementedError as error:
+            text, used, unused = missing.line(str(error)), [], []
     return text, {
         "schema": 1,
         "framework": job.framework,

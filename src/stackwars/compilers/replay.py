@@ -21,6 +21,7 @@ import numpy as np
 
 from stackwars import compilers
 from stackwars.compilers import arguments, placement
+from stackwars.ir.missing import missing
 from stackwars.measure import process_status
 from stackwars.measure.child import block, checked, sample, surroundings, timed_call
 from stackwars.measure.contention import Meter, Usage
@@ -79,6 +80,10 @@ class ReplayProcess:
             problem = digest_problem(name, digest, document["program_sha256"])
             if problem is not None:
                 self.refuse(name, problem)
+                continue
+            why = missing(text.decode())
+            if why is not None:
+                self.refuse(name, why, "unsupported")
                 continue
             placement.check_memory(name, found[name])
             self.compile(name, text.decode(), compiler)

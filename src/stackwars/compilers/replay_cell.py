@@ -32,7 +32,7 @@ def combine(folders: list[Path], cells: dict[str, Path]) -> dict:
     cells: {framework: folder of its own cell}. The replay is ok only where every process is; else it
     has the status of the first that is not, and no times. A program that any process refused has
     that status and no times, and one that is not the program of its cell or gives another output is
-    invalid; the other programs keep theirs.
+    invalid; one that there is none of is unsupported. The other programs keep theirs.
     """
     every = [(folder, documents.read(folder / "process.json")) for folder in folders]
     folders = [folder for folder, process in every if process["status"] != STOPPED]

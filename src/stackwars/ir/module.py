@@ -11,7 +11,8 @@ from jaxlib.mlir import ir
 from jaxlib.mlir._mlir_libs import _jax_mlir_ext
 from jaxlib.mlir.dialects import chlo, mhlo, sdy, stablehlo
 
-NO_PROGRAM = "// no program:"
+from stackwars.ir.missing import missing
+
 # Their bodies are programs of their own; any other region is the scalar combiner of a reduction.
 CONTROL_FLOW = {"stablehlo.while", "stablehlo.case", "stablehlo.if"}
 
@@ -24,12 +25,6 @@ def read(path: Path) -> str:
     """Text of a file, unpacked where its name ends in .gz. Raises OSError."""
     with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as file:
         return file.read()
-
-
-def missing(text: str) -> str | None:
-    """Why there is no program, where a cell without one left only that line; else None."""
-    line = text.strip()
-    return line.removeprefix(NO_PROGRAM).strip() if line.startswith(NO_PROGRAM) else None
 
 
 @cache

@@ -12,6 +12,7 @@ from pathlib import Path
 import jsonschema
 import yaml
 
+from stackwars.ir.missing import line
 from stackwars.ir.readback import readback
 from stackwars.measure import documents
 from stackwars.measure.events import event as _event
@@ -84,9 +85,9 @@ def main() -> None:
         shutil.copy(arguments.processes[0] / program.name, program)
         shutil.copy(arguments.processes[0] / sample.name, sample)
     else:
-        reason = f"// no program: {cell['status']}: {cell['status_detail']}".splitlines()[0]
+        reason = line(f"{cell['status']}: {cell['status_detail']}")
         with gzip.GzipFile(program, "wb", mtime=0) as file:
-            file.write(f"{reason}\n".encode())
+            file.write(reason.encode())
         sample.write_bytes(b"")
     (arguments.output / "cell.json").write_text(json.dumps(cell, indent=1))
 

@@ -96,7 +96,7 @@ def tables(
             "title": workloads.load(workload).TITLE,
             "framework": framework,
         }
-        digest = "" if module.missing(text) else hashlib.sha256(text.encode()).hexdigest()
+        digest = hashlib.sha256(text.encode()).hexdigest()
         for target in targets:
             compiled = ahead.get((workload, framework, target))
             if compiled is not None and compiled["program_sha256"] != digest:
