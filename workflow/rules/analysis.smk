@@ -56,7 +56,7 @@ rule held_out:
 rule tables:
     input:
         sources("stackwars.paper.tables.write"),
-        GRID.made(*COMPARED, "frame", "ratios", "context", "claims", "variance"),
+        GRID.made(*COMPARED, "gap_causes", "frame", "ratios", "context", "claims", "variance"),
         "paper/published/tables.csv",
         "config/claims.yaml",
     output:
@@ -74,7 +74,7 @@ rule tables:
 rule figures:
     input:
         sources("stackwars.paper.figures.write"),
-        GRID.made("frame", "calls", "ratios", "replay", "split", "context", "graph_data"),
+        GRID.made("frame", "calls", "ratios", "replay", "split", "op_times", "context", "graph_data"),
     output:
         directory(GRID.made("figures", "graphs")),
     log:

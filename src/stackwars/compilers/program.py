@@ -34,6 +34,10 @@ class CompiledProgram:
     def fence(self, output: Any) -> None:
         output.block_until_ready()
 
+    def optimised_hlo(self) -> str:
+        """Text of what the compiler made of the program."""
+        return self._executable.hlo_modules()[0].to_string()
+
 
 def open_device(kind: str) -> Any:
     """The first device of this kind; raises RuntimeError where JAX finds none."""

@@ -19,11 +19,12 @@ from typing import Any
 
 import numpy as np
 
-from stackwars.compilers import arguments, placement
+from stackwars.compilers import arguments, placement, profile
 from stackwars.compilers.program import CompiledProgram, compile_program, open_device, versions
 from stackwars.measure.child import block, checked, sample, surroundings, timed_call
 from stackwars.measure.contention import Meter, Usage
 from stackwars.measure.events import NAME, Events
+from stackwars.measure.inputs import INPUT_SETS
 from stackwars.measure.parity import relative_l2
 
 
@@ -125,6 +126,19 @@ class ReplayProcess:
             if problem is not None:
                 self.refuse(name, problem)
 
+    def profile(self) -> None:
+        """Write where the time of each program's calls goes, or why that is unknown; no time depends on it."""
+        for name, program in self.programs.items():
+            try:
+                found = profile.profile(
+                    lambda number, program=program: timed_call(program, number % INPUT_SETS),
+                    program.optimised_hlo(),
+                )
+            except Exception as error:
+                self.events.write("not profiled", program=name, detail=str(error)[-500:])
+            else:
+                self.events.write("profiled", program=name, **found)
+
 
 def output_problem(values: np.ndarray, baseline: np.ndarray) -> str | None:
     """Why an output cannot be compared with the baseline's, or None."""
@@ -166,6 +180,8 @@ def measure(spec: dict, events: Events, folder: Path) -> None:
         calls = spec["settings"]["block_calls"]
         events.write("steady", program=name, calls=calls, **samples[name])
     events.write("timed", **surroundings())
+    if spec["repetition"] == 0:
+        replay.profile()
     events.write("end")
 
 

@@ -34,6 +34,7 @@ from stackwars.paper.tables.rows import (
 from stackwars.paper.tables.split import edit_table, split_table
 from stackwars.paper.tables.tabular import Float, row, s_column, span, table
 from stackwars.paper.tables.targets import largest_batch_table, target_table
+from stackwars.paper.tables.unexplained import unexplained_table
 from stackwars.paper.tables.variance import variance_table
 from stackwars.results import published
 from stackwars.results.folder import Folder, command
@@ -48,6 +49,7 @@ from stackwars.results.read_cells import (
 )
 from stackwars.results.read_compilers import (
     read_ahead,
+    read_gap_causes,
     read_largest_batches,
     read_metrics,
     read_replay,
@@ -171,6 +173,7 @@ def write_tables(files: Folder) -> None:
         "split": split_table(replay, split, main, "tab:split")
         + "".join(split_table(replay, split, p, f"tab:split-{p.subject}") for p in others),
         "edits": edit_table(replay, replayed_edits(replay, split)),
+        "unexplained": unexplained_table(read_gap_causes(files["gap_causes"])),
         "fits": fit_table(ahead, there, pairs),
         "largest_batch": largest_batch_table(
             read_largest_batches(files["largest_batch"]), with_programs(context)
