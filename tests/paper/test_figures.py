@@ -8,17 +8,18 @@ from matplotlib import pyplot
 import paper_fixture
 from stackwars.frameworks import title
 from stackwars.paper.figures.calls import draw_calls
+from stackwars.paper.figures.op_times import LOOKS, OFF, draw_op_times
 from stackwars.paper.figures.rows import draw_ratios
 from stackwars.paper.figures.split import draw_split
 from stackwars.paper.figures.write import write_figures
 from stackwars.paper.style import round_ticks
 from stackwars.results.folder import Folder
 from stackwars.results.read_cells import read_calls, read_frame, read_ratios
-from stackwars.results.read_compilers import read_split
+from stackwars.results.read_compilers import read_op_times, read_split
 from stackwars.study.comparisons import Comparison
 from stackwars.study.config import load
 
-NAMES = ("stacks", "calls", "ratio", "memory", "split")
+NAMES = ("stacks", "calls", "ratio", "memory", "op_times", "split")
 
 
 def figures_of(folder) -> dict[str, bytes]:
@@ -57,6 +58,26 @@ def test_the_figure_of_a_split_has_one_subject(tmp_path):
         assert not set(split[~own].ir_ratio) & drawn
         assert title(subject) in figure.axes[1].get_xlabel()
         pyplot.close(figure)
+
+
+def test_the_bars_of_a_program_sum_to_its_time_over_the_baselines(tmp_path):
+    table = read_op_times(Folder(paper_fixture.write(tmp_path))["op_times"])
+    figure = draw_op_times(table, ["jax", "torch_xla"])
+    old = table[table.compiler == "jaxlib-0.7.1"].groupby(["workload", "framework"], sort=False).ms
+    whole = old.sum()
+    axis = figure.axes[0]
+    ends: dict[float, float] = {}
+    for bar in axis.patches:
+        middle = round(bar.get_y() + bar.get_height() / 2, 3)
+        ends[middle] = max(ends.get(middle, 0.0), bar.get_x() + bar.get_width())
+    expected = [ms / whole[workload, "jax"] for (workload, _), ms in whole.items()]
+    assert list(ends.values()) == pytest.approx(expected)
+    assert len(axis.patches) == len(LOOKS) * len(expected)
+    labels = [label.get_text() for label in axis.get_yticklabels()]
+    assert labels[:2] == [f"GEMM,  {title('jax')}", title("torch_xla")]
+    # One program's classes do not add up.
+    assert [text.get_text() for text in axis.texts].count(OFF) == 1
+    pyplot.close(figure)
 
 
 def test_a_claimed_direction_is_filled_and_an_open_one_is_not(tmp_path):

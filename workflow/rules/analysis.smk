@@ -87,7 +87,7 @@ rule matrix:
 rule tables:
     input:
         sources("stackwars.paper.tables.write"),
-        GRID.made(*COMPARED, "frame", "ratios", "context", "claims", "variance"),
+        GRID.made(*COMPARED, "gap_causes", "frame", "ratios", "context", "claims", "variance"),
         GRID.made("stacks", "matrix", "matrix_effects"),
         "paper/published/tables.csv",
         "config/claims.yaml",
@@ -106,7 +106,7 @@ rule tables:
 rule figures:
     input:
         sources("stackwars.paper.figures.write"),
-        GRID.made("frame", "calls", "ratios", "replay", "split", "context", "graph_data"),
+        GRID.made("frame", "calls", "ratios", "replay", "split", "op_times", "context", "graph_data"),
         GRID.made("stacks", "matrix"),
     output:
         directory(GRID.made("figures", "graphs")),

@@ -35,7 +35,8 @@ rule replay:
         processes=[f"{REPLAY}/process-{repetition}" for repetition in range(SETTINGS["rounds_min"])],
         cells=COMPILER_JOBS.replayed_cells,
     output:
-        f"{REPLAY}/replay.json",
+        result=f"{REPLAY}/replay.json",
+        profile=f"{REPLAY}/profile.json",
     log:
         f"{ROOT}/logs/replay/{{device}}/{{compiler}}/{{workload}}/replay.txt",
     priority: 1_000_000
@@ -46,7 +47,7 @@ rule replay:
         cells=COMPILER_JOBS.replayed_folders,
     shell:
         "python -m stackwars.compilers.replay_cell {input.processes} {params.cells}"
-        " --output {output} >{log} 2>&1"
+        " --output {output.result} >{log} 2>&1"
 
 
 rule split:
@@ -64,3 +65,32 @@ rule split:
         step=GRID.step,
     shell:
         "python -m stackwars.results.split {params.step} >{log} 2>&1"
+
+
+rule op_times:
+    input:
+        sources("stackwars.results.op_times"),
+        GRID.profiles(),
+        GRID.made("replayed"),
+    output:
+        GRID.made("op_times"),
+    log:
+        f"{OUT}/logs/op_times.txt",
+    params:
+        step=GRID.step,
+    shell:
+        "python -m stackwars.results.op_times {params.step} >{log} 2>&1"
+
+
+rule gap_causes:
+    input:
+        sources("stackwars.results.gap_causes"),
+        GRID.made("split", "replay", "op_times"),
+    output:
+        GRID.made("gap_causes"),
+    log:
+        f"{OUT}/logs/gap_causes.txt",
+    params:
+        step=GRID.step,
+    shell:
+        "python -m stackwars.results.gap_causes {params.step} >{log} 2>&1"

@@ -1,7 +1,7 @@
 """Compilers for every framework's StableHLO: lower it, edit it, replay it on the CPU, compile it for targets.
 
-It reads jobs and programs (program.mlir.gz with its arguments.json) and writes programs, replay.json for the
-replay of a workload's programs in one process, ahead.json for a compilation for a target, and
+It reads jobs and programs (program.mlir.gz with its arguments.json) and writes programs, replay.json and
+profile.json for the replay of a workload's programs in one process, ahead.json for a compilation for a target, and
 largest_batch.json for the search for the largest batch that fits one.
 
 A compiler that replays is a module here with a class `Compiler(device, options)`, whose constructor imports
@@ -20,6 +20,7 @@ What `compile` returns has
     fence(output)     return only when the device has finished the output
     fetch(output)     the output's values as a NumPy array
     facts()           some of FACTS, counted in the optimised program
+    optimised_hlo()   of XLA alone: the text of the optimised program, which a profile is joined with
 """
 
 from __future__ import annotations

@@ -11,8 +11,10 @@ _CYCLES = re.compile(r'"estimated_cycles":"?(\d+)')
 _YNN = '"kind":"__ynn_fusion"'
 _UNKNOWN = 2**62  # libtpu writes the largest 64-bit number where it has no estimate
 LAYOUT = ("copy", "transpose", "reshape", "broadcast")
-_FORWARDS = ("bitcast", "tuple", "get-tuple-element", "parameter", "constant")
-_NO_STEP = (*_FORWARDS, "copy-done", "async-done")
+"""Operations that only change where elements stand."""
+FORWARDS = ("bitcast", "tuple", "get-tuple-element", "parameter", "constant")
+"""Operations that move nothing."""
+_NO_STEP = (*FORWARDS, "copy-done", "async-done")
 
 
 def facts(text: str, estimated: bool = True) -> dict:
@@ -58,7 +60,7 @@ def counts(text: str) -> dict[str, int]:
 def _only_layout(module: Module, i: Instruction) -> bool:
     if i.opcode != "fusion":
         return i.opcode in LAYOUT
-    inside = {j.opcode for j in module.inside(i)} - {"fusion", *_FORWARDS}
+    inside = {j.opcode for j in module.inside(i)} - {"fusion", *FORWARDS}
     return bool(inside) and inside <= set(LAYOUT)
 
 

@@ -20,12 +20,13 @@ from typing import Any
 import numpy as np
 
 from stackwars import compilers
-from stackwars.compilers import arguments, placement
+from stackwars.compilers import arguments, placement, profile
 from stackwars.ir.missing import missing
 from stackwars.measure import process_status
 from stackwars.measure.child import block, checked, sample, surroundings, timed_call
 from stackwars.measure.contention import Meter, Usage
 from stackwars.measure.events import NAME, Events
+from stackwars.measure.inputs import INPUT_SETS
 from stackwars.measure.parity import relative_l2
 
 DETAIL = 2000
@@ -173,6 +174,19 @@ class ReplayProcess:
             if problem is not None:
                 self.refuse(name, problem)
 
+    def profile(self) -> None:
+        """Write where the time of each program's calls goes, or why that is unknown; no time depends on it."""
+        for name, program in self.programs.items():
+            try:
+                found = profile.profile(
+                    lambda number, program=program: timed_call(program, number % INPUT_SETS),
+                    program.optimised_hlo(),
+                )
+            except Exception as error:
+                self.events.write("not profiled", program=name, detail=str(error)[-500:])
+            else:
+                self.events.write("profiled", program=name, **found)
+
 
 def output_problem(values: np.ndarray, baseline: np.ndarray) -> str | None:
     """Why an output cannot be compared with the baseline's, or None."""
@@ -214,6 +228,8 @@ def measure(spec: dict, events: Events, folder: Path) -> None:
         calls = spec["settings"]["block_calls"]
         events.write("steady", program=name, calls=calls, **samples[name])
     events.write("timed", **surroundings())
+    if spec["repetition"] == 0:
+        replay.profile()
     events.write("end")
 
 

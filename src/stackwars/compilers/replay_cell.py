@@ -1,4 +1,4 @@
-"""The result of a replay: its processes put together, one entry a program."""
+"""The result of a replay: its processes put together, one entry a program; beside it, the profiles."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ _MOVED = (
 """What a process has and the result holds in another place."""
 STEADY = ("ns", "calls", "run_ns", "wait_ns", "steal_ns", "other_processes_share")
 """What is kept of the steady blocks of each process."""
+PROFILE = ("calls", "wall_s", "operations")
+"""What is kept of a program's profile."""
 
 
 def combine(folders: list[Path], cells: dict[str, Path]) -> dict:
@@ -57,6 +59,24 @@ def combine(folders: list[Path], cells: dict[str, Path]) -> dict:
     }
     jsonschema.validate(replay, yaml.safe_load(SCHEMA.read_text()))
     return replay
+
+
+def profiles(folders: list[Path], replay: dict) -> dict:
+    """The profile of each program that is ok, from the first process: see `profile.profile`.
+
+    replay: what `combine` made of the same folders. A program whose profile failed has none.
+    """
+    [first, *_] = [documents.read(folder / "process.json") for folder in folders]
+    return {
+        **{key: replay[key] for key in ("workload", "device", "compiler", "preset")},
+        "repetition": first["repetition"],
+        "programs": {
+            event["program"]: {key: event[key] for key in PROFILE}
+            for event in first["events"]
+            if event["event"] == "profiled"
+            and replay["programs"][event["program"]]["status"] == "ok"
+        },
+    }
 
 
 def _program(
@@ -142,6 +162,8 @@ def _record(process: dict) -> dict:
 def main() -> None:
     """`python -m stackwars.compilers.replay_cell PROCESS ... --output FILE`: write replay.json.
 
+    Beside it, in profile.json, stands where the time of each program's calls goes.
+
     `--cell FRAMEWORK=FOLDER`, once a framework: its own cell, with cell.json and output.npy.
     """
     parser = argparse.ArgumentParser(description=main.__doc__)
@@ -153,6 +175,8 @@ def main() -> None:
     replay = combine(arguments.processes, {name: Path(folder) for name, folder in cells})
     arguments.output.parent.mkdir(parents=True, exist_ok=True)
     arguments.output.write_text(json.dumps(replay, indent=1))
+    found = profiles(arguments.processes, replay)
+    arguments.output.with_name("profile.json").write_text(json.dumps(found, indent=1))
 
 
 if __name__ == "__main__":

@@ -39,7 +39,10 @@ class Program:
         return np.asarray(output)
 
     def facts(self) -> dict[str, int]:
-        return hlo_facts.counts(self._executable.hlo_modules()[0].to_string())
+        return hlo_facts.counts(self.optimised_hlo())
+
+    def optimised_hlo(self) -> str:
+        return self._executable.hlo_modules()[0].to_string()
 
 
 class Compiler:

@@ -21,6 +21,8 @@ TABLES = {
     "replayed": "replayed.csv",
     "replay": "replay.csv",
     "split": "split.csv",
+    "op_times": "op_times.csv",
+    "gap_causes": "gap_causes.csv",
     "ahead": "compile_ahead.csv",
     "largest_batch": "largest_batch.csv",
     "metrics": "ir_metrics.csv",

@@ -1,4 +1,4 @@
-"""What the compilers gave, read and checked: replay, split, compile-ahead, largest batch, programs.
+"""What the compilers gave, read and checked: replay, split, profiles, compile-ahead, largest batch, programs.
 
 A file with its header alone is a run that has none of it.
 """
@@ -40,12 +40,16 @@ SPLIT_KEYS = [
 ]
 AHEAD_KEYS = ["workload", "title", "framework", "target", "compiler", "variant", "verdict"]
 BATCH_KEYS = ["workload", "title", "framework", "target", "compiler", "fits_batch", "oom_batch"]
+OP_TIME_KEYS = ["workload", "title", "framework", "compiler", "device", "class", "ms", "adds_up"]
+GAP_KEYS = ["workload", "title", "compiler", "device", "subject", "baseline", "ratio", "verdict"]
+GAP_KEYS += ["class", "where", "why"]
 METRIC_KEYS = ["workload", "title", "framework", "level", "status", "canonical_hash"]
 METRIC_KEYS += ["operations", "operations_by_kind", "layout_bytes"]
 STRUCTURE_KEYS = ["workload", "title", "claim", "framework", "verdict", "evidence"]
 TEXTS = (
     *("status", "status_detail", "origin", "title", "verdict", "decided_by", "message", "reason"),
     *("ir_verdict", "runtime_verdict", "control_verdict", "canonical_hash", "evidence", "variant"),
+    *("class", "where", "why", "tried"),
 )
 
 
@@ -57,6 +61,16 @@ def read_replay(path: Path) -> pandas.DataFrame:
 def read_split(path: Path) -> pandas.DataFrame:
     """split.csv: a row per workload, generation of XLA and comparison; those of the CPU."""
     return _of_generations(on_cpu(_read(path, SPLIT_KEYS)))
+
+
+def read_op_times(path: Path) -> pandas.DataFrame:
+    """op_times.csv: a row per workload, program, compiler and class of operations; those of the CPU."""
+    return on_cpu(_read(path, OP_TIME_KEYS)).reset_index(drop=True)
+
+
+def read_gap_causes(path: Path) -> pandas.DataFrame:
+    """gap_causes.csv: a row per gap and class of operations; those of the CPU."""
+    return on_cpu(_read(path, GAP_KEYS)).reset_index(drop=True)
 
 
 def read_ahead(path: Path) -> pandas.DataFrame:

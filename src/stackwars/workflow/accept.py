@@ -21,7 +21,7 @@ FULL = REPOSITORY / "results" / "full"
 KEPT = (
     *("cell.json", "stablehlo.mlir.gz", "output.npy", "peak.json", "devices.json"),
     *("program.mlir.gz", "arguments.json", "ahead.json", "largest_batch.json", "replay.json"),
-    "audits.json",
+    *("profile.json", "audits.json"),
 )
 """What the paper is made from. The optimised HLO is left out: it is large, and counted in ahead.json."""
 TABLES = (*folder.TABLES.values(), folder.MADE["context"])

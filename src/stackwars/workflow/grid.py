@@ -102,6 +102,10 @@ class Grid:
         """The results of all replays."""
         return self.kept(replay.path / "replay.json" for replay in programs.replays(self.config))
 
+    def profiles(self) -> list[str]:
+        """Where the time of the replayed programs goes."""
+        return self.kept(replay.path / "profile.json" for replay in programs.replays(self.config))
+
     def existing(self, programs_: Iterable[Program]) -> list[Program]:
         """These programs; of the reference run, those that it has."""
         return [p for p in programs_ if self.is_measured or self._there(p.path / "program.mlir.gz")]

@@ -14,22 +14,23 @@ import matplotlib.pyplot as plt
 
 from stackwars.paper.figures import graph
 from stackwars.paper.figures.calls import draw_calls
+from stackwars.paper.figures.op_times import draw_op_times
 from stackwars.paper.figures.rows import draw_memory, draw_ratios
 from stackwars.paper.figures.split import draw_split
 from stackwars.paper.figures.stack import draw_stacks
 from stackwars.paper.style import RC
 from stackwars.results.folder import Folder, command
 from stackwars.results.read_cells import of_study, read_calls, read_frame, read_json, read_ratios
-from stackwars.results.read_compilers import read_split
-from stackwars.study.comparisons import told
+from stackwars.results.read_compilers import read_op_times, read_split
+from stackwars.study.comparisons import told, with_programs
 
 READ = {"frame": read_frame, "calls": read_calls, "ratios": read_ratios, "split": read_split}
 """The tables that figures are made from, each with its reader."""
 
 
 def write_figures(config: dict, files: Folder) -> None:
-    """Write stacks.pdf, calls.pdf, ratio.pdf, memory.pdf, split.pdf and, for each further comparison of
-    programs, split-<subject>.pdf into the folder's ``figures``."""
+    """Write stacks.pdf, calls.pdf, ratio.pdf, memory.pdf, op_times.pdf, split.pdf and, for each further
+    comparison of programs, split-<subject>.pdf into the folder's ``figures``."""
     context, shown = read_json(files["context"]), config["paper"].get("calls", config["workloads"])
     main, *others = told(context)
     frame, calls, ratios, split = (
@@ -42,6 +43,7 @@ def write_figures(config: dict, files: Folder) -> None:
             "calls": draw_calls(frame, calls, shown),
             "ratio": draw_ratios(frame, ratios),
             "memory": draw_memory(frame),
+            "op_times": draw_op_times(read_op_times(files["op_times"]), with_programs(context)),
             "split": draw_split(split, main),
             **{f"split-{pair.subject}": draw_split(split, pair) for pair in others},
         }

@@ -35,6 +35,7 @@ from stackwars.paper.tables.rows import (
 from stackwars.paper.tables.split import edit_table, split_table
 from stackwars.paper.tables.tabular import Float, row, s_column, span, table
 from stackwars.paper.tables.targets import largest_batch_table, target_table
+from stackwars.paper.tables.unexplained import unexplained_table
 from stackwars.paper.tables.variance import variance_table
 from stackwars.results import published
 from stackwars.results.folder import Folder, command
@@ -46,6 +47,7 @@ from stackwars.results.read_cells import (
     short_status,
     shown_cells,
 )
+from stackwars.results.read_compilers import read_gap_causes
 from stackwars.setup.device import CPU
 from stackwars.study.comparisons import PROGRAMS, comparisons, told, with_programs
 
@@ -163,6 +165,7 @@ def write_tables(files: Folder) -> None:
         "split": split_table(replay, split, main, "tab:split")
         + "".join(split_table(replay, split, p, f"tab:split-{p.subject}") for p in others),
         "edits": edit_table(replay, replayed_edits(replay, split)),
+        "unexplained": unexplained_table(read_gap_causes(files["gap_causes"])),
         "fits": fit_table(ahead, there, pairs),
         "largest_batch": largest_batch_table(batches, with_programs(context)),
         "targets": target_table(ahead, pairs),

@@ -1,0 +1,125 @@
+"""Where the time of every replayed program goes: bars of classes of operations, a panel per compiler."""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import pandas
+from matplotlib.patches import Patch
+
+from stackwars.compilers.op_classes import (
+    CLASSES,
+    DISPATCH,
+    ELEMENTWISE,
+    LIBRARY,
+    PRODUCTS,
+    REDUCTIONS,
+    TRANSPOSES,
+)
+from stackwars.frameworks import title
+from stackwars.paper.style import COLUMN, PAGE
+from stackwars.results.read_cells import titles
+from stackwars.results.read_compilers import compiler_title, compilers
+from stackwars.results.values import is_true
+
+# From dark to light, as they stand in a bar; hatches tell neighbours apart where a printer has few greys.
+LOOKS = {
+    PRODUCTS: {"facecolor": "#14213d"},
+    TRANSPOSES: {"facecolor": "#c4571b", "hatch": "////"},
+    REDUCTIONS: {"facecolor": "#5fae97"},
+    ELEMENTWISE: {"facecolor": "#d9b44a", "hatch": "...."},
+    LIBRARY: {"facecolor": "#cfcfcf"},
+    DISPATCH: {"facecolor": "white"},
+}
+_EDGE = {"edgecolor": "#333333", "linewidth": 0.3}
+_LINE = 0.135  # inches from one bar to the next
+_APART = 0.5  # bars' heights between two workloads
+WIDEST = 5
+"""The axis ends at this multiple of the baseline's call; longer bars are cut, with their length beside them."""
+OFF = "*"
+"""After a bar whose classes do not add up to the timed call."""
+
+
+def draw_op_times(op_times: pandas.DataFrame, frameworks: list[str]) -> plt.Figure:
+    """The profiled call of each framework's program over that of the first one's in the same compiler.
+
+    frameworks: the baseline first; edited programs are not drawn. A column wide for one compiler, else a page.
+    """
+    shown = op_times[op_times.framework.isin(frameworks)]
+    names, panels = titles(shown), compilers(shown) or [""]
+    places = _places(shown, list(names), frameworks)
+    size = (COLUMN if len(panels) == 1 else PAGE, 0.95 + _LINE * (max(places.values(), default=3) + 1))
+    figure, axes = plt.subplots(1, len(panels), figsize=size, sharey=True, squeeze=False)
+    first = axes[0][0]
+    labels = {y: _label(key, names, places) for key, y in places.items()}
+    first.set_yticks(list(labels), list(labels.values()))
+    first.set_ylim(max(labels, default=0) + 0.7, min(labels, default=0) - 0.7)
+    first.tick_params(axis="y", length=0)
+    for axis, compiler in zip(axes[0], panels, strict=True):
+        _bars(axis, shown[shown.compiler == compiler], places, frameworks[0])
+        if compiler:
+            axis.set_title(compiler_title(compiler))
+    if not places:
+        first.text(0.02, 0.5, "no program was profiled", style="italic", transform=first.transAxes)
+    handles = [Patch(label=CLASSES[name], **look, **_EDGE) for name, look in LOOKS.items()]
+    figure.legend(
+        handles=handles,
+        loc="outside upper center",
+        ncols=2 if len(panels) == 1 else 3,
+        handlelength=1.4,
+        columnspacing=1.2,
+    )
+    return figure
+
+
+def _places(
+    shown: pandas.DataFrame, workloads: list[str], frameworks: list[str]
+) -> dict[tuple[str, str], float]:
+    """(workload, framework) -> where its bars stand, those of a workload together."""
+    there = set(zip(shown.workload, shown.framework, strict=True))
+    places, y = {}, 0.0
+    for workload in workloads:
+        for framework in frameworks:
+            if (workload, framework) in there:
+                places[workload, framework] = y
+                y += 1
+        y += _APART
+    return places
+
+
+def _label(key: tuple[str, str], names: dict[str, str], places: dict) -> str:
+    """The framework, and before the first one of a workload its name."""
+    workload, framework = key
+    leads = next(name for name, _ in places if name == workload) == workload
+    leads = leads and next(f for w, f in places if w == workload) == framework
+    return f"{names[workload]},  {title(framework)}" if leads else title(framework)
+
+
+def _bars(axis, rows: pandas.DataFrame, places: dict, baseline: str) -> None:
+    axis.axvline(1, color="black", linewidth=0.6, zorder=0)
+    longest = 1.0
+    for workload, here in rows.groupby("workload", sort=False):
+        whole = here.groupby("framework").ms.sum()
+        if baseline not in whole.index:
+            continue
+        for framework, one in here.groupby("framework", sort=False):
+            y, left = places[workload, framework], 0.0
+            ms = one.set_index("class").ms
+            for name, look in LOOKS.items():
+                width = ms[name] / whole[baseline]
+                axis.barh(y, width, 0.8, left, **look, **_EDGE)
+                left += width
+            longest = max(longest, left)
+            marks = "" if is_true(one.adds_up.iloc[0]) else OFF
+            if left > WIDEST:
+                marks = f"{left:.1f}{marks}"
+            axis.annotate(
+                marks,
+                (min(left, WIDEST), y),
+                (2, 0),
+                textcoords="offset points",
+                va="center",
+                annotation_clip=False,
+                fontsize=7,
+            )
+    axis.set_xlim(0, min(WIDEST, longest * 1.04))
+    axis.set_xlabel(f"time over that of {title(baseline)}'s program")

@@ -1,0 +1,79 @@
+"""Table of the gaps between replayed programs that no edit closes."""
+
+from __future__ import annotations
+
+import pandas
+
+from stackwars.compilers.op_classes import CLASSES
+from stackwars.frameworks import title
+from stackwars.paper.latex import escape, significant
+from stackwars.paper.tables.ratios import SIGNS, SIGNS_NOTE
+from stackwars.paper.tables.tabular import GAP, Float, row, span, table
+from stackwars.results.gap_causes import GAP as WIDE
+from stackwars.results.op_times import ADDS_UP
+from stackwars.results.read_compilers import compiler_title
+from stackwars.results.values import is_missing, is_true
+
+_OFF = "*"
+
+
+def unexplained_table(gap_causes: pandas.DataFrame) -> str:
+    """A row for each gap without a cause by an edit: how wide it is, where it lies, and what was tried."""
+    keys = ["workload", "subject", "baseline", "compiler"]
+    lines, previous = [], None
+    for (workload, *_), gap in gap_causes[gap_causes.why == ""].groupby(keys, sort=False):
+        if previous not in (None, workload):
+            lines.append(GAP)
+        lines.append(_line(gap.iloc[0], gap.set_index("class"), workload != previous))
+        previous = workload
+    percent = f"{100 * (WIDE - 1):.0f}"
+    return table(
+        Float(
+            label="tab:unexplained",
+            caption="Gaps between Programs That No Edit Closes",
+            columns="lllrrlrlr",
+            note=f"Every gap over {percent}\\,\\% between two programs in the same compiler of which no edit closes "
+            "most. Ratio: replay of the program over the other's; " + SIGNS_NOTE + "Gap: the profiled "
+            "calls' difference; carried by: the class of operations that makes most of it up, and its share, above "
+            "100\\,\\% where other classes narrow the gap; a dash: not profiled, or the profiles do not show the gap. "
+            f"{_OFF}: the profile of one of the programs misses its timed call by more than "
+            f"{100 * ADDS_UP:.0f}\\,\\%. Tried: of the edits replayed, the one that closes the largest share.",
+            wide=True,
+            size=r"\scriptsize",
+        ),
+        [
+            row(
+                [
+                    *("Workload", "Program over other", "Compiler", "{Ratio}", "{Gap (ms)}"),
+                    *("Carried by", "{Share}", "Tried", "{Closed}"),
+                ]
+            )
+        ],
+        lines or [row([span(9, "no gap is unexplained")])],
+    )
+
+
+def _line(gap: pandas.Series, classes: pandas.DataFrame, first: bool) -> str:
+    where, share, wide = "---", "---", "---"
+    if not is_missing(gap.gap_ms):
+        mark = "" if is_true(gap.adds_up) else _OFF
+        wide = f"{significant(gap.gap_ms)}{mark}"
+    if gap["where"]:
+        where, share = CLASSES[gap["where"]], _percent(classes.share[gap["where"]])
+    return row(
+        [
+            escape(gap.title) if first else "",
+            escape(f"{title(gap.subject)} / {title(gap.baseline)}"),
+            escape(compiler_title(gap.compiler)),
+            f"{SIGNS.get(gap.verdict, '')}\\,{significant(gap.ratio)}",
+            wide,
+            escape(where) if gap["where"] else where,
+            share,
+            escape(title(gap.tried)) if gap.tried else "---",
+            "---" if is_missing(gap.closed) else _percent(gap.closed),
+        ]
+    )
+
+
+def _percent(share: float) -> str:
+    return rf"{100 * share:.0f}\,\%"
