@@ -89,6 +89,9 @@ def a_a(count: int, claimed: int = 0) -> list[Trial]:
     return [Trial("cpu", n, one) for n, one in zip(names, [*found[:count], *wrong], strict=True)]
 
 
+LIMITS = {"ffn": 1e-5}
+
+
 def frame(**changes: object) -> pd.DataFrame:
     """Two frameworks' rows of one workload; changes are of the second."""
     one = {

@@ -31,7 +31,7 @@ def passed() -> list[dict]:
         run_verdicts.clock(whole_run.clocks(processes)),
         verdicts.aa(made.a_a(60), [made.powered()]),
         verdicts.power([made.powered()]),
-        run_verdicts.agreement(whole_run.agreement(table, 1e-5, "highest")),
+        run_verdicts.agreement(whole_run.agreement(table, made.LIMITS, "highest")),
         verdicts.independent([made.INDEPENDENT]),
         run_verdicts.first_run(whole_run.first_runs(processes)),
     ]

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from audits.made import FENCES, INDEPENDENT, MUTANTS, a_a, frame, powered, process
+from audits.made import FENCES, INDEPENDENT, LIMITS, MUTANTS, a_a, frame, powered, process
 from stackwars.audits import audit_entries, power, run_verdicts, verdicts, whole_run
 from stackwars.findings.audits import audit_findings
 from stackwars.paper.tables.audit_summary import audits_table
@@ -148,9 +148,9 @@ def test_clocks_of_every_process_must_agree():
 
 
 def test_agreement():
-    entry = run_verdicts.agreement(whole_run.agreement(frame(), 1e-5, "highest"))
+    entry = run_verdicts.agreement(whole_run.agreement(frame(), LIMITS, "highest"))
     assert entry["verdict"] == "pass"
-    assert "2 cells: relative L2 error at most 1.0e-07" in entry["detail"]
+    assert "2 cells: the relative L2 error nearest to its limit is 1.0e-07" in entry["detail"]
 
 
 @pytest.mark.parametrize(
@@ -163,13 +163,13 @@ def test_agreement():
     ],
 )
 def test_disagreement(change, told):
-    entry = run_verdicts.agreement(whole_run.agreement(frame(**change), 1e-5, "highest"))
+    entry = run_verdicts.agreement(whole_run.agreement(frame(**change), LIMITS, "highest"))
     assert entry["verdict"] == "fail"
     assert told in entry["detail"]
 
 
 def test_workload_without_products_has_no_precision_to_check():
-    found = whole_run.agreement(frame(precision=float("nan")), 1e-5, "highest")
+    found = whole_run.agreement(frame(precision=float("nan")), LIMITS, "highest")
     assert found["ok"]
 
 
@@ -184,7 +184,7 @@ def nothing() -> list[dict]:
         run_verdicts.clock(whole_run.clocks([])),
         verdicts.aa([], []),
         verdicts.power([]),
-        run_verdicts.agreement(whole_run.agreement(empty, 1e-5, "highest")),
+        run_verdicts.agreement(whole_run.agreement(empty, LIMITS, "highest")),
         verdicts.independent([]),
         run_verdicts.first_run(whole_run.first_runs([])),
     ]

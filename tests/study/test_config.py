@@ -49,8 +49,8 @@ OTHERS = [row for row in CONFIG["comparisons"] if row != PENDING]
 TPU = {"subject": "torch_tpu", "baseline": "jax", "of": ["programs"]}
 GEMM = "presets/full/sizes/gemm"
 REFUSED = {
-    "unknown framework": (put("frameworks/jaxx", JAX), "frameworks", "one of jax, numpy, torch_tpu, ", "jaxx"),
-    "unknown workload": (put("workloads", ["gemm", "gem"]), "workloads.1", "conv, resnet50", "gem"),
+    "unknown framework": (put("frameworks/jaxx", JAX), "frameworks", "one of jax, numpy, ", "jaxx"),
+    "unknown workload": (put("workloads", ["gemm", "gem"]), "workloads.1", "conv, ", "gem"),
     "unknown workload of a framework": (
         put("frameworks/jax/workloads", ["ffm"]), "frameworks.jax.workloads.0", "ffn", "ffm"),
     "unknown device": (put("devices", ["gpu"]), "devices.0", "one of cpu, cpu-1t, cuda, tpu", "gpu"),

@@ -1,4 +1,4 @@
-"""Sizes for the tests: FULL are the paper's, SMALL build and compile in a second or two."""
+"""Sizes for the tests: FULL are the paper's and the lecture's, SMALL build and compile in a second or two."""
 
 _LANGUAGE = {"batch": 2, "sequence": 64}
 _BASE = {"layers": 12, "hidden": 768, "heads": 12, "intermediate": 3072}
@@ -13,6 +13,9 @@ FULL = {
     "mha": {**_LANGUAGE, "features": 768, "heads": 12},
     "layernorm": {**_LANGUAGE, "features": 768},
     "conv": {"batch": 32, "height": 56, "width": 56, "channels_in": 64, "channels_out": 64},
+    "two_matmuls": {"rows": 256, "features": 1024, "hidden": 2048},
+    "elementwise_chain": {"elements": 10_000_000},
+    "mlp_postnorm": {"batch": 8, "sequence": 256, "features": 512, "hidden": 2048},
     "resnet50": {
         **{"batch": 2, "image": 224, "stem": 64, "width": 256, "labels": 1000},
         **{"depth_1": 3, "depth_2": 4, "depth_3": 6, "depth_4": 3},
@@ -39,6 +42,9 @@ SMALL = {
     "mha": {"batch": 2, "sequence": 8, "features": 48, "heads": 12},
     "layernorm": {"batch": 2, "sequence": 8, "features": 48},
     "conv": {"batch": 2, "height": 8, "width": 10, "channels_in": 3, "channels_out": 4},
+    "two_matmuls": {"rows": 8, "features": 32, "hidden": 64},
+    "elementwise_chain": {"elements": 10_000},
+    "mlp_postnorm": {"batch": 2, "sequence": 8, "features": 32, "hidden": 64},
     "resnet50": {
         **{"batch": 2, "image": 32, "stem": 8, "width": 16, "labels": 10},
         **{"depth_1": 1, "depth_2": 2, "depth_3": 1, "depth_4": 1},

@@ -140,7 +140,7 @@ def test_full_sizes_in_jax_and_flops_within_a_tenth_of_those_xla_counts(in_diale
     for name, (weights, flops) in found.items():
         module = workloads.load(name)
         assert weights == module.parameter_count(FULL[name]), name
-        if name != "layernorm":
+        if module.flops(FULL[name]):
             assert module.flops(FULL[name]) == pytest.approx(flops, rel=0.1), name
 
 

@@ -11,6 +11,9 @@ PARAMETERS = {
     "mha": 4 * 768 * 768 + 4 * 768,
     "layernorm": 2 * 768,
     "conv": 64 * 64 * 9,
+    "two_matmuls": 2 * 1024 * 2048,
+    "elementwise_chain": 0,
+    "mlp_postnorm": 2 * 512 * 2048 + 2048 + 3 * 512,
     "resnet50": 25_557_032 + 2 * 26_560,  # and mean and variance of 26,560 channels
     "bert_base": 109_482_240 - 768 * 769,  # without its pooler
     "gpt2_small": 124_439_808,
@@ -25,6 +28,9 @@ FLOPS = {
     "mha": 2 * 128 * 768 * 4 * 768 + 2 * (2 * 2 * 64 * 64 * 768),
     "layernorm": 0,
     "conv": 7_398_752_256,
+    "two_matmuls": 2 * 2 * 256 * 1024 * 2048,
+    "elementwise_chain": 0,
+    "mlp_postnorm": 8_589_934_592,  # as ffn: a quarter of the positions, twice as wide both ways
     "resnet50": 2 * 2 * 4_089_184_256,  # the published multiply-adds of an image
     "bert_base": 12 * (2 * 128 * (4 * 768**2 + 2 * 768 * 3072) + 4 * 2 * 64**2 * 768),
 }
@@ -56,6 +62,11 @@ def test_minimum_bytes_leave_out_the_rows_of_a_table_that_are_not_read():
     in_and_out = 16 + 16 * 32
     expected = 4 * (module.parameter_count(sizes) - unread + in_and_out)
     assert module.minimum_bytes(sizes) == expected
+
+
+def test_the_chain_reads_every_element_once():
+    module = workloads.load("elementwise_chain")
+    assert module.minimum_bytes({"elements": 10_000_000}) == 40_000_004
 
 
 @pytest.mark.parametrize("name", FULL)

@@ -69,3 +69,34 @@ def test_conv_inside_and_in_a_corner():
     kernel, x = weights["conv.weight"].astype(float), inputs["x"].astype(float)
     np.testing.assert_allclose(output[1, 2, 3, 4], (kernel[2] * x[1, :, 2:5, 3:6]).sum())
     np.testing.assert_allclose(output[1, 2, 0, 0], (kernel[2, :, 1:, 1:] * x[1, :, :2, :2]).sum())
+
+
+def test_two_matmuls():
+    weights, inputs, output = computed("two_matmuls")
+    x = inputs["x"][3].astype(float)
+    hidden = [max(0.0, x @ column) for column in weights["a"].astype(float).T]
+    np.testing.assert_allclose(output[3], hidden @ weights["b"].astype(float))
+
+
+def test_elementwise_chain_term_by_term():
+    _, inputs, output = computed("elementwise_chain")
+    assert output.shape == ()
+    terms = [
+        math.tanh(0.1 * x + 1.7) / (1 + math.exp(-x)) + math.exp(-x * x)
+        for x in inputs["x"].tolist()
+    ]
+    assert math.isclose(output, math.fsum(terms), rel_tol=1e-12)
+
+
+def test_mlp_postnorm_position_by_position():
+    weights, inputs, output = computed("mlp_postnorm")
+    w = {name: value.astype(float) for name, value in weights.items()}
+    x = inputs["x"][1, 3].astype(float)
+    hidden = x @ w["up.weight"] + w["up.bias"]
+    hidden = [
+        h / (1 + math.exp(-2 * math.sqrt(2 / math.pi) * (h + 0.044715 * h**3))) for h in hidden
+    ]
+    row = x + hidden @ w["down.weight"] + w["down.bias"]
+    expected = (row - row.mean()) / math.sqrt(row.var() + 1e-5)
+    expected = expected * w["norm.weight"] + w["norm.bias"]
+    np.testing.assert_allclose(output[1, 3], expected)

@@ -25,7 +25,8 @@ def report(config: dict, folder: Path, frame: Path, parts: list[Path]) -> list[d
         found[path.parents[1].name].append(documents.read(path))
     settings, table = cells.settings(config), read_frame(frame)
     processes = list(whole_run.processes(config, folder))
-    agreement = whole_run.agreement(table, settings["parity_rel_l2"], settings["matmul_precision"])
+    limits = {name: cells.parity_limit(config, name) for name in config["workloads"]}
+    agreement = whole_run.agreement(table, limits, settings["matmul_precision"])
     return [
         verdicts.fences(found["fences"]),
         run_verdicts.floor(whole_run.floors(processes, table)),

@@ -36,7 +36,7 @@ def agreement(figures: dict) -> Entry:
     if not figures["cells"]:
         return not_run_entry("agreement", "there is no pair of cells to compare")
     detail = (
-        f"{figures['cells']} cells: relative L2 error at most {figures['worst']:.1e} "
+        f"{figures['cells']} cells: the relative L2 error nearest to its limit is {figures['worst']:.1e} "
         f"({figures['worst_cell']}), allowed {figures['limit']:.0e}; every product at {figures['precision']}"
     )
     if not figures["ok"]:

@@ -3,7 +3,7 @@ programs and outputs that are the same on both sides."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -85,15 +85,17 @@ def clocks(found: list[dict]) -> dict[str, Any]:
     }
 
 
-def agreement(frame: pd.DataFrame, parity: float, precision: str) -> dict[str, Any]:
+def agreement(frame: pd.DataFrame, limits: Mapping[str, float], precision: str) -> dict[str, Any]:
     """Do the frameworks compute the same thing, at the precision that was asked for?
 
-    parity: largest relative L2 error of two outputs; precision: asked of every matrix product.
+    limits: of each workload, the largest relative L2 error of two outputs; precision: asked of every matrix
+    product. The worst cell is the one that is closest to its limit, or furthest beyond it.
     """
     run = frame[frame["status"].isin(["ok", "invalid"])]
     checked = run[run["parity_rel_l2"].notna()]
-    worst = checked.loc[checked["parity_rel_l2"].idxmax()] if len(checked) else None
-    apart = [_cell(row) for _, row in checked.iterrows() if row.parity_rel_l2 > parity]
+    share = checked["parity_rel_l2"] / checked["workload"].map(limits)
+    worst = checked.loc[share.idxmax()] if len(checked) else None
+    apart = [_cell(row) for _, row in checked[share > 1].iterrows()]
     asked = precision.upper()
     wrong = [
         f"{_cell(row)}: {row.precision}, expected {asked}"
@@ -107,7 +109,7 @@ def agreement(frame: pd.DataFrame, parity: float, precision: str) -> dict[str, A
     ]
     return {
         "cells": len(checked),
-        "limit": parity,
+        "limit": None if worst is None else limits[worst["workload"]],
         "worst": None if worst is None else float(worst["parity_rel_l2"]),
         "worst_cell": None if worst is None else _cell(worst),
         "precision": asked,

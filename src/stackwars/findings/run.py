@@ -7,6 +7,7 @@ from collections import Counter
 import pandas
 
 from stackwars.frameworks import title
+from stackwars.measure import parity
 from stackwars.results import published, verdicts
 from stackwars.results.read_cells import on_cpu, short_status
 from stackwars.results.values import is_missing
@@ -22,8 +23,13 @@ def run_findings(frame: pandas.DataFrame, context: dict) -> list[Finding]:
     absent = [name for name, d in context["devices"].items() if not d.get("present")]
     # A baseline's row repeats the largest error of its subjects: it is no pair of its own.
     pairs = cpu[(cpu.status == "ok") & (cpu.baseline != "")]
-    parity = pairs.dropna(subset=["parity_rel_l2"])
-    worst = parity.loc[parity.parity_rel_l2.idxmax()] if len(parity) else None
+    known = pairs.dropna(subset=["parity_rel_l2"])
+    common = context["settings"]["parity_rel_l2"]
+    limits = known.workload.map(
+        {w: parity.limit(w, context["sizes"][w], common) for w in known.workload.unique()}
+    )
+    usual = known[limits <= common]
+    worst = usual.loc[usual.parity_rel_l2.idxmax()] if len(usual) else None
     invalid = cpu[cpu.status == "invalid"]
     refused = [f"{c.title} under {title(c.framework)}" for _, c in invalid.iterrows()]
     peak = context.get("peak") or {}
@@ -44,7 +50,16 @@ def run_findings(frame: pandas.DataFrame, context: dict) -> list[Finding]:
             verdicts.MEASURED if worst is not None else verdicts.NO_DATA,
             worst=worst.parity_rel_l2 if worst is not None else None,
             title=worst.title if worst is not None else None,
-            pairs=len(parity),
+            pairs=len(known),
+            # Workloads whose correct results may differ by more.
+            wider=[
+                {
+                    "title": rows.title.iloc[0],
+                    "worst": rows.parity_rel_l2.max(),
+                    "limit": limits[rows.index[0]],
+                }
+                for _, rows in known[limits > common].groupby("workload", sort=False)
+            ],
         ),
         finding(
             "invalid",

@@ -9,6 +9,7 @@ import math
 
 import pandas
 
+from stackwars.measure import parity
 from stackwars.results import compiler_verdicts as words
 from stackwars.results import verdicts
 from stackwars.results.read_cells import titles
@@ -25,7 +26,7 @@ def split_findings(
     return [
         _compilers(split, pinned),
         _replays(replay),
-        _parity(replay),
+        _parity(replay, context),
         *effect_findings(split),
         *_generations(split),
         *_sources(split, pinned),
@@ -73,9 +74,14 @@ def _replays(replay: pandas.DataFrame) -> Finding:
     )
 
 
-def _parity(replay: pandas.DataFrame) -> Finding:
-    """The largest disagreement of two programs on one client, or of a program with its cell."""
-    known = replay.dropna(subset=["parity_rel_l2"])
+def _parity(replay: pandas.DataFrame, context: dict) -> Finding:
+    """The largest disagreement of two programs on one client, or of a program with its cell.
+
+    Without the workloads whose correct results may differ by more: of those, `parity` tells.
+    """
+    common = context["settings"]["parity_rel_l2"]
+    wider = [w for w, s in context["sizes"].items() if parity.limit(w, s, common) > common]
+    known = replay[~replay.workload.isin(wider)].dropna(subset=["parity_rel_l2"])
     if known.empty:
         return finding("replay_parity", verdicts.NO_DATA)
     worst = known.loc[known.parity_rel_l2.idxmax()]

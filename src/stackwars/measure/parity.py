@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from stackwars import workloads
+
 
 def relative_l2(values: np.ndarray, baseline: np.ndarray) -> float:
     """||values - baseline|| / ||baseline|| in float64; infinite for other shapes or values not finite."""
@@ -13,6 +15,16 @@ def relative_l2(values: np.ndarray, baseline: np.ndarray) -> float:
     norm = np.linalg.norm(baseline.astype(np.float64))
     error = float(difference / norm) if norm else float(difference)
     return error if np.isfinite(error) else float("inf")
+
+
+def limit(workload: str, sizes: dict[str, int], common: float) -> float:
+    """The relative L2 error up to which a workload's outputs agree.
+
+    common: what holds for all. A workload whose result cannot be that close in every correct program has a
+    function `parity_rel_l2` of its sizes, with the derivation: the larger of both counts.
+    """
+    own = getattr(workloads.load(workload), "parity_rel_l2", None)
+    return common if own is None else max(common, own(sizes))
 
 
 def parity(outputs: dict[str, np.ndarray], baselines: dict[str, str]) -> dict[str, float]:

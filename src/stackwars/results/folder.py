@@ -49,6 +49,8 @@ MEASURED = {"devices": "devices.json", "audits": "audits.json"}
 """What lies beside the cells, replays and compilations."""
 PUBLISHED = REPOSITORY / "paper" / "published" / "tables.csv"
 """The numbers of the original paper."""
+LECTURE = PUBLISHED.with_name("lecture.csv")
+"""The numbers of the lecture that some workloads are from."""
 REFERENCE = REPOSITORY / "results" / "reference"
 """The committed run."""
 
@@ -67,6 +69,8 @@ class Folder:
     def __getitem__(self, name: str) -> Path:
         if name == "published":
             return PUBLISHED
+        if name == "lecture":
+            return LECTURE
         if name in MEASURED:
             return self.measured / MEASURED[name]
         return self.results / MADE[name]

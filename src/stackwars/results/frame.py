@@ -23,7 +23,7 @@ COLUMNS: dict[str, str] = {
     "workload": "name of the workload",
     "title": "its name in the tables",
     "kind": "basic operation or model",
-    "table": "the table of the paper that it belongs to: I, II or III",
+    "table": "the table of the original that it belongs to: I, II or III; lecture where it is the lecture's",
     "framework": "how it was compiled and run",
     "baseline": "the framework that it is compared with; empty for one that is compared with none",
     "device": "where it ran",
@@ -52,7 +52,7 @@ COLUMNS: dict[str, str] = {
     "warmup_points": "points (call 1, call 2, blocks) before the steady state: median of those",
     "used_cores": "time of all threads on a core / wall time, steady state: maximum over the processes",
     "threads": "threads that did more than 1 % of the steady work: maximum over the processes",
-    "items_per_s": "rows, sequences or images a second at the steady state",
+    "items_per_s": "rows, elements, sequences or images a second at the steady state",
     "gflop_per_s": "analytic FLOPs of matrix products and convolutions over the steady state, in 1e9/s",
     "peak_rss_bytes": "resident set: maximum over the processes",
     "parity_rel_l2": "relative L2 error of the output sample against the baseline; in its own row the maximum",
@@ -154,9 +154,9 @@ _NUMBERS = [c for c in COLUMNS if c.endswith(_TIMES) and c not in ("floor_ms",)]
 
 def _audit(frame: pd.DataFrame, config: dict, results: Results) -> None:
     """Write the parity errors; mark rows invalid whose number the audits refuse, and blank it."""
-    tolerance = cells.settings(config)["parity_rel_l2"]
     baselines = {pair.subject: pair.baseline for pair in comparisons(config, CELLS)}
     for (workload, device), rows in frame[frame["status"] == "ok"].groupby(["workload", "device"]):
+        tolerance = cells.parity_limit(config, workload)
         outputs = {f: results.outputs[Cell(f, workload, device)] for f in rows["framework"]}
         errors = parity.parity(outputs, baselines)
         for index, row in rows.iterrows():

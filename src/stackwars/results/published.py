@@ -1,13 +1,16 @@
-"""The published numbers beside ours: one pair per published workload and framework variant."""
+"""What others have published: the original's tables beside ours, one pair per workload and framework variant;
+and the times of a lecture."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pandas
 
+from stackwars import workloads
 from stackwars.frameworks import program_of, title
-from stackwars.results.read_cells import on_cpu, short_status
+from stackwars.results.read_cells import on_cpu, read_table, short_status
 from stackwars.results.values import is_missing, is_true
 from stackwars.results.verdicts import NO_DATA, agreement
 from stackwars.setup.device import CPU
@@ -17,6 +20,44 @@ PUBLISHED_COLUMNS = {
     "second": "second_run_ms",
     "steady": "steady_state_ms",
 }
+RETURNED, DONE = "returned", "done"
+LECTURE_COLUMNS = {
+    "workload": "name of the workload",
+    "framework": "jax, torch_eager (PyTorch, operation by operation) or torch_inductor (torch.compile)",
+    "what": "the time is until the call returned, or until the device was done",
+    "ms": "mean time of a call",
+    "plus_minus_ms": "standard deviation between 7 means (PyTorch's two_matmuls: 5), each of 1 to 10,000 calls",
+    "device": "where",
+}
+"""Of paper/published/lecture.csv: the outputs of the notebook "Lecture 09: PyTorch and JAX".
+
+The notebook does not name its device: the kernels that it prints are for compute capability 8.0 and 108
+multiprocessors, those of an A100. In mlp_postnorm, PyTorch is allowed TensorFloat-32; everything else is at its
+framework's default precision. All elements of elementwise_chain are 1, and mlp_postnorm has 256 sequences of
+1024 positions.
+"""
+
+
+def read_lecture(path: Path) -> pandas.DataFrame:
+    """The lecture's times: LECTURE_COLUMNS, one row for each workload, framework and `what`.
+
+    :raises ValueError: for a missing column, a row that comes twice, and a word or a time that cannot be.
+    """
+    table = read_table(path, list(LECTURE_COLUMNS))
+    keys = ["workload", "framework", "what"]
+    if table[keys].duplicated().any():
+        raise ValueError(f"{path}: expected one row for each {', '.join(keys)}; some come twice")
+    for column, known in (("workload", workloads.names()), ("what", [RETURNED, DONE])):
+        unknown = sorted(set(table[column]) - set(known))
+        if unknown:
+            raise ValueError(
+                f"{path}: {column}: expected one of {', '.join(known)}; came {unknown[0]}"
+            )
+    if not (table.ms > 0).all() or not (table.plus_minus_ms >= 0).all():
+        raise ValueError(
+            f"{path}: expected times over 0 ms, and deviations of at least 0; some are not"
+        )
+    return table
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stackwars import frameworks
+from stackwars.measure import parity
 from stackwars.study import comparisons, imports
 from stackwars.study.studies import studies
 
@@ -61,6 +62,11 @@ def sizes(config: dict, workload: str) -> dict[str, int]:
 def settings(config: dict) -> dict:
     """How to measure: the common settings, overridden by those of the chosen preset."""
     return {**config["settings"], **config["presets"][config["preset"]].get("settings", {})}
+
+
+def parity_limit(config: dict, workload: str) -> float:
+    """The relative L2 error up to which outputs of the workload agree, in the chosen preset."""
+    return parity.limit(workload, sizes(config, workload), settings(config)["parity_rel_l2"])
 
 
 def block_calls(config: dict, workload: str) -> int:

@@ -252,7 +252,7 @@ def replay_job(config: dict, replay: ReplayCell, repetition: int) -> dict:
     settings = cells.settings(config)
     row = config["compilers"][replay.compiler]
     measuring = (
-        *("seed", "memory_cap_gib", "timeout_s", "steady_max_blocks", "parity_rel_l2"),
+        *("seed", "memory_cap_gib", "timeout_s", "steady_max_blocks"),
         *cells.ROUNDS,
     )
     return {
@@ -267,6 +267,7 @@ def replay_job(config: dict, replay: ReplayCell, repetition: int) -> dict:
         "sizes": sizes(config, replay.workload),
         "settings": {
             **{key: settings[key] for key in measuring},
+            "parity_rel_l2": cells.parity_limit(config, replay.workload),
             "steady_min_blocks": settings["replay_min_blocks"],
             "block_calls": cells.block_calls(config, replay.workload),
             "steady_seconds": settings["replay_seconds"],

@@ -1,4 +1,4 @@
-"""Weights for functions of nested dictionaries, in JAX and NumPy."""
+"""Weights for functions of dictionaries, in JAX and NumPy."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -27,3 +27,10 @@ def tree(
             owner = owner.setdefault(part, {})
         owner[last] = put(value)
     return parameters
+
+
+def flat(
+    shapes: Mapping[str, tuple[int, ...]], seed: int, put: Callable[[np.ndarray], Any]
+) -> dict[str, Any]:
+    """{torch name: device array}, each in the layout that its shape gives: nothing is transposed."""
+    return {name: put(values.leaf(name, shape, seed)) for name, shape in shapes.items()}

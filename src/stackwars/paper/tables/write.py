@@ -104,8 +104,8 @@ def latency_table(
     ]
     note = (
         r"After each number: its 95\,\% $t$ interval across rounds, on logarithms. Steady state: geometric "
-        r"mean over the processes of the median uncontended block. Items: rows, sequences or images, at the "
-        r"steady state. "
+        r"mean over the processes of the median uncontended block. Items: rows, elements, sequences or "
+        r"images, at the steady state. "
     )
     if beside:
         note += r"\textit{Published}: the original's number, of one run on a TPU v6e. "
