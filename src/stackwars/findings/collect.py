@@ -18,9 +18,11 @@ from stackwars.findings import latency, run
 from stackwars.findings.audits import audit_findings
 from stackwars.findings.edits import edit_findings
 from stackwars.findings.fit import fit_findings
+from stackwars.findings.matrix import matrix_findings
 from stackwars.findings.programs import program_findings
 from stackwars.findings.protocol import held_out_finding, protocol_findings
 from stackwars.findings.split import split_findings
+from stackwars.findings.stacks import stack_findings
 from stackwars.findings.targets import target_findings
 from stackwars.results.folder import Folder, command
 from stackwars.results.read_cells import (
@@ -39,6 +41,7 @@ from stackwars.results.read_compilers import (
     read_structure,
 )
 from stackwars.results.verdicts import Finding
+from stackwars.results.whole_study import read_whole
 from stackwars.setup.device import ONE_THREAD
 from stackwars.study.comparisons import told
 
@@ -87,6 +90,8 @@ def all_findings(files: Folder) -> list[Finding]:
         *program_findings(metrics, structure, pairs),
         *audit_findings(audit_entries.read(files["audits"])),
         run.precision_finding(frame),
+        *stack_findings(read_whole(files["stacks"]), context["beside"]),
+        *matrix_findings(read_whole(files["matrix"]), read_whole(files["matrix_effects"])),
     ]
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pandas
 
 from stackwars.results import verdicts
+from stackwars.results.compiler_verdicts import NOT_SEPARATED
 from stackwars.results.matrix import STUDY
 from stackwars.results.values import is_missing
 from stackwars.results.verdicts import Finding, finding
 
-NOT_SEPARATED = "not separated"
 ALL = "all"
 
 
@@ -58,6 +58,7 @@ def _effects(effects: pandas.DataFrame) -> list[Finding]:
         finding(
             f"matrix_effect/{row.workload}/{row.effect}",
             verdicts.MEASURED,
+            workload=row.workload,
             effect=row.effect,
             share=row.share,
             low=row.share_low,
@@ -80,6 +81,7 @@ def _largest(effects: pandas.DataFrame) -> list[Finding]:
             finding(
                 f"matrix_largest/{workload}",
                 first.effect if separate else NOT_SEPARATED if known else verdicts.NOT_DECIDED,
+                workload=workload,
                 effect=first.effect,
                 share=first.share,
                 factor=first.factor,

@@ -112,6 +112,7 @@ FILTERS: dict[str, Callable[..., object]] = {
     "percent": percent,
     "ratio": ratio_text,
     "framework": title,
+    "compiler": compiler_title,
     "file": latex.Latex,
     "became": became,
     "spread": spread,

@@ -12,13 +12,15 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from stackwars.compilers import FACTS
+from stackwars.measure.comparison import direction
+from stackwars.measure.log_ratio import LogRatio
 from stackwars.measure.statistics import LEVEL
 from stackwars.results.folder import Folder, command
 from stackwars.results.whole_study import RUN, Source, rows, sources
 from stackwars.study.studies import Study, whole
 
 STUDY = "matrix"
-FACTS = ("fusions", "products", "ynn_fusions", "library_calls", "transposes", "copies")
 COLUMNS: dict[str, str] = {
     "workload": "name of the workload",
     "title": "its name in the tables",
@@ -34,9 +36,15 @@ COLUMNS: dict[str, str] = {
     "over_best": "replay_ms / that of the program's fastest compiler",
     "compile_s": "seconds to compile it: median over the processes",
     "parity_rel_l2": "largest relative L2 error of the whole output against the baseline's program",
-    **dict.fromkeys(FACTS, "of the optimised program, as in replay.csv"),
+    "previous": "the compiler before it in the study's list",
+    "previous_ratio": "replay_ms / that in the previous compiler, paired by round",
+    "previous_low": "lower end of its 95 % interval",
+    "previous_high": "upper end",
+    "previous_verdict": "slower, faster, no difference found, unresolved, not decided or no data",
+    **FACTS,
     **RUN,
 }
+_BEFORE = ["previous", "previous_ratio", "previous_low", "previous_high", "previous_verdict"]
 FRONTEND, COMPILER, BOTH = "frontend", "compiler", "both"
 EFFECTS: dict[str, str] = {
     "workload": "name of the workload; all: the mean over them",
@@ -56,12 +64,46 @@ MIN_ROUNDS = 2
 
 def build(study: Study, found: list[Source]) -> pd.DataFrame:
     """COLUMNS, one row a cell of the matrix."""
-    table = rows(study, "replay.csv", found, study.programs)
-    table = table.reindex(columns=[name for name in COLUMNS if name != "over_best"])
+    table = rows(study, "replay.csv", found, study.programs).reindex(columns=list(COLUMNS))
     ok = table["status"] == "ok"
     best = table[ok].groupby(["workload", "framework"])["replay_ms"].transform("min")
     table["over_best"] = table.loc[ok, "replay_ms"] / best
-    return table[list(COLUMNS)]
+    values = {source.run: _values(source.table("replayed.csv")) for source in found}
+    before = dict(itertools.pairwise(study.compilers))
+    pairs = {compiler: previous for previous, compiler in before.items()}
+    text = ["previous", "previous_verdict"]
+    table[text] = table[text].astype(object)
+    for index, row in table[ok].iterrows():
+        previous = pairs.get(row["compiler"])
+        if previous is not None:
+            table.loc[index, _BEFORE] = _over(values[row["run"]], row, previous)
+    return table
+
+
+def _values(table: pd.DataFrame | None) -> dict[tuple, dict[int, float]]:
+    """{(workload, framework, compiler): {round: median of all steady blocks in ms}}.
+
+    Of all blocks, not of the uncontended ones: the programs of a process are interleaved, and what slows one of
+    them slows the others.
+    """
+    found: dict[tuple, dict[int, float]] = {}
+    for row in () if table is None else table.itertuples():
+        key = (row.workload, row.framework, row.compiler)
+        found.setdefault(key, {})[row.repetition] = row.ungated_ms
+    return found
+
+
+def _over(values: dict[tuple, dict[int, float]], row: pd.Series, previous: str) -> list:
+    """The columns _BEFORE of one row."""
+    own, other = (
+        values.get((row["workload"], row["framework"], compiler), {})
+        for compiler in (row["compiler"], previous)
+    )
+    shared = sorted(own.keys() & other.keys())
+    if not shared:
+        return [previous, None, None, None, "no data"]
+    estimate = LogRatio.of_rounds([own[r] / other[r] for r in shared]).estimate()
+    return [previous, *estimate, direction(estimate)]
 
 
 def effects(matrix: pd.DataFrame, found: list[Source]) -> pd.DataFrame:
@@ -70,7 +112,7 @@ def effects(matrix: pd.DataFrame, found: list[Source]) -> pd.DataFrame:
     matrix: as `build` gives it.
     """
     made = []
-    by_run = {source.run: source.table("replayed.csv") for source in found}
+    by_run = {source.run: _values(source.table("replayed.csv")) for source in found}
     for (workload, run), cells in matrix.groupby(["workload", "run"], sort=False):
         frontends, compilers = complete(cells)
         logs = _logs(by_run[run], workload, frontends, compilers)
@@ -100,22 +142,16 @@ def complete(cells: pd.DataFrame) -> tuple[list[str], list[str]]:
 
 
 def _logs(
-    table: pd.DataFrame, workload: str, frontends: list[str], compilers: list[str]
+    values: dict[tuple, dict[int, float]],
+    workload: str,
+    frontends: list[str],
+    compilers: list[str],
 ) -> np.ndarray:
-    """(rounds, frontends, compilers): logarithm of the median of all steady blocks, of the complete rounds.
-
-    Of all blocks, not of the uncontended ones: the programs of a process are interleaved, and what slows one of
-    them slows the others.
-    """
-    own = table[table["workload"] == workload]
-    values = own.set_index(["repetition", "framework", "compiler"])["ungated_ms"]
-    wanted = list(itertools.product(frontends, compilers))
-    found = []
-    for number in sorted(own["repetition"].unique()):
-        known = [values.get((number, *pair)) for pair in wanted]
-        if all(value is not None and value > 0 for value in known):
-            found.append(np.log(known).reshape(len(frontends), len(compilers)))
-    return np.array(found)
+    """(rounds, frontends, compilers): logarithms of the times of the rounds that have all of them."""
+    cells = [values.get((workload, *pair), {}) for pair in itertools.product(frontends, compilers)]
+    shared = sorted(set.intersection(*map(set, cells))) if cells else []
+    size = (len(shared), len(frontends), len(compilers))
+    return np.log([[cell[number] for cell in cells] for number in shared]).reshape(size)
 
 
 def decompose(logs: np.ndarray) -> dict[str, dict[str, float]]:

@@ -33,6 +33,13 @@ class Source:
         return pd.read_csv(path) if path.exists() else None
 
 
+def read_whole(path: Path) -> pd.DataFrame:
+    """stacks.csv, matrix.csv or matrix_effects.csv; the run is "" for this one."""
+    table = pd.read_csv(path, dtype={"run": str})
+    table["run"] = table["run"].astype(object).fillna("")
+    return table
+
+
 def sources(folder: Folder) -> list[Source]:
     """This run, then the accepted ones, the newest first."""
     accepted = reversed(runs.read(REFERENCE))

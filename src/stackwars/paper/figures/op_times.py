@@ -47,7 +47,10 @@ def draw_op_times(op_times: pandas.DataFrame, frameworks: list[str]) -> plt.Figu
     shown = op_times[op_times.framework.isin(frameworks)]
     names, panels = titles(shown), compilers(shown) or [""]
     places = _places(shown, list(names), frameworks)
-    size = (COLUMN if len(panels) == 1 else PAGE, 0.95 + _LINE * (max(places.values(), default=3) + 1))
+    size = (
+        COLUMN if len(panels) == 1 else PAGE,
+        0.95 + _LINE * (max(places.values(), default=3) + 1),
+    )
     figure, axes = plt.subplots(1, len(panels), figsize=size, sharey=True, squeeze=False)
     first = axes[0][0]
     labels = {y: _label(key, names, places) for key, y in places.items()}

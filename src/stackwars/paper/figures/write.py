@@ -14,14 +14,17 @@ import matplotlib.pyplot as plt
 
 from stackwars.paper.figures import graph
 from stackwars.paper.figures.calls import draw_calls
+from stackwars.paper.figures.matrix import draw_matrix
 from stackwars.paper.figures.op_times import draw_op_times
 from stackwars.paper.figures.rows import draw_memory, draw_ratios
 from stackwars.paper.figures.split import draw_split
 from stackwars.paper.figures.stack import draw_stacks
+from stackwars.paper.figures.stacks import draw_stacks_over_best
 from stackwars.paper.style import RC
 from stackwars.results.folder import Folder, command
 from stackwars.results.read_cells import of_study, read_calls, read_frame, read_json, read_ratios
 from stackwars.results.read_compilers import read_op_times, read_split
+from stackwars.results.whole_study import read_whole
 from stackwars.study.comparisons import told, with_programs
 
 READ = {"frame": read_frame, "calls": read_calls, "ratios": read_ratios, "split": read_split}
@@ -44,6 +47,8 @@ def write_figures(config: dict, files: Folder) -> None:
             "ratio": draw_ratios(frame, ratios),
             "memory": draw_memory(frame),
             "op_times": draw_op_times(read_op_times(files["op_times"]), with_programs(context)),
+            "matrix": draw_matrix(read_whole(files["matrix"])),
+            "stacks_over_best": draw_stacks_over_best(read_whole(files["stacks"])),
             "split": draw_split(split, main),
             **{f"split-{pair.subject}": draw_split(split, pair) for pair in others},
         }

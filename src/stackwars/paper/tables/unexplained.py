@@ -33,7 +33,9 @@ def unexplained_table(gap_causes: pandas.DataFrame) -> str:
             caption="Gaps between Programs That No Edit Closes",
             columns="lllrrlrlr",
             note=f"Every gap over {percent}\\,\\% between two programs in the same compiler of which no edit closes "
-            "most. Ratio: replay of the program over the other's; " + SIGNS_NOTE + "Gap: the profiled "
+            "most. Ratio: replay of the program over the other's; "
+            + SIGNS_NOTE
+            + "Gap: the profiled "
             "calls' difference; carried by: the class of operations that makes most of it up, and its share, above "
             "100\\,\\% where other classes narrow the gap; a dash: not profiled, or the profiles do not show the gap. "
             f"{_OFF}: the profile of one of the programs misses its timed call by more than "

@@ -19,6 +19,7 @@ from stackwars.paper.latex import escape, significant
 from stackwars.paper.tables import claims
 from stackwars.paper.tables.audit_summary import audits_table
 from stackwars.paper.tables.audits import audit_table, round_table, shape_table
+from stackwars.paper.tables.matrix import effects_table, matrix_table
 from stackwars.paper.tables.memory import fit_table
 from stackwars.paper.tables.programs import metrics_table, structure_table
 from stackwars.paper.tables.ratios import comparison_table, published_table
@@ -33,6 +34,7 @@ from stackwars.paper.tables.rows import (
     whole,
 )
 from stackwars.paper.tables.split import edit_table, split_table
+from stackwars.paper.tables.stacks import beside_table
 from stackwars.paper.tables.tabular import Float, row, s_column, span, table
 from stackwars.paper.tables.targets import largest_batch_table, target_table
 from stackwars.paper.tables.unexplained import unexplained_table
@@ -48,6 +50,7 @@ from stackwars.results.read_cells import (
     shown_cells,
 )
 from stackwars.results.read_compilers import read_gap_causes
+from stackwars.results.whole_study import read_whole
 from stackwars.setup.device import CPU
 from stackwars.study.comparisons import PROGRAMS, comparisons, told, with_programs
 
@@ -152,6 +155,7 @@ def write_tables(files: Folder) -> None:
     frame, ratios, replay, split, ahead, batches, metrics, structure = (
         of_study(read(files[name]), context) for name, read in READ.items()
     )
+    matrix = read_whole(files["matrix"])
     pairs, (main, *others) = comparisons(context, PROGRAMS), told(context)
     texts = {
         "table1": numbered_table(frame, there, "I"),
@@ -165,6 +169,14 @@ def write_tables(files: Folder) -> None:
         "split": split_table(replay, split, main, "tab:split")
         + "".join(split_table(replay, split, p, f"tab:split-{p.subject}") for p in others),
         "edits": edit_table(replay, replayed_edits(replay, split)),
+        "effects": effects_table(
+            read_whole(files["matrix_effects"]),
+            dict(zip(matrix.workload, matrix.title, strict=True)),
+        ),
+        "matrix": matrix_table(matrix),
+        "beside": beside_table(
+            [f for f in read_json(files["findings"])["findings"] if f["id"].startswith("versus/")]
+        ),
         "unexplained": unexplained_table(read_gap_causes(files["gap_causes"])),
         "fits": fit_table(ahead, there, pairs),
         "largest_batch": largest_batch_table(batches, with_programs(context)),

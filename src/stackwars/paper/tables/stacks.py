@@ -1,0 +1,43 @@
+"""Table of the stacks that differ in one thing, beside each other."""
+
+from __future__ import annotations
+
+from stackwars.frameworks import title
+from stackwars.paper.latex import escape, significant
+from stackwars.paper.tables.rows import interval
+from stackwars.paper.tables.tabular import Float, row, span, table
+from stackwars.results.verdicts import NO_DATA, Finding
+
+
+def beside_table(findings: list[Finding]) -> str:
+    """A row a workload, a column a pair: steady state of the one over the other, with its interval.
+
+    findings: those of `versus/...`, see `stackwars.findings.stacks`.
+    """
+    known = [f for f in findings if f["verdict"] != NO_DATA]
+    pairs = list(dict.fromkeys((f["framework"], f["other"]) for f in known))
+    titles = list(dict.fromkeys(f["title"] for f in known))
+    cells = {(f["title"], f["framework"], f["other"]): f for f in known}
+    lines = [
+        row([escape(name), *(_cell(cells.get((name, *pair))) for pair in pairs)]) for name in titles
+    ]
+    heads = (rf"{{{escape(title(one))} / {escape(title(other))}}}" for one, other in pairs)
+    return table(
+        Float(
+            label="tab:beside",
+            caption="Stacks beside Each Other: Steady State of One over the Other",
+            columns="l" + "l" * max(1, len(pairs)),
+            note=r"With its 95\,\% interval, from the interleaved ratios of both to the same baseline, which are "
+            "independent; not corrected for their number.",
+            wide=True,
+            size=r"\scriptsize",
+        ),
+        [row(["Workload", *(heads if pairs else [""])])],
+        lines or [row([span(2, "nothing to compare")])],
+    )
+
+
+def _cell(found: Finding | None) -> str:
+    if found is None:
+        return "---"
+    return f"{significant(found['ratio'])} {interval(found['low'], found['high'])}"
