@@ -52,6 +52,11 @@ def compiled(used, which: int) -> int:
     return used.counters().since(before).compiles
 
 
+def torch_threads() -> int | None:
+    """Threads of PyTorch's own operations; None where it is not used."""
+    return sys.modules["torch"].get_num_threads() if "torch" in sys.modules else None
+
+
 def small(framework: str) -> dict:
     """What each verb does, on small sizes."""
     used = session(framework, SIZES["small"])
@@ -65,12 +70,16 @@ def small(framework: str) -> dict:
     used.fence(again)
     other = used.call(1)
     used.fence(other)
+    generated = used.generated() if hasattr(used, "generated") else {}
     text = used.stablehlo()
     after_text = compiled(used, 1)
     back = used.fetch(used.put(np.arange(6, dtype=np.float32).reshape(2, 3)))
     return {
         "compiles": [done.compiles, *others],
         "compiles_after_stablehlo": after_text,
+        "generated": generated,
+        "torch_threads": torch_threads(),
+        "loaded": [name for name in ("jax", "torch_xla", "tensorflow") if name in sys.modules],
         "compile_s": done.compile_s,
         "trace_s": done.trace_s,
         "cache_hits": used.counters().cache_hits,
@@ -90,7 +99,7 @@ def fences(framework: str) -> dict:
     calls(used, 2, used.fence)
     honest = statistics.median(calls(used, 7, used.fence))
     mutants = {"none": lambda output: None}
-    if framework.startswith("torch"):
+    if framework.startswith("torch_xla"):
         mutants["dispatch only"] = lambda output: used._torch_xla.sync()
     weak = {name: statistics.median(calls(used, 5, fence)) for name, fence in mutants.items()}
     return {"honest_s": honest, "mutant_s": weak}

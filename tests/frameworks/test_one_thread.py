@@ -4,16 +4,17 @@ import os
 
 import pytest
 
+from frameworks.probed import pins
 from stackwars import frameworks
 from stackwars.measure.events import event
 from stackwars.measure.supervisor import ProcessJob, supervise
-from stackwars.setup.environments import REPOSITORY, ensure
+from stackwars.setup.environments import ensure
 from stackwars.study import cells
 from stackwars.study.config import load
 
 pytestmark = [pytest.mark.env, pytest.mark.alone]
+FRAMEWORKS = ("jax", "torch_xla", "torch_eager", "torchax", "tensorflow_xla", "tensorflow_graph")
 CORES = sorted(os.sched_getaffinity(0))
-FRAMEWORKS = ("jax", "torch_xla", "tensorflow_xla", "tensorflow_graph")
 # Products that a thread pool would divide among all cores.
 SIZES = {"batch": 32, "sequence": 64, "features": 256, "hidden": 1024}
 
@@ -27,8 +28,7 @@ def run(framework: str, device: str, folder) -> dict:
     }
     dialect = frameworks.load(framework).DIALECT
     job = ProcessJob(framework, dialect, "ffn", device, "smoke", 0, SIZES, settings)
-    python = ensure(REPOSITORY / cells.pins(config, framework, device))
-    result = supervise(job, python, folder / "process-0")
+    result = supervise(job, ensure(pins(framework)), folder / "process-0")
     assert (result["status"], result["status_detail"]) == ("ok", "")
     return result
 
@@ -39,7 +39,7 @@ def wanted_cores(result: dict) -> float:
     return (sum(steady["run_ns"]) + sum(steady["wait_ns"])) / sum(steady["ns"])
 
 
-@pytest.mark.parametrize("framework", FRAMEWORKS)
+@pytest.mark.parametrize("framework", [*FRAMEWORKS, "torch_inductor"])
 def test_one_thread_device_works_with_one_thread_at_a_time_on_one_core(framework, tmp_path):
     result = run(framework, "cpu-1t", tmp_path)
     for name in ("run", "timed"):

@@ -72,6 +72,31 @@ def test_call_is_timed_to_the_end_of_its_fence():
     assert total_ns >= 1e9 * (CALL_S + FENCE_S)
 
 
+def test_dispatch_tells_when_each_call_returned_and_when_it_was_done(events, tmp_path):
+    session, outputs = Session(), [Output(), Output()]
+    child.dispatch_calls(session, events, outputs)
+    (told,) = written(tmp_path)
+    assert session.asked[:3] == [0, 1, 0]
+    assert len(told["returned_ns"]) == len(told["total_ns"]) == len(session.asked)
+    assert 2 <= len(session.asked) <= child.DISPATCH_S / (CALL_S + FENCE_S) + 1
+    for returned_ns, total_ns in zip(told["returned_ns"], told["total_ns"], strict=True):
+        assert 1e9 * CALL_S <= returned_ns <= total_ns - 1e9 * FENCE_S
+    # Those of the last calls, of which values are fetched.
+    alive = [ref() for ref in session.outputs if ref() is not None]
+    assert {id(output) for output in outputs} == {id(output) for output in alive}
+
+
+def test_dispatch_is_told_of_one_call_however_long_it_is(events, tmp_path, monkeypatch):
+    monkeypatch.setattr(child, "DISPATCH_S", 0.0)
+    child.dispatch_calls(Session(), events, [Output(), Output()])
+    assert len(written(tmp_path)[0]["total_ns"]) == 1
+
+
+def test_dispatch_of_short_calls_is_told_of_a_few_dozen(events, tmp_path):
+    child.dispatch_calls(Session(seconds=(0, 0)), events, [Output(), Output()])
+    assert len(written(tmp_path)[0]["total_ns"]) == child.DISPATCHED
+
+
 def test_single_call_says_what_was_compiled_in_it(events, tmp_path):
     session = Session(compiles=(1, 2), trace_s=0.004)
     child.single_call(session, events, "first", 0)

@@ -97,3 +97,37 @@ def test_compile_time_that_a_framework_does_not_tell_is_empty():
         if "compile_s" in event:
             event["compile_s"] = None
     assert first_split(process(), untold) == (pytest.approx(10.0), None, None)
+
+
+def dispatched(
+    returned_ms: tuple[float, ...], done_ms: tuple[float, ...], **generated: int
+) -> dict:
+    """A process that tells when its single calls returned and when they were done, and what it generated."""
+    found = process()
+    returned, done = ([round(1e6 * ms) for ms in series] for series in (returned_ms, done_ms))
+    told = {"event": "dispatch", "at_s": 1005.5, "returned_ns": returned, "total_ns": done}
+    timed = {**found["events"][6], **generated}
+    found["events"][6:7] = [told, timed]
+    return found
+
+
+def test_when_a_call_returned_is_the_median_of_the_medians():
+    found = derived(
+        dispatched((0.1, 0.2, 9.0), (1.0, 1.0, 1.0)),
+        dispatched((0.4, 0.4, 0.4), (0.8, 0.8, 0.8)),
+        dispatched((0.5,), (5.0,)),
+    )
+    assert found["returned_ms"] == pytest.approx(0.4)
+    assert found["returned_share"] == pytest.approx(0.2)
+
+
+def test_process_that_was_not_asked_when_its_calls_returned_leaves_it_empty():
+    found = derived(dispatched((0.1,), (1.0,)), process())
+    assert (found["returned_ms"], found["returned_share"]) == (None, None)
+
+
+def test_what_was_generated_is_the_most_of_any_process_and_empty_where_nobody_tells():
+    found = derived(
+        dispatched((0.1,), (1.0,), graphs=1, graph_breaks=0), dispatched((0.1,), (1.0,), graphs=2)
+    )
+    assert [found[name] for name in ("graphs", "graph_breaks", "kernels")] == [2, 0, None]

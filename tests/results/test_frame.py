@@ -151,7 +151,7 @@ def test_invalid_row_has_no_latency_and_no_rate(results):
     pair(results, outputs=(OUTPUT, -OUTPUT))
     row = framed(results).loc[("gemm", "torch_xla", "cpu")]
     blank = [c for c in COLUMNS if c.endswith(("_ms", "_per_s")) and c != "floor_ms"]
-    assert len(blank) == 17
+    assert len(blank) == 18
     assert row[blank].isna().all()
     assert row["parity_rel_l2"] == pytest.approx(2.0)
 

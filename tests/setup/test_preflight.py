@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from stackwars.setup import environments, preflight, tex
+from stackwars.setup import cxx, environments, preflight, tex
 from stackwars.setup.environments import REPOSITORY
 from stackwars.setup.preflight import Missing
 
 LIBRARY = Missing("the shared library", ("libpython3.11",))
 TEX = Missing("TeX: latexmk", ("latexmk", "texlive-science"))
 INDEX = Missing("the package index")
+COMPILER = Missing("what TorchInductor compiles with: g++", ("g++", "libpython3.11-dev"))
 UNREACHABLE = "http://127.0.0.1:9/simple"
 
 
@@ -40,10 +41,11 @@ def apt(tmp_path, monkeypatch):
     return log
 
 
-def found(monkeypatch, machine=(), later=(), harness=False, after=None):
+def found(monkeypatch, machine=(), later=(), harness=False, after=None, useful=()):
     """Set what the checks find; after: what they find once packages were installed."""
     answers = [list(machine), list(machine if after is None else after)]
     monkeypatch.setattr(preflight, "missing_on_machine", lambda with_tex: answers.pop(0))
+    monkeypatch.setattr(preflight, "useful_on_machine", lambda: list(useful))
     monkeypatch.setattr(preflight, "missing_for_environments", lambda: list(later))
     ready = REPOSITORY / ("README.md" if harness else "no-such-file")
     monkeypatch.setattr(preflight, "HARNESS", ready)
@@ -163,6 +165,29 @@ def test_installer_that_fails_is_heard(monkeypatch, apt):
         preflight.main()
 
 
+def test_compiler_is_missing_with_its_packages(monkeypatch, debians_python):
+    monkeypatch.setattr(cxx, "missing", lambda: ["the C++ compiler g++"])
+    (missing,) = preflight.useful_on_machine()
+    assert missing.packages == ("g++", f"libpython{debians_python}-dev")
+    monkeypatch.setattr(cxx, "missing", list)
+    assert preflight.useful_on_machine() == []
+
+
+def test_root_installs_the_compiler_too(monkeypatch, apt):
+    found(monkeypatch, [LIBRARY], after=[], useful=[COMPILER])
+    preflight.main()
+    assert apt.read_text().splitlines()[1].endswith("libpython3.11 g++ libpython3.11-dev")
+
+
+def test_set_up_goes_on_without_a_compiler_and_says_what_installs_it(monkeypatch, apt, capsys):
+    (apt.parent / "broken").touch()
+    found(monkeypatch, useful=[COMPILER])
+    preflight.main()
+    said = capsys.readouterr().err
+    assert "E: no such package" in said and "will be unsupported" in said
+    assert "sudo apt-get update && " in said and "g++ libpython3.11-dev" in said
+
+
 def test_machine_that_has_all_is_left_alone(monkeypatch, apt):
     found(monkeypatch)
     preflight.main()
@@ -181,6 +206,7 @@ def test_tex_can_be_left_out(monkeypatch):
         preflight, "missing_on_machine", lambda with_tex: asked.append(with_tex) or []
     )
     monkeypatch.setattr(preflight, "missing_for_environments", list)
+    monkeypatch.setattr(preflight, "useful_on_machine", list)
     monkeypatch.setenv("STACKWARS_WITHOUT_TEX", "1")
     preflight.main()
     assert asked == [False]

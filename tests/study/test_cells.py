@@ -56,7 +56,7 @@ def test_cells_stand_by_device_then_workload_then_framework():
 
 def test_framework_without_an_environment_for_a_device_has_no_cell_there():
     grid = asked(config(devices=["cuda"]))
-    assert {cell.framework for cell in grid} == {"jax"}
+    assert {cell.framework for cell in grid} == {"jax", "torch_eager", "torch_inductor"}
     assert len(grid) == len(CONFIG["workloads"])
 
 

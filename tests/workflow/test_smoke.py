@@ -22,6 +22,8 @@ MODELS = [name for name in CHOSEN if workloads.load(name).KIND == "model"]
 COMPILED = programs.compiled_workloads(ASKED)
 COMPILERS = list(ASKED["compilers"])
 LOWERED = with_programs(ASKED)
+COMPILE_NOTHING = ("numpy", "torch_eager")
+INDUCTOR = ("torch_inductor", "torch_inductor_frozen")  # compile no StableHLO
 SMOKE = ("--config", "preset=smoke", f"workloads=[{','.join(CHOSEN)}]")
 
 
@@ -60,7 +62,7 @@ def test_every_cell_of_the_cpu_is_ok_and_agrees_or_has_no_such_model(smoke):
     assert frame["parity_rel_l2"].max() <= 1e-5
     numbers = frame[["first_ms", "second_ms", "steady_ms", "peak_rss_bytes"]]
     assert (numbers > 0).all(axis=None)
-    compiled = frame.drop(index="numpy", level="framework")
+    compiled = frame.drop(index=[*COMPILE_NOTHING, *INDUCTOR], level="framework")
     assert set(compiled["dtype"]) == {"f32"}
     assert set(compiled.drop(index="layernorm", level="workload")["precision"]) == {"HIGHEST"}
 
@@ -81,8 +83,21 @@ def test_first_runs_are_first(smoke):
         frame = rows(smoke[0], device)
         frame = frame[frame["status"] == "ok"]
         assert (frame["cache_hits_first"] == 0).all()
-        assert frame.loc["numpy", "compiles_first"].isna().all()  # it compiles nothing
-        assert (frame.drop(index="numpy", level="framework")["compiles_first"] >= 1).all()
+        assert frame.loc[list(COMPILE_NOTHING), "compiles_first"].isna().all()
+        compiled = frame.drop(index=list(COMPILE_NOTHING), level="framework")
+        assert (compiled["compiles_first"] >= 1).all()
+        assert (frame["returned_share"] <= 1).all() and (frame["returned_ms"] > 0).all()
+
+
+@pytest.mark.slow
+@pytest.mark.env
+def test_what_dynamo_and_inductor_counted_is_told_and_of_nobody_else(smoke):
+    frame = rows(smoke[0])
+    frame = frame[frame["status"] == "ok"]
+    told = frame[frame["graphs"].notna()]
+    assert set(told.index.get_level_values("framework")) == {*INDUCTOR, "torch_xla_dynamo"}
+    assert (told["graphs"] == 1).all() and (told["graph_breaks"] == 0).all()
+    assert (frame.loc[list(INDUCTOR), "kernels"].groupby(level="framework").max() >= 1).all()
 
 
 @pytest.mark.slow

@@ -1,6 +1,7 @@
 """PyTorch, operation by operation: nothing is traced and nothing compiled.
 
-On the CPU, an operation is done when it returns. On a GPU the fence waits for it, which the authors have not run.
+On the CPU, an operation is done when it returns. On a GPU the fence waits for it (never run by the
+authors).
 """
 
 from __future__ import annotations

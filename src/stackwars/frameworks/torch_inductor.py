@@ -1,12 +1,13 @@
 """PyTorch's own compiler: `torch.compile(module, fullgraph=True)` with TorchInductor; weights are arguments.
 
-On the CPU it writes C++ and has g++ compile it, with every cache empty: run 1 includes making the precompiled
-header of PyTorch (about 7 s on two cores), which a user pays for once a machine and not once a program. What is done
-before run 1 is to ask which vector instructions the processor has (`pick_vec_isa`), a question that does not depend on the
-program: with TORCHINDUCTOR_VEC_ISA_OK it believes the processor's own flags, in about 3 s, and does not try each
-set of instructions with g++, which takes 20 to 40 s in every process and has the same answer.
+On the CPU it writes C++ and has g++ compile it, with every cache empty. So run 1 includes precompiling
+PyTorch's header (about 7 s on two cores), which a user pays for once a machine and not once a program.
 
-On a GPU it writes Triton, which the authors have not run.
+Before run 1 it is asked which vector instructions the processor has (`pick_vec_isa`), which does not depend on
+the program. With TORCHINDUCTOR_VEC_ISA_OK it believes the processor's own flags, in about 3 s, and does not try
+each set of instructions with g++, which has the same answer and takes 20 to 40 s in every process.
+
+On a GPU it writes Triton; the authors have not run that.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ class Session(torch_eager.Session):
         self._module = self._torch.compile(self._module, fullgraph=True)
 
     def counters(self) -> Counters:
-        """compiles: graphs. Tracing is Dynamo's; compiling all that the backend does, from AOTAutograd to g++."""
+        """compiles: graphs. Tracing is Dynamo's, compiling all of the backend's, from AOTAutograd to g++."""
         found, spent = self._dynamo.counters, self._dynamo.calculate_time_spent()
         compile_s = spent.get(_BACKEND, 0.0)
         return Counters(

@@ -1,12 +1,13 @@
 """PyTorch through `torch.compile(backend="openxla")`: Dynamo finds the graph, torch_xla compiles it.
 
-Run 1 contains Dynamo's tracing, AOTAutograd, three walks through the graph with lazy tensors (for operations that
-torch_xla has no lowering of, for the inputs of each part, and for the program itself), one compilation by XLA and
-one execution. The extraction synchronises by itself (`torch_xla._dynamo.dynamo_bridge` calls sync and
-wait_device_ops before it compiles), so run 2 compiles nothing even where work was pending. The program is that of the
-lazy tensors to the letter (FFN, BERT and GPT-2 at smoke sizes, torch_xla 2.9.0); what differs is what a call costs
-on its way to it. In GPT-2 a scalar of the mask stays outside the graph's part for XLA: it is a program of
-its own, compiled in run 1 and executed before each call.
+Run 1 contains Dynamo's tracing, AOTAutograd, three walks through the graph with lazy tensors (for operations
+that torch_xla has no lowering of, for the inputs of each part, and for the program itself), one compilation by
+XLA and one execution. The extraction synchronises by itself (`torch_xla._dynamo.dynamo_bridge` calls sync and
+wait_device_ops before it compiles), so run 2 compiles nothing, even where work was pending.
+
+The program is that of the lazy tensors to the letter (FFN, BERT and GPT-2 at smoke sizes, torch_xla 2.9.0).
+What differs is what a call costs on its way to it. In GPT-2 a scalar of the mask stays outside the graph's part
+for XLA: it is a program of its own, compiled in run 1 and executed before each call.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class Session(torch_xla.Session):
         self._module = self._torch.compile(self._plain, backend="openxla", fullgraph=True)
 
     def counters(self) -> Counters:
-        """Tracing is what Dynamo tells (AOTAutograd included); the walks with lazy tensors are part of the rest."""
+        """Tracing is what Dynamo tells, with AOTAutograd; the walks with lazy tensors are part of the rest."""
         found = super().counters()
         return replace(found, trace_s=self._dynamo.calculate_time_spent().get(_ALL, 0.0))
 

@@ -2,8 +2,8 @@
 
 As `torchax.extract_jax`, with one difference. That names each tied weight once, calls the module with
 `tie_weights=False`, and then meets a weight that is no array of JAX's: GPT-2 and GPT-Neo cannot be traced so
-(`Expect a Tensor or a View but got Parameter`). Here the module is called with `tie_weights=True`: a tied weight
-stays one argument.
+(`Expect a Tensor or a View but got ... Parameter`). Here the module is called with `tie_weights=True`, and a
+tied weight stays one argument.
 """
 
 from __future__ import annotations

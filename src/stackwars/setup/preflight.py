@@ -16,7 +16,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from stackwars.setup import environments, tex
+from stackwars.setup import cxx, environments, tex
 
 INDEX_TIMEOUT_S = 15
 HARNESS = environments.REPOSITORY / ".venv" / "ready"
@@ -35,6 +35,15 @@ def missing_on_machine(with_tex: bool = True) -> list[Missing]:
     """What every run needs and this machine lacks."""
     found = [shared_library(), venv(), typesetting() if with_tex else None]
     return [one for one in found if one]
+
+
+def useful_on_machine() -> list[Missing]:
+    """What this machine lacks and a run can do without: the cells that need it are `unsupported` then."""
+    lacking = cxx.missing()
+    if not lacking:
+        return []
+    what = f"what TorchInductor compiles with: {', '.join(lacking)}"
+    return [Missing(what, cxx.packages()) if _is_debians() else _other_python(what)]
 
 
 def missing_for_environments() -> list[Missing]:
@@ -126,8 +135,11 @@ def explain(found: list[Missing]) -> str:
     return "\n".join([*lines, "Then give the same command again."])
 
 
-def install(found: list[Missing]) -> None:
-    """As root on Debian or Ubuntu: install the packages. Ends with apt-get's own words where it fails."""
+def install(found: list[Missing], needed: bool = True) -> None:
+    """As root on Debian or Ubuntu: install the packages.
+
+    Where it fails it says apt-get's own words, and ends if the packages are needed.
+    """
     packages = [package for one in found for package in one.packages]
     if not packages or os.geteuid() != 0 or not shutil.which("apt-get"):
         return
@@ -140,7 +152,11 @@ def install(found: list[Missing]) -> None:
         )  # fmt: skip
         if done.returncode != 0:
             tail = "\n".join(done.stdout.strip().splitlines()[-8:])
-            sys.exit(f"{tail}\nset-up: `apt-get {arguments[0]}` failed; it said the lines above")
+            said = f"{tail}\nset-up: `apt-get {arguments[0]}` failed; it said the lines above"
+            if needed:
+                sys.exit(said)
+            _say(f"warning: {said}")
+            return
 
 
 def _version() -> str:
@@ -172,14 +188,14 @@ def _say(text: str) -> None:
 def main() -> None:
     """`python -m stackwars.setup.preflight`: install what is missing where that is possible, else say it all.
 
-    Possible is: packages, as root, with apt-get. Exits with 1 where anything stays missing. With
+    Possible is: packages, as root, with apt-get. Exits with 1 where anything that is needed stays missing. With
     STACKWARS_WITHOUT_TEX=1 TeX and Graphviz are left out: no paper can be made then.
     """
     with_tex = not os.environ.get("STACKWARS_WITHOUT_TEX")
-    found = missing_on_machine(with_tex)
-    if found:
-        install(found)
-        found = missing_on_machine(with_tex)
+    found, useful = missing_on_machine(with_tex), useful_on_machine()
+    if found or useful:
+        install([*found, *useful], needed=bool(found))
+        found, useful = missing_on_machine(with_tex), useful_on_machine()
     later = missing_for_environments()
     if HARNESS.exists():
         # Some targets need none of what is not built yet.
@@ -187,7 +203,11 @@ def main() -> None:
             _say(f"warning: an environment that is not built yet lacks {one.what}")
         later = []
     if found or later:
-        sys.exit(explain([*found, *later]))
+        sys.exit(explain([*found, *useful, *later]))
+    for one in useful:
+        _say(f"warning: this machine lacks {one.what}. Cells that need it will be unsupported.")
+    if line := install_line(useful):
+        _say(f"on Debian or Ubuntu this line installs it: {line}")
 
 
 if __name__ == "__main__":
