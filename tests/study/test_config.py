@@ -48,7 +48,7 @@ PENDING = {"subject": "torch_xla_pending", "baseline": "jax", "of": ["cells"]}
 OTHERS = [row for row in CONFIG["comparisons"] if row != PENDING]
 GEMM = "presets/full/sizes/gemm"
 REFUSED = {
-    "unknown framework": (put("frameworks/jaxx", JAX), "frameworks", "one of jax, numpy, torch_xla", "jaxx"),
+    "unknown framework": (put("frameworks/jaxx", JAX), "frameworks", "one of jax, numpy, tensor", "jaxx"),
     "unknown workload": (put("workloads", ["gemm", "gem"]), "workloads.1", "conv, resnet50", "gem"),
     "unknown workload of a framework": (
         put("frameworks/jax/workloads", ["ffm"]), "frameworks.jax.workloads.0", "ffn", "ffm"),

@@ -126,8 +126,8 @@ def _check_dialects(config: dict) -> None:
 
 
 def _check_programs(config: dict) -> None:
-    if len({pair.baseline for pair in comparisons(config, PROGRAMS)}) > 1:
-        found = [pair.baseline for pair in comparisons(config, PROGRAMS)]
+    found = list(dict.fromkeys(pair.baseline for pair in comparisons(config, PROGRAMS)))
+    if len(found) > 1:
         raise ConfigError("comparisons", "one baseline of all programs", found)
     for framework in with_programs(config):
         if not (COMPILERS / f"lower_{framework}.py").is_file():
