@@ -6,18 +6,20 @@ from stackwars.study.cells import Cell, asked
 from stackwars.study.config import load
 
 CONFIG = load()
+TABLES = CONFIG["studies"]["tables"]
+ONE_STUDY = {**CONFIG, "studies": {"tables": TABLES}}
 
 
 def config(**changes):
     return {**CONFIG, **changes}
 
 
-def test_framework_is_asked_for_its_list_of_workloads_or_for_all():
-    on_cpu = [cell for cell in asked(CONFIG) if cell.device == "cpu"]
+def test_framework_is_asked_for_its_list_of_workloads_or_for_all_of_its_study():
+    on_cpu = [cell for cell in asked(ONE_STUDY) if cell.device == "cpu"]
     for framework, row in CONFIG["frameworks"].items():
         asked_for = [cell.workload for cell in on_cpu if cell.framework == framework]
-        has_cells = "cpu" in row.get("environments", {})
-        assert asked_for == (row.get("workloads", CONFIG["workloads"]) if has_cells else [])
+        has_cells = framework in TABLES["frameworks"]
+        assert asked_for == (row.get("workloads", TABLES["workloads"]) if has_cells else [])
 
 
 def test_one_thread_device_is_asked_for_its_list_of_workloads():
@@ -25,7 +27,7 @@ def test_one_thread_device_is_asked_for_its_list_of_workloads():
         return {cell.workload for cell in asked(config(devices=["cpu-1t"], **changes))}
 
     assert workloads() == set(CONFIG["device_workloads"]["cpu-1t"])
-    assert workloads(device_workloads={}) == set(CONFIG["workloads"])
+    assert workloads(device_workloads={}) == set(TABLES["workloads"])
     # A preset has its own list, and keeps the configuration's where it has none.
     own = CONFIG["presets"]["smoke"]["device_workloads"]["cpu-1t"]
     assert workloads(preset="smoke") == set(own) < workloads()
@@ -55,9 +57,9 @@ def test_cells_stand_by_device_then_workload_then_framework():
 
 
 def test_framework_without_an_environment_for_a_device_has_no_cell_there():
-    grid = asked(config(devices=["cuda"]))
-    assert {cell.framework for cell in grid} == {"jax", "torch_eager", "torch_inductor"}
-    assert len(grid) == len(CONFIG["workloads"])
+    grid = asked({**ONE_STUDY, "devices": ["cuda"]})
+    assert {cell.framework for cell in grid} == {"jax"}
+    assert len(grid) == len(TABLES["workloads"])
 
 
 def test_path_is_device_framework_workload():
