@@ -14,6 +14,11 @@ from collections.abc import Callable
 from stackwars.measure.events import Events
 from stackwars.measure.interleaved_control import REPLY
 
+REST_S = 0.05
+STEP_S = 0.001
+IDLE_SHARE = 0.2
+"""A process is at rest if it used less than this share of a core during a step."""
+
 
 def run_interleaved_blocks(
     block: Callable[[int], int], calls: int, seconds: float, events: Events
@@ -33,4 +38,19 @@ def run_interleaved_blocks(
                 ns.append(block(number))
                 number += 1
             events.write("interleaved", ns=ns, calls=calls)
+            rest()
             answers.write("done\n")
+
+
+def rest() -> None:
+    """Wait until no thread of this process works any more, REST_S at most.
+
+    PyTorch's OpenMP threads look for more work for about 4 ms after a call (libgomp, on two cores), which
+    would be taken from the other process's slice.
+    """
+    end = time.perf_counter() + REST_S
+    while time.perf_counter() < end:
+        used, start = time.process_time(), time.perf_counter()
+        time.sleep(STEP_S)
+        if time.process_time() - used < IDLE_SHARE * (time.perf_counter() - start):
+            return
