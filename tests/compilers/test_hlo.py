@@ -6,7 +6,7 @@ import pytest
 
 from compilers import hlo_texts
 from stackwars.compilers import hlo
-from stackwars.compilers.hlo_facts import facts
+from stackwars.compilers.hlo_facts import counts, facts
 
 RUNS = 7
 
@@ -57,3 +57,14 @@ def test_a_text_that_is_no_module_is_refused() -> None:
 def test_bytes_of_a_shape(shape: str, size: int) -> None:
     text = hlo_texts.entry(f"ROOT %x = {shape} parameter(0)")
     assert hlo.read(text).computations["main"].root.bytes == size
+
+
+def test_what_ynn_computes_is_told_from_xla_s_own_fusions_and_from_other_calls() -> None:
+    text = hlo_texts.LOOP.replace(
+        "kind=kOutput, calls=%fused, backend_config={",
+        'kind=kCustom, calls=%fused, backend_config={"fusion_config":{"kind":"__ynn_fusion"},',
+    ).replace("transpose(%Arg_0.1)", 'custom-call(%Arg_0.1), custom_call_target="TopK"')
+    assert counts(text) == {
+        "fusions": 1, "products": 1, "ynn": 1, "library_calls": 1, "transposes": 0, "copies": 2,
+    }  # fmt: skip
+    assert counts(hlo_texts.LOOP)["ynn"] == 0

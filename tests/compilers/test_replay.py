@@ -76,6 +76,7 @@ def test_both_spellings_are_timed_and_agree(two):
             lengths = {len(blocks[key]) for key in ("ns", "run_ns", "wait_ns", "steal_ns")}
             assert lengths == {4}
         assert len(program["first_ns"]) == len(program["compile_s"]) == 2
+        assert program["optimised"]["products"] == 1, program["optimised_problem"]
     assert combined["programs"]["jax"]["parity_rel_l2"] == 0
 
 

@@ -12,6 +12,7 @@ from stackwars.compilers import replay_cell
 DIGESTS = {"jax": "a" * 64, "torch_xla": "b" * 64}
 
 
+FOUND = {"optimised": {"fusions": 3}, "optimised_problem": ""}
 REFUSED = {"torch_xla": {"status": "invalid", "detail": "disagrees"}}
 
 
@@ -20,7 +21,7 @@ def process(folder, repetition: int, status=("ok", ""), error=2e-7, steady=(10, 
     events = [{"event": "build", "at_s": 1.0, "versions": {"jax": "0.7.1"}, "device_kind": "cpu"}]
     for name, digest in DIGESTS.items():
         events.append({"event": "read", "program": name, "sha256": digest})
-        events.append({"event": "compiled", "program": name, "compile_s": 1.5})
+        events.append({"event": "compiled", "program": name, "compile_s": 1.5, **FOUND})
     events.append({"event": "run", "load": [0.5, 0.5, 0.5]})
     for name in DIGESTS if status[0] == "ok" else ():
         rel_l2 = 0.0 if name == "jax" else error
@@ -62,6 +63,7 @@ def test_samples_stand_by_program_and_process(tmp_path):
     folders = [process(tmp_path, 0, steady=(10, 12)), process(tmp_path, 1, steady=(20, 22, 24))]
     found = replay_cell.combine(folders, {})
     assert (found["status"], found["peak_rss_bytes"]) == ("ok", 101)
+    assert found["programs"]["jax"]["optimised"] == {"fusions": 3}
     torch = found["programs"]["torch_xla"]
     assert [blocks["ns"] for blocks in torch["steady"]] == [[10, 12], [20, 22, 24]]
     assert torch["steady"][1] == {

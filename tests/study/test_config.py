@@ -58,7 +58,7 @@ REFUSED = {
         "frameworks.jax.environments", "one of cpu, cpu-1t, cuda, tpu", "gpu"),
     "unknown pins": (
         put("frameworks/jax/environments/cpu", "jaxx"),
-        "frameworks.jax.environments.cpu", "one of harness, jax", "jaxx"),
+        "frameworks.jax.environments.cpu", "one of harness, ", "jaxx"),
     "subject that is not configured": (
         put("comparisons/0/subject", "tf"), "comparisons.0.subject", "one of jax, torch_xla", "tf"),
     "baseline that is not configured": (

@@ -19,6 +19,7 @@ What `compile` returns has
     call(which)       start one call on that set of inputs, return its output
     fence(output)     return only when the device has finished the output
     fetch(output)     the output's values as a NumPy array
+    facts()           some of FACTS, counted in the optimised program
 """
 
 from __future__ import annotations
@@ -29,6 +30,17 @@ from types import ModuleType
 
 XLA = "xla"
 """The module of a compiler whose row names none."""
+
+FACTS = {
+    "fusions": "fusions in the optimised program, YNN's too; this and the next five of XLA",
+    "products": "dots and convolutions in it, fused ones too",
+    "ynn": "fusions that the library YNN computes",
+    "library_calls": "other custom calls in it; a dot that Eigen computes is none",
+    "transposes": "transposes in it, fused ones too",
+    "copies": "copies in it, fused ones too",
+    "dispatches": "kernels that one call dispatches; of compilers that are not XLA",
+}
+"""What is counted in an optimised program, and what a column of that name has."""
 
 
 def names() -> list[str]:

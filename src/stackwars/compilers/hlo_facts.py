@@ -8,6 +8,7 @@ from collections import Counter
 from stackwars.compilers.hlo import CALLS, Instruction, Module, read
 
 _CYCLES = re.compile(r'"estimated_cycles":"?(\d+)')
+_YNN = '"kind":"__ynn_fusion"'
 _UNKNOWN = 2**62  # libtpu writes the largest 64-bit number where it has no estimate
 LAYOUT = ("copy", "transpose", "reshape", "broadcast")
 _FORWARDS = ("bitcast", "tuple", "get-tuple-element", "parameter", "constant")
@@ -31,6 +32,26 @@ def facts(text: str, estimated: bool = True) -> dict:
         "layout_bytes": _times(module, lambda i: i.bytes if _only_layout(module, i) else 0),
         "depth": _depth(module, module.entry),
         "estimated_cycles": _cycles(module) if estimated else None,
+    }
+
+
+def counts(text: str) -> dict[str, int]:
+    """What an optimised module for the CPU holds, fused operations included, each counted once.
+
+    fusions: YNN's too. products: dots and convolutions, whoever computes them. ynn: fusions that YNN, a
+    library of kernels, computes. library_calls: other custom calls; a product that XLA hands to Eigen is
+    none, for it stays a dot. Raises ValueError for a text that is no HLO module.
+    """
+    module = read(text)
+    every = [i for c in module.computations.values() for i in c.instructions.values()]
+    kinds = Counter(i.opcode for i in every)
+    return {
+        "fusions": kinds["fusion"],
+        "products": kinds["dot"] + kinds["convolution"],
+        "ynn": sum(i.opcode == "fusion" and _YNN in i.attributes for i in every),
+        "library_calls": kinds["custom-call"],
+        "transposes": kinds["transpose"],
+        "copies": kinds["copy"],
     }
 
 

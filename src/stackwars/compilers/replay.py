@@ -96,7 +96,15 @@ class ReplayProcess:
             status = "timeout" if isinstance(error, TimeoutError) else "unsupported"
             self.refuse(name, f"the compiler refuses it: {said[:DETAIL]}", status)
         else:
-            self.events.write("compiled", program=name, compile_s=time.perf_counter() - start)
+            seconds = time.perf_counter() - start
+            self.events.write("compiled", program=name, compile_s=seconds, **self.facts(name))
+
+    def facts(self, name: str) -> dict[str, Any]:
+        """What a compiled program holds, or why that is not known: its times stand, whatever form it has."""
+        try:
+            return {"optimised": self.programs[name].facts(), "optimised_problem": ""}
+        except Exception as error:
+            return {"optimised": None, "optimised_problem": f"{type(error).__name__}: {error}"}
 
     def fetch(self, outputs: dict[str, list[Any]]) -> dict[str, list[np.ndarray]]:
         """The values of every program's outputs."""

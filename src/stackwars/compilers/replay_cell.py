@@ -80,6 +80,10 @@ def _program(
         "status_detail": detail,
         "program_sha256": digests[0] if digests else None,
         "compile_s": _values(events, "compiled", "compile_s"),
+        **{
+            key: next(iter(_values(events, "compiled", key)), missing)
+            for key, missing in (("optimised", None), ("optimised_problem", "not compiled"))
+        },
         "parity_rel_l2": _worst(_values(events, "parity", "rel_l2")),
         "native_rel_l2": error,
         **{

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from stackwars.compilers import hlo_facts
 from stackwars.measure.inputs import INPUT_SETS
 
 DTYPES = {
@@ -36,6 +37,9 @@ class Program:
 
     def fetch(self, output: Any) -> np.ndarray:
         return np.asarray(output)
+
+    def facts(self) -> dict[str, int]:
+        return hlo_facts.counts(self._executable.hlo_modules()[0].to_string())
 
 
 class Compiler:

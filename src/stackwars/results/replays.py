@@ -10,6 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from stackwars import workloads
+from stackwars.compilers import FACTS
 from stackwars.measure import documents, process_value
 from stackwars.measure.log_ratio import LogRatio
 from stackwars.measure.process_value import ProcessValue, aligned, per_round
@@ -27,7 +28,7 @@ COLUMNS: dict[str, str] = {
     "workload": "name of the workload",
     "title": "its name in the tables",
     "framework": "whose program: a framework, or framework+edit for an edited one",
-    "compiler": "generation of XLA that compiled and ran it",
+    "compiler": "compiler that compiled and ran it",
     "device": "where it ran",
     "status": "ok, oom, timeout, unsupported, invalid, error or not run",
     "status_detail": "why it is not ok",
@@ -36,6 +37,8 @@ COLUMNS: dict[str, str] = {
     "replay_ms": "geometric mean over the processes of the median steady block, ms a call",
     "replay_low_ms": "lower end of its 95 % interval across processes",
     "replay_high_ms": "upper end",
+    "compile_s": "median over the processes of the seconds to parse and compile",
+    **FACTS,
     "native_ms": "steady state of the framework's own cell, as in the frame",
     "edited_ratio": "edited / the program before the edit, from interleaved blocks; only of an edited one",
     "edited_ratio_low": "lower end of its 95 % interval",
@@ -157,7 +160,10 @@ def _row(replay: ReplayResult, framework: str) -> dict:
         "framework": framework,
         **{key: program[key] for key in copied},
         "rounds": len(ours),
+        **(program.get("optimised") or {}),
     }
+    if program.get("compile_s"):
+        row["compile_s"] = statistics.median(program["compile_s"])
     if ours:
         values, row["gated"] = per_round(ours)
         row |= columns("replay{}_ms", geometric_mean(list(values.values())))
