@@ -1,0 +1,164 @@
+"""IREE as a compiler of replays: its compiler for the CPU, and its runtime's pool of threads (`local-task`).
+
+Runs in an environment of its own (NumPy, iree-base-compiler, iree-base-runtime), whose modules are imported
+once a device is opened. Facts from IREE 3.13:
+
+- Without being told, it compiles for a generic x86-64 at no level of optimisation, and starts one thread for
+  each physical core whatever cores the process may use.
+- It refuses the custom call by which torch_xla's programs reach the error function, and unsigned integers of 8
+  bits, in which torch_xla keeps truth values that are never above 1. Both are rewritten in the text.
+- The function it exports waits for its own work before it returns.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import tempfile
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from stackwars.measure.inputs import INPUT_SETS
+
+PACKAGES = ("numpy", "iree-base-compiler", "iree-base-runtime")
+FLAGS = (
+    "--iree-input-type=stablehlo",
+    "--iree-hal-target-backends=llvm-cpu",
+    "--iree-llvmcpu-target-cpu=host",
+    "--iree-opt-level=O2",
+    "--iree-opt-data-tiling",
+)
+TIMEOUT_S = 300
+"""How long one program may take to compile."""
+DTYPES = {
+    "f16": np.float16, "f32": np.float32, "f64": np.float64, "i1": np.bool_, "i8": np.int8,
+    "i16": np.int16, "i32": np.int32, "i64": np.int64, "ui32": np.uint32,
+}  # fmt: skip
+"""Element types of a StableHLO tensor and what NumPy calls them."""
+_ERF = re.compile(
+    r"stablehlo\.custom_call @mhlo\.erf\((%[\w#]+)\)(?: \{.*\})? : \((tensor<\S+>)\) -> (tensor<\S+>)"
+)
+_TENSOR = re.compile(r"tensor<((?:\d+x)*)(\w+)>")
+
+
+class Program:
+    """One compiled module, loaded, with its arguments on the device."""
+
+    def __init__(self, module: Any, runtime: Any, config: Any, facts: dict[str, int]) -> None:
+        self._main = module.lookup_function("main")
+        self.types = signature(self._main.reflection["iree.abi.declaration"])
+        self.buffers: list[list[Any]] = [[None] * len(self.types) for _ in range(INPUT_SETS)]
+        self._runtime, self._device, self._facts = runtime, config.device, facts
+        modules = [*config.default_vm_modules, module]
+        self._context = runtime.VmContext(config.vm_instance, modules=modules)
+        self._lists: dict[int, Any] = {}
+
+    def call(self, which: int) -> Any:
+        """Compute on that set of inputs; the output's buffer."""
+        results = self._runtime.VmVariantList(1)
+        self._context.invoke(self._main, self._arguments(which), results)
+        return results.get_as_object(0, self._runtime.HalBufferView)
+
+    def fence(self, output: Any) -> None:
+        """Nothing is left to wait for: the exported function awaited its work before it returned."""
+
+    def fetch(self, output: Any) -> np.ndarray:
+        found = self._runtime.DeviceArray(self._device, output, implicit_host_transfer=True)
+        return np.array(found.to_host())
+
+    def facts(self) -> dict[str, int]:
+        return self._facts
+
+    def _arguments(self, which: int) -> Any:
+        """The buffers as the runtime takes them; made in the first call, as they are all there by then."""
+        if which not in self._lists:
+            made = self._runtime.VmVariantList(len(self.types))
+            for buffer in self.buffers[which]:
+                made.push_ref(buffer)
+            self._lists[which] = made
+        return self._lists[which]
+
+
+class Compiler:
+    """IREE for the CPU. options: further flags of iree-compile, {name: value}."""
+
+    def __init__(self, device: str, options: dict[str, str]) -> None:
+        from iree import runtime
+
+        if device != "cpu":
+            raise RuntimeError(
+                f"expected the device cpu, for which IREE is set up here; came {device}"
+            )
+        cores = ",".join(map(str, sorted(os.sched_getaffinity(0))))
+        runtime.flags.parse_flags(f"--task_topology_cpu_ids={cores}")
+        self._runtime = runtime
+        self._config = runtime.Config("local-task")
+        self._flags = [*FLAGS, *(f"--{name}={value}" for name, value in options.items())]
+
+    def device_kind(self) -> str:
+        return "cpu"
+
+    def versions(self) -> dict[str, str]:
+        return {package: metadata.version(package) for package in PACKAGES}
+
+    def put(self, array: np.ndarray) -> Any:
+        array = np.ascontiguousarray(array).reshape(array.shape)
+        return self._runtime.asdevicearray(self._config.device, array)._buffer_view
+
+    def compile(self, text: str) -> Program:
+        """Raises ValueError where the program has not exactly one result or an argument of an unknown type,
+        TimeoutError after TIMEOUT_S, and RuntimeError with what iree-compile says against the program."""
+        with tempfile.TemporaryDirectory() as folder:
+            compiled, facts = self._compile(rewritten(text), Path(folder))
+            module = self._runtime.VmModule.copy_buffer(self._config.vm_instance, compiled)
+        return Program(module, self._runtime, self._config, facts)
+
+    def _compile(self, text: str, folder: Path) -> tuple[bytes, dict[str, int]]:
+        """The compiled module and what its statistics say, from a process that can be ended."""
+        from iree.compiler.tools.binaries import find_tool
+
+        source, module, counted = (
+            folder / name for name in ("in.mlir", "out.vmfb", "counted.json")
+        )
+        source.write_text(text)
+        asked = [
+            *(find_tool("iree-compile"), str(source), "-o", str(module), *self._flags),
+            "--iree-scheduling-dump-statistics-format=json",
+            f"--iree-scheduling-dump-statistics-file={counted}",
+        ]
+        try:
+            done = subprocess.run(asked, capture_output=True, text=True, timeout=TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            raise TimeoutError(f"iree-compile took over {TIMEOUT_S} s") from None
+        if done.returncode != 0:
+            said = done.stderr.replace(f"{source}:", "")
+            raise RuntimeError(f"iree-compile ended with {done.returncode} and said {said}")
+        found = json.loads(counted.read_text())["stream-aggregate"]["execution"]
+        return module.read_bytes(), {"dispatches": found["dispatch-count"]}
+
+
+def rewritten(text: str) -> str:
+    """The program without what IREE refuses and has another form of."""
+    return _ERF.sub(r"chlo.erf \1 : \2 -> \3", text).replace("ui8>", "i8>")
+
+
+def signature(declaration: str) -> list[tuple[tuple[int, ...], np.dtype]]:
+    """Shape and element type of each argument, from the declaration that a compiled function carries.
+
+    Raises ValueError where it has not exactly one result or an argument of an unknown type.
+    """
+    arguments, _, results = declaration.partition(" -> ")
+    if results.count("tensor<") != 1:
+        raise ValueError(f"expected a program with one result; this has {results}")
+    found = []
+    for extents, element in _TENSOR.findall(arguments):
+        if element not in DTYPES:
+            raise ValueError(f"expected arguments of {', '.join(DTYPES)}; came {element}")
+        shape = tuple(int(extent) for extent in extents.split("x") if extent)
+        found.append((shape, np.dtype(DTYPES[element])))
+    return found

@@ -1,0 +1,76 @@
+"""IREE: its rewrites of a program's text, and small programs through the real parent and child."""
+
+import json
+
+import handmade
+import numpy as np
+import pytest
+
+from stackwars.compilers import iree, replay_cell
+from stackwars.compilers.replay_job import ReplayJob
+from stackwars.measure.supervisor import supervise
+from stackwars.setup.environments import REPOSITORY, ensure
+
+SETTINGS = {
+    "seed": handmade.SEED, "memory_cap_gib": 4, "timeout_s": 300, "parity_rel_l2": 1e-5,
+    "steady_min_blocks": 2, "steady_max_blocks": 2, "steady_seconds": 0.0, "block_calls": 2,
+}  # fmt: skip
+ERF = (
+    "%8 = stablehlo.custom_call @mhlo.erf(%7) {mhlo.attributes = {}, mhlo.version = 1 : i64} : "
+    "(tensor<4x8xf32>) -> tensor<4x8xf32>"
+)
+TRUTHS = "%1 = stablehlo.convert %0 : (tensor<4xi1>) -> tensor<4xui8>"
+# The same function as the others', by way of what IREE itself does not take.
+REWRITTEN = handmade.TORCH.replace(
+    "    return %4",
+    """    %5 = stablehlo.compare EQ, %4, %4 : (tensor<16x64xf32>, tensor<16x64xf32>) -> tensor<16x64xi1>
+    %6 = stablehlo.convert %5 : (tensor<16x64xi1>) -> tensor<16x64xui8>
+    %7 = stablehlo.convert %6 : (tensor<16x64xui8>) -> tensor<16x64xf32>
+    %z = stablehlo.subtract %7, %7 : tensor<16x64xf32>
+    %8 = stablehlo.custom_call @mhlo.erf(%z) {mhlo.attributes = {}, mhlo.version = 1 : i64} \
+: (tensor<16x64xf32>) -> tensor<16x64xf32>
+    %9 = stablehlo.add %4, %8 : tensor<16x64xf32>
+    return %9""",
+)
+REFUSED = handmade.JAX.replace("stablehlo.multiply", "stablehlo.no_such_operation")
+
+
+def test_error_function_and_truth_values_are_rewritten_and_nothing_else():
+    assert iree.rewritten(ERF) == "%8 = chlo.erf %7 : tensor<4x8xf32> -> tensor<4x8xf32>"
+    assert iree.rewritten(TRUTHS) == TRUTHS.replace("ui8", "i8")
+    assert iree.rewritten(handmade.TORCH) == handmade.TORCH
+
+
+def test_arguments_are_those_of_the_declaration():
+    found = iree.signature(
+        "sync func @main(%input0: tensor<4x8xf32>, %input1: tensor<i64>) -> (%output0: tensor<4xf32>)"
+    )
+    assert found == [((4, 8), np.dtype("f4")), ((), np.dtype("i8"))]
+    with pytest.raises(ValueError, match="one result"):
+        iree.signature("sync func @main() -> (%output0: tensor<4xf32>, %output1: tensor<4xf32>)")
+    with pytest.raises(ValueError, match="came bf16"):
+        iree.signature("sync func @main(%input0: tensor<4xbf16>) -> (%output0: tensor<4xf32>)")
+
+
+@pytest.mark.env
+def test_programs_are_replayed_and_the_one_that_is_refused_says_why(tmp_path):
+    texts = {"jax": handmade.JAX, "torch_xla": REWRITTEN, "jax+edit": REFUSED}
+    programs = {name: handmade.write(tmp_path, name, text) for name, text in texts.items()}
+    cells = {"jax": handmade.write_cell(tmp_path / "cell", handmade.JAX, handmade.expected())}
+    job = ReplayJob(
+        "gemm", "cpu", "smoke", "some-iree", "iree", {}, 0, "jax", handmade.SIZES, SETTINGS, programs
+    )  # fmt: skip
+    folder = tmp_path / "process-0"
+    result = supervise(
+        job, ensure(REPOSITORY / "envs" / "iree.txt"), folder, "stackwars.compilers.replay"
+    )
+    (folder / "process.json").write_text(json.dumps(result))
+    assert (result["status"], result["status_detail"]) == ("ok", "")
+    found = replay_cell.combine([folder], cells)["programs"]
+    for name in ("jax", "torch_xla"):
+        assert found[name]["status"] == "ok", found[name]["status_detail"]
+        assert found[name]["parity_rel_l2"] < 1e-6
+        assert found[name]["optimised"]["dispatches"] >= 1
+    assert 0 < found["jax"]["native_rel_l2"] < 1e-6
+    assert found["jax+edit"]["status"] == "unsupported"
+    assert "no_such_operation" in found["jax+edit"]["status_detail"]
