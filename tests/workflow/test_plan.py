@@ -6,7 +6,7 @@ import json
 import pytest
 
 from measured import config
-from stackwars.setup.environments import REPOSITORY, folder
+from stackwars.setup.environments import REPOSITORY, folder, sizes_gb
 from stackwars.study import cells
 from stackwars.study.cells import Cell
 from stackwars.study.programs import ReplayCell
@@ -201,9 +201,13 @@ def test_plan_of_nothing(reference):
 
 def test_disk_is_that_of_the_environments_that_are_missing(reference, monkeypatch, tmp_path):
     monkeypatch.setenv("STACKWARS_ENVS", str(tmp_path))
-    names = ["jax", "torch_xla", "xla-0.7.1", "xla-0.10.2", "xla-cuda"]
+    compilers = dict.fromkeys(row["environment"] for row in config()["compilers"].values())
+    names = ["jax", "torch_xla", *compilers, "xla-cuda"]
+    total = sum(sizes_gb()[name] for name in names)
     missing = plan.describe(config(), []).splitlines()[-1]
-    assert missing.startswith(f"disk: about 10.7 GB for the environments {', '.join(names)}; ")
+    assert missing.startswith(
+        f"disk: about {total:.1f} GB for the environments {', '.join(names)}; "
+    )
     for name in names[1:]:
         folder(REPOSITORY / "envs" / f"{name}.txt").mkdir()
     assert "about 0.9 GB for the environments jax; " in plan.describe(config(), [])
