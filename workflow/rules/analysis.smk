@@ -74,7 +74,9 @@ rule tables:
 rule figures:
     input:
         sources("stackwars.paper.figures.write"),
-        GRID.made("frame", "calls", "ratios", "replay", "split", "op_times", "context", "graph_data"),
+        GRID.made(
+            "frame", "calls", "ratios", "replay", "split", "op_times", "context", "graph_data"
+        ),
     output:
         directory(GRID.made("figures", "graphs")),
     log:
