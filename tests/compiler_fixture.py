@@ -1,7 +1,8 @@
 """SYNTHETIC replay, compile-ahead and program metrics for the paper's tests. Nothing was measured.
 
 ``write(folder, workloads, variant, pairs)`` writes replay.csv, split.csv, op_times.csv, gap_causes.csv,
-compile_ahead.csv, largest_batch.csv, ir_metrics.csv, structure.csv and graphs of these comparisons for the variants of :mod:`paper_fixture`.
+compile_ahead.csv, largest_batch.csv, ir_metrics.csv, structure.csv and graphs of these comparisons for the
+variants of :mod:`paper_fixture`.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ SIDES = {
     "torch_xla_pending": Side(1.5, 1.25, 1.3, 150, 70),
 }
 SHARES = (0.6, 0.1, 0.1, 0.15, 0.0, 0.05)
-"""Of each class in a profiled call of the first baseline; what another program takes more or less is products."""
+"""Of each class in a profiled call of the first baseline; another program differs in its products."""
 COLUMNS = {
     "replay": " ".join(replays.COLUMNS),
     "split": " ".join(split.COLUMNS),

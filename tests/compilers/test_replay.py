@@ -81,6 +81,21 @@ def test_both_spellings_are_timed_and_agree(two):
 
 
 @pytest.mark.env
+def test_first_process_profiles_its_programs_after_all_timed_calls(two):
+    first, second = two[0]
+    profiled = of(first, "profiled")
+    assert list(profiled) == ["jax", "torch_xla"]
+    for found in profiled.values():
+        whole = sum(operation["seconds"] for operation in found["operations"].values())
+        assert 0 < whole <= found["wall_s"]
+        assert "products" in {operation["class"] for operation in found["operations"].values()}
+    names = [event["event"] for event in first["events"]]
+    assert names.index("timed") < names.index("profiled")
+    assert not of(second, "profiled")
+    assert not of(first, "not profiled")
+
+
+@pytest.mark.env
 def test_order_alternates_with_the_round(two):
     first, second = two[0]
     names = [list(of(result, "second")) for result in (first, second)]
@@ -232,6 +247,15 @@ def test_sample_is_of_both_sets_of_inputs_and_there_is_none_of_one(verified, tmp
     verified.verify({"jax": [one, other], "torch_xla": [one, other]}, "last")
     for name in ("jax", "torch_xla"):
         assert np.load(tmp_path / f"{name}.npy").tolist() == [*one, *other]
+
+
+def test_a_profile_that_fails_is_told_and_costs_no_time(verified, tmp_path):
+    verified.programs = {"jax": object()}
+    verified.profile()
+    [told] = read_events(tmp_path)
+    assert (told["event"], told["program"]) == ("not profiled", "jax")
+    assert "optimised_hlo" in told["detail"]
+    assert "jax" in verified.programs
 
 
 def test_edited_program_needs_no_digest_of_its_own():

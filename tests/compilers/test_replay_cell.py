@@ -147,3 +147,19 @@ def test_result_keeps_to_its_schema(tmp_path):
     (folder / "process.json").write_text(json.dumps({**result, "device": "abacus"}))
     with pytest.raises(jsonschema.ValidationError, match="abacus"):
         replay_cell.combine([folder], {})
+
+
+def test_profiles_are_of_the_first_process_and_of_the_programs_that_are_ok(tmp_path):
+    folders = [process(tmp_path, 0, refused={"torch_xla": "disagrees"}), process(tmp_path, 1)]
+    path = folders[0] / "process.json"
+    document = json.loads(path.read_text())
+    told = {"calls": 5, "wall_s": 0.5, "operations": {"dot": {"class": "products", "seconds": 0.4}}}
+    for name in DIGESTS:
+        document["events"].append({"event": "profiled", "at_s": 3.0, "program": name, **told})
+    path.write_text(json.dumps(document))
+    found = replay_cell.profiles(folders, replay_cell.combine(folders, {}))
+    assert found == {
+        **{"workload": "gemm", "device": "cpu", "compiler": "some-xla", "preset": "smoke"},
+        "repetition": 0,
+        "programs": {"jax": told},
+    }

@@ -106,7 +106,9 @@ rule tables:
 rule figures:
     input:
         sources("stackwars.paper.figures.write"),
-        GRID.made("frame", "calls", "ratios", "replay", "split", "op_times", "context", "graph_data"),
+        GRID.made(
+            "frame", "calls", "ratios", "replay", "split", "op_times", "context", "graph_data"
+        ),
         GRID.made("stacks", "matrix"),
     output:
         directory(GRID.made("figures", "graphs")),

@@ -29,10 +29,12 @@ COLUMNS: dict[str, str] = {
     "verdict": "its verdict there: a gap that is no direction may be chance",
     "class": "class of operations; empty, in a single row, where a program was not profiled",
     "difference_ms": "what the class takes in the subject's profiled call less in the baseline's",
-    "share": "of the whole difference of the two profiled calls; below 0 where the class narrows the gap",
+    "share": "of the whole difference of the two profiled calls; below 0 where the class narrows the gap; "
+    "empty where they do not show it",
     "gap_ms": "that whole difference",
     "adds_up": "whether both profiles add up to the timed call, see op_times.csv",
-    "where": "the class that carries most; empty where the profiles do not show the gap in its direction",
+    "where": "the class that carries most; empty where the profiled calls differ by less than GAP, or in "
+    "the other direction",
     "why": "the edit (or edits) that closes most of the gap; empty where it is unexplained",
     "tried": "the edited program that closes the largest share of those replayed",
     "closed": "the share that it closes, on logarithms",
@@ -73,7 +75,8 @@ def _classes(pair: pd.Series, op_times: pd.DataFrame) -> list[dict]:
     subject, base = (side.set_index("class")["ms"] for side in sides)
     differences = {name: subject[name] - base[name] for name in CLASSES}
     gap = sum(differences.values())
-    shown = gap * math.log(pair["ir_ratio"]) > 0
+    # Of calls that hardly differ, or differ the other way, no class carries the gap.
+    shown = math.log(sum(subject) / sum(base)) * _sign(pair["ir_ratio"]) > math.log(GAP)
     where = max(differences, key=lambda name: differences[name] / gap) if shown else ""
     whole = {
         "gap_ms": gap,
@@ -81,9 +84,13 @@ def _classes(pair: pd.Series, op_times: pd.DataFrame) -> list[dict]:
         "where": where,
     }
     return [
-        {"class": name, "difference_ms": ms, "share": ms / gap if gap else None, **whole}
+        {"class": name, "difference_ms": ms, "share": ms / gap if shown else None, **whole}
         for name, ms in differences.items()
     ]
+
+
+def _sign(ratio: float) -> float:
+    return math.copysign(1.0, math.log(ratio))
 
 
 def _why(pair: pd.Series, replay: pd.DataFrame) -> dict:
@@ -104,8 +111,10 @@ def _edits(pair: pd.Series, replay: pd.DataFrame) -> list[_Edit]:
     found = []
     for _, row in _of(replay, pair).iterrows():
         own, _, edit = row["framework"].partition("+")
+        if not edit or own not in (pair["framework"], pair["baseline"]):
+            continue
         edited = log_ratio(row, "edited")
-        if not edit or edited is None or own not in (pair["framework"], pair["baseline"]):
+        if edited is None:
             continue
         towards = 1.0 if own == pair["baseline"] else -1.0
         other = LogRatio(towards * effect.log, effect.error, effect.freedom)

@@ -51,16 +51,23 @@ def draw_op_times(op_times: pandas.DataFrame, frameworks: list[str]) -> plt.Figu
         COLUMN if len(panels) == 1 else PAGE,
         0.95 + _LINE * (max(places.values(), default=3) + 1),
     )
-    figure, axes = plt.subplots(1, len(panels), figsize=size, sharey=True, squeeze=False)
+    figure, axes = plt.subplots(
+        1, len(panels), figsize=size, sharex=True, sharey=True, squeeze=False
+    )
     first = axes[0][0]
     labels = {y: _label(key, names, places) for key, y in places.items()}
     first.set_yticks(list(labels), list(labels.values()))
     first.set_ylim(max(labels, default=0) + 0.7, min(labels, default=0) - 0.7)
-    first.tick_params(axis="y", length=0)
+    longest = 1.0
     for axis, compiler in zip(axes[0], panels, strict=True):
-        _bars(axis, shown[shown.compiler == compiler], places, frameworks[0])
+        axis.tick_params(axis="y", length=0)
+        axis.set_xlabel(f"time over that of {title(frameworks[0])}'s program")
+        rows = shown[shown.compiler == compiler]
+        longest = max(longest, _bars(axis, rows, places, frameworks[0]))
         if compiler:
             axis.set_title(compiler_title(compiler))
+    # Room for the mark after the longest bar.
+    first.set_xlim(0, min(WIDEST, longest * 1.04))
     if not places:
         first.text(0.02, 0.5, "no program was profiled", style="italic", transform=first.transAxes)
     handles = [Patch(label=CLASSES[name], **look, **_EDGE) for name, look in LOOKS.items()]
@@ -97,7 +104,8 @@ def _label(key: tuple[str, str], names: dict[str, str], places: dict) -> str:
     return f"{names[workload]},  {title(framework)}" if leads else title(framework)
 
 
-def _bars(axis, rows: pandas.DataFrame, places: dict, baseline: str) -> None:
+def _bars(axis, rows: pandas.DataFrame, places: dict, baseline: str) -> float:
+    """Draw one compiler's; return how long the longest is."""
     axis.axvline(1, color="black", linewidth=0.6, zorder=0)
     longest = 1.0
     for workload, here in rows.groupby("workload", sort=False):
@@ -124,5 +132,4 @@ def _bars(axis, rows: pandas.DataFrame, places: dict, baseline: str) -> None:
                 annotation_clip=False,
                 fontsize=7,
             )
-    axis.set_xlim(0, min(WIDEST, longest * 1.04))
-    axis.set_xlabel(f"time over that of {title(baseline)}'s program")
+    return longest

@@ -32,14 +32,14 @@ def unexplained_table(gap_causes: pandas.DataFrame) -> str:
             label="tab:unexplained",
             caption="Gaps between Programs That No Edit Closes",
             columns="lllrrlrlr",
-            note=f"Every gap over {percent}\\,\\% between two programs in the same compiler of which no edit closes "
-            "most. Ratio: replay of the program over the other's; "
+            note=f"Every gap over {percent}\\,\\% between two programs in the same compiler of which no edit "
+            "closes most. Ratio: replay of the program over the other's; "
             + SIGNS_NOTE
-            + "Gap: the profiled "
-            "calls' difference; carried by: the class of operations that makes most of it up, and its share, above "
-            "100\\,\\% where other classes narrow the gap; a dash: not profiled, or the profiles do not show the gap. "
-            f"{_OFF}: the profile of one of the programs misses its timed call by more than "
-            f"{100 * ADDS_UP:.0f}\\,\\%. Tried: of the edits replayed, the one that closes the largest share.",
+            + "Gap: the difference of the profiled calls; carried by: the class of operations that makes up "
+            "most of it, and its share, above 100\\,\\% where other classes narrow the gap; a dash: not "
+            f"profiled, or the profiles do not show the gap. {_OFF}: the profile of one of the programs misses "
+            f"its timed call by more than {100 * ADDS_UP:.0f}\\,\\%. Tried: of the edits replayed, the one "
+            "that closes the largest share.",
             wide=True,
             size=r"\scriptsize",
         ),
@@ -67,7 +67,7 @@ def _line(gap: pandas.Series, classes: pandas.DataFrame, first: bool) -> str:
             escape(gap.title) if first else "",
             escape(f"{title(gap.subject)} / {title(gap.baseline)}"),
             escape(compiler_title(gap.compiler)),
-            f"{SIGNS.get(gap.verdict, '')}\\,{significant(gap.ratio)}",
+            _signed(gap),
             wide,
             escape(where) if gap["where"] else where,
             share,
@@ -75,6 +75,12 @@ def _line(gap: pandas.Series, classes: pandas.DataFrame, first: bool) -> str:
             "---" if is_missing(gap.closed) else _percent(gap.closed),
         ]
     )
+
+
+def _signed(gap: pandas.Series) -> str:
+    """The ratio after the sign of its verdict; of a single round it has none."""
+    sign = SIGNS.get(gap.verdict)
+    return f"{sign}\\,{significant(gap.ratio)}" if sign else significant(gap.ratio)
 
 
 def _percent(share: float) -> str:
