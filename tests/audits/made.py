@@ -89,7 +89,7 @@ def a_a(count: int, claimed: int = 0) -> list[Trial]:
     return [Trial("cpu", n, one) for n, one in zip(names, [*found[:count], *wrong], strict=True)]
 
 
-LIMITS = {"ffn": 1e-5}
+LIMITS = {"ffn": 1e-5, "gemm": 1e-5}
 
 
 def frame(**changes: object) -> pd.DataFrame:
