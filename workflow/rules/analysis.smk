@@ -88,7 +88,7 @@ rule tables:
     input:
         sources("stackwars.paper.tables.write"),
         GRID.made(*COMPARED, "gap_causes", "frame", "ratios", "context", "claims", "variance"),
-        GRID.made("findings", "matrix", "matrix_effects"),
+        GRID.made("stacks", "matrix", "matrix_effects"),
         "paper/published/tables.csv",
         "config/claims.yaml",
     output:

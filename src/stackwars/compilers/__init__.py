@@ -1,8 +1,8 @@
 """Compilers for every framework's StableHLO: lower it, edit it, replay it on the CPU, compile it for targets.
 
 It reads jobs and programs (program.mlir.gz with its arguments.json) and writes programs, replay.json and
-profile.json for the replay of a workload's programs in one process, ahead.json for a compilation for a target, and
-largest_batch.json for the search for the largest batch that fits one.
+profile.json for the replay of a workload's programs in one process, ahead.json for a compilation for a
+target, and largest_batch.json for the search for the largest batch that fits one.
 
 A compiler that replays is a module here with a class `Compiler(device, options)`, whose constructor imports
 the compiler and opens the device (cpu, cuda or tpu). Only the process of a replay makes one. Its verbs:

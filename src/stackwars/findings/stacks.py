@@ -27,7 +27,7 @@ def stack_findings(stacks: pandas.DataFrame, pairs: list[list[str]]) -> list[Fin
     return [
         _summary(stacks),
         *_beside_the_baseline(stacks),
-        *(one for pair in pairs for one in _beside_each_other(stacks, *pair)),
+        *beside_each_other(stacks, pairs),
         *_best(stacks),
         *_dispatch(stacks),
     ]
@@ -66,7 +66,12 @@ def _beside_the_baseline(stacks: pandas.DataFrame) -> list[Finding]:
     ]
 
 
-def _beside_each_other(stacks: pandas.DataFrame, subject: str, other: str) -> list[Finding]:
+def beside_each_other(stacks: pandas.DataFrame, pairs: list[list[str]]) -> list[Finding]:
+    """Every pair on every workload that has both."""
+    return [one for pair in pairs for one in _versus(stacks, *pair)]
+
+
+def _versus(stacks: pandas.DataFrame, subject: str, other: str) -> list[Finding]:
     """``versus/<workload>/<subject>/<other>``: from both ratios to the baseline."""
     found = []
     for workload, rows in stacks.groupby("workload", sort=False):

@@ -85,7 +85,7 @@ def of_study(table: pandas.DataFrame, context: dict, name: str = "") -> pandas.D
     kept &= table.workload.isin(study["workloads"])
     if "replay_ms" in table.columns or "ir_ratio" in table.columns:
         kept &= table.compiler.isin(study["compilers"])
-    return table[kept].reset_index(drop=True)
+    return table[kept.astype(bool)].reset_index(drop=True)
 
 
 def read_json(path: Path) -> dict:

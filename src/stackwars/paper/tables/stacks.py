@@ -27,8 +27,8 @@ def beside_table(findings: list[Finding]) -> str:
             label="tab:beside",
             caption="Stacks beside Each Other: Steady State of One over the Other",
             columns="l" + "l" * max(1, len(pairs)),
-            note=r"With its 95\,\% interval, from the interleaved ratios of both to the same baseline, which are "
-            "independent; not corrected for their number.",
+            note=r"With its 95\,\% interval, from the interleaved ratios of both to the same baseline, which "
+            "are independent; not corrected for their number.",
             wide=True,
             size=r"\scriptsize",
         ),

@@ -15,6 +15,7 @@ from stackwars.claims import definitions
 from stackwars.claims.output import read_claims
 from stackwars.findings.collect import READ
 from stackwars.findings.edits import replayed_edits
+from stackwars.findings.stacks import beside_each_other
 from stackwars.paper.latex import escape, significant
 from stackwars.paper.tables import claims
 from stackwars.paper.tables.audit_summary import audits_table
@@ -174,9 +175,7 @@ def write_tables(files: Folder) -> None:
             dict(zip(matrix.workload, matrix.title, strict=True)),
         ),
         "matrix": matrix_table(matrix),
-        "beside": beside_table(
-            [f for f in read_json(files["findings"])["findings"] if f["id"].startswith("versus/")]
-        ),
+        "beside": beside_table(beside_each_other(read_whole(files["stacks"]), context["beside"])),
         "unexplained": unexplained_table(read_gap_causes(files["gap_causes"])),
         "fits": fit_table(ahead, there, pairs),
         "largest_batch": largest_batch_table(batches, with_programs(context)),
