@@ -118,6 +118,8 @@ CLAIMS = {
     "gpt2_small_torch_xla": ("flattened", "high-level", "combined", "prepared"),
     "layernorm_jax": ("not applicable", "fine-grained", "not applicable", "not applicable"),
     "layernorm_torch_xla": ("not applicable", "high-level", "not applicable", "not applicable"),
+    "ffn_torch_tpu": ("flattened", "not applicable", "not applicable", "prepared"),
+    "layernorm_torch_tpu": ("not applicable", "fine-grained", "not applicable", "not applicable"),
 }
 
 

@@ -16,6 +16,12 @@ def test_products_of_both_frameworks(workload, framework):
     assert readback(text) == {"precision": "HIGHEST", "dtype": "f32"}
 
 
+def test_product_in_its_short_form():
+    text = (FIXTURES / "ffn_torch_tpu.mlir").read_text()
+    assert "stablehlo.dot " in text
+    assert readback(text) == {"precision": "HIGHEST", "dtype": "f32"}
+
+
 def test_without_a_product_the_result_tells_the_type():
     text = (FIXTURES / "layernorm_jax.mlir").read_text()
     assert readback(text) == {"precision": "", "dtype": "f32"}
@@ -27,8 +33,6 @@ def test_mixed_and_missing_precision():
     text = f"{dot}, precision = [HIGHEST, DEFAULT] : {types}\n{dot} : {types}"
     assert readback(text) == {"precision": "DEFAULT+HIGHEST", "dtype": "bf16+f32"}
     assert readback(f"{dot} : {types}")["precision"] == "DEFAULT"
-    short = "%0 = stablehlo.dot %a, %b, precision = [HIGHEST, HIGHEST]"
-    assert readback(f"{short} : {types}") == {"precision": "HIGHEST", "dtype": "bf16+f32"}
 
 
 def test_product_of_two_matrices_in_its_old_form():

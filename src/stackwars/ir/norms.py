@@ -51,23 +51,31 @@ def _root(op: ir.Operation) -> str | None:
     """What a root is taken of: a variance (`arithmetic`), a mean of squares (`rms`), or neither."""
     above = dataflow.before(op.operands, lambda made_by: made_by.name in _STEPS)
     operands = [operand for step in [op, *above] for operand in step.operands]
-    sums = [made_by for value in operands if (made_by := producer(value)) is not None]
-    sums = [made_by for made_by in sums if _is_sum_of_last_axis(made_by)]
-    squared = [value for total in sums if (value := _unsquared(total.operands[0])) is not None]
+    sums = [found for value in operands if (found := _summed(value)) is not None]
+    squared = [value for total in sums if (value := _unsquared(total)) is not None]
     if not squared:
         return None
-    summed = [origin(total.operands[0]) for total in sums]
+    summed = [origin(total) for total in sums]
     if any(value in summed or _is_centred(value) for value in squared):
         return "arithmetic"
     return "rms"
 
 
-def _is_sum_of_last_axis(op: ir.Operation) -> bool:
-    if op.name != "stablehlo.reduce" or not element(op.operands[0]).startswith(("f", "bf")):
-        return False
-    body = [inner.operation.name for inner in op.regions[0].blocks[0].operations]
-    axes = list(ir.DenseI64ArrayAttr(op.attributes["dimensions"]))
-    return body[0] == "stablehlo.add" and axes == [len(shape(op.operands[0])) - 1]
+def _summed(value: ir.Value) -> ir.Value | None:
+    """x, where the value is a sum of x over its last axis, perhaps one of several in one reduce; else None."""
+    made_by = producer(value)
+    if made_by is None or made_by.name != "stablehlo.reduce":
+        return None
+    place = list(made_by.results).index(value)
+    source, body = made_by.operands[place], made_by.regions[0].blocks[0]
+    axes = list(ir.DenseI64ArrayAttr(made_by.attributes["dimensions"]))
+    if not element(source).startswith(("f", "bf")) or axes != [len(shape(source)) - 1]:
+        return None
+    combined = producer(list(body.operations)[-1].operation.operands[place])
+    if combined is None or combined.name != "stablehlo.add":
+        return None
+    pair = {body.arguments[place], body.arguments[place + len(made_by.results)]}
+    return source if set(combined.operands) == pair else None
 
 
 def _unsquared(value: ir.Value) -> ir.Value | None:
@@ -89,5 +97,5 @@ def _is_centred(value: ir.Value) -> bool:
     minuend, mean = map(origin, made_by.operands)
     above = dataflow.before([mean], lambda op: op.name in _STEPS)
     operands = [mean, *(operand for step in above for operand in step.operands)]
-    sums = [made for source in operands if (made := producer(source)) is not None]
-    return any(_is_sum_of_last_axis(made) and origin(made.operands[0]) == minuend for made in sums)
+    sums = [found for source in operands if (found := _summed(source)) is not None]
+    return any(origin(total) == minuend for total in sums)
