@@ -249,12 +249,17 @@ def test_sample_is_of_both_sets_of_inputs_and_there_is_none_of_one(verified, tmp
         assert np.load(tmp_path / f"{name}.npy").tolist() == [*one, *other]
 
 
-def test_a_profile_that_fails_is_told_and_costs_no_time(verified, tmp_path):
+def test_a_profile_that_fails_is_told_and_costs_no_time(verified, tmp_path, monkeypatch):
+    verified.spec["settings"]["block_calls"] = 3
     verified.programs = {"jax": object()}
+    monkeypatch.setattr(replay.profile, "record", lambda calls, block: {"jax": []})
     verified.profile()
-    [told] = read_events(tmp_path)
-    assert (told["event"], told["program"]) == ("not profiled", "jax")
-    assert "optimised_hlo" in told["detail"]
+    monkeypatch.setattr(replay.profile, "record", lambda calls, block: 1 / 0)
+    verified.profile()
+    one, everything = read_events(tmp_path)
+    assert (one["event"], one["program"]) == ("not profiled", "jax")
+    assert "optimised_hlo" in one["detail"]
+    assert (everything["event"], everything["detail"]) == ("not profiled", "division by zero")
     assert "jax" in verified.programs
 
 

@@ -10,11 +10,12 @@ libtpu, the profiler of jaxlib 0.10.2 calls that of libtpu and the process dies.
 
 from __future__ import annotations
 
+import bisect
 import statistics
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,10 +23,10 @@ from stackwars.compilers import hlo
 from stackwars.compilers.op_classes import callers, class_of
 
 LEAST, MOST = 3, 25
-"""Profiled calls of a program."""
+"""Blocks of profiled calls of each program."""
 SECONDS = 0.5
-"""After so long there is no further call, once there are LEAST."""
-_CALL = "stackwars call"
+"""Once there are LEAST, there are no further ones after so long for each program."""
+_CALL = "stackwars call of "
 _PLANE = "/host:CPU"
 _LINGER_S = 0.02  # the last operation's end event may come after its result
 
@@ -38,34 +39,52 @@ class Span(NamedTuple):
     end: float
 
 
-def profile(call: Callable[[int], Any], text: str) -> dict:
+class Call(NamedTuple):
+    """One profiled call, and every time that an operation ran in it; an operation's end may be after it."""
+
+    span: Span
+    operations: list[Span]
+
+
+def record(calls: Mapping[str, Callable[[int], Any]], block: int) -> dict[str, list[Call]]:
+    """The profiled calls of each program, interleaved in blocks of so many as in the timed part of a replay.
+
+    calls: makes one fenced call of a program, of the number given. Raises ValueError where the profiler saw
+    none of a program.
+    """
+    found: dict[str, list[Call]] = {name: [] for name in calls}
+    for call in _joined(*_spans(_events(calls, block))):
+        found[call.span.name].append(call)
+    for name, some in found.items():
+        if not some:
+            raise ValueError(f"expected events of the profiled calls of {name}; found none")
+    return found
+
+
+def profile(calls: list[Call], text: str) -> dict:
     """A program's typical call: {"calls", "wall_s", "operations": {operation: {"class", "seconds"}}}.
 
-    call: makes one fenced call, of the number given. text: the optimised HLO. Of the calls, it is the one of
-    median wall time, and what its operations do not take of that is dispatch. Operations are of those that run
-    by themselves, the longest first. Raises ValueError where the profiler saw no call, or an operation that is
-    not in the text.
+    text: the optimised HLO. Of the calls, it is the one of median wall time, and what its operations do not
+    take of that is dispatch. Operations are of those that run by themselves, the longest first. Raises
+    ValueError where one is not in the text.
     """
-    calls, operations = _spans(_record(call))
-    if not calls:
-        raise ValueError("expected events of the profiled calls; the profiler recorded none")
     module = hlo.read(text)
     known = {i.name: i for c in module.computations.values() for i in c.instructions.values()}
-    seen = {span.name for span in operations}
-    strange = seen - set(known)
-    if strange:
+    middle = statistics.median_low([_wall(call) for call in calls])
+    typical = next(call for call in calls if _wall(call) == middle)
+    seen = {span.name for span in typical.operations}
+    if strange := sorted(seen - set(known)):
         raise ValueError(
-            f"expected operations of the optimised program; the profiler saw {sorted(strange)[:3]} as well: "
+            f"expected operations of the optimised program; the profiler saw {strange[:3]} as well: "
             "the text is of another compilation"
         )
-    middle = statistics.median_low([span.end - span.start for span in calls])
-    typical = next(span for span in calls if span.end - span.start == middle)
     # A loop or a call whose body's operations were seen does nothing itself.
     outer = {caller for name, caller in callers(module).items() if name in seen}
-    taken = seconds(typical, [span for span in operations if span.name not in outer])
+    own = [span for span in typical.operations if span.name not in outer]
+    taken = seconds(Call(typical.span, own))
     return {
         "calls": len(calls),
-        "wall_s": (typical.end - typical.start) / 1e9,
+        "wall_s": middle / 1e9,
         "operations": {
             name: {"class": class_of(module, known[name]), "seconds": s}
             for name, s in sorted(taken.items(), key=lambda item: -item[1])
@@ -73,24 +92,38 @@ def profile(call: Callable[[int], Any], text: str) -> dict:
     }
 
 
-def seconds(call: Span, operations: list[Span]) -> dict[str, float]:
-    """Operation -> its seconds in one call; they sum up to the time in which any operation ran."""
+def _wall(call: Call) -> float:
+    return call.span.end - call.span.start
+
+
+def seconds(call: Call) -> dict[str, float]:
+    """Operation -> its seconds in a call; they sum up to the time in which any operation ran."""
     edges = []
-    for number, span in enumerate(operations):
-        if call.start <= span.start < call.end:
-            edges += [(span.start, True, number), (min(span.end, call.end), False, number)]
+    for number, span in enumerate(call.operations):
+        edges += [(span.start, True, number), (min(span.end, call.span.end), False, number)]
     running: set[int] = set()
     taken: dict[str, float] = defaultdict(float)
-    before = call.start
+    before = call.span.start
     for moment, begins, number in sorted(edges):
         for other in running:
-            taken[operations[other].name] += (moment - before) / len(running) / 1e9
+            taken[call.operations[other].name] += (moment - before) / len(running) / 1e9
         before = moment
         (running.add if begins else running.discard)(number)
     return dict(taken)
 
 
-def _record(call: Callable[[int], Any]) -> list[tuple[Any, dict]]:
+def _joined(calls: list[Span], operations: list[Span]) -> list[Call]:
+    """Every call with the operations that began in it."""
+    found = [Call(span, []) for span in sorted(calls, key=lambda span: span.start)]
+    starts = [call.span.start for call in found]
+    for span in operations:
+        place = bisect.bisect(starts, span.start) - 1
+        if place >= 0 and span.start < found[place].span.end:
+            found[place].operations.append(span)
+    return found
+
+
+def _events(calls: Mapping[str, Callable[[int], Any]], block: int) -> list[tuple[Any, dict]]:
     """Make the calls under the profiler; its events of the host, each with its statistics."""
     import jax
 
@@ -100,13 +133,18 @@ def _record(call: Callable[[int], Any]) -> list[tuple[Any, dict]]:
     with tempfile.TemporaryDirectory() as folder:
         jax.profiler.start_trace(folder, profiler_options=options)
         try:
-            # The first call finds threads that the profiler has not seen yet; it is not counted.
-            call(0)
-            start, number = time.perf_counter(), 0
-            while number < LEAST or (number < MOST and time.perf_counter() - start < SECONDS):
-                with jax.profiler.TraceAnnotation(_CALL):
-                    call(number)
-                number += 1
+            # The first calls find threads that the profiler has not seen yet; they are not counted.
+            for call in calls.values():
+                call(0)
+            start, blocks = time.perf_counter(), 0
+            while blocks < LEAST or (
+                blocks < MOST and time.perf_counter() - start < SECONDS * len(calls)
+            ):
+                for name, call in calls.items():
+                    for number in range(blocks * block, (blocks + 1) * block):
+                        with jax.profiler.TraceAnnotation(_CALL + name):
+                            call(number)
+                blocks += 1
             time.sleep(_LINGER_S)
         finally:
             jax.profiler.stop_trace()
@@ -122,7 +160,7 @@ def _record(call: Callable[[int], Any]) -> list[tuple[Any, dict]]:
 
 
 def _spans(events: list[tuple[Any, dict]]) -> tuple[list[Span], list[Span]]:
-    """The calls, and every time that an operation ran.
+    """The calls, each with the name of its program, and every time that an operation ran.
 
     An operation and its end event have the same number, as the producer and the consumer of a context.
     """
@@ -134,8 +172,8 @@ def _spans(events: list[tuple[Any, dict]]) -> tuple[list[Span], list[Span]]:
     calls, operations = [], []
     for event, told in events:
         returned = event.start_ns + event.duration_ns
-        if event.name == _CALL:
-            calls.append(Span(event.name, event.start_ns, returned))
+        if event.name.startswith(_CALL):
+            calls.append(Span(event.name.removeprefix(_CALL), event.start_ns, returned))
         elif "hlo_op" in told:
             end = ends.get((told.get("_pt"), told.get("_p")), returned)
             operations.append(Span(told["hlo_op"], event.start_ns, max(end, returned)))

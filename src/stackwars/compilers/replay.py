@@ -176,12 +176,18 @@ class ReplayProcess:
 
     def profile(self) -> None:
         """Write where the time of each program's calls goes, or why that is unknown; no time depends on it."""
+        calls = {
+            name: lambda number, program=program: timed_call(program, number % INPUT_SETS)
+            for name, program in self.programs.items()
+        }
+        try:
+            recorded = profile.record(calls, self.spec["settings"]["block_calls"])
+        except Exception as error:
+            self.events.write("not profiled", detail=str(error)[-500:])
+            return
         for name, program in self.programs.items():
             try:
-                found = profile.profile(
-                    lambda number, program=program: timed_call(program, number % INPUT_SETS),
-                    program.optimised_hlo(),
-                )
+                found = profile.profile(recorded[name], program.optimised_hlo())
             except Exception as error:
                 self.events.write("not profiled", program=name, detail=str(error)[-500:])
             else:
