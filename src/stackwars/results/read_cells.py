@@ -80,7 +80,7 @@ def of_study(table: pandas.DataFrame, context: dict, name: str = "") -> pandas.D
     """
     studies = context["studies"]
     study = studies[name or next(iter(studies))]
-    own = table.framework.astype(str).str.partition("+")[0]
+    own = table.framework.astype(str).str.split("+").str[0]
     kept = own.isin([*study["frameworks"], *study["programs"]])
     kept &= table.workload.isin(study["workloads"])
     if "replay_ms" in table.columns or "ir_ratio" in table.columns:

@@ -13,6 +13,7 @@ from stackwars.results.read_compilers import compiler_title
 from stackwars.results.values import is_missing
 
 ELSEWHERE = "$^*$"
+ORIGINS = f"Origin: this build's; {ELSEWHERE}: a run of the reference."
 _PARTS = {FRONTEND: "frontend", COMPILER: "compiler", BOTH: "both together"}
 
 
@@ -44,7 +45,7 @@ def effects_table(effects: pandas.DataFrame, titles: dict[str, str]) -> str:
             note="Shares of the variance of the logarithm of a replay's time over the complete block of the "
             r"matrix, with 95\,\% intervals over the rounds (all: over the workloads); noise between rounds is "
             "taken out, so a share may be below 0. Factor: exp of the standard deviation of the part. Block: "
-            f"frontends, compilers, rounds. {ELSEWHERE}: of a run of the reference.",
+            f"frontends, compilers, rounds. {ORIGINS}",
             wide=True,
             size=r"\scriptsize",
         ),
@@ -96,7 +97,7 @@ def matrix_table(matrix: pandas.DataFrame) -> str:
             columns=r"llp{0.62\textwidth}",
             note="Replay in the compiler over replay of the same program in the other, paired by round. "
             + SIGNS_NOTE
-            + f"{ELSEWHERE}: of a run of the reference.",
+            + ORIGINS,
             wide=True,
             size=r"\scriptsize",
         ),
