@@ -25,7 +25,8 @@ REWRITTEN = handmade.TORCH.replace(
     "    return %4",
     """    %5 = stablehlo.compare EQ, %4, %4 : (tensor<16x64xf32>, tensor<16x64xf32>) -> tensor<16x64xi1>
     %6 = stablehlo.convert %5 : (tensor<16x64xi1>) -> tensor<16x64xui8>
-    %7 = stablehlo.convert %6 : (tensor<16x64xui8>) -> tensor<16x64xf32>
+    %t = stablehlo.compare NE, %6, %6 : (tensor<16x64xui8>, tensor<16x64xui8>) -> tensor<16x64xi1>
+    %7 = stablehlo.convert %t : (tensor<16x64xi1>) -> tensor<16x64xf32>
     %z = stablehlo.subtract %7, %7 : tensor<16x64xf32>
     %8 = stablehlo.custom_call @mhlo.erf(%z) {mhlo.attributes = {}, mhlo.version = 1 : i64} \
 : (tensor<16x64xf32>) -> tensor<16x64xf32>
@@ -39,6 +40,19 @@ def test_error_function_and_truth_values_are_rewritten_and_nothing_else():
     assert iree.rewritten(ERF) == "%8 = chlo.erf %7 : tensor<4x8xf32> -> tensor<4x8xf32>"
     assert iree.rewritten(TRUTHS) == TRUTHS.replace("ui8", "i8")
     assert iree.rewritten(handmade.TORCH) == handmade.TORCH
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "%2 = stablehlo.convert %1 : (tensor<4xui8>) -> tensor<4xf32>",
+        "%2 = stablehlo.compare  LT, %1, %0 : (tensor<4xui8>, tensor<4xui8>) -> tensor<4xi1>",
+        "%2 = stablehlo.maximum %1, %0 : tensor<4xui8>",
+        "func.func @main(%0: tensor<4xui8>) -> tensor<4xf32> {",
+    ],
+)
+def test_unsigned_integers_stay_where_a_signed_one_would_be_another_number(line):
+    assert iree.rewritten(f"{TRUTHS}\n{line}") == f"{TRUTHS}\n{line}"
 
 
 def test_arguments_are_those_of_the_declaration():

@@ -1,9 +1,9 @@
 """The smallest program found whose result YNN gets wrong in jaxlib 0.10.2 (reported as jax-ml/jax#39103).
 
 A product with a 3 x 3 matrix, squared and summed over the 3, for 32,769 rows: one more than the block that YNN
-works on. The row behind the block gets the value of the row 128 before it; without YNN it is right. No workload
-has this form. Where nothing is wrong any more, jaxlib is a newer one: take this out, and its sentence in
-docs/numbers.md.
+works on. The row behind the block gets the value of the row 128 before it; without YNN it is right. The outputs
+of the workloads show nothing of the kind. Where nothing is wrong any more, jaxlib is a newer one: take this
+out, and its sentence in docs/numbers.md.
 """
 
 import json

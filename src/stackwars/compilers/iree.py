@@ -6,7 +6,9 @@ once a device is opened. Facts from IREE 3.13:
 - Without being told, it compiles for a generic x86-64 at no level of optimisation, and starts one thread for
   each physical core whatever cores the process may use.
 - It refuses the custom call by which torch_xla's programs reach the error function, and unsigned integers of 8
-  bits, in which torch_xla keeps truth values that are never above 1. Both are rewritten in the text.
+  bits, in which torch_xla's masks count modulo 256. The text is rewritten: the second to signed integers, and
+  only where every operation on them gives the same bits for both (sums, logic, equality, moves); a program that
+  widens, orders or divides them stays as it is, and is refused.
 - The function it exports waits for its own work before it returns.
 """
 
@@ -43,6 +45,13 @@ DTYPES = {
 _ERF = re.compile(
     r"stablehlo\.custom_call @mhlo\.erf\((%[\w#]+)\)(?: \{.*\})? : \((tensor<\S+>)\) -> (tensor<\S+>)"
 )
+_SAME_BITS = re.compile(
+    r"stablehlo\.(?:constant|add|subtract|multiply|and|or|xor|not|select|gather|slice|concatenate|reshape"
+    r"|transpose|broadcast_in_dim|return)\b|stablehlo\.compare +(?:EQ|NE),"
+    r"|stablehlo\.convert .*[<x]i1>|^ *\^bb0\(|^ *}\) : "
+)
+"""Lines on which a signed integer of 8 bits does what an unsigned one does; what ends a region is judged by
+the lines in it."""
 _TENSOR = re.compile(r"tensor<((?:\d+x)*)(\w+)>")
 
 
@@ -144,7 +153,9 @@ class Compiler:
 
 def rewritten(text: str) -> str:
     """The program without what IREE refuses and has another form of."""
-    return _ERF.sub(r"chlo.erf \1 : \2 -> \3", text).replace("ui8>", "i8>")
+    text = _ERF.sub(r"chlo.erf \1 : \2 -> \3", text)
+    unsigned = [line for line in text.splitlines() if "ui8>" in line]
+    return text.replace("ui8>", "i8>") if all(map(_SAME_BITS.search, unsigned)) else text
 
 
 def signature(declaration: str) -> list[tuple[tuple[int, ...], np.dtype]]:
