@@ -66,8 +66,6 @@ def test_every_cell_of_the_cpu_is_ok_and_agrees_or_has_no_such_model(smoke):
     assert (numbers > 0).all(axis=None)
     compiled = frame.drop(index=list(NO_PROGRAM), level="framework")
     assert set(compiled["dtype"]) == {"f32"}
-    # TensorFlow cannot be told the precision of a convolution.
-    compiled = compiled.drop(index=("tensorflow_xla", "resnet50"))
     assert set(compiled.drop(index="layernorm", level="workload")["precision"]) == {"HIGHEST"}
 
 
