@@ -19,9 +19,8 @@ COLOUR = "#8a5a9e"
 class Session:
     """One process's use of TensorFlow. The verbs are described in `stackwars.frameworks`.
 
-    precision: `highest` makes XLA's matrix products ask for HIGHEST, which is what TensorFlow emits where it
-    may not use TensorFloat-32; every other value leaves DEFAULT. Convolutions always ask for DEFAULT, for
-    TensorFlow has no setting of it. On a CPU both are computed in float32.
+    precision: `highest` makes products and convolutions ask XLA for HIGHEST, which is what TensorFlow emits
+    where it may not use TensorFloat-32; every other value leaves DEFAULT. On a CPU both are float32.
 
     oneDNN stays as TensorFlow has it, on; the sizes of the thread pools too: as many threads as this process
     may use cores.
@@ -93,7 +92,7 @@ class Session:
 
 
 def use_precision(precision: str) -> None:
-    """Make matrix products that are traced from now on ask for this precision, as far as it can be said."""
+    """Make what is compiled from now on ask for this precision, as far as TensorFlow can be told."""
     import tensorflow
 
     tensorflow.config.experimental.enable_tensor_float_32_execution(precision != "highest")
