@@ -35,6 +35,18 @@ def tensorflow_xla_python() -> Path:
     return ensure(REPOSITORY / "envs" / "tensorflow.txt")
 
 
+@pytest.fixture(scope="session")
+def torchax_python() -> Path:
+    """Python of the torchax environment, built if it is missing."""
+    return ensure(REPOSITORY / "envs" / "torchax.txt")
+
+
+@pytest.fixture(scope="session")
+def torch_tpu_python() -> Path:
+    """Python of the torch_tpu environment, built if it is missing."""
+    return ensure(REPOSITORY / "envs" / "torch_tpu.txt")
+
+
 @pytest.fixture(autouse=True)
 def shared_environments(monkeypatch: pytest.MonkeyPatch) -> None:
     """Checkouts that a test makes use the environments of this one."""

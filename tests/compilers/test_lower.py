@@ -10,6 +10,7 @@ import pytest
 
 from stackwars.compilers import arguments, largest_batch
 from stackwars.compilers.lower import LowerJob
+from stackwars.ir.readback import readback
 from stackwars.setup.environments import REPOSITORY, clean_environ
 from stackwars.study import config, programs
 from stackwars.study.programs import Program
@@ -46,10 +47,15 @@ def lowered(python, job, folder):
     return text, *arguments.load(folder / "arguments.json")
 
 
-@pytest.fixture(params=["jax", "torch_xla", "tensorflow_xla"])
+@pytest.fixture(params=["jax", "torch_xla", "torchax", "tensorflow_xla"])
 def framework(request):
     python = request.getfixturevalue(f"{request.param}_python")
     return request.param, python
+
+
+@pytest.fixture(params=["torch_tpu", "torch_tpu_undecomposed"])
+def without_cells(request, torch_tpu_python):
+    return request.param, torch_tpu_python
 
 
 @pytest.mark.env
@@ -86,9 +92,9 @@ def test_programs_that_one_process_serves_are_those_made_alone(framework, tmp_pa
 
 
 @pytest.mark.env
-@pytest.mark.parametrize("name", ["jax", "torch_xla"])
-def test_llama_8b_needs_no_32_gb(name, request, tmp_path):
-    python = request.getfixturevalue(f"{name}_python")
+@pytest.mark.parametrize("who", ["jax", "torch_xla", "torchax", "torch_tpu"])
+def test_llama_8b_needs_no_32_gb(who, request, tmp_path):
+    name, python = who, request.getfixturevalue(f"{who}_python")
     job = programs.lower_job(FULL, Program(name, "llama3_8b"))
     text, document, entries = lowered(python, job, tmp_path)
     assert document["peak_rss_bytes"] < 2 * 2**30
@@ -113,6 +119,27 @@ def test_workload_without_a_form_leaves_the_reason(tensorflow_xla_python, tmp_pa
     assert text == "// no program: transformers has no TensorFlow form of this model\n"
     assert document["program_sha256"] == hashlib.sha256(text.encode()).hexdigest()
     assert entries == []
+
+
+@pytest.mark.env
+@pytest.mark.parametrize("workload", ["ffn", "gpt2_small"])
+def test_torch_tpu_transposes_weights_unless_linear_layers_are_left_whole(
+    without_cells, workload, tmp_path
+):
+    name, python = without_cells
+    job = programs.lower_job(SMOKE, Program(name, workload))
+    text, document, entries = lowered(python, job, tmp_path)
+    assert text.startswith("module @torch_tpu {")
+    main = text[text.index("@main(") :].split("->")[0]
+    assert main.count("%arg") == len(entries)
+    assert document["unused"] == []
+    assert readback(text) == {"precision": "HIGHEST", "dtype": "f32"}
+    # GPT-2's Conv1D keeps its weights as its product wants them; its head is a linear layer.
+    linear = {"ffn": 2, "gpt2_small": 1}[workload]
+    names = [f"%arg{number}" for number, entry in enumerate(entries) if entry.kind == "weight"]
+    transposed = sum(f"stablehlo.transpose {name}," in text for name in names)
+    assert transposed == (linear if name == "torch_tpu" else 0)
+    assert len({entry.name for entry in entries if entry.kind == "weight"}) == len(names)
 
 
 def test_job_of_the_configuration_is_a_job():

@@ -19,10 +19,16 @@ def restricted(config: dict, claim: Claim) -> dict:
     """The configuration with only what the claim needs; valid where that leaves a workload and a device.
 
     A baseline stays with its subject. Of a baseline alone its comparison stays, and the subject is asked
-    for no workload. Compilers stay too: targets refer to them.
+    for no workload. A comparison of programs goes where no program is needed, and with it a framework that has
+    nothing else. Compilers stay too: targets refer to them.
     """
     needs, stages = claim.needs, claim.needs["stages"]
-    wanted, pairs = needs.get("frameworks", config["frameworks"]), config["comparisons"]
+    compiled = {"replay", "ahead", "largest_batch", "ir"} & set(stages)
+    study = study_of(config, claim)
+    own = config["studies"][study]
+    wanted = needs.get("frameworks", [*own.get("frameworks", []), *own.get("programs", [])])
+    pairs = config["comparisons"]
+    pairs = [row for row in pairs if compiled or CELLS in row["of"]]
     pairs = [row for row in pairs if row["subject"] in wanted] or pairs[:1]
     bases, idle = {r["baseline"] for r in pairs}, {r["subject"] for r in pairs} - set(wanted)
     workloads = needs.get("workloads", config["workloads"])
@@ -32,11 +38,9 @@ def restricted(config: dict, claim: Claim) -> dict:
         if row["target"] in needs.get("targets", [row["target"]])
         and row["compiler"] in generations(config, claim)
     ]
-    compiled = {"replay", "ahead", "largest_batch", "ir"} & set(stages)
-    kept = {*wanted, *bases, *idle}
-    study = study_of(config, claim)
+    kept = {*(row["subject"] for row in pairs), *bases}
     return config | {
-        "studies": {study: narrowed(config["studies"][study], kept, kept if compiled else set())},
+        "studies": {study: narrowed(own, kept, kept if compiled else set())},
         "frameworks": {
             name: row | ({"workloads": []} if name in idle else {})
             for name, row in config["frameworks"].items()

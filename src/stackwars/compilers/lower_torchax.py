@@ -1,0 +1,76 @@
+"""torchax's StableHLO of a workload from shapes alone: the PyTorch module traced by JAX."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from stackwars.compilers import arguments
+from stackwars.compilers.arguments import Entry
+
+
+def load() -> None:
+    """Import what `lower` needs; opens no device."""
+    import jax  # noqa: F401
+    import torchax  # noqa: F401
+
+
+def lower(
+    build: Callable, sizes: dict, seed: int, inputs: dict[str, np.ndarray], precision: str
+) -> tuple[str, list[Entry], list[Entry]]:
+    """(program, its arguments in its order, weights that it does not use).
+
+    `build` is the workload's in this dialect, and makes its weights with `arguments.leaf`. The function
+    that is traced is that of `frameworks.torchax`. A tied weight is one argument; what a module keeps
+    that is no weight is an argument too.
+    """
+    import jax
+    import torch
+    import torchax
+
+    jax.config.update("jax_default_matmul_precision", precision)
+    placed: list[tuple[Entry, torch.Tensor]] = []
+
+    def put(array: np.ndarray) -> Any:
+        # A weight's memory is never written, and so none.
+        tensor = torch.from_numpy(np.asarray(array))
+        placed.append((arguments.of_array(array), tensor))
+        return tensor
+
+    module = build(sizes, seed, put)
+    environment, call = torchax.default_env(), torch.func.functional_call
+
+    def function(parameters: dict, *arrays: Any) -> Any:
+        weights, tensors = environment.j2t_iso((parameters, arrays))
+        with environment:
+            return environment.t2j_iso(call(module, weights, tensors, tie_weights=True))
+
+    known = {tensor.data_ptr(): entry for entry, tensor in placed}
+    named = dict([*module.named_parameters(), *module.named_buffers()])
+    entries = {name: known[leaf.data_ptr()] for name, leaf in named.items()}
+    parameters = {name: _shape(jax, leaf.shape, leaf.numpy().dtype) for name, leaf in named.items()}
+    shapes = [_shape(jax, array.shape, array.dtype) for array in inputs.values()]
+    lowered = jax.jit(function).lower(parameters, *shapes)
+    # JAX's order of a dictionary is that of its keys. What the program does not read it drops.
+    leaves = [entries[name] for name in sorted(named)] + [Entry("input", name) for name in inputs]
+    kept = lowered._lowering.compile_args["kept_var_idx"]
+    used = [entry for place, entry in enumerate(leaves) if place in kept]
+    unused = [entry for place, entry in enumerate(leaves) if place not in kept]
+    return lowered.as_text(), used, [entry for entry in unused if entry.kind == "weight"]
+
+
+def _shape(jax: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
+    """As JAX places an array: without 64-bit types."""
+    return jax.ShapeDtypeStruct(shape, jax.dtypes.canonicalize_dtype(dtype))
+
+
+def versions() -> dict[str, str]:
+    """Versions of what lowered it."""
+    import jax
+    import jaxlib
+    import torch
+    import torchax
+
+    return {module.__name__: module.__version__ for module in (jax, jaxlib, torch, torchax)}
