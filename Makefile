@@ -1,10 +1,12 @@
 # make paper   all set-up, then paper.pdf from cells measured on this machine (WORKLOADS=gemm,mha: of these)
 # make quick   the same shapes with fewer rounds: wider intervals, in under half an hour
+# make stacks  every stack on every workload of that study, as a run of its own (WORKLOADS as above)
+# make matrix  every frontend's program through every compiler, likewise
 # make smoke   the same grid with tiny shapes, in a few minutes
 # make test    all set-up, then the tests
 # make reference  paper.pdf from the committed run in results/reference, measuring nothing
 # make audits  the harness checked: fences, mutants, A/A, power; the next paper shows what came of it
-# make accept  the full run that was made here becomes one of the committed ones
+# make accept  the full run that was made here (or RUN=<folder>) becomes one of the committed ones
 # make compare RUN=results/full  what of the reference (or of WITH=<folder>) a run has found again
 # make plan    what a run would measure, and what it costs here
 # make debian  `make smoke` in bare Debians, as root and as an ordinary user (as root, with debootstrap)
@@ -13,7 +15,7 @@
 SNAKEMAKE = .venv/bin/snakemake --cores all
 PRESET ?= full
 
-.PHONY: paper quick audits smoke test reference accept compare plan debian lint set-up
+.PHONY: paper quick stacks matrix audits smoke test reference accept compare plan debian lint set-up
 
 paper: set-up
 	$(SNAKEMAKE) paper.pdf $(if $(WORKLOADS),--config 'workloads=[$(WORKLOADS)]')
@@ -24,6 +26,9 @@ audits: set-up
 quick: set-up
 	$(SNAKEMAKE) paper.pdf --config preset=quick
 
+stacks matrix: set-up
+	$(SNAKEMAKE) results --config 'whole=[$@]' $(if $(WORKLOADS),'workloads=[$(WORKLOADS)]')
+
 smoke: set-up
 	$(SNAKEMAKE) paper.pdf --config preset=smoke
 
@@ -31,7 +36,7 @@ reference: set-up
 	$(SNAKEMAKE) paper.pdf --config results=reference
 
 accept: set-up
-	.venv/bin/python -m stackwars.workflow.accept
+	.venv/bin/python -m stackwars.workflow.accept $(RUN)
 
 compare: set-up
 	@.venv/bin/python -m stackwars.claims.compare $(RUN) $(WITH)

@@ -51,7 +51,7 @@ def test_a_claim_about_the_split_needs_replays_of_one_generation():
     cells, replays, *rest = needed("program_is_reason")
     assert {cell.framework for cell in cells} == {"jax", "torch_xla"}
     assert {replay.compiler for replay in replays} == {"jaxlib-0.7.1"}
-    assert len(replays) == len(config()["workloads"])
+    assert len(replays) == len(config()["studies"]["tables"]["workloads"])
     assert rest == [[], [], []]
     both = needed("generation_turns")[1]
     assert {replay.compiler for replay in both} == set(generations(config()["compilers"]))

@@ -19,7 +19,7 @@ from stackwars.results.read_compilers import read_op_times, read_split
 from stackwars.study.comparisons import Comparison
 from stackwars.study.config import load
 
-NAMES = ("stacks", "calls", "ratio", "memory", "op_times", "split")
+NAMES = ("stacks", "calls", "ratio", "memory", "op_times", "matrix", "stacks_over_best", "split")
 
 
 def figures_of(folder) -> dict[str, bytes]:

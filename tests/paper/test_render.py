@@ -129,9 +129,7 @@ def test_the_method_has_the_numbers_of_the_settings(tmp_path):
     assert "In none of 39 cells did the first call take anything from such a cache." in text
     assert "and those of 2 are not" in text
     assert "For such a difference, 1 comparison is marked." in text
-    assert (
-        "narrow enough in 24, because the time budget was spent in 15, and at the maximum" in text
-    )
+    assert "was decided in 24, because the time budget was spent in 15, and at the maximum" in text
 
 
 def test_a_first_call_that_was_not_first_is_told(tmp_path):

@@ -38,7 +38,7 @@ def test_a_run_measures_the_core_of_each_study_and_the_whole_of_one_without_a_co
 
 
 def test_one_study_is_measured_whole_in_a_folder_of_its_own():
-    chosen = config(study="more")
+    chosen = config(whole=["more"])
     assert {(c.framework, c.workload) for c in asked(chosen)} == {
         (framework, workload) for framework in ("jax", "numpy") for workload in ("ffn", "mha")
     }
@@ -79,7 +79,7 @@ def test_a_narrowed_study_keeps_its_other_keys():
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"study": "mroe"}, "study: expected one of all, tables, more"),
+        ({"whole": ["mroe"]}, "whole.0: expected one of tables, more"),
         (
             {"studies": {"tables": {"frameworks": ["jax"]}}},
             "studies: expected one that has ",

@@ -3,6 +3,7 @@
 from snakemake.exceptions import WorkflowError
 
 from stackwars.claims import definitions
+from stackwars.results.folder import TABLES
 from stackwars.setup.device import CPU, CPUS
 from stackwars.study.config import ConfigError, validate
 from stackwars.study.imports import sources

@@ -33,6 +33,12 @@ rule typeset:
         " && cp {input}/main.pdf {output}"
 
 
+# The tables of a run, which can join the reference without a paper of their own.
+rule results:
+    input:
+        GRID.made(*TABLES, "context", "reproduction_text"),
+
+
 # Asked for paper.pdf, Snakemake takes the rule of that name. It has no output of its own and every
 # result as input: a result that is missing is then made again, and the paper from it. Asked for the
 # file alone, Snakemake would find it up to date.

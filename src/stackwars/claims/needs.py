@@ -39,7 +39,12 @@ def restricted(config: dict, claim: Claim) -> dict:
         and row["compiler"] in generations(config, claim)
     ]
     kept = {*(row["subject"] for row in pairs), *bases}
+    presets = {
+        name: row | {"core": {s: c for s, c in row.get("core", {}).items() if s == study}}
+        for name, row in config["presets"].items()
+    }
     return config | {
+        "presets": presets,
         "studies": {study: narrowed(own, kept, kept if compiled else set())},
         "frameworks": {
             name: row | ({"workloads": []} if name in idle else {})
@@ -62,13 +67,12 @@ def study_of(config: dict, claim: Claim) -> str:
 
 
 def generations(config: dict, claim: Claim) -> list[str]:
-    """The compilers that it needs: generations of XLA."""
+    """The compilers that it needs."""
     known = config["studies"][study_of(config, claim)].get("compilers", [])
     wanted = claim.needs.get("generation")
     if wanted == "native":
         return [name for name in known if name == programs.native_compiler(config)]
-    order = read_compilers.generations(known)
-    return order[-1:] if wanted == "newest" else order
+    return read_compilers.generations(known)[-1:] if wanted == "newest" else list(known)
 
 
 def check(config: dict, claim: Claim) -> None:

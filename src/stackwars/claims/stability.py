@@ -36,7 +36,10 @@ from stackwars.results.values import is_missing
 
 DRAWS = 120
 OUTPUT = "stability.json"
-_COPIED = ("context", "ahead", "largest_batch", "metrics", "structure", "held_out")
+_COPIED = (
+    *("context", "ahead", "largest_batch", "metrics", "structure", "held_out"),
+    *("stacks", "matrix", "matrix_effects"),
+)
 
 
 def drawn_ratio(

@@ -15,7 +15,13 @@ ALL = "all"
 
 def matrix_findings(matrix: pandas.DataFrame, effects: pandas.DataFrame) -> list[Finding]:
     """Every finding of the section on the matrix."""
-    return [_summary(matrix), *_failures(matrix), *_effects(effects), *_largest(effects)]
+    return [
+        _summary(matrix),
+        *_failures(matrix),
+        *_over_previous(matrix),
+        *_effects(effects),
+        *_largest(effects),
+    ]
 
 
 def _summary(matrix: pandas.DataFrame) -> Finding:
@@ -52,6 +58,24 @@ def _failures(matrix: pandas.DataFrame) -> list[Finding]:
     ]
 
 
+def _over_previous(matrix: pandas.DataFrame) -> list[Finding]:
+    """``previous/<workload>/<framework>/<compiler>``: its time over that in the compiler before it."""
+    return [
+        finding(
+            f"previous/{row.workload}/{row.framework}/{row.compiler}",
+            row.previous_verdict,
+            title=row.title,
+            framework=row.framework,
+            compiler=row.compiler,
+            ratio=row.previous_ratio,
+            low=row.previous_low,
+            high=row.previous_high,
+            here=row.run == "",
+        )
+        for row in matrix[matrix["previous_ratio"].notna()].itertuples()
+    ]
+
+
 def _effects(effects: pandas.DataFrame) -> list[Finding]:
     """``matrix_effect/<workload or all>/<effect>``: its share of the variance, and the factor of a time."""
     return [
@@ -82,6 +106,7 @@ def _largest(effects: pandas.DataFrame) -> list[Finding]:
                 f"matrix_largest/{workload}",
                 first.effect if separate else NOT_SEPARATED if known else verdicts.NOT_DECIDED,
                 workload=workload,
+                here=first.run == "" and workload != ALL,
                 effect=first.effect,
                 share=first.share,
                 factor=first.factor,

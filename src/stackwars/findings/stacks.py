@@ -12,7 +12,6 @@ from stackwars.results.combined import log_ratio
 from stackwars.results.values import is_missing
 from stackwars.results.verdicts import Finding, finding
 
-RETURNS_EARLY, RETURNS_DONE = "returns early", "returns when it is done"
 EARLY = 0.5
 """A call returns early where it has returned after less than this share of its time."""
 TIE = 1.05
@@ -60,6 +59,7 @@ def _beside_the_baseline(stacks: pandas.DataFrame) -> list[Finding]:
             low=row.steady_ratio_low,
             high=row.steady_ratio_high,
             over_best=row.steady_over_best,
+            here=row.run == "",
         )
         for row in stacks.itertuples()
         if not is_missing(row.steady_ratio)
@@ -86,6 +86,7 @@ def _versus(stacks: pandas.DataFrame, subject: str, other: str) -> list[Finding]
                 direction(estimate) if estimate else verdicts.NO_DATA,
                 title=known["title"].iloc[0],
                 kind=known["kind"].iloc[0],
+                here=known["run"].iloc[0] == "",
                 framework=subject,
                 other=other,
                 ratio=estimate.value if estimate else None,
@@ -134,8 +135,9 @@ def _dispatch(stacks: pandas.DataFrame) -> list[Finding]:
         found.append(
             finding(
                 f"dispatch/{row.workload}/{row.framework}",
-                RETURNS_EARLY if share < EARLY else RETURNS_DONE,
+                verdicts.RETURNS_EARLY if share < EARLY else verdicts.RETURNS_DONE,
                 title=row.title,
+                here=row.run == "",
                 framework=row.framework,
                 share=share if math.isfinite(share) else None,
             )

@@ -28,6 +28,7 @@ NO_EFFECT = "none in both"
 # Which term does more of the native ratio.
 DUE_TO_IR = "the program"
 DUE_TO_RUNTIME = "the runtime"
+PART_FRONTEND, PART_COMPILER, PART_BOTH = "frontend", "compiler", "both"  # parts of a time
 NOT_SEPARATED = "not separated"  # also: two brackets of a largest batch that overlap
 
 # What an edit of a program does to the IR effect.

@@ -43,6 +43,7 @@ def build(config: dict, results: Results, origin: str) -> dict:
             row for row in config["comparisons"] if row["subject"] in _known(of_tables(config))
         ],
         "studies": described(config),
+        "study": of_tables(config).name,
         "beside": config["paper"].get("beside", []),
         "native_compiler": native_compiler(config),
         "machine": last.get("machine", {}),

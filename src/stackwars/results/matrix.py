@@ -16,6 +16,9 @@ from stackwars.compilers import FACTS
 from stackwars.measure.comparison import direction
 from stackwars.measure.log_ratio import LogRatio
 from stackwars.measure.statistics import LEVEL
+from stackwars.results.compiler_verdicts import PART_BOTH as BOTH
+from stackwars.results.compiler_verdicts import PART_COMPILER as COMPILER
+from stackwars.results.compiler_verdicts import PART_FRONTEND as FRONTEND
 from stackwars.results.folder import Folder, command
 from stackwars.results.whole_study import RUN, Source, rows, sources
 from stackwars.study.studies import Study, whole
@@ -45,7 +48,6 @@ COLUMNS: dict[str, str] = {
     **RUN,
 }
 _BEFORE = ["previous", "previous_ratio", "previous_low", "previous_high", "previous_verdict"]
-FRONTEND, COMPILER, BOTH = "frontend", "compiler", "both"
 EFFECTS: dict[str, str] = {
     "workload": "name of the workload; all: the mean over them",
     "effect": f"{FRONTEND}, {COMPILER}, or {BOTH}: what neither has by itself",

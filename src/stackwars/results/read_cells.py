@@ -78,8 +78,7 @@ def of_study(table: pandas.DataFrame, context: dict, name: str = "") -> pandas.D
     table: with the columns workload and framework (of an edited program framework+edit), and compiler where
     it is of replays. context: context.json, whose studies have their full extent.
     """
-    studies = context["studies"]
-    study = studies[name or next(iter(studies))]
+    study = context["studies"][name or context["study"]]
     own = table.framework.astype(str).str.split("+").str[0]
     kept = own.isin([*study["frameworks"], *study["programs"]])
     kept &= table.workload.isin(study["workloads"])

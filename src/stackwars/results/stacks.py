@@ -6,6 +6,7 @@ import pandas as pd
 
 from stackwars.results.folder import Folder, command
 from stackwars.results.whole_study import RUN, Source, rows, sources
+from stackwars.setup.device import CPU
 from stackwars.study.studies import Study, whole
 
 STUDY = "stacks"
@@ -42,8 +43,9 @@ COLUMNS: dict[str, str] = {
 
 
 def build(study: Study, found: list[Source]) -> pd.DataFrame:
-    """COLUMNS, one row for each workload and framework of the study."""
+    """COLUMNS, one row for each workload and framework of the study, on the CPU."""
     frame = rows(study, "frame.csv", found, study.frameworks)
+    frame = frame[frame["device"] == CPU].reset_index(drop=True)
     names = [name for name in COLUMNS if not name.endswith("_over_best") and name not in _RATIO]
     frame = frame.reindex(columns=names)
     for name, column in QUANTITIES.items():

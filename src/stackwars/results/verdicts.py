@@ -33,6 +33,8 @@ WARM_UP, SLOWING, NO_STEADY_STATE = (
     "no steady state",
 )  # of measure.steady
 
+RETURNS_EARLY, RETURNS_DONE = "returns early", "returns when it is done"
+
 LONGEST = "longest"
 NOT_LONGEST = "not the longest"
 

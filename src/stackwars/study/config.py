@@ -16,7 +16,6 @@ from stackwars.setup.environments import REPOSITORY
 from stackwars.study import schema
 from stackwars.study.cells import environments
 from stackwars.study.comparisons import CELLS, PROGRAMS, comparisons, with_programs
-from stackwars.study.studies import ALL
 
 SCHEMA = REPOSITORY / "workflow" / "schemas" / "config.schema.yaml"
 PINS = REPOSITORY / "envs"
@@ -74,7 +73,6 @@ def _definitions(config: dict) -> dict[str, dict]:
         "module": {"enum": compilers.names()},
         "target": {"enum": own("targets")},
         "preset": {"enum": own("presets")},
-        "study": {"enum": [ALL, *own("studies")]},
         "studied": {"enum": own("studies")},
         "edited": {"pattern": f"^({'|'.join(own('frameworks'))})([+]({'|'.join(EDITS)}))+$"},
         "sizes": {

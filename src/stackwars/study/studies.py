@@ -1,17 +1,13 @@
-"""What a run measures: the configuration's studies, one of them whole or each as far as every run has it.
+"""What a run measures: the core of every study of the configuration, or some studies whole.
 
 A study is a part of the grid: the frameworks whose cells are measured, the programs that are given to its
-compilers and targets, and its workloads. A run of all studies measures of each its `core`, or the whole of a
-study that has none; a run of one study measures that one whole.
+compilers and targets, and its workloads. A study without a core is part of every run as a whole.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-
-ALL = "all"
-"""The value of the key `study` for a run of all studies."""
 
 
 @dataclass(frozen=True)
@@ -82,18 +78,16 @@ def narrowed(row: dict, frameworks: set[str], programs: set[str]) -> dict:
 
 
 def folder(config: dict) -> str:
-    """The name of the folder of a run's results: a run of one study is a run of its own."""
-    study = config.get("study", ALL)
-    return config["preset"] if study == ALL else f"{config['preset']}-{study}"
+    """The name of the folder of a run's results: a run of whole studies is a run of its own."""
+    return "-".join([config["preset"], *config["whole"]])
 
 
 def _of_run(config: dict) -> Iterator[Study]:
-    chosen = config.get("study", ALL)
     cores = config["presets"][config["preset"]].get("core", {})
     for name, row in config["studies"].items():
-        if chosen in (ALL, name):
+        if name in (config["whole"] or [name]):
             workloads = row.get("workloads", config["workloads"])
-            if chosen == ALL and config["results"] == "measured":
+            if not config["whole"] and config["results"] == "measured":
                 workloads = cores.get(name, row.get("core", workloads))
             yield _study(config, name, workloads)
 

@@ -103,13 +103,14 @@ def add_tables(repository: Path) -> None:
 
 
 def main() -> None:
-    """`python -m stackwars.workflow.accept`, after a full run."""
+    """`python -m stackwars.workflow.accept [FOLDER]`, after a full run, or one of whole studies."""
+    full = Path(sys.argv[1]) if sys.argv[1:] else FULL
     try:
-        context = check(FULL)
-        kept = keep_run(FULL, REFERENCE, context)
+        context = check(full)
+        kept = keep_run(full, REFERENCE, context)
     except AcceptError as error:
         sys.exit(str(error))
-    count = keep_measured(FULL, REFERENCE)
+    count = keep_measured(full, REFERENCE)
     add_tables(REPOSITORY)
     print(
         "deciding every claim for runs that are drawn from the reference, in about 6 minutes",

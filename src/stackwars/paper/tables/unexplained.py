@@ -39,7 +39,7 @@ def unexplained_table(gap_causes: pandas.DataFrame) -> str:
             "most of it, and its share, above 100\\,\\% where other classes narrow the gap; a dash: not "
             f"profiled, or the profiles do not show the gap. {_OFF}: the profile of one of the programs misses "
             f"its timed call by more than {100 * ADDS_UP:.0f}\\,\\%. Tried: of the edits replayed, the one "
-            "that closes the largest share.",
+            "that closes the largest share. Origin: this build's.",
             wide=True,
             size=r"\scriptsize",
         ),
