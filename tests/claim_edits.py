@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pandas
 
+import studies_fixture
 from compiler_fixture import ratio_columns
 from stackwars.audits import audit_entries
 
@@ -72,6 +73,30 @@ def on_tpu(folder: Path) -> None:
     frame = pandas.concat([frame[frame.device != "tpu"], copied.assign(device="tpu")])
     frame.to_csv(folder / "frame.csv", index=False)
     pandas.concat([ratios, ratios.assign(device="tpu")]).to_csv(folder / "ratios.csv", index=False)
+
+
+def stack(workload: str, framework: str, value: float) -> Edit:
+    """A stack's steady state over the baseline's, decided."""
+    where = {"workload": workload, "framework": framework}
+    return edit("stacks", where, **studies_fixture.ratio(value, 0.01))
+
+
+def parts(word: str) -> Edit:
+    """What each workload's time depends on most."""
+    share = {"share": 0.8, "share_low": 0.7, "share_high": 0.9}
+    rest = {"share": 0.1, "share_low": 0.0, "share_high": 0.2}
+    others = [part for part in ("frontend", "compiler", "both") if part != word]
+    return both(
+        edit("matrix_effects", {"effect": word}, **share),
+        edit("matrix_effects", {"effect": others}, **rest),
+    )
+
+
+def over_previous(compiler: str, word: str, value: float) -> Edit:
+    """What a compiler takes over the one before it, for every program."""
+    ends = {"previous_low": value * 0.95, "previous_high": value * 1.05}
+    values = {"previous_ratio": value, "previous_verdict": word, **ends}
+    return edit("matrix", {"compiler": compiler}, **values)
 
 
 def cells(

@@ -25,11 +25,15 @@ from claim_edits import (
     effect,
     form,
     on_tpu,
+    over_previous,
+    parts,
     pretransposed,
     program,
     ratio,
     split,
+    stack,
 )
+from studies_fixture import WORKLOADS
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,7 @@ class World:
 
 
 PAIR = ["jax", "torch_xla"]
+NO_YNN, IREE = "jaxlib-0.10.2-no-ynn", "iree-3.13"
 TPU = ["ffn", "mha", "resnet50", "bert_base", "gpt2_small"]
 BERT = ("first_ms", "first_low_ms", "first_high_ms")
 TWICE = {"compiles_second": 1, "steady_class": "warm-up", "warmup_points": 2}
@@ -196,5 +201,20 @@ WORLDS = {
     ),
     "generations_agree_fit": World(
         as_it_is, ahead(["gemm"], ["jax"], [OLD], **TOO_LARGE), "memory"
+    ),
+    "compiling_pays_chain": World(
+        as_it_is, stack("elementwise_chain", "torch_inductor", 2.5), "ours"
+    ),
+    "compiling_not_products": World(stack("two_matmuls", "torch_inductor", 2.5), as_it_is, "ours"),
+    "jax_returns_early": World(
+        as_it_is, edit("stacks", {"framework": "jax"}, returned_ms=0.99), "ours"
+    ),
+    "xla_over_numpy": World(as_it_is, both(*(stack(w, "numpy", 0.5) for w in WORKLOADS)), "ours"),
+    "compiler_more_than_frontend": World(parts("compiler"), parts("frontend"), "ours"),
+    "ynn_pays": World(
+        over_previous(NO_YNN, "slower", 1.5), over_previous(NO_YNN, "faster", 0.7), "ours"
+    ),
+    "iree_slower": World(
+        over_previous(IREE, "slower", 1.5), over_previous(IREE, "faster", 0.7), "ours"
     ),
 }

@@ -17,13 +17,12 @@ from pathlib import Path
 import pandas
 
 import compiler_fixture
+import studies_fixture
 from stackwars.measure import PROTOCOL
-from stackwars.results import held_out, matrix, stacks, variance
+from stackwars.results import held_out, variance
 from stackwars.results.ratios import COLUMNS as RATIO_COLUMNS
-from stackwars.results.whole_study import Source
 from stackwars.study.comparisons import CELLS, PROGRAMS, baseline, comparisons
 from stackwars.study.config import load
-from stackwars.study.studies import Study
 
 # workload: title, kind, table, JAX (first, second, steady ms), torch/JAX steady ratio, GiB, GFLOP
 WORKLOADS = {
@@ -87,28 +86,9 @@ def write(folder: Path, variant: str = "full") -> Path:
     (folder / "reproduction.json").write_text(json.dumps({"schema": 1, "summary": compared}))
     _listings(folder / "listings", variant)
     compiler_fixture.write(folder, WORKLOADS, variant, comparisons(context, PROGRAMS))
-    _whole_studies(folder)
+    rounds = {"nothing": 0, "single": 1}.get(variant, 4)
+    studies_fixture.write(folder, rounds)
     return folder
-
-
-def _whole_studies(folder: Path) -> None:
-    """replayed.csv, three rounds of each replay, and what is made from it and the frame as by the harness."""
-    replay = pandas.read_csv(folder / "replay.csv")
-    keys = ["workload", "framework", "compiler"]
-    replayed = [
-        {**row[keys].to_dict(), "repetition": r, "ungated_ms": row["replay_ms"] * (1 + r / 100)}
-        for _, row in replay[replay.status == "ok"].iterrows()
-        for r in range(3)
-    ]
-    columns = [*keys, "repetition", "ungated_ms"]
-    pandas.DataFrame(replayed, columns=columns).to_csv(folder / "replayed.csv", index=False)
-    here, names = [Source("", folder)], ("jax", "torch_xla")
-    compilers = (compiler_fixture.OLD, compiler_fixture.NEW)
-    study = Study("matrix", names, names, compilers, (), ("cpu",), tuple(WORKLOADS))
-    table = matrix.build(study, here)
-    table.to_csv(folder / "matrix.csv", index=False)
-    matrix.effects(table, here).to_csv(folder / "matrix_effects.csv", index=False)
-    stacks.build(study, here).to_csv(folder / "stacks.csv", index=False)
 
 
 def _grid():
@@ -331,7 +311,7 @@ def _context(variant: str) -> dict:
             }
         },
         "study": "tables",
-        "beside": [["torch_xla", "jax"], ["torch_xla_pending", "torch_xla"]],
+        "beside": [["torch_inductor", "torch_eager"]],
         "native_compiler": compiler_fixture.OLD,
         "machine": {}
         if variant == "nothing"

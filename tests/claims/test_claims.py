@@ -123,6 +123,18 @@ def without_evidence(folder: Path) -> None:
                 table.loc[known, f"{term}_verdict"] = "unresolved"
         table = split.decided(table) if name == "split" else table
         table.to_csv(folder / f"{name}.csv", index=False)
+    stacks = pandas.read_csv(folder / "stacks.csv")
+    known = stacks.steady_ratio.notna()
+    wide = {"steady_ratio": 1.3, "steady_ratio_low": 0.13, "steady_ratio_high": 13.0}
+    for column, value in {**wide, "steady_verdict": "unresolved", "steady_error": 0.7}.items():
+        stacks.loc[known, column] = value
+    stacks.to_csv(folder / "stacks.csv", index=False)
+    matrix = pandas.read_csv(folder / "matrix.csv")
+    matrix.loc[matrix.previous_ratio.notna(), "previous_verdict"] = "unresolved"
+    matrix.to_csv(folder / "matrix.csv", index=False)
+    effects = pandas.read_csv(folder / "matrix_effects.csv")
+    effects["share_low"], effects["share_high"] = -1.0, 2.0
+    effects.to_csv(folder / "matrix_effects.csv", index=False)
     frame = pandas.read_csv(folder / "frame.csv")
     frame["first_low_ms"], frame["first_high_ms"] = frame.first_ms / 10, frame.first_ms * 10
     frame.to_csv(folder / "frame.csv", index=False)

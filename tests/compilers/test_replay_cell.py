@@ -150,7 +150,10 @@ def test_result_keeps_to_its_schema(tmp_path):
 
 
 def test_profiles_are_of_the_first_process_and_of_the_programs_that_are_ok(tmp_path):
-    folders = [process(tmp_path, 0, refused={"torch_xla": "disagrees"}), process(tmp_path, 1)]
+    folders = [
+        process(tmp_path, 0, refused={"torch_xla": {"status": "invalid", "detail": "no"}}),
+        process(tmp_path, 1),
+    ]
     path = folders[0] / "process.json"
     document = json.loads(path.read_text())
     told = {"calls": 5, "wall_s": 0.5, "operations": {"dot": {"class": "products", "seconds": 0.4}}}

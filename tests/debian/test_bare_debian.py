@@ -54,6 +54,8 @@ def programs() -> dict[str, tuple[str, str]]:
     """What must load: {name: (environment, code)}."""
     found = {}
     for name, row in CONFIG["frameworks"].items():
+        if "environments" not in row:
+            continue
         found[name] = (
             row["environments"]["cpu"],
             (

@@ -65,7 +65,8 @@ def draw(newest: Path, reference: Folder, into: Folder, random: np.random.Genera
     """The tables of one more run of the reference's world, into a folder."""
     own = Folder(newest)
     for name in _COPIED:
-        shutil.copyfile(own[name], into[name])
+        # What a run of before some study lacks is that of the reference.
+        shutil.copyfile(own[name] if own[name].exists() else reference[name], into[name])
     frame = pd.read_csv(own["frame"])
     half = np.log(frame["first_high_ms"] / frame["first_ms"])
     factor = np.exp(random.normal(0, 1, len(frame)) * half.fillna(0) / 1.96)

@@ -19,7 +19,11 @@ def draw_heat(axis, values: pandas.DataFrame, states: pandas.DataFrame, size: fl
 
     states: of the same shape, the words that stand in a cell without a number. size: of the numbers, in points.
     """
-    axis.imshow(values.to_numpy(float), cmap=COLOURS, norm=LogNorm(1, WORST), aspect="auto")
+    # A mesh, not an image: a figure is vectors alone.
+    rows, columns = values.shape
+    edges = [[number - 0.5 for number in range(count + 1)] for count in (columns, rows)]
+    axis.pcolormesh(*edges, values.to_numpy(float), cmap=COLOURS, norm=LogNorm(1, WORST))
+    axis.set_ylim(rows - 0.5, -0.5)
     axis.set_facecolor("#eeeeee")
     axis.set_xticks(
         range(values.shape[1]), values.columns, rotation=45, ha="right", rotation_mode="anchor"

@@ -1,0 +1,95 @@
+"""SYNTHETIC stacks and matrix for the paper's tests. Nothing was measured.
+
+``write(folder, rounds)`` writes replayed.csv, stacks.csv, matrix.csv and matrix_effects.csv beside what
+:mod:`paper_fixture` writes.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas
+
+from stackwars.results import matrix, stacks
+from stackwars.results.whole_study import Source
+from stackwars.study.studies import Study
+
+WORKLOADS = {"elementwise_chain": "Elementwise chain", "two_matmuls": "Two products", "mha": "MHA"}
+STACKS = {"jax": 1.0, "torch_eager": 2.0, "torch_inductor": 1.2, "numpy": 3.0}
+"""Steady states in ms."""
+FRONTENDS = ("jax", "torch_xla")
+COMPILERS = {
+    "jaxlib-0.7.1": 2.0,
+    "jaxlib-0.10.2": 1.0,
+    "jaxlib-0.10.2-no-ynn": 1.5,
+    "iree-3.13": 3.0,
+}
+"""Times of JAX's program in ms."""
+
+
+def write(folder: Path, rounds: int) -> None:
+    """rounds: of each replay; one has no interval, none was not run."""
+    _stacks(rounds).to_csv(folder / "stacks.csv", index=False)
+    study = Study("matrix", FRONTENDS, FRONTENDS, tuple(COMPILERS), (), ("cpu",), tuple(WORKLOADS))
+    replayed = [
+        {
+            **{"workload": workload, "framework": frontend, "compiler": compiler},
+            "repetition": r,
+            "ungated_ms": ms
+            * (1 + 0.3 * (frontend != "jax"))
+            * (1 + r / 100 + (r % 2) * number / 500),
+        }
+        for workload in WORKLOADS
+        for frontend in FRONTENDS
+        for number, (compiler, ms) in enumerate(COMPILERS.items())
+        for r in range(rounds)
+    ]
+    keys = ["workload", "framework", "compiler"]
+    own = folder / "matrix"
+    own.mkdir()
+    table = pandas.DataFrame(replayed, columns=[*keys, "repetition", "ungated_ms"])
+    table.to_csv(own / "replayed.csv", index=False)
+    table.to_csv(folder / "replayed.csv", index=False)
+    replay = table.drop_duplicates(keys).rename(columns={"ungated_ms": "replay_ms"})
+    replay = replay.assign(
+        title=replay["workload"].map(WORKLOADS), status="ok", device="cpu", parity_rel_l2=1e-7
+    )
+    replay.to_csv(own / "replay.csv", index=False)
+    found = [Source("", own)]
+    cells = matrix.build(study, found)
+    cells.to_csv(folder / "matrix.csv", index=False)
+    matrix.effects(cells, found).to_csv(folder / "matrix_effects.csv", index=False)
+
+
+def _stacks(rounds: int) -> pandas.DataFrame:
+    rows = []
+    for workload, title in WORKLOADS.items():
+        for framework, ms in STACKS.items():
+            row = {"workload": workload, "title": title, "kind": "basic", "framework": framework}
+            row |= {"device": "cpu", "status": "ok" if rounds else "not run", "status_detail": ""}
+            if rounds:
+                row |= {"first_ms": 90 * ms, "steady_ms": ms, "peak_rss_bytes": 1e9}
+                row |= {f"{name}_over_best": ms for name in ("steady", "first")}
+                row |= {"returned_ms": 0.1 if framework == "jax" else ms, "memory_over_best": 1.0}
+            if rounds and framework != "jax":
+                row |= ratio(ms, 0.02 if rounds > 1 else None)
+            rows.append(row)
+    return pandas.DataFrame(rows, columns=list(stacks.COLUMNS))
+
+
+def ratio(value: float, error: float | None) -> dict:
+    """The columns of a steady ratio whose logarithm has this standard error, of 4 rounds."""
+    found = {"steady_ratio": value, "steady_verdict": "not decided"}
+    if error is None:
+        return found
+    half = 3.18 * error
+    ends = {"steady_ratio_low": value * (1 - half), "steady_ratio_high": value * (1 + half)}
+    word = (
+        "slower"
+        if ends["steady_ratio_low"] > 1
+        else "faster"
+        if ends["steady_ratio_high"] < 1
+        else ""
+    )
+    verdict = {"steady_verdict": word or "unresolved"}
+    return {**found, **ends, **verdict, "steady_error": error, "steady_freedom": 3.0}
