@@ -210,6 +210,11 @@ WORLDS = {
         as_it_is, edit("stacks", {"framework": "jax"}, returned_ms=0.99), "ours"
     ),
     "xla_over_numpy": World(as_it_is, both(*(stack(w, "numpy", 0.5) for w in WORKLOADS)), "ours"),
+    "lecture_directions": World(
+        stack("two_matmuls", "torch_eager", 0.5),
+        stack("elementwise_chain", "torch_eager", 0.5),
+        "ours",
+    ),
     "compiler_more_than_frontend": World(parts("compiler"), parts("frontend"), "ours"),
     "ynn_pays": World(
         over_previous(NO_YNN, "slower", 1.5), over_previous(NO_YNN, "faster", 0.7), "ours"

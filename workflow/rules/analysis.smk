@@ -90,6 +90,7 @@ rule tables:
         GRID.made(*COMPARED, "gap_causes", "frame", "ratios", "context", "claims", "variance"),
         GRID.made("stacks", "matrix", "matrix_effects"),
         "paper/published/tables.csv",
+        "paper/published/lecture.csv",
         "config/claims.yaml",
     output:
         directory(GRID.made("tables", "claim_tables")),
@@ -164,6 +165,7 @@ rule findings:
         GRID.made(*COMPARED, "frame", "ratios", "context", "held_out"),
         GRID.made("stacks", "matrix", "matrix_effects"),
         "paper/published/tables.csv",
+        "paper/published/lecture.csv",
     output:
         GRID.made("findings"),
     log:

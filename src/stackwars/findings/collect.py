@@ -18,6 +18,7 @@ from stackwars.findings import latency, run
 from stackwars.findings.audits import audit_findings
 from stackwars.findings.edits import edit_findings
 from stackwars.findings.fit import fit_findings
+from stackwars.findings.lecture import lecture_findings
 from stackwars.findings.matrix import matrix_findings
 from stackwars.findings.programs import program_findings
 from stackwars.findings.protocol import held_out_finding, protocol_findings
@@ -25,6 +26,7 @@ from stackwars.findings.split import split_findings
 from stackwars.findings.stacks import stack_findings
 from stackwars.findings.targets import target_findings
 from stackwars.results.folder import Folder, command
+from stackwars.results.published import read_lecture
 from stackwars.results.read_cells import (
     of_study,
     read_frame,
@@ -65,6 +67,7 @@ def all_findings(files: Folder) -> list[Finding]:
         of_study(read(files[name]), context) for name, read in READ.items()
     )
     pairs = told(context)
+    stacks = stack_findings(read_whole(files["stacks"]), context["beside"])
     first = latency.ratio_findings("first", frame, ratios)
     steady = latency.ratio_findings("steady", frame, ratios)
     one_core = latency.ratio_findings("steady", frame, ratios, ONE_THREAD)
@@ -90,7 +93,8 @@ def all_findings(files: Folder) -> list[Finding]:
         *program_findings(metrics, structure, pairs),
         *audit_findings(audit_entries.read(files["audits"])),
         run.precision_finding(frame),
-        *stack_findings(read_whole(files["stacks"]), context["beside"]),
+        *stacks,
+        *lecture_findings(stacks, read_lecture(files["lecture"])),
         *matrix_findings(read_whole(files["matrix"]), read_whole(files["matrix_effects"])),
     ]
 

@@ -15,11 +15,13 @@ from stackwars.claims import definitions
 from stackwars.claims.output import read_claims
 from stackwars.findings.collect import READ
 from stackwars.findings.edits import replayed_edits
-from stackwars.findings.stacks import beside_each_other
+from stackwars.findings.lecture import lecture_findings
+from stackwars.findings.stacks import beside_each_other, stack_findings
 from stackwars.paper.latex import escape, significant
 from stackwars.paper.tables import claims
 from stackwars.paper.tables.audit_summary import audits_table
 from stackwars.paper.tables.audits import audit_table, round_table, shape_table
+from stackwars.paper.tables.lecture import lecture_table
 from stackwars.paper.tables.matrix import effects_table, matrix_table
 from stackwars.paper.tables.memory import fit_table
 from stackwars.paper.tables.programs import metrics_table, structure_table
@@ -176,6 +178,12 @@ def write_tables(files: Folder) -> None:
         ),
         "matrix": matrix_table(matrix),
         "beside": beside_table(beside_each_other(read_whole(files["stacks"]), context["beside"])),
+        "lecture": lecture_table(
+            lecture_findings(
+                stack_findings(read_whole(files["stacks"]), context["beside"]),
+                published.read_lecture(files["lecture"]),
+            )
+        ),
         "unexplained": unexplained_table(read_gap_causes(files["gap_causes"])),
         "fits": fit_table(ahead, there, pairs),
         "largest_batch": largest_batch_table(batches, with_programs(context)),
