@@ -8,6 +8,7 @@ from subprocess import CompletedProcess, check_output
 import pytest
 
 from machine import Debian, available
+from stackwars import compilers
 from stackwars.compilers.ahead_supervisor import SILENT
 from stackwars.study.config import load
 
@@ -65,7 +66,14 @@ def programs() -> dict[str, tuple[str, str]]:
             ),
         )
     for compiler, row in CONFIG["compilers"].items():
-        found[compiler] = row["environment"], "import jax; print('kind:', jax.devices('cpu')[0])"
+        module, options = row.get("module", compilers.XLA), row.get("options", {})
+        found[compiler] = (
+            row["environment"],
+            (
+                f"from stackwars.compilers import {module} as module\n"
+                f"print('kind:', module.Compiler('cpu', {options!r}).device_kind())"
+            ),
+        )
     for ahead in CONFIG["ahead"]:
         target = CONFIG["targets"][ahead["target"]]
         own = CONFIG["compilers"][ahead["compiler"]]["environment"]
