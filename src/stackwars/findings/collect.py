@@ -67,7 +67,7 @@ def all_findings(files: Folder) -> list[Finding]:
         of_study(read(files[name]), context) for name, read in READ.items()
     )
     pairs = told(context)
-    stacks = stack_findings(read_whole(files["stacks"]), context["beside"])
+    stacks = stack_findings(read_whole(files["stacks"], context), context["beside"])
     first = latency.ratio_findings("first", frame, ratios)
     steady = latency.ratio_findings("steady", frame, ratios)
     one_core = latency.ratio_findings("steady", frame, ratios, ONE_THREAD)
@@ -95,7 +95,9 @@ def all_findings(files: Folder) -> list[Finding]:
         run.precision_finding(frame),
         *stacks,
         *lecture_findings(stacks, read_lecture(files["lecture"])),
-        *matrix_findings(read_whole(files["matrix"]), read_whole(files["matrix_effects"])),
+        *matrix_findings(
+            read_whole(files["matrix"], context), read_whole(files["matrix_effects"], context)
+        ),
     ]
 
 

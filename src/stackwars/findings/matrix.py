@@ -70,7 +70,7 @@ def _over_previous(matrix: pandas.DataFrame) -> list[Finding]:
             ratio=row.previous_ratio,
             low=row.previous_low,
             high=row.previous_high,
-            here=row.run == "",
+            here=bool(row.here),
         )
         for row in matrix[matrix["previous_ratio"].notna()].itertuples()
     ]
@@ -106,7 +106,7 @@ def _largest(effects: pandas.DataFrame) -> list[Finding]:
                 f"matrix_largest/{workload}",
                 first.effect if separate else NOT_SEPARATED if known else verdicts.NOT_DECIDED,
                 workload=workload,
-                here=first.run == "" and workload != ALL,
+                here=bool(first.here) and workload != ALL,
                 effect=first.effect,
                 share=first.share,
                 factor=first.factor,

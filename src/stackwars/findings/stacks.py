@@ -59,7 +59,7 @@ def _beside_the_baseline(stacks: pandas.DataFrame) -> list[Finding]:
             low=row.steady_ratio_low,
             high=row.steady_ratio_high,
             over_best=row.steady_over_best,
-            here=row.run == "",
+            here=bool(row.here),
         )
         for row in stacks.itertuples()
         if not is_missing(row.steady_ratio)
@@ -86,7 +86,7 @@ def _versus(stacks: pandas.DataFrame, subject: str, other: str) -> list[Finding]
                 direction(estimate) if estimate else verdicts.NO_DATA,
                 title=known["title"].iloc[0],
                 kind=known["kind"].iloc[0],
-                here=known["run"].iloc[0] == "",
+                here=bool(known["here"].iloc[0]),
                 framework=subject,
                 other=other,
                 ratio=estimate.value if estimate else None,
@@ -137,7 +137,7 @@ def _dispatch(stacks: pandas.DataFrame) -> list[Finding]:
                 f"dispatch/{row.workload}/{row.framework}",
                 verdicts.RETURNS_EARLY if share < EARLY else verdicts.RETURNS_DONE,
                 title=row.title,
-                here=row.run == "",
+                here=bool(row.here),
                 framework=row.framework,
                 share=share if math.isfinite(share) else None,
             )

@@ -33,10 +33,15 @@ class Source:
         return pd.read_csv(path) if path.exists() else None
 
 
-def read_whole(path: Path) -> pd.DataFrame:
-    """stacks.csv, matrix.csv or matrix_effects.csv; the run is "" for this one."""
+def read_whole(path: Path, context: dict) -> pd.DataFrame:
+    """stacks.csv, matrix.csv or matrix_effects.csv; the run is "" for this one.
+
+    With a column `here`: whether claims of these results rest on the row. Those of a run rest on its own rows
+    alone, those of the reference on all.
+    """
     table = pd.read_csv(path, dtype={"run": str})
     table["run"] = table["run"].astype(object).fillna("")
+    table["here"] = (table["run"] == "") | (context["origin"] == "reference")
     return table
 
 

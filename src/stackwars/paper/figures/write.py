@@ -47,8 +47,8 @@ def write_figures(config: dict, files: Folder) -> None:
             "ratio": draw_ratios(frame, ratios),
             "memory": draw_memory(frame),
             "op_times": draw_op_times(read_op_times(files["op_times"]), with_programs(context)),
-            "matrix": draw_matrix(read_whole(files["matrix"])),
-            "stacks_over_best": draw_stacks_over_best(read_whole(files["stacks"])),
+            "matrix": draw_matrix(read_whole(files["matrix"], context)),
+            "stacks_over_best": draw_stacks_over_best(read_whole(files["stacks"], context)),
             "split": draw_split(split, main),
             **{f"split-{pair.subject}": draw_split(split, pair) for pair in others},
         }

@@ -158,7 +158,7 @@ def write_tables(files: Folder) -> None:
     frame, ratios, replay, split, ahead, batches, metrics, structure = (
         of_study(read(files[name]), context) for name, read in READ.items()
     )
-    matrix = read_whole(files["matrix"])
+    matrix = read_whole(files["matrix"], context)
     pairs, (main, *others) = comparisons(context, PROGRAMS), told(context)
     texts = {
         "table1": numbered_table(frame, there, "I"),
@@ -173,14 +173,16 @@ def write_tables(files: Folder) -> None:
         + "".join(split_table(replay, split, p, f"tab:split-{p.subject}") for p in others),
         "edits": edit_table(replay, replayed_edits(replay, split)),
         "effects": effects_table(
-            read_whole(files["matrix_effects"]),
+            read_whole(files["matrix_effects"], context),
             dict(zip(matrix.workload, matrix.title, strict=True)),
         ),
         "matrix": matrix_table(matrix),
-        "beside": beside_table(beside_each_other(read_whole(files["stacks"]), context["beside"])),
+        "beside": beside_table(
+            beside_each_other(read_whole(files["stacks"], context), context["beside"])
+        ),
         "lecture": lecture_table(
             lecture_findings(
-                stack_findings(read_whole(files["stacks"]), context["beside"]),
+                stack_findings(read_whole(files["stacks"], context), context["beside"]),
                 published.read_lecture(files["lecture"]),
             )
         ),
