@@ -18,7 +18,8 @@ def lecture_findings(stacks: list[Finding], there: pandas.DataFrame) -> list[Fin
     subjects = {f["framework"] for f in stacks if f["id"].startswith("stack/")}
     found = []
     for one in stacks:
-        kind, workload, *_ = one["id"].split("/")
+        kind, _, rest = one["id"].partition("/")
+        workload = rest.partition("/")[0]
         if kind not in ("stack", "versus"):
             continue
         others = [f for w, f in times.index if w == workload and f not in subjects]
