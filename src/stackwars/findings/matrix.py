@@ -35,6 +35,7 @@ def _summary(matrix: pandas.DataFrame) -> Finding:
         compilers=list(matrix["compiler"].drop_duplicates()),
         workloads=matrix["workload"].nunique(),
         ok=len(ok),
+        not_run=int((matrix["status"] == "not run").sum()),
         total=len(matrix),
         worst=worst,
         parity=ok["parity_rel_l2"].max() if len(ok) else None,

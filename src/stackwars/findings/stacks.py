@@ -42,6 +42,7 @@ def _summary(stacks: pandas.DataFrame) -> Finding:
         total=len(stacks),
         frameworks=list(stacks["framework"].drop_duplicates()),
         workloads=stacks["workload"].nunique(),
+        not_run=int((stacks["status"] == "not run").sum()),
         elsewhere=list(stacks.loc[stacks["run"] != "", "title"].drop_duplicates()),
     )
 

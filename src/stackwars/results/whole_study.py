@@ -45,6 +45,12 @@ def read_whole(path: Path, context: dict) -> pd.DataFrame:
     return table
 
 
+def that_ran(table: pd.DataFrame, column: str, share: float = 0.0) -> pd.DataFrame:
+    """The rows whose value of the column has more than this share of its cells run."""
+    ran = (table["status"] != "not run").groupby(table[column]).transform("mean")
+    return table[ran > share]
+
+
 def sources(folder: Folder) -> list[Source]:
     """This run, then the accepted ones, the newest first."""
     accepted = reversed(runs.read(REFERENCE))

@@ -24,11 +24,15 @@ from stackwars.paper.style import RC
 from stackwars.results.folder import Folder, command
 from stackwars.results.read_cells import of_study, read_calls, read_frame, read_json, read_ratios
 from stackwars.results.read_compilers import read_op_times, read_split
-from stackwars.results.whole_study import read_whole
+from stackwars.results.whole_study import read_whole, that_ran
 from stackwars.study.comparisons import told, with_programs
 
 READ = {"frame": read_frame, "calls": read_calls, "ratios": read_ratios, "split": read_split}
 """The tables that figures are made from, each with its reader."""
+
+
+MOST = 0.5
+"""A workload has a panel of the matrix where more than this share of its cells was run."""
 
 
 def write_figures(config: dict, files: Folder) -> None:
@@ -47,8 +51,10 @@ def write_figures(config: dict, files: Folder) -> None:
             "ratio": draw_ratios(frame, ratios),
             "memory": draw_memory(frame),
             "op_times": draw_op_times(read_op_times(files["op_times"]), with_programs(context)),
-            "matrix": draw_matrix(read_whole(files["matrix"], context)),
-            "stacks_over_best": draw_stacks_over_best(read_whole(files["stacks"], context)),
+            "matrix": draw_matrix(that_ran(read_whole(files["matrix"], context), "workload", MOST)),
+            "stacks_over_best": draw_stacks_over_best(
+                that_ran(read_whole(files["stacks"], context), "framework")
+            ),
             "split": draw_split(split, main),
             **{f"split-{pair.subject}": draw_split(split, pair) for pair in others},
         }
