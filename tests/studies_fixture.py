@@ -46,7 +46,7 @@ def write(folder: Path, rounds: int) -> None:
     ]
     keys = ["workload", "framework", "compiler"]
     own = folder / "matrix"
-    own.mkdir()
+    own.mkdir(exist_ok=True)
     table = pandas.DataFrame(replayed, columns=[*keys, "repetition", "ungated_ms"])
     table.to_csv(own / "replayed.csv", index=False)
     table.to_csv(folder / "replayed.csv", index=False)

@@ -89,7 +89,13 @@ def test_a_run_that_measured_too_little_decides_no_latency(variant, tmp_path):
 
 
 DECIDED_BY_COUNTS = {
-    *("two_runs_pytorch", "second_run_models", "one_run_jax", "smaller_graphs"),
+    *(
+        "jax_returns_early",
+        "two_runs_pytorch",
+        "second_run_models",
+        "one_run_jax",
+        "smaller_graphs",
+    ),
     *(
         "memory_jax",
         "temporaries_jax",
