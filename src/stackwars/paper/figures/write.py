@@ -11,6 +11,7 @@ import matplotlib
 matplotlib.use("pdf")  # no display, and no second backend to differ by
 
 import matplotlib.pyplot as plt
+import pandas
 
 from stackwars.paper.figures import graph
 from stackwars.paper.figures.calls import draw_calls
@@ -24,7 +25,7 @@ from stackwars.paper.style import RC
 from stackwars.results.folder import Folder, command
 from stackwars.results.read_cells import of_study, read_calls, read_frame, read_json, read_ratios
 from stackwars.results.read_compilers import read_op_times, read_split
-from stackwars.results.whole_study import read_whole, that_ran
+from stackwars.results.whole_study import read_whole, sources, that_ran
 from stackwars.study.comparisons import told, with_programs
 
 READ = {"frame": read_frame, "calls": read_calls, "ratios": read_ratios, "split": read_split}
@@ -50,7 +51,7 @@ def write_figures(config: dict, files: Folder) -> None:
             "calls": draw_calls(frame, calls, shown),
             "ratio": draw_ratios(frame, ratios),
             "memory": draw_memory(frame),
-            "op_times": draw_op_times(read_op_times(files["op_times"]), with_programs(context)),
+            "op_times": draw_op_times(_profiled(files), with_programs(context)),
             "matrix": draw_matrix(that_ran(read_whole(files["matrix"], context), "workload", MOST)),
             "stacks_over_best": draw_stacks_over_best(
                 that_ran(read_whole(files["stacks"], context), "framework")
@@ -62,6 +63,13 @@ def write_figures(config: dict, files: Folder) -> None:
             # No date in the file: the same results give the same bytes.
             figure.savefig(files["figures"] / f"{name}.pdf", metadata={"CreationDate": None})
             plt.close(figure)
+
+
+def _profiled(files: Folder) -> pandas.DataFrame:
+    """op_times.csv of this run or, where it has no profile, of the newest accepted run that has."""
+    paths = [source.folder / files["op_times"].name for source in sources(files)]
+    tables = [read_op_times(path) for path in paths if path.exists()]
+    return next((table for table in tables if len(table)), tables[0])
 
 
 def write(config: dict, files: Folder) -> None:
