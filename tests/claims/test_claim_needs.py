@@ -76,6 +76,7 @@ def test_a_study_of_other_frameworks_needs_no_more_than_it_has():
     pair = {"subject": "theirs", "baseline": "ours", "of": ["cells"]}
     other = {**config(), "frameworks": {"ours": row, "theirs": row}, "comparisons": [pair]}
     other |= {"edits": {}, "workloads": ["gemm", "layernorm"], "devices": ["cpu"]}
+    other |= {"studies": {"ours": {"frameworks": ["ours", "theirs"]}}}
     for claim in claims().claims:
         assert {cell.framework for cell in needed_cells(other, claim)} <= {"ours", "theirs"}
         assert not needed_replays(other, claim) and not needed_compilations(other, claim)
@@ -140,6 +141,22 @@ def test_a_claim_about_what_is_not_asked_for_is_refused(changes, said, tmp_path)
     with pytest.raises(ClaimError) as caught:
         decide_one("gemm_first_pytorch", lone, Folder(tmp_path))
     assert f"gemm_first_pytorch: needs.{said}" in str(caught.value)
+
+
+def without_cores(presets: dict) -> dict:
+    """The presets, with every study whole."""
+    return {name: {k: v for k, v in row.items() if k != "core"} for name, row in presets.items()}
+
+
+def test_a_claim_about_a_study_that_is_not_asked_for_is_refused(tmp_path):
+    about = next(claim for claim in claims().claims if claim.needs.get("study") == "stacks")
+    changed = {**config(), "presets": without_cores(config()["presets"])}
+    changed["studies"] = {
+        name.replace("stacks", "others"): row for name, row in config()["studies"].items()
+    }
+    lone = validate(changed)
+    with pytest.raises(ClaimError, match=r"needs.study: expected one of the configured tables, others.*came \"stacks"):
+        decide_one(about.id, lone, Folder(tmp_path))
 
 
 def test_a_claim_about_the_baseline_alone_needs_its_cells_and_is_decided(tmp_path):

@@ -98,9 +98,9 @@ def profiled(request):
 
 _PROFILE = '''
 import json, statistics, time
-from stackwars.compilers import profile, program
-device, found = program.open_device("cpu"), {}
-import jax, numpy
+import numpy
+from stackwars.compilers import profile, xla
+compiler, found = xla.Compiler("cpu", {}), {}
 MATMUL = """
 func.func public @main(%a: tensor<1024x1024xf32>, %b: tensor<1024x1024xf32>) -> tensor<1024x1024xf32> {
   %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] :
@@ -124,9 +124,9 @@ def caller(name):
         walls[name].append(time.perf_counter() - start)
     return call
 for name, text in {"matmul": MATMUL, "chain": CHAIN}.items():
-    programs[name] = program.compile_program(f"module @{name} {{{text}}}", device)
+    programs[name] = compiler.compile(f"module @{name} {{{text}}}")
     values = [numpy.random.default_rng(0).random(*kind) for kind in programs[name].types]
-    programs[name].buffers[0] = [jax.device_put(value, device) for value in values]
+    programs[name].buffers[0] = [compiler.put(value) for value in values]
 recorded = profile.record({name: caller(name) for name in programs}, 2)
 for name, compiled in programs.items():
     found[name] = profile.profile(recorded[name], compiled.optimised_hlo())

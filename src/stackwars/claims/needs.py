@@ -25,7 +25,7 @@ def restricted(config: dict, claim: Claim) -> dict:
     needs, stages = claim.needs, claim.needs["stages"]
     compiled = {"replay", "ahead", "largest_batch", "ir"} & set(stages)
     study = study_of(config, claim)
-    own = config["studies"][study]
+    own = config["studies"].get(study, {})
     wanted = needs.get("frameworks", [*own.get("frameworks", []), *own.get("programs", [])])
     pairs = config["comparisons"]
     pairs = [row for row in pairs if compiled or CELLS in row["of"]]
@@ -68,7 +68,7 @@ def study_of(config: dict, claim: Claim) -> str:
 
 def generations(config: dict, claim: Claim) -> list[str]:
     """The compilers that it needs."""
-    known = config["studies"][study_of(config, claim)].get("compilers", [])
+    known = config["studies"].get(study_of(config, claim), {}).get("compilers", [])
     wanted = claim.needs.get("generation")
     if wanted == "native":
         return [name for name in known if name == programs.native_compiler(config)]
@@ -76,7 +76,11 @@ def generations(config: dict, claim: Claim) -> list[str]:
 
 
 def check(config: dict, claim: Claim) -> None:
-    """Raise ClaimError unless the configuration has every framework, a workload and a device that it needs."""
+    """Raise ClaimError unless the configuration has the study, every framework, a workload and a device that
+    it needs."""
+    if (study := study_of(config, claim)) not in config["studies"]:
+        expected = f"one of the configured {', '.join(config['studies'])}"
+        raise ClaimError(claim.id, "needs.study", expected, study)
     for name in claim.needs.get("frameworks", []):
         if name not in config["frameworks"]:
             expected = f"one of the configured {', '.join(config['frameworks'])}"
