@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -47,7 +48,9 @@ def torch_tpu_python() -> Path:
     return ensure(REPOSITORY / "envs" / "torch_tpu.txt")
 
 
-@pytest.fixture(autouse=True)
-def shared_environments(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Checkouts that a test makes use the environments of this one."""
-    monkeypatch.setenv("STACKWARS_ENVS", str(root()))
+@pytest.fixture(autouse=True, scope="session")
+def shared_environments() -> Iterator[None]:
+    """Checkouts that a test makes, or a module of tests, use the environments of this one."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("STACKWARS_ENVS", str(root()))
+        yield

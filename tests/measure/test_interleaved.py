@@ -1,11 +1,18 @@
 """Two interleaved processes: never at once, in pairs, and neither can spoil the other's result."""
 
+import io
 import itertools
+import os
+import time
 
 import pytest
 
 from measured import process
+from stackwars.measure import interleaved_child
+from stackwars.measure.contention import Usage
+from stackwars.measure.events import NAME, Events, read_events
 from stackwars.measure.interleaved import pairs_ms
+from stackwars.measure.interleaved_control import REPLY
 from toy_checkout import ToyCheckout
 
 pytestmark = pytest.mark.alone
@@ -82,14 +89,16 @@ def test_order_within_the_pairs_varies(toy):
     assert {True, False} == set(first)
 
 
-def interleaved(first: list[list[int]], second: list[list[int]], status: str = "ok") -> dict:
-    """A process with slices of these ns, eight calls in a block."""
+def interleaved(
+    first: list[list[int]], second: list[list[int]], status: str = "ok", **told: object
+) -> dict:
+    """A process with slices of these ns, eight calls in a block; the first side's say what is `told`."""
 
-    def events(slices_ns: list[list[int]]) -> list[dict]:
-        return [{"event": "interleaved", "ns": ns, "calls": 8} for ns in slices_ns]
+    def events(slices_ns: list[list[int]], **told: object) -> list[dict]:
+        return [{"event": "interleaved", "ns": ns, "calls": 8, **told} for ns in slices_ns]
 
     one = process()
-    one["events"] += events(first)
+    one["events"] += events(first, **told)
     return {**one, "partner": {"status": status, "framework": "jax", "events": events(second)}}
 
 
@@ -103,3 +112,52 @@ def test_pairs_are_medians_of_a_call_without_the_cold_block_and_the_first_pair()
 
 def test_partner_that_is_not_ok_gives_no_pairs():
     assert pairs_ms(interleaved([[1], [2]], [[1], [2]], status="error")) == []
+
+
+def test_blocks_before_a_slice_has_settled_do_not_count():
+    slow = [80_000_000, 80_000_000, 8_000_000]
+    found = pairs_ms(
+        interleaved([slow] * 4, [[8_000_000]] * 4, settled=True, settling=2),
+    )
+    assert found == [pytest.approx((1.0, 1.0))] * 3
+
+
+def test_slices_that_never_settle_give_no_pairs():
+    assert pairs_ms(interleaved([[8]] * 9, [[8]] * 9, settled=False, settling=0)) == []
+
+
+def told_slices(monkeypatch, tmp_path, waits: list[int], slices: int) -> list[dict]:
+    """The slices of a process whose blocks take 3 ms on a core, and wait for one so many ms."""
+    usages = iter(waits)
+
+    class Meter:
+        def read(self) -> Usage:
+            return Usage(3, next(usages), 0)
+
+    monkeypatch.setattr(interleaved_child, "Meter", Meter)
+    monkeypatch.setattr(interleaved_child, "SETTLE_S", 0.01)
+    monkeypatch.setattr("sys.stdin", io.StringIO("go\n" * slices))
+    monkeypatch.setenv(REPLY, str(os.open(os.devnull, os.O_WRONLY)))
+
+    def block(number: int) -> int:
+        time.sleep(0.003)
+        return number
+
+    events = Events(tmp_path / NAME)
+    interleaved_child.run_interleaved_blocks(block, 1, 1e-9, 0.25, events)
+    return read_events(tmp_path)
+
+
+def test_a_slice_begins_with_the_first_block_that_waits_no_more_than_usual(monkeypatch, tmp_path):
+    # Read once before each slice: what others did meanwhile is not the block's.
+    found = told_slices(monkeypatch, tmp_path, [99, 3, 3, 1, 99, 1], 2)
+    assert [(one["ns"], one["settled"], one["settling"]) for one in found] == [
+        ([0, 1, 2], True, 2),
+        ([3], True, 0),
+    ]
+
+
+def test_a_slice_that_does_not_settle_ends(monkeypatch, tmp_path):
+    (found,) = told_slices(monkeypatch, tmp_path, [3] * 9, 1)
+    assert not found["settled"]
+    assert 1 <= len(found["ns"]) <= 4

@@ -10,6 +10,7 @@ import gc
 import gzip
 import json
 import os
+import statistics
 import sys
 import time
 from importlib import import_module, metadata
@@ -18,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from stackwars.measure.contention import Meter, Usage, frequencies_mhz, pressure
+from stackwars.measure.contention import Meter, Usage, frequencies_mhz, pressure, wait_share
 from stackwars.measure.events import NAME, Events
 from stackwars.measure.inputs import input_sets
 from stackwars.measure.interleaved_child import run_interleaved_blocks
@@ -84,8 +85,11 @@ def block(session: Any, calls: int, first: int, outputs: list[Any]) -> int:
     return time.perf_counter_ns() - start
 
 
-def steady_calls(session: Any, events: Events, settings: dict, outputs: list[Any]) -> None:
-    """Time blocks of calls until the settings are satisfied; `outputs` has the last of each set then."""
+def steady_calls(session: Any, events: Events, settings: dict, outputs: list[Any]) -> float:
+    """Time blocks of calls until the settings are satisfied; return the median of their wait shares.
+
+    `outputs` has the last of each set then.
+    """
     calls, samples, used = settings["block_calls"], [], []
     before, meter, outside_s = session.counters(), Meter(), 0.0
     start = time.perf_counter()
@@ -116,6 +120,7 @@ def steady_calls(session: Any, events: Events, settings: dict, outputs: list[Any
         cache_hits=done.cache_hits,
         threads=meter.workers(),
     )
+    return statistics.median(wait_share(usage.run, usage.wait) for usage in used)
 
 
 def dispatch_calls(session: Any, events: Events, outputs: list[Any]) -> None:
@@ -166,7 +171,7 @@ def measure(spec: dict, events: Events, folder: Path) -> None:
     outputs = [single_call(session, events, "first", 0)]
     checked(session.fetch(outputs[0]), "first")
     outputs.append(single_call(session, events, "second", 1))
-    steady_calls(session, events, settings, outputs)
+    usual = steady_calls(session, events, settings, outputs)
     dispatch_calls(session, events, outputs)
     if REPLY in os.environ:
         calls = settings["block_calls"]
@@ -174,6 +179,7 @@ def measure(spec: dict, events: Events, folder: Path) -> None:
             lambda number: block(session, calls, number * calls % len(outputs), outputs),
             calls,
             settings["interleaved_slice_seconds"],
+            usual,
             events,
         )
     last = [checked(session.fetch(output), "last") for output in outputs]

@@ -23,6 +23,7 @@ from stackwars.measure.interleaved_control import Control
 HEADROOM = 1.25
 """The partner may need as much memory as the first process has, and a quarter more must be free."""
 MIN_PAIRS = 3
+PARTNER_STEADY_S = 0.4
 KEPT = ("status", "status_detail", "framework", "wall_s", "peak_rss_bytes", "environment", "events")
 
 
@@ -38,8 +39,8 @@ def run_with_partner(
     """
     first, second = Control(), Control()
     found: dict[str, Any] = {}
-    # It has no steady state of its own, for nothing reads it.
-    short = {"steady_seconds": 0.0, "steady_min_blocks": 1, "steady_max_blocks": 1}
+    # Nothing reads its steady state but its slices, for how long it usually waits for a core.
+    short = {"steady_seconds": min(PARTNER_STEADY_S, job.settings["steady_seconds"])}
     partner_job = replace(job, **job.partner, partner=None, settings={**job.settings, **short})
 
     def run_partner() -> None:
@@ -110,17 +111,26 @@ def _no_memory(pid: int) -> str:
 def pairs_ms(process: dict) -> list[tuple[float, float]]:
     """(process, partner) in ms a call, for each pair of slices but the first, which warms up; [] for none.
 
-    The value of a slice is the median of its blocks. Of more than two, the first is left out: it finds the
-    caches full of the other process's data.
+    The value of a slice is the median of its blocks once it has settled. Where none settles, one waits
+    for cores as its process alone did not; of fewer than MIN_PAIRS in which both did, nothing is concluded.
+    Of more than two blocks that were settled from the first, that one is left out: it finds the caches full
+    of the other process's data.
     """
     partner = process.get("partner") or {}
     if partner.get("status") != "ok":
         return []
     both = [
-        [_slice_ms(event) for event in side["events"] if event["event"] == "interleaved"]
+        [event for event in side["events"] if event["event"] == "interleaved"]
         for side in (process, partner)
     ]
-    return list(zip(*both, strict=False))[1:]
+    pairs = list(zip(*both, strict=False))[1:]
+    found = [
+        tuple(map(_slice_ms, pair))
+        for pair in pairs
+        # Slices of runs of before were not told apart.
+        if all(one.get("settled", True) for one in pair)
+    ]
+    return found if len(found) >= min(MIN_PAIRS, len(pairs)) else []
 
 
 def round_ratio(pairs: list[tuple[float, float]]) -> float:
@@ -129,5 +139,6 @@ def round_ratio(pairs: list[tuple[float, float]]) -> float:
 
 
 def _slice_ms(event: dict) -> float:
-    ns = event["ns"][1:] if len(event["ns"]) > 2 else event["ns"]
+    ns = event["ns"]
+    ns = ns[event.get("settling", 0) or int(len(ns) > 2) :]
     return statistics.median(ns) / event["calls"] / 1e6

@@ -28,8 +28,7 @@ def beside_table(findings: list[Finding]) -> str:
             caption="Stacks beside Each Other: Steady State of One over the Other",
             columns="l" + "l" * max(1, len(pairs)),
             note=r"With its 95\,\% interval, from the interleaved ratios of both to the same baseline, which "
-            "are independent; not corrected for their number. Where the baseline was slowed beside one of the "
-            "two (see the limitations), the ratio is off by as much. Origin: as in Figure~\\ref{fig:stacks}.",
+            "are independent; not corrected for their number. Origin: as in Figure~\\ref{fig:stacks}.",
             wide=True,
             size=r"\scriptsize",
         ),
