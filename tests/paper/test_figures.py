@@ -60,6 +60,13 @@ def test_the_figure_of_a_split_has_one_subject(tmp_path):
         pyplot.close(figure)
 
 
+def test_a_study_without_programs_has_an_empty_figure_of_operations(tmp_path):
+    table = read_op_times(Folder(paper_fixture.write(tmp_path))["op_times"])
+    first = draw_op_times(table, []).axes[0]
+    assert "no program was profiled" in [text.get_text() for text in first.texts]
+    assert not first.patches
+
+
 def test_the_bars_of_a_program_sum_to_its_time_over_the_baselines(tmp_path):
     table = read_op_times(Folder(paper_fixture.write(tmp_path))["op_times"])
     figure = draw_op_times(table, ["jax", "torch_xla"])

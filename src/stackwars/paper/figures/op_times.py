@@ -42,8 +42,11 @@ OFF = "*"
 def draw_op_times(op_times: pandas.DataFrame, frameworks: list[str]) -> plt.Figure:
     """The profiled call of each framework's program over that of the first one's in the same compiler.
 
-    frameworks: the baseline first; edited programs are not drawn. A column wide for one compiler, else a page.
+    frameworks: the baseline first, or none where none has a program; edited programs are not drawn. A column
+    wide for one compiler, else a page.
     """
+    baseline = next(iter(frameworks), None)
+    unit = f"that of {title(baseline)}'s program" if baseline else "the baseline's"
     shown = op_times[op_times.framework.isin(frameworks)]
     names, panels = titles(shown), compilers(shown) or [""]
     places = _places(shown, list(names), frameworks)
@@ -61,9 +64,9 @@ def draw_op_times(op_times: pandas.DataFrame, frameworks: list[str]) -> plt.Figu
     longest = 1.0
     for axis, compiler in zip(axes[0], panels, strict=True):
         axis.tick_params(axis="y", length=0)
-        axis.set_xlabel(f"time over that of {title(frameworks[0])}'s program")
+        axis.set_xlabel(f"time over {unit}")
         rows = shown[shown.compiler == compiler]
-        longest = max(longest, _bars(axis, rows, places, frameworks[0]))
+        longest = max(longest, _bars(axis, rows, places, baseline))
         if compiler:
             axis.set_title(compiler_title(compiler))
     # Room for the mark after the longest bar.
