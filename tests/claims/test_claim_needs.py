@@ -155,7 +155,10 @@ def test_a_claim_about_a_study_that_is_not_asked_for_is_refused(tmp_path):
         name.replace("stacks", "others"): row for name, row in config()["studies"].items()
     }
     lone = validate(changed)
-    with pytest.raises(ClaimError, match=r"needs.study: expected one of the configured tables, others.*came \"stacks"):
+    with pytest.raises(
+        ClaimError,
+        match=r"needs.study: expected one of the configured tables, others.*came \"stacks",
+    ):
         decide_one(about.id, lone, Folder(tmp_path))
 
 
