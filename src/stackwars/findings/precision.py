@@ -12,7 +12,7 @@ from stackwars.results.verdicts import Finding, finding
 
 def precision_findings(ahead: pandas.DataFrame, default: pandas.DataFrame) -> list[Finding]:
     """``default_precision/<workload>/<framework>``: the bytes of its program at the default precision over
-    those as it was emitted, by the newest compiler.
+    those of the same program as it was emitted, by the newest compiler.
 
     ahead: the programs as they were emitted; default: those edited.
     """
