@@ -119,6 +119,11 @@ def ahead(workloads: list[str], frameworks: list[str], compilers: list[str], **v
     return edit("compile_ahead", where | {"target": "tpu-v6e"}, **values)
 
 
+def at_default_precision(**values: object) -> Edit:
+    """Columns of the programs whose products were edited to the default precision."""
+    return edit("compile_ahead", {"edit": "default_precision"}, **values)
+
+
 def form(claim: str, framework: str, verdict: str) -> Edit:
     """The form of a framework's programs, of those that the claim is about."""
     where = {"claim": claim, "framework": framework}

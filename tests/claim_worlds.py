@@ -17,6 +17,7 @@ from claim_edits import (
     Edit,
     ahead,
     as_it_is,
+    at_default_precision,
     audited,
     both,
     cells,
@@ -197,6 +198,11 @@ WORLDS = {
     "memory_close": World(
         ahead(BYTES, ["torch_xla"], [NEW], hbm_bytes=lambda rows: rows.hbm_bytes / 1.02),
         as_it_is,
+        "ours",
+    ),
+    "default_precision_smaller": World(
+        as_it_is,
+        at_default_precision(hbm_bytes=lambda rows: rows.hbm_bytes / 0.9),
         "ours",
     ),
     "generations_agree_fit": World(

@@ -19,6 +19,7 @@ from stackwars.compilers.op_classes import CLASSES
 from stackwars.measure.log_ratio import LogRatio
 from stackwars.results import gap_causes, op_times, replays, split
 from stackwars.results.combined import of_one_run
+from stackwars.results.read_compilers import DEFAULT_PRECISION
 from stackwars.study.comparisons import Comparison
 from stackwars.study.config import load
 
@@ -52,7 +53,7 @@ COLUMNS = {
     "split": " ".join(split.COLUMNS),
     "op_times": " ".join(op_times.COLUMNS),
     "compile_ahead": (
-        "workload title framework target compiler variant batch sequence status verdict decided_by"
+        "workload title framework target compiler edit variant batch sequence status verdict decided_by"
         " message argument_bytes output_bytes temp_bytes alias_bytes hbm_bytes usable_bytes"
         " compile_s peak_rss_bytes estimated_cycles origin"
     ),
@@ -215,12 +216,15 @@ def _ahead(name: str, workload: tuple, variant: str, sides: list[str]):
             for size, (batch, gib) in _variants(name, workload, variant).items():
                 for framework in sides:
                     yield _compiled(
-                        [name, workload[0], framework, target, compiler, size, batch],
+                        [name, workload[0], framework, target, compiler, "", size, batch],
                         512 if "s512" in size else 64,
                         gib * SIDES[framework].memory
                         + (30 if variant == "flipped" and name == "gpt_neo_1p3b" else 0),
                         variant,
                     )
+    for framework in sides:
+        head = [name, workload[0], framework, "tpu-v6e", NEW, DEFAULT_PRECISION, "base", 2]
+        yield _compiled(head, 64, 0.9 * workload[5] * SIDES[framework].memory, variant)
 
 
 def _compiled(head: list, sequence: int, gib: float, variant: str) -> list:

@@ -65,6 +65,12 @@ def test_a_claim_about_a_target_needs_compilations_for_it_alone():
     assert len(needed("room_jax")[3]) == 12
 
 
+def test_only_a_claim_about_edited_programs_needs_their_compilations():
+    plain = {c.program.edits for c in needed("memory_jax")[2]}
+    both = {c.program.edits for c in needed("default_precision_smaller")[2]}
+    assert (plain, both) == ({""}, {"", "default_precision"})
+
+
 def test_a_claim_about_form_needs_programs_alone():
     found = needed("gemm_same_program")
     assert found[:4] == [[], [], [], []]

@@ -107,7 +107,7 @@ DECIDED_BY_COUNTS = {
     *("flattening", "layernorm_form", "qkv_combined", "contraction", "layernorm_longer"),
     *("bert_larger_graph", "flattening_costs", "fusion", "outputs_agree", "first_is_first"),
     *("steady_compiles_nothing", "pending_two_runs", "compiling_dominates", "gemm_same_program"),
-    *("memory_close", "generations_agree_fit"),
+    *("memory_close", "default_precision_smaller", "generations_agree_fit"),
 }
 """Claims that rest on counts, bytes or outputs, which have no interval."""
 

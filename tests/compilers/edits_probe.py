@@ -84,6 +84,8 @@ func.func private @gelu(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   return %1 : tensor<4x4xf32>
 }"""
 
+HIGHEST = "precision_config = [#stablehlo<precision HIGHEST>, #stablehlo<precision HIGHEST>]"
+
 WEIGHT = Entry("weight", "up.weight", (6, 4), (0, 1))
 KERNEL = Entry("weight", "conv.weight", (5, 3, 2, 1), (0, 1, 2, 3))
 ROWS_WEIGHT = Entry("weight", "position", (1, 6, 4), (0, 1, 2))
@@ -100,6 +102,11 @@ CASES = {
     "batchnorm": (BATCHNORM, [X]),
     "scaled": (SCALED, [X]),
     "erfc": (ERFC, [Entry("input", "rows")]),
+    "highest_convolution": (
+        CONVOLUTION.replace("batch_group_count", f"{HIGHEST}, batch_group_count"),
+        [KERNEL, Entry("input", "image")],
+    ),
+    "default": (ROWS.replace("HIGHEST", "DEFAULT"), [WEIGHT, X]),
 }
 
 

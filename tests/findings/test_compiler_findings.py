@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 
+import pandas
 import pytest
 from test_findings import changed, findings_of
 
@@ -147,6 +148,30 @@ def test_bytes_and_cycles_are_ratios_of_the_same_size(full):
     assert full["hbm/resnet50/torch_xla/b64"]["verdict"] == words.MORE
     assert full["cycles/llama3_8b/torch_xla/b8s512"]["verdict"] == verdicts.NO_DATA
     assert full[f"target/tpu-v5e/{NEW}"]["oom"] == 4
+
+
+def test_the_default_precision_is_set_beside_the_highest_of_the_same_program(full, tmp_path):
+    found = full["default_precision/bert_base/jax"]
+    assert (found["ratio"], found["temporaries"]) == pytest.approx((0.9, 0.9))
+    assert found["verdict"] == words.LESS
+    row = {"edit": "default_precision", "workload": "bert_base", "framework": "jax"}
+    assert changed(tmp_path, "compile_ahead", row, verdict="")["ahead"] == full["ahead"]
+    found = changed(tmp_path, "compile_ahead", row, hbm_bytes=None)
+    assert found["default_precision/bert_base/jax"]["verdict"] == verdicts.NO_DATA
+    assert found["default_precision/bert_base/torch_xla"]["verdict"] == words.LESS
+
+
+@pytest.mark.parametrize("column", [True, False])
+def test_without_edited_programs_every_other_finding_is_the_same(full, tmp_path, column):
+    paper_fixture.write(tmp_path)
+    table = pandas.read_csv(tmp_path / "compile_ahead.csv")
+    table = table[table.edit.isna()]
+    table = table if column else table.drop(columns="edit")
+    table.to_csv(tmp_path / "compile_ahead.csv", index=False)
+    found = findings_of(tmp_path)
+    assert found == {
+        name: one for name, one in full.items() if not name.startswith("default_precision/")
+    }
 
 
 def test_programs_are_the_same_where_their_hashes_are(full, tmp_path):

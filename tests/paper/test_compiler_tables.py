@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
 import pandas
 import pytest
 from test_tables import rows_of, tables_of
 
 import paper_fixture
+from claim_edits import edit
 from compiler_fixture import EDIT, NEW, OLD, SIDES
 from stackwars.frameworks import title
 from stackwars.paper.latex import escape, significant
@@ -83,7 +86,7 @@ def test_the_edit_table_shows_the_share(full):
 def test_the_fit_table_has_every_size_beside_the_published_outcome(full):
     folder, tables = full
     ahead = pandas.read_csv(folder / "compile_ahead.csv")
-    newest = ahead[(ahead.compiler == NEW) & (ahead.target == "tpu-v6e")]
+    newest = ahead[(ahead.compiler == NEW) & (ahead.target == "tpu-v6e") & ahead.edit.isna()]
     rows = filled(rows_of(tables["fits"]))
     assert len(rows) == len(newest) == 2 * (12 + 1 + 2 + 2)
     neo = next(r for r in rows if r[0] == "GPT-Neo 1.3B" and r[2] == TORCH)
@@ -160,6 +163,38 @@ def test_every_subject_has_its_rows_and_columns(full, tmp_path):
     assert [(row[1], row[11]) for row in gemm] == [("JAX", "---"), (TORCH, "yes"), (pending, "no")]
     mha = next(row for row in rows_of(tables["structure"]) if row[0] == "MHA")
     assert mha[1] == "preserved / flattened / preserved"
+
+
+def without_edited(folder, column: bool) -> None:
+    """Take the edited programs out of a folder's compilations, and the column that names edits with them."""
+    table = pandas.read_csv(folder / "compile_ahead.csv")
+    table = table[table.edit.isna()]
+    table = table if column else table.drop(columns="edit")
+    table.to_csv(folder / "compile_ahead.csv", index=False)
+
+
+@pytest.mark.parametrize("column", [True, False])
+def test_edited_programs_are_in_their_own_table_alone(full, tmp_path, column):
+    paper_fixture.write(tmp_path)
+    without_edited(tmp_path, column)
+    tables = tables_of(tmp_path)
+    assert "not measured in this run" in tables["precision"]
+    kept = {name: text for name, text in tables.items() if name != "precision"}
+    assert kept == {name: text for name, text in full[1].items() if name != "precision"}
+
+
+def test_the_precision_table_has_each_framework_s_bytes_over_those_at_the_highest(full, tmp_path):
+    rows = rows_of(full[1]["precision"])
+    assert [row[1:] for row in rows[:3]] == [["0.9000"] * 4] * 3
+    paper_fixture.write(tmp_path)
+    where = {"edit": "default_precision", "framework": "torch_xla", "workload": "gemm"}
+    edit("compile_ahead", where, temp_bytes=None)(tmp_path)
+    (gemm,) = (row for row in rows_of(tables_of(tmp_path)["precision"]) if row[0] == "GEMM")
+    assert gemm == ["GEMM", "0.9000", "0.9000", "0.9000", "---"]
+    context = json.loads((tmp_path / "context.json").read_text())
+    (tmp_path / "context.json").write_text(json.dumps(context | {"origin": "reference"}))
+    without_edited(tmp_path, column=False)
+    assert "not measured in the reference" in tables_of(tmp_path)["precision"]
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ import pytest
 
 import claims_fixture
 import paper_fixture
+from claim_edits import edit
 from compiler_fixture import NEW
 from stackwars.paper import latex
 from stackwars.paper.figures.write import write_figures
@@ -311,6 +312,17 @@ def test_sections_without_data_say_so_and_bring_no_float(tmp_path):
         assert not re.search(r"\\input\{tables/(?!shapes)", nothing[name]), name
     assert "IR is compared as extracted" in nothing["limitations"]
     assert "No TPU was available" not in nothing["limitations"]
+
+
+def test_what_the_default_precision_changes_is_told_where_it_was_compiled(tmp_path):
+    limit = "bytes and in latency was not measured"
+    texts = rendered(paper_fixture.write(tmp_path))
+    assert r"less memory, 0 more, and 0 the same to within \qty{1}{\percent}" in texts["memory"]
+    assert limit not in texts["limitations"]
+    edit("compile_ahead", {"edit": "default_precision"}, hbm_bytes=None)(tmp_path)
+    texts = rendered(tmp_path)
+    assert "None of them has bytes in this build." in texts["memory"]
+    assert limit in texts["limitations"]
 
 
 def test_estimates_for_an_absent_device_are_never_called_latency(tmp_path):

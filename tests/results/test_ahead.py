@@ -10,6 +10,7 @@ import pytest
 
 from measured import config
 from stackwars.results import ahead
+from stackwars.results.read_compilers import read_ahead, read_default_precision
 from stackwars.study import programs
 
 COMPILED = {
@@ -55,6 +56,23 @@ def test_a_row_for_every_compilation(asked: dict, tmp_path: Path) -> None:
     assert (first["hbm_bytes"], first["estimated_cycles"]) == (7, 3)
     assert (second["variant"], second["batch"], second["status"]) == ("b8", 8, "not run")
     assert variant.path.name == "b8"
+
+
+def test_an_edited_program_is_a_row_of_its_framework_that_names_the_edit(asked, tmp_path):
+    asked["ahead"].append(asked["ahead"][0] | {"edit": "default_precision", "finish": False})
+    edited = [c for c in programs.compilations(asked) if c.program.edits]
+    write(tmp_path / edited[0].path / "ahead.json", COMPILED)
+    ahead.compile_ahead(asked, tmp_path).to_csv(tmp_path / "ahead.csv", index=False)
+    (first, second) = read_default_precision(tmp_path / "ahead.csv").to_dict("records")
+    assert (first["framework"], first["edit"], first["status"]) == (
+        "jax",
+        "default_precision",
+        "ok",
+    )
+    assert (second["framework"], second["status"]) == ("torch_xla", "not run")
+    others = read_ahead(tmp_path / "ahead.csv")
+    assert len(others) == len(programs.compilations(asked)) - 2
+    assert set(others.edit) == {""}
 
 
 def test_numbers_stay_whole_beside_rows_without(asked: dict, tmp_path: Path) -> None:

@@ -184,6 +184,13 @@ REFUSED = {
         "ahead.0.finish", "compiled to the end", "false"),
     "first row of some workloads": (
         put("ahead/0/workloads", ["gemm"]), "ahead.0", "for all workloads", "gemm"),
+    "first row of an edit": (
+        put("ahead/0/edit", "default_precision"), "ahead.0", "without an edit", "default_precision"),
+    "unknown edit of a compilation": (
+        put("ahead/1/edit", "faster"), "ahead.1.edit", "default_precision", "faster"),
+    "edit of a precision that is not asked for": (
+        put("settings/matmul_precision", "high"),
+        "settings.matmul_precision", "highest, which the edit of ahead.", "high"),
     "unknown compiler": (
         put("ahead", [{"target": "tpu-v6e", "compiler": "gcc"}]),
         "ahead.0.compiler", "jaxlib-0.10.2", "gcc"),

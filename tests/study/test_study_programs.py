@@ -75,9 +75,31 @@ def test_programs_of_every_subject_go_to_the_compilers_after_the_one_baseline_s(
     job = programs.replay_job(chosen, programs.replays(chosen)[0], 0)
     assert job["baseline"] == "jax"
     assert list(job["programs"])[: len(frameworks)] == frameworks
-    compiled = [c.program.framework for c in programs.compilations(chosen)]
+    compiled = [c.program.emitter for c in programs.compilations(chosen)]
     assert compiled[: len(frameworks)] == frameworks
     assert set(compiled) == set(frameworks)
+
+
+def test_edited_programs_are_compiled_beside_the_others_for_the_first_study_alone():
+    row = {"target": "tpu-v6e", "compiler": "jaxlib-0.10.2", "edit": "default_precision"}
+    row |= {"finish": False, "workloads": ["mha", "vit_b16"]}
+    rows = [other for other in CONFIG["ahead"] if "edit" not in other]
+    without, both = ({**CONFIG, "ahead": found} for found in (rows, [*rows, row]))
+    found = programs.compilations(both)
+    plain = programs.compilations(without)
+    edited = [c for c in found if c not in plain]
+    assert found[: len(plain)] == plain
+    assert {c.program for c in edited} == {
+        Program(f"{framework}+default_precision", workload)
+        for framework in CONFIG["studies"]["tables"]["programs"]
+        for workload in row["workloads"]
+    }
+    assert len({c.path for c in found}) == len(found)
+    for asked in (programs.base_compilations, programs.largest_batches):
+        assert asked(both) == asked(without)
+    for one in edited:
+        assert not programs.finished(both, one)
+        assert programs.code_source(both, one).program.framework == one.program.emitter
 
 
 def test_native_compiler_is_the_marked_one_or_none():

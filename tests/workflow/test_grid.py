@@ -164,6 +164,16 @@ def test_a_compilation_takes_the_code_s_size_from_a_finished_one():
     assert content(jobs.ahead(stopped))["target"] == other["target"]
 
 
+def test_an_edited_program_takes_the_code_s_size_from_the_one_before_the_edit():
+    first = config()["ahead"][0]
+    place = {"target": first["target"], "compiler": first["compiler"], "variant": "base"}
+    edited = SimpleNamespace(framework="jax+default_precision", workload="gemm", **place)
+    jobs = CompilerJobs(grid(preset="full"))
+    place = f"{first['target']}/{first['compiler']}/jax/gemm/base"
+    assert jobs.code_source(edited) == f"results/full/ahead/{place}/ahead.json"
+    assert content(jobs.ahead(edited))["framework"] == "jax+default_precision"
+
+
 def test_only_a_gpu_is_described():
     jobs = CompilerJobs(grid())
     (described,) = jobs.description(SimpleNamespace(target="h100"))

@@ -26,7 +26,7 @@ rule lower:
         " --job {params.job} --output $(dirname {output.program}) >{log} 2>&1"
 
 
-# A program with one suspected cause of a difference changed; only replayed.
+# A program with one suspected cause of a difference changed.
 rule edit:
     input:
         sources("stackwars.compilers.edits"),
@@ -58,6 +58,8 @@ rule ahead:
         optimised=f"{AHEAD}/{{variant}}/optimised.hlo.gz",
     log:
         f"{ROOT}/logs/ahead/{{target}}/{{compiler}}/{{framework}}/{{workload}}/{{variant}}.txt",
+    wildcard_constraints:
+        framework="[a-z0-9_+]+",  # an edited program's too
     priority: -1_000_000_000
     threads: HALF
     params:

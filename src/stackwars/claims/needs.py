@@ -37,6 +37,7 @@ def restricted(config: dict, claim: Claim) -> dict:
         for row in config["ahead"]
         if row["target"] in needs.get("targets", [row["target"]])
         and row["compiler"] in generations(config, claim)
+        and ("edit" not in row or "edited" in stages)
     ]
     kept = {*(row["subject"] for row in pairs), *bases}
     presets = {

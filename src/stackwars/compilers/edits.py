@@ -15,7 +15,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from stackwars.compilers import arguments, edit_erf, edit_layernorm, edit_pretransposed_weights
+from stackwars.compilers import (
+    arguments,
+    edit_erf,
+    edit_layernorm,
+    edit_precision,
+    edit_pretransposed_weights,
+)
 from stackwars.compilers.arguments import Entry
 
 
@@ -44,6 +50,10 @@ EDITS = {
         "The complementary error function, which XLA expands into two polynomials and an "
         "exponential, becomes one minus the error function.",
         edit_erf.apply,
+    ),
+    "default_precision": Edit(
+        "Matrix multiplications and convolutions at the highest precision are at the default one.",
+        edit_precision.apply,
     ),
 }
 """{name: edit}. None of them knows a workload or a framework."""

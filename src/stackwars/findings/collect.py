@@ -20,6 +20,7 @@ from stackwars.findings.edits import edit_findings
 from stackwars.findings.fit import fit_findings
 from stackwars.findings.lecture import lecture_findings
 from stackwars.findings.matrix import matrix_findings
+from stackwars.findings.precision import precision_findings
 from stackwars.findings.programs import program_findings
 from stackwars.findings.protocol import held_out_finding, protocol_findings
 from stackwars.findings.split import split_findings
@@ -36,6 +37,7 @@ from stackwars.results.read_cells import (
 )
 from stackwars.results.read_compilers import (
     read_ahead,
+    read_default_precision,
     read_largest_batches,
     read_metrics,
     read_replay,
@@ -66,6 +68,7 @@ def all_findings(files: Folder) -> list[Finding]:
     frame, ratios, replay, split, ahead, largest_batch, metrics, structure = (
         of_study(read(files[name]), context) for name, read in READ.items()
     )
+    default = of_study(read_default_precision(files["ahead"]), context)
     pairs = told(context)
     stacks = stack_findings(read_whole(files["stacks"], context), context["beside"])
     first = latency.ratio_findings("first", frame, ratios)
@@ -90,6 +93,7 @@ def all_findings(files: Folder) -> list[Finding]:
         *edit_findings(replay, split, pairs),
         *fit_findings(ahead, frame, there, pairs),
         *target_findings(ahead, largest_batch, pairs),
+        *precision_findings(ahead, default),
         *program_findings(metrics, structure, pairs),
         *audit_findings(audit_entries.read(files["audits"])),
         run.precision_finding(frame),

@@ -18,7 +18,7 @@ OF_AHEAD = (
 )
 NAMES = ("workload", "title", "framework", "target", "compiler")
 AHEAD_COLUMNS = (
-    *(*NAMES, "variant", "batch", "sequence", *OF_AHEAD, "estimated_cycles", "origin"),
+    *(*NAMES, "edit", "variant", "batch", "sequence", *OF_AHEAD, "estimated_cycles", "origin"),
 )
 OF_LARGEST_BATCH = ("sequence", "fits_batch", "oom_batch")
 LARGEST_BATCH_COLUMNS = (*NAMES, *OF_LARGEST_BATCH, "origin")
@@ -27,8 +27,8 @@ LARGEST_BATCH_COLUMNS = (*NAMES, *OF_LARGEST_BATCH, "origin")
 def compile_ahead(config: dict, folder: Path) -> pandas.DataFrame:
     """AHEAD_COLUMNS: a row per compilation that is asked for; `not run` where it has no result.
 
-    Sizes in bytes; batch is `m` where a workload has no batch (GEMM); estimated_cycles are the
-    compiler's own estimate and no measured time.
+    Sizes in bytes; edit is empty for a program as it was emitted; batch is `m` where a workload has no
+    batch (GEMM); estimated_cycles are the compiler's own estimate and no measured time.
     """
     rows = [
         _ahead_row(config, compilation, _read(folder / compilation.path / "ahead.json"))
@@ -42,6 +42,7 @@ def _ahead_row(config: dict, compilation: programs.Compilation, found: dict | No
     sizes = programs.sizes(config, program.workload, program.variant)
     row = {
         **_names(config, compilation),
+        "edit": program.edits,
         "variant": program.variant,
         "batch": sizes.get("batch", sizes.get("m")),
         "sequence": sizes.get("sequence"),
@@ -68,7 +69,7 @@ def _names(config: dict, compilation: programs.Compilation) -> dict:
     return {
         "workload": workload,
         "title": workloads.load(workload).TITLE,
-        "framework": compilation.program.framework,
+        "framework": compilation.program.emitter,
         "target": compilation.target,
         "compiler": compilation.compiler,
         "origin": config["results"],

@@ -16,6 +16,7 @@ from stackwars.results.read_cells import on_cpu, read_table
 TARGET = "tpu-v6e"  # the device of the original
 OPTIMISED = f"optimised:{TARGET}"
 BASE = "base"  # the variant with the preset's own sizes
+DEFAULT_PRECISION = "default_precision"  # the edit of the programs that are also compiled for it
 
 REPLAY_KEYS = [
     "workload",
@@ -49,7 +50,7 @@ STRUCTURE_KEYS = ["workload", "title", "claim", "framework", "verdict", "evidenc
 TEXTS = (
     *("status", "status_detail", "origin", "title", "verdict", "decided_by", "message", "reason"),
     *("ir_verdict", "runtime_verdict", "control_verdict", "canonical_hash", "evidence", "variant"),
-    *("class", "where", "why", "tried"),
+    *("class", "where", "why", "tried", "edit"),
 )
 
 
@@ -74,8 +75,20 @@ def read_gap_causes(path: Path) -> pandas.DataFrame:
 
 
 def read_ahead(path: Path) -> pandas.DataFrame:
-    """compile_ahead.csv: a row per program, variant, target and compiler."""
-    return _read(path, AHEAD_KEYS)
+    """compile_ahead.csv: a row per program as it was emitted, variant, target and compiler."""
+    return _of_edit(path, "")
+
+
+def read_default_precision(path: Path) -> pandas.DataFrame:
+    """The same file's rows of programs whose products were edited to the default precision."""
+    return _of_edit(path, DEFAULT_PRECISION)
+
+
+def _of_edit(path: Path, edit: str) -> pandas.DataFrame:
+    """The rows of one edit; a file without that column is of before edited programs were compiled."""
+    table = _read(path, AHEAD_KEYS)
+    found = table.edit if "edit" in table.columns else pandas.Series("", index=table.index)
+    return table[found == edit].reset_index(drop=True)
 
 
 def read_largest_batches(path: Path) -> pandas.DataFrame:

@@ -14,7 +14,7 @@ from stackwars.compilers.edits import EDITS
 from stackwars.setup.device import CPU
 from stackwars.setup.environments import REPOSITORY
 from stackwars.study import schema
-from stackwars.study.cells import environments
+from stackwars.study.cells import environments, settings
 from stackwars.study.comparisons import CELLS, PROGRAMS, comparisons, with_programs
 
 SCHEMA = REPOSITORY / "workflow" / "schemas" / "config.schema.yaml"
@@ -74,6 +74,7 @@ def _definitions(config: dict) -> dict[str, dict]:
         "target": {"enum": own("targets")},
         "preset": {"enum": own("presets")},
         "studied": {"enum": own("studies")},
+        "edit": {"enum": list(EDITS)},
         "edited": {"pattern": f"^({'|'.join(own('frameworks'))})([+]({'|'.join(EDITS)}))+$"},
         "sizes": {
             "required": own("workloads"),
@@ -188,3 +189,7 @@ def _check_compilers(config: dict) -> None:
         if row["compiler"] in others:
             expected = f"a compiler whose module is {XLA}: no other compiles for an absent target"
             raise ConfigError(f"ahead.{place}.compiler", expected, row["compiler"])
+        asked = settings(config)["matmul_precision"]
+        if row.get("edit") == "default_precision" and asked != "highest":
+            expected = f"highest, which the edit of ahead.{place} changes"
+            raise ConfigError("settings.matmul_precision", expected, asked)

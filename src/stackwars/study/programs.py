@@ -32,6 +32,16 @@ class Program:
         """Its folder, relative to the folder of the preset's results."""
         return Path("programs", self.framework, self.workload, self.variant)
 
+    @property
+    def emitter(self) -> str:
+        """The framework that emitted it."""
+        return self.framework.partition("+")[0]
+
+    @property
+    def edits(self) -> str:
+        """Its edits, joined by +; empty where it is as it was emitted."""
+        return self.framework.partition("+")[2]
+
 
 @dataclass(frozen=True, order=True)
 class Compilation:
@@ -104,16 +114,27 @@ def base_programs(config: dict) -> list[Program]:
 
 
 def compilations(config: dict) -> list[Compilation]:
-    """Everything that is compiled ahead, in the order of the configuration and the grid."""
+    """Everything that is compiled ahead, in the order of the configuration and the grid.
+
+    Edited programs only at the preset's sizes, and only of the first study, which the tables are of.
+    """
     found = studies(config)
+    first = [study for study in found if study.name == next(iter(config["studies"]))]
     return [
         Compilation(row["target"], row["compiler"], program)
         for row in config["ahead"]
         for workload in compiled_workloads(config)
         if workload in row.get("workloads", [workload])
         for framework in with_programs(config)
-        if any(study.is_compiled(framework, workload, row["target"]) for study in found)
-        for program in programs(config, framework, workload)
+        if any(
+            study.is_compiled(framework, workload, row["target"])
+            for study in (first if "edit" in row else found)
+        )
+        for program in (
+            [Program(f"{framework}+{row['edit']}", workload)]
+            if "edit" in row
+            else programs(config, framework, workload)
+        )
     ]
 
 
@@ -131,12 +152,12 @@ def first_compilers(config: dict) -> dict[str, str]:
 
 
 def base_compilations(config: dict) -> list[Compilation]:
-    """The compilations of base programs by the first compiler of each target."""
+    """The compilations of base programs, as they were emitted, by the first compiler of each target."""
     first = first_compilers(config)
     return [
         c
         for c in compilations(config)
-        if c.program.variant == BASE and first[c.target] == c.compiler
+        if c.program.variant == BASE and not c.program.edits and first[c.target] == c.compiler
     ]
 
 
@@ -146,18 +167,20 @@ def finished(config: dict, compilation: Compilation) -> bool:
     Generating code takes most of the time, and moves no buffer: it is done for the base programs of
     the rows of `ahead` that do not say otherwise.
     """
+    wanted = (compilation.target, compilation.compiler, compilation.program.edits)
     row = next(
-        r
-        for r in config["ahead"]
-        if (r["target"], r["compiler"]) == (compilation.target, compilation.compiler)
+        r for r in config["ahead"] if (r["target"], r["compiler"], r.get("edit", "")) == wanted
     )
     return row.get("finish", True) and compilation.program.variant == BASE
 
 
 def code_source(config: dict, compilation: Compilation) -> Compilation:
-    """The compilation whose code size is assumed for one that is not finished: the first row's base."""
+    """The compilation whose code size is assumed for one that is not finished: the first row's base.
+
+    Of an edited program, that of the program before the edits.
+    """
     first, program = config["ahead"][0], compilation.program
-    base = Program(program.framework, program.workload)
+    base = Program(program.emitter, program.workload)
     return Compilation(first["target"], first["compiler"], base)
 
 
@@ -169,6 +192,7 @@ def largest_batches(config: dict) -> list[Compilation]:
         c
         for c in compilations(config)
         if c.program.variant == BASE
+        and not c.program.edits
         and c.program.workload in wanted
         and (c.target, c.compiler) in first
     ]

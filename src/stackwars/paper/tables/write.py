@@ -16,6 +16,7 @@ from stackwars.claims.output import read_claims
 from stackwars.findings.collect import READ
 from stackwars.findings.edits import replayed_edits
 from stackwars.findings.lecture import lecture_findings
+from stackwars.findings.precision import precision_findings
 from stackwars.findings.stacks import beside_each_other, stack_findings
 from stackwars.paper.latex import escape, significant
 from stackwars.paper.tables import claims
@@ -24,6 +25,7 @@ from stackwars.paper.tables.audits import audit_table, round_table, shape_table
 from stackwars.paper.tables.lecture import lecture_table
 from stackwars.paper.tables.matrix import effects_table, matrix_table
 from stackwars.paper.tables.memory import fit_table
+from stackwars.paper.tables.precision import precision_table
 from stackwars.paper.tables.programs import metrics_table, structure_table
 from stackwars.paper.tables.ratios import comparison_table, published_table
 from stackwars.paper.tables.rows import (
@@ -52,7 +54,7 @@ from stackwars.results.read_cells import (
     short_status,
     shown_cells,
 )
-from stackwars.results.read_compilers import read_gap_causes
+from stackwars.results.read_compilers import read_default_precision, read_gap_causes
 from stackwars.results.whole_study import read_whole
 from stackwars.setup.device import CPU
 from stackwars.study.comparisons import PROGRAMS, comparisons, told, with_programs
@@ -158,6 +160,7 @@ def write_tables(files: Folder) -> None:
     frame, ratios, replay, split, ahead, batches, metrics, structure = (
         of_study(read(files[name]), context) for name, read in READ.items()
     )
+    default = of_study(read_default_precision(files["ahead"]), context)
     matrix = read_whole(files["matrix"], context)
     pairs, (main, *others) = comparisons(context, PROGRAMS), told(context)
     texts = {
@@ -190,6 +193,7 @@ def write_tables(files: Folder) -> None:
         "fits": fit_table(ahead, there, pairs),
         "largest_batch": largest_batch_table(batches, with_programs(context)),
         "targets": target_table(ahead, pairs),
+        "precision": precision_table(precision_findings(ahead, default), context["origin"]),
         "metrics": metrics_table(metrics, pairs),
         "structure": structure_table(structure, with_programs(context)),
         "audits": audits_table(audit_entries.read(files["audits"]), context["origin"]),
