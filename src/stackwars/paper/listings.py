@@ -46,10 +46,10 @@ NOTE = (
 )
 
 FORMS_NOTE = (
-    "what each compiler makes of it, step by step, in excerpts. A comment marks what is left out; without one, "
-    "the HLO is without layouts, metadata, constants and broadcasts, the C++ without the checks of bounds and "
-    "the types of indices, and the graph without what it frees. A C++ kernel is named after the nodes that it "
-    "computes."
+    "what each compiler makes of it, step by step, in excerpts. A comment marks what is left out. Without one, "
+    "the HLO is without layouts, metadata, parameters, constants, broadcasts and bitcasts, the C++ without "
+    "the checks of bounds and the types of indices, and the graph without what it frees. A C++ kernel is named "
+    "after the nodes that it computes."
 )
 FOR_TITLES = 3  # lines of each listing whose height its title and a part of the caption take
 

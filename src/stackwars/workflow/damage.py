@@ -30,7 +30,8 @@ def find(root: Path) -> dict[Path, str]:
         if problem := _problem(path):
             # A process is one result: its events without its end say nothing. Of a folder of forms, Snakemake
             # finds out that it is missing, not that a file in it is.
-            folders = [p for p in path.parents if p.name.startswith(("process-", FORMS))]
+            inside = path.relative_to(root).parents
+            folders = [root / p for p in inside if p.name.startswith("process-") or p.name == FORMS]
             found.setdefault(folders[-1] if folders else path, problem)
     return found
 
