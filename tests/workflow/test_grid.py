@@ -120,7 +120,9 @@ def test_programs_are_listed_where_every_framework_has_a_cell_and_drawn_where_co
 def test_forms_are_kept_of_the_workloads_that_are_named_and_listed_where_both_compilers_ran():
     paper = config()["paper"] | {"forms": ["layernorm", "gemm"]}
     every = load()["frameworks"]
-    made = grid(preset="full", paper=paper, workloads=["gemm", "layernorm", "ffn"], frameworks=every)
+    made = grid(
+        preset="full", paper=paper, workloads=["gemm", "layernorm", "ffn"], frameworks=every
+    )
     told = {
         name: content(
             CellJobs(made).job(SimpleNamespace(framework="jax", workload=name, device="cpu"))
