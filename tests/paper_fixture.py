@@ -399,7 +399,8 @@ def _listings(folder: Path, variant: str) -> None:
         return
     body = "%0 = stablehlo.dot_general %arg0, %arg1, contracting_dims = [2] x [0]\n" * 12
     # One more than is asked for: what the paper does not name, it does not print.
-    for name in ("ffn", *load()["paper"]["listings"]):
+    printed = load()["paper"]
+    for name in ("ffn", *printed["listings"], *(f"forms-{name}" for name in printed["forms"])):
         one = "\\begin{lstlisting}[style=stablehlo]\n" + body + "\\end{lstlisting}\n"
         pane = "\\begin{minipage}[t]{0.485\\textwidth}\n" + one + "\\end{minipage}"
         (folder / f"{name}.tex").write_text(

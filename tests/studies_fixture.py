@@ -1,7 +1,7 @@
 """SYNTHETIC stacks and matrix for the paper's tests. Nothing was measured.
 
-``write(folder, rounds)`` writes replayed.csv, stacks.csv, matrix.csv and matrix_effects.csv beside what
-:mod:`paper_fixture` writes.
+``write(folder, rounds)`` writes replayed.csv, stacks.csv, fused.csv, matrix.csv and matrix_effects.csv
+beside what :mod:`paper_fixture` writes.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas
 
-from stackwars.results import matrix, stacks
+from stackwars.results import fused, matrix, stacks
 from stackwars.results.whole_study import Source
 from stackwars.study.studies import Study
 
@@ -30,6 +30,7 @@ COMPILERS = {
 def write(folder: Path, rounds: int) -> None:
     """rounds: of each replay; one has no interval, none was not run."""
     _stacks(rounds).to_csv(folder / "stacks.csv", index=False)
+    _fused(rounds).to_csv(folder / "fused.csv", index=False)
     study = Study("matrix", FRONTENDS, FRONTENDS, tuple(COMPILERS), (), ("cpu",), tuple(WORKLOADS))
     replayed = [
         {
@@ -93,3 +94,18 @@ def ratio(value: float, error: float | None) -> dict:
     )
     verdict = {"steady_verdict": word or "unresolved"}
     return {**found, **ends, **verdict, "steady_error": error, "steady_freedom": 3.0}
+
+
+def _fused(rounds: int) -> pandas.DataFrame:
+    """The sum of the elementwise chain is fused by one compiler alone; of MHA each has all but a part."""
+    rows = [
+        ("elementwise_chain", "jax", "sum", "apart"),
+        ("elementwise_chain", "jax", "tanh", "fused"),
+        ("elementwise_chain", "torch_inductor", "sum", "fused"),
+        ("elementwise_chain", "torch_inductor", "tanh", "fused"),
+        ("elementwise_chain", "torch_inductor", "sigmoid", "fused"),
+        ("mha", "jax", "sum", "in part"),
+        ("mha", "torch_inductor", "sum", "fused"),
+    ]
+    found = [(w, WORKLOADS[w], framework, *rest) for w, framework, *rest in rows]
+    return pandas.DataFrame(found if rounds else [], columns=list(fused.COLUMNS))

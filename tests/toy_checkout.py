@@ -66,6 +66,10 @@ class Session(numpy.Session):
     def counters(self):
         compiled = min(self.calls, 1)
         return Counters(compiled, 0, None, 0.25 * compiled)
+    def forms(self):
+        if TOY == "no forms":
+            raise ValueError("nothing to tell")
+        return {"traced": f"after {self.calls} calls"}
 """
 PARTNER = """
 import os
@@ -128,7 +132,12 @@ class ToyCheckout:
         return Path("results", "smoke", device, "toy", "gemm", f"process-{repetition}")
 
     def command(
-        self, repetition: int = 0, device: str = "cpu", partner: bool = False, **settings: object
+        self,
+        repetition: int = 0,
+        device: str = "cpu",
+        partner: bool = False,
+        forms: bool = False,
+        **settings: object,
     ) -> list[str]:
         """The command of the workflow's rule for the process of one round, alone or with a partner."""
         job = {
@@ -141,6 +150,7 @@ class ToyCheckout:
             "sizes": {"m": 2, "k": 3, "n": 4},
             "settings": {**SETTINGS, **settings},
             "partner": {"framework": "toy_partner", "dialect": "numpy"} if partner else None,
+            "forms": forms,
         }
         handed_job = job_files.file("process", job, self.folder / "handed")
         arguments = ["--job", handed_job, "--pins", "envs/toy.txt"]

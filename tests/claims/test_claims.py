@@ -38,7 +38,7 @@ def read(folder: Path, section: str) -> str:
     """One section of the paper, or one table of claims, with single spaces."""
     if section in ORIGINS:
         return (folder / "claim_tables" / f"{section}.tex").read_text()
-    names = template_names(folders.Folder(folder)) | {"listings": [], "graphs": []}
+    names = template_names(folders.Folder(folder)) | {"listings": [], "forms": [], "graphs": []}
     text = templates().get_template(f"sections/{section}{SUFFIX}").render(names)
     return " ".join(text.split())
 

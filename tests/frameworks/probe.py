@@ -73,11 +73,13 @@ def small(framework: str) -> dict:
     generated = used.generated() if hasattr(used, "generated") else {}
     text = used.stablehlo()
     after_text = compiled(used, 1)
+    forms = used.forms() if hasattr(used, "forms") else {}
     back = used.fetch(used.put(np.arange(6, dtype=np.float32).reshape(2, 3)))
     return {
         "compiles": [done.compiles, *others],
         "compiles_after_stablehlo": after_text,
         "generated": generated,
+        "forms": forms,
         "torch_threads": torch_threads(),
         "loaded": [name for name in ("jax", "torch_xla", "tensorflow") if name in sys.modules],
         "compile_s": done.compile_s,

@@ -9,6 +9,7 @@ import pytest
 
 from frameworks.probe import SEED, SIZES
 from frameworks.probed import pins, probe
+from stackwars.compilers import fused
 from stackwars.ir.readback import readback
 from stackwars.measure.inputs import input_sets
 from stackwars.measure.parity import relative_l2
@@ -135,6 +136,22 @@ def test_asked_precision_stands_in_the_program(name):
     found = probe(name, "small")
     assert readback(found["stablehlo"]) == {"precision": "HIGHEST", "dtype": "f32"}
     assert len(re.findall(r"stablehlo\.dot_general", found["stablehlo"])) == 2
+
+
+def test_forms_of_jax_go_from_the_jaxpr_to_the_optimised_hlo():
+    forms = probe("jax", "small")["forms"]
+    assert forms["jaxpr"].count("dot_general[") == 2
+    found = fused.by_xla(forms["optimised_hlo"])
+    assert (found["product"], found["mul"]) == (fused.APART, fused.FUSED)
+    assert "source_file" not in forms["optimised_hlo"]
+
+
+def test_forms_of_inductor_go_from_the_graph_to_kernels_named_by_its_nodes():
+    forms = probe("torch_inductor", "small")["forms"]
+    found = fused.by_inductor(forms["fx_graph"], forms["generated_code"])
+    assert (found["product"], found["erf"]) == (fused.APART, fused.FUSED)
+    assert forms["generated_code"].count("extern_kernels.addmm(") == 2
+    assert "# File: in_torch.py" in forms["fx_graph"]
 
 
 def test_program_of_tensorflow_names_no_file_and_counts_no_function():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import yaml
 
-from measured import PROGRAM, process, process_folder, stopped, write_cell
+from measured import PROGRAM, process, process_folder, run_main, stopped, write_cell
 from stackwars.measure.cell import SCHEMA, combine
 from stackwars.study.cells import Cell
 
@@ -107,6 +107,16 @@ def test_ok_cell_has_its_program_and_output(tmp_path):
     assert gzip.decompress((folder / "stablehlo.mlir.gz").read_bytes()).decode() == PROGRAM
     assert np.array_equal(np.load(folder / "output.npy"), output)
     assert json.loads((folder / "cell.json").read_text())["status"] == "ok"
+
+
+def test_cell_has_the_forms_of_its_first_process(tmp_path):
+    folders = [process_folder(tmp_path / str(n), process(repetition=n)) for n in (0, 1)]
+    (folders[0] / "forms").mkdir()
+    (folders[0] / "forms" / "jaxpr.txt.gz").write_bytes(gzip.compress(b"{ lambda }"))
+    run_main(folders, tmp_path / "cell")
+    kept = (tmp_path / "cell" / "forms" / "jaxpr.txt.gz").read_bytes()
+    assert gzip.decompress(kept) == b"{ lambda }"
+    assert not list((write_cell(tmp_path / "other", [process()]) / "forms").iterdir())
 
 
 def test_bad_cell_says_that_there_is_no_program(tmp_path):

@@ -1,5 +1,6 @@
 """Real cells of a toy framework, each ending in its own way."""
 
+import gzip
 import json
 import os
 import signal
@@ -85,6 +86,18 @@ def test_ok_leaves_its_files_and_no_cache(toy):
     assert result["environment"].startswith("toy-")
     assert result["peak_rss_bytes"] > 2**23
     assert 0 < result["wall_s"] < 30
+
+
+def test_forms_are_written_where_asked_for_and_none_costs_no_result(toy):
+    asked = toy.measure("ok", forms=True)
+    forms = toy.folder / toy.output() / "forms"
+    [file] = forms.iterdir()
+    calls = len(named(asked)["steady"]["ns"]) * named(asked)["steady"]["calls"]
+    after = int(gzip.decompress(file.read_bytes()).split()[1])
+    assert file.name == "traced.txt.gz" and after > calls, "they come after every timed call"
+    assert toy.measure("no forms", forms=True)["status"] == "ok"
+    said = gzip.decompress((forms / "problem.txt.gz").read_bytes())
+    assert said == b"ValueError: nothing to tell\n"
 
 
 def test_result_is_told_on_the_way(toy):

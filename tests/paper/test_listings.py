@@ -3,14 +3,17 @@
 import gzip
 import json
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from measured import config
+from stackwars.results.folder import REFERENCE
 from stackwars.setup.environments import REPOSITORY, clean_environ, ensure
 from stackwars.study.cells import Cell
+from stackwars.study.config import load
 from stackwars.study.programs import Program
 from stackwars.workflow import job_files
 
@@ -22,14 +25,18 @@ pytestmark = pytest.mark.env
 COLUMNS = 76
 
 
-def run(folder: Path, cells: dict[Cell, str], programs: dict[Program, str]) -> dict[str, str]:
+def run(
+    folder: Path, cells: dict[Cell, str], programs: dict[Program, str], forms: tuple | list = ()
+) -> dict[str, str]:
     """The listings by workload and the graphs as JSON, from what cells and programs have as text."""
     for made, name in ((cells, "stablehlo.mlir.gz"), (programs, "program.mlir.gz")):
         for one, text in made.items():
             (folder / one.path).mkdir(parents=True)
             (folder / one.path / name).write_bytes(gzip.compress(text.encode()))
     printed = {"listings": ["ffn", "mha", "layernorm"], "graphs": ["ffn", "layernorm"]}
-    asked = config(workloads=printed["listings"], preset="full", paper=printed)
+    printed["forms"] = list(forms)
+    changes = {"frameworks": load()["frameworks"]} if forms else {}
+    asked = config(workloads=printed["listings"], preset="full", paper=printed, **changes)
     made = job_files.file("config", asked, folder)
     command = ["-m", "stackwars.paper.listings", "--config", made, "--results", folder]
     python = ensure(REPOSITORY / "envs" / "jax.txt")
@@ -63,6 +70,23 @@ def test_listings_and_graphs_of_a_run(tmp_path):
         assert max(len(line) for block in blocks for line in block.splitlines()) <= COLUMNS
     assert "chlo.erfc" in written["ffn"] and "@mhlo.erf" in written["ffn"]
     assert "// no program: oom, refused at build" in written["mha"]
+
+
+def test_forms_of_two_compilers_stand_side_by_side(tmp_path):
+    for framework in ("jax", "torch_inductor"):
+        folder = tmp_path / "cpu" / framework / "layernorm" / "forms"
+        shutil.copytree(REFERENCE / folder.relative_to(tmp_path), folder)
+    program = tmp_path / "cpu" / "jax" / "layernorm" / "stablehlo.mlir.gz"
+    program.write_bytes(gzip.compress(text("layernorm", "jax").encode()))
+    written = run(tmp_path, {}, {}, forms=["layernorm", "ffn"])
+    assert set(written) == {"style", "graphs", "forms-layernorm"}, "of FFN there are none"
+    figure = written["forms-layernorm"]
+    blocks = re.findall(r"(?s)\\begin{lstlisting}.*?\n(.*?)\\end", figure)
+    starts = ["{ lambda", "class <lambda>", "", "cpp_fused_var_mean", "ENTRY"]
+    assert all(b.startswith(start) for b, start in zip(blocks, starts, strict=True))
+    assert "stablehlo.reduce" in blocks[2]
+    assert max(len(line) for block in blocks for line in block.splitlines()) <= COLUMNS
+    assert sum(block.count("\n") for block in blocks[::2]) <= 87, "a page's lines"
 
 
 def test_an_unexpected_structure_is_said_and_does_not_fail(tmp_path):

@@ -76,6 +76,24 @@ def test_an_unknown_finding_stops_and_names_those_there_are(tmp_path):
         build(claims_fixture.config(), Folder(tmp_path))
 
 
+def test_an_operation_that_one_compiler_alone_fuses_is_named(tmp_path):
+    folder = paper_fixture.write(tmp_path)
+    named = rendered(folder)
+    told = "the sum of Elementwise chain, which the compiler of TorchInductor fuses and that of JAX"
+    assert "Of 3 kinds of operation" in named["stacks"] and told in named["stacks"]
+    assert "Figure~\\ref{fig:listing-forms-elementwise_chain}" in named["appendix"]
+    table = pandas.read_csv(folder / "fused.csv")
+    table.assign(verdict="fused").to_csv(folder / "fused.csv", index=False)
+    same = rendered(folder)["stacks"]
+    assert "there is none that one compiler always fuses" in same and told not in same
+
+
+def test_without_forms_the_paper_says_so(tmp_path):
+    nothing = rendered(paper_fixture.write(tmp_path, "nothing"))
+    assert "was not kept in this build, so it is not listed" in nothing["appendix"]
+    assert "fuses" not in nothing["stacks"]
+
+
 def test_a_flipped_ratio_flips_the_sentence(tmp_path):
     full = rendered(paper_fixture.write(tmp_path / "full"))["evaluation"]
     flipped = rendered(paper_fixture.write(tmp_path / "flipped", "flipped"))["evaluation"]

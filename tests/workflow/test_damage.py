@@ -67,6 +67,21 @@ def test_process_goes_as_a_whole(root):
     assert (root / "damaged" / "cpu" / "jax" / "gemm" / "process-1" / "log.txt").exists()
 
 
+def test_forms_go_as_a_whole(root):
+    forms = root / "cpu" / "jax" / "gemm" / "forms"
+    forms.mkdir()
+    for name in ("jaxpr", "optimised_hlo"):
+        (forms / f"{name}.txt.gz").write_bytes(gzip.compress(b"a program" * 1000))
+    cut(forms / "jaxpr.txt.gz")
+    assert set(damage.find(root)) == {forms}
+
+
+def test_a_folder_above_the_results_is_never_set_aside(root):
+    above = root.rename(root.with_name("forms"))
+    path = cut(above / "cpu" / "jax" / "gemm" / "cell.json")
+    assert set(damage.find(above)) == {path}
+
+
 def test_empty_document_is_damaged_and_the_empty_output_of_a_failed_cell_is_not(root):
     (root / "ahead" / "x" / "ahead.json").write_text("")
     (root / "cpu" / "jax" / "gemm" / "output.npy").write_bytes(b"")

@@ -84,6 +84,20 @@ rule matrix:
         "python -m stackwars.results.matrix {params.step} >{log} 2>&1"
 
 
+rule fused:
+    input:
+        sources("stackwars.results.fused"),
+        GRID.forms(),
+    output:
+        GRID.made("fused"),
+    log:
+        f"{OUT}/logs/fused.txt",
+    params:
+        step=GRID.step,
+    shell:
+        "python -m stackwars.results.fused {params.step} >{log} 2>&1"
+
+
 rule tables:
     input:
         sources("stackwars.paper.tables.write"),
@@ -147,6 +161,7 @@ rule listings:
         "envs/jax.txt",
         [file for row in GRID.listed().values() for file in GRID.files(row, "stablehlo.mlir.gz")],
         GRID.texts(GRID.drawn()),
+        GRID.forms(),
     output:
         directory(GRID.made("listings")),
         GRID.made("graph_data"),
@@ -162,7 +177,7 @@ rule listings:
 rule findings:
     input:
         sources("stackwars.findings.collect"),
-        GRID.made(*COMPARED, "frame", "ratios", "context", "held_out"),
+        GRID.made(*COMPARED, "frame", "ratios", "context", "held_out", "fused"),
         GRID.made("stacks", "matrix", "matrix_effects"),
         "paper/published/tables.csv",
         "paper/published/lecture.csv",

@@ -74,6 +74,7 @@ rule cell:
         result=f"{CELL}/cell.json",
         program=f"{CELL}/stablehlo.mlir.gz",
         sample=f"{CELL}/output.npy",
+        forms=directory(f"{CELL}/forms"),
     log:
         f"{ROOT}/logs/{{device}}/{{framework}}/{{workload}}/cell.txt",
     priority: 1_000_000

@@ -18,6 +18,7 @@ from stackwars.findings import latency, run
 from stackwars.findings.audits import audit_findings
 from stackwars.findings.edits import edit_findings
 from stackwars.findings.fit import fit_findings
+from stackwars.findings.fused import fused_findings
 from stackwars.findings.lecture import lecture_findings
 from stackwars.findings.matrix import matrix_findings
 from stackwars.findings.precision import precision_findings
@@ -98,6 +99,7 @@ def all_findings(files: Folder) -> list[Finding]:
         *audit_findings(audit_entries.read(files["audits"])),
         run.precision_finding(frame),
         *stacks,
+        *fused_findings(pandas.read_csv(files["fused"])),
         *lecture_findings(stacks, read_lecture(files["lecture"])),
         *matrix_findings(
             read_whole(files["matrix"], context), read_whole(files["matrix_effects"], context)

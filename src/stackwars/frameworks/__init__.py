@@ -27,9 +27,11 @@ which a cell uses them:
     device_kind()     what the framework calls the device
     versions()        package versions, {name: version}
 
-A framework that tells it also has
+A framework that can tell them also has
 
     generated()       what it has made since it was loaded, {name: count} of GENERATED
+    forms()           what its compiler makes of call(0), {name of the form: text}, from the traced program to
+                      the optimised one; may compile once more, so it comes after every timed call
 """
 
 from __future__ import annotations

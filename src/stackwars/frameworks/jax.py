@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Callable
 from typing import Any
@@ -22,6 +23,8 @@ _TRACING = (
 )
 _COMPILING = "/jax/core/compile/backend_compile_duration"
 _CACHE_HIT = "/jax/compilation_cache/cache_hits"
+_SOURCE = re.compile(r' source_file="[^"]*"| source_\w+=\d+')
+"""Where a line of this machine's files made an operation: no part of the program."""
 
 
 class Session:
@@ -81,6 +84,11 @@ class Session:
 
     def stablehlo(self) -> str:
         return self._function.lower(self._parameters, *self._inputs[0]).as_text()
+
+    def forms(self) -> dict[str, str]:
+        traced = self._function.trace(self._parameters, *self._inputs[0])
+        optimised = traced.lower().compile().as_text()
+        return {"jaxpr": str(traced.jaxpr), "optimised_hlo": _SOURCE.sub("", optimised)}
 
     def device_kind(self) -> str:
         return self._device.device_kind

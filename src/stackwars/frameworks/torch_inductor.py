@@ -13,9 +13,11 @@ On a GPU it writes Triton; the authors have not run that.
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from stackwars.frameworks import Counters, torch_eager
 from stackwars.setup import cxx
@@ -25,6 +27,8 @@ DIALECT = torch_eager.DIALECT
 COLOUR = "#7b1e3b"
 
 _CACHE_HITS = (("inductor", "fxgraph_cache_hit"), ("aot_autograd", "autograd_cache_hit"))
+_SOURCE = re.compile(r"# File: \S*/")
+"""The folder of a line of this machine's files: no part of the graph."""
 _ALL, _BACKEND = "entire_frame_compile", "backend_compile"
 
 
@@ -76,6 +80,26 @@ class Session(torch_eager.Session):
             "graph_breaks": sum(found["graph_break"].values()),
             "kernels": self._metrics.generated_kernel_count,
         }
+
+    def forms(self) -> dict[str, str]:
+        """The graph as it is lowered, and the code, where each kernel's name lists the nodes that it computes.
+
+        It compiles once more, because Inductor tells both only while it compiles.
+        """
+        from torch._inductor import config
+        from torch._inductor.utils import run_and_get_code
+
+        graphs: list[str] = []
+
+        def record(graph: Any) -> None:
+            text = graph.owning_module.print_readable(print_output=False)
+            graphs.append(_SOURCE.sub("# File: ", text))
+
+        told = {"post_grad_custom_post_pass": record, "cpp.descriptive_names": "inductor_node"}
+        with config.patch(told), self._torch.no_grad():
+            again = self._torch.compile(self._module._orig_mod, fullgraph=True)
+            _, code = run_and_get_code(again, *self._inputs[0])
+        return {"fx_graph": "\n".join(graphs), "generated_code": "\n".join(code)}
 
     def stablehlo(self) -> str:
         return "// no program: TorchInductor compiles its own representation, not StableHLO\n"

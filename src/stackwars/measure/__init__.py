@@ -11,3 +11,5 @@ PROTOCOL = 2
 measured after. 2: steady ratios are of interleaved runs, a round is a fresh process of every framework."""
 NEGLIGIBLE = 0.05
 """Two times are called equal where the whole interval of their ratio lies within this share of 1."""
+FORMS = "forms"
+"""The folder beside a cell of what the framework's compiler makes of the workload: a file for each form."""

@@ -14,7 +14,7 @@ import yaml
 
 from stackwars.ir.missing import line
 from stackwars.ir.readback import readback
-from stackwars.measure import documents
+from stackwars.measure import FORMS, documents
 from stackwars.measure.events import event as _event
 from stackwars.measure.rounds import STOPPED
 from stackwars.setup.environments import REPOSITORY
@@ -72,7 +72,7 @@ def _digest(data: bytes) -> str:
 
 
 def main() -> None:
-    """`python -m stackwars.measure.cell PROCESS ... --output FOLDER`: write the cell's three files."""
+    """`python -m stackwars.measure.cell PROCESS ... --output FOLDER`: write the cell's files."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("processes", nargs="+", type=Path)
     parser.add_argument("--output", required=True, type=Path)
@@ -81,9 +81,14 @@ def main() -> None:
     arguments.output.mkdir(parents=True, exist_ok=True)
     program = arguments.output / "stablehlo.mlir.gz"
     sample = arguments.output / "output.npy"
+    forms = arguments.output / FORMS
+    # Empty where there are none: a rule has the same outputs for every cell.
+    forms.mkdir(exist_ok=True)
     if cell["status"] == "ok":
         shutil.copy(arguments.processes[0] / program.name, program)
         shutil.copy(arguments.processes[0] / sample.name, sample)
+        for form in arguments.processes[0].glob(f"{FORMS}/*"):
+            shutil.copy(form, forms)
     else:
         reason = line(f"{cell['status']}: {cell['status_detail']}")
         with gzip.GzipFile(program, "wb", mtime=0) as file:

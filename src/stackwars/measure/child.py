@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from stackwars.measure import FORMS
 from stackwars.measure.contention import Meter, Usage, frequencies_mhz, pressure, wait_share
 from stackwars.measure.events import NAME, Events
 from stackwars.measure.inputs import input_sets
@@ -192,9 +193,25 @@ def measure(spec: dict, events: Events, folder: Path) -> None:
         events.write("end")
         return
     # After the timed calls: JAX keeps what it traced, and lowering first would shorten run 1.
-    with gzip.GzipFile(folder / "stablehlo.mlir.gz", "wb", mtime=0) as file:
-        file.write(session.stablehlo().encode())
+    _write(folder / "stablehlo.mlir.gz", session.stablehlo())
+    if spec["forms"] and hasattr(session, "forms"):
+        (folder / FORMS).mkdir()
+        for name, text in _forms(session).items():
+            _write(folder / FORMS / f"{name}.txt.gz", text)
     events.write("end")
+
+
+def _forms(session: Any) -> dict[str, str]:
+    """The session's forms, or why there are none: what was timed stands without them."""
+    try:
+        return session.forms()
+    except Exception as error:
+        return {"problem": f"{type(error).__name__}: {error}\n"}
+
+
+def _write(path: Path, text: str) -> None:
+    with gzip.GzipFile(path, "wb", mtime=0) as file:
+        file.write(text.encode())
 
 
 def surroundings() -> dict[str, Any]:

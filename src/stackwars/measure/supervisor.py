@@ -40,7 +40,8 @@ class ProcessJob:
 
     repetition: the round that it belongs to, from 0. settings: those of the configuration, and
     block_calls, the calls in a block; sizes: those of the workload. partner: what of the job differs for the
-    process that is interleaved with this one, see `interleaved`; None for the baseline itself.
+    process that is interleaved with this one, see `interleaved`; None for the baseline itself. forms: whether
+    it also writes what the framework's compiler makes of the workload.
     """
 
     framework: str
@@ -52,6 +53,7 @@ class ProcessJob:
     sizes: dict[str, int]
     settings: dict
     partner: dict[str, str] | None = None
+    forms: bool = False
 
 
 def supervise(

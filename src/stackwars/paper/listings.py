@@ -16,9 +16,11 @@ from typing import Any
 from stackwars import workloads
 from stackwars.frameworks import title
 from stackwars.ir import excerpt, graph, layout, module
-from stackwars.paper import listing_figure
+from stackwars.paper import forms, listing_figure
 from stackwars.results.folder import Folder, command
+from stackwars.results.forms import form
 from stackwars.study import printed
+from stackwars.study.cells import Cell
 
 COLUMNS = 76  # characters in a line: about 6.3 pt in half the width of IEEEtran's page
 Cut = Callable[[module.ir.Module], excerpt.Excerpt]
@@ -42,6 +44,14 @@ NOTE = (
     "StableHLO as each framework emits it, excerpted from the programs of this run. A comment marks what "
     "is left out; names are those of the full program."
 )
+
+FORMS_NOTE = (
+    "what each compiler makes of it, step by step, in excerpts. A comment marks what is left out. Without one, "
+    "the HLO is without layouts, metadata, parameters, constants, broadcasts and bitcasts, the C++ without "
+    "the checks of bounds and the types of indices, and the graph without what it frees. A C++ kernel is named "
+    "after the nodes that it computes."
+)
+FOR_TITLES = 3  # lines of each listing whose height its title and a part of the caption take
 
 
 def lines(cut: Cut, path: Path, columns: int, limit: int) -> list[str]:
@@ -72,6 +82,30 @@ def listing(workload: str, texts: dict[str, Path]) -> str:
     return listing_figure.figure(parts, f"{caption}. {NOTE}", workload)
 
 
+def made_of(workload: str, cells: list[Cell], measured: Path) -> str:
+    """The figure of what two compilers make of a workload: a column for JAX's, beside it TorchInductor's.
+
+    Raises OSError where a form cannot be read.
+    """
+    jax, inductor = (measured / cell.path for cell in cells)
+    cut, _ = EXCERPTS.get(workload, (excerpt.whole, ""))
+    limit = listing_figure.page_lines(COLUMNS, 6) - FOR_TITLES
+
+    def text(folder: Path, name: str) -> list[str]:
+        return layout.listing(getattr(forms, name)(form(folder, name)), COLUMNS, limit)
+
+    parts = [
+        ("JAX: jaxpr", text(jax, "jaxpr")),
+        ("TorchInductor: FX graph", text(inductor, "fx_graph")),
+        ("JAX: StableHLO", lines(cut, jax / "stablehlo.mlir.gz", COLUMNS, limit)),
+        ("TorchInductor: C++", text(inductor, "generated_code")),
+        ("JAX: HLO, optimised by XLA", text(jax, "optimised_hlo")),
+    ]
+    return listing_figure.figure(
+        parts, f"{workloads.load(workload).TITLE}: {FORMS_NOTE}", f"forms-{workload}"
+    )
+
+
 def graphs(config: dict, measured: Path) -> dict[str, Any]:
     """The graph of every program that is drawn, by workload and framework."""
     found: dict[str, dict[str, Any]] = {}
@@ -84,8 +118,8 @@ def graphs(config: dict, measured: Path) -> dict[str, Any]:
 
 
 def write(config: dict, folder: Folder) -> None:
-    """Write ``listings/style.tex``, ``listings/<workload>.tex`` and graphs.json: of what the configuration
-    names, what there is.
+    """Write ``listings/style.tex``, ``listings/<workload>.tex``, ``listings/forms-<workload>.tex`` and
+    graphs.json: of what the configuration names, what there is.
     """
     folder["listings"].mkdir(parents=True, exist_ok=True)
     (folder["listings"] / "style.tex").write_text(listing_figure.style(COLUMNS))
@@ -93,6 +127,12 @@ def write(config: dict, folder: Folder) -> None:
         texts = {c.framework: folder.measured / c.path / "stablehlo.mlir.gz" for c in cells}
         if all(path.exists() for path in texts.values()):
             (folder["listings"] / f"{workload}.tex").write_text(listing(workload, texts))
+    for workload, cells in printed.with_forms(config).items():
+        try:
+            text = made_of(workload, cells, folder.measured)
+        except FileNotFoundError:
+            continue
+        (folder["listings"] / f"forms-{workload}.tex").write_text(text)
     data = graphs(config, folder.measured)
     folder["graph_data"].write_text(json.dumps(data, indent=1) + "\n")
 

@@ -132,6 +132,9 @@ def build(config: dict, folder: Folder) -> None:
     names = template_names(folder) | {
         # As far as they exist.
         "listings": [n for n in printed["listings"] if (folder["listings"] / f"{n}.tex").exists()],
+        "forms": [
+            n for n in printed.get("forms", []) if (folder["listings"] / f"forms-{n}.tex").exists()
+        ],
         "graphs": [n for n in printed["graphs"] if (folder["graphs"] / f"{n}.pdf").exists()],
     }
     for part in ("tables", "figures", "listings", "graphs", "claim_tables"):

@@ -23,6 +23,7 @@ TABLES = {
     "split": "split.csv",
     "op_times": "op_times.csv",
     "gap_causes": "gap_causes.csv",
+    "fused": "fused.csv",
     "ahead": "compile_ahead.csv",
     "largest_batch": "largest_batch.csv",
     "metrics": "ir_metrics.csv",

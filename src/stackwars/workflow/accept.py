@@ -12,7 +12,7 @@ from pathlib import Path
 
 from stackwars.claims import pages, stability
 from stackwars.claims.output import read_claims
-from stackwars.measure import PROTOCOL, documents
+from stackwars.measure import FORMS, PROTOCOL, documents
 from stackwars.results import folder, runs
 from stackwars.results.folder import REFERENCE, Folder
 from stackwars.setup.environments import REPOSITORY
@@ -21,9 +21,10 @@ FULL = REPOSITORY / "results" / "full"
 KEPT = (
     *("cell.json", "stablehlo.mlir.gz", "output.npy", "peak.json", "devices.json"),
     *("program.mlir.gz", "arguments.json", "ahead.json", "largest_batch.json", "replay.json"),
-    *("profile.json", "audits.json"),
+    *("profile.json", "audits.json", f"{FORMS}/*.txt.gz"),
 )
-"""What the paper is made from. The optimised HLO is left out: it is large, and counted in ahead.json."""
+"""What the paper is made from, as patterns. The optimised HLO of targets is left out: it is large, and counted
+in ahead.json."""
 TABLES = (*folder.TABLES.values(), folder.MADE["context"])
 OF_A_RUN = (
     *(name for name in TABLES if name != folder.TABLES["calls"]),

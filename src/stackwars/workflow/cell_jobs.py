@@ -52,6 +52,7 @@ class CellJobs:
             "repetition": int(getattr(wildcards, "repetition", 0)),
             "sizes": cells.sizes(self._config, cell.workload),
             "partner": partner and self._runs(partner),
+            "forms": cell.workload in self._config["paper"].get("forms", []),
             "settings": {
                 **{key: settings[key] for key in settings if key in plan.MEASURING},
                 "block_calls": cells.block_calls(self._config, cell.workload),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from stackwars.measure import documents
+from stackwars.measure import FORMS, documents
 
 ASIDE = "damaged"
 """The folder, beside the results, that damaged files are moved to."""
@@ -28,9 +28,11 @@ def find(root: Path) -> dict[Path, str]:
         if parts[0] in _UNTOUCHED or any(part.endswith(".part") for part in parts):
             continue
         if problem := _problem(path):
-            # A process is one result: its events without its end say nothing.
-            process = next((p for p in path.parents if p.name.startswith("process-")), None)
-            found.setdefault(process or path, problem)
+            # A process is one result: its events without its end say nothing. Of a folder of forms, Snakemake
+            # finds out that it is missing, not that a file in it is.
+            inside = path.relative_to(root).parents
+            folders = [root / p for p in inside if p.name.startswith("process-") or p.name == FORMS]
+            found.setdefault(folders[-1] if folders else path, problem)
     return found
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from snakemake.exceptions import WorkflowError
 
+from stackwars.measure import FORMS
 from stackwars.results.folder import Folder
 from stackwars.setup.device import CPUS
 from stackwars.study import cells, printed, programs, studies
@@ -126,6 +127,11 @@ class Grid:
         """The cells whose programs are listed side by side, by workload."""
         rows = printed.listed(self.config).items()
         return {workload: row for workload, row in rows if set(row) <= set(self.asked)}
+
+    def forms(self) -> list[str]:
+        """The folders of what the compilers make of the programs that the configuration names."""
+        rows = printed.with_forms(self.config).values()
+        return self.kept(cell.path / FORMS for row in rows for cell in row)
 
     def drawn(self) -> list[Program]:
         """The programs that are drawn as graphs."""
