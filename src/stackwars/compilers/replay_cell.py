@@ -34,11 +34,11 @@ PROFILE = ("calls", "wall_s", "operations")
 def combine(folders: list[Path], cells: dict[str, Path], peak: dict | None = None) -> dict:
     """The replay's result from the folders of its processes, in the order of repetitions.
 
-    cells: {framework: folder of its own cell}. peak: of the device, as `stackwars.measure.peak` writes it; None
-    where it is not known. The replay is ok only where every process is; else it has the status of the first
+    cells: {framework: folder of its own cell}. peak: of the device, as `stackwars.measure.peak` writes it, or
+    None. The replay is ok only where every process is; else it has the status of the first
     that is not, and no times; it is invalid where a process fails the checks that every cell's must pass. A
-    program that any process refused has that status and no times, and one that is not the program of its cell
-    or gives another output is invalid; one that there is none of is unsupported. The other programs keep theirs.
+    program that any process refused has that status and no times, and one that is not the program of its cell,
+    or gives another output, is invalid; one that there is none of is unsupported. The others keep theirs.
     """
     every = [(folder, documents.read(folder / "process.json")) for folder in folders]
     folders = [folder for folder, process in every if process["status"] != STOPPED]

@@ -67,7 +67,7 @@ class AuditJobs:
         return job_files.file("audit", job)
 
     def rounds(self, wildcards: Wildcards) -> int:
-        """Rounds of the power audit: few where it is no baseline, as such a process may compile for a minute."""
+        """Rounds of the power audit; few where it is no baseline: such a process may compile for a minute."""
         rounds = self._grid.settings["audit_rounds"]
         return rounds if wildcards.framework in self._baselines else max(GROUP, rounds // 5)
 
