@@ -38,12 +38,17 @@ def run(framework: str, *arguments: str) -> None:
     assert done.returncode == 0, done.stderr[-3000:]
 
 
+def measured_peak(device: str, folder: Path) -> dict:
+    """What the device can do, measured as for a run but shorter."""
+    path = folder / "peak.json"
+    run("jax", "-m", "stackwars.measure.peak", device, str(path), "--seconds", "0.7")
+    return json.loads(path.read_text())
+
+
 @pytest.fixture(scope="module")
 def peak(tmp_path_factory) -> dict:
-    """What a core of this machine can do, measured as for a run but shorter."""
-    path = tmp_path_factory.mktemp("peak") / "peak.json"
-    run("jax", "-m", "stackwars.measure.peak", "cpu-1t", str(path), "--seconds", "0.7")
-    return json.loads(path.read_text())
+    """The peak of a core of this machine."""
+    return measured_peak("cpu-1t", tmp_path_factory.mktemp("peak"))
 
 
 @pytest.mark.parametrize("framework", DIALECTS)
@@ -91,14 +96,13 @@ def test_every_mutant_is_rejected_and_the_honest_process_is_not(
     assert found["ok"]
 
 
-def test_every_mutant_of_a_replay_is_rejected_and_the_honest_process_is_not(
-    peak, tmp_path, monkeypatch
-):
+def test_every_mutant_of_a_replay_is_rejected_and_the_honest_process_is_not(tmp_path, monkeypatch):
     monkeypatch.setattr(mutants, "HONEST_PROCESSES", 1)
     job = {
         "framework": "jax", "dialect": "jax", "device": "cpu", "preset": "test", "compiler": "iree-3.13",
         "module": "iree", "options": {}, "settings": SETTINGS, "lower_pins": str(pins("jax")),
     }  # fmt: skip
+    peak = measured_peak("cpu", tmp_path)
     found = replay_mutants.audit_mutants(job, pins("iree"), peak, tmp_path)
     rejected = {row["mutant"]: row["rejected_by"] for row in found["processes"]}
     assert rejected.pop(HONEST) == []

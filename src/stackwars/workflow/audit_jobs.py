@@ -167,11 +167,12 @@ class AuditJobs:
             for name in ("mutants", "power")
             if CPU in self._config["devices"]
         ]
-        return replays + [
+        of_cells = [
             f"{self.folder}/{name}/{device}/{framework}.json"
             for name, found in wanted.items()
             for device, framework in sorted(found)
         ]
+        return of_cells + replays
 
     def _audited(self) -> list[str]:
         """The frameworks of the first study that run every workload and whose dialect the audits have."""
