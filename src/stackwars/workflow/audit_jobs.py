@@ -148,7 +148,8 @@ class AuditJobs:
         added = {
             (quiet, name)
             for name in self._config["audits"]["frameworks"]
-            if quiet in cells.environments(self._config, name)
+            if name in self._config["frameworks"]
+            and quiet in cells.environments(self._config, name)
         }
         wanted = {
             "fences": pairs,
@@ -165,7 +166,7 @@ class AuditJobs:
             f"{self.folder}/{name}/{CPU}/{row['framework']}-{row['compiler']}.json"
             for row in self._config["audits"]["replays"]
             for name in ("mutants", "power")
-            if CPU in self._config["devices"]
+            if CPU in self._config["devices"] and row["framework"] in self._config["frameworks"]
         ]
         of_cells = [
             f"{self.folder}/{name}/{device}/{framework}.json"
