@@ -50,6 +50,7 @@ def config(**changes: object) -> dict:
     whole["frameworks"] = {
         main[side]: whole["frameworks"][main[side]] for side in ("baseline", "subject")
     }
+    whole["audits"] = {"frameworks": [], "replays": []}
     chosen = {"preset": "smoke", "workloads": ["gemm", "ffn"], "devices": ["cpu", "tpu"]}
     return {**whole, **chosen, **changes}
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from stackwars import frameworks
-from stackwars.audits import fences, independent, mutants
+from stackwars.audits import fences, independent, mutants, replay_mutants
 from stackwars.audits.mutant import HONEST
 from stackwars.audits.workloads import depth_scaling
 from stackwars.setup.environments import REPOSITORY, clean_environ, ensure
@@ -38,12 +38,17 @@ def run(framework: str, *arguments: str) -> None:
     assert done.returncode == 0, done.stderr[-3000:]
 
 
+def measured_peak(device: str, folder: Path) -> dict:
+    """What the device can do, measured as for a run but shorter."""
+    path = folder / "peak.json"
+    run("jax", "-m", "stackwars.measure.peak", device, str(path), "--seconds", "0.7")
+    return json.loads(path.read_text())
+
+
 @pytest.fixture(scope="module")
 def peak(tmp_path_factory) -> dict:
-    """What a core of this machine can do, measured as for a run but shorter."""
-    path = tmp_path_factory.mktemp("peak") / "peak.json"
-    run("jax", "-m", "stackwars.measure.peak", "cpu-1t", str(path), "--seconds", "0.7")
-    return json.loads(path.read_text())
+    """The peak of a core of this machine."""
+    return measured_peak("cpu-1t", tmp_path_factory.mktemp("peak"))
 
 
 @pytest.mark.parametrize("framework", DIALECTS)
@@ -76,7 +81,7 @@ def test_every_mutant_is_rejected_and_the_honest_process_is_not(
     framework, chosen, peak, tmp_path, monkeypatch
 ):
     monkeypatch.setattr(mutants, "HONEST_PROCESSES", 1)
-    monkeypatch.setattr(mutants, "mutants", lambda dialect: chosen)
+    monkeypatch.setattr(mutants, "mutants", lambda framework: chosen)
     job = {
         "framework": framework, "dialect": DIALECTS[framework], "device": "cpu-1t", "preset": "test",
         "settings": SETTINGS,
@@ -86,6 +91,22 @@ def test_every_mutant_is_rejected_and_the_honest_process_is_not(
     assert rejected.pop(HONEST) == []
     assert list(rejected) == chosen
     # The checks that are there for them.
+    for mutant, checks in rejected.items():
+        assert ("second clock" if mutant == "half_clock" else "floor") in checks, rejected
+    assert found["ok"]
+
+
+def test_every_mutant_of_a_replay_is_rejected_and_the_honest_process_is_not(tmp_path, monkeypatch):
+    monkeypatch.setattr(mutants, "HONEST_PROCESSES", 1)
+    job = {
+        "framework": "jax", "dialect": "jax", "device": "cpu", "preset": "test", "compiler": "iree-3.13",
+        "module": "iree", "options": {}, "settings": SETTINGS, "lower_pins": str(pins("jax")),
+    }  # fmt: skip
+    peak = measured_peak("cpu", tmp_path)
+    found = replay_mutants.audit_mutants(job, pins("iree"), peak, tmp_path)
+    rejected = {row["mutant"]: row["rejected_by"] for row in found["processes"]}
+    assert rejected.pop(HONEST) == []
+    assert list(rejected) == replay_mutants.MUTANTS
     for mutant, checks in rejected.items():
         assert ("second clock" if mutant == "half_clock" else "floor") in checks, rejected
     assert found["ok"]

@@ -48,6 +48,16 @@ def test_all_passed(passed):
     assert "nan" not in text.lower().replace("nand", "")
 
 
+def test_a_replay_is_told_from_a_framework(passed):
+    replayed = {**made.powered(), "compiler": "iree-3.13"}
+    both = verdicts.power([made.powered(), replayed])
+    text = section([both if entry["id"] == "power" else entry for entry in passed])
+    assert (
+        "A stack of 100 layers is compared with deeper ones in JAX, in trials of 4 rounds" in text
+    )
+    assert "deeper ones in a replay of JAX's programs by IREE 3.13, in trials of 4 rounds" in text
+
+
 def test_failures_are_said(passed):
     missed = copy.deepcopy(made.MUTANTS)
     missed["processes"][1] |= {"rejected_by": [], "problems": []}

@@ -1,6 +1,7 @@
 """Processes of a replay put together, from hand-made processes."""
 
 import json
+import math
 
 import handmade
 import jsonschema
@@ -12,6 +13,8 @@ from stackwars.compilers import replay_cell
 DIGESTS = {"jax": "a" * 64, "torch_xla": "b" * 64}
 
 
+OUTPUT = np.arange(1, 9, dtype=np.float32)
+"""Samples of both sets of inputs."""
 FOUND = {"optimised": {"fusions": 3}, "optimised_problem": ""}
 REFUSED = {"torch_xla": {"status": "invalid", "detail": "disagrees"}}
 
@@ -22,10 +25,10 @@ def process(folder, repetition: int, status=("ok", ""), error=2e-7, steady=(10, 
     for name, digest in DIGESTS.items():
         events.append({"event": "read", "program": name, "sha256": digest})
         events.append({"event": "compiled", "program": name, "compile_s": 1.5, **FOUND})
-    events.append({"event": "run", "load": [0.5, 0.5, 0.5]})
+    events.append({"event": "run", "at_s": 1.5, "load": [0.5, 0.5, 0.5]})
     for name in DIGESTS if status[0] == "ok" else ():
         rel_l2 = 0.0 if name == "jax" else error
-        events.append({"event": "first", "program": name, "ns": 100})
+        events.append({"event": "first", "at_s": 1.5, "program": name, "ns": 100})
         events.append({"event": "parity", "program": name, "call": "first", "rel_l2": rel_l2})
         if name in (refused or {}):
             events.append({"event": "refused", "program": name, **refused[name]})
@@ -47,7 +50,7 @@ def process(folder, repetition: int, status=("ok", ""), error=2e-7, steady=(10, 
     }  # fmt: skip
     (home / "process.json").write_text(json.dumps(result))
     for name in DIGESTS:
-        np.save(home / f"{name}.npy", np.ones(8, np.float32))
+        np.save(home / f"{name}.npy", OUTPUT)
     return home
 
 
@@ -55,7 +58,7 @@ def cell(folder, digest: str, output=1.0, status="ok"):
     """A framework's own cell."""
     folder.mkdir()
     (folder / "cell.json").write_text(json.dumps({"status": status, "ir": {"sha256": digest}}))
-    np.save(folder / "output.npy", np.full(8, output, np.float32))
+    np.save(folder / "output.npy", np.float32(output) * OUTPUT)
     return folder
 
 
@@ -110,6 +113,30 @@ def test_program_refused_once_is_invalid_and_the_other_is_not(tmp_path):
     assert (programs["torch_xla"]["status"], programs["torch_xla"]["steady"]) == ("invalid", [])
     assert programs["torch_xla"]["status_detail"] == "disagrees"
     assert (programs["jax"]["status"], len(programs["jax"]["steady"])) == ("ok", 2)
+
+
+def test_process_below_the_floor_leaves_no_time(tmp_path):
+    flops = 2 * math.prod(handmade.SIZES.values())
+    calls_ms = {"steady": (4_000_000, 4_000_000)}  # ns of blocks of 4 calls: 1 ms a call
+    folders = [process(tmp_path, 0, **calls_ms), process(tmp_path, 1, steady=(400, 400))]
+    # The floor is half a millisecond.
+    peak = {"gflop_per_s": flops / 1e6, "copy_gb_per_s": 1.0, "last_cache_bytes": 2**20}
+    found = replay_cell.combine(folders, {}, peak)
+    assert found["status"] == "invalid"
+    assert found["status_detail"].startswith("floor: 100% of the blocks are below 0.5 ms")
+    assert {program["status"] for program in found["programs"].values()} == {"invalid"}
+    assert replay_cell.combine(folders[:1], {}, peak)["status"] == "ok"
+
+
+def test_program_with_one_output_for_both_sets_of_inputs_is_invalid(tmp_path):
+    folder = process(tmp_path, 0)
+    np.save(folder / "torch_xla.npy", np.ones(8, np.float32))
+    programs = replay_cell.combine([folder], {})["programs"]
+    assert programs["torch_xla"]["status_detail"].startswith("inputs: two different sets")
+    assert {name: one["status"] for name, one in programs.items()} == {
+        "jax": "ok",
+        "torch_xla": "invalid",
+    }
 
 
 def test_program_of_its_cell_with_its_output_is_ok(tmp_path):

@@ -107,6 +107,18 @@ def test_process_of_a_replay_is_judged_too():
     assert checks(problems({**replay, "wall_s": 0.5}, FLOOR_MS)) == ["wall clock"]
 
 
+def test_halved_clock_of_a_replay_is_noticed():
+    replay = process()
+    steady = replay["events"][3]
+    halved = steady.pop("seconds") / 2
+    steady["ns"] = [ns // 2 for ns in steady["ns"]]
+    whole = {"event": "steady all", "at_s": steady["at_s"], "seconds": halved}
+    replay["events"].insert(3, whole)
+    assert checks(problems(replay, FLOOR_MS)) == ["second clock"]
+    whole["seconds"] = 2 * halved
+    assert problems(replay, FLOOR_MS) == []
+
+
 @pytest.fixture
 def sample() -> np.ndarray:
     """Output samples of two sets of inputs."""

@@ -225,6 +225,39 @@ def test_audits_are_of_what_is_here_and_power_on_the_quiet_device_alone():
     ]
 
 
+def test_what_the_configuration_adds_is_broken_and_slowed_down_too():
+    added = {
+        "frameworks": ["torch_xla"],
+        "replays": [{"framework": "jax", "compiler": "iree-3.13"}],
+    }
+    frameworks = copy.deepcopy(config()["frameworks"])
+    frameworks["torch_xla"]["workloads"] = ["gemm"]  # else it is audited anyhow
+    jobs = AuditJobs(grid(frameworks=frameworks, audits=added))
+    folder = "results/smoke/audits"
+    torch = {path for path in jobs.parts() if "torch_xla" in path}
+    assert torch == {f"{folder}/{name}/cpu/torch_xla.json" for name in ("mutants", "power")}
+    iree = {path for path in jobs.parts() if "iree" in path}
+    assert iree == {f"{folder}/{name}/cpu/jax-iree-3.13.json" for name in ("mutants", "power")}
+
+
+def test_a_replay_is_audited_in_the_compiler_s_environment_with_programs_of_the_framework_s():
+    jobs = AuditJobs(grid())
+    wildcards = SimpleNamespace(device="cpu", framework="jax", compiler="iree-3.13")
+    assert jobs.replay_pins(wildcards) == "envs/iree.txt"
+    job = content(jobs.replay_job(wildcards))
+    assert (job["module"], job["dialect"], job["lower_pins"]) == ("iree", "jax", "envs/jax.txt")
+    files = jobs.replay_sources("stackwars.audits.replay_mutants", "stackwars.workloads.gemm")(
+        wildcards
+    )
+    for name in (
+        "compilers/iree",
+        "compilers/lower_jax",
+        "compilers/replay",
+        "workloads/gemm/in_jax",
+    ):
+        assert f"src/stackwars/{name}.py" in files
+
+
 def test_a_framework_with_some_workloads_only_is_not_audited():
     frameworks = copy.deepcopy(config()["frameworks"])
     frameworks["torch_xla"]["workloads"] = ["gemm"]

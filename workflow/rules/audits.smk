@@ -52,7 +52,7 @@ rule audit_power:
     threads: workflow.cores
     params:
         job=AUDIT_JOBS.job,
-        rounds=SETTINGS["audit_rounds"],
+        rounds=AUDIT_JOBS.rounds,
         kept=AUDIT_JOBS.kept("power"),
     shell:
         "python -m stackwars.audits.power --job {params.job} --pins {input.pins}"
@@ -77,6 +77,47 @@ rule audit_aa_interleaved:
         kept=AUDIT_JOBS.kept("aa_interleaved"),
     shell:
         "python -m stackwars.audits.aa_interleaved --job {params.job} --pins {input.pins}"
+        " --rounds {params.rounds} --folder {params.kept} --output {output} 2> >(tee {log} >&2)"
+
+
+# The same of a compiler that replays a framework's programs: its process is another one than a cell's.
+rule audit_replay_mutants:
+    input:
+        AUDIT_JOBS.replay_sources("stackwars.audits.replay_mutants", "stackwars.workloads.gemm"),
+        pins=AUDIT_JOBS.replay_pins,
+        lower_pins=AUDIT_JOBS.lower_pins,
+        peak=f"{ROOT}/{{device}}/peak.json",
+    output:
+        f"{AUDITS}/mutants/{{device}}/{{framework}}-{{compiler}}.json",
+    log:
+        f"{ROOT}/logs/audits/mutants/{{device}}/{{framework}}-{{compiler}}.txt",
+    threads: workflow.cores
+    params:
+        job=AUDIT_JOBS.replay_job,
+        kept=AUDIT_JOBS.kept("mutants"),
+    shell:
+        "python -m stackwars.audits.replay_mutants --job {params.job} --pins {input.pins} --peak {input.peak}"
+        " --folder {params.kept} --output {output} 2> >(tee {log} >&2)"
+
+
+rule audit_replay_power:
+    input:
+        AUDIT_JOBS.replay_sources(
+            "stackwars.audits.replay_power", "stackwars.audits.workloads.depth_scaling"
+        ),
+        pins=AUDIT_JOBS.replay_pins,
+        lower_pins=AUDIT_JOBS.lower_pins,
+    output:
+        f"{AUDITS}/power/{{device}}/{{framework}}-{{compiler}}.json",
+    log:
+        f"{ROOT}/logs/audits/power/{{device}}/{{framework}}-{{compiler}}.txt",
+    threads: workflow.cores
+    params:
+        job=AUDIT_JOBS.replay_job,
+        rounds=SETTINGS["audit_rounds"],
+        kept=AUDIT_JOBS.kept("power"),
+    shell:
+        "python -m stackwars.audits.replay_power --job {params.job} --pins {input.pins}"
         " --rounds {params.rounds} --folder {params.kept} --output {output} 2> >(tee {log} >&2)"
 
 

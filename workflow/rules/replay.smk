@@ -34,6 +34,7 @@ rule replay:
         # In the first rounds only: its programs are interleaved in one process, which later rounds add little to.
         processes=[f"{REPLAY}/process-{repetition}" for repetition in range(SETTINGS["rounds_min"])],
         cells=COMPILER_JOBS.replayed_cells,
+        peak=f"{ROOT}/{{device}}/peak.json",
     output:
         result=f"{REPLAY}/replay.json",
         profile=f"{REPLAY}/profile.json",
@@ -47,7 +48,7 @@ rule replay:
         cells=COMPILER_JOBS.replayed_folders,
     shell:
         "python -m stackwars.compilers.replay_cell {input.processes} {params.cells}"
-        " --output {output.result} >{log} 2>&1"
+        " --peak {input.peak} --output {output.result} >{log} 2>&1"
 
 
 rule split:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,6 +28,8 @@ from stackwars.workloads import gemm
 SIZES = {"m": 1024, "k": 1024, "n": 1024}
 BLOCKS = {"block_calls": 1, "steady_seconds": 0.0, "steady_min_blocks": 40, "steady_max_blocks": 40}
 HONEST_PROCESSES = 3
+Run = Callable[[str, int], tuple[dict, np.ndarray]]
+"""Runs the process of a mutant, the how many-th of the audit: its result, and the samples of both outputs."""
 
 
 @dataclass(frozen=True)
@@ -59,18 +62,36 @@ def audit_mutants(
     the settings. folder: keeps the finished processes. Raises RuntimeError where a process fails.
     """
     settings = {**job["settings"], **BLOCKS}
+
+    def run(mutant: str, number: int) -> tuple[dict, np.ndarray]:
+        wanted = MutantJob(
+            **{**job, "settings": settings}, workload="gemm", repetition=number, sizes=sizes, mutant=mutant
+        )  # fmt: skip
+        where = folder / f"{number}-{mutant}"
+        process = runner.require_ok(runner.run(wanted, pins, where, "stackwars.audits.mutant"))
+        return process, np.load(where / "output.npy")
+
+    names = mutants(job["framework"])
+    return {
+        "framework": job["framework"],
+        "device": job["device"],
+        **judged(run, names, settings, peak, sizes),
+    }
+
+
+def judged(
+    run: Run, names: Sequence[str], settings: dict, peak: dict, sizes: dict[str, int]
+) -> dict:
+    """Honest processes and these mutants of the product, each with the problems that the checks find in it.
+
+    settings: seed and parity_rel_l2 are read; peak: of the device, as `stackwars.measure.peak` writes it.
+    """
     floor = floor_ms(gemm.flops(sizes), gemm.minimum_bytes(sizes), peak)
     expected = expected_output(sizes, settings["seed"])
     rows = []
-    for mutant in [*[HONEST] * HONEST_PROCESSES, *mutants(job["dialect"])]:
-        wanted = MutantJob(
-            **{**job, "settings": settings}, workload="gemm", repetition=len(rows), sizes=sizes, mutant=mutant
-        )  # fmt: skip
-        where = folder / f"{len(rows)}-{mutant}"
-        process = runner.require_ok(runner.run(wanted, pins, where, "stackwars.audits.mutant"))
-        found = judge(
-            process, np.load(where / "output.npy"), expected, floor, settings["parity_rel_l2"]
-        )
+    for mutant in [*[HONEST] * HONEST_PROCESSES, *names]:
+        process, output = run(mutant, len(rows))
+        found = judge(process, output, expected, floor, settings["parity_rel_l2"])
         steady = next(event for event in process["events"] if event["event"] == "steady")
         rows.append(
             {
@@ -81,25 +102,24 @@ def audit_mutants(
             }
         )
     return {
-        "framework": job["framework"],
-        "device": job["device"],
         "floor_ms": floor,
         "processes": rows,
         "ok": all(bool(row["problems"]) != (row["mutant"] == HONEST) for row in rows),
     }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+def command(measure_and_judge: Callable[[dict, Path, dict, Path], dict], doc: str | None) -> None:
+    """The command line of an audit of mutants: measures, writes --output, and drops what it kept."""
+    parser = argparse.ArgumentParser(description=doc)
     parser.add_argument("--job", required=True, type=documents.read)
     for name in ("pins", "peak", "folder", "output"):
         parser.add_argument(f"--{name}", required=True, type=Path)
     a = parser.parse_args()
-    found = audit_mutants(a.job, a.pins, documents.read(a.peak), a.folder)
+    found = measure_and_judge(a.job, a.pins, documents.read(a.peak), a.folder)
     a.output.parent.mkdir(parents=True, exist_ok=True)
     a.output.write_text(json.dumps(found, indent=1))
     shutil.rmtree(a.folder)
 
 
 if __name__ == "__main__":
-    main()
+    command(audit_mutants, __doc__)

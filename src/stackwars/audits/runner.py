@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 
 from stackwars.audits.alone import alone
+from stackwars.compilers.replay_job import ReplayJob
 from stackwars.measure import documents, interleaved
 from stackwars.measure.supervisor import ProcessJob, supervise
 from stackwars.setup.environments import ensure
@@ -71,7 +72,11 @@ def _identity(job: ProcessJob, pins: Path, child_module: str) -> str:
         except ModuleNotFoundError:
             continue
         modules.append(module)
+    programs = []
+    if isinstance(job, ReplayJob):
+        modules.append(f"stackwars.compilers.{job.module}")
+        programs = [Path(paths["program"]) for paths in job.programs.values()]
     digest = hashlib.sha256(json.dumps([asdict(job), child_module], sort_keys=True).encode())
-    for file in [pins, *sorted(imported_files(modules))]:
+    for file in [pins, *programs, *sorted(imported_files(modules))]:
         digest.update(file.read_bytes())
     return digest.hexdigest()

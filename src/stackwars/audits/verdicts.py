@@ -23,7 +23,7 @@ def fences(found: list[dict]) -> Entry:
     if not found:
         return not_run_entry("fences")
     wrong = [
-        f"{one['framework']} on {one['device']}: {name}"
+        f"{_who(one)} on {one['device']}: {name}"
         for one in found
         for name, ok in one["ok"].items()
         if not ok
@@ -44,18 +44,14 @@ def fences(found: list[dict]) -> Entry:
 
 
 def mutants(found: list[dict]) -> Entry:
-    """Of each framework, as `mutants.audit_mutants` gives it."""
+    """Of each framework and replay, as `mutants.audit_mutants` and `replay_mutants` give it."""
     if not found:
         return not_run_entry("mutants")
     rows = [(one, row) for one in found for row in one["processes"]]
     broken = [(one, row) for one, row in rows if row["mutant"] != HONEST]
     honest = [(one, row) for one, row in rows if row["mutant"] == HONEST]
-    missed = [
-        f"{row['mutant']} of {one['framework']}" for one, row in broken if not row["rejected_by"]
-    ]
-    refused = [
-        f"{one['framework']}: {row['problems'][0]}" for one, row in honest if row["rejected_by"]
-    ]
+    missed = [f"{row['mutant']} of {_who(one)}" for one, row in broken if not row["rejected_by"]]
+    refused = [f"{_who(one)}: {row['problems'][0]}" for one, row in honest if row["rejected_by"]]
     detail = (
         f"{_named(found)}: {len(broken) - len(missed)} of {len(broken)} mutants rejected, "
         f"and {len(refused)} of {len(honest)} honest processes"
@@ -78,7 +74,7 @@ def aa(of_run: list[Trial], interleaved: list[dict]) -> Entry:
             for device in dict.fromkeys(trial.device for trial in of_run)
         },
         "run, all": false_claims(of_run),
-        **{f"{AA_INTERLEAVED}, {one['framework']}": one["aa"] for one in interleaved},
+        **{f"{AA_INTERLEAVED}, {_who(one)}": one["aa"] for one in interleaved},
     }
     groups = {name: figures for name, figures in groups.items() if figures["trials"]}
     if not groups:
@@ -103,7 +99,7 @@ def aa(of_run: list[Trial], interleaved: list[dict]) -> Entry:
 
 
 def power(found: list[dict]) -> Entry:
-    """Of each framework, as `power.audit_power` gives it."""
+    """Of each framework and replay, as `power.audit_power` and `replay_power` give it."""
     sizes = [(one, size) for one in found for size in one["sizes"]]
     if not found:
         return not_run_entry("power")
@@ -112,16 +108,20 @@ def power(found: list[dict]) -> Entry:
         why = f"{rounds} rounds, and a trial takes {found[0]['group']}"
         return entry("power", NOT_RUN, {"by_framework": found}, why)
     weak = [
-        f"{one['framework']}, {size['percent']} %: {problem}"
+        f"{_who(one)}, {size['percent']} %: {problem}"
         for one, size in sizes
         for problem in _weaknesses(size)
     ]
     parts = [
-        f"{size['percent']} % is found in {size['count']} of {size['trials']} trials, estimated at most "
-        f"{size['trial_error_points']:.2f} points off"
-        for _, size in sizes
+        "; ".join(
+            f"{size['percent']} % is found in {size['count']} of {size['trials']} trials, estimated at "
+            f"most {size['trial_error_points']:.2f} points off"
+            for size in one["sizes"]
+        )
+        for one in found
     ]
-    detail = f"{_named(found)}: {'; '.join(parts)}"
+    named = (f"{_named([one])}: {part}" for one, part in zip(found, parts, strict=True))
+    detail = "; ".join(named)
     if weak:
         detail += f"; wrong: {'; '.join(weak)}"
     limits = {"found": FOUND, "points": ERROR_POINTS, "swapped": SWAPPED}
@@ -166,8 +166,13 @@ def _trial(trial: Trial) -> dict[str, Any]:
     }
 
 
+def _who(one: dict) -> str:
+    """The audited framework, or whose program is replayed in which compiler."""
+    return f"{one['framework']} in {one['compiler']}" if "compiler" in one else one["framework"]
+
+
 def _named(found: list[dict]) -> str:
-    names = dict.fromkeys(f"{one['framework']} on {one['device']}" for one in found)
+    names = dict.fromkeys(f"{_who(one)} on {one['device']}" for one in found)
     return ", ".join(names)
 
 

@@ -135,6 +135,7 @@ class ReplayProcess:
         """
         settings = self.spec["settings"]
         calls, meter = settings["block_calls"], Meter()
+        start = time.perf_counter()
         samples = {name: {f"{key}_ns": [] for key in Usage._fields} for name in self.programs}
         times: dict[str, list[int]] = {name: [] for name in self.programs}
         for blocks in range(settings["steady_max_blocks"]):
@@ -147,6 +148,8 @@ class ReplayProcess:
                 times[name].append(block(program, calls, first, outputs[name]))
                 for key, value in meter.read()._asdict().items():
                     samples[name][f"{key}_ns"].append(value)
+        # At once, and for the whole: its own clock against that of the events tells whether both go right.
+        self.events.write("steady all", seconds=time.perf_counter() - start)
         others = {"other_processes_share": meter.other_processes_share()}
         return {name: {"ns": times[name], **samples[name], **others} for name in self.programs}
 

@@ -10,8 +10,11 @@ import jsonschema
 import numpy as np
 import yaml
 
+from stackwars import workloads
 from stackwars.measure import documents
+from stackwars.measure.checks import output_problems, problems
 from stackwars.measure.parity import relative_l2
+from stackwars.measure.peak import floor_ms
 from stackwars.measure.rounds import STOPPED
 from stackwars.setup.environments import REPOSITORY
 
@@ -28,19 +31,21 @@ PROFILE = ("calls", "wall_s", "operations")
 """What is kept of a program's profile."""
 
 
-def combine(folders: list[Path], cells: dict[str, Path]) -> dict:
+def combine(folders: list[Path], cells: dict[str, Path], peak: dict | None = None) -> dict:
     """The replay's result from the folders of its processes, in the order of repetitions.
 
-    cells: {framework: folder of its own cell}. The replay is ok only where every process is; else it
-    has the status of the first that is not, and no times. A program that any process refused has
-    that status and no times, and one that is not the program of its cell or gives another output is
-    invalid; one that there is none of is unsupported. The other programs keep theirs.
+    cells: {framework: folder of its own cell}. peak: of the device, as `stackwars.measure.peak` writes it, or
+    None. The replay is ok only where every process is; else it has the status of the first
+    that is not, and no times; it is invalid where a process fails the checks that every cell's must pass. A
+    program that any process refused has that status and no times, and one that is not the program of its cell,
+    or gives another output, is invalid; one that there is none of is unsupported. The others keep theirs.
     """
     every = [(folder, documents.read(folder / "process.json")) for folder in folders]
     folders = [folder for folder, process in every if process["status"] != STOPPED]
     processes = [process for _, process in every if process["status"] != STOPPED]
     first = processes[0]
     bad = next((process for process in processes if process["status"] != "ok"), None)
+    bad = bad or _broken(processes, peak)
     replay = {
         "schema": VERSION,
         **{key: first[key] for key in ("workload", "device", "compiler", "preset", "baseline")},
@@ -79,6 +84,17 @@ def profiles(folders: list[Path], replay: dict) -> dict:
     }
 
 
+def _broken(processes: list[dict], peak: dict | None) -> dict[str, str] | None:
+    """Status and detail of a replay whose times mean nothing by the checks of a cell, or None."""
+    floor = None
+    if peak is not None:
+        workload, sizes = workloads.load(processes[0]["workload"]), processes[0]["sizes"]
+        floor = floor_ms(workload.flops(sizes), workload.minimum_bytes(sizes), peak)
+    found = (problem for process in processes for problem in problems(process, floor))
+    problem = next(found, None)
+    return problem and {"status": "invalid", "status_detail": problem}
+
+
 def _program(
     name: str, processes: list[dict], bad: dict | None, folders: list[Path], cell: Path | None
 ) -> dict:
@@ -93,6 +109,8 @@ def _program(
     digests = list(dict.fromkeys(_values(events, "read", "sha256")))
     samples = [folder / f"{name}.npy" for folder in folders]
     error, problem = _against_cell(digests, samples, cell, processes[0]["settings"])
+    same = (same for path in samples if path.exists() for same in output_problems(np.load(path)))
+    problem = problem or next(same, None)
     if status == "ok" and problem:
         status, detail = "invalid", problem
     return {
@@ -169,10 +187,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("processes", nargs="+", type=Path)
     parser.add_argument("--output", required=True, type=Path)
+    parser.add_argument("--peak", required=True, type=documents.read, help="of the device")
     parser.add_argument("--cell", action="append", default=[], metavar="FRAMEWORK=FOLDER")
     arguments = parser.parse_args()
     cells = (pair.split("=", 1) for pair in arguments.cell)
-    replay = combine(arguments.processes, {name: Path(folder) for name, folder in cells})
+    folders = {name: Path(folder) for name, folder in cells}
+    replay = combine(arguments.processes, folders, arguments.peak)
     arguments.output.parent.mkdir(parents=True, exist_ok=True)
     arguments.output.write_text(json.dumps(replay, indent=1))
     found = profiles(arguments.processes, replay)

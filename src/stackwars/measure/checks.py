@@ -116,7 +116,8 @@ def _first_call(process: dict) -> Iterator[tuple[float, float]]:
 
 def _steady_calls(process: dict) -> Iterator[tuple[float, float]]:
     for before, event in zip(process["events"], process["events"][1:], strict=False):
-        if (before["event"], event["event"]) == ("second", "steady") and "seconds" in event:
+        steady = event["event"] in ("steady", "steady all")
+        if before["event"] == "second" and steady and "seconds" in event:
             yield event["seconds"], event["at_s"] - before["at_s"]
 
 

@@ -78,7 +78,7 @@ class ReplayResult:
         rounds = [process["repetition"] for process in self.result["processes"]]
         columns = (program["steady"] for program in programs)
         for number, one, other in zip(rounds, *columns, strict=True):
-            ratio = statistics.median(a / b for a, b in zip(one["ns"], other["ns"], strict=True))
+            ratio = interleaved_ratio(one, other)
             base = statistics.median(other["ns"]) / other["calls"] / 1e6
             values[0][number], values[1][number] = map(process_value.plain, (ratio * base, base))
         return values
@@ -132,6 +132,11 @@ def _not_run(config: dict, asked: programs.ReplayCell) -> dict:
             if "+" not in wanted.framework
         },
     }
+
+
+def interleaved_ratio(one: dict, other: dict) -> float:
+    """How many times as long as the other program's: median over the pairs of steady blocks ("ns" of each)."""
+    return statistics.median(a / b for a, b in zip(one["ns"], other["ns"], strict=True))
 
 
 def identity(replay: ReplayResult) -> dict:

@@ -6,9 +6,10 @@ import hashlib
 from collections.abc import Callable
 from pathlib import Path
 
-from stackwars import frameworks
+from stackwars import compilers, frameworks
+from stackwars.audits.power import GROUP
 from stackwars.setup.device import CPU, CPUS, ONE_THREAD
-from stackwars.study import cells, imports
+from stackwars.study import cells, imports, programs
 from stackwars.study.comparisons import CELLS, comparisons
 from stackwars.study.studies import of_tables
 from stackwars.workflow import job_files
@@ -36,6 +37,7 @@ class AuditJobs:
         devices = self._config["devices"]
         self._quiet = ONE_THREAD if ONE_THREAD in devices else devices[0]
         """Where differences are looked for: on the quiet instrument, if there is one."""
+        self._baselines = {pair.baseline for pair in comparisons(self._config, CELLS)}
         self._timed_twice = [name for name in TIMED_TWICE if name in self._config["workloads"]]
 
     def digest(self) -> str:
@@ -64,9 +66,50 @@ class AuditJobs:
         }
         return job_files.file("audit", job)
 
+    def rounds(self, wildcards: Wildcards) -> int:
+        """Rounds of the power audit; few where it is no baseline: such a process may compile for a minute."""
+        rounds = self._grid.settings["audit_rounds"]
+        return rounds if wildcards.framework in self._baselines else max(GROUP, rounds // 5)
+
+    def replay_job(self, wildcards: Wildcards) -> str:
+        """A file of what `stackwars.audits.replays.run` is told."""
+        self._grid.check(wildcards)
+        row = self._config["compilers"][wildcards.compiler]
+        job = {
+            "framework": wildcards.framework,
+            "dialect": self.dialect(wildcards),
+            "device": wildcards.device,
+            "preset": self._config["preset"],
+            "compiler": wildcards.compiler,
+            "module": programs.compiler_module(self._config, wildcards.compiler),
+            "options": row.get("options", {}),
+            "settings": {key: self._grid.settings[key] for key in KEPT},
+            "lower_pins": self.lower_pins(wildcards),
+        }
+        return job_files.file("audit", job)
+
+    def replay_pins(self, wildcards: Wildcards) -> str:
+        """Pins of the audited compiler's environment."""
+        self._grid.check(wildcards)
+        return programs.compiler_pins(self._config, wildcards.compiler)
+
+    def lower_pins(self, wildcards: Wildcards) -> str:
+        """Pins of the environment in which the replayed programs are made."""
+        self._grid.check(wildcards)
+        return programs.lower_pins(self._config, wildcards.framework)
+
+    def replay_sources(self, module: str, workload: str) -> Callable[[Wildcards], list[str]]:
+        """The files of an audit of a replay and of the processes that it runs, as an input of its rule."""
+        return lambda w: imports.sources(
+            *(module, "stackwars.audits.replay_child", "stackwars.audits.lower", workload),
+            f"{workload}.in_{self.dialect(w)}",
+            f"{compilers.__name__}.lower_{w.framework}",
+            f"{compilers.__name__}.{programs.compiler_module(self._config, w.compiler)}",
+        )
+
     def kept(self, audit: str) -> Callable[[Wildcards], str]:
         """Where an audit that is killed finds its finished processes again, as a parameter of its rule."""
-        return lambda w: f"{self.folder}/kept/{audit}-{w.device}-{w.framework}"
+        return lambda w: f"{self.folder}/kept/{audit}-{'-'.join(w)}"
 
     def sizes(self) -> str:
         """A file of the sizes of what an independent harness times too."""
@@ -96,29 +139,41 @@ class AuditJobs:
     def parts(self, wildcards: Wildcards = None) -> list[str]:
         """Every part that is measured, of the frameworks and devices that this machine has."""
         quiet = self._quiet
-        baselines = {pair.baseline for pair in comparisons(self._config, CELLS)}
         timed = self._having("stackwars.audits.third_party_in_{}")
         pairs = {
             (cell.device, cell.framework)
             for cell in self._grid.found()
             if cell.framework in self._audited()
         }
+        added = {
+            (quiet, name)
+            for name in self._config["audits"]["frameworks"]
+            if name in self._config["frameworks"]
+            and quiet in cells.environments(self._config, name)
+        }
         wanted = {
             "fences": pairs,
             # A slow device of the same kind adds nothing to what the quiet one shows of a mutant.
-            "mutants": {pair for pair in pairs if pair[0] != CPU or quiet == CPU},
-            "power": pairs & {(quiet, name) for name in baselines},
+            "mutants": {pair for pair in pairs if pair[0] != CPU or quiet == CPU} | added,
+            "power": pairs & {(quiet, name) for name in self._baselines} | added,
             "aa_interleaved": {
-                pair for pair in pairs if pair[0] == quiet and pair[1] not in baselines
+                pair for pair in pairs if pair[0] == quiet and pair[1] not in self._baselines
             },
             # pyperf is in the environment for the CPU alone.
             "independent": pairs & {(quiet, name) for name in timed if quiet in CPUS},
         }
-        return [
+        replays = [
+            f"{self.folder}/{name}/{CPU}/{row['framework']}-{row['compiler']}.json"
+            for row in self._config["audits"]["replays"]
+            for name in ("mutants", "power")
+            if CPU in self._config["devices"] and row["framework"] in self._config["frameworks"]
+        ]
+        of_cells = [
             f"{self.folder}/{name}/{device}/{framework}.json"
             for name, found in wanted.items()
             for device, framework in sorted(found)
         ]
+        return of_cells + replays
 
     def _audited(self) -> list[str]:
         """The frameworks of the first study that run every workload and whose dialect the audits have."""

@@ -9,6 +9,8 @@ SIZES = {
     "width": "columns of x; W is width by width",
     "layers": "how often x goes through the layer",
 }
+ORDER = 0
+"""Every workload has a place in the order of the tables, though this one is in none of them."""
 _NAME = "layer.weight"
 
 
