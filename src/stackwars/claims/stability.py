@@ -38,7 +38,7 @@ DRAWS = 120
 OUTPUT = "stability.json"
 _COPIED = (
     *("context", "ahead", "largest_batch", "metrics", "structure", "held_out"),
-    *("stacks", "matrix", "matrix_effects"),
+    *("stacks", "matrix", "matrix_effects", "fused"),
 )
 
 
@@ -47,7 +47,7 @@ def drawn_ratio(
 ) -> LogRatio | None:
     """A ratio as one more run could have measured it.
 
-    own: the row of the newest run, as many of whose rounds it has; world: that of the reference, whose spread
+    own: the row of the newest whole run, as many of whose rounds it has; world: that of the reference, whose spread
     has the errors of its runs in it; error: the root mean square of these.
     """
     found = log_ratio(own, name)
@@ -140,7 +140,7 @@ def _split(
 def stability(reference: Path, draws: int, seed: int = 0) -> dict:
     """The content of stability.json: how many of the pairs of drawn runs turn, by claim."""
     claims = definitions.load()
-    newest, random = runs.read(reference)[-1], np.random.default_rng(seed)
+    newest, random = runs.whole(runs.read(reference))[-1], np.random.default_rng(seed)
     verdicts: dict[str, list[str]] = {claim.id: [] for claim in claims.claims}
     with tempfile.TemporaryDirectory() as scratch:
         into = Folder(scratch, reference)

@@ -37,6 +37,15 @@ def read(reference: Path) -> list[Run]:
     return [Run(f.name, f, kind(c)) for f, c in found if c.get("protocol") == PROTOCOL]
 
 
+def whole(found: list[Run]) -> list[Run]:
+    """Those that are not of some workloads alone: with all of the oldest run's, whose grid was the smallest.
+
+    A claim about every workload means less where a run has few of them.
+    """
+    have = {run.identity: set(run.table("frame.csv").workload) for run in found}
+    return [run for run in found if have[run.identity] >= have[found[0].identity]]
+
+
 def kind(context: dict) -> str:
     """The kind of machine of a run: processor, cores and last-level cache, as its context.json has them.
 
