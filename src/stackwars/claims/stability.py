@@ -37,7 +37,7 @@ from stackwars.results.values import is_missing
 DRAWS = 120
 OUTPUT = "stability.json"
 _COPIED = (
-    *("context", "ahead", "largest_batch", "metrics", "structure", "held_out"),
+    *("ahead", "largest_batch", "metrics", "structure", "held_out"),
     *("stacks", "matrix", "matrix_effects", "fused"),
 )
 
@@ -47,8 +47,8 @@ def drawn_ratio(
 ) -> LogRatio | None:
     """A ratio as one more run could have measured it.
 
-    own: the row of the newest whole run, as many of whose rounds it has; world: that of the reference, whose spread
-    has the errors of its runs in it; error: the root mean square of these.
+    own: the row of the newest whole run, as many of whose rounds it has; world: that of the reference, whose
+    spread has the errors of its runs in it; error: the root mean square of these.
     """
     found = log_ratio(own, name)
     if found is None or found.error is None or is_missing(world[f"{name}_ratio"]):
@@ -64,6 +64,8 @@ def drawn_ratio(
 def draw(newest: Path, reference: Folder, into: Folder, random: np.random.Generator) -> None:
     """The tables of one more run of the reference's world, into a folder."""
     own = Folder(newest)
+    # A run of before there were studies does not tell them.
+    shutil.copyfile(reference["context"], into["context"])
     for name in _COPIED:
         # What a run of before some study lacks is that of the reference.
         shutil.copyfile(own[name] if own[name].exists() else reference[name], into[name])
