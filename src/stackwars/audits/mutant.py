@@ -31,8 +31,8 @@ def no_fence(session: type) -> None:
 
 
 def half_fence(session: type) -> None:
-    """torch_xla's fence starts the work and does not wait for it, as sync(wait=True) alone does not."""
-    session.fence = lambda self, output: self._torch_xla.sync()
+    """The fence begins what was recorded and does not wait for it, as torch_xla's sync(wait=True) alone."""
+    session.fence = lambda self, output: self.start()
 
 
 def dead_output(session: type) -> None:
@@ -64,9 +64,9 @@ MUTANTS: dict[str, Callable[[type], None]] = {
 }
 
 
-def mutants(framework: str) -> list[str]:
-    """The mutants that there are of a framework."""
-    return [name for name in MUTANTS if name != half_fence.__name__ or framework == "torch_xla"]
+def mutants(session: type) -> list[str]:
+    """The mutants that there are of a framework's session: half a fence only where calls record."""
+    return [name for name in MUTANTS if name != half_fence.__name__ or hasattr(session, "start")]
 
 
 def _cache(session: type, key: Callable[[int], int]) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
+from stackwars import frameworks
 from stackwars.audits import runner
 from stackwars.audits.mutant import HONEST, mutants
 from stackwars.measure import documents
@@ -71,7 +72,7 @@ def audit_mutants(
         process = runner.require_ok(runner.run(wanted, pins, where, "stackwars.audits.mutant"))
         return process, np.load(where / "output.npy")
 
-    names = mutants(job["framework"])
+    names = mutants(frameworks.load(job["framework"]).Session)
     return {
         "framework": job["framework"],
         "device": job["device"],

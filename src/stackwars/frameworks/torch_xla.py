@@ -41,8 +41,12 @@ class Session:
         self._module = build(sizes, seed, self.put)
         self._inputs = [[self.put(array) for array in one.values()] for one in inputs]
 
-    def settle(self) -> None:
+    def start(self) -> None:
+        """Begin what the calls have recorded, and wait for nothing."""
         self._torch_xla.sync()
+
+    def settle(self) -> None:
+        self.start()
         self._xm.wait_device_ops()
 
     def call(self, which: int) -> Any:
@@ -51,7 +55,7 @@ class Session:
 
     def fence(self, output: Any) -> None:
         # sync(wait=True) alone returns before the device is done; wait_device_ops() does wait.
-        self._torch_xla.sync()
+        self.start()
         self._xm.wait_device_ops()
 
     def fetch(self, output: Any) -> np.ndarray:

@@ -10,9 +10,6 @@ from stackwars.study.comparisons import with_programs
 from stackwars.study.programs import Program
 from stackwars.study.studies import of_tables
 
-WITH_FORMS = ("jax", "torch_inductor")
-"""The frameworks of which the paper lists what their compilers make of a program."""
-
 
 def listed(config: dict) -> dict[str, list[Cell]]:
     """The cells whose programs are listed, by workload: on the first device, where it has all of them."""
@@ -21,8 +18,9 @@ def listed(config: dict) -> dict[str, list[Cell]]:
 
 
 def with_forms(config: dict) -> dict[str, list[Cell]]:
-    """The cells of WITH_FORMS whose forms are listed, by workload, likewise."""
-    return _rows(config, config["paper"].get("forms", []), WITH_FORMS)
+    """The cells whose forms are listed, by workload, likewise: XLA's, and TorchInductor's beside it."""
+    printed = config["paper"]
+    return _rows(config, printed.get("forms", []), printed.get("forms_of", []))
 
 
 def _rows(config: dict, workloads: list[str], frameworks: Sequence[str]) -> dict[str, list[Cell]]:
