@@ -16,7 +16,7 @@ from stackwars.study.config import load
 
 # They exercise every path: a listing, a graph, a replay, one core, pending work, a model of each kind.
 # The other workloads have the same paths, and tests of their own.
-CHOSEN = ("gemm", "layernorm", "resnet50", "bert_base", "llama3_8b")
+CHOSEN = ("gemm", "mha", "layernorm", "resnet50", "bert_base", "llama3_8b")
 ASKED = {**load(), "preset": "smoke", "workloads": list(CHOSEN)}
 MODELS = [name for name in CHOSEN if workloads.load(name).KIND == "model"]
 # What transformers has no model of.
