@@ -34,7 +34,7 @@ def run(
             (folder / one.path).mkdir(parents=True)
             (folder / one.path / name).write_bytes(gzip.compress(text.encode()))
     printed = {"listings": ["ffn", "mha", "layernorm"], "graphs": ["ffn", "layernorm"]}
-    printed["forms"] = list(forms)
+    printed |= {"forms": list(forms), "forms_of": ["jax", "torch_inductor"]}
     changes = {"frameworks": load()["frameworks"]} if forms else {}
     asked = config(workloads=printed["listings"], preset="full", paper=printed, **changes)
     made = job_files.file("config", asked, folder)
