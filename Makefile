@@ -11,7 +11,7 @@
 # make plan    what a run would measure, and what it costs here
 # make debian  `make smoke` in bare Debians, as root and as an ordinary user (as root, with debootstrap)
 
-# A cell takes all cores, so cells never run side by side; two compilations for a target may.
+# A cell takes all cores, so cells never run side by side (but in smoke); two compilations for a target may.
 SNAKEMAKE = .venv/bin/snakemake --cores all
 PRESET ?= full
 

@@ -19,9 +19,18 @@ SETTINGS = {
 }  # fmt: skip
 
 
-@pytest.fixture(scope="module", params=["xla-0.7.1", "xla-0.10.2"])
-def python(request):
-    return ensure(REPOSITORY / "envs" / f"{request.param}.txt")
+def of_generation(name: str):
+    return ensure(REPOSITORY / "envs" / f"xla-{name}.txt")
+
+
+@pytest.fixture(scope="module")
+def python():
+    return of_generation("0.10.2")
+
+
+@pytest.fixture(scope="module", params=["0.7.1", "0.10.2"])
+def each_python(request):
+    return of_generation(request.param)
 
 
 def run(python, folder, programs: dict, repetition: int = 0, **settings) -> dict:
@@ -41,7 +50,7 @@ def of(result: dict, event: str) -> dict[str, dict]:
 
 
 @pytest.fixture(scope="module")
-def two(python, tmp_path_factory):
+def two(each_python, tmp_path_factory):
     """Two rounds of both spellings, and two edited programs that compute something else."""
     home = tmp_path_factory.mktemp("replay")
     texts = {
@@ -56,7 +65,7 @@ def two(python, tmp_path_factory):
         for name in ("jax", "torch_xla")
     }
     folders = [home / f"process-{repetition}" for repetition in (0, 1)]
-    results = [run(python, folder, programs, r) for r, folder in enumerate(folders)]
+    results = [run(each_python, folder, programs, r) for r, folder in enumerate(folders)]
     return results, replay_cell.combine(folders, cells)
 
 
@@ -195,9 +204,9 @@ def test_weight_in_another_layout_than_the_programs_is_an_error(python, tmp_path
 
 
 @pytest.mark.env
-def test_options_are_those_of_jit(python):
+def test_options_are_those_of_jit(each_python):
     done = subprocess.run(
-        [str(python), "-c", _OPTIONS], env=clean_environ({}), capture_output=True, text=True
+        [str(each_python), "-c", _OPTIONS], env=clean_environ({}), capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
     jits, ours = done.stdout.split()

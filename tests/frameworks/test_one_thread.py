@@ -13,7 +13,8 @@ from stackwars.study import cells
 from stackwars.study.config import load
 
 pytestmark = [pytest.mark.env, pytest.mark.alone]
-FRAMEWORKS = ("jax", "torch_xla", "torch_eager", "torchax", "tensorflow_xla", "tensorflow_graph")
+# One of each kind: torchax runs as JAX does, TensorFlow with and without XLA on the same threads.
+FRAMEWORKS = ("jax", "torch_xla", "torch_eager", "tensorflow_xla")
 CORES = sorted(os.sched_getaffinity(0))
 # Products that a thread pool would divide among all cores.
 SIZES = {"batch": 32, "sequence": 64, "features": 256, "hidden": 1024}

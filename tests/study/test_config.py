@@ -113,7 +113,7 @@ REFUSED = {
     "misspelt key": (put("workload", []), "workload", "presets, results, settings", "workload"),
     "misspelt key of a framework": (
         put("frameworks/jax/workload", []), "frameworks.jax.workload", "workloads", "workload"),
-    "misspelt setting": (put("settings/sed", 1), "settings.sed", "seed, steady", "sed"),
+    "misspelt setting": (put("settings/sed", 1), "settings.sed", "seed, side_by_side", "sed"),
     "misspelt setting of a preset": (
         put("presets/smoke/settings/timeout", 1), "presets.smoke.settings.timeout", "timeout_s",
         "timeout"),

@@ -32,7 +32,6 @@ from stackwars.frameworks import numpy
 
 TITLE = __name__.rpartition(".")[2]
 DIALECT, COLOUR = numpy.DIALECT, numpy.COLOUR
-FACTOR = 1.0
 
 class Session(numpy.Session):
     def build(self, build, *others):
@@ -52,7 +51,7 @@ class Session(numpy.Session):
             time.sleep(3600)
         if self.ending == "slow":
             time.sleep(0.5)
-        return super().call(which) * FACTOR
+        return super().call(which) * (1.0001 if self.ending == "disagree" else 1.0)
 '''
 
 

@@ -19,13 +19,14 @@ BAD = {
 
 @pytest.fixture(scope="module")
 def ended(tmp_path_factory, jax_python):
-    """A study whose cells end as BAD says, and those of a third workload well."""
+    """A study whose cells end as BAD says, MHA's well, those of two products with other outputs."""
     made = study.make(
         tmp_path_factory.mktemp("ended"),
-        workloads=("gemm", "layernorm", "mha"),
+        workloads=("gemm", "layernorm", "mha", "two_matmuls"),
         **{"timeout_s": 6, "memory_cap_gib": 1.0},
     )
-    made.run("paper.pdf", **{f"FAKE_{f}_{w}": does for (f, w), (does, *_) in BAD.items()})
+    fakes = {f"FAKE_{f}_{w}": does for (f, w), (does, *_) in BAD.items()}
+    made.run("paper.pdf", FAKE_theirs_two_matmuls="disagree", **fakes)
     return made
 
 
@@ -50,18 +51,14 @@ def test_a_bad_end_harms_no_other_cell(ended):
 
 @pytest.mark.slow
 @pytest.mark.env
-def test_outputs_that_disagree_are_invalid_in_every_table(tmp_path, jax_python):
-    made = study.make(tmp_path)
-    framework = tmp_path / "src" / "stackwars" / "frameworks" / "theirs.py"
-    framework.write_text(framework.read_text().replace("FACTOR = 1.0", "FACTOR = 1.0001"))
-    made.run("paper.pdf")
-    frame = made.frame()
+def test_outputs_that_disagree_are_invalid_in_every_table(ended):
+    frame = ended.frame()
     for framework in ("ours", "theirs"):
-        row = frame.loc[(framework, "gemm")]
+        row = frame.loc[(framework, "two_matmuls")]
         assert row["status"] == "invalid" and "disagree" in row["status_detail"]
         assert row[["first_ms", "steady_ms", "gflop_per_s"]].isna().all()
         assert row["parity_rel_l2"] == pytest.approx(1e-4, rel=0.01)
-    assert "invalid" in made.text()
+    assert "invalid" in ended.text()
 
 
 @pytest.mark.parametrize(
@@ -80,7 +77,7 @@ def test_a_bad_configuration_is_refused_at_once(tmp_path, edit, key, came):
     config.write_text(config.read_text().replace(*edit, 1))
     start = time.monotonic()
     done = made.snakemake("paper.pdf")
-    assert time.monotonic() - start < 5
+    assert time.monotonic() - start < 8
     assert done.returncode != 0
     message = next(line for line in done.stdout.splitlines() if "config: " in line)
     assert (

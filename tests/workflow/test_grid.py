@@ -118,21 +118,21 @@ def test_programs_are_listed_where_every_framework_has_a_cell_and_drawn_where_co
 
 
 def test_forms_are_kept_of_the_workloads_that_are_named_and_listed_where_both_compilers_ran():
-    paper = config()["paper"] | {"forms": ["layernorm", "gemm"]}
+    paper = config()["paper"] | {"forms": ["layernorm", "conv"]}
     every = load()["frameworks"]
     made = grid(
-        preset="full", paper=paper, workloads=["gemm", "layernorm", "ffn"], frameworks=every
+        preset="full", paper=paper, workloads=["conv", "layernorm", "ffn"], frameworks=every
     )
     told = {
         name: content(
             CellJobs(made).job(SimpleNamespace(framework="jax", workload=name, device="cpu"))
         )
-        for name in ("gemm", "layernorm", "ffn")
+        for name in ("conv", "layernorm", "ffn")
     }
     assert {name: job["forms"] for name, job in told.items()} == {
-        "gemm": True, "layernorm": True, "ffn": False,
+        "conv": True, "layernorm": True, "ffn": False,
     }  # fmt: skip
-    # TorchInductor has no cell of gemm in the core of the study.
+    # TorchInductor has no cell of conv in the core of the study.
     assert made.forms() == [
         f"results/full/cpu/{framework}/layernorm/forms" for framework in ("jax", "torch_inductor")
     ]

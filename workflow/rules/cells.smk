@@ -38,7 +38,7 @@ rule peak:
         " {wildcards.device} {output} --seconds {params.seconds} 2> >(tee {log} >&2)"
 
 
-# Cells never run side by side: each takes all cores. The rounds of one workload follow each other, a
+# Cells never run side by side: each takes all cores, but in the smoke preset. The rounds of one workload follow each other, a
 # process of every framework and of every replay in each, so that what is compared was measured under the
 # same machine conditions. A process that is not needed any more says so and measures nothing.
 rule process:
@@ -51,7 +51,7 @@ rule process:
     log:
         f"{ROOT}/logs/{{device}}/{{framework}}/{{workload}}/process-{{repetition}}.txt",
     priority: CELL_JOBS.priority
-    threads: workflow.cores
+    threads: ALONE
     params:
         job=CELL_JOBS.job,
         partner=lambda wildcards, input: (
@@ -78,9 +78,9 @@ rule cell:
     log:
         f"{ROOT}/logs/{{device}}/{{framework}}/{{workload}}/cell.txt",
     priority: 1_000_000
-    # All cores for a moment's work: a compilation for a target would else take the core that it leaves
+    # As many cores for a moment's work: a compilation for a target would else take the core that it leaves
     # free, and the next process of the round would wait until all of them are done.
-    threads: workflow.cores
+    threads: ALONE
     params:
         job=CELL_JOBS.job,
     shell:

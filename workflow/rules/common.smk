@@ -30,6 +30,8 @@ CLAIM_JOBS = ClaimJobs(GRID, CLAIMS)
 ROOT, CELLS, OUT = GRID.root, GRID.measured, GRID.out
 SETTINGS = GRID.settings
 CONFIG = GRID.config_file
+# What a process that is timed takes of the machine.
+ALONE = 1 if SETTINGS.get("side_by_side") else workflow.cores
 
 start.look_over(GRID)
 

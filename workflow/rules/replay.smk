@@ -15,7 +15,7 @@ rule replay_process:
     log:
         f"{ROOT}/logs/replay/{{device}}/{{compiler}}/{{workload}}/process-{{repetition}}.txt",
     priority: COMPILER_JOBS.replay_priority
-    threads: workflow.cores
+    threads: ALONE
     params:
         job=COMPILER_JOBS.replay,
     shell:
@@ -42,7 +42,7 @@ rule replay:
         f"{ROOT}/logs/replay/{{device}}/{{compiler}}/{{workload}}/replay.txt",
     priority: 1_000_000
     # As a cell: nothing may slip in between the processes of a round.
-    threads: workflow.cores
+    threads: ALONE
     params:
         job=COMPILER_JOBS.replay,
         cells=COMPILER_JOBS.replayed_folders,

@@ -181,7 +181,8 @@ def run(
             )
 
         with (REPOSITORY / "results" / ".measuring.lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)  # two cells at once would measure each other
+            if not job.settings.get("side_by_side"):
+                fcntl.flock(lock, fcntl.LOCK_EX)  # two cells at once would measure each other
             result = attempt(job)
             if job.settings.get("steady_repeats") and _unsteady(result):
                 again = attempt(replace(job, settings=_longer(job.settings)))

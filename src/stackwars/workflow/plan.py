@@ -31,6 +31,7 @@ MEASURING = (
     "steady_max_blocks",
     "steady_seconds",
     "steady_repeats",
+    "side_by_side",
     "interleaved_slice_seconds",
     "interleaved_seconds",
     *cells.ROUNDS,
