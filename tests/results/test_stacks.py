@@ -69,3 +69,11 @@ def test_a_stack_without_a_number_keeps_its_reason(tmp_path):
     )
     lost = table[table["framework"] == "b"].iloc[0]
     assert (lost["status"], pd.isna(lost["steady_over_best"])) == ("oom", True)
+
+
+def test_what_ran_out_of_memory_was_run(tmp_path):
+    cells = [cell("gemm", "a", 0, "oom"), cell("gemm", "b", 0, "not run")]
+    here = source(tmp_path, "", cells)
+    other = source(tmp_path, "2026-01", [cell("gemm", "a", 0, "oom"), cell("gemm", "b", 0, "oom")])
+    table = build(STUDY, [here, other])
+    assert set(table["run"]) == {"2026-01"} and set(table["status"]) == {"oom"}

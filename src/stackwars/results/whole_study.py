@@ -61,15 +61,21 @@ def rows(study: Study, table: str, found: list[Source], names: tuple[str, ...]) 
     """The rows of a study in this table (replay.csv, frame.csv), each with its run.
 
     names: the frameworks whose rows count. Of each workload they are of the source that has most of them with
-    the status ok, the first of those that have as many; no row of a workload that no source has.
+    the status ok, of those that have as many the one that ran most, and of these the first; no row of a
+    workload that no source has.
     """
     parts = []
     read = [(source, _of(study, source.table(table), names)) for source in found]
     for workload in study.workloads:
         own = [(source, part[part["workload"] == workload]) for source, part in read]
-        best = max(own, key=lambda pair: (pair[1]["status"] == "ok").sum())
+        best = max(own, key=lambda pair: _ran(pair[1]["status"]))
         parts.append(best[1].assign(run=best[0].run))
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
+
+
+def _ran(statuses: pd.Series) -> tuple[int, int]:
+    """(how many gave a result, how many were run: one that ran out of memory has a status too)."""
+    return int((statuses == "ok").sum()), int((statuses != "not run").sum())
 
 
 def _of(study: Study, table: pd.DataFrame | None, names: tuple[str, ...]) -> pd.DataFrame:
