@@ -72,8 +72,11 @@ def test_a_stack_without_a_number_keeps_its_reason(tmp_path):
 
 
 def test_what_ran_out_of_memory_was_run(tmp_path):
-    cells = [cell("gemm", "a", 0, "oom"), cell("gemm", "b", 0, "not run")]
+    oom = cell("gemm", "a", 0, "oom") | {"peak_rss_bytes": 18e9}
+    cells = [oom, cell("gemm", "b", 0, "not run")]
     here = source(tmp_path, "", cells)
-    other = source(tmp_path, "2026-01", [cell("gemm", "a", 0, "oom"), cell("gemm", "b", 0, "oom")])
+    other = source(tmp_path, "2026-01", [oom, oom | {"framework": "b"}])
     table = build(STUDY, [here, other])
     assert set(table["run"]) == {"2026-01"} and set(table["status"]) == {"oom"}
+    # What it held until it failed is shown beside no other's need.
+    assert table["memory_over_best"].isna().all() and (table["peak_rss_bytes"] == 18e9).all()

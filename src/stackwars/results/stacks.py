@@ -31,7 +31,7 @@ COLUMNS: dict[str, str] = {
     "peak_rss_bytes": "resident set: maximum over the processes",
     "steady_over_best": "steady_ms / the workload's smallest",
     "first_over_best": "the same of first_ms",
-    "memory_over_best": "the same of peak_rss_bytes",
+    "memory_over_best": "the same of peak_rss_bytes; empty, as they are, of a cell that is not ok",
     "steady_ratio": "stack / baseline, from interleaved runs, as in ratios.csv; empty for the baseline",
     "steady_ratio_low": "lower end of its 95 % interval",
     "steady_ratio_high": "upper end",
@@ -49,8 +49,9 @@ def build(study: Study, found: list[Source]) -> pd.DataFrame:
     names = [name for name in COLUMNS if not name.endswith("_over_best") and name not in _RATIO]
     frame = frame.reindex(columns=names)
     for name, column in QUANTITIES.items():
-        best = frame.groupby("workload")[column].transform("min")
-        frame[f"{name}_over_best"] = frame[column] / best
+        # What a process that failed held until then is no need of the workload's.
+        ok = frame[column].where(frame["status"] == "ok")
+        frame[f"{name}_over_best"] = ok / ok.groupby(frame["workload"]).transform("min")
     known = [
         source.table("ratios.csv")[[*KEYS, *_RATIO]].assign(run=source.run)
         for source in found
