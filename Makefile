@@ -2,6 +2,7 @@
 # make quick   the same shapes with fewer rounds: wider intervals, in under half an hour
 # make stacks  every stack on every workload of that study, as a run of its own (WORKLOADS as above)
 # make matrix  every frontend's program through every compiler, likewise
+# make beyond  training, gradients, experts, sparse attention, loops and decoding, likewise
 # make smoke   the same grid with tiny shapes, in a few minutes
 # make test    all set-up, then the tests
 # make reference  paper.pdf from the committed run in results/reference, measuring nothing
@@ -15,7 +16,7 @@
 SNAKEMAKE = .venv/bin/snakemake --cores all
 PRESET ?= full
 
-.PHONY: paper quick stacks matrix audits smoke test reference accept compare plan debian lint set-up
+.PHONY: paper quick stacks matrix beyond audits smoke test reference accept compare plan debian lint set-up
 
 paper: set-up
 	$(SNAKEMAKE) paper.pdf $(if $(WORKLOADS),--config 'workloads=[$(WORKLOADS)]')
@@ -26,7 +27,7 @@ audits: set-up
 quick: set-up
 	$(SNAKEMAKE) paper.pdf --config preset=quick
 
-stacks matrix: set-up
+stacks matrix beyond: set-up
 	$(SNAKEMAKE) results --config 'whole=[$@]' $(if $(WORKLOADS),'workloads=[$(WORKLOADS)]')
 
 smoke: set-up

@@ -32,6 +32,7 @@ container: "docker://debian:bookworm"
 
 include: "workflow/rules/common.smk"
 include: "workflow/rules/cells.smk"
+include: "workflow/rules/growth.smk"
 include: "workflow/rules/compile.smk"
 include: "workflow/rules/replay.smk"
 include: "workflow/rules/audits.smk"

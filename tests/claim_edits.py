@@ -81,6 +81,20 @@ def stack(workload: str, framework: str, value: float) -> Edit:
     return edit("stacks", where, **studies_fixture.ratio(value, 0.01))
 
 
+def trained(workload: str, value: float) -> Edit:
+    """A training step in torch_xla over JAX's, decided."""
+    where = {"workload": workload, "framework": "torch_xla"}
+    return edit("beyond", where, **studies_fixture.ratio(value, 0.01))
+
+
+def in_form(workload: str, value: float, stage: str = "steady") -> Edit:
+    """One form of a function over the other, in every framework, decided."""
+    word = "slower" if value > 1 else "faster"
+    ends = {f"form_{stage}_low": value * 0.95, f"form_{stage}_high": value * 1.05}
+    changed = {f"form_{stage}_ratio": value, f"form_{stage}_verdict": word, **ends}
+    return edit("beyond", {"workload": workload, "status": "ok"}, **changed)
+
+
 def parts(word: str) -> Edit:
     """What each workload's time depends on most."""
     share = {"share": 0.8, "share_low": 0.7, "share_high": 0.9}

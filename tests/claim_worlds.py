@@ -25,6 +25,7 @@ from claim_edits import (
     edit,
     effect,
     form,
+    in_form,
     on_tpu,
     over_previous,
     parts,
@@ -33,6 +34,7 @@ from claim_edits import (
     ratio,
     split,
     stack,
+    trained,
 )
 from studies_fixture import WORKLOADS
 
@@ -47,6 +49,8 @@ class World:
 
 
 PAIR = ["jax", "torch_xla"]
+TRAINED = ["train_mlp", "train_transformer"]
+NOT_DENSE = ["moe", "moe_sorted", "attention_window", "attention_blocked", "newton", "scan_rnn"]
 NO_YNN, IREE = "jaxlib-0.10.2-no-ynn", "iree-3.13"
 TPU = ["ffn", "mha", "resnet50", "bert_base", "gpt2_small"]
 BERT = ("first_ms", "first_low_ms", "first_high_ms")
@@ -212,6 +216,9 @@ WORLDS = {
         as_it_is, stack("elementwise_chain", "torch_inductor", 2.5), "ours"
     ),
     "compiling_not_products": World(stack("two_matmuls", "torch_inductor", 2.5), as_it_is, "ours"),
+    "native_faster": World(
+        as_it_is, both(*(stack(w, "torch_inductor", 2.5) for w in WORKLOADS)), "ours"
+    ),
     "jax_returns_early": World(
         as_it_is, edit("stacks", {"framework": "jax"}, returned_ms=0.99), "ours"
     ),
@@ -227,5 +234,25 @@ WORLDS = {
     ),
     "iree_slower": World(
         over_previous(IREE, "slower", 1.5), over_previous(IREE, "faster", 0.7), "ours"
+    ),
+    "training_agrees": World(
+        as_it_is, edit("beyond", {"workload": "train_mlp"}, status="invalid"), "beyond"
+    ),
+    "training_slower": World(as_it_is, both(*(trained(w, 0.5) for w in TRAINED)), "ours"),
+    "not_dense_slower": World(as_it_is, both(*(trained(w, 0.5) for w in NOT_DENSE)), "ours"),
+    "transformation_over_loop": World(as_it_is, in_form("per_example_loop", 0.5), "ours"),
+    "sparse_experts_pay": World(as_it_is, in_form("moe_sorted", 2.0), "ours"),
+    "blocks_pay": World(as_it_is, in_form("attention_blocked", 2.0), "ours"),
+    "readback_costs": World(as_it_is, in_form("newton_readback", 0.5), "ours"),
+    "unrolling_costs_first": World(as_it_is, in_form("unrolled_rnn", 0.5, "first"), "ours"),
+    "depth_costs_at_most_in_proportion": World(
+        as_it_is,
+        edit(
+            "growth", {"workload": "decode"}, compile_cost_ms=lambda r: r.compile_cost_ms * r.value
+        ),
+        "ours",
+    ),
+    "new_shapes_compile": World(
+        as_it_is, edit("shapes", {"framework": "jax", "turn": 2}, compiles=1), "ours"
     ),
 }

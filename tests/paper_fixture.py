@@ -19,7 +19,7 @@ import pandas
 import compiler_fixture
 import studies_fixture
 from stackwars.measure import PROTOCOL
-from stackwars.results import held_out, variance
+from stackwars.results import held_out, losses, variance
 from stackwars.results.ratios import COLUMNS as RATIO_COLUMNS
 from stackwars.study.comparisons import CELLS, PROGRAMS, baseline, comparisons
 from stackwars.study.config import load
@@ -75,6 +75,7 @@ def write(folder: Path, variant: str = "full") -> Path:
     context = _context(variant)
     frame = pandas.DataFrame([_cell(*key, variant) for key in _grid()])
     frame["baseline"] = [baseline(context, framework) or "" for framework in frame.framework]
+    frame[list(losses.COLUMNS)] = float("nan")  # nothing here is trained
     frame.to_csv(folder / "frame.csv", index=False)
     ratios = _ratios(frame, variant)
     ratios.to_csv(folder / "ratios.csv", index=False)
@@ -311,7 +312,7 @@ def _context(variant: str) -> dict:
             }
         },
         "study": "tables",
-        "beside": [["torch_inductor", "torch_eager"]],
+        "beside": [["torch_inductor", "torch_eager"], ["torch_inductor", "torch_xla"]],
         "native_compiler": compiler_fixture.OLD,
         "machine": {}
         if variant == "nothing"

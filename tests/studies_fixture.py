@@ -1,7 +1,7 @@
 """SYNTHETIC stacks and matrix for the paper's tests. Nothing was measured.
 
-``write(folder, rounds)`` writes replayed.csv, stacks.csv, fused.csv, matrix.csv and matrix_effects.csv
-beside what :mod:`paper_fixture` writes.
+``write(folder, rounds)`` writes replayed.csv, stacks.csv, beyond.csv, growth.csv, shapes.csv, fused.csv,
+matrix.csv and matrix_effects.csv beside what :mod:`paper_fixture` writes.
 """
 
 from __future__ import annotations
@@ -10,12 +10,20 @@ from pathlib import Path
 
 import pandas
 
-from stackwars.results import fused, matrix, stacks
+from stackwars import workloads
+from stackwars.results import beyond, fused, growth, matrix, stacks
 from stackwars.results.whole_study import Source
 from stackwars.study.studies import Study
 
 WORKLOADS = {"elementwise_chain": "Elementwise chain", "two_matmuls": "Two products", "mha": "MHA"}
-STACKS = {"jax": 1.0, "torch_eager": 2.0, "torch_inductor": 1.2, "numpy": 3.0}
+BEYOND = {
+    **{"train_mlp": 1.0, "train_transformer": 1.0},
+    **{"per_example_grad": 1.0, "per_example_loop": 3.0, "moe": 2.0, "moe_sorted": 1.0},
+    **{"attention_window": 2.0, "attention_blocked": 1.0},
+    **{"newton": 1.0, "newton_readback": 2.0, "scan_rnn": 1.0, "unrolled_rnn": 4.0},
+}
+"""Steady states of the baseline in ms."""
+STACKS = {"jax": 1.0, "torch_xla": 1.5, "torch_eager": 2.0, "torch_inductor": 1.2, "numpy": 3.0}
 """Steady states in ms."""
 FRONTENDS = ("jax", "torch_xla")
 COMPILERS = {
@@ -30,6 +38,10 @@ COMPILERS = {
 def write(folder: Path, rounds: int) -> None:
     """rounds: of each replay; one has no interval, none was not run."""
     _stacks(rounds).to_csv(folder / "stacks.csv", index=False)
+    _beyond(rounds).to_csv(folder / "beyond.csv", index=False)
+    series, shapes = _growth(rounds)
+    series.to_csv(folder / "growth.csv", index=False)
+    shapes.to_csv(folder / "shapes.csv", index=False)
     _fused(rounds).to_csv(folder / "fused.csv", index=False)
     study = Study("matrix", FRONTENDS, FRONTENDS, tuple(COMPILERS), (), ("cpu",), tuple(WORKLOADS))
     replayed = [
@@ -76,6 +88,62 @@ def _stacks(rounds: int) -> pandas.DataFrame:
                 row |= ratio(ms, 0.02 if rounds > 1 else None)
             rows.append(row)
     return pandas.DataFrame(rows, columns=list(stacks.COLUMNS))
+
+
+def _beyond(rounds: int) -> pandas.DataFrame:
+    """Every workload of BEYOND; NumPy has no form of the unrolled recurrence."""
+    rows = []
+    for workload, slower in BEYOND.items():
+        title = workloads.load(workload).TITLE
+        for number, framework in enumerate(("jax", "torch_xla", "numpy")):
+            no_form = framework == "numpy" and workload == "unrolled_rnn"
+            status = "unsupported" if no_form else "ok" if rounds else "not run"
+            row = {"workload": workload, "title": title, "kind": "basic", "framework": framework}
+            row |= {"device": "cpu", "status": status, "rounds": rounds, "run": "", "here": True}
+            row |= {"status_detail": "NumPy compiles nothing" if no_form else ""}
+            if status == "ok":
+                ms = slower * (1 + number)
+                row |= {"steady_ms": ms, "first_ms": 100 * ms, "peak_rss_bytes": 1e9}
+                row |= {f"{name}_over_best": 1.0 + number for name in ("steady", "first", "memory")}
+                for stage, value in (("steady", ms), ("first", 100 * ms)):
+                    ends = (value * 0.95, value * 1.05) if rounds > 1 else (None, None)
+                    row |= dict(zip((f"{stage}_low_ms", f"{stage}_high_ms"), ends, strict=True))
+                row["parity_rel_l2"] = 1e-7
+                if framework != "jax":
+                    row |= ratio(1.0 + number, 0.02 if rounds > 1 else None)
+                if workload.startswith("train"):
+                    row |= {"loss_steps": 50, "loss_first": 2.3, "loss_last": 0.4}
+                    row["losses_apart"] = 1e-6
+            rows.append(row)
+    columns = [name for name in beyond.COLUMNS if not name.startswith("form_")]
+    return beyond.forms(pandas.DataFrame(rows, columns=columns))
+
+
+def _growth(rounds: int) -> tuple[pandas.DataFrame, pandas.DataFrame]:
+    """A depth that costs the more the deeper it is, and shapes that one framework compiles once for all."""
+    what = {"workload": "decode", "title": "Decode", "status": "ok", "status_detail": ""}
+    series = [
+        {
+            **what, "framework": framework, "size": "layers", "value": layers,
+            "first_ms": 100 + 50 * layers * number, "steady_ms": 1.0,
+            "compile_cost_ms": 99 + 50 * layers * number,
+        }
+        for number, framework in enumerate(("jax", "torch_xla"), start=1)
+        for layers in (1, 2, 4, 8)
+    ]  # fmt: skip
+    shapes = [
+        {
+            **what, "framework": framework, "size": "positions", "value": value, "turn": turn, "ms": 2.0,
+            "compiles": int(turn == 1 and (framework == "jax" or value == 8)),
+        }
+        for framework in ("jax", "torch_inductor_dynamic")
+        for turn in (1, 2)
+        for value in (8, 16)
+    ]  # fmt: skip
+    return (
+        pandas.DataFrame(series if rounds else [], columns=list(growth.COLUMNS)),
+        pandas.DataFrame(shapes if rounds else [], columns=list(growth.SHAPES)),
+    )
 
 
 def ratio(value: float, error: float | None) -> dict:

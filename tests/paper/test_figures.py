@@ -20,6 +20,7 @@ from stackwars.study.comparisons import Comparison
 from stackwars.study.config import load
 
 NAMES = ("stacks", "calls", "ratio", "memory", "op_times", "matrix", "stacks_over_best", "split")
+NAMES += ("beyond_over_best", "growth")
 
 
 def figures_of(folder) -> dict[str, bytes]:

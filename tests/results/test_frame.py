@@ -147,6 +147,36 @@ def test_one_changed_weight_makes_the_pair_invalid(results, change, status):
             assert row["parity_rel_l2"] > 1e-5
 
 
+@pytest.mark.parametrize(("change", "status"), [(1.0, "ok"), (1.01, "invalid")])
+def test_form_that_the_baseline_has_not_is_compared_with_its_plain_form(results, change, status):
+    for cell, output in (
+        (Cell("jax", "newton", "cpu"), OUTPUT),
+        (Cell("torch_xla", "newton_readback", "cpu"), OUTPUT * np.float32(change)),
+    ):
+        write_cell(results, [process(cell)], output)
+    table = framed(results, workloads=["newton", "newton_readback"], whole=["beyond"])
+    row = table.loc[("newton_readback", "torch_xla", "cpu")]
+    assert row["status"] == status
+    assert row["parity_rel_l2"] == pytest.approx(change - 1, abs=1e-4)
+    assert table.loc[("newton", "jax", "cpu"), "status"] == "ok"
+
+
+@pytest.mark.parametrize(("change", "status"), [(1 + 1e-6, "ok"), (1.1, "invalid")])
+def test_losses_that_part_make_the_pair_invalid(results, change, status):
+    for framework, factor in (("jax", 1.0), ("torch_xla", change)):
+        trained = process(Cell(framework, "train_mlp", "cpu"))
+        second = next(e for e in trained["events"] if e["event"] == "second")
+        told = {"event": "losses", "at_s": second["at_s"], "values": [2.0, 1.5 * factor]}
+        trained["events"].insert(trained["events"].index(second) + 1, told)
+        write_cell(results, [trained], OUTPUT)
+    table = framed(results, workloads=["train_mlp"])
+    for framework in ("jax", "torch_xla"):
+        row = table.loc[("train_mlp", framework, "cpu")]
+        assert (row["status"], row["loss_steps"]) == (status, 2)
+        assert row["losses_apart"] == pytest.approx(change - 1)
+        assert row["status_detail"].startswith("losses part by 1.00e-01") == (status == "invalid")
+
+
 def test_invalid_row_has_no_latency_and_no_rate(results):
     pair(results, outputs=(OUTPUT, -OUTPUT))
     row = framed(results).loc[("gemm", "torch_xla", "cpu")]

@@ -80,3 +80,9 @@ def test_what_ran_out_of_memory_was_run(tmp_path):
     assert set(table["run"]) == {"2026-01"} and set(table["status"]) == {"oom"}
     # What it held until it failed is shown beside no other's need.
     assert table["memory_over_best"].isna().all() and (table["peak_rss_bytes"] == 18e9).all()
+
+
+def test_a_study_with_no_workload_of_the_run_has_the_columns_alone(tmp_path):
+    none = Study("stacks", ("a", "b"), (), (), (), ("cpu",), ())
+    table = build(none, [source(tmp_path, "", [cell("gemm", "a", 1.0), cell("gemm", "b", 4.0)])])
+    assert list(table.columns) == list(COLUMNS) and table.empty

@@ -9,6 +9,8 @@ import pytest
 
 from stackwars.measure import PROTOCOL
 from stackwars.results import runs
+from stackwars.study import printed
+from stackwars.study.config import load
 from stackwars.workflow import accept
 
 CELLS = ("cpu/jax/gemm/cell.json", "cpu/torch_xla/gemm/cell.json")
@@ -43,6 +45,26 @@ def test_a_run_s_tables_are_kept_by_the_time_of_the_run(tmp_path):
     assert (found[0].folder / "ratios.csv").read_text() == "01"
     assert found[0].machine == "A, 2 cores, 32 MB of cache"
     assert not (found[0].folder / "calls.csv").exists()
+
+
+def test_the_programs_that_the_paper_lists_are_kept_with_the_run(tmp_path):
+    run, reference = full(tmp_path / "run"), tmp_path / "reference"
+    for workload in ("newton", "gemm"):
+        for framework in ("jax", "torch_xla"):
+            path = run / "cpu" / framework / workload / printed.PROGRAM
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(framework)
+    kept = accept.keep_run(run, reference, accept.check(run))
+    assert {p.relative_to(kept).parts[1:3] for p in kept.rglob(printed.PROGRAM)} == {
+        ("jax", "newton"), ("torch_xla", "newton"),
+    }  # fmt: skip
+    only_gemm = {**load(), "workloads": ["gemm"]}
+    files = printed.listed_elsewhere(only_gemm, reference / "runs")
+    assert {file.read_text() for file in files["newton"].values()} == {"jax", "torch_xla"}
+    (kept / "cpu" / "jax" / "newton" / printed.PROGRAM).unlink()
+    assert printed.listed_elsewhere(only_gemm, reference / "runs") == {}
+    everything = {**load(), "whole": ["beyond"]}
+    assert "newton" not in printed.listed_elsewhere(everything, reference / "runs")
 
 
 def test_measured_files_are_replaced_by_those_of_a_run_that_has_them_all(tmp_path):

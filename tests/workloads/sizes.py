@@ -1,10 +1,19 @@
-"""Sizes for the tests: FULL are the paper's and the lecture's, SMALL build and compile in a second or two."""
+"""Sizes for the tests: FULL are those of the study, SMALL build and compile in a second or two."""
 
 _LANGUAGE = {"batch": 2, "sequence": 64}
 _BASE = {"layers": 12, "hidden": 768, "heads": 12, "intermediate": 3072}
 _NARROW = {"batch": 2, "sequence": 8, "layers": 2, "hidden": 32, "heads": 4, "intermediate": 64}
 _FFN = {"batch": 128, "sequence": 64, "features": 256, "hidden": 1024}
 _NARROW_FFN = {"batch": 4, "sequence": 8, "features": 32, "hidden": 64}
+_GRADIENTS = {"batch": 32, "features": 256, "hidden": 512, "classes": 10}
+_NARROW_GRADIENTS = {"batch": 4, "features": 16, "hidden": 32, "classes": 5}
+_EXPERTS = {"tokens": 512, "features": 256, "hidden": 1024, "experts": 8, "chosen": 2}
+_NARROW_EXPERTS = {"tokens": 16, "features": 32, "hidden": 64, "experts": 8, "chosen": 2}
+_ATTENTION = {"batch": 1, "sequence": 1024, "features": 512, "heads": 8, "window": 128}
+_NARROW_ATTENTION = {"batch": 2, "sequence": 16, "features": 32, "heads": 4, "window": 4}
+_NEWTON, _NARROW_NEWTON = {"unknowns": 512, "systems": 16}, {"unknowns": 16, "systems": 4}
+_RNN = {"sequence": 256, "batch": 16, "features": 256, "hidden": 256}
+_NARROW_RNN = {"sequence": 8, "batch": 2, "features": 12, "hidden": 16}
 
 FULL = {
     "gemm": {"m": 128, "k": 256, "n": 1024},
@@ -33,6 +42,16 @@ FULL = {
         **{"layers": 32, "hidden": 4096, "heads": 32, "kv_heads": 8, "intermediate": 14336},
         **{"vocabulary": 128256, "positions": 131072},
     },
+    "per_example_grad": _GRADIENTS,
+    "per_example_loop": _GRADIENTS,
+    "moe": _EXPERTS,
+    "moe_sorted": _EXPERTS,
+    "attention_window": _ATTENTION,
+    "attention_blocked": _ATTENTION,
+    "newton": _NEWTON,
+    "newton_readback": _NEWTON,
+    "scan_rnn": _RNN,
+    "unrolled_rnn": _RNN,
 }
 
 SMALL = {
@@ -63,4 +82,26 @@ SMALL = {
         **{"sequence": 16, "hidden": 64, "kv_heads": 2, "intermediate": 96},
         **{"vocabulary": 100, "positions": 131072},
     },
+    "per_example_grad": _NARROW_GRADIENTS,
+    "per_example_loop": _NARROW_GRADIENTS,
+    "moe": _NARROW_EXPERTS,
+    "moe_sorted": _NARROW_EXPERTS,
+    "attention_window": _NARROW_ATTENTION,
+    "attention_blocked": _NARROW_ATTENTION,
+    "newton": _NARROW_NEWTON,
+    "newton_readback": _NARROW_NEWTON,
+    "scan_rnn": _NARROW_RNN,
+    "unrolled_rnn": _NARROW_RNN,
 }
+
+_DECODER = {"layers": 2, "hidden": 32, "heads": 4, "intermediate": 64, "vocabulary": 100}
+
+# Those whose calls update what they keep.
+UPDATING = {
+    "train_mlp": {"batch": 8, "features": 24, "hidden": 32, "classes": 5},
+    "train_transformer": {"batch": 2, "sequence": 8, **_DECODER},
+    "decode": {"batch": 2, "positions": 16, "past": 5, **_DECODER},
+}
+
+NOT_IN_JAX = {"newton_readback"}
+NOT_IN_TENSORFLOW = {"gpt_neo_1p3b", "llama3_8b", "moe_sorted", "newton_readback"}

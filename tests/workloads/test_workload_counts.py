@@ -20,6 +20,16 @@ PARAMETERS = {
     "vit_b16": 86_567_656,
     "gpt_neo_1p3b": 1_315_575_808,
     "llama3_8b": 8_030_261_248,
+    "per_example_grad": 256 * 512 + 512 + 512 * 10 + 10,
+    "per_example_loop": 256 * 512 + 512 + 512 * 10 + 10,
+    "moe": 8 * 256 + 8 * 2 * 256 * 1024,
+    "moe_sorted": 8 * 256 + 8 * 2 * 256 * 1024,
+    "attention_window": 4 * 512 * 512 + 4 * 512,
+    "attention_blocked": 4 * 512 * 512 + 4 * 512,
+    "newton": 0,
+    "newton_readback": 0,
+    "scan_rnn": 2 * 256 * 256 + 256,
+    "unrolled_rnn": 2 * 256 * 256 + 256,
 }
 
 FLOPS = {
@@ -33,6 +43,16 @@ FLOPS = {
     "mlp_postnorm": 8_589_934_592,  # as ffn: a quarter of the positions, twice as wide both ways
     "resnet50": 2 * 2 * 4_089_184_256,  # the published multiply-adds of an image
     "bert_base": 12 * (2 * 128 * (4 * 768**2 + 2 * 768 * 3072) + 4 * 2 * 64**2 * 768),
+    "per_example_grad": 2 * 32 * (2 * 256 * 512 + 3 * 512 * 10),
+    "per_example_loop": 2 * 32 * (2 * 256 * 512 + 3 * 512 * 10),
+    "moe": 2 * 512 * 256 * (8 + 8 * 2 * 1024),
+    "moe_sorted": 2 * 512 * 256 * (8 + 2 * 2 * 1024),
+    "attention_window": 2 * 1024 * 512 * 4 * 512 + 2 * (2 * 1024 * 1024 * 512),
+    "attention_blocked": 2 * 1024 * 512 * 4 * 512 + 2 * (2 * 1024 * (2 * 128) * 512),
+    "newton": 0,
+    "newton_readback": 0,
+    "scan_rnn": 256 * 2 * (2 * 16 * 256 * 256),
+    "unrolled_rnn": 256 * 2 * (2 * 16 * 256 * 256),
 }
 
 
@@ -79,3 +99,8 @@ def test_minimum_bytes_are_between_the_output_and_everything(name):
         assert isinstance(module.flops(sizes), int)
         if module.KIND == "basic":
             assert module.minimum_bytes(sizes) > weights + sum(array.nbytes for array in arrays)
+
+
+def test_newton_reads_the_matrix_and_the_systems_once():
+    expected = 4 * (16 * 16 + 2 * 16 * 4)
+    assert workloads.load("newton").minimum_bytes(SMALL["newton"]) == expected

@@ -3,17 +3,14 @@
 import math
 
 import numpy as np
+import pytest
 
-from stackwars import workloads
-from stackwars.workloads import values
+from workloads.expected import reference
 from workloads.sizes import SMALL
 
 
 def computed(name):
-    module, sizes = workloads.load(name), SMALL[name]
-    weights = {key: values.leaf(key, s, 0) for key, s in module.parameters(sizes).items()}
-    inputs = module.inputs(sizes, 0)
-    output = module.reference(weights, inputs)
+    weights, inputs, output = reference(name, SMALL[name])
     assert output.dtype == np.float64
     return weights, inputs, output
 
@@ -100,3 +97,92 @@ def test_mlp_postnorm_position_by_position():
     expected = (row - row.mean()) / math.sqrt(row.var() + 1e-5)
     expected = expected * w["norm.weight"] + w["norm.bias"]
     np.testing.assert_allclose(output[1, 3], expected)
+
+
+def loss_of_an_example(weights, x, label):
+    w = {name: value.astype(float) for name, value in weights.items()}
+    hidden = w["up.weight"] @ x + w["up.bias"]
+    hidden = [
+        h / (1 + math.exp(-2 * math.sqrt(2 / math.pi) * (h + 0.044715 * h**3))) for h in hidden
+    ]
+    logits = w["down.weight"] @ hidden + w["down.bias"]
+    return math.log(sum(math.exp(logit) for logit in logits)) - logits[label]
+
+
+@pytest.mark.parametrize("name", ["per_example_grad", "per_example_loop"])
+def test_gradients_are_how_the_loss_changes_with_a_weight(name):
+    weights, inputs, output = computed(name)
+    weights = {key: value.astype(float) for key, value in weights.items()}
+    example, step, start = 2, 1e-6, 0
+    x, label = inputs["x"][example].astype(float), inputs["labels"][example]
+    for value in weights.values():
+        flat = value.reshape(-1)
+        for place in (0, flat.size // 3, flat.size - 1):
+            middle, losses = flat[place], []
+            for moved in (middle + step, middle - step):
+                flat[place] = moved
+                losses.append(loss_of_an_example(weights, x, label))
+            flat[place] = middle
+            slope = (losses[0] - losses[1]) / (2 * step)
+            np.testing.assert_allclose(output[example, start + place], slope, atol=1e-8)
+        start += flat.size
+    assert output.shape == (len(inputs["x"]), start)
+
+
+@pytest.mark.parametrize("name", ["moe", "moe_sorted"])
+def test_mixture_of_the_two_best_experts_of_a_token(name):
+    weights, inputs, output = computed(name)
+    x = inputs["x"][3].astype(float)
+    logits = weights["router.weight"].astype(float) @ x
+    second, first = sorted(range(8), key=lambda expert: logits[expert])[-2:]
+    gate = 1 / (1 + math.exp(logits[second] - logits[first]))
+    up, down = (np.split(weights[name].astype(float), 8) for name in ("up", "down"))
+    outputs = [(x @ up[expert]).clip(0) @ down[expert] for expert in (first, second)]
+    np.testing.assert_allclose(output[3], gate * outputs[0] + (1 - gate) * outputs[1])
+
+
+def seen(position, window):
+    return range(max(0, position - window + 1), position + 1)
+
+
+def test_attention_window_position_by_position():
+    weights, inputs, output = computed("attention_window")
+    q, k, v = np.split(weights["qkv.weight"].astype(float), 3)
+    bias_q, bias_k, bias_v = np.split(weights["qkv.bias"].astype(float), 3)
+    x = inputs["x"][1].astype(float)
+    for position in (0, 2, 3, 9, 15):  # the window of 4 is not full at 0 and 2
+        mixed, keys = [], x[list(seen(position, 4))]
+        for head in range(4):
+            part = slice(8 * head, 8 * head + 8)
+            query = q[part] @ x[position] + bias_q[part]
+            scores = [query @ (k[part] @ row + bias_k[part]) / math.sqrt(8) for row in keys]
+            scores = np.exp(scores)
+            rows = (v[part] @ row + bias_v[part] for row in keys)
+            mixed.extend(sum(s * row for s, row in zip(scores, rows, strict=True)) / scores.sum())
+        expected = weights["out.weight"].astype(float) @ mixed + weights["out.bias"]
+        np.testing.assert_allclose(output[1, position], expected)
+
+
+def test_attention_blocked_is_the_function_of_attention_window():
+    np.testing.assert_array_equal(computed("attention_blocked")[2], computed("attention_window")[2])
+
+
+def test_newton_solves_the_systems_up_to_its_tolerance():
+    _, inputs, output = computed("newton")
+    exact = np.linalg.solve(inputs["a"].astype(float), inputs["b"].astype(float))
+    assert 0 < np.linalg.norm(output - exact) / np.linalg.norm(exact) < 1e-3 * 16
+    np.testing.assert_array_equal(computed("newton_readback")[2], output)
+
+
+def test_rnn_step_by_step():
+    weights, inputs, output = computed("scan_rnn")
+    w = {name: value.astype(float) for name, value in weights.items()}
+    hidden = [0.0] * 16
+    for step, row in enumerate(inputs["x"][:, 1].astype(float)):
+        before = [w["recurrent.weight"][i] @ hidden for i in range(16)]
+        hidden = [
+            math.tanh(w["input.weight"][i] @ row + w["input.bias"][i] + before[i])
+            for i in range(16)
+        ]
+        np.testing.assert_allclose(output[step, 1], hidden)
+    np.testing.assert_array_equal(computed("unrolled_rnn")[2], output)

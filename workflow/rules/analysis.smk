@@ -69,6 +69,22 @@ rule stacks:
         "python -m stackwars.results.stacks {params.step} >{log} 2>&1"
 
 
+rule beyond:
+    input:
+        sources("stackwars.results.beyond"),
+        [f"src/stackwars/workloads/{name}/__init__.py" for name in config["workloads"]],
+        GRID.made("frame", "ratios"),
+        GRID.reference(),
+    output:
+        GRID.made("beyond"),
+    log:
+        f"{OUT}/logs/beyond.txt",
+    params:
+        step=GRID.step,
+    shell:
+        "python -m stackwars.results.beyond {params.step} >{log} 2>&1"
+
+
 rule matrix:
     input:
         sources("stackwars.results.matrix"),
@@ -102,7 +118,7 @@ rule tables:
     input:
         sources("stackwars.paper.tables.write"),
         GRID.made(*COMPARED, "gap_causes", "frame", "ratios", "context", "claims", "variance"),
-        GRID.made("stacks", "matrix", "matrix_effects"),
+        GRID.made("stacks", "beyond", "matrix", "matrix_effects"),
         "paper/published/tables.csv",
         "paper/published/lecture.csv",
         "config/claims.yaml",
@@ -124,7 +140,7 @@ rule figures:
         GRID.made(
             "frame", "calls", "ratios", "replay", "split", "op_times", "context", "graph_data"
         ),
-        GRID.made("stacks", "matrix"),
+        GRID.made("stacks", "beyond", "growth", "matrix"),
     output:
         directory(GRID.made("figures", "graphs")),
     log:
@@ -160,6 +176,7 @@ rule listings:
         sources("stackwars.paper.listings"),
         "envs/jax.txt",
         [file for row in GRID.listed().values() for file in GRID.files(row, "stablehlo.mlir.gz")],
+        GRID.listed_elsewhere(),
         GRID.texts(GRID.drawn()),
         GRID.forms(),
     output:
@@ -178,7 +195,7 @@ rule findings:
     input:
         sources("stackwars.findings.collect"),
         GRID.made(*COMPARED, "frame", "ratios", "context", "held_out", "fused"),
-        GRID.made("stacks", "matrix", "matrix_effects"),
+        GRID.made("stacks", "beyond", "growth", "shapes", "matrix", "matrix_effects"),
         "paper/published/tables.csv",
         "paper/published/lecture.csv",
     output:

@@ -14,6 +14,7 @@ from stackwars.workflow.cell_jobs import CellJobs
 from stackwars.workflow.claim_jobs import ClaimJobs
 from stackwars.workflow.compiler_jobs import CompilerJobs
 from stackwars.workflow.grid import Grid
+from stackwars.workflow.growth_jobs import GrowthJobs
 
 try:
     validate(config)
@@ -23,6 +24,7 @@ except (ConfigError, definitions.ClaimError) as error:
 
 GRID = Grid(config, lambda: checkpoints.devices.get().output[0])
 CELL_JOBS = CellJobs(GRID)
+GROWTH_JOBS = GrowthJobs(GRID)
 COMPILER_JOBS = CompilerJobs(GRID)
 AUDIT_JOBS = AuditJobs(GRID)
 CLAIM_JOBS = ClaimJobs(GRID, CLAIMS)
@@ -41,6 +43,8 @@ wildcard_constraints:
     framework="[a-z0-9_]+",
     workload="[a-z0-9_]+",
     repetition=r"\d+",
+    size="[a-z0-9_]+",
+    value=r"\d+|all",
     variant=r"base|b\d+(s\d+)?",
     edits="[a-z0-9_+]+",
     target="[a-z0-9-]+",

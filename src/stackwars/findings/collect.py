@@ -16,9 +16,11 @@ import pandas
 from stackwars.audits import audit_entries
 from stackwars.findings import latency, run
 from stackwars.findings.audits import audit_findings
+from stackwars.findings.beyond import beyond_findings
 from stackwars.findings.edits import edit_findings
 from stackwars.findings.fit import fit_findings
 from stackwars.findings.fused import fused_findings
+from stackwars.findings.growth import growth_findings
 from stackwars.findings.lecture import lecture_findings
 from stackwars.findings.matrix import matrix_findings
 from stackwars.findings.precision import precision_findings
@@ -46,7 +48,7 @@ from stackwars.results.read_compilers import (
     read_structure,
 )
 from stackwars.results.verdicts import Finding
-from stackwars.results.whole_study import read_whole
+from stackwars.results.whole_study import newest, read_whole
 from stackwars.setup.device import ONE_THREAD
 from stackwars.study.comparisons import told
 
@@ -101,6 +103,8 @@ def all_findings(files: Folder) -> list[Finding]:
         *stacks,
         *fused_findings(pandas.read_csv(files["fused"])),
         *lecture_findings(stacks, read_lecture(files["lecture"])),
+        *beyond_findings(read_whole(files["beyond"], context)),
+        *growth_findings(*(newest(files, name, context) for name in ("growth", "shapes"))),
         *matrix_findings(
             read_whole(files["matrix"], context), read_whole(files["matrix_effects"], context)
         ),

@@ -27,6 +27,15 @@ which a cell uses them:
     device_kind()     what the framework calls the device
     versions()        package versions, {name: version}
 
+Some workloads update what they keep, in place: a training step its weights, a decoder its cache. A JAX
+function that does has an attribute `leaves`, its parameters are a pair (constant, state), and it returns the
+pair (new state, output); a torch module, or a function of TensorFlow or NumPy, that does has a method or an
+attribute `leaves`. A session that has the verb
+
+    state()           what the calls have updated, {name: NumPy array} in torch's layout; {} where nothing is
+
+runs them; one that has not refuses them with NotImplementedError.
+
 A framework that can tell them also has
 
     generated()       what it has made since it was loaded, {name: count} of GENERATED

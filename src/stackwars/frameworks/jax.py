@@ -64,29 +64,47 @@ class Session:
 
     def build(self, build: Callable, sizes: dict, seed: int, inputs: list[dict]) -> None:
         self._parameters, function = build(sizes, seed, self.put)
-        self._function = self._jax.jit(function)
+        self._leaves = getattr(function, "leaves", None)
+        if self._leaves is None:
+            self._function = self._jax.jit(function)
+        else:
+            self._function = self._jax.jit(function, donate_argnums=1)
         self._inputs = [[self.put(array) for array in one.values()] for one in inputs]
 
     def settle(self) -> None:
         self._jax.block_until_ready((self._parameters, self._inputs))
 
     def call(self, which: int) -> Any:
-        return self._function(self._parameters, *self._inputs[which])
+        if self._leaves is None:
+            return self._function(self._parameters, *self._inputs[which])
+        constant, state = self._parameters
+        state, output = self._function(constant, state, *self._inputs[which])
+        self._parameters = (constant, state)
+        return output
 
     def fence(self, output: Any) -> None:
         output.block_until_ready()
+        if self._leaves is not None:
+            self._jax.block_until_ready(self._parameters[1])
 
     def fetch(self, output: Any) -> np.ndarray:
         return np.asarray(output)
+
+    def state(self) -> dict[str, np.ndarray]:
+        return {} if self._leaves is None else self._leaves(self._parameters[1])
 
     def counters(self) -> Counters:
         return Counters(self._compiles, self._cache_hits, _covered(self._traced), self._compile_s)
 
     def stablehlo(self) -> str:
-        return self._function.lower(self._parameters, *self._inputs[0]).as_text()
+        return self._function.lower(*self._arguments()).as_text()
+
+    def _arguments(self) -> tuple[Any, ...]:
+        given = (self._parameters,) if self._leaves is None else self._parameters
+        return (*given, *self._inputs[0])
 
     def forms(self) -> dict[str, str]:
-        traced = self._function.trace(self._parameters, *self._inputs[0])
+        traced = self._function.trace(*self._arguments())
         optimised = traced.lower().compile().as_text()
         return {"jaxpr": str(traced.jaxpr), "optimised_hlo": _SOURCE.sub("", optimised)}
 

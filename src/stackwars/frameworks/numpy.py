@@ -29,6 +29,7 @@ class Session:
 
     def build(self, build: Callable, sizes: dict, seed: int, inputs: list[dict]) -> None:
         self._parameters, self._function = build(sizes, seed, self.put)
+        self._leaves = getattr(self._function, "leaves", lambda parameters: {})
         self._inputs = [[self.put(array) for array in one.values()] for one in inputs]
 
     def settle(self) -> None:
@@ -42,6 +43,9 @@ class Session:
 
     def fetch(self, output: np.ndarray) -> np.ndarray:
         return output
+
+    def state(self) -> dict[str, np.ndarray]:
+        return {name: leaf.copy() for name, leaf in self._leaves(self._parameters).items()}
 
     def counters(self) -> Counters:
         return Counters(compiles=None, cache_hits=0, trace_s=None, compile_s=None)

@@ -44,6 +44,7 @@ class Session:
 
     def build(self, build: Callable, sizes: dict, seed: int, inputs: list[dict]) -> None:
         self._parameters, self._traced = build(sizes, seed, self._variable)
+        self._leaves = getattr(self._traced, "leaves", lambda parameters: {})
         self._function = self._tf.function(self._timed_trace, jit_compile=self.JIT_COMPILE)
         self._inputs = [[self.put(array) for array in one.values()] for one in inputs]
 
@@ -71,6 +72,9 @@ class Session:
 
     def fetch(self, output: Any) -> np.ndarray:
         return output.numpy()
+
+    def state(self) -> dict[str, np.ndarray]:
+        return {name: self.fetch(leaf) for name, leaf in self._leaves(self._parameters).items()}
 
     def counters(self) -> Counters:
         """compiles: traces, for every trace has inputs of one shape, and so one executable.
@@ -108,6 +112,9 @@ def program(function: Any, inputs: list[Any]) -> str:
     import tensorflow
 
     text = function.experimental_get_compiler_ir(*inputs)(stage="stablehlo")
+    # What HLO copies around loops and updates has no operation of StableHLO, and TensorFlow cannot read its own
+    # text of it. A conversion to the same type is the same.
+    text = text.replace(" = mhlo.copy ", " = stablehlo.convert ")
     text = tensorflow.mlir.experimental.run_pass_pipeline(
         text, "strip-debuginfo", show_debug_info=False
     )

@@ -20,6 +20,11 @@ DIALECT = "torch"
 COLOUR = "#8d6fb5"
 
 
+def gradient_mode(torch: Any, module: Any) -> Callable:
+    """The context in which a module is called: without gradients, if it does not ask for them."""
+    return torch.enable_grad if getattr(module, "GRADIENTS", False) else torch.no_grad
+
+
 class Session:
     """One process's use of PyTorch on one device. The verbs are described in `stackwars.frameworks`."""
 
@@ -39,13 +44,15 @@ class Session:
 
     def build(self, build: Callable, sizes: dict, seed: int, inputs: list[dict]) -> None:
         self._module = build(sizes, seed, self.put)
+        self._mode = gradient_mode(self._torch, self._module)
+        self._leaves = getattr(self._module, "leaves", dict)
         self._inputs = [[self.put(array) for array in one.values()] for one in inputs]
 
     def settle(self) -> None:
         self._wait()
 
     def call(self, which: int) -> Any:
-        with self._torch.no_grad():
+        with self._mode():
             return self._module(*self._inputs[which])
 
     def fence(self, output: Any) -> None:
@@ -53,6 +60,9 @@ class Session:
 
     def fetch(self, output: Any) -> np.ndarray:
         return output.cpu().numpy()
+
+    def state(self) -> dict[str, np.ndarray]:
+        return {name: self.fetch(leaf.detach()) for name, leaf in self._leaves().items()}
 
     def counters(self) -> Counters:
         return Counters(compiles=None, cache_hits=0, trace_s=None, compile_s=None)

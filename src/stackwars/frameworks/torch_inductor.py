@@ -1,5 +1,8 @@
 """PyTorch's own compiler: `torch.compile(module, fullgraph=True)` with TorchInductor; weights are arguments.
 
+A module that says that it breaks the graph (`GRAPH_BREAKS`) is compiled without `fullgraph`, and the breaks are
+counted.
+
 On the CPU it writes C++ and has g++ compile it, with every cache empty. So run 1 includes precompiling
 PyTorch's header (about 7 s on two cores), which a user pays for once a machine and not once a program.
 
@@ -38,6 +41,9 @@ class Session(torch_eager.Session):
     Raises NotImplementedError where the C++ compiler or Python's headers are missing.
     """
 
+    DYNAMIC: bool | None = None
+    """Whether a graph is for every shape; None leaves it to PyTorch, which makes it so when a shape changes."""
+
     def __init__(self, device: str, precision: str) -> None:
         if lacking := cxx.missing():
             raise NotImplementedError(
@@ -60,7 +66,10 @@ class Session(torch_eager.Session):
 
     def build(self, build: Callable, sizes: dict, seed: int, inputs: list[dict]) -> None:
         super().build(build, sizes, seed, inputs)
-        self._module = self._torch.compile(self._module, fullgraph=True)
+        self._fullgraph = not getattr(self._module, "GRAPH_BREAKS", False)
+        self._module = self._torch.compile(
+            self._module, fullgraph=self._fullgraph, dynamic=self.DYNAMIC
+        )
 
     def counters(self) -> Counters:
         """compiles: graphs. Tracing is Dynamo's, compiling all of the backend's, from AOTAutograd to g++."""
@@ -96,8 +105,8 @@ class Session(torch_eager.Session):
             graphs.append(_SOURCE.sub("# File: ", text))
 
         told = {"post_grad_custom_post_pass": record, "cpp.descriptive_names": "inductor_node"}
-        with config.patch(told), self._torch.no_grad():
-            again = self._torch.compile(self._module._orig_mod, fullgraph=True)
+        with config.patch(told), self._mode():
+            again = self._torch.compile(self._module._orig_mod, fullgraph=self._fullgraph)
             _, code = run_and_get_code(again, *self._inputs[0])
         return {"fx_graph": "\n".join(graphs), "generated_code": "\n".join(code)}
 

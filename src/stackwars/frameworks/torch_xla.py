@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from stackwars.frameworks import Counters
+from stackwars.frameworks import Counters, torch_eager
 from stackwars.setup.device import platform
 
 TITLE = "torch_xla"
@@ -33,12 +33,17 @@ class Session:
         if found != platform(device).upper():
             raise RuntimeError(f"expected torch_xla to open a {device}, it opened a {found}")
         torch_xla.backends.set_mat_mul_precision(precision)
+        # A backward pass runs in a thread of its own, which may not have let go of a tensor when the step is
+        # synchronised: the tensor becomes an output, and the program another one, now and then.
+        torch.autograd.set_multithreading_enabled(False)
 
     def put(self, array: np.ndarray) -> Any:
         return self._torch.from_numpy(array).to(self._device)
 
     def build(self, build: Callable, sizes: dict, seed: int, inputs: list[dict]) -> None:
         self._module = build(sizes, seed, self.put)
+        self._mode = torch_eager.gradient_mode(self._torch, self._module)
+        self._leaves = getattr(self._module, "leaves", dict)
         self._inputs = [[self.put(array) for array in one.values()] for one in inputs]
 
     def start(self) -> None:
@@ -50,7 +55,7 @@ class Session:
         self._xm.wait_device_ops()
 
     def call(self, which: int) -> Any:
-        with self._torch.no_grad():
+        with self._mode():
             return self._module(*self._inputs[which])
 
     def fence(self, output: Any) -> None:
@@ -61,6 +66,9 @@ class Session:
     def fetch(self, output: Any) -> np.ndarray:
         return output.cpu().numpy()
 
+    def state(self) -> dict[str, np.ndarray]:
+        return {name: self.fetch(leaf.detach()) for name, leaf in self._leaves().items()}
+
     def counters(self) -> Counters:
         compiled = self._metrics.metric_data("CompileTime")
         count, nanoseconds = compiled[:2] if compiled else (0, 0.0)
@@ -69,7 +77,8 @@ class Session:
         return Counters(int(count), int(hits), None, nanoseconds / 1e9)
 
     def stablehlo(self) -> str:
-        return self._xm.get_stablehlo([self.call(0)])
+        output = self.call(0)
+        return self._xm.get_stablehlo([output, *self._leaves().values()])
 
     def device_kind(self) -> str:
         return self._xm.xla_device_hw(self._device)

@@ -30,6 +30,9 @@ class Session(jax.Session):
 
     def build(self, build: Callable, sizes: dict, seed: int, inputs: list[dict]) -> None:
         module = build(sizes, seed, self._torch.from_numpy)
+        if hasattr(module, "leaves"):
+            raise NotImplementedError("expected a pure function of a module; it updates its state")
+        self._leaves = None
         self._parameters = self._moved(module)
         environment, call = self._torchax.default_env(), self._torch.func.functional_call
 

@@ -117,7 +117,7 @@ def _first_call(process: dict) -> Iterator[tuple[float, float]]:
 def _steady_calls(process: dict) -> Iterator[tuple[float, float]]:
     for before, event in zip(process["events"], process["events"][1:], strict=False):
         steady = event["event"] in ("steady", "steady all")
-        if before["event"] == "second" and steady and "seconds" in event:
+        if before["event"] in ("second", "losses") and steady and "seconds" in event:
             yield event["seconds"], event["at_s"] - before["at_s"]
 
 

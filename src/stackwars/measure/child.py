@@ -9,10 +9,12 @@ from __future__ import annotations
 import gc
 import gzip
 import json
+import math
 import os
 import statistics
 import sys
 import time
+from collections.abc import Callable
 from importlib import import_module, metadata
 from pathlib import Path
 from typing import Any
@@ -25,9 +27,14 @@ from stackwars.measure.events import NAME, Events
 from stackwars.measure.inputs import input_sets
 from stackwars.measure.interleaved_child import run_interleaved_blocks
 from stackwars.measure.interleaved_control import REPLY
+from stackwars.workloads.losses import STEPS
 
 SAMPLE = 4096
 """Elements of each output that are kept for the parity check."""
+LEAF_SAMPLE = 256
+"""Elements that are kept of each weight, or whatever else the calls of a workload update."""
+TINY = 1e-30
+"""Stands for the size of a leaf that is 0."""
 EXTRACTED = (0, 1)
 """The rounds in which the StableHLO is extracted: two tell whether every process has the same one."""
 DISPATCHED = 32
@@ -44,8 +51,8 @@ def timed_call(session: Any, which: int) -> tuple[Any, int, int]:
     return output, returned - start, time.perf_counter_ns() - start
 
 
-def single_call(session: Any, events: Events, name: str, which: int) -> Any:
-    """Time one call on its own and say how it divides; return its output."""
+def single_call(session: Any, events: Events, name: str, which: int, **what: Any) -> Any:
+    """Time one call on its own and say how it divides, and `what` of it; return its output."""
     before = session.counters()
     try:
         output, returned_ns, total_ns = timed_call(session, which)
@@ -66,6 +73,7 @@ def single_call(session: Any, events: Events, name: str, which: int) -> Any:
         cache_hits=done.cache_hits,
         trace_s=trace_s,
         compile_s=done.compile_s,
+        **what,
     )
     return output
 
@@ -139,12 +147,38 @@ def dispatch_calls(session: Any, events: Events, outputs: list[Any]) -> None:
     events.write("dispatch", returned_ns=returned, total_ns=done)
 
 
-def sample(values: np.ndarray, seed: int) -> np.ndarray:
-    """At most SAMPLE elements, the same positions for every framework: (n,) float32."""
+def sample(values: np.ndarray, seed: int, most: int = SAMPLE) -> np.ndarray:
+    """At most that many elements, the same positions for every framework: (n,) float32."""
     flat = np.ascontiguousarray(values, dtype=np.float32).reshape(-1)
-    if flat.size <= SAMPLE:
+    if flat.size <= most:
         return flat
-    return flat[np.sort(np.random.default_rng(seed).choice(flat.size, SAMPLE, replace=False))]
+    return flat[np.sort(np.random.default_rng(seed).choice(flat.size, most, replace=False))]
+
+
+def leaf_samples(state: dict[str, np.ndarray], seed: int) -> np.ndarray:
+    """At most LEAF_SAMPLE elements of every leaf over its root mean square, and that one's logarithm: (n,).
+
+    So every leaf weighs the same in the parity error, however small a gradient is beside its weight.
+    """
+    parts = []
+    for _, values in sorted(state.items()):
+        size = float(np.sqrt(np.mean(np.square(values, dtype=np.float64))))
+        some = sample(values, seed, LEAF_SAMPLE)
+        parts += [some / np.float32(size or 1), [np.float32(math.log(size or TINY))]]
+    return np.concatenate([np.empty(0, np.float32), *parts])
+
+
+def follow_losses(session: Any, events: Events, outputs: list[Any]) -> None:
+    """Go on to STEPS steps of training, of which two are done, and tell the loss before each.
+
+    Two runs whose every step agrees to rounding may still part; how far is told by this.
+    """
+    losses = [float(session.fetch(output)) for output in outputs]
+    while len(losses) < STEPS:
+        which = len(losses) % len(outputs)
+        outputs[which], _, _ = timed_call(session, which)
+        losses.append(float(session.fetch(outputs[which])))
+    events.write("losses", values=losses)
 
 
 def checked(values: np.ndarray, call: str) -> np.ndarray:
@@ -169,9 +203,17 @@ def measure(spec: dict, events: Events, folder: Path) -> None:
     gc.collect()
     gc.disable()
     events.write("run", **surroundings())
-    outputs = [single_call(session, events, "first", 0)]
-    checked(session.fetch(outputs[0]), "first")
-    outputs.append(single_call(session, events, "second", 1))
+    outputs, samples = [], []
+    for which, name in enumerate(("first", "second")):
+        outputs.append(single_call(session, events, name, which))
+        if which == 0 or hasattr(workload, "STATE"):
+            values = checked(session.fetch(outputs[which]), name)
+        if hasattr(workload, "STATE"):
+            # What later calls give depends on how many there were.
+            state = session.state()
+            samples.append(np.concatenate([sample(values, seed), leaf_samples(state, seed)]))
+    if hasattr(workload, "losses_rel"):
+        follow_losses(session, events, outputs)
     usual = steady_calls(session, events, settings, outputs)
     dispatch_calls(session, events, outputs)
     if REPLY in os.environ:
@@ -185,7 +227,8 @@ def measure(spec: dict, events: Events, folder: Path) -> None:
         )
     last = [checked(session.fetch(output), "last") for output in outputs]
     gc.enable()
-    np.save(folder / "output.npy", np.concatenate([sample(values, seed) for values in last]))
+    samples = samples or [sample(values, seed) for values in last]
+    np.save(folder / "output.npy", np.concatenate(samples))
     generated = session.generated() if hasattr(session, "generated") else {}
     events.write("timed", output_shape=list(last[0].shape), **generated, **surroundings())
     partner = REPLY in os.environ and spec["partner"] is None
@@ -234,8 +277,8 @@ def _models_library() -> dict[str, str]:
     return found
 
 
-def main() -> None:
-    """`python -m stackwars.measure.child FOLDER`: read FOLDER/spec.json, write beside it."""
+def run_child(measure: Callable[[dict, Events, Path], None]) -> None:
+    """`python -m <the child's module> FOLDER`: read FOLDER/spec.json, measure, write beside it."""
     folder = Path(sys.argv[1])
     events = Events(folder / NAME)
     spec = json.loads((folder / "spec.json").read_text())
@@ -251,6 +294,11 @@ def main() -> None:
         sys.stderr.flush()
     # Nothing is left to clean up, and the frameworks' own teardown can crash after the work is done.
     os._exit(0)
+
+
+def main() -> None:
+    """The process of a cell."""
+    run_child(measure)
 
 
 if __name__ == "__main__":

@@ -84,6 +84,8 @@ def summary(result: dict) -> str:
     if result["status"] != "ok":
         return f"{result['status']}: {result['status_detail'].splitlines()[0][:160]}"
     steady = [e for e in result["events"] if e["event"] == "steady"]
+    if not steady:  # a process of several shapes has none
+        return "ok"
     calls = len(steady[0]["ns"]) * steady[0]["calls"]
     if "programs" in result:
         times = ", ".join(f"{e['program']} {_time(e)}" for e in steady)

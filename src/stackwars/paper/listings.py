@@ -17,7 +17,7 @@ from stackwars import workloads
 from stackwars.frameworks import title
 from stackwars.ir import excerpt, graph, layout, module
 from stackwars.paper import forms, listing_figure
-from stackwars.results.folder import Folder, command
+from stackwars.results.folder import ACCEPTED, Folder, command
 from stackwars.results.forms import form
 from stackwars.study import printed
 from stackwars.study.cells import Cell
@@ -41,9 +41,10 @@ EXCERPTS: dict[str, tuple[Cut, str]] = {
 }
 """Of a workload what is cut out of its program, and the caption; of any other the whole program."""
 NOTE = (
-    "StableHLO as each framework emits it, excerpted from the programs of this run. A comment marks what "
+    "StableHLO as each framework emits it, excerpted from the programs of {}. A comment marks what "
     "is left out; names are those of the full program."
 )
+HERE, ELSEWHERE = "this run", "a run of the reference"
 
 FORMS_NOTE = (
     "what each compiler makes of it, step by step, in excerpts. A comment marks what is left out. Without one, "
@@ -71,15 +72,15 @@ def lines(cut: Cut, path: Path, columns: int, limit: int) -> list[str]:
     return layout.listing(found.lines(), columns, limit)
 
 
-def listing(workload: str, texts: dict[str, Path]) -> str:
-    """The figure of a workload's listings, by framework."""
+def listing(workload: str, texts: dict[str, Path], where: str = HERE) -> str:
+    """The figure of a workload's listings, by framework; where: whose programs they are."""
     whole = f"{workloads.load(workload).TITLE}: the whole program"
     cut, caption = EXCERPTS.get(workload, (excerpt.whole, whole))
     limit = listing_figure.page_lines(COLUMNS, len(texts))
     parts = [
         (title(framework), lines(cut, path, COLUMNS, limit)) for framework, path in texts.items()
     ]
-    return listing_figure.figure(parts, f"{caption}. {NOTE}", workload)
+    return listing_figure.figure(parts, f"{caption}. {NOTE.format(where)}", workload)
 
 
 def made_of(workload: str, cells: list[Cell], measured: Path) -> str:
@@ -124,9 +125,11 @@ def write(config: dict, folder: Folder) -> None:
     folder["listings"].mkdir(parents=True, exist_ok=True)
     (folder["listings"] / "style.tex").write_text(listing_figure.style(COLUMNS))
     for workload, cells in printed.listed(config).items():
-        texts = {c.framework: folder.measured / c.path / "stablehlo.mlir.gz" for c in cells}
+        texts = {c.framework: folder.measured / c.path / printed.PROGRAM for c in cells}
         if all(path.exists() for path in texts.values()):
             (folder["listings"] / f"{workload}.tex").write_text(listing(workload, texts))
+    for workload, texts in printed.listed_elsewhere(config, ACCEPTED).items():
+        (folder["listings"] / f"{workload}.tex").write_text(listing(workload, texts, ELSEWHERE))
     for workload, cells in printed.with_forms(config).items():
         try:
             text = made_of(workload, cells, folder.measured)

@@ -29,6 +29,9 @@ TABLES = {
     "metrics": "ir_metrics.csv",
     "structure": "structure.csv",
     "stacks": "stacks.csv",
+    "beyond": "beyond.csv",
+    "growth": "growth.csv",
+    "shapes": "shapes.csv",
     "matrix": "matrix.csv",
     "matrix_effects": "matrix_effects.csv",
     "variance": "variance.csv",
@@ -54,6 +57,8 @@ LECTURE = PUBLISHED.with_name("lecture.csv")
 """The numbers of the lecture that some workloads are from."""
 REFERENCE = REPOSITORY / "results" / "reference"
 """The committed run."""
+ACCEPTED = REFERENCE / "runs"
+"""The runs that it is made of, a folder each."""
 
 
 class Folder:

@@ -13,6 +13,7 @@ from stackwars.measure import documents, parity
 from stackwars.measure.checks import output_problems, problems
 from stackwars.measure.events import event
 from stackwars.measure.peak import floor_ms
+from stackwars.results import losses
 from stackwars.results.cell_numbers import numbers
 from stackwars.results.processes import Values
 from stackwars.study import cells
@@ -72,6 +73,7 @@ COLUMNS: dict[str, str] = {
     "flops": "analytic FLOPs of one call",
     "parameter_bytes": "bytes of the weights",
     "wall_s": "wall time of all processes of the cell, start to end",
+    **losses.COLUMNS,
     "dtype": "element types of the matrix products, read back from the StableHLO",
     "precision": "their precisions, read back from the StableHLO",
 }
@@ -141,6 +143,7 @@ def _row(config: dict, cell: Cell, results: Results, values: Values, origin: str
     row["stop_reason"] = result["stopped"]
     if result["status"] == "ok":
         row |= numbers(result, values[cell.workload, cell.framework, cell.device], workload)
+        row |= losses.numbers(result)
         row |= {name: result["ir"][name] for name in ("dtype", "precision")}
         if cell.device in results.peaks:
             bytes_ = workload.minimum_bytes(sizes)
@@ -157,8 +160,10 @@ def _audit(frame: pd.DataFrame, config: dict, results: Results) -> None:
     baselines = {pair.subject: pair.baseline for pair in comparisons(config, CELLS)}
     for (workload, device), rows in frame[frame["status"] == "ok"].groupby(["workload", "device"]):
         tolerance = cells.parity_limit(config, workload)
-        outputs = {f: results.outputs[Cell(f, workload, device)] for f in rows["framework"]}
+        outputs = _of_plain_form(results, workload, device, baselines)
+        outputs |= {f: results.outputs[Cell(f, workload, device)] for f in rows["framework"]}
         errors = parity.parity(outputs, baselines)
+        bound, parted = _losses_apart(config, results, workload, device, rows, baselines)
         for index, row in rows.iterrows():
             error = errors.get(row["framework"])
             frame.loc[index, "parity_rel_l2"] = error
@@ -166,6 +171,12 @@ def _audit(frame: pd.DataFrame, config: dict, results: Results) -> None:
                 detail = f"outputs disagree: relative L2 error {error:.2e} over {tolerance:.0e}"
                 _refuse(frame, index, detail)
                 continue
+            if row["framework"] in parted:
+                frame.loc[index, "losses_apart"] = parted[row["framework"]]
+                if parted[row["framework"]] > bound:
+                    detail = f"losses part by {parted[row['framework']]:.2e}, over {bound:.0e}"
+                    _refuse(frame, index, detail)
+                    continue
             floor_ms = None if pd.isna(row["floor_ms"]) else row["floor_ms"]
             found = [
                 problem
@@ -174,6 +185,31 @@ def _audit(frame: pd.DataFrame, config: dict, results: Results) -> None:
             ] + output_problems(results.outputs[Cell(row["framework"], workload, device)])
             if found:
                 _refuse(frame, index, found[0])
+
+
+def _of_plain_form(results, workload, device, baselines) -> dict[str, np.ndarray]:
+    """Outputs of the baselines for the same function in its plain form: one may have no other form of it."""
+    plain = getattr(workloads.load(workload), "FORM_OF", None)
+    found = {base: results.outputs.get(Cell(base, plain, device)) for base in baselines.values()}
+    return {base: output for base, output in found.items() if output is not None}
+
+
+def _losses_apart(config, results, workload, device, rows, baselines) -> tuple[float, dict]:
+    """(how far losses may part, {framework: how far its own are from the baseline's}); empty without
+    training.
+    """
+    rel = getattr(workloads.load(workload), "losses_rel", None)
+    if rel is None:
+        return float("inf"), {}
+    told = {f: losses.of_cell(results.cells[Cell(f, workload, device)]) for f in rows["framework"]}
+    found = {
+        f: losses.apart(told[f], told[base])
+        for f, base in baselines.items()
+        if {f, base} <= set(told)
+    }
+    for base in {baselines[f] for f in found} - found.keys():
+        found[base] = max(value for f, value in found.items() if baselines.get(f) == base)
+    return rel(cells.sizes(config, workload)), found
 
 
 def _refuse(frame: pd.DataFrame, index: int, detail: str) -> None:

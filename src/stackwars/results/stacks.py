@@ -42,11 +42,15 @@ COLUMNS: dict[str, str] = {
 }
 
 
-def build(study: Study, found: list[Source]) -> pd.DataFrame:
-    """COLUMNS, one row for each workload and framework of the study, on the CPU."""
+def build(study: Study, found: list[Source], *further: str) -> pd.DataFrame:
+    """COLUMNS, one row for each workload and framework of the study, on the CPU.
+
+    further: more columns of the frame, behind them.
+    """
     frame = rows(study, "frame.csv", found, study.frameworks)
     frame = frame[frame["device"] == CPU].reset_index(drop=True)
     names = [name for name in COLUMNS if not name.endswith("_over_best") and name not in _RATIO]
+    names += further
     frame = frame.reindex(columns=names)
     for name, column in QUANTITIES.items():
         # What a process that failed held until then is no need of the workload's.
@@ -59,7 +63,7 @@ def build(study: Study, found: list[Source]) -> pd.DataFrame:
     ]
     if known:
         frame = frame.merge(pd.concat(known, ignore_index=True), how="left", on=[*KEYS, "run"])
-    return frame.reindex(columns=list(COLUMNS))
+    return frame.reindex(columns=[*COLUMNS, *further])
 
 
 def write(config: dict, folder: Folder) -> None:

@@ -35,6 +35,10 @@ WARM_UP, SLOWING, NO_STEADY_STATE = (
 
 RETURNS_EARLY, RETURNS_DONE = "returns early", "returns when it is done"
 
+FLAT, GROWS, SUPERLINEAR = "flat", "grows", "grows faster than the size"
+EVERY_SHAPE, FEWER_PROGRAMS = "compiles every shape", "compiles fewer programs than shapes"
+COMPILES_AGAIN = "compiles shapes again"
+
 LONGEST = "longest"
 NOT_LONGEST = "not the longest"
 

@@ -34,7 +34,7 @@ class Source:
 
 
 def read_whole(path: Path, context: dict) -> pd.DataFrame:
-    """stacks.csv, matrix.csv or matrix_effects.csv; the run is "" for this one.
+    """stacks.csv, beyond.csv, matrix.csv or matrix_effects.csv; the run is "" for this one.
 
     With a column `here`: whether claims of these results rest on the row. Those of a run rest on its own rows
     alone, those of the reference on all.
@@ -57,6 +57,17 @@ def sources(folder: Folder) -> list[Source]:
     return [Source("", folder.results), *(Source(run.identity, run.folder) for run in accepted)]
 
 
+def newest(folder: Folder, name: str, context: dict) -> pd.DataFrame:
+    """A table of this run or, where it has no row of it, of the newest accepted run that has any.
+
+    With a column `here`, as of `read_whole`.
+    """
+    own = pd.read_csv(folder[name])
+    tables = [source.table(folder[name].name) for source in sources(folder)[1:]]
+    found = next((t for t in [own, *tables] if t is not None and len(t)), own)
+    return found.assign(here=found is own or context["origin"] == "reference")
+
+
 def rows(study: Study, table: str, found: list[Source], names: tuple[str, ...]) -> pd.DataFrame:
     """The rows of a study in this table (replay.csv, frame.csv), each with its run.
 
@@ -64,13 +75,14 @@ def rows(study: Study, table: str, found: list[Source], names: tuple[str, ...]) 
     the status ok, of those that have as many the one that ran most, and of these the first; no row of a
     workload that no source has.
     """
-    parts = []
     read = [(source, _of(study, source.table(table), names)) for source in found]
+    # The columns stay where the study has none of the run's workloads.
+    parts = [read[0][1].iloc[:0].assign(run="")]
     for workload in study.workloads:
         own = [(source, part[part["workload"] == workload]) for source, part in read]
         best = max(own, key=lambda pair: _ran(pair[1]["status"]))
         parts.append(best[1].assign(run=best[0].run))
-    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
+    return pd.concat([part for part in parts if len(part)] or parts, ignore_index=True)
 
 
 def _ran(statuses: pd.Series) -> tuple[int, int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -16,6 +17,7 @@ from stackwars.setup.environments import REPOSITORY
 from stackwars.study import schema
 from stackwars.study.cells import environments, settings
 from stackwars.study.comparisons import CELLS, PROGRAMS, comparisons, with_programs
+from stackwars.study.programs import resized
 
 SCHEMA = REPOSITORY / "workflow" / "schemas" / "config.schema.yaml"
 PINS = REPOSITORY / "envs"
@@ -46,8 +48,10 @@ def validate(config: dict) -> dict:
         raise ConfigError(".".join(map(str, found.path)), found.expected, found.came)
     _check_settings(config)
     _check_comparisons(config)
-    _check_studies(config)
     _check_positions(config)
+    _check_sizes(config)
+    _check_growth(config)
+    _check_studies(config)
     _check_compilers(config)
     return config
 
@@ -142,6 +146,14 @@ def _check_studies(config: dict) -> None:
                 raise ConfigError(f"studies.{name}.programs", expected, framework)
     studied = {f for study in config["studies"].values() for f in study.get("frameworks", [])}
     studied |= {f for study in config["studies"].values() for f in study.get("programs", [])}
+    growth = config.get("growth") or {"frameworks": [], "series": [], "shapes": []}
+    studied |= set(growth["frameworks"])
+    studied |= {
+        f
+        for kind in ("series", "shapes")
+        for row in growth[kind]
+        for f in row.get("frameworks", [])
+    }
     for framework in config["frameworks"]:
         if framework not in studied:
             raise ConfigError("studies", f"one that has {framework}", sorted(studied))
@@ -178,6 +190,48 @@ def _check_positions(config: dict) -> None:
                 key = f"presets.{preset}.sizes.{workload}.sequence"
                 expected = f"at most the positions, {given['positions']}"
                 raise ConfigError(key, expected, given["sequence"])
+
+
+def _check_growth(config: dict) -> None:
+    growth = config.get("growth")
+    for kind in ("series", "shapes") if growth else ():
+        for place, row in enumerate(growth[kind]):
+            key, module = f"growth.{kind}.{place}", workloads.load(row["workload"])
+            if row["size"] not in module.SIZES:
+                expected = f"one of the sizes of {row['workload']}, {', '.join(module.SIZES)}"
+                raise ConfigError(f"{key}.size", expected, row["size"])
+            for framework in row.get("frameworks", growth["frameworks"]):
+                asked = framework in config["frameworks"]
+                if asked and CPU not in environments(config, framework):
+                    expected = f"frameworks with an environment for {CPU}"
+                    raise ConfigError(f"{key}.frameworks", expected, framework)
+            for preset, chosen in config["presets"].items():
+                for value in row["values"] if row["workload"] in chosen["sizes"] else ():
+                    given = chosen["sizes"][row["workload"]] | {row["size"]: value}
+                    for size, expected in _problems(module, given).items():
+                        expected = f"values with which {size} is {expected}, in the preset {preset}"
+                        raise ConfigError(f"{key}.values", expected, value)
+
+
+def _problems(module: Any, given: dict[str, int]) -> dict[str, str]:
+    """What a workload says is wrong with sizes together; of most nothing can be."""
+    return getattr(module, "problems", lambda sizes: {})(given)
+
+
+def _check_sizes(config: dict) -> None:
+    """Sizes that limit each other, of workloads that say so (workloads/limits.py), variants included."""
+    for preset, chosen in config["presets"].items():
+        for workload, given in chosen["sizes"].items():
+            module = workloads.load(workload)
+            for size, expected in _problems(module, given).items():
+                raise ConfigError(
+                    f"presets.{preset}.sizes.{workload}.{size}", expected, given[size]
+                )
+            variants = chosen.get("variants", {}).get(workload, [])
+            for place, variant in enumerate(variants):
+                for size, expected in _problems(module, resized(given, variant)).items():
+                    key = f"presets.{preset}.variants.{workload}.{place}"
+                    raise ConfigError(key, f"one with a {size} of {expected}", variant)
 
 
 def _check_compilers(config: dict) -> None:

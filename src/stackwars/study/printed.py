@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from stackwars.study import cells, programs
 from stackwars.study.cells import Cell
@@ -10,11 +11,32 @@ from stackwars.study.comparisons import with_programs
 from stackwars.study.programs import Program
 from stackwars.study.studies import of_tables
 
+PROGRAM = "stablehlo.mlir.gz"
+
 
 def listed(config: dict) -> dict[str, list[Cell]]:
     """The cells whose programs are listed, by workload: on the first device, where it has all of them."""
-    names = [n for n in of_tables(config).programs if n in with_programs(config)]
-    return _rows(config, config["paper"]["listings"], names)
+    return _rows(config, config["paper"]["listings"], _listed_frameworks(config))
+
+
+def listed_elsewhere(config: dict, accepted: Path) -> dict[str, dict[str, Path]]:
+    """{workload: {framework: file}} of those that this run does not measure, each of one accepted run.
+
+    accepted: the folder of the accepted runs. Of a workload the newest that has the program of every framework.
+    """
+    own, found = listed(config), {}
+    for workload in config["paper"]["listings"]:
+        row = [Cell(name, workload, config["devices"][0]) for name in _listed_frameworks(config)]
+        for run in sorted(accepted.glob("*"), reverse=True) if workload not in own else ():
+            files = {cell.framework: run / cell.path / PROGRAM for cell in row}
+            if row and all(file.exists() for file in files.values()):
+                found[workload] = files
+                break
+    return found
+
+
+def _listed_frameworks(config: dict) -> list[str]:
+    return [n for n in of_tables(config).programs if n in with_programs(config)]
 
 
 def with_forms(config: dict) -> dict[str, list[Cell]]:

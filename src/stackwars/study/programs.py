@@ -86,14 +86,18 @@ def compiled_workloads(config: dict) -> list[str]:
 
 def sizes(config: dict, workload: str, variant: str = BASE) -> dict[str, int]:
     """The workload's sizes in this variant. Raises ValueError for a variant of another form."""
-    found = dict(cells.sizes(config, workload))
+    return resized(cells.sizes(config, workload), variant)
+
+
+def resized(given: dict[str, int], variant: str) -> dict[str, int]:
+    """Sizes changed to those of a variant. Raises ValueError for a variant of another form."""
     if variant == BASE:
-        return found
+        return dict(given)
     match = _VARIANT.fullmatch(variant)
     if match is None:
         raise ValueError(f"expected a variant like b8 or b8s512; came {variant!r}")
     batch, sequence = match.groups()
-    return found | {"batch": int(batch)} | ({"sequence": int(sequence)} if sequence else {})
+    return given | {"batch": int(batch)} | ({"sequence": int(sequence)} if sequence else {})
 
 
 def programs(config: dict, framework: str, workload: str) -> list[Program]:

@@ -16,12 +16,14 @@ from stackwars.measure import FORMS, PROTOCOL, documents
 from stackwars.results import folder, runs
 from stackwars.results.folder import REFERENCE, Folder
 from stackwars.setup.environments import REPOSITORY
+from stackwars.study import printed
+from stackwars.study.config import load
 
 FULL = REPOSITORY / "results" / "full"
 KEPT = (
     *("cell.json", "stablehlo.mlir.gz", "output.npy", "peak.json", "devices.json"),
     *("program.mlir.gz", "arguments.json", "ahead.json", "largest_batch.json", "replay.json"),
-    *("profile.json", "audits.json", f"{FORMS}/*.txt.gz"),
+    *("profile.json", "audits.json", f"{FORMS}/*.txt.gz", "growth/*/*/*/process.json"),
 )
 """What the paper is made from, as patterns. The optimised HLO of targets is left out: it is large, and counted
 in ahead.json."""
@@ -31,7 +33,9 @@ OF_A_RUN = (
     folder.MADE["reproduction"],
 )
 """What is kept of every run: its tables but for the single calls, which only the newest run's figure has, and
-what of the reference before it it found again."""
+what of the reference before it it found again. Beside them are its programs of the workloads that the paper
+lists.
+"""
 MOST_BYTES = 3_000_000
 """Of a run's tables."""
 
@@ -71,6 +75,11 @@ def keep_run(full: Path, reference: Path, context: dict) -> Path:
     kept.mkdir(parents=True)
     for name in OF_A_RUN:
         shutil.copyfile(full / name, kept / name)
+    for workload in load()["paper"]["listings"]:
+        for path in full.glob(f"*/*/{workload}/{printed.PROGRAM}"):
+            target = kept / path.relative_to(full)
+            target.parent.mkdir(parents=True)
+            shutil.copyfile(path, target)
     return kept
 
 

@@ -56,6 +56,7 @@ class ClaimJobs:
             [
                 *(r.path / "replay.json" for r in needs.needed_replays(self._config, claim)),
                 *(c.path / "ahead.json" for c in needs.needed_compilations(self._config, claim)),
+                *(point.path for point in needs.needed_growth(self._config, claim)),
                 *(c.largest_batch_path for c in needs.needed_largest_batches(self._config, claim)),
                 *(["audits.json"] if "audits" in claim.needs["stages"] else []),
             ]

@@ -12,7 +12,7 @@ from snakemake.exceptions import WorkflowError
 from stackwars.measure import FORMS
 from stackwars.results.folder import Folder
 from stackwars.setup.device import CPUS
-from stackwars.study import cells, printed, programs, studies
+from stackwars.study import cells, growth, printed, programs, studies
 from stackwars.study.cells import Cell
 from stackwars.study.programs import Program
 from stackwars.workflow import job_files, targets
@@ -103,6 +103,10 @@ class Grid:
         """The results of all replays."""
         return self.kept(replay.path / "replay.json" for replay in programs.replays(self.config))
 
+    def grown(self) -> list[str]:
+        """The folders of the processes of growing sizes."""
+        return self.kept(point.path for point in growth.asked(self.config))
+
     def profiles(self) -> list[str]:
         """Where the time of the replayed programs goes."""
         return self.kept(replay.path / "profile.json" for replay in programs.replays(self.config))
@@ -128,6 +132,11 @@ class Grid:
         rows = printed.listed(self.config).items()
         return {workload: row for workload, row in rows if set(row) <= set(self.asked)}
 
+    def listed_elsewhere(self) -> list[str]:
+        """The accepted runs' programs that are listed where this run has none of their workload."""
+        rows = printed.listed_elsewhere(self.config, Path("results/reference/runs")).values()
+        return [str(path) for row in rows for path in row.values()]
+
     def forms(self) -> list[str]:
         """The folders of what the compilers make of the programs that the configuration names."""
         rows = printed.with_forms(self.config).values()
@@ -139,7 +148,7 @@ class Grid:
 
     def reference(self) -> list[str]:
         """The tables of the committed runs: compared with this run's, or what its own are combined from."""
-        tables = sorted(Path("results/reference/runs").glob("*/*"))
+        tables = sorted(p for p in Path("results/reference/runs").glob("*/*") if p.is_file())
         if self.is_measured:
             names = ("claims", "frame", "ratios", "split", "context")
             folder = Folder("results/reference")

@@ -4,6 +4,10 @@ A workload is found by its directory alone. Its ``__init__`` needs nothing but N
 shapes, inputs, weights, floating-point operations and bytes; ``in_<dialect>`` beside it holds the
 computation, and is imported only by the process that runs that dialect. Its ``build`` raises
 NotImplementedError, with the reason, where the workload has no form in the dialect.
+
+A workload whose calls update something in place says what in ``STATE``; how a dialect does is described in
+``stackwars.frameworks``. One that trains has ``losses_rel(sizes)``: how far its losses of two frameworks may
+part, relative, within the steps that are told.
 """
 
 import importlib

@@ -25,6 +25,11 @@ EMBEDDING_STD = 0.02
 # queries like any other, softmax is one-hot, and rounding errors grow by ten in each layer.
 UNSCALED_QUERY = ".attn.attention.q_proj.weight"
 UNSCALED_QUERY_FACTOR = 0.1
+# A recurrence multiplies its state by this weight once a step: with the spectral radius 1 of any other matrix,
+# rounding errors would not die out.
+RECURRENT = "recurrent.weight"
+RECURRENT_FACTOR = 0.5
+FACTORS = {UNSCALED_QUERY: UNSCALED_QUERY_FACTOR, RECURRENT: RECURRENT_FACTOR}
 SMALL_STD = 0.02
 SCALE_STD = 0.1
 TILE = 32  # pixels
@@ -36,8 +41,8 @@ def leaf(name: str, shape: tuple[int, ...], seed: int) -> np.ndarray:
 
     Matrices and kernels have mean 0 and standard deviation 1/sqrt(values per row), which is the
     fan-in in the layout of torch's linear and convolution layers (a tenth of that in GPT-Neo's
-    queries); embeddings 0.02. One-dimensional weights and running variances lie within 1 +- 0.174,
-    biases and running means within +- 0.035.
+    queries, half of it in a recurrent weight); embeddings 0.02. One-dimensional weights and running
+    variances lie within 1 +- 0.174, biases and running means within +- 0.035.
     """
     mean, std = _moments(name, shape)
     # An integer uniform on [-2^31, 2^31) has standard deviation 2^32/sqrt(12).
@@ -87,7 +92,7 @@ def _moments(name: str, shape: tuple[int, ...]) -> tuple[float, float]:
     if name.endswith(EMBEDDINGS):
         return 0.0, EMBEDDING_STD
     if len(shape) > 1:
-        factor = UNSCALED_QUERY_FACTOR if name.endswith(UNSCALED_QUERY) else 1.0
+        factor = next((factor for end, factor in FACTORS.items() if name.endswith(end)), 1.0)
         return 0.0, factor / math.sqrt(math.prod(shape[1:]))
     if name.rpartition(".")[2] in ("weight", "running_var"):
         return 1.0, SCALE_STD

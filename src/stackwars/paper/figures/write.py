@@ -15,6 +15,7 @@ import pandas
 
 from stackwars.paper.figures import graph
 from stackwars.paper.figures.calls import draw_calls
+from stackwars.paper.figures.growth import draw_growth
 from stackwars.paper.figures.matrix import draw_matrix
 from stackwars.paper.figures.op_times import draw_op_times
 from stackwars.paper.figures.rows import draw_memory, draw_ratios
@@ -25,7 +26,7 @@ from stackwars.paper.style import RC
 from stackwars.results.folder import Folder, command
 from stackwars.results.read_cells import of_study, read_calls, read_frame, read_json, read_ratios
 from stackwars.results.read_compilers import read_op_times, read_split
-from stackwars.results.whole_study import read_whole, sources, that_ran
+from stackwars.results.whole_study import newest, read_whole, sources, that_ran
 from stackwars.study.comparisons import told, with_programs
 
 READ = {"frame": read_frame, "calls": read_calls, "ratios": read_ratios, "split": read_split}
@@ -37,8 +38,10 @@ MOST = 0.5
 
 
 def write_figures(config: dict, files: Folder) -> None:
-    """Write stacks.pdf, calls.pdf, ratio.pdf, memory.pdf, op_times.pdf, split.pdf and, for each further
-    comparison of programs, split-<subject>.pdf into the folder's ``figures``."""
+    """Write stacks.pdf, calls.pdf, ratio.pdf, memory.pdf, op_times.pdf, matrix.pdf, stacks_over_best.pdf,
+    beyond_over_best.pdf, growth.pdf, split.pdf and, for each further comparison of programs,
+    split-<subject>.pdf into the folder's ``figures``.
+    """
     context, shown = read_json(files["context"]), config["paper"].get("calls", config["workloads"])
     main, *others = told(context)
     frame, calls, ratios, split = (
@@ -56,6 +59,10 @@ def write_figures(config: dict, files: Folder) -> None:
             "stacks_over_best": draw_stacks_over_best(
                 that_ran(read_whole(files["stacks"], context), "framework")
             ),
+            "beyond_over_best": draw_stacks_over_best(
+                that_ran(that_ran(read_whole(files["beyond"], context), "framework"), "workload")
+            ),
+            "growth": draw_growth(newest(files, "growth", context)),
             "split": draw_split(split, main),
             **{f"split-{pair.subject}": draw_split(split, pair) for pair in others},
         }

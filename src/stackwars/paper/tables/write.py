@@ -13,6 +13,7 @@ from stackwars import frameworks
 from stackwars.audits import audit_entries
 from stackwars.claims import definitions
 from stackwars.claims.output import read_claims
+from stackwars.findings.beyond import beyond_findings
 from stackwars.findings.collect import READ
 from stackwars.findings.edits import replayed_edits
 from stackwars.findings.lecture import lecture_findings
@@ -22,6 +23,7 @@ from stackwars.paper.latex import escape, significant
 from stackwars.paper.tables import claims
 from stackwars.paper.tables.audit_summary import audits_table
 from stackwars.paper.tables.audits import audit_table, round_table, shape_table
+from stackwars.paper.tables.beyond import forms_table, training_table
 from stackwars.paper.tables.lecture import lecture_table
 from stackwars.paper.tables.matrix import effects_table, matrix_table
 from stackwars.paper.tables.memory import fit_table
@@ -162,6 +164,7 @@ def write_tables(files: Folder) -> None:
     )
     default = of_study(read_default_precision(files["ahead"]), context)
     matrix = read_whole(files["matrix"], context)
+    beyond = beyond_findings(read_whole(files["beyond"], context))
     pairs, (main, *others) = comparisons(context, PROGRAMS), told(context)
     texts = {
         "table1": numbered_table(frame, there, "I"),
@@ -189,6 +192,8 @@ def write_tables(files: Folder) -> None:
                 published.read_lecture(files["lecture"]),
             )
         ),
+        "forms": forms_table(beyond),
+        "training": training_table(beyond),
         "unexplained": unexplained_table(read_gap_causes(files["gap_causes"])),
         "fits": fit_table(ahead, there, pairs),
         "largest_batch": largest_batch_table(batches, with_programs(context)),

@@ -1,0 +1,79 @@
+"""How the cost of compiling grows: processes of one workload at several values of one of its sizes.
+
+A series is a process for each value. Shapes are one process that calls every value in turn, twice: what it
+compiles in the first turn are the shapes, what it compiles in the second it has forgotten.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from stackwars.study import cells
+from stackwars.study.studies import studies
+
+ALL = "all"
+"""Stands for the value of a process that has every shape."""
+SETTINGS = {
+    **{"steady_seconds": 0.2, "steady_min_blocks": 3, "steady_max_blocks": 20, "steady_repeats": 0},
+    "block_calls": 1,
+}
+"""What differs from the settings of a cell: the first call is what counts."""
+
+
+@dataclass(frozen=True, order=True)
+class Point:
+    """One process: a framework, a workload, and the value of one of its sizes, or ALL."""
+
+    framework: str
+    workload: str
+    size: str
+    value: str
+
+    @property
+    def path(self) -> Path:
+        """Its folder, relative to the folder of the run's results."""
+        return Path("growth", self.framework, self.workload, f"{self.size}-{self.value}")
+
+
+def asked(config: dict) -> list[Point]:
+    """The processes of this run: those of workloads that it measures of the study that the series belong to."""
+    growth = config.get("growth")
+    if growth is None:
+        return []
+    frameworks = config["frameworks"]
+    measured = {w for s in studies(config) if s.name == growth["study"] for w in s.workloads}
+    return [p for p in whole(config) if p.workload in measured and p.framework in frameworks]
+
+
+def whole(config: dict) -> list[Point]:
+    """Every process that the configuration names."""
+    growth = config.get("growth") or {"series": [], "shapes": []}
+    found = [
+        Point(framework, row["workload"], row["size"], str(value))
+        for row in growth["series"]
+        for framework in row.get("frameworks", growth["frameworks"])
+        for value in row["values"]
+    ]
+    return found + [
+        Point(framework, row["workload"], row["size"], ALL)
+        for row in growth["shapes"]
+        for framework in row.get("frameworks", growth["frameworks"])
+    ]
+
+
+def sizes(config: dict, point: Point) -> dict[str, int]:
+    """The sizes of a process; of one that has every shape, with the largest."""
+    value = max(values(config, point)) if point.value == ALL else int(point.value)
+    return cells.sizes(config, point.workload) | {point.size: value}
+
+
+def values(config: dict, point: Point) -> list[int]:
+    """The values of a process's shapes; none of a process of one value."""
+    if point.value != ALL:
+        return []
+    return next(
+        row["values"]
+        for row in config["growth"]["shapes"]
+        if (row["workload"], row["size"]) == (point.workload, point.size)
+    )

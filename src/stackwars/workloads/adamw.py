@@ -1,0 +1,52 @@
+"""One step of AdamW (Loshchilov and Hutter, 2019), as optax and torch.optim compute it, and what it keeps.
+
+The optimiser's state is kept by weight: "<name>.first" and "<name>.second" are the moving averages of its
+gradient and of the gradient's square, both 0 at first.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+LEARNING_RATE = 1e-4
+BETA_1, BETA_2 = 0.9, 0.999
+EPSILON = 1e-8  # added to the root of the second moment, after its bias is corrected
+WEIGHT_DECAY = 0.01
+FIRST, SECOND = ".first", ".second"
+"""What the moments of a weight are called, behind its name."""
+
+
+def leaves(
+    weights: Mapping[str, np.ndarray],
+    first: Mapping[str, np.ndarray],
+    second: Mapping[str, np.ndarray],
+) -> dict[str, np.ndarray]:
+    """Weights and their moments by name, as `Session.state` gives them."""
+    moments = {f"{name}{FIRST}": value for name, value in first.items()}
+    moments |= {f"{name}{SECOND}": value for name, value in second.items()}
+    return {**weights, **moments}
+
+
+class Optimiser:
+    """AdamW in NumPy, in the precision of the weights; changes them in place."""
+
+    def __init__(self, weights: Mapping[str, np.ndarray]) -> None:
+        self.weights = weights
+        self.first = {name: np.zeros_like(value) for name, value in weights.items()}
+        self.second = {name: np.zeros_like(value) for name, value in weights.items()}
+        self.steps = 0
+
+    def step(self, gradients: Mapping[str, np.ndarray]) -> None:
+        """One step along these gradients of all weights."""
+        self.steps += 1
+        corrected_1, corrected_2 = 1 - BETA_1**self.steps, 1 - BETA_2**self.steps
+        for name, weight in self.weights.items():
+            gradient, first, second = gradients[name], self.first[name], self.second[name]
+            first += (1 - BETA_1) * (gradient - first)
+            second += (1 - BETA_2) * (gradient * gradient - second)
+            direction = (first / corrected_1) / (np.sqrt(second / corrected_2) + EPSILON)
+            weight -= LEARNING_RATE * (direction + WEIGHT_DECAY * weight)
+
+    def leaves(self) -> dict[str, np.ndarray]:
+        """Weights and moments by name."""
+        return leaves(self.weights, self.first, self.second)

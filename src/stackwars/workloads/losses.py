@@ -1,0 +1,69 @@
+"""Loss and activation with their derivatives in NumPy, for gradients that are written out; any precision.
+
+And how far the losses of two frameworks may part over STEPS steps from the same weights and data.
+"""
+
+import math
+
+import numpy as np
+
+STEPS = 50
+"""Steps of training whose losses are told and compared."""
+UNIT = 2.0**-24
+"""Half the distance of 1.0 to the next float32: the largest relative error of one rounding."""
+GELU_SCALE, GELU_CUBE = math.sqrt(2 / math.pi), 0.044715
+
+
+def bound(sensitivity: float, longest: int) -> float:
+    """The largest relative difference of two float32 trainings' losses that rounding explains.
+
+    sensitivity: the largest relative change of any of the STEPS losses in float64, over the relative change
+    of the weights that it comes from, when every weight is multiplied by 1 + UNIT or 1 - UNIT at random.
+    longest: terms of the longest sum in a step. A sum of n terms has a relative error of about UNIT sqrt(n)
+    (Higham and Mary, 2019, for roundings that are independent), so a step is an exact one from weights
+    that are changed by as much. There are STEPS of them, none of which has more effect than the first, and
+    two trainings: 2 STEPS sqrt(n) UNIT sensitivity.
+    """
+    return 2 * STEPS * math.sqrt(longest) * UNIT * sensitivity
+
+
+def cross_entropy(logits: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(mean loss (), its gradient (rows, classes)) of logits (rows, classes) and labels (rows,)."""
+    rows = np.arange(len(labels))
+    shifted = logits - logits.max(axis=-1, keepdims=True)
+    exponentials = np.exp(shifted)
+    sums = exponentials.sum(axis=-1, keepdims=True)
+    loss = (np.log(sums[:, 0]) - shifted[rows, labels]).mean()
+    gradient = exponentials / sums
+    gradient[rows, labels] -= 1
+    return loss, gradient / gradient.dtype.type(len(labels))
+
+
+def gelu(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(GELU by tanh (Hendrycks and Gimpel, 2016), its derivative) of every element."""
+    tanh = np.tanh(GELU_SCALE * (x + GELU_CUBE * x * x * x))
+    inner = GELU_SCALE * (1 + 3 * GELU_CUBE * x * x)
+    return 0.5 * x * (1 + tanh), 0.5 * (1 + tanh) + 0.5 * x * (1 - tanh * tanh) * inner
+
+
+def norm(
+    x: np.ndarray, weight: np.ndarray, bias: np.ndarray, epsilon: float
+) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]:
+    """(layer normalisation over the last axis, what `norm_gradients` needs of it)."""
+    centred = x - x.mean(axis=-1, keepdims=True)
+    deviation = np.sqrt((centred * centred).mean(axis=-1, keepdims=True) + epsilon)
+    normal = centred / deviation
+    return normal * weight + bias, (normal, deviation)
+
+
+def norm_gradients(
+    gradient: np.ndarray, weight: np.ndarray, kept: tuple[np.ndarray, np.ndarray]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Gradients by (x, weight, bias) of a layer normalisation, from that by its output."""
+    normal, deviation = kept
+    rows = tuple(range(gradient.ndim - 1))
+    inner = gradient * weight
+    mean = inner.mean(axis=-1, keepdims=True)
+    along = (inner * normal).mean(axis=-1, keepdims=True)
+    by_x = (inner - mean - normal * along) / deviation
+    return by_x, (gradient * normal).sum(axis=rows), gradient.sum(axis=rows)

@@ -1,0 +1,47 @@
+"""What each framework compiles for shapes that it has not seen, by the process that tells."""
+
+import json
+import subprocess
+
+import pytest
+
+from frameworks.probed import pins
+from stackwars import frameworks
+from stackwars.measure.growth import SHAPES
+from stackwars.setup.environments import clean_environ, ensure
+
+pytestmark = pytest.mark.env
+VALUES = [8, 12, 16]
+COMPILED = {
+    "jax": [1, 1, 1],
+    "jax_symbolic": [1, 1, 1],  # traced once; XLA's programs have static shapes
+    "torch_xla": [1, 1, 1],
+    "tensorflow_xla": [1, 1, 1],
+    "torch_inductor_dynamic": [1, 0, 0],
+}
+
+
+@pytest.mark.parametrize("framework", COMPILED)
+def test_every_shape_is_compiled_once_or_all_at_once(framework, tmp_path):
+    spec = {
+        "framework": framework, "dialect": frameworks.load(framework).DIALECT, "device": "cpu",
+        "workload": "mha", "sizes": {"batch": 2, "sequence": 16, "features": 48, "heads": 12},
+        "settings": {
+            "seed": 1, "matmul_precision": "highest", "size": "sequence", "values": VALUES,
+        },
+    }  # fmt: skip
+    (tmp_path / "spec.json").write_text(json.dumps(spec))
+    done = subprocess.run(
+        [ensure(pins(framework)), "-m", SHAPES, str(tmp_path)],
+        env=clean_environ({"TMPDIR": str(tmp_path)}), capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-3000:]
+    lines = (tmp_path / "events.jsonl").read_text().splitlines()
+    calls = [one for one in map(json.loads, lines) if one["event"] == "shape"]
+    assert [(one["turn"], one["value"]) for one in calls] == [
+        (turn, value) for turn in (0, 1) for value in VALUES
+    ]
+    assert [one["compiles"] for one in calls] == [*COMPILED[framework], 0, 0, 0]
+    if framework == "jax_symbolic":
+        traced = [one["trace_s"] for one in calls[: len(VALUES)]]
+        assert max(traced[1:]) < traced[0]

@@ -1,0 +1,193 @@
+"""Workloads that update what they keep: outputs, gradients, weights and caches of every framework."""
+
+import numpy as np
+import pytest
+
+from stackwars import workloads
+from stackwars.measure import child
+from stackwars.measure.events import Events
+from stackwars.measure.inputs import input_sets
+from stackwars.measure.parity import limit, relative_l2
+from stackwars.workloads import adamw, losses, train_mlp, transformer, values
+from workloads.sizes import UPDATING
+from workloads.updated import CALLS, SEED
+
+FRAMEWORKS = {
+    "jax": "jax",
+    "torch_xla": "torch",
+    "torch_eager": "torch",
+    "tensorflow_xla": "tensorflow",
+    "numpy": "jax",  # its environment has NumPy too
+}
+"""Of each framework a dialect in whose environment it runs."""
+COMPILED_ONCE = ("jax", "torch_xla", "tensorflow_xla")
+TRAINING = ("train_mlp", "train_transformer")
+
+
+def weights(name: str) -> dict[str, np.ndarray]:
+    shapes = workloads.load(name).parameters(UPDATING[name])
+    return {key: values.leaf(key, shape, SEED) for key, shape in shapes.items()}
+
+
+def expected(name: str) -> tuple[list, dict[str, np.ndarray]]:
+    """(outputs of the calls, the state after the last) of the reference."""
+    module, sizes = workloads.load(name), UPDATING[name]
+    sets = input_sets(module, sizes, SEED)
+    given = [weights(name), [sets[call % 2] for call in range(CALLS)]]
+    if name != "train_mlp":
+        given.append(sizes["heads"])
+    if name == "decode":
+        given.append(module.cache(sizes, SEED))
+    return module.reference(*given)
+
+
+@pytest.fixture(scope="session")
+def updated(in_dialect, tmp_path_factory):
+    """{framework: its arrays}, each framework asked once."""
+    folder = tmp_path_factory.mktemp("updated")
+
+    def of(framework: str) -> dict[str, np.ndarray]:
+        path = folder / f"{framework}.npz"
+        if not path.exists():
+            in_dialect(FRAMEWORKS[framework], "-m", "workloads.updated", framework, str(folder))
+        return dict(np.load(path))
+
+    return of
+
+
+@pytest.mark.env
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_outputs_gradients_and_state_are_those_of_the_reference(updated, framework):
+    arrays = updated(framework)
+    for name in UPDATING:
+        outputs, state = expected(name)
+        for call, output in enumerate(outputs):
+            found = arrays[f"{name}/output/{call}"]
+            assert found.dtype == np.float32
+            assert relative_l2(found, np.asarray(output)) < 2e-6, (name, call)
+        leaves = {key for key in arrays if key.startswith(f"{name}/state/")}
+        assert leaves == {f"{name}/state/{leaf}" for leaf in state}
+        for leaf, value in state.items():
+            assert relative_l2(arrays[f"{name}/state/{leaf}"], value) < 1e-5, (name, leaf)
+
+
+@pytest.mark.env
+@pytest.mark.parametrize("framework", COMPILED_ONCE)
+def test_a_step_is_compiled_once(updated, framework):
+    assert {
+        name: int(updated(framework)[f"{name}/compiles"]) for name in UPDATING
+    } == dict.fromkeys(UPDATING, 1)
+
+
+@pytest.mark.parametrize("name", TRAINING)
+def test_gradients_that_are_written_out_are_the_slopes_of_the_loss(name):
+    module, sizes = workloads.load(name), UPDATING[name]
+    w = {key: value.astype(np.float64) for key, value in weights(name).items()}
+    batch = module.inputs(sizes, SEED)
+
+    def loss_and_gradients():
+        if name == "train_mlp":
+            return train_mlp.gradients(w, batch["x"].astype(np.float64), batch["labels"])
+        return transformer.loss_and_gradients(w, batch["tokens"], sizes["heads"])
+
+    _, gradients = loss_and_gradients()
+    assert gradients.keys() == w.keys()
+    random, step = np.random.default_rng(1), 1e-5
+    for key, value in w.items():
+        direction = random.standard_normal(value.shape)
+        value += step * direction
+        above = loss_and_gradients()[0]
+        value -= 2 * step * direction
+        below = loss_and_gradients()[0]
+        value += step * direction
+        slope = (above - below) / (2 * step)
+        assert slope == pytest.approx((gradients[key] * direction).sum(), rel=1e-4, abs=1e-8), key
+
+
+def process(folder, name: str = "train_mlp") -> tuple[np.ndarray, list[float]]:
+    """(what a NumPy process keeps for the parity check, its losses)."""
+    folder.mkdir()
+    settings = {
+        "matmul_precision": "highest", "seed": SEED, "block_calls": 1,
+        "steady_seconds": 0.0, "steady_min_blocks": 1, "steady_max_blocks": 1,
+    }  # fmt: skip
+    spec = {
+        "settings": settings, "sizes": UPDATING[name], "framework": "numpy", "dialect": "numpy",
+        "device": "cpu", "workload": name, "partner": None, "repetition": 9, "forms": False,
+    }  # fmt: skip
+    told = []
+    events = Events(folder / "events.jsonl")
+    write = events.write
+    events.write = lambda event, **what: (told.append((event, what)), write(event, **what))
+    child.measure(spec, events, folder)
+    return np.load(folder / "output.npy"), dict(told)["losses"]["values"]
+
+
+def sign_turned(monkeypatch):
+    gelu = losses.gelu
+
+    def turned(x):
+        value, slope = gelu(x)
+        return value, -slope
+
+    monkeypatch.setattr(losses, "gelu", turned)
+
+
+def state_not_updated(monkeypatch):
+    step = adamw.Optimiser.step
+
+    def forgetful(self, gradients):
+        step(self, gradients)
+        for moments in (self.first, self.second):
+            for value in moments.values():
+                value[...] = 0
+
+    monkeypatch.setattr(adamw.Optimiser, "step", forgetful)
+
+
+def weights_not_updated(monkeypatch):
+    monkeypatch.setattr(adamw, "LEARNING_RATE", 0.0)
+
+
+@pytest.mark.parametrize("mutant", [sign_turned, state_not_updated, weights_not_updated])
+def test_wrong_gradient_or_update_is_found_by_parity(tmp_path, monkeypatch, mutant):
+    honest, _ = process(tmp_path / "honest")
+    again, _ = process(tmp_path / "again")
+    assert relative_l2(again, honest) == 0
+    mutant(monkeypatch)
+    wrong, _ = process(tmp_path / "wrong")
+    assert relative_l2(wrong, honest) > 10 * limit("train_mlp", UPDATING["train_mlp"], 1e-5)
+
+
+@pytest.mark.parametrize("name", TRAINING)
+def test_losses_move_with_the_weights_no_more_than_their_bound_says(name):
+    module, sizes = workloads.load(name), UPDATING[name]
+    sets, heads = input_sets(module, sizes, SEED), [sizes["heads"]] if "heads" in sizes else []
+    batches = [sets[step % 2] for step in range(losses.STEPS)]
+    plain = np.array(module.reference(weights(name), batches, *heads)[0])
+    random = np.random.default_rng(SEED)
+    moved = {
+        key: value * (1 + losses.UNIT * random.choice([-1.0, 1.0], value.shape))
+        for key, value in weights(name).items()
+    }
+    apart = np.abs(np.array(module.reference(moved, batches, *heads)[0]) / plain - 1).max()
+    assert 0.01 * losses.UNIT < apart < module.SENSITIVITY * losses.UNIT
+    assert losses.UNIT < module.losses_rel(sizes) < 1e-2
+
+
+def test_losses_of_the_first_steps_are_told_and_fall(tmp_path):
+    _, losses_ = process(tmp_path / "losses")
+    assert len(losses_) == losses.STEPS
+    assert losses_[-2] < losses_[0] and losses_[-1] < losses_[1]  # each batch has its own
+
+
+def test_every_leaf_weighs_the_same_and_its_size_is_kept():
+    small = {"weight": np.full(1000, 1e3), "gradient": np.full(2, 1e-9), "none": np.zeros(3)}
+    found = child.leaf_samples(small, 1)
+    assert found.shape == (2 + 1 + 3 + 1 + child.LEAF_SAMPLE + 1,)
+    assert found[:2].tolist() == [1, 1]
+    assert found[2] == pytest.approx(np.log(1e-9))
+    twice = child.leaf_samples({**small, "gradient": np.full(2, 2e-9)}, 1)
+    assert twice[:2].tolist() == [1, 1] and twice[2] - found[2] == pytest.approx(
+        np.log(2), rel=1e-3
+    )
