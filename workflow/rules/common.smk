@@ -15,6 +15,7 @@ from stackwars.workflow.claim_jobs import ClaimJobs
 from stackwars.workflow.compiler_jobs import CompilerJobs
 from stackwars.workflow.grid import Grid
 from stackwars.workflow.growth_jobs import GrowthJobs
+from stackwars.workflow.sharding_jobs import ShardingJobs
 
 try:
     validate(config)
@@ -26,6 +27,7 @@ GRID = Grid(config, lambda: checkpoints.devices.get().output[0])
 CELL_JOBS = CellJobs(GRID)
 GROWTH_JOBS = GrowthJobs(GRID)
 COMPILER_JOBS = CompilerJobs(GRID)
+SHARDING_JOBS = ShardingJobs(GRID)
 AUDIT_JOBS = AuditJobs(GRID)
 CLAIM_JOBS = ClaimJobs(GRID, CLAIMS)
 
@@ -45,7 +47,11 @@ wildcard_constraints:
     repetition=r"\d+",
     size="[a-z0-9_]+",
     value=r"\d+|all",
-    variant=r"base|b\d+(s\d+)?",
+    variant=r"base|b\d+(s\d+)?|(data|tensor)\d+",
+    division=r"(data|tensor)\d+",
+    frontend="[a-z0-9_]+",
+    way="data|tensor",
+    devices=r"\d+",
     edits="[a-z0-9_+]+",
     target="[a-z0-9-]+",
     compiler="[a-z0-9_.-]+",

@@ -60,6 +60,7 @@ rule ahead:
         f"{ROOT}/logs/ahead/{{target}}/{{compiler}}/{{framework}}/{{workload}}/{{variant}}.txt",
     wildcard_constraints:
         framework="[a-z0-9_+]+",  # an edited program's too
+        variant=r"base|b\d+(s\d+)?",
     priority: -1_000_000_000
     threads: HALF
     params:

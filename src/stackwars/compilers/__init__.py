@@ -16,9 +16,9 @@ What `compile` returns has
 
     types             shape and element type of each argument
     buffers           for each set of inputs, a buffer from `put` for each argument; to be filled
-    call(which)       start one call on that set of inputs, return its output
-    fence(output)     return only when the device has finished the output
-    fetch(output)     the output's values as a NumPy array
+    call(which)       start one call on that set of inputs, return its results
+    fence(results)    return only when the device has finished them
+    fetch(results)    their values, a list of NumPy arrays
     facts()           some of FACTS, counted in the optimised program
     optimised_hlo()   of XLA alone: the text of the optimised program, which a profile is joined with
 """
@@ -48,6 +48,20 @@ def names() -> list[str]:
     """Every module here that is a compiler of replays."""
     files = Path(__file__).parent.glob("*.py")
     return sorted(path.stem for path in files if "\nclass Compiler:\n" in path.read_text())
+
+
+def frontends() -> list[str]:
+    """Every way to write a program for several devices: a module sharded_<name> here."""
+    files = Path(__file__).parent.glob("sharded_*.py")
+    found = sorted(path.stem for path in files if "\nclass Session" in path.read_text())
+    return [name.removeprefix("sharded_") for name in found]
+
+
+def dividing() -> list[str]:
+    """Every framework whose programs are lowered for several devices too, without running there."""
+    files = Path(__file__).parent.glob("lower_*.py")
+    found = sorted(path.stem for path in files if "    division: Division" in path.read_text())
+    return [name.removeprefix("lower_") for name in found]
 
 
 def load(name: str) -> ModuleType:

@@ -20,13 +20,13 @@ from stackwars.measure.events import Events
 def compile_ahead(spec: dict, events: Events) -> None:
     """Compile `spec["program"]` (.mlir or .mlir.gz) for `spec["target_row"]`."""
     events.write("import")
-    device = target.open_target(spec["target_row"])
-    events.write("open", device_kind=device.device_kind, versions=target.versions())
+    devices = target.open_target(spec["target_row"])
+    events.write("open", device_kind=devices[0].device_kind, versions=target.versions())
     text = program_text(Path(spec["program"])).decode()
     events.write("compile")
     start = time.perf_counter()
     try:
-        executable = target.compile_for(device, text)
+        executable = target.compile_for(devices, text)
     finally:
         events.write("compile_end", seconds=time.perf_counter() - start)
     events.write("accepted", code_bytes=target.code_bytes(executable))

@@ -1,7 +1,8 @@
-"""What a lowered program's arguments are: weights, inputs, and constants that a framework uploads.
+"""What a lowered program's arguments and results are: weights, inputs, constants, and what it updates.
 
-`arguments.json` stands beside a program and lists them in the program's own order, so that any
-process can make their values from the seed without the framework that emitted the program.
+`arguments.json` stands beside a program and lists them in the program's own order, so that any process can
+make the arguments' values from the seed, and tell the results apart, without the framework that emitted the
+program.
 """
 
 from __future__ import annotations
@@ -14,8 +15,11 @@ import numpy as np
 
 from stackwars.measure import documents
 from stackwars.workloads import values
+from stackwars.workloads.parallel import Division
 
-KINDS = ("weight", "input", "constant")
+KINDS = ("weight", "input", "constant", "zeros")
+OUTPUT = "output"
+"""The name of the result that a cell's call returns."""
 
 
 class Leaf(np.ndarray):
@@ -51,9 +55,10 @@ def images(name: str, batch: int, channels: int, side: int, seed: int) -> np.nda
 class Entry:
     """One argument of a program.
 
-    kind: weight, input or constant. name: of the weight (torch's) or the input. shape, axes: of a
+    kind: weight, input, constant or zeros. name: of the weight (torch's) or the input. shape, axes: of a
     weight, torch's shape and the order in which the program wants its axes. dtype, base64: of a
-    constant, with shape; little-endian, C order.
+    constant, with shape; little-endian, C order. zeros: a constant that is 0 throughout, as an optimiser's
+    moments are at first; without base64.
     """
 
     kind: str
@@ -63,14 +68,45 @@ class Entry:
     dtype: str = ""
     base64: str = ""
 
+    def divided_axis(self, division: Division) -> int | None:
+        """The axis, in the program's layout, along which it is divided; None where it is not."""
+        if self.kind == "input":
+            return division.input_axis
+        axis = division.weight_axis(self.name)
+        return None if axis is None else self.axes.index(axis)
+
     def value(self, seed: int, inputs: dict[str, np.ndarray]) -> np.ndarray:
         """The argument's values; of a weight a view, transposed but not copied."""
         if self.kind == "weight":
             return values.leaf(self.name, self.shape, seed).transpose(self.axes)
         if self.kind == "input":
             return inputs[self.name]
+        if self.kind == "zeros":
+            return np.zeros(self.shape, np.dtype(self.dtype))
         bytes_ = base64.b64decode(self.base64)
         return np.frombuffer(bytes_, np.dtype(self.dtype)).reshape(self.shape)
+
+
+@dataclass(frozen=True)
+class Result:
+    """One result of a program.
+
+    name: OUTPUT, or what the program updates, named as in `Session.state`; empty for one that is compared with
+    nothing (a count of steps). axes: the order in which the result's axes are torch's; empty where they are.
+    """
+
+    name: str
+    axes: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """A program with its arguments, the weights that it does not use, and its results, in its own order."""
+
+    text: str
+    arguments: list[Entry]
+    unused: list[Entry]
+    results: tuple[Result, ...] = (Result(OUTPUT),)
 
 
 def of_array(array: np.ndarray) -> Entry:
@@ -80,6 +116,8 @@ def of_array(array: np.ndarray) -> Entry:
         order = tuple(int(axis) for axis in np.argsort([-s for s in array.strides], kind="stable"))
         shape = tuple(array.shape[axis] for axis in order)
         return Entry("weight", array.name, shape, tuple(int(a) for a in np.argsort(order)))
+    if not array.any():
+        return Entry("zeros", shape=tuple(array.shape), dtype=array.dtype.name)
     little = np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<"), copy=False)
     text = base64.b64encode(little.tobytes()).decode()
     return Entry("constant", shape=tuple(array.shape), dtype=array.dtype.name, base64=text)
@@ -90,6 +128,24 @@ def dump(entries: list[Entry]) -> list[dict]:
     return [
         {k: v for k, v in asdict(e).items() if v not in ("", ()) or k == "kind"} for e in entries
     ]
+
+
+def named(document: dict, values: list[np.ndarray]) -> dict[str, np.ndarray]:
+    """{name: array in torch's layout} of a program's results. document: of its arguments.json.
+
+    Raises ValueError where the program has another number of results.
+    """
+    rows = document.get("results", [asdict(Result(OUTPUT))])
+    if len(rows) != len(values):
+        raise ValueError(
+            f"expected the {len(rows)} results that arguments.json names; came {len(values)}. "
+            "Lower the workload again."
+        )
+    return {
+        row["name"]: value.transpose(row["axes"]) if row.get("axes") else value
+        for row, value in zip(rows, values, strict=True)
+        if row["name"]
+    }
 
 
 def load(path: Path) -> tuple[dict, list[Entry]]:

@@ -12,6 +12,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+OPTIMISED = "after_optimizations.txt"
+"""How the name of a file with optimised HLO ends."""
 _ALLOCATION = re.compile(r"^allocation \d+: size (\d+), ([^\n]*)", re.MULTILINE)
 _COLOUR = re.compile(r"\bcolor (\d+)\b")
 # module_0001.jit_f.cl_795515814.after_codegen.txt; a GPU's has .sm_9.0_gpu_after_optimizations.txt
@@ -46,8 +48,8 @@ def optimised_hlo(folder: Path) -> tuple[str | None, str]:
     """The text of the program's module, and of what moment: `codegen`, which knows the estimated
     cycles, or, where the compiler did not come that far, `optimised`. (None, "") where there is none.
     """
-    for ending, moment in (("after_codegen", "codegen"), ("after_optimizations", "optimised")):
-        path = _first(folder, f"{ending}.txt")
+    for ending, moment in (("after_codegen.txt", "codegen"), (OPTIMISED, "optimised")):
+        path = _first(folder, ending)
         if path is not None:
             return path.read_text(), moment
     return None, ""
@@ -77,7 +79,7 @@ def buffers(folder: Path) -> Buffers | None:
 
 def buffers_assigned(folder: Path) -> bool:
     """Whether the compiler has assigned the program's buffers and begun to write them down."""
-    names = ("after_optimizations-buffer-assignment.txt", "after_optimizations.txt")
+    names = ("after_optimizations-buffer-assignment.txt", OPTIMISED)
     return all(_first(folder, name) is not None for name in names)
 
 

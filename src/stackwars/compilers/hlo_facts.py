@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 
+from stackwars.compilers import collectives
 from stackwars.compilers.hlo import CALLS, Instruction, Module, read
 
 _CYCLES = re.compile(r'"estimated_cycles":"?(\d+)')
@@ -25,7 +26,8 @@ def facts(text: str, estimated: bool = True) -> dict:
     else) that only change where elements stand, loops multiplied. depth: operations on the longest
     path through the entry, a loop's body once. estimated_cycles: XLA's own estimate, summed over the
     operations that run by themselves, loops multiplied. Bytes and cycles are null where XLA does not
-    tell how often a loop that has some runs; cycles also where it gives none.
+    tell how often a loop that has some runs; cycles also where it gives none. collectives: those of
+    `collectives.partitioned`.
     """
     module = read(text)
     kinds = Counter(i.opcode for c in module.computations.values() for i in c.instructions.values())
@@ -34,6 +36,7 @@ def facts(text: str, estimated: bool = True) -> dict:
         "layout_bytes": _times(module, lambda i: i.bytes if _only_layout(module, i) else 0),
         "depth": _depth(module, module.entry),
         "estimated_cycles": _cycles(module) if estimated else None,
+        "collectives": collectives.partitioned(module),
     }
 
 

@@ -60,25 +60,27 @@ class Program:
 
     def __init__(self, module: Any, runtime: Any, config: Any, facts: dict[str, int]) -> None:
         self._main = module.lookup_function("main")
-        self.types = signature(self._main.reflection["iree.abi.declaration"])
+        self.types, self._results = signature(self._main.reflection["iree.abi.declaration"])
         self.buffers: list[list[Any]] = [[None] * len(self.types) for _ in range(INPUT_SETS)]
         self._runtime, self._device, self._facts = runtime, config.device, facts
         modules = [*config.default_vm_modules, module]
         self._context = runtime.VmContext(config.vm_instance, modules=modules)
         self._lists: dict[int, Any] = {}
 
-    def call(self, which: int) -> Any:
-        """Compute on that set of inputs; the output's buffer."""
-        results = self._runtime.VmVariantList(1)
+    def call(self, which: int) -> list[Any]:
+        """Compute on that set of inputs; the results' buffers."""
+        results = self._runtime.VmVariantList(self._results)
         self._context.invoke(self._main, self._arguments(which), results)
-        return results.get_as_object(0, self._runtime.HalBufferView)
+        view = self._runtime.HalBufferView
+        return [results.get_as_object(place, view) for place in range(self._results)]
 
-    def fence(self, output: Any) -> None:
+    def fence(self, results: list[Any]) -> None:
         """Nothing is left to wait for: the exported function awaited its work before it returned."""
 
-    def fetch(self, output: Any) -> np.ndarray:
-        found = self._runtime.DeviceArray(self._device, output, implicit_host_transfer=True)
-        return np.array(found.to_host())
+    def fetch(self, results: list[Any]) -> list[np.ndarray]:
+        array = self._runtime.DeviceArray
+        found = [array(self._device, result, implicit_host_transfer=True) for result in results]
+        return [np.array(one.to_host()) for one in found]
 
     def facts(self) -> dict[str, int]:
         return self._facts
@@ -120,8 +122,8 @@ class Compiler:
         return self._runtime.asdevicearray(self._config.device, array)._buffer_view
 
     def compile(self, text: str) -> Program:
-        """Raises ValueError where the program has not exactly one result or an argument of an unknown type,
-        TimeoutError after TIMEOUT_S, and RuntimeError with what iree-compile says against the program."""
+        """Raises ValueError where the program has an argument of an unknown type, TimeoutError after TIMEOUT_S,
+        and RuntimeError with what iree-compile says against the program."""
         with tempfile.TemporaryDirectory() as folder:
             compiled, facts = self._compile(rewritten(text), Path(folder))
             module = self._runtime.VmModule.copy_buffer(self._config.vm_instance, compiled)
@@ -158,18 +160,14 @@ def rewritten(text: str) -> str:
     return text.replace("ui8>", "i8>") if all(map(_SAME_BITS.search, unsigned)) else text
 
 
-def signature(declaration: str) -> list[tuple[tuple[int, ...], np.dtype]]:
-    """Shape and element type of each argument, from the declaration that a compiled function carries.
-
-    Raises ValueError where it has not exactly one result or an argument of an unknown type.
-    """
+def signature(declaration: str) -> tuple[list[tuple[tuple[int, ...], np.dtype]], int]:
+    """(shape and element type of each argument, how many results), from the declaration that a compiled
+    function carries. Raises ValueError where an argument is of an unknown type."""
     arguments, _, results = declaration.partition(" -> ")
-    if results.count("tensor<") != 1:
-        raise ValueError(f"expected a program with one result; this has {results}")
     found = []
     for extents, element in _TENSOR.findall(arguments):
         if element not in DTYPES:
             raise ValueError(f"expected arguments of {', '.join(DTYPES)}; came {element}")
         shape = tuple(int(extent) for extent in extents.split("x") if extent)
         found.append((shape, np.dtype(DTYPES[element])))
-    return found
+    return found, results.count("tensor<")

@@ -16,23 +16,27 @@ import signal
 import sys
 import time
 import traceback
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import NoReturn
 from unittest import mock
 
 from stackwars.compilers import arguments
+from stackwars.compilers.arguments import Lowered
 from stackwars.ir import missing
 from stackwars.measure import documents
-from stackwars.workloads import values
+from stackwars.workloads import parallel, values
+
+NO_UPDATES = "a program that updates what it keeps is lowered of other frontends only"
 
 
 @dataclass(frozen=True)
 class LowerJob:
     """One program: a framework's, for a workload at these sizes.
 
-    variant: `base`, or what distinguishes the sizes from the preset's; matmul_precision: as cells.
+    variant: `base`, what distinguishes the sizes from the preset's, or how the program is divided among devices
+    (`workloads.parallel`); matmul_precision: as cells.
     """
 
     framework: str
@@ -57,12 +61,16 @@ def lower(job: LowerJob) -> tuple[str, dict]:
     with mock.patch.multiple(values, **stand_ins):
         inputs = workload.inputs(job.sizes, job.seed)
         try:
-            text, used, unused = framework.lower(
-                dialect.build, job.sizes, job.seed, inputs, job.matmul_precision
+            if hasattr(workload, "STATE") and not hasattr(framework, "UPDATES"):
+                raise NotImplementedError(NO_UPDATES)
+            division = parallel.of_variant(workload, job.variant)
+            lowered = framework.lower(
+                *(dialect.build, job.sizes, job.seed, inputs, job.matmul_precision),
+                **({"division": division} if division else {}),
             )
         except NotImplementedError as error:
-            text, used, unused = missing.line(str(error)), [], []
-    return text, {
+            lowered = Lowered(missing.line(str(error)), [], [], ())
+    return lowered.text, {
         "schema": 1,
         "framework": job.framework,
         "workload": job.workload,
@@ -70,12 +78,13 @@ def lower(job: LowerJob) -> tuple[str, dict]:
         "sizes": job.sizes,
         "seed": job.seed,
         "matmul_precision": job.matmul_precision,
-        "program_sha256": hashlib.sha256(text.encode()).hexdigest(),
+        "program_sha256": hashlib.sha256(lowered.text.encode()).hexdigest(),
         "versions": framework.versions(),
         "lower_s": round(time.perf_counter() - start, 3),
         "peak_rss_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
-        "unused": [entry.name for entry in unused],
-        "arguments": arguments.dump(used),
+        "unused": [entry.name for entry in lowered.unused],
+        "arguments": arguments.dump(lowered.arguments),
+        "results": [asdict(result) for result in lowered.results],
     }
 
 

@@ -8,7 +8,12 @@ from typing import Any
 import numpy as np
 
 from stackwars.compilers import arguments
-from stackwars.compilers.arguments import Entry
+from stackwars.compilers.arguments import OUTPUT, Entry, Lowered, Result
+from stackwars.workloads import parallel
+from stackwars.workloads.parallel import Division
+
+UPDATES = True
+"""It also lowers programs that update what they keep."""
 
 
 def load() -> None:
@@ -17,32 +22,96 @@ def load() -> None:
 
 
 def lower(
-    build: Callable, sizes: dict, seed: int, inputs: dict[str, np.ndarray], precision: str
-) -> tuple[str, list[Entry], list[Entry]]:
-    """(program, its arguments in its order, weights that it does not use).
+    build: Callable,
+    sizes: dict,
+    seed: int,
+    inputs: dict[str, np.ndarray],
+    precision: str,
+    division: Division | None = None,
+) -> Lowered:
+    """The program. `build` is the workload's in this dialect, and makes its weights with `arguments.leaf`.
 
-    `build` is the workload's in this dialect, and makes its weights with `arguments.leaf`.
+    division: of the arrays among devices, by annotation; None for one device.
     """
     import jax
 
     jax.config.update("jax_default_matmul_precision", precision)
+    devices = division and mesh(division.devices)
     entries: dict[int, Entry] = {}
 
-    def put(array: np.ndarray) -> Any:
-        shape = jax.ShapeDtypeStruct(array.shape, array.dtype)
-        entries[id(shape)] = arguments.of_array(array)
-        return shape
+    def shape(array: Any, entry: Entry, axis: int | None) -> Any:
+        sharding = devices and divided(devices, axis)
+        made = jax.ShapeDtypeStruct(array.shape, array.dtype, sharding=sharding)
+        entries[id(made)] = entry
+        return made
+
+    def put(array: Any, entry: Entry | None = None) -> Any:
+        entry = entry or arguments.of_array(array)
+        return shape(array, entry, division and entry.divided_axis(division))
 
     parameters, function = build(sizes, seed, put)
-    shapes = {name: jax.ShapeDtypeStruct(a.shape, a.dtype) for name, a in inputs.items()}
-    entries |= {id(shape): Entry("input", name) for name, shape in shapes.items()}
-    lowered = jax.jit(function).lower(parameters, *shapes.values())
+    placed = [put(array, Entry("input", name)) for name, array in inputs.items()]
+    updates = hasattr(function, "leaves")
+    results = (Result(OUTPUT),)
+    if updates:
+        constant, state = parameters
+        results = _updated(function.leaves, state)
+        leaves, tree = jax.tree.flatten(state)
+        # What an optimiser has made for itself are arrays of zeros, divided as the weight of that name is.
+        made = [
+            leaf
+            if id(leaf) in entries
+            else shape(
+                leaf, arguments.of_array(np.asarray(leaf)), division and _axis(division, result)
+            )
+            for leaf, result in zip(leaves, results, strict=False)
+        ]
+        parameters = (constant, jax.tree.unflatten(tree, made))
+    given = (*(parameters if updates else (parameters,)), *placed)
+    lowered = jax.jit(function, donate_argnums=1 if updates else ()).lower(*given)
     # JAX drops what the program does not read; which, it says only here.
     kept = lowered._lowering.compile_args["kept_var_idx"]
-    leaves = [entries[id(leaf)] for leaf in jax.tree.leaves((parameters, *shapes.values()))]
+    leaves = [entries[id(leaf)] for leaf in jax.tree.leaves(given)]
     used = [entry for place, entry in enumerate(leaves) if place in kept]
     unused = [entry for place, entry in enumerate(leaves) if place not in kept]
-    return lowered.as_text(), used, unused
+    return Lowered(lowered.as_text(), used, unused, results)
+
+
+def mesh(devices: int) -> Any:
+    """A mesh of so many devices, for which the CPU's threads stand."""
+    import jax
+
+    jax.config.update("jax_num_cpu_devices", devices)
+    return jax.sharding.Mesh(np.array(jax.devices("cpu")), (parallel.AXIS,))
+
+
+def divided(devices: Any, axis: int | None) -> Any:
+    """How an array is placed on a mesh that is divided along this axis, or whole on each device."""
+    import jax
+
+    before = () if axis is None else (*(None,) * axis, parallel.AXIS)
+    return jax.NamedSharding(devices, jax.P(*before))
+
+
+def _axis(division: Division, result: Result) -> int | None:
+    """The axis along which a part of the state is divided."""
+    axis = division.weight_axis(result.name)
+    return None if axis is None else result.axes[axis]
+
+
+def _updated(leaves: Callable, state: Any) -> tuple[Result, ...]:
+    """The results of a function that returns (new state, output)."""
+    import jax
+
+    # An array whose extents number its axes stands for each result: what `leaves` makes of it, a view, tells
+    # its name and the order of its axes.
+    markers = jax.tree.map(lambda leaf: np.empty(tuple(range(1, leaf.ndim + 1))), state)
+    places = {
+        view.__array_interface__["data"]: Result(name, tuple(extent - 1 for extent in view.shape))
+        for name, view in leaves(markers).items()
+    }
+    found = [marker.__array_interface__["data"] for marker in jax.tree.leaves(markers)]
+    return (*(places.get(one, Result("")) for one in found), Result(OUTPUT))
 
 
 def versions() -> dict[str, str]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from stackwars.compilers import arguments
-from stackwars.compilers.arguments import Entry, Leaf
+from stackwars.compilers.arguments import Entry, Leaf, Lowered
 from stackwars.frameworks import tensorflow_xla
 
 
@@ -19,8 +19,8 @@ def load() -> None:
 
 def lower(
     build: Callable, sizes: dict, seed: int, inputs: dict[str, np.ndarray], precision: str
-) -> tuple[str, list[Entry], list[Entry]]:
-    """(program, its arguments in its order, weights that it does not use).
+) -> Lowered:
+    """The program.
 
     `build` is the workload's in this dialect, and makes its weights with `arguments.leaf`. TensorFlow
     exports programs of initialised variables only: these have memory that nothing has touched. The
@@ -48,7 +48,7 @@ def lower(
     captured = function.get_concrete_function(*specs).captured_inputs
     used = [Entry("input", name) for name in inputs]
     used += [known.get(id(tensor)) or _constant(tensor) for tensor in captured]
-    return text, used, [entry for entry, _ in placed if entry not in used]
+    return Lowered(text, used, [entry for entry, _ in placed if entry not in used])
 
 
 def _constant(tensor: Any) -> Entry:

@@ -22,7 +22,7 @@ from unittest import mock
 import numpy as np
 
 from stackwars.compilers import arguments
-from stackwars.compilers.arguments import Entry
+from stackwars.compilers.arguments import Entry, Lowered
 
 _PRECISION = {"default": "medium", "high": "high", "highest": "highest"}
 """What PyTorch calls the precisions of a product of float32 that XLA calls DEFAULT, HIGH and HIGHEST."""
@@ -45,8 +45,8 @@ def load() -> None:
 
 def lower(
     build: Callable, sizes: dict, seed: int, inputs: dict[str, np.ndarray], precision: str
-) -> tuple[str, list[Entry], list[Entry]]:
-    """(program, its arguments in its order, weights that it does not use).
+) -> Lowered:
+    """The program.
 
     `build` is the workload's in this dialect, and makes its weights with `arguments.leaf`. A weight
     that several layers share is one argument. What a module keeps that is no weight is an argument too.
@@ -61,7 +61,7 @@ def lower_traced(
     seed: int,
     inputs: dict[str, np.ndarray],
     precision: str,
-) -> tuple[str, list[Entry], list[Entry]]:
+) -> Lowered:
     """The same, of the graph that `trace` makes of a module and its inputs."""
     load()
     import torch
@@ -97,7 +97,7 @@ def lower_traced(
         inputs_left = iter(Entry("input", name) for name in inputs)
         wanted = [next(inputs_left) if name is None else entries[name] for name in names]
     text, used = _stablehlo(graph, wanted)
-    return text, used, [e for e, _ in placed if e.kind == "weight" and e not in used]
+    return Lowered(text, used, [e for e, _ in placed if e.kind == "weight" and e not in used])
 
 
 def versions() -> dict[str, str]:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from stackwars.compilers import lower_torch_tpu
-from stackwars.compilers.arguments import Entry
+from stackwars.compilers.arguments import Lowered
 from stackwars.compilers.lower_torch_tpu import Traced, load, versions
 
 __all__ = ["load", "lower", "versions"]
@@ -20,7 +20,7 @@ __all__ = ["load", "lower", "versions"]
 
 def lower(
     build: Callable, sizes: dict, seed: int, inputs: dict[str, np.ndarray], precision: str
-) -> tuple[str, list[Entry], list[Entry]]:
+) -> Lowered:
     """As `lower_torch_tpu.lower`."""
     return lower_torch_tpu.lower_traced(_exported, build, sizes, seed, inputs, precision)
 

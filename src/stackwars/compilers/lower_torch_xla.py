@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from stackwars.compilers import arguments
-from stackwars.compilers.arguments import Entry, Leaf
+from stackwars.compilers.arguments import OUTPUT, Entry, Leaf, Lowered, Result
+from stackwars.frameworks.torch_eager import gradient_mode
+from stackwars.workloads.parallel import Division
+
+UPDATES = True
+"""It also lowers programs that update what they keep."""
+_ARGUMENT = re.compile(r"%arg(?P<number>\d+): tensor<(?P<extents>(?:\d+x)*)\w+>(?=[,)])")
+"""An argument of a function."""
 
 
 def load() -> None:
@@ -21,14 +29,22 @@ def load() -> None:
 
 
 def lower(
-    build: Callable, sizes: dict, seed: int, inputs: dict[str, np.ndarray], precision: str
-) -> tuple[str, list[Entry], list[Entry]]:
-    """(program, its arguments in its order, weights that it does not use).
+    build: Callable,
+    sizes: dict,
+    seed: int,
+    inputs: dict[str, np.ndarray],
+    precision: str,
+    division: Division | None = None,
+) -> Lowered:
+    """The program.
 
     `build` is the workload's in this dialect, and makes its weights with `arguments.leaf`. Inputs of
     floats are placeholders as well; token ids, and what a module keeps that is no weight, are real
     tensors: transformers reads some of them while tracing. Scalars and other tensors that torch_xla
     uploads by itself become constants, with their values.
+
+    division: of the arrays among devices; None for one device. torch_xla marks tensors by sending them to all
+    devices, and a placeholder has nothing to send: so the program is marked as it marks it (a test compares).
     """
     load()
     import torch
@@ -56,18 +72,43 @@ def lower(
         else create_placeholder_tensor(array.shape, torch.from_numpy(array).dtype)
         for name, array in inputs.items()
     }
-    with torch.no_grad():
-        output = module(*tensors.values())
-    text = xm.get_stablehlo([output])
+    # What an optimiser keeps is zeros that are yet to be computed, which would be part of the program.
+    torch_xla.sync(wait=True)
+    # Now: a call gives what it updates another number.
     known = {_XLAC._xla_get_tensor_id(tensor): entry for entry, tensor in placed}
     known |= {_XLAC._xla_get_tensor_id(t): Entry("input", name) for name, t in tensors.items()}
+    torch.autograd.set_multithreading_enabled(False)  # see frameworks.torch_xla
+    with gradient_mode(torch, module)():
+        output = module(*tensors.values())
+    leaves = module.leaves() if hasattr(module, "leaves") else {}
+    results = [output, *leaves.values()]
+    text = xm.get_stablehlo(results)
     # The arguments in the program's order: torch_xla's is that of its walk through the graph.
-    numbers, nodes = _XLAC._get_tensors_xla_device_data_node([output])
+    numbers, nodes = _XLAC._get_tensors_xla_device_data_node(results)
     used = [
         known[number] if number in known else arguments.of_array(node.cpu().numpy())
         for number, node in zip(numbers, nodes, strict=True)
     ]
-    return text, used, [entry for entry, _ in placed if entry not in used]
+    unused = [entry for entry, _ in placed if entry not in used]
+    if division:
+        text = marked(text, used, division)
+    return Lowered(text, used, unused, tuple(map(Result, (OUTPUT, *leaves))))
+
+
+def marked(text: str, entries: list[Entry], division: Division) -> str:
+    """The program whose arguments say how they are divided, as torch_xla's mark_sharding has them say it."""
+    devices = ",".join(map(str, range(division.devices)))
+
+    def with_mark(found: re.Match) -> str:
+        axis = entries[int(found["number"])].divided_axis(division)
+        if axis is None:
+            return found[0] + ' {mhlo.sharding = "{replicated}"}'
+        parts = ["1"] * found["extents"].count("x")
+        parts[axis] = str(division.devices)
+        return found[0] + f' {{mhlo.sharding = "{{devices=[{",".join(parts)}]{devices}}}"}}'
+
+    before, main, rest = re.split(r"(func\.func @main\(.*)", text, maxsplit=1)
+    return before + _ARGUMENT.sub(with_mark, main) + rest
 
 
 def versions() -> dict[str, str]:

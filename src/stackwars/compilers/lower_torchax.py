@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from stackwars.compilers import arguments
-from stackwars.compilers.arguments import Entry
+from stackwars.compilers.arguments import Entry, Lowered
 
 
 def load() -> None:
@@ -19,8 +19,8 @@ def load() -> None:
 
 def lower(
     build: Callable, sizes: dict, seed: int, inputs: dict[str, np.ndarray], precision: str
-) -> tuple[str, list[Entry], list[Entry]]:
-    """(program, its arguments in its order, weights that it does not use).
+) -> Lowered:
+    """The program.
 
     `build` is the workload's in this dialect, and makes its weights with `arguments.leaf`. The function
     that is traced is that of `frameworks.torchax`. A tied weight is one argument; what a module keeps
@@ -58,7 +58,7 @@ def lower(
     kept = lowered._lowering.compile_args["kept_var_idx"]
     used = [entry for place, entry in enumerate(leaves) if place in kept]
     unused = [entry for place, entry in enumerate(leaves) if place not in kept]
-    return lowered.as_text(), used, [entry for entry in unused if entry.kind == "weight"]
+    return Lowered(lowered.as_text(), used, [entry for entry in unused if entry.kind == "weight"])
 
 
 def _shape(jax: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:

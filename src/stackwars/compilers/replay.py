@@ -3,6 +3,9 @@
 It runs in a compiler's environment, under the same parent, protocol and events as the process of a
 cell. What differs between two programs here is their StableHLO alone: compiler, its options,
 weights and inputs are the same.
+
+A program that updates what it keeps does here the same step in every call, from the same state, and its
+results have memory of their own: the cells are where it updates in place.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ import gzip
 import hashlib
 import json
 import os
+import re
 import sys
 import time
 from pathlib import Path
@@ -21,6 +25,7 @@ import numpy as np
 
 from stackwars import compilers
 from stackwars.compilers import arguments, placement, profile
+from stackwars.compilers.arguments import OUTPUT
 from stackwars.ir.missing import missing
 from stackwars.measure import process_status
 from stackwars.measure.child import block, checked, sample, surroundings, timed_call
@@ -31,6 +36,12 @@ from stackwars.measure.parity import relative_l2
 
 DETAIL = 2000
 """Characters that are kept of what a compiler says."""
+_DONATED = re.compile(
+    r", {0}| \{{{0}\}}|(?<=\{{){0}, ".format(
+        r"(?:tf\.aliasing_output = \d+ : i32|jax\.buffer_donor = true)"
+    )
+)
+"""What says of an argument that a result takes over its memory."""
 
 
 class ReplayRefused(Exception):
@@ -57,6 +68,7 @@ class ReplayProcess:
         # Whichever program comes first in a round has the other's weights in the cache.
         self.names = names[::-1] if spec["repetition"] % 2 else names
         self.programs: dict[str, Any] = {}
+        self.documents: dict[str, dict] = {}
 
     def refuse(self, name: str, detail: str, status: str = "invalid") -> None:
         """Take a program out, and say why.
@@ -78,6 +90,7 @@ class ReplayProcess:
             digest = hashlib.sha256(text).hexdigest()
             self.events.write("read", program=name, sha256=digest)
             document, found[name] = arguments.load(Path(paths["arguments"]))
+            self.documents[name] = document
             problem = digest_problem(name, digest, document["program_sha256"])
             if problem is not None:
                 self.refuse(name, problem)
@@ -87,7 +100,7 @@ class ReplayProcess:
                 self.refuse(name, why, "unsupported")
                 continue
             placement.check_memory(name, found[name])
-            self.compile(name, text.decode(), compiler)
+            self.compile(name, not_donated(text.decode()), compiler)
         placement.place(self.programs, found, self.spec, compiler.put)
 
     def compile(self, name: str, text: str, compiler: Any) -> None:
@@ -112,12 +125,19 @@ class ReplayProcess:
         except Exception as error:
             return {"optimised": None, "optimised_problem": f"{type(error).__name__}: {error}"}
 
-    def fetch(self, outputs: dict[str, list[Any]]) -> dict[str, list[np.ndarray]]:
-        """The values of every program's outputs."""
-        return {
-            name: [program.fetch(output) for output in outputs[name]]
-            for name, program in self.programs.items()
-        }
+    def fetch(self, outputs: dict[str, list[Any]]) -> dict[str, list[dict[str, np.ndarray]]]:
+        """The values of every program's results, by name, for each of its calls.
+
+        A program that has others than its arguments.json names is refused.
+        """
+        found = {}
+        for name, program in list(self.programs.items()):
+            fetched = [program.fetch(output) for output in outputs[name]]
+            try:
+                found[name] = [arguments.named(self.documents[name], values) for values in fetched]
+            except ValueError as error:
+                self.refuse(name, str(error))
+        return found
 
     def single_calls(self, event: str, which: int) -> dict[str, Any]:
         """One timed call of every program, written as this event; {program: output}."""
@@ -153,26 +173,31 @@ class ReplayProcess:
         others = {"other_processes_share": meter.other_processes_share()}
         return {name: {"ns": times[name], **samples[name], **others} for name in self.programs}
 
-    def verify(self, outputs: dict[str, list[np.ndarray]], call: str) -> None:
-        """Write how far the outputs agree, at last with samples; refuse the programs whose do not.
+    def verify(self, outputs: dict[str, list[dict[str, np.ndarray]]], call: str) -> None:
+        """Write how far the results agree, at last with samples of the output; refuse programs whose do not.
 
-        Raises FloatingPointError where the baseline's output is not finite.
+        Raises FloatingPointError where one of the baseline's is not finite.
         """
         settings = self.spec["settings"]
-        baseline = [checked(output, call) for output in outputs[self.spec["baseline"]]]
+        baseline = outputs[self.spec["baseline"]]
+        for results in baseline:
+            for value in results.values():
+                checked(value, call)
         for name, values in outputs.items():
             pairs = list(zip(values, baseline, strict=True))
-            problem = next(filter(None, (output_problem(*pair) for pair in pairs)), None)
+            problem = next(filter(None, (results_problem(*pair) for pair in pairs)), None)
             error = None
             if problem is None:
-                error = max(relative_l2(*pair) for pair in pairs)
+                error = max(
+                    relative_l2(ours[key], base[key]) for ours, base in pairs for key in base
+                )
                 if error > settings["parity_rel_l2"]:
                     limit = f"{settings['parity_rel_l2']:.0e}"
                     problem = f"relative L2 error {error:.2e} against the baseline, over {limit}"
             self.events.write("parity", program=name, call=call, rel_l2=error)
             # Of the first call there is one set of inputs, which nothing else has a sample of.
             if call == "last":
-                samples = [sample(value, settings["seed"]) for value in values]
+                samples = [sample(results[OUTPUT], settings["seed"]) for results in values]
                 np.save(self.folder / f"{name}.npy", np.concatenate(samples))
             if problem is not None:
                 self.refuse(name, problem)
@@ -195,6 +220,20 @@ class ReplayProcess:
                 self.events.write("not profiled", program=name, detail=str(error)[-500:])
             else:
                 self.events.write("profiled", program=name, **found)
+
+
+def not_donated(text: str) -> str:
+    """The program without what says that an argument's memory becomes a result's."""
+    return _DONATED.sub("", text)
+
+
+def results_problem(results: dict[str, np.ndarray], baseline: dict[str, np.ndarray]) -> str | None:
+    """Why results cannot be compared with the baseline's, or None."""
+    if results.keys() != baseline.keys():
+        apart = sorted(results.keys() ^ baseline.keys())
+        return f"expected results as the baseline's; only one of the two has {', '.join(apart[:5])}"
+    found = (output_problem(results[key], baseline[key]) for key in baseline)
+    return next(filter(None, found), None)
 
 
 def output_problem(values: np.ndarray, baseline: np.ndarray) -> str | None:

@@ -108,7 +108,9 @@ def _program(
         status, detail = refused[0]["status"], refused[0]["detail"]
     digests = list(dict.fromkeys(_values(events, "read", "sha256")))
     samples = [folder / f"{name}.npy" for folder in folders]
-    error, problem = _against_cell(digests, samples, cell, processes[0]["settings"])
+    # The cell's own last output is of a later state than that from which every call begins here.
+    compared = [] if hasattr(workloads.load(processes[0]["workload"]), "STATE") else samples
+    error, problem = _against_cell(digests, compared, cell, processes[0]["settings"])
     same = (same for path in samples if path.exists() for same in output_problems(np.load(path)))
     problem = problem or next(same, None)
     if status == "ok" and problem:

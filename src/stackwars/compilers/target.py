@@ -15,10 +15,10 @@ import numpy as np
 PACKAGES = ("jaxlib", "libtpu", "jax-cuda12-pjrt", "nvidia-cuda-nvcc-cu12")
 
 
-def open_target(row: dict) -> Any:
-    """The device of a target's row, which only compiles.
+def open_target(row: dict) -> list[Any]:
+    """The devices of a target's row, which only compile: one, or the chips of a slice.
 
-    A TPU: {platform: tpu, topology: "v6e:1x1"}, compiled for by libtpu. A GPU: {platform: cuda, topology:
+    A TPU: {platform: tpu, topology: "v6e:2x2"}, compiled for by libtpu. A GPU: {platform: cuda, topology:
     "1x1x1", description: h100.txtpb}, compiled for by JAX's CUDA plugin, with a file beside this one
     that describes it; needs ptxas. Raises what JAX raises for a topology that it does not know.
     """
@@ -31,7 +31,7 @@ def open_target(row: dict) -> Any:
             target_config=(Path(__file__).parent / row["description"]).read_text(),
             topology=row["topology"],
         )
-        return topology.devices[0]
+        return list(topology.devices)
     extents = [int(e) for e in row["topology"].partition(":")[2].split("x")]
     topology = topologies.get_topology_desc(
         platform=row["platform"],
@@ -39,11 +39,14 @@ def open_target(row: dict) -> Any:
         # One host has them all: the topology's own extents, made up to three.
         chips_per_host_bounds=[*extents, 1, 1][:3],
     )
-    return topology.devices[0]
+    return list(topology.devices)
 
 
-def compile_for(device: Any, text: str) -> Any:
-    """The executable of a StableHLO program for one device; raises what parser and compiler raise."""
+def compile_for(devices: list[Any], text: str) -> Any:
+    """The executable of a StableHLO program, divided among the devices as it says.
+
+    Raises what parser and compiler raise.
+    """
     from jax.interpreters import mlir
     from jaxlib import _jax
     from jaxlib.mlir import ir
@@ -51,12 +54,17 @@ def compile_for(device: Any, text: str) -> Any:
     with mlir.make_ir_context():
         module = ir.Module.parse(text)
         options = _jax.CompileOptions()
-        options.num_replicas = options.num_partitions = 1
-        options.device_assignment = _jax.DeviceAssignment.create(np.array([[device.id]]))
-        devices = _jax.DeviceList((device,))
+        options.num_replicas, options.num_partitions = 1, len(devices)
+        build = options.executable_build_options
+        build.use_spmd_partitioning = len(devices) > 1
+        # What JAX divides is written in Shardy's dialect; what others divide GSPMD reads.
+        build.use_shardy_partitioner = "sdy." in text
+        assigned = np.array([[device.id for device in devices]])
+        options.device_assignment = _jax.DeviceAssignment.create(assigned)
+        client, devices = devices[0].client, _jax.DeviceList(tuple(devices))
         if tuple(int(n) for n in metadata.version("jaxlib").split(".")[:2]) < (0, 8):
-            return device.client.compile(mlir.module_to_bytecode(module), devices, options)
-        return device.client.compile(module, devices, options)
+            return client.compile(mlir.module_to_bytecode(module), devices, options)
+        return client.compile(module, devices, options)
 
 
 def code_bytes(executable: Any) -> int:

@@ -29,14 +29,15 @@ class Program:
         self.buffers: list[list[Any]] = [[None] * len(types) for _ in range(INPUT_SETS)]
         self._executable = executable
 
-    def call(self, which: int) -> Any:
-        return self._executable.execute(self.buffers[which])[0]
+    def call(self, which: int) -> list[Any]:
+        return self._executable.execute(self.buffers[which])
 
-    def fence(self, output: Any) -> None:
-        output.block_until_ready()
+    def fence(self, results: list[Any]) -> None:
+        for result in results:
+            result.block_until_ready()
 
-    def fetch(self, output: Any) -> np.ndarray:
-        return np.asarray(output)
+    def fetch(self, results: list[Any]) -> list[np.ndarray]:
+        return [np.asarray(result) for result in results]
 
     def facts(self) -> dict[str, int]:
         return hlo_facts.counts(self.optimised_hlo())
@@ -74,8 +75,8 @@ class Compiler:
         return buffer
 
     def compile(self, text: str) -> Program:
-        """Raises ValueError where the program has not exactly one result or an argument of an unknown
-        type, and whatever the parser and the compiler raise."""
+        """Raises ValueError where the program has an argument of an unknown type, and whatever the parser and
+        the compiler raise."""
         from jax._src import compiler
         from jax._src.interpreters import mlir
         from jaxlib import xla_client
@@ -83,18 +84,18 @@ class Compiler:
 
         with mlir.make_ir_context():
             module = ir.Module.parse(text)
-            types = _argument_types(module, ir)
-            chosen = self.compile_options(module, len(types))
+            types, results = _signature(module, ir)
+            chosen = self.compile_options(module, len(types), results)
             devices = xla_client.DeviceList((self._device,))
             executable = compiler.backend_compile_and_load(
                 self._device.client, module, devices, chosen, []
             )
         return Program(executable, types)
 
-    def compile_options(self, module: Any, arguments: int) -> Any:
-        """The CompileOptions with which `jax.jit` compiles a module of one result, and our own options.
+    def compile_options(self, module: Any, arguments: int, results: int) -> Any:
+        """The CompileOptions with which `jax.jit` compiles a module, and our own options.
 
-        arguments: how many the module's main function has.
+        arguments, results: how many the module's main function has.
         """
         from jax._src import compiler
 
@@ -109,19 +110,18 @@ class Compiler:
         # As jax._src.interpreters.pxla.create_compile_options does for a jit without shardings.
         build = found.executable_build_options
         build.allow_spmd_sharding_propagation_to_parameters = [True] * arguments
-        build.allow_spmd_sharding_propagation_to_output = [True]
+        build.allow_spmd_sharding_propagation_to_output = [True] * results
         return found
 
 
-def _argument_types(module: Any, ir: Any) -> list[tuple[tuple[int, ...], np.dtype]]:
+def _signature(module: Any, ir: Any) -> tuple[list[tuple[tuple[int, ...], np.dtype]], int]:
+    """(shape and element type of each argument, how many results) of the main function."""
     main = next(op for op in module.body.operations if op.attributes["sym_name"].value == "main")
     function = ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value)
-    if len(function.results) != 1:
-        raise ValueError(f"expected a program with one result; this has {len(function.results)}")
     found = []
     for kind in map(ir.RankedTensorType, function.inputs):
         element = str(kind.element_type)
         if element not in DTYPES:
             raise ValueError(f"expected arguments of {', '.join(DTYPES)}; came {element}")
         found.append((tuple(kind.shape), np.dtype(DTYPES[element])))
-    return found
+    return found, len(function.results)

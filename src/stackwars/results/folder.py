@@ -32,6 +32,7 @@ TABLES = {
     "beyond": "beyond.csv",
     "growth": "growth.csv",
     "shapes": "shapes.csv",
+    "sharding": "sharding.csv",
     "matrix": "matrix.csv",
     "matrix_effects": "matrix_effects.csv",
     "variance": "variance.csv",

@@ -14,7 +14,7 @@ from stackwars.compilers import XLA
 from stackwars.compilers.edits import EDITS
 from stackwars.setup.device import CPU
 from stackwars.setup.environments import REPOSITORY
-from stackwars.study import schema
+from stackwars.study import schema, sharding
 from stackwars.study.cells import environments, settings
 from stackwars.study.comparisons import CELLS, PROGRAMS, comparisons, with_programs
 from stackwars.study.programs import resized
@@ -51,6 +51,7 @@ def validate(config: dict) -> dict:
     _check_positions(config)
     _check_sizes(config)
     _check_growth(config)
+    _check_sharding(config)
     _check_studies(config)
     _check_compilers(config)
     return config
@@ -75,6 +76,8 @@ def _definitions(config: dict) -> dict[str, dict]:
         "asked": {"enum": own("frameworks")},
         "compiler": {"enum": own("compilers")},
         "module": {"enum": compilers.names()},
+        "frontend": {"enum": compilers.frontends()},
+        "divides": {"enum": compilers.dividing()},
         "target": {"enum": own("targets")},
         "preset": {"enum": own("presets")},
         "studied": {"enum": own("studies")},
@@ -211,6 +214,12 @@ def _check_growth(config: dict) -> None:
                     for size, expected in _problems(module, given).items():
                         expected = f"values with which {size} is {expected}, in the preset {preset}"
                         raise ConfigError(f"{key}.values", expected, value)
+
+
+def _check_sharding(config: dict) -> None:
+    for preset in config["presets"] if "sharding" in config else ():
+        if problem := sharding.problem(config, preset):
+            raise ConfigError(*problem)
 
 
 def _problems(module: Any, given: dict[str, int]) -> dict[str, str]:

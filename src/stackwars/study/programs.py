@@ -11,6 +11,7 @@ from stackwars.setup.device import CPU
 from stackwars.study import cells, imports
 from stackwars.study.comparisons import with_programs
 from stackwars.study.studies import folder, studies
+from stackwars.workloads import parallel
 
 BASE = "base"
 _VARIANT = re.compile(r"b(\d+)(?:s(\d+))?")
@@ -18,7 +19,7 @@ _VARIANT = re.compile(r"b(\d+)(?:s(\d+))?")
 
 @dataclass(frozen=True, order=True)
 class Program:
-    """One framework's StableHLO of a workload; variant: `base`, or other sizes than the preset's.
+    """One framework's StableHLO of a workload; variant: `base`, other sizes than the preset's, or divided.
 
     framework: `jax`, or `torch_xla+pretransposed_weights` for that framework's program after an edit.
     """
@@ -90,8 +91,11 @@ def sizes(config: dict, workload: str, variant: str = BASE) -> dict[str, int]:
 
 
 def resized(given: dict[str, int], variant: str) -> dict[str, int]:
-    """Sizes changed to those of a variant. Raises ValueError for a variant of another form."""
-    if variant == BASE:
+    """Sizes changed to those of a variant, which a division among devices leaves as they are.
+
+    Raises ValueError for a variant of another form.
+    """
+    if variant == BASE or parallel.is_variant(variant):
         return dict(given)
     match = _VARIANT.fullmatch(variant)
     if match is None:

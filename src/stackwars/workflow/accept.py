@@ -24,6 +24,7 @@ KEPT = (
     *("cell.json", "stablehlo.mlir.gz", "output.npy", "peak.json", "devices.json"),
     *("program.mlir.gz", "arguments.json", "ahead.json", "largest_batch.json", "replay.json"),
     *("profile.json", "audits.json", f"{FORMS}/*.txt.gz", "growth/*/*/*/process.json"),
+    "sharded/*/*/*/process.json",
 )
 """What the paper is made from, as patterns. The optimised HLO of targets is left out: it is large, and counted
 in ahead.json."""

@@ -12,7 +12,7 @@ from snakemake.exceptions import WorkflowError
 from stackwars.measure import FORMS
 from stackwars.results.folder import Folder
 from stackwars.setup.device import CPUS
-from stackwars.study import cells, growth, printed, programs, studies
+from stackwars.study import cells, growth, printed, programs, sharding, studies
 from stackwars.study.cells import Cell
 from stackwars.study.programs import Program
 from stackwars.workflow import job_files, targets
@@ -106,6 +106,14 @@ class Grid:
     def grown(self) -> list[str]:
         """The folders of the processes of growing sizes."""
         return self.kept(point.path for point in growth.asked(self.config))
+
+    def sharded(self) -> list[str]:
+        """The folders of the processes of several devices."""
+        return self.kept(point.path for point in sharding.asked(self.config))
+
+    def slices(self) -> list[str]:
+        """The compilations for slices."""
+        return self.kept(c.path / "ahead.json" for c in sharding.slices(self.config))
 
     def profiles(self) -> list[str]:
         """Where the time of the replayed programs goes."""

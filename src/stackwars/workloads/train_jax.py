@@ -23,12 +23,19 @@ def stepping(parameters, loss):
 
     def function(_, state, *inputs):
         weights, kept = state
-        value, gradients = jax.value_and_grad(loss)(weights, *inputs)
+        value, gradients = jax.value_and_grad(lambda *given: reduced(loss(*given)))(
+            weights, *inputs
+        )
         updates, kept = optimiser.update(gradients, kept, weights)
         return (optax.apply_updates(weights, updates), kept), value
 
     function.leaves = leaves
     return ((), (parameters, optimiser.init(parameters))), function
+
+
+def reduced(loss):
+    """A step's loss, of the part of the batch that this device has: all of it, unless a caller divides it."""
+    return loss
 
 
 def leaves(state):

@@ -21,6 +21,17 @@ SIZES = {
     "vocabulary": "tokens that there are",
 }
 
+TENSOR_PARALLEL = {
+    "attn.qkv.weight": 0,
+    "attn.out.weight": 1,
+    "mlp.up.weight": 0,
+    "mlp.up.bias": 0,
+    "mlp.down.weight": 1,
+    "head.weight": 0,
+}
+"""Queries, keys and values are one product, whose outputs are divided as they stand: a device's part of them is
+not that of its heads."""
+
 
 def parameters(sizes: dict[str, int], positions: int) -> dict[str, tuple[int, ...]]:
     """Names and shapes of the weights, as torch has them."""

@@ -14,6 +14,8 @@ SIZES = {
     "hidden": "width between the two linear layers",
 }
 
+TENSOR_PARALLEL = {"up.weight": 0, "up.bias": 0, "down.weight": 1}
+
 
 def inputs(sizes: dict[str, int], seed: int) -> dict[str, np.ndarray]:
     """x (batch, sequence, features), float32."""

@@ -2,7 +2,7 @@
 
 import jax
 
-from stackwars.workloads import fill_tree
+from stackwars.workloads import fill_tree, parallel
 from stackwars.workloads.ffn import parameters as shapes
 
 
@@ -17,3 +17,10 @@ def function(parameters, x):
     hidden = x @ up["kernel"] + up["bias"]
     hidden = jax.nn.gelu(hidden, approximate=False)
     return hidden @ down["kernel"] + down["bias"]
+
+
+def divided(parameters, x):
+    """The same where every device has a part of the hidden layer: their shares of the output are added."""
+    up, down = parameters["up"], parameters["down"]
+    hidden = jax.nn.gelu(x @ up["kernel"] + up["bias"], approximate=False)
+    return jax.lax.psum(hidden @ down["kernel"], parallel.AXIS) + down["bias"]

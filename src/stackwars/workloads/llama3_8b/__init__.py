@@ -16,6 +16,11 @@ SIZES = {
     "vocabulary": "rows of the table of word embeddings and of the head",
     "positions": "longest sequence that the model takes",
 }
+TENSOR_PARALLEL = {
+    **dict.fromkeys(("q_proj.weight", "k_proj.weight", "v_proj.weight"), 0),
+    **dict.fromkeys(("gate_proj.weight", "up_proj.weight", "lm_head.weight"), 0),
+    **dict.fromkeys(("o_proj.weight", "down_proj.weight", "embed_tokens.weight"), 1),
+}
 ROPE_THETA = 500_000.0
 ROPE_SCALING = {  # of the published model's configuration
     "rope_type": "llama3",

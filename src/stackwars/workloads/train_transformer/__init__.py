@@ -12,6 +12,7 @@ from stackwars.workloads import adamw, counts, losses, transformer, values
 TITLE, TABLE, KIND, ITEM, ORDER = "Train transformer", "beyond", "basic", "sequences", 310
 STATE = "weights, and both moments of their gradients"
 SIZES = {**transformer.SIZES, "sequence": "tokens of a sequence that are predicted from"}
+TENSOR_PARALLEL = transformer.TENSOR_PARALLEL
 
 SENSITIVITY = 4.0
 """See `losses.bound`: 2.3 was the most of two draws at the study's sizes, 0.28 of three at those of smoke.

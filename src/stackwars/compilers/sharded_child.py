@@ -1,0 +1,78 @@
+"""The process that runs one call of a workload on several devices, and the same call on one.
+
+A module sharded_<frontend> has TITLE, FRAMEWORK and a class `Session(devices, precision, folder)` with
+the verbs
+
+    run(build, sizes, seed, inputs, division)
+                 the results of one call on the devices, {name: array in torch's layout}, OUTPUT among them
+    alone(...)   of the same, on one device and without any division
+    emitted()    the program that the frontend gave to its compiler in `run`
+    optimised()  what its compiler made of it
+"""
+
+from __future__ import annotations
+
+import gzip
+from importlib import import_module
+from pathlib import Path
+from unittest import mock
+
+import numpy as np
+
+from stackwars.compilers import collectives, hlo
+from stackwars.compilers.arguments import Leaf
+from stackwars.measure.child import run_child
+from stackwars.measure.events import Events
+from stackwars.measure.parity import relative_l2
+from stackwars.workloads import values
+from stackwars.workloads.parallel import Division
+
+EMITTED, OPTIMISED = "program.mlir.gz", "optimised.hlo.gz"
+_leaf = values.leaf
+
+
+def leaf(name: str, shape: tuple[int, ...], seed: int) -> Leaf:
+    """Stands in for `values.leaf`: a weight that knows its name, and so how it is divided."""
+    made = _leaf(name, shape, seed).view(Leaf)
+    made.name = name
+    return made
+
+
+def measure(spec: dict, events: Events, folder: Path) -> None:
+    """Run the whole process; spec: of a ShardedJob."""
+    events.write("import")
+    settings = spec["settings"]
+    frontend = import_module(f"stackwars.compilers.sharded_{spec['frontend']}")
+    session = frontend.Session(spec["devices"], settings["matmul_precision"], folder)
+    workload = import_module(f"stackwars.workloads.{spec['workload']}")
+    dialect = import_module(f"stackwars.workloads.{spec['workload']}.in_{spec['dialect']}")
+    events.write("build")
+    seed = settings["seed"]
+    with mock.patch.object(values, "leaf", leaf):
+        given = (dialect.build, spec["sizes"], seed, workload.inputs(spec["sizes"], seed))
+        events.write("run")
+        divided = session.run(*given, Division(workload, spec["way"], spec["devices"]))
+        for name, text in ((EMITTED, session.emitted()), (OPTIMISED, session.optimised())):
+            with gzip.GzipFile(folder / name, "wb", mtime=0) as file:
+                file.write(text.encode())
+        alone = session.alone(*given)
+    events.write(
+        "compared",
+        rel_l2=worst(divided, alone),
+        results=len(alone),
+        emitted=collectives.emitted(session.emitted()),
+        partitioned=collectives.partitioned(hlo.read(session.optimised())),
+    )
+    events.write("end")
+
+
+def worst(divided: dict[str, np.ndarray], alone: dict[str, np.ndarray]) -> float:
+    """The largest relative L2 error of a result. Raises ValueError where one of the two has others."""
+    if divided.keys() != alone.keys():
+        apart = ", ".join(sorted(divided.keys() ^ alone.keys())[:5])
+        raise ValueError(f"expected the results of one device; only one of the two has {apart}")
+    return max(relative_l2(divided[name], alone[name]) for name in alone)
+
+
+if __name__ == "__main__":
+    run_child(measure)

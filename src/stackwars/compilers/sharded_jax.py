@@ -1,0 +1,81 @@
+"""JAX on several devices by annotation: the arrays are placed in parts, and Shardy divides the program."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from stackwars.compilers import arguments, lower_jax
+from stackwars.compilers.arguments import OUTPUT
+from stackwars.workloads.parallel import Division
+
+TITLE = "JAX, by annotation"
+FRAMEWORK = "jax"
+
+
+class Session:
+    """One process's use of JAX on several devices. The verbs are those of `sharded_child`."""
+
+    def __init__(self, devices: int, precision: str, folder: Path) -> None:
+        os.environ["JAX_PLATFORMS"] = "cpu"
+        import jax
+
+        self._jax = jax
+        jax.config.update("jax_default_matmul_precision", precision)
+        self._mesh = lower_jax.mesh(devices)
+
+    def run(
+        self,
+        build: Callable,
+        sizes: dict,
+        seed: int,
+        inputs: dict[str, np.ndarray],
+        division: Division,
+    ) -> dict[str, np.ndarray]:
+        put = partial(self.put, division=division)
+        placed = [self.place(array, division.input_axis) for array in inputs.values()]
+        found, self._emitted, self._optimised = self._call(*build(sizes, seed, put), placed)
+        return found
+
+    def alone(
+        self, build: Callable, sizes: dict, seed: int, inputs: dict[str, np.ndarray]
+    ) -> dict[str, np.ndarray]:
+        put = partial(self._jax.device_put, device=self._jax.devices()[0])
+        found, _, _ = self._call(*build(sizes, seed, put), list(map(put, inputs.values())))
+        return found
+
+    def put(self, array: np.ndarray, division: Division) -> Any:
+        """Place what a dialect's `build` makes: a weight in the parts that it is divided into."""
+        return self.place(array, arguments.of_array(array).divided_axis(division))
+
+    def place(self, array: np.ndarray, axis: int | None) -> Any:
+        """The array on all devices, divided along an axis, or whole on each."""
+        return self._jax.device_put(np.asarray(array), lower_jax.divided(self._mesh, axis))
+
+    def _call(
+        self, parameters: Any, function: Callable, inputs: list[Any]
+    ) -> tuple[dict[str, np.ndarray], str, str]:
+        """(the results of one call, the program, what became of it)."""
+        leaves = getattr(function, "leaves", None)
+        given = (*(parameters if leaves else (parameters,)), *inputs)
+        lowered = self.jitted(function, given).lower(*given)
+        executable = lowered.compile()
+        results = executable(*given)
+        state, output = results if leaves else (None, results)
+        found = {OUTPUT: np.asarray(output), **(leaves(state) if leaves else {})}
+        return found, lowered.as_text(), executable.as_text()
+
+    def jitted(self, function: Callable, given: tuple) -> Any:
+        """The function, to be compiled for these arguments."""
+        return self._jax.jit(function)
+
+    def emitted(self) -> str:
+        return self._emitted
+
+    def optimised(self) -> str:
+        return self._optimised

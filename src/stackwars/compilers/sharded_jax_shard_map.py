@@ -1,0 +1,62 @@
+"""JAX on several devices by `shard_map`: each runs the function on its part, and says what it sends."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+from unittest import mock
+
+import numpy as np
+
+from stackwars.compilers import sharded_jax
+from stackwars.workloads import parallel
+from stackwars.workloads.parallel import Division
+
+TITLE = "JAX, shard_map"
+FRAMEWORK = "jax"
+
+
+class Session(sharded_jax.Session):
+    """As `sharded_jax.Session`, with the function mapped over the devices.
+
+    Data-parallel it is the workload's own, whose loss, of a training step, is the mean over all parts.
+    Tensor-parallel it is the dialect's `divided`, which says what it sends.
+    """
+
+    def run(
+        self,
+        build: Callable,
+        sizes: dict,
+        seed: int,
+        inputs: dict[str, np.ndarray],
+        division: Division,
+    ) -> dict[str, np.ndarray]:
+        """Raises NotImplementedError where the dialect has no `divided`."""
+        chosen = None
+        if division.way == parallel.TENSOR:
+            chosen = getattr(sys.modules[build.__module__], "divided", None)
+            if chosen is None:
+                raise NotImplementedError("it would have to be written with what its devices send")
+        from stackwars.workloads import train_jax
+
+        mean = partial(self._jax.lax.pmean, axis_name=parallel.AXIS)
+        mapped = partial(self._mapped, chosen)
+        with (
+            mock.patch.object(train_jax, "reduced", mean),
+            mock.patch.object(self, "jitted", mapped),
+        ):
+            return super().run(build, sizes, seed, inputs, division)
+
+    def _mapped(self, chosen: Callable | None, function: Callable, given: tuple) -> Any:
+        """The jitted function, or the chosen one, mapped over the devices as its arguments are divided."""
+        # What an optimiser counts is on one device until it is called.
+        whole = self._jax.P()
+        specs = self._jax.tree.map(lambda array: getattr(array.sharding, "spec", whole), given)
+        # A step returns the state, divided as it was, and a loss; else the output is divided as the input.
+        results = (specs[1], whole) if hasattr(function, "leaves") else specs[-1]
+        mapped = self._jax.shard_map(
+            chosen or function, mesh=self._mesh, in_specs=specs, out_specs=results
+        )
+        return self._jax.jit(mapped)

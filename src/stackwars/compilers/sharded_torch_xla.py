@@ -1,0 +1,116 @@
+"""torch_xla on several devices by SPMD: the tensors are marked with how they are divided, and GSPMD divides the
+program."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from stackwars.compilers import arguments, dump
+from stackwars.compilers.arguments import OUTPUT
+from stackwars.frameworks.torch_eager import gradient_mode
+from stackwars.workloads import parallel
+from stackwars.workloads.parallel import Division
+
+TITLE = "torch_xla, SPMD"
+FRAMEWORK = "torch_xla"
+
+
+class Session:
+    """One process's use of torch_xla on several devices. The verbs are those of `sharded_child`."""
+
+    def __init__(self, devices: int, precision: str, folder: Path) -> None:
+        self._dumped = folder / "cache" / "dump"
+        self._dumped.mkdir(parents=True)
+        os.environ.update(
+            PJRT_DEVICE="CPU", CPU_NUM_DEVICES=str(devices), XLA_FLAGS=dump.flags(self._dumped)
+        )
+        import torch
+        import torch_xla
+        import torch_xla.backends
+        import torch_xla.core.xla_model as xm
+        import torch_xla.distributed.spmd as spmd
+        import torch_xla.runtime
+
+        torch_xla.runtime.use_spmd()
+        torch_xla.backends.set_mat_mul_precision(precision)
+        torch.autograd.set_multithreading_enabled(False)  # see frameworks.torch_xla
+        self._torch, self._torch_xla, self._xm, self._spmd = torch, torch_xla, xm, spmd
+        self._device = torch_xla.device()
+        self._mesh = spmd.Mesh(np.arange(devices), (devices,), (parallel.AXIS,))
+
+    def run(
+        self,
+        build: Callable,
+        sizes: dict,
+        seed: int,
+        inputs: dict[str, np.ndarray],
+        division: Division,
+    ) -> dict[str, np.ndarray]:
+        def put(array: np.ndarray) -> Any:
+            return self.place(array, arguments.of_array(array).divided_axis(division))
+
+        module = build(sizes, seed, put)
+        for name, leaf in _leaves(module).items():
+            axis = division.weight_axis(name)
+            # What an optimiser keeps is made from the weights, and not placed.
+            if axis is not None and not self._torch_xla._XLAC._get_xla_sharding_spec(leaf):
+                self.mark(leaf, axis)
+        tensors = [self.place(a, division.input_axis) for a in inputs.values()]
+        self._torch_xla.sync(wait=True)
+        earlier = set(self._dumped.iterdir())
+        with gradient_mode(self._torch, module)():
+            output = module(*tensors)
+        leaves = _leaves(module)
+        self._emitted = self._xm.get_stablehlo([output, *leaves.values()])
+        self._torch_xla.sync(wait=True)
+        self._xm.wait_device_ops()
+        self._optimised = _largest(set(self._dumped.iterdir()) - earlier)
+        return {OUTPUT: _array(output), **{name: _array(leaf) for name, leaf in leaves.items()}}
+
+    def alone(
+        self, build: Callable, sizes: dict, seed: int, inputs: dict[str, np.ndarray]
+    ) -> dict[str, np.ndarray]:
+        """By eager PyTorch: all of torch_xla's own devices are one by now."""
+        module = build(sizes, seed, lambda array: self._torch.from_numpy(np.asarray(array)))
+        with gradient_mode(self._torch, module)():
+            output = module(*map(self._torch.from_numpy, inputs.values()))
+        leaves = _leaves(module)
+        return {OUTPUT: _array(output), **{name: _array(leaf) for name, leaf in leaves.items()}}
+
+    def place(self, array: np.ndarray, axis: int | None) -> Any:
+        """The array on all devices, divided along an axis, or whole on each."""
+        tensor = self._torch.from_numpy(np.asarray(array)).to(self._device)
+        if axis is not None:
+            self.mark(tensor, axis)
+        return tensor
+
+    def mark(self, tensor: Any, axis: int) -> None:
+        """Say that a tensor is divided along an axis."""
+        spec = tuple(parallel.AXIS if one == axis else None for one in range(tensor.ndim))
+        self._spmd.mark_sharding(tensor, self._mesh, spec)
+
+    def emitted(self) -> str:
+        return self._emitted
+
+    def optimised(self) -> str:
+        return self._optimised
+
+
+def _leaves(module: Any) -> dict[str, Any]:
+    """{name: tensor} of what a call updates."""
+    return module.leaves() if hasattr(module, "leaves") else {}
+
+
+def _array(tensor: Any) -> np.ndarray:
+    return tensor.detach().cpu().numpy()
+
+
+def _largest(paths: set[Path]) -> str:
+    """The optimised HLO of the largest module that was compiled meanwhile: the call's."""
+    found = [path for path in paths if path.name.endswith(dump.OPTIMISED)]
+    return max((path.read_text() for path in found), key=len)

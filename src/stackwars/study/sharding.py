@@ -1,0 +1,154 @@
+"""Programs for several devices: those that run on this machine's, and those that are compiled for a slice."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+
+from stackwars import frameworks, workloads
+from stackwars.setup.device import CPU
+from stackwars.study import cells, imports, programs
+from stackwars.study.programs import Compilation, Program
+from stackwars.study.studies import studies
+from stackwars.workloads.parallel import Division
+
+
+@dataclass(frozen=True, order=True)
+class Point:
+    """One process: a frontend's way to divide a workload among devices of this machine."""
+
+    frontend: str
+    workload: str
+    way: str
+    devices: int
+
+    @property
+    def path(self) -> Path:
+        """Its folder, relative to the folder of the run's results."""
+        return Path("sharded", self.frontend, self.workload, f"{self.way}{self.devices}")
+
+    @property
+    def framework(self) -> str:
+        """The framework that the frontend is a use of."""
+        return import_module(f"stackwars.compilers.sharded_{self.frontend}").FRAMEWORK
+
+
+def title(frontend: str) -> str:
+    """The name of a frontend that a reader sees."""
+    return import_module(f"stackwars.compilers.sharded_{frontend}").TITLE
+
+
+def whole(config: dict) -> list[Point]:
+    """Every process that the configuration names."""
+    sharding = config.get("sharding")
+    return [
+        Point(frontend, workload, way, devices)
+        for workload, ways in (sharding["workloads"].items() if sharding else ())
+        for way in ways
+        for frontend in sharding["frontends"]
+        for devices in sharding["devices"]
+    ]
+
+
+def asked(config: dict) -> list[Point]:
+    """The processes of this run: of frameworks that it has, of workloads that it measures of the study."""
+    measured = _measured(config)
+    return [
+        p for p in whole(config) if p.workload in measured and p.framework in config["frameworks"]
+    ]
+
+
+def slices(config: dict) -> list[Compilation]:
+    """Every compilation for a slice that this run makes."""
+    sharding = config.get("sharding")
+    if sharding is None:
+        return []
+    rows, measured = sharding["slices"], _measured(config)
+    return [
+        Compilation(target, rows["compiler"], Program(framework, workload, f"{way}{chips}"))
+        for workload, ways in rows["workloads"].items()
+        if workload in measured
+        for way in ways
+        for target, chips in rows["targets"].items()
+        for framework in rows["frameworks"]
+        if framework in config["frameworks"]
+    ]
+
+
+def sharded_job(config: dict, point: Point) -> dict:
+    """The ShardedJob of `stackwars.compilers.sharded` as a dictionary."""
+    settings = cells.settings(config)
+    kept = ("seed", "matmul_precision", "memory_cap_gib", "timeout_s", "side_by_side", "rounds_min")
+    return {
+        "frontend": point.frontend,
+        "framework": point.framework,
+        "dialect": frameworks.load(point.framework).DIALECT,
+        "workload": point.workload,
+        "way": point.way,
+        "devices": point.devices,
+        "device": CPU,
+        "preset": config["preset"],
+        "repetition": 0,
+        "sizes": _sizes(config, config["preset"], point.workload),
+        "settings": {key: settings[key] for key in kept if key in settings},
+    }
+
+
+def sources(config: dict, point: Point) -> list[str]:
+    """The files that decide what the process finds, relative to the repository."""
+    dialect = frameworks.load(point.framework).DIALECT
+    return imports.sources(
+        f"stackwars.workloads.{point.workload}.in_{dialect}",
+        f"stackwars.workloads.{point.workload}",
+        f"stackwars.compilers.sharded_{point.frontend}",
+        "stackwars.compilers.sharded",
+        "stackwars.compilers.sharded_child",
+    )
+
+
+def problem(config: dict, preset: str) -> tuple[str, str, object] | None:
+    """(key, what it should have, what it has) of a workload that cannot be divided as the key says, or None."""
+    sharding = config["sharding"]
+    given = config["presets"][preset]["sizes"]
+    wanted = [
+        ("devices", place, workload, way, devices)
+        for workload, ways in sharding["workloads"].items()
+        for way in ways
+        for place, devices in enumerate(sharding["devices"])
+    ]
+    wanted += [
+        ("slices.targets", target, workload, way, chips)
+        for workload, ways in sharding["slices"]["workloads"].items()
+        for way in ways
+        for target, chips in sharding["slices"]["targets"].items()
+    ]
+    for key, place, workload, way, devices in wanted:
+        if workload not in given:
+            continue
+        sizes = _sizes(config, preset, workload)
+        found = Division(workloads.load(workload), way, devices).problem(sizes)
+        if found:
+            where = f"with which {workload} is divided {way}-parallel in the preset {preset}"
+            return f"sharding.{key}.{place}", f"{found}, {where}", devices
+    return None
+
+
+def _sizes(config: dict, preset: str, workload: str) -> dict[str, int]:
+    """The preset's sizes, with the batch of the key sharding if it has one."""
+    batch = config["sharding"].get("batch", {})
+    own = {"batch": batch[workload]} if workload in batch else {}
+    return config["presets"][preset]["sizes"][workload] | own
+
+
+def _measured(config: dict) -> set[str]:
+    study = (config.get("sharding") or {}).get("study")
+    return {w for s in studies(config) if s.name == study for w in s.workloads}
+
+
+def job(config: dict, compilation: Compilation) -> dict:
+    """The CompileJob of a compilation for a slice: stopped once its buffers are assigned.
+
+    Its code, which would be all that is missing, is not counted.
+    """
+    return {**programs.ahead_job(config, compilation), "assumed_code_bytes": 0}
