@@ -3,6 +3,7 @@
 # make stacks  every stack on every workload of that study, as a run of its own (WORKLOADS as above)
 # make matrix  every frontend's program through every compiler, likewise
 # make beyond  training, gradients, experts, sparse attention, loops and decoding, likewise
+# make sharding  programs for several devices, run on the CPU's threads and compiled for slices of a TPU
 # make smoke   the same grid with tiny shapes, in a few minutes
 # make test    all set-up, then the tests
 # make reference  paper.pdf from the committed run in results/reference, measuring nothing
@@ -16,7 +17,7 @@
 SNAKEMAKE = .venv/bin/snakemake --cores all
 PRESET ?= full
 
-.PHONY: paper quick stacks matrix beyond audits smoke test reference accept compare plan debian lint set-up
+.PHONY: paper quick stacks matrix beyond sharding audits smoke test reference accept compare plan debian lint set-up
 
 paper: set-up
 	$(SNAKEMAKE) paper.pdf $(if $(WORKLOADS),--config 'workloads=[$(WORKLOADS)]')
@@ -27,7 +28,7 @@ audits: set-up
 quick: set-up
 	$(SNAKEMAKE) paper.pdf --config preset=quick
 
-stacks matrix beyond: set-up
+stacks matrix beyond sharding: set-up
 	$(SNAKEMAKE) results --config 'whole=[$@]' $(if $(WORKLOADS),'workloads=[$(WORKLOADS)]')
 
 smoke: set-up

@@ -252,6 +252,15 @@ WORLDS = {
         ),
         "ours",
     ),
+    "division_keeps_output": World(
+        as_it_is, edit("sharding", {"frontend": "torch_xla"}, status="invalid"), "ours"
+    ),
+    "same_collectives": World(
+        as_it_is, edit("sharding", {"frontend": "torch_xla"}, all_gather=3), "ours"
+    ),
+    "llama_fits_four_chips": World(
+        as_it_is, edit("sharding", {"workload": "llama3_8b"}, verdict="oom"), "ours"
+    ),
     "new_shapes_compile": World(
         as_it_is, edit("shapes", {"framework": "jax", "turn": 2}, compiles=1), "ours"
     ),

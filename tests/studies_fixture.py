@@ -1,7 +1,7 @@
 """SYNTHETIC stacks and matrix for the paper's tests. Nothing was measured.
 
-``write(folder, rounds)`` writes replayed.csv, stacks.csv, beyond.csv, growth.csv, shapes.csv, fused.csv,
-matrix.csv and matrix_effects.csv beside what :mod:`paper_fixture` writes.
+``write(folder, rounds)`` writes replayed.csv, stacks.csv, beyond.csv, growth.csv, shapes.csv, sharding.csv,
+fused.csv, matrix.csv and matrix_effects.csv beside what :mod:`paper_fixture` writes.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from pathlib import Path
 import pandas
 
 from stackwars import workloads
-from stackwars.results import beyond, fused, growth, matrix, stacks
+from stackwars.compilers.collectives import KINDS
+from stackwars.results import beyond, fused, growth, matrix, sharding, stacks
 from stackwars.results.whole_study import Source
 from stackwars.study.studies import Study
 
@@ -42,6 +43,7 @@ def write(folder: Path, rounds: int) -> None:
     series, shapes = _growth(rounds)
     series.to_csv(folder / "growth.csv", index=False)
     shapes.to_csv(folder / "shapes.csv", index=False)
+    _sharding(rounds).to_csv(folder / "sharding.csv", index=False)
     _fused(rounds).to_csv(folder / "fused.csv", index=False)
     study = Study("matrix", FRONTENDS, FRONTENDS, tuple(COMPILERS), (), ("cpu",), tuple(WORKLOADS))
     replayed = [
@@ -144,6 +146,41 @@ def _growth(rounds: int) -> tuple[pandas.DataFrame, pandas.DataFrame]:
         pandas.DataFrame(series if rounds else [], columns=list(growth.COLUMNS)),
         pandas.DataFrame(shapes if rounds else [], columns=list(growth.SHAPES)),
     )
+
+
+def _sharding(rounds: int) -> pandas.DataFrame:
+    """A division that both frameworks need one sum for, a frontend without a form, and a model on slices."""
+    counts = {**dict.fromkeys(KINDS, 0), "all_reduce": 1, "bytes": 4096}
+    divided = [
+        {
+            **{"workload": "ffn", "title": "FFN", "frontend": frontend, "frontend_title": title},
+            **{"framework": frontend.removesuffix("_shard_map"), "way": "tensor", "target": "cpu"},
+            **{"devices": devices, "status": "ok", "rel_l2": 1e-7, "emitted": 0, **counts},
+        }
+        for frontend, title in (("jax", "JAX, by annotation"), ("torch_xla", "torch_xla, SPMD"))
+        for devices in (2, 4)
+    ]
+    by_hand = {**divided[0], "frontend": "jax_shard_map", "frontend_title": "JAX, shard_map"}
+    unsupported = {"status": "unsupported", "rel_l2": None, "emitted": None}
+    divided += [by_hand | unsupported | dict.fromkeys(counts)]
+    slices = [
+        {
+            **{"workload": "llama3_8b", "title": "LLaMA-3.1 8B", "frontend": framework},
+            **{"frontend_title": framework, "framework": framework, "way": "tensor"},
+            **{
+                "target": "tpu-v6e-4",
+                "devices": chips,
+                "status": "ok",
+                "verdict": "fits",
+                **counts,
+            },
+            **{"device_bytes": 2**35 // chips, "usable_bytes": 2**35},
+        }
+        for framework in FRONTENDS
+        for chips in (1, 4, 8)
+    ]
+    rows = [*divided, *slices] if rounds else []
+    return pandas.DataFrame(rows, columns=list(sharding.COLUMNS))
 
 
 def ratio(value: float, error: float | None) -> dict:

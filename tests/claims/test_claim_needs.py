@@ -18,6 +18,7 @@ from stackwars.claims.needs import (
     needed_largest_batches,
     needed_programs,
     needed_replays,
+    needed_sharding,
     restricted,
     study_of,
 )
@@ -42,7 +43,8 @@ def test_a_restricted_configuration_can_be_used(claim):
     validate(chosen)
     # A run of the core may have none of its workloads.
     asked = {**config(), "whole": [study_of(config(), claim)]}
-    assert any([*needed(claim.id, asked), needed_growth(asked, claim)]), "it needs something"
+    others = (needed_growth(asked, claim), *needed_sharding(asked, claim))
+    assert any([*needed(claim.id, asked), *others]), "it needs something"
 
 
 def test_a_claim_about_gemm_needs_two_cells():

@@ -58,6 +58,24 @@ def test_scalar_constant_has_no_extents():
     assert back == np.float32(0.125)
 
 
+def test_zeros_are_told_without_their_values():
+    entry = arguments.of_array(np.zeros((2, 3), np.int32))
+    assert entry == Entry("zeros", shape=(2, 3), dtype="int32")
+    back = entry.value(SEED, {})
+    assert (back.dtype, back.shape, back.any()) == (np.int32, (2, 3), False)
+
+
+def test_results_have_their_names_and_torchs_axes():
+    rows = [{"name": "up.weight", "axes": [1, 0]}, {"name": ""}, {"name": "output", "axes": []}]
+    values = [np.arange(6).reshape(2, 3), np.zeros(()), np.ones(2)]
+    found = arguments.named({"results": rows}, values)
+    assert list(found) == ["up.weight", "output"]
+    assert np.array_equal(found["up.weight"], values[0].T)
+    assert list(arguments.named({}, values[:1])) == ["output"]
+    with pytest.raises(ValueError, match="expected the 3 results .* came 1"):
+        arguments.named({"results": rows}, values[:1])
+
+
 def test_written_list_is_read_back(tmp_path):
     entries = [
         Entry("weight", "up.weight", (8, 4), (1, 0)),

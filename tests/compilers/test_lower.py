@@ -10,9 +10,11 @@ import pytest
 
 from stackwars.compilers import arguments, largest_batch
 from stackwars.compilers.lower import LowerJob
+from stackwars.compilers.sharded import CHILD, ShardedJob
 from stackwars.ir.readback import readback
+from stackwars.measure.supervisor import supervise
 from stackwars.setup.environments import REPOSITORY, clean_environ
-from stackwars.study import config, programs
+from stackwars.study import config, programs, sharding
 from stackwars.study.programs import Program
 from stackwars.workflow import job_files
 
@@ -37,6 +39,11 @@ def run(python, *arguments_):
         [python, *map(str, arguments_)], env=clean_environ({}), capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr[-2000:]
+
+
+def main_of(text):
+    """The arguments of the main function."""
+    return text[text.index("@main(") :].split("->")[0]
 
 
 def lowered(python, job, folder):
@@ -66,8 +73,49 @@ def test_program_is_the_one_that_the_cell_ran(framework, tmp_path):
     run(python, "-c", CELL, name, job["dialect"], workload, job["sizes"], tmp_path / "cell.mlir")
     assert text == (tmp_path / "cell.mlir").read_text()
     assert document["program_sha256"] == hashlib.sha256(text.encode()).hexdigest()
-    main = text[text.index("@main(") :].split("->")[0]
-    assert main.count("%arg") == len(entries)
+    assert main_of(text).count("%arg") == len(entries)
+
+
+@pytest.fixture(params=["jax", "torch_xla"])
+def updating(request):
+    return request.param, request.getfixturevalue(f"{request.param}_python")
+
+
+@pytest.mark.env
+@pytest.mark.parametrize("workload", ["train_mlp", "decode"])
+def test_program_that_updates_is_the_one_that_the_cell_ran(updating, workload, tmp_path):
+    name, python = updating
+    job = programs.lower_job(SMOKE, Program(name, workload))
+    text, document, entries = lowered(python, job, tmp_path)
+    run(python, "-c", CELL, name, job["dialect"], workload, job["sizes"], tmp_path / "cell.mlir")
+    assert text == (tmp_path / "cell.mlir").read_text()
+    assert main_of(text).count("%arg") == len(entries)
+    names = [result["name"] for result in document["results"] if result["name"]]
+    leaves = 4 * 3 if workload == "train_mlp" else 2 * job["sizes"]["layers"]
+    assert len(names) == len(set(names)) == leaves + 1
+    assert "output" in names
+    assert "zeros" in {entry.kind for entry in entries}
+
+
+@pytest.mark.env
+def test_frontend_without_programs_that_update_says_so(torchax_python, tmp_path):
+    job = programs.lower_job(SMOKE, Program("torchax", "train_mlp"))
+    text, _, entries = lowered(torchax_python, job, tmp_path)
+    assert text.startswith("// no program: a program that updates what it keeps")
+    assert entries == []
+
+
+@pytest.mark.env
+@pytest.mark.parametrize("workload", ["ffn", "train_transformer"])
+def test_marked_program_is_what_torch_xla_marks(torch_xla_python, workload, tmp_path):
+    job = programs.lower_job(SMOKE, Program("torch_xla", workload, "tensor2"))
+    text, _, _ = lowered(torch_xla_python, job, tmp_path / "lowered")
+    point = sharding.Point("torch_xla", workload, "tensor", 2)
+    spec = {**sharding.sharded_job(SMOKE, point), "sizes": job["sizes"]}
+    folder = tmp_path / "sharded"
+    assert supervise(ShardedJob(**spec), torch_xla_python, folder, CHILD)["status"] == "ok"
+    emitted = gzip.decompress((folder / "program.mlir.gz").read_bytes()).decode()
+    assert text.splitlines()[1:] == emitted.splitlines()[1:]  # the first numbers the module
 
 
 @pytest.mark.env

@@ -58,6 +58,23 @@ REFUSED = {
     "shapes shorter than the window": (
         put("growth/shapes/0/values", [256, 64]),
         "growth.shapes.0.values", "with which window is at most the sequence, 64, in the preset full", 64),
+    "more devices than the host is given": (
+        put("sharding/devices", [2, 65]), "sharding.devices.1", "at most 64", 65),
+    "batch that the devices do not divide": (
+        put("sharding/batch/train_transformer", 6),
+        "sharding.devices.1", "devices that divide the 6 of batch, with which train_transformer", 4),
+    "weights that the chips do not divide": (
+        put("sharding/slices/targets/tpu-v6e-8", 3),
+        "sharding.slices.targets.tpu-v6e-8", "devices that divide the 1024 of up.weight", 3),
+    "workload that does not say how it is divided": (
+        put("sharding/workloads/gemm", ["tensor"]),
+        "sharding.devices.0", "workloads with TENSOR_PARALLEL", 2),
+    "division of another kind": (
+        put("sharding/workloads/ffn", ["pipeline"]),
+        "sharding.workloads.ffn.0", "one of data, tensor", "pipeline"),
+    "slices of a framework that lowers for one device": (
+        put("sharding/slices/frameworks", ["numpy"]),
+        "sharding.slices.frameworks.0", "one of jax, torch_xla", "numpy"),
     "cache that is full": (
         put("presets/full/sizes/decode/past", 1024),
         "presets.full.sizes.decode.past", "fewer than positions, 1024", 1024),

@@ -8,7 +8,7 @@ from pathlib import Path
 from stackwars.claims.definitions import Claim, ClaimError
 from stackwars.measure import documents
 from stackwars.results import read_compilers
-from stackwars.study import cells, growth, programs
+from stackwars.study import cells, growth, programs, sharding
 from stackwars.study.cells import Cell
 from stackwars.study.comparisons import CELLS
 from stackwars.study.growth import Point
@@ -45,8 +45,9 @@ def restricted(config: dict, claim: Claim) -> dict:
         name: row | {"core": {s: c for s, c in row.get("core", {}).items() if s == study}}
         for name, row in config["presets"].items()
     }
-    # A claim about anything else needs no processes of how a cost grows.
-    kept_keys = {key: row for key, row in config.items() if key != "growth" or "growth" in stages}
+    # A claim about anything else needs no processes of how a cost grows, and none of several devices.
+    own_stage = ("growth", "sharding")
+    kept_keys = {key: row for key, row in config.items() if key not in own_stage or key in stages}
     return kept_keys | {
         "presets": presets,
         "studies": {study: narrowed(own, kept, kept if compiled else set())},
@@ -138,6 +139,14 @@ def needed_growth(config: dict, claim: Claim) -> list[Point]:
     return growth.asked(restricted(config, claim))
 
 
+def needed_sharding(config: dict, claim: Claim) -> tuple[list[sharding.Point], list[Compilation]]:
+    """Its processes of several devices, and its compilations for slices."""
+    if "sharding" not in claim.needs["stages"]:
+        return [], []
+    chosen = restricted(config, claim)
+    return sharding.asked(chosen), sharding.slices(chosen)
+
+
 def compute_minutes(config: dict, claim: Claim, folders: Iterable[Path]) -> float | None:
     """Wall minutes of everything above, each from the first of the folders that has it; None if none
     has anything. Lowering a program takes seconds and is not recorded.
@@ -153,7 +162,10 @@ def _seconds(config: dict, claim: Claim, folders: list[Path]) -> Iterator[float 
         yield _first(folders, replay.path / "replay.json", _of_processes)
     for compilation in needed_compilations(config, claim):
         yield _first(folders, compilation.path / "ahead.json", lambda found: found["wall_s"])
-    for point in needed_growth(config, claim):
+    points, slices = needed_sharding(config, claim)
+    for compilation in slices:
+        yield _first(folders, compilation.path / "ahead.json", lambda found: found["wall_s"])
+    for point in [*needed_growth(config, claim), *points]:
         yield _first(folders, point.path / "process.json", lambda found: found["wall_s"])
     for compilation in needed_largest_batches(config, claim):
         yield _first(folders, compilation.largest_batch_path, _of_probes)

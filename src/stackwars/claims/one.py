@@ -16,7 +16,17 @@ from stackwars.claims.decide import decide_all
 from stackwars.claims.definitions import ClaimError
 from stackwars.claims.needs import check, needed_programs, restricted
 from stackwars.findings.collect import write_findings
-from stackwars.results import ahead, beyond, fused, growth, held_out, matrix, split, stacks
+from stackwars.results import (
+    ahead,
+    beyond,
+    fused,
+    growth,
+    held_out,
+    matrix,
+    sharding,
+    split,
+    stacks,
+)
 from stackwars.results.aggregate import aggregate
 from stackwars.results.folder import Folder, chosen, parser
 from stackwars.results.read_compilers import METRIC_KEYS, STRUCTURE_KEYS
@@ -34,7 +44,7 @@ def decide_one(identity: str, config: dict, folder: Folder) -> dict:
     check(config, claim)
     only = restricted(config, claim)
     own = Folder(folder.results / "claims" / identity, folder.measured)
-    tables = (split, ahead, stacks, beyond, growth, matrix, fused)
+    tables = (split, ahead, stacks, beyond, growth, sharding, matrix, fused)
     for write in (aggregate, *(table.write for table in tables)):
         write(only, own)
     for name, keys in FORM.items():

@@ -38,7 +38,7 @@ DRAWS = 120
 OUTPUT = "stability.json"
 _COPIED = (
     *("ahead", "largest_batch", "metrics", "structure", "held_out"),
-    *("stacks", "beyond", "growth", "shapes", "matrix", "matrix_effects", "fused"),
+    *("stacks", "beyond", "growth", "shapes", "sharding", "matrix", "matrix_effects", "fused"),
 )
 
 

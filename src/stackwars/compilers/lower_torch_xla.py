@@ -77,10 +77,11 @@ def lower(
     # Now: a call gives what it updates another number.
     known = {_XLAC._xla_get_tensor_id(tensor): entry for entry, tensor in placed}
     known |= {_XLAC._xla_get_tensor_id(t): Entry("input", name) for name, t in tensors.items()}
+    names = {_XLAC._xla_get_tensor_id(leaf): name for name, leaf in _leaves(module).items()}
     torch.autograd.set_multithreading_enabled(False)  # see frameworks.torch_xla
     with gradient_mode(torch, module)():
         output = module(*tensors.values())
-    leaves = module.leaves() if hasattr(module, "leaves") else {}
+    leaves = _leaves(module)
     results = [output, *leaves.values()]
     text = xm.get_stablehlo(results)
     # The arguments in the program's order: torch_xla's is that of its walk through the graph.
@@ -91,21 +92,32 @@ def lower(
     ]
     unused = [entry for entry, _ in placed if entry not in used]
     if division:
-        text = marked(text, used, division)
+        axes = [
+            known[number].divided_axis(division)
+            if number in known
+            else division.weight_axis(names.get(number, ""))
+            for number in numbers
+        ]
+        text = marked(text, axes, division.devices)
     return Lowered(text, used, unused, tuple(map(Result, (OUTPUT, *leaves))))
 
 
-def marked(text: str, entries: list[Entry], division: Division) -> str:
-    """The program whose arguments say how they are divided, as torch_xla's mark_sharding has them say it."""
-    devices = ",".join(map(str, range(division.devices)))
+def _leaves(module: Any) -> dict[str, Any]:
+    """{name: tensor} of what a call updates."""
+    return module.leaves() if hasattr(module, "leaves") else {}
+
+
+def marked(text: str, axes: list[int | None], devices: int) -> str:
+    """The program whose arguments say along which axis they are divided, as mark_sharding has them say it."""
+    numbers = ",".join(map(str, range(devices)))
 
     def with_mark(found: re.Match) -> str:
-        axis = entries[int(found["number"])].divided_axis(division)
+        axis = axes[int(found["number"])]
         if axis is None:
             return found[0] + ' {mhlo.sharding = "{replicated}"}'
         parts = ["1"] * found["extents"].count("x")
-        parts[axis] = str(division.devices)
-        return found[0] + f' {{mhlo.sharding = "{{devices=[{",".join(parts)}]{devices}}}"}}'
+        parts[axis] = str(devices)
+        return found[0] + f' {{mhlo.sharding = "{{devices=[{",".join(parts)}]{numbers}}}"}}'
 
     before, main, rest = re.split(r"(func\.func @main\(.*)", text, maxsplit=1)
     return before + _ARGUMENT.sub(with_mark, main) + rest

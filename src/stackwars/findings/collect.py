@@ -26,6 +26,7 @@ from stackwars.findings.matrix import matrix_findings
 from stackwars.findings.precision import precision_findings
 from stackwars.findings.programs import program_findings
 from stackwars.findings.protocol import held_out_finding, protocol_findings
+from stackwars.findings.sharding import sharding_findings
 from stackwars.findings.split import split_findings
 from stackwars.findings.stacks import stack_findings
 from stackwars.findings.targets import target_findings
@@ -105,6 +106,7 @@ def all_findings(files: Folder) -> list[Finding]:
         *lecture_findings(stacks, read_lecture(files["lecture"])),
         *beyond_findings(read_whole(files["beyond"], context)),
         *growth_findings(*(newest(files, name, context) for name in ("growth", "shapes"))),
+        *sharding_findings(newest(files, "sharding", context), pairs),
         *matrix_findings(
             read_whole(files["matrix"], context), read_whole(files["matrix_effects"], context)
         ),

@@ -151,6 +151,7 @@ def _check_studies(config: dict) -> None:
     studied |= {f for study in config["studies"].values() for f in study.get("programs", [])}
     growth = config.get("growth") or {"frameworks": [], "series": [], "shapes": []}
     studied |= set(growth["frameworks"])
+    studied |= {point.framework for point in sharding.whole(config)}
     studied |= {
         f
         for kind in ("series", "shapes")

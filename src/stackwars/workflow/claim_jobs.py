@@ -52,8 +52,11 @@ class ClaimJobs:
     def others(self, wildcards: Wildcards) -> list[str]:
         """Its replays, compilations and searches; of the reference run, those that it has."""
         claim = self._claim(wildcards)
+        points, slices = needs.needed_sharding(self._config, claim)
         return self._grid.kept(
             [
+                *(point.path for point in points),
+                *(c.path / "ahead.json" for c in slices),
                 *(r.path / "replay.json" for r in needs.needed_replays(self._config, claim)),
                 *(c.path / "ahead.json" for c in needs.needed_compilations(self._config, claim)),
                 *(point.path for point in needs.needed_growth(self._config, claim)),

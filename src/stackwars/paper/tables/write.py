@@ -18,6 +18,7 @@ from stackwars.findings.collect import READ
 from stackwars.findings.edits import replayed_edits
 from stackwars.findings.lecture import lecture_findings
 from stackwars.findings.precision import precision_findings
+from stackwars.findings.sharding import sharding_findings
 from stackwars.findings.stacks import beside_each_other, stack_findings
 from stackwars.paper.latex import escape, significant
 from stackwars.paper.tables import claims
@@ -40,6 +41,7 @@ from stackwars.paper.tables.rows import (
     steady_mark,
     whole,
 )
+from stackwars.paper.tables.sharding import sharded_table, slice_table
 from stackwars.paper.tables.split import edit_table, split_table
 from stackwars.paper.tables.stacks import beside_table
 from stackwars.paper.tables.tabular import Float, row, s_column, span, table
@@ -57,7 +59,7 @@ from stackwars.results.read_cells import (
     shown_cells,
 )
 from stackwars.results.read_compilers import read_default_precision, read_gap_causes
-from stackwars.results.whole_study import read_whole
+from stackwars.results.whole_study import newest, read_whole
 from stackwars.setup.device import CPU
 from stackwars.study.comparisons import PROGRAMS, comparisons, told, with_programs
 
@@ -165,6 +167,7 @@ def write_tables(files: Folder) -> None:
     default = of_study(read_default_precision(files["ahead"]), context)
     matrix = read_whole(files["matrix"], context)
     beyond = beyond_findings(read_whole(files["beyond"], context))
+    sharding = sharding_findings(newest(files, "sharding", context), told(context))
     pairs, (main, *others) = comparisons(context, PROGRAMS), told(context)
     texts = {
         "table1": numbered_table(frame, there, "I"),
@@ -194,6 +197,8 @@ def write_tables(files: Folder) -> None:
         ),
         "forms": forms_table(beyond),
         "training": training_table(beyond),
+        "sharded": sharded_table(sharding),
+        "slices": slice_table(sharding),
         "unexplained": unexplained_table(read_gap_causes(files["gap_causes"])),
         "fits": fit_table(ahead, there, pairs),
         "largest_batch": largest_batch_table(batches, with_programs(context)),

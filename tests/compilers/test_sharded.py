@@ -1,0 +1,86 @@
+"""One call on several devices, in the real frameworks: the output, and what the programs send."""
+
+import json
+import subprocess
+
+import pytest
+
+from stackwars.compilers import collectives
+from stackwars.compilers.sharded import CHILD, ShardedJob
+from stackwars.measure.events import event, read_events
+from stackwars.measure.supervisor import supervise
+from stackwars.setup.environments import clean_environ
+from stackwars.study import config, sharding
+from stackwars.study.sharding import Point
+
+SMOKE = {**config.load(), "preset": "smoke"}
+FRONTENDS = ("jax", "jax_shard_map", "torch_xla")
+WRONG = """
+from functools import partial
+import jax
+from stackwars.compilers import sharded_child
+# Every device takes a step along the gradient of its own part of the batch.
+jax.lax.pmean = lambda loss, axis_name: loss
+jax.shard_map = partial(jax.shard_map, check_vma=False)
+sharded_child.run_child(sharded_child.measure)
+"""
+
+
+def python_of(frontend, request):
+    framework = Point(frontend, "ffn", "data", 2).framework
+    return request.getfixturevalue(f"{framework}_python")
+
+
+def process(python, folder, *point, module=CHILD):
+    job = ShardedJob(**sharding.sharded_job(SMOKE, Point(*point)))
+    return supervise(job, python, folder, module)
+
+
+@pytest.mark.env
+@pytest.mark.parametrize("frontend", FRONTENDS)
+def test_a_training_step_that_is_divided_by_its_batch_is_the_same_step(frontend, request, tmp_path):
+    result = process(
+        python_of(frontend, request), tmp_path, frontend, "train_transformer", "data", 2
+    )
+    assert (result["status"], result["status_detail"]) == ("ok", "")
+    found = event(result, "compared")
+    assert found["rel_l2"] < 1e-5
+    assert found["results"] > 80  # the loss, every weight and its moments
+    # Every device needs the gradients of all.
+    assert found["partitioned"]["all_reduce"] >= 1
+    assert (found["emitted"]["all_reduce"] > 0) == (frontend == "jax_shard_map")
+
+
+@pytest.mark.env
+@pytest.mark.parametrize("frontend", FRONTENDS)
+def test_two_products_that_are_divided_need_one_sum(frontend, request, tmp_path):
+    result = process(python_of(frontend, request), tmp_path, frontend, "ffn", "tensor", 2)
+    assert (result["status"], result["status_detail"]) == ("ok", "")
+    found, sizes = event(result, "compared"), result["sizes"]
+    assert found["rel_l2"] < 1e-5
+    counts = {kind: found["partitioned"][kind] for kind in collectives.KINDS}
+    assert counts == {**dict.fromkeys(collectives.KINDS, 0), "all_reduce": 1}
+    elements = sizes["batch"] * sizes["sequence"] * sizes["features"]
+    assert found["partitioned"]["bytes"] == 4 * elements
+
+
+@pytest.mark.env
+def test_what_shard_map_has_no_form_of_says_so(jax_python, tmp_path):
+    result = process(jax_python, tmp_path, "jax_shard_map", "train_transformer", "tensor", 2)
+    assert result["status"] == "unsupported"
+    assert "what its devices send" in result["status_detail"]
+
+
+@pytest.mark.env
+def test_a_step_along_the_gradient_of_a_part_is_found(jax_python, tmp_path):
+    folder, script = tmp_path / "process", tmp_path / "wrong.py"
+    spec = sharding.sharded_job(SMOKE, Point("jax_shard_map", "train_transformer", "data", 2))
+    folder.mkdir()
+    (folder / "spec.json").write_text(json.dumps(spec))
+    script.write_text(WRONG)
+    done = subprocess.run(
+        [jax_python, script, folder], env=clean_environ({}), capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    compared = event({"events": read_events(folder)}, "compared")
+    assert compared["rel_l2"] > 1e-3
