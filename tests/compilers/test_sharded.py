@@ -2,15 +2,18 @@
 
 import json
 import subprocess
+from dataclasses import asdict
 
 import pytest
 
 from stackwars.compilers import collectives
+from stackwars.compilers.ahead_supervisor import CompileJob, compile_in_child
+from stackwars.compilers.lower import LowerJob
 from stackwars.compilers.sharded import CHILD, ShardedJob
 from stackwars.measure.events import event, read_events
 from stackwars.measure.supervisor import supervise
-from stackwars.setup.environments import clean_environ
-from stackwars.study import config, sharding
+from stackwars.setup.environments import REPOSITORY, clean_environ, ensure
+from stackwars.study import config, programs, sharding
 from stackwars.study.sharding import Point
 
 SMOKE = {**config.load(), "preset": "smoke"}
@@ -84,3 +87,32 @@ def test_a_step_along_the_gradient_of_a_part_is_found(jax_python, tmp_path):
     assert done.returncode == 0, done.stderr[-2000:]
     compared = event({"events": read_events(folder)}, "compared")
     assert compared["rel_l2"] > 1e-3
+
+
+@pytest.mark.env
+@pytest.mark.parametrize("framework", ["jax", "torch_xla"])
+def test_a_slice_has_its_collectives_and_the_bytes_of_one_chip(framework, request, tmp_path):
+    python = request.getfixturevalue(f"{framework}_python")
+    whole = {**SMOKE, "whole": ["sharding"]}
+    found = {}
+    for compilation in sharding.slices(whole):
+        program, chips = compilation.program, compilation.target
+        if (program.framework, program.workload) != (framework, "ffn") or chips == "tpu-v6e-8":
+            continue
+        lower = LowerJob(**programs.lower_job(whole, program))
+        (tmp_path / "lower.json").write_text(json.dumps(asdict(lower)))
+        made = tmp_path / f"program-{chips}"
+        subprocess.run(
+            [python, "-m", "stackwars.compilers.lower", "--job", tmp_path / "lower.json", "--output", made],
+            env=clean_environ({}), capture_output=True, check=True,
+        )  # fmt: skip
+        job = CompileJob(**sharding.job(whole, compilation))
+        pins = REPOSITORY / programs.compiler_pins(whole, compilation.compiler, chips)
+        text = made / "program.mlir.gz"
+        found[chips] = compile_in_child(job, ensure(pins), text, tmp_path / chips)
+    assert [one["verdict"] for one in found.values()] == ["fits", "fits"]
+    one, four = (found[name]["hlo"]["collectives"] for name in ("tpu-v6e", "tpu-v6e-4"))
+    assert not any(one.values())
+    assert four["all_reduce"] + four["reduce_scatter"] >= 1
+    assert four["bytes"] > 0
+    assert found["tpu-v6e-4"]["argument_bytes"] < found["tpu-v6e"]["argument_bytes"]

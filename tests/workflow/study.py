@@ -116,7 +116,7 @@ def make(
     # Of cells alone: NumPy emits no program.
     config["comparisons"] = [{"subject": "theirs", "baseline": "ours", "of": ["cells"]}]
     config["studies"] = {"tables": {"frameworks": ["ours", "theirs"]}}
-    del config["growth"]
+    del config["growth"], config["sharding"]
     config |= {"workloads": list(workloads), "devices": ["cpu"], "edits": {}}
     config["settings"] |= SETTINGS | settings
     # Blocks are of one call: each call of a slow toy takes half a second.
