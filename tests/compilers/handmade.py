@@ -46,6 +46,24 @@ OTHER_SHAPE = JAX.replace("return %1 : tensor<16x64xf32>", "return %2 : tensor<6
     "    return", "    %2 = stablehlo.transpose %1, dims = [1, 0] : (tensor<16x64xf32>) -> "
     "tensor<64x16xf32>\n    return",
 ).replace(") -> tensor<16x64xf32> {", ") -> tensor<64x16xf32> {")  # fmt: skip
+# Both again, as a step that doubles its weight: JAX's first result takes over the weight's memory.
+JAX_STEP = JAX.replace("%w: tensor<32x64xf32>", "%w: tensor<32x64xf32> {tf.aliasing_output = 0 : i32}").replace(
+    "-> tensor<16x64xf32> {", "-> (tensor<32x64xf32>, tensor<16x64xf32>) {"
+).replace(
+    "    return %1 : tensor<16x64xf32>",
+    "    %2 = stablehlo.add %w, %w : tensor<32x64xf32>\n"
+    "    return %2, %1 : tensor<32x64xf32>, tensor<16x64xf32>",
+)  # fmt: skip
+TORCH_STEP = TORCH.replace("-> tensor<16x64xf32> {", "-> (tensor<16x64xf32>, tensor<64x32xf32>) {").replace(
+    "    return %4 : tensor<16x64xf32>",
+    "    %5 = stablehlo.add %w, %w : tensor<64x32xf32>\n"
+    "    return %4, %5 : tensor<16x64xf32>, tensor<64x32xf32>",
+)  # fmt: skip
+WRONG_STEP = TORCH_STEP.replace("%5 = stablehlo.add", "%5 = stablehlo.subtract")
+RESULTS = {
+    "jax": [{"name": "up.weight", "axes": [1, 0]}, {"name": "output"}],
+    "torch_xla": [{"name": "output"}, {"name": "up.weight"}],
+}
 _WEIGHT = {"kind": "weight", "name": "up.weight", "shape": [64, 32]}
 _INPUT = {"kind": "input", "name": "left"}
 _TWO = {
@@ -64,17 +82,21 @@ def expected() -> np.ndarray:
     return 2 * left @ values.leaf("up.weight", (64, 32), SEED).T.astype(np.float64)
 
 
-def write(folder: Path, name: str, text: str, listed: str | None = None) -> dict[str, str]:
+def write(
+    folder: Path, name: str, text: str, listed: str | None = None, steps: bool = False
+) -> dict[str, str]:
     """A program and its arguments in a folder, as a ReplayJob names them.
 
     name: a framework or framework+edit, whose arguments the program has. listed: the digest in the
-    list, where it is not the program's.
+    list, where it is not the program's. steps: whether it updates its weight.
     """
     home = folder / name
     home.mkdir(parents=True)
     (home / "program.mlir.gz").write_bytes(gzip.compress(text.encode(), mtime=0))
     digest = hashlib.sha256(text.encode()).hexdigest()
-    document = {"program_sha256": listed or digest, "arguments": ARGUMENTS[name.partition("+")[0]]}
+    framework = name.partition("+")[0]
+    document = {"program_sha256": listed or digest, "arguments": ARGUMENTS[framework]}
+    document |= {"results": RESULTS[framework]} if steps else {}
     (home / "arguments.json").write_text(json.dumps(document))
     return {
         "program": str(home / "program.mlir.gz"),

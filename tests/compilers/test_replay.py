@@ -129,6 +129,35 @@ def test_another_function_is_invalid_and_shows_no_time(two, name, detail):
 
 
 @pytest.mark.env
+@pytest.mark.parametrize("text", [handmade.TORCH_STEP, handmade.WRONG_STEP])
+def test_what_a_program_updates_is_compared_and_each_call_begins_anew(each_python, text, tmp_path):
+    programs = {
+        "jax": handmade.write(tmp_path, "jax", handmade.JAX_STEP, steps=True),
+        "torch_xla": handmade.write(tmp_path, "torch_xla", text, steps=True),
+    }
+    result = run(each_python, tmp_path / "process-0", programs)
+    assert (result["status"], result["status_detail"]) == ("ok", "")
+    if text == handmade.TORCH_STEP:
+        # Its last calls have the results of its first: no call saw the weight that another one doubled.
+        assert of(result, "parity")["torch_xla"]["rel_l2"] < 1e-6
+        assert list(of(result, "steady")) == ["jax", "torch_xla"]
+        return
+    refused = of(result, "refused")["torch_xla"]
+    assert refused["status"] == "invalid"
+    assert "relative L2 error 1.00e+00 against the baseline" in refused["detail"]
+
+
+@pytest.mark.env
+def test_program_with_other_results_than_listed_is_invalid(python, tmp_path):
+    programs = {
+        "jax": handmade.write(tmp_path, "jax", handmade.JAX),
+        "torch_xla": handmade.write(tmp_path, "torch_xla", handmade.TORCH, steps=True),
+    }
+    result = run(python, tmp_path / "process-0", programs)
+    assert "expected the 2 results" in of(result, "refused")["torch_xla"]["detail"]
+
+
+@pytest.mark.env
 def test_another_program_than_listed_is_invalid(python, tmp_path):
     programs = {
         "jax": handmade.write(tmp_path, "jax", handmade.JAX),
