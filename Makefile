@@ -10,6 +10,7 @@
 # make audits  the harness checked: fences, mutants, A/A, power; the next paper shows what came of it
 # make accept  the full run that was made here (or RUN=<folder>) becomes one of the committed ones
 # make compare RUN=results/full  what of the reference (or of WITH=<folder>) a run has found again
+# make archive  every committed file in one, with its digest: what one would deposit
 # make plan    what a run would measure, and what it costs here
 # make debian  `make smoke` in bare Debians, as root and as an ordinary user (as root, with debootstrap)
 
@@ -17,7 +18,7 @@
 SNAKEMAKE = .venv/bin/snakemake --cores all
 PRESET ?= full
 
-.PHONY: paper quick stacks matrix beyond sharding audits smoke test reference accept compare plan debian lint set-up
+.PHONY: paper quick stacks matrix beyond sharding audits smoke test reference accept archive compare plan debian lint set-up
 
 paper: set-up
 	$(SNAKEMAKE) paper.pdf $(if $(WORKLOADS),--config 'workloads=[$(WORKLOADS)]')
@@ -39,6 +40,9 @@ reference: set-up
 
 accept: set-up
 	.venv/bin/python -m stackwars.workflow.accept $(RUN)
+
+archive: set-up
+	@.venv/bin/python -m stackwars.workflow.archive
 
 compare: set-up
 	@.venv/bin/python -m stackwars.claims.compare $(RUN) $(WITH)

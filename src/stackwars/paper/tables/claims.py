@@ -9,9 +9,11 @@ from stackwars.claims.definitions import Claim, Claims
 from stackwars.claims.needs import (
     needed_cells,
     needed_compilations,
+    needed_growth,
     needed_largest_batches,
     needed_programs,
     needed_replays,
+    needed_sharding,
 )
 from stackwars.claims.verdicts import ORIGINS
 from stackwars.paper.latex import escape
@@ -25,6 +27,9 @@ _KINDS = {
     "compilation": needed_compilations,
     "search": needed_largest_batches,
     "program": needed_programs,
+    "growth process": needed_growth,
+    "process of several devices": lambda config, claim: needed_sharding(config, claim)[0],
+    "slice": lambda config, claim: needed_sharding(config, claim)[1],
 }
 
 
@@ -99,7 +104,8 @@ def experiments(claim: Claim, config: dict) -> str:
 def _plural(kind: str, count: int) -> str:
     if count == 1:
         return kind
-    return f"{kind}es" if kind == "search" else f"{kind}s"
+    noun, preposition, rest = kind.partition(" of ")
+    return f"{noun}{'es' if noun.endswith(('h', 's')) else 's'}{preposition}{rest}"
 
 
 def write_tables(claims: Claims, rows: list[dict], config: dict, output: Path) -> None:
