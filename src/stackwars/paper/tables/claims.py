@@ -16,7 +16,9 @@ from stackwars.claims.needs import (
     needed_sharding,
 )
 from stackwars.claims.verdicts import ORIGINS
+from stackwars.paper import evaluation
 from stackwars.paper.latex import escape
+from stackwars.paper.tables.badges import badge_table
 from stackwars.paper.tables.tabular import Float, row, span, table
 from stackwars.results.values import is_missing
 from stackwars.study.comparisons import CELLS, Comparison, comparisons
@@ -115,6 +117,7 @@ def write_tables(claims: Claims, rows: list[dict], config: dict, output: Path) -
     texts = {
         **{origin: claims_table(rows, origin, pair) for origin in ORIGINS},
         "artifact": artifact_table(rows, claims, config),
+        "badges": badge_table(evaluation.read()),
     }
     for name, text in texts.items():
         (output / f"{name}.tex").write_text(text, encoding="utf-8")
