@@ -40,16 +40,16 @@ def process(python, folder, *point, module=CHILD):
 
 
 @pytest.mark.env
+@pytest.mark.parametrize("way", ["data", "tensor"])
 @pytest.mark.parametrize("frontend", FRONTENDS)
-def test_a_training_step_that_is_divided_by_its_batch_is_the_same_step(frontend, request, tmp_path):
-    result = process(
-        python_of(frontend, request), tmp_path, frontend, "train_transformer", "data", 2
-    )
+def test_a_training_step_that_is_divided_is_the_same_step(frontend, way, request, tmp_path):
+    python = python_of(frontend, request)
+    result = process(python, tmp_path, frontend, "train_transformer", way, 2)
     assert (result["status"], result["status_detail"]) == ("ok", "")
     found = event(result, "compared")
     assert found["rel_l2"] < 1e-5
     assert found["results"] > 80  # the loss, every weight and its moments
-    # Every device needs the gradients of all.
+    # Every device needs the gradients of all, or its share of each product's sum.
     assert found["partitioned"]["all_reduce"] >= 1
     assert (found["emitted"]["all_reduce"] > 0) == (frontend == "jax_shard_map")
 
@@ -69,7 +69,7 @@ def test_two_products_that_are_divided_need_one_sum(frontend, request, tmp_path)
 
 @pytest.mark.env
 def test_what_shard_map_has_no_form_of_says_so(jax_python, tmp_path):
-    result = process(jax_python, tmp_path, "jax_shard_map", "train_transformer", "tensor", 2)
+    result = process(jax_python, tmp_path, "jax_shard_map", "llama3_8b", "tensor", 2)
     assert result["status"] == "unsupported"
     assert "what its devices send" in result["status_detail"]
 

@@ -22,7 +22,7 @@ class Session(sharded_jax.Session):
     """As `sharded_jax.Session`, with the function mapped over the devices.
 
     Data-parallel it is the workload's own, whose loss, of a training step, is the mean over all parts.
-    Tensor-parallel it is the dialect's `divided`, which says what it sends.
+    Tensor-parallel it is that of the dialect's `divided(sizes)`, which says what it sends.
     """
 
     def run(
@@ -39,6 +39,7 @@ class Session(sharded_jax.Session):
             chosen = getattr(sys.modules[build.__module__], "divided", None)
             if chosen is None:
                 raise NotImplementedError("it would have to be written with what its devices send")
+            chosen = chosen(sizes)
         from stackwars.workloads import train_jax
 
         mean = partial(self._jax.lax.pmean, axis_name=parallel.AXIS)

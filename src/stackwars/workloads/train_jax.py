@@ -13,13 +13,12 @@ def stepping(parameters, loss):
 
     parameters: nested dictionaries as of `fill_tree.tree`. loss: of them and the inputs, a scalar.
     """
-    optimiser = optax.adamw(
-        adamw.LEARNING_RATE,
-        b1=adamw.BETA_1,
-        b2=adamw.BETA_2,
-        eps=adamw.EPSILON,
-        weight_decay=adamw.WEIGHT_DECAY,
-    )
+    return ((), (parameters, _optimiser().init(parameters))), step(loss)
+
+
+def step(loss):
+    """The function of `stepping`."""
+    optimiser = _optimiser()
 
     def function(_, state, *inputs):
         weights, kept = state
@@ -30,7 +29,17 @@ def stepping(parameters, loss):
         return (optax.apply_updates(weights, updates), kept), value
 
     function.leaves = leaves
-    return ((), (parameters, optimiser.init(parameters))), function
+    return function
+
+
+def _optimiser():
+    return optax.adamw(
+        adamw.LEARNING_RATE,
+        b1=adamw.BETA_1,
+        b2=adamw.BETA_2,
+        eps=adamw.EPSILON,
+        weight_decay=adamw.WEIGHT_DECAY,
+    )
 
 
 def reduced(loss):

@@ -19,8 +19,12 @@ def function(parameters, x):
     return hidden @ down["kernel"] + down["bias"]
 
 
-def divided(parameters, x):
-    """The same where every device has a part of the hidden layer: their shares of the output are added."""
-    up, down = parameters["up"], parameters["down"]
-    hidden = jax.nn.gelu(x @ up["kernel"] + up["bias"], approximate=False)
-    return jax.lax.psum(hidden @ down["kernel"], parallel.AXIS) + down["bias"]
+def divided(sizes):
+    """The function where every device has a part of the hidden layer: their shares of the output are added."""
+
+    def function(parameters, x):
+        up, down = parameters["up"], parameters["down"]
+        hidden = jax.nn.gelu(x @ up["kernel"] + up["bias"], approximate=False)
+        return jax.lax.psum(hidden @ down["kernel"], parallel.AXIS) + down["bias"]
+
+    return function
