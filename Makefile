@@ -6,7 +6,8 @@
 # make sharding  programs for several devices, run on the CPU's threads and compiled for slices of a TPU
 # make smoke   the same grid with tiny shapes, in a few minutes
 # make test    all set-up, then the tests
-# make reference  paper.pdf from the committed run in results/reference, measuring nothing
+# make reference  paper.pdf and report.html from the committed run in results/reference, measuring nothing
+# make report  report.html alone, of the full run made here (or RESULTS=reference)
 # make audits  the harness checked: fences, mutants, A/A, power; the next paper shows what came of it
 # make accept  the full run that was made here (or RUN=<folder>) becomes one of the committed ones
 # make compare RUN=results/full  what of the reference (or of WITH=<folder>) a run has found again
@@ -18,28 +19,31 @@
 SNAKEMAKE = .venv/bin/snakemake --cores all
 PRESET ?= full
 
-.PHONY: paper quick stacks matrix beyond sharding audits smoke test reference accept archive compare plan debian lint set-up
+.PHONY: paper quick stacks matrix beyond sharding audits smoke test reference report accept archive compare plan debian lint set-up
 
 paper: set-up
-	$(SNAKEMAKE) paper.pdf $(if $(WORKLOADS),--config 'workloads=[$(WORKLOADS)]')
+	$(SNAKEMAKE) paper.pdf report.html $(if $(WORKLOADS),--config 'workloads=[$(WORKLOADS)]')
 
 audits: set-up
 	$(SNAKEMAKE) audits
 
 quick: set-up
-	$(SNAKEMAKE) paper.pdf --config preset=quick
+	$(SNAKEMAKE) paper.pdf report.html --config preset=quick
 
 stacks matrix beyond sharding: set-up
 	$(SNAKEMAKE) results --config 'whole=[$@]' $(if $(WORKLOADS),'workloads=[$(WORKLOADS)]')
 
 smoke: set-up
-	$(SNAKEMAKE) paper.pdf --config preset=smoke
+	$(SNAKEMAKE) paper.pdf report.html --config preset=smoke
 
 reference: set-up
-	$(SNAKEMAKE) paper.pdf --config results=reference
+	$(SNAKEMAKE) paper.pdf report.html --config results=reference
 
 accept: set-up
 	.venv/bin/python -m stackwars.workflow.accept $(RUN)
+
+report: set-up
+	$(SNAKEMAKE) report.html $(if $(RESULTS),--config results=$(RESULTS))
 
 archive: set-up
 	@.venv/bin/python -m stackwars.workflow.archive

@@ -33,6 +33,24 @@ rule typeset:
         " && cp {input}/main.pdf {output}"
 
 
+rule report:
+    input:
+        sources("stackwars.report.write"),
+        [f"src/stackwars/report/page.{kind}" for kind in ("html", "css", "js")],
+        GRID.made("frame", "ratios", "matrix", "claims", "context"),
+        f"{CELLS}/audits.json" if Path(CELLS, "audits.json").exists() else [],
+        GRID.files(GRID.on_cpu, "cell.json"),
+        GRID.found_files("stablehlo.mlir.gz"),
+    output:
+        "report.html",
+    log:
+        f"{OUT}/logs/report.txt",
+    params:
+        step=GRID.step,
+    shell:
+        "python -m stackwars.report.write {params.step} --output {output} >{log} 2>&1"
+
+
 # The tables of a run, which can join the reference without a paper of their own.
 rule results:
     input:

@@ -15,7 +15,7 @@ from stackwars.measure import documents
 from stackwars.measure.limits import GIB, cap_bytes, machine_memory_bytes
 from stackwars.setup.device import CPU
 from stackwars.setup.environments import REPOSITORY, folder, sizes_gb
-from stackwars.study import cells, programs
+from stackwars.study import cells, growth, programs, sharding
 from stackwars.study.cells import Cell
 from stackwars.study.comparisons import with_programs
 from stackwars.study.config import ConfigError, load, validate
@@ -171,8 +171,11 @@ def describe(config: dict, outputs: list[str]) -> str:
     )
     lines.append(f"time: {known}{_unknown(unknown)}")
     ahead = len(programs.compilations(config)) + len(programs.largest_batches(config))
+    ahead += len(sharding.slices(config))
     lines.append(
-        f"on top, where not done yet: {ahead} compilations and searches for absent targets"
+        f"on top, where not done yet: {ahead} compilations and searches for absent targets, "
+        f"{len(growth.asked(config))} processes of growing sizes, "
+        f"{len(sharding.asked(config))} of several devices"
     )
     cap = cap_bytes(cells.settings(config)["memory_cap_gib"]) / GIB
     have = machine_memory_bytes() / GIB

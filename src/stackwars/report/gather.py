@@ -1,0 +1,144 @@
+"""What the report shows, as one document of plain values."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from stackwars import frameworks, workloads
+from stackwars.audits import audit_entries
+from stackwars.ir.missing import missing
+from stackwars.measure import documents
+from stackwars.measure.process_value import baseline_wait_share, uncontended_blocks
+from stackwars.report import align
+from stackwars.results.folder import Folder
+from stackwars.setup.device import CPU
+from stackwars.study.comparisons import told
+from stackwars.study.printed import listed
+
+CELL = (
+    *("workload", "title", "kind", "framework", "device", "status", "status_detail", "rounds", "stop_reason"),
+    *(f"{stage}_{end}" for stage in ("first", "second", "steady") for end in ("ms", "low_ms", "high_ms")),
+    *("steady_class", "gated", "peak_rss_bytes", "parity_rel_l2", "first_trace_ms", "first_compile_ms"),
+    *("first_execute_ms", "compiles_first", "compiles_second"),
+)  # fmt: skip
+STAGES = ("first", "second", "steady")
+RATIO = (
+    *("workload", "device", "framework", "baseline", "rounds"),
+    *(
+        f"{stage}_{name}"
+        for stage in STAGES
+        for name in ("ratio", "ratio_low", "ratio_high", "verdict")
+    ),
+)
+MATRIX = (
+    *("workload", "title", "framework", "compiler", "status", "status_detail", "replay_ms"),
+    *("over_best", "compile_s", "run"),
+)
+CLAIM = ("id", "origin", "sentence", "verdict", "evidence")
+
+
+def gather(config: dict, folder: Folder) -> dict[str, Any]:
+    """The document: meta, frameworks, cells, calls, ratios, matrix, programs, claims and audits."""
+    frame = pd.read_csv(folder["frame"])
+    context = documents.read(folder["context"])
+    cells = rows(frame, CELL)
+    names = dict.fromkeys([*frame["framework"], *pd.read_csv(folder["matrix"])["framework"]])
+    return {
+        "meta": {key: context.get(key) for key in ("machine", "date_utc", "preset", "origin", "git_revision")},
+        "frameworks": {name: _framework(name) for name in names},
+        "cells": cells,
+        "calls": {
+            f"{cell['device']}/{cell['framework']}/{cell['workload']}": found
+            for cell in cells
+            if (found := calls(folder.measured, cell))
+        },
+        "ratios": [
+            {**row, "title": workloads.load(row["workload"]).TITLE}
+            for row in rows(pd.read_csv(folder["ratios"]), RATIO)
+        ],
+        "matrix": rows(pd.read_csv(folder["matrix"]), MATRIX),
+        "programs": programs(config, folder),
+        "claims": rows(pd.read_csv(folder["claims"]), CLAIM),
+        "audits": [
+            {key: one.get(key) for key in ("id", "title", "verdict", "aim", "detail")}
+            for one in audit_entries.read(folder["audits"])
+        ],
+    }  # fmt: skip
+
+
+def rows(table: pd.DataFrame, columns: tuple[str, ...]) -> list[dict[str, Any]]:
+    """These columns of a table, those that it has; what is missing is None."""
+    kept = table[[name for name in columns if name in table]]
+    return json.loads(kept.to_json(orient="records"))
+
+
+def _framework(name: str) -> dict[str, str]:
+    base = name.partition("+")[0]
+    return {"title": frameworks.title(name), "colour": frameworks.load(base).COLOUR}
+
+
+def calls(measured: Path, cell: dict[str, Any]) -> list[dict[str, Any]]:
+    """Every call or block of each process of a cell, in ms a call; `kept` marks uncontended blocks."""
+    path = measured / cell["device"] / cell["framework"] / cell["workload"] / "cell.json"
+    if not path.exists():
+        return []
+    processes = [p for p in documents.read(path)["processes"] if p.get("events")]
+    named = [{e["event"]: e for e in process["events"]} for process in processes]
+    complete = [events for events in named if {"first", "second", "steady"} <= events.keys()]
+    if not complete:
+        return []
+    baseline = baseline_wait_share([events["steady"] for events in complete])
+    found = []
+    for events in complete:
+        steady = events["steady"]
+        blocks = [digits(ns / steady["calls"] / 1e6) for ns in steady["ns"]]
+        found.append(
+            {
+                "first": digits(events["first"]["ns"] / 1e6),
+                "second": digits(events["second"]["ns"] / 1e6),
+                "calls": steady["calls"],
+                "blocks": blocks,
+                "kept": "".join("01"[one] for one in uncontended_blocks(steady, baseline)),
+            }
+        )
+    return found
+
+
+def digits(value: float, count: int = 4) -> float:
+    """The value to so many significant digits: the file holds tens of thousands of them."""
+    if not value or not math.isfinite(value):
+        return 0.0
+    return round(value, count - 1 - math.floor(math.log10(abs(value))))
+
+
+def programs(config: dict, folder: Folder) -> list[dict[str, Any]]:
+    """The programs that the paper lists, subject beside baseline, with which line stands for which."""
+    found = []
+    pair = told(documents.read(folder["context"]))[0]
+    for workload in listed(config):
+        texts = {}
+        for framework in (pair.baseline, pair.subject):
+            path = folder.measured / CPU / framework / workload / "stablehlo.mlir.gz"
+            if path.exists():
+                texts[framework] = gzip.decompress(path.read_bytes()).decode()
+        if len(texts) < 2 or any(missing(text) for text in texts.values()):
+            continue
+        left, right = texts[pair.baseline], texts[pair.subject]
+        pairs = align.aligned(left, right)
+        found.append(
+            {
+                "workload": workload,
+                "title": workloads.load(workload).TITLE,
+                "sides": [pair.baseline, pair.subject],
+                "texts": [left.splitlines(), right.splitlines()],
+                "pairs": pairs,
+                "share": align.share(left, right, pairs),
+            }
+        )
+    return found
