@@ -2,20 +2,46 @@
 
 import json
 import re
+import subprocess
 
 import pytest
 
+from stackwars.report import align
 from stackwars.report.gather import digits, gather
 from stackwars.report.write import MOST_BYTES, page
 from stackwars.results.folder import REFERENCE, Folder
+from stackwars.setup.environments import clean_environ
 from stackwars.study.config import load
+from stackwars.workflow import job_files
 
 HOSTILE = '</script><script>alert(1)</script> "quoted" \\ {\\tt x} \N{SNOWMAN}'
 
 
 @pytest.fixture(scope="module")
-def document():
-    return gather({**load(), "results": "reference"}, Folder(REFERENCE))
+def folder(tmp_path_factory):
+    """The reference, with a program beside one that has an operation more."""
+    made = tmp_path_factory.mktemp("results")
+    for path in REFERENCE.iterdir():
+        (made / path.name).symlink_to(path)
+    texts = [
+        "%0 = stablehlo.tanh %a : tensor<2xf32>",
+        "%0 = stablehlo.tanh %a : tensor<2xf32>\n%1 = x.y %0",
+    ]
+    row = {"workload": "mha", "title": "MHA", "sides": ["jax", "torch_xla"]}
+    row["forms"] = {"as emitted": programs_side_by_side(*texts)}
+    (made / "report_programs.json").write_text(json.dumps({"programs": [row]}))
+    return Folder(made)
+
+
+def programs_side_by_side(left, right):
+    pairs = align.aligned(left, right)
+    share = align.share(left, right, pairs)
+    return {"texts": [left.splitlines(), right.splitlines()], "pairs": pairs, "share": share}
+
+
+@pytest.fixture(scope="module")
+def document(folder):
+    return gather(folder)
 
 
 def data_of(text):
@@ -43,12 +69,25 @@ def test_every_cell_has_its_calls_or_says_why_not(document):
     assert len(one["blocks"]) == len(one["kept"]) > 3
 
 
-def test_programs_stand_beside_each_other(document):
-    mha = next(one for one in document["programs"] if one["workload"] == "mha")
-    assert mha["sides"] == ["jax", "torch_xla"]
-    assert 0 < mha["share"] < 1
-    lines = [[pair[side] for pair in mha["pairs"] if pair[side] is not None] for side in (0, 1)]
-    assert [len(side) for side in lines] == [len(text) for text in mha["texts"]]
+@pytest.mark.env
+def test_programs_of_the_reference_stand_beside_each_other(folder, jax_python, tmp_path):
+    config = job_files.file("config", {**load(), "results": "reference"}, tmp_path)
+    step = ("--config", config, "--results", tmp_path, "--measured", REFERENCE)
+    subprocess.run(
+        [jax_python, "-m", "stackwars.report.programs", *step], env=clean_environ({}), check=True
+    )
+    found = json.loads((tmp_path / "report_programs.json").read_text())["programs"]
+    assert {one["workload"] for one in found} == set(load()["paper"]["listings"])
+    for one in found:
+        assert one["sides"] == ["jax", "torch_xla"]
+        for form in one["forms"].values():
+            lines = [
+                [pair[side] for pair in form["pairs"] if pair[side] is not None] for side in (0, 1)
+            ]
+            assert [len(side) for side in lines] == [len(text) for text in form["texts"]]
+    mha = next(one for one in found if one["workload"] == "mha")["forms"]
+    # Spelled alike, more of the two is the same.
+    assert 0 < mha["as emitted"]["share"] < mha["normalised"]["share"] < 1
 
 
 def test_hostile_names_stay_data(document):

@@ -61,6 +61,9 @@ def test_the_programs_that_the_paper_lists_are_kept_with_the_run(tmp_path):
     only_gemm = {**load(), "workloads": ["gemm"]}
     files = printed.listed_elsewhere(only_gemm, reference / "runs")
     assert {file.read_text() for file in files["newton"].values()} == {"jax", "torch_xla"}
+    # The reference itself has the programs of one of its runs alone, which was another.
+    whole = {**load(), "results": "reference"}
+    assert set(printed.listed_elsewhere(whole, reference / "runs")) == {"newton"}
     (kept / "cpu" / "jax" / "newton" / printed.PROGRAM).unlink()
     assert printed.listed_elsewhere(only_gemm, reference / "runs") == {}
     everything = {**load(), "whole": ["beyond"]}

@@ -118,10 +118,11 @@ rule tables:
     input:
         sources("stackwars.paper.tables.write"),
         GRID.made(*COMPARED, "gap_causes", "frame", "ratios", "context", "claims", "variance"),
-        GRID.made("stacks", "beyond", "matrix", "matrix_effects"),
+        GRID.made("stacks", "beyond", "sharding", "matrix", "matrix_effects"),
         "paper/published/tables.csv",
         "paper/published/lecture.csv",
         "config/claims.yaml",
+        "config/evaluation.yaml",
     output:
         directory(GRID.made("tables", "claim_tables")),
     log:
@@ -195,7 +196,8 @@ rule findings:
     input:
         sources("stackwars.findings.collect"),
         GRID.made(*COMPARED, "frame", "ratios", "context", "held_out", "fused"),
-        GRID.made("stacks", "beyond", "growth", "shapes", "matrix", "matrix_effects"),
+        GRID.made("stacks", "beyond", "growth", "shapes", "sharding"),
+        GRID.made("matrix", "matrix_effects"),
         "paper/published/tables.csv",
         "paper/published/lecture.csv",
     output:

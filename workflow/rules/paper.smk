@@ -33,14 +33,31 @@ rule typeset:
         " && cp {input}/main.pdf {output}"
 
 
+# In jax's environment, for the MLIR bindings.
+rule report_programs:
+    input:
+        sources("stackwars.report.programs"),
+        "envs/jax.txt",
+        [file for row in GRID.listed().values() for file in GRID.files(row, "stablehlo.mlir.gz")],
+        GRID.listed_elsewhere(),
+    output:
+        GRID.made("report_programs"),
+    log:
+        f"{OUT}/logs/report_programs.txt",
+    params:
+        step=GRID.step,
+    shell:
+        "python -m stackwars.setup.environments envs/jax.txt -- -m stackwars.report.programs"
+        " {params.step} 2> >(tee {log} >&2)"
+
+
 rule report:
     input:
         sources("stackwars.report.write"),
         [f"src/stackwars/report/page.{kind}" for kind in ("html", "css", "js")],
-        GRID.made("frame", "ratios", "matrix", "claims", "context"),
+        GRID.made("frame", "ratios", "matrix", "claims", "context", "report_programs"),
         f"{CELLS}/audits.json" if Path(CELLS, "audits.json").exists() else [],
         GRID.files(GRID.on_cpu, "cell.json"),
-        GRID.found_files("stablehlo.mlir.gz"),
     output:
         "report.html",
     log:

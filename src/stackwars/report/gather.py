@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import math
 from pathlib import Path
@@ -12,14 +11,9 @@ import pandas as pd
 
 from stackwars import frameworks, workloads
 from stackwars.audits import audit_entries
-from stackwars.ir.missing import missing
 from stackwars.measure import documents
 from stackwars.measure.process_value import baseline_wait_share, uncontended_blocks
-from stackwars.report import align
 from stackwars.results.folder import Folder
-from stackwars.setup.device import CPU
-from stackwars.study.comparisons import told
-from stackwars.study.printed import listed
 
 CELL = (
     *("workload", "title", "kind", "framework", "device", "status", "status_detail", "rounds", "stop_reason"),
@@ -43,7 +37,7 @@ MATRIX = (
 CLAIM = ("id", "origin", "sentence", "verdict", "evidence")
 
 
-def gather(config: dict, folder: Folder) -> dict[str, Any]:
+def gather(folder: Folder) -> dict[str, Any]:
     """The document: meta, frameworks, cells, calls, ratios, matrix, programs, claims and audits."""
     frame = pd.read_csv(folder["frame"])
     context = documents.read(folder["context"])
@@ -63,7 +57,7 @@ def gather(config: dict, folder: Folder) -> dict[str, Any]:
             for row in rows(pd.read_csv(folder["ratios"]), RATIO)
         ],
         "matrix": rows(pd.read_csv(folder["matrix"]), MATRIX),
-        "programs": programs(config, folder),
+        "programs": documents.read(folder["report_programs"])["programs"],
         "claims": rows(pd.read_csv(folder["claims"]), CLAIM),
         "audits": [
             {key: one.get(key) for key in ("id", "title", "verdict", "aim", "detail")}
@@ -115,30 +109,3 @@ def digits(value: float, count: int = 4) -> float:
     if not value or not math.isfinite(value):
         return 0.0
     return round(value, count - 1 - math.floor(math.log10(abs(value))))
-
-
-def programs(config: dict, folder: Folder) -> list[dict[str, Any]]:
-    """The programs that the paper lists, subject beside baseline, with which line stands for which."""
-    found = []
-    pair = told(documents.read(folder["context"]))[0]
-    for workload in listed(config):
-        texts = {}
-        for framework in (pair.baseline, pair.subject):
-            path = folder.measured / CPU / framework / workload / "stablehlo.mlir.gz"
-            if path.exists():
-                texts[framework] = gzip.decompress(path.read_bytes()).decode()
-        if len(texts) < 2 or any(missing(text) for text in texts.values()):
-            continue
-        left, right = texts[pair.baseline], texts[pair.subject]
-        pairs = align.aligned(left, right)
-        found.append(
-            {
-                "workload": workload,
-                "title": workloads.load(workload).TITLE,
-                "sides": [pair.baseline, pair.subject],
-                "texts": [left.splitlines(), right.splitlines()],
-                "pairs": pairs,
-                "share": align.share(left, right, pairs),
-            }
-        )
-    return found

@@ -254,11 +254,13 @@ function programs({ parts, query }) {
   if (!DATA.programs.length) return [h("h2", {}, "Programs"), h("p", {}, "This run has no pair of programs to list.")];
   const one = DATA.programs.find((program) => program.workload === parts[1]) || DATA.programs[0];
   const search = query.get("search") || "";
+  const form = one.forms[query.get("form")] ? query.get("form") : Object.keys(one.forms)[0];
+  const { texts, pairs, share } = one.forms[form];
   const wide = query.get("lines") !== "different";
   const box = h("input", { type: "search", value: search, change: () => { query.set("search", box.value); go(["programs", one.workload], query); } });
   const sides = [0, 1].map((side) => {
-    const lines = one.pairs.filter((pair) => wide || pair.includes(null)).map((pair) => {
-      const text = pair[side] === null ? "" : one.texts[side][pair[side]];
+    const lines = pairs.filter((pair) => wide || pair.includes(null)).map((pair) => {
+      const text = pair[side] === null ? "" : texts[side][pair[side]];
       const alone = pair[1 - side] === null && text.includes(" = ");
       const kind = pair[side] === null ? "gap" : alone ? "alone" : "";
       return h("code", { class: search && text.includes(search) ? `${kind} hit` : kind || null }, alone ? `≠ ${text.trimStart()}` : text);
@@ -269,9 +271,10 @@ function programs({ parts, query }) {
     h("h2", {}, `Programs: ${one.title}`),
     h("div", { class: "bar" },
       choice("Workload", DATA.programs.map((program) => [program.workload, program.title]), one.workload, (value) => go(["programs", value], query)),
+      choice("Form", Object.keys(one.forms).map((name) => [name, name]), form, (value) => { query.set("form", value); go(["programs", one.workload], query); }),
       choice("Lines", [["", "all"], ["different", "only those without a counterpart"]], query.get("lines") || "", (value) => { query.set("lines", value); go(["programs", one.workload], query); }),
       h("label", {}, "Search ", box)),
-    h("p", {}, `StableHLO as each frontend emits it. Operations that compute the same to the same type stand side by side: ${number(100 * one.share)} % of both. ≠ marks one without a counterpart.`),
+    h("p", {}, `StableHLO, ${form}. Operations that compute the same to the same type stand side by side: ${number(100 * (share || 0))} % of both. ≠ marks one without a counterpart.`),
     h("div", { class: "sides" }, one.sides.map((framework) => h("h3", {}, title(framework))), sides),
   ];
 }

@@ -32,7 +32,8 @@ def main() -> None:
     arguments = parser(__doc__)
     arguments.add_argument("--output", required=True, type=Path)
     a = arguments.parse_args()
-    text = page(gather(*chosen(a)))
+    _, folder = chosen(a)
+    text = page(gather(folder))
     if len(text) > MOST_BYTES:
         sys.exit(
             f"expected a report of at most {MOST_BYTES} bytes; came {len(text)}: list fewer programs"

@@ -45,6 +45,7 @@ MADE = {
     "context": "context.json",
     "findings": "findings.json",
     "graph_data": "graphs.json",
+    "report_programs": "report_programs.json",
     "reproduction": "reproduction.json",
     "reproduction_text": "reproduction.txt",
     **{name: name for name in ("tables", "claim_tables", "figures", "graphs", "listings", "latex")},

@@ -22,9 +22,16 @@ def listed(config: dict) -> dict[str, list[Cell]]:
 def listed_elsewhere(config: dict, accepted: Path) -> dict[str, dict[str, Path]]:
     """{workload: {framework: file}} of those that this run does not measure, each of one accepted run.
 
-    accepted: the folder of the accepted runs. Of a workload the newest that has the program of every framework.
+    accepted: the folder of the accepted runs, in that of the reference, which has the programs of one of them
+    alone. Of a workload the newest that has the program of every framework.
     """
     own, found = listed(config), {}
+    if config["results"] == "reference":
+        own = {
+            workload: row
+            for workload, row in own.items()
+            if all((accepted.parent / cell.path / PROGRAM).exists() for cell in row)
+        }
     for workload in config["paper"]["listings"]:
         row = [Cell(name, workload, config["devices"][0]) for name in _listed_frameworks(config)]
         for run in sorted(accepted.glob("*"), reverse=True) if workload not in own else ():

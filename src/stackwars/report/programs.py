@@ -1,0 +1,76 @@
+"""The programs of the report, side by side: ``python -m stackwars.report.programs``, in JAX's environment."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+from stackwars import workloads
+from stackwars.ir.missing import missing
+from stackwars.ir.module import ProgramError, parse
+from stackwars.ir.normalise import normalise
+from stackwars.report import align
+from stackwars.results.folder import ACCEPTED, Folder, command
+from stackwars.study import printed
+
+
+def programs(config: dict, measured: Path) -> list[dict[str, Any]]:
+    """The programs that the paper lists, two frameworks' of each workload, and which line stands for which.
+
+    Of a workload that this run has not, those of the accepted run that has.
+    """
+    here = {
+        workload: {cell.framework: measured / cell.path / printed.PROGRAM for cell in cells}
+        for workload, cells in printed.listed(config).items()
+    }
+    found = []
+    for workload, paths in {**here, **printed.listed_elsewhere(config, ACCEPTED)}.items():
+        if len(paths) < 2 or not all(path.exists() for path in paths.values()):
+            continue
+        texts = {name: gzip.decompress(path.read_bytes()).decode() for name, path in paths.items()}
+        if any(missing(text) for text in texts.values()):
+            continue
+        sides = list(texts)[:2]
+        emitted = [texts[side] for side in sides]
+        found.append(
+            {
+                "workload": workload,
+                "title": workloads.load(workload).TITLE,
+                "sides": sides,
+                "forms": {
+                    "as emitted": side_by_side(*emitted),
+                    "normalised": side_by_side(*map(normalised, emitted)),
+                },
+            }
+        )
+    return found
+
+
+def normalised(text: str) -> str:
+    """The program in the one form for all its spellings; where it has none, a line that says why."""
+    try:
+        return str(normalise(parse(text)))
+    except ProgramError as error:
+        return f"// not normalised: {error}"
+
+
+def side_by_side(left: str, right: str) -> dict[str, Any]:
+    """Lines of both, which line stands for which, and the share of operations that have one opposite."""
+    pairs = align.aligned(left, right)
+    return {
+        "texts": [left.splitlines(), right.splitlines()],
+        "pairs": pairs,
+        "share": align.share(left, right, pairs),
+    }
+
+
+def write(config: dict, folder: Folder) -> None:
+    """report_programs.json of a run."""
+    document = {"programs": programs(config, folder.measured)}
+    folder["report_programs"].write_text(json.dumps(document, separators=(",", ":")) + "\n")
+
+
+if __name__ == "__main__":
+    command(write)
