@@ -1,5 +1,4 @@
-"""torch_xla on several devices by SPMD: the tensors are marked with how they are divided, and GSPMD divides the
-program."""
+"""torch_xla on several devices by SPMD: tensors are marked with how they are divided, and GSPMD divides the rest."""
 
 from __future__ import annotations
 
@@ -26,9 +25,9 @@ class Session:
     def __init__(self, devices: int, precision: str, folder: Path) -> None:
         self._dumped = folder / "cache" / "dump"
         self._dumped.mkdir(parents=True)
-        os.environ.update(
-            PJRT_DEVICE="CPU", CPU_NUM_DEVICES=str(devices), XLA_FLAGS=dump.flags(self._dumped)
-        )
+        # XLA divides its flags at blanks, which the path of a checkout may have: a relative name.
+        flags = dump.flags(Path(os.path.relpath(self._dumped)))
+        os.environ.update(PJRT_DEVICE="CPU", CPU_NUM_DEVICES=str(devices), XLA_FLAGS=flags)
         import torch
         import torch_xla
         import torch_xla.backends
