@@ -35,10 +35,14 @@ DOCUMENT = {
         "torch_xla": {"title": "torch_xla", "colour": "#c4571b"},
     },
     "cells": [CELL, FAILED],
-    "calls": {
-        "cpu/jax/mha": [
-            {"first": 80.0, "second": 3.0, "calls": 4, "blocks": [2.0, 2.1], "kept": "10"}
-        ]
+    "details": {
+        "cpu/jax/mha": {
+            **{"sizes": {"batch": 2}, "versions": {"jax": "0.7.1"}},
+            "processes": [{"repetition": 0, "status": "ok", "wall_s": 5.0, "peak_rss_bytes": 2**30}],
+            "calls": [
+                {"first": 80.0, "second": 3.0, "calls": 4, "blocks": [2.0, 2.1], "kept": "10"}
+            ],
+        }
     },
     "ratios": [RATIO],
     "matrix": [
@@ -58,7 +62,7 @@ DOCUMENT = {
 VIEWS = {
     "": ["This run", "1.00×", "Without a result"],
     "cells?status=ok": ["1 of 2 cells", "MHA"],
-    "cell/cpu/jax/mha": ["MHA, JAX, cpu", "logarithmic", "<circle", "snakemake"],
+    "cell/cpu/jax/mha": ["MHA, JAX, cpu", "logarithmic", "<circle", "batch 2", "snakemake"],
     "cell/cpu/jax/none": ["no such cell"],
     "comparisons?sort=effect": ["slower", "[1.40, 1.60]", "<line"],
     "programs/mha": ["67.0 % of both", "≠ %1 = c.d"],

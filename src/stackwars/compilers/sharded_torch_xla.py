@@ -1,4 +1,4 @@
-"""torch_xla on several devices by SPMD: tensors are marked with how they are divided, and GSPMD does the rest."""
+"""torch_xla on several devices by SPMD: tensors are marked with how they are divided; GSPMD does the rest."""
 
 from __future__ import annotations
 

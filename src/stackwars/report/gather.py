@@ -34,23 +34,22 @@ MATRIX = (
     *("workload", "title", "framework", "compiler", "status", "status_detail", "replay_ms"),
     *("over_best", "compile_s", "run"),
 )
+PROCESS = ("repetition", "status", "started_utc", "wall_s", "peak_rss_bytes", "environment")
 CLAIM = ("id", "origin", "sentence", "verdict", "evidence")
 
 
 def gather(folder: Folder) -> dict[str, Any]:
-    """The document: meta, frameworks, cells, calls, ratios, matrix, programs, claims and audits."""
+    """The document: meta, frameworks, cells and their details, ratios, matrix, programs, claims and audits."""
     frame = pd.read_csv(folder["frame"])
     context = documents.read(folder["context"])
-    cells = rows(frame, CELL)
     names = dict.fromkeys([*frame["framework"], *pd.read_csv(folder["matrix"])["framework"]])
     return {
         "meta": {key: context.get(key) for key in ("machine", "date_utc", "preset", "origin", "git_revision")},
         "frameworks": {name: _framework(name) for name in names},
-        "cells": cells,
-        "calls": {
-            f"{cell['device']}/{cell['framework']}/{cell['workload']}": found
-            for cell in cells
-            if (found := calls(folder.measured, cell))
+        "cells": rows(frame, CELL),
+        "details": {
+            path.parent.relative_to(folder.measured).as_posix(): of_cell(path)
+            for path in sorted(folder.measured.glob("*/*/*/cell.json"))
         },
         "ratios": [
             {**row, "title": workloads.load(row["workload"]).TITLE}
@@ -77,12 +76,23 @@ def _framework(name: str) -> dict[str, str]:
     return {"title": frameworks.title(name), "colour": frameworks.load(base).COLOUR}
 
 
-def calls(measured: Path, cell: dict[str, Any]) -> list[dict[str, Any]]:
-    """Every call or block of each process of a cell, in ms a call; `kept` marks uncontended blocks."""
-    path = measured / cell["device"] / cell["framework"] / cell["workload"] / "cell.json"
-    if not path.exists():
-        return []
-    processes = [p for p in documents.read(path)["processes"] if p.get("events")]
+def of_cell(path: Path) -> dict[str, Any]:
+    """What a cell.json has beside the frame: sizes, versions, its processes, and every call of them.
+
+    Of a call or a block it has ms a call; `kept` marks the uncontended blocks.
+    """
+    cell = documents.read(path)
+    processes = [p for p in cell["processes"] if p.get("events")]
+    return {
+        "sizes": cell["sizes"],
+        "versions": cell["versions"],
+        "processes": [{key: process.get(key) for key in PROCESS} for process in processes],
+        "calls": calls(processes),
+    }
+
+
+def calls(processes: list[dict]) -> list[dict[str, Any]]:
+    """Every call or block of each process that came to its steady state."""
     named = [{e["event"]: e for e in process["events"]} for process in processes]
     complete = [events for events in named if {"first", "second", "steady"} <= events.keys()]
     if not complete:

@@ -156,7 +156,8 @@ function cell({ parts, query }) {
   const key = parts.slice(1).join("/");
   const found = DATA.cells.find((one) => cellKey(one) === key);
   if (!found) return [h("h2", {}, key), h("p", {}, "This run has no such cell; its program may have been replayed alone."), h("p", {}, h("a", { href: "#cells" }, "All cells"))];
-  const processes = DATA.calls[key] || [];
+  const details = DATA.details[key] || { calls: [], processes: [], sizes: {}, versions: {} };
+  const processes = details.calls, listed = (values) => Object.entries(values).map(([name, value]) => `${name} ${value}`).join(", ");
   const parted = ["trace", "compile", "execute"].map((part) => [part, found[`first_${part}_ms`]]).filter(([, ms]) => ms !== null && ms !== undefined);
   const scale = query.get("scale") || "log";
   return [
@@ -172,6 +173,12 @@ function cell({ parts, query }) {
       (value) => { query.set("scale", value); go(parts, query); })) : null,
     processes.length ? callsPlot(processes, found.framework, scale) : h("p", {}, "The raw calls of this cell are not in this report."),
     processes.length ? h("p", {}, "A line is one process: its first call, its second, and its blocks of calls. Filled: an uncontended block; hollow: one that other processes or the host disturbed.") : null,
+    details.processes.length ? table("Processes", [
+      ["Round", (one) => String(one.repetition + 1), "number"], ["Status", (one) => one.status], ["Started (UTC)", (one) => one.started_utc],
+      ["Wall s", (one) => number(one.wall_s), "number"], ["Peak GiB", (one) => number(one.peak_rss_bytes / 2 ** 30), "number"],
+      ["Environment", (one) => one.environment],
+    ], details.processes) : null,
+    details.processes.length ? h("p", {}, `Sizes: ${listed(details.sizes)}. Versions: ${listed(details.versions)}.`) : null,
     h("h3", {}, "Measured again"),
     h("pre", {}, `.venv/bin/snakemake --cores all results/${DATA.meta.preset}/${key}/cell.json --forcerun process`),
   ];
