@@ -10,6 +10,7 @@ import pytest
 
 from stackwars.compilers import arguments, largest_batch
 from stackwars.compilers.lower import LowerJob
+from stackwars.compilers.lower_torch_xla import DONATED
 from stackwars.compilers.sharded import CHILD, ShardedJob
 from stackwars.ir.readback import readback
 from stackwars.measure.supervisor import supervise
@@ -109,13 +110,17 @@ def test_frontend_without_programs_that_update_says_so(torchax_python, tmp_path)
 @pytest.mark.parametrize("workload", ["ffn", "train_transformer"])
 def test_marked_program_is_what_torch_xla_marks(torch_xla_python, workload, tmp_path):
     job = programs.lower_job(SMOKE, Program("torch_xla", workload, "tensor2"))
-    text, _, _ = lowered(torch_xla_python, job, tmp_path / "lowered")
+    text, document, _ = lowered(torch_xla_python, job, tmp_path / "lowered")
     point = sharding.Point("torch_xla", workload, "tensor", 2)
     spec = {**sharding.sharded_job(SMOKE, point), "sizes": job["sizes"]}
     folder = tmp_path / "sharded"
     assert supervise(ShardedJob(**spec), torch_xla_python, folder, CHILD)["status"] == "ok"
     emitted = gzip.decompress((folder / "program.mlir.gz").read_bytes()).decode()
-    assert text.splitlines()[1:] == emitted.splitlines()[1:]  # the first numbers the module
+    # The first line numbers the module; what is donated torch_xla says beside it.
+    assert text.replace(DONATED, "").splitlines()[1:] == emitted.splitlines()[1:]
+    leaves = document["results"][1:]
+    assert text.count(DONATED) == len(leaves)
+    assert bool(leaves) == (workload == "train_transformer")
 
 
 @pytest.mark.env

@@ -16,6 +16,7 @@ from stackwars.workloads.parallel import Division
 
 UPDATES = True
 """It also lowers programs that update what they keep."""
+DONATED = ", jax.buffer_donor = true"
 _ARGUMENT = re.compile(r"%arg(?P<number>\d+): tensor<(?P<extents>(?:\d+x)*)\w+>(?=[,)])")
 """An argument of a function."""
 
@@ -45,6 +46,7 @@ def lower(
 
     division: of the arrays among devices; None for one device. torch_xla marks tensors by sending them to all
     devices, and a placeholder has nothing to send: so the program is marked as it marks it (a test compares).
+    What it updates gives its memory away there, as torch_xla asks of the compiler beside the program.
     """
     load()
     import torch
@@ -98,7 +100,7 @@ def lower(
             else division.weight_axis(names.get(number, ""))
             for number in numbers
         ]
-        text = marked(text, axes, division.devices)
+        text = marked(text, axes, [number in names for number in numbers], division.devices)
     return Lowered(text, used, unused, tuple(map(Result, (OUTPUT, *leaves))))
 
 
@@ -107,17 +109,22 @@ def _leaves(module: Any) -> dict[str, Any]:
     return module.leaves() if hasattr(module, "leaves") else {}
 
 
-def marked(text: str, axes: list[int | None], devices: int) -> str:
-    """The program whose arguments say along which axis they are divided, as mark_sharding has them say it."""
+def marked(text: str, axes: list[int | None], updated: list[bool], devices: int) -> str:
+    """The program whose arguments say along which axis they are divided, as mark_sharding has them say it.
+
+    Those that are updated are donated.
+    """
     numbers = ",".join(map(str, range(devices)))
 
     def with_mark(found: re.Match) -> str:
-        axis = axes[int(found["number"])]
-        if axis is None:
-            return found[0] + ' {mhlo.sharding = "{replicated}"}'
-        parts = ["1"] * found["extents"].count("x")
-        parts[axis] = str(devices)
-        return found[0] + f' {{mhlo.sharding = "{{devices=[{",".join(parts)}]{numbers}}}"}}'
+        number = int(found["number"])
+        placed = "replicated"
+        if axes[number] is not None:
+            parts = ["1"] * found["extents"].count("x")
+            parts[axes[number]] = str(devices)
+            placed = f"devices=[{','.join(parts)}]{numbers}"
+        donated = DONATED if updated[number] else ""
+        return f'{found[0]} {{mhlo.sharding = "{{{placed}}}"{donated}}}'
 
     before, main, rest = re.split(r"(func\.func @main\(.*)", text, maxsplit=1)
     return before + _ARGUMENT.sub(with_mark, main) + rest

@@ -56,7 +56,10 @@ def compile_for(devices: list[Any], text: str) -> Any:
         options = _jax.CompileOptions()
         options.num_replicas, options.num_partitions = 1, len(devices)
         build = options.executable_build_options
-        build.use_spmd_partitioning = len(devices) > 1
+        if len(devices) > 1:
+            build.use_spmd_partitioning = True
+            # As both frameworks ask: what is updated stays divided, and is not gathered at the end of a call.
+            build.allow_spmd_sharding_propagation_to_output = [True] * _results(module, ir)
         # What JAX divides is written in Shardy's dialect; what others divide GSPMD reads.
         build.use_shardy_partitioner = "sdy." in text
         assigned = np.array([[device.id for device in devices]])
@@ -65,6 +68,12 @@ def compile_for(devices: list[Any], text: str) -> Any:
         if tuple(int(n) for n in metadata.version("jaxlib").split(".")[:2]) < (0, 8):
             return client.compile(mlir.module_to_bytecode(module), devices, options)
         return client.compile(module, devices, options)
+
+
+def _results(module: Any, ir: Any) -> int:
+    """How many results the main function has."""
+    main = next(op for op in module.body.operations if op.attributes["sym_name"].value == "main")
+    return len(ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value).results)
 
 
 def code_bytes(executable: Any) -> int:
