@@ -21,10 +21,10 @@ GAP_S = 2.0
 
 
 def build(config: dict, results: Results, origin: str) -> dict:
-    """The context of the results; empty values where no cell was measured."""
-    processes = [
-        p for result in results.cells.values() for p in result["processes"] if p["repeated"]
-    ]
+    """The context of the results; empty values where nothing was measured."""
+    of_cells = [p for result in results.cells.values() for p in result["processes"]]
+    # A run may have no cell: that of programs for several devices.
+    processes = [p for p in of_cells or results.others if p["repeated"]]
     processes.sort(key=lambda process: process["started_s"])
     last = processes[-1] if processes else {}
     versions = {"python": last.get("machine", {}).get("python", "unknown")}

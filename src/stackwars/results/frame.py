@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -82,12 +82,16 @@ CALL_COLUMNS = ("workload", "framework", "device", "repetition", "call", "latenc
 
 @dataclass(frozen=True)
 class Results:
-    """A folder of results as read from disk: cells that have one, peaks and found devices."""
+    """A folder of results as read from disk: cells that have one, peaks and found devices.
+
+    others: the processes of growing sizes and of several devices, which belong to no cell.
+    """
 
     cells: dict[Cell, dict]
     outputs: dict[Cell, np.ndarray]
     peaks: dict[str, dict]
     devices: dict[str, dict[str, dict]]
+    others: list[dict] = field(default_factory=list)
 
 
 def read(config: dict, folder: Path) -> Results:
@@ -100,7 +104,13 @@ def read(config: dict, folder: Path) -> Results:
             if found[cell]["status"] == "ok":
                 outputs[cell] = np.load(path.with_name("output.npy"))
     peaks = {path.parent.name: documents.read(path) for path in folder.glob("*/peak.json")}
-    return Results(found, outputs, peaks, documents.read(folder / "devices.json"))
+    kinds = ("growth", "sharded")
+    others = [
+        documents.read(path)
+        for kind in kinds
+        for path in sorted(folder.glob(f"{kind}/*/*/*/process.json"))
+    ]
+    return Results(found, outputs, peaks, documents.read(folder / "devices.json"), others)
 
 
 def build(config: dict, results: Results, values: Values, origin: str) -> pd.DataFrame:
