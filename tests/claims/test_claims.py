@@ -89,7 +89,8 @@ def test_a_run_that_measured_too_little_decides_no_latency(variant, tmp_path):
 
 
 DECIDED_BY_COUNTS = {
-    *("training_agrees", "new_shapes_compile"),
+    *("training_agrees", "new_shapes_compile", "division_keeps_output", "same_collectives"),
+    "llama_fits_four_chips",
     *(
         "jax_returns_early",
         "two_runs_pytorch",

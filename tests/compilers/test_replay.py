@@ -269,10 +269,29 @@ def verified(tmp_path):
     return replay.ReplayProcess(spec, Events(tmp_path / "events.jsonl"), tmp_path)
 
 
+def outputs(**values):
+    """As a replay fetches them: of each program's calls the results, by name."""
+    return {name: [{"output": value} for value in calls] for name, calls in values.items()}
+
+
+def test_results_of_other_names_are_a_problem():
+    one = {"output": np.ones(3, np.float32)}
+    assert replay.results_problem(one, one) is None
+    other = {**one, "up.weight": np.ones(3, np.float32)}
+    assert "only one of the two has up.weight" in replay.results_problem(other, one)
+
+
+def test_donated_memory_is_taken_back_and_nothing_else():
+    donated = (
+        "%a: t {tf.aliasing_output = 0 : i32}, %b: u {jax.buffer_donor = true, x = 1}) {} = {}"
+    )
+    assert replay.not_donated(donated) == "%a: t, %b: u {x = 1}) {} = {}"
+
+
 def test_programs_must_agree_on_every_set_of_inputs(verified, tmp_path):
     one, other = np.ones(8, np.float32), np.arange(8, dtype=np.float32)
     # A result that was kept from the first set of inputs.
-    verified.verify({"jax": [one, other], "torch_xla": [one, one]}, "last")
+    verified.verify(outputs(jax=[one, other], torch_xla=[one, one]), "last")
     parity, refused = read_events(tmp_path)[1:]
     assert parity["rel_l2"] > 0.1
     assert (refused["event"], refused["program"]) == ("refused", "torch_xla")
@@ -280,9 +299,9 @@ def test_programs_must_agree_on_every_set_of_inputs(verified, tmp_path):
 
 def test_sample_is_of_both_sets_of_inputs_and_there_is_none_of_one(verified, tmp_path):
     one, other = np.ones(8, np.float32), np.arange(8, dtype=np.float32)
-    verified.verify({"jax": [one], "torch_xla": [one]}, "first")
+    verified.verify(outputs(jax=[one], torch_xla=[one]), "first")
     assert not list(tmp_path.glob("*.npy"))
-    verified.verify({"jax": [one, other], "torch_xla": [one, other]}, "last")
+    verified.verify(outputs(jax=[one, other], torch_xla=[one, other]), "last")
     for name in ("jax", "torch_xla"):
         assert np.load(tmp_path / f"{name}.npy").tolist() == [*one, *other]
 

@@ -9,6 +9,7 @@ from stackwars.results.values import is_missing
 from stackwars.results.verdicts import Finding
 
 KIB, MIB, GIB = 2**10, 2**20, 2**30
+ORIGIN = r"Origin: Section~\ref{sec:sharding}."
 HEADS = {
     "all_reduce": "AR",
     "all_gather": "AG",
@@ -46,7 +47,7 @@ def sharded_table(findings: list[Finding]) -> str:
             note=f"On {max(devices, default=0)} devices: collectives in the program as it was emitted, then "
             "all-reduces (AR), all-gathers (AG), reduce-scatters (RS), all-to-alls (A2A) and permutes (CP) in "
             "the program as XLA divided it. KiB: of their results, on one device. Error: the largest relative "
-            "$L_2$ distance of a result to that of one device.",
+            "$L_2$ distance of a result to that of one device. " + ORIGIN,
             wide=True,
             size=r"\scriptsize",
         ),
@@ -69,14 +70,14 @@ def slice_table(findings: list[Finding]) -> str:
     known = [f for f in findings if f["id"].startswith("slice/")]
     lines, previous = [], None
     for (title, framework), group in _grouped(known, "title", "frontend_title"):
-        for place, one in enumerate(sorted(group, key=lambda f: f["devices"])):
+        for one in sorted(group, key=lambda f: f["devices"]):
             head = f"{title}, {one['way']}"
             counts = [_count(one[kind]) for kind in KINDS]
             lines.append(
                 row(
                     [
                         escape(head) if head != previous else "",
-                        escape(framework) if not place else "",
+                        escape(framework),
                         str(int(one["devices"])),
                         _scaled(one["device_bytes"], GIB),
                         escape(one["verdict"] if one["status"] == "ok" else one["status"]),
@@ -92,7 +93,8 @@ def slice_table(findings: list[Finding]) -> str:
             caption="Programs Compiled for Slices of TPU v6e",
             columns="llrrl" + "r" * (len(KINDS) + 1),
             note="GiB: that each chip needs, its code left out. The collectives are those that the "
-            "TPU's compiler chose, named as in Table~\\ref{tab:sharded}; MiB: of their results, on one chip.",
+            "TPU's compiler chose, named as in Table~\\ref{tab:sharded}; MiB: of their results, on one chip. "
+            + ORIGIN,
             wide=True,
             size=r"\scriptsize",
         ),
