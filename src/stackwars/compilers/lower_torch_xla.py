@@ -12,6 +12,7 @@ import numpy as np
 from stackwars.compilers import arguments
 from stackwars.compilers.arguments import OUTPUT, Entry, Leaf, Lowered, Result
 from stackwars.frameworks.torch_eager import gradient_mode
+from stackwars.frameworks.torch_xla import unnumbered
 from stackwars.workloads.parallel import Division
 
 UPDATES = True
@@ -85,7 +86,7 @@ def lower(
         output = module(*tensors.values())
     leaves = _leaves(module)
     results = [output, *leaves.values()]
-    text = xm.get_stablehlo(results)
+    text = unnumbered(xm.get_stablehlo(results))
     # The arguments in the program's order: torch_xla's is that of its walk through the graph.
     numbers, nodes = _XLAC._get_tensors_xla_device_data_node(results)
     used = [

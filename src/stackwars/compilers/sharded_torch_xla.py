@@ -12,6 +12,7 @@ import numpy as np
 from stackwars.compilers import arguments, dump
 from stackwars.compilers.arguments import OUTPUT
 from stackwars.frameworks.torch_eager import gradient_mode
+from stackwars.frameworks.torch_xla import unnumbered
 from stackwars.workloads import parallel
 from stackwars.workloads.parallel import Division
 
@@ -65,7 +66,7 @@ class Session:
         with gradient_mode(self._torch, module)():
             output = module(*tensors)
         leaves = _leaves(module)
-        self._emitted = self._xm.get_stablehlo([output, *leaves.values()])
+        self._emitted = unnumbered(self._xm.get_stablehlo([output, *leaves.values()]))
         self._torch_xla.sync(wait=True)
         self._xm.wait_device_ops()
         self._optimised = _largest(set(self._dumped.iterdir()) - earlier)
