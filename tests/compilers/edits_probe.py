@@ -120,7 +120,7 @@ def output(compiler, text: str, entries: list[Entry]) -> np.ndarray:
         for entry, (shape, _) in zip(entries, program.types, strict=True)
     ]
     program.buffers = [buffers]
-    return program.fetch(program.call(0))
+    return program.fetch(program.call(0))[0]
 
 
 def main() -> None:

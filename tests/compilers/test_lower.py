@@ -2,7 +2,9 @@
 
 import gzip
 import hashlib
+import re
 import subprocess
+from collections import Counter
 from dataclasses import asdict
 from unittest import mock
 
@@ -95,7 +97,8 @@ def test_program_that_updates_is_the_one_that_the_cell_ran(updating, workload, t
     leaves = 4 * 3 if workload == "train_mlp" else 2 * job["sizes"]["layers"]
     assert len(names) == len(set(names)) == leaves + 1
     assert "output" in names
-    assert "zeros" in {entry.kind for entry in entries}
+    # An optimiser's moments are 0 at first; a cache is full.
+    assert ("zeros" in {entry.kind for entry in entries}) == (workload == "train_mlp")
 
 
 @pytest.mark.env
@@ -116,8 +119,13 @@ def test_marked_program_is_what_torch_xla_marks(torch_xla_python, workload, tmp_
     folder = tmp_path / "sharded"
     assert supervise(ShardedJob(**spec), torch_xla_python, folder, CHILD)["status"] == "ok"
     emitted = gzip.decompress((folder / "program.mlir.gz").read_bytes()).decode()
-    # What is donated torch_xla says beside the program.
-    assert text.replace(DONATED, "") == emitted
+    # What is donated torch_xla says beside the program; what a step has updated it marks once more.
+    assert main_of(text.replace(DONATED, "")) == main_of(emitted)
+    kinds = [Counter(re.findall(r"= \"?([a-z]+\.\w+)", one)) for one in (text, emitted)]
+    marks = emitted.count("custom_call @Sharding")
+    kinds[1]["stablehlo.custom_call"] -= marks
+    assert +kinds[0] == +kinds[1]
+    assert bool(marks) == (workload == "train_transformer")
     leaves = document["results"][1:]
     assert text.count(DONATED) == len(leaves)
     assert bool(leaves) == (workload == "train_transformer")

@@ -255,7 +255,7 @@ compiler.backend_compile_and_load = spy
 matrix = jax.device_put(numpy.ones((3, 3), numpy.float32))
 jax.jit(lambda a, b: a @ b + 1)(matrix, matrix)
 [(options, module)] = seen
-print(options.SerializeAsString().hex(), compiler_.compile_options(module, 2).SerializeAsString().hex())
+print(options.SerializeAsString().hex(), compiler_.compile_options(module, 2, 1).SerializeAsString().hex())
 """
 
 

@@ -39,7 +39,7 @@ def wrong(rows, options):
     program = compiler.compile(TEXT.replace("ROWS", str(rows)))
     program.buffers = [[compiler.put(w), compiler.put(x)]]
     expected = ((w.astype(float) @ x.T.astype(float)) ** 2).sum(0)
-    found = program.fetch(program.call(0))
+    found = program.fetch(program.call(0))[0]
     off = np.flatnonzero(abs(found - expected) > 1e-4 * expected)
     earlier = bool(np.allclose(found[off], expected[off - 128], rtol=1e-4))
     return {"ynn": program.facts()["ynn"], "rows": off.tolist(), "earlier": earlier}

@@ -46,8 +46,9 @@ def lower(
     uploads by itself become constants, with their values.
 
     division: of the arrays among devices; None for one device. torch_xla marks tensors by sending them to all
-    devices, and a placeholder has nothing to send: so the program is marked as it marks it (a test compares).
-    What it updates gives its memory away there, as torch_xla asks of the compiler beside the program.
+    devices, and a placeholder has nothing to send: so the program's arguments are marked as it marks them (a
+    test compares); the marks that it puts on what a step has updated are left out. What it updates gives its
+    memory away there, as torch_xla asks of the compiler beside the program.
     """
     load()
     import torch
