@@ -180,7 +180,7 @@ function cell({ parts, query }) {
     ], details.processes) : null,
     details.processes.length ? h("p", {}, `Sizes: ${listed(details.sizes)}. Versions: ${listed(details.versions)}.`) : null,
     h("h3", {}, "Measured again"),
-    h("pre", {}, `.venv/bin/snakemake --cores all results/${DATA.meta.preset}/${key}/cell.json --forcerun process`),
+    h("pre", {}, `rm -r results/${DATA.meta.preset}/${key}\n.venv/bin/snakemake --cores all results/${DATA.meta.preset}/${key}/cell.json`),
   ];
 }
 
@@ -230,7 +230,7 @@ function comparisons({ parts, query }) {
       ["Baseline", (row) => title(row.baseline)], ["Device", (row) => row.device],
       ["Ratio", (row) => number(row[`${stage}_ratio`]), "number"],
       ["95 % interval", (row) => interval(row[`${stage}_ratio_low`], row[`${stage}_ratio_high`])],
-      ["Verdict", (row) => row[`${stage}_verdict`]], ["Rounds", (row) => number(row.rounds), "number"],
+      ["Verdict", (row) => row[`${stage}_verdict`]], ["Rounds", (row) => String(row.rounds), "number"],
     ], rows),
   ];
 }
@@ -246,7 +246,7 @@ function forest(rows, stage) {
   const text = (at, up, words, anchor) => { const made = s("text", { x: at, y: up, "text-anchor": anchor }); made.textContent = words; drawing.append(made); };
   for (const v of [1 / 32, 1 / 8, 1 / 4, 1 / 2, 1, 2, 4, 8, 32].filter((v) => v >= clip[0] && v <= clip[1])) {
     drawing.append(s("line", { x1: x(v), x2: x(v), y1: top - 4, y2: height - 22, stroke: v === 1 ? "#333" : "#ddd" }));
-    text(x(v), height - 6, `${number(v)}×`, "middle");
+    text(x(v), height - 6, v < 1 ? `1/${1 / v}` : String(v), "middle");
   }
   rows.forEach((row, place) => {
     const y = top + line * place + 8, from = row[`${stage}_ratio_low`], to = row[`${stage}_ratio_high`];
