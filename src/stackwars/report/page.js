@@ -268,7 +268,7 @@ function programs({ parts, query }) {
   const sides = [0, 1].map((side) => {
     const lines = pairs.filter((pair) => wide || pair.includes(null)).map((pair) => {
       const text = pair[side] === null ? "" : texts[side][pair[side]];
-      const alone = pair[1 - side] === null && text.includes(" = ");
+      const alone = pair[1 - side] === null && /^\s*%/.test(text);
       const kind = pair[side] === null ? "gap" : alone ? "alone" : "";
       return h("code", { class: search && text.includes(search) ? `${kind} hit` : kind || null }, alone ? `≠ ${text.trimStart()}` : text);
     });
