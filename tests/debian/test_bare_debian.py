@@ -84,7 +84,7 @@ def programs() -> dict[str, tuple[str, str]]:
             (
                 f"import os; os.environ.update({SILENT!r})\n"
                 "from stackwars.compilers.target import open_target\n"
-                f"print('kind:', open_target({target!r}).device_kind)"
+                f"print('kind:', open_target({target!r})[0].device_kind)"
             ),
         )
     return found
