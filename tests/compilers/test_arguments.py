@@ -72,7 +72,7 @@ def test_results_have_their_names_and_torchs_axes():
     assert list(found) == ["up.weight", "output"]
     assert np.array_equal(found["up.weight"], values[0].T)
     assert list(arguments.named({}, values[:1])) == ["output"]
-    with pytest.raises(ValueError, match="expected the 3 results .* came 1"):
+    with pytest.raises(ValueError, match=r"expected the 3 results .* came 1"):
         arguments.named({"results": rows}, values[:1])
 
 

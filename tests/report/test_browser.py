@@ -60,7 +60,7 @@ DOCUMENT = {
     "audits": [{"id": "fences", "title": "Fences", "verdict": "pass", "aim": "to wait", "detail": "it did"}],
 }  # fmt: skip
 VIEWS = {
-    "": ["This run", "1.00×", "Without a result"],
+    "": ["This run", "1.00\u00d7", "Without a result"],
     "cells?status=ok": ["1 of 2 cells", "MHA"],
     "cell/cpu/jax/mha": ["MHA, JAX, cpu", "logarithmic", "<circle", "batch 2", "snakemake"],
     "cell/cpu/jax/none": ["no such cell"],
