@@ -75,45 +75,45 @@ WORLDS = {
         "published",
     ),
     "faster_steady_basic": World(
-        ratio("steady", ["ffn", "mha"], 1.5), ratio("steady", ["mha"], 0.5), "evaluation"
+        ratio("steady", ["ffn", "mha"], 1.5), ratio("steady", ["mha"], 0.5), "latency"
     ),
     "gemm_steady_pytorch": World(
-        ratio("steady", ["gemm"], 0.5), ratio("steady", ["gemm"], 1.5), "evaluation"
+        ratio("steady", ["gemm"], 0.5), ratio("steady", ["gemm"], 1.5), "latency"
     ),
     "faster_steady_models": World(
-        ratio("steady", MODELS, 1.5), ratio("steady", ["gpt2_small"], 0.7), "evaluation"
+        ratio("steady", MODELS, 1.5), ratio("steady", ["gpt2_small"], 0.7), "latency"
     ),
     "gemm_first_pytorch": World(
-        ratio("first", ["gemm"], 0.5), ratio("first", ["gemm"], 1.5), "evaluation"
+        ratio("first", ["gemm"], 0.5), ratio("first", ["gemm"], 1.5), "latency"
     ),
     "block_first_pytorch": World(
-        ratio("first", ["ffn", "ffn_relu", "mha"], 0.5), ratio("first", ["mha"], 1.5), "evaluation"
+        ratio("first", ["ffn", "ffn_relu", "mha"], 0.5), ratio("first", ["mha"], 1.5), "latency"
     ),
     "longer_first_models": World(
-        ratio("first", MODELS, 1.5), ratio("first", MODELS, 0.7), "evaluation"
+        ratio("first", MODELS, 1.5), ratio("first", MODELS, 0.7), "latency"
     ),
-    "two_runs_pytorch": World(cells("torch_xla", **TWICE), as_it_is, "evaluation"),
+    "two_runs_pytorch": World(cells("torch_xla", **TWICE), as_it_is, "slow_runs"),
     "second_run_models": World(
         cells("torch_xla", second_ms=lambda rows: rows.steady_ms * 100), as_it_is, "transferred"
     ),
-    "one_run_jax": World(as_it_is, cells("jax", **TWICE), "evaluation"),
+    "one_run_jax": World(as_it_is, cells("jax", **TWICE), "slow_runs"),
     "bert_longest_first": World(
         cells("jax", ["bert_base"], **dict(zip(BERT, (9000.0, 8000.0, 9900.0), strict=True))),
         as_it_is,
-        "evaluation",
+        "latency",
     ),
     "bert_first_pytorch": World(
-        ratio("first", ["bert_base"], 0.5), ratio("first", ["bert_base"], 2.0), "evaluation"
+        ratio("first", ["bert_base"], 0.5), ratio("first", ["bert_base"], 2.0), "latency"
     ),
     "program_is_reason": World(
         as_it_is,
         split(None, OLD, native_verdict="slower", source_verdict="the runtime"),
-        "discussion",
+        "answer",
     ),
     "primitive_slower": World(
         both(effect(OLD, "slower", 1.4), effect(NEW, "slower", 1.4)),
         both(effect(OLD, "faster", 0.7), effect(NEW, "faster", 0.7)),
-        "stablehlo",
+        "programs",
     ),
     "memory_jax": World(
         as_it_is,
@@ -131,23 +131,23 @@ WORLDS = {
             edit("largest_batch", {"framework": "jax"}, fits_batch=200, oom_batch=201),
         ),
         as_it_is,
-        "memory",
+        "fits",
     ),
     "oom_pytorch": World(
-        ahead(["vit_b16", "gpt_neo_1p3b"], ["torch_xla"], [NEW], **TOO_LARGE), as_it_is, "memory"
+        ahead(["vit_b16", "gpt_neo_1p3b"], ["torch_xla"], [NEW], **TOO_LARGE), as_it_is, "fits"
     ),
     "oom_llama_both": World(
         ahead(["llama3_8b"], PAIR, [NEW], **TOO_LARGE),
         ahead(["llama3_8b"], PAIR, [NEW], **SMALL),
-        "memory",
+        "fits",
     ),
-    "what_ran_fits": World(as_it_is, ahead(["gemm"], ["jax"], [NEW], **TOO_LARGE), "memory"),
-    "flattening": World(as_it_is, form("flattening", "torch_xla", "preserved"), "stablehlo"),
-    "layernorm_form": World(as_it_is, form("layernorm", "torch_xla", "fine-grained"), "stablehlo"),
+    "what_ran_fits": World(as_it_is, ahead(["gemm"], ["jax"], [NEW], **TOO_LARGE), "fits"),
+    "flattening": World(as_it_is, form("flattening", "torch_xla", "preserved"), "programs"),
+    "layernorm_form": World(as_it_is, form("layernorm", "torch_xla", "fine-grained"), "programs"),
     "qkv_combined": World(
-        form("qkv", "jax", "combined"), form("qkv", "jax", "separate"), "stablehlo"
+        form("qkv", "jax", "combined"), form("qkv", "jax", "separate"), "programs"
     ),
-    "contraction": World(as_it_is, form("contraction", "jax", "prepared"), "stablehlo"),
+    "contraction": World(as_it_is, form("contraction", "jax", "prepared"), "programs"),
     "layernorm_longer": World(
         as_it_is, program("layernorm", "torch_xla", operations=90), "published"
     ),
@@ -165,20 +165,18 @@ WORLDS = {
     "one_core_agrees": World(
         both(ratio("steady", BASIC, 1.5), ratio("steady", BASIC, 1.5, "cpu-1t")),
         both(ratio("steady", ["mha"], 1.5), ratio("steady", ["mha"], 0.7, "cpu-1t")),
-        "evaluation",
+        "latency",
     ),
     "steady_compiles_nothing": World(as_it_is, cells("jax", ["mha"], compiles_steady=1), "ours"),
-    "pending_two_runs": World(
-        as_it_is, cells("torch_xla_pending", compiles_second=0), "evaluation"
-    ),
+    "pending_two_runs": World(as_it_is, cells("torch_xla_pending", compiles_second=0), "slow_runs"),
     "compiling_dominates": World(
         as_it_is,
         edit("frame", {"device": "cpu", "status": "ok"}, first_trace_ms=1e6),
-        "evaluation",
+        "latency",
     ),
-    "control_holds": World(as_it_is, split(None, OLD, control_verdict="off"), "split"),
+    "control_holds": World(as_it_is, split(None, OLD, control_verdict="off"), "matrix"),
     "runtime_against_pytorch": World(
-        as_it_is, split(["layernorm"], OLD, runtime_verdict="faster"), "split"
+        as_it_is, split(["layernorm"], OLD, runtime_verdict="faster"), "ours"
     ),
     "generation_turns": World(
         as_it_is,
@@ -187,9 +185,9 @@ WORLDS = {
             split(["gemm"], OLD, ir_verdict="no difference found"),
             split(["gemm"], NEW, ir_verdict="no difference found"),
         ),
-        "split",
+        "matrix",
     ),
-    "pretransposed_weights_close": World(pretransposed(0.9), pretransposed(0.2), "split"),
+    "pretransposed_weights_close": World(pretransposed(0.9), pretransposed(0.2), "matrix"),
     "gemm_same_program": World(
         as_it_is,
         edit(
@@ -197,7 +195,7 @@ WORLDS = {
             {"workload": "gemm", "framework": "torch_xla", "level": "normalised"},
             canonical_hash="another",
         ),
-        "stablehlo",
+        "programs",
     ),
     "memory_close": World(
         ahead(BYTES, ["torch_xla"], [NEW], hbm_bytes=lambda rows: rows.hbm_bytes / 1.02),
@@ -209,9 +207,7 @@ WORLDS = {
         at_default_precision(hbm_bytes=lambda rows: rows.hbm_bytes / 0.9),
         "ours",
     ),
-    "generations_agree_fit": World(
-        as_it_is, ahead(["gemm"], ["jax"], [OLD], **TOO_LARGE), "memory"
-    ),
+    "generations_agree_fit": World(as_it_is, ahead(["gemm"], ["jax"], [OLD], **TOO_LARGE), "fits"),
     "compiling_pays_chain": World(
         as_it_is, stack("elementwise_chain", "torch_inductor", 2.5), "ours"
     ),

@@ -1,6 +1,6 @@
 """SYNTHETIC results for the tests of the paper. No number here was ever measured.
 
-``write(folder, variant)`` writes frame.csv, calls.csv, ratios.csv, context.json,
+``write(folder, variant)`` writes frame.csv, calls.csv, processes.csv, ratios.csv, context.json,
 listings and the files of :mod:`compiler_fixture` with the shape of a real run.
 Variants: full, smoke, one_failed (every torch_xla cell
 failed), nothing (no cell was run), invalid (pairs that failed an audit), single (one round),
@@ -9,9 +9,13 @@ flipped (full with every steady ratio inverted), two_subjects (torch_xla_pending
 
 from __future__ import annotations
 
+import atexit
 import json
 import math
 import random
+import shutil
+import tempfile
+from functools import cache
 from pathlib import Path
 
 import pandas
@@ -71,7 +75,15 @@ def write(folder: Path, variant: str = "full") -> Path:
     """Write every input of the paper's steps for one variant into ``folder``; returns it."""
     if variant not in VARIANTS:
         raise ValueError(f"expected one of {', '.join(VARIANTS)}; came {variant}")
-    folder.mkdir(parents=True, exist_ok=True)
+    shutil.copytree(_made(variant), folder, dirs_exist_ok=True)
+    return folder
+
+
+@cache
+def _made(variant: str) -> Path:
+    """A folder with the files of a variant, made once: hundreds of tests begin with a copy."""
+    folder = Path(tempfile.mkdtemp(prefix="stackwars-fixture-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     context = _context(variant)
     frame = pandas.DataFrame([_cell(*key, variant) for key in _grid()])
     frame["baseline"] = [baseline(context, framework) or "" for framework in frame.framework]
@@ -80,6 +92,7 @@ def write(folder: Path, variant: str = "full") -> Path:
     ratios = _ratios(frame, variant)
     ratios.to_csv(folder / "ratios.csv", index=False)
     _calls(frame, variant).to_csv(folder / "calls.csv", index=False)
+    processes_of(frame, "steady_ms", variant).to_csv(folder / "processes.csv", index=False)
     (folder / "context.json").write_text(json.dumps(context))
     _variance(variant).to_csv(folder / "variance.csv", index=False)
     compared = "" if variant == "smoke" else "Of 30 claims, 28 are reproduced."
@@ -89,6 +102,8 @@ def write(folder: Path, variant: str = "full") -> Path:
     compiler_fixture.write(folder, WORKLOADS, variant, comparisons(context, PROGRAMS))
     rounds = {"nothing": 0, "single": 1}.get(variant, 4)
     studies_fixture.write(folder, rounds)
+    replay = pandas.read_csv(folder / "replay.csv").assign(gated=True)
+    processes_of(replay, "replay_ms", variant).to_csv(folder / "replayed.csv", index=False)
     return folder
 
 
@@ -283,6 +298,19 @@ def _calls(frame: pandas.DataFrame, variant: str) -> pandas.DataFrame:
                 rows.append((*key, value))
     names = ["workload", "framework", "device", "repetition", "call", "latency_ms"]
     return pandas.DataFrame(rows, columns=names)
+
+
+def processes_of(cells: pandas.DataFrame, value: str, variant: str) -> pandas.DataFrame:
+    """processes.csv or replayed.csv: four processes of each cell, each a percent above the one before."""
+    keys = [name for name in ("workload", "framework", "device", "compiler") if name in cells]
+    rows = [
+        {**cell[keys], "repetition": n, "value_ms": ms, "gated": cell.gated, "ungated_ms": ms}
+        for _, cell in cells[cells.status == "ok"].iterrows()
+        for n in range(1 if variant == "single" else 4)
+        for ms in [cell[value] * (1 + 0.01 * n)]
+    ]
+    columns = [*keys, "repetition", "value_ms", "gated", "ungated_ms"]
+    return pandas.DataFrame(rows, columns=columns)
 
 
 def _context(variant: str) -> dict:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pandas
 import pytest
@@ -33,6 +34,7 @@ def filled(rows: list[list[str]]) -> list[list[str]]:
     return rows
 
 
+SPREAD = re.compile(r"\\tiny ([\d.]+)--([\d.]+)")
 SPLIT_SIGNS = {
     **{"slower": "$>$", "faster": "$<$", "no difference found": "$=$", "unresolved": "?"},
     **{"holds": "$=$", "off": r"$\ne$"},
@@ -65,6 +67,9 @@ def test_the_split_table_has_both_compilers_and_the_data_s_numbers(full):
         assert row[8] == reasons.get(one.source_verdict, "---")
         assert (row[7] == "---") == (one.name[1] == NEW)
         assert all(ends[place] for place in range(3, 7))
+        for place in (3, 4):
+            middle, (low, high) = float(row[place]), SPREAD.search(ends[place]).groups()
+            assert float(low) <= middle <= float(high)
 
 
 def test_the_edit_table_shows_the_share(full):
@@ -99,6 +104,22 @@ def test_the_fit_table_has_every_size_beside_the_published_outcome(full):
     ratios = {row[14] for row in rows if row[2] == TORCH}
     assert "---" in ratios  # the refused ones
     assert len(ratios) > 1
+
+
+def test_the_body_has_what_both_programs_of_every_model_need(full):
+    folder, tables = full
+    ahead = pandas.read_csv(folder / "compile_ahead.csv")
+    newest = ahead[(ahead.compiler == NEW) & (ahead.target == "tpu-v6e") & ahead.edit.isna()]
+    rows = filled(rows_of(tables["bytes"]))
+    models = {"ResNet-50", "BERT-Base", "GPT-2 Small", "ViT-B/16", "GPT-Neo 1.3B", "LLaMA-3.1 8B"}
+    assert {row[0] for row in rows} == models
+    own = newest[(newest.workload == "gpt_neo_1p3b") & (newest.framework == "torch_xla")].iloc[0]
+    other = newest[(newest.workload == "gpt_neo_1p3b") & (newest.framework == "jax")].iloc[0]
+    neo = next(row for row in rows if row[0] == "GPT-Neo 1.3B")
+    assert neo[2:4] == [gib(other.hbm_bytes), gib(own.hbm_bytes)]
+    assert neo[4:] == [significant(own.hbm_bytes / other.hbm_bytes), "ok / oom"]
+    large = next(row for row in rows if row[0] == "LLaMA-3.1 8B" and "512" in row[1])
+    assert large[2].startswith(r"\textbf{")  # does not fit
 
 
 def test_the_frontier_is_a_number_or_a_bracket(full):

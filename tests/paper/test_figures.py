@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import pandas
 import pytest
 from matplotlib import pyplot
 
+import claims_fixture
 import paper_fixture
 from stackwars.frameworks import title
 from stackwars.paper.figures.calls import draw_calls
+from stackwars.paper.figures.headline import draw_headline
 from stackwars.paper.figures.op_times import LOOKS, OFF, draw_op_times
 from stackwars.paper.figures.rows import draw_ratios
 from stackwars.paper.figures.split import draw_split
+from stackwars.paper.figures.verdicts import draw_verdicts
 from stackwars.paper.figures.write import write_figures
 from stackwars.paper.style import round_ticks
 from stackwars.results.folder import Folder
@@ -20,10 +24,12 @@ from stackwars.study.comparisons import Comparison
 from stackwars.study.config import load
 
 NAMES = ("stacks", "calls", "ratio", "memory", "op_times", "matrix", "stacks_over_best", "split")
-NAMES += ("beyond_over_best", "growth")
+NAMES += ("beyond_over_best", "growth", "headline", "calls_chosen", "stacks_steady")
+NAMES += ("beyond_steady", "verdicts")
 
 
 def figures_of(folder) -> dict[str, bytes]:
+    claims_fixture.decide(folder)
     write_figures(load(), Folder(folder))
     return {path.stem: path.read_bytes() for path in (folder / "figures").iterdir()}
 
@@ -109,6 +115,33 @@ def test_a_panel_is_drawn_for_each_workload_that_is_asked_for(tmp_path):
     figure = draw_calls(frame, calls, ["layernorm", "gemm", "not in the grid"])
     shown = [axis.get_title() for axis in figure.axes if axis.get_visible()]
     assert shown == ["GEMM", "LayerNorm"]
+    pyplot.close(figure)
+
+
+def test_the_headline_s_bars_are_the_shares_and_fill_the_axis(tmp_path):
+    effects = pandas.read_csv(paper_fixture.write(tmp_path) / "matrix_effects.csv")
+    titles = {name: name for name in effects.workload.unique() if name != "all"}
+    figure = draw_headline(effects, titles)
+    bars = figure.axes[0].patches
+    assert len(bars) == 3 * (len(titles) + 1)
+    parts = effects[effects.workload == "all"].set_index("effect").share.clip(lower=0)
+    widths = [bar.get_width() for bar in bars[-3:]]
+    assert widths == pytest.approx(list(parts[["frontend", "both", "compiler"]] / parts.sum()))
+    assert sum(widths) == pytest.approx(1)
+    labels = [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    assert labels == [*titles, "all workloads"]
+    pyplot.close(figure)
+
+
+def test_the_figure_of_verdicts_has_a_square_for_every_claim_and_run():
+    rows = {"this build": {"a": "supported", "b": "contradicted"}, "2026": {"a": "not decided"}}
+    figure = draw_verdicts({"a": "published", "b": "ours"}, rows)
+    squares = figure.axes[0].patches
+    assert len(squares) == 4
+    assert [line.get_xdata()[0] for line in figure.axes[0].lines] == [0.5]  # between the origins
+    supported, contradicted, open_, unknown = (square.get_facecolor() for square in squares)
+    assert len({supported, contradicted, open_, unknown}) == 4
+    assert unknown[:3] == (1, 1, 1)  # a claim that a run does not know
     pyplot.close(figure)
 
 

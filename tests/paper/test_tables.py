@@ -11,6 +11,7 @@ import paper_fixture
 from stackwars.paper.latex import significant
 from stackwars.paper.tables.rows import APART, CONTENDED, UNGATED
 from stackwars.paper.tables.split import INTERVALS
+from stackwars.paper.tables.spread import CELL
 from stackwars.paper.tables.write import write_tables
 from stackwars.results.folder import PUBLISHED, Folder
 
@@ -30,16 +31,23 @@ def rows_of(text: str) -> list[list[str]]:
 PUBLISHED_ROW = r"\quad\textit{published}"
 
 
-def stages_of(cell) -> list[str]:
-    """A cell's three latencies as a table shows them, each with its interval."""
+def stages_of(cell, folder) -> list[str]:
+    """A cell's three latencies as a table shows them, each with its smallest and its largest process."""
     shown = []
-    for stage in ("first", "second", "steady"):
-        low, high = (significant(cell[f"{stage}_{end}_ms"]) for end in ("low", "high"))
-        shown += [significant(cell[f"{stage}_ms"], 4), f"[{low}, {high}]"]
+    calls, processes = (pandas.read_csv(folder / f"{name}.csv") for name in ("calls", "processes"))
+    own = calls[(calls[CELL] == cell[CELL]).all(axis=1)]
+    steady = processes[(processes[CELL] == cell[CELL]).all(axis=1)].value_ms
+    for stage, values in {
+        "first": own[own.call == 1].latency_ms,
+        "second": own[own.call == 2].latency_ms,
+        "steady": steady,
+    }.items():
+        ends = f"{significant(values.min())}--{significant(values.max())}"
+        shown += [significant(cell[f"{stage}_ms"], 4), ends]
     return shown
 
 
-def test_every_number_of_tables_one_to_three_is_the_frames_with_its_interval(tmp_path):
+def test_every_number_of_tables_one_to_three_is_the_frames_with_its_spread(tmp_path):
     tables = tables_of(paper_fixture.write(tmp_path))
     frame = pandas.read_csv(tmp_path / "frame.csv")
     for position, number in enumerate(("I", "II", "III"), start=1):
@@ -49,9 +57,36 @@ def test_every_number_of_tables_one_to_three_is_the_frames_with_its_interval(tmp
         for row, (_, cell) in zip(rows, cells.iterrows(), strict=True):
             assert row[-1] == f"{cell.rounds}"
             if cell.status == "ok":
-                assert [text.removesuffix(UNGATED) for text in row[2:8]] == stages_of(cell)
+                assert [text.removesuffix(UNGATED) for text in row[2:8]] == stages_of(
+                    cell, tmp_path
+                )
                 assert row[7].endswith(UNGATED) == (not cell.gated)
                 assert row[8] == significant(cell.items_per_s)
+
+
+def test_the_spread_of_a_gated_cell_leaves_contended_processes_out(tmp_path):
+    paper_fixture.write(tmp_path)
+    processes = pandas.read_csv(tmp_path / "processes.csv")
+    own = (processes.workload == "gemm") & (processes.framework == "jax")
+    slow = own & (processes.device == "cpu") & (processes.repetition == 3)
+    processes.loc[slow, ["gated", "value_ms", "ungated_ms"]] = [False, 1e4, 1e4]
+    processes.to_csv(tmp_path / "processes.csv", index=False)
+    assert "10000" not in tables_of(tmp_path)["table1"]
+    frame = pandas.read_csv(tmp_path / "frame.csv")
+    frame.loc[0, "gated"] = False
+    frame.to_csv(tmp_path / "frame.csv", index=False)
+    assert f"--10000{UNGATED}" in tables_of(tmp_path)["table1"]
+
+
+def test_a_framework_without_a_form_of_any_workload_is_a_note_and_no_row(tmp_path):
+    paper_fixture.write(tmp_path)
+    frame = pandas.read_csv(tmp_path / "frame.csv")
+    pending = (frame.framework == "torch_xla_pending") & (frame.table == "II")
+    frame.loc[pending, "status"] = "unsupported"
+    frame.to_csv(tmp_path / "frame.csv", index=False)
+    text = tables_of(tmp_path)["table2"]
+    assert r"torch\_xla (pending) has no form of these workloads." in text
+    assert not [row for row in rows_of(text) if "pending" in row[1]]
 
 
 def test_the_published_milliseconds_stand_below_ours(tmp_path):
@@ -74,7 +109,8 @@ def test_one_core_has_a_table_of_its_own(tmp_path):
     frame = pandas.read_csv(tmp_path / "frame.csv")
     cells = frame[frame.device == "cpu-1t"]
     rows = rows_of(tables["one_core"])
-    assert [row[2:8] for row in rows] == [stages_of(cell) for _, cell in cells.iterrows()]
+    expected = [stages_of(cell, tmp_path) for _, cell in cells.iterrows()]
+    assert [row[2:8] for row in rows] == expected
     assert "cpu-1t" not in tables["table1"]
 
 

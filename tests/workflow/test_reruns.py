@@ -65,7 +65,7 @@ def test_only_what_an_edit_touches_is_measured_again(tmp_path, jax_python):
     assert made.snakemake(FRAME, "-n").stdout.count("process-") == 0
 
     # A deleted environment harms nothing; a sentence edited costs no measurement.
-    study.write(tmp_path / "paper" / "sections" / "discussion.tex.j2", "One more sentence.\n")
+    study.write(tmp_path / "paper" / "sections" / "conclusion.tex.j2", "One more sentence.\n")
     ran = made.run("paper.pdf")
     assert "process" not in ran and "cell" not in ran
     assert "One more sentence." in made.text()

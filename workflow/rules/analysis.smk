@@ -141,7 +141,7 @@ rule figures:
         GRID.made(
             "frame", "calls", "ratios", "replay", "split", "op_times", "context", "graph_data"
         ),
-        GRID.made("stacks", "beyond", "growth", "matrix"),
+        GRID.made("stacks", "beyond", "growth", "matrix", "matrix_effects", "claims"),
     output:
         directory(GRID.made("figures", "graphs")),
     log:

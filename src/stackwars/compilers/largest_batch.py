@@ -31,6 +31,9 @@ Lower = Callable[[str, str, dict[str, int], Path], Path]
 """(framework, workload, sizes, folder) -> the program's file, made in `folder`."""
 Compile = Callable[[ahead_supervisor.CompileJob, Path, Path], dict]
 """(job, program, folder to write) -> the document of ahead.json."""
+PROBE_TIMEOUT_S = 120.0
+"""A probe ends when its buffers are assigned: in 7 s at most in the reference, or not within a quarter of an
+hour (BERT-Base of TorchTPU at a batch of 19,870)."""
 KEPT = (
     "status",
     "verdict",
@@ -136,7 +139,7 @@ def _compiled(
         return documents.read(made)
     compilation = ahead_supervisor.CompileJob(
         job.workload, job.framework, variant, sizes,
-        job.target, job.target_row, job.compiler, job.timeout_s, code,
+        job.target, job.target_row, job.compiler, min(job.timeout_s, PROBE_TIMEOUT_S), code,
     )  # fmt: skip
     return compile_program(compilation, program, folder)
 

@@ -63,6 +63,8 @@ def _forms(beyond: pandas.DataFrame) -> list[Finding]:
         finding(
             f"form/{row['workload']}/{row['framework']}/{stage}",
             row[f"form_{stage}_verdict"],
+            workload=row["workload"],
+            stage=stage,
             title=row["title"],
             other=titles[row["form_of"]],
             framework=row["framework"],

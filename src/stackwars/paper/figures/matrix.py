@@ -12,7 +12,7 @@ from stackwars.paper.figures.heat import SHORT, draw_heat
 from stackwars.paper.style import PAGE
 from stackwars.results.read_compilers import compiler_title
 
-ACROSS = 4
+ACROSS = 5
 """Panels beside each other."""
 
 

@@ -13,15 +13,17 @@ from stackwars.results.stacks import QUANTITIES
 TITLES = {"steady": "steady state", "first": "first run", "memory": "peak resident memory"}
 
 
-def draw_stacks_over_best(stacks: pandas.DataFrame) -> plt.Figure:
+def draw_stacks_over_best(
+    stacks: pandas.DataFrame, quantities: tuple[str, ...] = QUANTITIES
+) -> plt.Figure:
     """A panel a quantity: rows stacks, columns workloads, numbers over the best of the column."""
     names = dict(zip(stacks["workload"], stacks["title"], strict=True))
     elsewhere = set(stacks.loc[stacks["run"] != "", "workload"])
     shown = {w: f"{name}{' *' if w in elsewhere else ''}" for w, name in names.items()}
     frameworks = list(stacks["framework"].drop_duplicates())
-    size = (PAGE, 0.9 + len(QUANTITIES) * (0.3 + 0.16 * max(1, len(frameworks))))
-    figure, axes = plt.subplots(len(QUANTITIES), 1, figsize=size, sharex=True)
-    for axis, quantity in zip(axes, QUANTITIES, strict=True):
+    size = (PAGE, 0.9 + len(quantities) * (0.3 + 0.16 * max(1, len(frameworks))))
+    figure, axes = plt.subplots(len(quantities), 1, figsize=size, sharex=True, squeeze=False)
+    for axis, quantity in zip(axes[:, 0], quantities, strict=True):
         values, states = (
             stacks.pivot_table(
                 index="framework", columns="workload", values=column, aggfunc="first"
@@ -31,5 +33,6 @@ def draw_stacks_over_best(stacks: pandas.DataFrame) -> plt.Figure:
             for column in (f"{quantity}_over_best", "status")
         )
         draw_heat(axis, values, states.fillna("not run").replace(SHORT))
-        axis.set_title(TITLES[quantity])
+        if len(quantities) > 1:
+            axis.set_title(TITLES[quantity])
     return figure

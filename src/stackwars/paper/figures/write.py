@@ -13,15 +13,18 @@ matplotlib.use("pdf")  # no display, and no second backend to differ by
 import matplotlib.pyplot as plt
 import pandas
 
+from stackwars.claims.output import read_claims
 from stackwars.paper.figures import graph
 from stackwars.paper.figures.calls import draw_calls
 from stackwars.paper.figures.growth import draw_growth
+from stackwars.paper.figures.headline import draw_headline
 from stackwars.paper.figures.matrix import draw_matrix
 from stackwars.paper.figures.op_times import draw_op_times
 from stackwars.paper.figures.rows import draw_memory, draw_ratios
 from stackwars.paper.figures.split import draw_split
 from stackwars.paper.figures.stack import draw_stacks
 from stackwars.paper.figures.stacks import draw_stacks_over_best
+from stackwars.paper.figures.verdicts import draw_verdicts
 from stackwars.paper.style import RC
 from stackwars.results.folder import Folder, command
 from stackwars.results.read_cells import of_study, read_calls, read_frame, read_json, read_ratios
@@ -38,30 +41,39 @@ MOST = 0.5
 
 
 def write_figures(config: dict, files: Folder) -> None:
-    """Write stacks.pdf, calls.pdf, ratio.pdf, memory.pdf, op_times.pdf, matrix.pdf, stacks_over_best.pdf,
-    beyond_over_best.pdf, growth.pdf, split.pdf and, for each further comparison of programs,
-    split-<subject>.pdf into the folder's ``figures``.
+    """Write every figure but the graphs of programs into the folder's ``figures``; of each further comparison
+    of programs split-<subject>.pdf.
     """
-    context, shown = read_json(files["context"]), config["paper"].get("calls", config["workloads"])
+    context = read_json(files["context"])
     main, *others = told(context)
     frame, calls, ratios, split = (
         of_study(read(files[name]), context) for name, read in READ.items()
     )
+    matrix, effects, stacks, beyond = (
+        read_whole(files[name], context)
+        for name in ("matrix", "matrix_effects", "stacks", "beyond")
+    )
+    titles = dict(zip(matrix["workload"], matrix["title"], strict=True))
+    stacks = that_ran(stacks, "framework")
+    beyond = that_ran(that_ran(beyond, "framework"), "workload")
     files["figures"].mkdir(parents=True, exist_ok=True)
     with plt.rc_context(RC):
         drawn = {
+            "headline": draw_headline(effects, titles),
             "stacks": draw_stacks(),
-            "calls": draw_calls(frame, calls, shown),
+            "calls": draw_calls(frame, calls, config["workloads"]),
+            "calls_chosen": draw_calls(
+                frame, calls, config["paper"].get("calls", config["workloads"])
+            ),
             "ratio": draw_ratios(frame, ratios),
             "memory": draw_memory(frame),
             "op_times": draw_op_times(_profiled(files), with_programs(context)),
-            "matrix": draw_matrix(that_ran(read_whole(files["matrix"], context), "workload", MOST)),
-            "stacks_over_best": draw_stacks_over_best(
-                that_ran(read_whole(files["stacks"], context), "framework")
-            ),
-            "beyond_over_best": draw_stacks_over_best(
-                that_ran(that_ran(read_whole(files["beyond"], context), "framework"), "workload")
-            ),
+            "matrix": draw_matrix(that_ran(matrix, "workload", MOST)),
+            "stacks_over_best": draw_stacks_over_best(stacks),
+            "stacks_steady": draw_stacks_over_best(stacks, ("steady",)),
+            "beyond_over_best": draw_stacks_over_best(beyond),
+            "beyond_steady": draw_stacks_over_best(beyond, ("steady",)),
+            "verdicts": draw_verdicts(*_verdicts(files, context)),
             "growth": draw_growth(newest(files, "growth", context)),
             "split": draw_split(split, main),
             **{f"split-{pair.subject}": draw_split(split, pair) for pair in others},
@@ -70,6 +82,19 @@ def write_figures(config: dict, files: Folder) -> None:
             # No date in the file: the same results give the same bytes.
             figure.savefig(files["figures"] / f"{name}.pdf", metadata={"CreationDate": None})
             plt.close(figure)
+
+
+def _verdicts(files: Folder, context: dict) -> tuple[dict[str, str], dict[str, dict[str, str]]]:
+    """{claim: its origin}, and {run: {claim: verdict}}: this build, then the accepted runs, newest first."""
+    claims = read_claims(files["claims"])
+    here = {claim["id"]: claim["verdict"] for claim in claims}
+    label = "all runs together" if context["origin"] == "reference" else "this build"
+    rows = {label: here}
+    for source in sources(files)[1:]:
+        path = source.folder / files["claims"].name
+        if path.exists():
+            rows[source.run] = {claim["id"]: claim["verdict"] for claim in read_claims(path)}
+    return {claim["id"]: claim["origin"] for claim in claims}, rows
 
 
 def _profiled(files: Folder) -> pandas.DataFrame:

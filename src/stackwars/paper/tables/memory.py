@@ -74,6 +74,74 @@ def fit_table(ahead: pandas.DataFrame, there: pandas.DataFrame, pairs: list[Comp
     )
 
 
+def bytes_table(ahead: pandas.DataFrame, there: pandas.DataFrame, pair: Comparison) -> str:
+    """A row per workload and size: what both programs of a comparison need, and the published outcomes."""
+    here = ahead[ahead.target == TARGET]
+    order = compilers(here)
+    newest = here[here.compiler == order[-1]] if order else here
+    cells = newest.set_index(KEYS)
+    outcomes = there.set_index(["workload", "framework"]).status.to_dict()
+    own, base = pair.subject, pair.baseline
+    lines: list[str] = []
+    previous = None
+    for workload, variant, framework in _keys(newest[newest.framework == own]):
+        key = (workload, variant, base)
+        if key not in cells.index:
+            continue
+        one, other = cells.loc[(workload, variant, framework)], cells.loc[key]
+        needs = [one.hbm_bytes, other.hbm_bytes]
+        known = not any(map(is_missing, needs))
+        published = [outcomes.get((workload, side), "---") for side in (base, own)]
+        lines.append(
+            row(
+                [
+                    escape(one.title) if workload != previous else "",
+                    escape(variant_title(one)),
+                    *(_need(side) for side in (other, one)),
+                    significant(needs[0] / needs[1]) if known else "---",
+                    escape(" / ".join(published)) if workload != previous else "",
+                ]
+            )
+        )
+        previous = workload
+    usable = newest.usable_bytes.dropna()
+    limit = f"A program may use {gib(usable.max())} GiB. " if len(usable) else ""
+    return table(
+        Float(
+            label="tab:bytes",
+            caption=f"Memory That the Models Need on a {target_title(TARGET)} (GiB)",
+            columns="llrrrl",
+            note=rf"Batch: batch$\times$sequence, or batch alone. {limit}\textbf{{Bold}}: does not fit. "
+            f"Ratio: {escape(title(own))} over {escape(title(base))}. Published: the original's outcomes. By "
+            f"{escape(compiler_title(order[-1])) if order else 'no compiler'}; parts and other programs: "
+            "Table~\\ref{tab:fits}.",
+            size=r"\scriptsize",
+        ),
+        [
+            row(
+                [
+                    *(
+                        "Workload",
+                        "Batch",
+                        f"{{{escape(title(base))}}}",
+                        f"{{{escape(title(own))}}}",
+                    ),
+                    *("{Ratio}", "Published"),
+                ]
+            )
+        ],
+        lines or [row([span(6, "no model was compiled for this device")])],
+    )
+
+
+def _need(one: pandas.Series) -> str:
+    """Bytes in GiB, bold where the program does not fit; else why there are none."""
+    if one.verdict not in (FITS, TOO_LARGE):
+        return escape(one.status or "no status")
+    needs = gib(one.hbm_bytes)
+    return needs if one.verdict == FITS else rf"\textbf{{{needs}}}"
+
+
 def _keys(newest: pandas.DataFrame) -> list[tuple[str, str, str]]:
     """Programs in grid order, a workload's sizes from the smallest, frameworks beside each other."""
     workloads = list(newest.workload.drop_duplicates())

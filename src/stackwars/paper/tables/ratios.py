@@ -83,7 +83,7 @@ def published_table(
             f"its 95\\,\\% interval {over(ratios, 'steady')}; the verdict is on the steady ratio, after "
             "Holm's correction. "
             "The original gives no interval. It used a TPU v6e, we the devices of "
-            "Section~\\ref{sec:implementation}: only directions are compared. "
+            "Section~\\ref{sec:build}: only directions are compared. "
             + UNGATED_NOTE
             + CONTENDED_NOTE
             + ORIGIN_NOTE,

@@ -8,6 +8,7 @@ from stackwars import frameworks
 from stackwars.paper.latex import escape, scientific, significant
 from stackwars.paper.tables.ratios import SIGNS, SIGNS_NOTE
 from stackwars.paper.tables.rows import interval, origins, over
+from stackwars.paper.tables.spread import SPREAD_NOTE, Spread, spread_text
 from stackwars.paper.tables.tabular import GAP, Float, row, span, table
 from stackwars.results.compiler_verdicts import (
     CLOSES_SOME,
@@ -23,14 +24,21 @@ from stackwars.study.comparisons import Comparison
 
 _SIGNS = {**SIGNS, HOLDS: SIGNS[NO_DIFFERENCE], OFF: r"$\ne$"}
 _REASONS = {DUE_TO_IR: "program", DUE_TO_RUNTIME: "runtime", NOT_SEPARATED: "?"}
-INTERVALS = r"{\tiny 95\,\% interval}"
+INTERVALS = r"{\tiny range, interval}"
 """What stands in the second cell of a row of intervals, which is below a row of numbers."""
 
 
 def split_table(
-    replay: pandas.DataFrame, split: pandas.DataFrame, pair: Comparison, label: str
+    replay: pandas.DataFrame,
+    split: pandas.DataFrame,
+    spread: Spread,
+    pair: Comparison,
+    label: str,
 ) -> str:
-    """Replays (ms), native ratio, IR effect, runtime effect and control by workload and compiler."""
+    """Replays (ms), native ratio, IR effect, runtime effect and control by workload and compiler.
+
+    spread: of the replays, by REPLAY.
+    """
     split = split[(split.framework == pair.subject) & (split.baseline == pair.baseline)]
     base, own = (escape(frameworks.title(side)) for side in pair.sides)
     runs = replay.set_index(["workload", "compiler", "framework"])
@@ -43,7 +51,8 @@ def split_table(
         for first, (_, one) in zip([True] + [False] * len(rows), rows.iterrows(), strict=False):
             sides = [(workload, one.compiler, side) for side in pair.sides]
             known = [runs.loc[side] for side in sides if side in runs.index]
-            lines += _split_lines(one, known, first)
+            ends = [spread_text(spread, side) for side in sides]
+            lines += _split_lines(one, known, ends, first)
     header = [
         r"& & & \multicolumn{2}{c}{Replay (ms)} & {Native} & {IR} & {Runtime} & & {Control} & \\",
         r"\cmidrule(lr){4-5}",
@@ -59,8 +68,8 @@ def split_table(
             label=label,
             caption="Both Programs in the Same Compiler: Replays, and the Factors of the Native Ratio",
             columns="llrrrrrrlrr",
-            note="Below each number: its 95\\,\\% interval; of a ratio without correction for their number, "
-            f"{over(split, 'ir')}. "
+            note=f"Below each time: {SPREAD_NOTE}; below each ratio: its 95\\,\\% interval, without correction "
+            f"for their number, {over(split, 'ir')}. "
             "Replay: both programs loaded into one client of that jaxlib, with interleaved blocks. "
             f"Native ratio: {own}'s call over {base}'s, the steady ratio of Table~\\ref{{tab:ratios}}. "
             f"IR effect: replay of {own}'s program over that of {base}'s. "
@@ -80,18 +89,17 @@ def split_table(
     )
 
 
-def _split_lines(one: pandas.Series, known: list[pandas.Series], first: bool) -> list[str]:
-    """A row of numbers and one of their intervals; a single row for programs that have none."""
+def _split_lines(
+    one: pandas.Series, known: list[pandas.Series], spreads: list[str], first: bool
+) -> list[str]:
+    """A row of numbers and one of their spreads or intervals; a single row for programs that have none."""
     head = [escape(one.title) if first else "", escape(compiler_title(one.compiler))]
     failed = [run for run in known if run.status != "ok"]
     if failed or len(known) < 2:
         return [row([*head, span(9, _why(failed))])]
     parity = [run.parity_rel_l2 for run in known if not is_missing(run.parity_rel_l2)]
     cells = [
-        *(
-            (_number(run.replay_ms), interval(run.replay_low_ms, run.replay_high_ms))
-            for run in known
-        ),
+        *((_number(run.replay_ms), ends) for run, ends in zip(known, spreads, strict=True)),
         *(_term(one, name) for name in ("native", "ir", "runtime")),
         (_REASONS.get(one.source_verdict, "---"), ""),
         _term(one, "control"),
@@ -132,7 +140,7 @@ def _number(value: float, digits: int = 3) -> str:
     return "---" if is_missing(value) else significant(value, digits)
 
 
-def edit_table(replay: pandas.DataFrame, edits: list[dict]) -> str:
+def edit_table(replay: pandas.DataFrame, spread: Spread, edits: list[dict]) -> str:
     """One row per edited program and compiler: what share of the difference the edit closes."""
     runs = replay.set_index(["workload", "compiler", "framework"])
     lines, previous = [], None
@@ -140,12 +148,11 @@ def edit_table(replay: pandas.DataFrame, edits: list[dict]) -> str:
         if previous not in (None, one["workload"]):
             lines.append(GAP)
         own = one["framework"].partition("+")[0]
-        sides = [
-            runs.loc[(one["workload"], one["compiler"], f)]
-            for f in (own, one["framework"], one["other"])
+        keys = [
+            (one["workload"], one["compiler"], f) for f in (own, one["framework"], one["other"])
         ]
-        edited = sides[1]
-        cells = [(_number(s.replay_ms), interval(s.replay_low_ms, s.replay_high_ms)) for s in sides]
+        edited = runs.loc[keys[1]]
+        cells = [(_number(runs.loc[key].replay_ms), spread_text(spread, key)) for key in keys]
         cells.append(
             (
                 _number(edited.edited_ratio),
@@ -173,8 +180,8 @@ def edit_table(replay: pandas.DataFrame, edits: list[dict]) -> str:
             caption="Edited Programs: Which Operations Cause the Difference",
             columns="lllrrrrr",
             note="Own: the program as its frontend emitted it; other: the other framework's. Below each "
-            "number: its 95\\,\\% interval. Edited / own: from interleaved blocks. Share "
-            "closed: log(edited/own) / log(other/own); \\emph{none}: the whole interval of edited/own is "
+            f"time: {SPREAD_NOTE}; below a ratio: its 95\\,\\% interval. Edited / own: of interleaved blocks. "
+            "Share closed: log(edited/own) / log(other/own); \\emph{none}: the whole interval of edited/own is "
             "within 5\\,\\% of 1; ?: that interval decides nothing, or leaves open whether more than half is "
             "closed; above 100\\,\\%: the edited program passed the other one; below 0: it moved away from it. "
             + origins(replay),

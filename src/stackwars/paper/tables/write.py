@@ -22,12 +22,12 @@ from stackwars.findings.sharding import sharding_findings
 from stackwars.findings.stacks import beside_each_other, stack_findings
 from stackwars.paper.latex import escape, significant
 from stackwars.paper.tables import claims
-from stackwars.paper.tables.audit_summary import audits_table
+from stackwars.paper.tables.audit_summary import audits_table, brief_audits_table
 from stackwars.paper.tables.audits import audit_table, round_table, shape_table
 from stackwars.paper.tables.beyond import forms_table, training_table
 from stackwars.paper.tables.lecture import lecture_table
 from stackwars.paper.tables.matrix import effects_table, matrix_table
-from stackwars.paper.tables.memory import fit_table
+from stackwars.paper.tables.memory import bytes_table, fit_table
 from stackwars.paper.tables.precision import precision_table
 from stackwars.paper.tables.programs import metrics_table, structure_table
 from stackwars.paper.tables.ratios import comparison_table, published_table
@@ -36,13 +36,21 @@ from stackwars.paper.tables.rows import (
     UNGATED_NOTE,
     framework_cell,
     grouped,
-    interval,
     origins,
     steady_mark,
     whole,
 )
 from stackwars.paper.tables.sharding import sharded_table, slice_table
 from stackwars.paper.tables.split import edit_table, split_table
+from stackwars.paper.tables.spread import (
+    CELL,
+    REPLAY,
+    SPREAD_NOTE,
+    Spread,
+    of_call,
+    spread_text,
+    steady,
+)
 from stackwars.paper.tables.stacks import beside_table
 from stackwars.paper.tables.tabular import Float, row, s_column, span, table
 from stackwars.paper.tables.targets import largest_batch_table, target_table
@@ -53,6 +61,7 @@ from stackwars.results.folder import Folder, command
 from stackwars.results.read_cells import (
     of_study,
     one_core_cells,
+    read_calls,
     read_json,
     read_published,
     short_status,
@@ -70,24 +79,46 @@ CAPTIONS = {
 }
 
 
-def numbered_table(frame: pandas.DataFrame, there: pandas.DataFrame, number: str) -> str:
+def numbered_table(
+    frame: pandas.DataFrame, spreads: dict[str, Spread], there: pandas.DataFrame, number: str
+) -> str:
     """Table I, II or III, with the published numbers below those of this run."""
     cells = shown_cells(frame[frame.table == number])
-    return latency_table(cells, f"tab:{number}", CAPTIONS[number], there)
+    return latency_table(cells, spreads, f"tab:{number}", CAPTIONS[number], there)
 
 
-def one_core_table(frame: pandas.DataFrame) -> str:
+def one_core_table(frame: pandas.DataFrame, spreads: dict[str, Spread]) -> str:
     """The same for what was measured on one pinned core."""
-    return latency_table(one_core_cells(frame), "tab:one-core", "Latency on One Pinned Core (ms)")
+    caption = "Latency on One Pinned Core (ms)"
+    return latency_table(one_core_cells(frame), spreads, "tab:one-core", caption)
+
+
+def spreads_of(
+    frame: pandas.DataFrame, calls: pandas.DataFrame, processes: pandas.DataFrame
+) -> dict[str, Spread]:
+    """{stage: the spread of its latency over the processes of each cell}."""
+    first, second = (of_call(calls, number) for number in (1, 2))
+    return {"first": first, "second": second, "steady": steady(frame, processes, CELL)}
 
 
 def latency_table(
-    cells: pandas.DataFrame, label: str, caption: str, there: pandas.DataFrame | None = None
+    cells: pandas.DataFrame,
+    spreads: dict[str, Spread],
+    label: str,
+    caption: str,
+    there: pandas.DataFrame | None = None,
 ) -> str:
-    """First run, second run and steady state in ms, each with its interval, and throughput; or the status.
+    """First run, second run and steady state in ms, each with its spread, and throughput; or the status.
 
-    there: the published table, whose row stands below that of each framework that has one.
+    there: the published table, whose row stands below that of each framework that has one. A framework that
+    has no form of any of these workloads is a sentence of the note and no row.
     """
+    formless = [
+        name
+        for name, own in cells.groupby("framework", sort=False)
+        if own.status.eq("unsupported").all()
+    ]
+    cells = cells[~cells.framework.isin(formless)]
     beside = {} if there is None else _published(there)
     ok = cells[cells.status == "ok"]
     shown = {s: [significant(v, 4) for v in ok[f"{s}_ms"]] for s in STAGES}
@@ -100,7 +131,7 @@ def latency_table(
     def line(cell: pandas.Series, first: bool) -> str:
         values: list[str] = []
         for stage in STAGES if cell.status == "ok" else []:
-            ends = interval(cell[f"{stage}_low_ms"], cell[f"{stage}_high_ms"])
+            ends = spread_text(spreads[stage], tuple(cell[CELL]))
             mark = steady_mark(cell.gated) if stage == "steady" else ""
             values += [significant(cell[f"{stage}_ms"], 4), ends + mark]
         if values:
@@ -115,9 +146,9 @@ def latency_table(
         row(["Workload", "Framework", *heads, "{Items/s}", "{Rounds}"]),
     ]
     note = (
-        r"After each number: its 95\,\% $t$ interval across rounds, on logarithms. Steady state: geometric "
-        r"mean over the processes of the median uncontended block. Items: rows, elements, sequences or "
-        r"images, at the steady state. "
+        f"After each number: {SPREAD_NOTE}. Numbers are geometric means over the processes; a process's "
+        "steady state is the median of its uncontended blocks. Items: rows, elements, sequences or images, at "
+        "the steady state. "
     )
     if beside:
         note += r"\textit{Published}: the original's number, of one run on a TPU v6e. "
@@ -126,6 +157,8 @@ def latency_table(
         if frameworks.variant(name):
             base = escape(frameworks.title(frameworks.program_of(name)))
             note += f"{frameworks.variant(name).capitalize()}: {base} with {frameworks.load(name).NOTE}. "
+    for name in formless:
+        note += f"{escape(frameworks.title(name))} has no form of these workloads. "
     return table(
         Float(
             label=label,
@@ -134,6 +167,7 @@ def latency_table(
             note=note + origins(cells),
             wide=True,
             separation="4pt",
+            size=r"\scriptsize",
         ),
         header,
         grouped(cells, line) or [row([span(10, "no cell of this table is configured")])],
@@ -164,23 +198,28 @@ def write_tables(files: Folder) -> None:
     frame, ratios, replay, split, ahead, batches, metrics, structure = (
         of_study(read(files[name]), context) for name, read in READ.items()
     )
+    processes, replayed = (pandas.read_csv(files[name]) for name in ("processes", "replayed"))
+    spreads = spreads_of(frame, read_calls(files["calls"]), processes)
+    replays = steady(replay, replayed, REPLAY)
     default = of_study(read_default_precision(files["ahead"]), context)
     matrix = read_whole(files["matrix"], context)
     beyond = beyond_findings(read_whole(files["beyond"], context))
     sharding = sharding_findings(newest(files, "sharding", context), told(context))
     pairs, (main, *others) = comparisons(context, PROGRAMS), told(context)
+    models = frame.loc[frame.kind == "model", "workload"]
+    audits = audit_entries.read(files["audits"])
     texts = {
-        "table1": numbered_table(frame, there, "I"),
-        "table2": numbered_table(frame, there, "II"),
-        "table3": numbered_table(frame, there, "III"),
+        "table1": numbered_table(frame, spreads, there, "I"),
+        "table2": numbered_table(frame, spreads, there, "II"),
+        "table3": numbered_table(frame, spreads, there, "III"),
         "table4": published_table(frame, ratios, there),
-        "one_core": one_core_table(frame),
+        "one_core": one_core_table(frame, spreads),
         "ratios": comparison_table(frame, ratios),
         "audit": audit_table(frame),
         "rounds": round_table(frame),
-        "split": split_table(replay, split, main, "tab:split")
-        + "".join(split_table(replay, split, p, f"tab:split-{p.subject}") for p in others),
-        "edits": edit_table(replay, replayed_edits(replay, split)),
+        "split": split_table(replay, split, replays, main, "tab:split")
+        + "".join(split_table(replay, split, replays, p, f"tab:split-{p.subject}") for p in others),
+        "edits": edit_table(replay, replays, replayed_edits(replay, split)),
         "effects": effects_table(
             read_whole(files["matrix_effects"], context),
             dict(zip(matrix.workload, matrix.title, strict=True)),
@@ -201,12 +240,14 @@ def write_tables(files: Folder) -> None:
         "slices": slice_table(sharding),
         "unexplained": unexplained_table(read_gap_causes(files["gap_causes"])),
         "fits": fit_table(ahead, there, pairs),
+        "bytes": bytes_table(ahead[ahead.workload.isin(models)], there, main),
         "largest_batch": largest_batch_table(batches, with_programs(context)),
         "targets": target_table(ahead, pairs),
         "precision": precision_table(precision_findings(ahead, default), context["origin"]),
         "metrics": metrics_table(metrics, pairs),
         "structure": structure_table(structure, with_programs(context)),
-        "audits": audits_table(audit_entries.read(files["audits"]), context["origin"]),
+        "audits": audits_table(audits, context["origin"]),
+        "audits_brief": brief_audits_table(audits),
         "shapes": shape_table(frame, context),
         "variance": variance_table(pandas.read_csv(files["variance"])),
     }
