@@ -60,7 +60,7 @@ debian: set-up
 # What times something runs alone, and again where it fails: a host that takes the cores away for seconds is no
 # fault of the harness. A fault fails three times.
 test: set-up lint
-	.venv/bin/python -m pytest -m "not alone" --numprocesses 2 --dist loadfile
+	.venv/bin/python -m pytest -m "not alone" --numprocesses 2 --dist loadfile --no-loadscope-reorder
 	.venv/bin/python -m pytest -m alone --reruns 2 --reruns-delay 20
 
 lint: set-up

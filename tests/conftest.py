@@ -9,13 +9,23 @@ import pytest
 
 from stackwars.setup.environments import REPOSITORY, ensure, root
 
-LONGEST = ("test_smoke.py", "test_bare_debian.py")
-"""Files that take minutes: they are begun first, so that the other worker has the rest."""
-
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the longest files first; a file's own tests stay in their order."""
-    items.sort(key=lambda item: item.path.name not in LONGEST)
+    """The files with the longest tests first, so that no worker is left with one of them at the end: those that
+    run the workflow, then those that run a framework; of each kind the file with most tests. pytest-xdist keeps
+    this order with --no-loadscope-reorder alone.
+    """
+    files: dict[Path, list[pytest.Item]] = {}
+    for item in items:
+        files.setdefault(item.path, []).append(item)
+
+    def has(path: Path, marker: str) -> bool:
+        return any(item.get_closest_marker(marker) for item in files[path])
+
+    ranks = {
+        path: (not has(path, "slow"), not has(path, "env"), -len(files[path])) for path in files
+    }
+    items.sort(key=lambda item: ranks[item.path])
 
 
 @pytest.fixture(scope="session")

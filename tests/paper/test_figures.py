@@ -25,7 +25,7 @@ from stackwars.study.config import load
 
 NAMES = ("stacks", "calls", "ratio", "memory", "op_times", "matrix", "stacks_over_best", "split")
 NAMES += ("beyond_over_best", "growth", "headline", "calls_chosen", "stacks_steady")
-NAMES += ("beyond_steady", "verdicts")
+NAMES += ("beyond_steady", "verdicts", "op_times_chosen")
 
 
 def figures_of(folder) -> dict[str, bytes]:

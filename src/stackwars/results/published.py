@@ -75,7 +75,6 @@ class Pair:
     ends: dict[str, tuple[float, float]] = field(default_factory=dict)  # their 95 % intervals
     gated: bool = False  # of uncontended blocks alone: our steady ratio
     contended: bool = False  # see ratios.csv
-    origin: str = ""
     verdict: str = NO_DATA  # on our steady ratio
     agreement: str = ""
 
@@ -142,7 +141,6 @@ def _pair(cells, ratios, there, framework: str) -> Pair:
         ends={s: ratio_ends(row, s) for s in PUBLISHED_COLUMNS} if both_ok else {},
         gated=both_ok and is_true(row["steady_gated"]),
         contended=both_ok and is_true(row["contended"]),
-        origin=subject.origin if subject.status != "not run" else "",
         verdict=verdict,
         agreement=agreement(published.get("steady", float("nan")), verdict),
     )

@@ -54,6 +54,8 @@ def write_figures(config: dict, files: Folder) -> None:
         for name in ("matrix", "matrix_effects", "stacks", "beyond")
     )
     titles = dict(zip(matrix["workload"], matrix["title"], strict=True))
+    chosen = config["paper"].get("calls", config["workloads"])
+    profiled = _profiled(files)
     stacks = that_ran(stacks, "framework")
     beyond = that_ran(that_ran(beyond, "framework"), "workload")
     files["figures"].mkdir(parents=True, exist_ok=True)
@@ -62,12 +64,13 @@ def write_figures(config: dict, files: Folder) -> None:
             "headline": draw_headline(effects, titles),
             "stacks": draw_stacks(),
             "calls": draw_calls(frame, calls, config["workloads"]),
-            "calls_chosen": draw_calls(
-                frame, calls, config["paper"].get("calls", config["workloads"])
-            ),
+            "calls_chosen": draw_calls(frame, calls, chosen),
             "ratio": draw_ratios(frame, ratios),
             "memory": draw_memory(frame),
-            "op_times": draw_op_times(_profiled(files), with_programs(context)),
+            "op_times": draw_op_times(profiled, with_programs(context)),
+            "op_times_chosen": draw_op_times(
+                profiled[profiled["workload"].isin(chosen)], with_programs(context)
+            ),
             "matrix": draw_matrix(that_ran(matrix, "workload", MOST)),
             "stacks_over_best": draw_stacks_over_best(stacks),
             "stacks_steady": draw_stacks_over_best(stacks, ("steady",)),
@@ -98,10 +101,12 @@ def _verdicts(files: Folder, context: dict) -> tuple[dict[str, str], dict[str, d
 
 
 def _profiled(files: Folder) -> pandas.DataFrame:
-    """op_times.csv of this run or, where it has no profile, of the newest accepted run that has."""
+    """op_times.csv of this run or, where it has no profile, of the accepted run with most workloads, the newest
+    of those that have as many.
+    """
     paths = [source.folder / files["op_times"].name for source in sources(files)]
-    tables = [read_op_times(path) for path in paths if path.exists()]
-    return next((table for table in tables if len(table)), tables[0])
+    own, *tables = [read_op_times(path) for path in paths if path.exists()]
+    return own if len(own) else max([own, *tables], key=lambda table: table["workload"].nunique())
 
 
 def write(config: dict, files: Folder) -> None:

@@ -6,12 +6,11 @@ import pandas
 
 from stackwars.paper.latex import escape, scientific, significant
 from stackwars.paper.tables.rows import (
-    ORIGIN_NOTE,
     STAGES,
     framework_cell,
     grouped,
     interval,
-    origin_text,
+    origins,
     share,
     whole,
 )
@@ -39,20 +38,19 @@ def audit_table(frame: pandas.DataFrame) -> str:
                 *split,
                 _optional(cell.peak_rss_bytes, scale=2**30),
                 _optional(cell.floor_ms),
-                origin_text(cell),
             ]
         )
 
     header = [
         r"& & & & \multicolumn{3}{c}{Compilations in call} & {Cache} & "
-        r"\multicolumn{3}{c}{First run (ms)} & {Peak RSS} & {Floor} & \\",
+        r"\multicolumn{3}{c}{First run (ms)} & {Peak RSS} & {Floor} \\",
         r"\cmidrule(lr){5-7}\cmidrule(lr){9-11}",
         row(
             [
                 *("Workload", "Framework", "Status", "{Rel. $L_2$}"),
                 *("{1}", "{2}", "{later}", "{hits}"),
                 *("{trace}", "{compile}", "{execute}"),
-                *("{(GiB)}", "{(ms)}", "Origin"),
+                *("{(GiB)}", "{(ms)}"),
             ]
         ),
     ]
@@ -60,13 +58,13 @@ def audit_table(frame: pandas.DataFrame) -> str:
         Float(
             label="tab:audit",
             caption="Status, Parity and First Run of Every Cell",
-            columns="lllrrrrrrrrrrl",
+            columns="lllrrrrrrrrrr",
             note="A dash: the framework does not report it, or the cell gave no number. "
             f"Rel.\\ $L_2$: error of the output samples relative to {base}'s; in {base}'s row the maximum of "
             "the others'. Compilations, cache hits (of call 1, from a cache on disk: 0 if it really is the "
             "first) and peaks are maxima over the processes. The parts of the first run are medians over the "
             "processes: they show where time is spent, and nothing is concluded from their size. Floor: no "
-            "steady state may be below it. " + ORIGIN_NOTE,
+            "steady state may be below it. " + origins(frame),
             wide=True,
             size=r"\scriptsize",
             separation="3pt",
@@ -100,18 +98,17 @@ def round_table(frame: pandas.DataFrame) -> str:
                 whole(cell.rounds),
                 escape(cell.stop_reason or "---"),
                 *values,
-                origin_text(cell),
             ]
         )
 
     header = [
         r"& & \multicolumn{2}{c}{Rounds} & \multicolumn{3}{c}{Series} & \multicolumn{2}{c}{Blocks} & "
-        r"\multicolumn{2}{c}{All blocks (ms)} & & \\",
+        r"\multicolumn{2}{c}{All blocks (ms)} & \\",
         r"\cmidrule(lr){3-4}\cmidrule(lr){5-7}\cmidrule(lr){8-9}\cmidrule(lr){10-11}",
         row(
             [
                 *("Workload", "Framework", "{number}", "ended by", "class", "{warm-up}", "{calls}"),
-                *("{kept}", "used", "{steady}", r"{95\,\%}", "{Threads}", "Origin"),
+                *("{kept}", "used", "{steady}", r"{95\,\%}", "{Threads}"),
             ]
         ),
     ]
@@ -119,13 +116,13 @@ def round_table(frame: pandas.DataFrame) -> str:
         Float(
             label="tab:rounds",
             caption="Rounds, Steady State and Contention of Every Cell",
-            columns="llrllrrrlrlrl",
+            columns="llrllrrrlrlr",
             note="Ended by: every ratio decided, the time budget, or the maximum number of rounds; a "
             "dash: the cell failed. Class: that of most processes' series. Warm-up: points of the series "
             "before the steady state (call 1, call 2, then blocks), median. Kept: share of uncontended "
             "blocks, mean over the processes. Used: the blocks that the steady state in the other tables is "
             "from. All blocks: the steady state without the gate. "
-            "Threads: those with over 1\\,\\% of the steady-state work. " + ORIGIN_NOTE,
+            "Threads: those with over 1\\,\\% of the steady-state work. " + origins(frame),
             wide=True,
             size=r"\scriptsize",
             separation="3pt",

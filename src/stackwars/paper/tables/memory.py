@@ -6,7 +6,7 @@ import pandas
 
 from stackwars.frameworks import title
 from stackwars.paper.latex import escape, significant
-from stackwars.paper.tables.rows import ORIGIN_NOTE
+from stackwars.paper.tables.rows import origins
 from stackwars.paper.tables.tabular import GAP, Float, row, span, table
 from stackwars.results.compiler_verdicts import FITS, TOO_LARGE
 from stackwars.results.read_compilers import (
@@ -54,7 +54,6 @@ def fit_table(ahead: pandas.DataFrame, there: pandas.DataFrame, pairs: list[Comp
                     *_bytes(one),
                     *_older(older.loc[key] if key in older.index else None),
                     _ratio(cycles, key, baselines),
-                    escape(one.origin or "---"),
                 ]
             )
         )
@@ -63,14 +62,14 @@ def fit_table(ahead: pandas.DataFrame, there: pandas.DataFrame, pairs: list[Comp
         Float(
             label="tab:fits",
             caption=f"What Fits a {target_title(TARGET)}: Bytes (GiB) and Verdicts by the Compiler",
-            columns="lllc" + "rrrrrr" + "ll" + "rl" + "rl",
+            columns="lllc" + "rrrrrr" + "ll" + "rl" + "r",
             note=_note(here, order),
             wide=True,
             size=r"\scriptsize",
             separation="2.4pt",
         ),
         _header(order),
-        lines or [row([span(16, "no program was compiled for this device")])],
+        lines or [row([span(15, "no program was compiled for this device")])],
     )
 
 
@@ -99,7 +98,7 @@ def bytes_table(ahead: pandas.DataFrame, there: pandas.DataFrame, pair: Comparis
                     escape(variant_title(one)),
                     *(_need(side) for side in (other, one)),
                     significant(needs[0] / needs[1]) if known else "---",
-                    escape(" / ".join(published)) if workload != previous else "",
+                    escape(" / ".join(published)),
                 ]
             )
         )
@@ -114,7 +113,7 @@ def bytes_table(ahead: pandas.DataFrame, there: pandas.DataFrame, pair: Comparis
             note=rf"Batch: batch$\times$sequence, or batch alone. {limit}\textbf{{Bold}}: does not fit. "
             f"Ratio: {escape(title(own))} over {escape(title(base))}. Published: the original's outcomes. By "
             f"{escape(compiler_title(order[-1])) if order else 'no compiler'}; parts and other programs: "
-            "Table~\\ref{tab:fits}.",
+            f"Table~\\ref{{tab:fits}}. {origins(newest)}",
             size=r"\scriptsize",
         ),
         [
@@ -199,13 +198,13 @@ def _header(order: list[str]) -> list[str]:
     newest = escape(compiler_title(order[-1])) if order else "no compiler"
     oldest = escape(compiler_title(order[0])) if len(order) > 1 else "no other"
     return [
-        rf"& & & & \multicolumn{{8}}{{c}}{{{newest}}} & \multicolumn{{2}}{{c}}{{{oldest}}} & & \\",
+        rf"& & & & \multicolumn{{8}}{{c}}{{{newest}}} & \multicolumn{{2}}{{c}}{{{oldest}}} & \\",
         r"\cmidrule(lr){5-12}\cmidrule(lr){13-14}",
         row(
             [
                 *("Workload", "Batch", "Framework", "Published"),
                 *("{Arg.}", "{Out.}", "{Temp.}", "{Alias}", "{HBM}", "{Spare}", "Verdict", "by"),
-                *("{HBM}", "Verdict", "{Cycles}", "Origin"),
+                *("{HBM}", "Verdict", "{Cycles}"),
             ]
         ),
     ]
@@ -224,5 +223,5 @@ def _note(here: pandas.DataFrame, order: list[str]) -> str:
         rf"{target_title(TARGET)}. HBM = arguments + outputs + temporaries $-$ aliases; usable: {said}; "
         r"spare: usable $-$ HBM. By: the compiler itself, or its bytes, compared with those usable. "
         r"Cycles: the compiler's own estimate, over the baseline's; not measured. A dash: not reported, "
-        r"not published, or the baseline's own row. " + ORIGIN_NOTE
+        r"not published, or the baseline's own row. " + origins(here)
     )

@@ -7,7 +7,7 @@ import pandas
 from stackwars.findings.programs import CLAIMS, UNDECIDED, same_program
 from stackwars.frameworks import title
 from stackwars.paper.latex import escape, significant
-from stackwars.paper.tables.rows import ORIGIN_NOTE
+from stackwars.paper.tables.rows import origins
 from stackwars.paper.tables.tabular import GAP, Float, row, span, table
 from stackwars.results.read_cells import titles
 from stackwars.results.read_compilers import OPTIMISED, TARGET, target_title
@@ -31,21 +31,16 @@ def metrics_table(metrics: pandas.DataFrame, pairs: list[Comparison]) -> str:
             own = [pair for pair in pairs if framework in pair.sides]
             groups = [_level(cells, workload, level, framework, own) for level in LEVELS]
             head = [escape(name) if place == 0 else "", escape(title(framework))]
-            origins = metrics[metrics.workload == workload].origin
-            lines.append(
-                row(
-                    [*head, *(cell for g in groups for cell in g), escape(origins.iloc[0] or "---")]
-                )
-            )
+            lines.append(row([*head, *(cell for g in groups for cell in g)]))
     header = [
         r"& & \multicolumn{5}{c}{Raw} & \multicolumn{5}{c}{Normalised} & "
-        r"\multicolumn{4}{c}{Optimised} & \\",
+        r"\multicolumn{4}{c}{Optimised} \\",
         r"\cmidrule(lr){3-7}\cmidrule(lr){8-12}\cmidrule(lr){13-16}",
         row(
             [
                 *("Workload", "Framework"),
                 *(["{Ops}", "{Layout}", "{MiB}", "{Depth}", "{Same}"] * 2),
-                *("{Ops}", "{Layout}", "{MiB}", "{Depth}", "Origin"),
+                *("{Ops}", "{Layout}", "{MiB}", "{Depth}"),
             ]
         ),
     ]
@@ -53,19 +48,19 @@ def metrics_table(metrics: pandas.DataFrame, pairs: list[Comparison]) -> str:
         Float(
             label="tab:metrics",
             caption="Every Program at Three Levels",
-            columns="ll" + "rrrrc" * 2 + "rrrr" + "l",
+            columns="ll" + "rrrrc" * 2 + "rrrr",
             note="Raw: as the frontend emitted it. Normalised: calls inlined, CHLO legalised, operations "
             "canonicalised, common subexpressions merged, unused arguments dropped. Optimised: the "
             f"compiler's HLO for a {target_title(TARGET)}. Ops: operations, constants excluded. "
             "Layout: reshapes, transposes and broadcasts among them; MiB: written by layout-only "
             "operations. Depth: longest chain. Same: whether the canonical hashes of both programs "
-            "are equal (HLO has none). A dash: not counted at that level. " + ORIGIN_NOTE,
+            "are equal (HLO has none). A dash: not counted at that level. " + origins(metrics),
             wide=True,
             size=r"\scriptsize",
             separation="2.6pt",
         ),
         header,
-        lines or [row([span(17, "no program was read")])],
+        lines or [row([span(16, "no program was read")])],
     )
 
 

@@ -10,7 +10,6 @@ from stackwars.paper.tables.rows import (
     APART_NOTE,
     CONTENDED,
     CONTENDED_NOTE,
-    ORIGIN_NOTE,
     STAGES,
     UNGATED_NOTE,
     framework_cell,
@@ -58,19 +57,18 @@ def published_table(
                     *(theirs or [span(3, pair.published_status)]),
                     *(_ours(pair) or [span(7, pair.status)]),
                     escape(pair.agreement),
-                    escape(pair.origin or "---"),
                 ]
             )
         )
         previous = pair.workload
     heads = [span(2, s) for s in ("First", "Second", "Steady")]
     header = [
-        r"& & \multicolumn{3}{c}{Published} & \multicolumn{7}{c}{Ours} & & \\",
+        r"& & \multicolumn{3}{c}{Published} & \multicolumn{7}{c}{Ours} & \\",
         r"\cmidrule(lr){3-5}\cmidrule(lr){6-12}",
         row(
             [
                 *("Workload", "Framework", "{First}", "{Second}", "{Steady}", *heads, "Verdict"),
-                *("Direction", "Origin"),
+                "Direction",
             ]
         ),
     ]
@@ -78,7 +76,7 @@ def published_table(
         Float(
             label="tab:IV",
             caption=f"Ratios of Latencies to {base}'s: Published and Ours",
-            columns="llrrr" + r"rl" * 3 + "lll",
+            columns="llrrr" + r"rl" * 3 + "ll",
             note=f"Above 1: {base} is faster. Published: the original's PyTorch over JAX. After each of ours: "
             f"its 95\\,\\% interval {over(ratios, 'steady')}; the verdict is on the steady ratio, after "
             "Holm's correction. "
@@ -86,13 +84,13 @@ def published_table(
             "Section~\\ref{sec:build}: only directions are compared. "
             + UNGATED_NOTE
             + CONTENDED_NOTE
-            + ORIGIN_NOTE,
+            + origins(frame),
             separation="2.2pt",
             size=r"\scriptsize",
             wide=True,
         ),
         header,
-        lines or [row([span(14, "no published row is in this run's grid")])],
+        lines or [row([span(13, "no published row is in this run's grid")])],
     )
 
 

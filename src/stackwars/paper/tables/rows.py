@@ -14,10 +14,6 @@ from stackwars.results.values import is_missing, is_true
 from stackwars.setup.device import CPU
 
 STAGES = ["first", "second", "steady"]
-ORIGIN_NOTE = (
-    r"Origin: \textit{measured} in this run, \textit{reference} from the committed runs of the "
-    r"authors' machines, \textit{published} in the original paper."
-)
 UNGATED = r"$^{\dagger}$"
 UNGATED_NOTE = (
     r"$\dagger$: too few blocks were uncontended, so all are used, and the number may reflect other load "
@@ -31,14 +27,9 @@ APART = r"$^{*}$"
 APART_NOTE = r"$*$: of blocks measured separately, not interleaved. "
 
 
-def origin_text(row_: pandas.Series) -> str:
-    """The origin of a row's numbers; a dash where nothing was run that could have one."""
-    return str(escape(row_.origin)) if row_.origin and row_.status != "not run" else "---"
-
-
 def origins(frame: pandas.DataFrame) -> str:
-    """The origin of a whole table, for its note."""
-    known = frame.origin[frame.origin != ""].drop_duplicates()
+    """The origin of a whole table, for its note: measured in this run, or from the reference's."""
+    known = frame.origin[frame.origin.notna() & (frame.origin != "")].drop_duplicates()
     return f"Origin: {', '.join(map(escape, known)) or 'none'}."
 
 

@@ -28,7 +28,8 @@ def beside_table(findings: list[Finding]) -> str:
             caption="Stacks beside Each Other: Steady State of One over the Other",
             columns="l" + "l" * max(1, len(pairs)),
             note=r"With its 95\,\% interval, from the interleaved ratios of both to the same baseline, which "
-            "are independent; not corrected for their number. Origin: as in Figure~\\ref{fig:stacks}.",
+            "are independent; not corrected for their number. Origin: this build or, of a workload that it did "
+            "not measure, a run of the reference.",
             wide=True,
             size=r"\scriptsize",
         ),

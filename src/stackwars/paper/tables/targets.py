@@ -6,7 +6,7 @@ import pandas
 
 from stackwars.frameworks import title
 from stackwars.paper.latex import escape, significant
-from stackwars.paper.tables.rows import ORIGIN_NOTE
+from stackwars.paper.tables.rows import origins
 from stackwars.paper.tables.tabular import GAP, Float, row, span, table
 from stackwars.results.compiler_verdicts import FITS, TOO_LARGE
 from stackwars.results.read_cells import titles
@@ -36,7 +36,6 @@ def largest_batch_table(largest_batch: pandas.DataFrame, frameworks: list[str]) 
                         "---" if is_missing(sequence) else f"{sequence:.0f}",
                         escape(compiler_title(compiler)),
                         *(_bracket(rows, side) for side in sides),
-                        escape(known[0].origin or "---") if known else "---",
                     ]
                 )
             )
@@ -44,11 +43,11 @@ def largest_batch_table(largest_batch: pandas.DataFrame, frameworks: list[str]) 
         Float(
             label="tab:largest_batch",
             caption=f"Largest Batch That Fits a {target_title(TARGET)}",
-            columns=f"lrl{'r' * len(frameworks)}l",
+            columns=f"lrl{'r' * len(frameworks)}",
             note="By bisection over compilations of the whole program, weights and inputs included. "
             "One number: it fits and the next does not. A range: the search ended with the largest batch "
             "somewhere in it. $\\geq$: every batch tried fits. A dash: no sequence, or "
-            "no program. " + ORIGIN_NOTE,
+            "no program. " + origins(here),
         ),
         [
             row(
@@ -57,11 +56,10 @@ def largest_batch_table(largest_batch: pandas.DataFrame, frameworks: list[str]) 
                     "{Seq.}",
                     "Compiler",
                     *(f"{{{escape(title(name))}}}" for name in frameworks),
-                    "Origin",
                 ]
             )
         ],
-        lines or [row([span(4 + len(frameworks), "no largest batch was searched for")])],
+        lines or [row([span(3 + len(frameworks), "no largest batch was searched for")])],
     )
 
 
@@ -100,7 +98,6 @@ def target_table(ahead: pandas.DataFrame, pairs: list[Comparison]) -> str:
             )
     over = ", ".join(f"{title(p.subject)} over {title(p.baseline)}" for p in pairs)
     over = escape(over or "no pair of programs")
-    origins = ", ".join(map(escape, ahead.origin[ahead.origin != ""].drop_duplicates()))
     return table(
         Float(
             label="tab:targets",
@@ -108,8 +105,7 @@ def target_table(ahead: pandas.DataFrame, pairs: list[Comparison]) -> str:
             columns="llrrrr" + "rr" * len(pairs),
             note="Usable in GiB. Other: the compiler failed for a reason other than memory. HBM and cycles: "
             f"minimum, median and maximum of the ratio, {over}; cycles are the "
-            "compiler's estimate, not measured. A dash: not reported. Origin: "
-            f"{origins or 'none'}.",
+            "compiler's estimate, not measured. A dash: not reported. " + origins(ahead),
             size=r"\scriptsize",
         ),
         [

@@ -2,7 +2,7 @@
 
 Tables I-III are the original paper's, IV sets its ratios beside ours, then come the basic operations on
 one core, every comparison, the audit and the rounds of every cell; those of the split, of what fits, and
-of the programs; and the shapes. Each row names the origin of its numbers; a cell without numbers shows why.
+of the programs; and the shapes. Each table names the origin of its numbers; a cell without numbers shows why.
 """
 
 from __future__ import annotations
@@ -247,7 +247,7 @@ def write_tables(files: Folder) -> None:
         "metrics": metrics_table(metrics, pairs),
         "structure": structure_table(structure, with_programs(context)),
         "audits": audits_table(audits, context["origin"]),
-        "audits_brief": brief_audits_table(audits),
+        "audits_brief": brief_audits_table(audits, context["origin"]),
         "shapes": shape_table(frame, context),
         "variance": variance_table(pandas.read_csv(files["variance"])),
     }
