@@ -37,8 +37,9 @@ def test_the_first_block_is_kept_and_the_others_are_counted():
 
 def test_every_stage_that_repeats_is_folded():
     other = [f"other {number}" for number in range(8)]
-    found, _ = blocks.folded(chain([*LAYER * 5, "between", *other * 6]))
-    assert said(found) == [*LAYER, "4 more blocks like this", "between", *other, "5 more blocks like this"]
+    found, _ = blocks.folded(chain([*LAYER * 9, "between", *other * 9]))
+    rest = "8 more blocks like this"
+    assert said(found) == [*LAYER, rest, "between", *other, rest]
 
 
 def test_a_value_that_every_block_reads_reaches_the_box_that_stands_for_them():

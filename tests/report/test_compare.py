@@ -9,9 +9,15 @@ from stackwars.report import compare
 from stackwars.results.folder import ACCEPTED, REFERENCE, Folder
 
 
-def test_ratios_of_the_other_run_stand_beside_those_of_the_first(tmp_path):
-    """One of the reference's runs beside the same with its ratios doubled: such a run has its tables alone."""
-    run = sorted(ACCEPTED.iterdir())[-1]
+@pytest.fixture
+def run():
+    """The newest accepted run that compared anything: it has its tables alone."""
+    every = sorted(ACCEPTED.iterdir(), reverse=True)
+    return next(one for one in every if len(pd.read_csv(one / "ratios.csv")))
+
+
+def test_ratios_of_the_other_run_stand_beside_those_of_the_first(run, tmp_path):
+    """A run beside the same with its ratios doubled."""
     other = tmp_path / "other"
     shutil.copytree(run, other)
     table = pd.read_csv(other / "ratios.csv")
@@ -28,8 +34,7 @@ def test_ratios_of_the_other_run_stand_beside_those_of_the_first(tmp_path):
     assert all(claim["votes"] == [] for claim in found["claims"])
 
 
-def test_the_reference_is_what_a_run_is_compared_with(tmp_path, monkeypatch, capsys):
-    run = sorted(ACCEPTED.iterdir())[-1]
+def test_the_reference_is_what_a_run_is_compared_with(run, tmp_path, monkeypatch, capsys):
     output = tmp_path / "compare.html"
     monkeypatch.setattr("sys.argv", ["compare", str(run), "--output", str(output)])
     compare.main()

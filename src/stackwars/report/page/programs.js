@@ -26,6 +26,7 @@ function sidesOf(one, form, at, panel) {
   const pairs = form.pairs.filter((pair) => !different || pair.includes(null));
   const choose = (button, side, pair) => {
     for (const other of document.querySelectorAll(".sides [data-selected]")) other.removeAttribute("data-selected");
+    only(button);
     button.setAttribute("data-selected", "");
     panel.replaceChildren(...operation(one, form, side, pair));
     history.replaceState(null, "", changed(at, { operation: `${side}.${pair[side]}` }));
@@ -57,8 +58,14 @@ function step(event) {
   const next = by && buttons[buttons.indexOf(document.activeElement) + by];
   if (!next) return;
   event.preventDefault();
-  for (const button of buttons) button.setAttribute("tabindex", button === next ? "0" : "-1");
+  only(next);
   next.focus();
+}
+
+// Of the operations of a program the tabulator stops at one alone.
+function only(button) {
+  button.parentElement.querySelector('[tabindex="0"]')?.setAttribute("tabindex", "-1");
+  button.setAttribute("tabindex", "0");
 }
 
 // What is known of one operation: its counterpart, its source line, and what its class takes of a call.
