@@ -1,4 +1,4 @@
-"""A headless Chromium for tests, spoken to through a pipe in its DevTools protocol; `BINARY` is None without one."""
+"""A headless Chromium for tests, spoken to through a pipe in its DevTools protocol."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any
 
 BINARY = shutil.which("chromium")
+"""None where there is none."""
 WITHOUT = "no chromium here: apt-get install chromium"
-SECONDS = 120
+SECONDS = 60
 _VISIT = """(async () => {
-  const wanted = "#" + %s;
+  const wanted = %s;
   if (location.hash !== wanted) {
     const moved = new Promise((done) => addEventListener("hashchange", done, { once: true }));
     location.hash = wanted;
@@ -37,7 +38,12 @@ class Chromium:
         # Above 4, for the browser's own ends become 3 and 4.
         ends = [fcntl.fcntl(fd, fcntl.F_DUPFD, 10) for fd in (commands, answers)]
         flags = ["--headless=new", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe"]
-        flags += [f"--user-data-dir={profile}", "--window-size=1280,900", "--no-first-run", "about:blank"]
+        flags += [
+            f"--user-data-dir={profile}",
+            "--window-size=1280,900",
+            "--no-first-run",
+            "about:blank",
+        ]
         self._process = subprocess.Popen(
             ["bash", "-c", f'exec "$0" "$@" 3<&{ends[0]} 4>&{ends[1]}', BINARY, *flags],
             pass_fds=ends, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
@@ -77,7 +83,7 @@ class Chromium:
 
     def visit(self, view: str) -> str:
         """What the report shows at this fragment."""
-        return self.evaluate(_VISIT % json.dumps(view))
+        return self.evaluate(_VISIT % json.dumps(view and f"#{view}"))
 
     def evaluate(self, expression: str) -> Any:
         """The value of an expression in the page, awaited."""

@@ -38,11 +38,12 @@ VOTE = {
     **{"vote": "for", "word": "slower", "title": "MHA", "number": "1.5", "finding": "steady/mha/torch_xla"},
     **{"links": [("JAX", "cell/cpu/jax/mha")], "elsewhere": ""},
 }  # fmt: skip
+BOX = {"x": 50, "width": 80, "height": 22, "block": None}
 GRAPH = {
     **{"width": 100, "height": 90},
     "nodes": [
-        {"x": 50, "y": 20, "width": 80, "height": 22, "kind": "product", "class": PRODUCTS, "lines": ["dot_general"], "block": None},
-        {"x": 50, "y": 70, "width": 80, "height": 22, "kind": "block", "class": None, "lines": ["11 more blocks"], "block": None},
+        {**BOX, "y": 20, "kind": "product", "class": PRODUCTS, "lines": ["dot_general"]},
+        {**BOX, "y": 70, "kind": "block", "class": None, "lines": ["11 more blocks"]},
     ],
     "edges": [{"points": [[50, 31], [50, 40], [50, 50], [50, 59]], "operand": 1}],
 }  # fmt: skip

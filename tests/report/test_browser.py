@@ -5,12 +5,12 @@ import subprocess
 import tarfile
 from shutil import which
 
-import chromium
 import pytest
+
+import chromium
 import report_fixture
 from chromium import Chromium
 from report_fixture import DOCUMENT
-
 from stackwars.report.write import MOST_BYTES, page
 
 pytestmark = pytest.mark.skipif(chromium.BINARY is None, reason=chromium.WITHOUT)
@@ -32,6 +32,10 @@ VIEWS = {
 }
 AXE = "axe-core@4.10.3"
 """What checks accessibility: fetched for the test, and no part of this repository."""
+PAINTED = """new Promise((done) => {
+  const first = (list) => done(list.getEntriesByName("first-contentful-paint")[0].startTime);
+  new PerformanceObserver(first).observe({ type: "paint", buffered: true });
+})"""
 RULES = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa")
 
 
@@ -140,7 +144,10 @@ def test_the_trace_of_sums_says_that_they_are_sums(report):
 
 def test_two_runs_stand_in_one_comparison(browser, tmp_path):
     other = {**report_fixture.RATIO, "steady_ratio": 2.5}
-    document = {**DOCUMENT, "other": {"name": "the other", "summary": "It moved.", "ratios": [other]}}
+    document = {
+        **DOCUMENT,
+        "other": {"name": "the other", "summary": "It moved.", "ratios": [other]},
+    }
     (tmp_path / "report.html").write_text(page(document))
     browser.open(tmp_path / "report.html")
     text = browser.visit("comparisons")
@@ -152,7 +159,8 @@ def test_two_runs_stand_in_one_comparison(browser, tmp_path):
 def test_contrast_of_every_shade_is_that_of_wcag_aa(report):
     """Black or white on every shade of the heat map and of costs."""
     worst = report.evaluate("""(() => {
-      const light = (rgb) => rgb.map((v) => v / 255).map((v) => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+      const linear = (v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+      const light = (rgb) => rgb.map((v) => linear(v / 255))
         .reduce((sum, v, at) => sum + v * [0.2126, 0.7152, 0.0722][at], 0);
       const ratios = [...Array(101).keys()].map((step) => {
         const { background, ink } = shade(step / 100);
@@ -199,10 +207,14 @@ def test_five_thousand_cells_stay_fast(browser, tmp_path, capsys):
     assert path.stat().st_size < MOST_BYTES
     browser.errors.clear()
     browser.open(path)
-    painted = browser.evaluate("""new Promise((done) => new PerformanceObserver((list) =>
-      done(list.getEntriesByName("first-contentful-paint")[0].startTime)).observe({ type: "paint", buffered: true }))""")
+    painted = browser.evaluate(PAINTED)
     took = {}
-    for view in ("cells", "cells?page=25", "comparisons?sort=effect", "cell/cpu/framework_7/workload_249"):
+    for view in (
+        "cells",
+        "cells?page=25",
+        "comparisons?sort=effect",
+        "cell/cpu/framework_7/workload_249",
+    ):
         before = browser.evaluate("performance.now()")
         text = browser.visit(view)
         took[view] = browser.evaluate("performance.now()") - before
@@ -212,7 +224,9 @@ def test_five_thousand_cells_stay_fast(browser, tmp_path, capsys):
     with capsys.disabled():
         size, heap = path.stat().st_size / 1e6, browser.heap_bytes() / 1e6
         views = ", ".join(f"{view} {ms:.0f} ms" for view, ms in took.items())
-        print(f"\n5,000 cells: {size:.1f} MB, first picture {painted:.0f} ms, {heap:.0f} MB of heap; {views}")
+        print(
+            f"\n5,000 cells: {size:.1f} MB, first picture {painted:.0f} ms, {heap:.0f} MB of heap; {views}"
+        )
     assert painted < 5000
     assert max(took.values()) < 3000
 

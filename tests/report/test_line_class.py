@@ -13,7 +13,10 @@ from stackwars.report.line_class import line_classes
         ("%0 = stablehlo.transpose %a, dims = [1, 0]", "transposes"),
         ("%0 = stablehlo.broadcast_in_dim %a, dims = [0]", "transposes"),
         ("%0 = stablehlo.dynamic_slice %a, %i, sizes = [1]", "transposes"),
-        ("%0 = stablehlo.reduce(%a init: %c) applies stablehlo.add across dimensions = [1]", "reductions"),
+        (
+            "%0 = stablehlo.reduce(%a init: %c) applies stablehlo.add across dimensions = [1]",
+            "reductions",
+        ),
         ('%o, %m, %v = "stablehlo.batch_norm_training"(%a, %s, %b) <{}>', "reductions"),
         ("%0 = stablehlo.add %a, %b : tensor<2xf32>", "elementwise"),
         ("%0 = chlo.erf %a : tensor<2xf32>", "elementwise"),

@@ -5,8 +5,8 @@ import re
 import subprocess
 
 import pytest
-from report_fixture import HOSTILE
 
+from report_fixture import HOSTILE
 from stackwars.report.align import side_by_side
 from stackwars.report.gather import digits, gather
 from stackwars.report.pack import pack, unpack
@@ -50,7 +50,9 @@ def test_page_has_the_whole_document_and_fetches_nothing(document):
     # What one view alone needs is packed.
     details = {key: unpack(one) for key, one in data["details"].items()}
     assert details == whole["details"] and details
-    assert [unpack(one["forms"]) for one in data["programs"]] == [o["forms"] for o in whole["programs"]]
+    assert [unpack(one["forms"]) for one in data["programs"]] == [
+        o["forms"] for o in whole["programs"]
+    ]
     same = set(whole) - {"details", "programs", "timeline"}
     assert {key: data[key] for key in same} == {key: whole[key] for key in same}
     assert len(text) < MOST_BYTES

@@ -12,7 +12,12 @@ from stackwars.results.folder import REFERENCE, Folder
 
 
 def row(workload, kind, ms, **more):
-    head = {"workload": workload, "title": workload.upper(), "framework": "jax", "compiler": "an-xla"}
+    head = {
+        "workload": workload,
+        "title": workload.upper(),
+        "framework": "jax",
+        "compiler": "an-xla",
+    }
     told = {"calls": 5, "profiled_ms": 2.0, "call_ms": 1.9, "excess": 0.05, "adds_up": True}
     return {
         **head, "device": "cpu", "class": kind, "ms": ms, "share": ms / 2, "operations": 1, **told, **more
@@ -75,4 +80,6 @@ def test_the_reference_has_calls_of_every_frontend_side_by_side():
     mha = [c for c in found["calls"] if (c["workload"], c["compiler"]) == ("mha", "jaxlib-0.10.2")]
     assert {"jax", "torch_xla"} <= {call["framework"] for call in mha}
     for call in mha:
-        assert sum(part["ms"] for part in call["parts"].values()) == pytest.approx(call["profiled_ms"])
+        assert sum(part["ms"] for part in call["parts"].values()) == pytest.approx(
+            call["profiled_ms"]
+        )

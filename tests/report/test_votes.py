@@ -1,8 +1,8 @@
 """Votes of claims, and the views of the report that show what they rest on."""
 
 import pytest
-from report_fixture import DOCUMENT
 
+from report_fixture import DOCUMENT
 from stackwars.claims import definitions
 from stackwars.claims.judge import judge
 from stackwars.report.views import Views
@@ -13,7 +13,13 @@ SLOWER = {
     **{"id": "steady/mha/torch_xla", "verdict": "slower", "workload": "mha", "title": "MHA"},
     **{"framework": "torch_xla", "ratio": 1.5, "low": 1.4, "high": 1.6},
 }
-NO_DATA = {**SLOWER, "id": "steady/ffn/torch_xla", "workload": "ffn", "title": "FFN", "verdict": "no data"}
+NO_DATA = {
+    **SLOWER,
+    "id": "steady/ffn/torch_xla",
+    "workload": "ffn",
+    "title": "FFN",
+    "verdict": "no data",
+}
 CLAIM = definitions.load().claim("faster_steady_basic")
 
 
@@ -54,7 +60,10 @@ def test_what_the_report_does_not_have_is_not_linked(views):
     ("identity", "fragments"),
     [
         ("size/mha/torch_xla/raw", ["programs/mha", "graph/mha"]),
-        ("generations/mha/torch_xla", ["programs/mha", "graph/mha", "timeline/mha", "start?workload=mha"]),
+        (
+            "generations/mha/torch_xla",
+            ["programs/mha", "graph/mha", "timeline/mha", "start?workload=mha"],
+        ),
         ("matrix_largest/mha", ["start?workload=mha"]),
         ("audit/fences", ["audits/fences"]),
         ("audit/unheard_of", []),
@@ -80,8 +89,9 @@ def test_what_an_accepted_run_measured_is_said_to_be_there(tmp_path):
 def test_every_rule_of_a_claim_is_a_sentence_about_its_findings():
     said = {claim.id: rule(claim.predicate) for claim in definitions.load().claims}
     assert said["faster_steady_basic"] == (
-        "The votes are those of the findings steady/ffn/torch_xla or steady/mha/torch_xla. One is for it where its "
-        "verdict is slower, against it where that is faster or no difference found. Every vote must be for it."
+        "The votes are those of the findings steady/ffn/torch_xla or steady/mha/torch_xla. One is for it where "
+        "its verdict is slower, against it where that is faster or no difference found. "
+        "Every vote must be for it."
     )
     for text in said.values():
         assert "None" not in text and "[" not in text and text.endswith("for it.")

@@ -76,7 +76,12 @@ def laid_out(found: dict[str, Any]) -> dict[str, Any]:
         x, y = at(layout.middles[node["id"]])
         nodes.append(
             {
-                **{"x": x, "y": y, "width": round(POINTS * width), "height": round(POINTS * height)},
+                **{
+                    "x": x,
+                    "y": y,
+                    "width": round(POINTS * width),
+                    "height": round(POINTS * height),
+                },
                 **{"kind": node["kind"], "class": CLASSES.get(node["kind"]), "lines": lines},
                 "block": node.get("block"),
             }

@@ -24,10 +24,12 @@ _STAGES = {
     **dict.fromkeys(("first", "gemm_first"), "first"),
 }
 """Kinds that are a ratio of ratios.csv: of which stage."""
+_RATIOS = {*_STAGES, "stack", "beyond_ratio"}
+"""Kinds that rest on the baseline's cell as well."""
 _PROGRAMS = {
     *("effect", "generations", "source", "control", "edit", "same", "size", "layout", "fusions", "claim"),
     *("hbm", "temporaries", "cycles", "largest_batch", "oom_published", "default_precision", "bert_graph"),
-}
+}  # fmt: skip
 """Kinds that come from programs: their texts, or what compilers make of them."""
 _PROFILED = {"effect", "generations", "source", "control", "edit", "previous"}
 _MATRIX = {"effect", "generations", "previous", "matrix_effect", "matrix_largest"}
@@ -93,7 +95,7 @@ class Views:
                 if (device, side, workload) in self.baselines
             ]
         if kind in _CELLS:
-            bases = [self.baselines.get(key, "") for key in keys]
+            bases = [self.baselines.get(key, "") for key in keys] if kind in _RATIOS else []
             every = dict.fromkeys([*keys, *((device, base, workload) for base in bases)])
             links += [
                 (f"{frameworks.title(side)}{on}", f"cell/{device}/{side}/{workload}")

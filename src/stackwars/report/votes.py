@@ -63,15 +63,18 @@ def votes(claim: Claim, findings: list, views: Views) -> list[dict[str, Any]]:
 
 def rule(predicate: dict) -> str:
     """What a predicate asks of the findings, in words."""
-    where = "".join(f", of {key} {_any(value)}" for key, value in predicate.get("where", {}).items())
+    where = "".join(
+        f", of {key.replace('_', ' ')} {_any(value)}"
+        for key, value in predicate.get("where", {}).items()
+    )
     about = f"The votes are those of the findings {_any(predicate['findings'])}{where}."
     if "counts" in predicate:
         said = "Each votes with what it has counted itself."
     elif "number" in predicate:
         name = predicate["number"].replace("_", " ")
         limit = predicate.get("at_most", predicate.get("at_least"))
-        words = ("at most", "over") if "at_most" in predicate else ("at least", "under")
-        said = f"One is for it where its {name} is {words[0]} {limit:g}, against it where it is {words[1]} that."
+        good, bad = ("at most", "over") if "at_most" in predicate else ("at least", "under")
+        said = f"One is for it where its {name} is {good} {limit:g}, against it where it is {bad} that."
     else:
         name = predicate.get("field", "verdict").replace("_", " ")
         holds = _any(predicate["holds"]) if predicate["holds"] else "none"

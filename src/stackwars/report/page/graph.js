@@ -55,16 +55,17 @@ function drawGraph({ width, height, nodes, edges }, cost, label) {
 
 // Zoom and pan by pointer and keyboard; returns buttons that do the same.
 function movable(frame, width, height) {
-  const all = [-8, -8, width + 16, height + 16], least = 40;
+  const all = [-8, -8, width + 16, height + 16], least = 40, most = Math.max(4 * all[2], 1600);
   let view = [...all];
   const see = (next) => { view = next; frame.setAttribute("viewBox", view.join(" ")); };
   const zoom = (by, [px, py] = [0.5, 0.5]) => {
-    const wide = Math.min(Math.max(view[2] * by, least), all[2] * 4), ratio = wide / view[2];
+    const wide = Math.min(Math.max(view[2] * by, least), most), ratio = wide / view[2];
     see([view[0] + px * view[2] * (1 - ratio), view[1] + py * view[3] * (1 - ratio), wide, view[3] * ratio]);
   };
   const move = (dx, dy) => see([view[0] + dx, view[1] + dy, view[2], view[3]]);
-  // At first as wide as the frame, from the top: a program of a hundred layers is not legible as a whole.
-  see([all[0], all[1], all[2], Math.min(all[3], Math.max(all[2] * 0.6, 300))]);
+  // At first from the top, at a size that reads: a program of a hundred layers is not legible as a whole.
+  const wide = Math.max(all[2], 800);
+  see([all[0] - (wide - all[2]) / 2, all[1], wide, Math.min(all[3], wide / 2)]);
   const acts = { "+": () => zoom(0.8), "=": () => zoom(0.8), "-": () => zoom(1.25), 0: () => see([...all]),
     ArrowLeft: () => move(-view[2] / 10, 0), ArrowRight: () => move(view[2] / 10, 0),
     ArrowUp: () => move(0, -view[3] / 10), ArrowDown: () => move(0, view[3] / 10) };

@@ -5,7 +5,7 @@ const counted = (values) => unique(values).map((one) => `${values.filter((value)
 function start(at) {
   const machine = DATA.meta.machine || {};
   const bad = DATA.cells.filter((cell) => cell.status !== "ok");
-  const { shown, pager } = paged(bad, at);
+  const { shown, pager } = paged(bad, at, 50);
   return [
     h("h2", {}, "This run"),
     h("p", {}, `${DATA.meta.origin === "reference" ? "The reference" : "Measured here"}, preset ${DATA.meta.preset}, ` +

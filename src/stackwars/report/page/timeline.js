@@ -60,7 +60,7 @@ function rowsOf(spans) {
 }
 
 function bars(shown) {
-  const left = 190, width = 1000, right = 60, line = 22;
+  const left = 240, width = 1000, right = 60, line = 22;
   const longest = Math.max(...shown.map((call) => call.profiled_ms));
   const x = (ms) => left + (width - left - right) * ms / longest;
   const { classes } = DATA.timeline;
