@@ -14,7 +14,7 @@ function heat(at) {
   const all = [...workloads.keys()].filter((name) => !at.query.get("workload") || name === at.query.get("workload"));
   const lines = all.slice(0, MOST_WORKLOADS).flatMap((workload) => {
     const { title: shown, frontends } = workloads.get(workload);
-    return [...frontends].map(([name, found], place) => h("tr", {}, h("th", { scope: "row" }, place ? "" : shown), h("td", {}, title(name)),
+    return [...frontends].map(([name, found], place) => h("tr", {}, place ? h("td") : h("th", { scope: "row" }, shown), h("td", {}, title(name)),
       compilers.map((compiler) => heatCell(found.get(compiler)))));
   });
   return [h("h2", {}, "Frontends and compilers"),
