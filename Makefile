@@ -10,7 +10,8 @@
 # make report  report.html alone, of the full run made here (or RESULTS=reference)
 # make audits  the harness checked: fences, mutants, A/A, power; the next paper shows what came of it
 # make accept  the full run that was made here (or RUN=<folder>) becomes one of the committed ones
-# make compare RUN=results/full  what of the reference (or of WITH=<folder>) a run has found again
+# make compare RUN=results/full  what of the reference (or of WITH=<folder>) a run has found again; compare.html
+#              draws the ratios of both
 # make archive  every committed file in one, with its digest: what one would deposit
 # make plan    what a run would measure, and what it costs here
 # make debian  `make smoke` in bare Debians, as root and as an ordinary user (as root, with debootstrap)
@@ -50,6 +51,7 @@ archive: set-up
 
 compare: set-up
 	@.venv/bin/python -m stackwars.claims.compare $(RUN) $(WITH)
+	@.venv/bin/python -m stackwars.report.compare $(RUN) $(WITH)
 
 plan: set-up
 	@.venv/bin/python -m stackwars.workflow.plan --preset $(PRESET)

@@ -184,6 +184,7 @@ def test_profiles_are_of_the_first_process_and_of_the_programs_that_are_ok(tmp_p
     path = folders[0] / "process.json"
     document = json.loads(path.read_text())
     told = {"calls": 5, "wall_s": 0.5, "operations": {"dot": {"class": "products", "seconds": 0.4}}}
+    told["spans"] = [["dot", 0.0, 0.4]]
     for name in DIGESTS:
         document["events"].append({"event": "profiled", "at_s": 3.0, "program": name, **told})
     path.write_text(json.dumps(document))

@@ -1,106 +1,254 @@
 """Every view of the report in a real browser: Debian's chromium, headless. Skipped where there is none."""
 
 import json
-import re
-import shutil
 import subprocess
-from pathlib import Path
+import tarfile
+from shutil import which
 
 import pytest
 
-from stackwars.report.write import page
+import chromium
+import report_fixture
+from chromium import Chromium
+from report_fixture import DOCUMENT
+from stackwars.report.write import MOST_BYTES, page
 
-CHROMIUM = shutil.which("chromium")
-HOSTILE = "</script><img src=x onerror=alert(1)> \"quoted\" 'too' \N{SNOWMAN}"
-CELL = {
-    **{"workload": "mha", "title": "MHA", "framework": "jax", "device": "cpu", "status": "ok"},
-    **{"first_ms": 80.0, "second_ms": 3.0, "steady_ms": 2.0, "rounds": 3, "status_detail": ""},
-    **{"steady_low_ms": 1.9, "steady_high_ms": 2.1, "stop_reason": "decided"},
-}
-FAILED = {**CELL, "title": HOSTILE, "status": "error", "status_detail": HOSTILE, "workload": "gemm"}
-RATIO = {
-    **{"workload": "mha", "title": "MHA", "device": "cpu", "framework": "torch_xla", "rounds": 3},
-    **{"baseline": "jax", "steady_ratio": 1.5, "steady_ratio_low": 1.4, "steady_ratio_high": 1.6},
-    "steady_verdict": "slower",
-}
-FORM = {
-    "texts": [["%0 = a.b"], ["%0 = a.b", "%1 = c.d"]],
-    "pairs": [[0, 0], [None, 1]],
-    "share": 0.67,
-}
-DOCUMENT = {
-    "meta": {"machine": {"cpu_model": "a processor", "cores": 2}, "preset": "full", "origin": "reference"},
-    "frameworks": {
-        "jax": {"title": "JAX", "colour": "#14213d"},
-        "torch_xla": {"title": "torch_xla", "colour": "#c4571b"},
-    },
-    "cells": [CELL, FAILED],
-    "details": {
-        "cpu/jax/mha": {
-            **{"sizes": {"batch": 2}, "versions": {"jax": "0.7.1"}},
-            "processes": [{"repetition": 0, "status": "ok", "wall_s": 5.0, "peak_rss_bytes": 2**30}],
-            "calls": [
-                {"first": 80.0, "second": 3.0, "calls": 4, "blocks": [2.0, 2.1], "kept": "10"}
-            ],
-        }
-    },
-    "ratios": [RATIO],
-    "matrix": [
-        {
-            **{"workload": "mha", "title": "MHA", "framework": "jax", "compiler": "an XLA"},
-            **{"status": "ok", "replay_ms": 2.0, "over_best": 1.0},
-        }
-    ],
-    "programs": [
-        {"workload": "mha", "title": "MHA", "sides": ["jax", "torch_xla"], "forms": {"as emitted": FORM}}
-    ],
-    "claims": [
-        {"id": "x", "origin": "ours", "sentence": "It holds.", "verdict": "supported", "evidence": "1 of 1"}
-    ],
-    "audits": [{"id": "fences", "title": "Fences", "verdict": "pass", "aim": "to wait", "detail": "it did"}],
-}  # fmt: skip
+pytestmark = pytest.mark.skipif(chromium.BINARY is None, reason=chromium.WITHOUT)
 VIEWS = {
     "": ["This run", "1.00\u00d7", "Without a result"],
+    "start?workload=mha": ["1.00\u00d7"],
     "cells?status=ok": ["1 of 2 cells", "MHA"],
     "cell/cpu/jax/mha": ["MHA, JAX, cpu", "logarithmic", "<circle", "batch 2", "snakemake"],
     "cell/cpu/jax/none": ["no such cell"],
     "comparisons?sort=effect": ["slower", "[1.40, 1.60]", "<line"],
-    "programs/mha": ["67.0 % of both", "≠ %1 = c.d"],
-    "claims": ["It holds.", "supported"],
-    "audits": ["Fences", "it did"],
+    "programs/mha": ["of both", "\u2260 %1 = stablehlo.exponential"],
+    "graph/mha/jax": ["dot_general", "11 more blocks", "arguments are left out, 9", "<rect"],
+    "graph/mha/torch_xla": ["Not drawn: too large."],
+    "timeline/mha": ["Timeline: MHA", "Longest operations of JAX", "dot.3", "torch_xla (sums)"],
+    "claims": ["It holds.", "supported", "#claim/x"],
+    "claim/x": ["Every vote must be for it.", "steady/mha/torch_xla", "#cell/cpu/jax/mha"],
+    "claim/y": ["no such claim"],
+    "audits/fences": ["Fences", "it did"],
 }
+AXE = "axe-core@4.10.3"
+"""What checks accessibility: fetched for the test, and no part of this repository."""
+PAINTED = """new Promise((done) => {
+  const first = (list) => done(list.getEntriesByName("first-contentful-paint")[0].startTime);
+  new PerformanceObserver(first).observe({ type: "paint", buffered: true });
+})"""
+RULES = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa")
 
 
-def opened(path: Path, view: str) -> str:
-    """The page as it stands once its script has run. Fails where the console has an error."""
-    done = subprocess.run(
-        [
-            *(CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr"),
-            *(f"--user-data-dir={path.parent / 'profile'}", "--virtual-time-budget=2000"),
-            *("--dump-dom", f"{path.as_uri()}#{view}"),
-        ],
-        capture_output=True, text=True, timeout=120,
-    )  # fmt: skip
-    errors = [line for line in done.stderr.splitlines() if "CONSOLE" in line]
-    assert not errors, errors
-    # What the script reads is in the page too.
-    return re.sub(r'<script type="application/json".*?</script>', "", done.stdout, flags=re.DOTALL)
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    made = Chromium(tmp_path_factory.mktemp("profile"))
+    yield made
+    made.close()
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="no chromium here: apt-get install chromium")
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    made = tmp_path_factory.mktemp("report") / "report.html"
+    made.write_text(page(DOCUMENT))
+    return made
+
+
+@pytest.fixture
+def report(browser, path):
+    """The small report, opened; whatever the test does, the console has no error."""
+    browser.errors.clear()
+    browser.open(path)
+    yield browser
+    assert browser.errors == []
+
+
 @pytest.mark.parametrize("view", VIEWS)
-def test_view_opens_without_an_error(view, tmp_path):
-    path = tmp_path / "report.html"
-    path.write_text(page(json.loads(json.dumps(DOCUMENT))))
-    text = opened(path, view)
+def test_view_shows_what_it_is_of(view, report):
+    text = report.visit(view)
     for expected in VIEWS[view]:
         assert expected in text, view
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="no chromium here: apt-get install chromium")
-def test_hostile_names_show_as_text(tmp_path):
-    path = tmp_path / "report.html"
-    path.write_text(page(DOCUMENT))
-    text = opened(path, "")
+def test_hostile_names_show_as_text(report):
+    text = report.visit("")
     assert "<img" not in text
     assert "&lt;img src=x onerror=alert(1)&gt;" in text
+
+
+def focus(browser, selector):
+    browser.evaluate(f"document.querySelector({json.dumps(selector)}).focus()")
+
+
+def test_an_operation_tells_its_class_and_its_source(report):
+    report.visit("programs/mha")
+    focus(report, ".sides button")
+    report.press("Enter", text="\r", windowsVirtualKeyCode=13)
+    told = report.evaluate("document.querySelector('.detail').textContent")
+    assert "Source: mha/in_jax.py:31." in told and "line 1 of torch_xla" in told
+    # Of the whole class, in the one compiler that has run it.
+    assert "elementwise" in told and "20.0 %" in told
+    assert report.evaluate("location.hash").endswith("operation=0.0")
+
+
+def test_arrow_keys_go_from_operation_to_operation(report):
+    report.visit("programs/mha")
+    second = "document.querySelectorAll('.sides > div')[1]"
+    report.evaluate(f"{second}.querySelector('button').focus()")
+    report.press("ArrowDown")
+    assert "exponential" in report.evaluate("document.activeElement.textContent")
+
+
+def test_a_control_keeps_the_focus_when_it_changes_the_view(report):
+    report.visit("cells")
+    focus(report, "[data-name=status]")
+    text = report.visit("cells?status=error")
+    assert "1 of 2 cells" in text
+    assert report.evaluate("document.activeElement.dataset.name") == "status"
+
+
+def test_the_graph_moves_by_keyboard(report):
+    report.visit("graph/mha/jax")
+    focus(report, "svg.graph")
+    box = "document.querySelector('svg.graph').getAttribute('viewBox').split(' ').map(Number)"
+    before = report.evaluate(box)
+    report.press("+", text="+")
+    closer = report.evaluate(box)
+    assert closer[2] == pytest.approx(0.8 * before[2])
+    report.press("ArrowRight")
+    assert report.evaluate(box)[0] == pytest.approx(closer[0] + closer[2] / 10)
+
+
+def test_the_trace_has_every_operation_when_it_ran(report):
+    """In Chrome's trace event format: complete events in microseconds, named processes."""
+    calls = json.dumps([{**report_fixture.call("jax", None), **report_fixture.PROFILE}])
+    events = report.evaluate(f"trace({calls})")["traceEvents"]
+    ran = [event for event in events if event["ph"] == "X"]
+    assert [(e["name"], e["cat"], e["ts"], e["dur"]) for e in ran] == [
+        ("dot.3", "products", 0, 900),
+        ("dot.3", "products", 500, 600),
+        ("fusion", "elementwise", 1200, 400),
+    ]
+    # Two that run at once are in rows of their own.
+    assert [event["tid"] for event in ran] == [0, 1, 0]
+    assert [e["args"]["name"] for e in events if e["ph"] == "M"] == ["JAX, an-xla", "operations"]
+
+
+def test_the_trace_of_sums_says_that_they_are_sums(report):
+    calls = json.dumps([{**report_fixture.call("jax", None), "operations": [], "spans": []}])
+    events = report.evaluate(f"trace({calls})")["traceEvents"]
+    ran = [event for event in events if event["ph"] == "X"]
+    assert [round(event["dur"]) for event in ran] == [1500, 400, 100]
+    assert sum(event["dur"] for event in ran) == pytest.approx(2000)
+    assert all("not when its operations ran" in event["args"]["note"] for event in ran)
+
+
+def test_two_runs_stand_in_one_comparison(browser, tmp_path):
+    other = {**report_fixture.RATIO, "steady_ratio": 2.5}
+    document = {
+        **DOCUMENT,
+        "other": {"name": "the other", "summary": "It moved.", "ratios": [other]},
+    }
+    (tmp_path / "report.html").write_text(page(document))
+    browser.open(tmp_path / "report.html")
+    text = browser.visit("comparisons")
+    assert "It moved." in text and "2.50" in text
+    # The diamond of the other run.
+    assert text.count("<path") == 1
+
+
+def test_contrast_of_every_shade_is_that_of_wcag_aa(report):
+    """Black or white on every shade of the heat map and of costs."""
+    worst = report.evaluate("""(() => {
+      const linear = (v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+      const light = (rgb) => rgb.map((v) => linear(v / 255))
+        .reduce((sum, v, at) => sum + v * [0.2126, 0.7152, 0.0722][at], 0);
+      const ratios = [...Array(101).keys()].map((step) => {
+        const { background, ink } = shade(step / 100);
+        const ground = light(background.match(/\\d+/g).map(Number)), text = ink === "#fff" ? 1 : 0;
+        return (Math.max(ground, text) + 0.05) / (Math.min(ground, text) + 0.05);
+      });
+      return Math.min(...ratios);
+    })()""")
+    assert worst >= 4.5
+
+
+@pytest.fixture(scope="module")
+def axe(tmp_path_factory) -> str:
+    """axe-core's script."""
+    if which("npm") is None:
+        pytest.skip("no npm here, which would fetch axe-core")
+    folder = tmp_path_factory.mktemp("axe")
+    done = subprocess.run(
+        ["npm", "pack", AXE], cwd=folder, capture_output=True, text=True, timeout=120
+    )
+    if done.returncode:
+        pytest.skip(f"npm could not fetch {AXE}: {done.stderr.strip()[-200:]}")
+    [packed] = folder.glob("*.tgz")
+    with tarfile.open(packed) as archive:
+        return archive.extractfile("package/axe.min.js").read().decode()
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_accessibility_has_no_serious_finding(view, report, axe):
+    report.visit(view)
+    report.evaluate(axe)
+    options = json.dumps({"runOnly": {"type": "tag", "values": list(RULES)}})
+    found = report.evaluate(f"axe.run(document, {options})")
+    assert found["passes"], "no rule of axe-core ran"
+    serious = [one for one in found["violations"] if one["impact"] in ("serious", "critical")]
+    told = [(one["id"], one["nodes"][0]["html"][:120]) for one in serious]
+    assert told == []
+
+
+def test_five_thousand_cells_stay_fast(browser, tmp_path, capsys):
+    """Limits are several times what a laptop takes: they tell a page that draws everything at once."""
+    path = tmp_path / "report.html"
+    path.write_text(page(report_fixture.large(5000)))
+    assert path.stat().st_size < MOST_BYTES
+    browser.errors.clear()
+    browser.open(path)
+    painted = browser.evaluate(PAINTED)
+    took = {}
+    for view in (
+        "cells",
+        "cells?page=25",
+        "comparisons?sort=effect",
+        "cell/cpu/framework_7/workload_249",
+    ):
+        before = browser.evaluate("performance.now()")
+        text = browser.visit(view)
+        took[view] = browser.evaluate("performance.now()") - before
+        assert browser.evaluate("document.querySelectorAll('*').length") < 10_000, view
+    assert "workload_249" in text and "<circle" in text
+    assert browser.errors == []
+    with capsys.disabled():
+        size, heap = path.stat().st_size / 1e6, browser.heap_bytes() / 1e6
+        views = ", ".join(f"{view} {ms:.0f} ms" for view, ms in took.items())
+        print(
+            f"\n5,000 cells: {size:.1f} MB, first picture {painted:.0f} ms, {heap:.0f} MB of heap; {views}"
+        )
+    assert painted < 5000
+    assert max(took.values()) < 3000
+
+
+def test_the_last_page_has_the_last_cell_and_copies_all(browser, tmp_path):
+    path = tmp_path / "report.html"
+    path.write_text(page(report_fixture.large(450)))
+    browser.open(path)
+    text = browser.visit("cells?page=3")
+    assert "401 to 450 of 450" in text and "workload_22" in text
+    lines = browser.evaluate(
+        'csv([["Workload", (row) => row.workload]], DATA.cells).split("\\n").length'
+    )
+    assert lines == 451
+
+
+def test_it_prints_without_its_controls(report):
+    report.visit("comparisons")
+    report.call("Emulation.setEmulatedMedia", media="print")
+    shown = "getComputedStyle(document.querySelector('.bar')).display"
+    try:
+        assert report.evaluate(shown) == "none"
+        assert report.call("Page.printToPDF")["data"]
+    finally:
+        report.call("Emulation.setEmulatedMedia", media="")

@@ -6,15 +6,15 @@ import subprocess
 
 import pytest
 
-from stackwars.report import align
+from report_fixture import HOSTILE
+from stackwars.report.align import side_by_side
 from stackwars.report.gather import digits, gather
+from stackwars.report.pack import pack, unpack
 from stackwars.report.write import MOST_BYTES, page
 from stackwars.results.folder import REFERENCE, Folder
 from stackwars.setup.environments import clean_environ
 from stackwars.study.config import load
 from stackwars.workflow import job_files
-
-HOSTILE = '</script><script>alert(1)</script> "quoted" \\ {\\tt x} \N{SNOWMAN}'
 
 
 @pytest.fixture(scope="module")
@@ -28,15 +28,9 @@ def folder(tmp_path_factory):
         "%0 = stablehlo.tanh %a : tensor<2xf32>\n%1 = x.y %0",
     ]
     row = {"workload": "mha", "title": "MHA", "sides": ["jax", "torch_xla"]}
-    row["forms"] = {"as emitted": programs_side_by_side(*texts)}
+    row["forms"] = {"as emitted": side_by_side(*texts)}
     (made / "report_programs.json").write_text(json.dumps({"programs": [row]}))
     return Folder(made)
-
-
-def programs_side_by_side(left, right):
-    pairs = align.aligned(left, right)
-    share = align.share(left, right, pairs)
-    return {"texts": [left.splitlines(), right.splitlines()], "pairs": pairs, "share": share}
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +46,15 @@ def data_of(text):
 
 def test_page_has_the_whole_document_and_fetches_nothing(document):
     text = page(document)
-    assert data_of(text) == json.loads(json.dumps(document))
+    data, whole = data_of(text), json.loads(json.dumps(document))
+    # What one view alone needs is packed.
+    details = {key: unpack(one) for key, one in data["details"].items()}
+    assert details == whole["details"] and details
+    assert [unpack(one["forms"]) for one in data["programs"]] == [
+        o["forms"] for o in whole["programs"]
+    ]
+    same = set(whole) - {"details", "programs", "timeline"}
+    assert {key: data[key] for key in same} == {key: whole[key] for key in same}
     assert len(text) < MOST_BYTES
     assert re.findall(r"""(?:src|href)=["']?(?!#|data:)[\w/]""", text) == []
     assert "/* " not in text.partition("<body>")[0]
@@ -102,3 +104,15 @@ def test_hostile_names_stay_data(document):
 
 def test_digits_keep_what_is_read():
     assert [digits(value) for value in (123.4567, 0.00012345678, 0.0)] == [123.5, 0.0001235, 0.0]
+
+
+def test_a_packed_value_is_the_same_text_each_time():
+    value = {"text": HOSTILE, "ms": [1.5, None]}
+    assert unpack(pack(value)) == value
+    assert pack(value) == pack(dict(value))
+
+
+def test_claims_of_an_accepted_run_have_no_votes(document):
+    """Findings are not kept in the reference: the claims are there, what voted is not."""
+    assert len(document["claims"]) > 50
+    assert all(claim["votes"] == [] for claim in document["claims"])

@@ -51,11 +51,32 @@ rule report_programs:
         " {params.step} 2> >(tee {log} >&2)"
 
 
+# In jax's environment, for the MLIR bindings.
+rule report_graphs:
+    input:
+        sources("stackwars.report.graphs"),
+        "envs/jax.txt",
+        GRID.texts(GRID.graphed()),
+    output:
+        GRID.made("report_graphs"),
+    log:
+        f"{OUT}/logs/report_graphs.txt",
+    params:
+        step=GRID.step,
+    shell:
+        "python -m stackwars.setup.environments envs/jax.txt -- -m stackwars.report.graphs"
+        " {params.step} 2> >(tee {log} >&2)"
+
+
 rule report:
     input:
         sources("stackwars.report.write"),
-        [f"src/stackwars/report/page.{kind}" for kind in ("html", "css", "js")],
-        GRID.made("frame", "ratios", "matrix", "claims", "context", "report_programs"),
+        sorted(str(path) for path in Path("src/stackwars/report/page").iterdir()),
+        GRID.made("frame", "ratios", "matrix", "claims", "findings", "context", "op_times"),
+        GRID.made("stacks", "beyond", "report_programs", "report_graphs"),
+        "config/claims.yaml",
+        GRID.profiles(),
+        GRID.reference(),
         f"{CELLS}/audits.json" if Path(CELLS, "audits.json").exists() else [],
         GRID.files(GRID.on_cpu, "cell.json"),
     output:

@@ -13,17 +13,24 @@ from stackwars.claims.needs import compute_minutes
 from stackwars.claims.output import write_claims
 from stackwars.results.folder import REFERENCE, Folder, command
 from stackwars.results.read_cells import of_study, read_frame, read_json, read_ratios
+from stackwars.results.verdicts import Finding
 
 
 def decisions(claims: Claims, files: Folder) -> dict[str, Decision]:
     """{id of a claim: what became of it}."""
+    findings, devices = found(files)
+    return {claim.id: judge(claim, findings, devices) for claim in claims.claims}
+
+
+def found(files: Folder) -> tuple[list[Finding], dict[str, dict]]:
+    """Everything that claims are judged by, and what was found of each device."""
     context = read_json(files["context"])
     cells = (read_frame(files["frame"]), read_ratios(files["ratios"]))
     findings = [
         *read_json(files["findings"])["findings"],
         *device_findings(*(of_study(table, context) for table in cells)),
     ]
-    return {claim.id: judge(claim, findings, context["devices"]) for claim in claims.claims}
+    return findings, context["devices"]
 
 
 def decide_all(claims: Claims, config: dict, files: Folder) -> list[dict]:

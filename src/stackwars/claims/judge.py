@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from stackwars import frameworks
 from stackwars.claims.definitions import Claim
 from stackwars.claims.evidence import evidence
-from stackwars.claims.predicates import AGAINST, FOR, OPEN, selected, title, votes
+from stackwars.claims.predicates import AGAINST, FOR, OPEN, Vote, selected, title, votes
 from stackwars.claims.verdicts import NOT_TESTABLE, quantified
 from stackwars.results.verdicts import Finding
 
@@ -26,18 +26,25 @@ def judge(claim: Claim, findings: Iterable[Finding], devices: dict[str, dict]) -
 
     devices: what was found of each device (context.json), to say why a claim cannot be tested.
     """
-    about = {finding["id"]: finding for finding in selected(claim.predicate, findings)}
-    about = _told_apart(list(about.values()))
-    ballots = [(finding, votes(claim.predicate, claim.tolerance, finding)) for finding in about]
-    cast = [vote for _, found in ballots for vote in found]
+    every = ballots(claim, findings)
+    cast = [vote for _, found in every for vote in found]
     counts = [sum(vote.vote == side for vote in cast) for side in (FOR, AGAINST, OPEN)]
     if not cast:
-        return Decision(NOT_TESTABLE, _why(claim, len(ballots), devices))
-    silent = [title(finding) for finding, found in ballots if not found]
+        return Decision(NOT_TESTABLE, _why(claim, len(every), devices))
+    silent = [title(finding) for finding, found in every if not found]
     # What gave no data could have said anything.
     counts[-1] += len(silent)
     verdict = quantified(claim.predicate["quantifier"], *counts)
     return Decision(verdict, evidence(cast, silent))
+
+
+def ballots(claim: Claim, findings: Iterable[Finding]) -> list[tuple[Finding, list[Vote]]]:
+    """The findings that a claim is about, each with its votes; one without data has none."""
+    about = {finding["id"]: finding for finding in selected(claim.predicate, findings)}
+    return [
+        (finding, votes(claim.predicate, claim.tolerance, finding))
+        for finding in _told_apart(list(about.values()))
+    ]
 
 
 def _told_apart(findings: list[Finding]) -> list[Finding]:

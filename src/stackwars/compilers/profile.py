@@ -26,6 +26,8 @@ LEAST, MOST = 3, 25
 """Blocks of profiled calls of each program."""
 SECONDS = 0.5
 """Once there are LEAST, there are no further ones after so long for each program."""
+MOST_SPANS = 5_000
+"""Of a call in which more operations ran, a loop's for instance, it is not kept when each did."""
 _CALL = "stackwars call of "
 _PLANE = "/host:CPU"
 _LINGER_S = 0.02  # the last operation's end event may come after its result
@@ -62,8 +64,9 @@ def record(calls: Mapping[str, Callable[[int], Any]], block: int) -> dict[str, l
 
 
 def profile(calls: list[Call], text: str) -> dict:
-    """A program's typical call: {"calls", "wall_s", "operations": {operation: {"class", "seconds"}}}.
+    """A program's typical call: {"calls", "wall_s", "operations": {operation: {"class", "seconds"}}, "spans"}.
 
+    spans: [operation, start, end], in seconds from the start of the call, in the order in which they began.
     text: the optimised HLO. Of the calls, it is the one of median wall time, and what its operations do not
     take of that is dispatch. Operations are of those that run by themselves, the longest first. Raises
     ValueError where one is not in the text.
@@ -89,7 +92,19 @@ def profile(calls: list[Call], text: str) -> dict:
             name: {"class": class_of(module, known[name]), "seconds": s}
             for name, s in sorted(taken.items(), key=lambda item: -item[1])
         },
+        "spans": _told(Call(typical.span, own)),
     }
+
+
+def _told(call: Call) -> list[list]:
+    """When each operation ran, or nothing of more than MOST_SPANS."""
+    if len(call.operations) > MOST_SPANS:
+        return []
+    begin, end = call.span.start, call.span.end
+    return [
+        [span.name, (span.start - begin) / 1e9, (min(span.end, end) - begin) / 1e9]
+        for span in sorted(call.operations, key=lambda span: span.start)
+    ]
 
 
 def _wall(call: Call) -> float:

@@ -27,7 +27,7 @@ _MOVED = (
 """What a process has and the result holds in another place."""
 STEADY = ("ns", "calls", "run_ns", "wait_ns", "steal_ns", "other_processes_share")
 """What is kept of the steady blocks of each process."""
-PROFILE = ("calls", "wall_s", "operations")
+PROFILE = ("calls", "wall_s", "operations", "spans")
 """What is kept of a program's profile."""
 
 

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import re
 from difflib import SequenceMatcher
+from typing import Any
+
+from stackwars.report.line_class import line_classes
+from stackwars.report.source_lines import source_lines
 
 _OPERATION = re.compile(r"= \"?([\w.]+)\"?")
 _TYPE = re.compile(r"tensor<[^>]*>(?=[^>]*$)")
@@ -49,3 +53,17 @@ def share(left: str, right: str, pairs: list[tuple[int | None, int | None]]) -> 
     every = sum(key is not None for text in (left, right) for key in operations(text))
     matched = 2 * sum(None not in pair for pair in pairs)
     return matched / every if every else None
+
+
+def side_by_side(left: str, right: str) -> dict[str, Any]:
+    """Lines of both, which line stands for which, and the share of operations that have one opposite; of each
+    line the class of its operation, and where its source is, None of a text that names none.
+    """
+    pairs = aligned(left, right)
+    return {
+        "classes": [line_classes(left), line_classes(right)],
+        "sources": [source_lines(left), source_lines(right)],
+        "texts": [left.splitlines(), right.splitlines()],
+        "pairs": pairs,
+        "share": share(left, right, pairs),
+    }

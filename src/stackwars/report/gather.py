@@ -13,6 +13,8 @@ from stackwars import frameworks, workloads
 from stackwars.audits import audit_entries
 from stackwars.measure import documents
 from stackwars.measure.process_value import baseline_wait_share, uncontended_blocks
+from stackwars.report.profiles import profiles
+from stackwars.report.votes import with_votes
 from stackwars.results.folder import Folder
 
 CELL = (
@@ -39,11 +41,22 @@ CLAIM = ("id", "origin", "sentence", "verdict", "evidence")
 
 
 def gather(folder: Folder) -> dict[str, Any]:
-    """The document: meta, frameworks, cells and their details, ratios, matrix, programs, claims and audits."""
-    frame = pd.read_csv(folder["frame"])
+    """The document: meta, frameworks, cells and their details, ratios, matrix, programs, graphs, profiles,
+    claims and audits. An accepted run, which has its tables alone, has none of what is not made from these.
+    """
+    document = measured(folder)
+    return {**document, "claims": with_votes(document, folder)}
+
+
+def measured(folder: Folder) -> dict[str, Any]:
+    """The document, with claims that have no votes yet."""
+    frame, matrix = pd.read_csv(folder["frame"]), read(folder["matrix"], MATRIX)
     context = documents.read(folder["context"])
-    names = dict.fromkeys([*frame["framework"], *pd.read_csv(folder["matrix"])["framework"]])
+    timeline = profiles(folder)
+    profiled = [call["framework"] for call in timeline["calls"]]
+    names = dict.fromkeys([*frame["framework"], *matrix["framework"], *profiled])
     return {
+        "name": titled(folder, context),
         "meta": {key: context.get(key) for key in ("machine", "date_utc", "preset", "origin", "git_revision")},
         "frameworks": {name: _framework(name) for name in names},
         "cells": rows(frame, CELL),
@@ -55,14 +68,31 @@ def gather(folder: Folder) -> dict[str, Any]:
             {**row, "title": workloads.load(row["workload"]).TITLE}
             for row in rows(pd.read_csv(folder["ratios"]), RATIO)
         ],
-        "matrix": rows(pd.read_csv(folder["matrix"]), MATRIX),
-        "programs": documents.read(folder["report_programs"])["programs"],
+        "matrix": rows(matrix, MATRIX),
+        "programs": listed(folder["report_programs"], "programs"),
+        "graphs": listed(folder["report_graphs"], "graphs"),
+        "timeline": timeline,
         "claims": rows(pd.read_csv(folder["claims"]), CLAIM),
         "audits": [
             {key: one.get(key) for key in ("id", "title", "verdict", "aim", "detail")}
             for one in audit_entries.read(folder["audits"])
         ],
     }  # fmt: skip
+
+
+def titled(folder: Folder, context: dict) -> str:
+    """What a reader calls a run: where its tables are, and when it ended."""
+    return f"{folder.results.name} of {context['date_utc'][:16].replace('T', ' ')}"
+
+
+def read(path: Path, columns: tuple[str, ...]) -> pd.DataFrame:
+    """A table; one without rows where the run has none of that name."""
+    return pd.read_csv(path) if path.exists() else pd.DataFrame(columns=list(columns))
+
+
+def listed(path: Path, key: str) -> list[Any]:
+    """What a file has under a key; nothing where there is no such file."""
+    return documents.read(path)[key] if path.exists() else []
 
 
 def rows(table: pd.DataFrame, columns: tuple[str, ...]) -> list[dict[str, Any]]:

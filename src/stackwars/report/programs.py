@@ -11,7 +11,7 @@ from stackwars import workloads
 from stackwars.ir.missing import missing
 from stackwars.ir.module import ProgramError, parse
 from stackwars.ir.normalise import normalise
-from stackwars.report import align
+from stackwars.report.align import side_by_side
 from stackwars.results.folder import ACCEPTED, Folder, command
 from stackwars.study import printed
 
@@ -54,16 +54,6 @@ def normalised(text: str) -> str:
         return str(normalise(parse(text)))
     except ProgramError as error:
         return f"// not normalised: {error}"
-
-
-def side_by_side(left: str, right: str) -> dict[str, Any]:
-    """Lines of both, which line stands for which, and the share of operations that have one opposite."""
-    pairs = align.aligned(left, right)
-    return {
-        "texts": [left.splitlines(), right.splitlines()],
-        "pairs": pairs,
-        "share": align.share(left, right, pairs),
-    }
 
 
 def write(config: dict, folder: Folder) -> None:

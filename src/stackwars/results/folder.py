@@ -46,6 +46,7 @@ MADE = {
     "findings": "findings.json",
     "graph_data": "graphs.json",
     "report_programs": "report_programs.json",
+    "report_graphs": "report_graphs.json",
     "reproduction": "reproduction.json",
     "reproduction_text": "reproduction.txt",
     **{name: name for name in ("tables", "claim_tables", "figures", "graphs", "listings", "latex")},

@@ -70,3 +70,9 @@ def drawn(config: dict) -> list[Program]:
         for p in programs.base_programs(config)
         if p.workload in wanted and p.framework in study.programs
     ]
+
+
+def graphed(config: dict) -> list[Program]:
+    """The programs whose graphs the report has: every one of the frameworks that the tables compare."""
+    compared = of_tables(config).programs
+    return [p for p in programs.base_programs(config) if p.framework in compared]

@@ -163,5 +163,9 @@ class Grid:
             tables += [folder[name] for name in names if folder[name].exists()]
         return [str(path) for path in tables]
 
+    def graphed(self) -> list[Program]:
+        """The programs whose graphs the report has."""
+        return self.existing(printed.graphed(self.config))
+
     def _there(self, path: Path | str) -> bool:
         return Path(self.measured, path).exists()

@@ -1,0 +1,34 @@
+function everyCall(processes, framework, at) {
+  if (!processes.length) return [h("h3", {}, "Every call"), h("p", {}, "The raw calls of this cell are not in this report.")];
+  const scale = at.query.get("scale") || "log";
+  return [
+    h("h3", {}, "Every call"),
+    h("div", { class: "bar" }, choice("Scale", [["log", "logarithmic"], ["linear", "linear"]], scale, (value) => go(at, { scale: value }))),
+    callsPlot(processes, framework, scale === "log"),
+    h("p", {}, "A line is one process: its first call, its second, and its blocks of calls. Filled: an uncontended block; hollow: one that other processes or the host disturbed."),
+  ];
+}
+
+// Latency against the number of the call, a line for each process.
+function callsPlot(processes, framework, log) {
+  const width = 860, height = 320, left = 64, bottom = 40, top = 12;
+  const series = processes.map((one) => [one.first, one.second, ...one.blocks].map((ms, place) =>
+    ({ ms, call: place < 2 ? place + 1 : 3 + (place - 2) * one.calls, kept: place < 2 || one.kept[place - 2] === "1" })));
+  const every = series.flat(), most = Math.max(...every.map((p) => p.call), 3);
+  const values = every.map((p) => p.ms).filter((ms) => ms > 0), low = Math.min(...values), high = Math.max(...values);
+  const x = (call) => left + (width - left - 12) * (log ? Math.log(call) / Math.log(most) : (call - 1) / (most - 1));
+  const share = (ms) => log ? Math.log(ms / low) / (Math.log(high / low) || 1) : ms / high;
+  const y = (ms) => height - bottom - (height - bottom - top) * (log ? share(Math.max(ms, low)) : share(ms));
+  const plot = drawing(width, height, `Latency against the number of the call, ${processes.length} processes, from ${number(low)} to ${number(high)} ms`);
+  for (const ms of log ? [low, Math.sqrt(low * high), high] : [0, high / 2, high]) {
+    plot.append(s("line", { x1: left, x2: width - 12, y1: y(ms), y2: y(ms), stroke: "#ddd" }), words(left - 6, y(ms) + 4, number(ms), "end"));
+  }
+  for (const call of unique([1, 2, Math.max(3, Math.round(Math.sqrt(most))), most])) plot.append(words(x(call), height - bottom + 18, call, "middle"));
+  plot.append(words(left, height - 4, "call"), words(4, top + 2, "ms"));
+  const ink = colour(framework);
+  for (const points of series) {
+    plot.append(s("polyline", { points: points.map((p) => `${x(p.call)},${y(p.ms)}`).join(" "), fill: "none", stroke: ink, "stroke-opacity": 0.35 }));
+    for (const p of points) plot.append(s("circle", { cx: x(p.call), cy: y(p.ms), r: 2.6, stroke: ink, fill: p.kept ? ink : "#fff" }));
+  }
+  return plot;
+}

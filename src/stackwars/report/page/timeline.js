@@ -1,0 +1,93 @@
+// One profiled call of every frontend's program of a workload in one compiler, on one axis.
+async function timeline(at) {
+  const { calls } = DATA.timeline;
+  if (!calls.length) return [h("h2", {}, "Timeline"), h("p", {}, "No program of this run, nor of an accepted one, was profiled.")];
+  const workload = calls.some((call) => call.workload === at.parts[1]) ? at.parts[1] : calls[0].workload;
+  const here = { parts: ["timeline", workload], query: at.query };
+  const own = calls.filter((call) => call.workload === workload), compilers = unique(own.map((call) => call.compiler));
+  const compiler = compilers.includes(at.query.get("compiler")) ? at.query.get("compiler") : compilers[0];
+  const shown = await Promise.all(own.filter((call) => call.compiler === compiler).map(async (call) =>
+    ({ ...call, ...(call.profile ? await unpack(call.profile) : { operations: [], spans: [] }) })));
+  const titles = Object.fromEntries(calls.map((call) => [call.workload, call.title]));
+  const traced = h("button", { type: "button", click: () =>
+    save(`${workload}-${compiler}.trace.json`, JSON.stringify(trace(shown)), "application/json") }, "Save as a trace, for Perfetto");
+  return [
+    h("h2", {}, `Timeline: ${titles[workload]}`),
+    h("div", { class: "bar" },
+      choice("Workload", Object.entries(titles), workload, (value) => { location.hash = address(["timeline", value], at.query); }),
+      choice("Compiler", compilers.map((name) => [name, name]), compiler, (value) => go(here, { compiler: value })), traced),
+    h("p", {}, explained(shown)),
+    legend(),
+    bars(shown),
+    table("Time by class, in ms of one profiled call", [
+      ["Frontend", (call) => title(call.framework)],
+      ...Object.entries(DATA.timeline.classes).map(([name, kind]) => [kind.title, (call) => number(call.parts[name].ms), "number"]),
+      ["Whole call", (call) => number(call.profiled_ms), "number"], ["Timed call", (call) => number(call.call_ms), "number"],
+      ["Agree", (call) => (call.adds_up ? "yes" : "no")],
+    ], shown),
+    ...shown.filter((call) => call.operations.length).map((call) => table(`Longest operations of ${title(call.framework)}`, [
+      ["Operation", ([name]) => name], ["Class", ([, kind]) => DATA.timeline.classes[kind].title],
+      ["ms", ([, , ms]) => number(ms), "number"], ["Share of the call", ([, , ms]) => percent(ms / call.profiled_ms), "number"],
+    ], call.operations, call.operations.slice(0, 20))),
+  ];
+}
+
+function explained(shown) {
+  const sums = shown.filter((call) => !call.spans.length).map((call) => title(call.framework));
+  const [{ run }] = shown;
+  return "The profiled call of median time of each frontend's program. " +
+    (sums.length ? `Of ${sums.length === shown.length ? "these" : sums.join(", ")} only sums are known: ` +
+      "a part is all the time of its class, and the parts do not stand in the order in which the operations ran. " : "") +
+    (shown.every((call) => call.adds_up) ? "" : "* marks a call that differs by more than a tenth from one without the profiler. ") +
+    (run ? `The profile is of the accepted run ${run}.` : "");
+}
+
+const legend = () => h("p", { class: "legend" }, Object.values(DATA.timeline.classes).map((kind) =>
+  h("span", {}, s("svg", { width: 14, height: 14, "aria-hidden": "true" }, part(1, 1, 12, 12, kind)), ` ${kind.title}`)));
+
+const part = (x, y, width, height, kind, told) => s("rect", { x, y, width, height, fill: kind.colour, stroke: "#333", "stroke-width": 0.5 },
+  told ? s("title", {}, told) : null);
+
+// Operations that run at once stand below each other, in as few rows as hold them.
+function rowsOf(spans) {
+  const ends = [];
+  return spans.map(([, start, duration]) => {
+    let row = ends.findIndex((end) => end <= start);
+    if (row < 0) row = ends.push(0) - 1;
+    ends[row] = start + duration;
+    return row;
+  });
+}
+
+function bars(shown) {
+  const left = 240, width = 1000, right = 60, line = 22;
+  const longest = Math.max(...shown.map((call) => call.profiled_ms));
+  const x = (ms) => left + (width - left - right) * ms / longest;
+  const { classes } = DATA.timeline;
+  const parts = [];
+  let top = 8;
+  for (const call of shown) {
+    const rows = rowsOf(call.spans), high = Math.min(line, 66 / (1 + Math.max(0, ...rows)));
+    const label = `${title(call.framework)}${call.spans.length ? "" : " (sums)"}`;
+    parts.push(words(left - 8, top + 15, label, "end"));
+    let reached = 0;
+    const block = (ms, from, up, name, kind) => parts.push(part(x(from), up, Math.max(0.3, x(from + ms) - x(from)), high - 2, classes[kind],
+      `${name}: ${number(ms)} ms, ${percent(ms / call.profiled_ms)}`));
+    if (call.spans.length) {
+      parts.push(s("line", { x1: x(0), x2: x(call.profiled_ms), y1: top - 2, y2: top - 2, stroke: "#999" }));
+      call.spans.forEach(([place, start, duration], at) => block(duration, start, top + high * rows[at], ...call.operations[place]));
+    } else {
+      for (const [kind, { ms }] of Object.entries(call.parts)) {
+        if (ms > 0) block(ms, reached, top, classes[kind].title, kind);
+        reached += Math.max(0, ms);
+      }
+    }
+    parts.push(words(x(call.profiled_ms) + 6, top + 15, `${number(call.profiled_ms)}${call.adds_up ? "" : " *"}`));
+    top += Math.max(line, high * (1 + Math.max(0, ...rows))) + 8;
+  }
+  for (const tick of [0, 0.25, 0.5, 0.75, 1]) {
+    parts.unshift(s("line", { x1: x(tick * longest), x2: x(tick * longest), y1: 0, y2: top, stroke: "#ddd" }));
+    parts.push(words(x(tick * longest), top + 16, `${number(tick * longest)}${tick === 1 ? " ms" : ""}`, "middle"));
+  }
+  return drawing(width, top + 24, `One call of ${shown.length} frontends, up to ${number(longest)} ms; the tables below have the numbers`, ...parts);
+}

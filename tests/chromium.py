@@ -1,0 +1,139 @@
+"""A headless Chromium for tests, spoken to through a pipe in its DevTools protocol."""
+
+from __future__ import annotations
+
+import base64
+import fcntl
+import json
+import os
+import select
+import shutil
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+BINARY = shutil.which("chromium")
+"""None where there is none."""
+WITHOUT = "no chromium here: apt-get install chromium"
+SECONDS = 60
+_VISIT = """(async () => {
+  const wanted = %s;
+  if (location.hash !== wanted) {
+    const moved = new Promise((done) => addEventListener("hashchange", done, { once: true }));
+    location.hash = wanted;
+    await moved;
+  }
+  await show();
+  return document.body.innerHTML.replace(/<script[^]*?<\\/script>/g, "");
+})()"""
+
+
+class Chromium:
+    """One browser with one page. `errors` has what its console said was wrong."""
+
+    def __init__(self, profile: Path) -> None:
+        commands, self._out = os.pipe()
+        self._in, answers = os.pipe()
+        # Above 4, for the browser's own ends become 3 and 4.
+        ends = [fcntl.fcntl(fd, fcntl.F_DUPFD, 10) for fd in (commands, answers)]
+        flags = ["--headless=new", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe"]
+        flags += [
+            f"--user-data-dir={profile}",
+            "--window-size=1280,900",
+            "--no-first-run",
+            "about:blank",
+        ]
+        self._process = subprocess.Popen(
+            ["bash", "-c", f'exec "$0" "$@" 3<&{ends[0]} 4>&{ends[1]}', BINARY, *flags],
+            pass_fds=ends, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        for fd in (commands, answers, *ends):
+            os.close(fd)
+        self._said, self._count, self._session = b"", 0, None
+        self.errors: list[str] = []
+        self._events: list[dict] = []
+        target = self.call("Target.createTarget", url="about:blank")["targetId"]
+        attached = self.call("Target.attachToTarget", targetId=target, flatten=True)
+        self._session = attached["sessionId"]
+        for domain in ("Page", "Runtime", "Log", "Performance"):
+            self.call(f"{domain}.enable")
+
+    def call(self, method: str, **parameters: Any) -> dict:
+        """One command and its answer."""
+        self._count += 1
+        message = {"id": self._count, "method": method, "params": parameters}
+        if self._session:
+            message["sessionId"] = self._session
+        data = json.dumps(message).encode() + b"\0"
+        while data:
+            data = data[os.write(self._out, data) :]
+        while True:
+            answer = self._next()
+            if answer.get("id") == self._count:
+                assert "error" not in answer, answer["error"]
+                return answer["result"]
+
+    def open(self, path: Path) -> None:
+        """Open a file, until it is loaded."""
+        self._events.clear()
+        self.call("Page.navigate", url=path.as_uri())
+        while not any(event["method"] == "Page.loadEventFired" for event in self._events):
+            self._next()
+
+    def visit(self, view: str) -> str:
+        """What the report shows at this fragment."""
+        return self.evaluate(_VISIT % json.dumps(view and f"#{view}"))
+
+    def evaluate(self, expression: str) -> Any:
+        """The value of an expression in the page, awaited."""
+        found = self.call(
+            "Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True
+        )
+        assert "exceptionDetails" not in found, found["exceptionDetails"]
+        return found["result"].get("value")
+
+    def press(self, key: str, **more: Any) -> None:
+        """Press a key and let it go."""
+        for kind in ("keyDown", "keyUp"):
+            self.call("Input.dispatchKeyEvent", type=kind, key=key, **more)
+
+    def screenshot(self, path: Path) -> None:
+        """A picture of the whole page."""
+        found = self.call("Page.captureScreenshot", captureBeyondViewport=True)
+        path.write_bytes(base64.b64decode(found["data"]))
+
+    def heap_bytes(self) -> int:
+        """What the page's objects take."""
+        metrics = self.call("Performance.getMetrics")["metrics"]
+        return next(int(one["value"]) for one in metrics if one["name"] == "JSHeapUsedSize")
+
+    def close(self) -> None:
+        """End the browser."""
+        self._process.terminate()
+        self._process.wait()
+        os.close(self._out)
+        os.close(self._in)
+
+    def _next(self) -> dict:
+        """The next message: an answer, or an event, which is kept."""
+        deadline = time.monotonic() + SECONDS
+        while b"\0" not in self._said:
+            ready, _, _ = select.select([self._in], [], [], max(0, deadline - time.monotonic()))
+            more = os.read(self._in, 2**20) if ready else b""
+            assert more, "chromium gave no answer"
+            self._said += more
+        text, _, self._said = self._said.partition(b"\0")
+        message = json.loads(text)
+        if "method" in message:
+            self._events.append(message)
+            self._look(message["method"], message["params"])
+        return message
+
+    def _look(self, method: str, told: dict) -> None:
+        if method == "Runtime.exceptionThrown":
+            self.errors.append(json.dumps(told["exceptionDetails"]))
+        elif method == "Runtime.consoleAPICalled" and told["type"] in ("error", "warning"):
+            self.errors.append(json.dumps(told["args"]))
+        elif method == "Log.entryAdded" and told["entry"]["level"] == "error":
+            self.errors.append(told["entry"]["text"])

@@ -1,0 +1,134 @@
+"""Documents for the report's page, made up: a small one with something in every view, and one of many cells."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stackwars.compilers.op_classes import CLASSES, DISPATCH, ELEMENTWISE, PRODUCTS
+from stackwars.report.align import side_by_side
+
+HOSTILE = "</script><img src=x onerror=alert(1)> \"quoted\" 'too' \\ {\\tt x} \N{SNOWMAN}"
+CELL = {
+    **{"workload": "mha", "title": "MHA", "framework": "jax", "device": "cpu", "status": "ok"},
+    **{"first_ms": 80.0, "second_ms": 3.0, "steady_ms": 2.0, "rounds": 3, "status_detail": ""},
+    **{"steady_low_ms": 1.9, "steady_high_ms": 2.1, "stop_reason": "decided"},
+}
+FAILED = {**CELL, "title": HOSTILE, "status": "error", "status_detail": HOSTILE, "workload": "gemm"}
+RATIO = {
+    **{"workload": "mha", "title": "MHA", "device": "cpu", "framework": "torch_xla", "rounds": 3},
+    **{"baseline": "jax", "steady_ratio": 1.5, "steady_ratio_low": 1.4, "steady_ratio_high": 1.6},
+    "steady_verdict": "slower",
+}
+DETAILS = {
+    **{"sizes": {"batch": 2}, "versions": {"jax": "0.7.1"}},
+    "processes": [
+        {"repetition": 0, "status": "ok", "wall_s": 5.0, "peak_rss_bytes": 2**30},
+    ],
+    "calls": [{"first": 80.0, "second": 3.0, "calls": 4, "blocks": [2.0, 2.1], "kept": "10"}],
+}
+TEXTS = (
+    '%0 = stablehlo.tanh %a : tensor<2xf32> loc("/home/x/mha/in_jax.py":31:8)',
+    "%0 = stablehlo.tanh %a : tensor<2xf32>\n%1 = stablehlo.exponential %0 : tensor<2xf32>",
+)
+CLAIM = {
+    **{"id": "x", "origin": "ours", "sentence": "It holds.", "verdict": "supported", "evidence": "1 of 1"},
+    "rule": "Every vote must be for it.",
+}  # fmt: skip
+VOTE = {
+    **{"vote": "for", "word": "slower", "title": "MHA", "number": "1.5", "finding": "steady/mha/torch_xla"},
+    **{"links": [("JAX", "cell/cpu/jax/mha")], "elsewhere": ""},
+}  # fmt: skip
+BOX = {"x": 50, "width": 80, "height": 22, "block": None}
+GRAPH = {
+    **{"width": 100, "height": 90},
+    "nodes": [
+        {**BOX, "y": 20, "kind": "product", "class": PRODUCTS, "lines": ["dot_general"]},
+        {**BOX, "y": 70, "kind": "block", "class": None, "lines": ["11 more blocks"]},
+    ],
+    "edges": [{"points": [[50, 31], [50, 40], [50, 50], [50, 59]], "operand": 1}],
+}  # fmt: skip
+
+
+def call(framework: str, profile: dict | None) -> dict[str, Any]:
+    """A profiled call of 2 ms: 1.5 of products, 0.4 of elementwise operations, the rest dispatch."""
+    ms = {**dict.fromkeys(CLASSES, 0.0), PRODUCTS: 1.5, ELEMENTWISE: 0.4, DISPATCH: 0.1}
+    return {
+        **{"workload": "mha", "title": "MHA", "compiler": "an-xla", "device": "cpu", "run": ""},
+        **{"framework": framework, "profiled_ms": 2.0, "call_ms": 1.9, "adds_up": True},
+        "parts": {name: {"ms": one, "share": one / 2, "operations": 3} for name, one in ms.items()},
+        "profile": profile,
+    }
+
+
+PROFILE = {
+    "operations": [["dot.3", PRODUCTS, 1.5], ["fusion", ELEMENTWISE, 0.4]],
+    "spans": [[0, 0.0, 0.9], [0, 0.5, 0.6], [1, 1.2, 0.4]],
+}
+DOCUMENT: dict[str, Any] = {
+    "name": "full of 2026-01-02 03:04",
+    "meta": {"machine": {"cpu_model": "a processor", "cores": 2}, "preset": "full", "origin": "reference"},
+    "frameworks": {
+        "jax": {"title": "JAX", "colour": "#14213d"},
+        "torch_xla": {"title": "torch_xla", "colour": "#c4571b"},
+    },
+    "cells": [CELL, FAILED],
+    "details": {"cpu/jax/mha": DETAILS},
+    "ratios": [RATIO],
+    "matrix": [
+        {
+            **{"workload": "mha", "title": "MHA", "framework": "jax", "compiler": "an XLA"},
+            **{"status": "ok", "replay_ms": 2.0, "over_best": 1.0},
+        }
+    ],
+    "programs": [
+        {
+            **{"workload": "mha", "title": "MHA", "sides": ["jax", "torch_xla"]},
+            "forms": {"as emitted": side_by_side(*TEXTS)},
+        }
+    ],
+    "graphs": [
+        {
+            **{"workload": "mha", "title": "MHA", "framework": "jax", "graph": GRAPH},
+            **{"note": "Its arguments are left out, 9 in number.", "reason": ""},
+        },
+        {
+            **{"workload": "mha", "title": "MHA", "framework": "torch_xla", "graph": None},
+            **{"note": "", "reason": "Not drawn: too large."},
+        },
+    ],
+    "timeline": {
+        "classes": {name: {"title": title, "colour": "#5fae97"} for name, title in CLASSES.items()},
+        "calls": [call("jax", PROFILE), call("torch_xla", None)],
+    },
+    "claims": [{**CLAIM, "votes": [VOTE]}],
+    "audits": [{"id": "fences", "title": "Fences", "verdict": "pass", "aim": "to wait", "detail": "it did"}],
+}  # fmt: skip
+
+
+def large(count: int) -> dict[str, Any]:
+    """The document with so many cells, of 20 frameworks, each with three processes of 20 blocks."""
+    names = [f"framework_{number}" for number in range(20)]
+    keys = [(f"workload_{number // 20}", names[number % 20]) for number in range(count)]
+
+    def process(seed: int) -> dict[str, Any]:
+        blocks = [round(2 + (seed * 7919 + block * 104729) % 1000 / 997, 3) for block in range(20)]
+        return {"first": 80.0, "second": 3.0, "calls": 4, "blocks": blocks, "kept": "1" * 20}
+
+    return {
+        **DOCUMENT,
+        "frameworks": {name: {"title": name, "colour": "#14213d"} for name in names},
+        "cells": [{**CELL, "workload": w, "title": w, "framework": f} for w, f in keys],
+        "details": {
+            f"cpu/{f}/{w}": {**DETAILS, "calls": [process(3 * place + at) for at in range(3)]}
+            for place, (w, f) in enumerate(keys)
+        },
+        "ratios": [
+            {**RATIO, "workload": w, "title": w, "framework": f, "baseline": names[0]}
+            for w, f in keys
+            if f != names[0]
+        ],
+        "matrix": [
+            {**DOCUMENT["matrix"][0], "workload": w, "title": w, "framework": f} for w, f in keys
+        ],
+        "graphs": [], "programs": [], "timeline": {**DOCUMENT["timeline"], "calls": []},
+    }  # fmt: skip
