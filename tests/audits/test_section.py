@@ -16,7 +16,7 @@ def section(audits: list[dict]) -> str:
     findings = Findings({"findings": audit_findings(audits)})
     names = {"finding": findings, "group": findings.group}
     templates = environment(REPOSITORY / "paper")
-    return " ".join(templates.get_template("sections/audits.tex.j2").render(names).split())
+    return " ".join(templates.get_template("appendix/audits.tex.j2").render(names).split())
 
 
 @pytest.fixture

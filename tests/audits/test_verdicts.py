@@ -9,7 +9,7 @@ import pytest
 from audits.made import FENCES, INDEPENDENT, LIMITS, MUTANTS, a_a, frame, powered, process
 from stackwars.audits import audit_entries, power, run_verdicts, verdicts, whole_run
 from stackwars.findings.audits import audit_findings
-from stackwars.paper.tables.audit_summary import audits_table
+from stackwars.paper.tables.audit_summary import audits_table, brief_audits_table
 
 
 @pytest.mark.parametrize("broken", ["residual", "depth_scaling", "dropped"])
@@ -217,11 +217,14 @@ def test_document_of_another_schema_is_refused(tmp_path):
 def test_table_has_a_row_for_each_audit_and_escapes(nothing):
     entry = verdicts.fences([FENCES])
     text = audits_table([entry, *nothing[1:]], "measured")
-    rows = [line for line in text.splitlines() if line.count(" & ") == 4]
+    rows = [line for line in text.splitlines() if line.count(" & ") == 3]
     assert len(rows) == 1 + len(audit_entries.AUDITS)
     assert r"0.5 \%" in rows[1]
-    assert rows[1].endswith(r"& measured \\")
-    assert rows[2].endswith(r"& --- \\")
+    assert "Origin: measured." in text
+    brief = brief_audits_table([entry, *nothing[1:]], "measured")
+    assert [line.split(" & ")[-1] for line in brief.splitlines() if line.count(" & ") == 2][1:] == [
+        rf"{verdict} \\" for verdict in (entry["verdict"], *(one["verdict"] for one in nothing[1:]))
+    ]
 
 
 def test_findings_keep_the_entry():
