@@ -40,7 +40,20 @@ class Ending:
 
 
 def status(ending: Ending) -> tuple[str, str]:
-    """(status, status_detail) of a process; the detail is empty for ok."""
+    """(status, status_detail) of a process; the detail is empty for ok, and printable."""
+    found, detail = _status(ending)
+    return found, printable(detail)
+
+
+def printable(text: str) -> str:
+    """The text with a question mark for each character that a table or a terminal does not take.
+
+    Messages of a framework may hold bytes that are no text, and sequences that control a terminal.
+    """
+    return "".join(c if c.isprintable() or c in "\n\t" else "?" for c in text.replace("\r\n", "\n"))
+
+
+def _status(ending: Ending) -> tuple[str, str]:
     names = [event["event"] for event in ending.events]
     phase = next((name for name in reversed(names) if name != "raised"), "start")
     raised = next((event for event in ending.events if event["event"] == "raised"), None)

@@ -15,7 +15,10 @@ SNAKEMAKE_LOCKS = Path(".snakemake", "locks")
 
 
 def take() -> TextIO | None:
-    """The lock, held for as long as the returned file stays open; None where a run has it."""
+    """The lock, held for as long as the returned file stays open; None where a run has it.
+
+    Raises OSError where the folder of results cannot be written.
+    """
     LOCK.parent.mkdir(exist_ok=True)
     file = LOCK.open("w")
     try:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import re
 import shlex
+import shutil
 import sys
 from pathlib import Path
 
@@ -21,6 +22,10 @@ from stackwars.setup import advice
 
 LINES = 12
 """Lines of a failed job's log that are shown."""
+LEAST_BYTES = 1_000_000
+"""A disk with less is full."""
+FULL = "No space left on device"
+"""What the log of a job would say that failed for a full disk."""
 _KEPT = ("Nothing to be done", "Cancelling", "Will exit after", "Unlocking", "Congratulations")
 """Beginnings of what is passed on of Snakemake's own words."""
 _SPEAKING = ("process", "replay_process", "cell", "replay", "paper.pdf")
@@ -99,6 +104,8 @@ def failure(job: dict) -> str:
         shown = [line for line in text.splitlines() if not line.startswith(advice.LABEL)]
         lines += [f"    {line[:300]}" for line in shown[-LINES:]]
         said += text[-20_000:]
+        if _is_full(path.parent):
+            said += FULL  # on a full disk the log is empty too
     lines += advice.advise(said)
     if job.get("shellcmd"):
         # The commands find the harness's Python and the source by these two variables.
@@ -124,6 +131,11 @@ def refusal(exception: str, message: str) -> str:
                 "rule, as in the README; the files of a preset other than full need --config preset=<it>"
             )
     return "\n".join(line for line in map(_without_stack, lines) if line)
+
+
+def _is_full(folder: Path) -> bool:
+    """Whether hardly anything can be written there any more."""
+    return folder.exists() and shutil.disk_usage(folder).free < LEAST_BYTES
 
 
 def _made(job: dict) -> str:

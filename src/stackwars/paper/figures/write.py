@@ -45,8 +45,12 @@ def write_figures(config: dict, files: Folder) -> None:
     context, shown = read_json(files["context"]), config["paper"].get("calls", config["workloads"])
     main, *others = told(context)
     frame, calls, ratios, split = (
-        of_study(read(files[name]), context) for name, read in READ.items()
+        literal(of_study(read(files[name]), context)) for name, read in READ.items()
     )
+
+    def whole(name: str) -> pandas.DataFrame:
+        return literal(read_whole(files[name], context))
+
     files["figures"].mkdir(parents=True, exist_ok=True)
     with plt.rc_context(RC):
         drawn = {
@@ -54,15 +58,13 @@ def write_figures(config: dict, files: Folder) -> None:
             "calls": draw_calls(frame, calls, shown),
             "ratio": draw_ratios(frame, ratios),
             "memory": draw_memory(frame),
-            "op_times": draw_op_times(_profiled(files), with_programs(context)),
-            "matrix": draw_matrix(that_ran(read_whole(files["matrix"], context), "workload", MOST)),
-            "stacks_over_best": draw_stacks_over_best(
-                that_ran(read_whole(files["stacks"], context), "framework")
-            ),
+            "op_times": draw_op_times(literal(_profiled(files)), with_programs(context)),
+            "matrix": draw_matrix(that_ran(whole("matrix"), "workload", MOST)),
+            "stacks_over_best": draw_stacks_over_best(that_ran(whole("stacks"), "framework")),
             "beyond_over_best": draw_stacks_over_best(
-                that_ran(that_ran(read_whole(files["beyond"], context), "framework"), "workload")
+                that_ran(that_ran(whole("beyond"), "framework"), "workload")
             ),
-            "growth": draw_growth(newest(files, "growth", context)),
+            "growth": draw_growth(literal(newest(files, "growth", context))),
             "split": draw_split(split, main),
             **{f"split-{pair.subject}": draw_split(split, pair) for pair in others},
         }
@@ -70,6 +72,13 @@ def write_figures(config: dict, files: Folder) -> None:
             # No date in the file: the same results give the same bytes.
             figure.savefig(files["figures"] / f"{name}.pdf", metadata={"CreationDate": None})
             plt.close(figure)
+
+
+def literal(table: pandas.DataFrame) -> pandas.DataFrame:
+    """The table with titles that Matplotlib draws as they are: between two dollars it reads mathematics."""
+    if "title" not in table.columns:
+        return table
+    return table.assign(title=[str(title).replace("$", r"\$") for title in table["title"]])
 
 
 def _profiled(files: Folder) -> pandas.DataFrame:
