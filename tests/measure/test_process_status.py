@@ -133,3 +133,9 @@ def test_values_not_finite_are_invalid():
 @pytest.mark.parametrize("kind", ["NotImplementedError", "FloatingPointError", "ValueError"])
 def test_exception_without_a_message_still_has_a_detail(kind):
     assert came_to("run", (kind, ""))[1].strip()
+
+
+def test_detail_has_only_what_a_table_and_a_terminal_take():
+    message = "a\x1b[2J\x00b\udcff\r\nc\u00e9"
+    assert came_to("first", ("ValueError", message)) == (
+        "error", "ValueError: a?[2J?b?\nc\u00e9 (phase: first)")  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pandas
 import pytest
 from matplotlib import pyplot
 
@@ -11,7 +12,7 @@ from stackwars.paper.figures.calls import draw_calls
 from stackwars.paper.figures.op_times import LOOKS, OFF, draw_op_times
 from stackwars.paper.figures.rows import draw_ratios
 from stackwars.paper.figures.split import draw_split
-from stackwars.paper.figures.write import write_figures
+from stackwars.paper.figures.write import literal, write_figures
 from stackwars.paper.style import round_ticks
 from stackwars.results.folder import Folder
 from stackwars.results.read_cells import read_calls, read_frame, read_ratios
@@ -110,6 +111,15 @@ def test_a_panel_is_drawn_for_each_workload_that_is_asked_for(tmp_path):
     shown = [axis.get_title() for axis in figure.axes if axis.get_visible()]
     assert shown == ["GEMM", "LayerNorm"]
     pyplot.close(figure)
+
+
+def test_titles_are_drawn_as_they_are(tmp_path):
+    folder = paper_fixture.write(tmp_path)
+    frame = pandas.read_csv(folder / "frame.csv")
+    frame["title"] = frame["title"].replace("GEMM", r"$\input{x}$ & 50 %")
+    frame.to_csv(folder / "frame.csv", index=False)
+    assert figures_of(tmp_path)["ratio"]
+    assert literal(frame)["title"][0] == r"\$\input{x}\$ & 50 %"
 
 
 def test_ticks_are_round_and_few():

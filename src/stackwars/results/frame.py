@@ -205,7 +205,9 @@ def _strange(cell: Cell, result: dict, peak: dict) -> str:
     """Why a result is not of this cell in this run: it was put there from elsewhere. Empty where it is."""
     came = Cell(result["framework"], result["workload"], result["device"])
     if came != cell:
-        return f"the result of another cell: {came.path}. Delete {cell.path}, and it is measured again"
+        return (
+            f"the result of another cell: {came.path}. Delete {cell.path}, and it is measured again"
+        )
     if "machine" not in peak:
         return ""  # that of a run from before it was recorded
     # The floor under every time is that of the machine whose peak was measured.

@@ -13,7 +13,7 @@ _KNOWN = (
     ),
     (
         r"Read-only file system|Permission denied",
-        "Something that is written cannot be: make the folder that the message names writable, and give the same "
+        "Something cannot be written: make the folder that the message names writable, and give the same "
         "command again. What was measured is kept.",
     ),
     (

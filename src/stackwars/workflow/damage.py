@@ -40,7 +40,7 @@ def find(root: Path) -> dict[Path, str]:
 
 
 def links(root: Path) -> list[Path]:
-    """The symbolic links among the results: what they point to was not written by a rule, and is not looked at."""
+    """The symbolic links among the results: what they point to was written by no rule, and is not looked at."""
     return [path for path in _results(root) if path.is_symlink()]
 
 

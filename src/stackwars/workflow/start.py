@@ -11,9 +11,11 @@ from snakemake.logging import logger
 
 from stackwars.measure import progress
 from stackwars.setup import tex
-from stackwars.workflow import damage, orphans, plan, runlock
+from stackwars.workflow import damage, dates, orphans, plan, runlock
 from stackwars.workflow.grid import Grid
 
+MADE = ("paper.pdf", "report.html")
+"""What a run makes beside its results."""
 _TIMED = ("process", "replay_process")
 _held: list[TextIO] = []
 """The run's lock, for as long as this process lives."""
@@ -29,19 +31,28 @@ def look_over(grid: Grid) -> None:
     _refuse_links(Path(grid.root))
     try:
         # Where another run is at work, the locks are its own, and what looks damaged may be half-written.
-        aside = damage.set_aside(Path(grid.root)) if runlock.clear_stale() else []
+        if runlock.clear_stale():
+            _mend(grid)
     except OSError as error:
         raise WorkflowError(
             f"results: expected a folder that can be written; came {error}. Make it writable (chmod -R u+w "
             "results, or mount it so), and give the same command again: what was measured is kept."
         ) from None
-    if aside:
-        logger.warning("\n".join(aside))
     if not grid.is_measured:
         for path, problem in damage.find(Path(grid.measured)).items():
             raise WorkflowError(
                 f"{path}: {problem}; get it back with: git checkout {grid.measured}"
             )
+
+
+def _mend(grid: Grid) -> None:
+    if aside := damage.set_aside(Path(grid.root)):
+        logger.warning("\n".join(aside))
+    if ahead := dates.mend({Path(grid.root), Path(grid.out)}, map(Path, MADE)):
+        logger.warning(
+            f"{ahead} results were dated ahead of the clock, which was set back since: they are dated now, in "
+            "their order"
+        )
 
 
 def _refuse_links(root: Path) -> None:
