@@ -9,7 +9,7 @@ import pytest
 
 from stackwars.setup.environments import REPOSITORY, ensure, root
 
-LONGEST = ("test_smoke.py", "test_bare_debian.py")
+LONGEST = ("test_smoke.py", "test_bare_debian.py", "test_faults.py")
 """Files that take minutes: they are begun first, so that the other worker has the rest."""
 
 

@@ -8,7 +8,6 @@ import shutil
 import subprocess
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +38,7 @@ def inject(fault: Fault, scratch: Scratch) -> dict[str, Any]:
         lost=len(trial.lost),
         wrong=len(trial.wrong),
         told=trial.told,
-        why=printable("; ".join([*sorted(trial.lost), *trial.wrong, *trial.problems])),
+        why=printable("; ".join([*sorted(trial.lost), *sorted(trial.wrong), *trial.problems])),
         seconds=round(time.monotonic() - start, 1),
     )
 
@@ -48,7 +47,7 @@ class _Trial:
     def __init__(self, fault: Fault, scratch: Scratch) -> None:
         self._fault, self._scratch = fault, scratch
         self.lost: set[str] = set()
-        self.wrong: list[str] = []
+        self.wrong: set[str] = set()
         self.problems: list[str] = []
         self.told = ""
 
@@ -73,10 +72,10 @@ class _Trial:
         """Note what is lost and what is wrong now; what is finished, and has to stay so."""
         now = finished(self._scratch.results)
         self.lost |= set(lost(before, now, self._fault.spends))
-        self.wrong += shown.wrong(self._scratch.results)
+        self.wrong |= set(shown.wrong(self._scratch.results))
         paper, frame = self._scratch.folder / PAPER, self._scratch.results / "frame.csv"
         if paper.exists() and frame.exists() and paper.stat().st_mtime > frame.stat().st_mtime:
-            self.wrong += shown.wrong_in_paper(_text(paper), self._scratch.results)
+            self.wrong |= set(shown.wrong_in_paper(_text(paper), self._scratch.results))
         return now
 
     def _hear(self, said: str) -> None:
@@ -107,7 +106,7 @@ def copied(fault: Fault, made: Scratch, home: Path) -> Iterator[Scratch]:
     try:
         if fault.disk_mb:
             _mount(folder, _size_mb(made.folder) + fault.disk_mb)
-        yield replace(copy(made, folder), variables={})
+        yield copy(made, folder)
     finally:
         _discard(folder)
 

@@ -43,7 +43,8 @@ def scratch(tmp_path, monkeypatch) -> Broken:
     for cell in (GEMM, TORCH):
         results = [process(cell, number, first_ms=100.0 + number) for number in (0, 1)]
         write_cell(made.results, results, np.arange(8, dtype=np.float32))
-    shutil.rmtree(made.results / GEMM.path / "process-1")
+    for name in (GEMM.path / "process-1", TORCH.path / "process-0", TORCH.path / "process-1"):
+        shutil.rmtree(made.results / name)
     aggregate.aggregate(config(workloads=["gemm"], devices=["cpu"]), Folder(made.results))
     return made
 
