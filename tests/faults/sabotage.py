@@ -48,11 +48,11 @@ def fail(wanted: dict, events: Path | None) -> None:
 
 def reach_cap(wanted: dict, events: Path | None) -> None:
     """Lower the cap to what is in use, and use up what the allocator still holds."""
+    room, kept = bytearray(ROOM), []
     status = Path("/proc/self/status").read_text()
     used = 1024 * int(status.partition("VmData:")[2].split()[0])
     _, hard = resource.getrlimit(resource.RLIMIT_DATA)
     resource.setrlimit(resource.RLIMIT_DATA, (used, hard))
-    room, kept = bytearray(ROOM), []
     for size in (2**20, 2**16):
         try:
             while True:

@@ -27,6 +27,8 @@ FRAMEWORKS, WORKLOADS = ("jax", "torch_xla", "numpy"), ("gemm", "layernorm")
 """The baseline, a framework that is compared with it in programs too, and one that compiles nothing."""
 SETTINGS = {"rounds_min": 2, "rounds_max": 2, "round_budget_s": 1000, "timeout_s": 45}
 FRAME, PAPER = "results/smoke/frame.csv", "paper.pdf"
+WHOLE = (FRAME, PAPER)
+"""A frame that is missing is made again only where it is asked for."""
 LIMIT_S = 240.0
 """A run with a fault that has not ended by then hangs."""
 BASE_LIMIT_S = 1800.0
@@ -113,8 +115,11 @@ class Scratch:
         self.forget_paper()
 
     def forget_paper(self) -> None:
-        """Delete the paper alone: only TeX is left to do."""
+        """Delete the paper alone, and what TeX left beside its source: only TeX is left to do."""
         (self.folder / PAPER).unlink(missing_ok=True)
+        for path in (self.results / "latex").glob("main.*"):
+            if path.suffix != ".tex":
+                path.unlink()
 
     def start(self, *targets: str, sabotage: dict | None = None, **variables: str) -> Running:
         """Start Snakemake as `make` does, on one core. sabotage: see `faults.sabotage`."""
@@ -205,7 +210,8 @@ def _small(checkout: Path) -> dict:
     smoke = config["presets"]["smoke"]
     del smoke["core"]
     smoke["settings"] |= SETTINGS
-    config["presets"] = {"smoke": smoke}
+    # The sizes of an audit are those of full.
+    config["presets"] = {"full": config["presets"]["full"], "smoke": smoke}
     return config
 
 

@@ -7,9 +7,9 @@ import re
 import shutil
 from pathlib import Path
 
-from faults.children import CELL, OTHER, child
+from faults.children import CELL, CHILD, FIRST, OTHER
 from faults.fault import Fault, NotTried
-from faults.scratch import FRAME, PAPER, Ran, Scratch
+from faults.scratch import FRAME, PAPER, WHOLE, Ran, Scratch
 from stackwars.setup import environments, tex
 
 HOSTILE = r"50 % of $x$ & \input{/etc/passwd}\end{document} {_^~# `touch pwned` $(touch pwned);touch pwned|<b>"
@@ -101,7 +101,7 @@ def failing_tex(scratch: Scratch) -> Ran:
 
 def retitled(scratch: Scratch) -> Ran:
     wanted = {"module": "stackwars.", "do": "retitle", "workload": "gemm", "title": HOSTILE}
-    return scratch.run(PAPER, sabotage=wanted)
+    return scratch.run(*WHOLE, sabotage=wanted)
 
 
 def obeyed(scratch: Scratch) -> list[str]:
@@ -109,15 +109,9 @@ def obeyed(scratch: Scratch) -> list[str]:
     return [f"{path} was made" for path in scratch.folder.rglob("pwned")]
 
 
-RAISED = child("", "", "fail", "", "first", message=HOSTILE + UNPRINTABLE)
-"""The cell that raised such a message."""
-
-
 def raised(scratch: Scratch) -> Ran:
-    """The frame, and the paper that shows it."""
-    first = RAISED.run(scratch)
-    second = scratch.run(PAPER)
-    return Ran(first.code or second.code, first.said + second.said)
+    wanted = {"module": CHILD, "argument": f"jax/gemm/{FIRST}", "do": "fail", "event": "first"}
+    return scratch.run(*WHOLE, sabotage=wanted | {"message": HOSTILE + UNPRINTABLE})
 
 
 FAULTS = [
@@ -175,7 +169,7 @@ FAULTS = [
         run=retitled,
         says=r"making paper.pdf",
         recover=Scratch.forget,
-        again=(PAPER,),
+        again=WHOLE,
         extra=obeyed,
     ),
     Fault(
@@ -185,7 +179,7 @@ FAULTS = [
         run=raised,
         says=r"jax gemm cpu: error: RuntimeError: 50 % of",
         recover=lambda scratch: scratch.forget(CELL),
-        again=(PAPER,),
+        again=WHOLE,
         spends=(f"{CELL}/",),
         extra=obeyed,
     ),

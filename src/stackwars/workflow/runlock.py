@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TextIO
 
 LOCK = Path("results", ".run.lock")
+TAKEN = "another run is at work in this folder: wait for it, or end it"
 SNAKEMAKE_LOCKS = Path(".snakemake", "locks")
 
 

@@ -73,7 +73,7 @@ def prepare(workflow: Any) -> None:
     """
     lock = runlock.take()
     if lock is None:
-        raise WorkflowError("another run is at work in this folder: wait for it, or end it")
+        raise WorkflowError(runlock.TAKEN)
     _held.append(lock)
     if left := orphans.end(Path.cwd()):
         logger.warning(f"ended {left} processes that a killed run had left behind")

@@ -19,6 +19,7 @@ from snakemake.settings.types import OutputSettings
 from snakemake_interface_logger_plugins.common import LogEvent
 
 from stackwars.setup import advice
+from stackwars.workflow import runlock
 
 LINES = 12
 """Lines of a failed job's log that are shown."""
@@ -120,6 +121,8 @@ def refusal(exception: str, message: str) -> str:
     """Snakemake's message about an exception without its own stack; empty where it says nothing new."""
     if exception == "RuleException" or "At least one job did not complete" in message:
         return ""  # a failed job: said by its own message
+    if exception == "LockException":
+        return runlock.TAKEN  # locks of a run that is no more have been removed
     lines = message.splitlines()
     if exception == "InputFunctionException":
         lines = _between(lines, "Error:", "Wildcards:")
