@@ -50,9 +50,9 @@ def without_partner(scratch: Scratch) -> list[str]:
 
 MEMORY = {
     "import": ("importing", "import", {}),
-    "build": ("building", "build", {}),
+    # When so small a workload is built or called, it asks for nothing: these requests stand for a larger one.
+    "build": ("building", "build", {"ask": 2**30}),
     "compile": ("compiling", "run", {}),
-    # A call of so small a workload asks the allocator for nothing: this request stands for one of a larger.
     "call": ("calling", "second", {"ask": 2**30}),
 }
 FAULTS = [

@@ -66,6 +66,14 @@ def test_refused_memory_is_oom_where_it_was_refused(phase, raised, place):
     assert raised[1].split("\n")[0][:60] in detail
 
 
+def test_library_that_finds_no_room_is_oom():
+    raised = ("ImportError", "libjax_common.so: failed to map segment from shared object")
+    found, detail = came_to("import", raised)
+    assert (found, detail[:18]) == ("oom", "refused at build: ")
+    abort = "cannot allocate memory for thread-local data: ABORT"
+    assert came_to("build", exit_code=127, log_tail=abort)[0] == "oom"
+
+
 def test_refusal_is_told_by_its_own_line():
     message = f"during the call\n{JAX_RUN}\nBacktrace: ..."
     assert came_to("run", ("RuntimeError", message))[1] == f"refused at run: {JAX_RUN}"

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 
 # The texts by which the allocators and compilers of these frameworks refuse memory.
 _OUT_OF_MEMORY = re.compile(
-    r"RESOURCE_EXHAUSTED|[Oo]ut of memory|can't allocate memory|Cannot allocate memory|std::bad_alloc"
-    r"|MemoryError|Unable to allocate|Ran out of memory|would exceed memory|failed to allocate",
+    r"RESOURCE_EXHAUSTED|[Oo]ut of memory|can't allocate memory|[Cc]annot allocate memory|std::bad_alloc"
+    r"|MemoryError|Unable to allocate|Ran out of memory|would exceed memory|failed to allocate"
+    # The loader of shared libraries, which finds no room for their data.
+    r"|failed to map segment from shared object",
 )
 _AT_COMPILE = re.compile(r"Ran out of memory in memory space|would exceed memory|CompileTime\w*Oom")
 _PLACES = dict.fromkeys(("start", "import", "build", "read", "compiled"), "at build")
