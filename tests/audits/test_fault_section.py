@@ -31,7 +31,7 @@ def section(*faults: dict) -> str:
 def test_none_injected_is_said_plainly(tmp_path):
     assert fault_entries.read(tmp_path / "none.json")["faults"] == []
     assert "No fault was injected for this build" in section()
-    assert r"\input" not in section() and faults_table(document()) == ""
+    assert r"\input" not in section() and "no fault was injected" in faults_table(document())
 
 
 def test_all_survived():

@@ -7,7 +7,7 @@ from typing import Any
 from stackwars.audits.fault_entries import NOT_TRIED
 from stackwars.measure import machine
 from stackwars.paper.latex import escape, significant
-from stackwars.paper.tables.tabular import Float, row, table
+from stackwars.paper.tables.tabular import Float, row, span, table
 
 MOST = 110
 """Characters of what the user was told that are shown."""
@@ -24,9 +24,10 @@ NOTE = (
 def faults_table(document: dict[str, Any]) -> str:
     """Every fault with its outcome, what was lost and wrongly shown, and what the user was told."""
     faults = document["faults"]
-    pages = [faults[start : start + ROWS] for start in range(0, len(faults), ROWS)]
+    pages = [faults[start : start + ROWS] for start in range(0, len(faults), ROWS)] or [[]]
     where = machine.described(document["machine"])
-    made = f" Made at revision {escape(document['revision'])} on {escape(where)}."
+    at = f"revision {escape(document['revision'])} on {escape(where)}" if faults else "none"
+    made = f" Origin: {at}."
     return "\n".join(
         _page(page, f"tab:faults{number or ''}", " (Continued)" if number else "", NOTE + made)
         for number, page in enumerate(pages)
@@ -45,7 +46,7 @@ def _page(faults: list[dict[str, Any]], label: str, more: str, note: str) -> str
             size=r"\scriptsize",
         ),
         [row(["Fault", "Outcome", "{Lost}", "{Wrong}", "Told", "{Time (s)}"])],
-        map(_line, faults),
+        map(_line, faults) if faults else [row([span(6, "no fault was injected")])],
     )
 
 
