@@ -79,7 +79,7 @@ def full(
 
 
 def copied_in(scratch: Scratch) -> None:
-    """A cell that another machine measured, ten times as fast, takes the place of this one's."""
+    """A cell that another machine measured takes the place of this one's; its clocks agree with each other."""
     scratch.forget()
     path = scratch.results / OTHER / "cell.json"
     cell = json.loads(path.read_text())
@@ -87,11 +87,6 @@ def copied_in(scratch: Scratch) -> None:
     cell["machine"] |= other
     for process in cell["processes"]:
         process["machine"] |= other
-        for event in process["events"]:
-            if event["event"] in ("first", "second"):
-                event["ns"] //= 10
-            elif event["event"] == "steady":
-                event["ns"] = [ns // 10 for ns in event["ns"]]
     path.write_text(json.dumps(cell, indent=1))
 
 

@@ -12,7 +12,7 @@ from faults.fault import Fault, NotTried
 from faults.scratch import FRAME, PAPER, WHOLE, Ran, Scratch
 from stackwars.setup import environments, tex
 
-HOSTILE = r"50 % of $x$ & \input{/etc/passwd}\end{document} {_^~# `touch pwned` $(touch pwned);touch pwned|<b>"
+HOSTILE = r"$\input{/etc/passwd}$ 50 % & \end{document}{_^~# `touch pwned` $(touch pwned)$;touch pwned|<b>"
 """Syntax of TeX, of the shell, of Matplotlib and of a page."""
 UNPRINTABLE = "\x1b[2J\x00\r\n\udcff"
 """What a terminal would obey, and what no file takes."""
@@ -177,7 +177,7 @@ FAULTS = [
         "Error message of TeX and shell syntax",
         prepare=lambda scratch: scratch.forget(CELL),
         run=raised,
-        says=r"jax gemm cpu: error: RuntimeError: 50 % of",
+        says=r"jax gemm cpu: error: RuntimeError: .*touch pwned",
         recover=lambda scratch: scratch.forget(CELL),
         again=WHOLE,
         spends=(f"{CELL}/",),
