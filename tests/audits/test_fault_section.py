@@ -10,7 +10,11 @@ from stackwars.paper.tables.faults import MOST, ROWS, faults_table
 from stackwars.setup.environments import REPOSITORY
 
 KILLED = entry(
-    "child-killed", "Timed process killed", SURVIVED, told="error: 50 % of {x}", seconds=31.4
+    "child-killed",
+    "Timed process killed",
+    SURVIVED,
+    told="[stackwars]   error: 50 % of {x}",
+    seconds=31.4,
 )
 FULL = entry("full-tex", "Disk full in TeX", NOT_TRIED, why="a small disk could not be mounted")
 LOST = entry("link", "Symbolic link", NOT_SURVIVED, lost=2, wrong=1, why="cpu/jax/gemm/process-0")

@@ -51,7 +51,7 @@ def _page(faults: list[dict[str, Any]], label: str, more: str, note: str) -> str
 
 
 def _line(fault: dict[str, Any]) -> str:
-    told = fault["told"] or fault["why"]
+    told = (fault["told"] or fault["why"]).removeprefix("[stackwars]").strip()
     told = told if len(told) <= MOST else told[: MOST - 3] + "..."
     tried = fault["outcome"] != NOT_TRIED
     figures = [str(fault["lost"]), str(fault["wrong"])] if tried else ["---", "---"]
