@@ -9,6 +9,7 @@
 # make reference  paper.pdf and report.html from the committed run in results/reference, measuring nothing
 # make report  report.html alone, of the full run made here (or RESULTS=reference)
 # make audits  the harness checked: fences, mutants, A/A, power; the next paper shows what came of it
+# make faults  breaks a smoke run in every way we know: what was lost, wrongly shown and told (results/faults.json)
 # make accept  the full run that was made here (or RUN=<folder>) becomes one of the committed ones
 # make compare RUN=results/full  what of the reference (or of WITH=<folder>) a run has found again; compare.html
 #              draws the ratios of both
@@ -20,13 +21,17 @@
 SNAKEMAKE = .venv/bin/snakemake --cores all
 PRESET ?= full
 
-.PHONY: paper quick stacks matrix beyond sharding audits smoke test reference report accept archive compare plan debian lint set-up
+.PHONY: paper quick stacks matrix beyond sharding audits faults smoke test reference report accept archive compare plan debian lint set-up
 
 paper: set-up
 	$(SNAKEMAKE) paper.pdf report.html $(if $(WORKLOADS),--config 'workloads=[$(WORKLOADS)]')
 
 audits: set-up
 	$(SNAKEMAKE) audits
+
+# FAULTS="tex-missing link": only these, again.
+faults: set-up
+	PYTHONPATH=src:tests .venv/bin/python -m faults.run $(FAULTS)
 
 quick: set-up
 	$(SNAKEMAKE) paper.pdf report.html --config preset=quick

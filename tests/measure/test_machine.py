@@ -19,6 +19,14 @@ def test_machine_is_described():
     assert found["memory_bytes"] > 2**28
 
 
+def test_machine_is_told_from_another_and_not_from_its_updated_self():
+    one = {"cpu_model": "A CPU", "cores": 2, "memory_bytes": 2**34, "kernel": "6.1"}
+    assert machine.described(one) == machine.described(one | {"kernel": "6.2"})
+    assert machine.described(one) == "A CPU, 2 cores, 16 GiB"
+    for change in ({"cpu_model": "B"}, {"cores": 4}, {"memory_bytes": 2**35}):
+        assert machine.described(one) != machine.described(one | change)
+
+
 def test_no_host_is_named():
     names = json.dumps({k: v for k, v in machine.record().items() if k != "kernel"})
     assert platform.node() == "" or platform.node() not in names

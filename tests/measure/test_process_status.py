@@ -66,6 +66,14 @@ def test_refused_memory_is_oom_where_it_was_refused(phase, raised, place):
     assert raised[1].split("\n")[0][:60] in detail
 
 
+def test_library_that_finds_no_room_is_oom():
+    raised = ("ImportError", "libjax_common.so: failed to map segment from shared object")
+    found, detail = came_to("import", raised)
+    assert (found, detail[:18]) == ("oom", "refused at build: ")
+    abort = "cannot allocate memory for thread-local data: ABORT"
+    assert came_to("build", exit_code=127, log_tail=abort)[0] == "oom"
+
+
 def test_refusal_is_told_by_its_own_line():
     message = f"during the call\n{JAX_RUN}\nBacktrace: ..."
     assert came_to("run", ("RuntimeError", message))[1] == f"refused at run: {JAX_RUN}"
@@ -133,3 +141,9 @@ def test_values_not_finite_are_invalid():
 @pytest.mark.parametrize("kind", ["NotImplementedError", "FloatingPointError", "ValueError"])
 def test_exception_without_a_message_still_has_a_detail(kind):
     assert came_to("run", (kind, ""))[1].strip()
+
+
+def test_detail_has_only_what_a_table_and_a_terminal_take():
+    message = "a\x1b[2J\x00b\udcff\r\nc\u00e9"
+    assert came_to("first", ("ValueError", message)) == (
+        "error", "ValueError: a?[2J?b?\nc\u00e9 (phase: first)")  # fmt: skip

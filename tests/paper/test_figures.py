@@ -15,7 +15,7 @@ from stackwars.paper.figures.op_times import LOOKS, OFF, draw_op_times
 from stackwars.paper.figures.rows import draw_ratios
 from stackwars.paper.figures.split import draw_split
 from stackwars.paper.figures.verdicts import draw_verdicts
-from stackwars.paper.figures.write import write_figures
+from stackwars.paper.figures.write import literal, write_figures
 from stackwars.paper.style import round_ticks
 from stackwars.results.folder import Folder
 from stackwars.results.read_cells import read_calls, read_frame, read_ratios
@@ -143,6 +143,15 @@ def test_the_figure_of_verdicts_has_a_square_for_every_claim_and_run():
     assert len({supported, contradicted, open_, unknown}) == 4
     assert unknown[:3] == (1, 1, 1)  # a claim that a run does not know
     pyplot.close(figure)
+
+
+def test_titles_are_drawn_as_they_are(tmp_path):
+    folder = paper_fixture.write(tmp_path)
+    frame = pandas.read_csv(folder / "frame.csv")
+    frame["title"] = frame["title"].replace("GEMM", r"$\input{x}$ & 50 %")
+    frame.to_csv(folder / "frame.csv", index=False)
+    assert figures_of(tmp_path)["ratio"]
+    assert literal(frame)["title"][0] == r"\$\input{x}\$ & 50 %"
 
 
 def test_ticks_are_round_and_few():

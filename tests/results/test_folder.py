@@ -32,6 +32,18 @@ def test_files_have_one_name_and_measurements_may_lie_elsewhere():
         one["fram"]
 
 
+def test_faults_are_those_injected_here_or_else_the_committed(tmp_path):
+    one, reference = Folder(tmp_path / "full"), tmp_path / "reference"
+    both = Folder(tmp_path / "from-reference", reference)
+    assert not one["faults"].exists() and not both["faults"].exists()
+    reference.mkdir()
+    (reference / "faults.json").touch()
+    assert one["faults"] == both["faults"] == reference / "faults.json"
+    (tmp_path / "faults.json").touch()
+    assert one["faults"] == tmp_path / "faults.json"
+    assert both["faults"] == reference / "faults.json"
+
+
 def test_a_step_gets_the_configuration_and_the_folder(arguments):
     steps = []
     for more in ((), ("--measured", "elsewhere")):

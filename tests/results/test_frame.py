@@ -1,11 +1,13 @@
 """The frame and the calls, from folders of results as the harness writes them."""
 
+import json
 import math
+import shutil
 
 import numpy as np
 import pytest
 
-from measured import config, process, stopped, write_cell, write_results
+from measured import PEAK, config, process, stopped, write_cell, write_results
 from stackwars.results import frame, processes
 from stackwars.results.frame import COLUMNS
 from stackwars.study import cells
@@ -212,6 +214,35 @@ def test_device_without_a_peak_has_no_floor(results):
     row = framed(results).loc[("gemm", "jax", "cpu")]
     assert row["status"] == "ok"
     assert math.isnan(row["floor_ms"])
+
+
+def test_result_from_another_machine_is_invalid(results):
+    pair(results)
+    peak = results / "cpu" / "peak.json"
+    here = process()["machine"]
+    updated = here | {"kernel": "another", "os": "another", "python": "3.13.0"}
+    peak.write_text(json.dumps(PEAK | {"machine": updated}))
+    assert set(framed(results)["status"]) <= {"ok", "not run"}
+    peak.write_text(json.dumps(PEAK | {"machine": here | {"cores": 64}}))
+    row = framed(results).loc[("gemm", "jax", "cpu")]
+    assert row["status"] == "invalid"
+    assert row["status_detail"].startswith(
+        "measured on another machine: A CPU, 2 cores, 16 GiB; the"
+    )
+    assert "A CPU, 64 cores, 16 GiB. Delete cpu/jax/gemm" in row["status_detail"]
+    assert math.isnan(row["steady_ms"])
+
+
+def test_result_of_another_cell_is_invalid(results):
+    pair(results)
+    folder = results / "cpu" / "torch_xla" / "gemm"
+    shutil.rmtree(folder)
+    shutil.copytree(results / "cpu" / "jax" / "gemm", folder)
+    table = framed(results)
+    row = table.loc[("gemm", "torch_xla", "cpu")]
+    assert row["status"] == "invalid"
+    assert row["status_detail"].startswith("the result of another cell: cpu/jax/gemm. Delete cpu/")
+    assert table.loc[("gemm", "jax", "cpu"), "status"] == "ok"
 
 
 def test_calls_count_from_one_in_each_process(results):

@@ -74,11 +74,13 @@ def test_measured_files_are_replaced_by_those_of_a_run_that_has_them_all(tmp_pat
     reference = full(tmp_path / "reference", text="old")
     (reference / "runs" / "one").mkdir(parents=True)
     (reference / "runs" / "one" / "ratios.csv").write_text("kept")
+    (reference / "faults.json").write_text("kept")
     assert accept.keep_measured(full(tmp_path / "part", CELLS[:1]), reference) == 0
     assert (reference / CELLS[0]).read_text() == "old"
     assert accept.keep_measured(full(tmp_path / "all"), reference) == 2
     assert (reference / CELLS[0]).read_text() == "new"
     assert (reference / "runs" / "one" / "ratios.csv").read_text() == "kept"
+    assert (reference / "faults.json").read_text() == "kept"
     assert not (reference / "ratios.csv").exists()  # made again, from all runs
 
 

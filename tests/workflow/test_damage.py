@@ -1,6 +1,7 @@
 """What a kill or a full disk left of a result is named, kept and not taken for one."""
 
 import gzip
+import hashlib
 import json
 
 import numpy as np
@@ -54,8 +55,8 @@ def test_second_damage_of_one_file_does_not_replace_the_first(root):
     for content in ("first {", "second {"):
         path.write_text(content)
         damage.set_aside(root)
-    kept = root / "damaged" / "cpu" / "jax" / "gemm"
-    assert {file.read_text() for file in kept.iterdir()} == {"first {", "second {"}
+    kept = (root / "damaged" / "cpu" / "jax" / "gemm").glob("cell.json*")
+    assert {file.read_text() for file in kept} == {"first {", "second {"}
 
 
 def test_process_goes_as_a_whole(root):
@@ -65,6 +66,34 @@ def test_process_goes_as_a_whole(root):
     damage.set_aside(root)
     assert not process.exists()
     assert (root / "damaged" / "cpu" / "jax" / "gemm" / "process-1" / "log.txt").exists()
+
+
+@pytest.mark.parametrize("name", ["output.npy", "stablehlo.mlir.gz"])
+def test_what_was_measured_goes_with_a_damaged_file_beside_it(root, name):
+    cell = root / "cpu" / "jax" / "gemm"
+    measured = (cell / "cell.json").read_bytes()
+    cut(cell / name)
+    (line,) = damage.set_aside(root)
+    assert f"{name}, with what was made with it" in line
+    # The process is of a run that is at work on the cell.
+    assert [path.name for path in cell.iterdir()] == ["process-1"]
+    assert (root / "damaged" / "cpu" / "jax" / "gemm" / "cell.json").read_bytes() == measured
+
+
+def test_output_with_other_numbers_than_were_measured_is_damaged(root):
+    cell = root / "cpu" / "jax" / "gemm"
+    digest = hashlib.sha256((cell / "output.npy").read_bytes()).hexdigest()
+    (cell / "cell.json").write_text(json.dumps({"output_sha256": digest}))
+    assert damage.find(root) == {}
+    np.save(cell / "output.npy", np.arange(100) + 1)
+    assert "expected the digest" in damage.find(root)[cell / "output.npy"]
+
+
+def test_links_are_named_and_not_those_of_a_process_at_work(root):
+    (root / "cpu" / "jax" / "ffn").symlink_to(root / "cpu" / "jax" / "gemm")
+    (root / "cpu" / "jax" / "gemm" / "process-2.part").mkdir()
+    (root / "cpu" / "jax" / "gemm" / "process-2.part" / "cache").symlink_to(root)
+    assert damage.links(root) == [root / "cpu" / "jax" / "ffn"]
 
 
 def test_forms_go_as_a_whole(root):

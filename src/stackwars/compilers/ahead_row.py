@@ -7,6 +7,7 @@ from pathlib import Path
 
 from stackwars.compilers import dump, memory_verdict
 from stackwars.compilers.hlo_facts import facts
+from stackwars.measure.process_status import printable
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ def row(outcome: Outcome, usable: int | None, refuses: bool = True) -> dict:
         "status": status,
         "verdict": decision[0],
         "decided_by": decision[1],
-        "message": message,
+        "message": printable(message),
         "argument_bytes": found.argument if found else _told(message, "argument"),
         "output_bytes": found.output if found else _told(message, "output"),
         "temp_bytes": found.temp if found else None,

@@ -13,11 +13,12 @@ from typing import Any
 
 import pandas
 
-from stackwars.audits import audit_entries
+from stackwars.audits import audit_entries, fault_entries
 from stackwars.findings import latency, run
 from stackwars.findings.audits import audit_findings
 from stackwars.findings.beyond import beyond_findings
 from stackwars.findings.edits import edit_findings
+from stackwars.findings.faults import fault_findings
 from stackwars.findings.fit import fit_findings
 from stackwars.findings.fused import fused_findings
 from stackwars.findings.growth import growth_findings
@@ -100,6 +101,7 @@ def all_findings(files: Folder) -> list[Finding]:
         *precision_findings(ahead, default),
         *program_findings(metrics, structure, pairs),
         *audit_findings(audit_entries.read(files["audits"])),
+        *fault_findings(fault_entries.read(files["faults"])),
         run.precision_finding(frame),
         *stacks,
         *fused_findings(pandas.read_csv(files["fused"])),

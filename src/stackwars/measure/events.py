@@ -22,14 +22,20 @@ class Events:
 
 
 def read_events(folder: Path) -> list[dict]:
-    """The events of a child that worked in this folder, oldest first; [] if it wrote none."""
+    """The events of a child that worked in this folder, oldest first; [] if it wrote none.
+
+    They end at the first line that is none: the child died while it wrote it, or the file was damaged.
+    """
     path = folder / NAME
     events = []
-    for line in path.read_text().splitlines() if path.exists() else []:
+    for line in path.read_text(errors="replace").splitlines() if path.exists() else []:
         try:
-            events.append(json.loads(line))
+            found = json.loads(line)
         except json.JSONDecodeError:
-            break  # the child died while writing this line
+            break
+        if not isinstance(found, dict) or "event" not in found:
+            break
+        events.append(found)
     return events
 
 

@@ -25,6 +25,12 @@ def record() -> dict:
     }
 
 
+def described(record: dict) -> str:
+    """What tells a machine from another: processor, cores, memory. Updates of the system leave it the same."""
+    memory = f"{record['memory_bytes'] / 2**30:.0f} GiB" if "memory_bytes" in record else "?"
+    return f"{record.get('cpu_model', '?')}, {record.get('cores', '?')} cores, {memory}"
+
+
 @cache
 def revision() -> dict:
     """{"git_revision", "git_dirty"} of the checkout; revision "unknown" outside one."""

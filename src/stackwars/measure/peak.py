@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from stackwars.measure import machine
 from stackwars.setup.device import CPUS, cores, platform, variables
 
 SIDE = 2048
@@ -92,7 +93,9 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=3.0, help="for each operation")
     parser.add_argument("output", type=Path)
     arguments = parser.parse_args()
-    result = measure(arguments.device, arguments.seconds)
+    # Before this process is pinned to the device's cores.
+    where = machine.record()
+    result = {**measure(arguments.device, arguments.seconds), "machine": where}
     arguments.output.parent.mkdir(parents=True, exist_ok=True)
     arguments.output.write_text(json.dumps(result, indent=1))
     print(f"[stackwars] {arguments.device}: {result['gflop_per_s']:.0f} GFLOP/s, "

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 
 # The texts by which the allocators and compilers of these frameworks refuse memory.
 _OUT_OF_MEMORY = re.compile(
-    r"RESOURCE_EXHAUSTED|[Oo]ut of memory|can't allocate memory|Cannot allocate memory|std::bad_alloc"
-    r"|MemoryError|Unable to allocate|Ran out of memory|would exceed memory|failed to allocate",
+    r"RESOURCE_EXHAUSTED|[Oo]ut of memory|can't allocate memory|[Cc]annot allocate memory|std::bad_alloc"
+    r"|MemoryError|Unable to allocate|Ran out of memory|would exceed memory|failed to allocate"
+    # The loader of shared libraries, which finds no room for their data.
+    r"|failed to map segment from shared object",
 )
 _AT_COMPILE = re.compile(r"Ran out of memory in memory space|would exceed memory|CompileTime\w*Oom")
 _PLACES = dict.fromkeys(("start", "import", "build", "read", "compiled"), "at build")
@@ -40,7 +42,20 @@ class Ending:
 
 
 def status(ending: Ending) -> tuple[str, str]:
-    """(status, status_detail) of a process; the detail is empty for ok."""
+    """(status, status_detail) of a process; the detail is empty for ok, and printable."""
+    found, detail = _status(ending)
+    return found, printable(detail)
+
+
+def printable(text: str) -> str:
+    """The text with a question mark for each character that a table or a terminal does not take.
+
+    Messages of a framework may hold bytes that are no text, and sequences that control a terminal.
+    """
+    return "".join(c if c.isprintable() or c in "\n\t" else "?" for c in text.replace("\r\n", "\n"))
+
+
+def _status(ending: Ending) -> tuple[str, str]:
     names = [event["event"] for event in ending.events]
     phase = next((name for name in reversed(names) if name != "raised"), "start")
     raised = next((event for event in ending.events if event["event"] == "raised"), None)

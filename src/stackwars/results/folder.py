@@ -54,6 +54,8 @@ MADE = {
 """Everything that is made from the measurements."""
 MEASURED = {"devices": "devices.json", "audits": "audits.json"}
 """What lies beside the cells, replays and compilations."""
+FAULTS = "faults.json"
+"""What came of the injected faults: in results/ where they were injected here, else the committed one."""
 PUBLISHED = REPOSITORY / "paper" / "published" / "tables.csv"
 """The numbers of the original paper."""
 LECTURE = PUBLISHED.with_name("lecture.csv")
@@ -80,9 +82,20 @@ class Folder:
             return PUBLISHED
         if name == "lecture":
             return LECTURE
+        if name == "faults":
+            return self._faults()
         if name in MEASURED:
             return self.measured / MEASURED[name]
         return self.results / MADE[name]
+
+    def _faults(self) -> Path:
+        # Of a run of their own, whatever the preset of this one, beside whose folder they lie.
+        own = self.measured / FAULTS
+        if self.measured.name == REFERENCE.name:
+            return own
+        beside = self.measured.parent
+        there = (beside / FAULTS, beside / REFERENCE.name / FAULTS)
+        return next((path for path in there if path.exists()), own)
 
 
 def parser(description: str | None) -> argparse.ArgumentParser:

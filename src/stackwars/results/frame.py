@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from stackwars import workloads
-from stackwars.measure import documents, parity
+from stackwars.measure import documents, machine, parity
 from stackwars.measure.checks import output_problems, problems
 from stackwars.measure.events import event
 from stackwars.measure.peak import floor_ms
@@ -175,6 +175,10 @@ def _audit(frame: pd.DataFrame, config: dict, results: Results) -> None:
         errors = parity.parity(outputs, baselines)
         bound, parted = _losses_apart(config, results, workload, device, rows, baselines)
         for index, row in rows.iterrows():
+            cell = Cell(row["framework"], workload, device)
+            if strange := _strange(cell, results.cells[cell], results.peaks.get(device, {})):
+                _refuse(frame, index, strange)
+                continue
             error = errors.get(row["framework"])
             frame.loc[index, "parity_rel_l2"] = error
             if error is not None and error > tolerance:
@@ -190,11 +194,31 @@ def _audit(frame: pd.DataFrame, config: dict, results: Results) -> None:
             floor_ms = None if pd.isna(row["floor_ms"]) else row["floor_ms"]
             found = [
                 problem
-                for process in results.cells[Cell(row["framework"], workload, device)]["processes"]
+                for process in results.cells[cell]["processes"]
                 for problem in problems(process, floor_ms)
-            ] + output_problems(results.outputs[Cell(row["framework"], workload, device)])
+            ] + output_problems(results.outputs[cell])
             if found:
                 _refuse(frame, index, found[0])
+
+
+def _strange(cell: Cell, result: dict, peak: dict) -> str:
+    """Why a result is not of this cell in this run: it was put there from elsewhere. Empty where it is."""
+    came = Cell(result["framework"], result["workload"], result["device"])
+    if came != cell:
+        return (
+            f"the result of another cell: {came.path}. Delete {cell.path}, and it is measured again"
+        )
+    if "machine" not in peak:
+        return ""  # that of a run from before it was recorded
+    # The floor under every time is that of the machine whose peak was measured.
+    here = machine.described(peak["machine"])
+    others = {machine.described(process["machine"]) for process in result["processes"]} - {here}
+    if others:
+        return (
+            f"measured on another machine: {'; '.join(sorted(others))}; the peak of this run is that of "
+            f"{here}. Delete {cell.path}, and it is measured again"
+        )
+    return ""
 
 
 def _of_plain_form(results, workload, device, baselines) -> dict[str, np.ndarray]:

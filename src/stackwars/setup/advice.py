@@ -12,6 +12,11 @@ _KNOWN = (
         "(torch_xla's takes 7 GB). What was measured is kept.",
     ),
     (
+        r"Read-only file system|Permission denied",
+        "Something cannot be written: make the folder that the message names writable, and give the same "
+        "command again. What was measured is kept.",
+    ),
+    (
         r"has no wheels with a matching Python",
         "This Python has no build of that package: use Python 3.11 or 3.12, e.g. make PYTHON=python3.11 ...",
     ),

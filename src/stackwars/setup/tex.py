@@ -11,14 +11,14 @@ PACKAGES = (
     "graphviz"
 )
 _GRAPHVIZ = ("dot",)
-_TEX = ("latexmk", "pdflatex", "bibtex", "kpsewhich")
+COMMANDS = ("latexmk", "pdflatex", "bibtex", "kpsewhich")
 _FILES = ("IEEEtran.cls", "IEEEtran.bst", "booktabs.sty", "siunitx.sty", "listings.sty", "microtype.sty",
           "hyperref.sty", "t1txtt.fd")  # fmt: skip
 
 
 def missing(typeset: bool = True, draw: bool = True) -> list[str]:
     """Commands and style files that are not there: of TeX to typeset, of Graphviz to draw."""
-    needed = (_TEX if typeset else ()) + (_GRAPHVIZ if draw else ())
+    needed = (COMMANDS if typeset else ()) + (_GRAPHVIZ if draw else ())
     commands = [command for command in needed if shutil.which(command) is None]
     if not typeset or "kpsewhich" in commands:
         return commands
@@ -30,7 +30,7 @@ def missing(typeset: bool = True, draw: bool = True) -> list[str]:
 def explain(lacking: list[str]) -> str:
     """What is missing and the line that installs it."""
     return (
-        f"TeX and Graphviz: expected {', '.join(_TEX + _GRAPHVIZ)} and {', '.join(_FILES)}; "
+        f"TeX and Graphviz: expected {', '.join(COMMANDS + _GRAPHVIZ)} and {', '.join(_FILES)}; "
         f"missing: {', '.join(lacking)}. "
         f"On Debian or Ubuntu: sudo apt-get install --no-install-recommends {PACKAGES}"
     )

@@ -91,7 +91,7 @@ def keep_measured(full: Path, reference: Path) -> int:
     if not there <= files:
         return 0
     for path in reference.iterdir() if reference.exists() else ():
-        if path.name != runs.FOLDER:
+        if path.name not in (runs.FOLDER, folder.FAULTS):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
     for path in sorted(files):
         target = reference / path

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from pathlib import Path
 
 from stackwars import compilers, frameworks
 from stackwars.audits.power import GROUP
+from stackwars.results.folder import Folder
 from stackwars.setup.device import CPU, CPUS, ONE_THREAD
 from stackwars.study import cells, imports, programs
 from stackwars.study.comparisons import CELLS, comparisons
@@ -41,9 +41,13 @@ class AuditJobs:
         self._timed_twice = [name for name in TIMED_TWICE if name in self._config["workloads"]]
 
     def digest(self) -> str:
-        """A digest of audits.json, or nothing: what is made from it is then made anew, and no audit is run."""
-        path = Path(self._grid.measured, "audits.json")
-        return hashlib.sha256(path.read_bytes()).hexdigest()[:12] if path.exists() else "none"
+        """A digest of audits.json and faults.json, or "none": what is made from them is made anew where they
+        change, and nobody has to make them."""
+        folder = Folder(self._grid.out, self._grid.measured)
+        there = [folder[name] for name in ("audits", "faults") if folder[name].exists()]
+        if not there:
+            return "none"
+        return hashlib.sha256(b"".join(path.read_bytes() for path in there)).hexdigest()[:12]
 
     def pins(self, wildcards: Wildcards) -> str:
         """Pins of the audited framework's environment."""

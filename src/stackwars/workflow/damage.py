@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
+import re
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +17,9 @@ ASIDE = "damaged"
 """The folder, beside the results, that damaged files are moved to."""
 _UNTOUCHED = {ASIDE, "logs", "claims"}
 _CHUNK = 1 << 20
+_DOCUMENTS = ("cell.json", "replay.json", "ahead.json", "arguments.json")
+"""Of what is measured or made as one, the document; its other files lie beside it."""
+_DIGEST = re.compile(r'"output_sha256": "(\w+)"')
 
 
 def find(root: Path) -> dict[Path, str]:
@@ -23,10 +29,7 @@ def find(root: Path) -> dict[Path, str]:
     a cell that is not ok.
     """
     found: dict[Path, str] = {}
-    for path in sorted(root.rglob("*")):
-        parts = path.relative_to(root).parts
-        if parts[0] in _UNTOUCHED or any(part.endswith(".part") for part in parts):
-            continue
+    for path in _results(root):
         if problem := _problem(path):
             # A process is one result: its events without its end say nothing. Of a folder of forms, Snakemake
             # finds out that it is missing, not that a file in it is.
@@ -36,17 +39,52 @@ def find(root: Path) -> dict[Path, str]:
     return found
 
 
+def links(root: Path) -> list[Path]:
+    """The symbolic links among the results: what they point to was written by no rule, and is not looked at."""
+    return [path for path in _results(root) if path.is_symlink()]
+
+
 def set_aside(root: Path) -> list[str]:
-    """Move what is damaged to `root`/damaged, under its own path; a line for each that says so."""
+    """Move what is damaged to `root`/damaged, under its own path; a line for each that says so.
+
+    The other files of a cell, replay or compilation go with it: they are measured again as one, and what
+    was measured must not be replaced before somebody has seen it.
+    """
     lines = []
     for path, problem in find(root).items():
-        aside = _free(root / ASIDE / path.relative_to(root))
-        aside.parent.mkdir(parents=True, exist_ok=True)
-        path.rename(aside)
+        if not path.exists():
+            continue  # it went with another one
+        with_it = _others(path)
+        aside = _move(root, path)
+        for other in with_it:
+            _move(root, other)
+        which = ", with what was made with it" if with_it else ""
         lines.append(
-            f"damaged: {path} ({problem}); it is kept as {aside}, and paper.pdf measures it again"
+            f"damaged: {path} ({problem}); it is kept as {aside}{which}, and paper.pdf measures it again"
         )
     return lines
+
+
+def _results(root: Path) -> Iterator[Path]:
+    """Everything under `root` that may be a result, in order."""
+    for path in sorted(root.rglob("*")):
+        parts = path.relative_to(root).parts
+        if parts[0] not in _UNTOUCHED and not any(part.endswith(".part") for part in parts):
+            yield path
+
+
+def _others(path: Path) -> list[Path]:
+    """What was made together with a damaged file or folder."""
+    if path.name.startswith("process-") or not any((path.parent / d).exists() for d in _DOCUMENTS):
+        return []
+    beside = sorted(path.parent.iterdir())
+    return [p for p in beside if p != path and not p.name.startswith("process-")]
+
+
+def _move(root: Path, path: Path) -> Path:
+    aside = _free(root / ASIDE / path.relative_to(root))
+    aside.parent.mkdir(parents=True, exist_ok=True)
+    return path.rename(aside)
 
 
 def _problem(path: Path) -> str:
@@ -60,11 +98,22 @@ def _problem(path: Path) -> str:
                     pass
         if path.suffix == ".npy" and path.stat().st_size:
             np.load(path, mmap_mode="r")
+            return _other_output(path)
     except documents.Damaged as damaged:
         return damaged.problem
     except (OSError, EOFError, ValueError, zlib.error) as error:
         return f"{type(error).__name__}: {error}" if path.is_file() else ""
     return ""
+
+
+def _other_output(path: Path) -> str:
+    """Why this is not the output whose digest its cell has; empty where it is, or no cell says."""
+    cell = path.with_name("cell.json")
+    said = _DIGEST.search(cell.read_text(errors="replace")) if cell.exists() else None
+    came = hashlib.sha256(path.read_bytes()).hexdigest()
+    if said is None or said[1] == came:
+        return ""
+    return f"expected the digest {said[1][:12]} of {cell.name}; came {came[:12]}"
 
 
 def _free(path: Path) -> Path:

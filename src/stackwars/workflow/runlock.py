@@ -11,11 +11,15 @@ from pathlib import Path
 from typing import TextIO
 
 LOCK = Path("results", ".run.lock")
+TAKEN = "another run is at work in this folder: wait for it, or end it"
 SNAKEMAKE_LOCKS = Path(".snakemake", "locks")
 
 
 def take() -> TextIO | None:
-    """The lock, held for as long as the returned file stays open; None where a run has it."""
+    """The lock, held for as long as the returned file stays open; None where a run has it.
+
+    Raises OSError where the folder of results cannot be written.
+    """
     LOCK.parent.mkdir(exist_ok=True)
     file = LOCK.open("w")
     try:

@@ -11,9 +11,11 @@ from snakemake.logging import logger
 
 from stackwars.measure import progress
 from stackwars.setup import tex
-from stackwars.workflow import damage, plan, runlock
+from stackwars.workflow import damage, dates, orphans, plan, runlock
 from stackwars.workflow.grid import Grid
 
+MADE = ("paper.pdf", "report.html")
+"""What a run makes beside its results."""
 _TIMED = ("process", "replay_process")
 _held: list[TextIO] = []
 """The run's lock, for as long as this process lives."""
@@ -22,12 +24,20 @@ _planned: set[str] = set()
 
 
 def look_over(grid: Grid) -> None:
-    """Set damaged results aside before jobs are planned; raise WorkflowError for a damaged reference."""
-    # Where another run is at work, the locks are its own, and what looks damaged may be half-written.
-    if runlock.clear_stale():
-        aside = damage.set_aside(Path(grid.root))
-        if aside:
-            logger.warning("\n".join(aside))
+    """Set damaged results aside before jobs are planned.
+
+    Raises WorkflowError for a damaged reference, and for results that cannot be written or lie elsewhere.
+    """
+    _refuse_links(Path(grid.root))
+    try:
+        # Where another run is at work, the locks are its own, and what looks damaged may be half-written.
+        if runlock.clear_stale():
+            _mend(grid)
+    except OSError as error:
+        raise WorkflowError(
+            f"results: expected a folder that can be written; came {error}. Make it writable (chmod -R u+w "
+            "results, or mount it so), and give the same command again: what was measured is kept."
+        ) from None
     if not grid.is_measured:
         for path, problem in damage.find(Path(grid.measured)).items():
             raise WorkflowError(
@@ -35,15 +45,38 @@ def look_over(grid: Grid) -> None:
             )
 
 
+def _mend(grid: Grid) -> None:
+    if aside := damage.set_aside(Path(grid.root)):
+        logger.warning("\n".join(aside))
+    if ahead := dates.mend({Path(grid.root), Path(grid.out)}, map(Path, MADE)):
+        logger.warning(
+            f"{ahead} results were dated ahead of the clock, which was set back since: they are dated now, in "
+            "their order"
+        )
+
+
+def _refuse_links(root: Path) -> None:
+    """A result that lies elsewhere may be another run's, and would be written over there."""
+    for path in damage.links(root):
+        raise WorkflowError(
+            f"{path}: expected a file or folder of the results; came a symbolic link to {path.readlink()}. "
+            "Move what it points to into its place, or remove the link and it is measured again; the folder "
+            "results itself may be a link."
+        )
+
+
 def prepare(workflow: Any) -> None:
-    """Before any job: refuse a second run, find out that TeX is missing, tell the cells their count.
+    """Before any job: refuse a second run, end what a killed one left, find out that TeX is missing, tell
+    the cells their count.
 
     workflow: Snakemake's, whose jobs are planned. Raises WorkflowError.
     """
     lock = runlock.take()
     if lock is None:
-        raise WorkflowError("another run is at work in this folder: wait for it, or end it")
+        raise WorkflowError(runlock.TAKEN)
     _held.append(lock)
+    if left := orphans.end(Path.cwd()):
+        logger.warning(f"ended {left} processes that a killed run had left behind")
     # Snakemake's limit on jobs per second starts a timer chain with every job. After fifty jobs they
     # took 13 % of a core, from the cells that are being measured. A run on one machine needs no limit.
     workflow.scheduler.job_rate_limiter = None

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import re
 import shlex
+import shutil
 import sys
 from pathlib import Path
 
@@ -18,9 +19,14 @@ from snakemake.settings.types import OutputSettings
 from snakemake_interface_logger_plugins.common import LogEvent
 
 from stackwars.setup import advice
+from stackwars.workflow import runlock
 
 LINES = 12
 """Lines of a failed job's log that are shown."""
+LEAST_BYTES = 1_000_000
+"""A disk with less is full."""
+FULL = "No space left on device"
+"""What the log of a job would say that failed for a full disk."""
 _KEPT = ("Nothing to be done", "Cancelling", "Will exit after", "Unlocking", "Congratulations")
 """Beginnings of what is passed on of Snakemake's own words."""
 _SPEAKING = ("process", "replay_process", "cell", "replay", "paper.pdf")
@@ -99,6 +105,8 @@ def failure(job: dict) -> str:
         shown = [line for line in text.splitlines() if not line.startswith(advice.LABEL)]
         lines += [f"    {line[:300]}" for line in shown[-LINES:]]
         said += text[-20_000:]
+        if _is_full(path.parent):
+            said += FULL  # on a full disk the log is empty too
     lines += advice.advise(said)
     if job.get("shellcmd"):
         # The commands find the harness's Python and the source by these two variables.
@@ -113,6 +121,8 @@ def refusal(exception: str, message: str) -> str:
     """Snakemake's message about an exception without its own stack; empty where it says nothing new."""
     if exception == "RuleException" or "At least one job did not complete" in message:
         return ""  # a failed job: said by its own message
+    if exception == "LockException":
+        return runlock.TAKEN  # locks of a run that is no more have been removed
     lines = message.splitlines()
     if exception == "InputFunctionException":
         lines = _between(lines, "Error:", "Wildcards:")
@@ -124,6 +134,11 @@ def refusal(exception: str, message: str) -> str:
                 "rule, as in the README; the files of a preset other than full need --config preset=<it>"
             )
     return "\n".join(line for line in map(_without_stack, lines) if line)
+
+
+def _is_full(folder: Path) -> bool:
+    """Whether hardly anything can be written there any more."""
+    return folder.exists() and shutil.disk_usage(folder).free < LEAST_BYTES
 
 
 def _made(job: dict) -> str:

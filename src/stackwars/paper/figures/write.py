@@ -47,15 +47,15 @@ def write_figures(config: dict, files: Folder) -> None:
     context = read_json(files["context"])
     main, *others = told(context)
     frame, calls, ratios, split = (
-        of_study(read(files[name]), context) for name, read in READ.items()
+        literal(of_study(read(files[name]), context)) for name, read in READ.items()
     )
     matrix, effects, stacks, beyond = (
-        read_whole(files[name], context)
+        literal(read_whole(files[name], context))
         for name in ("matrix", "matrix_effects", "stacks", "beyond")
     )
     titles = dict(zip(matrix["workload"], matrix["title"], strict=True))
     chosen = config["paper"].get("calls", config["workloads"])
-    profiled = _profiled(files)
+    profiled = literal(_profiled(files))
     stacks = that_ran(stacks, "framework")
     beyond = that_ran(that_ran(beyond, "framework"), "workload")
     files["figures"].mkdir(parents=True, exist_ok=True)
@@ -77,7 +77,7 @@ def write_figures(config: dict, files: Folder) -> None:
             "beyond_over_best": draw_stacks_over_best(beyond),
             "beyond_steady": draw_stacks_over_best(beyond, ("steady",)),
             "verdicts": draw_verdicts(*_verdicts(files, context)),
-            "growth": draw_growth(newest(files, "growth", context)),
+            "growth": draw_growth(literal(newest(files, "growth", context))),
             "split": draw_split(split, main),
             **{f"split-{pair.subject}": draw_split(split, pair) for pair in others},
         }
@@ -98,6 +98,13 @@ def _verdicts(files: Folder, context: dict) -> tuple[dict[str, str], dict[str, d
         if path.exists():
             rows[source.run] = {claim["id"]: claim["verdict"] for claim in read_claims(path)}
     return {claim["id"]: claim["origin"] for claim in claims}, rows
+
+
+def literal(table: pandas.DataFrame) -> pandas.DataFrame:
+    """The table with titles that Matplotlib draws as they are: between two dollars it reads mathematics."""
+    if "title" not in table.columns:
+        return table
+    return table.assign(title=[str(title).replace("$", r"\$") for title in table["title"]])
 
 
 def _profiled(files: Folder) -> pandas.DataFrame:

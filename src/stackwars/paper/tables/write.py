@@ -10,7 +10,7 @@ from __future__ import annotations
 import pandas
 
 from stackwars import frameworks
-from stackwars.audits import audit_entries
+from stackwars.audits import audit_entries, fault_entries
 from stackwars.claims import definitions
 from stackwars.claims.output import read_claims
 from stackwars.findings.beyond import beyond_findings
@@ -25,6 +25,7 @@ from stackwars.paper.tables import claims
 from stackwars.paper.tables.audit_summary import audits_table, brief_audits_table
 from stackwars.paper.tables.audits import audit_table, round_table, shape_table
 from stackwars.paper.tables.beyond import forms_table, training_table
+from stackwars.paper.tables.faults import faults_table
 from stackwars.paper.tables.lecture import lecture_table
 from stackwars.paper.tables.matrix import effects_table, matrix_table
 from stackwars.paper.tables.memory import bytes_table, fit_table
@@ -248,6 +249,7 @@ def write_tables(files: Folder) -> None:
         "structure": structure_table(structure, with_programs(context)),
         "audits": audits_table(audits, context["origin"]),
         "audits_brief": brief_audits_table(audits, context["origin"]),
+        "faults": faults_table(fault_entries.read(files["faults"])),
         "shapes": shape_table(frame, context),
         "variance": variance_table(pandas.read_csv(files["variance"])),
     }

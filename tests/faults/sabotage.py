@@ -1,0 +1,153 @@
+"""Breaks one process from within: a scratch checkout's src/sitecustomize.py, which its Pythons run first.
+
+The environment variable STACKWARS_SABOTAGE says what to do, as JSON: {"module": the beginning of what
+`python -m` runs, "argument": a part of one of its arguments, "do": one of ACTIONS, "event": after which event
+of a child (at the start where there is none)} and what the action needs. Standard library only: it runs in
+every environment.
+"""
+
+import json
+import os
+import random
+import resource
+import signal
+import sys
+import time
+from pathlib import Path
+
+NAME = "STACKWARS_SABOTAGE"
+ROOM = 2**20
+"""Bytes that are left below a cap, with which a process can still say what happened."""
+
+
+def die(wanted: dict, events: Path | None) -> None:
+    """As if killed from outside."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def die_with_parent(wanted: dict, events: Path | None) -> None:
+    """The supervisor is killed, and this process has to end with it."""
+    os.kill(os.getppid(), signal.SIGKILL)
+    hang(wanted, events)
+
+
+def hang(wanted: dict, events: Path | None) -> None:
+    """For an hour, which is for ever."""
+    time.sleep(3600)
+
+
+def leave(wanted: dict, events: Path | None) -> None:
+    """With exit code 0 and nothing more said."""
+    os._exit(0)
+
+
+def fail(wanted: dict, events: Path | None) -> None:
+    """With an exception of this message."""
+    raise RuntimeError(wanted["message"])
+
+
+def reach_cap(wanted: dict, events: Path | None) -> None:
+    """Lower the cap to what is in use, and use up what the allocator still holds."""
+    room, kept = bytearray(ROOM), []
+    status = Path("/proc/self/status").read_text()
+    used = 1024 * int(status.partition("VmData:")[2].split()[0])
+    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    resource.setrlimit(resource.RLIMIT_DATA, (used, hard))
+    for size in (2**20, 2**16):
+        try:
+            while True:
+                kept.append(bytearray(size))
+        except MemoryError:
+            continue
+    wanted["kept"] = kept
+    del room
+    if "ask" in wanted:
+        kept.append(bytearray(wanted["ask"]))
+
+
+def tear(wanted: dict, events: Path | None) -> None:
+    """Cut the event file in the middle."""
+    os.truncate(events, events.stat().st_size // 2)
+
+
+def garble(wanted: dict, events: Path | None) -> None:
+    """Fill the event file with bytes that are no text."""
+    events.write_bytes(random.Random(0).randbytes(events.stat().st_size))
+
+
+def set_clock_back(wanted: dict, events: Path | None) -> None:
+    """An hour, for this process alone."""
+    now = time.time
+    time.time = lambda: now() - 3600
+
+
+def fill(wanted: dict, events: Path | None) -> None:
+    """Write a file until the disk has no byte left."""
+    with Path(wanted["file"]).open("ab", buffering=0) as file:
+        for size in (2**20, 2**12, 1):
+            try:
+                while file.write(b"\0" * size):
+                    pass
+            except OSError:
+                continue
+
+
+def retitle(wanted: dict, events: Path | None) -> None:
+    """Give a workload another title."""
+    from stackwars import workloads
+
+    load = workloads.load
+
+    def retitled(name: str):
+        module = load(name)
+        if name == wanted["workload"]:
+            module.TITLE = wanted["title"]
+        return module
+
+    workloads.load = retitled
+
+
+ACTIONS = {
+    action.__name__: action
+    for action in (
+        *(die, die_with_parent, hang, leave, fail, reach_cap, tear, garble),
+        *(set_clock_back, fill, retitle),
+    )
+}
+
+
+def _after(name: str, act) -> None:
+    """Act when a child has told of the event of this name."""
+    from stackwars.measure.events import Events
+
+    write = Events.write
+
+    def told(self, event, **values) -> None:
+        write(self, event, **values)
+        if event == name:
+            act(Path(self._file.name))
+
+    Events.write = told
+
+
+def _main() -> None:
+    wanted = json.loads(os.environ.get(NAME, "null"))
+    if wanted is None or "-m" not in sys.orig_argv:
+        return
+    module, *arguments = sys.orig_argv[sys.orig_argv.index("-m") + 1 :]
+    if not module.startswith(wanted["module"]):
+        return
+    if not any(wanted.get("argument", "") in argument for argument in arguments):
+        return
+
+    def act(events: Path | None) -> None:
+        ACTIONS[wanted["do"]](wanted, events)
+
+    if wanted.get("event"):
+        _after(wanted["event"], act)
+    else:
+        act(None)
+
+
+if __name__ == "sitecustomize":
+    _main()
