@@ -20,10 +20,12 @@ from stackwars.claims.predicates import matches
 from stackwars.claims.verdicts import ORIGINS
 from stackwars.paper.latex import escape
 from stackwars.paper.render import SUFFIX, environment, template_names
+from stackwars.paper.tables.claims import MOST_ROWS, claims_table
 from stackwars.results import folder as folders
 from stackwars.results import split
 from stackwars.results.read_cells import read_json
 from stackwars.setup.environments import REPOSITORY
+from stackwars.study.comparisons import CELLS, comparisons
 
 PAPER = REPOSITORY / "paper"
 REFERENCE = folders.REFERENCE / "claims.csv"
@@ -245,6 +247,18 @@ def test_every_claim_has_a_row_of_what_it_takes(tmp_path):
     claims_fixture.with_experiments(folder)
     artifact = (folder / "claim_tables" / "artifact.tex").read_text()
     assert all(str(escape(f"claim_{identity}")) in artifact for identity in rows)
+
+
+def test_a_table_of_claims_ends_before_its_page_does(tmp_path):
+    rows = list(claims_fixture.decide(paper_fixture.write(tmp_path)).values())
+    many = [
+        {**rows[0], "origin": "ours", "sentence": f"Sentence {n}."} for n in range(MOST_ROWS + 1)
+    ]
+    pair = comparisons(claims_fixture.config(), CELLS)[0]
+    parts = claims_table(many, "ours", pair).split(r"\begin{table*}")[1:]
+    assert [part.count("Sentence ") for part in parts] == [MOST_ROWS, 1]
+    assert [r"\label{tab:claims-ours}" in part for part in parts] == [True, False]
+    assert "(Continued)" in parts[1] and "(Continued)" not in parts[0]
 
 
 def test_the_pages_are_the_generated_ones(tmp_path):

@@ -402,6 +402,7 @@ def compiled(folder) -> bytes:
     assert made.returncode == 0, made.stdout[-3000:]
     log = (folder / "latex" / "main.log").read_text(errors="replace")
     assert "undefined" not in log
+    assert "too large for page" not in log
     overfull = [float(x) for x in re.findall(r"Overfull \\hbox \(([\d.]+)pt", log)]
     assert max(overfull, default=0) < 5
     return (folder / "latex" / "main.pdf").read_bytes()

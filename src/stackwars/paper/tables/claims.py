@@ -35,19 +35,31 @@ _KINDS = {
 }
 
 
+MOST_ROWS = 20
+"""Of one table of claims: a page holds no more, with two or three lines to a claim."""
+
+
 def claims_table(rows: list[dict], origin: str, pair: Comparison) -> str:
-    """A row a claim of this origin: sentence, verdict and evidence, over both columns of the page."""
-    base, subject = (escape(frameworks.title(side)) for side in pair.sides)
+    """A row a claim of this origin: sentence, verdict and evidence, over both columns of the page.
+
+    As many tables as their rows need, each on a page at most; the label is that of the first.
+    """
     lines = [
         row([escape(one["sentence"]), escape(one["verdict"]), escape(one["evidence"])])
         for one in rows
         if one["origin"] == origin
-    ]
+    ] or [row([span(3, "no claim of this origin")])]
+    parts = [lines[n : n + MOST_ROWS] for n in range(0, len(lines), MOST_ROWS)]
+    return "\n".join(_claims_part(part, n, origin, pair) for n, part in enumerate(parts))
+
+
+def _claims_part(lines: list[str], number: int, origin: str, pair: Comparison) -> str:
+    base, subject = (escape(frameworks.title(side)) for side in pair.sides)
     ragged = r">{\raggedright\arraybackslash}p"
     return table(
         Float(
-            label=f"tab:claims-{origin}",
-            caption=ORIGINS[origin],
+            label=f"tab:claims-{origin}" + (f"-{number + 1}" if number else ""),
+            caption=ORIGINS[origin] + (" (Continued)" if number else ""),
             columns=f"{ragged}{{0.36\\textwidth}}{ragged}{{0.1\\textwidth}}{ragged}{{0.49\\textwidth}}",
             note="Verdicts are computed from this build's findings; a finding's number is the ratio of "
             f"{subject} to {base}, with its 95\\,\\% interval if it has one, unless the claim names another.",
@@ -55,7 +67,7 @@ def claims_table(rows: list[dict], origin: str, pair: Comparison) -> str:
             size=r"\scriptsize",
         ),
         [row(["Claim", "Verdict", "Evidence"])],
-        lines or [row([span(3, "no claim of this origin")])],
+        lines,
     )
 
 
