@@ -154,6 +154,15 @@ def test_titles_are_drawn_as_they_are(tmp_path):
     assert literal(frame)["title"][0] == r"\$\input{x}\$ & 50 %"
 
 
+def test_a_run_without_the_workloads_of_the_text_shows_its_first_ones(tmp_path):
+    folder = paper_fixture.write(tmp_path)
+    config = load()
+    config["paper"]["calls"] = ["a workload of another study"]
+    claims_fixture.decide(folder)
+    write_figures(config, Folder(folder))
+    assert (folder / "figures" / "calls_chosen.pdf").read_bytes().startswith(b"%PDF")
+
+
 def test_ticks_are_round_and_few():
     assert round_ticks(0.7, 2.6, most=7) == pytest.approx([0.7, 1, 1.5, 2])
     assert round_ticks(1, 1000, most=5) == [1, 10, 100, 1000]
