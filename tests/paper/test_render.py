@@ -13,7 +13,7 @@ import pytest
 
 import claims_fixture
 import paper_fixture
-from claim_edits import edit, parts
+from claim_edits import edit, parts, stack
 from compiler_fixture import NEW
 from stackwars.paper import latex
 from stackwars.paper.figures.write import write_figures
@@ -92,6 +92,14 @@ def test_an_operation_that_one_compiler_alone_fuses_is_named(tmp_path):
     table.assign(verdict="fused").to_csv(folder / "fused.csv", index=False)
     same = rendered(folder)["stacks"]
     assert "No kind of operation is always fused by one" in same and told not in same
+
+
+def test_that_compiling_pays_is_said_only_where_the_claim_is_supported(tmp_path):
+    told = "It pays where traffic to memory dominates"
+    folder = paper_fixture.write(tmp_path)
+    assert told in rendered(folder)["stacks"]
+    stack("elementwise_chain", "torch_inductor", 2.5)(folder)
+    assert told not in rendered(folder)["stacks"]
 
 
 def test_without_forms_the_paper_says_so(tmp_path):
@@ -241,7 +249,10 @@ def test_two_slow_runs_are_explained_only_where_they_are_seen(tmp_path):
     text = rendered(paper_fixture.write(tmp_path))["slow_runs"]
     assert r"Under torch\_xla (pending), every second call compiled again." in text
     assert r"Under JAX and torch\_xla, no second call compiled anything." in text
-    assert r"\textit{The cause.}" in text and "not needed: no workload has an optimiser" in text
+    assert (
+        r"\textit{The cause.}" in text
+        and "not needed: no workload of these tables has an optimiser" in text
+    )
     assert r"MHA under torch\_xla" in text.split("only a median")[0]
     failed = rendered(paper_fixture.write(tmp_path / "failed", "one_failed"))
     assert r"\textit{The cause.}" not in failed["slow_runs"]
