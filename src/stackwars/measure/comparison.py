@@ -12,7 +12,6 @@ from itertools import compress
 from typing import NamedTuple
 
 import numpy as np
-from statsmodels.stats.multitest import multipletests
 
 from stackwars.measure import NEGLIGIBLE
 from stackwars.measure.log_ratio import LogRatio
@@ -91,6 +90,8 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
 
     S. Holm, A simple sequentially rejective multiple test procedure, Scand. J. Statist. 6 (1979).
     """
+    from statsmodels.stats.multitest import multipletests  # as slow to load as scipy.stats
+
     given = [p is not None and not math.isnan(p) for p in p_values]
     _, found, _, _ = multipletests(list(compress(p_values, given)), method="holm")
     rest = iter(found)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from stackwars.measure.statistics import LEVEL, Estimate
 
@@ -33,7 +33,9 @@ class LogRatio:
         logs = np.log(ratios)
         if len(logs) == 1:
             return cls(float(logs[0]), None, None)
-        return cls(float(logs.mean()), float(stats.sem(logs)), len(logs) - 1.0)
+        return cls(
+            float(logs.mean()), float(logs.std(ddof=1) / math.sqrt(len(logs))), len(logs) - 1.0
+        )
 
     def plus(self, other: LogRatio, own: float = 1.0, others: float = 1.0) -> LogRatio:
         """own * this + others * the other one, the two being independent; Welch and Satterthwaite's freedom."""
@@ -53,7 +55,7 @@ class LogRatio:
         """Half the width of Student's interval of the logarithm; None where it has none."""
         if self.error is None:
             return None
-        return float(stats.t.ppf((1 + level) / 2, self.freedom)) * self.error
+        return float(special.stdtrit(self.freedom, (1 + level) / 2)) * self.error
 
     def estimate(self) -> Estimate:
         """The ratio and its 95 % interval."""
@@ -68,7 +70,7 @@ class LogRatio:
             return None
         if not self.error:
             return 1.0 if not self.log else 0.0
-        return float(2 * stats.t.sf(abs(self.log) / self.error, self.freedom))
+        return float(2 * special.stdtr(self.freedom, -abs(self.log) / self.error))
 
     def detectable(self) -> float | None:
         """The smallest |ratio - 1| that such an error finds 4 times of 5.
@@ -79,7 +81,9 @@ class LogRatio:
         """
         if self.error is None:
             return None
-        return math.expm1(stats.t.ppf([(1 + LEVEL) / 2, POWER], self.freedom).sum() * self.error)
+        return math.expm1(
+            special.stdtrit(self.freedom, [(1 + LEVEL) / 2, POWER]).sum() * self.error
+        )
 
 
 def _exp(value: float) -> float:

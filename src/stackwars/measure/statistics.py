@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy import stats
 
 LEVEL = 0.95
 
@@ -30,6 +29,8 @@ def geometric_mean(values: Sequence[float]) -> Estimate:
     logs = [math.log(value) for value in values]
     if len(logs) == 1:
         return Estimate(math.exp(logs[0]), None, None)
+    from scipy import stats  # takes a second to load, and planning a run loads this module
+
     # Not stats.t.interval, which has no interval of equal values.
     ends = stats.ttest_1samp(logs, 0).confidence_interval(LEVEL)
     return Estimate(*(math.exp(end) for end in (float(np.mean(logs)), *map(float, ends))))

@@ -43,7 +43,12 @@ def exists(module: str) -> bool:
 
 
 def _file(module: str) -> Path | None:
-    path = SOURCE / Path(*module.split("."))
+    return _file_below(SOURCE, module)
+
+
+@cache
+def _file_below(source: Path, module: str) -> Path | None:
+    path = source / Path(*module.split("."))
     for candidate in (path.with_suffix(".py"), path / "__init__.py"):
         if candidate.is_file():
             return candidate
@@ -57,7 +62,7 @@ def _imports(file: Path) -> list[str]:
 
 def _names(tree: ast.Module, file: Path) -> Iterator[str]:
     parts = file.relative_to(SOURCE).with_suffix("").parts
-    for node in ast.walk(tree):
+    for node in _statements(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name.startswith(PACKAGE))
         elif isinstance(node, ast.ImportFrom):
@@ -68,3 +73,13 @@ def _names(tree: ast.Module, file: Path) -> Iterator[str]:
             if base.startswith(PACKAGE):
                 yield base
                 yield from (f"{base}.{alias.name}" for alias in node.names)
+
+
+def _statements(tree: ast.Module) -> Iterator[ast.AST]:
+    """All statements, those in others too; unlike ast.walk, no expressions, of which there are far more."""
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        inner = (ast.stmt, ast.excepthandler, ast.match_case)
+        waiting.extend(child for child in ast.iter_child_nodes(node) if isinstance(child, inner))
