@@ -14,6 +14,7 @@
 # make compare RUN=results/full  what of the reference (or of WITH=<folder>) a run has found again; compare.html
 #              draws the ratios of both
 # make archive  every committed file in one, with its digest: what one would deposit
+# make cluster  the workflow on a Slurm of two nodes, started here (as root, with Slurm's packages)
 # make plan    what a run would measure, and what it costs here
 # make debian  `make smoke` in bare Debians, as root and as an ordinary user (as root, with debootstrap)
 
@@ -21,7 +22,7 @@
 SNAKEMAKE = .venv/bin/snakemake --cores all
 PRESET ?= full
 
-.PHONY: paper quick stacks matrix beyond sharding audits faults smoke test reference report accept archive compare plan debian lint set-up
+.PHONY: paper quick stacks matrix beyond sharding audits faults smoke test reference report accept archive compare plan debian cluster lint set-up
 
 paper: set-up
 	$(SNAKEMAKE) paper.pdf report.html $(if $(WORKLOADS),--config 'workloads=[$(WORKLOADS)]')
@@ -63,6 +64,9 @@ plan: set-up
 
 debian: set-up
 	.venv/bin/python tests/debian/try_smoke.py
+
+cluster: set-up
+	STACKWARS_CLUSTER=1 .venv/bin/python -m pytest -rs tests/cluster
 
 # What times something runs alone, and again where it fails: a host that takes the cores away for seconds is no
 # fault of the harness. A fault fails three times.

@@ -376,6 +376,7 @@ def _context(variant: str) -> dict:
         }
         if variant != "nothing"
         else {},
+        "nodes": [],
         "settings": {
             "rounds_min": 1 if variant == "single" else 3,
             "rounds_max": 1 if variant == "single" else 8,

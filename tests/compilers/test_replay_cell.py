@@ -194,3 +194,21 @@ def test_profiles_are_of_the_first_process_and_of_the_programs_that_are_ok(tmp_p
         "repetition": 0,
         "programs": {"jax": told},
     }
+
+
+def on_node(folder, node: str):
+    path = folder / "process.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"machine": {"node": node}}))
+    return folder
+
+
+def test_replay_on_another_node_than_its_cells_is_invalid(tmp_path):
+    folders = [on_node(process(tmp_path, 0), "n1")]
+    own = cell(tmp_path / "jax", DIGESTS["jax"])
+    result = json.loads((own / "cell.json").read_text())
+    for node, status in (("n1", "ok"), ("n2", "invalid")):
+        result["processes"] = [{"machine": {"node": node}, "repeated": True}]
+        (own / "cell.json").write_text(json.dumps(result))
+        found = replay_cell.combine(folders, {"jax": own})
+        assert found["status"] == status
+    assert "on nodes n1, n2: times of two nodes are not compared" in found["status_detail"]

@@ -9,6 +9,7 @@ import pytest
 
 import paper_fixture
 from stackwars.paper.latex import significant
+from stackwars.paper.tables.nodes import nodes_table
 from stackwars.paper.tables.rows import APART, CONTENDED, UNGATED
 from stackwars.paper.tables.split import INTERVALS
 from stackwars.paper.tables.spread import CELL
@@ -250,3 +251,19 @@ def test_a_verdict_that_no_sentence_knows_is_refused(tmp_path):
         ValueError, match=r"steady_verdict: expected one of slower, .* came much slower"
     ):
         tables_of(tmp_path)
+
+
+def test_nodes_of_a_cluster_have_a_row_for_each_device(tmp_path):
+    assert "not made on a cluster" in nodes_table([])
+    node = {"node": "n_1", "cpu_model": "A & B", "cores": 2, "memory_bytes": 2**34, "device": "cpu"}
+    peak = {"gflop_per_s": 101.4, "copy_gb_per_s": 11.21}
+    rows = rows_of(
+        nodes_table(
+            [
+                {**node, "workloads": ["gemm", "mha"], "peak": peak},
+                {**node, "workloads": ["ffn"], "peak": None},
+            ]
+        )
+    )
+    assert rows[0] == [r"n\_1", r"A \& B", "2", "16", "cpu", "101", "11.2", "GEMM, MHA"]
+    assert rows[1][5:] == ["---", "---", "FFN"]

@@ -124,3 +124,22 @@ def test_order_of_cells_does_not_matter_to_the_cost(results):
     write_cell(results, [late], np.ones(2, np.float32))
     write_cell(results, [process(TORCH, started_s=1000.0)], np.ones(2, np.float32))
     assert built(results)["wall_s"] == pytest.approx(21.5)
+
+
+def test_one_machine_has_no_nodes(results):
+    write_cell(results, [process()])
+    assert built(results)["nodes"] == []
+
+
+def test_each_node_tells_what_it_measured_and_how_fast_it_is(results):
+    record = process()["machine"]
+    for cell, node in ((JAX, "n1"), (TORCH, "n1"), (Cell("jax", "mha", "cpu"), "n2")):
+        write_cell(results, [process(cell, machine={"node": node, **record})])
+    (results / "cpu" / "peak.json").write_text(
+        json.dumps(PEAK | {"machine": {"node": "n2", **record}})
+    )
+    first, second = built(results)["nodes"]
+    assert (first["node"], first["device"], first["workloads"]) == ("n1", "cpu", ["gemm"])
+    assert first["peak"] is None
+    assert (second["node"], second["workloads"]) == ("n2", ["mha"])
+    assert second["peak"]["gflop_per_s"] == PEAK["gflop_per_s"]

@@ -233,6 +233,58 @@ def test_result_from_another_machine_is_invalid(results):
     assert math.isnan(row["steady_ms"])
 
 
+NODE = {"cpu_model": "A CPU", "cores": 2, "memory_bytes": 2**34, "python": "3.11.7"}
+
+
+def with_nodes(results, **rates):
+    """Peaks of nodes; the first is the run's own."""
+    (results / "cpu" / "peaks").mkdir()
+    paths = [results / "cpu" / "peak.json", results / "cpu" / "peaks" / "other.json"]
+    for path, (node, rate) in zip(paths, rates.items(), strict=True):
+        machine = {"node": node, **NODE}
+        path.write_text(json.dumps(PEAK | {"gflop_per_s": rate, "machine": machine}))
+
+
+def on(node: str) -> dict:
+    return {"machine": {"node": node, **NODE}}
+
+
+def test_floor_is_that_of_the_node(results):
+    with_nodes(results, n1=1.0, n2=0.5)
+    pair(results, on("n2"), on("n2"))
+    rows = framed(results)
+    assert set(rows["status"]) <= {"ok", "not run"}
+    flops = rows.loc[("gemm", "jax", "cpu"), "flops"]
+    assert rows.loc[("gemm", "jax", "cpu"), "floor_ms"] == pytest.approx(flops / 1e6)
+
+
+def test_pair_of_two_nodes_is_not_compared(results):
+    with_nodes(results, n1=50.0, n2=50.0)
+    pair(results, on("n1"), on("n2"))
+    rows = framed(results)
+    assert rows.loc[("gemm", "jax", "cpu"), "status"] == "ok"
+    refused = rows.loc[("gemm", "torch_xla", "cpu")]
+    assert refused["status"] == "invalid" and math.isnan(refused["steady_ms"])
+    assert refused["status_detail"].startswith(
+        "measured on node n2, its baseline jax on node n1: times of two nodes are not compared"
+    )
+
+
+def test_cell_of_two_nodes_is_invalid(results):
+    with_nodes(results, n1=50.0, n2=50.0)
+    write_cell(results, [process(JAX, repetition=n, **on(f"n{n + 1}")) for n in (0, 1)], OUTPUT)
+    row = framed(results).loc[("gemm", "jax", "cpu")]
+    assert row["status"] == "invalid"
+    assert row["status_detail"].startswith("its processes are of several nodes: n1, n2. Delete")
+
+
+def test_node_without_a_peak_is_another_machine(results):
+    with_nodes(results, n1=50.0, n2=50.0)
+    pair(results, on("n3"), on("n3"))
+    row = framed(results).loc[("gemm", "jax", "cpu")]
+    assert "another machine: node n3: A CPU" in row["status_detail"]
+
+
 def test_result_of_another_cell_is_invalid(results):
     pair(results)
     folder = results / "cpu" / "torch_xla" / "gemm"

@@ -77,7 +77,8 @@ def test_framework_that_does_not_answer_is_given_up(driver, monkeypatch, tmp_pat
 
 
 def test_each_framework_with_an_environment_is_asked(no_driver):
-    found = devices.find(config(devices=["cpu", "cpu-1t", "cuda", "tpu"]))
+    asked = config(devices=["cpu", "cpu-1t", "cuda", "tpu"])
+    found = {device: devices.find(asked, device) for device in asked["devices"]}
     assert {device: list(answers) for device, answers in found.items()} == {
         "cpu": ["jax", "torch_xla"], "cpu-1t": ["jax", "torch_xla"],
         "cuda": ["jax"], "tpu": ["jax", "torch_xla"]}  # fmt: skip
@@ -85,14 +86,29 @@ def test_each_framework_with_an_environment_is_asked(no_driver):
     assert not found["cuda"]["jax"]["present"]
 
 
-def test_command_writes_what_it_found(tmp_path):
-    chosen = job_files.file("config", config(devices=["cpu"]), tmp_path)
+def asked(folder: Path, *arguments: object) -> dict:
+    """What the command writes."""
+    chosen = job_files.file("config", config(devices=["cpu", "tpu"]), folder)
+    output = folder / "new" / "found.json"
     subprocess.run(
         [sys.executable, "-m", "stackwars.workflow.devices", "--config", chosen,
-         "--results", tmp_path / "new"],
+         *map(str, arguments), "--output", output],
         env=clean_environ({}), check=True,
     )  # fmt: skip
-    assert json.loads((tmp_path / "new" / "devices.json").read_text())["cpu"]["jax"]["present"]
+    return json.loads(output.read_text())
+
+
+def test_command_writes_what_it_found(tmp_path):
+    assert asked(tmp_path, "--device", "cpu")["jax"]["present"]
+
+
+def test_answers_of_several_nodes_are_put_together(tmp_path):
+    answers = {"cpu": {"jax": {"present": True, "kind": "cpu"}}, "tpu": {}}
+    for device, answer in answers.items():
+        (tmp_path / device).mkdir()
+        (tmp_path / device / "found.json").write_text(json.dumps(answer))
+    paths = [tmp_path / device / "found.json" for device in answers]
+    assert asked(tmp_path, "--answers", *paths) == {"cpu": answers["cpu"]}
 
 
 @pytest.mark.env

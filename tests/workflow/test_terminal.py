@@ -103,6 +103,29 @@ def test_failures_are_said_last_and_once(job, capsys):
     assert capsys.readouterr().err == ""
 
 
+def test_job_of_a_cluster_is_one_line_and_its_loss_is_told_once(job, capsys, tmp_path):
+    handler = terminal.Terminal(settings())
+    name = "measured-cpu-gemm"
+    begun = {"event": LogEvent.GROUP_INFO, "group_id": name, "jobs": [1, 2, 3]}
+    step = {"event": LogEvent.JOB_INFO, "rule_name": "tables", "output": ["a"], "indent": True}
+    told = said(handler, record("x", **begun), record("x", **step), capsys=capsys)
+    assert told == f"[stackwars] submitting {name}, 3 steps\n"
+    log = tmp_path / "slurm.log"
+    log.write_text("slurmstepd: error: *** JOB 7 CANCELLED DUE TO TIME LIMIT ***\n")
+    ended = {
+        **{"event": LogEvent.GROUP_ERROR, "groupid": name, "aux_logs": [str(log)]},
+        "job_error_info": [job, job, job],
+    }
+    steps = [record("x", logging.ERROR, **job, indent=True)] * 3
+    told = said(handler, record("x", logging.ERROR, **ended), *steps, capsys=capsys)
+    assert told == f"[stackwars] failed: the job {name}; the others go on to their end\n"
+    handler.close()
+    last = capsys.readouterr().err
+    assert last.count("Failed:") == 1
+    assert f"Failed: the job {name}, 3 steps\nLog: {log}\n    slurmstepd: error" in last
+    assert "The same command again makes what is missing" in last
+
+
 CHATTER = ("Select jobs to execute...", "Building DAG of jobs...", "Complete log(s): x",
            "Shutting down, this might take some time.", "Singularity containers: ignored")  # fmt: skip
 

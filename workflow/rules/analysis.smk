@@ -13,11 +13,15 @@ rule frame:
         GRID.files(GRID.on_cpu, "cell.json"),
         GRID.found_files("cell.json"),
         GRID.found_files("output.npy"),
+        GRID.compared(GRID.on_cpu),
+        lambda wildcards: GRID.compared(GRID.found()),
         [] if GRID.is_measured else GRID.reference(),
     output:
         GRID.made("frame", "processes", "calls", "ratios", "context"),
     log:
         f"{OUT}/logs/frame.txt",
+    group:
+        MADE
     params:
         step=GRID.step,
     shell:
@@ -33,6 +37,8 @@ rule variance:
         GRID.made("variance"),
     log:
         f"{OUT}/logs/variance.txt",
+    group:
+        MADE
     params:
         step=GRID.step,
     shell:
@@ -47,6 +53,8 @@ rule held_out:
         GRID.made("held_out"),
     log:
         f"{OUT}/logs/held_out.txt",
+    group:
+        MADE
     params:
         step=GRID.step,
     shell:
@@ -63,6 +71,8 @@ rule stacks:
         GRID.made("stacks"),
     log:
         f"{OUT}/logs/stacks.txt",
+    group:
+        MADE
     params:
         step=GRID.step,
     shell:
@@ -79,6 +89,8 @@ rule beyond:
         GRID.made("beyond"),
     log:
         f"{OUT}/logs/beyond.txt",
+    group:
+        MADE
     params:
         step=GRID.step,
     shell:
@@ -94,6 +106,8 @@ rule matrix:
         GRID.made("matrix", "matrix_effects"),
     log:
         f"{OUT}/logs/matrix.txt",
+    group:
+        MADE
     params:
         step=GRID.step,
     shell:
@@ -108,6 +122,8 @@ rule fused:
         GRID.made("fused"),
     log:
         f"{OUT}/logs/fused.txt",
+    group:
+        MADE
     params:
         step=GRID.step,
     shell:
@@ -127,6 +143,8 @@ rule tables:
         directory(GRID.made("tables", "claim_tables")),
     log:
         f"{OUT}/logs/tables.txt",
+    group:
+        MADE
     params:
         step=GRID.step,
         # The audits are read where there are any; not an input, for nobody has to run them.
@@ -146,6 +164,8 @@ rule figures:
         directory(GRID.made("figures", "graphs")),
     log:
         f"{OUT}/logs/figures.txt",
+    group:
+        MADE
     params:
         step=GRID.step,
     shell:
@@ -164,6 +184,8 @@ rule ir_metrics:
         GRID.made("metrics", "structure"),
     log:
         f"{OUT}/logs/ir_metrics.txt",
+    group:
+        MADE
     params:
         step=GRID.step,
     shell:
@@ -185,6 +207,8 @@ rule listings:
         GRID.made("graph_data"),
     log:
         f"{OUT}/logs/listings.txt",
+    group:
+        MADE
     params:
         step=GRID.step,
     shell:
@@ -204,6 +228,8 @@ rule findings:
         GRID.made("findings"),
     log:
         f"{OUT}/logs/findings.txt",
+    group:
+        MADE
     params:
         step=GRID.step,
         digest=AUDIT_JOBS.digest(),

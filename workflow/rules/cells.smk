@@ -3,22 +3,38 @@
 CELL = f"{ROOT}/{{device}}/{{framework}}/{{workload}}"
 
 
-checkpoint devices:
+# Asked where the device's cells would be measured: on a cluster, on a node that has it.
+rule device:
     input:
         sources("stackwars.workflow.devices"),
-        [
-            f"envs/{name}.txt"
+        lambda wildcards: sorted(
+            f"envs/{f['environments'][wildcards.device]}.txt"
             for f in config["frameworks"].values()
-            for name in f.get("environments", {}).values()
-        ],
+            if wildcards.device in f.get("environments", {})
+        ),
+    output:
+        f"{ROOT}/{{device}}/found.json",
+    log:
+        f"{ROOT}/logs/{{device}}/found.txt",
+    params:
+        config=CONFIG,
+    shell:
+        "python -m stackwars.workflow.devices --config {params.config} --device {wildcards.device}"
+        " --output {output} 2> >(tee {log} >&2)"
+
+
+checkpoint devices:
+    input:
+        [f"{ROOT}/{device}/found.json" for device in config["devices"]],
     output:
         f"{ROOT}/devices.json",
     log:
         f"{ROOT}/logs/devices.txt",
     params:
-        step=GRID.arguments(CONFIG, ROOT, ROOT),
+        config=CONFIG,
     shell:
-        "python -m stackwars.workflow.devices {params.step} 2> >(tee {log} >&2)"
+        "python -m stackwars.workflow.devices --config {params.config} --answers {input}"
+        " --output {output} 2> >(tee {log} >&2)"
 
 
 rule peak:
@@ -51,6 +67,8 @@ rule process:
     log:
         f"{ROOT}/logs/{{device}}/{{framework}}/{{workload}}/process-{{repetition}}.txt",
     priority: CELL_JOBS.priority
+    group:
+        MEASURED
     threads: ALONE
     params:
         job=CELL_JOBS.job,
@@ -78,6 +96,8 @@ rule cell:
     log:
         f"{ROOT}/logs/{{device}}/{{framework}}/{{workload}}/cell.txt",
     priority: 1_000_000
+    group:
+        MEASURED
     # As many cores for a moment's work: a compilation for a target would else take the core that it leaves
     # free, and the next process of the round would wait until all of them are done.
     threads: ALONE
@@ -85,3 +105,18 @@ rule cell:
         job=CELL_JOBS.job,
     shell:
         "python -m stackwars.measure.cell {input.processes} --output $(dirname {output.result}) >{log} 2>&1"
+
+
+# All that is compared of a workload on a device. It makes its parts one group, and that a cluster's job on one node:
+# a group is what hangs together.
+rule measured:
+    input:
+        CELL_JOBS.compared,
+    output:
+        f"{ROOT}/measured/{{device}}/{{workload}}",
+    log:
+        f"{ROOT}/logs/{{device}}/measured/{{workload}}.txt",
+    group:
+        MEASURED
+    shell:
+        "touch {output} >{log} 2>&1"

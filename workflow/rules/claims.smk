@@ -11,6 +11,8 @@ rule claims:
         GRID.made("claims"),
     log:
         f"{OUT}/logs/claims.txt",
+    group:
+        MADE
     params:
         step=GRID.step,
     shell:
@@ -26,6 +28,8 @@ rule reproduction:
         GRID.made("reproduction", "reproduction_text"),
     log:
         f"{OUT}/logs/reproduction.txt",
+    group:
+        MADE
     params:
         step=GRID.step,
     shell:

@@ -37,7 +37,11 @@ CONFIG = GRID.config_file
 # What a process that is timed takes of the machine.
 ALONE = 1 if SETTINGS.get("side_by_side") else workflow.cores
 
-start.look_over(GRID)
+# What a cluster does as one job, on one node: what is compared, a workload's programs, what is made from the results.
+MEASURED, COMPILED, MADE = "measured-{device}-{workload}", "compiled-{workload}", "made"
+
+if not workflow.remote_exec:  # on a cluster's node; others are writing
+    start.look_over(GRID)
 
 
 wildcard_constraints:

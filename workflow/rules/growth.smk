@@ -27,6 +27,8 @@ rule growth:
         GRID.made("growth", "shapes"),
     log:
         f"{OUT}/logs/growth.txt",
+    group:
+        MADE
     params:
         step=GRID.step,
     shell:

@@ -11,6 +11,8 @@ rule latex:
         directory(GRID.made("latex")),
     log:
         f"{OUT}/logs/latex.txt",
+    group:
+        MADE
     params:
         step=GRID.step,
     shell:
@@ -24,6 +26,8 @@ rule typeset:
         "paper.pdf",
     log:
         f"{OUT}/logs/latexmk.txt",
+    group:
+        MADE
     params:
         # A fixed date: the same results give the same bytes, whenever they are typeset.
         date=946684800,
@@ -44,6 +48,8 @@ rule report_programs:
         GRID.made("report_programs"),
     log:
         f"{OUT}/logs/report_programs.txt",
+    group:
+        MADE
     params:
         step=GRID.step,
     shell:
@@ -61,6 +67,8 @@ rule report_graphs:
         GRID.made("report_graphs"),
     log:
         f"{OUT}/logs/report_graphs.txt",
+    group:
+        MADE
     params:
         step=GRID.step,
     shell:
@@ -83,6 +91,8 @@ rule report:
         "report.html",
     log:
         f"{OUT}/logs/report.txt",
+    group:
+        MADE
     params:
         step=GRID.step,
     shell:

@@ -11,10 +11,13 @@ rule replay_process:
         COMPILER_JOBS.replayed,
         pins=COMPILER_JOBS.compiler_pins,
     output:
-        temp(directory(f"{REPLAY}/process-{{repetition}}")),
+        # Kept, unlike a cell's: a replay is also made from its cells, and made again when one of them is.
+        directory(f"{REPLAY}/process-{{repetition}}"),
     log:
         f"{ROOT}/logs/replay/{{device}}/{{compiler}}/{{workload}}/process-{{repetition}}.txt",
     priority: COMPILER_JOBS.replay_priority
+    group:
+        MEASURED
     threads: ALONE
     params:
         job=COMPILER_JOBS.replay,
@@ -23,14 +26,9 @@ rule replay_process:
         " --output {output} 2> >(tee {log} >&2)"
 
 
-# As with a cell, whatever makes its temporary processes out of date must stand here as well.
 rule replay:
     input:
-        COMPILER_JOBS.replay_sources,
         sources("stackwars.compilers.replay_cell"),
-        lambda wildcards: f"src/stackwars/workloads/{wildcards.workload}/__init__.py",
-        COMPILER_JOBS.replayed,
-        pins=COMPILER_JOBS.compiler_pins,
         # In the first rounds only: its programs are interleaved in one process, which later rounds add little to.
         processes=[f"{REPLAY}/process-{repetition}" for repetition in range(SETTINGS["rounds_min"])],
         cells=COMPILER_JOBS.replayed_cells,
@@ -41,10 +39,11 @@ rule replay:
     log:
         f"{ROOT}/logs/replay/{{device}}/{{compiler}}/{{workload}}/replay.txt",
     priority: 1_000_000
+    group:
+        MEASURED
     # As a cell: nothing may slip in between the processes of a round.
     threads: ALONE
     params:
-        job=COMPILER_JOBS.replay,
         cells=COMPILER_JOBS.replayed_folders,
     shell:
         "python -m stackwars.compilers.replay_cell {input.processes} {params.cells}"
@@ -62,6 +61,8 @@ rule split:
         GRID.made("replay", "replayed", "split"),
     log:
         f"{OUT}/logs/split.txt",
+    group:
+        MADE
     params:
         step=GRID.step,
     shell:
@@ -77,6 +78,8 @@ rule op_times:
         GRID.made("op_times"),
     log:
         f"{OUT}/logs/op_times.txt",
+    group:
+        MADE
     params:
         step=GRID.step,
     shell:
@@ -91,6 +94,8 @@ rule gap_causes:
         GRID.made("gap_causes"),
     log:
         f"{OUT}/logs/gap_causes.txt",
+    group:
+        MADE
     params:
         step=GRID.step,
     shell:

@@ -6,13 +6,13 @@ import fcntl
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from stackwars.setup.environments import REPOSITORY
+from stackwars.measure import nodes
 
 
 @contextmanager
 def alone() -> Iterator[None]:
     """Hold the lock that every measured cell holds: two at once would measure each other."""
-    path = REPOSITORY / "results" / ".measuring.lock"
+    path = nodes.lock()
     path.parent.mkdir(exist_ok=True)
     with path.open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -11,7 +11,7 @@ import numpy as np
 import yaml
 
 from stackwars import workloads
-from stackwars.measure import documents
+from stackwars.measure import documents, nodes
 from stackwars.measure.checks import output_problems, problems
 from stackwars.measure.parity import relative_l2
 from stackwars.measure.peak import floor_ms
@@ -45,7 +45,7 @@ def combine(folders: list[Path], cells: dict[str, Path], peak: dict | None = Non
     processes = [process for _, process in every if process["status"] != STOPPED]
     first = processes[0]
     bad = next((process for process in processes if process["status"] != "ok"), None)
-    bad = bad or _broken(processes, peak)
+    bad = bad or _broken(processes, peak) or _parted(processes, cells)
     replay = {
         "schema": VERSION,
         **{key: first[key] for key in ("workload", "device", "compiler", "preset", "baseline")},
@@ -93,6 +93,20 @@ def _broken(processes: list[dict], peak: dict | None) -> dict[str, str] | None:
     found = (problem for process in processes for problem in problems(process, floor))
     problem = next(found, None)
     return problem and {"status": "invalid", "status_detail": problem}
+
+
+def _parted(processes: list[dict], cells: dict[str, Path]) -> dict[str, str] | None:
+    """Status and detail of a replay of which another node measured a part, or its cells; None for one node."""
+    found = [documents.read(cell / "cell.json").get("processes", []) for cell in cells.values()]
+    every = [process for some in (processes, *found) for process in some if process["repeated"]]
+    names = sorted({process["machine"].get("node", "unknown") for process in every})
+    if len(names) < 2:
+        return None
+    detail = (
+        f"measured, with its cells, on nodes {', '.join(names)}: times of two "
+        "nodes are not compared. Delete it and the workload's cells, and they are measured together again"
+    )
+    return {"status": "invalid", "status_detail": detail}
 
 
 def _program(
@@ -189,12 +203,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("processes", nargs="+", type=Path)
     parser.add_argument("--output", required=True, type=Path)
-    parser.add_argument("--peak", required=True, type=documents.read, help="of the device")
+    parser.add_argument("--peak", required=True, type=Path, help="file of the device's")
     parser.add_argument("--cell", action="append", default=[], metavar="FRAMEWORK=FOLDER")
     arguments = parser.parse_args()
     cells = (pair.split("=", 1) for pair in arguments.cell)
     folders = {name: Path(folder) for name, folder in cells}
-    replay = combine(arguments.processes, folders, arguments.peak)
+    first = documents.read(arguments.processes[0] / "process.json")
+    peak = nodes.peak_of(nodes.peaks(arguments.peak.parent), first["machine"])
+    replay = combine(arguments.processes, folders, peak)
     arguments.output.parent.mkdir(parents=True, exist_ok=True)
     arguments.output.write_text(json.dumps(replay, indent=1))
     found = profiles(arguments.processes, replay)

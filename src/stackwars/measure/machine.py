@@ -11,11 +11,23 @@ from pathlib import Path
 from stackwars.measure.limits import machine_memory_bytes
 from stackwars.setup.environments import REPOSITORY
 
+NODE = "STACKWARS_NODE"
+"""Environment variable with the name of this node of a cluster; Slurm says it by itself."""
+
+
+def node() -> str:
+    """The node of a cluster that this is; empty on a machine that is none."""
+    return os.environ.get(NODE) or os.environ.get("SLURMD_NODENAME", "")
+
 
 @cache
 def record() -> dict:
-    """CPU model, cores, memory in bytes, kernel, operating system and Python. Names no host."""
+    """CPU model, cores, memory in bytes, kernel, operating system and Python; of a cluster's node, its name.
+
+    Names no other host.
+    """
     return {
+        **({"node": node()} if node() else {}),
         "cpu_model": _field(Path("/proc/cpuinfo"), "model name", ":") or platform.machine(),
         "cores": len(os.sched_getaffinity(0)),
         "memory_bytes": machine_memory_bytes(),
@@ -26,9 +38,13 @@ def record() -> dict:
 
 
 def described(record: dict) -> str:
-    """What tells a machine from another: processor, cores, memory. Updates of the system leave it the same."""
+    """What tells a machine from another: node, processor, cores, memory.
+
+    Updates of the system leave it the same.
+    """
     memory = f"{record['memory_bytes'] / 2**30:.0f} GiB" if "memory_bytes" in record else "?"
-    return f"{record.get('cpu_model', '?')}, {record.get('cores', '?')} cores, {memory}"
+    node = f"node {record['node']}: " if "node" in record else ""
+    return f"{node}{record.get('cpu_model', '?')}, {record.get('cores', '?')} cores, {memory}"
 
 
 @cache

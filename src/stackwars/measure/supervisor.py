@@ -20,7 +20,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from stackwars.measure import documents, interleaved, limits, machine, progress, rounds
+from stackwars.measure import documents, interleaved, limits, machine, nodes, progress, rounds
 from stackwars.measure.events import event, read_events
 from stackwars.measure.interleaved_control import REPLY, Control
 from stackwars.measure.process_status import Ending, status
@@ -163,6 +163,10 @@ def run(
     (REPOSITORY / "results").mkdir(exist_ok=True)
     part = output.with_name(output.name + ".part")
     result = _not_run(job, output)
+    all_pins = [pins, partner_pins] if partner_pins else [pins]
+    if result is None and (earlier := nodes.bring_back(job, all_pins, output)):
+        progress.report(output, earlier)
+        return
     if result is None:
         try:
             python = ensure(pins)
@@ -180,9 +184,10 @@ def run(
                 supervise_child, wanted, python, partner, part, str(output)
             )
 
-        with (REPOSITORY / "results" / ".measuring.lock").open("w") as lock:
+        with nodes.lock().open("w") as lock:
             if not job.settings.get("side_by_side"):
                 fcntl.flock(lock, fcntl.LOCK_EX)  # two cells at once would measure each other
+            nodes.ensure_peak(job.device, output)
             result = attempt(job)
             if job.settings.get("steady_repeats") and _unsteady(result):
                 again = attempt(replace(job, settings=_longer(job.settings)))
@@ -195,6 +200,7 @@ def run(
     (part / "process.json").write_text(json.dumps(result, indent=1))
     shutil.rmtree(output, ignore_errors=True)
     part.rename(output)
+    nodes.keep(job, all_pins, output)
     progress.report(output, result)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from stackwars.measure import NEGLIGIBLE, PROTOCOL, comparison, log_ratio, steady
+from stackwars.measure import NEGLIGIBLE, PROTOCOL, comparison, log_ratio, nodes, steady
 from stackwars.measure.contention import GATE, MAX_OTHER_PROCESSES_SHARE
 from stackwars.measure.inputs import INPUT_SETS
 from stackwars.measure.process_value import MIN_UNCONTENDED
@@ -54,6 +54,7 @@ def build(config: dict, results: Results, origin: str) -> dict:
         "devices": _devices(results),
         "peak": results.peaks.get(CPU) or next(iter(results.peaks.values()), {}),
         "peaks": results.peaks,
+        "nodes": _nodes(results),
         "settings": _settings(config, last),
         "sizes": {workload: cells.sizes(config, workload) for workload in config["workloads"]},
         **_cost(processes),
@@ -93,6 +94,26 @@ def _devices(results: Results) -> dict:
             "reason": "; ".join(dict.fromkeys(reasons)),
         }
     return found
+
+
+def _nodes(results: Results) -> list[dict]:
+    """A row for each node of a cluster and device that cells were measured on; none on one machine."""
+    found: dict[tuple[str, str], set[str]] = {}
+    records: dict[str, dict] = {}
+    for cell, result in results.cells.items():
+        for process in result["processes"]:
+            if node := process["machine"].get("node"):
+                found.setdefault((node, cell.device), set()).add(cell.workload)
+                records.setdefault(node, process["machine"])
+    return [
+        {
+            **records[node],
+            "device": device,
+            "workloads": sorted(workloads),
+            "peak": nodes.peak_of(results.every_peak(device), records[node]),
+        }
+        for (node, device), workloads in sorted(found.items())
+    ]
 
 
 def _cost(processes: list[dict]) -> dict:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from stackwars import workloads
-from stackwars.measure import documents, machine, parity
+from stackwars.measure import documents, machine, nodes, parity
 from stackwars.measure.checks import output_problems, problems
 from stackwars.measure.events import event
 from stackwars.measure.peak import floor_ms
@@ -84,7 +84,8 @@ CALL_COLUMNS = ("workload", "framework", "device", "repetition", "call", "latenc
 class Results:
     """A folder of results as read from disk: cells that have one, peaks and found devices.
 
-    others: the processes of growing sizes and of several devices, which belong to no cell.
+    others: the processes of growing sizes and of several devices, which belong to no cell. node_peaks: by
+    device, the peaks of a cluster's nodes beside that in peaks.
     """
 
     cells: dict[Cell, dict]
@@ -92,6 +93,12 @@ class Results:
     peaks: dict[str, dict]
     devices: dict[str, dict[str, dict]]
     others: list[dict] = field(default_factory=list)
+    node_peaks: dict[str, list[dict]] = field(default_factory=dict)
+
+    def every_peak(self, device: str) -> list[dict]:
+        """All peaks of a device, the run's own first."""
+        own = [self.peaks[device]] if device in self.peaks else []
+        return own + self.node_peaks.get(device, [])
 
 
 def read(config: dict, folder: Path) -> Results:
@@ -103,14 +110,18 @@ def read(config: dict, folder: Path) -> Results:
             found[cell] = documents.read(path)
             if found[cell]["status"] == "ok":
                 outputs[cell] = np.load(path.with_name("output.npy"))
-    peaks = {path.parent.name: documents.read(path) for path in folder.glob("*/peak.json")}
+    peaks = {path.parent.name: nodes.peaks(path.parent) for path in folder.glob("*/peak.json")}
     kinds = ("growth", "sharded")
     others = [
         documents.read(path)
         for kind in kinds
         for path in sorted(folder.glob(f"{kind}/*/*/*/process.json"))
     ]
-    return Results(found, outputs, peaks, documents.read(folder / "devices.json"), others)
+    return Results(
+        found, outputs, {device: own for device, (own, *_) in peaks.items()},
+        documents.read(folder / "devices.json"), others,
+        {device: others for device, (_, *others) in peaks.items() if others},
+    )  # fmt: skip
 
 
 def build(config: dict, results: Results, values: Values, origin: str) -> pd.DataFrame:
@@ -155,9 +166,9 @@ def _row(config: dict, cell: Cell, results: Results, values: Values, origin: str
         row |= numbers(result, values[cell.workload, cell.framework, cell.device], workload)
         row |= losses.numbers(result)
         row |= {name: result["ir"][name] for name in ("dtype", "precision")}
-        if cell.device in results.peaks:
+        if peak := nodes.peak_of(results.every_peak(cell.device), result["machine"]):
             bytes_ = workload.minimum_bytes(sizes)
-            row["floor_ms"] = floor_ms(row["flops"], bytes_, results.peaks[cell.device])
+            row["floor_ms"] = floor_ms(row["flops"], bytes_, peak)
     return row
 
 
@@ -176,8 +187,9 @@ def _audit(frame: pd.DataFrame, config: dict, results: Results) -> None:
         bound, parted = _losses_apart(config, results, workload, device, rows, baselines)
         for index, row in rows.iterrows():
             cell = Cell(row["framework"], workload, device)
-            if strange := _strange(cell, results.cells[cell], results.peaks.get(device, {})):
-                _refuse(frame, index, strange)
+            strange = _strange(cell, results.cells[cell], results.every_peak(device))
+            if problem := strange or _on_another_node(cell, results, baselines):
+                _refuse(frame, index, problem)
                 continue
             error = errors.get(row["framework"])
             frame.loc[index, "parity_rel_l2"] = error
@@ -201,24 +213,48 @@ def _audit(frame: pd.DataFrame, config: dict, results: Results) -> None:
                 _refuse(frame, index, found[0])
 
 
-def _strange(cell: Cell, result: dict, peak: dict) -> str:
+def _strange(cell: Cell, result: dict, peaks: list[dict]) -> str:
     """Why a result is not of this cell in this run: it was put there from elsewhere. Empty where it is."""
     came = Cell(result["framework"], result["workload"], result["device"])
     if came != cell:
         return (
             f"the result of another cell: {came.path}. Delete {cell.path}, and it is measured again"
         )
-    if "machine" not in peak:
-        return ""  # that of a run from before it was recorded
-    # The floor under every time is that of the machine whose peak was measured.
-    here = machine.described(peak["machine"])
-    others = {machine.described(process["machine"]) for process in result["processes"]} - {here}
+    # The floor under every time is that of the machine that it was measured on.
+    records = [process["machine"] for process in result["processes"]]
+    others = {machine.described(r) for r in records if peaks and not nodes.peak_of(peaks, r)}
     if others:
+        known = "; ".join(machine.described(peak["machine"]) for peak in peaks)
         return (
             f"measured on another machine: {'; '.join(sorted(others))}; the peak of this run is that of "
-            f"{here}. Delete {cell.path}, and it is measured again"
+            f"{known}. Delete {cell.path}, and it is measured again"
+        )
+    if len(found := _nodes(result)) > 1:
+        return (
+            f"its processes are of several nodes: {', '.join(sorted(found))}. Delete {cell.path}, and it is "
+            "measured again"
         )
     return ""
+
+
+def _nodes(result: dict) -> set[str]:
+    """The nodes of a cluster that measured a cell; empty without one."""
+    return {p["machine"]["node"] for p in result["processes"] if "node" in p["machine"]}
+
+
+def _on_another_node(cell: Cell, results: Results, baselines: dict[str, str]) -> str:
+    """Why a cell cannot be compared with its baseline: another node measured that. Empty where it can."""
+    base = Cell(baselines.get(cell.framework, ""), cell.workload, cell.device)
+    if base not in results.cells:
+        return ""
+    here, there = _nodes(results.cells[cell]), _nodes(results.cells[base])
+    if here == there:
+        return ""
+    return (
+        f"measured on node {', '.join(sorted(here)) or 'unknown'}, its baseline {base.framework} on node "
+        f"{', '.join(sorted(there)) or 'unknown'}: times of two nodes are not compared. Delete both cells, and "
+        "they are measured together again"
+    )
 
 
 def _of_plain_form(results, workload, device, baselines) -> dict[str, np.ndarray]:

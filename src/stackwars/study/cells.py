@@ -8,7 +8,7 @@ from pathlib import Path
 from stackwars import frameworks
 from stackwars.measure import parity
 from stackwars.study import comparisons, imports
-from stackwars.study.studies import studies
+from stackwars.study.studies import Study, studies
 
 ROUNDS = ("rounds_min", "round_budget_s")
 """The settings by which a process finds out that it is not needed any more."""
@@ -35,16 +35,24 @@ def asked(config: dict) -> list[Cell]:
     measured one beside the other. A framework that has no environment for a device has no cell there.
     """
     found = studies(config)
-    return [
+    every = (
         Cell(framework, workload, device)
         for device in config["devices"]
         for workload in config["workloads"]
-        for framework, wanted in config["frameworks"].items()
-        if device in environments(config, framework)
-        and any(study.has_cell(framework, workload, device) for study in found)
-        and workload in wanted.get("workloads", [workload])
-        and workload in device_workloads(config, device)
-    ]
+        for framework in config["frameworks"]
+    )
+    return [cell for cell in every if _is_asked(config, found, cell)]
+
+
+def _is_asked(config: dict, found: list[Study], cell: Cell) -> bool:
+    """Whether a cell of the grid is measured in one of these studies."""
+    wanted = config["frameworks"][cell.framework].get("workloads", [cell.workload])
+    return (
+        cell.device in environments(config, cell.framework)
+        and cell.workload in wanted
+        and any(study.has_cell(cell.framework, cell.workload, cell.device) for study in found)
+        and cell.workload in device_workloads(config, cell.device)
+    )
 
 
 def device_workloads(config: dict, device: str) -> list[str]:
@@ -93,7 +101,7 @@ def partner(config: dict, cell: Cell) -> Cell | None:
     if baseline is None or frameworks.program_of(cell.framework) != cell.framework:
         return None
     other = Cell(baseline, cell.workload, cell.device)
-    return other if other in asked(config) else None
+    return other if _is_asked(config, studies(config), other) else None
 
 
 def sources(config: dict, cell: Cell) -> list[str]:

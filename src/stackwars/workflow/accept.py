@@ -21,7 +21,7 @@ from stackwars.study.config import load
 
 FULL = REPOSITORY / "results" / "full"
 KEPT = (
-    *("cell.json", "stablehlo.mlir.gz", "output.npy", "peak.json", "devices.json"),
+    *("cell.json", "stablehlo.mlir.gz", "output.npy", "peak.json", "peaks/*.json", "devices.json"),
     *("program.mlir.gz", "arguments.json", "ahead.json", "largest_batch.json", "replay.json"),
     *("profile.json", "audits.json", f"{FORMS}/*.txt.gz", "growth/*/*/*/process.json"),
     "sharded/*/*/*/process.json",

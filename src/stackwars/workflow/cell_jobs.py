@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from stackwars import frameworks
-from stackwars.study import cells
+from stackwars.setup.device import CPUS
+from stackwars.study import cells, programs
 from stackwars.study.cells import Cell
 from stackwars.workflow import job_files, plan
 from stackwars.workflow.grid import Grid, Wildcards
@@ -59,6 +60,18 @@ class CellJobs:
             },
         }
         return job_files.file("process", job)
+
+    def compared(self, wildcards: Wildcards) -> list[str]:
+        """The cells and replays of a workload on a device, which are compared with each other."""
+        device, workload = wildcards.device, wildcards.workload
+        asked = self._grid.on_cpu if device in CPUS else self._grid.found()
+        ours = [cell for cell in asked if (cell.device, cell.workload) == (device, workload)]
+        replays = [
+            f"{self._grid.root}/{replay.path}/replay.json"
+            for replay in programs.replays(self._config)
+            if (replay.device, replay.workload) == (device, workload)
+        ]
+        return self._grid.files(ours, "cell.json") + replays
 
     def _runs(self, cell: Cell) -> dict[str, str]:
         dialect = frameworks.load(cell.framework).DIALECT

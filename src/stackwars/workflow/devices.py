@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import subprocess
 from pathlib import Path
 
-from stackwars.results.folder import Folder, command
+from stackwars.measure import documents
 from stackwars.setup.device import CPUS
 from stackwars.setup.environments import Unavailable, clean_environ, ensure
 from stackwars.study import cells
@@ -26,18 +27,16 @@ print(session.device_kind())
 _TIMEOUT_S = 300
 
 
-def find(config: dict) -> dict[str, dict[str, dict]]:
-    """{device: {framework: {"present": bool, "reason" or "kind": str}}} for every asked-for device.
+def find(config: dict, device: str) -> dict[str, dict]:
+    """{framework: {"present": bool, "reason" or "kind": str}} for a device that is asked for.
 
     The CPU is always present, as both of its devices.
     """
-    found: dict[str, dict[str, dict]] = {}
-    for device in config["devices"]:
-        for framework in config["frameworks"]:
-            if device in cells.environments(config, framework):
-                answer = ask(framework, device, Path(cells.pins(config, framework, device)))
-                found.setdefault(device, {})[framework] = answer
-    return found
+    return {
+        framework: ask(framework, device, Path(cells.pins(config, framework, device)))
+        for framework in config["frameworks"]
+        if device in cells.environments(config, framework)
+    }
 
 
 def ask(framework: str, device: str, pins: Path) -> dict:
@@ -63,12 +62,23 @@ def ask(framework: str, device: str, pins: Path) -> dict:
     return {"present": True, "kind": done.stdout.strip().splitlines()[-1]}
 
 
-def write(config: dict, folder: Folder) -> None:
-    """Ask the frameworks; write devices.json."""
-    found = find(config)
-    folder["devices"].parent.mkdir(parents=True, exist_ok=True)
-    folder["devices"].write_text(json.dumps(found, indent=1))
+def main() -> None:
+    """`python -m stackwars.workflow.devices`: ask for one device, or put the answers for all together."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("--config", required=True, type=documents.read)
+    parser.add_argument("--output", required=True, type=Path)
+    one = parser.add_mutually_exclusive_group(required=True)
+    one.add_argument("--device")
+    one.add_argument("--answers", nargs="+", type=Path, help="<device>/found.json of each")
+    arguments = parser.parse_args()
+    if arguments.device:
+        found = find(arguments.config, arguments.device)
+    else:
+        answers = {path.parent.name: documents.read(path) for path in arguments.answers}
+        found = {device: answer for device, answer in answers.items() if answer}
+    arguments.output.parent.mkdir(parents=True, exist_ok=True)
+    arguments.output.write_text(json.dumps(found, indent=1))
 
 
 if __name__ == "__main__":
-    command(write)
+    main()

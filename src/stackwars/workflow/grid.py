@@ -62,6 +62,12 @@ class Grid:
         answers = json.loads(Path(self._devices()).read_text())
         return self.on_cpu + [c for c in others if answers[c.device][c.framework]["present"]]
 
+    def compared(self, cells_: Iterable[Cell]) -> list[str]:
+        """The files that say of the workloads and devices of some cells that all of each is measured."""
+        if not self.is_measured:
+            return []
+        return sorted({f"{self.root}/measured/{c.device}/{c.workload}" for c in cells_})
+
     def asked_on(self, device: str) -> list[Cell]:
         """The cells that are asked for on one device."""
         return [cell for cell in self.asked if cell.device == device]

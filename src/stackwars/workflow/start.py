@@ -9,7 +9,7 @@ from typing import Any, TextIO
 from snakemake.exceptions import WorkflowError
 from snakemake.logging import logger
 
-from stackwars.measure import progress
+from stackwars.measure import nodes, progress
 from stackwars.setup import tex
 from stackwars.workflow import damage, dates, orphans, plan, runlock
 from stackwars.workflow.grid import Grid
@@ -75,6 +75,7 @@ def prepare(workflow: Any) -> None:
     if lock is None:
         raise WorkflowError(runlock.TAKEN)
     _held.append(lock)
+    nodes.forget()
     if left := orphans.end(Path.cwd()):
         logger.warning(f"ended {left} processes that a killed run had left behind")
     # Snakemake's limit on jobs per second starts a timer chain with every job. After fifty jobs they

@@ -67,6 +67,16 @@ class Terminal(logging.Handler):
 
     def _text(self, record: logging.LogRecord) -> str:
         event = getattr(record, "event", None)
+        in_group = getattr(record, "indent", False)
+        if event == LogEvent.GROUP_ERROR:
+            self._failed.append(lost(vars(record)))
+            return f"[stackwars] failed: the job {record.groupid}; the others go on to their end"
+        if in_group and event == LogEvent.JOB_ERROR:
+            return ""  # said of the group
+        if event == LogEvent.GROUP_INFO and not self._all:
+            return f"[stackwars] submitting {record.group_id}, {len(record.jobs)} steps"
+        if in_group and not self._all:
+            return ""
         if event == LogEvent.JOB_ERROR:
             self._failed.append(failure(vars(record)))
             return (
@@ -96,17 +106,8 @@ def failure(job: dict) -> str:
 
     job: rule_name, output, log and shellcmd of Snakemake's message about the failed job.
     """
-    logs = [Path(path) for path in job["log"]]
-    lines = [f"Failed: {_made(job)} (rule {job['rule_name']})"]
-    said = ""
-    for path in logs:
-        text = path.read_text(errors="replace").strip() if path.is_file() else ""
-        lines.append(f"Log: {path}{'' if text else ', which is empty'}")
-        shown = [line for line in text.splitlines() if not line.startswith(advice.LABEL)]
-        lines += [f"    {line[:300]}" for line in shown[-LINES:]]
-        said += text[-20_000:]
-        if _is_full(path.parent):
-            said += FULL  # on a full disk the log is empty too
+    lines, said = _logged([Path(path) for path in job["log"]])
+    lines.insert(0, f"Failed: {_made(job)} (rule {job['rule_name']})")
     lines += advice.advise(said)
     if job.get("shellcmd"):
         # The commands find the harness's Python and the source by these two variables.
@@ -115,6 +116,35 @@ def failure(job: dict) -> str:
             f"    PATH=$PWD/.venv/bin:$PATH PYTHONPATH=src bash -c {shlex.quote(job['shellcmd'].strip())}",
         ]
     return "\n".join(lines)
+
+
+def lost(group: dict) -> str:
+    """A job of a cluster that failed: its log, the log's last lines, and what to do.
+
+    group: groupid, aux_logs and job_error_info of Snakemake's message about it.
+    """
+    return "\n".join(
+        [
+            f"Failed: the job {group['groupid']}, {len(group['job_error_info'])} steps",
+            *_logged([Path(path) for path in group["aux_logs"]])[0],
+            "The same command again makes what is missing; of cells, the processes that had ended are kept and "
+            "taken back on the same node.",
+        ]
+    )
+
+
+def _logged(logs: list[Path]) -> tuple[list[str], str]:
+    """What is shown of the logs of a failed job, and all that they say."""
+    lines, said = [], ""
+    for path in logs:
+        text = path.read_text(errors="replace").strip() if path.is_file() else ""
+        lines.append(f"Log: {path}{'' if text else ', which is empty'}")
+        shown = [line for line in text.splitlines() if not line.startswith(advice.LABEL)]
+        lines += [f"    {line[:300]}" for line in shown[-LINES:]]
+        said += text[-20_000:]
+        if _is_full(path.parent):
+            said += FULL  # on a full disk the log is empty too
+    return lines, said
 
 
 def refusal(exception: str, message: str) -> str:

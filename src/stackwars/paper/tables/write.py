@@ -29,6 +29,7 @@ from stackwars.paper.tables.faults import faults_table
 from stackwars.paper.tables.lecture import lecture_table
 from stackwars.paper.tables.matrix import effects_table, matrix_table
 from stackwars.paper.tables.memory import bytes_table, fit_table
+from stackwars.paper.tables.nodes import nodes_table
 from stackwars.paper.tables.precision import precision_table
 from stackwars.paper.tables.programs import metrics_table, structure_table
 from stackwars.paper.tables.ratios import comparison_table, published_table
@@ -250,6 +251,7 @@ def write_tables(files: Folder) -> None:
         "audits": audits_table(audits, context["origin"]),
         "audits_brief": brief_audits_table(audits, context["origin"]),
         "faults": faults_table(fault_entries.read(files["faults"])),
+        "nodes": nodes_table(context["nodes"]),
         "shapes": shape_table(frame, context),
         "variance": variance_table(pandas.read_csv(files["variance"])),
     }

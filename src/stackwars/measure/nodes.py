@@ -1,0 +1,129 @@
+"""What a run on a cluster needs besides that of one machine: each node's peak, and a lost job's processes.
+
+Snakemake deletes the outputs of a job that failed, and the rounds of a workload are one job there: so each
+process that ended is also kept elsewhere, and taken from there when the job runs again on the same node. On a
+machine that is no node of a cluster nothing here does anything.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import shutil
+import subprocess
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from stackwars.measure import documents, machine
+from stackwars.setup.device import CPUS
+from stackwars.setup.environments import REPOSITORY, clean_environ, ensure
+
+KEPT = REPOSITORY / ".snakemake" / "stackwars" / "kept"
+"""The processes that ended, by their paths below results/, until their cell is made."""
+_STAMP = "kept.json"
+
+
+def lock() -> Path:
+    """The file that whoever measures here locks: one for each node, for a cluster's nodes share the folder."""
+    node = machine.node()
+    return REPOSITORY / "results" / (f".measuring-{node}.lock" if node else ".measuring.lock")
+
+
+def peaks(folder: Path) -> list[dict]:
+    """The peaks of a device, as `stackwars.measure.peak` writes them: the run's own, then those of other nodes.
+
+    folder: that of the device, below that of the run.
+    """
+    paths = [folder / "peak.json", *sorted((folder / "peaks").glob("*.json"))]
+    return [documents.read(path) for path in paths if path.exists()]
+
+
+def peak_of(found: list[dict], record: dict) -> dict | None:
+    """The peak of the machine of a record among those found, or None.
+
+    One from before the machine was recorded counts as that of any.
+    """
+    here = machine.described(record)
+    return next((p for p in found if _is_of(p, here)), None)
+
+
+def _is_of(peak: dict, described: str) -> bool:
+    return "machine" not in peak or machine.described(peak["machine"]) == described
+
+
+def ensure_peak(device: str, output: Path) -> None:
+    """Measure this node's peak, unless it has been.
+
+    output: the folder of a process that is about to be measured here. Raises BuildError, and
+    CalledProcessError where the measurement fails.
+    """
+    if not machine.node():
+        return
+    folder = _root(output) / device
+    pins = REPOSITORY / "envs" / ("jax.txt" if device in CPUS else f"jax-{device}.txt")
+    path = folder / "peaks" / f"{machine.node()}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.with_suffix(".lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)  # processes of the smoke preset begin at once
+        if peak_of(peaks(folder), machine.record()):
+            return
+        part = path.with_suffix(".part")
+        command = [str(ensure(pins)), "-m", "stackwars.measure.peak", device, str(part)]
+        subprocess.run(command, cwd=REPOSITORY, env=clean_environ({}), check=True)
+        part.rename(path)
+
+
+def keep(job: Any, pins: list[Path], output: Path) -> None:
+    """Keep a process of a cell or a replay that has ended. job: a dataclass, as of the supervisor."""
+    if not machine.node() or not output.name.startswith("process-"):
+        return
+    place = _place(output)
+    shutil.rmtree(place, ignore_errors=True)
+    shutil.copytree(output, place)
+    (place / _STAMP).write_text(json.dumps(_stamp(job, pins)))
+
+
+def bring_back(job: Any, pins: list[Path], output: Path) -> dict | None:
+    """Put a kept process of the same job, code, pins and node into its place; its result, or None."""
+    if not machine.node():
+        return None
+    place = _place(output)
+    if not (place / _STAMP).exists():
+        return None
+    if documents.read(place / _STAMP) != _stamp(job, pins):
+        return None
+    shutil.rmtree(output, ignore_errors=True)
+    shutil.copytree(place, output, ignore=shutil.ignore_patterns(_STAMP))
+    return documents.read(output / "process.json")
+
+
+def forget() -> None:
+    """Delete what is kept of processes whose cell is made. For a run that no other runs beside."""
+    for stamp in list(KEPT.glob(f"**/{_STAMP}")):
+        process = stamp.parent
+        made = REPOSITORY / "results" / process.relative_to(KEPT).parent
+        if (made / "cell.json").exists() or (made / "replay.json").exists():
+            shutil.rmtree(process)
+
+
+def _stamp(job: Any, pins: list[Path]) -> dict:
+    """What a kept process must have in common with the one that is asked for."""
+    digest = hashlib.sha256()
+    for path in [*pins, *sorted((REPOSITORY / "src" / "stackwars").rglob("*.py"))]:
+        digest.update(path.read_bytes())
+    return {
+        "job": asdict(job),
+        "code": digest.hexdigest(),
+        "machine": machine.described(machine.record()),
+    }
+
+
+def _place(output: Path) -> Path:
+    return KEPT / output.relative_to(_root(output).parent)
+
+
+def _root(output: Path) -> Path:
+    """The folder of the run that a process belongs to."""
+    return next(parent for parent in output.parents if parent.parent.name == "results")
