@@ -133,7 +133,7 @@ def test_one_machine_has_no_nodes(results):
 
 def test_each_node_tells_what_it_measured_and_how_fast_it_is(results):
     record = process()["machine"]
-    for cell, node in ((JAX, "n1"), (TORCH, "n1"), (Cell("jax", "mha", "cpu"), "n2")):
+    for cell, node in ((JAX, "n1"), (TORCH, "n1"), (Cell("jax", "ffn", "cpu"), "n2")):
         write_cell(results, [process(cell, machine={"node": node, **record})])
     (results / "cpu" / "peak.json").write_text(
         json.dumps(PEAK | {"machine": {"node": "n2", **record}})
@@ -141,5 +141,5 @@ def test_each_node_tells_what_it_measured_and_how_fast_it_is(results):
     first, second = built(results)["nodes"]
     assert (first["node"], first["device"], first["workloads"]) == ("n1", "cpu", ["gemm"])
     assert first["peak"] is None
-    assert (second["node"], second["workloads"]) == ("n2", ["mha"])
+    assert (second["node"], second["workloads"]) == ("n2", ["ffn"])
     assert second["peak"]["gflop_per_s"] == PEAK["gflop_per_s"]
