@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import stats
 
 from stackwars.measure import process_value
 from stackwars.measure.comparison import ALPHA, Comparison, compare
@@ -69,6 +68,8 @@ def rate(count: int, trials: int) -> dict[str, Any]:
     """{"trials", "count", "rate", "low", "high"}: with the exact binomial 95 % interval (Clopper-Pearson)."""
     if not trials:
         return {"trials": 0, "count": 0, "rate": None, "low": None, "high": None}
+    from scipy import stats  # takes a second to load, and planning a run loads this module
+
     low, high = stats.binomtest(count, trials).proportion_ci(1 - ALPHA, method="exact")
     return {"trials": trials, "count": count, "rate": count / trials, "low": low, "high": high}
 
@@ -79,6 +80,8 @@ def false_claims(trials: Sequence[Trial]) -> dict[str, Any]:
     ok_claims: at most CLAIMS of the trials claim one, or no more than a test at 95 % does by chance
     (one-sided binomial test at that level: of ten trials, two may). ok_size: the percentile is at most OFF.
     """
+    from scipy import stats
+
     count = sum(trial.claimed for trial in trials)
     off = [abs(trial.comparison.ratio - 1) for trial in trials]
     off_95 = float(np.quantile(off, 0.95)) if off else None

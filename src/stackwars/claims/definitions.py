@@ -66,7 +66,7 @@ class Claims:
 
 def load(path: Path = CLAIMS) -> Claims:
     """The claims of a file. Raises ClaimError."""
-    return parse(yaml.safe_load(path.read_text(encoding="utf-8")))
+    return parse(yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader))
 
 
 def parse(read: object) -> Claims:

@@ -24,7 +24,7 @@ def problem(schema: Path, document: Any, definitions: Mapping[str, dict]) -> Pro
 
     definitions: what the schema has under $defs for names alone, such as the workloads that there are.
     """
-    rules = yaml.safe_load(schema.read_text(encoding="utf-8"))
+    rules = yaml.load(schema.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
     rules["$defs"] |= definitions
     errors = list(jsonschema.Draft202012Validator(rules).iter_errors(document))
     # What has no valid form has no known keys either: say what is wrong with the form.
