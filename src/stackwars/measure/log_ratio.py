@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from types import ModuleType
 
 import numpy as np
-from scipy import special
 
 from stackwars.measure.statistics import LEVEL, Estimate
 
@@ -55,7 +55,7 @@ class LogRatio:
         """Half the width of Student's interval of the logarithm; None where it has none."""
         if self.error is None:
             return None
-        return float(special.stdtrit(self.freedom, (1 + level) / 2)) * self.error
+        return float(_student().stdtrit(self.freedom, (1 + level) / 2)) * self.error
 
     def estimate(self) -> Estimate:
         """The ratio and its 95 % interval."""
@@ -70,7 +70,7 @@ class LogRatio:
             return None
         if not self.error:
             return 1.0 if not self.log else 0.0
-        return float(2 * special.stdtr(self.freedom, -abs(self.log) / self.error))
+        return float(2 * _student().stdtr(self.freedom, -abs(self.log) / self.error))
 
     def detectable(self) -> float | None:
         """The smallest |ratio - 1| that such an error finds 4 times of 5.
@@ -82,8 +82,14 @@ class LogRatio:
         if self.error is None:
             return None
         return math.expm1(
-            special.stdtrit(self.freedom, [(1 + LEVEL) / 2, POWER]).sum() * self.error
+            _student().stdtrit(self.freedom, [(1 + LEVEL) / 2, POWER]).sum() * self.error
         )
+
+
+def _student() -> ModuleType:
+    from scipy import special  # takes time to load, and planning a run loads this module
+
+    return special
 
 
 def _exp(value: float) -> float:

@@ -12,6 +12,7 @@ part, relative, within the steps that are told.
 
 import importlib
 import pkgutil
+import sys
 from types import ModuleType
 
 
@@ -27,7 +28,7 @@ def names() -> list[str]:
 
 def load(name: str) -> ModuleType:
     """The workload of this name; raises ValueError where there is none."""
-    if name not in names():
+    if f"{__name__}.{name}" not in sys.modules and name not in names():
         raise ValueError(
             f"workload: expected one of {', '.join(names())}; got {name!r}. "
             "Check the spelling, or add a directory of that name under stackwars/workloads."
