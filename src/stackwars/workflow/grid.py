@@ -56,7 +56,7 @@ class Grid:
 
     def found(self) -> list[Cell]:
         """Cells of the devices that this machine has; the CPU's are known without asking."""
-        others = [cell for cell in self.asked if cell not in self.on_cpu]
+        others = [cell for cell in self.asked if cell.device not in CPUS]
         if not self.is_measured or not others:
             return self.on_cpu
         answers = json.loads(Path(self._devices()).read_text())
