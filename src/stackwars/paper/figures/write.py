@@ -6,17 +6,12 @@ well as in colour, and the colours in luminance, so the figures survive a grey p
 
 from __future__ import annotations
 
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
-from pathlib import Path
-
 import matplotlib
 
 matplotlib.use("pdf")  # no display, and no second backend to differ by
 
 import matplotlib.pyplot as plt
 import pandas
-from matplotlib.figure import Figure
 
 from stackwars.claims.output import read_claims
 from stackwars.paper.figures import graph
@@ -59,7 +54,7 @@ def write_figures(config: dict, files: Folder) -> None:
         for name in ("matrix", "matrix_effects", "stacks", "beyond")
     )
     titles = dict(zip(matrix["workload"], matrix["title"], strict=True))
-    chosen = _chosen(config, frame)
+    chosen = shown(config, frame)
     profiled = literal(_profiled(files))
     stacks = that_ran(stacks, "framework")
     beyond = that_ran(that_ran(beyond, "framework"), "workload")
@@ -86,23 +81,13 @@ def write_figures(config: dict, files: Folder) -> None:
             "split": draw_split(split, main),
             **{f"split-{pair.subject}": draw_split(split, pair) for pair in others},
         }
-        _save({files["figures"] / f"{name}.pdf": figure for name, figure in drawn.items()})
+        for name, figure in drawn.items():
+            # No date in the file: the same results give the same bytes.
+            figure.savefig(files["figures"] / f"{name}.pdf", metadata={"CreationDate": None})
+            plt.close(figure)
 
 
-def _save(figures: dict[Path, Figure]) -> None:
-    """Write figures to their files, on all cores: laying out and writing takes most of the time."""
-    with ProcessPoolExecutor(mp_context=get_context("fork")) as pool:
-        list(pool.map(_write, figures.values(), figures))
-    for figure in figures.values():
-        plt.close(figure)
-
-
-def _write(figure: Figure, path: Path) -> None:
-    # No date in the file: the same results give the same bytes.
-    figure.savefig(path, metadata={"CreationDate": None})
-
-
-def _chosen(config: dict, frame: pandas.DataFrame) -> list[str]:
+def shown(config: dict, frame: pandas.DataFrame) -> list[str]:
     """The workloads that the text shows: those of paper.calls that this run has, or else its first four."""
     here = list(frame["workload"].drop_duplicates())
     return [name for name in config["paper"].get("calls", here) if name in here] or here[:4]
