@@ -101,6 +101,15 @@ def test_forms_are_written_where_asked_for_and_none_costs_no_result(toy):
     assert said == b"ValueError: nothing to tell\n"
 
 
+def test_memory_over_time_is_kept_and_its_peak_is_in_it(toy):
+    result = toy.measure("sleep", timeout_s=1.5)
+    seconds, resident = result["memory"]["seconds"], result["memory"]["bytes"]
+    assert len(seconds) == len(resident) > 3
+    assert seconds == sorted(seconds) and seconds[-1] < result["wall_s"] + 0.1
+    # The kernel sees what lies between two samples too, and adds up some pages late.
+    assert 2**24 < max(resident) < result["peak_rss_bytes"] + 2**21
+
+
 def test_result_is_told_on_the_way(toy):
     printed = toy.measure("ok")["printed"]
     assert "toy gemm cpu process 1: running" in printed
@@ -150,6 +159,13 @@ def test_log_of_the_child_is_kept_in_an_error(toy):
     result = toy.measure("sigkill")
     assert (toy.folder / toy.output() / "log.txt").exists()
     assert "log: " in result["status_detail"]
+
+
+def test_the_end_of_a_log_is_in_the_result(toy):
+    assert toy.measure("ok")["log_tail"] == ""
+    found = toy.measure("raise")["log_tail"]
+    assert found.splitlines()[-1] == "ValueError: the second call went wrong"
+    assert str(toy.folder) not in found
 
 
 def test_round_after_an_oom_is_not_run_again(toy):

@@ -25,6 +25,8 @@ _MOVED = (
     *("baseline", "module", "options"),
 )
 """What a process has and the result holds in another place."""
+_OF_CELLS = ("memory", "log_tail")
+"""What is kept of the processes of cells alone."""
 STEADY = ("ns", "calls", "run_ns", "wait_ns", "steal_ns", "other_processes_share")
 """What is kept of the steady blocks of each process."""
 PROFILE = ("calls", "wall_s", "operations", "spans")
@@ -186,7 +188,7 @@ def _record(process: dict) -> dict:
     named = {event["event"]: event for event in process["events"]}
     build = named.get("build", {})
     return {
-        **{key: value for key, value in process.items() if key not in _MOVED},
+        **{key: value for key, value in process.items() if key not in (*_MOVED, *_OF_CELLS)},
         "versions": build.get("versions", {}),
         "device_kind": build.get("device_kind"),
         "load": [named[name]["load"] for name in ("run", "timed") if name in named],

@@ -20,7 +20,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from stackwars.measure import documents, interleaved, limits, machine, nodes, progress, rounds
+from stackwars.measure import documents, interleaved, kept, limits, machine, nodes, progress, rounds
 from stackwars.measure.events import event, read_events
 from stackwars.measure.interleaved_control import REPLY, Control
 from stackwars.measure.process_status import Ending, status
@@ -73,7 +73,8 @@ def supervise(
     kills = limits.kernel_oom_kills()
     start = time.monotonic()
     child = _spawn(job, python, folder, cap, child_module, control)
-    timed_out, over_cap = watch(child.pid, cap, start + job.settings["timeout_s"])
+    memory = kept.Memory(start)
+    timed_out, over_cap = watch(child.pid, cap, start + job.settings["timeout_s"], memory.add)
     _, wait_status, usage = os.wait4(child.pid, 0)
     child.returncode = os.waitstatus_to_exitcode(wait_status)
     wall_s = time.monotonic() - start
@@ -93,8 +94,10 @@ def supervise(
         "user_s": round(usage.ru_utime, 3),
         "system_s": round(usage.ru_stime, 3),
         "peak_rss_bytes": usage.ru_maxrss * 1024,
+        "memory": memory.document(),
         "memory_cap_bytes": cap,
         "exit_code": child.returncode,
+        "log_tail": kept.log_tail(folder / "log.txt", python, result_status == "ok"),
         "events": events,
         "machine": machine.record(),
         "source": machine.revision(),
