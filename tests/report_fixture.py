@@ -6,8 +6,9 @@ from typing import Any
 
 from stackwars.compilers.op_classes import CLASSES, DISPATCH, ELEMENTWISE, PRODUCTS
 from stackwars.report.align import side_by_side
+from stackwars.report.processes import POINTS
 
-HOSTILE = "</script><img src=x onerror=alert(1)> \"quoted\" 'too' \\ {\\tt x} \N{SNOWMAN}"
+HOSTILE = "</script><img src=x onerror=alert(1)> \"quoted\" 'too' \\ {\\tt x} $x_1$ \N{SNOWMAN} \N{PILE OF POO}"
 CELL = {
     **{"workload": "mha", "title": "MHA", "framework": "jax", "device": "cpu", "status": "ok"},
     **{"first_ms": 80.0, "second_ms": 3.0, "steady_ms": 2.0, "rounds": 3, "status_detail": ""},
@@ -19,12 +20,21 @@ RATIO = {
     **{"baseline": "jax", "steady_ratio": 1.5, "steady_ratio_low": 1.4, "steady_ratio_high": 1.6},
     "steady_verdict": "slower",
 }
+RAN = {
+    **{"repetition": 0, "status": "ok", "wall_s": 5.0, "peak_rss_bytes": 2**31, "log": ""},
+    "memory": [[0.1, 20], [1.0, 901], [2.5, 2000], [4.9, 1500]],
+    "phases": [["import", 0.2, 1.0], ["build", 1.0, 2.0], ["first call", 2.0, 2.4], ["steady", 2.5, 4.0]],
+}  # fmt: skip
+DIED = {**RAN, "repetition": 1, "status": "error", "log": HOSTILE, "phases": [["import", 0.2, 4.0]]}
 DETAILS = {
     **{"sizes": {"batch": 2}, "versions": {"jax": "0.7.1"}},
-    "processes": [
-        {"repetition": 0, "status": "ok", "wall_s": 5.0, "peak_rss_bytes": 2**30},
-    ],
+    "processes": [RAN, DIED],
     "calls": [{"first": 80.0, "second": 3.0, "calls": 4, "blocks": [2.0, 2.1], "kept": "10"}],
+}
+OLD_DETAILS = {
+    **DETAILS,
+    "processes": [{**RAN, "memory": None, "log": None, "phases": []}],
+    "calls": [],
 }
 TEXTS = (
     '%0 = stablehlo.tanh %a : tensor<2xf32> loc("/home/x/mha/in_jax.py":31:8)',
@@ -72,7 +82,7 @@ DOCUMENT: dict[str, Any] = {
         "torch_xla": {"title": "torch_xla", "colour": "#c4571b"},
     },
     "cells": [CELL, FAILED],
-    "details": {"cpu/jax/mha": DETAILS},
+    "details": {"cpu/jax/mha": DETAILS, "cpu/jax/gemm": OLD_DETAILS},
     "ratios": [RATIO],
     "matrix": [
         {
@@ -110,16 +120,27 @@ def large(count: int) -> dict[str, Any]:
     names = [f"framework_{number}" for number in range(20)]
     keys = [(f"workload_{number // 20}", names[number % 20]) for number in range(count)]
 
-    def process(seed: int) -> dict[str, Any]:
-        blocks = [round(2 + (seed * 7919 + block * 104729) % 1000 / 997, 3) for block in range(20)]
+    def noise(seed: int, place: int) -> float:
+        return (seed * 7919 + place * 104729) % 1000 / 997
+
+    def called(seed: int) -> dict[str, Any]:
+        blocks = [round(2 + noise(seed, block), 3) for block in range(20)]
         return {"first": 80.0, "second": 3.0, "calls": 4, "blocks": blocks, "kept": "1" * 20}
+
+    def process(seed: int) -> dict[str, Any]:
+        memory = [[at / 10, round(900 + 100 * noise(seed, at))] for at in range(POINTS)]
+        return {**RAN, "repetition": seed % 3, "memory": memory}
 
     return {
         **DOCUMENT,
         "frameworks": {name: {"title": name, "colour": "#14213d"} for name in names},
         "cells": [{**CELL, "workload": w, "title": w, "framework": f} for w, f in keys],
         "details": {
-            f"cpu/{f}/{w}": {**DETAILS, "calls": [process(3 * place + at) for at in range(3)]}
+            f"cpu/{f}/{w}": {
+                **DETAILS,
+                "processes": [process(3 * place + at) for at in range(3)],
+                "calls": [called(3 * place + at) for at in range(3)],
+            }
             for place, (w, f) in enumerate(keys)
         },
         "ratios": [

@@ -10,7 +10,7 @@ import pytest
 import chromium
 import report_fixture
 from chromium import Chromium
-from report_fixture import DOCUMENT
+from report_fixture import DOCUMENT, HOSTILE
 from stackwars.report.write import MOST_BYTES, page
 
 pytestmark = pytest.mark.skipif(chromium.BINARY is None, reason=chromium.WITHOUT)
@@ -19,6 +19,8 @@ VIEWS = {
     "start?workload=mha": ["1.00\u00d7"],
     "cells?status=ok": ["1 of 2 cells", "MHA"],
     "cell/cpu/jax/mha": ["MHA, JAX, cpu", "logarithmic", "<circle", "batch 2", "snakemake"],
+    "cell/cpu/jax/mha?round=2": ["Phases of round 2", "Round 2: error", "Of 2 logs 1 are empty."],
+    "cell/cpu/jax/gemm": ["Not recorded in this run.", "Measured again"],
     "cell/cpu/jax/none": ["no such cell"],
     "comparisons?sort=effect": ["slower", "[1.40, 1.60]", "<line"],
     "programs/mha": ["of both", "\u2260 %1 = stablehlo.exponential"],
@@ -73,6 +75,30 @@ def test_hostile_names_show_as_text(report):
     text = report.visit("")
     assert "<img" not in text
     assert "&lt;img src=x onerror=alert(1)&gt;" in text
+
+
+def test_a_log_shows_as_it_is(report):
+    report.visit("cell/cpu/jax/mha")
+    assert report.evaluate("document.querySelector('.log').textContent") == HOSTILE
+    # Of the process that failed, and so open.
+    assert report.evaluate("document.querySelector('.log').parentElement.open")
+    assert report.evaluate("document.querySelectorAll('.log img, .log script').length") == 0
+
+
+def test_memory_is_drawn_for_every_process_with_the_phases_of_one(report):
+    report.visit("cell/cpu/jax/mha")
+    plot = "document.querySelectorAll('svg')[1]"
+    assert "at most 2.00 GiB" in report.evaluate(f"{plot}.getAttribute('aria-label')")
+    assert report.evaluate(f"{plot}.querySelectorAll('polyline').length") == 2
+    named = (
+        f"[...{plot}.querySelectorAll('rect title')].map((one) => one.textContent.split(':')[0])"
+    )
+    assert report.evaluate(named) == ["import", "build", "first call", "steady"]
+    # The largest of a phase is of its own samples.
+    rows = "[...document.querySelectorAll('tr')].map((row) => row.textContent)"
+    assert "import0.2001.00901.0" in report.evaluate(rows)
+    assert "build1.002.00901.0" in report.evaluate(rows)
+    assert "first call2.002.40none taken" in report.evaluate(rows)
 
 
 def focus(browser, selector):

@@ -13,6 +13,7 @@ from stackwars import frameworks, workloads
 from stackwars.audits import audit_entries
 from stackwars.measure import documents
 from stackwars.measure.process_value import baseline_wait_share, uncontended_blocks
+from stackwars.report.processes import processes
 from stackwars.report.profiles import profiles
 from stackwars.report.votes import with_votes
 from stackwars.results.folder import Folder
@@ -36,7 +37,6 @@ MATRIX = (
     *("workload", "title", "framework", "compiler", "status", "status_detail", "replay_ms"),
     *("over_best", "compile_s", "run"),
 )
-PROCESS = ("repetition", "status", "started_utc", "wall_s", "peak_rss_bytes", "environment")
 CLAIM = ("id", "origin", "sentence", "verdict", "evidence")
 
 
@@ -112,12 +112,11 @@ def of_cell(path: Path) -> dict[str, Any]:
     Of a call or a block it has ms a call; `kept` marks the uncontended blocks.
     """
     cell = documents.read(path)
-    processes = [p for p in cell["processes"] if p.get("events")]
     return {
         "sizes": cell["sizes"],
         "versions": cell["versions"],
-        "processes": [{key: process.get(key) for key in PROCESS} for process in processes],
-        "calls": calls(processes),
+        "processes": processes(cell),
+        "calls": calls([process for process in cell["processes"] if process.get("events")]),
     }
 
 

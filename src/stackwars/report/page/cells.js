@@ -40,11 +40,13 @@ async function cell(at) {
     ], Object.entries(STAGES)),
     parted.length ? table("The first call, in ms", [["Part", ([part]) => part], ["ms", ([, ms]) => number(ms), "number"]], parted) : null,
     ...everyCall(details.calls, found.framework, at),
+    ...memoryOverTime(details.processes, found.framework, at),
     details.processes.length ? table("Processes", [
       ["Round", (one) => String(one.repetition + 1), "number"], ["Status", (one) => one.status], ["Started (UTC)", (one) => one.started_utc],
       ["Wall s", (one) => number(one.wall_s), "number"], ["Peak GiB", (one) => number(one.peak_rss_bytes / 2 ** 30), "number"],
       ["Environment", (one) => one.environment],
     ], details.processes) : null,
+    ...logs(details.processes),
     details.processes.length ? h("p", {}, `Sizes: ${listed(details.sizes)}. Versions: ${listed(details.versions)}.`) : null,
     h("h3", {}, "Measured again"),
     h("pre", {}, `rm -r results/${DATA.meta.preset}/${key}\n.venv/bin/snakemake --cores all results/${DATA.meta.preset}/${key}/cell.json`),
