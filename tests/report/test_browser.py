@@ -9,6 +9,7 @@ import pytest
 
 import chromium
 import report_fixture
+import trace_format
 from chromium import Chromium
 from report_fixture import DOCUMENT, HOSTILE
 from stackwars.report.write import MOST_BYTES, page
@@ -144,10 +145,15 @@ def test_the_graph_moves_by_keyboard(report):
     assert report.evaluate(box)[0] == pytest.approx(closer[0] + closer[2] / 10)
 
 
+def traced(report, *calls):
+    """The trace of these calls, which is in the format that Perfetto reads."""
+    document = report.evaluate(f"trace({json.dumps(calls)})")
+    assert trace_format.problems(document) == []
+    return document["traceEvents"]
+
+
 def test_the_trace_has_every_operation_when_it_ran(report):
-    """In Chrome's trace event format: complete events in microseconds, named processes."""
-    calls = json.dumps([{**report_fixture.call("jax", None), **report_fixture.PROFILE}])
-    events = report.evaluate(f"trace({calls})")["traceEvents"]
+    events = traced(report, {**report_fixture.call("jax", None), **report_fixture.PROFILE})
     ran = [event for event in events if event["ph"] == "X"]
     assert [(e["name"], e["cat"], e["ts"], e["dur"]) for e in ran] == [
         ("dot.3", "products", 0, 900),
@@ -155,17 +161,29 @@ def test_the_trace_has_every_operation_when_it_ran(report):
         ("fusion", "elementwise", 1200, 400),
     ]
     # Two that run at once are in rows of their own.
-    assert [event["tid"] for event in ran] == [0, 1, 0]
-    assert [e["args"]["name"] for e in events if e["ph"] == "M"] == ["JAX, an-xla", "operations"]
+    assert [event["tid"] for event in ran] == [1, 2, 1]
+    named = [e["args"]["name"] for e in events if e["name"] in ("process_name", "thread_name")]
+    assert named == ["JAX, an-xla", "operations", "operations, row 2"]
 
 
 def test_the_trace_of_sums_says_that_they_are_sums(report):
-    calls = json.dumps([{**report_fixture.call("jax", None), "operations": [], "spans": []}])
-    events = report.evaluate(f"trace({calls})")["traceEvents"]
+    call = {**report_fixture.call("jax", None), "operations": [], "spans": []}
+    events = traced(report, call)
     ran = [event for event in events if event["ph"] == "X"]
     assert [round(event["dur"]) for event in ran] == [1500, 400, 100]
     assert sum(event["dur"] for event in ran) == pytest.approx(2000)
     assert all("not when its operations ran" in event["args"]["note"] for event in ran)
+
+
+def test_the_trace_of_several_frontends_has_a_process_and_threads_for_each(report):
+    """Times that no binary fraction holds, neighbours that touch, and operations that take no time."""
+    spans = [[n % 2, round(n * 0.001001, 6), 0.001001 * (n % 3 > 0)] for n in range(300)]
+    call = {**report_fixture.call("jax", None), **report_fixture.PROFILE, "spans": spans}
+    sums = {**report_fixture.call("torch_xla", None), "operations": [], "spans": []}
+    events = traced(report, call, sums, {**call, "framework": HOSTILE})
+    processes = {e["pid"]: e["args"]["name"] for e in events if e["name"] == "process_name"}
+    assert processes == {1: "JAX, an-xla", 2: "torch_xla, an-xla", 3: f"{HOSTILE}, an-xla"}
+    assert sum(e["ph"] == "X" and e["pid"] == 1 for e in events) == 300
 
 
 def test_two_runs_stand_in_one_comparison(browser, tmp_path):

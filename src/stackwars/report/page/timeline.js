@@ -48,13 +48,15 @@ const legend = () => h("p", { class: "legend" }, Object.values(DATA.timeline.cla
 const part = (x, y, width, height, kind, told) => s("rect", { x, y, width, height, fill: kind.colour, stroke: "#333", "stroke-width": 0.5 },
   told ? s("title", {}, told) : null);
 
-// Operations that run at once stand below each other, in as few rows as hold them.
+const LEAST_MS = 1e-6;
+
+// Operations that run at once, or begin at once, stand below each other, in as few rows as hold them.
 function rowsOf(spans) {
   const ends = [];
   return spans.map(([, start, duration]) => {
     let row = ends.findIndex((end) => end <= start);
     if (row < 0) row = ends.push(0) - 1;
-    ends[row] = start + duration;
+    ends[row] = start + Math.max(duration, LEAST_MS);
     return row;
   });
 }
