@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import hlo_pair
 from stackwars.compilers.op_classes import CLASSES, DISPATCH, ELEMENTWISE, PRODUCTS
 from stackwars.report.align import side_by_side
+from stackwars.report.optimised import side_by_side as hlo_side_by_side
 from stackwars.report.processes import POINTS
 
 HOSTILE = "</script><img src=x onerror=alert(1)> \"quoted\" 'too' \\ {\\tt x} $x_1$ \N{SNOWMAN} \N{PILE OF POO}"
@@ -40,6 +42,14 @@ TEXTS = (
     '%0 = stablehlo.tanh %a : tensor<2xf32> loc("/home/x/mha/in_jax.py":31:8)',
     "%0 = stablehlo.tanh %a : tensor<2xf32>\n%1 = stablehlo.exponential %0 : tensor<2xf32>",
 )
+# The operations of the first have the names that they have in its profile.
+OPTIMISED = {
+    "compiler": "an-xla",
+    **hlo_side_by_side(
+        hlo_pair.SMALL.replace("%dot", "%dot.3").replace("%add_tanh_fusion", "%fusion"),
+        hlo_pair.OTHER,
+    ),
+}
 CLAIM = {
     **{"id": "x", "origin": "ours", "sentence": "It holds.", "verdict": "supported", "evidence": "1 of 1"},
     "rule": "Every vote must be for it.",
@@ -93,7 +103,8 @@ DOCUMENT: dict[str, Any] = {
     "programs": [
         {
             **{"workload": "mha", "title": "MHA", "sides": ["jax", "torch_xla"]},
-            "forms": {"as emitted": side_by_side(*TEXTS)},
+            "forms": {"as emitted": side_by_side(*TEXTS), "optimised": OPTIMISED},
+            "not_optimised": "",
         }
     ],
     "graphs": [

@@ -25,6 +25,7 @@ VIEWS = {
     "cell/cpu/jax/none": ["no such cell"],
     "comparisons?sort=effect": ["slower", "[1.40, 1.60]", "<line"],
     "programs/mha": ["of both", "\u2260 %1 = stablehlo.exponential"],
+    "programs/mha?form=optimised": ["HLO as an-xla has optimised", "\u2260 %bitcast = f32[4]"],
     "graph/mha/jax": ["dot_general", "11 more blocks", "arguments are left out, 9", "<rect"],
     "graph/mha/torch_xla": ["Not drawn: too large."],
     "timeline/mha": ["Timeline: MHA", "Longest operations of JAX", "dot.3", "torch_xla (sums)"],
@@ -115,6 +116,44 @@ def test_an_operation_tells_its_class_and_its_source(report):
     # Of the whole class, in the one compiler that has run it.
     assert "elementwise" in told and "20.0 %" in told
     assert report.evaluate("location.hash").endswith("operation=0.0")
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("%dot.3 = ", ["dot.3: 1.50 ms, 75.0 % of the profiled call", "products and convolutions"]),
+        ("%call = ", ["It runs as fusion: 0.400 ms, 20.0 %", "elementwise"]),
+        ("%add.2 = ", ["It runs as fusion: 0.400 ms", "Source: line 3 as emitted."]),
+        ("ROOT %reduce.1", ["The profile has no operation of this name.", "reductions and norms"]),
+        ("%bitcast", ["No time is its own"]),
+    ],
+)
+def test_an_optimised_operation_tells_what_it_takes_itself(report, line, told):
+    report.visit("programs/mha?form=optimised")
+    report.evaluate(f"""[...document.querySelectorAll('.sides button')]
+        .find((one) => one.textContent.replace('\u2260 ', '').trim().startsWith({json.dumps(line)})).click()""")
+    shown = report.evaluate("document.querySelector('.detail').textContent")
+    for text in told:
+        assert text in shown
+
+
+def test_of_a_profile_of_sums_an_optimised_operation_has_its_class_alone(report):
+    report.visit("programs/mha?form=optimised")
+    report.evaluate(
+        "document.querySelectorAll('.sides > div')[1].querySelectorAll('button')[1].click()"
+    )
+    shown = report.evaluate("document.querySelector('.detail').textContent")
+    assert "%dot.8" in shown and "Times of single operations are not in this report." in shown
+    assert "75.0 %" in shown
+
+
+def test_what_is_no_operation_is_no_button_and_has_no_mark(report):
+    report.visit("programs/mha?form=optimised")
+    plain = report.evaluate(
+        "[...document.querySelectorAll('.sides code')].map((one) => one.textContent)"
+    )
+    assert any("parameter(0)" in text for text in plain)
+    assert not any("\u2260" in text for text in plain)
 
 
 def test_arrow_keys_go_from_operation_to_operation(report):

@@ -28,7 +28,10 @@ def folder(tmp_path_factory):
         "%0 = stablehlo.tanh %a : tensor<2xf32>\n%1 = x.y %0",
     ]
     row = {"workload": "mha", "title": "MHA", "sides": ["jax", "torch_xla"]}
-    row["forms"] = {"as emitted": side_by_side(*texts)}
+    row |= {
+        "forms": {"as emitted": side_by_side(*texts)},
+        "not_optimised": "this run has kept none",
+    }
     (made / "report_programs.json").write_text(json.dumps({"programs": [row]}))
     return Folder(made)
 
@@ -93,6 +96,12 @@ def test_programs_of_the_reference_stand_beside_each_other(folder, jax_python, t
     mha = next(one for one in found if one["workload"] == "mha")["forms"]
     # Spelled alike, more of the two is the same.
     assert 0 < mha["as emitted"]["share"] < mha["normalised"]["share"] < 1
+    # What the reference keeps of the native compiler is of these programs.
+    assert [one["not_optimised"] for one in found] == [""] * len(found)
+    assert mha["optimised"]["compiler"] == "jaxlib-0.7.1"
+    assert 0 < mha["optimised"]["share"] < 1
+    relu = next(one for one in found if one["workload"] == "ffn_relu")["forms"]
+    assert relu["optimised"]["share"] == 1 > relu["as emitted"]["share"]
 
 
 def test_hostile_names_stay_data(document):

@@ -54,10 +54,12 @@ def test_the_programs_that_the_paper_lists_are_kept_with_the_run(tmp_path):
             path = run / "cpu" / framework / workload / printed.PROGRAM
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(framework)
+            path.with_name(printed.OPTIMISED).write_text("HLO")
     kept = accept.keep_run(run, reference, accept.check(run))
     assert {p.relative_to(kept).parts[1:3] for p in kept.rglob(printed.PROGRAM)} == {
         ("jax", "newton"), ("torch_xla", "newton"),
     }  # fmt: skip
+    assert len(list(kept.rglob(printed.OPTIMISED))) == 2
     only_gemm = {**load(), "workloads": ["gemm"]}
     files = printed.listed_elsewhere(only_gemm, reference / "runs")
     assert {file.read_text() for file in files["newton"].values()} == {"jax", "torch_xla"}
@@ -77,7 +79,10 @@ def test_measured_files_are_replaced_by_those_of_a_run_that_has_them_all(tmp_pat
     (reference / "faults.json").write_text("kept")
     assert accept.keep_measured(full(tmp_path / "part", CELLS[:1]), reference) == 0
     assert (reference / CELLS[0]).read_text() == "old"
-    assert accept.keep_measured(full(tmp_path / "all"), reference) == 2
+    whole = full(tmp_path / "all")
+    (whole / CELLS[0]).with_name(printed.OPTIMISED).write_text("HLO")
+    assert accept.keep_measured(whole, reference) == 3
+    assert (reference / CELLS[0]).with_name(printed.OPTIMISED).read_text() == "HLO"
     assert (reference / CELLS[0]).read_text() == "new"
     assert (reference / "runs" / "one" / "ratios.csv").read_text() == "kept"
     assert (reference / "faults.json").read_text() == "kept"

@@ -120,6 +120,28 @@ def test_programs_are_listed_where_every_framework_has_a_cell_and_drawn_where_co
     assert printed.listed(config(**chosen, frameworks=one)) == {}
 
 
+def test_what_the_native_compiler_makes_is_kept_of_the_listed_programs_alone():
+    made = grid(preset="full", workloads=["gemm", "mha"])
+    assert made.optimised() == [
+        f"results/full/cpu/{framework}/mha/optimised_cpu.hlo.gz"
+        for framework in ("jax", "torch_xla")
+    ]
+    job = content(CompilerJobs(made).optimise(GEMM))
+    assert (job["compiler"], job["module"], job["options"]) == ("jaxlib-0.7.1", "xla", {})
+    assert CompilerJobs(made).native_pins(GEMM) == "envs/xla-0.7.1.txt"
+    compilers = {name: {**row, "native": False} for name, row in config()["compilers"].items()}
+    assert grid(preset="full", workloads=["mha"], compilers=compilers).optimised() == []
+    # The programs of the two are of an accepted run where this one has none, and what was made of them too.
+    cells = [f"runs/one/cpu/{framework}/newton" for framework in ("jax", "torch_xla")]
+    of_the_reference = reference(
+        *(f"{cell}/{name}" for cell in cells for name in (printed.PROGRAM, printed.OPTIMISED)),
+        *(f"cpu/{framework}/mha/{printed.PROGRAM}" for framework in ("jax", "torch_xla")),
+    )
+    assert of_the_reference.optimised() == [
+        f"results/reference/{c}/{printed.OPTIMISED}" for c in cells
+    ]
+
+
 def test_forms_are_kept_of_the_workloads_that_are_named_and_listed_where_both_compilers_ran():
     paper = config()["paper"] | {"forms": ["layernorm", "conv"]}
     every = load()["frameworks"]

@@ -112,6 +112,28 @@ def test_pending_work_makes_two_compiling_runs_and_settled_work_one(smoke):
 
 @pytest.mark.slow
 @pytest.mark.env
+def test_operations_that_a_profile_names_are_in_the_optimised_programs_of_the_report(smoke):
+    made, _ = smoke
+    done = made.snakemake("results/smoke/report_programs.json", *SMOKE)
+    assert done.returncode == 0, done.stdout[-5000:]
+    results = made.folder / "results" / "smoke"
+    found = json.loads((results / "report_programs.json").read_text())["programs"]
+    found = [one for one in found if one["workload"] in CHOSEN]
+    assert [(one["workload"], one["not_optimised"]) for one in found] == [
+        ("mha", ""),
+        ("layernorm", ""),
+    ]
+    # Of the smoke preset the compilers have this one of the two alone.
+    form = found[1]["forms"]["optimised"]
+    replay = results / "replay" / "cpu" / form["compiler"] / "layernorm"
+    profiled = json.loads((replay / "profile.json").read_text())["programs"]
+    for framework, runs in zip(found[1]["sides"], form["runs"], strict=True):
+        seen = set(profiled[framework]["operations"])
+        assert seen and seen <= {name for names in runs for name in names}
+
+
+@pytest.mark.slow
+@pytest.mark.env
 def test_absent_devices_are_rows_that_say_so(smoke):
     for device in ("cuda", "tpu"):
         frame = rows(smoke[0], device)

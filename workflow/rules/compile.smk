@@ -50,6 +50,26 @@ rule edit:
         " --program $(dirname {input.program}) --output $(dirname {output.program}) >{log} 2>&1"
 
 
+# Of the programs that the report shows: what the native compiler makes of them, as text. Each is a job of its own on a
+# cluster: made from a cell, it cannot be of the group that the cell's replay is made from.
+rule optimised:
+    input:
+        sources("stackwars.compilers.optimised", "stackwars.compilers.optimised_child"),
+        pins=COMPILER_JOBS.native_pins,
+        program=f"{CELL}/stablehlo.mlir.gz",
+    output:
+        f"{CELL}/optimised_cpu.hlo.gz",
+    log:
+        f"{ROOT}/logs/{{device}}/{{framework}}/{{workload}}/optimised.txt",
+    priority: -1_000_000_000
+    threads: HALF
+    params:
+        job=COMPILER_JOBS.optimise,
+    shell:
+        "python -m stackwars.compilers.optimised --job {params.job} --pins {input.pins}"
+        " --program {input.program} --output {output} 2> >(tee {log} >&2)"
+
+
 rule ahead:
     input:
         sources("stackwars.compilers.ahead_supervisor", "stackwars.compilers.ahead"),

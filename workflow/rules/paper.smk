@@ -44,6 +44,7 @@ rule report_programs:
         "envs/jax.txt",
         [file for row in GRID.listed().values() for file in GRID.files(row, "stablehlo.mlir.gz")],
         GRID.listed_elsewhere(),
+        GRID.optimised(),
     output:
         GRID.made("report_programs"),
     log:
@@ -99,9 +100,10 @@ rule report:
         "python -m stackwars.report.write {params.step} --output {output} >{log} 2>&1"
 
 
-# The tables of a run, which can join the reference without a paper of their own.
+# The tables of a run, which can join the reference without a paper of their own, and what its report shows of programs.
 rule results:
     input:
+        GRID.optimised(),
         GRID.made(*TABLES, "context", "reproduction_text"),
 
 

@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from stackwars import workloads
+from stackwars.compilers import optimised
 from stackwars.ir.missing import missing
 from stackwars.ir.module import ProgramError, parse
 from stackwars.ir.normalise import normalise
 from stackwars.report.align import side_by_side
+from stackwars.report.optimised import side_by_side as hlo_side_by_side
 from stackwars.results.folder import ACCEPTED, Folder, command
 from stackwars.study import printed
 
@@ -34,6 +36,7 @@ def programs(config: dict, measured: Path) -> list[dict[str, Any]]:
             continue
         sides = list(texts)[:2]
         emitted = [texts[side] for side in sides]
+        form, why = compiled([paths[side] for side in sides], emitted)
         found.append(
             {
                 "workload": workload,
@@ -42,10 +45,28 @@ def programs(config: dict, measured: Path) -> list[dict[str, Any]]:
                 "forms": {
                     "as emitted": side_by_side(*emitted),
                     "normalised": side_by_side(*map(normalised, emitted)),
+                    **({"optimised": form} if form else {}),
                 },
+                "not_optimised": why,
             }
         )
     return found
+
+
+def compiled(paths: list[Path], emitted: list[str]) -> tuple[dict[str, Any] | None, str]:
+    """(the optimised programs of two emitted ones, side by side, with the compiler's name; why there are none).
+
+    paths: of the emitted programs.
+    """
+    try:
+        kept = [
+            optimised.read(path.with_name(printed.OPTIMISED), text.encode())
+            for path, text in zip(paths, emitted, strict=True)
+        ]
+        compilers, texts = zip(*kept, strict=True)
+        return {"compiler": compilers[0], **hlo_side_by_side(*texts)}, ""
+    except ValueError as error:
+        return None, str(error)
 
 
 def normalised(text: str) -> str:

@@ -28,10 +28,15 @@ def source_lines(text: str) -> list[str | None] | None:
     return sources if any(sources) else None
 
 
+def short(path: str) -> str:
+    """A file by its last folder and name."""
+    return "/".join(PurePosixPath(path).parts[-2:])
+
+
 def _resolved(location: str, aliases: dict[str, str], seen: frozenset[str]) -> str | None:
     """The first file of a location: its own, or that of what it refers to."""
     if found := _FILE.search(location):
-        return f"{'/'.join(PurePosixPath(found[1]).parts[-2:])}:{found[2]}"
+        return f"{short(found[1])}:{found[2]}"
     for alias in _ALIAS.findall(location):
         if alias in aliases and alias not in seen:
             source = _resolved(aliases[alias], aliases, seen | {alias})

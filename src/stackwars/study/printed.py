@@ -12,6 +12,8 @@ from stackwars.study.programs import Program
 from stackwars.study.studies import of_tables
 
 PROGRAM = "stablehlo.mlir.gz"
+OPTIMISED = "optimised_cpu.hlo.gz"
+"""Beside the program of a cell that is listed: what the frameworks' own generation of XLA makes of it here."""
 
 
 def listed(config: dict) -> dict[str, list[Cell]]:

@@ -314,6 +314,17 @@ def replay_job(config: dict, replay: ReplayCell, repetition: int) -> dict:
     }
 
 
+def optimise_job(config: dict) -> dict:
+    """The OptimiseJob of `stackwars.compilers.optimised` as a dictionary: of the native compiler."""
+    name = native_compiler(config)
+    return {
+        "compiler": name,
+        "module": compiler_module(config, name),
+        "options": config["compilers"][name].get("options", {}),
+        "timeout_s": cells.settings(config)["compile_timeout_s"],
+    }
+
+
 def compiler_module(config: dict, compiler: str) -> str:
     """The module of `stackwars.compilers` that replays with a compiler."""
     return config["compilers"][compiler].get("module", compilers.XLA)

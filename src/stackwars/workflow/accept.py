@@ -21,6 +21,7 @@ from stackwars.study.config import load
 
 FULL = REPOSITORY / "results" / "full"
 KEPT = (
+    printed.OPTIMISED,
     *("cell.json", "stablehlo.mlir.gz", "output.npy", "peak.json", "peaks/*.json", "devices.json"),
     *("program.mlir.gz", "arguments.json", "ahead.json", "largest_batch.json", "replay.json"),
     *("profile.json", "audits.json", f"{FORMS}/*.txt.gz", "growth/*/*/*/process.json"),
@@ -77,10 +78,11 @@ def keep_run(full: Path, reference: Path, context: dict) -> Path:
     for name in OF_A_RUN:
         shutil.copyfile(full / name, kept / name)
     for workload in load()["paper"]["listings"]:
-        for path in full.glob(f"*/*/{workload}/{printed.PROGRAM}"):
-            target = kept / path.relative_to(full)
-            target.parent.mkdir(parents=True)
-            shutil.copyfile(path, target)
+        for name in (printed.PROGRAM, printed.OPTIMISED):
+            for path in full.glob(f"*/*/{workload}/{name}"):
+                target = kept / path.relative_to(full)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(path, target)
     return kept
 
 

@@ -60,6 +60,16 @@ class CompilerJobs:
         program = Program(wildcards.framework, wildcards.workload, wildcards.variant)
         return job_files.file("lower", programs.lower_job(self._config, program))
 
+    def native_pins(self, wildcards: Wildcards) -> str:
+        """Pins of the compiler that the frameworks' own environments pin."""
+        self._grid.check(wildcards)
+        return programs.compiler_pins(self._config, programs.native_compiler(self._config))
+
+    def optimise(self, wildcards: Wildcards) -> str:
+        """A file of the OptimiseJob of stackwars.compilers.optimised."""
+        self._grid.check(wildcards)
+        return job_files.file("optimise", programs.optimise_job(self._config))
+
     def ahead(self, wildcards: Wildcards) -> str:
         """A file of the CompileJob of stackwars.compilers.ahead_supervisor."""
         job = programs.ahead_job(self._config, self._compilation(wildcards))

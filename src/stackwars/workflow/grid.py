@@ -11,7 +11,7 @@ from snakemake.exceptions import WorkflowError
 
 from stackwars.measure import FORMS
 from stackwars.results.folder import Folder
-from stackwars.setup.device import CPUS
+from stackwars.setup.device import CPU, CPUS
 from stackwars.study import cells, growth, printed, programs, sharding, studies
 from stackwars.study.cells import Cell
 from stackwars.study.programs import Program
@@ -150,6 +150,15 @@ class Grid:
         """The accepted runs' programs that are listed where this run has none of their workload."""
         rows = printed.listed_elsewhere(self.config, Path("results/reference/runs")).values()
         return [str(path) for row in rows for path in row.values()]
+
+    def optimised(self) -> list[str]:
+        """What the native compiler makes of the programs that are listed, where the cells are the CPU's."""
+        rows = self.listed().values() if programs.native_compiler(self.config) else ()
+        here = [cell for row in rows for cell in row if cell.device == CPU]
+        elsewhere = [Path(path).with_name(printed.OPTIMISED) for path in self.listed_elsewhere()]
+        return self.kept(cell.path / printed.OPTIMISED for cell in here) + [
+            str(path) for path in elsewhere if path.exists()
+        ]
 
     def forms(self) -> list[str]:
         """The folders of what the compilers make of the programs that the configuration names."""

@@ -1,0 +1,117 @@
+"""The optimised HLO of a program as it was emitted, by the compiler that replays it here; kept as text.
+
+The compiler has a process of its own, and whatever becomes of that, a file is written: where there is no
+optimised program, the line that says why.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import hashlib
+import json
+import os
+import re
+import subprocess
+import tempfile
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from stackwars.compilers.ahead import program_text
+from stackwars.ir import missing
+from stackwars.measure import documents, limits
+from stackwars.measure.process_status import printable
+from stackwars.measure.watch import tail
+from stackwars.setup.environments import Unavailable, clean_environ, ensure
+
+CHILD = "stackwars.compilers.optimised_child"
+CAP_BYTES = 8 * limits.GIB
+TEXT = "optimised.hlo"
+"""What the child leaves in its folder."""
+_HEAD = re.compile(r"// optimised by ([\w.-]+) of the program (\w+)")
+
+
+@dataclass(frozen=True)
+class OptimiseJob:
+    """How to compile. compiler: its name in the configuration; module, options: as of a replay; timeout_s: of
+    the whole process, in seconds."""
+
+    compiler: str
+    module: str
+    options: dict[str, str]
+    timeout_s: float
+
+
+def optimise(job: OptimiseJob, pins: Path, program: Path) -> str:
+    """The text to keep: a line that says of which program and by which compiler, and the HLO."""
+    text = program_text(program)
+    why = missing.missing(text.decode())
+    if why is not None:
+        return missing.line(why)
+    try:
+        python = ensure(pins)
+    except Unavailable as error:
+        return missing.line(str(error))
+    with tempfile.TemporaryDirectory() as made:
+        folder = Path(made)
+        spec = {**asdict(job), "program": str(program.resolve())}
+        (folder / "spec.json").write_text(json.dumps(spec))
+        why = _run(python, folder, job.timeout_s)
+        if why is not None:
+            return missing.line(why)
+        return f"{head(job.compiler, text)}\n{(folder / TEXT).read_text()}"
+
+
+def head(compiler: str, program: bytes) -> str:
+    """The first line of what is kept."""
+    return f"// optimised by {compiler} of the program {hashlib.sha256(program).hexdigest()}"
+
+
+def read(kept: Path, program: bytes) -> tuple[str, str]:
+    """(the compiler's name, the HLO) of a kept file. Raises ValueError, which says why there is none."""
+    if not kept.exists():
+        raise ValueError("this run has kept none")
+    text = gzip.decompress(kept.read_bytes()).decode()
+    if why := missing.missing(text):
+        raise ValueError(why)
+    first, _, hlo = text.partition("\n")
+    found = _HEAD.match(first)
+    if found is None or found[2] != hashlib.sha256(program).hexdigest():
+        raise ValueError("what is kept is of another program")
+    return found[1], hlo
+
+
+def _run(python: Path, folder: Path, timeout_s: float) -> str | None:
+    """Why the child has left no text; None where it has."""
+    parent, log = os.getpid(), folder / "log.txt"
+    with log.open("wb") as file:
+        try:
+            done = subprocess.run(
+                [str(python), "-m", CHILD, str(folder)],
+                cwd=folder, env=clean_environ({"TMPDIR": str(folder)}), timeout=timeout_s,
+                stdin=subprocess.DEVNULL, stdout=file, stderr=file,
+                preexec_fn=lambda: limits.enter_child(CAP_BYTES, parent),
+            )  # fmt: skip
+        except subprocess.TimeoutExpired:
+            return f"the compiler took over {timeout_s:g} s"
+    if done.returncode == 0:
+        return None
+    return printable(f"the compiler ended with {done.returncode}: {tail(log, 1)}")
+
+
+def main() -> None:
+    """`python -m stackwars.compilers.optimised`: one program, into one compressed file."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("--job", required=True, help="file of the OptimiseJob, as JSON")
+    parser.add_argument("--pins", required=True, type=Path, help="pins file of the compiler")
+    parser.add_argument("--program", required=True, type=Path, help="StableHLO: .mlir or .mlir.gz")
+    parser.add_argument("--output", required=True, type=Path, help="file to write")
+    a = parser.parse_args()
+    text = optimise(OptimiseJob(**documents.read(a.job)), a.pins, a.program)
+    a.output.parent.mkdir(parents=True, exist_ok=True)
+    with gzip.GzipFile(a.output, "wb", mtime=0) as file:
+        file.write(text.encode())
+
+
+if __name__ == "__main__":
+    main()

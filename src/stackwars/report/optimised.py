@@ -1,0 +1,143 @@
+"""Two optimised programs side by side: HLO as one compiler has made it of what two frontends emitted."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from stackwars.compilers import hlo
+from stackwars.compilers.hlo import Instruction, Module
+from stackwars.compilers.hlo_facts import FORWARDS
+from stackwars.compilers.op_classes import class_of
+from stackwars.report.align import FRAME, matched
+from stackwars.report.source_lines import short
+
+_COMPUTATION = re.compile(r"(?ms)^((?:ENTRY )?%([\w.\-]+) .*?^\})")
+_METADATA = re.compile(r", metadata=\{[^{}]*\}")
+_SOURCE = re.compile(r'source_file="([^"]*)" source_line=(\d+)')
+_LOOPS = ("while", "conditional")
+_HOLDS = ("fusion", "call")
+"""Operations that are known by what they hold."""
+
+
+@dataclass
+class Listing:
+    """A module's lines, the entry first and each computation after that which calls it; and of each line:
+
+    keys: what it computes, to what type; of what is no operation what kind of line it is. classes: that of the
+    operation that runs, whether it is this one or holds it; None where none takes time. sources: where it comes
+    from in the program. runs: the operations that run for it, by their names in a profile.
+    """
+
+    lines: list[str] = field(default_factory=list)
+    keys: list[str] = field(default_factory=list)
+    classes: list[str | None] = field(default_factory=list)
+    sources: list[str | None] = field(default_factory=list)
+    runs: list[list[str]] = field(default_factory=list)
+
+    def add(
+        self,
+        line: str,
+        key: str,
+        kind: str | None = None,
+        source: str | None = None,
+        runs: Iterable[str] = (),
+    ) -> None:
+        self.lines.append(line)
+        self.keys.append(key)
+        self.classes.append(kind)
+        self.sources.append(source)
+        self.runs.append(list(runs))
+
+
+def side_by_side(left: str, right: str) -> dict[str, Any]:
+    """As `align.side_by_side`, and of each line the names of the operations that run for it.
+
+    Raises ValueError where one of the texts is no HLO module.
+    """
+    sides = [listing(left), listing(right)]
+    return {
+        "texts": [side.lines for side in sides],
+        "classes": [side.classes for side in sides],
+        "sources": [side.sources for side in sides],
+        "runs": [side.runs for side in sides],
+        **matched(*(side.keys for side in sides)),
+    }
+
+
+def listing(text: str) -> Listing:
+    """The listing of an HLO dump. Raises ValueError where the text has no entry computation."""
+    module = hlo.read(text)
+    lines = {name: block.splitlines() for block, name in _COMPUTATION.findall(text)}
+    callers = dict(_called(module, module.entry, set()))
+    made = Listing()
+    for name in [module.entry, *callers]:
+        instructions = module.computations[name].instructions
+        for line in lines[name]:
+            instruction = instructions.get(_name(line))
+            shown = _METADATA.sub("", line)
+            if instruction is None:
+                made.add(shown, FRAME + ("head" if line.endswith("{") else shown))
+                continue
+            key = _key(module, instruction)
+            if instruction.opcode in FORWARDS:
+                frame = FRAME if instruction.opcode == "parameter" else ""
+                made.add(shown, frame + key, None, _source(line))
+                continue
+            running = _around(module, callers, name, instruction)
+            kind = None if running.opcode in _LOOPS else class_of(module, running)
+            made.add(shown, key, kind, _source(line), _running(module, running))
+        made.add("", FRAME)
+    return made
+
+
+def _around(module: Module, callers: dict, name: str, instruction: Instruction) -> Instruction:
+    """The operation that runs by itself and holds this one, of the computation of this name; or this one."""
+    while name not in module.runs:
+        name, caller = callers[name]
+        instruction = module.computations[name].instructions[caller]
+    return instruction
+
+
+def _called(module: Module, name: str, seen: set[str]) -> Iterator[tuple[str, tuple[str, str]]]:
+    """(computation, (computation and name of the instruction that calls it first)), each after its caller."""
+    for instruction in module.computations[name].instructions.values():
+        for called in instruction.called:
+            if called not in seen:
+                seen.add(called)
+                yield called, (name, instruction.name)
+                yield from _called(module, called, seen)
+
+
+def _name(line: str) -> str:
+    return line.strip().removeprefix("ROOT ").partition(" = ")[0].lstrip("%")
+
+
+def _key(module: Module, instruction: Instruction) -> str:
+    """The operation, or what the fusion or call holds, and the type of its result without a layout."""
+    types = ", ".join(f"{a.dtype}[{','.join(map(str, a.extents))}]" for a in instruction.arrays)
+    if instruction.opcode not in _HOLDS:
+        return f"{instruction.opcode} {types}"
+    held = {i.opcode for i in module.inside(instruction)} - {*FORWARDS, *_HOLDS}
+    return f"{instruction.opcode} of {' '.join(sorted(held))} {types}"
+
+
+def _source(line: str) -> str | None:
+    """Where an operation comes from: a file and line, or the line of the program that was compiled."""
+    found = _SOURCE.search(line)
+    if found is None:
+        return None
+    file, number = found.groups()
+    return f"line {number} as emitted" if file == "-" else f"{short(file)}:{number}"
+
+
+def _running(module: Module, instruction: Instruction) -> Iterator[str]:
+    """The operation, and all that run in the computations that it only calls."""
+    if instruction.opcode not in FORWARDS:
+        yield instruction.name
+    for called in instruction.called:
+        if called in module.runs:
+            for inner in module.computations[called].instructions.values():
+                yield from _running(module, inner)
