@@ -70,6 +70,66 @@ def test_a_changed_value_of_the_reference_is_not_reproduced(both):
     )
 
 
+def without(name: str, workload: str, folder: Path) -> None:
+    """A run that has nothing of a workload in this table."""
+    table = pandas.read_csv(folder / f"{name}.csv")
+    table[table.workload != workload].to_csv(folder / f"{name}.csv", index=False)
+
+
+def test_a_claim_is_compared_on_what_both_tested(both):
+    run, reference = both
+    edit("ratios", {"workload": "mha"}, steady_verdict="faster", steady_ratio=0.5)(reference)
+    without("ratios", "mha", run)
+    for folder in both:
+        claims_fixture.decide(folder)
+    found = claim(compared(both), "faster_steady_basic")
+    assert found["reference_whole"] == "contradicted"
+    assert (found["reference"], found["run"]) == ("supported", "supported")
+    assert found["outcome"] == reproduction.REPRODUCED
+
+
+def test_what_the_reference_decides_by_something_else_alone_is_not_decided_here(both):
+    run, reference = both
+    without("ratios", "mha", run)
+    without("ratios", "ffn", reference)
+    for folder in both:
+        claims_fixture.decide(folder)
+    found = claim(compared(both), "faster_steady_basic")
+    assert found["outcome"] != reproduction.NOT_REPRODUCED and found["run"] == "not testable here"
+
+
+def test_a_summary_is_compared_by_what_it_counts(both):
+    run, reference = both
+    attention = {"workload": "mha", "claim": "qkv", "framework": "jax"}
+    edit("structure", attention, verdict="separate")(reference)
+    without("structure", "mha", run)
+    for folder in both:
+        claims_fixture.decide(folder)
+    found = claim(compared(both), "qkv_combined")
+    assert found["reference"] == found["run"] == "supported"
+    assert found["reference_whole"] == "contradicted"
+
+
+def test_a_contradiction_on_what_both_tested_says_so(both):
+    run, reference = both
+    edit("ratios", {"workload": "mha"}, steady_verdict="faster", steady_ratio=0.5)(reference)
+    edit("ratios", {"workload": "ffn"}, steady_verdict="faster", steady_ratio=0.5)(run)
+    without("ratios", "mha", run)
+    for folder in both:
+        claims_fixture.decide(folder)
+    told = reproduction.report(compared(both))
+    assert "faster_steady_basic: supported in the reference on what both tested, contrad" in told
+
+
+def test_a_run_that_lacks_tables_is_compared_by_its_verdicts(both):
+    run, _ = both
+    without("ratios", "mha", run)
+    claims_fixture.decide(run)
+    (run / "stacks.csv").unlink()
+    found = claim(compared(both), "faster_steady_basic")
+    assert (found["reference"], found["run"]) == ("supported", "not decided")
+
+
 def test_a_ratio_outside_its_prediction_is_named_with_both(both):
     run, _ = both
     row = {"workload": "mha", "framework": "torch_xla", "device": "cpu"}

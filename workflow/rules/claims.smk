@@ -22,7 +22,7 @@ rule claims:
 rule reproduction:
     input:
         sources("stackwars.claims.reproduction"),
-        GRID.made("claims", "frame", "ratios", "split", "context"),
+        GRID.made("claims", "findings", "frame", "ratios", "split", "context"),
         GRID.reference(),
     output:
         GRID.made("reproduction", "reproduction_text"),

@@ -11,6 +11,7 @@ from stackwars.claims.devices import device_findings
 from stackwars.claims.judge import Decision, judge
 from stackwars.claims.needs import compute_minutes
 from stackwars.claims.output import write_claims
+from stackwars.findings.collect import all_findings
 from stackwars.results.folder import REFERENCE, Folder, command
 from stackwars.results.read_cells import of_study, read_frame, read_json, read_ratios
 from stackwars.results.verdicts import Finding
@@ -23,11 +24,15 @@ def decisions(claims: Claims, files: Folder) -> dict[str, Decision]:
 
 
 def found(files: Folder) -> tuple[list[Finding], dict[str, dict]]:
-    """Everything that claims are judged by, and what was found of each device."""
+    """Everything that claims are judged by, and what was found of each device.
+
+    A committed run has its tables and not what is made from them.
+    """
     context = read_json(files["context"])
     cells = (read_frame(files["frame"]), read_ratios(files["ratios"]))
+    made = files["findings"]
     findings = [
-        *read_json(files["findings"])["findings"],
+        *(read_json(made)["findings"] if made.exists() else all_findings(files)),
         *device_findings(*(of_study(table, context) for table in cells)),
     ]
     return findings, context["devices"]

@@ -1,8 +1,8 @@
 """What of another run a run has found again: ``python -m stackwars.claims.reproduction`` writes
 reproduction.json and reproduction.txt about a run and the reference.
 
-Claims are compared by their verdicts, ratios by the prediction interval of the reference's runs, cells by
-their status.
+Claims are compared by their verdicts on the findings that both have, ratios by the prediction interval of the
+reference's runs, cells by their status.
 """
 
 from __future__ import annotations
@@ -15,13 +15,17 @@ from typing import Any
 import pandas
 
 from stackwars import frameworks
+from stackwars.claims import decide as deciding
+from stackwars.claims import definitions
 from stackwars.claims.output import read_claims
-from stackwars.claims.verdicts import CONTRADICTED, SUPPORTED
+from stackwars.claims.shared import on_shared
+from stackwars.claims.verdicts import CONTRADICTED, NOT_TESTABLE, SUPPORTED
 from stackwars.measure import documents
 from stackwars.results import runs
 from stackwars.results.combined import RATIO_KEYS, SPLIT_KEYS
 from stackwars.results.folder import REFERENCE, Folder, command
 from stackwars.results.values import is_missing
+from stackwars.results.verdicts import Finding
 from stackwars.setup.device import CPU
 
 REPRODUCED = "reproduced"
@@ -89,19 +93,36 @@ def outcome(there: str, here: str) -> str:
 
 
 def _claims(run: Folder, reference: Folder) -> list[dict]:
-    there = {row["id"]: row for row in read_claims(reference["claims"])}
-    return [
-        {
-            "id": row["id"],
-            "sentence": row["sentence"],
-            "reference": there[row["id"]]["verdict"],
-            "run": row["verdict"],
-            "outcome": outcome(there[row["id"]]["verdict"], row["verdict"]),
-            "evidence": row["evidence"],
-        }
-        for row in read_claims(run["claims"])
-        if row["id"] in there
-    ]
+    there = {row["id"]: row["verdict"] for row in read_claims(reference["claims"])}
+    findings = [_findings(folder) for folder in (run, reference)]
+    known = {} if None in findings else {claim.id: claim for claim in definitions.load().claims}
+    found = []
+    for row in read_claims(run["claims"]):
+        if row["id"] not in there:
+            continue
+        own, other = row["verdict"], there[row["id"]]
+        if row["id"] in known:
+            shared = on_shared(known[row["id"]], *findings)
+            own, other = shared or (NOT_TESTABLE, other)
+        found.append(
+            {
+                "id": row["id"],
+                "sentence": row["sentence"],
+                "reference": other,
+                "reference_whole": there[row["id"]],
+                "run": own,
+                "outcome": outcome(other, own),
+                "evidence": row["evidence"],
+            }
+        )
+    return found
+
+
+def _findings(folder: Folder) -> list[Finding] | None:
+    """What claims are judged by; None for an accepted run of before the studies, which lacks some tables."""
+    if not folder["stacks"].exists():
+        return None
+    return deciding.found(folder)[0]
 
 
 def _ratios(run: Folder, reference: Folder) -> list[dict]:
@@ -173,8 +194,9 @@ def summary(document: dict) -> str:
     if claims:
         left = len(decided) - sum(counted.values())
         parts.append(
-            f"of {len(decided)} claims that the reference decides, {counted[REPRODUCED]} are reproduced, "
-            f"{counted[NOT_REPRODUCED]} not reproduced and {left} not decided here"
+            f"of {len(decided)} claims that the reference decides on what both tested, "
+            f"{counted[REPRODUCED]} are reproduced, {counted[NOT_REPRODUCED]} not reproduced "
+            f"and {left} not decided here"
         )
     if judged:
         parts.append(
@@ -217,7 +239,9 @@ def report(document: dict) -> str:
     """The summary, and each claim, ratio and cell that came out otherwise, on a line each."""
     lines = [document["summary"]]
     lines += [
-        f"  {c['outcome']}: {c['id']}: {c['reference']} in the reference, {c['run']} here ({c['evidence']})"
+        f"  {c['outcome']}: {c['id']}: {c['reference']} in the reference"
+        f"{'' if c['reference'] == c['reference_whole'] else ' on what both tested'}, {c['run']} here "
+        f"({c['evidence']})"
         for c in document["claims"]
         if c["outcome"] == NOT_REPRODUCED
     ]

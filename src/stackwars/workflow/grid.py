@@ -10,7 +10,7 @@ from typing import Any
 from snakemake.exceptions import WorkflowError
 
 from stackwars.measure import FORMS
-from stackwars.results.folder import Folder
+from stackwars.results.folder import TABLES, Folder
 from stackwars.setup.device import CPU, CPUS
 from stackwars.study import cells, growth, printed, programs, sharding, studies
 from stackwars.study.cells import Cell
@@ -173,9 +173,8 @@ class Grid:
         """The tables of the committed runs: compared with this run's, or what its own are combined from."""
         tables = sorted(p for p in Path("results/reference/runs").glob("*/*") if p.is_file())
         if self.is_measured:
-            names = ("claims", "frame", "ratios", "split", "context")
             folder = Folder("results/reference")
-            tables += [folder[name] for name in names if folder[name].exists()]
+            tables += [folder[name] for name in (*TABLES, "context") if folder[name].exists()]
         return [str(path) for path in tables]
 
     def graphed(self) -> list[Program]:
