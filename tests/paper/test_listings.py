@@ -5,11 +5,13 @@ import json
 import re
 import shutil
 import subprocess
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from measured import config
+from stackwars.ir.layout import LEFT_OUT
 from stackwars.results.folder import REFERENCE
 from stackwars.setup.environments import REPOSITORY, clean_environ, ensure
 from stackwars.study.cells import Cell
@@ -68,8 +70,20 @@ def test_listings_and_graphs_of_a_run(tmp_path):
         blocks = re.findall(r"(?s)\\begin{lstlisting}.*?\n(.*?)\\end", written[name])
         assert len(blocks) == 2
         assert max(len(line) for block in blocks for line in block.splitlines()) <= COLUMNS
+    assert "GELU: the whole program" in written["ffn"]
     assert "chlo.erfc" in written["ffn"] and "@mhlo.erf" in written["ffn"]
     assert "// no program: oom, refused at build" in written["mha"]
+
+
+def test_a_program_that_is_cut_short_is_not_called_whole(tmp_path):
+    of = "tensor<4xf32>"
+    names = ["%arg0", *(f"%{n}" for n in range(200))]
+    lines = [f"  {b} = stablehlo.abs {a} : {of}" for a, b in pairwise(names)]
+    head = f"func.func public @main(%arg0: {of}) -> {of} {{"
+    long = "\n".join([head, *lines, f"  return {names[-1]} : {of}", "}"])
+    cells = {Cell(framework, "ffn", "cpu"): long for framework in ("jax", "torch_xla")}
+    made = run(tmp_path, cells, {})["ffn"]
+    assert "GELU: the beginning of the program." in made and LEFT_OUT in made
 
 
 def test_forms_of_two_compilers_stand_side_by_side(tmp_path):

@@ -15,6 +15,9 @@ _NOISE = re.compile(
 )
 _OPENING, _CLOSING = "([{<", ")]}>"
 
+LEFT_OUT = "further lines of the program left out"
+"""The end of a listing that is too long for its place."""
+
 
 def listing(lines: Iterable[tuple[int, str]], columns: int, limit: int) -> list[str]:
     """At most `limit` lines of at most `columns` characters, from (depth, line).
@@ -39,7 +42,7 @@ def listing(lines: Iterable[tuple[int, str]], columns: int, limit: int) -> list[
         parts.pop()
         dropped += 1
     if dropped:
-        parts.append([f"// ... {dropped} further lines of the program left out"])
+        parts.append([f"// ... {dropped} {LEFT_OUT}"])
     return [line for part in parts for line in part]
 
 

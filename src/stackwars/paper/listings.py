@@ -24,11 +24,12 @@ from stackwars.study.cells import Cell
 
 COLUMNS = 76  # characters in a line: about 6.3 pt in half the width of IEEEtran's page
 Cut = Callable[[module.ir.Module], excerpt.Excerpt]
+WHOLE = "the whole program"
 EXCERPTS: dict[str, tuple[Cut, str]] = {
-    "ffn": (excerpt.whole, "Feed-forward block with GELU: the whole program"),
+    "ffn": (excerpt.whole, f"Feed-forward block with GELU: {WHOLE}"),
     "ffn_relu": (
         excerpt.whole,
-        "Feed-forward block with ReLU, as the original shows: the whole program",
+        f"Feed-forward block with ReLU, as the original shows: {WHOLE}",
     ),
     "mha": (
         excerpt.projection,
@@ -74,12 +75,14 @@ def lines(cut: Cut, path: Path, columns: int, limit: int) -> list[str]:
 
 def listing(workload: str, texts: dict[str, Path], where: str = HERE) -> str:
     """The figure of a workload's listings, by framework; where: whose programs they are."""
-    whole = f"{workloads.load(workload).TITLE}: the whole program"
+    whole = f"{workloads.load(workload).TITLE}: {WHOLE}"
     cut, caption = EXCERPTS.get(workload, (excerpt.whole, whole))
     limit = listing_figure.page_lines(COLUMNS, len(texts))
     parts = [
         (title(framework), lines(cut, path, COLUMNS, limit)) for framework, path in texts.items()
     ]
+    if any(text and text[-1].endswith(layout.LEFT_OUT) for _, text in parts):
+        caption = caption.replace(WHOLE, "the beginning of the program")
     return listing_figure.figure(parts, f"{caption}. {NOTE.format(where)}", workload)
 
 
