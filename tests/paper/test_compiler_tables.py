@@ -241,6 +241,16 @@ def test_gaps_that_no_edit_closes_stand_with_where_they_lie(full):
     assert {row[0] for row in rows if row[4].endswith("*")} == {"LayerNorm"}
 
 
+def test_a_program_that_the_compiler_before_refused_is_compared_with_nothing(tmp_path):
+    folder = paper_fixture.write(tmp_path)
+    where = {"workload": "mha", "framework": "torch_xla", "compiler": "iree-3.13"}
+    names = ("ratio", "low", "high")
+    edit("matrix", where, **{f"previous_{name}": None for name in names})(folder)
+    rows = filled(rows_of(tables_of(folder)["matrix"]))
+    of_iree = {row[0]: row[2] for row in rows if row[1].startswith("IREE")}
+    assert TORCH not in of_iree["MHA"] and TORCH in of_iree["Two products"]
+
+
 def test_without_gaps_the_table_says_so(tmp_path):
     tables = tables_of(paper_fixture.write(tmp_path, "nothing"))
     assert "no gap is unexplained" in tables["unexplained"]

@@ -72,7 +72,8 @@ def _mark(run: object) -> str:
 def matrix_table(matrix: pandas.DataFrame) -> str:
     """A row for each program and compiler after the first: its time over that in the compiler before it."""
     lines, previous = [], None
-    shown = matrix[matrix.previous.notna()]
+    # A program that the compiler before it refused has nothing to be compared with.
+    shown = matrix[matrix.previous_ratio.notna()]
     for (workload, compiler), rows in shown.groupby(["workload", "compiler"], sort=False):
         if previous not in (None, workload):
             lines.append(GAP)
