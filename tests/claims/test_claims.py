@@ -20,7 +20,7 @@ from stackwars.claims.predicates import matches
 from stackwars.claims.verdicts import ORIGINS
 from stackwars.paper.latex import escape
 from stackwars.paper.render import SUFFIX, environment, template_names
-from stackwars.paper.tables.claims import MOST_ROWS, claims_table
+from stackwars.paper.tables.claims import MOST_LINES, claims_table
 from stackwars.results import folder as folders
 from stackwars.results import split
 from stackwars.results.read_cells import read_json
@@ -77,7 +77,7 @@ def test_conclusion_and_abstract_say_the_verdicts(tmp_path):
     judged = Judged(list(claims.values()))
     tally = judged.tally("published")
     assert sum(tally.values()) == len(judged.group(origin="published"))
-    assert f"taken as made, this build supports {tally['supported']}" in read(folder, "abstract")
+    assert f"tested as stated, this build supports {tally['supported']}" in read(folder, "abstract")
     told = f"this build supports {tally['supported']} (Table"
     assert told in read(folder, "claims")
 
@@ -249,14 +249,15 @@ def test_every_claim_has_a_row_of_what_it_takes(tmp_path):
     assert all(str(escape(f"claim_{identity}")) in artifact for identity in rows)
 
 
-def test_a_table_of_claims_ends_before_its_page_does(tmp_path):
+def test_a_table_of_claims_ends_before_half_a_page_does(tmp_path):
     rows = list(claims_fixture.decide(paper_fixture.write(tmp_path)).values())
     many = [
-        {**rows[0], "origin": "ours", "sentence": f"Sentence {n}."} for n in range(MOST_ROWS + 1)
+        {**rows[0], "origin": "ours", "sentence": f"Sentence {n}.", "evidence": ""}
+        for n in range(MOST_LINES + 1)
     ]
     pair = comparisons(claims_fixture.config(), CELLS)[0]
     parts = claims_table(many, "ours", pair).split(r"\begin{table*}")[1:]
-    assert [part.count("Sentence ") for part in parts] == [MOST_ROWS, 1]
+    assert [part.count("Sentence ") for part in parts] == [MOST_LINES, 1]
     assert [r"\label{tab:claims-ours}" in part for part in parts] == [True, False]
     assert "(Continued)" in parts[1] and "(Continued)" not in parts[0]
 

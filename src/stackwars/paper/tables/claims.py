@@ -35,21 +35,31 @@ _KINDS = {
 }
 
 
-MOST_ROWS = 20
-"""Of one table of claims: a page holds no more, with two or three lines to a claim."""
+MOST_LINES = 42
+"""Of one table: a page has room for two such."""
+_CHARACTERS = {"sentence": 58, "evidence": 84}
+"""What fits on a line of a column, about."""
 
 
 def claims_table(rows: list[dict], origin: str, pair: Comparison) -> str:
     """A row a claim of this origin: sentence, verdict and evidence, over both columns of the page.
 
-    As many tables as their rows need, each on a page at most; the label is that of the first.
+    As many tables as their rows need, each on half a page or so; the label is that of the first.
     """
-    lines = [
-        row([escape(one["sentence"]), escape(one["verdict"]), escape(one["evidence"])])
-        for one in rows
-        if one["origin"] == origin
-    ] or [row([span(3, "no claim of this origin")])]
-    parts = [lines[n : n + MOST_ROWS] for n in range(0, len(lines), MOST_ROWS)]
+    parts: list[list[str]] = []
+    full = MOST_LINES
+    for one in rows:
+        if one["origin"] != origin:
+            continue
+        height = max(-(-len(one[name]) // width) for name, width in _CHARACTERS.items())
+        if full + height > MOST_LINES:
+            parts.append([])
+            full = 0
+        full += height
+        parts[-1].append(
+            row([escape(one["sentence"]), escape(one["verdict"]), escape(one["evidence"])])
+        )
+    parts = parts or [[row([span(3, "no claim of this origin")])]]
     return "\n".join(_claims_part(part, n, origin, pair) for n, part in enumerate(parts))
 
 
@@ -61,7 +71,9 @@ def _claims_part(lines: list[str], number: int, origin: str, pair: Comparison) -
             label=f"tab:claims-{origin}" + (f"-{number + 1}" if number else ""),
             caption=ORIGINS[origin] + (" (Continued)" if number else ""),
             columns=f"{ragged}{{0.36\\textwidth}}{ragged}{{0.1\\textwidth}}{ragged}{{0.49\\textwidth}}",
-            note="Verdicts are computed from this build's findings; a finding's number is the ratio of "
+            note=""
+            if number
+            else "Verdicts are computed from this build's findings; a finding's number is the ratio of "
             f"{subject} to {base}, with its 95\\,\\% interval if it has one, unless the claim names another.",
             wide=True,
             size=r"\scriptsize",
@@ -86,12 +98,21 @@ def artifact_table(rows: list[dict], claims: Claims, config: dict) -> str:
         for one in rows
         if one["id"] in by_id
     ]
+    parts = [lines[n : n + MOST_LINES] for n in range(0, len(lines), MOST_LINES)]
+    parts = parts or [[row([span(4, "no claim")])]]
+    return "\n".join(_artifact_part(part, n) for n, part in enumerate(parts))
+
+
+def _artifact_part(lines: list[str], number: int) -> str:
     return table(
         Float(
-            label="tab:artifact",
-            caption="Claims and the Experiments That Decide Them, in Minutes",
+            label="tab:artifact" + (f"-{number + 1}" if number else ""),
+            caption="Claims and the Experiments That Decide Them, in Minutes"
+            + (" (Continued)" if number else ""),
             columns=r"l>{\raggedright\arraybackslash}p{0.5\textwidth}rr",
-            note="Person: time to start it and to read the result. Machine: wall time of the cells, replays "
+            note=""
+            if number
+            else "Person: time to start it and to read the result. Machine: wall time of the cells, replays "
             "and compilations listed, from the authors' reference run where it has them, else from this run; "
             "it excludes the audits and the set-up of the environments, and existing results cost nothing. A "
             "dash: nothing is timed, or the time is unknown.",
@@ -99,7 +120,7 @@ def artifact_table(rows: list[dict], claims: Claims, config: dict) -> str:
             size=r"\scriptsize",
         ),
         [row(["Target", "Decided by", "{Person}", "{Machine}"])],
-        lines or [row([span(4, "no claim")])],
+        lines,
     )
 
 

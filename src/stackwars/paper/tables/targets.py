@@ -106,6 +106,7 @@ def target_table(ahead: pandas.DataFrame, pairs: list[Comparison]) -> str:
             note="Usable in GiB. Other: the compiler failed for a reason other than memory. HBM and cycles: "
             f"minimum, median and maximum of the ratio, {over}; cycles are the "
             "compiler's estimate, not measured. A dash: not reported. " + origins(ahead),
+            wide=True,
             size=r"\scriptsize",
         ),
         [
