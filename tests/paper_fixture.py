@@ -261,14 +261,14 @@ def _ratios(frame: pandas.DataFrame, variant: str) -> pandas.DataFrame:
         row["steady_gated"] = one.gated and base.gated
         row["contended"] = (workload, framework) in CONTENDED
         for stage in STAGES:
-            row |= _stage(stage, one[f"{stage}_ms"] / base[f"{stage}_ms"], half)
+            row |= stage_columns(stage, one[f"{stage}_ms"] / base[f"{stage}_ms"], half)
         row["steady_boot_low"] = row["steady_ratio"] * math.exp(-0.8 * half)
         row["steady_boot_high"] = row["steady_ratio"] * math.exp(0.8 * half)
         rows.append(row)
     return pandas.DataFrame(rows, columns=list(RATIO_COLUMNS))
 
 
-def _stage(stage: str, ratio: float, half: float) -> dict:
+def stage_columns(stage: str, ratio: float, half: float) -> dict:
     """A stage's columns of a ratio whose logarithm has this half-width."""
     known = half == half
     if not known:
@@ -284,6 +284,13 @@ def _stage(stage: str, ratio: float, half: float) -> dict:
         **{f"{stage}_{name}": value for name, value in values.items()},
         **compiler_fixture.ratio_columns(stage, ratio, half),
     }
+
+
+def rewrite_series(folder: Path) -> None:
+    """calls.csv and processes.csv once more, for a frame whose times were changed."""
+    frame = pandas.read_csv(folder / "frame.csv")
+    _calls(frame, "full").to_csv(folder / "calls.csv", index=False)
+    processes_of(frame, "steady_ms", "full").to_csv(folder / "processes.csv", index=False)
 
 
 def _calls(frame: pandas.DataFrame, variant: str) -> pandas.DataFrame:

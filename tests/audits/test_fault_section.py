@@ -41,7 +41,7 @@ def test_none_injected_is_said_plainly(tmp_path):
 def test_all_survived():
     text = section(KILLED, FULL)
     assert "each in a checkout of its own: 1 fault here." in text
-    assert "All were survived, with 0 numbers lost and 0 wrong ones shown" in text
+    assert "All were survived, with no number lost and no wrong one shown" in text
     assert "Not tried on that machine: Disk full in TeX." in text
     assert r"\input{tables/faults}" in text
 
@@ -49,7 +49,7 @@ def test_all_survived():
 def test_what_was_not_survived_is_named():
     text = section(KILLED, LOST)
     assert "All were survived" not in text
-    assert "Not survived: Symbolic link. In all, 2 numbers were lost and 1 wrong ones shown" in text
+    assert "Not survived: Symbolic link. In all, 2 numbers were lost and 1 wrong one shown" in text
 
 
 def test_table_has_a_row_for_each_with_what_was_told():

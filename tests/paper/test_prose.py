@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from pathlib import Path
 
-import pandas
 import pytest
 from test_render import rendered
 
-import paper_fixture
-from stackwars.paper.prose import MOST_NAMED, by_edit, capital, listed
+import paper_worlds
+from stackwars.paper.prose import MOST_NAMED, by_edit, capital, listed, of_which, share
 from stackwars.paper.render import TEMPLATES
 
 IN_A_SENTENCE, IN_A_PARAGRAPH = 2, 6
@@ -46,41 +43,23 @@ ODD = (
         " a an ",
     ),
     *("0 of 0", "in 0 of", " 1 workloads", " 1 cells", "on 0 ", "by a factor of up to \\num{1.00}"),
+    *(
+        "supports 0",
+        "contradicts 0",
+        " 0 are ",
+        ", 1 are ",
+        "of 1 workload",
+        "all but none",
+        "all 1 ",
+    ),
+    *("or has no steady state: their", " 0 is ", "Of 1 ", " 0 were "),
 )
 
 
-def steady_everywhere(verdict: str, ratio: float) -> Callable[[Path], None]:
-    """Every ratio of every workload decided in one direction, or none of them."""
-
-    def change(folder: Path) -> None:
-        for name, stages in {
-            "ratios": ("first", "second", "steady"),
-            "split": ("native", "ir"),
-        }.items():
-            table = pandas.read_csv(folder / f"{name}.csv")
-            for stage in stages:
-                known = table[f"{stage}_ratio"].notna()
-                table.loc[known, f"{stage}_verdict"] = verdict
-                table.loc[known, f"{stage}_ratio"] = ratio
-            table.to_csv(folder / f"{name}.csv", index=False)
-
-    return change
-
-
-WORLDS = {
-    **{variant: (variant, lambda folder: None) for variant in paper_fixture.VARIANTS},
-    "all slower": ("full", steady_everywhere("slower", 1.7)),
-    "all faster": ("full", steady_everywhere("faster", 0.6)),
-    "nothing decided": ("full", steady_everywhere("unresolved", 1.02)),
-}
-
-
-@pytest.fixture(scope="module", params=WORLDS)
+@pytest.fixture(scope="module", params=paper_worlds.WORLDS)
 def body(request, tmp_path_factory) -> dict[str, str]:
     """The sections of the body, with their paragraphs, in one world."""
-    variant, change = WORLDS[request.param]
-    folder = paper_fixture.write(tmp_path_factory.mktemp("world"), variant)
-    change(folder)
+    folder = paper_worlds.write(tmp_path_factory.mktemp("world"), request.param)
     rendered(folder)
     order = re.findall(r"\\input\{(sections/\w+)\}", (TEMPLATES / "main.tex.j2").read_text())
     return {name: (folder / "latex" / f"{name}.tex").read_text() for name in order}
@@ -97,6 +76,32 @@ def paragraphs(text: str) -> list[str]:
 
 def sentences(paragraph: str) -> list[str]:
     return re.split(r"(?<=[.?!;:])\s+", paragraph)
+
+
+def sections(tmp_path, world: str) -> dict[str, str]:
+    return rendered(paper_worlds.write(tmp_path, world))
+
+
+def test_where_no_difference_is_decided_none_is_explained(tmp_path):
+    texts = sections(tmp_path, "nothing decided")
+    assert "is decided in this build, so there is none to divide" in texts["answer"]
+    assert "The data decides the direction on none of 11 workloads." in texts["latency"]
+
+
+def test_generations_that_agree_are_not_said_to_leave_a_reversal_open(tmp_path):
+    texts = sections(tmp_path, "all slower")
+    assert "the generations agree on which one is the faster" in texts["matrix"]
+    assert "No reversal between the generations" not in texts["matrix"]
+    assert "on all 11 workloads, by a factor of up to" in texts["latency"]
+
+
+def test_what_half_of_the_cells_leave_is_told_in_singular_and_plural(tmp_path):
+    texts = sections(tmp_path, "half failed")
+    assert "on the only model that can be compared" in texts["latency"]
+    assert r"MHA under torch\_xla slows down or has no steady state: its" in texts["slow_runs"]
+    assert "1 is closed for the most part by an edit; the others are" in texts["matrix"]
+    assert "Of 15 cells, 8 gave a result; the others have no form" in texts["stacks"]
+    assert "where work is still pending at the first run" in texts["answer"]
 
 
 def test_the_counting_counts():
@@ -142,6 +147,25 @@ def test_a_sentence_names_a_few_things_and_counts_many():
     assert listed([found[0], found[0]], "workload") == "W0"
     assert listed(found[:1], "cell", "with_framework") == "W0 under JAX"
     assert capital("on it") == "On it"
+
+
+def test_cells_of_the_same_frameworks_stand_together():
+    cells = ["GEMM/numpy", "MHA/numpy", "LayerNorm/numpy", "MHA/jax"]
+    found = [dict(zip(("title", "framework"), cell.split("/"), strict=True)) for cell in cells]
+    told = "GEMM and LayerNorm under NumPy, and MHA under NumPy and JAX"
+    assert listed(found, "cell", "with_framework") == told
+    assert listed(found[:1], "cell", "with_framework", of=1) == "GEMM under NumPy"
+    many = [{"title": f"W{n}", "framework": "jax"} for n in range(MOST_NAMED + 1)]
+    assert listed(many, "workload", of=MOST_NAMED + 1) == f"all {MOST_NAMED + 1} workloads"
+
+
+def test_a_share_is_told_in_words_where_it_is_none_all_or_of_one():
+    told = {(2, 3): "2 of 3 cells", (0, 3): "none of 3 cells", (3, 3): "all 3 cells"}
+    told |= {(2, 2): "both cells", (1, 1): "the only cell", (0, 1): "no cell"}
+    assert {key: share(*key, "cell") for key in told} == told
+    first = {(2, 3): "Of 3 cells, 2", (0, 3): "Of 3 cells, none", (3, 3): "All 3 cells"}
+    first |= {(1, 1): "The only cell", (0, 1): "No cell"}
+    assert {key: of_which(*key, "cell") for key in first} == first
 
 
 def test_findings_of_one_edit_stand_together():

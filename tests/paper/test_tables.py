@@ -8,6 +8,7 @@ import pandas
 import pytest
 
 import paper_fixture
+import paper_worlds
 from stackwars.paper.latex import significant
 from stackwars.paper.tables.nodes import nodes_table
 from stackwars.paper.tables.rows import APART, CONTENDED, UNGATED
@@ -115,9 +116,9 @@ def test_one_core_has_a_table_of_its_own(tmp_path):
     assert "cpu-1t" not in tables["table1"]
 
 
-@pytest.mark.parametrize("variant", paper_fixture.VARIANTS)
-def test_no_cell_of_a_row_is_blank(tmp_path, variant):
-    for number, text in tables_of(paper_fixture.write(tmp_path, variant)).items():
+@pytest.mark.parametrize("world", paper_worlds.WORLDS)
+def test_no_cell_of_a_row_is_blank(tmp_path, world):
+    for number, text in tables_of(paper_worlds.write(tmp_path, world)).items():
         for row in rows_of(text):
             if INTERVALS in row:
                 continue

@@ -16,7 +16,7 @@ PUBLISHED = "published"
 TRANSFERRED = "transferred"
 OURS = "ours"
 ORIGINS = {
-    PUBLISHED: "Claims of the Original, Taken as Made",
+    PUBLISHED: "Claims of the Original, as Stated",
     TRANSFERRED: "Claims of the Original, Transferred to the CPU",
     OURS: "Our Claims",
 }

@@ -32,16 +32,52 @@ MOST_NAMED = 4
 """A sentence names at most so many things, and counts more than that."""
 
 
-def listed(found: list[dict], noun: str, each: str = "titles") -> latex.Latex:
-    """``MHA, FFN and GEMM``, or from five on ``7 workloads``. each: titles, or with_framework."""
-    names = [_title(f) if each == "titles" else who(f) for f in found]
+def listed(
+    found: list[dict], noun: str, each: str = "titles", of: int | None = None
+) -> latex.Latex:
+    """``MHA, FFN and GEMM``, or from five on ``7 workloads``. each: titles, or with_framework.
+
+    of: how many there could be; where these are all, ``all 7 workloads``.
+    """
+    names = [f["title"] if each == "titles" else (f["title"], f["framework"]) for f in found]
     names = list(dict.fromkeys(names))
-    return latex.series(names) if len(names) <= MOST_NAMED else latex.count(len(names), noun)
+    if len(names) > MOST_NAMED:
+        number = latex.count(len(names), noun)
+        return latex.Latex(f"all {number}") if len(names) == of else number
+    return latex.series(names) if each == "titles" else with_framework(found)
 
 
-def who(finding: dict) -> latex.Latex:
-    """``FFN under JAX``."""
-    return latex.Latex(f"{_title(finding)} under {_framework(finding)}")
+def with_framework(found: list[dict]) -> latex.Latex:
+    """``GEMM and FFN under JAX, and MHA under JAX and torch_xla``: those of the same frameworks together."""
+    frameworks: dict[str, list[latex.Latex]] = {}
+    for one in found:
+        frameworks.setdefault(one["title"], []).append(_framework(one))
+    titles: dict[tuple[latex.Latex, ...], list[str]] = {}
+    for name, own in frameworks.items():
+        titles.setdefault(tuple(dict.fromkeys(own)), []).append(name)
+    parts = [
+        latex.Latex(f"{latex.series(names)} under {latex.series(own)}")
+        for own, names in titles.items()
+    ]
+    *others, last = parts
+    return latex.Latex(", ".join(others) + ", and " + last) if others else last
+
+
+def share(part: int, total: int, noun: str) -> latex.Latex:
+    """``3 of 7 cells``, ``none of 7 cells``, ``all 7 cells``, ``both cells``; of one ``the only`` or ``no``."""
+    if total == 1:
+        return latex.Latex(f"{'the only' if part else 'no'} {latex.escape(noun)}")
+    number = latex.count(total, noun)
+    if part == total:
+        return latex.Latex(f"both {latex.escape(noun)}s" if total == 2 else f"all {number}")
+    return latex.Latex(f"{part or 'none'} of {number}")
+
+
+def of_which(part: int, total: int, noun: str) -> latex.Latex:
+    """The same at the beginning of a sentence, which no digit should be: ``Of 7 cells, 3``."""
+    if 0 < part < total or (not part and total > 1):
+        return latex.Latex(f"Of {latex.count(total, noun)}, {part or 'none'}")
+    return capital(share(part, total, noun))
 
 
 def capital(text: str) -> latex.Latex:
@@ -80,5 +116,5 @@ FILTERS: dict[str, Callable[..., object]] = {
     "titles": lambda found: latex.series(f["title"] for f in found),
     "listed": listed,
     "by_edit": by_edit,
-    "with_framework": lambda found: latex.series(map(who, found)),
+    "with_framework": with_framework,
 }

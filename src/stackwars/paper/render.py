@@ -19,7 +19,7 @@ from stackwars.claims import reproduction
 from stackwars.claims import verdicts as claim_verdicts
 from stackwars.claims.output import Judged, read_claims
 from stackwars.paper import latex
-from stackwars.paper.prose import FILTERS
+from stackwars.paper.prose import FILTERS, of_which, share
 from stackwars.results import compiler_verdicts, runs, verdicts
 from stackwars.results.folder import Folder, command
 from stackwars.results.read_cells import read_json
@@ -51,7 +51,7 @@ def environment(templates: Path) -> jinja2.Environment:
         loader=jinja2.FileSystemLoader(templates),
     )
     made.filters |= FILTERS
-    made.globals |= {"count": latex.count, **_verdict_words()}
+    made.globals |= {"count": latex.count, "share": share, "of_which": of_which} | _verdict_words()
     return made
 
 
