@@ -336,7 +336,7 @@ def test_sections_without_data_say_so_and_bring_no_float(tmp_path):
 def test_what_the_default_precision_changes_is_told_where_it_was_compiled(tmp_path):
     limit = "bytes and in latency was not measured"
     texts = rendered(paper_fixture.write(tmp_path))
-    assert r"need the same memory to within \qty{1}{\percent}" in texts["appendix/memory"]
+    assert r"the same memory to within \qty{1}{\percent}" in texts["appendix/memory"]
     assert limit not in texts["limitations"]
     edit("compile_ahead", {"edit": "default_precision"}, hbm_bytes=None)(tmp_path)
     texts = rendered(tmp_path)
