@@ -35,8 +35,8 @@ _KINDS = {
 }
 
 
-MOST_LINES = 42
-"""Of one table: a page has room for two such."""
+MOST_LINES = 36
+"""Of one table, about: a page has room for two such."""
 _CHARACTERS = {"sentence": 58, "evidence": 84}
 """What fits on a line of a column, about."""
 
@@ -46,21 +46,27 @@ def claims_table(rows: list[dict], origin: str, pair: Comparison) -> str:
 
     As many tables as their rows need, each on half a page or so; the label is that of the first.
     """
-    parts: list[list[str]] = []
-    full = MOST_LINES
-    for one in rows:
-        if one["origin"] != origin:
-            continue
-        height = max(-(-len(one[name]) // width) for name, width in _CHARACTERS.items())
-        if full + height > MOST_LINES:
-            parts.append([])
-            full = 0
-        full += height
-        parts[-1].append(
-            row([escape(one["sentence"]), escape(one["verdict"]), escape(one["evidence"])])
-        )
-    parts = parts or [[row([span(3, "no claim of this origin")])]]
+    own = [one for one in rows if one["origin"] == origin]
+    lines = [
+        row([escape(one["sentence"]), escape(one["verdict"]), escape(one["evidence"])])
+        for one in own
+    ] or [row([span(3, "no claim of this origin")])]
+    heights = [
+        max(-(-len(one[name]) // width) for name, width in _CHARACTERS.items()) for one in own
+    ]
+    parts = _parts(lines, heights or [1])
     return "\n".join(_claims_part(part, n, origin, pair) for n, part in enumerate(parts))
+
+
+def _parts(lines: list[str], heights: list[int]) -> list[list[str]]:
+    """The rows in parts of about the same height, none far above MOST_LINES."""
+    number = -(-sum(heights) // MOST_LINES)
+    parts: list[list[str]] = [[] for _ in range(number)]
+    before = 0
+    for line, height in zip(lines, heights, strict=True):
+        parts[before * number // sum(heights)].append(line)
+        before += height
+    return [part for part in parts if part]
 
 
 def _claims_part(lines: list[str], number: int, origin: str, pair: Comparison) -> str:
@@ -98,8 +104,8 @@ def artifact_table(rows: list[dict], claims: Claims, config: dict) -> str:
         for one in rows
         if one["id"] in by_id
     ]
-    parts = [lines[n : n + MOST_LINES] for n in range(0, len(lines), MOST_LINES)]
-    parts = parts or [[row([span(4, "no claim")])]]
+    lines = lines or [row([span(4, "no claim")])]
+    parts = _parts(lines, [1] * len(lines))
     return "\n".join(_artifact_part(part, n) for n, part in enumerate(parts))
 
 
