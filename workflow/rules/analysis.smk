@@ -13,8 +13,8 @@ rule frame:
         GRID.files(GRID.on_cpu, "cell.json"),
         GRID.found_files("cell.json"),
         GRID.found_files("output.npy"),
-        GRID.compared(GRID.on_cpu),
-        lambda wildcards: GRID.compared(GRID.found()),
+        lambda wildcards: together(GRID.on_cpu),
+        lambda wildcards: together(GRID.found()),
         [] if GRID.is_measured else GRID.reference(),
     output:
         GRID.made("frame", "processes", "calls", "ratios", "context"),

@@ -40,6 +40,12 @@ ALONE = 1 if SETTINGS.get("side_by_side") else workflow.cores
 # What a cluster does as one job, on one node: what is compared, a workload's programs, what is made from the results.
 MEASURED, COMPILED, MADE = "measured-{device}-{workload}", "compiled-{workload}", "made"
 
+
+def together(cells):
+    """On a cluster, what makes one group of all that is compared with each of these cells."""
+    return [] if workflow.local_exec else GRID.compared(cells)
+
+
 if not workflow.remote_exec:  # on a cluster's node; others are writing
     start.look_over(GRID)
 
