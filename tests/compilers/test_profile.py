@@ -148,6 +148,7 @@ print(json.dumps(found))
 
 
 @pytest.mark.env
+@pytest.mark.alone
 @pytest.mark.parametrize(("name", "kind"), [("matmul", "products"), ("chain", "elementwise")])
 def test_a_program_of_one_kind_is_of_its_class_and_adds_up_to_the_call(profiled, name, kind):
     found = profiled[name]
