@@ -82,8 +82,11 @@ class Cluster:
         self._wait_for_nodes()
 
     def down(self, node: str) -> None:
-        """Take a node away as a power cut would: its daemon is killed, and the controller told at once."""
+        """Take a node away as a power cut would: its daemon and jobs are killed, and the controller told."""
         self._end(node, signal.SIGKILL)
+        for pid in _of_node(node):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
         why = ["state=down", "reason=taken"]
         subprocess.run(["scontrol", "update", f"nodename={node}", *why], check=True)
 
@@ -168,3 +171,13 @@ MinJobAge=300
 PartitionName=cpu Nodes={",".join(NODES)} Default=YES MaxTime=60 State=UP
 PartitionName=short Nodes={",".join(NODES)} MaxTime=1 State=UP
 """
+
+
+def _of_node(node: str) -> list[int]:
+    """The processes of the jobs of a node: Slurm names it in their environment."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        with contextlib.suppress(OSError):
+            if f"SLURMD_NODENAME={node}".encode() in path.read_bytes().split(b"\0"):
+                found.append(int(path.parent.name))
+    return found

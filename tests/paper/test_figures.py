@@ -46,7 +46,7 @@ def test_the_same_results_give_the_same_bytes(tmp_path):
         assert b"/Subtype /Image" not in pdf  # vector, not a bitmap
 
 
-@pytest.mark.parametrize("variant", ["nothing", "one_failed"])
+@pytest.mark.parametrize("variant", ["nothing", "single", "one_failed"])
 def test_missing_results_still_give_every_figure(tmp_path, variant):
     paper_fixture.write(tmp_path, variant)
     made = figures_of(tmp_path)
