@@ -120,7 +120,7 @@ def test_lost_node_costs_its_job_and_what_it_had_measured_is_taken_back(cluster,
     cluster.down(node)
     said = run.communicate()[0]
     assert run.returncode != 0
-    assert "results/full/cpu/ours/gemm" in said
+    assert "failed: the job measured-cpu-gemm" in said
     # The other job has gone on; of the lost one Snakemake leaves nothing.
     assert (toy.cell("theirs", "layernorm") / "cell.json").exists()
     assert not list((toy.folder / "results").glob("full/cpu/*/gemm/*/process.json"))
