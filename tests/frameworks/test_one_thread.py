@@ -47,8 +47,9 @@ def test_one_thread_device_works_with_one_thread_at_a_time_on_one_core(framework
         assert event(result, name)["affinity"] == CORES[-1:]
     assert event(result, "build")["device_kind"].lower() == "cpu"
     # Of the threads one works at a time: together they want no more than one core. What is over it is
-    # the hand-over from the thread that asks to the one that works, and the reading of the meter.
-    assert 0.9 < wanted_cores(result) < 1.25
+    # the hand-over from the thread that asks to the one that works, and the reading of the meter. What a host
+    # takes away from the machine is in neither sum, so the sum may be well below the time that passed.
+    assert 0.6 < wanted_cores(result) < 1.25
 
 
 @pytest.mark.skipif(len(CORES) < 2, reason="needs two cores")
