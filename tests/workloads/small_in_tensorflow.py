@@ -10,10 +10,12 @@ import sys
 from pathlib import Path
 
 import numpy as np
-import tensorflow as tf
 
 from stackwars import workloads
+from stackwars.frameworks import tensorflow_xla
 from workloads.sizes import SMALL
+
+tf = tensorflow_xla.load()
 
 
 def outputs(name: str, sizes: dict[str, int]) -> tuple[np.ndarray, np.ndarray]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from typing import Any
@@ -22,8 +23,7 @@ class Session:
     precision: `highest` makes products and convolutions ask XLA for HIGHEST, which is what TensorFlow emits
     where it may not use TensorFloat-32; every other value leaves DEFAULT. On a CPU both are float32.
 
-    oneDNN stays as TensorFlow has it, on; the sizes of the thread pools too: as many threads as this process
-    may use cores.
+    The sizes of the thread pools stay as TensorFlow has them: as many threads as this process may use cores.
     """
 
     JIT_COMPILE = True
@@ -33,9 +33,7 @@ class Session:
             raise RuntimeError(
                 f"expected the CPU, the only device of tensorflow-cpu; came {device}"
             )
-        import tensorflow
-
-        self._tf = tensorflow
+        self._tf = load()
         use_precision(precision)
         self._trace_s = 0.0
 
@@ -93,6 +91,18 @@ class Session:
         import tf_keras
 
         return {"tensorflow": self._tf.__version__, "tf_keras": tf_keras.__version__}
+
+
+def load() -> Any:
+    """TensorFlow, imported with oneDNN's kernels on.
+
+    TensorFlow turns them on by itself only where the processor has AVX512-VNNI, AVX-VNNI, BF16 or AMX; without
+    them its kernel of a convolution takes no NCHW, and another machine would measure another library.
+    """
+    os.environ["TF_ENABLE_ONEDNN_OPTS"] = "1"
+    import tensorflow
+
+    return tensorflow
 
 
 def use_precision(precision: str) -> None:
