@@ -9,6 +9,7 @@ from typing import Any
 from stackwars.measure import documents
 
 SCHEMA = 2
+Entry = dict[str, Any]
 PASS, FAIL, NOT_RUN = "pass", "fail", "not run"
 AUDITS: dict[str, tuple[str, str]] = {
     "fences": ("Fences", "a fence waits for the device, and a call's time is that of its work"),
@@ -30,7 +31,7 @@ AUDITS: dict[str, tuple[str, str]] = {
 """Of each audit its title, and what it is there to show."""
 
 
-def entry(identity: str, verdict: str, figures: dict[str, Any], detail: str) -> dict[str, Any]:
+def entry(identity: str, verdict: str, figures: dict[str, Any], detail: str) -> Entry:
     """One entry of the document. detail: the figures in a sentence, or why the audit was not run."""
     title, aim = AUDITS[identity]
     return {
@@ -39,11 +40,11 @@ def entry(identity: str, verdict: str, figures: dict[str, Any], detail: str) -> 
     }
 
 
-def not_run_entry(identity: str, why: str = "the audits were not run") -> dict[str, Any]:
+def not_run_entry(identity: str, why: str = "the audits were not run") -> Entry:
     return entry(identity, NOT_RUN, {}, why)
 
 
-def read(path: Path) -> list[dict[str, Any]]:
+def read(path: Path) -> list[Entry]:
     """The audits of a file, in the order of AUDITS; each is not run where there is no file.
 
     Raises ValueError for a file of another schema.
@@ -60,6 +61,6 @@ def read(path: Path) -> list[dict[str, Any]]:
     return [found.get(identity) or not_run_entry(identity) for identity in AUDITS]
 
 
-def write(audits: list[dict[str, Any]], path: Path) -> None:
+def write(audits: list[Entry], path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps({"schema": SCHEMA, "audits": audits}, indent=1) + "\n")

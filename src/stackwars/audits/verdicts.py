@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from stackwars.audits.audit_entries import FAIL, NOT_RUN, PASS, entry, not_run_entry
+from stackwars.audits.audit_entries import FAIL, NOT_RUN, PASS, Entry, entry, not_run_entry
 from stackwars.audits.mutant import HONEST
 from stackwars.audits.trials import CLAIMS, OFF, Trial, false_claims
 
-Entry = dict[str, Any]
 AA_INTERLEAVED = "interleaved depth scaling"
 FOUND = {5: 0.8, 10: 0.9}
 """{percent more work: share of the trials that must find it}."""
@@ -23,7 +22,7 @@ def fences(found: list[dict]) -> Entry:
     if not found:
         return not_run_entry("fences")
     wrong = [
-        f"{_who(one)} on {one['device']}: {name}"
+        f"{who(one)} on {one['device']}: {name}"
         for one in found
         for name, ok in one["ok"].items()
         if not ok
@@ -34,7 +33,7 @@ def fences(found: list[dict]) -> Entry:
     ]
     twice, four_times = ([r[i] for r in ratios] for i in (0, 1))
     detail = (
-        f"{_named(found)}: after a fence at most {percent(left)} of a call is left; twice and four "
+        f"{named(found)}: after a fence at most {percent(left)} of a call is left; twice and four "
         f"times the work takes {_range(twice)} and {_range(four_times)} times as long"
     )
     if wrong:
@@ -50,10 +49,10 @@ def mutants(found: list[dict]) -> Entry:
     rows = [(one, row) for one in found for row in one["processes"]]
     broken = [(one, row) for one, row in rows if row["mutant"] != HONEST]
     honest = [(one, row) for one, row in rows if row["mutant"] == HONEST]
-    missed = [f"{row['mutant']} of {_who(one)}" for one, row in broken if not row["rejected_by"]]
-    refused = [f"{_who(one)}: {row['problems'][0]}" for one, row in honest if row["rejected_by"]]
+    missed = [f"{row['mutant']} of {who(one)}" for one, row in broken if not row["rejected_by"]]
+    refused = [f"{who(one)}: {row['problems'][0]}" for one, row in honest if row["rejected_by"]]
     detail = (
-        f"{_named(found)}: {len(broken) - len(missed)} of {len(broken)} mutants rejected, "
+        f"{named(found)}: {len(broken) - len(missed)} of {len(broken)} mutants rejected, "
         f"and {len(refused)} of {len(honest)} honest processes"
     )
     if missed or refused:
@@ -74,28 +73,37 @@ def aa(of_run: list[Trial], interleaved: list[dict]) -> Entry:
             for device in dict.fromkeys(trial.device for trial in of_run)
         },
         "run, all": false_claims(of_run),
-        **{f"{AA_INTERLEAVED}, {_who(one)}": one["aa"] for one in interleaved},
+        **interleaved_groups(interleaved),
     }
+    claimed = [f"{t.name} on {t.device}" for t in of_run if t.claimed]
+    return of_groups(groups, claimed, [_trial(t) for t in of_run])
+
+
+def interleaved_groups(found: list[dict]) -> dict[str, dict]:
+    """The interleaved A/A trials of each framework and replay, by the name of their group."""
+    return {f"{AA_INTERLEAVED}, {who(one)}": one["aa"] for one in found}
+
+
+def of_groups(groups: dict[str, dict], claimed: list[str], trials: list[dict]) -> Entry:
+    """A/A of groups of trials. claimed, trials: those of the run's own data, for the record."""
     groups = {name: figures for name, figures in groups.items() if figures["trials"]}
     if not groups:
         return not_run_entry("aa", "no cell has the four rounds that a trial needs")
-    claimed = [f"{t.name} on {t.device}" for t in of_run if t.claimed]
     parts = [
         f"{name}: {f['count']} of {f['trials']} claimed, 95th percentile of |ratio - 1| {percent(f['off_95'])}"
         for name, f in groups.items()
     ]
     few = all(f["ok_claims"] for f in groups.values())
     small = all(f["ok_size"] for name, f in groups.items() if name.startswith(AA_INTERLEAVED))
-    ok = few and small
     figures = {
         "limits": {"claims": CLAIMS, "off": OFF},
         "few": few,
         "small": small,
         "groups": groups,
         "claimed": claimed,
-        "trials": [_trial(t) for t in of_run],
+        "trials": trials,
     }
-    return entry("aa", PASS if ok else FAIL, figures, "; ".join(parts))
+    return entry("aa", PASS if few and small else FAIL, figures, "; ".join(parts))
 
 
 def power(found: list[dict]) -> Entry:
@@ -108,7 +116,7 @@ def power(found: list[dict]) -> Entry:
         why = f"{rounds} rounds, and a trial takes {found[0]['group']}"
         return entry("power", NOT_RUN, {"by_framework": found}, why)
     weak = [
-        f"{_who(one)}, {size['percent']} %: {problem}"
+        f"{who(one)}, {size['percent']} %: {problem}"
         for one, size in sizes
         for problem in _weaknesses(size)
     ]
@@ -120,8 +128,8 @@ def power(found: list[dict]) -> Entry:
         )
         for one in found
     ]
-    named = (f"{_named([one])}: {part}" for one, part in zip(found, parts, strict=True))
-    detail = "; ".join(named)
+    lines = (f"{named([one])}: {part}" for one, part in zip(found, parts, strict=True))
+    detail = "; ".join(lines)
     if weak:
         detail += f"; wrong: {'; '.join(weak)}"
     limits = {"found": FOUND, "points": ERROR_POINTS, "swapped": SWAPPED}
@@ -166,13 +174,14 @@ def _trial(trial: Trial) -> dict[str, Any]:
     }
 
 
-def _who(one: dict) -> str:
+def who(one: dict) -> str:
     """The audited framework, or whose program is replayed in which compiler."""
     return f"{one['framework']} in {one['compiler']}" if "compiler" in one else one["framework"]
 
 
-def _named(found: list[dict]) -> str:
-    names = dict.fromkeys(f"{_who(one)} on {one['device']}" for one in found)
+def named(found: list[dict]) -> str:
+    """What was audited on which devices, each once."""
+    names = dict.fromkeys(f"{who(one)} on {one['device']}" for one in found)
     return ", ".join(names)
 
 
