@@ -20,9 +20,9 @@ import pandas
 
 import claims_fixture
 import compiler_fixture
+import drawn
 import paper_fixture
 import studies_fixture
-from stackwars.paper.figures.write import write_figures
 from stackwars.paper.render import build
 from stackwars.paper.tables.write import write_tables
 from stackwars.results import beyond, matrix, split
@@ -208,7 +208,7 @@ def typeset(folder: Path) -> str:
     files = Folder(folder)
     write_tables(files)
     claims_fixture.decide(folder)
-    write_figures(claims_fixture.config(), files)
+    drawn.draw(claims_fixture.config(), files)
     claims_fixture.with_experiments(folder)
     build(claims_fixture.config(), files)
     command = ["latexmk", "-pdf", "-interaction=nonstopmode", "-halt-on-error", "main.tex"]

@@ -7,17 +7,19 @@ import pytest
 from matplotlib import pyplot
 
 import claims_fixture
+import drawn
 import paper_fixture
 from stackwars.frameworks import title
 from stackwars.paper.figures.calls import draw_calls
+from stackwars.paper.figures.files import literal
 from stackwars.paper.figures.headline import draw_headline
+from stackwars.paper.figures.of_cells import shown
 from stackwars.paper.figures.op_times import LOOKS, OFF, draw_op_times
 from stackwars.paper.figures.rows import draw_ratios
 from stackwars.paper.figures.split import draw_split
 from stackwars.paper.figures.verdicts import draw_verdicts
-from stackwars.paper.figures.write import literal, shown, write_figures
 from stackwars.paper.style import round_ticks
-from stackwars.results.folder import Folder
+from stackwars.results.folder import FIGURES, Folder
 from stackwars.results.read_cells import read_calls, read_frame, read_ratios
 from stackwars.results.read_compilers import read_op_times, read_split
 from stackwars.study.comparisons import Comparison
@@ -30,8 +32,9 @@ NAMES += ("beyond_steady", "verdicts", "op_times_chosen")
 
 def figures_of(folder) -> dict[str, bytes]:
     claims_fixture.decide(folder)
-    write_figures(load(), Folder(folder))
-    return {path.stem: path.read_bytes() for path in (folder / "figures").iterdir()}
+    drawn.draw(load(), Folder(folder))
+    paths = [path for name in FIGURES for path in (folder / name).iterdir()]
+    return {path.stem: path.read_bytes() for path in paths}
 
 
 def test_the_same_results_give_the_same_bytes(tmp_path):

@@ -16,12 +16,12 @@ from claim_edits import edit, parts, stack
 from compiler_fixture import NEW
 from stackwars.paper import latex
 from stackwars.paper.render import TEMPLATES, RenderError, build, environment, render
-from stackwars.results.folder import Folder
+from stackwars.results.folder import FIGURES, Folder
 
 
 def rendered(folder) -> dict[str, str]:
     """Every part of the paper by name, those of the appendix as appendix/<name>, with single spaces."""
-    for name in ("tables", "figures"):
+    for name in ("tables", *FIGURES):
         (folder / name).mkdir(exist_ok=True)
     claims_fixture.decide(folder)
     build(claims_fixture.config(), Folder(folder))

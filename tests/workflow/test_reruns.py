@@ -13,7 +13,7 @@ import pytest
 import study
 
 FRAME = "results/full/frame.csv"
-MADE_FROM_CELLS = {"frame", "tables", "figures", "findings", "latex", "paper.pdf"}
+MADE_FROM_CELLS = {"frame", "tables", "cell_figures", "claims", "latex", "paper.pdf"}
 
 
 @pytest.mark.slow

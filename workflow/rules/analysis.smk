@@ -13,6 +13,8 @@ rule frame:
         GRID.files(GRID.on_cpu, "cell.json"),
         GRID.found_files("cell.json"),
         GRID.found_files("output.npy"),
+        # Of a run of programs alone, these tell its date and machine.
+        [] if GRID.on_cpu else GRID.compiled("ahead.json"),
         lambda wildcards: together(GRID.on_cpu),
         lambda wildcards: together(GRID.found()),
         [] if GRID.is_measured else GRID.reference(),
@@ -28,90 +30,24 @@ rule frame:
         "python -m stackwars.results.aggregate {params.step} >{log} 2>&1"
 
 
-rule variance:
-    input:
-        sources("stackwars.results.variance"),
-        GRID.made("processes", "ratios", "context"),
-        [] if GRID.is_measured else GRID.reference(),
-    output:
-        GRID.made("variance"),
-    log:
-        f"{OUT}/logs/variance.txt",
-    group:
-        MADE
-    params:
-        step=GRID.step,
-    shell:
-        "python -m stackwars.results.variance {params.step} >{log} 2>&1"
-
-
-rule held_out:
-    input:
-        sources("stackwars.results.held_out"),
-        [] if GRID.is_measured else GRID.reference(),
-    output:
-        GRID.made("held_out"),
-    log:
-        f"{OUT}/logs/held_out.txt",
-    group:
-        MADE
-    params:
-        step=GRID.step,
-    shell:
-        "python -m stackwars.results.held_out {params.step} >{log} 2>&1"
-
-
 # Of a study that this run measures in part, the rest is from the reference.
 rule stacks:
     input:
-        sources("stackwars.results.stacks"),
-        GRID.made("frame", "ratios"),
+        sources(*STEPS["stacks"]),
+        [f"src/stackwars/workloads/{name}/__init__.py" for name in config["workloads"]],
+        GRID.made("processes", "frame", "ratios", "context"),
         GRID.reference(),
     output:
-        GRID.made("stacks"),
+        GRID.made("variance", "held_out", "stacks", "beyond"),
     log:
         f"{OUT}/logs/stacks.txt",
     group:
         MADE
     params:
         step=GRID.step,
+        modules=STEPS["stacks"],
     shell:
-        "python -m stackwars.results.stacks {params.step} >{log} 2>&1"
-
-
-rule beyond:
-    input:
-        sources("stackwars.results.beyond"),
-        [f"src/stackwars/workloads/{name}/__init__.py" for name in config["workloads"]],
-        GRID.made("frame", "ratios"),
-        GRID.reference(),
-    output:
-        GRID.made("beyond"),
-    log:
-        f"{OUT}/logs/beyond.txt",
-    group:
-        MADE
-    params:
-        step=GRID.step,
-    shell:
-        "python -m stackwars.results.beyond {params.step} >{log} 2>&1"
-
-
-rule matrix:
-    input:
-        sources("stackwars.results.matrix"),
-        GRID.made("replay", "replayed"),
-        GRID.reference(),
-    output:
-        GRID.made("matrix", "matrix_effects"),
-    log:
-        f"{OUT}/logs/matrix.txt",
-    group:
-        MADE
-    params:
-        step=GRID.step,
-    shell:
-        "python -m stackwars.results.matrix {params.step} >{log} 2>&1"
+        "python -m stackwars.workflow.steps {params.modules} {params.step} >{log} 2>&1"
 
 
 rule fused:
@@ -153,23 +89,54 @@ rule tables:
         "python -m stackwars.paper.tables.write {params.step} >{log} 2>&1"
 
 
-rule figures:
+rule cell_figures:
     input:
-        sources("stackwars.paper.figures.write"),
-        GRID.made(
-            "frame", "calls", "ratios", "replay", "split", "op_times", "context", "graph_data"
-        ),
-        GRID.made("stacks", "beyond", "growth", "matrix", "matrix_effects", "claims"),
+        sources("stackwars.paper.figures.of_cells"),
+        GRID.made("frame", "calls", "ratios", "context", "stacks", "beyond", "growth"),
     output:
-        directory(GRID.made("figures", "graphs")),
+        directory(GRID.made("cell_figures")),
     log:
-        f"{OUT}/logs/figures.txt",
+        f"{OUT}/logs/cell_figures.txt",
     group:
         MADE
     params:
         step=GRID.step,
     shell:
-        "python -m stackwars.paper.figures.write {params.step} >{log} 2>&1"
+        "python -m stackwars.workflow.steps stackwars.paper.figures.of_cells {params.step} >{log} 2>&1"
+
+
+rule compiler_figures:
+    input:
+        sources("stackwars.paper.figures.of_compilers"),
+        GRID.made("frame", "split", "op_times", "context", "matrix", "matrix_effects"),
+        GRID.made("graph_data"),
+    output:
+        directory(GRID.made("compiler_figures", "graphs")),
+    log:
+        f"{OUT}/logs/compiler_figures.txt",
+    group:
+        MADE
+    params:
+        step=GRID.step,
+    shell:
+        "python -m stackwars.workflow.steps stackwars.paper.figures.of_compilers {params.step} >{log} 2>&1"
+
+
+rule claim_figures:
+    input:
+        sources("stackwars.paper.figures.of_claims"),
+        GRID.made("claims", "context"),
+        GRID.reference(),
+    output:
+        directory(GRID.made("claim_figures")),
+    log:
+        f"{OUT}/logs/claim_figures.txt",
+    group:
+        MADE
+    params:
+        step=GRID.step,
+    shell:
+        "python -m stackwars.workflow.steps stackwars.paper.figures.of_claims {params.step} >{log} 2>&1"
 
 
 # In jax's environment, for the MLIR bindings: what every program is made of, at three levels.
@@ -214,24 +181,3 @@ rule listings:
     shell:
         "python -m stackwars.setup.environments envs/jax.txt -- -m stackwars.paper.listings"
         " {params.step} 2> >(tee {log} >&2)"
-
-
-rule findings:
-    input:
-        sources("stackwars.findings.collect"),
-        GRID.made(*COMPARED, "frame", "ratios", "context", "held_out", "fused"),
-        GRID.made("stacks", "beyond", "growth", "shapes", "sharding"),
-        GRID.made("matrix", "matrix_effects"),
-        "paper/published/tables.csv",
-        "paper/published/lecture.csv",
-    output:
-        GRID.made("findings"),
-    log:
-        f"{OUT}/logs/findings.txt",
-    group:
-        MADE
-    params:
-        step=GRID.step,
-        digest=AUDIT_JOBS.digest(),
-    shell:
-        "python -m stackwars.findings.collect {params.step} >{log} 2>&1"

@@ -3,37 +3,28 @@
 
 rule claims:
     input:
-        sources("stackwars.claims.decide"),
+        sources(*STEPS["claims"]),
         "config/claims.yaml",
         "workflow/schemas/claims.schema.yaml",
-        GRID.made("findings", "frame", "ratios", "context"),
+        GRID.made(*COMPARED, "frame", "ratios", "context", "held_out", "fused"),
+        GRID.made("stacks", "beyond", "growth", "shapes", "sharding"),
+        GRID.made("matrix", "matrix_effects"),
+        GRID.reference(),
+        "paper/published/tables.csv",
+        "paper/published/lecture.csv",
     output:
-        GRID.made("claims"),
+        GRID.made("findings", "claims", "reproduction", "reproduction_text"),
     log:
         f"{OUT}/logs/claims.txt",
     group:
         MADE
     params:
         step=GRID.step,
+        modules=STEPS["claims"],
+        # The audits are read where there are any; not an input, for nobody has to run them.
+        digest=AUDIT_JOBS.digest(),
     shell:
-        "python -m stackwars.claims.decide {params.step} >{log} 2>&1"
-
-
-rule reproduction:
-    input:
-        sources("stackwars.claims.reproduction"),
-        GRID.made("claims", "findings", "frame", "ratios", "split", "context"),
-        GRID.reference(),
-    output:
-        GRID.made("reproduction", "reproduction_text"),
-    log:
-        f"{OUT}/logs/reproduction.txt",
-    group:
-        MADE
-    params:
-        step=GRID.step,
-    shell:
-        "python -m stackwars.claims.reproduction {params.step} >{log} 2>&1"
+        "python -m stackwars.workflow.steps {params.modules} {params.step} >{log} 2>&1"
 
 
 # In jax's environment, for the MLIR bindings.

@@ -3,7 +3,7 @@
 from snakemake.exceptions import WorkflowError
 
 from stackwars.claims import definitions
-from stackwars.results.folder import TABLES
+from stackwars.results.folder import FIGURES, TABLES
 from stackwars.setup.device import CPU, CPUS
 from stackwars.study.config import ConfigError, validate
 from stackwars.study.imports import sources
@@ -34,6 +34,20 @@ CLAIM_JOBS = ClaimJobs(GRID, CLAIMS)
 ROOT, CELLS, OUT = GRID.root, GRID.measured, GRID.out
 SETTINGS = GRID.settings
 CONFIG = GRID.config_file
+# What is made in one process each, in this order; to start one takes longer than most of these steps.
+STEPS = {
+    "stacks": [
+        f"stackwars.results.{name}" for name in ("variance", "held_out", "stacks", "beyond")
+    ],
+    "split": [
+        f"stackwars.results.{name}" for name in ("split", "op_times", "gap_causes", "matrix")
+    ],
+    "claims": [
+        "stackwars.findings.collect",
+        "stackwars.claims.decide",
+        "stackwars.claims.reproduction",
+    ],
+}
 # What a process that is timed takes of the machine.
 ALONE = 1 if SETTINGS.get("side_by_side") else workflow.cores
 

@@ -6,7 +6,7 @@ rule latex:
         sources("stackwars.paper.render"),
         [str(path) for path in sorted(Path("paper").rglob("*")) if path.is_file()],
         GRID.made("context", "findings", "claims", "reproduction"),
-        GRID.made("tables", "claim_tables", "figures", "graphs", "listings"),
+        GRID.made("tables", "claim_tables", *FIGURES, "graphs", "listings"),
     output:
         directory(GRID.made("latex")),
     log:

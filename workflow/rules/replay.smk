@@ -52,51 +52,22 @@ rule replay:
 
 rule split:
     input:
-        sources("stackwars.results.split"),
+        sources(*STEPS["split"]),
         GRID.replays(),
+        GRID.profiles(),
         GRID.files(GRID.asked_on(CPU), "cell.json"),
         GRID.made("processes", "ratios"),
-        [] if GRID.is_measured else GRID.reference(),
+        GRID.reference(),
     output:
-        GRID.made("replay", "replayed", "split"),
+        GRID.made(
+            "replay", "replayed", "split", "op_times", "gap_causes", "matrix", "matrix_effects"
+        ),
     log:
         f"{OUT}/logs/split.txt",
     group:
         MADE
     params:
         step=GRID.step,
+        modules=STEPS["split"],
     shell:
-        "python -m stackwars.results.split {params.step} >{log} 2>&1"
-
-
-rule op_times:
-    input:
-        sources("stackwars.results.op_times"),
-        GRID.profiles(),
-        GRID.made("replayed"),
-    output:
-        GRID.made("op_times"),
-    log:
-        f"{OUT}/logs/op_times.txt",
-    group:
-        MADE
-    params:
-        step=GRID.step,
-    shell:
-        "python -m stackwars.results.op_times {params.step} >{log} 2>&1"
-
-
-rule gap_causes:
-    input:
-        sources("stackwars.results.gap_causes"),
-        GRID.made("split", "replay", "op_times"),
-    output:
-        GRID.made("gap_causes"),
-    log:
-        f"{OUT}/logs/gap_causes.txt",
-    group:
-        MADE
-    params:
-        step=GRID.step,
-    shell:
-        "python -m stackwars.results.gap_causes {params.step} >{log} 2>&1"
+        "python -m stackwars.workflow.steps {params.modules} {params.step} >{log} 2>&1"

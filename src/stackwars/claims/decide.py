@@ -1,18 +1,18 @@
-"""Every claim of config/claims.yaml, decided by the findings of a run: ``python -m stackwars.claims.decide``.
+"""Every claim of config/claims.yaml, decided by the findings of a run: claims.csv.
 
-Writes claims.csv. One claim alone, from what it alone needs, is :mod:`stackwars.claims.one`.
+One claim alone, from what it alone needs, is :mod:`stackwars.claims.one`.
 """
 
 from __future__ import annotations
 
 from stackwars.claims import definitions
-from stackwars.claims.definitions import ClaimError, Claims
+from stackwars.claims.definitions import Claims
 from stackwars.claims.devices import device_findings
 from stackwars.claims.judge import Decision, judge
 from stackwars.claims.needs import compute_minutes
 from stackwars.claims.output import write_claims
 from stackwars.findings.collect import all_findings
-from stackwars.results.folder import REFERENCE, Folder, command
+from stackwars.results.folder import REFERENCE, Folder
 from stackwars.results.read_cells import of_study, read_frame, read_json, read_ratios
 from stackwars.results.verdicts import Finding
 
@@ -60,7 +60,3 @@ def decide_all(claims: Claims, config: dict, files: Folder) -> list[dict]:
 def write(config: dict, files: Folder) -> None:
     """From the findings to claims.csv. Raises ClaimError."""
     write_claims(decide_all(definitions.load(), config, files), files["claims"])
-
-
-if __name__ == "__main__":
-    command(write, ClaimError)

@@ -1,5 +1,4 @@
-"""What of another run a run has found again: ``python -m stackwars.claims.reproduction`` writes
-reproduction.json and reproduction.txt about a run and the reference.
+"""What a run has found again of the reference: reproduction.json and reproduction.txt.
 
 Claims are compared by their verdicts on the findings that both have, ratios by the prediction interval of the
 reference's runs, cells by their status.
@@ -23,7 +22,7 @@ from stackwars.claims.verdicts import CONTRADICTED, NOT_TESTABLE, SUPPORTED
 from stackwars.measure import documents
 from stackwars.results import runs
 from stackwars.results.combined import RATIO_KEYS, SPLIT_KEYS
-from stackwars.results.folder import REFERENCE, Folder, command
+from stackwars.results.folder import REFERENCE, Folder
 from stackwars.results.values import is_missing
 from stackwars.results.verdicts import Finding
 from stackwars.setup.device import CPU
@@ -280,7 +279,3 @@ def write(config: dict, folder: Folder) -> None:
 def read_summary(path: Path) -> str:
     """The sentence of a reproduction.json; empty for the reference itself."""
     return documents.read(path)["summary"]
-
-
-if __name__ == "__main__":
-    command(write)

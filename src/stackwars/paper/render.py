@@ -21,7 +21,7 @@ from stackwars.claims.output import Judged, read_claims
 from stackwars.paper import latex
 from stackwars.paper.prose import FILTERS, of_which, share
 from stackwars.results import compiler_verdicts, runs, verdicts
-from stackwars.results.folder import Folder, command
+from stackwars.results.folder import FIGURES, Folder, command
 from stackwars.results.read_cells import read_json
 from stackwars.setup.environments import REPOSITORY
 from stackwars.study.comparisons import told
@@ -137,10 +137,14 @@ def build(config: dict, folder: Folder) -> None:
         ],
         "graphs": [n for n in printed["graphs"] if (folder["graphs"] / f"{n}.pdf").exists()],
     }
-    for part in ("tables", "figures", "listings", "graphs", "claim_tables"):
+    copied = {part: part for part in ("tables", "listings", "graphs", "claim_tables")}
+    copied |= dict.fromkeys(FIGURES, "figures")
+    for target in set(copied.values()):
         # A file left from an earlier build must not stand in for one that is missing now.
-        shutil.rmtree(output / part, ignore_errors=True)
-        shutil.copytree(folder[part], output / part, ignore=shutil.ignore_patterns(".*"))
+        shutil.rmtree(output / target, ignore_errors=True)
+    for part, target in copied.items():
+        ignore = shutil.ignore_patterns(".*")
+        shutil.copytree(folder[part], output / target, ignore=ignore, dirs_exist_ok=True)
     shutil.copy(TEMPLATES / "references.bib", output / "references.bib")
     render(TEMPLATES, names, output)
 

@@ -1,4 +1,4 @@
-"""What is not one dense forward pass: ``python -m stackwars.results.beyond`` writes beyond.csv.
+"""What is not one dense forward pass: beyond.csv.
 
 Beside the stacks' columns it has the two forms of a function beside each other: a workload that computes the
 function of another one in another form says so in `FORM_OF`.
@@ -16,7 +16,7 @@ from stackwars.measure.comparison import direction
 from stackwars.measure.log_ratio import LogRatio
 from stackwars.measure.statistics import LEVEL
 from stackwars.results import losses, stacks
-from stackwars.results.folder import Folder, command
+from stackwars.results.folder import Folder
 from stackwars.results.values import is_missing
 from stackwars.results.verdicts import NO_DATA
 from stackwars.results.whole_study import sources
@@ -90,7 +90,3 @@ def write(config: dict, folder: Folder) -> None:
     else:
         table = pd.DataFrame()
     table.reindex(columns=list(COLUMNS)).to_csv(folder["beyond"], index=False)
-
-
-if __name__ == "__main__":
-    command(write)

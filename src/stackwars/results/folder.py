@@ -40,6 +40,8 @@ TABLES = {
     "claims": "claims.csv",
 }
 """Tidy tables; each column is described where its table is made."""
+FIGURES = ("cell_figures", "compiler_figures", "claim_figures")
+"""Folders of figures, by what they are made from."""
 MADE = {
     **TABLES,
     "context": "context.json",
@@ -49,7 +51,8 @@ MADE = {
     "report_graphs": "report_graphs.json",
     "reproduction": "reproduction.json",
     "reproduction_text": "reproduction.txt",
-    **{name: name for name in ("tables", "claim_tables", "figures", "graphs", "listings", "latex")},
+    **{name: name for name in ("tables", "claim_tables", "graphs", "listings", "latex")},
+    **{name: name for name in FIGURES},
 }
 """Everything that is made from the measurements."""
 MEASURED = {"devices": "devices.json", "audits": "audits.json"}

@@ -15,7 +15,7 @@ from stackwars.compilers.op_classes import CLASSES
 from stackwars.measure.log_ratio import LogRatio
 from stackwars.results import compiler_verdicts as words
 from stackwars.results.combined import log_ratio
-from stackwars.results.folder import Folder, command
+from stackwars.results.folder import Folder
 from stackwars.results.values import is_missing, is_true
 
 COLUMNS: dict[str, str] = {
@@ -134,7 +134,3 @@ def write(config: dict, folder: Folder) -> None:
     names = ("split", "replay", "op_times")
     made = build(*(pd.read_csv(folder[name]) for name in names))
     made.to_csv(folder["gap_causes"], index=False)
-
-
-if __name__ == "__main__":
-    command(write)

@@ -1,6 +1,6 @@
 """Whether a run falls where the others predict it: held_out.csv, each run of the reference left out in turn.
 
-``python -m stackwars.results.held_out``; of a single run there is nothing to hold out.
+Of a single run there is nothing to hold out.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import pandas as pd
 
 from stackwars.results import runs
 from stackwars.results.combined import RATIO_KEYS, SPLIT_KEYS, over_runs
-from stackwars.results.folder import Folder, command
+from stackwars.results.folder import Folder
 from stackwars.results.runs import Run
 
 COLUMNS: dict[str, str] = {
@@ -63,7 +63,3 @@ def write(config: dict, folder: Folder) -> None:
     """held_out.csv of the reference's runs; its header alone for a run of this machine."""
     accepted = runs.read(Path(folder.measured)) if config["results"] == "reference" else []
     build(accepted).to_csv(folder["held_out"], index=False)
-
-
-if __name__ == "__main__":
-    command(write)

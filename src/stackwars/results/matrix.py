@@ -1,6 +1,6 @@
 """Every frontend's program through every compiler, and how much of the time is due to either: matrix.csv.
 
-``python -m stackwars.results.matrix`` also writes matrix_effects.csv, the two-way decomposition.
+The two-way decomposition is matrix_effects.csv.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from stackwars.measure.statistics import LEVEL
 from stackwars.results.compiler_verdicts import PART_BOTH as BOTH
 from stackwars.results.compiler_verdicts import PART_COMPILER as COMPILER
 from stackwars.results.compiler_verdicts import PART_FRONTEND as FRONTEND
-from stackwars.results.folder import Folder, command
+from stackwars.results.folder import Folder
 from stackwars.results.whole_study import RUN, Source, rows, sources
 from stackwars.study.studies import Study, whole
 
@@ -240,7 +240,3 @@ def write(config: dict, folder: Folder) -> None:
         )
     matrix.to_csv(folder["matrix"], index=False)
     decomposed.to_csv(folder["matrix_effects"], index=False)
-
-
-if __name__ == "__main__":
-    command(write)

@@ -14,7 +14,7 @@ from stackwars import workloads
 from stackwars.compilers.op_classes import CLASSES, DISPATCH
 from stackwars.measure import documents
 from stackwars.results import processes
-from stackwars.results.folder import Folder, command
+from stackwars.results.folder import Folder
 from stackwars.results.processes import Values
 from stackwars.study import programs
 
@@ -99,7 +99,3 @@ def write(config: dict, folder: Folder) -> None:
     values = processes.read(folder["replayed"])
     folder.results.mkdir(parents=True, exist_ok=True)
     build(found, values, config["results"]).to_csv(folder["op_times"], index=False)
-
-
-if __name__ == "__main__":
-    command(write)

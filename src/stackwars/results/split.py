@@ -24,7 +24,7 @@ from stackwars.results.combined import (
     of_one_run,
     over_runs,
 )
-from stackwars.results.folder import Folder, command
+from stackwars.results.folder import Folder
 from stackwars.results.replays import ReplayResult
 from stackwars.results.values import is_missing
 from stackwars.study.comparisons import PROGRAMS, Comparison, comparisons
@@ -188,7 +188,3 @@ def write(config: dict, folder: Folder) -> None:
         edited, table = replays.combined(edited, accepted), combined(table, accepted, steady)
     edited.to_csv(folder["replay"], index=False)
     table.to_csv(folder["split"], index=False)
-
-
-if __name__ == "__main__":
-    command(write)

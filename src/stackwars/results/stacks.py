@@ -1,10 +1,10 @@
-"""Every stack beside the best of its workload: ``python -m stackwars.results.stacks`` writes stacks.csv."""
+"""Every stack beside the best of its workload: stacks.csv."""
 
 from __future__ import annotations
 
 import pandas as pd
 
-from stackwars.results.folder import Folder, command
+from stackwars.results.folder import Folder
 from stackwars.results.whole_study import RUN, Source, rows, sources
 from stackwars.setup.device import CPU
 from stackwars.study.studies import Study, whole
@@ -73,7 +73,3 @@ def write(config: dict, folder: Folder) -> None:
     else:
         table = pd.DataFrame(columns=list(COLUMNS))
     table.to_csv(folder["stacks"], index=False)
-
-
-if __name__ == "__main__":
-    command(write)

@@ -1,9 +1,9 @@
 """How much variance lies between blocks, processes, rounds, runs and kinds of machine: variance.csv.
 
-``python -m stackwars.results.variance`` takes the reference's runs, or the one run of this machine. Moments of
-a nested design, on logarithms, pooled over the workloads and not under 0 (Searle, Casella & McCulloch,
-Variance Components, 1992, ch. 3). Of latencies, a round is what all frameworks have in common, and a process
-the rest; of steady ratios, a round holds both processes.
+Of the reference's runs, or of the one run of this machine. Moments of a nested design, on logarithms, pooled
+over the workloads and not under 0 (Searle, Casella & McCulloch, Variance Components, 1992, ch. 3). Of
+latencies, a round is what all frameworks have in common, and a process the rest; of steady ratios, a round
+holds both processes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import pandas as pd
 
 from stackwars.measure import documents
 from stackwars.results import runs
-from stackwars.results.folder import Folder, command
+from stackwars.results.folder import Folder
 from stackwars.results.runs import Run
 from stackwars.results.values import is_missing
 from stackwars.setup.device import CPUS
@@ -127,7 +127,3 @@ def write(config: dict, folder: Folder) -> None:
         context = documents.read(folder["context"])
         accepted = [Run("this run", Path(folder.results), runs.kind(context))]
     build(accepted).to_csv(folder["variance"], index=False)
-
-
-if __name__ == "__main__":
-    command(write)

@@ -84,7 +84,7 @@ def prepare(workflow: Any) -> None:
     jobs = list(workflow.dag.needrun_jobs())
     names = {job.name for job in jobs}
     _planned.update(names)
-    lacking = tex.missing(typeset="typeset" in names, draw="figures" in names)
+    lacking = tex.missing(typeset="typeset" in names, draw="compiler_figures" in names)
     if lacking:
         raise WorkflowError(tex.explain(lacking))
     outputs = [str(job.output[0]) for job in jobs if job.name in _TIMED]

@@ -1,5 +1,5 @@
 """The paper's figures, in one style.
 
-They read frame.csv, calls.csv, ratios.csv, replay.csv, split.csv and graphs.json; `write` and `graph` write
-one PDF for each figure.
+They read the tables of `stackwars.results`, claims.csv and graphs.json; `of_cells`, `of_compilers`, `of_claims`
+and `graph` write one PDF for each figure.
 """
