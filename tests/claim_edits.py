@@ -146,6 +146,12 @@ def form(claim: str, framework: str, verdict: str) -> Edit:
     return edit("structure", where | {"verdict": known}, verdict=verdict)
 
 
+def in_products(framework: str, side: int) -> Edit:
+    """A framework's products in the form of the baseline's (0) or of the subject's (1)."""
+    forms = {"flattening": ("preserved", "flattened"), "contraction": ("explicit", "prepared")}
+    return both(*(form(claim, framework, words[side]) for claim, words in forms.items()))
+
+
 def program(workload: str, framework: str, **values: object) -> Edit:
     """Columns of a program as it was emitted."""
     return edit(

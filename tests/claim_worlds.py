@@ -26,6 +26,7 @@ from claim_edits import (
     effect,
     form,
     in_form,
+    in_products,
     on_tpu,
     over_previous,
     parts,
@@ -260,4 +261,6 @@ WORLDS = {
     "new_shapes_compile": World(
         as_it_is, edit("shapes", {"framework": "jax", "turn": 2}, compiles=1), "ours"
     ),
+    "successor_keeps_form": World(as_it_is, in_products("torch_tpu", 0), "ours"),
+    "successor_has_other_form": World(as_it_is, in_products("torch_tpu_undecomposed", 1), "ours"),
 }

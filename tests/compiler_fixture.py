@@ -45,7 +45,14 @@ SIDES = {
     "jax": Side(1, 1.0, 1.0, 200, 40),
     "torch_xla": Side(1, 1.02, 1.1, 208, 25),
     "torch_xla_pending": Side(1.5, 1.25, 1.3, 150, 70),
+    "torch_tpu": Side(1, 1.02, 1.1, 60, 25),
+    "torch_tpu_undecomposed": Side(1, 1.0, 1.0, 200, 40),
 }
+SUCCESSOR = {
+    "programs": ["torch_tpu", "torch_tpu_undecomposed"],
+    "workloads": ["ffn", "mha", "vit_b16"],
+}
+"""The study of the successor, which has programs alone."""
 SHARES = (0.6, 0.1, 0.1, 0.15, 0.0, 0.05)
 """Of each class in a profiled call of the first baseline; another program differs in its products."""
 COLUMNS = {
@@ -84,6 +91,10 @@ def write(folder: Path, workloads: dict, variant: str, pairs: list[Comparison]) 
     }
     for name, (rows_of, chosen, of) in made.items():
         rows = [row for w in chosen for row in rows_of(w, workloads[w], variant, of)]
+        if name in ("compile_ahead", "largest_batch", "structure"):
+            own = [w for w in chosen if w in SUCCESSOR["workloads"]]
+            names = SUCCESSOR["programs"]
+            rows += [row for w in own for row in rows_of(w, workloads[w], variant, names)]
         frame = pandas.DataFrame(rows, columns=COLUMNS[name].split())
         if name == "split":
             frame = split.decided(frame)
@@ -294,8 +305,8 @@ def _structure(name: str, workload: tuple, variant: str, sides: list[str]):
         if name == "gemm":
             jax = torch = "both"
         for framework in sides:
-            # The third framework's programs have the form of JAX's.
-            word = torch if framework == "torch_xla" else jax
+            # The other frameworks' programs have the form of JAX's.
+            word = torch if framework in ("torch_xla", "torch_tpu") else jax
             word = word if has[claim] else "not applicable"
             if variant == "one_failed" and framework == "torch_xla":
                 word = "no program"

@@ -344,7 +344,8 @@ def _context(variant: str) -> dict:
                 "programs": ["jax", "torch_xla", "torch_xla_pending"],
                 "compilers": [compiler_fixture.OLD, compiler_fixture.NEW],
                 "workloads": list(WORKLOADS),
-            }
+            },
+            "successor": {"frameworks": [], "compilers": [], **compiler_fixture.SUCCESSOR},
         },
         "study": "tables",
         "beside": [["torch_inductor", "torch_eager"], ["torch_inductor", "torch_xla"]],

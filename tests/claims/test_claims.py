@@ -111,6 +111,7 @@ DECIDED_BY_COUNTS = {
     *("bert_larger_graph", "flattening_costs", "fusion", "outputs_agree", "first_is_first"),
     *("steady_compiles_nothing", "pending_two_runs", "compiling_dominates", "gemm_same_program"),
     *("memory_close", "default_precision_smaller", "generations_agree_fit"),
+    *("successor_keeps_form", "successor_has_other_form"),
 }
 """Claims that rest on counts, bytes or outputs, which have no interval."""
 

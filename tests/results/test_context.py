@@ -44,6 +44,20 @@ def test_date_is_of_the_last_process(results):
     assert built(results)["date_utc"].startswith("2025-11-22")
 
 
+def test_a_run_of_programs_alone_is_dated_by_its_last_compilation(results):
+    for name, minute in (("b", 1), ("a", 2)):
+        folder = results / "ahead" / "tpu-v6e" / name
+        folder.mkdir(parents=True)
+        one = process(started_utc=f"2025-11-20T10:0{minute}:00+00:00")
+        (folder / "ahead.json").write_text(json.dumps(one))
+    found = built(results)
+    assert found["date_utc"] == "2025-11-20T10:02:00+00:00"
+    assert (found["machine"]["cpu_model"], found["git_revision"]) == ("A CPU", "0123456789ab")
+    # Beside cells they are not what a run's date is about.
+    write_cell(results, [process()])
+    assert built(results)["date_utc"] == "2025-11-20T10:00:00+00:00"
+
+
 def test_every_revision_is_named_and_a_changed_checkout_told(results):
     write_cell(results, [process(source={"git_revision": "bbb", "git_dirty": False})])
     write_cell(results, [process(TORCH, source={"git_revision": "aaa", "git_dirty": True})])

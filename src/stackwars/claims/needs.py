@@ -45,12 +45,16 @@ def restricted(config: dict, claim: Claim) -> dict:
         name: row | {"core": {s: c for s, c in row.get("core", {}).items() if s == study}}
         for name, row in config["presets"].items()
     }
+    own = narrowed(own, kept, kept if compiled else set())
+    if "ir" in stages:
+        # The form of a program is compared with that of the baseline's, which another study may have.
+        own |= {"programs": [name for name in config["frameworks"] if name in kept]}
     # A claim about anything else needs no processes of how a cost grows, and none of several devices.
     own_stage = ("growth", "sharding")
     kept_keys = {key: row for key, row in config.items() if key not in own_stage or key in stages}
     return kept_keys | {
         "presets": presets,
-        "studies": {study: narrowed(own, kept, kept if compiled else set())},
+        "studies": {study: own},
         "frameworks": {
             name: row | ({"workloads": []} if name in idle else {})
             for name, row in config["frameworks"].items()

@@ -1,4 +1,4 @@
-"""What the results say: ``python -m stackwars.findings.collect`` writes findings.json.
+"""What the results say: findings.json.
 
 A finding has an id, a verdict and the numbers behind it. Templates switch their sentences on the
 verdict and print the numbers; no sentence decides anything by itself. Numbers that do not exist
@@ -30,8 +30,9 @@ from stackwars.findings.protocol import held_out_finding, protocol_findings
 from stackwars.findings.sharding import sharding_findings
 from stackwars.findings.split import split_findings
 from stackwars.findings.stacks import stack_findings
+from stackwars.findings.successor import STUDY, Programs, successor_findings
 from stackwars.findings.targets import target_findings
-from stackwars.results.folder import Folder, command
+from stackwars.results.folder import Folder
 from stackwars.results.published import read_lecture
 from stackwars.results.read_cells import (
     of_study,
@@ -50,7 +51,7 @@ from stackwars.results.read_compilers import (
     read_structure,
 )
 from stackwars.results.verdicts import Finding
-from stackwars.results.whole_study import newest, read_whole
+from stackwars.results.whole_study import newest, of_programs, read_whole
 from stackwars.setup.device import ONE_THREAD
 from stackwars.study.comparisons import told
 
@@ -75,6 +76,10 @@ def all_findings(files: Folder) -> list[Finding]:
     )
     default = of_study(read_default_precision(files["ahead"]), context)
     pairs = told(context)
+    of_successor = (
+        of_programs(files, name, READ[name], context, STUDY)
+        for name in ("structure", "largest_batch")
+    )
     stacks = stack_findings(read_whole(files["stacks"], context), context["beside"])
     first = latency.ratio_findings("first", frame, ratios)
     steady = latency.ratio_findings("steady", frame, ratios)
@@ -100,6 +105,7 @@ def all_findings(files: Folder) -> list[Finding]:
         *target_findings(ahead, largest_batch, pairs),
         *precision_findings(ahead, default),
         *program_findings(metrics, structure, pairs),
+        *successor_findings(Programs(*of_successor), Programs(structure, largest_batch), pairs[0]),
         *audit_findings(audit_entries.read(files["audits"])),
         *fault_findings(fault_entries.read(files["faults"])),
         run.precision_finding(frame),
@@ -122,10 +128,11 @@ def write_findings(files: Folder) -> None:
     files["findings"].write_text(text + "\n", encoding="utf-8")
 
 
+def write(config: dict, files: Folder) -> None:
+    """As every step of a run is called."""
+    write_findings(files)
+
+
 def _plain(value: Any) -> Any:
     """NumPy scalars as Python numbers."""
     return value.item()
-
-
-if __name__ == "__main__":
-    command(lambda config, folder: write_findings(folder))

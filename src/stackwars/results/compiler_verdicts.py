@@ -59,6 +59,11 @@ LESS = "less"
 SAME = "same"
 DIFFERENT = "different"
 
+# Whose form a third frontend's program has.
+LIKE_SUBJECT = "as the subject's"
+LIKE_BASELINE = "as the baseline's"
+LIKE_NEITHER = "as neither's"
+
 SAME_SIZE = 0.01  # byte counts within this share of each other are called the same
 
 

@@ -26,14 +26,16 @@ def build(config: dict, results: Results, origin: str) -> dict:
     # A run may have no cell: that of programs for several devices.
     processes = [p for p in of_cells or results.others if p["repeated"]]
     processes.sort(key=lambda process: process["started_s"])
-    last = processes[-1] if processes else {}
+    # Nor has one of programs alone a process.
+    dated = processes or sorted(results.compiled, key=lambda compiled: compiled["started_utc"])
+    last = dated[-1] if dated else {}
     versions = {"python": last.get("machine", {}).get("python", "unknown")}
     for cell, result in results.cells.items():
         for name, version in result["versions"].items():
             # Two environments may hold one package in two versions: then say whose.
             other = versions.get(name, version)
             versions[name if other == version else f"{name} ({cell.framework})"] = version
-    revisions = sorted({process["source"]["git_revision"] for process in processes})
+    revisions = sorted({one["source"]["git_revision"] for one in dated})
     return {
         "preset": config["preset"],
         "protocol": PROTOCOL,
@@ -49,7 +51,7 @@ def build(config: dict, results: Results, origin: str) -> dict:
         "machine": last.get("machine", {}),
         "date_utc": last.get("started_utc", "never"),
         "git_revision": " ".join(revisions) or "unknown",
-        "git_dirty": any(process["source"]["git_dirty"] for process in processes),
+        "git_dirty": any(one["source"]["git_dirty"] for one in dated),
         "versions": versions,
         "devices": _devices(results),
         "peak": results.peaks.get(CPU) or next(iter(results.peaks.values()), {}),

@@ -84,8 +84,9 @@ CALL_COLUMNS = ("workload", "framework", "device", "repetition", "call", "latenc
 class Results:
     """A folder of results as read from disk: cells that have one, peaks and found devices.
 
-    others: the processes of growing sizes and of several devices, which belong to no cell. node_peaks: by
-    device, the peaks of a cluster's nodes beside that in peaks.
+    others: the processes of growing sizes and of several devices, which belong to no cell. compiled: the
+    compilations, where there is no process at all. node_peaks: by device, the peaks of a cluster's nodes beside
+    that in peaks.
     """
 
     cells: dict[Cell, dict]
@@ -93,6 +94,7 @@ class Results:
     peaks: dict[str, dict]
     devices: dict[str, dict[str, dict]]
     others: list[dict] = field(default_factory=list)
+    compiled: list[dict] = field(default_factory=list)
     node_peaks: dict[str, list[dict]] = field(default_factory=dict)
 
     def every_peak(self, device: str) -> list[dict]:
@@ -117,9 +119,11 @@ def read(config: dict, folder: Path) -> Results:
         for kind in kinds
         for path in sorted(folder.glob(f"{kind}/*/*/*/process.json"))
     ]
+    nothing_ran = not found and not others
+    paths = sorted(folder.glob("ahead/**/ahead.json")) if nothing_ran else []
     return Results(
         found, outputs, {device: own for device, (own, *_) in peaks.items()},
-        documents.read(folder / "devices.json"), others,
+        documents.read(folder / "devices.json"), others, [documents.read(path) for path in paths],
         {device: others for device, (_, *others) in peaks.items() if others},
     )  # fmt: skip
 

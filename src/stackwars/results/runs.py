@@ -58,5 +58,5 @@ def kind(context: dict) -> str:
 
 
 def identity(context: dict) -> str:
-    """The name of a run: when its last process started, to the minute, in UTC."""
+    """The name of a run: when its last process or compilation started, to the minute, in UTC."""
     return context["date_utc"][:16].replace(":", "")

@@ -96,7 +96,13 @@ def _whole(value: float | None) -> str:
     return "---" if is_missing(value) else f"{value:.0f}"
 
 
-def structure_table(structure: pandas.DataFrame, frameworks: list[str]) -> str:
+def structure_table(
+    structure: pandas.DataFrame,
+    frameworks: list[str],
+    label: str = "tab:structure",
+    caption: str = "The Published Claims About the Programs' Form, Decided by Rule",
+    origin: str = r"the programs of Table~\ref{tab:metrics}",
+) -> str:
     """A row per workload, a column per published claim: the rule's verdict on each program."""
     cells = structure.set_index(["workload", "claim", "framework"]).verdict
     order, lines = escape(" / ".join(map(title, frameworks))), []
@@ -107,13 +113,12 @@ def structure_table(structure: pandas.DataFrame, frameworks: list[str]) -> str:
         lines.append(row([escape(name), *words]))
     return table(
         Float(
-            label="tab:structure",
-            caption="The Published Claims About the Programs' Form, Decided by Rule",
+            label=label,
+            caption=caption,
             columns="l" + "l" * len(CLAIMS),
             note=f"{order}, or one word where all programs have the same form; each decided by a rule "
             "over the normalised program, not by reading. \\emph{both}: a program has both forms. "
-            "A dash: the claim does not apply to the program, or there is none. Origin: the "
-            "programs of Table~\\ref{tab:metrics}.",
+            f"A dash: the claim does not apply to the program, or there is none. Origin: {origin}.",
             wide=True,
             size=r"\scriptsize",
         ),

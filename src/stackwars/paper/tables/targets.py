@@ -35,7 +35,7 @@ def largest_batch_table(largest_batch: pandas.DataFrame, frameworks: list[str]) 
                         escape(name) if position == 0 else "",
                         "---" if is_missing(sequence) else f"{sequence:.0f}",
                         escape(compiler_title(compiler)),
-                        *(_bracket(rows, side) for side in sides),
+                        *(bracket(rows, side) for side in sides),
                     ]
                 )
             )
@@ -63,7 +63,8 @@ def largest_batch_table(largest_batch: pandas.DataFrame, frameworks: list[str]) 
     )
 
 
-def _bracket(rows: pandas.DataFrame, side: tuple[str, str, str]) -> str:
+def bracket(rows: pandas.DataFrame, side: tuple[str, str, str]) -> str:
+    """The largest batch of one (workload, compiler, framework), as the note of its table says."""
     if side not in rows.index or is_missing(rows.loc[side].fits_batch):
         return "---"
     one = rows.loc[side]

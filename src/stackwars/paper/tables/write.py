@@ -54,6 +54,7 @@ from stackwars.paper.tables.spread import (
     steady,
 )
 from stackwars.paper.tables.stacks import beside_table
+from stackwars.paper.tables.successor import successor_tables
 from stackwars.paper.tables.tabular import Float, row, s_column, span, table
 from stackwars.paper.tables.targets import largest_batch_table, target_table
 from stackwars.paper.tables.unexplained import unexplained_table
@@ -255,6 +256,7 @@ def write_tables(files: Folder) -> None:
         "shapes": shape_table(frame, context),
         "variance": variance_table(pandas.read_csv(files["variance"])),
     }
+    texts |= successor_tables(files, context, ahead, batches, structure)
     files["tables"].mkdir(parents=True, exist_ok=True)
     for name, text in texts.items():
         (files["tables"] / f"{name}.tex").write_text(text, encoding="utf-8")

@@ -1,0 +1,50 @@
+"""The rows of a study of programs alone, of this run and of the accepted ones."""
+
+from pathlib import Path
+
+import pandas
+import pytest
+
+from stackwars.results.folder import Folder
+from stackwars.results.whole_study import Source, of_programs
+
+STUDY = {"programs": ["torch_tpu"], "workloads": ["ffn", "mha", "conv"]}
+
+
+def write(folder: Path, *rows: tuple[str, str, str, int]) -> None:
+    folder.mkdir(exist_ok=True)
+    columns = ["workload", "framework", "status", "hbm_bytes"]
+    pandas.DataFrame(rows, columns=columns).to_csv(folder / "compile_ahead.csv", index=False)
+
+
+@pytest.fixture
+def read(tmp_path, monkeypatch):
+    """The rows of a run that compiled FFN, beside a newer and an older accepted one."""
+    write(
+        tmp_path,
+        *[
+            ("ffn", "torch_tpu", "ok", 1),
+            ("mha", "torch_tpu", "not run", 0),
+            ("mha", "jax", "ok", 9),
+        ],
+    )
+    write(tmp_path / "new", ("ffn", "torch_tpu", "ok", 2), ("mha", "torch_tpu", "oom", 3))
+    write(tmp_path / "old", ("mha", "torch_tpu", "ok", 4), ("gemm", "torch_tpu", "ok", 5))
+    every = [Source("", tmp_path), Source("new", tmp_path / "new"), Source("old", tmp_path / "old")]
+    monkeypatch.setattr("stackwars.results.whole_study.sources", lambda folder: every)
+    context = {"studies": {"successor": STUDY}, "origin": "measured"}
+    files = Folder(tmp_path)
+    return lambda study: of_programs(files, "ahead", pandas.read_csv, context, study)
+
+
+def test_what_this_run_did_not_compile_is_of_the_newest_run_that_did(read):
+    found = read("successor")
+    rows = list(zip(found["workload"], found["run"], found["hbm_bytes"], strict=True))
+    assert rows == [("ffn", "", 1), ("mha", "new", 3)]
+    assert list(found["here"]) == [True, False]
+
+
+def test_a_configuration_without_the_study_has_no_row(read):
+    found = read("another")
+    assert found.empty
+    assert {"workload", "run"} <= set(found.columns)
