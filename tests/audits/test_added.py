@@ -24,7 +24,7 @@ def test_a_part_joins_and_its_day_is_told():
     assert [one["verdict"] for one in (mutants, aa, power)] == ["pass"] * 3
     assert "2 of 2 mutants rejected" in mutants["detail"]
     for entry in (mutants, aa, power):
-        assert entry["detail"].endswith("; measured apart, 2026-11-23: jax in iree-3.13 on cpu")
+        assert entry["detail"].endswith("; measured apart, 2026-11-23: jax in iree-3.13 on cpu-1t")
     assert "interleaved depth scaling, jax in iree-3.13" in aa["figures"]["groups"]
     assert len(aa["figures"]["trials"]) == 20
 

@@ -1,9 +1,9 @@
 """The smallest program found whose result YNN gets wrong in jaxlib 0.10.2 (reported as jax-ml/jax#39103).
 
 A product with a 3 x 3 matrix, squared and summed over the 3, for 32,769 rows: one more than the block that YNN
-works on. The row behind the block gets the value of the row 128 before it; without YNN it is right. The outputs
-of the workloads show nothing of the kind. Where nothing is wrong any more, jaxlib is a newer one: take this
-out, and its sentence in docs/numbers.md.
+works on. The row behind the block is wrong, and right without YNN; which value it gets depends on the processor
+(on an AMD EPYC, that of the row 128 before it). The outputs of the workloads show nothing of the kind. Where
+nothing is wrong any more, jaxlib is a newer one: take this out, and its sentence in docs/numbers.md.
 """
 
 import json
@@ -41,15 +41,14 @@ def wrong(rows, options):
     expected = ((w.astype(float) @ x.T.astype(float)) ** 2).sum(0)
     found = program.fetch(program.call(0))[0]
     off = np.flatnonzero(abs(found - expected) > 1e-4 * expected)
-    earlier = bool(np.allclose(found[off], expected[off - 128], rtol=1e-4))
-    return {"ynn": program.facts()["ynn"], "rows": off.tolist(), "earlier": earlier}
+    return {"ynn": program.facts()["ynn"], "rows": off.tolist()}
 
 OFF = {"xla_cpu_experimental_ynn_fusion_type": ""}
 print(json.dumps([[wrong(rows, o) for o in ({}, OFF)] for rows in (32768, 32769)]))
 """
 
 
-def test_ynn_gives_the_row_behind_its_first_block_the_value_of_an_earlier_row():
+def test_ynn_gets_the_row_behind_its_first_block_wrong():
     python = ensure(REPOSITORY / "envs" / "xla-0.10.2.txt")
     done = subprocess.run(
         [str(python), "-c", PROBE], env=clean_environ({}), capture_output=True, text=True
@@ -58,4 +57,3 @@ def test_ynn_gives_the_row_behind_its_first_block_the_value_of_an_earlier_row():
     one_block, one_more = json.loads(done.stdout)
     assert [case["ynn"] for case in (*one_block, *one_more)] == [1, 0, 1, 0]
     assert [case["rows"] for case in (*one_block, *one_more)] == [[], [], [BLOCK], []]
-    assert one_more[0]["earlier"]

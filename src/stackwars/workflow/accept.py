@@ -11,10 +11,9 @@ import sys
 from pathlib import Path
 
 from stackwars.claims import pages, stability
-from stackwars.claims.output import read_claims
 from stackwars.measure import FORMS, PROTOCOL, documents
 from stackwars.results import folder, runs
-from stackwars.results.folder import REFERENCE, Folder
+from stackwars.results.folder import REFERENCE
 from stackwars.setup.environments import REPOSITORY
 from stackwars.study import printed
 from stackwars.study.config import load
@@ -103,7 +102,7 @@ def keep_measured(full: Path, reference: Path) -> int:
 
 
 def add_tables(repository: Path) -> None:
-    """Make the tables of the reference again, from all its runs, and the pages that show them.
+    """Make the tables of the reference again, from all its runs.
 
     Raises CalledProcessError where Snakemake fails.
     """
@@ -112,7 +111,6 @@ def add_tables(repository: Path) -> None:
     subprocess.run([*snakemake, "--config", "results=reference"], cwd=repository, check=True)
     for path in made:
         shutil.copyfile(repository / path, repository / "results" / "reference" / Path(path).name)
-    pages.write(repository, read_claims(Folder(repository / "results" / "reference")["claims"]))
 
 
 def main() -> None:
@@ -130,6 +128,7 @@ def main() -> None:
         flush=True,
     )
     stability.write(REFERENCE)
+    pages.write(REPOSITORY, REFERENCE)
     told = (
         f"and its {count} measured files"
         if count
