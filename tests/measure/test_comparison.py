@@ -137,6 +137,10 @@ def test_holm_counts_only_what_was_tested():
     assert holm([]) == []
 
 
+def test_holm_s_p_is_at_most_one():
+    assert holm([0.9, 0.8]) == [1, 1]
+
+
 QUIET = compare([1.01, 1.02, 1.0, 1.01], [1.01, 1.01, 1.01, 1.0])
 LOUD = compare([1.5, 1.0, 0.6, 1.2], [1.0, 1.0, 1.0, 1.0])
 SLOW = compare([2.0, 2.1, 1.9], [1.0, 1.0, 1.0])

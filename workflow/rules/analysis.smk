@@ -97,6 +97,8 @@ rule cell_figures:
         directory(GRID.made("cell_figures")),
     log:
         f"{OUT}/logs/cell_figures.txt",
+    # The longest steps: what waits for them waits less when they begin first.
+    priority: 1
     group:
         MADE
     params:
@@ -114,6 +116,7 @@ rule compiler_figures:
         directory(GRID.made("compiler_figures", "graphs")),
     log:
         f"{OUT}/logs/compiler_figures.txt",
+    priority: 1
     group:
         MADE
     params:

@@ -16,6 +16,8 @@ rule claims:
         GRID.made("findings", "claims", "reproduction", "reproduction_text"),
     log:
         f"{OUT}/logs/claims.txt",
+    # Most of what is left waits for it.
+    priority: 2
     group:
         MADE
     params:

@@ -92,6 +92,8 @@ rule report:
         "report.html",
     log:
         f"{OUT}/logs/report.txt",
+    # Nothing waits for it.
+    priority: -1
     group:
         MADE
     params:

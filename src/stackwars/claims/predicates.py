@@ -7,9 +7,10 @@ values of their fields. Each one votes by a word (``holds``, ``fails``), by a nu
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
+from functools import cache
 
 from stackwars.results.read_compilers import compiler_title
 from stackwars.results.values import is_missing
@@ -47,9 +48,12 @@ def matches(identity: str, patterns: list[str]) -> bool:
     >>> matches("steady/mha/torch_xla", ["steady/*/torch_xla"]), matches("a/b/c", ["a/*"])
     (True, False)
     """
-    parts = identity.split("/")
-    split = (pattern.split("/") for pattern in patterns)
-    return any(len(one) == len(parts) and all(map(fnmatchcase, parts, one)) for one in split)
+    return _expression(tuple(patterns)).fullmatch(identity) is not None
+
+
+@cache
+def _expression(patterns: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile("|".join(re.escape(one).replace(r"\*", "[^/]*") for one in patterns))
 
 
 def _is(value: object, wanted: object) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pandas
-from scipy import stats
 
 from stackwars.measure.statistics import LEVEL
 from stackwars.results import verdicts
@@ -61,6 +60,8 @@ def _series(growth: pandas.DataFrame) -> list[Finding]:
 
 def _line(x: pandas.Series, y: pandas.Series) -> tuple[float, float, float]:
     """The slope of a straight line through the points, with the ends of its interval."""
+    from scipy import stats  # takes a second to load, and other steps import this module
+
     fit = stats.linregress(x, y)
     half = stats.t.ppf((1 + LEVEL) / 2, len(x) - 2) * fit.stderr
     return fit.slope, fit.slope - half, fit.slope + half

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 import pandas as pd
-from scipy import stats
+from scipy.special import stdtrit  # scipy.stats takes a second to load
 
 from stackwars import workloads
 from stackwars.measure.comparison import direction
@@ -55,7 +55,7 @@ def logarithm(row: pd.Series, stage: str) -> LogRatio | None:
         return LogRatio(math.log(value), None, None)
     freedom = float(row["rounds"] - 1)
     half = math.log(high / low) / 2
-    return LogRatio(math.log(value), half / stats.t.ppf((1 + LEVEL) / 2, freedom), freedom)
+    return LogRatio(math.log(value), half / stdtrit(freedom, (1 + LEVEL) / 2), freedom)
 
 
 def forms(table: pd.DataFrame) -> pd.DataFrame:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy import optimize, special
+from scipy import special
 
 from stackwars.measure.log_ratio import LogRatio
 from stackwars.results.runs import Run
@@ -117,6 +117,8 @@ def family(members: Iterable[Units]) -> Family | None:
     most = float(freedom.sum())
     if excess <= special.polygamma(1, most / 2):
         return Family(float((freedom * variances).sum() / most), most)
+    from scipy import optimize  # takes time to load, and few steps come here
+
     half = optimize.brentq(lambda x: special.polygamma(1, x) - excess, 1e-3, most / 2)
     prior = math.exp(logs.mean() + special.digamma(half) - math.log(half))
     return Family(prior, 2 * half)

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+from scipy.special import stdtrit  # scipy.stats takes a second to load
 
 from stackwars.compilers import FACTS
 from stackwars.measure.comparison import direction
@@ -171,10 +171,10 @@ def decompose(logs: np.ndarray) -> dict[str, dict[str, float]]:
     ends: dict[str, tuple[float, float]] = dict.fromkeys(shares, (math.nan, math.nan))
     if rounds > MIN_ROUNDS:
         left_out = [_shares(np.delete(logs, number, axis=0)) for number in range(rounds)]
-        t = stats.t.ppf((1 + LEVEL) / 2, rounds - 1)
+        t = stdtrit(rounds - 1, (1 + LEVEL) / 2)
         for name, share in shares.items():
             pseudo = [rounds * share - (rounds - 1) * one[name] for one in left_out]
-            half = float(t * stats.sem(pseudo))
+            half = float(t * pd.Series(pseudo).sem())
             ends[name] = (share - half, share + half)
     cells = logs[0].size
     return {
@@ -219,7 +219,7 @@ def _over_all(table: pd.DataFrame) -> pd.DataFrame:
     for effect, own in table.groupby("effect", sort=False):
         if len(own) < 2:
             continue
-        half = float(stats.t.ppf((1 + LEVEL) / 2, len(own) - 1) * stats.sem(own["share"]))
+        half = float(stdtrit(len(own) - 1, (1 + LEVEL) / 2) * own["share"].sem())
         mean = float(own["share"].mean())
         ends = {"share_low": mean - half, "share_high": mean + half}
         factor = math.exp(math.sqrt(np.mean(np.log(own["factor"]) ** 2)))

@@ -124,7 +124,7 @@ def main() -> None:
     count = keep_measured(full, REFERENCE)
     add_tables(REPOSITORY)
     print(
-        "deciding every claim for runs that are drawn from the reference, in about 6 minutes",
+        "deciding every claim for runs that are drawn from the reference, in about 4 minutes",
         flush=True,
     )
     stability.write(REFERENCE)
