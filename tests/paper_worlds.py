@@ -186,12 +186,20 @@ def _write(folder: Path, **tables: pandas.DataFrame) -> None:
         table.to_csv(folder / f"{name}.csv", index=False)
 
 
+def no_search(folder: Path) -> None:
+    """No largest batch but those of the reference, as in a quick run."""
+    batches = pandas.read_csv(folder / "largest_batch.csv")
+    own = batches.framework.isin(compiler_fixture.SUCCESSOR["programs"])
+    _write(folder, largest_batch=batches[own])
+
+
 WORLDS: dict[str, tuple[str, Change]] = {
     **{variant: (variant, lambda folder: None) for variant in paper_fixture.VARIANTS},
     "all slower": ("full", everywhere(1.7, 0.03)),
     "all faster": ("full", everywhere(0.6, 0.03)),
     "nothing decided": ("full", everywhere(1.02, 0.2)),
     "half failed": ("full", half_failed),
+    "no search": ("full", no_search),
 }
 """Of each, the variant of paper_fixture that it begins with, and what is changed in it."""
 
@@ -203,14 +211,20 @@ def write(folder: Path, world: str) -> Path:
     return folder
 
 
+def with_tables(folder: Path, draw: Callable[[dict, Folder], object]) -> None:
+    """Make the text of the paper and its tables of a folder of results, and what `draw` draws."""
+    config, files = claims_fixture.config(), Folder(folder)
+    write_tables(files)
+    claims_fixture.decide(folder)
+    draw(config, files)
+    claims_fixture.with_experiments(folder)
+    build(config, files)
+
+
 def typeset(folder: Path) -> str:
     """Make latex/main.pdf of a folder of results; returns latexmk's log."""
     files = Folder(folder)
-    write_tables(files)
-    claims_fixture.decide(folder)
-    drawn.draw(claims_fixture.config(), files)
-    claims_fixture.with_experiments(folder)
-    build(claims_fixture.config(), files)
+    with_tables(folder, drawn.draw)
     command = ["latexmk", "-pdf", "-interaction=nonstopmode", "-halt-on-error", "main.tex"]
     made = subprocess.run(
         command,

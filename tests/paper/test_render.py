@@ -381,6 +381,28 @@ def test_the_environment_knows_every_verdict():
     assert "Finding" not in names
 
 
+@pytest.mark.parametrize("world", ["smoke", "nothing", "half failed", "no search"])
+def test_what_is_referred_to_is_there(tmp_path, world):
+    folder = paper_worlds.write(tmp_path, world)
+    paper_worlds.with_tables(folder, no_figures)
+    text = whole(folder / "latex", "main.tex")
+    labels = set(re.findall(r"\\label\{([^}]*)\}", text))
+    assert "tab:successor" in text or world in ("smoke", "nothing")
+    assert set(re.findall(r"\\ref\{([^}]*)\}", text)) <= labels
+
+
+def no_figures(config: dict, files: Folder) -> None:
+    for name in FIGURES:
+        files[name].mkdir(exist_ok=True)
+
+
+def whole(folder, name: str) -> str:
+    """A file of the paper with everything that it puts in."""
+    text = (folder / name).read_text() if (folder / name).exists() else ""
+    text = re.sub(r"\\beside\{([^}]*)\}\{([^}]*)\}", r"\\input{\1}\\input{\2}", text)
+    return re.sub(r"\\input\{([^}#]*)\}", lambda found: whole(folder, f"{found[1]}.tex"), text)
+
+
 @pytest.mark.skipif(shutil.which("latexmk") is None, reason="needs latexmk and the TeX styles")
 @pytest.mark.parametrize("variant", ["two_subjects", "nothing"])
 def test_the_pdf_is_clean_and_the_same_bytes_from_the_same_results(tmp_path, variant):

@@ -219,6 +219,7 @@ def test_the_paper_says_what_it_is(smoke):
         assert listed in text, listed
     for said in ("IR effect", "What Fits", "jaxlib 0.7.1", "jaxlib 0.10.2", "TPU v6e"):
         assert said.lower() in text.lower(), said
+    assert not re.search(r"(Table|Figure|Section)s? \?\?", text)
     assert "TABLE IV" in text and "REFERENCES" in text.upper()
 
 

@@ -10,7 +10,7 @@ from stackwars.frameworks import title
 from stackwars.paper.latex import escape, significant
 from stackwars.paper.tables.programs import structure_table
 from stackwars.paper.tables.tabular import Float, row, span, table
-from stackwars.paper.tables.targets import bracket
+from stackwars.paper.tables.targets import BRACKET, bracket
 from stackwars.results.folder import Folder
 from stackwars.results.read_compilers import BASE, TARGET, compilers, target_title, variant_title
 from stackwars.results.values import is_missing
@@ -89,8 +89,8 @@ def successor_table(
             caption=f"The Successor of torch\\_xla on a {target_title(TARGET)}",
             columns=f"ll{'r' * count}@{{\\hspace{{8pt}}}}{'r' * count}",
             note="Batch: batch$\\times$sequence, or batch alone. Temporaries: what a program holds beside its "
-            "arguments and results. Largest batch: as in Table~\\ref{tab:largest_batch}; it is searched for "
-            f"once a workload. By {escape(order[-1]) if order else 'no compiler'}. Origin: {origin}.",
+            f"arguments and results. Largest batch: searched for once a workload. {BRACKET} A dash: not "
+            f"searched for. By {escape(order[-1]) if order else 'no compiler'}. Origin: {origin}.",
             wide=True,
             size=r"\scriptsize",
         ),

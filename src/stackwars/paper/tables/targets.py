@@ -15,6 +15,11 @@ from stackwars.results.values import is_missing
 from stackwars.study.comparisons import Comparison
 
 RATIOS = ("hbm_bytes", "estimated_cycles")
+BRACKET = (
+    "One number: it fits and the next does not. A range: the search ended with the largest batch somewhere in "
+    "it. $\\geq$: every batch tried fits."
+)
+"""What `bracket` says, for the note of a table."""
 
 
 def largest_batch_table(largest_batch: pandas.DataFrame, frameworks: list[str]) -> str:
@@ -45,9 +50,7 @@ def largest_batch_table(largest_batch: pandas.DataFrame, frameworks: list[str]) 
             caption=f"Largest Batch That Fits a {target_title(TARGET)}",
             columns=f"lrl{'r' * len(frameworks)}",
             note="By bisection over compilations of the whole program, weights and inputs included. "
-            "One number: it fits and the next does not. A range: the search ended with the largest batch "
-            "somewhere in it. $\\geq$: every batch tried fits. A dash: no sequence, or "
-            "no program. " + origins(here),
+            f"{BRACKET} A dash: no sequence, or no program. {origins(here)}",
         ),
         [
             row(
