@@ -91,7 +91,7 @@ def write(folder: Path, workloads: dict, variant: str, pairs: list[Comparison]) 
     }
     for name, (rows_of, chosen, of) in made.items():
         rows = [row for w in chosen for row in rows_of(w, workloads[w], variant, of)]
-        if name in ("compile_ahead", "largest_batch", "structure"):
+        if name in ("compile_ahead", "largest_batch", "structure", "ir_metrics"):
             own = [w for w in chosen if w in SUCCESSOR["workloads"]]
             names = SUCCESSOR["programs"]
             rows += [row for w in own for row in rows_of(w, workloads[w], variant, names)]

@@ -16,6 +16,7 @@ from stackwars.frameworks import title
 from stackwars.paper.latex import escape, significant
 from stackwars.paper.tables.memory import gib
 from stackwars.paper.tables.split import INTERVALS
+from stackwars.paper.tables.successor import operations_table
 
 TORCH = escape(title("torch_xla"))
 
@@ -159,6 +160,28 @@ def test_a_failed_compilation_is_a_row_with_its_status(tmp_path):
     for row in failed:
         assert row[4] == r"\multicolumn{8}{c}{error: INTERNAL: 100\% of\_it \& more}"
         assert row[6] == "error"
+
+
+def test_the_operations_that_differ_most_are_named_from_one_program_to_the_next():
+    kinds = {
+        "torch_xla": {
+            "stablehlo.reshape": 9,
+            "stablehlo.add": 2,
+            "stablehlo.batch_norm_training": 1,
+        },
+        "torch_tpu": {"stablehlo.reshape": 6, "stablehlo.add": 2, "stablehlo.multiply": 2},
+        "jax": {"stablehlo.reshape": 6, "stablehlo.add": 2, "stablehlo.multiply": 2},
+    }
+    row = {"workload": "mha", "title": "MHA", "level": "normalised", "status": "ok"}
+    metrics = pandas.DataFrame(
+        row
+        | {"framework": name, "operations": sum(of.values()), "operations_by_kind": json.dumps(of)}
+        for name, of in kinds.items()
+    )
+    text = operations_table(metrics, ["jax", "torch_xla"], ["torch_xla", "torch_tpu", "jax"], "x")
+    (shown,) = rows_of(text)
+    minus = r"\textminus{}"
+    assert shown == ["MHA", "10", "12", f"reshape {minus}3, multiply +2", "none"]
 
 
 def test_every_subject_has_its_rows_and_columns(full, tmp_path):

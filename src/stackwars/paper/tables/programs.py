@@ -99,11 +99,14 @@ def _whole(value: float | None) -> str:
 def structure_table(
     structure: pandas.DataFrame,
     frameworks: list[str],
+    origin: str,
     label: str = "tab:structure",
     caption: str = "The Published Claims About the Programs' Form, Decided by Rule",
-    origin: str = r"the programs of Table~\ref{tab:metrics}",
 ) -> str:
-    """A row per workload, a column per published claim: the rule's verdict on each program."""
+    """A row per workload, a column per published claim: the rule's verdict on each program.
+
+    origin: of the programs, for the note.
+    """
     cells = structure.set_index(["workload", "claim", "framework"]).verdict
     order, lines = escape(" / ".join(map(title, frameworks))), []
     for workload, name in titles(structure).items():

@@ -29,8 +29,13 @@ APART_NOTE = r"$*$: of blocks measured separately, not interleaved. "
 
 def origins(frame: pandas.DataFrame) -> str:
     """The origin of a whole table, for its note: measured in this run, or from the reference's."""
+    return f"Origin: {origin(frame)}."
+
+
+def origin(frame: pandas.DataFrame) -> str:
+    """Its words alone."""
     known = frame.origin[frame.origin.notna() & (frame.origin != "")].drop_duplicates()
-    return f"Origin: {', '.join(map(escape, known)) or 'none'}."
+    return ", ".join(map(escape, known)) or "none"
 
 
 def interval(low: float, high: float, digits: int = 3) -> str:

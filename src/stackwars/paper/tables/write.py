@@ -38,6 +38,7 @@ from stackwars.paper.tables.rows import (
     UNGATED_NOTE,
     framework_cell,
     grouped,
+    origin,
     origins,
     steady_mark,
     whole,
@@ -248,7 +249,7 @@ def write_tables(files: Folder) -> None:
         "targets": target_table(ahead, pairs),
         "precision": precision_table(precision_findings(ahead, default), context["origin"]),
         "metrics": metrics_table(metrics, pairs),
-        "structure": structure_table(structure, with_programs(context)),
+        "structure": structure_table(structure, with_programs(context), origin(metrics)),
         "audits": audits_table(audits, context["origin"]),
         "audits_brief": brief_audits_table(audits, context["origin"]),
         "faults": faults_table(fault_entries.read(files["faults"])),
@@ -256,7 +257,7 @@ def write_tables(files: Folder) -> None:
         "shapes": shape_table(frame, context),
         "variance": variance_table(pandas.read_csv(files["variance"])),
     }
-    texts |= successor_tables(files, context, ahead, batches, structure)
+    texts |= successor_tables(files, context, ahead, batches, structure, metrics)
     files["tables"].mkdir(parents=True, exist_ok=True)
     for name, text in texts.items():
         (files["tables"] / f"{name}.tex").write_text(text, encoding="utf-8")
