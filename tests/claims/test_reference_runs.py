@@ -7,12 +7,11 @@ from itertools import combinations
 import pandas as pd
 import pytest
 
-from stackwars.claims import stability
 from stackwars.claims.output import read_claims
 from stackwars.claims.verdicts import CONTRADICTED, SUPPORTED
 from stackwars.measure import documents
 from stackwars.results import runs
-from stackwars.results.folder import REFERENCE
+from stackwars.results.folder import REFERENCE, STABILITY
 from stackwars.workflow.accept import MOST_BYTES
 
 RUNS = runs.read(REFERENCE)
@@ -47,7 +46,7 @@ def test_no_claim_is_supported_by_one_and_contradicted_by_another(pair):
 
 
 def test_claims_hardly_turn_between_drawn_runs():
-    found = documents.read(REFERENCE / stability.OUTPUT)
+    found = documents.read(REFERENCE / STABILITY)
     assert found["runs"] == [run.identity for run in RUNS]
     assert found["pairs"] >= 50
     assert found["rate"] < 0.01

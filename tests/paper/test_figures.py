@@ -14,11 +14,11 @@ from stackwars.paper.figures.calls import draw_calls
 from stackwars.paper.figures.files import literal
 from stackwars.paper.figures.headline import draw_headline
 from stackwars.paper.figures.of_cells import shown
-from stackwars.paper.figures.op_times import LOOKS, OFF, draw_op_times
+from stackwars.paper.figures.op_times import OFF, draw_op_times
 from stackwars.paper.figures.rows import draw_ratios
 from stackwars.paper.figures.split import draw_split
 from stackwars.paper.figures.verdicts import draw_verdicts
-from stackwars.paper.style import round_ticks
+from stackwars.paper.style import OPERATION_LOOKS, round_ticks
 from stackwars.results.folder import FIGURES, Folder
 from stackwars.results.read_cells import read_calls, read_frame, read_ratios
 from stackwars.results.read_compilers import read_op_times, read_split
@@ -89,7 +89,7 @@ def test_the_bars_of_a_program_sum_to_its_time_over_the_baselines(tmp_path):
         ends[middle] = max(ends.get(middle, 0.0), bar.get_x() + bar.get_width())
     expected = [ms / whole[workload, "jax"] for (workload, _), ms in whole.items()]
     assert list(ends.values()) == pytest.approx(expected)
-    assert len(axis.patches) == len(LOOKS) * len(expected)
+    assert len(axis.patches) == len(OPERATION_LOOKS) * len(expected)
     labels = [label.get_text() for label in axis.get_yticklabels()]
     assert labels[:2] == [f"GEMM,  {title('jax')}", title("torch_xla")]
     # One program's classes do not add up.

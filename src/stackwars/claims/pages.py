@@ -11,12 +11,11 @@ from pathlib import Path
 
 import pandas
 
-from stackwars.claims import stability
 from stackwars.claims.evidence import tally
 from stackwars.claims.output import read_claims
 from stackwars.claims.verdicts import NOT_TESTABLE
 from stackwars.measure import documents
-from stackwars.results.folder import REFERENCE, Folder
+from stackwars.results.folder import REFERENCE, STABILITY, Folder
 from stackwars.setup.device import CPU, ONE_THREAD
 from stackwars.setup.environments import REPOSITORY
 
@@ -62,7 +61,7 @@ def between_runs(reference: Path) -> str:
     )
     held = pandas.read_csv(files["held_out"])
     held = held[held["total"] > 0]
-    turned = documents.read(reference / stability.OUTPUT)["rate"]
+    turned = documents.read(reference / STABILITY)["rate"]
     runs, machines = held["run"].nunique(), held["machine"].nunique()
     known, unknown = _inside(held[held["known"]]), _inside(held[~held["known"]])
     text = (

@@ -31,11 +31,10 @@ from stackwars.results.combined import (
     log_ratio,
     of_one_run,
 )
-from stackwars.results.folder import REFERENCE, Folder
+from stackwars.results.folder import REFERENCE, STABILITY, Folder
 from stackwars.results.values import is_missing
 
 DRAWS = 120
-OUTPUT = "stability.json"
 _COPIED = (
     *("ahead", "largest_batch", "metrics", "structure", "held_out"),
     *("stacks", "beyond", "growth", "shapes", "sharding", "matrix", "matrix_effects", "fused"),
@@ -172,7 +171,7 @@ def stability(reference: Path, draws: int, seed: int = 0) -> dict:
 def write(reference: Path, draws: int = DRAWS) -> None:
     """stability.json of a reference, and its rate on the terminal."""
     found = stability(reference, draws)
-    (reference / OUTPUT).write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    (reference / STABILITY).write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     print(
         f"{100 * found['rate']:.2f} % of {found['pairs']} pairs of runs x {len(found['verdicts'])} claims turn "
         f"from supported to contradicted or back: {found['turned'] or 'none'}"

@@ -6,6 +6,14 @@ import math
 from typing import Any
 
 from stackwars import frameworks
+from stackwars.compilers.op_classes import (
+    DISPATCH,
+    ELEMENTWISE,
+    LIBRARY,
+    PRODUCTS,
+    REDUCTIONS,
+    TRANSPOSES,
+)
 
 COLUMN = 3.45  # inches: the width of an IEEEtran column, so that text keeps its size in print
 PAGE = 7.1
@@ -52,6 +60,18 @@ def line_look(name: str, names: list[str]) -> dict[str, Any]:
 def framework_look(name: str, names: list[str]) -> dict[str, Any]:
     """How a framework is drawn: in its own colour; its place in the grid decides marker and line."""
     return line_look(name, names) | {"color": frameworks.load(name).COLOUR}
+
+
+# From dark to light, as they stand in a bar; hatches tell neighbours apart where a printer has few greys.
+OPERATION_LOOKS = {
+    PRODUCTS: {"facecolor": "#14213d"},
+    TRANSPOSES: {"facecolor": "#c4571b", "hatch": "////"},
+    REDUCTIONS: {"facecolor": "#5fae97"},
+    ELEMENTWISE: {"facecolor": "#d9b44a", "hatch": "...."},
+    LIBRARY: {"facecolor": "#cfcfcf"},
+    DISPATCH: {"facecolor": "white"},
+}
+"""Of each class of operations: its bar."""
 
 
 _STEPS = [

@@ -13,7 +13,7 @@ import pandas as pd
 
 from stackwars.compilers.op_classes import CLASSES
 from stackwars.measure import documents
-from stackwars.paper.figures.op_times import LOOKS
+from stackwars.paper.style import OPERATION_LOOKS
 from stackwars.results.folder import Folder
 from stackwars.results.read_compilers import read_op_times
 from stackwars.results.values import is_missing, is_true
@@ -35,7 +35,7 @@ def profiles(folder: Folder) -> dict[str, Any]:
             found += _calls(table[~table["workload"].isin(known)], source.run, folder.measured)
     return {
         "classes": {
-            name: {"title": title, "colour": LOOKS[name]["facecolor"]}
+            name: {"title": title, "colour": OPERATION_LOOKS[name]["facecolor"]}
             for name, title in CLASSES.items()
         },
         "calls": found,

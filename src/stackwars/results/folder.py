@@ -57,6 +57,8 @@ MADE = {
 """Everything that is made from the measurements."""
 MEASURED = {"devices": "devices.json", "audits": "audits.json"}
 """What lies beside the cells, replays and compilations."""
+STABILITY = "stability.json"
+"""Of the reference: how often a claim turns between runs that are drawn from it."""
 FAULTS = "faults.json"
 """What came of the injected faults: in results/ where they were injected here, else the committed one."""
 PUBLISHED = REPOSITORY / "paper" / "published" / "tables.csv"

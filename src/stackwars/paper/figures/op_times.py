@@ -6,30 +6,13 @@ import matplotlib.pyplot as plt
 import pandas
 from matplotlib.patches import Patch
 
-from stackwars.compilers.op_classes import (
-    CLASSES,
-    DISPATCH,
-    ELEMENTWISE,
-    LIBRARY,
-    PRODUCTS,
-    REDUCTIONS,
-    TRANSPOSES,
-)
+from stackwars.compilers.op_classes import CLASSES
 from stackwars.frameworks import title
-from stackwars.paper.style import COLUMN, PAGE
+from stackwars.paper.style import COLUMN, OPERATION_LOOKS, PAGE
 from stackwars.results.read_cells import titles
 from stackwars.results.read_compilers import compiler_title, compilers
 from stackwars.results.values import is_true
 
-# From dark to light, as they stand in a bar; hatches tell neighbours apart where a printer has few greys.
-LOOKS = {
-    PRODUCTS: {"facecolor": "#14213d"},
-    TRANSPOSES: {"facecolor": "#c4571b", "hatch": "////"},
-    REDUCTIONS: {"facecolor": "#5fae97"},
-    ELEMENTWISE: {"facecolor": "#d9b44a", "hatch": "...."},
-    LIBRARY: {"facecolor": "#cfcfcf"},
-    DISPATCH: {"facecolor": "white"},
-}
 _EDGE = {"edgecolor": "#333333", "linewidth": 0.3}
 _LINE = 0.135  # inches from one bar to the next
 _APART = 0.5  # bars' heights between two workloads
@@ -73,7 +56,9 @@ def draw_op_times(op_times: pandas.DataFrame, frameworks: list[str]) -> plt.Figu
     first.set_xlim(0, min(WIDEST, longest * 1.04))
     if not places:
         first.text(0.02, 0.5, "no program was profiled", style="italic", transform=first.transAxes)
-    handles = [Patch(label=CLASSES[name], **look, **_EDGE) for name, look in LOOKS.items()]
+    handles = [
+        Patch(label=CLASSES[name], **look, **_EDGE) for name, look in OPERATION_LOOKS.items()
+    ]
     figure.legend(
         handles=handles,
         loc="outside upper center",
@@ -118,7 +103,7 @@ def _bars(axis, rows: pandas.DataFrame, places: dict, baseline: str) -> float:
         for framework, one in here.groupby("framework", sort=False):
             y, left = places[workload, framework], 0.0
             ms = one.set_index("class").ms
-            for name, look in LOOKS.items():
+            for name, look in OPERATION_LOOKS.items():
                 width = ms[name] / whole[baseline]
                 axis.barh(y, width, 0.8, left, **look, **_EDGE)
                 left += width
