@@ -184,6 +184,15 @@ def test_the_operations_that_differ_most_are_named_from_one_program_to_the_next(
     assert shown == ["MHA", "10", "12", f"reshape {minus}3, multiply +2", "none"]
 
 
+def test_a_build_in_which_no_framework_has_programs_has_its_tables(tmp_path):
+    folder = paper_fixture.write(tmp_path, "nothing")
+    context = json.loads((folder / "context.json").read_text())
+    del context["studies"]["successor"]
+    context["comparisons"] = [row | {"of": ["cells"]} for row in context["comparisons"]]
+    (folder / "context.json").write_text(json.dumps(context))
+    assert "no program of the successor was compiled" in tables_of(folder)["successor"]
+
+
 def test_every_subject_has_its_rows_and_columns(full, tmp_path):
     folder, alone = full
     tables = tables_of(paper_fixture.write(tmp_path, "two_subjects"))

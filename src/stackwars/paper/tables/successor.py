@@ -83,7 +83,7 @@ def successor_table(
     cells = newest.set_index(["workload", "variant", "framework"])
     limits = batches.set_index(["workload", "compiler", "framework"])
     lines, previous = [], None
-    for one in newest[newest.framework == frameworks[-1]].itertuples():
+    for one in newest[newest.framework.isin(frameworks[-1:])].itertuples():
         needs = [
             cells.temp_bytes.get((one.workload, one.variant, framework)) for framework in frameworks
         ]
