@@ -44,6 +44,13 @@ def test_what_this_run_did_not_compile_is_of_the_newest_run_that_did(read):
     assert list(found["here"]) == [True, False]
 
 
+def test_frameworks_of_two_runs_stand_side_by_side(read, monkeypatch):
+    monkeypatch.setitem(STUDY, "programs", ["torch_tpu", "jax"])
+    found = read("successor")
+    rows = list(zip(found["workload"], found["framework"], found["run"], strict=True))
+    assert rows == [("ffn", "torch_tpu", ""), ("mha", "jax", ""), ("mha", "torch_tpu", "new")]
+
+
 def test_a_configuration_without_the_study_has_no_row(read):
     found = read("another")
     assert found.empty

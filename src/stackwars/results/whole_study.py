@@ -74,18 +74,18 @@ def of_programs(
 ) -> pd.DataFrame:
     """The rows of a study of programs alone in this table, with their run and `here` as in `read_whole`.
 
-    Of each workload they are of this run or, where it has none, of the newest accepted run that has any. They
-    are counts of a compiler's, the same on every machine, so rows of two runs can stand side by side.
-    study: its name; one that the context does not have gives no row. read: reads a file of the table.
+    Of each workload and framework they are of this run or, where it has none, of the newest accepted run that
+    has any. They are counts of a compiler's, the same on every machine, so rows of two runs can stand side by
+    side. study: its name; one that the context does not have gives no row. read: reads a file of the table.
     """
     paths = {source.run: source.folder / folder[name].name for source in sources(folder)}
     found = [(run, read(path)) for run, path in paths.items() if path.exists()]
     parts = [found[0][1].iloc[:0].assign(run="")]
-    row = context["studies"].get(study)
+    row, keys = context["studies"].get(study), ["workload", "framework"]
     for run, table in found if row else ():
-        known = pd.concat(parts)["workload"]
-        own = table["framework"].isin(row["programs"]) & ~table["workload"].isin(known)
-        own &= table["workload"].isin(row["workloads"])
+        own = table["framework"].isin(row["programs"]) & table["workload"].isin(row["workloads"])
+        known = pd.MultiIndex.from_frame(pd.concat(parts)[keys])
+        own &= ~pd.MultiIndex.from_frame(table[keys]).isin(known)
         if "status" in table.columns:
             own &= table["status"] != "not run"
         parts.append(table[own].assign(run=run))
