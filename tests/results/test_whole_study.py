@@ -6,7 +6,7 @@ import pandas
 import pytest
 
 from stackwars.results.folder import Folder
-from stackwars.results.whole_study import Source, of_programs
+from stackwars.results.whole_study import Source, of_programs, of_workloads
 
 STUDY = {"programs": ["torch_tpu"], "workloads": ["ffn", "mha", "conv"]}
 
@@ -55,3 +55,21 @@ def test_a_configuration_without_the_study_has_no_row(read):
     found = read("another")
     assert found.empty
     assert {"workload", "run"} <= set(found.columns)
+
+
+def test_a_newer_run_of_one_workload_hides_no_older_one_of_the_others(read, tmp_path):
+    found = of_workloads(Folder(tmp_path), "ahead", {"origin": "reference"})
+    rows = list(zip(found["workload"], found["run"], found["hbm_bytes"], strict=True))
+    assert rows == [("ffn", "", 1), ("mha", "", 0), ("mha", "", 9), ("gemm", "old", 5)]
+    assert found["here"].all()
+    own = of_workloads(Folder(tmp_path), "ahead", {"origin": "measured"})
+    assert list(own["here"]) == [True, True, True, False]
+
+
+def test_of_accepted_runs_the_one_with_most_results_of_a_workload_is_taken(read, tmp_path):
+    write(tmp_path, ("conv", "jax", "ok", 7))
+    write(tmp_path / "new", ("mha", "jax", "error", 1), ("ffn", "jax", "ok", 2))
+    write(tmp_path / "old", ("mha", "jax", "ok", 3), ("ffn", "jax", "ok", 4))
+    found = of_workloads(Folder(tmp_path), "ahead", {"origin": "measured"})
+    rows = list(zip(found["workload"], found["run"], found["hbm_bytes"], strict=True))
+    assert rows == [("conv", "", 7), ("mha", "old", 3), ("ffn", "new", 2)]

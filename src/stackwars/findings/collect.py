@@ -51,7 +51,7 @@ from stackwars.results.read_compilers import (
     read_structure,
 )
 from stackwars.results.verdicts import Finding
-from stackwars.results.whole_study import newest, of_programs, read_whole
+from stackwars.results.whole_study import of_programs, of_workloads, read_whole
 from stackwars.setup.device import ONE_THREAD
 from stackwars.study.comparisons import told
 
@@ -113,8 +113,8 @@ def all_findings(files: Folder) -> list[Finding]:
         *fused_findings(pandas.read_csv(files["fused"])),
         *lecture_findings(stacks, read_lecture(files["lecture"])),
         *beyond_findings(read_whole(files["beyond"], context)),
-        *growth_findings(*(newest(files, name, context) for name in ("growth", "shapes"))),
-        *sharding_findings(newest(files, "sharding", context), pairs),
+        *growth_findings(*(of_workloads(files, name, context) for name in ("growth", "shapes"))),
+        *sharding_findings(of_workloads(files, "sharding", context), pairs),
         *matrix_findings(
             read_whole(files["matrix"], context), read_whole(files["matrix_effects"], context)
         ),

@@ -58,15 +58,28 @@ def sources(folder: Folder) -> list[Source]:
     return [Source("", folder.results), *(Source(run.identity, run.folder) for run in accepted)]
 
 
-def newest(folder: Folder, name: str, context: dict) -> pd.DataFrame:
-    """A table of this run or, where it has no row of it, of the newest accepted run that has any.
+def of_workloads(
+    folder: Folder,
+    name: str,
+    context: dict,
+    read: Callable[[Path], pd.DataFrame] = pd.read_csv,
+) -> pd.DataFrame:
+    """The rows of a table, each workload's of one run: of this one where it ran any of them.
 
-    With a column `here`, as of `read_whole`.
+    Else of the accepted run that has most of them with a result, the newest of those that have as many: a run
+    measures the core of a study alone, and must not hide an older one of the whole. With a column `run`, and
+    `here` as of `read_whole`. read: reads a file of the table.
     """
-    own = pd.read_csv(folder[name])
-    tables = [source.table(folder[name].name) for source in sources(folder)[1:]]
-    found = next((t for t in [own, *tables] if t is not None and len(t)), own)
-    return found.assign(here=found is own or context["origin"] == "reference")
+    paths = {source.run: source.folder / folder[name].name for source in sources(folder)}
+    found = {run: read(path) for run, path in paths.items() if path.exists()}
+    parts = [table.iloc[:0].assign(run=run) for run, table in list(found.items())[:1]]
+    every = pd.concat([table["workload"] for table in found.values()])
+    for workload in every.drop_duplicates():
+        own = {run: table[table["workload"] == workload] for run, table in found.items()}
+        run = "" if "" in own and _ran(own[""])[1] else max(own, key=lambda one: _ran(own[one]))
+        parts.append(own[run].assign(run=run))
+    kept = pd.concat([part for part in parts if len(part)] or parts, ignore_index=True)
+    return kept.assign(here=(kept["run"] == "") | (context["origin"] == "reference"))
 
 
 def of_programs(
@@ -106,14 +119,18 @@ def rows(study: Study, table: str, found: list[Source], names: tuple[str, ...]) 
     parts = [read[0][1].iloc[:0].assign(run="")]
     for workload in study.workloads:
         own = [(source, part[part["workload"] == workload]) for source, part in read]
-        best = max(own, key=lambda pair: _ran(pair[1]["status"]))
+        best = max(own, key=lambda pair: _ran(pair[1]))
         parts.append(best[1].assign(run=best[0].run))
     return pd.concat([part for part in parts if len(part)] or parts, ignore_index=True)
 
 
-def _ran(statuses: pd.Series) -> tuple[int, int]:
-    """(how many gave a result, how many were run: one that ran out of memory has a status too)."""
-    return int((statuses == "ok").sum()), int((statuses != "not run").sum())
+def _ran(table: pd.DataFrame) -> tuple[int, int]:
+    """(how many rows gave a result, how many were run: one that ran out of memory has a status too).
+
+    A table without a status has only rows that gave one.
+    """
+    status = table.get("status", pd.Series("ok", index=table.index))
+    return int((status == "ok").sum()), int((status != "not run").sum())
 
 
 def _of(study: Study, table: pd.DataFrame | None, names: tuple[str, ...]) -> pd.DataFrame:
