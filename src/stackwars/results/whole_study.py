@@ -58,28 +58,27 @@ def sources(folder: Folder) -> list[Source]:
     return [Source("", folder.results), *(Source(run.identity, run.folder) for run in accepted)]
 
 
-def of_workloads(
-    folder: Folder,
-    name: str,
-    context: dict,
-    read: Callable[[Path], pd.DataFrame] = pd.read_csv,
-) -> pd.DataFrame:
-    """The rows of a table, each workload's of one run: of this one where it ran any of them.
+def of_workloads(folder: Folder, name: str, context: dict) -> pd.DataFrame:
+    """`by_workload` of a table of this run and the accepted ones. With `here`, as of `read_whole`."""
+    tables = {source.run: source.table(folder[name].name) for source in sources(folder)}
+    kept = by_workload({run: table for run, table in tables.items() if table is not None})
+    return kept.assign(here=(kept["run"] == "") | (context["origin"] == "reference"))
 
-    Else of the accepted run that has most of them with a result, the newest of those that have as many: a run
-    measures the core of a study alone, and must not hide an older one of the whole. With a column `run`, and
-    `here` as of `read_whole`. read: reads a file of the table.
+
+def by_workload(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
+    """The rows of a table of several runs, each workload's of one of them, which the column `run` names.
+
+    It is this run ("") where it ran any of them, else the accepted run that has most of them with a result, the
+    first of those that have as many: a run measures the core of a study alone, and must not hide an older one
+    of the whole.
     """
-    paths = {source.run: source.folder / folder[name].name for source in sources(folder)}
-    found = {run: read(path) for run, path in paths.items() if path.exists()}
-    parts = [table.iloc[:0].assign(run=run) for run, table in list(found.items())[:1]]
-    every = pd.concat([table["workload"] for table in found.values()])
+    parts = [table.iloc[:0].assign(run=run) for run, table in list(tables.items())[:1]]
+    every = pd.concat([table["workload"] for table in tables.values()])
     for workload in every.drop_duplicates():
-        own = {run: table[table["workload"] == workload] for run, table in found.items()}
+        own = {run: table[table["workload"] == workload] for run, table in tables.items()}
         run = "" if "" in own and _ran(own[""])[1] else max(own, key=lambda one: _ran(own[one]))
         parts.append(own[run].assign(run=run))
-    kept = pd.concat([part for part in parts if len(part)] or parts, ignore_index=True)
-    return kept.assign(here=(kept["run"] == "") | (context["origin"] == "reference"))
+    return pd.concat([part for part in parts if len(part)] or parts, ignore_index=True)
 
 
 def of_programs(
