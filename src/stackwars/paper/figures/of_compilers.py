@@ -13,14 +13,13 @@ from stackwars.paper.figures.op_times import draw_op_times
 from stackwars.paper.figures.split import draw_split
 from stackwars.paper.figures.stack import draw_stacks
 from stackwars.results.folder import Folder
+from stackwars.results.matrix import SHOWN
 from stackwars.results.read_cells import of_study, read_frame, read_json
 from stackwars.results.read_compilers import read_op_times, read_split
 from stackwars.results.whole_study import read_whole, that_ran
 from stackwars.study.comparisons import told, with_programs
 
 FOLDER = "compiler_figures"
-MOST = 0.5
-"""A workload has a panel of the matrix where more than this share of its cells was run."""
 
 
 def figures(config: dict, files: Folder) -> dict[str, Figure]:
@@ -41,7 +40,7 @@ def figures(config: dict, files: Folder) -> dict[str, Figure]:
         "stacks": draw_stacks(),
         "op_times": draw_op_times(profiled, compared),
         "op_times_chosen": draw_op_times(chosen, compared),
-        "matrix": draw_matrix(that_ran(matrix, "workload", MOST)),
+        "matrix": draw_matrix(that_ran(matrix, "workload", SHOWN)),
         "split": draw_split(split, main),
         **{f"split-{pair.subject}": draw_split(split, pair) for pair in others},
     }
