@@ -73,7 +73,7 @@ def successor_tables(
 def successor_table(
     ahead: pandas.DataFrame, batches: pandas.DataFrame, frameworks: list[str], origin: str
 ) -> str:
-    """A row per workload and size that the successor's programs have: temporaries, and the largest batch.
+    """A row per workload and size that the successor's programs have: memory, temporaries, the largest batch.
 
     ahead, batches: of all frameworks. The successor's are the last ones of `frameworks`.
     """
@@ -84,9 +84,8 @@ def successor_table(
     limits = batches.set_index(["workload", "compiler", "framework"])
     lines, previous = [], None
     for one in newest[newest.framework.isin(frameworks[-1:])].itertuples():
-        needs = [
-            cells.temp_bytes.get((one.workload, one.variant, framework)) for framework in frameworks
-        ]
+        keys = [(one.workload, one.variant, framework) for framework in frameworks]
+        needs = [cells[name].get(key) for name in ("hbm_bytes", "temp_bytes") for key in keys]
         sides = [(one.workload, one.compiler, framework) for framework in frameworks]
         lines.append(
             row(
@@ -105,18 +104,24 @@ def successor_table(
         Float(
             label="tab:successor",
             caption=f"The Successor of torch\\_xla on a {target_title(TARGET)}",
-            columns=f"ll{'r' * count}@{{\\hspace{{8pt}}}}{'r' * count}",
-            note="Batch: batch$\\times$sequence, or batch alone. Temporaries: what a program holds beside its "
-            f"arguments and results. Largest batch: searched for once a workload. {BRACKET} A dash: not "
+            columns="ll" + "@{\\hspace{8pt}}".join(3 * ["r" * count]),
+            note="Batch: batch$\\times$sequence, or batch alone. Memory: of the device, as in "
+            "Table~\\ref{tab:bytes}. Temporaries: what of it is neither arguments nor results. "
+            f"Largest batch: searched for once a workload. {BRACKET} A dash: not "
             f"searched for. By {' and '.join(map(compiler_title, order[-1:])) or 'none'}. Origin: {origin}.",
             wide=True,
             size=r"\scriptsize",
         ),
         [
-            row(["", "", span(count, "Temporaries (MiB)"), span(count, "Largest batch")]),
-            row(["Workload", "Batch", *names, *names]),
+            row(
+                [
+                    *("", "", span(count, "Memory (MiB)")),
+                    *(span(count, "Temporaries (MiB)"), span(count, "Largest batch")),
+                ]
+            ),
+            row(["Workload", "Batch", *names, *names, *names]),
         ],
-        lines or [row([span(2 + 2 * count, "no program of the successor was compiled")])],
+        lines or [row([span(2 + 3 * count, "no program of the successor was compiled")])],
     )
 
 
