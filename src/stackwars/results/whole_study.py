@@ -6,7 +6,6 @@ each workload, so that whatever is compared was measured side by side.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -79,31 +78,6 @@ def by_workload(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
         run = "" if "" in own and _ran(own[""])[1] else max(own, key=lambda one: _ran(own[one]))
         parts.append(own[run].assign(run=run))
     return pd.concat([part for part in parts if len(part)] or parts, ignore_index=True)
-
-
-def of_programs(
-    folder: Folder, name: str, read: Callable[[Path], pd.DataFrame], context: dict, study: str
-) -> pd.DataFrame:
-    """The rows of a study of programs alone in this table, with their run and `here` as in `read_whole`.
-
-    Of each workload and framework they are of this run or, where it has none, of the newest accepted run that
-    has any. They are counts of a compiler's, the same on every machine, so rows of two runs can stand side by
-    side. study: its name; one that the context does not have gives no row. read: reads a file of the table.
-    """
-    paths = {source.run: source.folder / folder[name].name for source in sources(folder)}
-    found = [(run, read(path)) for run, path in paths.items() if path.exists()]
-    parts = [found[0][1].iloc[:0].assign(run="")]
-    row, keys = context["studies"].get(study), ["workload", "framework"]
-    for run, table in found if row else ():
-        own = table["framework"].isin(row["programs"]) & table["workload"].isin(row["workloads"])
-        known = pd.MultiIndex.from_frame(pd.concat(parts)[keys])
-        own &= ~pd.MultiIndex.from_frame(table[keys]).isin(known)
-        if "status" in table.columns:
-            own &= table["status"] != "not run"
-        parts.append(table[own].assign(run=run))
-    filled = [part for part in parts if len(part)]
-    kept = pd.concat(filled or parts[:1], ignore_index=True)
-    return kept.assign(here=(kept["run"] == "") | (context["origin"] == "reference"))
 
 
 def rows(study: Study, table: str, found: list[Source], names: tuple[str, ...]) -> pd.DataFrame:

@@ -8,12 +8,12 @@ from collections import Counter
 import pandas
 
 from stackwars.findings.collect import READ
-from stackwars.findings.successor import STUDY
 from stackwars.frameworks import title
 from stackwars.paper.latex import escape, significant
 from stackwars.paper.tables.programs import structure_table
 from stackwars.paper.tables.tabular import Float, row, span, table
 from stackwars.paper.tables.targets import BRACKET, bracket
+from stackwars.results import whole_programs
 from stackwars.results.folder import Folder
 from stackwars.results.read_cells import titles
 from stackwars.results.read_compilers import (
@@ -25,7 +25,7 @@ from stackwars.results.read_compilers import (
     variant_title,
 )
 from stackwars.results.values import is_missing
-from stackwars.results.whole_study import of_programs
+from stackwars.results.whole_programs import STUDY
 from stackwars.study.comparisons import told, with_programs
 
 MIB = 2**20
@@ -44,7 +44,7 @@ def successor_tables(
 ) -> dict[str, str]:
     """The tables of the study of the successor's programs, beside the frontends' of these tables."""
     own = [
-        of_programs(files, name, READ[name], context, STUDY)
+        whole_programs.read(files[name], READ[name], context)
         for name in ("ahead", "largest_batch", "structure", "metrics")
     ]
     runs = [run for run in own[0].run.unique() if run]
