@@ -114,8 +114,11 @@ def _classes(profile: dict, framework: str, values: Values) -> list[dict]:
 def write(config: dict, folder: Folder) -> None:
     """op_times.csv from the profiles, replayed.csv and the accepted runs' profiles."""
     paths = [folder.measured / one.path / "profile.json" for one in programs.replays(config)]
-    found = [documents.read(path) for path in paths if path.exists()]
+    profiles = [documents.read(path) for path in paths if path.exists()]
     values = processes.read(folder["replayed"])
     folder.results.mkdir(parents=True, exist_ok=True)
-    own = build(found, values, config["results"])
-    whole(own, sources(folder)[1:]).to_csv(folder["op_times"], index=False)
+    own = build(profiles, values, config["results"])
+    place = {name: number for number, name in enumerate(config["workloads"])}
+    found = whole(own, sources(folder)[1:])
+    found = found.sort_values("workload", key=lambda names: names.map(place), kind="stable")
+    found.to_csv(folder["op_times"], index=False)

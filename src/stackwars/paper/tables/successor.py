@@ -99,7 +99,7 @@ def successor_table(
         )
         previous = one.workload
     count = len(frameworks)
-    names = [f"{{{escape(title(name))}}}" for name in frameworks]
+    names = [_stacked(title(name)) for name in frameworks]
     return table(
         Float(
             label="tab:successor",
@@ -123,6 +123,12 @@ def successor_table(
         ],
         lines or [row([span(2 + 3 * count, "no program of the successor was compiled")])],
     )
+
+
+def _stacked(name: str) -> str:
+    """A column's head; what stands in brackets goes on a line of its own."""
+    lines = escape(name).replace(" (", r"\\(")
+    return rf"\shortstack[r]{{{lines}}}"
 
 
 def operations_table(
