@@ -27,7 +27,7 @@ from stackwars.paper.tables.audits import audit_table, round_table, shape_table
 from stackwars.paper.tables.beyond import forms_table, training_table
 from stackwars.paper.tables.faults import faults_table
 from stackwars.paper.tables.lecture import lecture_table
-from stackwars.paper.tables.matrix import effects_table, matrix_table
+from stackwars.paper.tables.matrix import effects_table, matrix_table, ynn_table
 from stackwars.paper.tables.memory import bytes_table, fit_table
 from stackwars.paper.tables.nodes import nodes_table
 from stackwars.paper.tables.precision import precision_table
@@ -229,6 +229,7 @@ def write_tables(files: Folder) -> None:
             dict(zip(matrix.workload, matrix.title, strict=True)),
         ),
         "matrix": matrix_table(matrix),
+        "ynn": ynn_table(matrix),
         "beside": beside_table(
             beside_each_other(read_whole(files["stacks"], context), context["beside"])
         ),
