@@ -303,6 +303,18 @@ def test_every_program_that_ran_with_and_without_ynn_stands_with_both_outputs(tm
     assert errors == ["---", r"\num{3.0e-07}"]
 
 
+def test_a_call_that_returns_early_stands_with_its_share(tmp_path):
+    folder = paper_fixture.write(tmp_path)
+    edit("stacks", {"workload": "mha", "framework": "torch_xla"}, returned_ms=None)(folder)
+    tex = tables_of(folder)["returned"]
+    heads = re.search(r"\nWorkload & (.*) \\\\\n", tex)[1].split(" & ")
+    rows = {row[0]: row[1:] for row in rows_of(tex)}
+    jax, torch = heads.index("{JAX}"), heads.index(f"{{{TORCH}}}")
+    assert rows["Two products"][jax] == r"0.100 (10\,\%)"
+    assert rows["Two products"][torch] == r"1.50 (100\,\%)"
+    assert rows["MHA"][torch] == "---"
+
+
 def test_without_gaps_the_table_says_so(tmp_path):
     tables = tables_of(paper_fixture.write(tmp_path, "nothing"))
     assert "no gap is unexplained" in tables["unexplained"]
