@@ -141,7 +141,8 @@ def ynn_table(matrix: pandas.DataFrame) -> str:
             label="tab:ynn",
             caption="With and without YNN: Time of One Replayed Call, and Its Output",
             columns="llrrlrr",
-            note="Ratio: of the time without it to that with it, paired by round, with its 95\\,\\% interval. "
+            note="Times: of uncontended blocks, where there are enough. Ratio: without it over with it, of all "
+            r"blocks, paired by round, with its 95\,\% interval. "
             + SIGNS_NOTE.replace("the baseline", "with it")
             + "Error: relative L2, on a sample, of the output against that of the framework's own cell; "
             "the two are not compared with each other. A dash: the run of the replay has no such cell. "
