@@ -17,6 +17,12 @@ BINARY = shutil.which("chromium")
 """None where there is none."""
 WITHOUT = "no chromium here: apt-get install chromium"
 SECONDS = 60
+FIRST_PICTURE = """new Promise((done) => {
+  const drawn = performance.getEntriesByName("drawn")[0].startTime;
+  const first = (list) => done(Math.max(drawn, list.getEntriesByName("first-contentful-paint")[0].startTime));
+  new PerformanceObserver(first).observe({ type: "paint", buffered: true });
+})"""
+"""Milliseconds from the opening of the page until its first view is drawn: the value of this there."""
 _VISIT = """(async () => {
   const wanted = %s;
   if (location.hash !== wanted) {
