@@ -13,9 +13,11 @@ import time
 from pathlib import Path
 from typing import Any
 
-BINARY = shutil.which("chromium")
+from stackwars.setup import browser
+
+BINARY = shutil.which(browser.COMMAND)
 """None where there is none."""
-WITHOUT = "no chromium here: apt-get install chromium"
+WITHOUT = browser.explain()
 SECONDS = 60
 FIRST_PICTURE = """new Promise((done) => {
   const drawn = performance.getEntriesByName("drawn")[0].startTime;
