@@ -42,8 +42,7 @@ rule report_programs:
     input:
         sources("stackwars.report.programs"),
         "envs/jax.txt",
-        [file for row in GRID.listed().values() for file in GRID.files(row, "stablehlo.mlir.gz")],
-        GRID.listed_elsewhere(),
+        GRID.emitted(),
         GRID.optimised(),
     output:
         GRID.made("report_programs"),
@@ -81,12 +80,13 @@ rule report:
     input:
         sources("stackwars.report.write"),
         sorted(str(path) for path in Path("src/stackwars/report/page").iterdir()),
-        GRID.made("frame", "ratios", "matrix", "claims", "findings", "context", "op_times"),
+        GRID.made("frame", "ratios", "split", "matrix", "claims", "findings", "context", "op_times"),
+        GRID.made("processes", "reproduction"),
         GRID.made("stacks", "beyond", "report_programs", "report_graphs"),
         "config/claims.yaml",
         GRID.profiles(),
         GRID.reference(),
-        f"{CELLS}/audits.json" if Path(CELLS, "audits.json").exists() else [],
+        GRID.replays(),
         GRID.files(GRID.on_cpu, "cell.json"),
     output:
         "report.html",
@@ -98,6 +98,8 @@ rule report:
         MADE
     params:
         step=GRID.step,
+        # Audits and faults are read where there are any; not an input, for nobody has to try them.
+        digest=AUDIT_JOBS.digest(),
     shell:
         "python -m stackwars.report.write {params.step} --output {output} >{log} 2>&1"
 
