@@ -348,7 +348,7 @@ def _context(variant: str) -> dict:
             "successor": {"frameworks": [], "compilers": [], **compiler_fixture.SUCCESSOR},
         },
         "study": "tables",
-        "beside": [["torch_inductor", "torch_eager"], ["torch_inductor", "torch_xla"]],
+        "beside": load()["paper"]["beside"],
         "native_compiler": compiler_fixture.OLD,
         "machine": {}
         if variant == "nothing"

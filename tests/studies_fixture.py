@@ -24,7 +24,15 @@ BEYOND = {
     **{"newton": 1.0, "newton_readback": 2.0, "scan_rnn": 1.0, "unrolled_rnn": 4.0},
 }
 """Steady states of the baseline in ms."""
-STACKS = {"jax": 1.0, "torch_xla": 1.5, "torch_eager": 2.0, "torch_inductor": 1.2, "numpy": 3.0}
+STACKS = {
+    **{"jax": 1.0, "torch_xla": 1.5, "torch_eager": 2.0, "torch_inductor": 1.2, "numpy": 3.0},
+    **{
+        "torch_inductor_frozen": 1.1,
+        "torchax": 1.3,
+        "tensorflow_xla": 1.6,
+        "tensorflow_graph": 1.8,
+    },
+}
 """Steady states in ms."""
 FRONTENDS = ("jax", "torch_xla")
 COMPILERS = {

@@ -105,7 +105,7 @@ DECIDED_BY_COUNTS = {
     *("bert_larger_graph", "flattening_costs", "fusion", "outputs_agree", "first_is_first"),
     *("steady_compiles_nothing", "pending_two_runs", "compiling_dominates", "gemm_same_program"),
     *("memory_close", "default_precision_smaller", "generations_agree_fit"),
-    *("successor_keeps_form", "successor_has_other_form"),
+    *("successor_keeps_form", "successor_has_other_form", "successor_norm_and_qkv"),
 }
 """Claims that rest on counts, bytes or outputs, which have no interval."""
 
@@ -281,7 +281,7 @@ def test_the_page_says_in_short_why_a_claim_was_not_tested():
     evidence = "no TPU here (no driver: neither of two nodes; none)"
     row = {"id": "one", "origin": "ours", "sentence": "A.", "evidence": evidence}
     row["verdict"] = "not testable here"
-    assert pages.table([row]).endswith("| not testable here | no TPU here |")
+    assert pages.table([row], {"one": ""}).endswith("| not testable here | no TPU here |")
 
 
 def test_text_goes_between_its_markers(tmp_path):
@@ -290,11 +290,12 @@ def test_text_goes_between_its_markers(tmp_path):
     row = {"id": "one", "origin": "ours", "sentence": "A | b.", "verdict": "supported"}
     rows = [row | {"evidence": "so in 2 of 2: C"}]
     for _ in range(2):
-        pages.put_into(page, "claims", pages.table(rows))
+        pages.put_into(page, "claims", pages.table(rows, {"one": "limitation 4"}))
     assert page.read_text() == (
-        "before\n<!-- claims -->\n| target | origin | claim | verdict | evidence |\n"
-        "| --- | --- | --- | --- | --- |\n"
-        "| `claim_one` | ours | A \\| b. | supported | so in 2 of 2 |\n<!-- /claims -->\nafter\n"
+        "before\n<!-- claims -->\n| target | origin | answers | claim | verdict | evidence |\n"
+        "| --- | --- | --- | --- | --- | --- |\n"
+        "| `claim_one` | ours | limitation 4 | A \\| b. | supported | so in 2 of 2 |\n"
+        "<!-- /claims -->\nafter\n"
     )
     page.write_text("no markers")
     with pytest.raises(ValueError, match="once each"):

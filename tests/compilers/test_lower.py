@@ -79,6 +79,15 @@ def test_program_is_the_one_that_the_cell_ran(framework, tmp_path):
     assert main_of(text).count("%arg") == len(entries)
 
 
+@pytest.mark.env
+def test_a_tied_weight_is_one_argument_of_torchax(torchax_python, tmp_path):
+    job = programs.lower_job(SMOKE, Program("torchax", "gpt2_small"))
+    cell = tmp_path / "cell.mlir"
+    run(torchax_python, "-c", CELL, "torchax", job["dialect"], "gpt2_small", job["sizes"], cell)
+    embedding = f"tensor<{job['sizes']['vocabulary']}x{job['sizes']['hidden']}xf32>"
+    assert main_of(cell.read_text()).count(embedding) == 1
+
+
 @pytest.fixture(params=["jax", "torch_xla"])
 def updating(request):
     return request.param, request.getfixturevalue(f"{request.param}_python")

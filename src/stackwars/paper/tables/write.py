@@ -19,7 +19,7 @@ from stackwars.findings.edits import replayed_edits
 from stackwars.findings.lecture import lecture_findings
 from stackwars.findings.precision import precision_findings
 from stackwars.findings.sharding import sharding_findings
-from stackwars.findings.stacks import beside_each_other, stack_findings
+from stackwars.findings.stacks import stack_findings
 from stackwars.paper.latex import escape, significant
 from stackwars.paper.tables import claims
 from stackwars.paper.tables.audit_summary import audits_table, brief_audits_table
@@ -27,7 +27,7 @@ from stackwars.paper.tables.audits import audit_table, round_table, shape_table
 from stackwars.paper.tables.beyond import forms_table, training_table
 from stackwars.paper.tables.faults import faults_table
 from stackwars.paper.tables.lecture import lecture_table
-from stackwars.paper.tables.matrix import effects_table, matrix_table
+from stackwars.paper.tables.matrix import effects_table, matrix_table, ynn_table
 from stackwars.paper.tables.memory import bytes_table, fit_table
 from stackwars.paper.tables.nodes import nodes_table
 from stackwars.paper.tables.precision import precision_table
@@ -54,7 +54,7 @@ from stackwars.paper.tables.spread import (
     spread_text,
     steady,
 )
-from stackwars.paper.tables.stacks import beside_table
+from stackwars.paper.tables.stacks import beside_table, returned_table
 from stackwars.paper.tables.successor import successor_tables
 from stackwars.paper.tables.tabular import Float, row, s_column, span, table
 from stackwars.paper.tables.targets import largest_batch_table, target_table
@@ -209,6 +209,7 @@ def write_tables(files: Folder) -> None:
     matrix = read_whole(files["matrix"], context)
     beyond = beyond_findings(read_whole(files["beyond"], context))
     sharding = sharding_findings(newest(files, "sharding", context), told(context))
+    stacks = stack_findings(read_whole(files["stacks"], context), context["beside"])
     pairs, (main, *others) = comparisons(context, PROGRAMS), told(context)
     models = frame.loc[frame.kind == "model", "workload"]
     audits = audit_entries.read(files["audits"])
@@ -229,14 +230,11 @@ def write_tables(files: Folder) -> None:
             dict(zip(matrix.workload, matrix.title, strict=True)),
         ),
         "matrix": matrix_table(matrix),
-        "beside": beside_table(
-            beside_each_other(read_whole(files["stacks"], context), context["beside"])
-        ),
+        "ynn": ynn_table(matrix),
+        "beside": beside_table([f for f in stacks if f["id"].startswith("versus/")]),
+        "returned": returned_table(stacks),
         "lecture": lecture_table(
-            lecture_findings(
-                stack_findings(read_whole(files["stacks"], context), context["beside"]),
-                published.read_lecture(files["lecture"]),
-            )
+            lecture_findings(stacks, published.read_lecture(files["lecture"]))
         ),
         "forms": forms_table(beyond),
         "training": training_table(beyond),
