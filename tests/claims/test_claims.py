@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import cache
 from pathlib import Path
 
 import pandas
@@ -31,17 +30,12 @@ PAPER = REPOSITORY / "paper"
 REFERENCE = folders.REFERENCE / "claims.csv"
 
 
-@cache
-def templates():
-    return environment(PAPER)
-
-
 def read(folder: Path, section: str) -> str:
     """One section of the paper, or one table of claims, with single spaces."""
     if section in ORIGINS:
         return (folder / "claim_tables" / f"{section}.tex").read_text()
     names = template_names(folders.Folder(folder)) | {"listings": [], "forms": [], "graphs": []}
-    text = templates().get_template(f"sections/{section}{SUFFIX}").render(names)
+    text = environment(PAPER).get_template(f"sections/{section}{SUFFIX}").render(names)
     return " ".join(text.split())
 
 
@@ -182,7 +176,7 @@ def test_the_file_has_the_columns_that_are_described(tmp_path):
 def used(template: str, findings: list[dict]) -> set[str]:
     """Ids of the findings that a template can get; what it asks for where there is none of these."""
     found = set()
-    for call in templates().parse(template).find_all(nodes.Call):
+    for call in environment(PAPER).parse(template).find_all(nodes.Call):
         if not isinstance(call.node, nodes.Name) or call.node.name not in ("finding", "group"):
             continue
         one = call.args[0]
