@@ -7,11 +7,15 @@ from itertools import combinations
 import pandas as pd
 import pytest
 
+from stackwars.claims import decide as deciding
+from stackwars.claims import definitions
 from stackwars.claims.output import read_claims
+from stackwars.claims.shared import on_shared
 from stackwars.claims.verdicts import CONTRADICTED, SUPPORTED
 from stackwars.measure import documents
 from stackwars.results import runs
-from stackwars.results.folder import REFERENCE, STABILITY
+from stackwars.results.folder import REFERENCE, STABILITY, Folder
+from stackwars.results.whole_study import of_workloads
 from stackwars.workflow.accept import MOST_BYTES
 
 RUNS = runs.read(REFERENCE)
@@ -30,16 +34,29 @@ def test_a_run_that_is_left_out_lies_where_the_others_predict_it():
     assert found.inside.sum() / found.total.sum() >= 0.9
 
 
+def findings(folder: Folder) -> list:
+    return deciding.found(folder)[0]
+
+
+def test_the_reference_has_the_workloads_of_every_run_that_divided_some():
+    found = of_workloads(Folder(REFERENCE), "sharding", {"origin": "reference"})
+    assert {"train_transformer", "llama3_8b"} <= set(found["workload"])
+
+
 @pytest.mark.parametrize(
     "pair", list(combinations(["all together", *(r.identity for r in runs.whole(RUNS))], 2))
 )
 def test_no_claim_is_supported_by_one_and_contradicted_by_another(pair):
-    folders = {run.identity: run.folder for run in RUNS} | {"all together": REFERENCE}
-    one, other = ({c["id"]: c for c in read_claims(folders[name] / "claims.csv")} for name in pair)
+    known = {run.identity: run.folder for run in RUNS} | {"all together": REFERENCE}
+    folders = [Folder(known[name]) for name in pair]
+    one, other = ({c["id"]: c["verdict"] for c in read_claims(f["claims"])} for f in folders)
+    claims = {claim.id: claim for claim in definitions.load().claims}
     turned = [
         i
         for i in one.keys() & other.keys()  # a run of before a claim was made does not have it
-        if {one[i]["verdict"], other[i]["verdict"]} == {SUPPORTED, CONTRADICTED}
+        if {one[i], other[i]} == {SUPPORTED, CONTRADICTED}
+        # On what both have tested: one run's workloads may be a part of the other's.
+        and set(on_shared(claims[i], *map(findings, folders)) or ()) == {SUPPORTED, CONTRADICTED}
     ]
     # An audit is about the harness on that machine.
     assert set(turned) <= {"harness_passes"}

@@ -273,7 +273,7 @@ def test_gaps_that_no_edit_closes_stand_with_where_they_lie(full):
     assert {row[6] for row in rows} == {r"100\,\%"}
     # BERT's are explained by its edit; LayerNorm's profile does not add up.
     assert set(gaps[gaps.why != ""].why) == {f"torch_xla+{EDIT}"}
-    assert {row[0] for row in rows if row[4].endswith("*")} == {"LayerNorm"}
+    assert {row[0] for row in rows if row[4].endswith(r"$^\dagger$")} == {"LayerNorm"}
 
 
 def test_a_program_that_the_compiler_before_refused_is_compared_with_nothing(tmp_path):

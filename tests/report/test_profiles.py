@@ -7,7 +7,7 @@ import pytest
 
 from stackwars.compilers.op_classes import CLASSES
 from stackwars.report.profiles import profiles
-from stackwars.results import op_times, whole_study
+from stackwars.results import op_times
 from stackwars.results.folder import REFERENCE, Folder
 
 
@@ -24,19 +24,14 @@ def row(workload, kind, ms, **more):
     }  # fmt: skip
 
 
-def write(folder, *rows):
-    pd.DataFrame(rows, columns=list(op_times.COLUMNS)).to_csv(folder / "op_times.csv", index=False)
-
-
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
-    """A run that has profiled FFN, beside an accepted one that has profiled FFN and MHA."""
-    accepted = tmp_path / "accepted"
-    accepted.mkdir()
-    write(tmp_path, row("ffn", "products", 1.5), row("ffn", "dispatch", 0.5))
-    write(accepted, row("ffn", "products", 9.0), row("mha", "products", 2.0, adds_up=False))
-    every = [whole_study.Source("", tmp_path), whole_study.Source("2026-01-02T0304", accepted)]
-    monkeypatch.setattr("stackwars.report.profiles.sources", lambda folder: every)
+def folder(tmp_path):
+    """A run that has profiled FFN; MHA's profile is of an accepted one."""
+    rows = [row("ffn", "products", 1.5), row("ffn", "dispatch", 0.5)]
+    rows += [row("mha", "products", 2.0, adds_up=False, run="2026-01-02T0304")]
+    pd.DataFrame(rows, columns=list(op_times.COLUMNS)).to_csv(
+        tmp_path / "op_times.csv", index=False
+    )
     return Folder(tmp_path)
 
 

@@ -77,7 +77,7 @@ def series(cost):
         [
             {
                 "workload": "decode", "title": "Decode", "framework": "jax", "size": "layers", "value": v,
-                "status": "ok", "compile_cost_ms": cost(v), "here": True,
+                "status": "ok", "compile_cost_ms": cost(v), "run": "", "here": True,
             }
             for v in (1, 2, 4, 8)
         ]
@@ -114,7 +114,7 @@ def test_what_a_new_shape_costs(compiles, verdict):
     rows = [
         {
             "workload": "mha", "title": "MHA", "framework": "jax", "size": "sequence", "value": value,
-            "turn": turn, "ms": 1.0, "compiles": count, "status": "ok", "here": True,
+            "turn": turn, "ms": 1.0, "compiles": count, "status": "ok", "run": "", "here": True,
         }
         for turn, counts in enumerate(compiles, start=1)
         for value, count in zip((8, 16), counts, strict=True)

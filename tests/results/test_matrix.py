@@ -105,6 +105,20 @@ def test_a_workload_that_this_run_lacks_comes_whole_from_an_accepted_run(tmp_pat
     assert (found.loc[("all", FRONTEND), "share"], len(found)) == (pytest.approx(1), 9)
 
 
+def test_a_cell_that_no_run_has_is_a_row_with_what_measures_it(tmp_path):
+    part = [row for row in replay("gemm") if row["framework"] == "a"]
+    other = [{**row, "status": "not run", "status_detail": "no result"} for row in replay("mha")]
+    here = source(tmp_path, "", [*part, *other], replayed("gemm"))
+    table = build(STUDY, [here])
+    assert len(table.drop_duplicates(["workload", "framework", "compiler"])) == 2 * 2 * 2
+    ok = table[table["status"] == "ok"]
+    assert set(zip(ok["workload"], ok["framework"], strict=True)) == {("gemm", "a")}
+    lacking = table[table["status"] == "not run"]
+    assert len(ok) + len(lacking) == len(table)
+    for row in lacking.itertuples():
+        assert row.status_detail.endswith(f"make matrix WORKLOADS={row.workload}")
+
+
 def test_without_such_a_study_there_are_headers_alone(tmp_path):
     from stackwars.results.folder import Folder
 

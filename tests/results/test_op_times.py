@@ -13,6 +13,7 @@ from stackwars.measure.process_value import plain
 from stackwars.results import gap_causes, op_times
 from stackwars.results.combined import of_one_run
 from stackwars.results.folder import Folder
+from stackwars.results.whole_study import Source
 
 XLA = "jaxlib-0.7.1"
 WHERE = {"workload": "gemm", "compiler": XLA, "device": "cpu"}
@@ -75,6 +76,13 @@ def test_a_program_without_a_timed_call_does_not_add_up():
     assert not found.adds_up
 
 
+@pytest.fixture
+def alone(tmp_path, monkeypatch):
+    """No run but this one."""
+    monkeypatch.setattr(op_times, "sources", lambda folder: [Source("", tmp_path)])
+
+
+@pytest.mark.usefixtures("alone")
 def test_results_without_a_profile_give_headers_alone(tmp_path):
     for name in ("replayed", "split", "replay"):
         columns = ["workload", "framework", "device", "compiler", "value_ms", "ir_ratio"]
@@ -86,6 +94,7 @@ def test_results_without_a_profile_give_headers_alone(tmp_path):
     assert list(pd.read_csv(tmp_path / "gap_causes.csv")) == list(gap_causes.COLUMNS)
 
 
+@pytest.mark.usefixtures("alone")
 def test_profiles_of_a_folder_are_read(tmp_path):
     config = measured.config()
     config["comparisons"] = [
@@ -109,6 +118,28 @@ def test_profiles_of_a_folder_are_read(tmp_path):
     assert len(found) == len(CLASSES)
     assert set(found.call_ms) == {10.0}
     assert found.adds_up.all()
+
+
+def test_what_this_run_has_not_profiled_is_of_one_that_profiled_it_itself(tmp_path):
+    def accepted(run: str, *rows: tuple[str, str, str | None]) -> Source:
+        (tmp_path / run).mkdir()
+        found = pd.DataFrame(rows, columns=["workload", "framework", "run"])
+        found.assign(origin="measured").to_csv(tmp_path / run / "op_times.csv", index=False)
+        return Source(run, tmp_path / run)
+
+    own = table(profile({"jax": {"products": 9.0}}), timed={"jax": 10.0})
+    runs = [
+        accepted("new", ("gemm", "jax", None), ("mha", "jax", "older"), ("mha", "numpy", "older")),
+        accepted("old", ("mha", "jax", None), ("mha", "torch_xla", None), ("ffn", "jax", None)),
+    ]
+    found = op_times.whole(own, runs)
+    rows = found[["workload", "framework", "run", "origin"]].drop_duplicates()
+    assert list(rows.itertuples(index=False, name=None)) == [
+        ("gemm", "jax", "", "measured"),
+        ("mha", "jax", "old", "reference"),
+        ("mha", "torch_xla", "old", "reference"),
+        ("ffn", "jax", "old", "reference"),
+    ]
 
 
 TIMES = {

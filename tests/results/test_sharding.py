@@ -56,7 +56,7 @@ def test_another_output_than_that_of_one_device_is_invalid():
 
 
 def found(*rows):
-    table = pd.DataFrame(rows, columns=list(tables.COLUMNS)).assign(here=True)
+    table = pd.DataFrame(rows, columns=list(tables.COLUMNS)).assign(run="", here=True)
     return {one["id"]: one for one in sharding_findings(table, PAIRS)}
 
 

@@ -150,6 +150,8 @@ rule ir_metrics:
         "envs/jax.txt",
         GRID.texts(GRID.base_programs()),
         GRID.base_compilations(),
+        sources("stackwars.results.whole_programs"),
+        GRID.reference(),
     output:
         GRID.made("metrics", "structure"),
     log:
@@ -161,6 +163,7 @@ rule ir_metrics:
     shell:
         "python -m stackwars.setup.environments envs/jax.txt -- -m stackwars.results.program_metrics"
         " {params.step} 2> >(tee {log} >&2)"
+        " && python -m stackwars.results.whole_programs {params.step} 2> >(tee -a {log} >&2)"
 
 
 # In jax's environment, for the MLIR bindings.

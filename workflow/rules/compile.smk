@@ -124,6 +124,7 @@ rule compile_ahead:
         sources("stackwars.results.ahead"),
         GRID.compiled("ahead.json"),
         GRID.largest_batches(),
+        GRID.reference(),
     output:
         GRID.made("ahead", "largest_batch"),
     log:

@@ -26,6 +26,7 @@ from stackwars.results import (
     sharding,
     split,
     stacks,
+    whole_programs,
 )
 from stackwars.results.aggregate import aggregate
 from stackwars.results.folder import Folder, chosen, parser
@@ -50,6 +51,7 @@ def decide_one(identity: str, config: dict, folder: Folder) -> dict:
     for name, keys in FORM.items():
         if not needed_programs(config, claim) or not own[name].exists():
             pandas.DataFrame(columns=keys).to_csv(own[name], index=False)
+    whole_programs.write(only, own)
     held_out.write(only, own)
     write_findings(own)
     return decide_all(definitions.Claims([claim], []), config, own)[0]

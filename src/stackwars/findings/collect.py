@@ -30,8 +30,9 @@ from stackwars.findings.protocol import held_out_finding, protocol_findings
 from stackwars.findings.sharding import sharding_findings
 from stackwars.findings.split import split_findings
 from stackwars.findings.stacks import stack_findings
-from stackwars.findings.successor import STUDY, Programs, successor_findings
+from stackwars.findings.successor import Programs, successor_findings
 from stackwars.findings.targets import target_findings
+from stackwars.results import whole_programs
 from stackwars.results.folder import Folder
 from stackwars.results.published import read_lecture
 from stackwars.results.read_cells import (
@@ -51,7 +52,7 @@ from stackwars.results.read_compilers import (
     read_structure,
 )
 from stackwars.results.verdicts import Finding
-from stackwars.results.whole_study import newest, of_programs, read_whole
+from stackwars.results.whole_study import of_workloads, read_whole
 from stackwars.setup.device import ONE_THREAD
 from stackwars.study.comparisons import told
 
@@ -77,7 +78,7 @@ def all_findings(files: Folder) -> list[Finding]:
     default = of_study(read_default_precision(files["ahead"]), context)
     pairs = told(context)
     of_successor = (
-        of_programs(files, name, READ[name], context, STUDY)
+        whole_programs.read(files[name], READ[name], context)
         for name in ("structure", "largest_batch")
     )
     stacks = stack_findings(read_whole(files["stacks"], context), context["beside"])
@@ -113,8 +114,8 @@ def all_findings(files: Folder) -> list[Finding]:
         *fused_findings(pandas.read_csv(files["fused"])),
         *lecture_findings(stacks, read_lecture(files["lecture"])),
         *beyond_findings(read_whole(files["beyond"], context)),
-        *growth_findings(*(newest(files, name, context) for name in ("growth", "shapes"))),
-        *sharding_findings(newest(files, "sharding", context), pairs),
+        *growth_findings(*(of_workloads(files, name, context) for name in ("growth", "shapes"))),
+        *sharding_findings(of_workloads(files, "sharding", context), pairs),
         *matrix_findings(
             read_whole(files["matrix"], context), read_whole(files["matrix_effects"], context)
         ),

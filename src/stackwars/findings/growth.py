@@ -52,6 +52,7 @@ def _series(growth: pandas.DataFrame) -> list[Finding]:
                 first_cost_ms=first["compile_cost_ms"],
                 last_cost_ms=last["compile_cost_ms"],
                 ratio=last["compile_cost_ms"] / first["compile_cost_ms"],
+                run=first["run"],
                 here=bool(first["here"]),
             )
         )
@@ -100,6 +101,7 @@ def _shapes(shapes: pandas.DataFrame) -> list[Finding]:
                 again=second["compiles"].sum(),
                 later_ms=first["ms"].iloc[1:].median(),
                 repeated_ms=second["ms"].median(),
+                run=rows["run"].iloc[0],
                 here=bool(rows["here"].iloc[0]),
             )
         )

@@ -6,9 +6,10 @@ import pandas
 
 from stackwars.results import verdicts
 from stackwars.results.compiler_verdicts import NOT_SEPARATED
-from stackwars.results.matrix import STUDY
+from stackwars.results.matrix import SHOWN, STUDY
 from stackwars.results.values import is_missing
 from stackwars.results.verdicts import Finding, finding
+from stackwars.results.whole_study import that_ran
 
 ALL = "all"
 
@@ -25,7 +26,9 @@ def matrix_findings(matrix: pandas.DataFrame, effects: pandas.DataFrame) -> list
 
 
 def _summary(matrix: pandas.DataFrame) -> Finding:
-    """``matrix``: its size, how many of its cells are ok, and which workloads this run did not measure."""
+    """``matrix``: its size, how many of its cells are ok, which workloads this run did not measure, and of
+    which too few cells were run for the figure."""
+    shown = that_ran(matrix, "workload", SHOWN)["workload"]
     ok = matrix[matrix["status"] == "ok"]
     worst = ok["over_best"].max() if len(ok) else None
     return finding(
@@ -39,6 +42,7 @@ def _summary(matrix: pandas.DataFrame) -> Finding:
         total=len(matrix),
         worst=worst,
         parity=ok["parity_rel_l2"].max() if len(ok) else None,
+        left_out=list(matrix.loc[~matrix["workload"].isin(shown), "title"].drop_duplicates()),
         elsewhere=list(matrix.loc[matrix["run"] != "", "title"].drop_duplicates()),
     )
 

@@ -11,7 +11,10 @@ from stackwars.results.verdicts import Finding, finding
 from stackwars.setup.device import CPU
 from stackwars.study.comparisons import Comparison
 
-ABOUT = ("title", "frontend", "frontend_title", "framework", "way", "devices", "status", "here")
+ABOUT = (
+    *("title", "frontend", "frontend_title", "framework", "way", "devices", "status"),
+    *("run", "here"),
+)
 
 
 def sharding_findings(sharding: pandas.DataFrame, pairs: list[Comparison]) -> list[Finding]:
@@ -19,7 +22,12 @@ def sharding_findings(sharding: pandas.DataFrame, pairs: list[Comparison]) -> li
     here, slices = (
         sharding[which] for which in (sharding["target"] == CPU, sharding["target"] != CPU)
     )
-    return [*_outputs(here), *_collectives(here, pairs), *_slices(slices)]
+    return [
+        *_outputs(here),
+        *_collectives(here, pairs, "collectives"),
+        *_slices(slices),
+        *_collectives(slices, pairs, "slice_collectives"),
+    ]
 
 
 def _outputs(rows: pandas.DataFrame) -> list[Finding]:
@@ -35,11 +43,11 @@ def _outputs(rows: pandas.DataFrame) -> list[Finding]:
     ]
 
 
-def _collectives(rows: pandas.DataFrame, pairs: list[Comparison]) -> list[Finding]:
-    """``collectives/<workload>/<way>/<devices>/<subject>``: whether the subject's program, annotated and
-    divided by XLA, has as many collectives of each kind as the baseline's."""
+def _collectives(rows: pandas.DataFrame, pairs: list[Comparison], name: str) -> list[Finding]:
+    """``<name>/<workload>/<way>/<devices>/<subject>``: whether the subject's program, annotated and divided by
+    XLA, has as many collectives of each kind as the baseline's; name: of the devices here, or of slices."""
     found = []
-    ok = rows[rows["status"].isin(["ok", "invalid"])]
+    ok = rows[rows["status"].isin(["ok", "invalid"]) & (rows["devices"] > 1)]
     for (workload, way, devices), group in ok.groupby(["workload", "way", "devices"], sort=False):
         annotated = group[group["frontend"] == group["framework"]].set_index("framework")
         for pair in pairs:
@@ -49,7 +57,7 @@ def _collectives(rows: pandas.DataFrame, pairs: list[Comparison]) -> list[Findin
             same = all(subject[kind] == baseline[kind] for kind in KINDS)
             found.append(
                 finding(
-                    f"collectives/{workload}/{way}/{devices}/{pair.subject}",
+                    f"{name}/{workload}/{way}/{devices}/{pair.subject}",
                     verdicts.AGREES if same else verdicts.DIFFERS,
                     title=subject["title"],
                     framework=pair.subject,

@@ -15,7 +15,6 @@ from stackwars.results.values import is_missing
 from stackwars.results.verdicts import Finding, finding
 from stackwars.study.comparisons import Comparison
 
-STUDY = "successor"
 CLAIMS = ("flattening", "contraction")
 """The published claims about form that tell the two frontends apart by what they do to products."""
 OTHERS = ("layernorm", "qkv")

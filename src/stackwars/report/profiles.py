@@ -1,7 +1,7 @@
 """The profiled calls that the report shows: of every program its time by class, and its operations where known.
 
-The classes are those of op_times.csv: of this run or, of a workload that it has not profiled, of the newest
-accepted run that has. Single operations are kept with the measurements of a run, in profile.json.
+The classes are those of op_times.csv: of this run or, of a workload that it has not profiled, of an accepted
+run that has. Single operations are kept with the measurements of a run, in profile.json.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from stackwars.paper.style import OPERATION_LOOKS
 from stackwars.results.folder import Folder
 from stackwars.results.read_compilers import read_op_times
 from stackwars.results.values import is_missing, is_true
-from stackwars.results.whole_study import sources
 
 PROGRAM = ["workload", "title", "compiler", "device", "framework"]
 """What a profiled call is of."""
@@ -25,14 +24,13 @@ PART = ("ms", "share", "operations")
 
 
 def profiles(folder: Folder) -> dict[str, Any]:
-    """{"classes": title and colour of each, "calls": every profiled call, in the order of the table}."""
-    found: list[dict[str, Any]] = []
-    for source in sources(folder):
-        path = source.folder / folder["op_times"].name
-        if path.exists():
-            known = {call["workload"] for call in found}
-            table = read_op_times(path)
-            found += _calls(table[~table["workload"].isin(known)], source.run, folder.measured)
+    """{"classes": title and colour of each, "calls": every profiled call, by run}."""
+    table = read_op_times(folder["op_times"])
+    found = [
+        call
+        for run, rows in table.groupby("run", sort=False)
+        for call in _calls(rows, run, folder.measured)
+    ]
     return {
         "classes": {
             name: {"title": title, "colour": OPERATION_LOOKS[name]["facecolor"]}

@@ -8,6 +8,7 @@ import pandas
 
 from stackwars import workloads
 from stackwars.measure import documents
+from stackwars.results import whole_programs
 from stackwars.results.folder import Folder, command
 from stackwars.study import programs
 
@@ -87,10 +88,11 @@ def _read(path: Path) -> dict | None:
 
 
 def write(config: dict, folder: Folder) -> None:
-    """From the compilations to compile_ahead.csv and largest_batch.csv."""
+    """From the compilations to compile_ahead.csv and largest_batch.csv, completed from accepted runs."""
     folder.results.mkdir(parents=True, exist_ok=True)
     compile_ahead(config, folder.measured).to_csv(folder["ahead"], index=False)
     largest_batches(config, folder.measured).to_csv(folder["largest_batch"], index=False)
+    whole_programs.complete(config, folder, "ahead", "largest_batch")
 
 
 if __name__ == "__main__":

@@ -38,6 +38,7 @@ COLUMNS: dict[str, str] = {
     "why": "the edit (or edits) that closes most of the gap; empty where it is unexplained",
     "tried": "the edited program that closes the largest share of those replayed",
     "closed": "the share that it closes, on logarithms",
+    "run": "the accepted run whose profile says where; empty for this run's, which has its own replays",
 }
 GAP = 1.1
 """Programs that differ by more than this factor, either way, have a gap."""
@@ -82,6 +83,7 @@ def _classes(pair: pd.Series, op_times: pd.DataFrame) -> list[dict]:
         "gap_ms": gap,
         "adds_up": all(is_true(side["adds_up"].iloc[0]) for side in sides),
         "where": where,
+        "run": here["run"].iloc[0],
     }
     return [
         {"class": name, "difference_ms": ms, "share": ms / gap if shown else None, **whole}

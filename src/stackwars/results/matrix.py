@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtrit  # scipy.stats takes a second to load
 
+from stackwars import workloads
 from stackwars.compilers import FACTS
 from stackwars.measure.comparison import direction
 from stackwars.measure.log_ratio import LogRatio
@@ -21,6 +22,7 @@ from stackwars.results.compiler_verdicts import PART_COMPILER as COMPILER
 from stackwars.results.compiler_verdicts import PART_FRONTEND as FRONTEND
 from stackwars.results.folder import Folder
 from stackwars.results.whole_study import RUN, Source, rows, sources
+from stackwars.setup.device import CPU
 from stackwars.study.studies import Study, whole
 
 STUDY = "matrix"
@@ -63,11 +65,14 @@ EFFECTS: dict[str, str] = {
 }
 MIN_ROUNDS = 2
 """Rounds without which noise cannot be told from an effect."""
+SHOWN = 0.5
+"""The figure has a panel of a workload of which more than this share of the cells was run."""
 
 
 def build(study: Study, found: list[Source]) -> pd.DataFrame:
-    """COLUMNS, one row a cell of the matrix."""
-    table = rows(study, "replay.csv", found, study.programs).reindex(columns=list(COLUMNS))
+    """COLUMNS, one row a cell of the matrix: of every workload, compiler and frontend of the study."""
+    known = rows(study, "replay.csv", found, study.programs).reindex(columns=list(COLUMNS))
+    table = _with_not_run(study, known)
     ok = table["status"] == "ok"
     best = table[ok].groupby(["workload", "framework"])["replay_ms"].transform("min")
     table["over_best"] = table.loc[ok, "replay_ms"] / best
@@ -81,6 +86,37 @@ def build(study: Study, found: list[Source]) -> pd.DataFrame:
         if previous is not None:
             table.loc[index, _BEFORE] = _over(values[row["run"]], row, previous)
     return table
+
+
+def _with_not_run(study: Study, known: pd.DataFrame) -> pd.DataFrame:
+    """The rows, and one for each cell that no run has; of these and of those not run, what measures them."""
+    cells = itertools.product(
+        study.workloads, study.compilers, study.programs, study.devices or (CPU,)
+    )
+    keys = ["workload", "compiler", "framework", "device"]
+    there = pd.MultiIndex.from_frame(known[keys])
+    runs = known.drop_duplicates("workload").set_index("workload")["run"]
+    lacking = [
+        {
+            **dict(zip(keys, cell, strict=True)),
+            "title": workloads.load(cell[0]).TITLE,
+            "status": "not run",
+            "rounds": 0,
+            "run": runs.get(cell[0], ""),
+        }
+        for cell in cells
+        if cell not in there
+    ]
+    if lacking:
+        added = pd.DataFrame(lacking, columns=list(COLUMNS))
+        known = pd.concat([known, added], ignore_index=True) if len(known) else added
+    place = {name: number for number, name in enumerate(study.workloads)}
+    table = known.sort_values("workload", key=lambda names: names.map(place), kind="stable")
+    table["status_detail"] = table["status_detail"].astype(object)
+    reason = "no run asked for it; to measure it: make matrix WORKLOADS=" + table["workload"]
+    not_run = table["status"] == "not run"
+    table.loc[not_run, "status_detail"] = reason[not_run]
+    return table.reset_index(drop=True)
 
 
 def _values(table: pd.DataFrame | None) -> dict[tuple, dict[int, float]]:

@@ -1,7 +1,8 @@
 """Where the time of each replayed program's call goes, by class of operation: op_times.csv.
 
 The profile is of calls of their own, in the replay's first process (`stackwars.compilers.profile`), and stands
-beside what the same process timed without the profiler: `adds_up` says whether they agree.
+beside what the same process timed without the profiler: `adds_up` says whether they agree. The workloads that
+this run has not profiled are of accepted runs, a run each.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from stackwars.measure import documents
 from stackwars.results import processes
 from stackwars.results.folder import Folder
 from stackwars.results.processes import Values
+from stackwars.results.whole_study import RUN, Source, by_workload, sources
 from stackwars.study import programs
 
 COLUMNS: dict[str, str] = {
@@ -35,6 +37,7 @@ COLUMNS: dict[str, str] = {
     "excess": "profiled_ms / call_ms - 1",
     "adds_up": "whether that is within ADDS_UP of 0: the classes then are those of a timed call",
     "origin": "measured (this machine) or reference (the committed run)",
+    **RUN,
 }
 ADDS_UP = 0.10
 """By what share of a call its classes may miss it."""
@@ -49,6 +52,22 @@ def build(profiles: list[dict], values: Values, origin: str) -> pd.DataFrame:
         for row in _classes(profile, framework, values)
     ]
     return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def whole(own: pd.DataFrame, accepted: list[Source]) -> pd.DataFrame:
+    """COLUMNS of this run and, of a workload that it has not profiled, of an accepted run (`by_workload`)."""
+    known = {source.run: _alone(source) for source in accepted}
+    found = by_workload({"": own, **{run: table for run, table in known.items() if len(table)}})
+    found.loc[found["run"] != "", "origin"] = "reference"
+    return found.reindex(columns=list(COLUMNS))
+
+
+def _alone(source: Source) -> pd.DataFrame:
+    """What an accepted run profiled itself: its table has other runs' profiles too."""
+    table = source.table("op_times.csv")
+    if table is None:
+        return pd.DataFrame(columns=list(COLUMNS))
+    return table[table["run"].isna()] if "run" in table else table
 
 
 def _head(profile: dict) -> dict:
@@ -93,9 +112,13 @@ def _classes(profile: dict, framework: str, values: Values) -> list[dict]:
 
 
 def write(config: dict, folder: Folder) -> None:
-    """op_times.csv from the profiles and replayed.csv; its header alone where no program was profiled."""
+    """op_times.csv from the profiles, replayed.csv and the accepted runs' profiles."""
     paths = [folder.measured / one.path / "profile.json" for one in programs.replays(config)]
-    found = [documents.read(path) for path in paths if path.exists()]
+    profiles = [documents.read(path) for path in paths if path.exists()]
     values = processes.read(folder["replayed"])
     folder.results.mkdir(parents=True, exist_ok=True)
-    build(found, values, config["results"]).to_csv(folder["op_times"], index=False)
+    own = build(profiles, values, config["results"])
+    place = {name: number for number, name in enumerate(config["workloads"])}
+    found = whole(own, sources(folder)[1:])
+    found = found.sort_values("workload", key=lambda names: names.map(place), kind="stable")
+    found.to_csv(folder["op_times"], index=False)

@@ -42,15 +42,16 @@ SPLIT_KEYS = [
 AHEAD_KEYS = ["workload", "title", "framework", "target", "compiler", "variant", "verdict"]
 BATCH_KEYS = ["workload", "title", "framework", "target", "compiler", "fits_batch", "oom_batch"]
 OP_TIME_KEYS = ["workload", "title", "framework", "compiler", "device", "class", "ms", "adds_up"]
+OP_TIME_KEYS += ["run"]
 GAP_KEYS = ["workload", "title", "compiler", "device", "subject", "baseline", "ratio", "verdict"]
-GAP_KEYS += ["class", "where", "why"]
+GAP_KEYS += ["class", "where", "why", "run"]
 METRIC_KEYS = ["workload", "title", "framework", "level", "status", "canonical_hash"]
 METRIC_KEYS += ["operations", "operations_by_kind", "layout_bytes"]
 STRUCTURE_KEYS = ["workload", "title", "claim", "framework", "verdict", "evidence"]
 TEXTS = (
     *("status", "status_detail", "origin", "title", "verdict", "decided_by", "message", "reason"),
     *("ir_verdict", "runtime_verdict", "control_verdict", "canonical_hash", "evidence", "variant"),
-    *("class", "where", "why", "tried", "edit"),
+    *("class", "where", "why", "tried", "edit", "run"),
 )
 _WITHOUT = "-no-"  # in the name of a compiler, before what is left out
 

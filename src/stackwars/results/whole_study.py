@@ -6,7 +6,6 @@ each workload, so that whatever is compared was measured side by side.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -58,40 +57,27 @@ def sources(folder: Folder) -> list[Source]:
     return [Source("", folder.results), *(Source(run.identity, run.folder) for run in accepted)]
 
 
-def newest(folder: Folder, name: str, context: dict) -> pd.DataFrame:
-    """A table of this run or, where it has no row of it, of the newest accepted run that has any.
-
-    With a column `here`, as of `read_whole`.
-    """
-    own = pd.read_csv(folder[name])
-    tables = [source.table(folder[name].name) for source in sources(folder)[1:]]
-    found = next((t for t in [own, *tables] if t is not None and len(t)), own)
-    return found.assign(here=found is own or context["origin"] == "reference")
-
-
-def of_programs(
-    folder: Folder, name: str, read: Callable[[Path], pd.DataFrame], context: dict, study: str
-) -> pd.DataFrame:
-    """The rows of a study of programs alone in this table, with their run and `here` as in `read_whole`.
-
-    Of each workload and framework they are of this run or, where it has none, of the newest accepted run that
-    has any. They are counts of a compiler's, the same on every machine, so rows of two runs can stand side by
-    side. study: its name; one that the context does not have gives no row. read: reads a file of the table.
-    """
-    paths = {source.run: source.folder / folder[name].name for source in sources(folder)}
-    found = [(run, read(path)) for run, path in paths.items() if path.exists()]
-    parts = [found[0][1].iloc[:0].assign(run="")]
-    row, keys = context["studies"].get(study), ["workload", "framework"]
-    for run, table in found if row else ():
-        own = table["framework"].isin(row["programs"]) & table["workload"].isin(row["workloads"])
-        known = pd.MultiIndex.from_frame(pd.concat(parts)[keys])
-        own &= ~pd.MultiIndex.from_frame(table[keys]).isin(known)
-        if "status" in table.columns:
-            own &= table["status"] != "not run"
-        parts.append(table[own].assign(run=run))
-    filled = [part for part in parts if len(part)]
-    kept = pd.concat(filled or parts[:1], ignore_index=True)
+def of_workloads(folder: Folder, name: str, context: dict) -> pd.DataFrame:
+    """`by_workload` of a table of this run and the accepted ones. With `here`, as of `read_whole`."""
+    tables = {source.run: source.table(folder[name].name) for source in sources(folder)}
+    kept = by_workload({run: table for run, table in tables.items() if table is not None})
     return kept.assign(here=(kept["run"] == "") | (context["origin"] == "reference"))
+
+
+def by_workload(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
+    """The rows of a table of several runs, each workload's of one of them, which the column `run` names.
+
+    It is this run ("") where it ran any of them, else the accepted run that has most of them with a result, the
+    first of those that have as many: a run measures the core of a study alone, and must not hide an older one
+    of the whole.
+    """
+    parts = [table.iloc[:0].assign(run=run) for run, table in list(tables.items())[:1]]
+    every = pd.concat([table["workload"] for table in tables.values()])
+    for workload in every.drop_duplicates():
+        own = {run: table[table["workload"] == workload] for run, table in tables.items()}
+        run = "" if "" in own and _ran(own[""])[1] else max(own, key=lambda one: _ran(own[one]))
+        parts.append(own[run].assign(run=run))
+    return pd.concat([part for part in parts if len(part)] or parts, ignore_index=True)
 
 
 def rows(study: Study, table: str, found: list[Source], names: tuple[str, ...]) -> pd.DataFrame:
@@ -106,14 +92,18 @@ def rows(study: Study, table: str, found: list[Source], names: tuple[str, ...]) 
     parts = [read[0][1].iloc[:0].assign(run="")]
     for workload in study.workloads:
         own = [(source, part[part["workload"] == workload]) for source, part in read]
-        best = max(own, key=lambda pair: _ran(pair[1]["status"]))
+        best = max(own, key=lambda pair: _ran(pair[1]))
         parts.append(best[1].assign(run=best[0].run))
     return pd.concat([part for part in parts if len(part)] or parts, ignore_index=True)
 
 
-def _ran(statuses: pd.Series) -> tuple[int, int]:
-    """(how many gave a result, how many were run: one that ran out of memory has a status too)."""
-    return int((statuses == "ok").sum()), int((statuses != "not run").sum())
+def _ran(table: pd.DataFrame) -> tuple[int, int]:
+    """(how many rows gave a result, how many were run: one that ran out of memory has a status too).
+
+    A table without a status has only rows that gave one.
+    """
+    status = table.get("status", pd.Series("ok", index=table.index))
+    return int((status == "ok").sum()), int((status != "not run").sum())
 
 
 def _of(study: Study, table: pd.DataFrame | None, names: tuple[str, ...]) -> pd.DataFrame:

@@ -12,7 +12,7 @@ from stackwars.paper.figures.rows import draw_memory, draw_ratios
 from stackwars.paper.figures.stacks import draw_stacks_over_best
 from stackwars.results.folder import Folder
 from stackwars.results.read_cells import of_study, read_calls, read_frame, read_json, read_ratios
-from stackwars.results.whole_study import newest, read_whole, that_ran
+from stackwars.results.whole_study import of_workloads, read_whole, that_ran
 
 FOLDER = "cell_figures"
 
@@ -38,7 +38,7 @@ def figures(config: dict, files: Folder) -> dict[str, Figure]:
         "stacks_steady": draw_stacks_over_best(stacks, ("steady",)),
         "beyond_over_best": draw_stacks_over_best(beyond),
         "beyond_steady": draw_stacks_over_best(beyond, ("steady",)),
-        "growth": draw_growth(literal(newest(files, "growth", context))),
+        "growth": draw_growth(literal(of_workloads(files, "growth", context))),
     }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pandas
 from matplotlib.figure import Figure
 
 from stackwars.paper.figures import graph
@@ -14,14 +13,13 @@ from stackwars.paper.figures.op_times import draw_op_times
 from stackwars.paper.figures.split import draw_split
 from stackwars.paper.figures.stack import draw_stacks
 from stackwars.results.folder import Folder
+from stackwars.results.matrix import SHOWN
 from stackwars.results.read_cells import of_study, read_frame, read_json
 from stackwars.results.read_compilers import read_op_times, read_split
-from stackwars.results.whole_study import read_whole, sources, that_ran
+from stackwars.results.whole_study import read_whole, that_ran
 from stackwars.study.comparisons import told, with_programs
 
 FOLDER = "compiler_figures"
-MOST = 0.5
-"""A workload has a panel of the matrix where more than this share of its cells was run."""
 
 
 def figures(config: dict, files: Folder) -> dict[str, Figure]:
@@ -34,26 +32,18 @@ def figures(config: dict, files: Folder) -> dict[str, Figure]:
         literal(read_whole(files[name], context)) for name in ("matrix", "matrix_effects")
     )
     titles = dict(zip(matrix["workload"], matrix["title"], strict=True))
-    profiled, compared = literal(_profiled(files)), with_programs(context)
+    profiled = literal(read_op_times(files["op_times"]))
+    compared = with_programs(context)
     chosen = profiled[profiled["workload"].isin(shown(config, frame))]
     return {
         "headline": draw_headline(effects, titles),
         "stacks": draw_stacks(),
         "op_times": draw_op_times(profiled, compared),
         "op_times_chosen": draw_op_times(chosen, compared),
-        "matrix": draw_matrix(that_ran(matrix, "workload", MOST)),
+        "matrix": draw_matrix(that_ran(matrix, "workload", SHOWN)),
         "split": draw_split(split, main),
         **{f"split-{pair.subject}": draw_split(split, pair) for pair in others},
     }
-
-
-def _profiled(files: Folder) -> pandas.DataFrame:
-    """op_times.csv of this run or, where it has no profile, of the accepted run with most workloads, the newest
-    of those that have as many.
-    """
-    paths = [source.folder / files["op_times"].name for source in sources(files)]
-    own, *tables = [read_op_times(path) for path in paths if path.exists()]
-    return own if len(own) else max([own, *tables], key=lambda table: table["workload"].nunique())
 
 
 def write(config: dict, files: Folder) -> None:

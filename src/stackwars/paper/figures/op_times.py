@@ -18,15 +18,15 @@ _LINE = 0.135  # inches from one bar to the next
 _APART = 0.5  # bars' heights between two workloads
 WIDEST = 5
 """The axis ends at this multiple of the baseline's call; longer bars are cut, with their length beside them."""
-OFF = "*"
+OFF = "\N{DAGGER}"
 """After a bar whose classes do not add up to the timed call."""
 
 
 def draw_op_times(op_times: pandas.DataFrame, frameworks: list[str]) -> plt.Figure:
     """The profiled call of each framework's program over that of the first one's in the same compiler.
 
-    frameworks: the baseline first, or none where none has a program; edited programs are not drawn. A column
-    wide for one compiler, else a page.
+    frameworks: the baseline first, or none where none has a program; edited programs are not drawn. A star
+    after a workload: profiled in an accepted run. A column wide for one compiler, else a page.
     """
     baseline = next(iter(frameworks), None)
     unit = f"that of {title(baseline)}'s program" if baseline else "the baseline's"
@@ -41,7 +41,9 @@ def draw_op_times(op_times: pandas.DataFrame, frameworks: list[str]) -> plt.Figu
         1, len(panels), figsize=size, sharex=True, sharey=True, squeeze=False
     )
     first = axes[0][0]
-    labels = {y: _label(key, names, places) for key, y in places.items()}
+    elsewhere = dict(zip(shown.workload, shown.run, strict=True))
+    marked = {name: f"{text} *" if elsewhere[name] else text for name, text in names.items()}
+    labels = {y: _label(key, marked, places) for key, y in places.items()}
     first.set_yticks(list(labels), list(labels.values()))
     first.set_ylim(max(labels, default=0) + 0.7, min(labels, default=0) - 0.7)
     longest = 1.0

@@ -8,12 +8,12 @@ from collections import Counter
 import pandas
 
 from stackwars.findings.collect import READ
-from stackwars.findings.successor import STUDY
 from stackwars.frameworks import title
 from stackwars.paper.latex import escape, significant
 from stackwars.paper.tables.programs import structure_table
 from stackwars.paper.tables.tabular import Float, row, span, table
 from stackwars.paper.tables.targets import BRACKET, bracket
+from stackwars.results import whole_programs
 from stackwars.results.folder import Folder
 from stackwars.results.read_cells import titles
 from stackwars.results.read_compilers import (
@@ -25,7 +25,7 @@ from stackwars.results.read_compilers import (
     variant_title,
 )
 from stackwars.results.values import is_missing
-from stackwars.results.whole_study import of_programs
+from stackwars.results.whole_programs import STUDY
 from stackwars.study.comparisons import told, with_programs
 
 MIB = 2**20
@@ -44,7 +44,7 @@ def successor_tables(
 ) -> dict[str, str]:
     """The tables of the study of the successor's programs, beside the frontends' of these tables."""
     own = [
-        of_programs(files, name, READ[name], context, STUDY)
+        whole_programs.read(files[name], READ[name], context)
         for name in ("ahead", "largest_batch", "structure", "metrics")
     ]
     runs = [run for run in own[0].run.unique() if run]
@@ -73,7 +73,7 @@ def successor_tables(
 def successor_table(
     ahead: pandas.DataFrame, batches: pandas.DataFrame, frameworks: list[str], origin: str
 ) -> str:
-    """A row per workload and size that the successor's programs have: temporaries, and the largest batch.
+    """A row per workload and size that the successor's programs have: memory, temporaries, the largest batch.
 
     ahead, batches: of all frameworks. The successor's are the last ones of `frameworks`.
     """
@@ -84,9 +84,8 @@ def successor_table(
     limits = batches.set_index(["workload", "compiler", "framework"])
     lines, previous = [], None
     for one in newest[newest.framework.isin(frameworks[-1:])].itertuples():
-        needs = [
-            cells.temp_bytes.get((one.workload, one.variant, framework)) for framework in frameworks
-        ]
+        keys = [(one.workload, one.variant, framework) for framework in frameworks]
+        needs = [cells[name].get(key) for name in ("hbm_bytes", "temp_bytes") for key in keys]
         sides = [(one.workload, one.compiler, framework) for framework in frameworks]
         lines.append(
             row(
@@ -100,24 +99,36 @@ def successor_table(
         )
         previous = one.workload
     count = len(frameworks)
-    names = [f"{{{escape(title(name))}}}" for name in frameworks]
+    names = [_stacked(title(name)) for name in frameworks]
     return table(
         Float(
             label="tab:successor",
             caption=f"The Successor of torch\\_xla on a {target_title(TARGET)}",
-            columns=f"ll{'r' * count}@{{\\hspace{{8pt}}}}{'r' * count}",
-            note="Batch: batch$\\times$sequence, or batch alone. Temporaries: what a program holds beside its "
-            f"arguments and results. Largest batch: searched for once a workload. {BRACKET} A dash: not "
+            columns="ll" + "@{\\hspace{8pt}}".join(3 * ["r" * count]),
+            note="Batch: batch$\\times$sequence, or batch alone. Memory: of the device, as in "
+            "Table~\\ref{tab:bytes}. Temporaries: what of it is neither arguments nor results. "
+            f"Largest batch: searched for once a workload. {BRACKET} A dash: not "
             f"searched for. By {' and '.join(map(compiler_title, order[-1:])) or 'none'}. Origin: {origin}.",
             wide=True,
             size=r"\scriptsize",
         ),
         [
-            row(["", "", span(count, "Temporaries (MiB)"), span(count, "Largest batch")]),
-            row(["Workload", "Batch", *names, *names]),
+            row(
+                [
+                    *("", "", span(count, "Memory (MiB)")),
+                    *(span(count, "Temporaries (MiB)"), span(count, "Largest batch")),
+                ]
+            ),
+            row(["Workload", "Batch", *names, *names, *names]),
         ],
-        lines or [row([span(2 + 2 * count, "no program of the successor was compiled")])],
+        lines or [row([span(2 + 3 * count, "no program of the successor was compiled")])],
     )
+
+
+def _stacked(name: str) -> str:
+    """A column's head; what stands in brackets goes on a line of its own."""
+    lines = escape(name).replace(" (", r"\\(")
+    return rf"\shortstack[r]{{{lines}}}"
 
 
 def operations_table(

@@ -7,6 +7,7 @@ import pandas
 from stackwars.compilers.op_classes import CLASSES
 from stackwars.frameworks import title
 from stackwars.paper.latex import escape, significant
+from stackwars.paper.tables.matrix import ELSEWHERE
 from stackwars.paper.tables.ratios import SIGNS, SIGNS_NOTE
 from stackwars.paper.tables.tabular import GAP, Float, row, span, table
 from stackwars.results.gap_causes import GAP as WIDE
@@ -14,7 +15,7 @@ from stackwars.results.op_times import ADDS_UP
 from stackwars.results.read_compilers import compiler_title
 from stackwars.results.values import is_missing, is_true
 
-_OFF = "*"
+_OFF = r"$^\dagger$"
 
 
 def unexplained_table(gap_causes: pandas.DataFrame) -> str:
@@ -39,7 +40,9 @@ def unexplained_table(gap_causes: pandas.DataFrame) -> str:
             "most of it, and its share, above 100\\,\\% where other classes narrow the gap; a dash: not "
             f"profiled, or the profiles do not show the gap. {_OFF}: the profile of one of the programs misses "
             f"its timed call by more than {100 * ADDS_UP:.0f}\\,\\%. Tried: of the edits replayed, the one "
-            "that closes the largest share. Origin: this build's.",
+            "that closes the largest share. Origin: this build's; "
+            f"{ELSEWHERE}: the gap and what carries it are of the profile of one run of the reference, and the "
+            "ratio is not of that run.",
             wide=True,
             size=r"\scriptsize",
         ),
@@ -59,7 +62,7 @@ def _line(gap: pandas.Series, classes: pandas.DataFrame, first: bool) -> str:
     where, share, wide = "---", "---", "---"
     if not is_missing(gap.gap_ms):
         mark = "" if is_true(gap.adds_up) else _OFF
-        wide = f"{significant(gap.gap_ms)}{mark}"
+        wide = f"{significant(gap.gap_ms)}{mark}{ELSEWHERE if gap.run else ''}"
     if gap["where"]:
         where, share = CLASSES[gap["where"]], _percent(classes.share[gap["where"]])
     return row(

@@ -72,7 +72,7 @@ from stackwars.results.read_cells import (
     shown_cells,
 )
 from stackwars.results.read_compilers import read_default_precision, read_gap_causes
-from stackwars.results.whole_study import newest, read_whole
+from stackwars.results.whole_study import of_workloads, read_whole
 from stackwars.setup.device import CPU
 from stackwars.study.comparisons import PROGRAMS, comparisons, told, with_programs
 
@@ -208,7 +208,7 @@ def write_tables(files: Folder) -> None:
     default = of_study(read_default_precision(files["ahead"]), context)
     matrix = read_whole(files["matrix"], context)
     beyond = beyond_findings(read_whole(files["beyond"], context))
-    sharding = sharding_findings(newest(files, "sharding", context), told(context))
+    sharding = sharding_findings(of_workloads(files, "sharding", context), told(context))
     stacks = stack_findings(read_whole(files["stacks"], context), context["beside"])
     pairs, (main, *others) = comparisons(context, PROGRAMS), told(context)
     models = frame.loc[frame.kind == "model", "workload"]
