@@ -30,7 +30,6 @@ HERE = [
     *("--profile", "profiles/slurm", "--cores", "2", "--jobs", "8"),
     *("--slurm-no-account", "--slurm-status-command", "squeue"),
     *("--slurm-init-seconds-before-status-checks", "2", "--latency-wait", "5"),
-    *("--default-resources", "slurm_partition='cpu'", "mem_mb=1000", "nodes=1"),
 ]
 """What differs on this cluster from the profile."""
 
@@ -104,8 +103,8 @@ def toy(tmp_path) -> study.Study:
 
 
 def kept(made: study.Study) -> list[Path]:
-    place = made.folder / ".snakemake" / "stackwars" / "kept" / "full" / "cpu"
-    return sorted(place.glob("*/gemm/process-*/process.json"))
+    place = made.folder / ".snakemake" / "stackwars" / "kept"
+    return sorted(place.glob("*/full/cpu/*/gemm/process-*/process.json"))
 
 
 def started(result: dict) -> dict[int, float]:
