@@ -257,6 +257,7 @@ def test_a_verdict_that_no_sentence_knows_is_refused(tmp_path):
 def test_nodes_of_a_cluster_have_a_row_for_each_device(tmp_path):
     assert "not made on a cluster" in nodes_table([])
     node = {"node": "n_1", "cpu_model": "A & B", "cores": 2, "memory_bytes": 2**34, "device": "cpu"}
+    node["os"] = "Debian_12"
     peak = {"gflop_per_s": 101.4, "copy_gb_per_s": 11.21}
     rows = rows_of(
         nodes_table(
@@ -266,5 +267,15 @@ def test_nodes_of_a_cluster_have_a_row_for_each_device(tmp_path):
             ]
         )
     )
-    assert rows[0] == [r"n\_1", r"A \& B", "2", "16", "cpu", "101", "11.2", "GEMM, MHA"]
-    assert rows[1][5:] == ["---", "---", "FFN"]
+    assert rows[0] == [
+        r"n\_1",
+        r"A \& B",
+        "2",
+        "16",
+        r"Debian\_12",
+        "cpu",
+        "101",
+        "11.2",
+        "GEMM, MHA",
+    ]
+    assert rows[1][6:] == ["---", "---", "FFN"]

@@ -11,8 +11,6 @@ rule latex:
         directory(GRID.made("latex")),
     log:
         f"{OUT}/logs/latex.txt",
-    group:
-        MADE
     params:
         step=GRID.step,
     shell:
@@ -26,8 +24,6 @@ rule typeset:
         "paper.pdf",
     log:
         f"{OUT}/logs/latexmk.txt",
-    group:
-        MADE
     params:
         # A fixed date: the same results give the same bytes, whenever they are typeset.
         date=946684800,
@@ -48,8 +44,6 @@ rule report_programs:
         GRID.made("report_programs"),
     log:
         f"{OUT}/logs/report_programs.txt",
-    group:
-        MADE
     params:
         step=GRID.step,
     shell:
@@ -67,8 +61,6 @@ rule report_graphs:
         GRID.made("report_graphs"),
     log:
         f"{OUT}/logs/report_graphs.txt",
-    group:
-        MADE
     params:
         step=GRID.step,
     shell:
@@ -94,8 +86,6 @@ rule report:
         f"{OUT}/logs/report.txt",
     # Nothing waits for it.
     priority: -1
-    group:
-        MADE
     params:
         step=GRID.step,
         # Audits and faults are read where there are any; not an input, for nobody has to try them.
