@@ -284,7 +284,7 @@ def test_the_sentences_about_replays_flip_with_the_data(tmp_path):
 
 def test_the_answer_says_what_the_verdict_on_its_claim_allows(tmp_path):
     paper_fixture.write(tmp_path)
-    contradicted = "The compiler is not what matters most", "So it does not hold on most"
+    contradicted = "The compiler is not what matters most", "alone is not what changes"
     for part, said in {
         "compiler": (
             "The compiler matters more than the frontend",
