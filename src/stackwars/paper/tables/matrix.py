@@ -15,7 +15,7 @@ from stackwars.results.values import is_missing
 
 ELSEWHERE = "$^*$"
 ORIGINS = f"Origin: this build's; {ELSEWHERE}: a run of the reference."
-_PARTS = {FRONTEND: "frontend", COMPILER: "compiler", BOTH: "both together"}
+_PARTS = {FRONTEND: "frontend", COMPILER: "compiler", BOTH: "interaction"}
 
 
 def effects_table(effects: pandas.DataFrame, titles: dict[str, str]) -> str:
@@ -60,10 +60,14 @@ def effects_table(effects: pandas.DataFrame, titles: dict[str, str]) -> str:
 
 
 def _share(part: pandas.Series) -> str:
-    text = f"{100 * part.share:.0f}"
+    text = _percent(part.share)
     if is_missing(part.share_low):
         return text
-    return rf"{text} {{\scriptsize[{100 * part.share_low:.0f}, {100 * part.share_high:.0f}]}}"
+    return rf"{text} {{\scriptsize[{_percent(part.share_low)}, {_percent(part.share_high)}]}}"
+
+
+def _percent(share: float) -> str:
+    return f"{round(100 * share)}".replace("-", "$-$")
 
 
 def _mark(run: object) -> str:

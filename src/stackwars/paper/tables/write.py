@@ -53,6 +53,7 @@ from stackwars.paper.tables.spread import (
     of_call,
     spread_text,
     steady,
+    ungated,
 )
 from stackwars.paper.tables.stacks import beside_table, returned_table
 from stackwars.paper.tables.successor import successor_tables
@@ -221,7 +222,7 @@ def write_tables(files: Folder) -> None:
         "one_core": one_core_table(frame, spreads),
         "ratios": comparison_table(frame, ratios),
         "audit": audit_table(frame),
-        "rounds": round_table(frame),
+        "rounds": round_table(frame, ungated(processes)),
         "split": split_table(replay, split, replays, main, "tab:split")
         + "".join(split_table(replay, split, replays, p, f"tab:split-{p.subject}") for p in others),
         "edits": edit_table(replay, replays, replayed_edits(replay, split)),
@@ -236,8 +237,8 @@ def write_tables(files: Folder) -> None:
         "lecture": lecture_table(
             lecture_findings(stacks, published.read_lecture(files["lecture"]))
         ),
-        "forms": forms_table(beyond),
-        "training": training_table(beyond),
+        "forms": forms_table(beyond, context["origin"]),
+        "training": training_table(beyond, context["origin"]),
         "sharded": sharded_table(sharding),
         "slices": slice_table(sharding),
         "unexplained": unexplained_table(read_gap_causes(files["gap_causes"])),
