@@ -197,7 +197,13 @@ def test_the_first_page_names_the_run_and_the_appendix_the_rest(tmp_path):
 
 
 def test_a_smoke_run_says_so_in_bold_on_the_first_page(tmp_path):
-    texts = rendered(paper_fixture.write(tmp_path, "smoke"))
+    paper_fixture.write(tmp_path, "smoke")
+    context = json.loads((tmp_path / "context.json").read_text())
+    context["settings"]["side_by_side"] = True
+    (tmp_path / "context.json").write_text(json.dumps(context))
+    texts = rendered(tmp_path)
+    assert "processes run beside each other" in texts["method"]
+    assert "Nothing else is measured at the same time" not in texts["method"]
     assert r"\textbf{SMOKE RUN." in texts["run"]
     assert r"\textbf{This is a smoke run" in texts["abstract"]
     assert "(Smoke Run)" in texts["main"]
