@@ -8,7 +8,7 @@ from stackwars.measure import child
 from stackwars.measure.events import Events
 from stackwars.measure.inputs import input_sets
 from stackwars.measure.parity import limit, relative_l2
-from stackwars.workloads import adamw, losses, train_mlp, transformer, values
+from stackwars.workloads import adamw, losses, rounding, train_mlp, transformer, values
 from workloads.sizes import UPDATING
 from workloads.updated import CALLS, SEED
 
@@ -160,19 +160,24 @@ def test_wrong_gradient_or_update_is_found_by_parity(tmp_path, monkeypatch, muta
 
 
 @pytest.mark.parametrize("name", TRAINING)
-def test_losses_move_with_the_weights_no_more_than_their_bound_says(name):
+def test_rounding_parts_losses_by_no_more_than_their_bound_says(name):
     module, sizes = workloads.load(name), UPDATING[name]
-    sets, heads = input_sets(module, sizes, SEED), [sizes["heads"]] if "heads" in sizes else []
-    batches = [sets[step % 2] for step in range(losses.STEPS)]
-    plain = np.array(module.reference(weights(name), batches, *heads)[0])
-    random = np.random.default_rng(SEED)
-    moved = {
-        key: value * (1 + losses.UNIT * random.choice([-1.0, 1.0], value.shape))
-        for key, value in weights(name).items()
-    }
-    apart = np.abs(np.array(module.reference(moved, batches, *heads)[0]) / plain - 1).max()
-    assert 0.01 * losses.UNIT < apart < module.SENSITIVITY * losses.UNIT
-    assert losses.UNIT < module.losses_rel(sizes) < 1e-2
+    found = rounding.apart(module, sizes, draws=2, seed=SEED)
+    assert 0 < found[0] != found[1]
+    assert losses.UNIT < max(found) < module.APART < module.losses_rel(sizes) < 1e-2
+
+
+def test_gradients_in_float32_are_no_further_off_than_they_are_disturbed():
+    sizes, made = UPDATING["train_mlp"], weights("train_mlp")
+    batch = train_mlp.inputs(sizes, SEED)
+    exact = {key: value.astype(np.float64) for key, value in made.items()}
+    _, rounded = train_mlp.gradients(made, batch["x"], batch["labels"])
+    _, plain = train_mlp.gradients(exact, batch["x"].astype(np.float64), batch["labels"])
+    disturbed = {key: value.copy() for key, value in plain.items()}
+    one = rounding.Rounding(train_mlp.longest(sizes), SEED)
+    for key, value in plain.items():
+        one.sums(disturbed[key])
+        assert 0 < relative_l2(rounded[key], value) < relative_l2(disturbed[key], value)
 
 
 def test_losses_of_the_first_steps_are_told_and_fall(tmp_path):

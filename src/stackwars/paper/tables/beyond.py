@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pandas
+
 from stackwars.frameworks import title
 from stackwars.paper.latex import escape, significant
 from stackwars.paper.tables.rows import interval
-from stackwars.paper.tables.tabular import Float, row, span, table
+from stackwars.paper.tables.tabular import GAP, Float, row, span, table
 from stackwars.results.beyond import STAGES
-from stackwars.results.verdicts import Finding
+from stackwars.results.values import is_missing
+from stackwars.results.verdicts import AGREES, DIFFERS, Finding
 
+TRAINING = ("Steps/s", "", "GiB", "Steps", "First", "Last", "Apart", "Bound", "Verdict")
 HEADS = {"steady": "Steady state", "first": "First run"}
 
 
@@ -50,35 +56,57 @@ def _cell(found: Finding | None) -> str:
     return f"{significant(found['ratio'])} {interval(found['low'], found['high'])}"
 
 
-def training_table(findings: list[Finding]) -> str:
-    """A row for each framework of each training workload; findings: those of ``losses/...``."""
+def training_table(beyond: pandas.DataFrame) -> str:
+    """A row for each framework that trains; beyond: beyond.csv."""
     lines, previous = [], None
-    for one in findings:
-        if not one["id"].startswith("losses/"):
-            continue
+    for cell in beyond[beyond["losses_apart"].notna()].itertuples():
+        if previous not in (None, cell.workload):
+            lines.append(GAP)
         lines.append(
             row(
                 [
-                    escape(one["title"]) if one["title"] != previous else "",
-                    escape(title(one["framework"])),
-                    str(int(one["steps"])),
-                    significant(one["first"], 4),
-                    significant(one["last"], 4),
-                    f"{one['apart']:.1e}",
-                    escape(one["verdict"]),
+                    escape(cell.title) if cell.workload != previous else "",
+                    escape(title(cell.framework)),
+                    *_speed(cell),
+                    str(int(cell.loss_steps)),
+                    significant(cell.loss_first, 4),
+                    significant(cell.loss_last, 4),
+                    # The baseline's is the largest of the others'.
+                    "---" if is_missing(cell.steady_verdict) else _power(cell.losses_apart),
+                    _power(cell.losses_bound),
+                    AGREES if cell.status == "ok" else DIFFERS,
                 ]
             )
         )
-        previous = one["title"]
+        previous = cell.workload
     return table(
         Float(
             label="tab:training",
-            caption="Training: Losses from the Same Weights and Batches",
-            columns="llrrrrl",
-            note="Apart: the largest relative difference of a step's loss to the baseline's. It agrees where "
-            "it is within the bound that rounding allows (docs/numbers.md). Origin: Section~\\ref{sec:beyond}.",
+            caption="Training: Speed, Memory, and Losses from the Same Weights and Batches",
+            columns="llrlrrrrrrl",
+            note=r"Steps/s: at the steady state, with the 95\,\% interval over the rounds. GiB: peak of the "
+            "resident set. Apart: the largest relative difference of a step's loss to the baseline's. Bound: by "
+            "how much rounding lets two trainings part (docs/protocol.md); it agrees where it is within. "
+            "Origin: Section~\\ref{sec:beyond}.",
+            wide=True,
             size=r"\scriptsize",
         ),
-        [row(["Workload", "Framework", "{Steps}", "{First}", "{Last}", "{Apart}", "Verdict"])],
-        lines or [row([span(7, "nothing was trained")])],
+        [row(["Workload", "Framework", *(f"{{{head}}}" for head in TRAINING)])],
+        lines or [row([span(2 + len(TRAINING), "nothing was trained")])],
     )
+
+
+def _speed(cell: Any) -> list[str]:
+    """Steps a second with their interval, and GiB; dashes for a cell without times."""
+    if is_missing(cell.steady_ms):
+        return ["---"] * 3
+    ends = (1e3 / cell.steady_high_ms, 1e3 / cell.steady_low_ms)
+    return [
+        significant(1e3 / cell.steady_ms),
+        interval(*ends),
+        significant(cell.peak_rss_bytes / 2**30),
+    ]
+
+
+def _power(value: float) -> str:
+    return f"{value:.1e}"

@@ -209,7 +209,7 @@ def write_tables(files: Folder) -> None:
     replays = steady(replay, replayed, REPLAY)
     default = of_study(read_default_precision(files["ahead"]), context)
     matrix = read_whole(files["matrix"], context)
-    beyond = beyond_findings(read_whole(files["beyond"], context))
+    beyond = read_whole(files["beyond"], context)
     sharding = sharding_findings(newest(files, "sharding", context), told(context))
     growth, shapes = (newest(files, name, context) for name in ("growth", "shapes"))
     pairs, (main, *others) = comparisons(context, PROGRAMS), told(context)
@@ -241,7 +241,7 @@ def write_tables(files: Folder) -> None:
                 published.read_lecture(files["lecture"]),
             )
         ),
-        "forms": forms_table(beyond),
+        "forms": forms_table(beyond_findings(beyond)),
         "training": training_table(beyond),
         "series": series_table(growth),
         "distinct_shapes": shapes_table(growth_findings(growth, shapes)),
