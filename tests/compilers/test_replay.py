@@ -286,6 +286,11 @@ def test_donated_memory_is_taken_back_and_nothing_else():
         "%a: t {tf.aliasing_output = 0 : i32}, %b: u {jax.buffer_donor = true, x = 1}) {} = {}"
     )
     assert replay.not_donated(donated) == "%a: t, %b: u {x = 1}) {} = {}"
+    alias = "mhlo.input_output_alias = [{alias = {parameter_number = 2 : i64}, output_index = array<i64: 1>}]"
+    assert (
+        replay.not_donated(f"module @m attributes {{a = [], {alias}}} {{")
+        == "module @m attributes {a = []} {"
+    )
 
 
 def test_programs_must_agree_on_every_set_of_inputs(verified, tmp_path):

@@ -38,7 +38,7 @@ DETAIL = 2000
 """Characters that are kept of what a compiler says."""
 _DONATED = re.compile(
     r", {0}| \{{{0}\}}|(?<=\{{){0}, ".format(
-        r"(?:tf\.aliasing_output = \d+ : i32|jax\.buffer_donor = true)"
+        r"(?:tf\.aliasing_output = \d+ : i32|jax\.buffer_donor = true|mhlo\.input_output_alias = \[[^\]]*\])"
     )
 )
 """What says of an argument that a result takes over its memory."""

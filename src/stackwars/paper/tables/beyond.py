@@ -85,8 +85,8 @@ def training_table(beyond: pandas.DataFrame) -> str:
             caption="Training: Speed, Memory, and Losses from the Same Weights and Batches",
             columns="llrlrrrrrrl",
             note=r"Steps/s: at the steady state, with the 95\,\% interval over the rounds. GiB: peak of the "
-            "resident set. Apart: the largest relative difference of a step's loss to the baseline's. Bound: by "
-            "how much rounding lets two trainings part (docs/protocol.md); it agrees where it is within. "
+            "resident set. Apart: the largest relative difference of a step's loss to the baseline's. Bound: "
+            "by how much rounding lets two trainings part (docs/protocol.md); it agrees where it is within. "
             "Origin: Section~\\ref{sec:beyond}.",
             wide=True,
             size=r"\scriptsize",
