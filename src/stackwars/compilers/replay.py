@@ -79,7 +79,7 @@ class ReplayProcess:
         self.events.write("refused", program=name, status=status, detail=detail)
         self.programs.pop(name, None)
         if name == self.spec["baseline"]:
-            raise REFUSALS[status](f"{name}: {detail}")
+            raise REFUSALS[status](f"nothing to compare with: {name}'s program: {detail}")
 
     def load(self, compiler: Any) -> None:
         """Compile every program that is the one its list of arguments is for, and place them."""

@@ -37,7 +37,8 @@ for _stage in STAGES:
     }
 _OF_THE_FRAME = (
     *("rounds", "steady_low_ms", "steady_high_ms", "first_low_ms", "first_high_ms"),
-    *("parity_rel_l2", "compiles_first", "compiles_second", "compiles_steady", "graph_breaks"),
+    *("parity_rel_l2", "compiles_first", "compiles_second", "compiles_steady"),
+    *("graphs", "graph_breaks"),
     *losses.COLUMNS,
 )
 COLUMNS: dict[str, str] = {

@@ -8,7 +8,7 @@ import pandas
 
 from stackwars.frameworks import title
 from stackwars.paper.latex import escape, significant
-from stackwars.paper.tables.rows import interval
+from stackwars.paper.tables.rows import interval, whole
 from stackwars.paper.tables.tabular import GAP, Float, row, span, table
 from stackwars.results.beyond import STAGES
 from stackwars.results.values import is_missing
@@ -18,8 +18,10 @@ TRAINING = ("Steps/s", "", "GiB", "Steps", "First", "Last", "Apart", "Bound", "V
 HEADS = {"steady": "Steady state", "first": "First run"}
 
 
-def forms_table(findings: list[Finding]) -> str:
-    """A row for each special form, quantity and framework; findings: those of ``form/...``."""
+def forms_table(findings: list[Finding], beyond: pandas.DataFrame) -> str:
+    """Rows for each special form, a column a framework; findings: those of ``form/...``; beyond: beyond.csv."""
+    told = beyond[beyond["graphs"].notna()].set_index(["title", "framework"])
+    graphs = {key: _graphs(cell) for key, cell in told.iterrows()}
     known = [f for f in findings if f["id"].startswith("form/")]
     frameworks = list(dict.fromkeys(f["framework"] for f in known))
     forms = list(dict.fromkeys((f["title"], f["other"]) for f in known))
@@ -35,19 +37,29 @@ def forms_table(findings: list[Finding]) -> str:
         for one, other in forms
         for stage in STAGES
     ]
+    for place, (one, _) in reversed(list(enumerate(forms, start=1))):
+        of = [graphs.get((one, framework), "---") for framework in frameworks]
+        lines.insert(place * len(STAGES), row(["", "Graphs; breaks", *of]))
     return table(
         Float(
             label="tab:forms",
             caption="One Function in Two Forms: Time of the One over the Other, in Each Framework",
             columns="ll" + "l" * len(frameworks),
             note=r"With its 95\,\% interval over the rounds of both. A dash: one of the two is not supported, "
-            "or was not run beside the other. Origin: Section~\\ref{sec:beyond}.",
+            "or was not run beside the other. Graphs: of the special form; breaks: between them, or where "
+            "a function is left to Python; not counted in an earlier run. Origin: Section~\\ref{sec:beyond}.",
             wide=True,
             size=r"\scriptsize",
         ),
         [row(["Forms", "", *(f"{{{escape(title(name))}}}" for name in frameworks or [])])],
         lines or [row([span(2, "nothing to compare")])],
     )
+
+
+def _graphs(cell: pandas.Series) -> str:
+    # Breaks in loops were not counted once; two graphs have one.
+    unknown = is_missing(cell["graph_breaks"]) or (cell["graphs"] > 1 and not cell["graph_breaks"])
+    return f"{whole(cell['graphs'])}; {'not counted' if unknown else whole(cell['graph_breaks'])}"
 
 
 def _cell(found: Finding | None) -> str:

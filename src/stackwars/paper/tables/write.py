@@ -241,7 +241,7 @@ def write_tables(files: Folder) -> None:
                 published.read_lecture(files["lecture"]),
             )
         ),
-        "forms": forms_table(beyond_findings(beyond)),
+        "forms": forms_table(beyond_findings(beyond), beyond),
         "training": training_table(beyond),
         "series": series_table(growth),
         "distinct_shapes": shapes_table(growth_findings(growth, shapes)),
