@@ -3,11 +3,15 @@
 import numpy as np
 import pytest
 
+from measured import config, write_cell, write_results
+from measured import process as measured
 from stackwars import workloads
 from stackwars.measure import child
 from stackwars.measure.events import Events
 from stackwars.measure.inputs import input_sets
 from stackwars.measure.parity import limit, relative_l2
+from stackwars.results import frame, processes
+from stackwars.study.cells import Cell
 from stackwars.workloads import adamw, losses, rounding, train_mlp, transformer, values
 from workloads.sizes import UPDATING
 from workloads.updated import CALLS, SEED
@@ -149,6 +153,26 @@ def weights_not_updated(monkeypatch):
     monkeypatch.setattr(adamw, "LEARNING_RATE", 0.0)
 
 
+def statuses(folder, *outputs) -> list[str]:
+    """What the frame says of a cell of JAX and one of torch_xla with these outputs and the same losses."""
+    folder.mkdir()
+    results, cells = (
+        write_results(folder),
+        [Cell(f, "train_mlp", "cpu") for f in ("jax", "torch_xla")],
+    )
+    for cell, output in zip(cells, outputs, strict=True):
+        trained = measured(cell)
+        place = next(n for n, one in enumerate(trained["events"]) if one["event"] == "second")
+        told = {"event": "losses", "at_s": trained["events"][place]["at_s"], "values": [2.0, 1.5]}
+        trained["events"].insert(place + 1, told)
+        write_cell(results, [trained], output)
+    asked = config(workloads=["train_mlp"])
+    read = frame.read(asked, results)
+    table = frame.build(asked, read, processes.values(processes.build(read.cells)), "measured")
+    of = table.set_index("framework")["status"]
+    return [of[cell.framework] for cell in cells]
+
+
 @pytest.mark.parametrize("mutant", [sign_turned, state_not_updated, weights_not_updated])
 def test_wrong_gradient_or_update_is_found_by_parity(tmp_path, monkeypatch, mutant):
     honest, _ = process(tmp_path / "honest")
@@ -157,6 +181,8 @@ def test_wrong_gradient_or_update_is_found_by_parity(tmp_path, monkeypatch, muta
     mutant(monkeypatch)
     wrong, _ = process(tmp_path / "wrong")
     assert relative_l2(wrong, honest) > 10 * limit("train_mlp", UPDATING["train_mlp"], 1e-5)
+    assert statuses(tmp_path / "same", honest, again) == ["ok", "ok"]
+    assert statuses(tmp_path / "other", honest, wrong) == ["invalid", "invalid"]
 
 
 @pytest.mark.parametrize("name", TRAINING)
