@@ -122,7 +122,7 @@ def _beyond(rounds: int) -> pandas.DataFrame:
                     row |= ratio(1.0 + number, 0.02 if rounds > 1 else None)
                 if workload.startswith("train"):
                     row |= {"loss_steps": 50, "loss_first": 2.3, "loss_last": 0.4}
-                    row["losses_apart"] = 1e-6
+                    row |= {"losses_apart": 1e-6, "losses_bound": 1e-5}
             rows.append(row)
     columns = [name for name in beyond.COLUMNS if not name.startswith("form_")]
     return beyond.forms(pandas.DataFrame(rows, columns=columns))

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from stackwars.findings.growth import growth_findings
+from stackwars.paper.tables.growth import series_table, slope_text
 from stackwars.results import growth as tables
 from stackwars.results import verdicts
 from stackwars.results.folder import Folder
@@ -153,3 +154,17 @@ def test_what_a_new_shape_costs(compiles, verdict):
     ]  # fmt: skip
     (found,) = growth_findings(pd.DataFrame(columns=list(tables.COLUMNS)), pd.DataFrame(rows))
     assert (found["verdict"], found["shapes"]) == (verdict, 2)
+
+
+def test_short_series_are_listed_and_slopes_have_their_interval():
+    short = (
+        series(lambda v: 100.0 * v)
+        .head(3)
+        .assign(operations=[10, 20, 40], steady_ms=[1.0, 2.0, 4.0])
+    )
+    text = series_table(short)
+    assert "layers 1, 2, 4 & JAX & 10, 20, 40 & 0.100, 0.200, 0.400 & 1.00, 2.00, 4.00" in text
+    assert "JAX" not in series_table(series(float).assign(operations=None, steady_ms=1.0))
+    empty = pd.DataFrame(columns=list(tables.SHAPES))
+    (found,) = growth_findings(series(lambda v: 100 - 10 * v + (v == 2)), empty)
+    assert slope_text(found).startswith("-10.") and "[-1" in slope_text(found)

@@ -20,6 +20,7 @@ from stackwars.results.folder import Folder
 from stackwars.results.values import is_missing
 from stackwars.results.verdicts import NO_DATA
 from stackwars.results.whole_study import sources
+from stackwars.study import cells
 from stackwars.study.studies import whole
 
 STUDY = "beyond"
@@ -37,12 +38,14 @@ for _stage in STAGES:
     }
 _OF_THE_FRAME = (
     *("nodes", "rounds", "steady_low_ms", "steady_high_ms", "first_low_ms", "first_high_ms"),
-    *("parity_rel_l2", "compiles_first", "compiles_second", "compiles_steady", "graph_breaks"),
+    *("parity_rel_l2", "compiles_first", "compiles_second", "compiles_steady"),
+    *("graphs", "graph_breaks"),
     *losses.COLUMNS,
 )
 COLUMNS: dict[str, str] = {
     **stacks.COLUMNS,
     **dict.fromkeys(_OF_THE_FRAME, "as in the frame"),
+    "losses_bound": "how far they may part by rounding, as workloads/losses.py derives it",
     **_FORM,
 }
 
@@ -98,10 +101,16 @@ def forms(table: pd.DataFrame) -> pd.DataFrame:
     return table.join(pd.DataFrame(added, columns=list(_FORM), index=table.index))
 
 
+def _bound(config: dict, workload: str) -> float | None:
+    rel = getattr(workloads.load(workload), "losses_rel", None)
+    return rel and rel(cells.sizes(config, workload))
+
+
 def write(config: dict, folder: Folder) -> None:
     """beyond.csv; a header alone where the configuration has no such study."""
     if STUDY in config["studies"]:
         table = forms(stacks.build(whole(config, STUDY), sources(folder), *_OF_THE_FRAME))
+        table["losses_bound"] = [_bound(config, name) for name in table["workload"]]
     else:
         table = pd.DataFrame()
     table.reindex(columns=list(COLUMNS)).to_csv(folder["beyond"], index=False)

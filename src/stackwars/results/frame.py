@@ -68,7 +68,7 @@ COLUMNS: dict[str, str] = {
     "returned_ms": "steady state: time until a call has returned, before its fence; median over the processes",
     "returned_share": "its share of the time until the call is done: median over the processes",
     "graphs": "graphs that the framework compiled, where it tells: maximum over the processes",
-    "graph_breaks": "places where it could not go on with one graph, where it tells: maximum",
+    "graph_breaks": "places where it could not go on with one graph, in a loop once a function; maximum",
     "kernels": "kernels that it wrote itself, where it tells: maximum",
     "floor_ms": "minimum time that this machine can need, see stackwars.measure.peak.floor_ms",
     "flops": "analytic FLOPs of one call",

@@ -46,6 +46,18 @@ def origins_of(findings: list[Finding], own: str) -> str:
     return f"Origin: {escape(own)}; of {series(elsewhere)}, a run of the reference."
 
 
+def runs_of(findings: list[Finding]) -> str:
+    """Which workloads are of which run, where runs measured them one by one."""
+    titles: dict[str, list[str]] = {}
+    for one in findings:
+        titles.setdefault(one["run"], []).append(one["title"])
+    parts = [
+        f"{series(dict.fromkeys(of))}: {f'the accepted run {run}' if run else 'this build'}"
+        for run, of in titles.items()
+    ]
+    return f"Origin: {'; '.join(parts) or 'this build'}."
+
+
 def origin(frame: pandas.DataFrame) -> str:
     """Its words alone."""
     known = frame.origin[frame.origin.notna() & (frame.origin != "")].drop_duplicates()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from stackwars.compilers.collectives import KINDS
-from stackwars.paper.latex import escape, series, significant
+from stackwars.paper.latex import escape, significant
+from stackwars.paper.tables.rows import runs_of
 from stackwars.paper.tables.tabular import Float, row, span, table
 from stackwars.results.values import is_missing
 from stackwars.results.verdicts import Finding
@@ -50,7 +51,7 @@ def sharded_table(findings: list[Finding]) -> str:
             note=f"On {max(devices, default=0)} devices: collectives in the program as it was emitted, then "
             "all-reduces (AR), all-gathers (AG), reduce-scatters (RS), all-to-alls (A2A) and permutes (CP) in "
             "the program as XLA divided it. KiB: of their results, on one device. Error: the largest relative "
-            "$L_2$ distance of a result to that of one device. " + absent + _origin(known),
+            "$L_2$ distance of a result to that of one device. " + absent + runs_of(known),
             wide=True,
             size=r"\scriptsize",
         ),
@@ -102,7 +103,7 @@ def slice_table(findings: list[Finding]) -> str:
             note="GiB: that each chip needs, its code left out. The collectives are those that the "
             "TPU's compiler chose, named as in Table~\\ref{tab:sharded}; MiB: of their results, on one chip. "
             + absent
-            + _origin(known),
+            + runs_of(known),
             wide=True,
             size=r"\scriptsize",
         ),
@@ -117,16 +118,6 @@ def slice_table(findings: list[Finding]) -> str:
         ],
         lines or [row([span(len(kinds) + 6, "nothing was compiled for a slice")])],
     )
-
-
-def _origin(findings: list[Finding]) -> str:
-    """Which workloads are of which run."""
-    parts = [
-        f"{series(dict.fromkeys(one['title'] for one in group))}: "
-        + (f"the accepted run {run}" if run else "this build")
-        for (run,), group in _grouped(findings, "run")
-    ]
-    return f"Origin: {'; '.join(parts) or 'this build'}."
 
 
 def _grouped(findings: list[Finding], *keys: str) -> list[tuple[tuple, list[Finding]]]:

@@ -16,6 +16,7 @@ from stackwars.claims.output import read_claims
 from stackwars.findings.beyond import beyond_findings
 from stackwars.findings.collect import READ
 from stackwars.findings.edits import replayed_edits
+from stackwars.findings.growth import growth_findings
 from stackwars.findings.lecture import lecture_findings
 from stackwars.findings.precision import precision_findings
 from stackwars.findings.sharding import sharding_findings
@@ -26,6 +27,7 @@ from stackwars.paper.tables.audit_summary import audits_table, brief_audits_tabl
 from stackwars.paper.tables.audits import audit_table, round_table, shape_table
 from stackwars.paper.tables.beyond import forms_table, training_table
 from stackwars.paper.tables.faults import faults_table
+from stackwars.paper.tables.growth import series_table, shapes_table
 from stackwars.paper.tables.lecture import lecture_table
 from stackwars.paper.tables.matrix import effects_table, matrix_table, ynn_table
 from stackwars.paper.tables.memory import bytes_table, fit_table
@@ -208,8 +210,9 @@ def write_tables(files: Folder) -> None:
     replays = steady(replay, replayed, REPLAY)
     default = of_study(read_default_precision(files["ahead"]), context)
     matrix = read_whole(files["matrix"], context)
-    beyond = beyond_findings(read_whole(files["beyond"], context))
+    beyond = read_whole(files["beyond"], context)
     sharding = sharding_findings(of_workloads(files, "sharding", context), told(context))
+    growth, shapes = (of_workloads(files, name, context) for name in ("growth", "shapes"))
     stacks = stack_findings(read_whole(files["stacks"], context), context["beside"])
     pairs, (main, *others) = comparisons(context, PROGRAMS), told(context)
     models = frame.loc[frame.kind == "model", "workload"]
@@ -237,8 +240,10 @@ def write_tables(files: Folder) -> None:
         "lecture": lecture_table(
             lecture_findings(stacks, published.read_lecture(files["lecture"]))
         ),
-        "forms": forms_table(beyond, context["origin"]),
+        "forms": forms_table(beyond_findings(beyond), beyond, context["origin"]),
         "training": training_table(beyond, context["origin"]),
+        "series": series_table(growth),
+        "distinct_shapes": shapes_table(growth_findings(growth, shapes)),
         "sharded": sharded_table(sharding),
         "slices": slice_table(sharding),
         "unexplained": unexplained_table(read_gap_causes(files["gap_causes"])),
