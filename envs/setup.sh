@@ -29,7 +29,7 @@ if [ "$(cat .venv/ready 2>/dev/null || true)" != "$key" ]; then
     # uv alone from pip, in the pinned version; uv then installs all pins in seconds.
     awk '/^uv==/ {on = 1} on {print} on && !/\\$/ {exit}' envs/harness.txt >.venv/uv.txt
     .venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r .venv/uv.txt
-    .venv/bin/uv pip sync --quiet --require-hashes --compile-bytecode --python .venv/bin/python envs/harness.txt
+    UV_COMPILE_BYTECODE=${UV_COMPILE_BYTECODE:-1} .venv/bin/uv pip sync --quiet --require-hashes --python .venv/bin/python envs/harness.txt
     .venv/bin/python -c 'import pathlib, site; pathlib.Path(site.getsitepackages()[0], "stackwars.pth").write_text(str(pathlib.Path("src").resolve()))'
     echo "$key" >.venv/ready
 fi

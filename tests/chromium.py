@@ -13,10 +13,18 @@ import time
 from pathlib import Path
 from typing import Any
 
-BINARY = shutil.which("chromium")
+from stackwars.setup import browser
+
+BINARY = shutil.which(browser.COMMAND)
 """None where there is none."""
-WITHOUT = "no chromium here: apt-get install chromium"
+WITHOUT = browser.explain()
 SECONDS = 60
+FIRST_PICTURE = """new Promise((done) => {
+  const drawn = performance.getEntriesByName("drawn")[0].startTime;
+  const first = (list) => done(Math.max(drawn, list.getEntriesByName("first-contentful-paint")[0].startTime));
+  new PerformanceObserver(first).observe({ type: "paint", buffered: true });
+})"""
+"""Milliseconds from the opening of the page until its first view is drawn: the value of this there."""
 _VISIT = """(async () => {
   const wanted = %s;
   if (location.hash !== wanted) {

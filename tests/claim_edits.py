@@ -81,6 +81,11 @@ def stack(workload: str, framework: str, value: float) -> Edit:
     return edit("stacks", where, **studies_fixture.ratio(value, 0.01))
 
 
+def everywhere(framework: str, value: float) -> Edit:
+    """The same on every workload."""
+    return both(*(stack(workload, framework, value) for workload in studies_fixture.WORKLOADS))
+
+
 def trained(workload: str, value: float) -> Edit:
     """A training step in torch_xla over JAX's, decided."""
     where = {"workload": workload, "framework": "torch_xla"}
@@ -121,7 +126,7 @@ def cells(
     return edit("frame", where | ({"workload": workloads} if workloads else {}), **values)
 
 
-def split(workloads: list[str] | None, compiler: str, **values: object) -> Edit:
+def split(workloads: list[str] | None, compiler: str | list[str], **values: object) -> Edit:
     """Columns of the split where there is a replay."""
     there = [*(workloads or [*BASIC, *MODELS])]
     return edit("split", {"workload": there, "compiler": compiler}, **values)

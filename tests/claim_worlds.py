@@ -24,6 +24,7 @@ from claim_edits import (
     compiled,
     edit,
     effect,
+    everywhere,
     form,
     in_form,
     in_products,
@@ -37,7 +38,6 @@ from claim_edits import (
     stack,
     trained,
 )
-from studies_fixture import WORKLOADS
 
 
 @dataclass(frozen=True)
@@ -115,6 +115,11 @@ WORLDS = {
         both(effect(OLD, "slower", 1.4), effect(NEW, "slower", 1.4)),
         both(effect(OLD, "faster", 0.7), effect(NEW, "faster", 0.7)),
         "programs",
+    ),
+    "one_ir_many_speeds": World(
+        as_it_is,
+        split(None, [OLD, NEW], ir_ratio=1.01, ir_ratio_low=0.97, ir_ratio_high=1.05),
+        "ours",
     ),
     "memory_jax": World(
         as_it_is,
@@ -213,13 +218,14 @@ WORLDS = {
         as_it_is, stack("elementwise_chain", "torch_inductor", 2.5), "ours"
     ),
     "compiling_not_products": World(stack("two_matmuls", "torch_inductor", 2.5), as_it_is, "ours"),
-    "native_faster": World(
-        as_it_is, both(*(stack(w, "torch_inductor", 2.5) for w in WORKLOADS)), "ours"
-    ),
+    "native_faster": World(as_it_is, everywhere("torch_inductor", 2.5), "ours"),
+    "freezing_pays": World(as_it_is, everywhere("torch_inductor_frozen", 2.5), "ours"),
+    "xla_pays_tensorflow": World(as_it_is, everywhere("tensorflow_xla", 2.5), "ours"),
+    "torchax_keeps_pace": World(as_it_is, stack("mha", "torchax", 2.5), "ours"),
     "jax_returns_early": World(
         as_it_is, edit("stacks", {"framework": "jax"}, returned_ms=0.99), "ours"
     ),
-    "xla_over_numpy": World(as_it_is, both(*(stack(w, "numpy", 0.5) for w in WORKLOADS)), "ours"),
+    "xla_over_numpy": World(as_it_is, everywhere("numpy", 0.5), "ours"),
     "lecture_directions": World(
         stack("two_matmuls", "torch_eager", 0.5),
         stack("elementwise_chain", "torch_eager", 0.5),
@@ -263,4 +269,9 @@ WORLDS = {
     ),
     "successor_keeps_form": World(as_it_is, in_products("torch_tpu", 0), "ours"),
     "successor_has_other_form": World(as_it_is, in_products("torch_tpu_undecomposed", 1), "ours"),
+    "successor_norm_and_qkv": World(
+        both(form("qkv", "torch_tpu", "combined"), form("layernorm", "torch_tpu", "fine-grained")),
+        form("layernorm", "torch_tpu", "high-level"),
+        "ours",
+    ),
 }

@@ -8,7 +8,7 @@ from pathlib import Path
 from stackwars.claims import decide as deciding
 from stackwars.claims import definitions
 from stackwars.claims.definitions import Claims
-from stackwars.claims.output import read_claims
+from stackwars.claims.output import read_claims, write_claims
 from stackwars.claims.verdicts import ORIGINS
 from stackwars.findings.collect import write_findings
 from stackwars.paper.tables.claims import claims_table, write_tables
@@ -36,7 +36,7 @@ def decide(folder: Path) -> dict[str, dict]:
     """
     files = Folder(folder)
     write_findings(files)
-    deciding.write(config(), files)
+    write_claims(deciding.decide_all(claims(), config(), files), files["claims"])
     rows = read_claims(files["claims"])
     files["claim_tables"].mkdir(exist_ok=True)
     pair = comparisons(config(), CELLS)[0]

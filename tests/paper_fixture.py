@@ -88,6 +88,7 @@ def _made(variant: str) -> Path:
     frame = pandas.DataFrame([_cell(*key, variant) for key in _grid()])
     frame["baseline"] = [baseline(context, framework) or "" for framework in frame.framework]
     frame[list(losses.COLUMNS)] = float("nan")  # nothing here is trained
+    frame["nodes"] = ""  # nor measured on a cluster
     frame.to_csv(folder / "frame.csv", index=False)
     ratios = _ratios(frame, variant)
     ratios.to_csv(folder / "ratios.csv", index=False)
@@ -348,7 +349,7 @@ def _context(variant: str) -> dict:
             "successor": {"frameworks": [], "compilers": [], **compiler_fixture.SUCCESSOR},
         },
         "study": "tables",
-        "beside": [["torch_inductor", "torch_eager"], ["torch_inductor", "torch_xla"]],
+        "beside": load()["paper"]["beside"],
         "native_compiler": compiler_fixture.OLD,
         "machine": {}
         if variant == "nothing"

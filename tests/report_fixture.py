@@ -6,8 +6,8 @@ from typing import Any
 
 import hlo_pair
 from stackwars.compilers.op_classes import CLASSES, DISPATCH, ELEMENTWISE, PRODUCTS
-from stackwars.report.align import side_by_side
-from stackwars.report.optimised import side_by_side as hlo_side_by_side
+from stackwars.report.align import form, side
+from stackwars.report.optimised import side as hlo_side
 from stackwars.report.processes import POINTS
 
 HOSTILE = "</script><img src=x onerror=alert(1)> \"quoted\" 'too' \\ {\\tt x} $x_1$ \N{SNOWMAN} \N{PILE OF POO}"
@@ -17,10 +17,44 @@ CELL = {
     **{"steady_low_ms": 1.9, "steady_high_ms": 2.1, "stop_reason": "decided"},
 }
 FAILED = {**CELL, "title": HOSTILE, "status": "error", "status_detail": HOSTILE, "workload": "gemm"}
+ABSENT = {**CELL, "device": "tpu", "status": "not run", "status_detail": "no driver"}
+REPLAYED = {
+    **{
+        "workload": "mha",
+        "title": "MHA",
+        "framework": "jax",
+        "compiler": "an XLA",
+        "device": "cpu",
+    },
+    **{"status": "ok", "status_detail": "", "replay_ms": 2.0, "replay_low_ms": 1.9},
+    **{
+        "replay_high_ms": 2.1,
+        "over_best": 1.0,
+        "compile_s": 0.5,
+        "rounds": 2,
+        "fusions": 7,
+        "run": "",
+    },
+}
+REFUSED = {
+    **{"workload": "mha", "title": "MHA", "framework": "torch_xla", "compiler": "an XLA"},
+    **{
+        "device": "cpu",
+        "status": "unsupported",
+        "status_detail": HOSTILE,
+        "run": "2026-01-01T0000",
+    },
+}
 RATIO = {
     **{"workload": "mha", "title": "MHA", "device": "cpu", "framework": "torch_xla", "rounds": 3},
     **{"baseline": "jax", "steady_ratio": 1.5, "steady_ratio_low": 1.4, "steady_ratio_high": 1.6},
-    "steady_verdict": "slower",
+    **{"steady_verdict": "slower", "steady_p_holm": 0.012, "steady_detectable": 0.07},
+    **{"steady_rounds": 3, "steady_runs": 2, "steady_gated": False, "contended": True},
+}
+SPLIT = {
+    **{"workload": "mha", "title": "MHA", "device": "cpu", "framework": "torch_xla", "rounds": 2},
+    **{"baseline": "jax", "compiler": "an XLA", "ir_ratio": 1.25, "ir_ratio_low": 1.2},
+    **{"ir_ratio_high": 1.3, "ir_verdict": "slower", "ir_runs": 1, "source_verdict": "the program"},
 }
 RAN = {
     **{"repetition": 0, "status": "ok", "wall_s": 5.0, "peak_rss_bytes": 2**31, "log": ""},
@@ -31,7 +65,10 @@ DIED = {**RAN, "repetition": 1, "status": "error", "log": HOSTILE, "phases": [["
 DETAILS = {
     **{"sizes": {"batch": 2}, "versions": {"jax": "0.7.1"}},
     "processes": [RAN, DIED],
-    "calls": [{"first": 80.0, "second": 3.0, "calls": 4, "blocks": [2.0, 2.1], "kept": "10"}],
+    "calls": [
+        {"round": 0, "first": 80.0, "second": 3.0, "calls": 4, "blocks": [2.0, 2.1], "kept": "10"},
+        {"round": 1, "first": 70.0, "second": 3.0, "calls": 4, "blocks": [2.0], "kept": "1"},
+    ],
 }
 OLD_DETAILS = {
     **DETAILS,
@@ -43,13 +80,13 @@ TEXTS = (
     "%0 = stablehlo.tanh %a : tensor<2xf32>\n%1 = stablehlo.exponential %0 : tensor<2xf32>",
 )
 # The operations of the first have the names that they have in its profile.
+_SMALL = hlo_pair.SMALL.replace("%dot", "%dot.3").replace("%add_tanh_fusion", "%fusion")
 OPTIMISED = {
     "compiler": "an-xla",
-    **hlo_side_by_side(
-        hlo_pair.SMALL.replace("%dot", "%dot.3").replace("%add_tanh_fusion", "%fusion"),
-        hlo_pair.OTHER,
-    ),
+    **form({"jax": hlo_side(_SMALL), "torch_xla": hlo_side(hlo_pair.OTHER)}),
 }
+THIRD = "%0 = stablehlo.tanh %a : tensor<2xf32>\n%1 = stablehlo.negate %0 : tensor<2xf32>"
+EMITTED = form({"jax": side(TEXTS[0]), "torch_xla": side(TEXTS[1]), "torchax": side(THIRD)})
 CLAIM = {
     **{"id": "x", "origin": "ours", "sentence": "It holds.", "verdict": "supported", "evidence": "1 of 1"},
     "rule": "Every vote must be for it.",
@@ -67,6 +104,11 @@ GRAPH = {
     ],
     "edges": [{"points": [[50, 31], [50, 40], [50, 50], [50, 59]], "operand": 1}],
 }  # fmt: skip
+
+UNFOLDED = {
+    **GRAPH,
+    "nodes": [GRAPH["nodes"][0], {**GRAPH["nodes"][1], "kind": "product", "lines": ["dot_last"]}],
+}
 
 
 def call(framework: str, profile: dict | None) -> dict[str, Any]:
@@ -89,32 +131,45 @@ DOCUMENT: dict[str, Any] = {
     "meta": {"machine": {"cpu_model": "a processor", "cores": 2}, "preset": "full", "origin": "reference"},
     "frameworks": {
         "jax": {"title": "JAX", "colour": "#14213d"},
+        "torchax": {"title": "torchax", "colour": "#1f78b4"},
         "torch_xla": {"title": "torch_xla", "colour": "#c4571b"},
     },
-    "cells": [CELL, FAILED],
+    "cells": [CELL, FAILED, ABSENT],
     "details": {"cpu/jax/mha": DETAILS, "cpu/jax/gemm": OLD_DETAILS},
     "ratios": [RATIO],
-    "matrix": [
-        {
-            **{"workload": "mha", "title": "MHA", "framework": "jax", "compiler": "an XLA"},
-            **{"status": "ok", "replay_ms": 2.0, "over_best": 1.0},
+    "split": [SPLIT],
+    "rounds": {
+        "cpu/torch_xla/mha": {"steady": [[0, 1.45], [1, 1.55]]},
+        "cpu/torch_xla/mha/an XLA": {"ir": [[0, 1.25]]},
+    },
+    "reproduction": "Of 3 claims 2 were found again.",
+    "answers": ["x"],
+    "native": "an XLA",
+    "matrix": [REPLAYED, REFUSED],
+    "facts": {"fusions": "fusions in the optimised program"},
+    "replays": {
+        "cpu/an XLA/jax/mha": {
+            **{"calls": DETAILS["calls"], "compile_s": [0.51, 0.52], "environment": "xla-1"},
+            **{"sizes": {"batch": 2}, "versions": {"jaxlib": "0.7.1"}},
         }
-    ],
+    },
     "programs": [
         {
-            **{"workload": "mha", "title": "MHA", "sides": ["jax", "torch_xla"]},
-            "forms": {"as emitted": side_by_side(*TEXTS), "optimised": OPTIMISED},
-            "not_optimised": "",
+            **{"workload": "mha", "title": "MHA", "frameworks": ["jax", "torch_xla", "torchax"]},
+            "forms": {"as emitted": EMITTED, "optimised": OPTIMISED},
+            "not_optimised": {"torchax": "this run has kept none"},
+            **{"runs": {"torchax": "2026-01-01T0000"}, "left_out": {"numpy": "it is too long"}},
         }
     ],
     "graphs": [
         {
             **{"workload": "mha", "title": "MHA", "framework": "jax", "graph": GRAPH},
+            "unfolded": UNFOLDED,
             **{"note": "Its arguments are left out, 9 in number.", "reason": ""},
         },
         {
             **{"workload": "mha", "title": "MHA", "framework": "torch_xla", "graph": None},
-            **{"note": "", "reason": "Not drawn: too large."},
+            **{"unfolded": None, "note": "", "reason": "Not drawn: too large."},
         },
     ],
     "timeline": {
@@ -122,6 +177,11 @@ DOCUMENT: dict[str, Any] = {
         "calls": [call("jax", PROFILE), call("torch_xla", None)],
     },
     "claims": [{**CLAIM, "votes": [VOTE]}],
+    "faults": {
+        "where": "revision 1 on a machine",
+        "tried": [{"id": "killed", "title": "Process killed", "outcome": "survived", "lost": 0, "wrong": 0,
+                   "told": HOSTILE, "why": ""}],
+    },
     "audits": [{"id": "fences", "title": "Fences", "verdict": "pass", "aim": "to wait", "detail": "it did"}],
 }  # fmt: skip
 
@@ -136,7 +196,14 @@ def large(count: int) -> dict[str, Any]:
 
     def called(seed: int) -> dict[str, Any]:
         blocks = [round(2 + noise(seed, block), 3) for block in range(20)]
-        return {"first": 80.0, "second": 3.0, "calls": 4, "blocks": blocks, "kept": "1" * 20}
+        return {
+            "round": seed % 3,
+            "first": 80.0,
+            "second": 3.0,
+            "calls": 4,
+            "blocks": blocks,
+            "kept": "1" * 20,
+        }
 
     def process(seed: int) -> dict[str, Any]:
         memory = [[at / 10, round(900 + 100 * noise(seed, at))] for at in range(POINTS)]
@@ -159,8 +226,9 @@ def large(count: int) -> dict[str, Any]:
             for w, f in keys
             if f != names[0]
         ],
+        "split": [], "rounds": {}, "replays": {},
         "matrix": [
-            {**DOCUMENT["matrix"][0], "workload": w, "title": w, "framework": f} for w, f in keys
+            {**REPLAYED, "workload": w, "title": w, "framework": f} for w, f in keys
         ],
         "graphs": [], "programs": [], "timeline": {**DOCUMENT["timeline"], "calls": []},
     }  # fmt: skip

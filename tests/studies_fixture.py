@@ -24,7 +24,15 @@ BEYOND = {
     **{"newton": 1.0, "newton_readback": 2.0, "scan_rnn": 1.0, "unrolled_rnn": 4.0},
 }
 """Steady states of the baseline in ms."""
-STACKS = {"jax": 1.0, "torch_xla": 1.5, "torch_eager": 2.0, "torch_inductor": 1.2, "numpy": 3.0}
+STACKS = {
+    **{"jax": 1.0, "torch_xla": 1.5, "torch_eager": 2.0, "torch_inductor": 1.2, "numpy": 3.0},
+    **{
+        "torch_inductor_frozen": 1.1,
+        "torchax": 1.3,
+        "tensorflow_xla": 1.6,
+        "tensorflow_graph": 1.8,
+    },
+}
 """Steady states in ms."""
 FRONTENDS = ("jax", "torch_xla")
 COMPILERS = {
@@ -114,7 +122,7 @@ def _beyond(rounds: int) -> pandas.DataFrame:
                     row |= ratio(1.0 + number, 0.02 if rounds > 1 else None)
                 if workload.startswith("train"):
                     row |= {"loss_steps": 50, "loss_first": 2.3, "loss_last": 0.4}
-                    row["losses_apart"] = 1e-6
+                    row |= {"losses_apart": 1e-6, "losses_bound": 1e-5}
             rows.append(row)
     columns = [name for name in beyond.COLUMNS if not name.startswith("form_")]
     return beyond.forms(pandas.DataFrame(rows, columns=columns))

@@ -40,7 +40,7 @@ def test_none_injected_is_said_plainly(tmp_path):
 
 def test_all_survived():
     text = section(KILLED, FULL)
-    assert "each in a checkout of its own: 1 fault here." in text
+    assert "1 fault was injected into a finished smoke run" in text
     assert "All were survived, with no number lost and no wrong one shown" in text
     assert "Not tried on that machine: Disk full in TeX." in text
     assert r"\input{tables/faults}" in text

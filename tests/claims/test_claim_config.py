@@ -7,9 +7,15 @@ import copy
 import pytest
 import yaml
 
-from stackwars.claims.definitions import CLAIMS, ClaimError, load, parse
+from stackwars.claims.definitions import CLAIMS, SCHEMA, ClaimError, load, parse
 
 DOCUMENT = yaml.safe_load(CLAIMS.read_text())
+
+
+def test_each_limitation_and_each_other_source_has_a_claim_that_answers_it():
+    answered = {claim.answers for claim in load().claims} - {""}
+    known = yaml.safe_load(SCHEMA.read_text())["$defs"]["claim"]["properties"]["answers"]["enum"]
+    assert answered == set(known)
 
 
 def document(**changes) -> dict:
@@ -35,6 +41,7 @@ def test_the_committed_claims_are_those_of_the_paper_and_ours():
     ("changes", "said"),
     [
         ({"origin": "theirs"}, ["origin", "published", "theirs"]),
+        ({"answers": "limitation 5"}, ["answers", "limitation 4", "limitation 5"]),
         ({"tolerance": None}, ["the claim", "tolerance"]),
         ({"tolerance": -1}, ["tolerance", "-1"]),
         ({"sentence": "no capital"}, ["sentence", "no capital"]),

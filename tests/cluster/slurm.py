@@ -138,7 +138,7 @@ class Cluster:
         host, folder = socket.gethostname(), self._folder
         nodes = "\n".join(
             f"NodeName={node} NodeHostname={host} NodeAddr=127.0.0.1 Port={17001 + number} CPUs=2 "
-            "RealMemory=8000 State=UNKNOWN"
+            "RealMemory=32000 State=UNKNOWN"
             for number, node in enumerate(NODES)
         )
         return f"""ClusterName=trial

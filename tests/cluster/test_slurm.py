@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -25,12 +26,10 @@ from stackwars.setup.environments import REPOSITORY
 pytestmark = [pytest.mark.slow, pytest.mark.env]
 
 ASKED = "STACKWARS_CLUSTER"
-WORKLOADS = ("gemm", "layernorm")
 HERE = [
     *("--profile", "profiles/slurm", "--cores", "2", "--jobs", "8"),
     *("--slurm-no-account", "--slurm-status-command", "squeue"),
     *("--slurm-init-seconds-before-status-checks", "2", "--latency-wait", "5"),
-    *("--default-resources", "slurm_partition='cpu'", "mem_mb=1000", "nodes=1"),
 ]
 """What differs on this cluster from the profile."""
 
@@ -71,8 +70,7 @@ def nodes_of(result: dict) -> set[str]:
 
 def test_smoke_paper_is_made_on_two_nodes(cluster, tmp_path, jax_python, torch_xla_python):
     made = study.Study(copy_checkout(tmp_path))
-    config = ("--config", "preset=smoke", f"workloads=[{','.join(WORKLOADS)}]")
-    run = start(made, "paper.pdf", *config)
+    run = start(made, "paper.pdf", "--config", "preset=smoke")
     said = run.communicate()[0]
     assert run.returncode == 0, said[-5000:]
     smoke = made.folder / "results" / "smoke"
@@ -88,6 +86,9 @@ def test_smoke_paper_is_made_on_two_nodes(cluster, tmp_path, jax_python, torch_x
     assert set.union(*used.values()) == set(slurm.NODES)
     context = json.loads(Folder(smoke)["context"].read_text())
     assert {row["node"] for row in context["nodes"]} == set(slurm.NODES)
+    # No job, of however many steps side by side, asks for two nodes.
+    jobs = [line for line in cluster.log().splitlines() if "NodeCnt=" in line]
+    assert jobs and all("NodeCnt=1 " in line for line in jobs)
     assert all(row["peak"] for row in context["nodes"])
     text = made.text()
     assert "measured on that node" in text and "those of two nodes are not compared" in text
@@ -104,8 +105,23 @@ def toy(tmp_path) -> study.Study:
 
 
 def kept(made: study.Study) -> list[Path]:
-    place = made.folder / ".snakemake" / "stackwars" / "kept" / "full" / "cpu"
-    return sorted(place.glob("*/gemm/process-*/process.json"))
+    place = made.folder / ".snakemake" / "stackwars" / "kept"
+    return sorted(place.glob("*/full/cpu/*/gemm/process-*/process.json"))
+
+
+def assert_in_rounds(made: study.Study, workload: str) -> None:
+    """All processes of a workload are of one node, one after the other, and round after round."""
+    results = [
+        json.loads((made.cell(name, workload) / "cell.json").read_text())
+        for name in ("ours", "theirs")
+    ]
+    assert len(set.union(*map(nodes_of, results))) == 1
+    processes = sorted((p for r in results for p in r["processes"]), key=lambda p: p["started_s"])
+    assert len(processes) == 8
+    rounds = [process["repetition"] for process in processes]
+    assert rounds == sorted(rounds)
+    for one, following in pairwise(processes):
+        assert one["started_s"] + one["wall_s"] <= following["started_s"]
 
 
 def started(result: dict) -> dict[int, float]:
@@ -154,8 +170,10 @@ def test_job_over_its_time_limit_ends_whole_and_is_told(cluster, toy):
     assert run.returncode != 0
     assert "failed: " in said and "gemm" in said
     assert (toy.cell("theirs", "layernorm") / "cell.json").exists()
+    assert_in_rounds(toy, "layernorm")
     running = subprocess.run(["pgrep", "-f", str(toy.folder)], capture_output=True, text=True)
     assert running.stdout == ""
     again = start(toy, "results")
     said = again.communicate()[0]
     assert again.returncode == 0, said[-5000:]
+    assert_in_rounds(toy, "gemm")

@@ -8,18 +8,21 @@ from collections import Counter
 from dataclasses import asdict
 from unittest import mock
 
+import numpy as np
 import pytest
 
 from stackwars.compilers import arguments, largest_batch
 from stackwars.compilers.lower import LowerJob
-from stackwars.compilers.lower_torch_xla import DONATED
+from stackwars.compilers.marks import DONATED
 from stackwars.compilers.sharded import CHILD, ShardedJob
 from stackwars.ir.readback import readback
+from stackwars.measure.parity import relative_l2
 from stackwars.measure.supervisor import supervise
 from stackwars.setup.environments import REPOSITORY, clean_environ
 from stackwars.study import config, programs, sharding
 from stackwars.study.programs import Program
 from stackwars.workflow import job_files
+from stackwars.workloads import train_mlp, values
 
 FULL = config.load()
 SMOKE = {**FULL, "preset": "smoke"}
@@ -34,6 +37,27 @@ session.build(build, sizes, 2025, [workload.inputs(sizes, 2025)])
 session.settle()
 session.fence(session.call(0))
 open(sys.argv[5], "w").write(session.stablehlo())
+"""
+
+STEP = """
+import sys
+from pathlib import Path
+import numpy as np
+from stackwars.compilers import arguments, replay
+from stackwars.compilers.xla import Compiler
+from stackwars.workloads import train_mlp
+folder, sizes = Path(sys.argv[1]), eval(sys.argv[2])
+import gzip
+text = gzip.decompress((folder / "program.mlir.gz").read_bytes()).decode()
+document, entries = arguments.load(folder / "arguments.json")
+compiler = Compiler("cpu", {})
+program = compiler.compile(replay.not_donated(text))
+given = train_mlp.inputs(sizes, document["seed"])
+for place, (entry, (_, dtype)) in enumerate(zip(entries, program.types, strict=True)):
+    program.buffers[0][place] = compiler.put(entry.value(document["seed"], given).astype(dtype))
+results = program.call(0)
+program.fence(results)
+np.savez(folder / "results.npz", **arguments.named(document, program.fetch(results)))
 """
 
 
@@ -79,6 +103,15 @@ def test_program_is_the_one_that_the_cell_ran(framework, tmp_path):
     assert main_of(text).count("%arg") == len(entries)
 
 
+@pytest.mark.env
+def test_a_tied_weight_is_one_argument_of_torchax(torchax_python, tmp_path):
+    job = programs.lower_job(SMOKE, Program("torchax", "gpt2_small"))
+    cell = tmp_path / "cell.mlir"
+    run(torchax_python, "-c", CELL, "torchax", job["dialect"], "gpt2_small", job["sizes"], cell)
+    embedding = f"tensor<{job['sizes']['vocabulary']}x{job['sizes']['hidden']}xf32>"
+    assert main_of(cell.read_text()).count(embedding) == 1
+
+
 @pytest.fixture(params=["jax", "torch_xla"])
 def updating(request):
     return request.param, request.getfixturevalue(f"{request.param}_python")
@@ -97,15 +130,40 @@ def test_program_that_updates_is_the_one_that_the_cell_ran(updating, workload, t
     leaves = 4 * 3 if workload == "train_mlp" else 2 * job["sizes"]["layers"]
     assert len(names) == len(set(names)) == leaves + 1
     assert "output" in names
+    if name == "jax":  # what torch_xla donates it says beside the program
+        donated = len(re.findall(r"tf.aliasing_output|jax.buffer_donor", main_of(text)))
+        assert donated == leaves + (workload == "train_mlp")  # the optimiser's count of steps
     # An optimiser's moments are 0 at first; a cache is full.
     assert ("zeros" in {entry.kind for entry in entries}) == (workload == "train_mlp")
 
 
+STEPPING = ("tensorflow_xla", "torchax", "torch_tpu", "torch_tpu_undecomposed")
+
+
 @pytest.mark.env
-def test_frontend_without_programs_that_update_says_so(torchax_python, tmp_path):
-    job = programs.lower_job(SMOKE, Program("torchax", "train_mlp"))
+@pytest.mark.parametrize("name", STEPPING)
+def test_lowered_step_is_a_step(name, request, jax_python, tmp_path):
+    python = request.getfixturevalue(f"{name.removesuffix('_undecomposed')}_python")
+    job = programs.lower_job(SMOKE, Program(name, "train_mlp"))
+    _, document, _ = lowered(python, job, tmp_path / "program")
+    run(jax_python, "-c", STEP, tmp_path / "program", job["sizes"])
+    found = dict(np.load(tmp_path / "program" / "results.npz"))
+    sizes, seed = job["sizes"], document["seed"]
+    weights = {n: values.leaf(n, s, seed) for n, s in train_mlp.parameters(sizes).items()}
+    (loss,), state = train_mlp.reference(weights, [train_mlp.inputs(sizes, seed)])
+    assert found.keys() == {"output", *state}
+    assert found["output"] == pytest.approx(loss, rel=1e-6)
+    for leaf, value in state.items():
+        # What a step changes, and not the weight that it changes little of.
+        start = weights.get(leaf, 0)
+        assert relative_l2(found[leaf] - start, value - start) < 1e-3, leaf
+
+
+@pytest.mark.env
+def test_frontend_that_traces_pure_functions_says_so_of_a_cache(torchax_python, tmp_path):
+    job = programs.lower_job(SMOKE, Program("torchax", "decode"))
     text, _, entries = lowered(torchax_python, job, tmp_path)
-    assert text.startswith("// no program: a program that updates what it keeps")
+    assert text.startswith("// no program: torchax traces a pure function")
     assert entries == []
 
 

@@ -25,7 +25,12 @@ class SetUp:
     def __init__(self, debian: Debian) -> None:
         cache = Path(check_output([sys.executable, "-m", "uv", "cache", "dir"], text=True).strip())
         self._debian = debian
-        self._environ = {**debian.share_cache(cache), "STACKWARS_WITHOUT_TEX": "1"}
+        self._environ = {
+            **debian.share_cache(cache),
+            "STACKWARS_WITHOUT_TEX": "1",
+            # Each environment is imported once here, and compiling all of it takes far longer than that.
+            "UV_COMPILE_BYTECODE": "0",
+        }
         debian.checkout(CHECKOUT)
         self.made = self._run("make set-up")
 

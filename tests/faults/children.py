@@ -49,11 +49,11 @@ def without_partner(scratch: Scratch) -> list[str]:
 
 
 MEMORY = {
-    "import": ("importing", "import", {}),
+    "import": ("importing", "import", "import", {}),
     # When so small a workload is built or called, it asks for nothing: these requests stand for a larger one.
-    "build": ("building", "build", {"ask": 2**30}),
-    "compile": ("compiling", "run", {}),
-    "call": ("calling", "second", {"ask": 2**30}),
+    "build": ("building", "build", "build", {"ask": 2**30}),
+    "compile": ("compiling", "compile", "run", {}),
+    "call": ("calling", "run", "second", {"ask": 2**30}),
 }
 FAULTS = [
     child("child-killed", "Timed process killed", "die", r"error: ended by SIGKILL", "first"),
@@ -83,7 +83,7 @@ FAULTS = [
     around(
         "partner-killed",
         "Partner of an interleaved process killed",
-        r"numpy gemm cpu process 1: ok",
+        r"numpy gemm cpu process 1: ok: .*; no ratio of this round, for its partner jax: error: ended by",
         do="die",
         argument=f"numpy/gemm/{FIRST}/partner",
         event="steady",
@@ -93,11 +93,11 @@ FAULTS = [
             f"cap-{name}",
             f"Memory cap reached while {doing}",
             "reach_cap",
-            r": oom: refused at ",
+            rf": oom: refused at {place}",
             event,
             **more,
         )
-        for name, (doing, event, more) in MEMORY.items()
+        for name, (doing, place, event, more) in MEMORY.items()
     ),
     child("events-truncated", "Event file truncated", "tear", r"error: .* before its work", "end"),
     child("events-garbage", "Event file of garbage", "garble", r"error: .* before its work", "end"),

@@ -12,6 +12,7 @@ from claim_edits import edit
 from stackwars.findings.collect import write_findings
 from stackwars.results import verdicts
 from stackwars.results.folder import Folder
+from stackwars.results.values import is_missing
 
 
 def findings_of(folder) -> dict[str, dict]:
@@ -48,6 +49,19 @@ def test_steady_verdicts_follow_the_ratios(full):
     assert llama["verdict"] == verdicts.NO_DATA
     assert llama["ratio"] is None
     assert llama["status"] == llama["baseline_status"] == "oom, refused at build"
+
+
+def test_an_interval_beside_a_ratio_is_that_ratio_s(full):
+    # Claims print `ratio` with `low` and `high`, whatever the finding is about.
+    pairs = {
+        f["id"]: (f["low"], f["ratio"], f["high"])
+        for f in full.values()
+        if not any(is_missing(f.get(name)) for name in ("low", "ratio", "high"))
+    }
+    assert len(pairs) > 50
+    assert {
+        i: (low, ratio, high) for i, (low, ratio, high) in pairs.items() if not low <= ratio <= high
+    } == {}
 
 
 def test_a_direction_needs_the_corrected_verdict_and_not_an_interval(tmp_path):

@@ -10,9 +10,9 @@ PAIR = Comparison("torch_xla", "jax", ("programs",))
 NAMES = ("torch_tpu", "torch_tpu_undecomposed")
 
 
-def structure(framework: str, **verdicts: str) -> list[dict]:
-    """Rows of structure.csv: of each workload the form of its products."""
-    row = {"claim": "flattening", "framework": framework, "here": True}
+def structure(framework: str, claim: str = "flattening", **verdicts: str) -> list[dict]:
+    """Rows of structure.csv: of each workload the form of what the claim is about."""
+    row = {"claim": claim, "framework": framework, "here": True}
     return [
         row | {"workload": workload, "title": workload.upper(), "verdict": verdict}
         for workload, verdict in verdicts.items()
@@ -56,6 +56,22 @@ def test_form_is_compared_where_the_two_frontends_differ(form, verdict):
     assert [(f["id"], f["verdict"]) for f in found] == (
         [("successor_form/ffn/flattening/torch_tpu", verdict)] if verdict else []
     )
+
+
+def test_other_forms_are_compared_with_the_baseline_s_alone():
+    there = structure(
+        "jax", "layernorm", bert="fine-grained", vit="fine-grained", gemm="no program"
+    )
+    own = structure("torch_tpu", "layernorm", bert="fine-grained", vit="high-level", gemm="x")
+    found = successor_findings(
+        Programs(pandas.DataFrame(own), batches()),
+        Programs(pandas.DataFrame(there), batches()),
+        PAIR,
+    )
+    assert {f["id"]: f["verdict"] for f in found} == {
+        "successor_like/bert/layernorm/torch_tpu": "same",
+        "successor_like/vit/layernorm/torch_tpu": "different",
+    }
 
 
 def test_a_frontend_of_the_comparison_is_no_successor():

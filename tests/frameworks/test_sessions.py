@@ -228,3 +228,27 @@ def test_versions_are_those_of_the_pins(found, framework):
     for package in packages:
         version = found["versions"][package].partition("+")[0]
         assert version == pinned(framework, package.replace("_", "[-_]"))
+
+
+BROKEN = """
+from importlib import import_module
+from stackwars.frameworks.torch_inductor import Session
+from workloads.sizes import SMALL
+for name in ("moe", "moe_sorted", "newton_readback"):
+    used = Session("cpu", "highest")
+    workload = import_module(f"stackwars.workloads.{name}")
+    build = import_module(f"stackwars.workloads.{name}.in_torch").build
+    used._dynamo.counters.clear()
+    used.build(build, SMALL[name], 0, [workload.inputs(SMALL[name], 0)])
+    used.fence(used.call(0))
+    print("breaks", used.generated()["graph_breaks"])
+"""
+
+
+def test_breaks_in_a_loop_are_counted():
+    paths = clean_environ({"PYTHONPATH": f"{REPOSITORY / 'src'}:{REPOSITORY / 'tests'}"})
+    done = subprocess.run(
+        [ensure(pins("torch_inductor")), "-c", BROKEN], env=paths, capture_output=True, text=True
+    )
+    told = [line for line in done.stdout.splitlines() if line.startswith("breaks")]
+    assert told == ["breaks 0", "breaks 1", "breaks 1"], done.stderr[-2000:]

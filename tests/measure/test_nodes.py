@@ -53,6 +53,9 @@ def test_lost_process_is_measured_anew_on_another_node(toy):
     again = on(toy, "n2").measure("ok")
     assert again["started_s"] > first["started_s"]
     assert again["machine"]["node"] == "n2"
+    # Each node keeps its own: back on the first one, nothing is measured.
+    lose(toy)
+    assert on(toy, "n1").measure("ok")["started_s"] == first["started_s"]
 
 
 @pytest.mark.parametrize("changed", ["settings", "code", "pins"])
@@ -101,7 +104,9 @@ def test_each_node_has_a_lock_of_its_own(monkeypatch):
 
 def test_what_is_kept_goes_once_its_cell_is_made(toy):
     toy.measure("ok")
-    kept = toy.folder / ".snakemake" / "stackwars" / "kept" / "smoke" / "cpu" / "toy" / "gemm"
+    kept = (
+        toy.folder / ".snakemake" / "stackwars" / "kept" / "n1" / "smoke" / "cpu" / "toy" / "gemm"
+    )
     forget = "from stackwars.measure import nodes; nodes.forget()"
     toy.python("-c", forget)
     assert (kept / "process-0" / "process.json").exists()

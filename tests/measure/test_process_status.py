@@ -39,6 +39,15 @@ def test_exit_without_the_end_is_an_error():
     assert "exit code 0 before its work was done (phase: second); log: last line" in detail
 
 
+def test_package_that_an_environment_lacks_is_told_with_what_to_do():
+    gone = "Traceback ...\nModuleNotFoundError: No module named 'numpy'"
+    for raised, log in ((None, gone), (("ModuleNotFoundError", "No module named 'numpy'"), "")):
+        found, detail = came_to("import", raised, log_tail=log, environment="numpy-0123")
+        assert found == "error"
+        assert detail.splitlines()[0].startswith("no package numpy in numpy-0123")
+    assert "no package" not in came_to("", log_tail=gone.replace("numpy", "stackwars.x"))[1]
+
+
 def test_end_with_a_bad_exit_is_an_error():
     assert came_to("end", exit_code=3)[0] == "error"
 
@@ -50,7 +59,7 @@ def test_end_with_a_bad_exit_is_an_error():
         ("build", ("RuntimeError", TORCH), "at build"),
         ("build", ("_ArrayMemoryError", NUMPY), "at build"),
         ("build", ("MemoryError", ""), "at build"),
-        ("import", ("OSError", "[Errno 12] Cannot allocate memory"), "at build"),
+        ("import", ("OSError", "[Errno 12] Cannot allocate memory"), "at import"),
         ("run", ("XlaRuntimeError", TPU_COMPILE), "at compile"),
         ("run", ("XlaRuntimeError", JAX_RUN), "at run"),
         ("run", ("RuntimeError", TORCH), "at run"),
@@ -69,7 +78,7 @@ def test_refused_memory_is_oom_where_it_was_refused(phase, raised, place):
 def test_library_that_finds_no_room_is_oom():
     raised = ("ImportError", "libjax_common.so: failed to map segment from shared object")
     found, detail = came_to("import", raised)
-    assert (found, detail[:18]) == ("oom", "refused at build: ")
+    assert (found, detail[:18]) == ("oom", "refused at import:")
     abort = "cannot allocate memory for thread-local data: ABORT"
     assert came_to("build", exit_code=127, log_tail=abort)[0] == "oom"
 
@@ -79,7 +88,7 @@ def test_refusal_is_told_by_its_own_line():
     assert came_to("run", ("RuntimeError", message))[1] == f"refused at run: {JAX_RUN}"
 
 
-@pytest.mark.parametrize(("phase", "place"), [("", "build"), ("build", "build"), ("run", "run")])
+@pytest.mark.parametrize(("phase", "place"), [("", "import"), ("build", "build"), ("run", "run")])
 def test_abort_for_want_of_memory_is_oom(phase, place):
     found, detail = came_to(phase, exit_code=-signal.SIGABRT, log_tail=ABORT)
     assert found == "oom"

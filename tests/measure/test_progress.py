@@ -127,6 +127,15 @@ def test_bad_result_tells_the_first_line_of_its_detail():
     assert progress.summary(bad) == "error: RuntimeError: no"
 
 
+def test_partner_that_failed_is_told_beside_the_times():
+    told = progress.summary(
+        process(partner={"status": "error", "status_detail": "killed\nlog", "framework": "numpy"})
+    )
+    assert told.endswith("calls); no ratio of this round, for its partner numpy: error: killed")
+    for partner in (None, {"status": "ok"}, {"status": "not run"}):
+        assert "partner" not in progress.summary(process(partner=partner))
+
+
 def test_long_detail_is_cut():
     assert len(progress.summary(process(status=("error", "x" * 5000)))) < 200
 

@@ -269,8 +269,7 @@ def test_gaps_that_no_edit_closes_stand_with_where_they_lie(full):
     assert [(row[0], row[2].replace(" ", "-")) for row in rows] == list(
         zip(open_.title, open_.compiler, strict=True)
     )
-    assert {row[5] for row in rows} == {"products and convolutions"}
-    assert {row[6] for row in rows} == {r"100\,\%"}
+    assert r"carried by products and convolutions, share 100\,\%" in tables["unexplained"]
     # BERT's are explained by its edit; LayerNorm's profile does not add up.
     assert set(gaps[gaps.why != ""].why) == {f"torch_xla+{EDIT}"}
     assert {row[0] for row in rows if row[4].endswith(r"$^\dagger$")} == {"LayerNorm"}
@@ -284,6 +283,35 @@ def test_a_program_that_the_compiler_before_refused_is_compared_with_nothing(tmp
     rows = filled(rows_of(tables_of(folder)["matrix"]))
     of_iree = {row[0]: row[2] for row in rows if row[1].startswith("IREE")}
     assert TORCH not in of_iree["MHA"] and TORCH in of_iree["Two products"]
+
+
+def test_every_program_that_ran_with_and_without_ynn_stands_with_both_outputs(tmp_path):
+    folder = paper_fixture.write(tmp_path)
+    where = {"framework": "torch_xla", "compiler": "jaxlib-0.10.2-no-ynn"}
+    edit("matrix", where | {"workload": "mha"}, previous_verdict="unresolved", native_rel_l2=3e-7)(
+        folder
+    )
+    edit("matrix", where | {"workload": "two_matmuls"}, status="unsupported")(folder)
+    rows = {(row[0], row[1]): row[2:] for row in filled(rows_of(tables_of(folder)["ynn"]))}
+    assert ("Two products", "JAX") in rows and ("Two products", TORCH) not in rows
+    matrix = pandas.read_csv(folder / "matrix.csv").set_index(["workload", "framework", "compiler"])
+    pair = [matrix.loc["mha", "torch_xla", name] for name in ("jaxlib-0.10.2", where["compiler"])]
+    within, without, ratio, *errors = rows["MHA", TORCH]
+    assert [within, without] == [significant(one.replay_ms, 4) for one in pair]
+    assert ratio.startswith(rf"?\,{significant(pair[1].previous_ratio)} [")
+    assert errors == ["---", r"\num{3.0e-07}"]
+
+
+def test_a_call_that_returns_early_stands_with_its_share(tmp_path):
+    folder = paper_fixture.write(tmp_path)
+    edit("stacks", {"workload": "mha", "framework": "torch_xla"}, returned_ms=None)(folder)
+    tex = tables_of(folder)["returned"]
+    heads = re.search(r"\nWorkload & (.*) \\\\\n", tex)[1].split(" & ")
+    rows = {row[0]: row[1:] for row in rows_of(tex)}
+    jax, torch = heads.index("{JAX}"), heads.index(f"{{{TORCH}}}")
+    assert rows["Two products"][jax] == r"0.100 (10\,\%)"
+    assert rows["Two products"][torch] == r"1.50 (100\,\%)"
+    assert rows["MHA"][torch] == "---"
 
 
 def test_without_gaps_the_table_says_so(tmp_path):

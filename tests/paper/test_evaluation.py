@@ -4,7 +4,7 @@ import re
 
 from stackwars.paper import evaluation
 from stackwars.paper.evaluation import PAGE, README
-from stackwars.paper.tables.badges import badge_table
+from stackwars.paper.tables.badges import badge_table, evaluator_tables
 from stackwars.setup.environments import REPOSITORY
 
 DOCUMENT = evaluation.read()
@@ -42,3 +42,10 @@ def test_table_has_a_row_for_each_criterion():
     text = badge_table(DOCUMENT)
     criteria = [one for badge in DOCUMENT["badges"] for one in badge["criteria"]]
     assert text.count(" \\\\\n") == len(criteria) + 1
+
+
+def test_the_appendix_has_the_other_tables_of_the_page():
+    text = evaluator_tables(DOCUMENT)
+    kinds = ("tyres", "needs", "destructive", "warnings")
+    assert text.count(" \\\\\n") == sum(len(DOCUMENT[kind]) + 1 for kind in kinds)
+    assert "make faults" in text and "GSPMD sharding" in text

@@ -17,22 +17,30 @@ return %6
 
 
 def test_lines_match_by_what_they_compute():
-    pairs = align.side_by_side(LEFT, RIGHT)["pairs"]
-    assert [pair for pair in pairs if None not in pair] == [(1, 2), (3, 3)]
-    # Every line of both stands once, in its order.
-    assert [left for left, _ in pairs if left is not None] == list(range(6))
-    assert [right for _, right in pairs if right is not None] == list(range(6))
+    made = align.form({"a": align.side(LEFT), "b": align.side(RIGHT)})
+    assert made["pairs"]["a b"]["blocks"] == [[1, 2, 1], [3, 3, 1]]
+    assert made["sides"]["a"]["texts"] == LEFT.splitlines()
+    assert "keys" not in made["sides"]["a"]
+
+
+def test_every_two_programs_are_matched():
+    sides = {name: align.side(text) for name, text in {"a": LEFT, "b": RIGHT, "c": LEFT}.items()}
+    pairs = align.form(sides)["pairs"]
+    assert {name: one["share"] for name, one in pairs.items()} == {
+        "a b": 4 / 6,
+        "a c": 1,
+        "b c": 4 / 6,
+    }
 
 
 def test_share_is_of_the_operations_of_both():
-    found = align.side_by_side(LEFT, RIGHT)
-    assert found["share"] == 4 / 6
-    assert found["operations"] == ["011100", "011100"]
-    assert align.side_by_side(LEFT, LEFT)["share"] == 1
-    assert align.side_by_side("", "}")["share"] is None
+    keys = [align.operations(text) for text in (LEFT, RIGHT)]
+    assert align.matched(*keys)["share"] == 4 / 6
+    assert align.side(LEFT)["operations"] == align.side(RIGHT)["operations"] == "011100"
+    assert align.matched([], [None])["share"] is None
 
 
 def test_what_is_no_operation_may_stand_opposite_its_like_and_counts_for_nothing():
     found = align.matched(["#head", "add", None], ["#head", "mul", None])
-    assert (found["pairs"][0], found["share"]) == ((0, 0), 0)
-    assert found["operations"] == ["010", "010"]
+    assert (found["blocks"], found["share"]) == ([[0, 0, 1]], 0)
+    assert align.flags(["#head", "add", None]) == "010"

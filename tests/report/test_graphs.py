@@ -46,6 +46,13 @@ def test_layers_of_a_model_are_one_block_and_a_box(graphs, framework, again):
     assert any(f"{again} more blocks like this" in node["lines"][0] for node in nodes)
     assert any(node["block"] == f"{again + 1} times" for node in nodes)
     assert len(nodes) < 180
+    # Asked for, the other layers are drawn too, and nothing stands for them.
+    whole = found["unfolded"]["nodes"]
+    assert len(whole) > 800 and all(node["kind"] != "block" for node in whole)
+
+
+def test_what_has_no_folded_block_is_drawn_once(graphs):
+    assert graphs["mha", "jax"]["unfolded"] is None
 
 
 def test_boxes_lie_within_the_drawing_and_apart(graphs):

@@ -4,7 +4,7 @@ import pytest
 
 from compilers.hlo_texts import LOOP
 from hlo_pair import OTHER, SMALL
-from stackwars.report import optimised
+from stackwars.report import align, optimised
 
 
 @pytest.fixture(scope="module")
@@ -63,22 +63,22 @@ def test_a_loop_runs_what_is_in_its_body():
 
 
 def test_equal_programs_are_equal_and_shapes_part_others():
-    same = optimised.side_by_side(SMALL, SMALL)
-    assert same["share"] == 1
-    assert all(left == right for left, right in same["pairs"])
-    found = optimised.side_by_side(SMALL, OTHER)
+    small, other = optimised.side(SMALL), optimised.side(OTHER)
+    lines = len(small["texts"])
+    assert align.matched(small["keys"], small["keys"]) == {"blocks": [[0, 0, lines]], "share": 1}
+    found = align.matched(small["keys"], other["keys"])
     opposite = {
-        found["texts"][0][left].strip(): found["texts"][1][right].strip()
-        for left, right in found["pairs"]
-        if None not in (left, right)
+        small["texts"][left + line].strip(): other["texts"][right + line].strip()
+        for left, right, size in found["blocks"]
+        for line in range(size)
     }
     [product] = [line for line in opposite if line.startswith("%dot")]
     assert opposite[product].startswith("%dot.8 = ")
     # Of 9 operations of each the constant, the product, the reduction and its maximum.
     assert found["share"] == 8 / 18
-    assert [flags.count("1") for flags in found["operations"]] == [9, 9]
+    assert [one["operations"].count("1") for one in (small, other)] == [9, 9]
 
 
 def test_a_text_that_is_no_module_is_refused():
     with pytest.raises(ValueError, match="expected the text of an HLO module"):
-        optimised.side_by_side(SMALL, "// no program: refused\n")
+        optimised.side("// no program: refused\n")

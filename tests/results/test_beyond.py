@@ -9,10 +9,11 @@ from scipy import stats
 from stackwars.results import beyond, losses
 
 
-def cell(workload, framework, ms, run="", rounds=3, spread=0.02):
+def cell(workload, framework, ms, run="", rounds=3, spread=0.02, nodes=None):
     low, high = (ms * math.exp(sign * spread) for sign in (-1, 1))
     return {
         "workload": workload, "framework": framework, "run": run, "rounds": rounds, "steady_ms": ms,
+        "nodes": nodes,
         "steady_low_ms": low, "steady_high_ms": high, "first_ms": None, "first_low_ms": None,
         "first_high_ms": None,
     }  # fmt: skip
@@ -43,6 +44,19 @@ def test_a_form_is_compared_with_the_other_of_the_same_framework():
 def test_forms_of_two_runs_are_not_compared():
     found = of(cell("scan_rnn", "jax", 2.0), cell("unrolled_rnn", "jax", 1.0, run="2026-01"))
     assert found.loc[("unrolled_rnn", "jax"), "form_steady_verdict"] == "no data"
+
+
+def test_forms_of_two_nodes_are_not_compared():
+    found = of(
+        cell("scan_rnn", "jax", 2.0, nodes="n1"), cell("unrolled_rnn", "jax", 1.0, nodes="n2"),
+        cell("scan_rnn", "numpy", 2.0, nodes="n1"), cell("unrolled_rnn", "numpy", 1.0, nodes="n1"),
+    )  # fmt: skip
+    row = found.loc[("unrolled_rnn", "jax")]
+    assert pd.isna(row["form_steady_ratio"]) and row["form_steady_verdict"] == "no data"
+    assert row["form_detail"].startswith(
+        "measured on node n2, scan_rnn on node n1: times of two nodes"
+    )
+    assert found.loc[("unrolled_rnn", "numpy"), "form_steady_ratio"] == pytest.approx(0.5)
 
 
 def test_one_round_decides_nothing():

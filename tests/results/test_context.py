@@ -152,8 +152,16 @@ def test_each_node_tells_what_it_measured_and_how_fast_it_is(results):
     (results / "cpu" / "peak.json").write_text(
         json.dumps(PEAK | {"machine": {"node": "n2", **record}})
     )
+    grown = results / "growth" / "jax" / "decode" / "layers-1"
+    grown.mkdir(parents=True)
+    alone = process(workload="decode", machine={"node": "n2", **record})
+    (grown / "process.json").write_text(json.dumps(alone))
+    replayed = results / "replay" / "cpu" / "jaxlib" / "mha"
+    replayed.mkdir(parents=True)
+    replay = {"device": "cpu", "workload": "mha", "processes": [alone]}
+    (replayed / "replay.json").write_text(json.dumps(replay))
     first, second = built(results)["nodes"]
     assert (first["node"], first["device"], first["workloads"]) == ("n1", "cpu", ["gemm"])
     assert first["peak"] is None
-    assert (second["node"], second["workloads"]) == ("n2", ["ffn"])
+    assert (second["node"], second["workloads"]) == ("n2", ["decode", "ffn", "mha"])
     assert second["peak"]["gflop_per_s"] == PEAK["gflop_per_s"]

@@ -7,8 +7,10 @@ import pandas as pd
 import pytest
 
 from stackwars.findings.growth import growth_findings
+from stackwars.paper.tables.growth import series_table, slope_text
 from stackwars.results import growth as tables
 from stackwars.results import verdicts
+from stackwars.results.folder import Folder
 from stackwars.study import growth
 from stackwars.study.config import load
 from stackwars.study.growth import Point
@@ -39,8 +41,15 @@ def test_a_point_has_the_sizes_of_the_preset_but_for_one():
     assert growth.values(CONFIG, POINT) == []
 
 
-def write(folder, events, status="ok", text="%0 = stablehlo.add %a, %b\n%1 = stablehlo.tanh %0\n"):
+def write(
+    folder,
+    events,
+    status="ok",
+    node=None,
+    text="%0 = stablehlo.add %a, %b\n%1 = stablehlo.tanh %0\n",
+):
     process = {"status": status, "status_detail": "why" if status != "ok" else "", "events": events}
+    process["machine"] = {"node": node} if node else {}
     (folder / "process.json").write_text(json.dumps(process))
     (folder / "stablehlo.mlir.gz").write_bytes(gzip.compress(text.encode()))
 
@@ -53,6 +62,30 @@ def test_row_of_a_value(tmp_path):
     assert (row["steady_ms"], row["compile_cost_ms"], row["operations"]) == (2, 498, 2)
     write(tmp_path, [], status="timeout")
     assert tables.row(POINT, tmp_path)["status_detail"] == "why"
+
+
+def test_a_series_of_two_nodes_is_invalid(tmp_path):
+    config = {**CONFIG, "whole": ["beyond"]}
+    events = [
+        {"event": "first", "ns": 5e8, "trace_s": 0.1, "compile_s": None},
+        {"event": "steady", "ns": [4e6], "calls": 2},
+    ]
+    made = {
+        ("jax", "1"): "n1",
+        ("jax", "2"): "n2",
+        ("torch_xla", "1"): "n1",
+        ("torch_xla", "2"): "n1",
+    }
+    for (framework, layers), node in made.items():
+        folder = tmp_path / Point(framework, "decode", "layers", layers).path
+        folder.mkdir(parents=True)
+        write(folder, events, node=node)
+    tables.write(config, Folder(tmp_path))
+    found = pd.read_csv(tmp_path / "growth.csv").set_index(["framework", "value"])
+    assert list(found.loc["torch_xla", "status"]) == ["ok", "ok"]
+    assert list(found.loc["jax", "status"]) == ["invalid", "invalid"]
+    assert found.loc["jax", "compile_cost_ms"].isna().all()
+    assert "several nodes: n1, n2" in found.loc[("jax", 1), "status_detail"]
 
 
 def test_rows_of_several_shapes(tmp_path):
@@ -121,3 +154,17 @@ def test_what_a_new_shape_costs(compiles, verdict):
     ]  # fmt: skip
     (found,) = growth_findings(pd.DataFrame(columns=list(tables.COLUMNS)), pd.DataFrame(rows))
     assert (found["verdict"], found["shapes"]) == (verdict, 2)
+
+
+def test_short_series_are_listed_and_slopes_have_their_interval():
+    short = (
+        series(lambda v: 100.0 * v)
+        .head(3)
+        .assign(operations=[10, 20, 40], steady_ms=[1.0, 2.0, 4.0])
+    )
+    text = series_table(short)
+    assert "layers 1, 2, 4 & JAX & 10, 20, 40 & 0.100, 0.200, 0.400 & 1.00, 2.00, 4.00" in text
+    assert "JAX" not in series_table(series(float).assign(operations=None, steady_ms=1.0))
+    empty = pd.DataFrame(columns=list(tables.SHAPES))
+    (found,) = growth_findings(series(lambda v: 100 - 10 * v + (v == 2)), empty)
+    assert slope_text(found).startswith("-10.") and "[-1" in slope_text(found)

@@ -69,14 +69,20 @@ def test_path_is_device_framework_workload():
 def test_baseline_is_the_partner_of_every_framework_with_programs_of_its_own():
     names = ("jax", "torch_xla", "torch_xla_pending")
     jax, torch, pending = (Cell(name, "resnet50", "cpu") for name in names)
-    assert [cells.partner(CONFIG, cell) for cell in (jax, torch, pending)] == [None, jax, None]
+    among = asked(CONFIG)
+    assert [cells.partner(CONFIG, cell, among) for cell in (jax, torch, pending)] == [
+        None,
+        jax,
+        None,
+    ]
 
 
 def test_framework_alone_on_a_device_has_no_partner():
     jax = CONFIG["frameworks"]["jax"] | {"environments": {"cpu": "jax"}}
     without = config(frameworks=CONFIG["frameworks"] | {"jax": jax})
-    assert cells.partner(without, Cell("torch_xla", "gemm", "tpu")) is None
-    assert cells.partner(CONFIG, Cell("torch_xla", "gemm", "tpu")) is not None
+    cell = Cell("torch_xla", "gemm", "tpu")
+    assert cells.partner(without, cell, asked(without)) is None
+    assert cells.partner(CONFIG, cell, asked(CONFIG)) is not None
 
 
 def test_sizes_are_those_of_the_preset():

@@ -64,8 +64,11 @@ REFUSED = {
         put("sharding/batch/train_transformer", 6),
         "sharding.devices.1", "devices that divide the 6 of batch, with which train_transformer", 4),
     "weights that the chips do not divide": (
-        put("sharding/slices/targets/tpu-v6e-8", 3),
-        "sharding.slices.targets.tpu-v6e-8", "devices that divide the 1024 of up.weight", 3),
+        put("presets/full/sizes/ffn/hidden", 1020),
+        "sharding.slices.targets.tpu-v6e-8", "devices that divide the 1020 of up.weight", 8),
+    "chips that a slice has not": (
+        put("sharding/slices/targets/tpu-v6e-8", 4),
+        "sharding.slices.targets.tpu-v6e-8", "the 8 chips of v6e:2x4", 4),
     "workload that does not say how it is divided": (
         put("sharding/workloads/gemm", ["tensor"]),
         "sharding.devices.0", "workloads with TENSOR_PARALLEL", 2),
@@ -74,7 +77,7 @@ REFUSED = {
         "sharding.workloads.ffn.0", "one of data, tensor", "pipeline"),
     "slices of a framework that lowers for one device": (
         put("sharding/slices/frameworks", ["numpy"]),
-        "sharding.slices.frameworks.0", "one of jax, torch_xla", "numpy"),
+        "sharding.slices.frameworks.0", "one of jax, torch_tpu, ", "numpy"),
     "cache that is full": (
         put("presets/full/sizes/decode/past", 1024),
         "presets.full.sizes.decode.past", "fewer than positions, 1024", 1024),

@@ -1,12 +1,22 @@
-"""What is deposited: every committed file, nothing else, and the same bytes each time."""
+"""What is deposited: every committed file, nothing else, and the same bytes each time; enough for the paper."""
 
 import hashlib
 import subprocess
+import sys
 import tarfile
 
 import pytest
 
+import study
+from checkout import copy_checkout
 from stackwars.workflow import archive
+
+
+def committed(folder):
+    git = ("git", "-C", folder, "-c", "user.name=x", "-c", "user.email=x@example.org")
+    for command in (("init", "-q"), ("add", "-A"), ("commit", "-qm", "x")):
+        subprocess.run([*git, *command], check=True)
+    return folder
 
 
 @pytest.fixture
@@ -17,10 +27,7 @@ def repository(tmp_path):
     (folder / "results" / "full").mkdir()
     (folder / "results" / "full" / "frame.csv").write_text("of this machine\n")
     (folder / ".gitignore").write_text("/results/*\n!/results/reference/\n")
-    git = ("git", "-C", folder, "-c", "user.name=x", "-c", "user.email=x@example.org")
-    for command in (("init", "-q"), ("add", "-A"), ("commit", "-qm", "x")):
-        subprocess.run([*git, *command], check=True)
-    return folder
+    return committed(folder)
 
 
 def test_archive_has_what_was_committed_and_its_digest(repository, tmp_path):
@@ -45,3 +52,20 @@ def test_changed_file_and_no_clone_are_refused(repository, tmp_path):
     with pytest.raises(archive.ArchiveError, match="expected a clone of the repository"):
         archive.write(tmp_path / "empty", tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def test_paper_of_the_reference_is_planned_from_what_is_unpacked(tmp_path):
+    path = archive.write(committed(copy_checkout(tmp_path / "clone")), tmp_path / "out")
+    with tarfile.open(path) as packed:
+        packed.extractall(tmp_path / "unpacked", filter="data")
+    [folder] = (tmp_path / "unpacked").iterdir()
+    assert not (folder / ".git").exists()
+    targets = ("paper.pdf", "report.html", "--config", "results=reference")
+    done = study.Study(folder).shell(
+        [sys.executable, "-m", "snakemake", "-n", "--cores", "1", *targets, "--quiet", "host"],
+        PYTHONPATH="",
+    )
+    assert done.returncode == 0, done.stdout[-3000:]
+    jobs = study.planned(done.stdout)
+    assert {"frame", "typeset", "report"} <= jobs.keys()
+    assert not {"process", "lower", "ahead", "replay_process"} & jobs.keys()

@@ -120,17 +120,15 @@ def test_operations_that_a_profile_names_are_in_the_optimised_programs_of_the_re
     results = made.folder / "results" / "smoke"
     found = json.loads((results / "report_programs.json").read_text())["programs"]
     found = [one for one in found if one["workload"] in CHOSEN]
-    assert [(one["workload"], one["not_optimised"]) for one in found] == [
-        ("mha", ""),
-        ("layernorm", ""),
-    ]
+    assert [one["workload"] for one in found] == ["mha", "layernorm"]
     # Of the smoke preset the compilers have this one of the two alone.
     form = found[1]["forms"]["optimised"]
     replay = results / "replay" / "cpu" / form["compiler"] / "layernorm"
     profiled = json.loads((replay / "profile.json").read_text())["programs"]
-    for framework, runs in zip(found[1]["sides"], form["runs"], strict=True):
+    assert list(form["sides"]) == ["jax", "torch_xla"]
+    for framework, side in form["sides"].items():
         seen = set(profiled[framework]["operations"])
-        assert seen and seen <= {name for names in runs for name in names}
+        assert seen and seen <= {name for names in side["runs"] for name in names}
 
 
 @pytest.mark.slow
@@ -301,7 +299,8 @@ def test_an_edited_file_touches_what_is_made_from_it_alone(smoke):
 @pytest.mark.env
 def test_one_changed_weight_makes_the_pair_invalid(smoke):
     made, _ = smoke
-    dialect = made.folder / "src" / "stackwars" / "workloads" / "layernorm" / "in_torch.py"
+    # NumPy's: of all dialects the one that the fewest processes measure again.
+    dialect = made.folder / "src" / "stackwars" / "workloads" / "layernorm" / "in_numpy.py"
     study.write(
         dialect,
         """
@@ -317,16 +316,15 @@ def test_one_changed_weight_makes_the_pair_invalid(smoke):
             return _build(sizes, seed, changed)
         """,
     )
-    of_torch = [
+    of_numpy = [
         cell
         for cell in cells.asked(ASKED)
-        if cell.workload == "layernorm" and cell.device in CPUS
-        if frameworks.load(cell.framework).DIALECT == "torch"
+        if cell.workload == "layernorm" and cell.device in CPUS and cell.framework == "numpy"
     ]
     ran = made.run("results/smoke/frame.csv", *SMOKE)
-    assert ran == {"process": len(of_torch), "cell": len(of_torch), "frame": 1}
+    assert ran == {"process": len(of_numpy), "cell": len(of_numpy), "frame": 1}
     frame = rows(made)
-    for framework in ("jax", "torch_xla"):
+    for framework in ("jax", "numpy"):
         row = frame.loc[(framework, "layernorm")]
         assert row["status"] == "invalid" and row["parity_rel_l2"] > 1e-5
     others = frame.drop(index="layernorm", level="workload")["status"]

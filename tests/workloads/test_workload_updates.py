@@ -3,12 +3,16 @@
 import numpy as np
 import pytest
 
+from measured import config, write_cell, write_results
+from measured import process as measured
 from stackwars import workloads
 from stackwars.measure import child
 from stackwars.measure.events import Events
 from stackwars.measure.inputs import input_sets
 from stackwars.measure.parity import limit, relative_l2
-from stackwars.workloads import adamw, losses, train_mlp, transformer, values
+from stackwars.results import frame, processes
+from stackwars.study.cells import Cell
+from stackwars.workloads import adamw, losses, rounding, train_mlp, transformer, values
 from workloads.sizes import UPDATING
 from workloads.updated import CALLS, SEED
 
@@ -149,6 +153,26 @@ def weights_not_updated(monkeypatch):
     monkeypatch.setattr(adamw, "LEARNING_RATE", 0.0)
 
 
+def statuses(folder, *outputs) -> list[str]:
+    """What the frame says of a cell of JAX and one of torch_xla with these outputs and the same losses."""
+    folder.mkdir()
+    results, cells = (
+        write_results(folder),
+        [Cell(f, "train_mlp", "cpu") for f in ("jax", "torch_xla")],
+    )
+    for cell, output in zip(cells, outputs, strict=True):
+        trained = measured(cell)
+        place = next(n for n, one in enumerate(trained["events"]) if one["event"] == "second")
+        told = {"event": "losses", "at_s": trained["events"][place]["at_s"], "values": [2.0, 1.5]}
+        trained["events"].insert(place + 1, told)
+        write_cell(results, [trained], output)
+    asked = config(workloads=["train_mlp"])
+    read = frame.read(asked, results)
+    table = frame.build(asked, read, processes.values(processes.build(read.cells)), "measured")
+    of = table.set_index("framework")["status"]
+    return [of[cell.framework] for cell in cells]
+
+
 @pytest.mark.parametrize("mutant", [sign_turned, state_not_updated, weights_not_updated])
 def test_wrong_gradient_or_update_is_found_by_parity(tmp_path, monkeypatch, mutant):
     honest, _ = process(tmp_path / "honest")
@@ -157,22 +181,29 @@ def test_wrong_gradient_or_update_is_found_by_parity(tmp_path, monkeypatch, muta
     mutant(monkeypatch)
     wrong, _ = process(tmp_path / "wrong")
     assert relative_l2(wrong, honest) > 10 * limit("train_mlp", UPDATING["train_mlp"], 1e-5)
+    assert statuses(tmp_path / "same", honest, again) == ["ok", "ok"]
+    assert statuses(tmp_path / "other", honest, wrong) == ["invalid", "invalid"]
 
 
 @pytest.mark.parametrize("name", TRAINING)
-def test_losses_move_with_the_weights_no_more_than_their_bound_says(name):
+def test_rounding_parts_losses_by_no_more_than_their_bound_says(name):
     module, sizes = workloads.load(name), UPDATING[name]
-    sets, heads = input_sets(module, sizes, SEED), [sizes["heads"]] if "heads" in sizes else []
-    batches = [sets[step % 2] for step in range(losses.STEPS)]
-    plain = np.array(module.reference(weights(name), batches, *heads)[0])
-    random = np.random.default_rng(SEED)
-    moved = {
-        key: value * (1 + losses.UNIT * random.choice([-1.0, 1.0], value.shape))
-        for key, value in weights(name).items()
-    }
-    apart = np.abs(np.array(module.reference(moved, batches, *heads)[0]) / plain - 1).max()
-    assert 0.01 * losses.UNIT < apart < module.SENSITIVITY * losses.UNIT
-    assert losses.UNIT < module.losses_rel(sizes) < 1e-2
+    found = rounding.apart(module, sizes, draws=2, seed=SEED)
+    assert 0 < found[0] != found[1]
+    assert losses.UNIT < max(found) < module.APART < module.losses_rel(sizes) < 1e-2
+
+
+def test_gradients_in_float32_are_no_further_off_than_they_are_disturbed():
+    sizes, made = UPDATING["train_mlp"], weights("train_mlp")
+    batch = train_mlp.inputs(sizes, SEED)
+    exact = {key: value.astype(np.float64) for key, value in made.items()}
+    _, rounded = train_mlp.gradients(made, batch["x"], batch["labels"])
+    _, plain = train_mlp.gradients(exact, batch["x"].astype(np.float64), batch["labels"])
+    disturbed = {key: value.copy() for key, value in plain.items()}
+    one = rounding.Rounding(train_mlp.longest(sizes), SEED)
+    for key, value in plain.items():
+        one.sums(disturbed[key])
+        assert 0 < relative_l2(rounded[key], value) < relative_l2(disturbed[key], value)
 
 
 def test_losses_of_the_first_steps_are_told_and_fall(tmp_path):

@@ -22,8 +22,6 @@ rule frame:
         GRID.made("frame", "processes", "calls", "ratios", "context"),
     log:
         f"{OUT}/logs/frame.txt",
-    group:
-        MADE
     params:
         step=GRID.step,
     shell:
@@ -41,8 +39,6 @@ rule stacks:
         GRID.made("variance", "held_out", "stacks", "beyond"),
     log:
         f"{OUT}/logs/stacks.txt",
-    group:
-        MADE
     params:
         step=GRID.step,
         modules=STEPS["stacks"],
@@ -58,8 +54,6 @@ rule fused:
         GRID.made("fused"),
     log:
         f"{OUT}/logs/fused.txt",
-    group:
-        MADE
     params:
         step=GRID.step,
     shell:
@@ -79,8 +73,6 @@ rule tables:
         directory(GRID.made("tables", "claim_tables")),
     log:
         f"{OUT}/logs/tables.txt",
-    group:
-        MADE
     params:
         step=GRID.step,
         # The audits are read where there are any; not an input, for nobody has to run them.
@@ -99,8 +91,6 @@ rule cell_figures:
         f"{OUT}/logs/cell_figures.txt",
     # The longest steps: what waits for them waits less when they begin first.
     priority: 1
-    group:
-        MADE
     params:
         step=GRID.step,
     shell:
@@ -117,8 +107,6 @@ rule compiler_figures:
     log:
         f"{OUT}/logs/compiler_figures.txt",
     priority: 1
-    group:
-        MADE
     params:
         step=GRID.step,
     shell:
@@ -134,8 +122,6 @@ rule claim_figures:
         directory(GRID.made("claim_figures")),
     log:
         f"{OUT}/logs/claim_figures.txt",
-    group:
-        MADE
     params:
         step=GRID.step,
     shell:
@@ -156,8 +142,6 @@ rule ir_metrics:
         GRID.made("metrics", "structure"),
     log:
         f"{OUT}/logs/ir_metrics.txt",
-    group:
-        MADE
     params:
         step=GRID.step,
     shell:
@@ -180,8 +164,6 @@ rule listings:
         GRID.made("graph_data"),
     log:
         f"{OUT}/logs/listings.txt",
-    group:
-        MADE
     params:
         step=GRID.step,
     shell:

@@ -67,8 +67,6 @@ rule process:
     log:
         f"{ROOT}/logs/{{device}}/{{framework}}/{{workload}}/process-{{repetition}}.txt",
     priority: CELL_JOBS.priority
-    group:
-        MEASURED
     threads: ALONE
     params:
         job=CELL_JOBS.job,
@@ -96,8 +94,6 @@ rule cell:
     log:
         f"{ROOT}/logs/{{device}}/{{framework}}/{{workload}}/cell.txt",
     priority: 1_000_000
-    group:
-        MEASURED
     # As many cores for a moment's work: a compilation for a target would else take the core that it leaves
     # free, and the next process of the round would wait until all of them are done.
     threads: ALONE
@@ -107,8 +103,8 @@ rule cell:
         "python -m stackwars.measure.cell {input.processes} --output $(dirname {output.result}) >{log} 2>&1"
 
 
-# All that is compared of a workload on a device. It makes its parts one group, and that a cluster's job on one node:
-# a group is what hangs together.
+# All that is compared of a workload on a device. On a cluster it makes its parts one group, and that a job on one node
+# (profiles/): a group is what hangs together.
 rule measured:
     input:
         CELL_JOBS.compared,
@@ -116,7 +112,5 @@ rule measured:
         f"{ROOT}/measured/{{device}}/{{workload}}",
     log:
         f"{ROOT}/logs/{{device}}/measured/{{workload}}.txt",
-    group:
-        MEASURED
     shell:
         "touch {output} >{log} 2>&1"

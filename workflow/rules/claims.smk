@@ -18,8 +18,6 @@ rule claims:
         f"{OUT}/logs/claims.txt",
     # Most of what is left waits for it.
     priority: 2
-    group:
-        MADE
     params:
         step=GRID.step,
         modules=STEPS["claims"],

@@ -51,9 +51,6 @@ STEPS = {
 # What a process that is timed takes of the machine.
 ALONE = 1 if SETTINGS.get("side_by_side") else workflow.cores
 
-# What a cluster does as one job, on one node: what is compared, a workload's programs, what is made from the results.
-MEASURED, COMPILED, MADE = "measured-{device}-{workload}", "compiled-{workload}", "made"
-
 
 def together(cells):
     """On a cluster, what makes one group of all that is compared with each of these cells."""

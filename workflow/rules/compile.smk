@@ -18,8 +18,6 @@ rule lower:
         f"{ROOT}/logs/programs/{{framework}}/{{workload}}/{{variant}}.txt",
     # Before the cells: a replay stands among them.
     priority: 10
-    group:
-        COMPILED
     threads: HALF
     params:
         job=COMPILER_JOBS.lower,
@@ -41,8 +39,6 @@ rule edit:
     log:
         f"{ROOT}/logs/programs/{{framework}}+{{edits}}/{{workload}}/base.txt",
     priority: 10
-    group:
-        COMPILED
     params:
         edits=lambda wildcards: [f"--edit {edit}" for edit in wildcards.edits.split("+")],
     shell:
@@ -86,8 +82,6 @@ rule ahead:
         framework="[a-z0-9_+]+",  # an edited program's too
         variant=r"base|b\d+(s\d+)?",
     priority: -1_000_000_000
-    group:
-        COMPILED
     threads: HALF
     params:
         job=COMPILER_JOBS.ahead,
@@ -109,8 +103,6 @@ rule largest_batch:
     log:
         f"{ROOT}/logs/ahead/{{target}}/{{compiler}}/{{framework}}/{{workload}}/largest_batch.txt",
     priority: -1_000_000_001
-    group:
-        COMPILED
     threads: HALF
     params:
         job=COMPILER_JOBS.largest_batch,
@@ -129,8 +121,6 @@ rule compile_ahead:
         GRID.made("ahead", "largest_batch"),
     log:
         f"{OUT}/logs/compile_ahead.txt",
-    group:
-        MADE
     params:
         step=GRID.step,
     shell:

@@ -27,8 +27,6 @@ rule growth:
         GRID.made("growth", "shapes"),
     log:
         f"{OUT}/logs/growth.txt",
-    group:
-        MADE
     params:
         step=GRID.step,
     shell:

@@ -16,8 +16,6 @@ rule replay_process:
     log:
         f"{ROOT}/logs/replay/{{device}}/{{compiler}}/{{workload}}/process-{{repetition}}.txt",
     priority: COMPILER_JOBS.replay_priority
-    group:
-        MEASURED
     threads: ALONE
     params:
         job=COMPILER_JOBS.replay,
@@ -39,8 +37,6 @@ rule replay:
     log:
         f"{ROOT}/logs/replay/{{device}}/{{compiler}}/{{workload}}/replay.txt",
     priority: 1_000_000
-    group:
-        MEASURED
     # As a cell: nothing may slip in between the processes of a round.
     threads: ALONE
     params:
@@ -64,8 +60,6 @@ rule split:
         ),
     log:
         f"{OUT}/logs/split.txt",
-    group:
-        MADE
     params:
         step=GRID.step,
         modules=STEPS["split"],

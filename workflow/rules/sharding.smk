@@ -29,8 +29,6 @@ rule slice:
     log:
         f"{ROOT}/logs/ahead/{{target}}/{{compiler}}/{{framework}}/{{workload}}/{{division}}.txt",
     priority: -1_000_000_000
-    group:
-        COMPILED
     threads: HALF
     params:
         job=SHARDING_JOBS.slice,
@@ -49,8 +47,6 @@ rule sharding:
         GRID.made("sharding"),
     log:
         f"{OUT}/logs/sharding.txt",
-    group:
-        MADE
     params:
         step=GRID.step,
     shell:

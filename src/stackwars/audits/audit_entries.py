@@ -16,10 +16,10 @@ AUDITS: dict[str, tuple[str, str]] = {
     "floor": ("Floor", "no process is faster than the machine can be"),
     "mutants": (
         "Mutants",
-        "a harness that is broken on purpose is rejected, the honest one is not",
+        "a harness that is broken on purpose is rejected and the intact one is not",
     ),
     "clock": ("External clock", "no process reports more time than its parent saw pass"),
-    "aa": ("A/A", "where both sides are the same, hardly ever a difference is claimed"),
+    "aa": ("A/A", "a difference is rarely claimed where both sides are the same"),
     "power": ("Power", "a difference of known size is found, with that size"),
     "agreement": (
         "Parity and precision",

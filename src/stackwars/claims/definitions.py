@@ -42,6 +42,7 @@ class Claim:
     tolerance: float
     human_minutes: float
     owns: list[str] = field(default_factory=list)
+    answers: str = ""
 
     @property
     def patterns(self) -> list[str]:

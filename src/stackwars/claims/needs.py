@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from pathlib import Path
 
 from stackwars.claims.definitions import Claim, ClaimError
@@ -161,25 +162,35 @@ def compute_minutes(config: dict, claim: Claim, folders: Iterable[Path]) -> floa
 
 def _seconds(config: dict, claim: Claim, folders: list[Path]) -> Iterator[float | None]:
     for cell in needed_cells(config, claim):
-        yield _first(folders, cell.path / "cell.json", lambda found: found["wall_s"])
+        yield _first(folders, cell.path / "cell.json", _of_itself)
     for replay in needed_replays(config, claim):
         yield _first(folders, replay.path / "replay.json", _of_processes)
     for compilation in needed_compilations(config, claim):
-        yield _first(folders, compilation.path / "ahead.json", lambda found: found["wall_s"])
+        yield _first(folders, compilation.path / "ahead.json", _of_itself)
     points, slices = needed_sharding(config, claim)
     for compilation in slices:
-        yield _first(folders, compilation.path / "ahead.json", lambda found: found["wall_s"])
+        yield _first(folders, compilation.path / "ahead.json", _of_itself)
     for point in [*needed_growth(config, claim), *points]:
-        yield _first(folders, point.path / "process.json", lambda found: found["wall_s"])
+        yield _first(folders, point.path / "process.json", _of_itself)
     for compilation in needed_largest_batches(config, claim):
         yield _first(folders, compilation.largest_batch_path, _of_probes)
 
 
-def _first(folders: list[Path], path: Path, seconds) -> float | None:
+def _first(folders: list[Path], path: Path, seconds: Callable[[dict], float]) -> float | None:
     for folder in folders:
         if (folder / path).exists():
-            return seconds(documents.read(folder / path))
+            return _told(folder / path, seconds)
     return None
+
+
+@cache
+def _told(path: Path, seconds: Callable[[dict], float]) -> float:
+    """What a result says of its time; many claims need the same results."""
+    return seconds(documents.read(path))
+
+
+def _of_itself(found: dict) -> float:
+    return found["wall_s"]
 
 
 def _of_processes(replay: dict) -> float:

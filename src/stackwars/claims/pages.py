@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pandas
 
+from stackwars.claims import definitions
 from stackwars.claims.evidence import tally
 from stackwars.claims.output import read_claims
 from stackwars.claims.verdicts import NOT_TESTABLE
@@ -27,11 +28,16 @@ RESULTS = ("compiler_more_than_frontend", "program_is_reason", "pending_two_runs
 """The claims that the README shows, whatever became of them."""
 
 
-def table(rows: Iterable[dict]) -> str:
-    """A Markdown table, a row a claim: target, origin, sentence, verdict and the count that it rests on."""
-    lines = ["| target | origin | claim | verdict | evidence |", "| --- | --- | --- | --- | --- |"]
+def table(rows: Iterable[dict], answers: dict[str, str]) -> str:
+    """A Markdown table, a row a claim: target, origin, what it answers, sentence, verdict and the count that it
+    rests on.
+
+    answers: by the claim's id, see workflow/schemas/claims.schema.yaml; "" for nothing.
+    """
+    heads = ("target", "origin", "answers", "claim", "verdict", "evidence")
+    lines = [f"| {' | '.join(heads)} |", "| --- " * len(heads) + "|"]
     for row in rows:
-        head = (f"`claim_{row['id']}`", row["origin"])
+        head = (f"`claim_{row['id']}`", row["origin"], answers[row["id"]])
         cells = (*head, row["sentence"], row["verdict"], _short(row))
         lines.append("| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |")
     return "\n".join(lines)
@@ -105,7 +111,8 @@ def put_into(page: Path, name: str, text: str) -> None:
 def write(repository: Path, reference: Path) -> None:
     """Bring the pages up to date with the tables of the reference."""
     rows = read_claims(Folder(reference)["claims"])
-    put_into(repository / TABLE, "claims", table(rows))
+    answers = {claim.id: claim.answers for claim in definitions.load().claims}
+    put_into(repository / TABLE, "claims", table(rows, answers))
     put_into(repository / README, "results", results(rows))
     put_into(repository / PROTOCOL, "runs", between_runs(reference))
 

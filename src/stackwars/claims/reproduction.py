@@ -180,63 +180,72 @@ def _peak(context: dict) -> dict:
 
 
 def summary(document: dict) -> str:
-    """One sentence about the whole; a second one about the machine where something came out otherwise."""
+    """A few short sentences about the whole; one about the machine where something came out otherwise."""
     claims, ratios, cells = (document[name] for name in ("claims", "ratios", "cells"))
     if not ratios and not cells:
-        return "Nothing is compared with the reference: the shapes of this run are others than its."
+        return "Nothing is compared: the shapes of this run differ from those of the reference."
     counted = {
         word: sum(c["outcome"] == word for c in claims) for word in (REPRODUCED, NOT_REPRODUCED)
     }
-    decided = [c for c in claims if c["reference"] in _DECIDED]
+    decided = sum(c["reference"] in _DECIDED for c in claims)
     judged = [r["inside"] for r in ratios if r["inside"] is not None]
-    parts = []
+    sentences = []
     if claims:
-        left = len(decided) - sum(counted.values())
-        parts.append(
-            f"of {len(decided)} claims that the reference decides on what both tested, "
-            f"{counted[REPRODUCED]} are reproduced, {counted[NOT_REPRODUCED]} not reproduced "
-            f"and {left} not decided here"
-        )
+        # Of a claim, what both tested counts.
+        left = decided - sum(counted.values())
+        sentences += [
+            f"Of {decided} claims that the reference decides, {counted[REPRODUCED]} are reproduced.",
+            f"Not reproduced: {counted[NOT_REPRODUCED] or 'none'}; not decided here: {left or 'none'}.",
+        ]
     if judged:
-        parts.append(
-            f"{sum(judged)} of {len(judged)} ratios lie within its 95 % prediction intervals"
+        sentences.append(
+            f"Of {len(judged)} ratios, {sum(judged)} lie within the reference's prediction intervals."
         )
+    same = all(c["same"] for c in cells)
+    if same and all(judged) and not counted[NOT_REPRODUCED]:
+        return " ".join(sentences)
+    known = document["run"]["machine"] in document["reference"]["machines"]
+    sentences.append(
+        "The machine is of a kind that the reference has runs of."
+        if known
+        else "The machine is of another kind than those of the reference."
+    )
+    return " ".join(sentences)
+
+
+def _details(document: dict) -> list[str]:
+    """What the summary leaves out, a line each: how far ratios moved, cells, and the machine."""
+    ratios, cells = document["ratios"], document["cells"]
+    if not ratios and not cells:
+        return []
     moved = sorted(r["moved"] for r in ratios if r["ratio"] == "steady" and r["moved"] is not None)
+    lines = []
     if moved:
-        parts.append(
-            "the steady ratios differ from the reference's by "
-            f"{100 * moved[len(moved) // 2]:.0f} % in the median"
+        lines.append(
+            "The median difference of a steady ratio from the reference's is "
+            f"{100 * moved[len(moved) // 2]:.0f} %."
         )
-    same = sum(c["same"] for c in cells)
-    parts.append(f"{same} of {len(cells)} cells have the same status")
-    text = "; ".join(parts) + "."
-    text = text[0].upper() + text[1:]
-    return (
-        text
-        if same == len(cells) and all(judged) and not counted[NOT_REPRODUCED]
-        else (f"{text} {_about_machine(document)}")
-    )
-
-
-def _about_machine(document: dict) -> str:
-    """What of the machine is another than the reference's newest."""
+    if cells:
+        same = sum(c["same"] for c in cells)
+        lines.append(
+            f"Of {len(cells)} cells, {same} have the status that they have in the reference."
+        )
     here, there = document["run"], document["reference"]
-    if here["machine"] in there["machines"]:
-        return "The machine is of a kind that the reference has runs of."
-    differs = [
-        _DIFFERS[name].format(here[name], there[name])
-        for name in _OF_A_MACHINE
-        if here[name] != there[name]
-    ]
-    return (
-        "The machine is of another kind than those of the reference; beside its newest run: "
-        f"{'; '.join(differs)}."
-    )
+    if here["machine"] not in there["machines"]:
+        differs = [
+            _DIFFERS[name].format(here[name], there[name])
+            for name in _OF_A_MACHINE
+            if here[name] != there[name]
+        ]
+        lines.append(
+            f"The machine, beside that of the reference's newest run: {'; '.join(differs)}."
+        )
+    return lines
 
 
 def report(document: dict) -> str:
-    """The summary, and each claim, ratio and cell that came out otherwise, on a line each."""
-    lines = [document["summary"]]
+    """The summary with its details, and each claim, ratio and cell that came out otherwise, on a line each."""
+    lines = [document["summary"], *_details(document)]
     lines += [
         f"  {c['outcome']}: {c['id']}: {c['reference']} in the reference"
         f"{'' if c['reference'] == c['reference_whole'] else ' on what both tested'}, {c['run']} here "

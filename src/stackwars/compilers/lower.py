@@ -28,8 +28,6 @@ from stackwars.ir import missing
 from stackwars.measure import documents
 from stackwars.workloads import parallel, values
 
-NO_UPDATES = "a program that updates what it keeps is lowered of other frontends only"
-
 
 @dataclass(frozen=True)
 class LowerJob:
@@ -61,8 +59,6 @@ def lower(job: LowerJob) -> tuple[str, dict]:
     with mock.patch.multiple(values, **stand_ins):
         inputs = workload.inputs(job.sizes, job.seed)
         try:
-            if hasattr(workload, "STATE") and not hasattr(framework, "UPDATES"):
-                raise NotImplementedError(NO_UPDATES)
             division = parallel.of_variant(workload, job.variant)
             lowered = framework.lower(
                 *(dialect.build, job.sizes, job.seed, inputs, job.matmul_precision),

@@ -12,9 +12,6 @@ from stackwars.compilers.arguments import OUTPUT, Entry, Lowered, Result
 from stackwars.workloads import parallel
 from stackwars.workloads.parallel import Division
 
-UPDATES = True
-"""It also lowers programs that update what they keep."""
-
 
 def load() -> None:
     """Import what `lower` needs; opens no device."""

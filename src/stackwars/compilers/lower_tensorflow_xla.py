@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from stackwars.compilers import arguments
-from stackwars.compilers.arguments import Entry, Leaf, Lowered
+from stackwars.compilers.arguments import OUTPUT, Entry, Leaf, Lowered, Result
 from stackwars.frameworks import tensorflow_xla
+
+_ALIAS = re.compile(r"parameter_number = (\d+) : i64}, output_index = array<i64: (\d+)>")
+"""An argument whose memory a result takes over: a variable that is assigned to."""
 
 
 def load() -> None:
@@ -25,7 +29,7 @@ def lower(
     `build` is the workload's in this dialect, and makes its weights with `arguments.leaf`. TensorFlow
     exports programs of initialised variables only: these have memory that nothing has touched. The
     arguments are the inputs, then what the trace has captured: weights, or a model's own constants,
-    with their values.
+    with their values. A variable that it assigns to is a result as well.
     """
     import tensorflow as tf
 
@@ -45,10 +49,18 @@ def lower(
     specs = [tf.TensorSpec(array.shape, array.dtype) for array in inputs.values()]
     text = tensorflow_xla.program(function, specs)
     known = {id(variable.handle): entry for entry, variable in placed}
-    captured = function.get_concrete_function(*specs).captured_inputs
+    concrete = function.get_concrete_function(*specs)
+    captured = concrete.captured_inputs
+    own = {id(variable.handle): variable for variable in concrete.graph.variables}
     used = [Entry("input", name) for name in inputs]
-    used += [known.get(id(tensor)) or _constant(tensor) for tensor in captured]
-    return Lowered(text, used, [entry for entry, _ in placed if entry not in used])
+    used += [known.get(id(one)) or _constant(own.get(id(one), one)) for one in captured]
+    leaves = traced.leaves(parameters) if hasattr(traced, "leaves") else {}
+    names = {id(leaf.handle): name for name, leaf in leaves.items()}
+    results = {0: Result(OUTPUT)}
+    for argument, result in _ALIAS.findall(text):
+        results[int(result)] = Result(names.get(id(captured[int(argument) - len(inputs)]), ""))
+    unused = [entry for entry, _ in placed if entry not in used]
+    return Lowered(text, used, unused, tuple(results[place] for place in sorted(results)))
 
 
 def _constant(tensor: Any) -> Entry:

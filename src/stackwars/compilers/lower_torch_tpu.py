@@ -8,6 +8,10 @@ What of it is private to torch_tpu 0.2.0, and so pinned: its device without a cl
 builder of the module. Its own `traverse_and_compile` also compiles, which needs a TPU. Two passes of
 its `torch.compile` are left out, `fold_gqa` and `detect_causal_mask`: they look for PyTorch's fused
 attention, and the models here write attention out.
+
+A training step is traced by `make_fx`: gradients by `torch.func`, then torch.optim's own functional AdamW.
+Autograd asks a tensor's device for its streams, which ends the process where there is no TPU: so gradients are
+traced on PyTorch's meta device, and the operations then moved.
 """
 
 from __future__ import annotations
@@ -22,10 +26,15 @@ from unittest import mock
 import numpy as np
 
 from stackwars.compilers import arguments
-from stackwars.compilers.arguments import Entry, Lowered
+from stackwars.compilers.arguments import OUTPUT, Entry, Lowered, Result
+from stackwars.compilers.marks import marked
+from stackwars.workloads import adamw
+from stackwars.workloads.parallel import Division
 
 _PRECISION = {"default": "medium", "high": "high", "highest": "highest"}
 """What PyTorch calls the precisions of a product of float32 that XLA calls DEFAULT, HIGH and HIGHEST."""
+
+IN_PLACE = "of what writes in place only training steps are lowered with TorchTPU here"
 
 Traced = tuple[Any, list[str | None]]
 """A graph of PyTorch's operations; of each of its arguments the name of a parameter or buffer of the module,
@@ -44,25 +53,36 @@ def load() -> None:
 
 
 def lower(
-    build: Callable, sizes: dict, seed: int, inputs: dict[str, np.ndarray], precision: str
-) -> Lowered:
-    """The program.
-
-    `build` is the workload's in this dialect, and makes its weights with `arguments.leaf`. A weight
-    that several layers share is one argument. What a module keeps that is no weight is an argument too.
-    """
-    return lower_traced(_compiled, build, sizes, seed, inputs, precision)
-
-
-def lower_traced(
-    trace: Callable[[Any, list[Any]], Traced],
     build: Callable,
     sizes: dict,
     seed: int,
     inputs: dict[str, np.ndarray],
     precision: str,
+    division: Division | None = None,
 ) -> Lowered:
-    """The same, of the graph that `trace` makes of a module and its inputs."""
+    """The program.
+
+    `build` is the workload's in this dialect, and makes its weights with `arguments.leaf`. A weight
+    that several layers share is one argument. What a module keeps that is no weight is an argument too.
+
+    division: of the arrays among devices; None for one device. Its program is the same, and says how its
+    arguments are divided as torch_xla's does.
+    """
+    return lower_traced(_compiled, decompositions, build, sizes, seed, inputs, precision, division)
+
+
+def lower_traced(
+    trace: Callable[[Any, list[Any]], Traced],
+    table: Callable[[], dict],
+    build: Callable,
+    sizes: dict,
+    seed: int,
+    inputs: dict[str, np.ndarray],
+    precision: str,
+    division: Division | None,
+) -> Lowered:
+    """The same, of the graph that `trace` makes of a module and its inputs; of a training step with the
+    decompositions of `table`."""
     load()
     import torch
     from torch._subclasses.fake_tensor import FakeTensorMode
@@ -82,6 +102,8 @@ def lower_traced(
         placed.append((arguments.of_array(array), fake(array)))
         return placed[-1][1]
 
+    results = [OUTPUT]
+    updated: dict[int, str] = {}
     module = build(sizes, seed, put)
     with ExitStack() as stack:
         stack.enter_context(without_values)
@@ -91,13 +113,33 @@ def lower_traced(
         stack.enter_context(known)
         # A scalar made from a number of Python's would be copied to the TPU at once.
         stack.enter_context(mock.patch.object(torch, "tensor", _tensor(torch.tensor, torch.full)))
-        stack.enter_context(torch.no_grad())
-        graph, names = trace(module, [fake(array) for array in inputs.values()])
+        given = [fake(array) for array in inputs.values()]
         entries = _entries(module, placed)
-        inputs_left = iter(Entry("input", name) for name in inputs)
-        wanted = [next(inputs_left) if name is None else entries[name] for name in names]
+        if hasattr(module, "leaves"):
+            if not hasattr(module, "optimiser"):
+                raise NotImplementedError(IN_PLACE)
+            graph, kept = _step(module, given, table())
+            results += kept
+            wanted = [_kept_entry(name, entries, module) for name in kept]
+            updated = {id(entry): name for entry, name in zip(wanted, kept, strict=True)}
+            wanted += [entries[f"model.{name}"] for name, _ in module.model.named_buffers()]
+            wanted += [Entry("input", name) for name in inputs]
+        else:
+            stack.enter_context(torch.no_grad())
+            graph, names = trace(module, given)
+            inputs_left = iter(Entry("input", name) for name in inputs)
+            wanted = [next(inputs_left) if name is None else entries[name] for name in names]
     text, used = _stablehlo(graph, wanted)
-    return Lowered(text, used, [e for e, _ in placed if e.kind == "weight" and e not in used])
+    if division:
+        axes = [
+            division.weight_axis(updated[id(entry)])
+            if entry.kind == "zeros" and id(entry) in updated
+            else entry.divided_axis(division)
+            for entry in used
+        ]
+        text = marked(text, axes, [id(entry) in updated for entry in used], division.devices)
+    unused = [e for e, _ in placed if e.kind == "weight" and e not in used]
+    return Lowered(text, used, unused, tuple(map(Result, results)))
 
 
 def versions() -> dict[str, str]:
@@ -127,18 +169,92 @@ def _tensor(plain: Callable, full: Callable) -> Callable:
     return made
 
 
+def decompositions() -> dict:
+    """TorchTPU's own, of its torch.compile."""
+    from torch_tpu._internal.compile._backend import _TPU_DECOMPOSITIONS
+
+    return _TPU_DECOMPOSITIONS
+
+
 def _compiled(module: Any, inputs: list[Any]) -> Traced:
     """AOTAutograd's graph, as TorchTPU's backend of torch.compile asks for it."""
     from torch._functorch.aot_autograd import aot_export_module
-    from torch_tpu._internal.compile._backend import _TPU_DECOMPOSITIONS
 
     # It wants a tuple of results.
     module.register_forward_hook(lambda _module, _inputs, output: (output,))
     graph, signature = aot_export_module(
-        module, inputs, trace_joint=False, decompositions=_TPU_DECOMPOSITIONS
+        module, inputs, trace_joint=False, decompositions=decompositions()
     )
     weights = {**signature.inputs_to_parameters, **signature.inputs_to_buffers}
     return graph, [weights.get(node.name) for node in graph.graph.find_nodes(op="placeholder")]
+
+
+def _step(module: Any, inputs: list[Any], table: dict) -> tuple[Any, list[str]]:
+    """(graph of a `train_torch.Step`, names of what it updates).
+
+    Its arguments: what it updates, the model's buffers, and the inputs. Its results: the loss, and what it
+    has updated. That is what `Step.leaves` names, and a count of steps for each weight, without a name.
+    """
+    import torch
+    from torch.fx.experimental.proxy_tensor import make_fx
+    from torch.optim.adamw import adamw as functional
+
+    model = module.model
+    weights, buffers = (dict(found) for found in (model.named_parameters(), model.named_buffers()))
+    count = len(weights)
+
+    def loss(given: list[Any], kept: list[Any], *batch: Any) -> Any:
+        named = dict(zip([*weights, *buffers], [*given, *kept], strict=True))
+        return torch.func.functional_call(model, named, batch)
+
+    def shapes(tensors: Any) -> list[Any]:
+        return [torch.empty(t.shape, dtype=t.dtype, device="meta") for t in tensors]
+
+    backward = make_fx(torch.func.grad_and_value(loss), tracing_mode="fake")(
+        shapes(weights.values()), shapes(buffers.values()), *shapes(inputs)
+    )
+    _move(backward, torch.device("tpu:0"))
+
+    def step(updated: list[Any], kept: list[Any], *batch: Any) -> list[Any]:
+        gradients, value = backward(updated[:count], kept, *batch)
+        updated = [tensor.clone() for tensor in updated]
+        given, first, second, steps = (updated[i * count :][:count] for i in range(4))
+        functional(
+            *(given, list(gradients), first, second, [], steps),
+            foreach=False, capturable=True, amsgrad=False, maximize=False,
+            beta1=adamw.BETA_1, beta2=adamw.BETA_2, lr=adamw.LEARNING_RATE,
+            weight_decay=adamw.WEIGHT_DECAY, eps=adamw.EPSILON,
+        )  # fmt: skip
+        return [value, *updated]
+
+    leaves = module.leaves()
+    steps = [torch.zeros((), device="tpu:0") for _ in weights]
+    updated = [*(leaf.detach() for leaf in leaves.values()), *steps]
+    traced = make_fx(
+        torch.func.functionalize(step), tracing_mode="fake", decomposition_table=table
+    )(updated, [buffer.detach() for buffer in buffers.values()], *inputs)
+    return traced, [*leaves, *("" for _ in steps)]
+
+
+def _kept_entry(name: str, entries: dict[str, Entry], module: Any) -> Entry:
+    """The entry of what a step updates: a weight, or what an optimiser starts with, which is 0."""
+    if f"model.{name}" in entries:
+        return entries[f"model.{name}"]
+    shape = tuple(module.leaves()[name].shape) if name else ()
+    return Entry("zeros", shape=shape, dtype="float32")
+
+
+def _move(graph: Any, device: Any) -> None:
+    """Have a graph make its tensors on this device."""
+    import torch
+
+    def moved(value: Any) -> Any:
+        return device if isinstance(value, torch.device) else value
+
+    for node in graph.graph.nodes:
+        node.args = tuple(map(moved, node.args))
+        node.kwargs = {name: moved(value) for name, value in node.kwargs.items()}
+    graph.recompile()
 
 
 def _stablehlo(graph: Any, wanted: list[Entry]) -> tuple[str, list[Entry]]:

@@ -14,15 +14,22 @@ import numpy as np
 from stackwars.compilers import lower_torch_tpu
 from stackwars.compilers.arguments import Lowered
 from stackwars.compilers.lower_torch_tpu import Traced, load, versions
+from stackwars.workloads.parallel import Division
 
 __all__ = ["load", "lower", "versions"]
 
 
 def lower(
-    build: Callable, sizes: dict, seed: int, inputs: dict[str, np.ndarray], precision: str
+    build: Callable,
+    sizes: dict,
+    seed: int,
+    inputs: dict[str, np.ndarray],
+    precision: str,
+    division: Division | None = None,
 ) -> Lowered:
     """As `lower_torch_tpu.lower`."""
-    return lower_torch_tpu.lower_traced(_exported, build, sizes, seed, inputs, precision)
+    given = (build, sizes, seed, inputs, precision, division)
+    return lower_torch_tpu.lower_traced(_exported, dict, *given)
 
 
 def _exported(module: Any, inputs: list[Any]) -> Traced:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -11,15 +10,10 @@ import numpy as np
 
 from stackwars.compilers import arguments
 from stackwars.compilers.arguments import OUTPUT, Entry, Leaf, Lowered, Result
+from stackwars.compilers.marks import marked
 from stackwars.frameworks.torch_eager import gradient_mode
 from stackwars.frameworks.torch_xla import unnumbered
 from stackwars.workloads.parallel import Division
-
-UPDATES = True
-"""It also lowers programs that update what they keep."""
-DONATED = ", jax.buffer_donor = true"
-_ARGUMENT = re.compile(r"%arg(?P<number>\d+): tensor<(?P<extents>(?:\d+x)*)\w+>(?=[,)])")
-"""An argument of a function."""
 
 
 def load() -> None:
@@ -109,27 +103,6 @@ def lower(
 def _leaves(module: Any) -> dict[str, Any]:
     """{name: tensor} of what a call updates."""
     return module.leaves() if hasattr(module, "leaves") else {}
-
-
-def marked(text: str, axes: list[int | None], updated: list[bool], devices: int) -> str:
-    """The program whose arguments say along which axis they are divided, as mark_sharding has them say it.
-
-    Those that are updated are donated.
-    """
-    numbers = ",".join(map(str, range(devices)))
-
-    def with_mark(found: re.Match) -> str:
-        number = int(found["number"])
-        placed = "replicated"
-        if axes[number] is not None:
-            parts = ["1"] * found["extents"].count("x")
-            parts[axes[number]] = str(devices)
-            placed = f"devices=[{','.join(parts)}]{numbers}"
-        donated = DONATED if updated[number] else ""
-        return f'{found[0]} {{mhlo.sharding = "{{{placed}}}"{donated}}}'
-
-    before, main, rest = re.split(r"(func\.func @main\(.*)", text, maxsplit=1)
-    return before + _ARGUMENT.sub(with_mark, main) + rest
 
 
 def versions() -> dict[str, str]:

@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from stackwars.compilers import arguments
+from stackwars.compilers import arguments, lower_jax
 from stackwars.compilers.arguments import Entry, Lowered
+
+IN_PLACE = "torchax traces a pure function of a module's weights and inputs; this one writes into its buffers"
 
 
 def load() -> None:
@@ -25,6 +27,9 @@ def lower(
     `build` is the workload's in this dialect, and makes its weights with `arguments.leaf`. The function
     that is traced is that of `frameworks.torchax`. A tied weight is one argument; what a module keeps
     that is no weight is an argument too.
+
+    A training step is a loss of PyTorch's, whose gradients are JAX's, and optax's AdamW, as in torchax's own
+    `make_train_step`. Raises NotImplementedError for a module that updates anything else.
     """
     import jax
     import torch
@@ -32,15 +37,24 @@ def lower(
 
     jax.config.update("jax_default_matmul_precision", precision)
     placed: list[tuple[Entry, torch.Tensor]] = []
+    arrays: dict[int, np.ndarray] = {}
 
     def put(array: np.ndarray) -> Any:
         # A weight's memory is never written, and so none.
         tensor = torch.from_numpy(np.asarray(array))
+        arrays[tensor.data_ptr()] = array
         placed.append((arguments.of_array(array), tensor))
         return tensor
 
     module = build(sizes, seed, put)
     environment, call = torchax.default_env(), torch.func.functional_call
+    if hasattr(module, "leaves"):
+        if not hasattr(module, "model"):
+            raise NotImplementedError(IN_PLACE)
+        named = dict(module.model.named_parameters())
+        weights = {name: arrays[leaf.data_ptr()] for name, leaf in named.items()}
+        step = _step(module.model, environment, weights)
+        return lower_jax.lower(step, sizes, seed, inputs, precision)
 
     def function(parameters: dict, *arrays: Any) -> Any:
         weights, tensors = environment.j2t_iso((parameters, arrays))
@@ -59,6 +73,31 @@ def lower(
     used = [entry for place, entry in enumerate(leaves) if place in kept]
     unused = [entry for place, entry in enumerate(leaves) if place not in kept]
     return Lowered(lowered.as_text(), used, [entry for entry in unused if entry.kind == "weight"])
+
+
+def _step(model: Any, environment: Any, weights: dict[str, np.ndarray]) -> Callable:
+    """A training step as a `build` in JAX's dialect."""
+    import torch
+
+    from stackwars.workloads import train_jax
+
+    buffers = {name: leaf.numpy() for name, leaf in model.named_buffers()}
+
+    def loss(parameters: dict, *batch: Any) -> Any:
+        named, tensors = environment.j2t_iso(({**parameters, **_constants(buffers)}, batch))
+        with environment:
+            return environment.t2j_iso(torch.func.functional_call(model, named, tensors))
+
+    def build(sizes: dict, seed: int, put: Callable) -> tuple:
+        return train_jax.stepping({name: put(leaf) for name, leaf in weights.items()}, loss)
+
+    return build
+
+
+def _constants(buffers: dict[str, np.ndarray]) -> dict[str, Any]:
+    import jax
+
+    return {name: jax.numpy.asarray(value) for name, value in buffers.items()}
 
 
 def _shape(jax: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:

@@ -38,7 +38,7 @@ DETAIL = 2000
 """Characters that are kept of what a compiler says."""
 _DONATED = re.compile(
     r", {0}| \{{{0}\}}|(?<=\{{){0}, ".format(
-        r"(?:tf\.aliasing_output = \d+ : i32|jax\.buffer_donor = true)"
+        r"(?:tf\.aliasing_output = \d+ : i32|jax\.buffer_donor = true|mhlo\.input_output_alias = \[[^\]]*\])"
     )
 )
 """What says of an argument that a result takes over its memory."""
@@ -79,7 +79,7 @@ class ReplayProcess:
         self.events.write("refused", program=name, status=status, detail=detail)
         self.programs.pop(name, None)
         if name == self.spec["baseline"]:
-            raise REFUSALS[status](f"{name}: {detail}")
+            raise REFUSALS[status](f"nothing to compare with: {name}'s program: {detail}")
 
     def load(self, compiler: Any) -> None:
         """Compile every program that is the one its list of arguments is for, and place them."""

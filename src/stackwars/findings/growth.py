@@ -21,8 +21,8 @@ def growth_findings(growth: pandas.DataFrame, shapes: pandas.DataFrame) -> list[
 def _series(growth: pandas.DataFrame) -> list[Finding]:
     """``growth/<workload>/<framework>``: how what the first call takes longer grows with a size.
 
-    slope: ms for each unit of the size; exponent: e of a cost that is proportional to size^e. Both with their
-    95 % intervals, by least squares. ratio: the largest value's cost over the smallest's.
+    slope: ms for each unit of the size; exponent: e of a cost that is proportional to size^e. Both by
+    least squares, with the ends of their 95 % intervals. ratio: the largest value's cost over the smallest's.
     """
     found = []
     ok = growth[growth["status"] == "ok"]
@@ -31,7 +31,7 @@ def _series(growth: pandas.DataFrame) -> list[Finding]:
         if len(rows) < 3 or (rows["compile_cost_ms"] <= 0).any():
             continue
         values, costs = rows["value"].astype(float), rows["compile_cost_ms"]
-        slope, low, high = _line(values, costs)
+        slope, slope_low, slope_high = _line(values, costs)
         exponent, exponent_low, exponent_high = _line(np.log(values), np.log(costs))
         first, last = rows.iloc[0], rows.iloc[-1]
         found.append(
@@ -44,8 +44,8 @@ def _series(growth: pandas.DataFrame) -> list[Finding]:
                 smallest=first["value"],
                 largest=last["value"],
                 slope=slope,
-                low=low,
-                high=high,
+                slope_low=slope_low,
+                slope_high=slope_high,
                 exponent=exponent,
                 exponent_low=exponent_low,
                 exponent_high=exponent_high,

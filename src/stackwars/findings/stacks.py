@@ -127,7 +127,7 @@ def _best(stacks: pandas.DataFrame) -> list[Finding]:
 
 
 def _dispatch(stacks: pandas.DataFrame) -> list[Finding]:
-    """``dispatch/<workload>/<framework>``: the share of a steady call after which it has returned."""
+    """``dispatch/<workload>/<framework>``: when a steady call has returned: ms, and share of its time."""
     found = []
     for row in stacks.itertuples():
         if is_missing(row.returned_ms) or is_missing(row.steady_ms):
@@ -140,6 +140,7 @@ def _dispatch(stacks: pandas.DataFrame) -> list[Finding]:
                 title=row.title,
                 here=bool(row.here),
                 framework=row.framework,
+                returned_ms=row.returned_ms,
                 share=share if math.isfinite(share) else None,
             )
         )

@@ -17,6 +17,8 @@ from stackwars.study.comparisons import Comparison
 
 CLAIMS = ("flattening", "contraction")
 """The published claims about form that tell the two frontends apart by what they do to products."""
+OTHERS = ("layernorm", "qkv")
+"""Those about anything else."""
 
 
 class Programs(NamedTuple):
@@ -30,11 +32,14 @@ def successor_findings(own: Programs, there: Programs, pair: Comparison) -> list
     """``successor_form/<workload>/<claim>/<framework>``: whether its program has the subject's form or the
     baseline's, for each claim of CLAIMS about which these two differ. `here` is as in `read_whole`.
 
+    ``successor_like/<workload>/<claim>/<framework>``: whether it has the baseline's, for each of OTHERS.
+
     ``successor_batch/<workload>``: the largest batch of the second form over the first's, from the batches that
     were tried with the newest compiler: `times` is how many times as large it is at least.
     """
     forms = [name for name in dict.fromkeys(own.structure["framework"]) if name not in pair.sides]
     found = [f for name in forms for f in _forms(name, own.structure, there.structure, pair)]
+    found += [f for name in forms for f in _like(name, own.structure, there.structure, pair)]
     return [*found, *(_batches(own.batches, *forms) if len(forms) == 2 else [])]
 
 
@@ -55,6 +60,21 @@ def _forms(
         yield finding(
             f"successor_form/{row.workload}/{row.claim}/{name}",
             alike.get(row.verdict, words.LIKE_NEITHER),
+            framework=name, workload=row.workload, title=row.title, here=bool(row.here),
+        )  # fmt: skip
+
+
+def _like(
+    name: str, own: pandas.DataFrame, there: pandas.DataFrame, pair: Comparison
+) -> Iterator[Finding]:
+    known = there[there["framework"] == pair.baseline].set_index(["workload", "claim"])["verdict"]
+    for row in own[(own["framework"] == name) & own["claim"].isin(OTHERS)].itertuples():
+        baseline = known.get((row.workload, row.claim), "")
+        if UNDECIDED & {row.verdict, baseline}:
+            continue
+        yield finding(
+            f"successor_like/{row.workload}/{row.claim}/{name}",
+            words.SAME if row.verdict == baseline else words.DIFFERENT,
             framework=name, workload=row.workload, title=row.title, here=bool(row.here),
         )  # fmt: skip
 

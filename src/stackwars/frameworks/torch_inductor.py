@@ -1,7 +1,7 @@
 """PyTorch's own compiler: `torch.compile(module, fullgraph=True)` with TorchInductor; weights are arguments.
 
 A module that says that it breaks the graph (`GRAPH_BREAKS`) is compiled without `fullgraph`, and the breaks are
-counted.
+counted. At a break inside a loop Dynamo leaves the whole function to Python, and its own counters do not tell.
 
 On the CPU it writes C++ and has g++ compile it, with every cache empty. So run 1 includes precompiling
 PyTorch's header (about 7 s on two cores), which a user pays for once a machine and not once a program.
@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -32,6 +33,8 @@ COLOUR = "#7b1e3b"
 _CACHE_HITS = (("inductor", "fxgraph_cache_hit"), ("aot_autograd", "autograd_cache_hit"))
 _SOURCE = re.compile(r"# File: \S*/")
 """The folder of a line of this machine's files: no part of the graph."""
+_IN_LOOP = "graph break in a for/while loop"
+"""What Dynamo says when it leaves a function to Python."""
 _ALL, _BACKEND = "entire_frame_compile", "backend_compile"
 
 
@@ -58,10 +61,12 @@ class Session(torch_eager.Session):
             TORCHINDUCTOR_VEC_ISA_OK="1",
         )
         super().__init__(device, precision)
-        from torch._dynamo import utils
+        from torch._dynamo import exc, utils
         from torch._inductor import cpu_vec_isa, metrics
 
         self._dynamo, self._metrics = utils, metrics
+        self._skipped: list[str] = []
+        _watch(exc.SkipFrame, self._skipped)
         cpu_vec_isa.pick_vec_isa()
 
     def build(self, build: Callable, sizes: dict, seed: int, inputs: list[dict]) -> None:
@@ -86,7 +91,8 @@ class Session(torch_eager.Session):
         found = self._dynamo.counters
         return {
             "graphs": found["stats"]["unique_graphs"],
-            "graph_breaks": sum(found["graph_break"].values()),
+            "graph_breaks": sum(found["graph_break"].values())
+            + sum(why not in found["graph_break"] for why in self._skipped),
             "kernels": self._metrics.generated_kernel_count,
         }
 
@@ -115,3 +121,15 @@ class Session(torch_eager.Session):
 
     def versions(self) -> dict[str, str]:
         return {**super().versions(), cxx.compiler(): cxx.version()}
+
+
+def _watch(exception: type[BaseException], found: list[str]) -> None:
+    """Keep why each exception of this type is raised that is raised for a break inside a loop."""
+    plain = exception.__init__
+
+    def telling(self: BaseException, *given: Any, **named: Any) -> None:
+        if given and _IN_LOOP in str(given[0]):
+            found.append(getattr(sys.exc_info()[1], "msg", ""))
+        plain(self, *given, **named)
+
+    exception.__init__ = telling

@@ -12,6 +12,7 @@ import hashlib
 import json
 import shutil
 import subprocess
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,8 @@ from stackwars.setup.device import CPUS
 from stackwars.setup.environments import REPOSITORY, clean_environ, ensure
 
 KEPT = REPOSITORY / ".snakemake" / "stackwars" / "kept"
-"""The processes that ended, by their paths below results/, until their cell is made."""
+"""The processes that ended, by their node and their paths below results/, until their cell is made: what one
+node measured is there still when another one took its job over."""
 _STAMP = "kept.json"
 
 
@@ -51,6 +53,11 @@ def peak_of(found: list[dict], record: dict) -> dict | None:
 
 def _is_of(peak: dict, described: str) -> bool:
     return "machine" not in peak or machine.described(peak["machine"]) == described
+
+
+def of(processes: Iterable[dict]) -> set[str]:
+    """The nodes of a cluster that measured some processes; empty without one."""
+    return {p["machine"]["node"] for p in processes if "node" in p.get("machine", {})}
 
 
 def ensure_peak(device: str, output: Path) -> None:
@@ -103,7 +110,7 @@ def forget() -> None:
     """Delete what is kept of processes whose cell is made. For a run that no other runs beside."""
     for stamp in list(KEPT.glob(f"**/{_STAMP}")):
         process = stamp.parent
-        made = REPOSITORY / "results" / process.relative_to(KEPT).parent
+        made = REPOSITORY / "results" / Path(*process.relative_to(KEPT).parts[1:-1])
         if (made / "cell.json").exists() or (made / "replay.json").exists():
             shutil.rmtree(process)
 
@@ -121,7 +128,7 @@ def _stamp(job: Any, pins: list[Path]) -> dict:
 
 
 def _place(output: Path) -> Path:
-    return KEPT / output.relative_to(_root(output).parent)
+    return KEPT / machine.node() / output.relative_to(_root(output).parent)
 
 
 def _root(output: Path) -> Path:

@@ -14,7 +14,11 @@ _OUT_OF_MEMORY = re.compile(
     r"|failed to map segment from shared object",
 )
 _AT_COMPILE = re.compile(r"Ran out of memory in memory space|would exceed memory|CompileTime\w*Oom")
-_PLACES = dict.fromkeys(("start", "import", "build", "read", "compiled"), "at build")
+_PLACES = {
+    **dict.fromkeys(("start", "import"), "at import"),
+    **dict.fromkeys(("build", "read", "compiled"), "at build"),
+}
+_NO_PACKAGE = re.compile(r"ModuleNotFoundError: No module named '(?!stackwars)([^']+)'")
 # What a child raises where its numbers would mean nothing.
 _INVALID = ("FloatingPointError", "ReplayRefused")
 
@@ -30,7 +34,8 @@ class Ending:
 
     events: its event lines, oldest first. exit_code: negative for a signal, as in `subprocess`.
     log_tail: last lines of its standard error. timed_out, over_cap: the parent killed it for that.
-    kernel_oom: the kernel killed some process for want of memory meanwhile.
+    kernel_oom: the kernel killed some process for want of memory meanwhile. environment: the name of its
+    folder.
     """
 
     events: list[dict]
@@ -39,6 +44,7 @@ class Ending:
     timed_out: bool = False
     over_cap: bool = False
     kernel_oom: bool = False
+    environment: str = "its environment"
 
 
 def status(ending: Ending) -> tuple[str, str]:
@@ -76,6 +82,11 @@ def _status(ending: Ending) -> tuple[str, str]:
         return "invalid", raised["message"] or text
     if ending.exit_code == -signal.SIGKILL and ending.kernel_oom:
         return "oom", f"killed by the kernel for want of memory: last phase: {phase}"
+    if absent := _NO_PACKAGE.search(text):
+        return "error", (
+            f"no package {absent[1]} in {ending.environment}, which was built with it: delete that folder of "
+            f"the environments, and this result, and both are made again\n{text.strip()}"
+        )
     if raised:
         return "error", f"{text.strip()} (phase: {phase})"
     return "error", f"{_how(ending.exit_code)} (phase: {phase}); log: {ending.log_tail.strip()}"

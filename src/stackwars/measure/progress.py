@@ -79,10 +79,10 @@ def report(output: Path, result: dict) -> None:
 def summary(result: dict) -> str:
     """One line: the three latencies of an ok process, else its status and why.
 
-    Of a replay, the steady state of each program.
+    Of a replay, the steady state of each program; of a process whose partner failed, that too.
     """
     if result["status"] != "ok":
-        return f"{result['status']}: {result['status_detail'].splitlines()[0][:160]}"
+        return _ended_badly(result)
     steady = [e for e in result["events"] if e["event"] == "steady"]
     if not steady:  # a process of several shapes has none
         return "ok"
@@ -91,7 +91,15 @@ def summary(result: dict) -> str:
         times = ", ".join(f"{e['program']} {_time(e)}" for e in steady)
         return f"ok: steady {times} ({calls} calls each)"
     first, second = (_time(event(result, name)) for name in ("first", "second"))
-    return f"ok: first {first}, second {second}, steady {_time(steady[0])} ({calls} calls)"
+    told = f"ok: first {first}, second {second}, steady {_time(steady[0])} ({calls} calls)"
+    partner = result.get("partner") or {"status": "not run"}
+    if partner["status"] in ("ok", "not run"):
+        return told
+    return f"{told}; no ratio of this round, for its partner {partner['framework']}: {_ended_badly(partner)}"
+
+
+def _ended_badly(result: dict) -> str:
+    return f"{result['status']}: {result['status_detail'].splitlines()[0][:160]}"
 
 
 def _time(timed: dict) -> str:

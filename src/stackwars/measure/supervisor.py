@@ -81,7 +81,7 @@ def supervise(
     events = read_events(folder)
     ending = Ending(
         events, child.returncode, tail(folder / "log.txt"),
-        timed_out, over_cap, limits.kernel_oom_kills() > kills,
+        timed_out, over_cap, limits.kernel_oom_kills() > kills, python.parents[1].name,
     )  # fmt: skip
     result_status, detail = status(ending)
     return {

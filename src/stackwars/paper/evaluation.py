@@ -54,6 +54,20 @@ def page(document: dict) -> str:
             f"### {badge['badge']}",
             markdown(("criterion", "where it is met", "shown by", "your time"), rows),
         ]
+    parts += [
+        "## What changes the machine",
+        markdown(
+            ("command", "what it does", "else"),
+            [
+                (
+                    f"`{one['command']}`" if one["command"].startswith("make") else one["command"],
+                    one["does"],
+                    one["without"],
+                )
+                for one in document["destructive"]
+            ],
+        ),
+    ]
     warnings = [(one["says"], one["by"], one["why"]) for one in document["warnings"]]
     parts += ["## Warnings to expect", markdown(("it says", "who", "why"), warnings)]
     return "\n\n".join(parts)

@@ -34,7 +34,8 @@ _SPECIAL = {
     '"': r"\textquotedbl{}",
     "\n": " ",
 }
-# What a log line or a CPU name may hold beyond ASCII; anything else would stop pdflatex.
+# What a log line or a CPU name may hold beyond ASCII. Anything else would stop pdflatex and is printed as its
+# code point, U+1F4A9.
 _BEYOND_ASCII = {
     "\u00d7": r"\texttimes{}",
     "\u2013": "--",
@@ -62,7 +63,7 @@ def _escape_character(character: str) -> str:
         return _SPECIAL[character]
     if character in _BEYOND_ASCII:
         return _BEYOND_ASCII[character]
-    return character if 32 <= ord(character) < 127 else "?"
+    return character if 32 <= ord(character) < 127 else f"U+{ord(character):04X}"
 
 
 def _require(value: object) -> None:

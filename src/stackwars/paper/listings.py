@@ -48,9 +48,9 @@ NOTE = (
 HERE, ELSEWHERE = "this run", "a run of the reference"
 
 FORMS_NOTE = (
-    "what each compiler makes of it, step by step, in excerpts. A comment marks what is left out. Without one, "
-    "the HLO is without layouts, metadata, parameters, constants, broadcasts and bitcasts, the C++ without "
-    "the checks of bounds and the types of indices, and the graph without what it frees. A C++ kernel is named "
+    "what each compiler makes of it, step by step, in excerpts. A comment marks what is left out, "
+    "except for layouts, metadata, parameters, constants, broadcasts and bitcasts of the HLO, checks of bounds "
+    "and types of indices of the C++, and what the graph frees. A C++ kernel is named "
     "after the nodes that it computes."
 )
 FOR_TITLES = 3  # lines of each listing whose height its title and a part of the caption take

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import shutil
 import traceback
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -34,8 +35,9 @@ class RenderError(RuntimeError):
     """A template asks for something that the results do not have."""
 
 
+@cache
 def environment(templates: Path) -> jinja2.Environment:
-    """The jinja2 environment of the paper."""
+    """The jinja2 environment of the paper; it keeps what it has compiled, and sees an edited template."""
     made = jinja2.Environment(
         block_start_string=r"\BLOCK{",
         block_end_string="}",

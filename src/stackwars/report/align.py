@@ -1,8 +1,10 @@
-"""Two programs side by side: which operation of the one stands for which of the other."""
+"""Programs side by side: which operation of the one stands for which of the other, for every two of them."""
 
 from __future__ import annotations
 
+import itertools
 import re
+from collections.abc import Mapping
 from difflib import SequenceMatcher
 from typing import Any
 
@@ -15,7 +17,9 @@ Keys = list[str | None]
 """Of each line of a program what it computes; None of one that is no operation."""
 FRAME = "#"
 """What the key of a line begins with that stands opposite its like and yet is no operation."""
-Pair = tuple[int | None, int | None]
+Side = dict[str, Any]
+"""Of one program, for each of its lines: `texts`, `classes` and `sources` (None of a text that names none);
+`operations`, 1 for a line that is an operation, else 0; `keys`, which are for matching alone."""
 
 
 def operations(text: str) -> Keys:
@@ -31,53 +35,53 @@ def operations(text: str) -> Keys:
     return found
 
 
-def aligned(ours: Keys, theirs: Keys) -> list[Pair]:
-    """Pairs of line numbers from 0, in the order of both; None opposite a line that the other has not.
+def side(text: str) -> Side:
+    """What the page shows of a StableHLO text."""
+    keys = operations(text)
+    return {
+        "texts": text.splitlines(),
+        "classes": line_classes(text),
+        "sources": source_lines(text),
+        "operations": flags(keys),
+        "keys": keys,
+    }
 
-    Lines match where they compute the same to the same type, as a longest common series of them
-    (difflib.SequenceMatcher). A line that is no operation matches none.
+
+def flags(keys: Keys) -> str:
+    """Of each line 1 where it is an operation, else 0."""
+    return "".join("01"[key is not None and not key.startswith(FRAME)] for key in keys)
+
+
+def form(sides: Mapping[str, Side]) -> dict[str, Any]:
+    """{"sides": each without its keys, "pairs": {"A B": of `matched`} for every two, in their order}.
+
+    A name has no space.
     """
-    keys = [
-        [key if key is not None else f"{side}{number}" for number, key in enumerate(lines)]
-        for side, lines in (("left", ours), ("right", theirs))
-    ]
-    pairs: list[Pair] = []
-    matcher = SequenceMatcher(None, *keys, autojunk=False)
-    for kind, a, a_end, b, b_end in matcher.get_opcodes():
-        if kind == "equal":
-            pairs += zip(range(a, a_end), range(b, b_end), strict=True)
-            continue
-        pairs += [(line, None) for line in range(a, a_end)]
-        pairs += [(None, line) for line in range(b, b_end)]
-    return pairs
+    return {
+        "sides": {
+            name: {k: v for k, v in one.items() if k != "keys"} for name, one in sides.items()
+        },
+        "pairs": {
+            f"{left} {right}": matched(sides[left]["keys"], sides[right]["keys"])
+            for left, right in itertools.combinations(sides, 2)
+        },
+    }
 
 
 def matched(ours: Keys, theirs: Keys) -> dict[str, Any]:
-    """What stands opposite what, of two programs' lines.
+    """{"blocks": [line of ours, line of theirs, how many lines from there match], in the order of both;
+    "share": of both programs' operations those that have one opposite, None where neither has any}.
 
-    pairs: of `aligned`. share: of both programs' operations those that have one opposite; None where neither
-    has an operation. operations: of each program 1 for a line that is an operation, else 0.
+    Lines are counted from 0. They match where they compute the same to the same type, as a longest common
+    series of them (difflib.SequenceMatcher). A line that is no operation matches none but, of frames, its like.
     """
-    pairs = aligned(ours, theirs)
-    flags = [
-        [key is not None and not key.startswith(FRAME) for key in keys] for keys in (ours, theirs)
+    keys = [
+        [key if key is not None else f"{place}{number}" for number, key in enumerate(lines)]
+        for place, lines in (("left", ours), ("right", theirs))
     ]
-    every = sum(map(sum, flags))
-    both = 2 * sum(flags[0][a] for a, b in pairs if a is not None and b is not None)
-    return {
-        "pairs": pairs,
-        "share": both / every if every else None,
-        "operations": ["".join("01"[flag] for flag in one) for one in flags],
-    }
-
-
-def side_by_side(left: str, right: str) -> dict[str, Any]:
-    """Lines of both, which line stands for which, and the share of operations that have one opposite; of each
-    line the class of its operation, and where its source is, None of a text that names none.
-    """
-    return {
-        "classes": [line_classes(left), line_classes(right)],
-        "sources": [source_lines(left), source_lines(right)],
-        "texts": [left.splitlines(), right.splitlines()],
-        **matched(operations(left), operations(right)),
-    }
+    found = SequenceMatcher(None, *keys, autojunk=False).get_matching_blocks()
+    blocks = [list(block) for block in found if block.size]
+    own, others = flags(ours), flags(theirs)
+    every = (own + others).count("1")
+    both = 2 * sum(own[a : a + size].count("1") for a, _, size in blocks)
+    return {"blocks": blocks, "share": both / every if every else None}

@@ -25,13 +25,18 @@ def folded(graph: Graph) -> tuple[Graph, str]:
     if len(graph["nodes"]) <= LARGE:
         return graph, ""
     arguments = sum(node["kind"] == "argument" for node in graph["nodes"])
-    graph = _kept(graph, [node["id"] for node in graph["nodes"] if node["kind"] != "argument"])
+    graph = without_arguments(graph)
     while len(graph["nodes"]) > LARGE:
         found = _repeated(graph["nodes"])
         if found is None:
             break
         graph = _fold(graph, *found)
     return graph, f"Its arguments are left out, {arguments} in number." if arguments else ""
+
+
+def without_arguments(graph: Graph) -> Graph:
+    """The graph without the boxes of the program's arguments."""
+    return _kept(graph, [node["id"] for node in graph["nodes"] if node["kind"] != "argument"])
 
 
 def _repeated(nodes: list[Graph]) -> tuple[int, int, int] | None:

@@ -12,8 +12,8 @@ from typing import Any
 from stackwars import workloads
 from stackwars.compilers.op_classes import ELEMENTWISE, PRODUCTS, REDUCTIONS, TRANSPOSES
 from stackwars.ir import graph, module
-from stackwars.paper.figures.graph_layout import POINTS, even, place
-from stackwars.report.blocks import folded
+from stackwars.paper.figures.graph_layout import POINTS, QUICK, even, place
+from stackwars.report.blocks import BLOCK, folded, without_arguments
 from stackwars.results.folder import Folder, command
 from stackwars.study import printed
 
@@ -21,6 +21,8 @@ MOST_CHARACTERS = 200_000
 """Of a program's text: BERT's has 160,000, a model of a billion parameters more than twice as many."""
 MOST_BOXES = 300
 """After blocks are folded: more take dot too long, and nobody reads them."""
+MOST_UNFOLDED = 1000
+"""Boxes of a program whose blocks are all drawn when a reader asks for them."""
 CLASSES = {
     "compute": ELEMENTWISE,
     "layout": TRANSPOSES,
@@ -44,7 +46,8 @@ def graphs(config: dict, measured: Path) -> list[dict[str, Any]]:
 
 
 def drawn(path: Path) -> dict[str, Any]:
-    """{"graph": of `laid_out`, or None, "note": what is left out of it, "reason": why there is none}."""
+    """{"graph": of `laid_out`, or None, "note": what is left out of it, "reason": why there is none}; as
+    "unfolded" the same graph with every block drawn, None where none is folded or the boxes are too many."""
     size = len(module.read(path))
     if size > MOST_CHARACTERS:
         return _none(f"Not drawn: its text has {size} characters, more than {MOST_CHARACTERS}.")
@@ -55,18 +58,22 @@ def drawn(path: Path) -> dict[str, Any]:
     if len(kept["nodes"]) > MOST_BOXES:
         boxes = len(kept["nodes"])
         return _none(f"Not drawn: it has {boxes} boxes, more than {MOST_BOXES}.")
-    return {"graph": laid_out(kept), "note": note, "reason": ""}
+    unfolded = None
+    if any(node["kind"] == BLOCK for node in kept["nodes"]):
+        whole = without_arguments(described)
+        unfolded = laid_out(whole, QUICK) if len(whole["nodes"]) <= MOST_UNFOLDED else None
+    return {"graph": laid_out(kept), "unfolded": unfolded, "note": note, "reason": ""}
 
 
 def _none(reason: str) -> dict[str, Any]:
-    return {"graph": None, "note": "", "reason": reason}
+    return {"graph": None, "unfolded": None, "note": "", "reason": reason}
 
 
-def laid_out(found: dict[str, Any]) -> dict[str, Any]:
-    """Boxes and arrows with their places, in points from the upper left corner."""
+def laid_out(found: dict[str, Any], more: str = "") -> dict[str, Any]:
+    """Boxes and arrows with their places, in points from the upper left corner; more: of dot's attributes."""
     texts = [_lines(node) for node in found["nodes"]]
     sizes = [_size(lines) for lines in texts]
-    layout = place(sizes, found["edges"])
+    layout = place(sizes, found["edges"], more)
 
     def at(point: tuple[float, float]) -> list[float]:
         return [round(POINTS * point[0], 1), round(POINTS * (layout.height - point[1]), 1)]

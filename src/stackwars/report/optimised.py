@@ -1,17 +1,16 @@
-"""Two optimised programs side by side: HLO as one compiler has made it of what two frontends emitted."""
+"""An optimised program: HLO as one compiler has made it of what a frontend emitted, to stand beside another."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 from stackwars.compilers import hlo
 from stackwars.compilers.hlo import Instruction, Module
 from stackwars.compilers.hlo_facts import FORWARDS
 from stackwars.compilers.op_classes import class_of
-from stackwars.report.align import FRAME, matched
+from stackwars.report.align import FRAME, Side, flags
 from stackwars.report.source_lines import short
 
 _COMPUTATION = re.compile(r"(?ms)^((?:ENTRY )?%([\w.\-]+) .*?^\})")
@@ -52,18 +51,19 @@ class Listing:
         self.runs.append(list(runs))
 
 
-def side_by_side(left: str, right: str) -> dict[str, Any]:
-    """As `align.side_by_side`, and of each line the names of the operations that run for it.
+def side(text: str) -> Side:
+    """As `align.side`, and of each line, as `runs`, the names of the operations that run for it.
 
-    Raises ValueError where one of the texts is no HLO module.
+    Raises ValueError where the text is no HLO module.
     """
-    sides = [listing(left), listing(right)]
+    made = listing(text)
     return {
-        "texts": [side.lines for side in sides],
-        "classes": [side.classes for side in sides],
-        "sources": [side.sources for side in sides],
-        "runs": [side.runs for side in sides],
-        **matched(*(side.keys for side in sides)),
+        "texts": made.lines,
+        "classes": made.classes,
+        "sources": made.sources,
+        "runs": made.runs,
+        "operations": flags(made.keys),
+        "keys": made.keys,
     }
 
 

@@ -13,9 +13,16 @@ def packed(document: dict[str, Any]) -> dict[str, Any]:
     timeline = document["timeline"]
     return {
         **document,
-        "details": {key: pack(details) for key, details in document["details"].items()},
+        **{
+            name: {key: pack(one) for key, one in document[name].items()}
+            for name in ("details", "replays")
+        },
+        "rounds": pack(document["rounds"]),
         "programs": [{**one, "forms": pack(one["forms"])} for one in document["programs"]],
-        "graphs": [{**one, "graph": one["graph"] and pack(one["graph"])} for one in document["graphs"]],
+        "graphs": [
+            {**one, **{name: one[name] and pack(one[name]) for name in ("graph", "unfolded")}}
+            for one in document["graphs"]
+        ],
         "timeline": {
             **timeline,
             "calls": [

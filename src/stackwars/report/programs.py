@@ -12,61 +12,84 @@ from stackwars.compilers import optimised
 from stackwars.ir.missing import missing
 from stackwars.ir.module import ProgramError, parse
 from stackwars.ir.normalise import normalise
-from stackwars.report.align import side_by_side
-from stackwars.report.optimised import side_by_side as hlo_side_by_side
+from stackwars.report.align import form, side
+from stackwars.report.optimised import side as hlo_side
 from stackwars.results.folder import ACCEPTED, Folder, command
 from stackwars.study import printed
 
+MOST_CHARACTERS = 500_000
+"""Of a program's text: LLaMA's has 410,000; one with its constants written out may have ten million."""
+PARTS = {"as emitted": str, "normalised": lambda text: normalised(text)}
+"""The forms that are made from the emitted text."""
+
 
 def programs(config: dict, measured: Path) -> list[dict[str, Any]]:
-    """The programs that the paper lists, two frameworks' of each workload, and which line stands for which.
-
-    Of a workload that this run has not, those of the accepted run that has.
+    """The programs of each workload of which two frontends have one: whose they are, the accepted run of each
+    that is not of this run, what is left out and why, and of each form which line stands for which of another.
     """
-    here = {
-        workload: {cell.framework: measured / cell.path / printed.PROGRAM for cell in cells}
-        for workload, cells in printed.listed(config).items()
-    }
     found = []
-    for workload, paths in {**here, **printed.listed_elsewhere(config, ACCEPTED)}.items():
-        if len(paths) < 2 or not all(path.exists() for path in paths.values()):
+    for workload, files in printed.emitted(config, measured, ACCEPTED).items():
+        emitted = {name: first_program(paths) for name, paths in files.items()}
+        paths = {name: one[0] for name, one in emitted.items() if one}
+        texts = {name: one[1] for name, one in emitted.items() if one}
+        left_out = {
+            name: f"its text has {len(text)} characters, more than {MOST_CHARACTERS}"
+            for name, text in texts.items()
+            if len(text) > MOST_CHARACTERS
+        }
+        texts = {name: text for name, text in texts.items() if name not in left_out}
+        if len(texts) < 2:
             continue
-        texts = {name: gzip.decompress(path.read_bytes()).decode() for name, path in paths.items()}
-        if any(missing(text) for text in texts.values()):
-            continue
-        sides = list(texts)[:2]
-        emitted = [texts[side] for side in sides]
-        form, why = compiled([paths[side] for side in sides], emitted)
+        forms = {
+            name: form({framework: side(made(text)) for framework, text in texts.items()})
+            for name, made in PARTS.items()
+        }
+        optimised, why = compiled(paths, texts)
         found.append(
             {
                 "workload": workload,
                 "title": workloads.load(workload).TITLE,
-                "sides": sides,
-                "forms": {
-                    "as emitted": side_by_side(*emitted),
-                    "normalised": side_by_side(*map(normalised, emitted)),
-                    **({"optimised": form} if form else {}),
-                },
+                "frameworks": list(texts),
+                "runs": {name: run for name in texts if (run := accepted_run(paths[name]))},
+                "left_out": left_out,
+                "forms": forms | ({"optimised": optimised} if optimised else {}),
                 "not_optimised": why,
             }
         )
     return found
 
 
-def compiled(paths: list[Path], emitted: list[str]) -> tuple[dict[str, Any] | None, str]:
-    """(the optimised programs of two emitted ones, side by side, with the compiler's name; why there are none).
+def first_program(paths: list[Path]) -> tuple[Path, str] | None:
+    """(the first of these files that has a program, its text); None where none has."""
+    for path in paths:
+        text = gzip.decompress(path.read_bytes()).decode()
+        if not missing(text):
+            return path, text
+    return None
 
-    paths: of the emitted programs.
+
+def accepted_run(path: Path) -> str:
+    """The accepted run that a file is of; empty of another file."""
+    return path.relative_to(ACCEPTED).parts[0] if path.is_relative_to(ACCEPTED) else ""
+
+
+def compiled(
+    paths: dict[str, Path], texts: dict[str, str]
+) -> tuple[dict[str, Any] | None, dict[str, str]]:
+    """(the optimised programs, as `form`, with the compiler's name; of each frontend without one, why).
+
+    paths: the files of the emitted programs, of which `texts` has those that are shown. No form where fewer
+    than two have an optimised program.
     """
-    try:
-        kept = [
-            optimised.read(path.with_name(printed.OPTIMISED), text.encode())
-            for path, text in zip(paths, emitted, strict=True)
-        ]
-        compilers, texts = zip(*kept, strict=True)
-        return {"compiler": compilers[0], **hlo_side_by_side(*texts)}, ""
-    except ValueError as error:
-        return None, str(error)
+    sides, why, compilers = {}, {}, []
+    for name, text in texts.items():
+        try:
+            compiler, kept = optimised.read(paths[name].with_name(printed.OPTIMISED), text.encode())
+            sides[name] = hlo_side(kept)
+            compilers.append(compiler)
+        except ValueError as error:
+            why[name] = str(error)
+    return ({"compiler": compilers[0], **form(sides)} if len(sides) > 1 else None), why
 
 
 def normalised(text: str) -> str:

@@ -12,8 +12,8 @@ from stackwars.results.folder import chosen, parser
 
 PAGE = Path(__file__).with_name("page")
 SCRIPTS = (
-    *("base", "place", "table", "heat", "start", "calls", "memory", "logs", "cells", "forest", "comparisons"),
-    *("programs", "graph", "trace", "timeline", "claims", "audits", "views"),
+    *("base", "place", "table", "replay", "heat", "start", "calls", "memory", "logs", "cells", "forest"),
+    *("comparisons", "programs", "graph", "trace", "timeline", "claims", "audits", "views"),
 )  # fmt: skip
 """In the order in which they stand in the page; the last one draws it."""
 MOST_BYTES = 15_000_000

@@ -99,13 +99,17 @@ def _devices(results: Results) -> dict:
 
 
 def _nodes(results: Results) -> list[dict]:
-    """A row for each node of a cluster and device that cells were measured on; none on one machine."""
+    """A row for each node of a cluster and device that anything was measured on; none on one machine."""
     found: dict[tuple[str, str], set[str]] = {}
     records: dict[str, dict] = {}
-    for cell, result in results.cells.items():
-        for process in result["processes"]:
+    measured = [(cell.device, cell.workload, one) for cell, one in results.cells.items()]
+    measured += [(one["device"], one["workload"], one) for one in results.replays]
+    # What belongs to no cell has one process.
+    measured += [(p["device"], p["workload"], {"processes": [p]}) for p in results.others]
+    for device, workload, one in measured:
+        for process in one["processes"]:
             if node := process["machine"].get("node"):
-                found.setdefault((node, cell.device), set()).add(cell.workload)
+                found.setdefault((node, device), set()).add(workload)
                 records.setdefault(node, process["machine"])
     return [
         {

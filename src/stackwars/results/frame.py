@@ -33,6 +33,7 @@ COLUMNS: dict[str, str] = {
     "status_detail": "why it is not ok",
     "origin": "measured (this machine) or reference (the committed run)",
     "rounds": "processes that were measured",
+    "nodes": "those of a cluster that measured it, by their names; empty on one machine",
     "stop_reason": "why there were no more: width (of the intervals), budget (of time) or rounds (the maximum)",
     "first_ms": "first call, fenced: geometric mean over the processes",
     "first_low_ms": "lower end of its 95 % interval across processes",
@@ -67,7 +68,7 @@ COLUMNS: dict[str, str] = {
     "returned_ms": "steady state: time until a call has returned, before its fence; median over the processes",
     "returned_share": "its share of the time until the call is done: median over the processes",
     "graphs": "graphs that the framework compiled, where it tells: maximum over the processes",
-    "graph_breaks": "places where it could not go on with one graph, where it tells: maximum",
+    "graph_breaks": "places where it could not go on with one graph, in a loop once a function; maximum",
     "kernels": "kernels that it wrote itself, where it tells: maximum",
     "floor_ms": "minimum time that this machine can need, see stackwars.measure.peak.floor_ms",
     "flops": "analytic FLOPs of one call",
@@ -86,7 +87,7 @@ class Results:
 
     others: the processes of growing sizes and of several devices, which belong to no cell. compiled: the
     compilations, where there is no process at all. node_peaks: by device, the peaks of a cluster's nodes beside
-    that in peaks.
+    that in peaks. replays: of a cluster's run, for the nodes that measured them.
     """
 
     cells: dict[Cell, dict]
@@ -96,6 +97,7 @@ class Results:
     others: list[dict] = field(default_factory=list)
     compiled: list[dict] = field(default_factory=list)
     node_peaks: dict[str, list[dict]] = field(default_factory=dict)
+    replays: list[dict] = field(default_factory=list)
 
     def every_peak(self, device: str) -> list[dict]:
         """All peaks of a device, the run's own first."""
@@ -125,7 +127,15 @@ def read(config: dict, folder: Path) -> Results:
         found, outputs, {device: own for device, (own, *_) in peaks.items()},
         documents.read(folder / "devices.json"), others, [documents.read(path) for path in paths],
         {device: others for device, (_, *others) in peaks.items() if others},
+        _replays(folder, found),
     )  # fmt: skip
+
+
+def _replays(folder: Path, found: dict[Cell, dict]) -> list[dict]:
+    """On a cluster they are measured with the cells; elsewhere they come later, and are on the same machine."""
+    if not any(nodes.of(result["processes"]) for result in found.values()):
+        return []
+    return [documents.read(path) for path in sorted(folder.glob("replay/*/*/*/replay.json"))]
 
 
 def build(config: dict, results: Results, values: Values, origin: str) -> pd.DataFrame:
@@ -166,6 +176,7 @@ def _row(config: dict, cell: Cell, results: Results, values: Values, origin: str
     row |= {key: result[key] for key in ("status", "status_detail", "peak_rss_bytes", "wall_s")}
     row["rounds"] = sum(process["repeated"] for process in result["processes"])
     row["stop_reason"] = result["stopped"]
+    row["nodes"] = " ".join(sorted(nodes.of(result["processes"])))
     if result["status"] == "ok":
         row |= numbers(result, values[cell.workload, cell.framework, cell.device], workload)
         row |= losses.numbers(result)
@@ -233,7 +244,7 @@ def _strange(cell: Cell, result: dict, peaks: list[dict]) -> str:
             f"measured on another machine: {'; '.join(sorted(others))}; the peak of this run is that of "
             f"{known}. Delete {cell.path}, and it is measured again"
         )
-    if len(found := _nodes(result)) > 1:
+    if len(found := nodes.of(result["processes"])) > 1:
         return (
             f"its processes are of several nodes: {', '.join(sorted(found))}. Delete {cell.path}, and it is "
             "measured again"
@@ -241,17 +252,12 @@ def _strange(cell: Cell, result: dict, peaks: list[dict]) -> str:
     return ""
 
 
-def _nodes(result: dict) -> set[str]:
-    """The nodes of a cluster that measured a cell; empty without one."""
-    return {p["machine"]["node"] for p in result["processes"] if "node" in p["machine"]}
-
-
 def _on_another_node(cell: Cell, results: Results, baselines: dict[str, str]) -> str:
     """Why a cell cannot be compared with its baseline: another node measured that. Empty where it can."""
     base = Cell(baselines.get(cell.framework, ""), cell.workload, cell.device)
     if base not in results.cells:
         return ""
-    here, there = _nodes(results.cells[cell]), _nodes(results.cells[base])
+    here, there = (nodes.of(results.cells[one]["processes"]) for one in (cell, base))
     if here == there:
         return ""
     return (

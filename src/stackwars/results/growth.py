@@ -9,13 +9,14 @@ from __future__ import annotations
 import gzip
 import re
 import statistics
+from collections.abc import Set
 from pathlib import Path
 
 import pandas as pd
 
 from stackwars import workloads
 from stackwars.ir.missing import missing
-from stackwars.measure import documents
+from stackwars.measure import documents, nodes
 from stackwars.measure.events import event
 from stackwars.results.folder import Folder, command
 from stackwars.study import growth
@@ -26,7 +27,7 @@ _POINT = {
     "framework": "how it was compiled and run, on the CPU",
     "size": "the size that grows",
     "value": "its value",
-    "status": "ok, oom, timeout, unsupported or error",
+    "status": "ok, oom, timeout, unsupported, invalid or error",
     "status_detail": "why it is not ok",
 }
 COLUMNS: dict[str, str] = {
@@ -47,12 +48,18 @@ SHAPES: dict[str, str] = {
 _OPERATION = re.compile(r"= \"?(?:stablehlo|chlo|mhlo)\.")
 
 
-def row(point: growth.Point, folder: Path) -> dict:
-    """The row of one value."""
+def row(point: growth.Point, folder: Path, series_nodes: Set[str] = frozenset()) -> dict:
+    """The row of one value; series_nodes: the nodes of a cluster that measured all values."""
     process = documents.read(folder / "process.json")
     found = _identity(point, process)
     if process["status"] != "ok":
         return found
+    if len(series_nodes) > 1:
+        detail = (
+            f"its series was measured on several nodes: {', '.join(sorted(series_nodes))}: times of two nodes "
+            f"are not compared. Delete {folder.parent}, and it is measured again"
+        )
+        return found | {"status": "invalid", "status_detail": detail}
     first, steady = (event(process, name) for name in ("first", "steady"))
     found["first_ms"] = first["ns"] / 1e6
     for part in ("trace", "compile"):
@@ -91,17 +98,26 @@ def _identity(point: growth.Point, process: dict) -> dict:
     }
 
 
+def nodes_of_series(folders: dict[growth.Point, Path]) -> dict[tuple[str, str], set[str]]:
+    """{(workload, framework): the nodes of a cluster that measured its values}; folders: of the processes."""
+    found: dict[tuple[str, str], set[str]] = {}
+    for point, folder in folders.items():
+        one = found.setdefault((point.workload, point.framework), set())
+        one |= nodes.of([documents.read(folder / "process.json")])
+    return found
+
+
 def write(config: dict, folder: Folder) -> None:
     """Both tables; headers alone where this run measured none of it."""
+    places = {point: folder.measured / point.path for point in growth.asked(config)}
+    places = {p: where for p, where in places.items() if (where / "process.json").exists()}
+    series_nodes = nodes_of_series({p: at for p, at in places.items() if p.value != growth.ALL})
     series, shapes = [], []
-    for point in growth.asked(config):
-        where = folder.measured / point.path
-        if not (where / "process.json").exists():
-            continue
+    for point, where in places.items():
         if point.value == growth.ALL:
             shapes += shape_rows(point, where)
         else:
-            series.append(row(point, where))
+            series.append(row(point, where, series_nodes[point.workload, point.framework]))
     pd.DataFrame(series, columns=list(COLUMNS)).to_csv(folder["growth"], index=False)
     pd.DataFrame(shapes, columns=list(SHAPES)).to_csv(folder["shapes"], index=False)
 

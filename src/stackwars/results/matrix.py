@@ -41,6 +41,7 @@ COLUMNS: dict[str, str] = {
     "over_best": "replay_ms / that of the program's fastest compiler",
     "compile_s": "seconds to compile it: median over the processes",
     "parity_rel_l2": "largest relative L2 error of the whole output against the baseline's program",
+    "native_rel_l2": "that of a sample against the frontend's own cell, with its own XLA; empty without one",
     "previous": "the compiler before it in the study's list",
     "previous_ratio": "replay_ms / that in the previous compiler, paired by round",
     "previous_low": "lower end of its 95 % interval",

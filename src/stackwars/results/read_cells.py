@@ -150,6 +150,6 @@ def short_status(row: pandas.Series) -> str:
     status = row.status or "no status"
     detail = row.status_detail.splitlines()[0] if row.status_detail else ""
     detail = detail.split(":")[0].strip()
-    if len(detail) > 36:
-        detail = detail[:34].rsplit(" ", 1)[0] + "..."
+    if len(detail) > 48:
+        detail = detail[:46].rsplit(" ", 1)[0] + "..."
     return f"{status}, {detail}" if detail and detail != status else status

@@ -53,6 +53,7 @@ TEXTS = (
     *("ir_verdict", "runtime_verdict", "control_verdict", "canonical_hash", "evidence", "variant"),
     *("class", "where", "why", "tried", "edit", "run"),
 )
+_WITHOUT = "-no-"  # in the name of a compiler, before what is left out
 
 
 def read_replay(path: Path) -> pandas.DataFrame:
@@ -140,6 +141,11 @@ def is_generation(compiler: str) -> bool:
     return bool(re.fullmatch(r"jaxlib-[0-9.]+", compiler))
 
 
+def base_compiler(compiler: str) -> str:
+    """The compiler that it is but for something left out: ``jaxlib-0.10.2`` for ``jaxlib-0.10.2-no-ynn``."""
+    return compiler.partition(_WITHOUT)[0]
+
+
 def _version(compiler: str) -> list[int]:
     return [int(number) for number in re.findall(r"\d+", compiler)]
 
@@ -147,7 +153,7 @@ def _version(compiler: str) -> list[int]:
 def compiler_title(compiler: str) -> str:
     """``jaxlib 0.10.2 without YNN`` for ``jaxlib-0.10.2-no-ynn``, ``IREE 3.13`` for ``iree-3.13``."""
     name, _, version = compiler.partition("-")
-    version, _, without = version.partition("-no-")
+    version, _, without = version.partition(_WITHOUT)
     name = name if name == "jaxlib" else name.upper()
     return f"{name} {version}" + (f" without {without.upper()}" if without else "")
 

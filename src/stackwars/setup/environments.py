@@ -92,8 +92,7 @@ def _build(pins: Path, home: Path, python: Path) -> None:
     print(f"[environment] building {home.name} from {pins.name} ...", file=sys.stderr, flush=True)
     shutil.rmtree(home, ignore_errors=True)
     _run(pins, "venv", "--quiet", "--python", sys.executable, home)
-    # Compiled ahead: otherwise the first cell of a framework would pay for it in its import time.
-    sync = ["pip", "sync", "--quiet", "--require-hashes", "--compile-bytecode", "--python", python]
+    sync = ["pip", "sync", "--quiet", "--require-hashes", "--python", python]
     try:
         _run(pins, *sync, pins)
     except Unavailable as error:
@@ -121,6 +120,8 @@ def _without(pins: Path, package: str, home: Path) -> tuple[Path, Path]:
 def _run(pins: Path, *arguments: str | Path) -> None:
     """Run uv. Raises Unavailable or BuildError with what it said."""
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    # Compiled ahead: otherwise the first cell of a framework would pay for it in its import time.
+    environment.setdefault("UV_COMPILE_BYTECODE", "1")
     done = subprocess.run(
         [sys.executable, "-m", "uv", *map(str, arguments)],
         env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,

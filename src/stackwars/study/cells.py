@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -92,16 +93,17 @@ def pins(config: dict, framework: str, device: str) -> str:
     return f"envs/{environments(config, framework)[device]}.txt"
 
 
-def partner(config: dict, cell: Cell) -> Cell | None:
+def partner(config: dict, cell: Cell, among: Container[Cell]) -> Cell | None:
     """The cell of the baseline whose process takes turns with this one's.
 
-    None of a framework that is compared with no other, and of one that runs another one's programs.
+    among: those that are asked for. None of a framework that is compared with no other, and of one that runs
+    another one's programs.
     """
     baseline = comparisons.baseline(config, cell.framework)
     if baseline is None or frameworks.program_of(cell.framework) != cell.framework:
         return None
     other = Cell(baseline, cell.workload, cell.device)
-    return other if _is_asked(config, studies(config), other) else None
+    return other if other in among else None
 
 
 def sources(config: dict, cell: Cell) -> list[str]:

@@ -16,19 +16,21 @@ def imported_files(modules: list[str]) -> set[Path]:
 
     Raises ModuleNotFoundError where a named module has no file.
     """
+    return {file for module in modules for file in _reached(SOURCE, module)}
+
+
+@cache
+def _reached(source: Path, module: str) -> frozenset[Path]:
+    if _file(module) is None:
+        raise ModuleNotFoundError(f"expected a source file for the module {module} under {source}")
     found: set[Path] = set()
-    waiting = list(modules)
-    for module in modules:
-        if _file(module) is None:
-            raise ModuleNotFoundError(
-                f"expected a source file for the module {module} under {SOURCE}"
-            )
+    waiting = [module]
     while waiting:
         file = _file(waiting.pop())
         if file is not None and file not in found:
             found.add(file)
             waiting.extend(_imports(file))
-    return found
+    return frozenset(found)
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Whose programs the paper prints: those of the compared frameworks, side by side."""
+"""Whose programs the paper prints, those of the compared frameworks, and which the report shows: every one."""
 
 from __future__ import annotations
 
@@ -42,6 +42,45 @@ def listed_elsewhere(config: dict, accepted: Path) -> dict[str, dict[str, Path]]
                 found[workload] = files
                 break
     return found
+
+
+def emitted(config: dict, measured: Path, accepted: Path) -> dict[str, dict[str, list[Path]]]:
+    """{workload: {framework: files}} of every program that the report shows, in the order of the grid; the
+    first of the files with a program has it, for one may hold the line that says why there is none.
+
+    Those are the programs of the cells on the first device, and those that the compilers are given. Of the
+    reference, whose folder is `measured`, they are those that it has and then the accepted runs', the newest
+    first. Of a run, the workloads that it has not are those of `listed_elsewhere`.
+    """
+    device, is_reference = config["devices"][0], config["results"] == "reference"
+    files = [
+        (cell.workload, cell.framework, measured / cell.path / PROGRAM)
+        for cell in cells.asked(config)
+        if cell.device == device
+    ] + [
+        (program.workload, program.framework, measured / program.path / "program.mlir.gz")
+        for program in programs.base_programs(config)
+    ]
+    if is_reference:
+        kept = sorted(accepted.glob(f"*/{device}/*/*/{PROGRAM}"), reverse=True)
+        files = [one for one in files if one[-1].exists()]
+        files += [(path.parent.name, path.parent.parent.name, path) for path in kept]
+    else:
+        elsewhere = listed_elsewhere(config, accepted).items()
+        files += [
+            (workload, name, path) for workload, row in elsewhere for name, path in row.items()
+        ]
+    found: dict[str, dict[str, list[Path]]] = {
+        workload: {name: [] for name in config["frameworks"]} for workload in config["workloads"]
+    }
+    for workload, framework, path in files:
+        if framework in found.get(workload, {}):
+            found[workload][framework].append(path)
+    rows = {
+        workload: {name: paths for name, paths in row.items() if paths}
+        for workload, row in found.items()
+    }
+    return {workload: row for workload, row in rows.items() if len(row) > 1}
 
 
 def _listed_frameworks(config: dict) -> list[str]:

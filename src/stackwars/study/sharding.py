@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -108,9 +109,14 @@ def sources(config: dict, point: Point) -> list[str]:
 
 
 def problem(config: dict, preset: str) -> tuple[str, str, object] | None:
-    """(key, what it should have, what it has) of a workload that cannot be divided as the key says, or None."""
+    """(key, what it should have, what it has) of what cannot be divided as the key says, or None."""
     sharding = config["sharding"]
     given = config["presets"][preset]["sizes"]
+    for target, chips in sharding["slices"]["targets"].items():
+        topology = config["targets"][target]["topology"]
+        held = math.prod(map(int, topology.rpartition(":")[2].split("x")))
+        if chips != held:
+            return f"sharding.slices.targets.{target}", f"the {held} chips of {topology}", chips
     wanted = [
         ("devices", place, workload, way, devices)
         for workload, ways in sharding["workloads"].items()

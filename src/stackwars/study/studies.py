@@ -93,10 +93,10 @@ def _of_run(config: dict) -> Iterator[Study]:
 
 
 def _study(config: dict, name: str, workloads: list[str]) -> Study:
-    row = config["studies"][name]
+    row, wanted = config["studies"][name], set(workloads)
     return Study(
         name,
         *(tuple(row.get(key, [])) for key in ("frameworks", "programs", "compilers", "targets")),
         devices=tuple(row["devices"]) if "devices" in row else None,
-        workloads=tuple(w for w in config["workloads"] if w in workloads),
+        workloads=tuple(w for w in config["workloads"] if w in wanted),
     )

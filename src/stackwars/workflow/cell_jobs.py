@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache, partial
+
 from stackwars import frameworks
 from stackwars.setup.device import CPUS
 from stackwars.study import cells, programs
@@ -15,16 +17,20 @@ class CellJobs:
 
     def __init__(self, grid: Grid) -> None:
         self._grid, self._config = grid, grid.config
+        self._asked = frozenset(grid.asked)
+        self._partner = cache(partial(cells.partner, self._config, among=self._asked))
 
     def cell(self, wildcards: Wildcards) -> Cell:
         """The cell of a path. Raises WorkflowError where the configuration has none such."""
-        self._grid.check(wildcards)
-        return Cell(wildcards.framework, wildcards.workload, wildcards.device)
+        cell = Cell(wildcards.framework, wildcards.workload, wildcards.device)
+        if cell not in self._asked:
+            self._grid.check(wildcards)
+        return cell
 
     def sources(self, wildcards: Wildcards) -> list[str]:
         """The files that decide what the cell's processes measure, those of their partner's with them."""
         cell = self.cell(wildcards)
-        both = filter(None, (cell, cells.partner(self._config, cell)))
+        both = filter(None, (cell, self._partner(cell)))
         return sorted({file for one in both for file in cells.sources(self._config, one)})
 
     def pins(self, wildcards: Wildcards) -> str:
@@ -34,7 +40,7 @@ class CellJobs:
 
     def partner_pins(self, wildcards: Wildcards) -> str | list:
         """Pins of the environment of the processes' partner; [] where they have none."""
-        partner = cells.partner(self._config, self.cell(wildcards))
+        partner = self._partner(self.cell(wildcards))
         return cells.pins(self._config, partner.framework, partner.device) if partner else []
 
     def priority(self, wildcards: Wildcards) -> int:
@@ -44,7 +50,7 @@ class CellJobs:
     def job(self, wildcards: Wildcards) -> str:
         """A file of the ProcessJob of stackwars.measure.supervisor; of process 0 where none is named."""
         cell = self.cell(wildcards)
-        partner, settings = cells.partner(self._config, cell), self._grid.settings
+        partner, settings = self._partner(cell), self._grid.settings
         job = {
             **self._runs(cell),
             "workload": cell.workload,

@@ -151,6 +151,11 @@ class Grid:
         rows = printed.listed_elsewhere(self.config, Path("results/reference/runs")).values()
         return [str(path) for row in rows for path in row.values()]
 
+    def emitted(self) -> list[str]:
+        """The programs that the report shows side by side."""
+        rows = printed.emitted(self.config, Path(self.measured), Path("results/reference/runs"))
+        return [str(path) for row in rows.values() for paths in row.values() for path in paths]
+
     def optimised(self) -> list[str]:
         """What the native compiler makes of the programs that are listed, where the cells are the CPU's."""
         rows = self.listed().values() if programs.native_compiler(self.config) else ()

@@ -4,7 +4,8 @@ The optimiser's state is kept by weight: "<name>.first" and "<name>.second" are 
 gradient and of the gradient's square, both 0 at first.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -28,10 +29,15 @@ def leaves(
 
 
 class Optimiser:
-    """AdamW in NumPy, in the precision of the weights; changes them in place."""
+    """AdamW in NumPy, in the precision of the weights; changes them in place.
 
-    def __init__(self, weights: Mapping[str, np.ndarray]) -> None:
-        self.weights = weights
+    betas: the averages' decay as the corrections of their bias have it, if it is rounded there.
+    """
+
+    def __init__(
+        self, weights: Mapping[str, np.ndarray], betas: tuple[float, float] = (BETA_1, BETA_2)
+    ) -> None:
+        self.weights, self._betas = weights, betas
         self.first = {name: np.zeros_like(value) for name, value in weights.items()}
         self.second = {name: np.zeros_like(value) for name, value in weights.items()}
         self.steps = 0
@@ -39,7 +45,7 @@ class Optimiser:
     def step(self, gradients: Mapping[str, np.ndarray]) -> None:
         """One step along these gradients of all weights."""
         self.steps += 1
-        corrected_1, corrected_2 = 1 - BETA_1**self.steps, 1 - BETA_2**self.steps
+        corrected_1, corrected_2 = (1 - beta**self.steps for beta in self._betas)
         for name, weight in self.weights.items():
             gradient, first, second = gradients[name], self.first[name], self.second[name]
             first += (1 - BETA_1) * (gradient - first)
@@ -50,3 +56,28 @@ class Optimiser:
     def leaves(self) -> dict[str, np.ndarray]:
         """Weights and moments by name."""
         return leaves(self.weights, self.first, self.second)
+
+
+def trained(
+    weights: Mapping[str, np.ndarray], gradients: Callable, batches: list, rounding: Any = None
+) -> tuple[list[float], dict[str, np.ndarray]]:
+    """(losses before each step, weights and moments after the last) of a step for each batch, in float64.
+
+    gradients: of weights, a batch and rounding, (loss, {name: gradient}). rounding: what disturbs each step, a
+    `rounding.Rounding`; None for none.
+    """
+    betas = tuple(map(rounding.constant, (BETA_1, BETA_2))) if rounding else (BETA_1, BETA_2)
+    exact = {name: value.astype(np.float64) for name, value in weights.items()}
+    optimiser = Optimiser(exact, betas)
+    found = []
+    for batch in batches:
+        loss, by_weight = gradients(optimiser.weights, batch, rounding)
+        if rounding:
+            for gradient in by_weight.values():
+                rounding.sums(gradient)
+        optimiser.step(by_weight)
+        if rounding:
+            for array in optimiser.leaves().values():
+                rounding.kept(array)
+        found.append(float(loss))
+    return found, optimiser.leaves()

@@ -4,6 +4,7 @@ And how far the losses of two frameworks may part over STEPS steps from the same
 """
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -14,25 +15,31 @@ UNIT = 2.0**-24
 GELU_SCALE, GELU_CUBE = math.sqrt(2 / math.pi), 0.044715
 
 
-def bound(sensitivity: float, longest: int) -> float:
+def bound(apart: float) -> float:
     """The largest relative difference of two float32 trainings' losses that rounding explains.
 
-    sensitivity: the largest relative change of any of the STEPS losses in float64, over the relative change
-    of the weights that it comes from, when every weight is multiplied by 1 + UNIT or 1 - UNIT at random.
-    longest: terms of the longest sum in a step. A sum of n terms has a relative error of about UNIT sqrt(n)
-    (Higham and Mary, 2019, for roundings that are independent), so a step is an exact one from weights
-    that are changed by as much. There are STEPS of them, none of which has more effect than the first, and
-    two trainings: 2 STEPS sqrt(n) UNIT sensitivity.
+    apart: how far a training in float64 whose steps are disturbed as float32 rounds was found to be from one
+    that is not: the largest of all steps and draws of `rounding`. Twice that, because each of the two trainings
+    may be so far from exact, to either side; and twice again for draws that were not made.
     """
-    return 2 * STEPS * math.sqrt(longest) * UNIT * sensitivity
+    return 4 * apart
 
 
-def cross_entropy(logits: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(mean loss (), its gradient (rows, classes)) of logits (rows, classes) and labels (rows,)."""
+def cross_entropy(
+    logits: np.ndarray, labels: np.ndarray, rounding: Any = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """(mean loss (), its gradient (rows, classes)) of logits (rows, classes) and labels (rows,).
+
+    rounding: a `rounding.Rounding` that disturbs logits and sums; None for none.
+    """
     rows = np.arange(len(labels))
+    if rounding:
+        rounding.sums(logits)
     shifted = logits - logits.max(axis=-1, keepdims=True)
     exponentials = np.exp(shifted)
     sums = exponentials.sum(axis=-1, keepdims=True)
+    if rounding:
+        rounding.sums(sums)
     loss = (np.log(sums[:, 0]) - shifted[rows, labels]).mean()
     gradient = exponentials / sums
     gradient[rows, labels] -= 1

@@ -6,6 +6,7 @@ scores of a row do; an optimiser that divides by the gradient's size would step 
 """
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -67,7 +68,7 @@ def linear(weights: dict[str, np.ndarray], name: str, x: np.ndarray) -> np.ndarr
 
 
 def loss_and_gradients(
-    weights: dict[str, np.ndarray], tokens: np.ndarray, heads: int
+    weights: dict[str, np.ndarray], tokens: np.ndarray, heads: int, rounding: Any = None
 ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     """(mean loss (), {name: gradient}) of predicting tokens (batch, positions + 1) from those before them."""
     x = weights["wte.weight"][tokens[:, :-1]] + weights["wpe.weight"]
@@ -80,7 +81,9 @@ def loss_and_gradients(
     last, of_norm = _norm(weights, "ln_f", x)
     logits = linear(weights, "head", last)
     classes = logits.shape[-1]
-    loss, by_logits = losses.cross_entropy(logits.reshape(-1, classes), tokens[:, 1:].reshape(-1))
+    loss, by_logits = losses.cross_entropy(
+        logits.reshape(-1, classes), tokens[:, 1:].reshape(-1), rounding
+    )
     found: dict[str, np.ndarray] = {}
     by_x = _linear_gradients(weights, "head", last, by_logits.reshape(logits.shape), found)
     by_x = _norm_gradients(weights, "ln_f", of_norm, by_x, found)

@@ -13,6 +13,9 @@ ATTRIBUTES = (
     'nodesep=0.12 ranksep=0.17 node [shape=box fixedsize=true label=""] edge [arrowhead=none]'
 )
 
+QUICK = "nslimit=1 nslimit1=1 mclimit=0.1 splines=line"
+"""For hundreds of boxes, for which dot would otherwise take minutes: straight arrows, and more crossings."""
+
 Point = tuple[float, float]
 
 
@@ -32,9 +35,10 @@ def even(inches: float) -> float:
     return -(-inches * POINTS // 2) * 2 / POINTS
 
 
-def place(sizes: list[Point], edges: list[dict[str, Any]]) -> Layout:
+def place(sizes: list[Point], edges: list[dict[str, Any]], more: str = "") -> Layout:
     """Lay out boxes 0.. of these widths and heights (inches, `even`), joined by edges with `from`
-    and `to`: layers from top to bottom, few crossings, no arrow through a box.
+    and `to`: layers from top to bottom, few crossings, no arrow through a box. more: attributes for dot,
+    such as QUICK, with which an arrow may pass through a box.
 
     Gansner et al., A Technique for Drawing Directed Graphs, IEEE Trans. Softw. Eng. 19 (1993).
     Raises FileNotFoundError where there is no `dot`.
@@ -47,7 +51,7 @@ def place(sizes: list[Point], edges: list[dict[str, Any]]) -> Layout:
         f"{edge['from']} -> {edge['to']} [weight={100 if one else 1}]"
         for edge, one in zip(edges, alone, strict=True)
     ]
-    text = "\n".join([f"digraph {{ {ATTRIBUTES}", *boxes, *arrows, "}"])
+    text = "\n".join([f"digraph {{ {more} {ATTRIBUTES}", *boxes, *arrows, "}"])
     command = ["dot", "-Tplain"]
     plain = subprocess.run(command, input=text, stdout=subprocess.PIPE, text=True, check=True)
     size, middles, routes = (0.0, 0.0), {}, {}

@@ -1,4 +1,4 @@
-"""The figure of the first page: how much of the time is the frontend's, the compiler's, or both together."""
+"""The figure of the first page: how much of the time is due to frontend, compiler and their interaction."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LOOKS = {
     COMPILER: {"facecolor": "#d9b44a"},
 }
 """From left to right. Dark, hatched and light: they stay apart in grey print."""
-LABELS = {FRONTEND: "frontend", BOTH: "the two together", COMPILER: "compiler"}
+LABELS = {FRONTEND: "frontend", BOTH: "interaction", COMPILER: "compiler"}
 _EDGE = {"edgecolor": "#333333", "linewidth": 0.4}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pandas
 from matplotlib.figure import Figure
 
+from stackwars.findings.growth import growth_findings
 from stackwars.paper.figures.calls import draw_calls
 from stackwars.paper.figures.files import literal, save
 from stackwars.paper.figures.growth import draw_growth
@@ -29,6 +30,7 @@ def figures(config: dict, files: Folder) -> dict[str, Figure]:
         for name in ("stacks", "beyond")
     )
     beyond = that_ran(beyond, "workload")
+    growth, shapes = (of_workloads(files, name, context) for name in ("growth", "shapes"))
     return {
         "calls": draw_calls(frame, calls, config["workloads"]),
         "calls_chosen": draw_calls(frame, calls, shown(config, frame)),
@@ -38,7 +40,7 @@ def figures(config: dict, files: Folder) -> dict[str, Figure]:
         "stacks_steady": draw_stacks_over_best(stacks, ("steady",)),
         "beyond_over_best": draw_stacks_over_best(beyond),
         "beyond_steady": draw_stacks_over_best(beyond, ("steady",)),
-        "growth": draw_growth(literal(of_workloads(files, "growth", context))),
+        "growth": draw_growth(literal(growth), growth_findings(growth, shapes)),
     }
 
 

@@ -23,7 +23,7 @@ def draw_verdicts(claims: dict[str, str], rows: dict[str, dict[str, str]]) -> pl
     claims: {id: origin}, in the order of the columns; a line stands between two origins. rows: {label of the
     run: {claim: verdict}}; a claim that a run does not know is drawn as not testable.
     """
-    figure, axis = plt.subplots(figsize=(PAGE, 1.9 + 0.14 * len(rows)))
+    figure, axis = plt.subplots(figsize=(PAGE, 1.75 + 0.115 * len(rows)))
     axis.set_xlim(-0.5, max(1, len(claims)) - 0.5)
     axis.set_ylim(len(rows) - 0.5, -0.5)
     for y, verdicts in enumerate(rows.values()):

@@ -9,12 +9,12 @@ from stackwars.paper.tables.rows import (
     STAGES,
     framework_cell,
     grouped,
-    interval,
     origins,
     share,
     whole,
 )
-from stackwars.paper.tables.tabular import Float, row, span, table
+from stackwars.paper.tables.spread import CELL, Spread, spread_text
+from stackwars.paper.tables.tabular import Float, picked, row, span, table, varying
 from stackwars.results.read_cells import audited_cells, baselines_title, short_status
 from stackwars.results.values import is_missing, is_true
 
@@ -22,60 +22,76 @@ from stackwars.results.values import is_missing, is_true
 def audit_table(frame: pandas.DataFrame) -> str:
     """Status, parity, compiles per call, cache hits, the split of the first run and peak memory."""
     base = escape(baselines_title(frame))
+    shown = audited_cells(frame)
 
-    def line(cell: pandas.Series, first: bool) -> str:
+    def cells(cell: pandas.Series, first: bool) -> list[str]:
         parity = "---" if is_missing(cell.parity_rel_l2) else scientific(cell.parity_rel_l2)
         compiles = [whole(cell[f"compiles_{stage}"]) for stage in STAGES]
         split = [_optional(cell[f"first_{part}_ms"]) for part in ("trace", "compile", "execute")]
-        return row(
-            [
-                escape(cell.title) if first else "",
-                framework_cell(cell),
-                escape(short_status(cell)),
-                parity,
-                *compiles,
-                whole(cell.cache_hits_first),
-                *split,
-                _optional(cell.peak_rss_bytes, scale=2**30),
-                _optional(cell.floor_ms),
-            ]
-        )
+        return [
+            escape(cell.title) if first else "",
+            framework_cell(cell),
+            escape(short_status(cell)),
+            parity,
+            *compiles,
+            whole(cell.cache_hits_first),
+            *split,
+            _optional(cell.peak_rss_bytes, scale=2**30),
+            _optional(cell.floor_ms),
+        ]
 
+    heads = [
+        *("Workload", "Framework", "Status", "{Rel. $L_2$}"),
+        *("{1}", "{2}", "{later}", "{hits}"),
+        *("{trace}", "{compile}", "{execute}"),
+        *("{(GiB)}", "{(ms)}"),
+    ]
+    rows = [cells(cell, True) for _, cell in shown.iterrows()]
+    kept, same = varying(heads, rows, {7: "cache hits"})
+    hits, first = (["{Cache}"], 9) if 7 in kept else ([], 8)
     header = [
-        r"& & & & \multicolumn{3}{c}{Compilations in call} & {Cache} & "
-        r"\multicolumn{3}{c}{First run (ms)} & {Peak RSS} & {Floor} \\",
-        r"\cmidrule(lr){5-7}\cmidrule(lr){9-11}",
         row(
             [
-                *("Workload", "Framework", "Status", "{Rel. $L_2$}"),
-                *("{1}", "{2}", "{later}", "{hits}"),
-                *("{trace}", "{compile}", "{execute}"),
-                *("{(GiB)}", "{(ms)}"),
+                *(
+                    "",
+                    "",
+                    "",
+                    "",
+                    span(3, "Compilations in call"),
+                    *hits,
+                    span(3, "First run (ms)"),
+                ),
+                *("{Peak RSS}", "{Floor}"),
             ]
         ),
+        rf"\cmidrule(lr){{5-7}}\cmidrule(lr){{{first}-{first + 2}}}",
+        row(picked(heads, kept)),
     ]
     return table(
         Float(
             label="tab:audit",
             caption="Status, Parity and First Run of Every Cell",
-            columns="lllrrrrrrrrrr",
+            columns="".join(picked("lllrrrrrrrrrr", kept)),
             note="A dash: the framework does not report it, or the cell gave no number. "
             f"Rel.\\ $L_2$: error of the output samples relative to {base}'s; in {base}'s row the maximum of "
             "the others'. Compilations, cache hits (of call 1, from a cache on disk: 0 if it really is the "
             "first) and peaks are maxima over the processes. The parts of the first run are medians over the "
             "processes: they show where time is spent, and nothing is concluded from their size. Floor: no "
-            "steady state may be below it. " + origins(frame),
+            "steady state may be below it. " + same + origins(frame),
             wide=True,
             size=r"\scriptsize",
             separation="3pt",
         ),
         header,
-        grouped(audited_cells(frame), line),
+        grouped(shown, lambda cell, first: row(picked(cells(cell, first), kept))),
     )
 
 
-def round_table(frame: pandas.DataFrame) -> str:
-    """Rounds and why they ended, class of the steady state, and what the contention gate kept."""
+def round_table(frame: pandas.DataFrame, ungated: Spread) -> str:
+    """Rounds and why they ended, class of the steady state, and what the contention gate kept.
+
+    ungated: of the steady states from all blocks, in ms.
+    """
 
     def line(cell: pandas.Series, first: bool) -> str:
         if cell.status == "ok":
@@ -86,7 +102,7 @@ def round_table(frame: pandas.DataFrame) -> str:
                 share(cell.kept_share),
                 "uncontended" if is_true(cell.gated) else "all",
                 _optional(cell.steady_ungated_ms, 4),
-                interval(cell.steady_ungated_low_ms, cell.steady_ungated_high_ms),
+                spread_text(ungated, tuple(cell[CELL])),
                 whole(cell.threads),
             ]
         else:
@@ -108,7 +124,7 @@ def round_table(frame: pandas.DataFrame) -> str:
         row(
             [
                 *("Workload", "Framework", "{number}", "ended by", "class", "{warm-up}", "{calls}"),
-                *("{kept}", "used", "{steady}", r"{95\,\%}", "{Threads}"),
+                *("{kept}", "used", "{steady}", "range", "{Threads}"),
             ]
         ),
     ]
@@ -121,7 +137,7 @@ def round_table(frame: pandas.DataFrame) -> str:
             "dash: the cell failed. Class: that of most processes' series. Warm-up: points of the series "
             "before the steady state (call 1, call 2, then blocks), median. Kept: share of uncontended "
             "blocks, mean over the processes. Used: the blocks that the steady state in the other tables is "
-            "from. All blocks: the steady state without the gate. "
+            "from. All blocks: the steady state without the gate, with the smallest and the largest process. "
             "Threads: those with over 1\\,\\% of the steady-state work. " + origins(frame),
             wide=True,
             size=r"\scriptsize",

@@ -18,7 +18,7 @@ from stackwars.claims.needs import (
 from stackwars.claims.verdicts import ORIGINS
 from stackwars.paper import evaluation
 from stackwars.paper.latex import escape
-from stackwars.paper.tables.badges import badge_table
+from stackwars.paper.tables.badges import badge_table, evaluator_tables
 from stackwars.paper.tables.tabular import Float, row, span, table
 from stackwars.results.values import is_missing
 from stackwars.study.comparisons import CELLS, Comparison, comparisons
@@ -157,6 +157,7 @@ def write_tables(claims: Claims, rows: list[dict], config: dict, output: Path) -
         **{origin: claims_table(rows, origin, pair) for origin in ORIGINS},
         "artifact": artifact_table(rows, claims, config),
         "badges": badge_table(evaluation.read()),
+        "evaluator": evaluator_tables(evaluation.read()),
     }
     for name, text in texts.items():
         (output / f"{name}.tex").write_text(text, encoding="utf-8")

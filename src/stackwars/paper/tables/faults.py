@@ -7,10 +7,11 @@ from typing import Any
 from stackwars.audits.fault_entries import NOT_TRIED
 from stackwars.measure import machine
 from stackwars.paper.latex import escape, significant
-from stackwars.paper.tables.tabular import Float, row, span, table
+from stackwars.paper.tables.tabular import Float, picked, row, span, table, varying
 
 MOST = 110
 """Characters of what the user was told that are shown."""
+HEADS = ["Fault", "Outcome", "{Lost}", "{Wrong}", "Told", "{Time (s)}"]
 ROWS = 22
 """Faults on a page."""
 NOTE = (
@@ -24,36 +25,51 @@ NOTE = (
 def faults_table(document: dict[str, Any]) -> str:
     """Every fault with its outcome, what was lost and wrongly shown, and what the user was told."""
     faults = document["faults"]
-    pages = [faults[start : start + ROWS] for start in range(0, len(faults), ROWS)] or [[]]
+    rows = [_cells(fault) for fault in faults]
+    kept, same = varying(HEADS, rows, {1: "outcome", 2: "lost", 3: "wrong"})
+    pages = [rows[start : start + ROWS] for start in range(0, len(rows), ROWS)] or [[]]
     where = machine.described(document["machine"])
     at = f"revision {escape(document['revision'])} on {escape(where)}" if faults else "none"
     made = f" Origin: {at}."
     return "\n".join(
-        _page(page, f"tab:faults{number or ''}", " (Continued)" if number else "", NOTE + made)
+        _page(
+            page,
+            kept,
+            f"tab:faults{number or ''}",
+            " (Continued)" if number else "",
+            same + NOTE + made,
+        )
         for number, page in enumerate(pages)
     )
 
 
-def _page(faults: list[dict[str, Any]], label: str, more: str, note: str) -> str:
+def _page(rows: list[list[str]], kept: list[int], label: str, more: str, note: str) -> str:
     ragged = r">{\raggedright\arraybackslash}"
+    told = 0.46 + 0.06 * (len(HEADS) - len(kept))  # the room of the columns that went
+    columns = [
+        rf"{ragged}p{{0.25\linewidth}}",
+        *("l", "r", "r"),
+        rf"{ragged}p{{{told:.2f}\linewidth}}",
+        "r",
+    ]
     return table(
         Float(
             label=label,
             caption=f"Injected Faults{more}",
-            columns=rf"{ragged}p{{0.25\linewidth}}lrr{ragged}p{{0.46\linewidth}}r",
+            columns="".join(picked(columns, kept)),
             note="" if more else note,
             wide=True,
             size=r"\scriptsize",
         ),
-        [row(["Fault", "Outcome", "{Lost}", "{Wrong}", "Told", "{Time (s)}"])],
-        map(_line, faults) if faults else [row([span(6, "no fault was injected")])],
+        [row(picked(HEADS, kept))],
+        [row(picked(cells, kept)) for cells in rows] or [row([span(6, "no fault was injected")])],
     )
 
 
-def _line(fault: dict[str, Any]) -> str:
+def _cells(fault: dict[str, Any]) -> list[str]:
     told = (fault["told"] or fault["why"]).removeprefix("[stackwars]").strip()
     told = told if len(told) <= MOST else told[: MOST - 3] + "..."
     tried = fault["outcome"] != NOT_TRIED
     figures = [str(fault["lost"]), str(fault["wrong"])] if tried else ["---", "---"]
     seconds = significant(fault["seconds"], 2) if tried else "---"
-    return row([escape(fault["title"]), escape(fault["outcome"]), *figures, escape(told), seconds])
+    return [escape(fault["title"]), escape(fault["outcome"]), *figures, escape(told), seconds]

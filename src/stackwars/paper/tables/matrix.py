@@ -5,16 +5,17 @@ from __future__ import annotations
 import pandas
 
 from stackwars.frameworks import title
-from stackwars.paper.latex import escape, significant
+from stackwars.paper.latex import escape, scientific, significant
 from stackwars.paper.tables.ratios import SIGNS, SIGNS_NOTE
+from stackwars.paper.tables.rows import interval
 from stackwars.paper.tables.tabular import GAP, Float, row, span, table
 from stackwars.results.matrix import BOTH, COMPILER, FRONTEND
-from stackwars.results.read_compilers import compiler_title
+from stackwars.results.read_compilers import base_compiler, compiler_title
 from stackwars.results.values import is_missing
 
 ELSEWHERE = "$^*$"
 ORIGINS = f"Origin: this build's; {ELSEWHERE}: a run of the reference."
-_PARTS = {FRONTEND: "frontend", COMPILER: "compiler", BOTH: "both together"}
+_PARTS = {FRONTEND: "frontend", COMPILER: "compiler", BOTH: "interaction"}
 
 
 def effects_table(effects: pandas.DataFrame, titles: dict[str, str]) -> str:
@@ -59,10 +60,14 @@ def effects_table(effects: pandas.DataFrame, titles: dict[str, str]) -> str:
 
 
 def _share(part: pandas.Series) -> str:
-    text = f"{100 * part.share:.0f}"
+    text = _percent(part.share)
     if is_missing(part.share_low):
         return text
-    return rf"{text} {{\scriptsize[{100 * part.share_low:.0f}, {100 * part.share_high:.0f}]}}"
+    return rf"{text} {{\scriptsize[{_percent(part.share_low)}, {_percent(part.share_high)}]}}"
+
+
+def _percent(share: float) -> str:
+    return f"{round(100 * share)}".replace("-", "$-$")
 
 
 def _mark(run: object) -> str:
@@ -110,3 +115,59 @@ def matrix_table(matrix: pandas.DataFrame) -> str:
 def _ratio(cell) -> str:
     sign = SIGNS.get(cell.previous_verdict, "")
     return rf"{escape(title(cell.framework))} {sign}\,{significant(cell.previous_ratio)}"
+
+
+def ynn_table(matrix: pandas.DataFrame) -> str:
+    """A row for each program that ran in a compiler with and without something (YNN): times, ratio, parity."""
+    ok = matrix[matrix.status == "ok"].set_index(["workload", "framework", "compiler"])
+    lines, previous = [], None
+    for (workload, framework, compiler), without in ok.iterrows():
+        key = (workload, framework, base_compiler(compiler))
+        if key[-1] == compiler or key not in ok.index:
+            continue
+        within = ok.loc[key]
+        if previous not in (None, workload):
+            lines.append(GAP)
+        lines.append(
+            row(
+                [
+                    escape(without.title) + _mark(without.run) if workload != previous else "",
+                    escape(title(framework)),
+                    *(significant(one.replay_ms, 4) for one in (within, without)),
+                    _resolved(without),
+                    *(_error(one.native_rel_l2) for one in (within, without)),
+                ]
+            )
+        )
+        previous = workload
+    return table(
+        Float(
+            label="tab:ynn",
+            caption="With and without YNN: Time of One Replayed Call, and Its Output",
+            columns="llrrlrr",
+            note="Times: of uncontended blocks, where there are enough. Ratio: without it over with it, of all "
+            r"blocks, paired by round, with its 95\,\% interval. "
+            + SIGNS_NOTE.replace("the baseline", "with it")
+            + "Error: relative L2, on a sample, of the output against that of the framework's own cell; "
+            "the two are not compared with each other. A dash: the run of the replay has no such cell. "
+            + ORIGINS,
+            wide=True,
+            size=r"\scriptsize",
+        ),
+        [
+            row(["", "", span(2, "ms"), "", span(2, "Error")]),
+            row(["Workload", "Frontend", "{with}", "{without}", "Ratio", "{with}", "{without}"]),
+        ],
+        lines or [row([span(7, "no program was run both ways")])],
+    )
+
+
+def _resolved(cell: pandas.Series) -> str:
+    if is_missing(cell.previous_ratio):
+        return "---"
+    ends = interval(cell.previous_low, cell.previous_high)
+    return rf"{SIGNS.get(cell.previous_verdict, '')}\,{significant(cell.previous_ratio)} {ends}"
+
+
+def _error(value: float) -> str:
+    return "---" if is_missing(value) else scientific(value)

@@ -20,14 +20,28 @@ def nodes_table(nodes: list[dict[str, Any]]) -> str:
         Float(
             label="tab:nodes",
             caption="Which Node Measured What",
-            columns=rf"l{ragged}p{{0.2\linewidth}}rrlrr{ragged}p{{0.36\linewidth}}",
-            note="Peak: rate of a product of matrices and bandwidth of a copy, measured on that node. Cells of "
-            "one workload and device are measured on one node; those of two nodes are not compared. Origin: "
-            "this run.",
+            columns=rf"l{ragged}p{{0.17\linewidth}}rr{ragged}p{{0.12\linewidth}}lrr{ragged}p{{0.28\linewidth}}",
+            note="Peak: rate of a product of matrices and bandwidth of a copy, measured on that node. Cells "
+            "and replays of one workload and device are measured on one node; those of two nodes are not "
+            "compared. Origin: this run.",
             wide=True,
         ),
-        [row(["Node", "Processor", "Cores", "GiB", "Device", "GFLOP/s", "GB/s", "Workloads"])],
-        map(_line, nodes) if nodes else [row([span(8, "this run was not made on a cluster")])],
+        [
+            row(
+                [
+                    "Node",
+                    "Processor",
+                    "Cores",
+                    "GiB",
+                    "System",
+                    "Device",
+                    "GFLOP/s",
+                    "GB/s",
+                    "Workloads",
+                ]
+            )
+        ],
+        map(_line, nodes) if nodes else [row([span(9, "this run was not made on a cluster")])],
     )
 
 
@@ -40,6 +54,7 @@ def _line(node: dict[str, Any]) -> str:
             escape(node["cpu_model"]),
             node["cores"],
             f"{node['memory_bytes'] / GIB:.0f}",
+            escape(node["os"]),
             escape(node["device"]),
             *([significant(rate, 3) for rate in rates] or ["---", "---"]),
             escape(", ".join(workloads.load(name).TITLE for name in node["workloads"])),

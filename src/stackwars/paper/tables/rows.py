@@ -7,10 +7,11 @@ from collections.abc import Callable
 import pandas
 
 from stackwars import frameworks
-from stackwars.paper.latex import escape, scientific, significant
+from stackwars.paper.latex import escape, scientific, series, significant
 from stackwars.paper.tables.tabular import GAP
 from stackwars.results import published
 from stackwars.results.values import is_missing, is_true
+from stackwars.results.verdicts import Finding
 from stackwars.setup.device import CPU
 
 STAGES = ["first", "second", "steady"]
@@ -30,6 +31,31 @@ APART_NOTE = r"$*$: of blocks measured separately, not interleaved. "
 def origins(frame: pandas.DataFrame) -> str:
     """The origin of a whole table, for its note: measured in this run, or from the reference's."""
     return f"Origin: {origin(frame)}."
+
+
+def origins_of(findings: list[Finding], own: str) -> str:
+    """The same for the findings of a study, which are of this run or of a run of the reference.
+
+    own: the origin of this run's.
+    """
+    elsewhere = list(dict.fromkeys(f["title"] for f in findings if not f["here"]))
+    if not elsewhere:
+        return f"Origin: {escape(own)}."
+    if not any(f["here"] for f in findings):
+        return "Origin: a run of the reference."
+    return f"Origin: {escape(own)}; of {series(elsewhere)}, a run of the reference."
+
+
+def runs_of(findings: list[Finding]) -> str:
+    """Which workloads are of which run, where runs measured them one by one."""
+    titles: dict[str, list[str]] = {}
+    for one in findings:
+        titles.setdefault(one["run"], []).append(one["title"])
+    parts = [
+        f"{series(dict.fromkeys(of))}: {f'the accepted run {run}' if run else 'this build'}"
+        for run, of in titles.items()
+    ]
+    return f"Origin: {'; '.join(parts) or 'this build'}."
 
 
 def origin(frame: pandas.DataFrame) -> str:

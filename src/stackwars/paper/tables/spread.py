@@ -35,6 +35,12 @@ def steady(cells: pandas.DataFrame, processes: pandas.DataFrame, keys: list[str]
     return found
 
 
+def ungated(processes: pandas.DataFrame) -> Spread:
+    """Of the steady states from all blocks: processes.csv."""
+    by_cell = processes.dropna(subset="ungated_ms").groupby(CELL, sort=False).ungated_ms
+    return {key: (values.min(), values.max()) for key, values in by_cell}
+
+
 def of_call(calls: pandas.DataFrame, number: int) -> Spread:
     """Of one call (1 is the first) over the processes: calls.csv."""
     by_cell = calls[calls.call == number].groupby(CELL, sort=False).latency_ms

@@ -1,10 +1,10 @@
-"""Table of the stacks that differ in one thing, beside each other."""
+"""Tables of the stacks: beside each other where they differ in one thing, and when a call of each returns."""
 
 from __future__ import annotations
 
 from stackwars.frameworks import title
 from stackwars.paper.latex import escape, significant
-from stackwars.paper.tables.rows import interval
+from stackwars.paper.tables.rows import interval, share
 from stackwars.paper.tables.tabular import Float, row, span, table
 from stackwars.results.verdicts import NO_DATA, Finding
 
@@ -42,3 +42,37 @@ def _cell(found: Finding | None) -> str:
     if found is None:
         return "---"
     return f"{significant(found['ratio'])} {interval(found['low'], found['high'])}"
+
+
+def returned_table(findings: list[Finding]) -> str:
+    """A row a workload, a column a framework: ms until a steady call returned, and their share of its time.
+
+    findings: those of `dispatch/...`, see `stackwars.findings.stacks`.
+    """
+    known = [f for f in findings if f["id"].startswith("dispatch/") and f["share"] is not None]
+    names = list(dict.fromkeys(f["framework"] for f in known))
+    cells = {(f["title"], f["framework"]): f for f in known}
+    lines = [
+        row([escape(workload), *(_returned(cells.get((workload, name))) for name in names)])
+        for workload in dict.fromkeys(f["title"] for f in known)
+    ]
+    return table(
+        Float(
+            label="tab:returned",
+            caption="When a Steady Call Has Returned: Milliseconds, and Share of the Time until It Is Done",
+            columns="l" + "l" * max(1, len(names)),
+            note="Median over the processes, of single calls after the timed blocks; the share is of the "
+            "steady state. The rest of a call's time is what its fence waits for. A dash: no result, or "
+            "returning was not timed. Origin: as in Table~\\ref{tab:beside}.",
+            wide=True,
+            size=r"\scriptsize",
+        ),
+        [row(["Workload", *(f"{{{escape(title(name))}}}" for name in names or [])])],
+        lines or [row([span(2, "no call was timed until it returned")])],
+    )
+
+
+def _returned(found: Finding | None) -> str:
+    return (
+        "---" if found is None else f"{significant(found['returned_ms'])} ({share(found['share'])})"
+    )

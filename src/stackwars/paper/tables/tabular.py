@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from stackwars.paper.latex import escape
 
 GAP = r"\addlinespace[2pt]"
+NO_VALUE = "---"
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,26 @@ def span(width: int, text: object, align: str = "c") -> str:
 def row(cells: Iterable[object]) -> str:
     """One row. Cells are LaTeX already, except plain numbers' text, which needs no escaping."""
     return " & ".join(str(cell) for cell in cells) + r" \\"
+
+
+def varying(
+    heads: Sequence[str], rows: Sequence[Sequence[str]], names: dict[int, str]
+) -> tuple[list[int], str]:
+    """The columns that a table keeps, and a line for its note about those that say the same in every row.
+
+    rows: their cells, as many in each as there are heads, a dash where there is no value; names: {column that
+    may go: what the line calls it}. A single row keeps all of them.
+    """
+    values = {column: {cells[column] for cells in rows} - {NO_VALUE} for column in names}
+    same = {column: names[column] for column in names if len(rows) > 1 and len(values[column]) < 2}
+    told = ", ".join(f"{name} {''.join(values[column]) or 'none'}" for column, name in same.items())
+    kept = [column for column in range(len(heads)) if column not in same]
+    return kept, f"The same in every row that has a value: {told}. " if told else ""
+
+
+def picked(cells: Sequence[str], kept: list[int]) -> list[str]:
+    """The cells of these columns."""
+    return [cells[column] for column in kept]
 
 
 def table(spec: Float, header: Iterable[str], lines: Iterable[str]) -> str:

@@ -16,18 +16,20 @@ from stackwars.claims.output import read_claims
 from stackwars.findings.beyond import beyond_findings
 from stackwars.findings.collect import READ
 from stackwars.findings.edits import replayed_edits
+from stackwars.findings.growth import growth_findings
 from stackwars.findings.lecture import lecture_findings
 from stackwars.findings.precision import precision_findings
 from stackwars.findings.sharding import sharding_findings
-from stackwars.findings.stacks import beside_each_other, stack_findings
+from stackwars.findings.stacks import stack_findings
 from stackwars.paper.latex import escape, significant
 from stackwars.paper.tables import claims
 from stackwars.paper.tables.audit_summary import audits_table, brief_audits_table
 from stackwars.paper.tables.audits import audit_table, round_table, shape_table
 from stackwars.paper.tables.beyond import forms_table, training_table
 from stackwars.paper.tables.faults import faults_table
+from stackwars.paper.tables.growth import series_table, shapes_table
 from stackwars.paper.tables.lecture import lecture_table
-from stackwars.paper.tables.matrix import effects_table, matrix_table
+from stackwars.paper.tables.matrix import effects_table, matrix_table, ynn_table
 from stackwars.paper.tables.memory import bytes_table, fit_table
 from stackwars.paper.tables.nodes import nodes_table
 from stackwars.paper.tables.precision import precision_table
@@ -53,8 +55,9 @@ from stackwars.paper.tables.spread import (
     of_call,
     spread_text,
     steady,
+    ungated,
 )
-from stackwars.paper.tables.stacks import beside_table
+from stackwars.paper.tables.stacks import beside_table, returned_table
 from stackwars.paper.tables.successor import successor_tables
 from stackwars.paper.tables.tabular import Float, row, s_column, span, table
 from stackwars.paper.tables.targets import largest_batch_table, target_table
@@ -207,8 +210,10 @@ def write_tables(files: Folder) -> None:
     replays = steady(replay, replayed, REPLAY)
     default = of_study(read_default_precision(files["ahead"]), context)
     matrix = read_whole(files["matrix"], context)
-    beyond = beyond_findings(read_whole(files["beyond"], context))
+    beyond = read_whole(files["beyond"], context)
     sharding = sharding_findings(of_workloads(files, "sharding", context), told(context))
+    growth, shapes = (of_workloads(files, name, context) for name in ("growth", "shapes"))
+    stacks = stack_findings(read_whole(files["stacks"], context), context["beside"])
     pairs, (main, *others) = comparisons(context, PROGRAMS), told(context)
     models = frame.loc[frame.kind == "model", "workload"]
     audits = audit_entries.read(files["audits"])
@@ -220,7 +225,7 @@ def write_tables(files: Folder) -> None:
         "one_core": one_core_table(frame, spreads),
         "ratios": comparison_table(frame, ratios),
         "audit": audit_table(frame),
-        "rounds": round_table(frame),
+        "rounds": round_table(frame, ungated(processes)),
         "split": split_table(replay, split, replays, main, "tab:split")
         + "".join(split_table(replay, split, replays, p, f"tab:split-{p.subject}") for p in others),
         "edits": edit_table(replay, replays, replayed_edits(replay, split)),
@@ -229,17 +234,16 @@ def write_tables(files: Folder) -> None:
             dict(zip(matrix.workload, matrix.title, strict=True)),
         ),
         "matrix": matrix_table(matrix),
-        "beside": beside_table(
-            beside_each_other(read_whole(files["stacks"], context), context["beside"])
-        ),
+        "ynn": ynn_table(matrix),
+        "beside": beside_table([f for f in stacks if f["id"].startswith("versus/")]),
+        "returned": returned_table(stacks),
         "lecture": lecture_table(
-            lecture_findings(
-                stack_findings(read_whole(files["stacks"], context), context["beside"]),
-                published.read_lecture(files["lecture"]),
-            )
+            lecture_findings(stacks, published.read_lecture(files["lecture"]))
         ),
-        "forms": forms_table(beyond),
-        "training": training_table(beyond),
+        "forms": forms_table(beyond_findings(beyond), beyond, context["origin"]),
+        "training": training_table(beyond, context["origin"]),
+        "series": series_table(growth),
+        "distinct_shapes": shapes_table(growth_findings(growth, shapes)),
         "sharded": sharded_table(sharding),
         "slices": slice_table(sharding),
         "unexplained": unexplained_table(read_gap_causes(files["gap_causes"])),

@@ -1,5 +1,7 @@
 function cells(at) {
-  const rows = DATA.cells.filter(wanted(at, "workload", "framework", "device", "status"));
+  const status = at.query.get("status") || "";
+  const ofStatus = { "": (cell) => cell.status !== "not run", any: () => true }[status] || ((cell) => cell.status === status);
+  const rows = DATA.cells.filter(wanted(at, "workload", "framework", "device")).filter(ofStatus);
   const titles = Object.fromEntries(DATA.cells.map((cell) => [cell.workload, cell.title]));
   const { shown, pager } = paged(rows, at);
   return [
@@ -8,14 +10,15 @@ function cells(at) {
       filtered(at, "workload", DATA.cells.map((cell) => cell.workload), (name) => titles[name]),
       filtered(at, "framework", DATA.cells.map((cell) => cell.framework), title),
       filtered(at, "device", DATA.cells.map((cell) => cell.device)),
-      filtered(at, "status", DATA.cells.map((cell) => cell.status))),
+      choice("status", [["", "all that were run"], ["any", "all"], ...unique(DATA.cells.map((cell) => cell.status)).map((one) => [one, one])], status,
+        (value) => go(at, { status: value }))),
     pager,
     table(`${rows.length} of ${DATA.cells.length} cells; ms, with 95 % intervals over the rounds`, [
       ["Workload", (cell) => cellLink(cell.title, cell)],
       ["Framework", (cell) => title(cell.framework)], ["Device", (cell) => cell.device], ["Status", (cell) => cell.status],
       ...Object.entries(STAGES).flatMap(([stage, head]) => [
         [head, (cell) => number(cell[`${stage}_ms`]), "number"],
-        ["interval", (cell) => interval(cell[`${stage}_low_ms`], cell[`${stage}_high_ms`])],
+        ["interval", (cell) => interval(cell[`${stage}_low_ms`], cell[`${stage}_high_ms`]), "keep"],
       ]),
       ["Peak GiB", (cell) => (cell.peak_rss_bytes ? number(cell.peak_rss_bytes / 2 ** 30) : ""), "number"],
     ], rows, shown),

@@ -5,7 +5,7 @@ const claims = (at) => {
     h("div", { class: "bar" }, filtered(at, "verdict", DATA.claims.map((claim) => claim.verdict)),
       filtered(at, "origin", DATA.claims.map((claim) => claim.origin))),
     table("Every claim, its verdict and the evidence", [
-      ["Claim", (claim) => link(claim.sentence, ["claim", claim.id])], ["Origin", (claim) => claim.origin],
+      ["Claim", (claim) => link(claim.sentence, ["claim", claim.id]), "wide"], ["Origin", (claim) => claim.origin],
       ["Verdict", (claim) => claim.verdict], ["Evidence", (claim) => claim.evidence],
     ], rows),
   ];

@@ -27,7 +27,7 @@ const cellLink = (text, cell) => link(text, ["cell", cell.device, cell.framework
 function choice(name, values, current, change) {
   const select = h("select", { "data-name": name, change: () => change(select.value) },
     values.map(([value, text]) => h("option", { value, selected: value === current ? "" : null }, text)));
-  return h("label", {}, `${name} `, select);
+  return h("label", {}, `${name[0].toUpperCase()}${name.slice(1)} `, select);
 }
 
 function filtered(at, name, values, shown = (value) => value) {

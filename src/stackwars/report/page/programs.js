@@ -1,25 +1,60 @@
 async function programs(at) {
-  if (!DATA.programs.length) return [h("h2", {}, "Programs"), h("p", {}, "This run has no pair of programs to list.")];
+  if (!DATA.programs.length) return [h("h2", {}, "Programs"), h("p", {}, "This run has no two programs to list.")];
   const one = DATA.programs.find((program) => program.workload === at.parts[1]) || DATA.programs[0];
   const here = { parts: ["programs", one.workload], query: at.query };
   const forms = await unpack(one.forms);
   const form = forms[at.query.get("form")] ? at.query.get("form") : Object.keys(forms)[0];
-  const search = at.query.get("search") || "";
-  const shown = { ...forms[form], taken: forms[form].compiler ? await timesOf(one, forms[form].compiler) : null };
+  const there = one.frameworks.filter((name) => forms[form].sides[name]);
+  const left = there.includes(at.query.get("left")) ? at.query.get("left") : there[0];
+  const others = there.filter((name) => name !== left);
+  const right = others.includes(at.query.get("right")) ? at.query.get("right") : others[0];
+  const search = at.query.get("search") || "", shown = await pairOf(forms[form], one, [left, right]);
   const box = h("input", { type: "search", value: search, "data-name": "Search", change: () => go(here, { search: box.value }) });
   const panel = h("div", { class: "detail", role: "status" }, h("p", {}, "Choose an operation to see what its class costs."));
+  const both = sidesOf(one, shown, here, panel), found = jumps(both, search);
+  box.addEventListener("keydown", (event) => { if (event.key === "Enter" && search && box.value === search) found.next(event.shiftKey ? -1 : 1); });
+  const sideChoice = (name, values, current) => choice(name, values.map((framework) => [framework, title(framework)]), current,
+    (value) => go(here, { left, right, [name.toLowerCase()]: value, operation: "" }));
   return [
     h("h2", {}, `Programs: ${one.title}`),
     h("div", { class: "bar" },
       choice("Workload", DATA.programs.map((program) => [program.workload, program.title]), one.workload, (value) => { location.hash = address(["programs", value], at.query); }),
+      sideChoice("Left", there, left), sideChoice("Right", others, right),
       choice("Form", Object.keys(forms).map((name) => [name, name]), form, (value) => go(here, { form: value, operation: "" })),
       choice("Lines", [["", "all"], ["different", "only those without a counterpart"]], at.query.get("lines") || "", (value) => go(here, { lines: value })),
-      h("label", {}, "Search ", box)),
-    h("p", {}, `${about(shown, form)} ${number(100 * (shown.share || 0))} % of both. ≠ marks one without a counterpart.`,
-      one.not_optimised ? ` There is no optimised form of it: ${one.not_optimised}.` : null),
+      h("label", {}, "Search ", box), ...found.controls),
+    h("p", {}, `${about(shown, form)} ${number(100 * (shown.share || 0))} % of both. ≠ marks one without a counterpart.`, ...omitted(one, forms, form)),
     panel,
-    h("div", { class: "sides" }, one.sides.map((framework) => h("h3", {}, title(framework))), sidesOf(one, shown, here, panel)),
+    h("div", { class: "sides" }, shown.names.map((framework) => h("h3", {}, title(framework),
+      one.runs[framework] ? h("small", {}, ` of the accepted run ${one.runs[framework]}`) : null)), both),
   ];
+}
+
+function omitted(one, forms, form) {
+  const told = Object.entries(one.left_out).map(([framework, why]) => ` ${title(framework)} is not shown: ${why}.`);
+  if (forms.optimised && form !== "optimised") return told;
+  const reasons = unique(Object.values(one.not_optimised)).map((why) =>
+    ` No optimised form of ${Object.keys(one.not_optimised).filter((name) => one.not_optimised[name] === why).map(title).join(", ")}: ${why}.`);
+  return [...told, ...reasons];
+}
+
+// Two programs of a form: their lines, and which stands opposite which, [line or null, line or null].
+async function pairOf(form, one, names) {
+  const turned = !form.pairs[names.join(" ")];
+  const { blocks, share } = form.pairs[turned ? [...names].reverse().join(" ") : names.join(" ")];
+  const sides = names.map((name) => form.sides[name]), ends = sides.map((side) => side.texts.length);
+  const pairs = [], reached = [0, 0];
+  const alone = (upTo) => [0, 1].forEach((side) => {
+    for (; reached[side] < upTo[side]; reached[side] += 1) pairs.push(side ? [null, reached[1]] : [reached[0], null]);
+  });
+  for (const [a, b, size] of blocks) {
+    alone(turned ? [b, a] : [a, b]);
+    for (let line = 0; line < size; line += 1) pairs.push([reached[0]++, reached[1]++]);
+  }
+  alone(ends);
+  const of = (name) => sides.map((side) => side[name]);
+  return { names, pairs, share, compiler: form.compiler, texts: of("texts"), classes: of("classes"), sources: of("sources"), operations: of("operations"),
+    runs: of("runs"), taken: form.compiler ? await timesOf(one, names, form.compiler) : null };
 }
 
 function about(form, name) {
@@ -29,7 +64,7 @@ function about(form, name) {
 }
 
 // Of each side the operations of its profiled call, by name; null where only sums are known.
-const timesOf = (one, compiler) => Promise.all(one.sides.map(async (framework) => {
+const timesOf = (one, names, compiler) => Promise.all(names.map(async (framework) => {
   const call = callsOf(one.workload, framework, compiler).find((found) => found.profile);
   if (!call) return null;
   const { operations } = await unpack(call.profile);
@@ -39,36 +74,69 @@ const timesOf = (one, compiler) => Promise.all(one.sides.map(async (framework) =
 const callsOf = (workload, framework, compiler) => DATA.timeline.calls.filter((call) =>
   call.workload === workload && call.framework === framework && (!compiler || call.compiler === compiler));
 
-// The lines of both programs. An operation is a button; the arrow keys go from one to the next.
+// The lines of both programs. An operation is a button; the arrow keys go from one to the next. What stands opposite
+// each other is marked together, where the pointer or the focus is and where an operation is chosen.
 function sidesOf(one, form, at, panel) {
-  const search = at.query.get("search") || "", different = at.query.get("lines") === "different";
+  const search = (at.query.get("search") || "").toLowerCase(), different = at.query.get("lines") === "different";
   const pairs = form.pairs.filter((pair) => !different || pair.includes(null));
-  const choose = (button, side, pair) => {
-    for (const other of document.querySelectorAll(".sides [data-selected]")) other.removeAttribute("data-selected");
-    only(button);
-    button.setAttribute("data-selected", "");
-    panel.replaceChildren(...operation(one, form, side, pair));
-    history.replaceState(null, "", changed(at, { operation: `${side}.${pair[side]}` }));
+  const regions = [null, null];
+  const together = (place, name, on) => regions.forEach((region) => region.children[place].toggleAttribute(name, on));
+  const pointed = (event, on) => {
+    const line = event.target.closest("[data-place]");
+    if (line) together(Number(line.dataset.place), "data-together", on);
   };
-  return [0, 1].map((side) => {
-    const lines = pairs.map((pair) => {
+  const choose = (button, side, place) => {
+    for (const other of document.querySelectorAll(".sides [data-selected], .sides [data-opposite]")) {
+      other.removeAttribute("data-selected");
+      other.removeAttribute("data-opposite");
+    }
+    only(button);
+    select(button, side, place);
+    history.replaceState(null, "", changed(at, { operation: `${side}.${pairs[place][side]}` }));
+  };
+  const select = (button, side, place) => {
+    button.setAttribute("data-selected", "");
+    if (pairs[place][1 - side] !== null) regions[1 - side].children[place].setAttribute("data-opposite", "");
+    panel.replaceChildren(...operation(one, form, side, pairs[place]));
+  };
+  [0, 1].forEach((side) => {
+    const lines = pairs.map((pair, place) => {
       const text = pair[side] === null ? "" : form.texts[side][pair[side]];
       const isOperation = form.operations[side][pair[side]] === "1", alone = pair[1 - side] === null && isOperation;
-      const kinds = [pair[side] === null ? "gap" : alone ? "alone" : "", search && text.includes(search) ? "hit" : ""].join(" ").trim();
+      const kinds = [pair[side] === null ? "gap" : alone ? "alone" : "", search && text.toLowerCase().includes(search) ? "hit" : ""].join(" ").trim();
       const shown = alone ? `≠ ${text.trimStart()}` : text;
-      if (!isOperation) return h("code", { class: kinds || null }, shown);
-      const button = h("button", { type: "button", class: `line ${kinds}`.trim(), tabindex: "-1", click: () => choose(button, side, pair) }, shown);
-      if (at.query.get("operation") === `${side}.${pair[side]}`) {
-        button.setAttribute("data-selected", "");
-        panel.replaceChildren(...operation(one, form, side, pair));
-      }
-      return button;
+      const matched = pair.includes(null) ? null : place;
+      if (!isOperation) return h("code", { class: kinds || null, "data-place": matched }, shown);
+      return h("button", { type: "button", class: `line ${kinds}`.trim(), tabindex: "-1", "data-place": matched,
+        click: (event) => choose(event.currentTarget, side, place) }, shown);
     });
-    const region = h("div", { role: "region", "aria-label": title(one.sides[side]), keydown: step }, lines);
-    const first = region.querySelector("[data-selected]") || region.querySelector("button");
-    (first || region).setAttribute("tabindex", "0");
-    return region;
+    regions[side] = h("div", { role: "region", "aria-label": title(form.names[side]), keydown: step,
+      pointerover: (event) => pointed(event, true), pointerout: (event) => pointed(event, false),
+      focusin: (event) => pointed(event, true), focusout: (event) => pointed(event, false) }, lines);
   });
+  const [side, line] = (at.query.get("operation") || "").split(".").map(Number);
+  const place = pairs.findIndex((pair) => pair[side] === line);
+  if (place >= 0 && form.operations[side][line] === "1") select(regions[side].children[place], side, place);
+  for (const region of regions) (region.querySelector("[data-selected]") || region.querySelector("button") || region).setAttribute("tabindex", "0");
+  return regions;
+}
+
+// Goes from hit to hit, in the order of the lines, of both programs.
+function jumps(regions, search) {
+  if (!search) return { controls: [], next: () => {} };
+  const hits = [...regions[0].children].flatMap((line, place) => [line, regions[1].children[place]]).filter((line) => line.classList.contains("hit"));
+  const told = h("span", { role: "status" }, hits.length ? `${hits.length} hits` : "no hit");
+  let at = -1;
+  const next = (by) => {
+    if (!hits.length) return;
+    hits[at]?.removeAttribute("data-hit");
+    at = at < 0 && by < 0 ? hits.length - 1 : (at + by + hits.length) % hits.length;
+    hits[at].setAttribute("data-hit", "");
+    hits[at].scrollIntoView({ block: "center", inline: "nearest" });
+    told.textContent = `hit ${at + 1} of ${hits.length}`;
+  };
+  const turn = (text, by) => h("button", { type: "button", "data-name": text, click: () => next(by) }, text);
+  return { controls: hits.length ? [turn("Previous hit", -1), turn("Next hit", 1), " ", told] : [told], next };
 }
 
 function step(event) {
@@ -89,8 +157,8 @@ function only(button) {
 
 // What is known of one operation: its counterpart, its source line, and what its class takes of a call.
 function operation(one, form, side, pair) {
-  const line = pair[side], kind = form.classes[side][line], framework = one.sides[side];
-  const other = pair[1 - side] === null ? "no counterpart" : `line ${pair[1 - side] + 1} of ${title(one.sides[1 - side])}`;
+  const line = pair[side], kind = form.classes[side][line], framework = form.names[side];
+  const other = pair[1 - side] === null ? "no counterpart" : `line ${pair[1 - side] + 1} of ${title(form.names[1 - side])}`;
   const source = form.sources[side] && form.sources[side][line];
   return [
     h("p", {}, h("code", {}, form.texts[side][line].trim())),

@@ -20,16 +20,20 @@ function csv(columns, rows) {
   return lines.map((line) => line.map(quoted).join(",")).join("\n");
 }
 
-// columns: [head, row => text or node, "number" or nothing]; shown: the rows to draw, of all that the button copies.
+// columns: [head, row => text or node, "number", "keep" (on one line), "wide" or nothing]; shown: the rows to draw, of all that the button copies.
 function table(caption, columns, rows, shown = rows) {
   const body = shown.map((row) => h("tr", {}, columns.map(([, show, kind]) => h("td", { class: kind }, show(row) ?? ""))));
   const made = h("table", {}, h("caption", {}, caption),
     h("thead", {}, h("tr", {}, columns.map(([head, , kind]) => h("th", { scope: "col", class: kind }, head)))),
     h("tbody", {}, body));
+  return h("div", {}, h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption }, made),
+    h("p", { class: "bar" }, copied(columns, rows)));
+}
+
+function copied(columns, rows) {
   const copy = h("button", { type: "button", click: async () => {
     const done = navigator.clipboard ? navigator.clipboard.writeText(csv(columns, rows)) : Promise.reject();
     copy.textContent = await done.then(() => "Copied", () => "This browser does not let a page copy");
   } }, "Copy as CSV");
-  return h("div", {}, h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption }, made),
-    h("p", { class: "bar" }, copy));
+  return copy;
 }

@@ -1,7 +1,7 @@
-const VIEWS = { start: ["Start", start], cells: ["Cells", cells], cell: [null, cell], comparisons: ["Comparisons", comparisons],
+const VIEWS = { start: ["Start", start], cells: ["Cells", cells], cell: [null, cell], replay: [null, replay], comparisons: ["Comparisons", comparisons],
   programs: ["Programs", programs], graph: ["Graph", graph], timeline: ["Timeline", timeline], claims: ["Claims", claims],
   claim: [null, claim], audits: ["Audits", audits] };
-const WITHIN = { cell: "cells", claim: "claims" };
+const WITHIN = { cell: "cells", replay: "start", claim: "claims" };
 let asked = 0, path = null;
 
 async function show() {
@@ -14,6 +14,7 @@ async function show() {
   document.getElementById("views").replaceChildren(...Object.entries(VIEWS).filter(([, [text]]) => text).map(([key, [text]]) =>
     h("a", { href: `#${key}`, "aria-current": key === (WITHIN[name] || name) ? "page" : null }, text)));
   MAIN.replaceChildren(...made);
+  performance.mark("drawn");
   document.title = `Stack Wars: ${MAIN.querySelector("h2").textContent}`;
   const control = held && MAIN.querySelector(`[data-name="${CSS.escape(held)}"]`);
   const moved = path !== null && path !== at.parts.join("/");
