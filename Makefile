@@ -69,12 +69,12 @@ debian: set-up
 cluster: set-up
 	STACKWARS_CLUSTER=1 .venv/bin/python -m pytest -rs tests/cluster
 
-# What times something runs alone, and again where it fails: a host that takes the cores away for seconds is no
-# fault of the harness. A fault fails three times.
+# Three tests at a time on two cores: many wait for a process. What times something runs alone, and again where it
+# fails: a host that takes the cores away for seconds is no fault of the harness. A fault fails three times.
 # A browser is for the tests alone, so that set-up does not bring it.
 test: set-up lint
 	@.venv/bin/python -m stackwars.setup.browser
-	.venv/bin/python -m pytest -m "not alone" --numprocesses 2 --dist loadfile --no-loadscope-reorder
+	.venv/bin/python -m pytest -m "not alone" --numprocesses 3 --dist loadfile --no-loadscope-reorder
 	.venv/bin/python -m pytest -m alone --reruns 2 --reruns-delay 20
 
 lint: set-up

@@ -45,7 +45,7 @@ def test_the_committed_claims_are_those_of_the_paper_and_ours():
         ({"tolerance": None}, ["the claim", "tolerance"]),
         ({"tolerance": -1}, ["tolerance", "-1"]),
         ({"sentence": "no capital"}, ["sentence", "no capital"]),
-        ({"remark": "x"}, ["remark", "no such key; known keys are human_minutes"]),
+        ({"remark": "x"}, ["remark", "no such key; known keys are answers, human_minutes"]),
         ({"needs": {"devices": ["gpu"], "stages": ["cells"]}}, ["needs.devices", "gpu"]),
         (
             {"needs": {"devices": ["cpu"], "stages": ["cells"], "workloads": ["gem"]}},

@@ -120,9 +120,8 @@ def test_operations_that_a_profile_names_are_in_the_optimised_programs_of_the_re
     results = made.folder / "results" / "smoke"
     found = json.loads((results / "report_programs.json").read_text())["programs"]
     found = [one for one in found if one["workload"] in CHOSEN]
-    assert [one["workload"] for one in found] == ["mha", "layernorm"]
-    # Of the smoke preset the compilers have this one of the two alone.
-    form = found[1]["forms"]["optimised"]
+    assert {one["workload"] for one in found} == set(CHOSEN)
+    form = next(one for one in found if one["workload"] == "layernorm")["forms"]["optimised"]
     replay = results / "replay" / "cpu" / form["compiler"] / "layernorm"
     profiled = json.loads((replay / "profile.json").read_text())["programs"]
     assert list(form["sides"]) == ["jax", "torch_xla"]
@@ -172,6 +171,7 @@ def test_both_programs_are_replayed_in_both_generations_and_agree(smoke):
 @pytest.mark.env
 def test_every_program_is_compiled_for_devices_that_are_not_here(smoke):
     ahead = table(smoke[0], "compile_ahead")
+    ahead = ahead[ahead["run"].isna()]  # without the successor's programs of an accepted run
     assert len(ahead) == len(programs.compilations(ASKED)) > 0
     assert (ahead["status"] == "ok").all(), ahead[["status", "message"]].to_string()
     assert (ahead["verdict"] == "fits").all()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -66,9 +66,18 @@ def restricted(config: dict, claim: Claim) -> dict:
         "comparisons": [
             row | {"of": [what for what in row["of"] if what == CELLS or compiled]} for row in pairs
         ],
-        "edits": config["edits"] if "replay" in stages else {},
+        "edits": _edits(config, kept) if "replay" in stages else {},
         "ahead": rows if {"ahead", "largest_batch"} & set(stages) else [],
     }
+
+
+def _edits(config: dict, kept: Container[str]) -> dict[str, list[str]]:
+    """The edits of these frameworks' programs."""
+    of_them = {
+        workload: [one for one in edits if one.split("+")[0] in kept]
+        for workload, edits in config["edits"].items()
+    }
+    return {workload: edits for workload, edits in of_them.items() if edits}
 
 
 def study_of(config: dict, claim: Claim) -> str:

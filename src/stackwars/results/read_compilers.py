@@ -42,9 +42,8 @@ SPLIT_KEYS = [
 AHEAD_KEYS = ["workload", "title", "framework", "target", "compiler", "variant", "verdict"]
 BATCH_KEYS = ["workload", "title", "framework", "target", "compiler", "fits_batch", "oom_batch"]
 OP_TIME_KEYS = ["workload", "title", "framework", "compiler", "device", "class", "ms", "adds_up"]
-OP_TIME_KEYS += ["run"]
 GAP_KEYS = ["workload", "title", "compiler", "device", "subject", "baseline", "ratio", "verdict"]
-GAP_KEYS += ["class", "where", "why", "run"]
+GAP_KEYS += ["class", "where", "why"]
 METRIC_KEYS = ["workload", "title", "framework", "level", "status", "canonical_hash"]
 METRIC_KEYS += ["operations", "operations_by_kind", "layout_bytes"]
 STRUCTURE_KEYS = ["workload", "title", "claim", "framework", "verdict", "evidence"]
@@ -68,12 +67,12 @@ def read_split(path: Path) -> pandas.DataFrame:
 
 def read_op_times(path: Path) -> pandas.DataFrame:
     """op_times.csv: a row per workload, program, compiler and class of operations; those of the CPU."""
-    return on_cpu(_read(path, OP_TIME_KEYS)).reset_index(drop=True)
+    return on_cpu(_with_run(_read(path, OP_TIME_KEYS))).reset_index(drop=True)
 
 
 def read_gap_causes(path: Path) -> pandas.DataFrame:
     """gap_causes.csv: a row per gap and class of operations; those of the CPU."""
-    return on_cpu(_read(path, GAP_KEYS)).reset_index(drop=True)
+    return on_cpu(_with_run(_read(path, GAP_KEYS))).reset_index(drop=True)
 
 
 def read_ahead(path: Path) -> pandas.DataFrame:
@@ -114,6 +113,11 @@ def _read(path: Path, keys: list[str]) -> pandas.DataFrame:
         if column in table.columns:
             table[column] = table[column].astype(object).fillna("").astype(str)
     return table
+
+
+def _with_run(table: pandas.DataFrame) -> pandas.DataFrame:
+    """With the column run: earlier accepted runs have none, and all their rows are their own."""
+    return table if "run" in table else table.assign(run="")
 
 
 def _of_generations(table: pandas.DataFrame) -> pandas.DataFrame:
