@@ -1,5 +1,6 @@
 """The successor's programs in a run's tables, of this run and of the accepted ones."""
 
+import json
 from pathlib import Path
 
 import pandas
@@ -12,6 +13,7 @@ from stackwars.study.studies import Study
 NAME = "compile_ahead.csv"
 KEYS = ["workload", "framework", "run", "bytes"]
 PROGRAMS, WORKLOADS = ("torch_tpu", "torchax"), ("ffn", "mha")
+SIZES = {"ffn": {"batch": 2}, "mha": {"batch": 2}}
 STUDY = Study("successor", (), PROGRAMS, (), (), None, WORKLOADS)
 
 
@@ -21,6 +23,7 @@ def source(folder: Path, run: str, *rows: tuple) -> Source:
     home.mkdir()
     columns = ["workload", "framework", "status", "bytes", "run", "origin"]
     pandas.DataFrame(rows, columns=columns).to_csv(home / NAME, index=False)
+    (home / "context.json").write_text(json.dumps({"schema": 1, "sizes": SIZES}))
     return Source(run, home)
 
 
@@ -54,7 +57,7 @@ def runs(tmp_path) -> list[Source]:
 
 
 def test_what_this_run_did_not_compile_is_of_the_newest_run_that_did(runs):
-    found = whole_programs.of_runs(STUDY, NAME, runs)
+    found = whole_programs.of_runs(STUDY, NAME, runs, SIZES)
     assert found[KEYS].to_numpy().tolist() == [
         ["ffn", "torch_tpu", "", "1"],
         ["mha", "jax", "", "9"],
@@ -64,14 +67,19 @@ def test_what_this_run_did_not_compile_is_of_the_newest_run_that_did(runs):
     assert list(found["origin"]) == ["measured", "measured", "reference", "reference"]
 
 
+def test_programs_of_other_sizes_are_taken_from_no_run(runs):
+    found = whole_programs.of_runs(STUDY, NAME, runs, {**SIZES, "mha": {"batch": 3}})
+    assert list(found["bytes"]) == ["1", "0", "9"]
+
+
 def test_without_the_study_a_table_is_this_run_s(runs):
-    found = whole_programs.of_runs(None, NAME, runs)
+    found = whole_programs.of_runs(None, NAME, runs, {})
     assert list(found["bytes"]) == ["1", "0", "9"]
 
 
 def test_only_the_study_s_programs_that_ran_are_read_and_those_of_this_run_count_here(runs):
     path = runs[0].folder / NAME
-    whole_programs.of_runs(STUDY, NAME, runs).to_csv(path, index=False)
+    whole_programs.of_runs(STUDY, NAME, runs, SIZES).to_csv(path, index=False)
     row = {"programs": PROGRAMS, "workloads": WORKLOADS}
     measured, committed = (
         whole_programs.read(
