@@ -177,6 +177,26 @@ def test_a_gap_is_divided_among_the_classes():
     assert set(found.why) == {""}
 
 
+def test_edits_that_the_table_lacks_are_of_the_newest_run_that_has_them(tmp_path):
+    rows = {
+        "here": {"jax": 1.0, "jax+a": 0.5},
+        "new": {"jax+a": 0.6, "jax+b": 0.7, "torch_xla": 1.0},
+        "old": {"jax+b": 0.8, "jax+c": 0.9},
+    }
+    tables = {
+        run: pd.DataFrame([{**WHERE, "framework": f, "edited_ratio": r} for f, r in found.items()])
+        for run, found in rows.items()
+    }
+    for run in ("new", "old"):
+        (tmp_path / run).mkdir()
+        tables[run].to_csv(tmp_path / run / "replay.csv", index=False)
+    accepted = [Source(run, tmp_path / run) for run in ("new", "old")]
+    found = gap_causes.with_edits(tables["here"], accepted)
+    assert dict(zip(found["framework"], found["edited_ratio"], strict=True)) == {
+        "jax": 1.0, "jax+a": 0.5, "jax+b": 0.7, "jax+c": 0.9,
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize("ratio", [1.09, 1 / 1.09])
 def test_ten_percent_is_no_gap(ratio):
     assert gaps(ratio).empty

@@ -17,6 +17,7 @@ from stackwars.results import compiler_verdicts as words
 from stackwars.results.combined import log_ratio
 from stackwars.results.folder import Folder
 from stackwars.results.values import is_missing, is_true
+from stackwars.results.whole_study import Source, sources
 
 COLUMNS: dict[str, str] = {
     "workload": "name of the workload",
@@ -131,8 +132,27 @@ def _of(table: pd.DataFrame, pair: pd.Series) -> pd.DataFrame:
     return table[same[0] & same[1] & same[2]]
 
 
+def with_edits(replay: pd.DataFrame, accepted: list[Source]) -> pd.DataFrame:
+    """replay.csv with the edited programs that it lacks, each of the newest accepted run that replayed it."""
+    keys = ["workload", "framework", "compiler", "device"]
+    for source in accepted:
+        table = source.table("replay.csv")
+        if table is not None:
+            edited = table[table["framework"].str.contains("+", regex=False)]
+            there = pd.MultiIndex.from_frame(replay[keys])
+            known = pd.MultiIndex.from_frame(edited[keys]).isin(there)
+            replay = pd.concat([replay, edited[~known]], ignore_index=True)
+    return replay
+
+
 def write(config: dict, folder: Folder) -> None:
-    """gap_causes.csv from split.csv, replay.csv and op_times.csv."""
-    names = ("split", "replay", "op_times")
-    made = build(*(pd.read_csv(folder[name]) for name in names))
+    """gap_causes.csv from split.csv, replay.csv and op_times.csv; of the reference, whose ratios are of all
+    runs, with the edits of all.
+    """
+    split, replay, op_times = (
+        pd.read_csv(folder[name]) for name in ("split", "replay", "op_times")
+    )
+    if config["results"] == "reference":
+        replay = with_edits(replay, sources(folder)[1:])
+    made = build(split, replay, op_times)
     made.to_csv(folder["gap_causes"], index=False)
