@@ -101,6 +101,7 @@ def test_a_run_of_another_protocol_is_not_combined(tmp_path):
     ("changes", "told"),
     [
         ({"git_dirty": True}, "expected a run of committed sources"),
+        ({"date_utc": "never"}, "that has measured or compiled something"),
         ({"protocol": PROTOCOL - 1}, f"expected a run of version {PROTOCOL} of the measuring"),
         ({"protocol": None}, "came None"),
     ],

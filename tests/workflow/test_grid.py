@@ -78,6 +78,13 @@ def test_found_cells_are_those_of_present_devices():
     assert "results/smoke/tpu/jax/ffn/cell.json" in made.found_files("cell.json")(None)
 
 
+def test_a_run_without_cells_is_dated_by_what_it_runs_and_compiles():
+    assert grid(preset="full").dated() == []
+    sharding = grid(preset="full", whole=["sharding"])
+    assert {Path(path).parts[2] for path in sharding.dated()} == {"sharded", "ahead"}
+    assert set(sharding.sharded()) <= set(sharding.dated())
+
+
 def test_no_device_is_asked_where_only_the_cpu_is_wanted():
     def asked() -> str:
         raise AssertionError("the checkpoint was asked")

@@ -13,8 +13,7 @@ rule frame:
         GRID.files(GRID.on_cpu, "cell.json"),
         GRID.found_files("cell.json"),
         GRID.found_files("output.npy"),
-        # Of a run of programs alone, these tell its date and machine.
-        [] if GRID.on_cpu else GRID.compiled("ahead.json"),
+        GRID.dated(),
         lambda wildcards: together(GRID.on_cpu),
         lambda wildcards: together(GRID.found()),
         [] if GRID.is_measured else GRID.reference(),

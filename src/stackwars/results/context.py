@@ -16,6 +16,8 @@ from stackwars.study import cells
 from stackwars.study.programs import native_compiler
 from stackwars.study.studies import Study, described, of_tables
 
+NEVER = "never"
+"""The date of a run in which nothing was measured."""
 GAP_S = 2.0
 """A longer pause between two processes was not the harness's: seconds."""
 
@@ -49,7 +51,7 @@ def build(config: dict, results: Results, origin: str) -> dict:
         "beside": config["paper"].get("beside", []),
         "native_compiler": native_compiler(config),
         "machine": last.get("machine", {}),
-        "date_utc": last.get("started_utc", "never"),
+        "date_utc": last.get("started_utc", NEVER),
         "git_revision": " ".join(revisions) or "unknown",
         "git_dirty": any(one["source"]["git_dirty"] for one in dated),
         "versions": versions,

@@ -13,6 +13,7 @@ from pathlib import Path
 from stackwars.claims import pages, stability
 from stackwars.measure import FORMS, PROTOCOL, documents
 from stackwars.results import folder, runs
+from stackwars.results.context import NEVER
 from stackwars.results.folder import REFERENCE
 from stackwars.setup.environments import REPOSITORY
 from stackwars.study import printed
@@ -57,6 +58,11 @@ def check(full: Path) -> dict:
         raise AcceptError(
             f"expected a run of version {PROTOCOL} of the measuring protocol; came {context.get('protocol')}: "
             "measure again with this checkout"
+        )
+    if context["date_utc"] == NEVER:
+        raise AcceptError(
+            f"expected a run in {full} that has measured or compiled something; {folder.MADE['context']} "
+            "has no date: delete that file, and make the run again"
         )
     if context["git_dirty"]:
         raise AcceptError(

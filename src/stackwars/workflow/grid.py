@@ -121,6 +121,12 @@ class Grid:
         """The compilations for slices."""
         return self.kept(c.path / "ahead.json" for c in sharding.slices(self.config))
 
+    def dated(self) -> list[str]:
+        """What tells the date and the machine of a run without cells."""
+        return (
+            [] if self.on_cpu else [*self.compiled("ahead.json"), *self.sharded(), *self.slices()]
+        )
+
     def profiles(self) -> list[str]:
         """Where the time of the replayed programs goes."""
         return self.kept(replay.path / "profile.json" for replay in programs.replays(self.config))
