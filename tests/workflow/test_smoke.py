@@ -17,7 +17,7 @@ from stackwars.study.config import load
 
 # They exercise every path: a listing, a graph, a replay, an edit, one core, pending work, a model.
 # The other workloads have the same paths, and tests of their own.
-CHOSEN = ("gemm", "mha", "layernorm", "bert_base")
+CHOSEN = ("gemm", "layernorm", "bert_base")
 ASKED = {**load(), "preset": "smoke", "workloads": list(CHOSEN)}
 MODELS = [name for name in CHOSEN if workloads.load(name).KIND == "model"]
 # What transformers has no model of.
