@@ -112,15 +112,15 @@ def test_a_tied_weight_is_one_argument_of_torchax(torchax_python, tmp_path):
     assert main_of(cell.read_text()).count(embedding) == 1
 
 
-@pytest.fixture(params=["jax", "torch_xla"])
-def updating(request):
-    return request.param, request.getfixturevalue(f"{request.param}_python")
+UPDATING = [
+    (name, workload) for name in ("jax", "torch_xla") for workload in ("train_mlp", "decode")
+]
 
 
 @pytest.mark.env
-@pytest.mark.parametrize("workload", ["train_mlp", "decode"])
-def test_program_that_updates_is_the_one_that_the_cell_ran(updating, workload, tmp_path):
-    name, python = updating
+@pytest.mark.parametrize(("name", "workload"), [*UPDATING, ("torchax", "train_mlp")])
+def test_program_that_updates_is_the_one_that_the_cell_ran(name, workload, request, tmp_path):
+    python = request.getfixturevalue(f"{name}_python")
     job = programs.lower_job(SMOKE, Program(name, workload))
     text, document, entries = lowered(python, job, tmp_path)
     run(python, "-c", CELL, name, job["dialect"], workload, job["sizes"], tmp_path / "cell.mlir")
@@ -160,10 +160,10 @@ def test_lowered_step_is_a_step(name, request, jax_python, tmp_path):
 
 
 @pytest.mark.env
-def test_frontend_that_traces_pure_functions_says_so_of_a_cache(torchax_python, tmp_path):
+def test_frontend_that_lowers_no_cache_says_so(torchax_python, tmp_path):
     job = programs.lower_job(SMOKE, Program("torchax", "decode"))
     text, _, entries = lowered(torchax_python, job, tmp_path)
-    assert text.startswith("// no program: torchax traces a pure function")
+    assert text.startswith("// no program: of what updates itself, torchax")
     assert entries == []
 
 

@@ -14,6 +14,7 @@ PINS = {
     "jax": "envs/jax.txt",
     "torch": "envs/torch_xla.txt",
     "tensorflow": "envs/tensorflow.txt",
+    "torchax": "envs/torchax.txt",
 }
 
 

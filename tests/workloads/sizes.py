@@ -104,4 +104,6 @@ UPDATING = {
 }
 
 NOT_IN_JAX = {"newton_readback"}
-NOT_IN_TENSORFLOW = {"gpt_neo_1p3b", "llama3_8b", "moe_sorted", "newton_readback"}
+NOT_IN_TENSORFLOW = {"gpt_neo_1p3b", "llama3_8b", "newton_readback"}
+NOT_IN_TENSORFLOWS_XLA = {*NOT_IN_TENSORFLOW, "moe_sorted"}
+NOT_IN_TORCHAX = {"moe_sorted", "newton_readback"}

@@ -21,6 +21,9 @@ FRAMEWORKS = {
     "torch_xla": "torch",
     "torch_eager": "torch",
     "tensorflow_xla": "tensorflow",
+    "tensorflow_graph": "tensorflow",
+    "torchax": "torchax",
+    "torch_xla_dynamo": "torch",
     "numpy": "jax",  # its environment has NumPy too
 }
 """Of each framework a dialect in whose environment it runs."""

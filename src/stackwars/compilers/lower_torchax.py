@@ -9,8 +9,9 @@ import numpy as np
 
 from stackwars.compilers import arguments, lower_jax
 from stackwars.compilers.arguments import Entry, Lowered
+from stackwars.frameworks import torchax as in_torchax
 
-IN_PLACE = "torchax traces a pure function of a module's weights and inputs; this one writes into its buffers"
+IN_PLACE = "of what updates itself, torchax is lowered for a training step; this module writes into its buffers"
 
 
 def load() -> None:
@@ -28,8 +29,7 @@ def lower(
     that is traced is that of `frameworks.torchax`. A tied weight is one argument; what a module keeps
     that is no weight is an argument too.
 
-    A training step is a loss of PyTorch's, whose gradients are JAX's, and optax's AdamW, as in torchax's own
-    `make_train_step`. Raises NotImplementedError for a module that updates anything else.
+    Raises NotImplementedError for a module that updates anything but weights in a training step.
     """
     import jax
     import torch
@@ -47,57 +47,31 @@ def lower(
         return tensor
 
     module = build(sizes, seed, put)
-    environment, call = torchax.default_env(), torch.func.functional_call
+    environment = torchax.default_env()
     if hasattr(module, "leaves"):
         if not hasattr(module, "model"):
             raise NotImplementedError(IN_PLACE)
         named = dict(module.model.named_parameters())
         weights = {name: arrays[leaf.data_ptr()] for name, leaf in named.items()}
-        step = _step(module.model, environment, weights)
-        return lower_jax.lower(step, sizes, seed, inputs, precision)
 
-    def function(parameters: dict, *arrays: Any) -> Any:
-        weights, tensors = environment.j2t_iso((parameters, arrays))
-        with environment:
-            return environment.t2j_iso(call(module, weights, tensors, tie_weights=True))
+        def step(sizes: dict, seed: int, put: Callable) -> tuple:
+            placed = {name: put(leaf) for name, leaf in weights.items()}
+            return in_torchax.stepping(module.model, environment, placed)
+
+        return lower_jax.lower(step, sizes, seed, inputs, precision)
 
     known = {tensor.data_ptr(): entry for entry, tensor in placed}
     named = dict([*module.named_parameters(), *module.named_buffers()])
     entries = {name: known[leaf.data_ptr()] for name, leaf in named.items()}
     parameters = {name: _shape(jax, leaf.shape, leaf.numpy().dtype) for name, leaf in named.items()}
     shapes = [_shape(jax, array.shape, array.dtype) for array in inputs.values()]
-    lowered = jax.jit(function).lower(parameters, *shapes)
+    lowered = jax.jit(in_torchax.pure(module, environment)).lower(parameters, *shapes)
     # JAX's order of a dictionary is that of its keys. What the program does not read it drops.
     leaves = [entries[name] for name in sorted(named)] + [Entry("input", name) for name in inputs]
     kept = lowered._lowering.compile_args["kept_var_idx"]
     used = [entry for place, entry in enumerate(leaves) if place in kept]
     unused = [entry for place, entry in enumerate(leaves) if place not in kept]
     return Lowered(lowered.as_text(), used, [entry for entry in unused if entry.kind == "weight"])
-
-
-def _step(model: Any, environment: Any, weights: dict[str, np.ndarray]) -> Callable:
-    """A training step as a `build` in JAX's dialect."""
-    import torch
-
-    from stackwars.workloads import train_jax
-
-    buffers = {name: leaf.numpy() for name, leaf in model.named_buffers()}
-
-    def loss(parameters: dict, *batch: Any) -> Any:
-        named, tensors = environment.j2t_iso(({**parameters, **_constants(buffers)}, batch))
-        with environment:
-            return environment.t2j_iso(torch.func.functional_call(model, named, tensors))
-
-    def build(sizes: dict, seed: int, put: Callable) -> tuple:
-        return train_jax.stepping({name: put(leaf) for name, leaf in weights.items()}, loss)
-
-    return build
-
-
-def _constants(buffers: dict[str, np.ndarray]) -> dict[str, Any]:
-    import jax
-
-    return {name: jax.numpy.asarray(value) for name, value in buffers.items()}
 
 
 def _shape(jax: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:

@@ -36,6 +36,10 @@ attribute `leaves`. A session that has the verb
 
 runs them; one that has not refuses them with NotImplementedError.
 
+Some cannot be one program of known shapes, and say so for the frameworks that have no form of that: a torch
+module with `GRAPH_BREAKS` reads values back while it runs, one with `DEVICE_LOOP` has a loop whose body is a
+graph of its own, and a function of TensorFlow with `SIZES_FROM_VALUES` has sizes that depend on values.
+
 A framework that can tell them also has
 
     generated()       what it has made since it was loaded, {name: count} of GENERATED

@@ -6,6 +6,8 @@ whose weights are arguments. So it is no other form of the same program, and not
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from stackwars.frameworks import torch_inductor
 
 TITLE = "TorchInductor (frozen)"
@@ -22,3 +24,12 @@ class Session(torch_inductor.Session):
         from torch._inductor import config
 
         config.freezing = True
+
+    def build(self, build: Callable, sizes: dict, seed: int, inputs: list[dict]) -> None:
+        """Raises NotImplementedError for a training step."""
+        super().build(build, sizes, seed, inputs)
+        if self._mode is self._torch.enable_grad:
+            raise NotImplementedError(
+                "freezing makes constants of the weights, which a training step updates; PyTorch freezes only "
+                "what is compiled without gradients"
+            )

@@ -8,10 +8,16 @@ wait_device_ops before it compiles), so run 2 compiles nothing, even where work 
 The program is that of the lazy tensors to the letter (FFN, BERT and GPT-2 at smoke sizes, torch_xla 2.9.0).
 What differs is what a call costs on its way to it. In GPT-2 a scalar of the mask stays outside the graph's part
 for XLA: it is a program of its own, compiled in run 1 and executed before each call.
+
+A module that breaks the graph (`GRAPH_BREAKS`) is compiled without `fullgraph`, as in TorchInductor. Of a
+training step, Dynamo has the loss and its gradients, and lazy tensors have the optimiser, as torch_xla's manual
+has it: given the whole step, torch_xla 2.9 does not find its second graph in its own cache. Either way a call
+is several programs, and there is no one to show.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -37,7 +43,17 @@ class Session(torch_xla.Session):
     def build(self, build: Callable, sizes: dict, seed: int, inputs: list[dict]) -> None:
         super().build(build, sizes, seed, inputs)
         self._plain = self._module
-        self._module = self._torch.compile(self._plain, backend="openxla", fullgraph=True)
+        if getattr(self._plain, "DEVICE_LOOP", False):
+            raise NotImplementedError(
+                "the bridge from Dynamo to torch_xla 2.9 takes graphs whose arguments are tensors and numbers; "
+                "the body of a loop is neither"
+            )
+        self._whole = not getattr(self._plain, "GRAPH_BREAKS", False)
+        compiled = functools.partial(self._torch.compile, backend="openxla")
+        if hasattr(self._plain, "model"):
+            self._plain.model = compiled(self._plain.model, fullgraph=True)
+        else:
+            self._module = compiled(self._plain, fullgraph=self._whole)
 
     def counters(self) -> Counters:
         """Tracing is what Dynamo tells, with AOTAutograd; the walks with lazy tensors are part of the rest."""
@@ -52,7 +68,9 @@ class Session(torch_xla.Session):
         }
 
     def stablehlo(self) -> str:
-        """The graph that Dynamo gives to the backend, as torch_xla lowers it."""
+        """The graph that Dynamo gives to the backend, as torch_xla lowers it; none where a call is several."""
+        if not self._whole:
+            return "// no program: a call is several, of Dynamo's graphs and of what lies between them\n"
         from functorch.compile import make_boxed_func
         from torch._dynamo.backends.common import aot_autograd
 

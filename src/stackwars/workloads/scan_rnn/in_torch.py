@@ -12,6 +12,8 @@ from stackwars.workloads.scan_rnn import parameters as shapes
 class Recurrence(nn.Module):
     """(sequence, batch, features) to (sequence, batch, hidden)."""
 
+    DEVICE_LOOP = True
+
     def __init__(self, features, hidden):
         super().__init__()
         self.input = nn.Linear(features, hidden)

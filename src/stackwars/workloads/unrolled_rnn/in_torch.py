@@ -10,6 +10,8 @@ from stackwars.workloads.unrolled_rnn import parameters as shapes
 class Unrolled(Recurrence):
     """(sequence, batch, features) to (sequence, batch, hidden)."""
 
+    DEVICE_LOOP = False
+
     def forward(self, x):
         hidden, states = self.start(x), []
         for row in x:
