@@ -7,10 +7,13 @@ import os
 import re
 import shutil
 import subprocess
+import time
 import urllib.request
 from pathlib import Path
 
 PACKAGES = ("python3", "git", "make", "ca-certificates")  # what the README asks of a user
+TRIES, WAIT_S = 4, 20  # a mirror that fails for a moment; packages already fetched are kept
+UNREACHED = "Couldn't download"  # debootstrap's words where the mirror failed
 CERTIFICATES = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
 # Mount and process namespaces of a command's own. setpriv: they also end when this process is killed.
 ISOLATED = (
@@ -79,11 +82,16 @@ def mirror(release: str) -> str | None:
 
 def bootstrap(release: str, folder: Path) -> None:
     """A bare Debian in `folder`. Raises RuntimeError with the last lines of debootstrap."""
-    made = subprocess.run(
-        [*ISOLATED, "debootstrap", "--variant=minbase", f"--include={','.join(PACKAGES)}",
-         release, str(folder), str(mirror(release))],
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-    )  # fmt: skip
+    for attempt in range(TRIES):
+        if attempt:
+            time.sleep(WAIT_S)
+        made = subprocess.run(
+            [*ISOLATED, "debootstrap", "--variant=minbase", f"--include={','.join(PACKAGES)}",
+             release, str(folder), str(mirror(release))],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        )  # fmt: skip
+        if made.returncode == 0 or UNREACHED not in made.stdout:
+            break
     if made.returncode != 0:
         tail = "\n".join(made.stdout.splitlines()[-15:])
         raise RuntimeError(f"expected debootstrap to make {release}, it said:\n{tail}")
