@@ -17,7 +17,6 @@ is several programs, and there is no one to show.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -49,11 +48,13 @@ class Session(torch_xla.Session):
                 "the body of a loop is neither"
             )
         self._whole = not getattr(self._plain, "GRAPH_BREAKS", False)
-        compiled = functools.partial(self._torch.compile, backend="openxla")
         if hasattr(self._plain, "model"):
-            self._plain.model = compiled(self._plain.model, fullgraph=True)
+            # In place: a wrapper around the model would rename its weights.
+            self._plain.model.compile(backend="openxla", fullgraph=True)
         else:
-            self._module = compiled(self._plain, fullgraph=self._whole)
+            self._module = self._torch.compile(
+                self._plain, backend="openxla", fullgraph=self._whole
+            )
 
     def counters(self) -> Counters:
         """Tracing is what Dynamo tells, with AOTAutograd; the walks with lazy tensors are part of the rest."""
