@@ -15,6 +15,7 @@ from stackwars.compilers import arguments, largest_batch
 from stackwars.compilers.lower import LowerJob
 from stackwars.compilers.marks import DONATED
 from stackwars.compilers.sharded import CHILD, ShardedJob
+from stackwars.ir import source_lines
 from stackwars.ir.readback import readback
 from stackwars.measure.parity import relative_l2
 from stackwars.measure.supervisor import supervise
@@ -101,6 +102,21 @@ def test_program_is_the_one_that_the_cell_ran(framework, tmp_path):
     assert text == (tmp_path / "cell.mlir").read_text()
     assert document["program_sha256"] == hashlib.sha256(text.encode()).hexdigest()
     assert main_of(text).count("%arg") == len(entries)
+
+
+@pytest.mark.env
+def test_lines_of_a_program_name_their_source_in_the_workload(jax_python, tmp_path):
+    job = programs.lower_job(SMOKE, Program("jax", "mha"))
+    text, document, _ = lowered(jax_python, job, tmp_path)
+    found = source_lines.load(document["sources"])
+    lines = text.splitlines()
+    products = [place for place, line in enumerate(lines) if " stablehlo.dot_general " in line]
+    source = (REPOSITORY / "src/stackwars/workloads/mha/in_jax.py").read_text().splitlines()
+    assert products
+    for place in products:
+        file, number = found[place].split(":")
+        assert file == "mha/in_jax.py"
+        assert "@" in source[int(number) - 1] or "einsum" in source[int(number) - 1], found[place]
 
 
 @pytest.mark.env

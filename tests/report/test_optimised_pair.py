@@ -55,6 +55,18 @@ def test_sources_are_lines_of_the_program_or_of_a_file(small):
     assert of(small, "%dot = ")["sources"] is None
 
 
+def test_a_line_of_the_program_has_the_source_that_its_frontend_tells():
+    emitted = [None, None, "ffn/in_torch.py:9"]
+    for known, expected in (
+        (emitted, "ffn/in_torch.py:9 (line 3 as emitted)"),
+        (emitted[:2], "line 3 as emitted"),
+    ):
+        made = optimised.side(SMALL, known)
+        [at] = [at for at, line in enumerate(made["texts"]) if line.strip().startswith("%add.2")]
+        assert made["sources"][at] == expected
+    assert "ffn/in_jax.py:7" in made["sources"]
+
+
 def test_a_loop_runs_what_is_in_its_body():
     found = of(optimised.listing(LOOP), "%while")
     assert found["classes"] is None

@@ -128,6 +128,12 @@ def test_operations_that_a_profile_names_are_in_the_optimised_programs_of_the_re
     for framework, side in form["sides"].items():
         seen = set(profiled[framework]["operations"])
         assert seen and seen <= {name for names in side["runs"] for name in names}
+    # JAX tells where an operation comes from; torch_xla does not.
+    forms = next(one for one in found if one["workload"] == "layernorm")["forms"]
+    for name in ("as emitted", "optimised"):
+        sources = [source for source in forms[name]["sides"]["jax"]["sources"] if source]
+        assert any(source.startswith("layernorm/in_jax.py:") for source in sources)
+    assert forms["as emitted"]["sides"]["torch_xla"]["sources"] is None
 
 
 @pytest.mark.slow

@@ -45,6 +45,7 @@ rule report_programs:
         sources("stackwars.report.programs"),
         "envs/jax.txt",
         GRID.emitted(),
+        GRID.located(),
         GRID.optimised(),
     output:
         GRID.made("report_programs"),

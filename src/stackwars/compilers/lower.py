@@ -24,7 +24,7 @@ from unittest import mock
 
 from stackwars.compilers import arguments
 from stackwars.compilers.arguments import Lowered
-from stackwars.ir import missing
+from stackwars.ir import missing, source_lines
 from stackwars.measure import documents
 from stackwars.workloads import parallel, values
 
@@ -81,7 +81,14 @@ def lower(job: LowerJob) -> tuple[str, dict]:
         "unused": [entry.name for entry in lowered.unused],
         "arguments": arguments.dump(lowered.arguments),
         "results": [asdict(result) for result in lowered.results],
+        **_sources(lowered),
     }
+
+
+def _sources(lowered: Lowered) -> dict:
+    """{"sources": of each line of the program}, where the frontend tells them."""
+    found = source_lines.of_plain(lowered.text, lowered.located)
+    return {"sources": source_lines.dump(found)} if found else {}
 
 
 def write(job: LowerJob, output: Path) -> None:

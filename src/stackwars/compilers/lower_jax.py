@@ -71,7 +71,7 @@ def lower(
     leaves = [entries[id(leaf)] for leaf in jax.tree.leaves(given)]
     used = [entry for place, entry in enumerate(leaves) if place in kept]
     unused = [entry for place, entry in enumerate(leaves) if place not in kept]
-    return Lowered(lowered.as_text(), used, unused, results)
+    return Lowered(lowered.as_text(), used, unused, results, lowered.as_text(debug_info=True))
 
 
 def mesh(devices: int) -> Any:

@@ -71,7 +71,12 @@ def lower(
     kept = lowered._lowering.compile_args["kept_var_idx"]
     used = [entry for place, entry in enumerate(leaves) if place in kept]
     unused = [entry for place, entry in enumerate(leaves) if place not in kept]
-    return Lowered(lowered.as_text(), used, [entry for entry in unused if entry.kind == "weight"])
+    return Lowered(
+        lowered.as_text(),
+        used,
+        [entry for entry in unused if entry.kind == "weight"],
+        located=lowered.as_text(debug_info=True),
+    )
 
 
 def _shape(jax: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from difflib import SequenceMatcher
 from typing import Any
 
+from stackwars.ir.source_lines import source_lines
 from stackwars.report.line_class import line_classes
-from stackwars.report.source_lines import source_lines
 
 _OPERATION = re.compile(r"^\s*%[^=]*= \"?([\w.]+)\"?")
 _TYPE = re.compile(r"tensor<[^>]*>(?=[^>]*$)")
@@ -35,13 +35,13 @@ def operations(text: str) -> Keys:
     return found
 
 
-def side(text: str) -> Side:
-    """What the page shows of a StableHLO text."""
+def side(text: str, sources: list[str | None] | None = None) -> Side:
+    """What the page shows of a StableHLO text. sources: of each line, where the text itself has none."""
     keys = operations(text)
     return {
         "texts": text.splitlines(),
         "classes": line_classes(text),
-        "sources": source_lines(text),
+        "sources": sources or source_lines(text),
         "operations": flags(keys),
         "keys": keys,
     }

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from stackwars.compilers import hlo
 from stackwars.compilers.hlo import Instruction, Module
 from stackwars.compilers.hlo_facts import FORWARDS
 from stackwars.compilers.op_classes import class_of
+from stackwars.ir.source_lines import short
 from stackwars.report.align import FRAME, Side, flags
-from stackwars.report.source_lines import short
 
 _COMPUTATION = re.compile(r"(?ms)^((?:ENTRY )?%([\w.\-]+) .*?^\})")
 _METADATA = re.compile(r", metadata=\{[^{}]*\}")
 _SOURCE = re.compile(r'source_file="([^"]*)" source_line=(\d+)')
+LINE = "line {} as emitted"
+_EMITTED = re.compile(LINE.format(r"(\d+)"))
 _LOOPS = ("while", "conditional")
 _HOLDS = ("fusion", "call")
 """Operations that are known by what they hold."""
@@ -51,8 +53,10 @@ class Listing:
         self.runs.append(list(runs))
 
 
-def side(text: str) -> Side:
+def side(text: str, emitted: Sequence[str | None] | None = None) -> Side:
     """As `align.side`, and of each line, as `runs`, the names of the operations that run for it.
+
+    emitted: the source of each line of the program that was compiled, where the frontend tells it.
 
     Raises ValueError where the text is no HLO module.
     """
@@ -60,7 +64,7 @@ def side(text: str) -> Side:
     return {
         "texts": made.lines,
         "classes": made.classes,
-        "sources": made.sources,
+        "sources": [_traced(source, emitted or ()) for source in made.sources],
         "runs": made.runs,
         "operations": flags(made.keys),
         "keys": made.keys,
@@ -130,7 +134,15 @@ def _source(line: str) -> str | None:
     if found is None:
         return None
     file, number = found.groups()
-    return f"line {number} as emitted" if file == "-" else f"{short(file)}:{number}"
+    return LINE.format(number) if file == "-" else f"{short(file)}:{number}"
+
+
+def _traced(source: str | None, emitted: Sequence[str | None]) -> str | None:
+    """A line of the compiled program with its own source."""
+    found = _EMITTED.fullmatch(source or "")
+    place = int(found[1]) - 1 if found else len(emitted)
+    own = emitted[place] if place < len(emitted) else None
+    return f"{own} ({source})" if own else source
 
 
 def _running(module: Module, instruction: Instruction) -> Iterator[str]:

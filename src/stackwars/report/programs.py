@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
 
 from stackwars import workloads
 from stackwars.compilers import optimised
+from stackwars.ir import source_lines
 from stackwars.ir.missing import missing
 from stackwars.ir.module import ProgramError, parse
 from stackwars.ir.normalise import normalise
@@ -16,10 +18,11 @@ from stackwars.report.align import form, side
 from stackwars.report.optimised import side as hlo_side
 from stackwars.results.folder import ACCEPTED, Folder, command
 from stackwars.study import printed
+from stackwars.study.programs import BASE, Program
 
 MOST_CHARACTERS = 500_000
 """Of a program's text: LLaMA's has 410,000; one with its constants written out may have ten million."""
-PARTS = {"as emitted": str, "normalised": lambda text: normalised(text)}
+EMITTED, NORMALISED = "as emitted", "normalised"
 """The forms that are made from the emitted text."""
 
 
@@ -40,11 +43,15 @@ def programs(config: dict, measured: Path) -> list[dict[str, Any]]:
         texts = {name: text for name, text in texts.items() if name not in left_out}
         if len(texts) < 2:
             continue
-        forms = {
-            name: form({framework: side(made(text)) for framework, text in texts.items()})
-            for name, made in PARTS.items()
+        sources = {
+            name: located(measured / Program(name, workload, BASE).path / "arguments.json", text)
+            for name, text in texts.items()
         }
-        optimised, why = compiled(paths, texts)
+        forms = {
+            EMITTED: form({name: side(text, sources[name]) for name, text in texts.items()}),
+            NORMALISED: form({name: side(normalised(text)) for name, text in texts.items()}),
+        }
+        optimised, why = compiled(paths, texts, sources)
         found.append(
             {
                 "workload": workload,
@@ -73,19 +80,30 @@ def accepted_run(path: Path) -> str:
     return path.relative_to(ACCEPTED).parts[0] if path.is_relative_to(ACCEPTED) else ""
 
 
+def located(path: Path, text: str) -> list[str | None] | None:
+    """The source of each line of a program, from its arguments.json; None where that does not tell."""
+    document = json.loads(path.read_text()) if path.exists() else {}
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    if "sources" not in document or document["program_sha256"] != digest:
+        return None
+    return source_lines.load(document["sources"])
+
+
 def compiled(
-    paths: dict[str, Path], texts: dict[str, str]
+    paths: dict[str, Path],
+    texts: dict[str, str],
+    sources: dict[str, list[str | None] | None],
 ) -> tuple[dict[str, Any] | None, dict[str, str]]:
     """(the optimised programs, as `form`, with the compiler's name; of each frontend without one, why).
 
-    paths: the files of the emitted programs, of which `texts` has those that are shown. No form where fewer
-    than two have an optimised program.
+    paths: the files of the emitted programs, of which `texts` has those that are shown. sources: of each of
+    their lines, where known. No form where fewer than two have an optimised program.
     """
     sides, why, compilers = {}, {}, []
     for name, text in texts.items():
         try:
             compiler, kept = optimised.read(paths[name].with_name(printed.OPTIMISED), text.encode())
-            sides[name] = hlo_side(kept)
+            sides[name] = hlo_side(kept, sources[name])
             compilers.append(compiler)
         except ValueError as error:
             why[name] = str(error)

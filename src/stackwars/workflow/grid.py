@@ -162,6 +162,10 @@ class Grid:
         rows = printed.emitted(self.config, Path(self.measured), Path("results/reference/runs"))
         return [str(path) for row in rows.values() for paths in row.values() for path in paths]
 
+    def located(self) -> list[str]:
+        """What tells the source of each line of the programs that the compilers are given."""
+        return self.kept(p.path / "arguments.json" for p in programs.base_programs(self.config))
+
     def optimised(self) -> list[str]:
         """What the native compiler makes of the programs that are listed, where the cells are the CPU's."""
         rows = self.listed().values() if programs.native_compiler(self.config) else ()

@@ -28,6 +28,40 @@ def source_lines(text: str) -> list[str | None] | None:
     return sources if any(sources) else None
 
 
+def of_plain(plain: str, located: str) -> list[str | None] | None:
+    """Of each line of a text its source, from the same text printed with locations; None where that has none.
+
+    Raises ValueError where they are not line by line the same text.
+    """
+    sources = source_lines(located)
+    if sources is None:
+        return None
+    kept = [
+        source
+        for line, source in zip(located.splitlines(), sources, strict=True)
+        if not _DEFINED.match(line)
+    ]
+    count = len(plain.splitlines())
+    if len(kept) != count:
+        raise ValueError(
+            f"expected the {count} lines of the text; {len(kept)} have a location or none"
+        )
+    return kept
+
+
+def dump(sources: list[str | None]) -> dict:
+    """Sources as JSON: each name once, and the number of each line's, or -1, in one string."""
+    names = sorted({source for source in sources if source})
+    places = {name: place for place, name in enumerate(names)} | {None: -1}
+    return {"names": names, "lines": " ".join(str(places[source]) for source in sources)}
+
+
+def load(document: dict) -> list[str | None]:
+    """What `dump` wrote."""
+    names = [*document["names"], None]
+    return [names[int(place)] for place in document["lines"].split()]
+
+
 def short(path: str) -> str:
     """A file by its last folder and name."""
     return "/".join(PurePosixPath(path).parts[-2:])

@@ -1,6 +1,8 @@
 """Where the source of each line of a text is."""
 
-from stackwars.report.source_lines import source_lines
+import pytest
+
+from stackwars.ir.source_lines import dump, load, of_plain, source_lines
 
 TEXT = """#loc1 = loc("x"("x"))
 module @jit_f {
@@ -32,3 +34,19 @@ def test_a_text_without_locations_has_none():
 
 def test_a_location_that_refers_to_itself_is_unknown():
     assert source_lines("%0 = a.b %a loc(#loc1)\n#loc1 = loc(#loc2)\n#loc2 = loc(#loc1)") is None
+
+
+def test_a_text_without_locations_takes_those_of_the_same_text_with_them():
+    plain = [line.split(" loc(")[0] for line in TEXT.splitlines() if not line.startswith("#loc")]
+    found = of_plain("\n".join(plain), TEXT)
+    assert [(plain[place].strip()[:2], source) for place, source in enumerate(found) if source] == [
+        ("%0", "b/in_jax.py:3"),
+        ("%1", "b/in_jax.py:7"),
+    ]
+    assert load(dump(found)) == found
+    assert of_plain("return %0", "") is None
+
+
+def test_locations_of_another_text_are_refused():
+    with pytest.raises(ValueError, match="expected the 1 lines of the text; 7"):
+        of_plain("return %0", TEXT)
