@@ -297,6 +297,31 @@ def test_donated_memory_is_taken_back_and_nothing_else():
     )
 
 
+PACKED = 'dense<"0x0DFF01"> : tensor<3x6xi1>'
+MASK = """
+import numpy
+from stackwars.compilers import replay, xla
+text = 'func.func @main() -> tensor<3x6xi1> { %0 = stablehlo.constant PACKED return %0 : tensor<3x6xi1> }'
+program = xla.Compiler("cpu", {}).compile(replay.readable(text))
+[found] = program.fetch(program.call(0))
+assert found.astype(int).tolist() == [[1, 0, 1, 1, 0, 0], [0, 0, 1, 1, 1, 1], [1, 1, 1, 1, 1, 0]]
+""".replace("PACKED", PACKED)
+
+
+@pytest.mark.env
+def test_packed_truth_values_are_read_by_every_generation(each_python):
+    done = subprocess.run(
+        [each_python, "-c", MASK], env=clean_environ({}), capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
+def test_only_packed_truth_values_are_spelled_out():
+    assert replay.readable(PACKED).startswith("dense<[[true, false, true, true, false, false], [")
+    for other in ('dense<"0x01"> : tensor<4x2xi32>', 'dense<"0x0001"> : tensor<2xi1>'):
+        assert replay.readable(other) == other
+
+
 def test_programs_must_agree_on_every_set_of_inputs(verified, tmp_path):
     one, other = np.ones(8, np.float32), np.arange(8, dtype=np.float32)
     # A result that was kept from the first set of inputs.

@@ -17,6 +17,7 @@ import gc
 import gzip
 import hashlib
 import json
+import math
 import os
 import re
 import sys
@@ -45,6 +46,7 @@ _DONATED = re.compile(
     )
 )
 """What says of an argument that a result takes over its memory."""
+_BITS = re.compile(r'dense<"0x([0-9A-Fa-f]+)"> : tensor<((?:\d+x)+)i1>')
 
 
 class ReplayRefused(Exception):
@@ -103,7 +105,7 @@ class ReplayProcess:
                 self.refuse(name, why, "unsupported")
                 continue
             placement.check_memory(name, found[name])
-            self.compile(name, not_donated(text.decode()), compiler)
+            self.compile(name, readable(not_donated(text.decode())), compiler)
         placement.place(self.programs, found, self.spec, compiler.put)
 
     def compile(self, name: str, text: str, compiler: Any) -> None:
@@ -223,6 +225,24 @@ class ReplayProcess:
                 self.events.write("not profiled", program=name, detail=str(error)[-500:])
             else:
                 self.events.write("profiled", program=name, **found)
+
+
+def readable(text: str) -> str:
+    """The program in what every generation of MLIR reads: truth values one by one.
+
+    In hexadecimal, LLVM of 2025 printed them as bits (jaxlib 0.7.1, TensorFlow 2.21), and the next reads bytes.
+    """
+    return _BITS.sub(_spelled_out, text)
+
+
+def _spelled_out(found: re.Match) -> str:
+    digits, extents = found.groups()
+    shape = [int(extent) for extent in extents.split("x")[:-1]]
+    count, data = math.prod(shape), bytes.fromhex(digits)
+    if len(data) != math.ceil(count / 8):
+        return found[0]
+    bits = np.unpackbits(np.frombuffer(data, np.uint8), count=count, bitorder="little")
+    return f"dense<{json.dumps(bits.astype(bool).reshape(shape).tolist())}> : tensor<{extents}i1>"
 
 
 def keep_memory() -> None:
