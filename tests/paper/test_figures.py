@@ -148,6 +148,17 @@ def test_the_figure_of_verdicts_has_a_square_for_every_claim_and_run():
     pyplot.close(figure)
 
 
+def test_the_figure_of_verdicts_is_no_higher_with_more_runs_and_leaves_out_what_tests_nothing():
+    runs = {f"run {number}": {"a": "supported"} for number in range(60)}
+    nothing = {"none": {"a": "not testable here"}}
+    figures = [draw_verdicts({"a": "ours"}, dict([*runs.items()][:n]) | nothing) for n in (20, 60)]
+    assert figures[0].get_figheight() == figures[1].get_figheight() < 4
+    for figure, count in zip(figures, (20, 60), strict=True):
+        labels = [label.get_text() for label in figure.axes[0].get_yticklabels()]
+        assert labels == [*runs][:count]
+        pyplot.close(figure)
+
+
 def test_titles_are_drawn_as_they_are(tmp_path):
     folder = paper_fixture.write(tmp_path)
     frame = pandas.read_csv(folder / "frame.csv")

@@ -14,6 +14,8 @@ LOOKS = {
     NOT_DECIDED: {"facecolor": "#e6e6e6"},
     NOT_TESTABLE: {"facecolor": "white"},
 }
+PITCH, HIGHEST = 0.115, 2.2
+"""Inches: of a row where there are few, and of all rows where there are many."""
 _EDGE = {"edgecolor": "#999999", "linewidth": 0.3}
 
 
@@ -21,9 +23,12 @@ def draw_verdicts(claims: dict[str, str], rows: dict[str, dict[str, str]]) -> pl
     """A column a claim, and a row a run.
 
     claims: {id: origin}, in the order of the columns; a line stands between two origins. rows: {label of the
-    run: {claim: verdict}}; a claim that a run does not know is drawn as not testable.
+    run: {claim: verdict}}; a claim that a run does not know is drawn as not testable, and a run that tests none
+    not at all. However many runs there are, the figure is no higher.
     """
-    figure, axis = plt.subplots(figsize=(PAGE, 1.75 + 0.115 * len(rows)))
+    rows = {name: row for name, row in rows.items() if set(row.values()) - {NOT_TESTABLE}}
+    pitch = min(PITCH, HIGHEST / max(1, len(rows)))
+    figure, axis = plt.subplots(figsize=(PAGE, 1.75 + pitch * len(rows)))
     axis.set_xlim(-0.5, max(1, len(claims)) - 0.5)
     axis.set_ylim(len(rows) - 0.5, -0.5)
     for y, verdicts in enumerate(rows.values()):
@@ -34,7 +39,7 @@ def draw_verdicts(claims: dict[str, str], rows: dict[str, dict[str, str]]) -> pl
     for x in range(1, len(origins)):
         if origins[x] != origins[x - 1]:
             axis.axvline(x - 0.5, color="black", linewidth=1.4)
-    axis.set_yticks(range(len(rows)), list(rows))
+    axis.set_yticks(range(len(rows)), list(rows), fontsize=min(7.5, 0.9 * 72 * pitch))
     names = [claim.replace("_", " ") for claim in claims]
     axis.set_xticks(range(len(claims)), names, rotation=90, fontsize=5.5)
     axis.tick_params(length=0)
