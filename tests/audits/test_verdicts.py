@@ -231,3 +231,13 @@ def test_findings_keep_the_entry():
     entry = verdicts.fences([FENCES])
     (found,) = audit_findings([entry])
     assert found == {**entry, "id": "audit/fences"}
+
+
+def test_findings_tell_the_trials_of_one_device_once():
+    entry = verdicts.aa(a_a(60), [powered()])
+    (found,) = audit_findings([entry])
+    assert list(found["figures"]["groups"]) == ["run, cpu", "interleaved depth scaling, jax"]
+    assert "run, all" in entry["figures"]["groups"]
+    two = [*a_a(60), *(trial._replace(device="cpu-1t") for trial in a_a(60))]
+    (found,) = audit_findings([verdicts.aa(two, [])])
+    assert list(found["figures"]["groups"]) == ["run, cpu", "run, cpu-1t", "run, all"]

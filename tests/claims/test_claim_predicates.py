@@ -100,7 +100,9 @@ def test_a_number_votes_beyond_its_tolerance(value, verdict):
 )
 def test_a_ratio_votes_by_its_interval(ratio, verdict):
     limit = {"findings": ["steady/*/torch_xla"], "number": "ratio", "at_most": 0.1}
-    assert judge(claim(limit, 0), [steady("gemm", "faster", ratio)], HERE).verdict == verdict
+    made = judge(claim(limit, 0), [steady("gemm", "faster", ratio)], HERE)
+    assert made.verdict == verdict
+    assert made.evidence.startswith("open") == (verdict == "not decided")
 
 
 def test_a_summary_votes_with_its_counts():
@@ -117,8 +119,10 @@ def test_a_claim_without_data_says_why():
     away = {"tpu": {"present": False, "reason": "no chip"}}
     made = judge(claim(WORDS, devices=("tpu",)), [], away)
     assert (made.verdict, made.evidence) == ("not testable here", "no TPU here (no chip)")
-    made = judge(claim(WORDS), [steady("gemm", "no data")], HERE)
-    assert (made.verdict, made.evidence) == ("not testable here", "none of 1 results has data")
+    silent = [steady(name, "no data") for name in ("gemm", "ffn")]
+    made = judge(claim(WORDS), silent, HERE)
+    assert (made.verdict, made.evidence) == ("not testable here", "none of 2 results has data")
+    assert judge(claim(WORDS), silent[:1], HERE).evidence == "its only result has no data"
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pandas
@@ -19,7 +20,7 @@ from stackwars.claims.predicates import matches
 from stackwars.claims.verdicts import ORIGINS
 from stackwars.paper.latex import escape
 from stackwars.paper.render import SUFFIX, environment, template_names
-from stackwars.paper.tables.claims import MOST_LINES, claims_table
+from stackwars.paper.tables.claims import MOST_LINES, claims_table, experiments
 from stackwars.results import folder as folders
 from stackwars.results import split
 from stackwars.results.read_cells import read_json
@@ -242,6 +243,14 @@ def test_every_claim_has_a_row_of_what_it_takes(tmp_path):
     claims_fixture.with_experiments(folder)
     artifact = (folder / "claim_tables" / "artifact.tex").read_text()
     assert all(str(escape(f"claim_{identity}")) in artifact for identity in rows)
+
+
+def test_what_a_preset_runs_nothing_for_is_said():
+    config = claims_fixture.config()  # without what other studies than the first need
+    claim = claims_fixture.claims().claim("sparse_experts_pay")
+    assert experiments(claim, config) == "nothing of this preset (moe, moe_sorted)"
+    needs = {"devices": ["cpu"], "stages": [], "study": "beyond"}
+    assert experiments(replace(claim, needs=needs), config) == "nothing of this preset"
 
 
 def test_a_table_of_claims_ends_before_half_a_page_does(tmp_path):

@@ -89,6 +89,21 @@ def test_the_edit_table_shows_the_share(full):
     assert all(rows[1][3:7])
 
 
+def test_one_round_has_no_row_of_intervals(tmp_path):
+    folder = paper_fixture.write(tmp_path)
+    for name in ("split", "replay"):
+        table = pandas.read_csv(folder / f"{name}.csv")
+        ends = table.filter(regex="_(low|high)$").columns
+        table[ends] = float("nan")
+        table.to_csv(folder / f"{name}.csv", index=False)
+    (folder / "replayed.csv").write_text(
+        (folder / "replayed.csv").read_text().partition("\n")[0] + "\n"
+    )
+    tables = tables_of(folder)
+    assert INTERVALS not in tables["split"] and INTERVALS not in tables["edits"]
+    assert rows_of(tables["edits"])
+
+
 def test_the_fit_table_has_every_size_beside_the_published_outcome(full):
     folder, tables = full
     ahead = pandas.read_csv(folder / "compile_ahead.csv")
@@ -182,6 +197,10 @@ def test_the_operations_that_differ_most_are_named_from_one_program_to_the_next(
     (shown,) = rows_of(text)
     minus = r"\textminus{}"
     assert shown == ["MHA", "10", "12", f"reshape {minus}3, multiply +2", "none"]
+    assert "A dash" not in text
+    less = metrics[metrics.framework != "jax"]
+    text = operations_table(less, ["jax", "torch_xla"], ["torch_xla", "torch_tpu", "jax"], "x")
+    assert rows_of(text)[0][1] == "---" and "A dash: no program." in text
 
 
 def test_a_build_in_which_no_framework_has_programs_has_its_tables(tmp_path):

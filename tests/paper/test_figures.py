@@ -9,9 +9,11 @@ from matplotlib import pyplot
 import claims_fixture
 import drawn
 import paper_fixture
+from stackwars.findings.growth import growth_findings
 from stackwars.frameworks import title
 from stackwars.paper.figures.calls import draw_calls
 from stackwars.paper.figures.files import literal
+from stackwars.paper.figures.growth import draw_growth
 from stackwars.paper.figures.headline import draw_headline
 from stackwars.paper.figures.of_cells import shown
 from stackwars.paper.figures.op_times import OFF, draw_op_times
@@ -19,6 +21,7 @@ from stackwars.paper.figures.rows import draw_ratios
 from stackwars.paper.figures.split import draw_split
 from stackwars.paper.figures.verdicts import draw_verdicts
 from stackwars.paper.style import OPERATION_LOOKS, round_ticks
+from stackwars.results import growth
 from stackwars.results.folder import FIGURES, Folder
 from stackwars.results.read_cells import read_calls, read_frame, read_ratios
 from stackwars.results.read_compilers import read_op_times, read_split
@@ -109,6 +112,22 @@ def test_a_claimed_direction_is_filled_and_an_open_one_is_not(tmp_path):
     assert [text.get_text() for text in figure.legends[0].get_texts()] == [
         *("torch_xla", "torch_xla (pending)", "torch_xla, one core"),
     ]
+    pyplot.close(figure)
+
+
+def test_the_legend_of_growth_has_the_frameworks_of_every_panel_once():
+    series = [("decode", "jax"), ("attention_window", "jax"), ("attention_window", "torch_xla")]
+    what = {"status": "ok", "size": "layers"}
+    rows = [
+        {**what, "workload": w, "title": w, "framework": f, "value": v, "compile_cost_ms": 1e3 * v}
+        for w, f in series
+        for v in (1, 2, 4)
+    ]
+    shapes = pandas.DataFrame(columns=list(growth.SHAPES))
+    rows = pandas.DataFrame(rows).assign(run="", here=True)
+    figure = draw_growth(rows, growth_findings(rows, shapes))
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["JAX", "torch_xla"]
     pyplot.close(figure)
 
 

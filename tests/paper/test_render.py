@@ -247,7 +247,7 @@ def test_failures_are_told_and_claim_nothing(tmp_path):
     invalid = rendered(paper_fixture.write(tmp_path / "invalid", "invalid"))
     assert "Invalid, and left out of every comparison below:} GEMM" in invalid["latency"]
     single = rendered(paper_fixture.write(tmp_path / "single", "single"))
-    assert "claims no direction" in single["method"]
+    assert "claim no direction" in single["method"]
     assert "A direction is decided on none of 11 workloads." in single["latency"]
     assert "takes longer than JAX" not in single["latency"]
 

@@ -124,8 +124,12 @@ def test_a_column_that_says_the_same_in_every_row_is_a_line_of_the_note():
     assert picked(rows[1], kept) == ["B", "y"]
     assert line == "The same in every row that has a value: lost 0. "
     assert varying(heads, [*rows, ["D", "1", "x"]], names) == ([0, 1, 2], "")
-    blank = [["A", "---", "x"], ["B", "---", "y"]]
-    assert varying(heads, blank, names)[1].endswith(": lost none. ")
+    blank = [["A", "---", "x"], ["B", "---", "x"]]
+    assert varying(heads, blank, names)[1] == (
+        "The same in every row that has a value: told x. No row has a value of: lost. "
+    )
+    blank = [["A", "---", "---"], ["B", "---", "---"]]
+    assert varying(heads, blank, names) == ([0], "No row has a value of: lost, told. ")
     assert varying(heads, rows[:1], names) == varying(heads, [], names) == ([0, 1, 2], "")
 
 
@@ -138,6 +142,12 @@ def test_constant_columns_of_the_audits_go_and_come_back(tmp_path):
     frame.to_csv(folder / "frame.csv", index=False)
     table = tables_of(folder)["audit"]
     assert len(rows_of(table)[0]) == 13 and "cache hits 0" not in table
+
+
+def test_a_baseline_s_losses_are_compared_with_nothing(tmp_path):
+    rows = rows_of(tables_of(paper_fixture.write(tmp_path))["training"])
+    assert {(row[8], row[-1]) for row in rows if row[1] == "JAX"} == {("---", "---")}
+    assert {(row[8], row[-1]) for row in rows if row[1] != "JAX"} == {("1.0e-06", "agrees")}
 
 
 @pytest.mark.parametrize("world", paper_worlds.WORLDS)

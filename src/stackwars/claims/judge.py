@@ -67,4 +67,6 @@ def _why(claim: Claim, found: int, devices: dict[str, dict]) -> str:
     }
     if absent:
         return "; ".join(f"no {name.upper()} here ({reason})" for name, reason in absent.items())
+    if found == 1:
+        return "its only result has no data"
     return f"none of {found} results has data" if found else "nothing in this run is about it"

@@ -90,9 +90,9 @@ def _by_number(predicate: dict, tolerance: float, finding: Finding) -> Vote | No
     value = finding.get(name)
     if is_missing(value):
         return None
-    low, high = value * (1 - tolerance), value * (1 + tolerance)
+    low, high, undecided = value * (1 - tolerance), value * (1 + tolerance), WITHIN
     if name == "ratio" and not is_missing(finding.get("low")):
-        low, high = finding["low"], finding["high"]
+        low, high, undecided = finding["low"], finding["high"], OPEN
     if "at_most" in predicate:
         limit, words = predicate["at_most"], ("at most", "over")
         is_for, is_against = high <= limit, low > limit
@@ -100,7 +100,7 @@ def _by_number(predicate: dict, tolerance: float, finding: Finding) -> Vote | No
         limit, words = predicate["at_least"], ("at least", "under")
         is_for, is_against = low >= limit, high < limit
     vote, word = (FOR, words[0]) if is_for else (AGAINST, words[1]) if is_against else (OPEN, "")
-    word = f"{word} {limit:g}".replace("e-0", "e-") if word else WITHIN
+    word = f"{word} {limit:g}".replace("e-0", "e-") if word else undecided
     return Vote(vote, word, title(finding), *_number(finding, name))
 
 

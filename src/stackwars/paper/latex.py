@@ -34,6 +34,8 @@ _SPECIAL = {
     '"': r"\textquotedbl{}",
     "\n": " ",
 }
+_LIGATURES = ("--", "!`", "?`", "``", "''")
+"""Pairs that TeX sets as one other character: an option would not be copied as it is."""
 # What a log line or a CPU name may hold beyond ASCII. Anything else would stop pdflatex and is printed as its
 # code point, U+1F4A9.
 _BEYOND_ASCII = {
@@ -55,7 +57,13 @@ def escape(value: object) -> Latex:
     if isinstance(value, Latex):
         return value
     _require(value)
-    return Latex("".join(_escape_character(c) for c in str(value)))
+    text = str(value)
+    return Latex(
+        "".join(
+            _escape_character(one) + ("{}" if one + after in _LIGATURES else "")
+            for one, after in zip(text, f"{text} "[1:], strict=True)
+        )
+    )
 
 
 def _escape_character(character: str) -> str:

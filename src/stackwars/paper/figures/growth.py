@@ -55,7 +55,9 @@ def draw_growth(growth: pandas.DataFrame, findings: list[Finding]) -> plt.Figure
             )
     if names:
         axes.flat[0].set_ylabel("first call $-$ steady call (s)")
-        handles = [line for line in axes.flat[0].lines if line.get_marker()]
+        # A framework may be in the later panels alone; lines without a marker have slopes for labels.
+        marked = [line for axis in axes.flat for line in axis.lines if line.get_marker()]
+        handles = list({line.get_label(): line for line in marked}.values())
         figure.legend(handles=handles, loc="outside upper center", ncols=len(handles))
     else:
         axes.flat[0].text(0.5, 0.5, "not run", ha="center", va="center")

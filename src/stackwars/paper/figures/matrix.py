@@ -12,6 +12,8 @@ from stackwars.paper.figures.heat import SHORT, draw_heat
 from stackwars.paper.style import PAGE
 from stackwars.results.read_compilers import compiler_title
 
+REFUSED = {"unsupported": "unsup-\nported"}
+"""In the matrix most often the compiler's word, where it is the framework's elsewhere."""
 ACROSS = 5
 """Panels beside each other."""
 
@@ -40,6 +42,6 @@ def draw_matrix(matrix: pandas.DataFrame) -> plt.Figure:
             .rename(index=title, columns=compiler_title)
             for column in ("over_best", "status")
         )
-        draw_heat(axis, values, states.fillna("not run").replace(SHORT))
+        draw_heat(axis, values, states.fillna("not run").replace(SHORT | REFUSED))
         axis.set_title(f"{name}{'' if own['run'].eq('').all() else ' *'}")
     return figure

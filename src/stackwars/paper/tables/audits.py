@@ -112,7 +112,7 @@ def round_table(frame: pandas.DataFrame, ungated: Spread) -> str:
                 escape(cell.title) if first else "",
                 framework_cell(cell),
                 whole(cell.rounds),
-                escape(cell.stop_reason or "---"),
+                escape(cell.stop_reason) if cell.stop_reason else "---",
                 *values,
             ]
         )

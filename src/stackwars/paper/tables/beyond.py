@@ -9,7 +9,7 @@ import pandas
 from stackwars.frameworks import title
 from stackwars.paper.latex import escape, significant
 from stackwars.paper.tables.rows import interval, origins_of, whole
-from stackwars.paper.tables.tabular import GAP, Float, row, span, table
+from stackwars.paper.tables.tabular import GAP, NO_VALUE, Float, row, span, table
 from stackwars.results.beyond import STAGES
 from stackwars.results.values import is_missing
 from stackwars.results.verdicts import AGREES, DIFFERS, Finding
@@ -79,6 +79,8 @@ def training_table(beyond: pandas.DataFrame, origin: str) -> str:
     for cell in trained.itertuples():
         if previous not in (None, cell.workload):
             lines.append(GAP)
+        # The baseline's is the largest of the others'.
+        alone = is_missing(cell.steady_verdict)
         lines.append(
             row(
                 [
@@ -88,10 +90,9 @@ def training_table(beyond: pandas.DataFrame, origin: str) -> str:
                     str(int(cell.loss_steps)),
                     significant(cell.loss_first, 4),
                     significant(cell.loss_last, 4),
-                    # The baseline's is the largest of the others'.
-                    "---" if is_missing(cell.steady_verdict) else _power(cell.losses_apart),
+                    NO_VALUE if alone else _power(cell.losses_apart),
                     _power(cell.losses_bound),
-                    AGREES if cell.status == "ok" else DIFFERS,
+                    NO_VALUE if alone else AGREES if cell.status == "ok" else DIFFERS,
                 ]
             )
         )
@@ -104,6 +105,7 @@ def training_table(beyond: pandas.DataFrame, origin: str) -> str:
             note=r"Steps/s: at the steady state, with the 95\,\% interval over the rounds. GiB: peak of the "
             "resident set. Apart: the largest relative difference of a step's loss to the baseline's. Bound: "
             "by how much rounding lets two trainings differ (docs/protocol.md); it agrees where it is within. "
+            "A dash: nothing to compare with, or no time. "
             + origins_of(trained.to_dict("records"), origin),
             wide=True,
             size=r"\scriptsize",

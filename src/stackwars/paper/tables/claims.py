@@ -131,12 +131,14 @@ def _artifact_part(lines: list[str], number: int) -> str:
 
 
 def experiments(claim: Claim, config: dict) -> str:
-    """``8 cells (FFN, MHA) on cpu, 4 replays``: what is run for a claim, counted."""
+    """``8 cells, 4 replays of ffn, mha on cpu``: what is run for a claim, counted."""
     counted = {kind: len(find(config, claim)) for kind, find in _KINDS.items()}
     parts = [f"{n} {_plural(kind, n)}" for kind, n in counted.items() if n]
     if "audits" in claim.needs["stages"]:
         parts.append("the audits")
     workloads = claim.needs.get("workloads")
+    if not parts:
+        return "nothing of this preset" + (f" ({', '.join(workloads)})" if workloads else "")
     about = f" of {', '.join(workloads)}" if workloads else ""
     where = f" on {', '.join(claim.needs['devices'])}" if counted["cell"] else ""
     return f"{', '.join(parts)}{about}{where}"

@@ -96,8 +96,8 @@ def shapes_table(findings: list[Finding]) -> str:
             label="tab:distinct-shapes",
             caption="Programs for a Loop over Several Shapes",
             columns="llrrrr",
-            note="Called with each shape in turn, twice. Programs: compiled in both turns. New: median of a "
-            "shape's first call (ms), but for the first shape of all; repeated: of its second. "
+            note="Called with each shape in turn, twice. Programs: compiled in both turns. New: median (ms) of "
+            "the first call of every shape but the first; repeated: of the second call. "
             + runs_of(known),
             size=r"\scriptsize",
         ),

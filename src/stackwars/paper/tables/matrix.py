@@ -8,13 +8,15 @@ from stackwars.frameworks import title
 from stackwars.paper.latex import escape, scientific, significant
 from stackwars.paper.tables.ratios import SIGNS, SIGNS_NOTE
 from stackwars.paper.tables.rows import interval
-from stackwars.paper.tables.tabular import GAP, Float, row, span, table
+from stackwars.paper.tables.tabular import GAP, Float, row, span, table, tables
 from stackwars.results.matrix import BOTH, COMPILER, FRONTEND
 from stackwars.results.read_compilers import base_compiler, compiler_title
 from stackwars.results.values import is_missing
 
 ELSEWHERE = "$^*$"
 ORIGINS = f"Origin: this build's; {ELSEWHERE}: a run of the reference."
+MOST_ROWS = 60
+"""What a page has room for, in rows of one line."""
 _PARTS = {FRONTEND: "frontend", COMPILER: "compiler", BOTH: "interaction"}
 
 
@@ -76,15 +78,16 @@ def _mark(run: object) -> str:
 
 def matrix_table(matrix: pandas.DataFrame) -> str:
     """A row for each program and compiler after the first: its time over that in the compiler before it."""
-    lines, previous = [], None
+    blocks: list[list[str]] = []
+    previous = None
     # A program that the compiler before it refused has nothing to be compared with.
     shown = matrix[matrix.previous_ratio.notna()]
     for (workload, compiler), rows in shown.groupby(["workload", "compiler"], sort=False):
-        if previous not in (None, workload):
-            lines.append(GAP)
+        if workload != previous:
+            blocks.append([])
         before = rows.previous.iloc[0]
         values = ", ".join(_ratio(cell) for cell in rows.itertuples())
-        lines.append(
+        blocks[-1].append(
             row(
                 [
                     escape(rows.title.iloc[0]) + _mark(rows.run.iloc[0])
@@ -96,7 +99,7 @@ def matrix_table(matrix: pandas.DataFrame) -> str:
             )
         )
         previous = workload
-    return table(
+    return tables(
         Float(
             label="tab:matrix",
             caption="What a Compiler Costs over the One before It, by Frontend",
@@ -108,7 +111,9 @@ def matrix_table(matrix: pandas.DataFrame) -> str:
             size=r"\scriptsize",
         ),
         [row(["Workload", "Compiler over other", "Ratio by frontend"])],
-        lines or [row([span(3, "nothing to compare")])],
+        blocks or [[row([span(3, "nothing to compare")])]],
+        # Each of them takes two lines.
+        MOST_ROWS // 2,
     )
 
 
@@ -120,15 +125,16 @@ def _ratio(cell) -> str:
 def ynn_table(matrix: pandas.DataFrame) -> str:
     """A row for each program that ran in a compiler with and without something (YNN): times, ratio, parity."""
     ok = matrix[matrix.status == "ok"].set_index(["workload", "framework", "compiler"])
-    lines, previous = [], None
+    blocks: list[list[str]] = []
+    previous = None
     for (workload, framework, compiler), without in ok.iterrows():
         key = (workload, framework, base_compiler(compiler))
         if key[-1] == compiler or key not in ok.index:
             continue
         within = ok.loc[key]
-        if previous not in (None, workload):
-            lines.append(GAP)
-        lines.append(
+        if workload != previous:
+            blocks.append([])
+        blocks[-1].append(
             row(
                 [
                     escape(without.title) + _mark(without.run) if workload != previous else "",
@@ -140,7 +146,7 @@ def ynn_table(matrix: pandas.DataFrame) -> str:
             )
         )
         previous = workload
-    return table(
+    return tables(
         Float(
             label="tab:ynn",
             caption="With and without YNN: Time of One Replayed Call, and Its Output",
@@ -158,7 +164,8 @@ def ynn_table(matrix: pandas.DataFrame) -> str:
             row(["", "", span(2, "ms"), "", span(2, "Error")]),
             row(["Workload", "Frontend", "{with}", "{without}", "Ratio", "{with}", "{without}"]),
         ],
-        lines or [row([span(7, "no program was run both ways")])],
+        blocks or [[row([span(7, "no program was run both ways")])]],
+        MOST_ROWS,
     )
 
 

@@ -92,7 +92,7 @@ def split_table(
 def _split_lines(
     one: pandas.Series, known: list[pandas.Series], spreads: list[str], first: bool
 ) -> list[str]:
-    """A row of numbers and one of their spreads or intervals; a single row for programs that have none."""
+    """A row of numbers and one of their spreads or intervals; a single row where there are none."""
     head = [escape(one.title) if first else "", escape(compiler_title(one.compiler))]
     failed = [run for run in known if run.status != "ok"]
     if failed or len(known) < 2:
@@ -108,13 +108,19 @@ def _split_lines(
     worst = scientific(max(parity)) if parity else "---"
     return [
         row([*head, f"{one.rounds:.0f}", *numbers, worst]),
-        row(["", INTERVALS, "", *(small(ends) for _, ends in cells), ""]),
+        *_below([ends for _, ends in cells]),
     ]
+
+
+def _below(ends: list[str]) -> list[str]:
+    """The row of intervals below a row of numbers; none where no number has one."""
+    shown = [small(one) for one in ends]
+    return [row(["", INTERVALS, "", *shown, ""])] if any(shown) else []
 
 
 def small(ends: str) -> str:
     """An interval in the type that fits below its number; nothing where there is none."""
-    return "" if ends == "---" else rf"{{\tiny {ends}}}"
+    return "" if ends in ("", "---") else rf"{{\tiny {ends}}}"
 
 
 def _why(failed: list[pandas.Series]) -> str:
@@ -162,7 +168,7 @@ def edit_table(replay: pandas.DataFrame, spread: Spread, edits: list[dict]) -> s
         head = [escape(one["title"]) if one["workload"] != previous else "", escape(one["program"])]
         numbers = [number for number, _ in cells]
         lines.append(row([*head, escape(one["generation"]), *numbers, _share(one)]))
-        lines.append(row(["", INTERVALS, "", *(small(ends) for _, ends in cells), ""]))
+        lines += _below([ends for _, ends in cells])
         previous = one["workload"]
     header = [
         r"& & & \multicolumn{3}{c}{Replay (ms)} & {Edited} & \\",
@@ -180,7 +186,9 @@ def edit_table(replay: pandas.DataFrame, spread: Spread, edits: list[dict]) -> s
             caption="Edited Programs: Which Operations Cause the Difference",
             columns="lllrrrrr",
             note="Own: the program as its frontend emitted it; other: the other framework's. Below each "
-            f"time: {SPREAD_NOTE}; below a ratio: its 95\\,\\% interval. Edited / own: of interleaved blocks. "
+            f"time: {SPREAD_NOTE}; below a ratio: its 95\\,\\% interval. Edited / own: of interleaved blocks, "
+            "combined over the runs that replayed both, while the times are of one run, so it need not be "
+            "their quotient. "
             "Share closed: log(edited/own) / log(other/own); \\emph{none}: the whole interval of edited/own is "
             "within 5\\,\\% of 1; ?: that interval decides nothing, or leaves open whether more than half is "
             "closed; above 100\\,\\%: the edited program passed the other one; below 0: it moved away from it. "

@@ -11,7 +11,7 @@ from stackwars.findings.collect import READ
 from stackwars.frameworks import title
 from stackwars.paper.latex import escape, significant
 from stackwars.paper.tables.programs import structure_table
-from stackwars.paper.tables.tabular import Float, row, span, table
+from stackwars.paper.tables.tabular import NO_VALUE, Float, row, span, table
 from stackwars.paper.tables.targets import BRACKET, bracket
 from stackwars.results import whole_programs
 from stackwars.results.folder import Folder
@@ -107,7 +107,7 @@ def successor_table(
             columns="ll" + "@{\\hspace{8pt}}".join(3 * ["r" * count]),
             note="Batch: batch$\\times$sequence, or batch alone. Memory: of the device, as in "
             "Table~\\ref{tab:bytes}. Temporaries: what of it is neither arguments nor results. "
-            f"Largest batch: searched for once a workload. {BRACKET} A dash: not "
+            f"Largest batch: searched for once a workload. {BRACKET} A dash: no data, or not "
             f"searched for. By {' and '.join(map(compiler_title, order[-1:])) or 'none'}. Origin: {origin}.",
             wide=True,
             size=r"\scriptsize",
@@ -148,6 +148,7 @@ def operations_table(
         kinds = [_kinds(cells, workload, framework) for framework in steps]
         lines.append(row([escape(name), *counts, *map(_difference, kinds, kinds[1:])]))
     names = [f"{{{escape(title(name))}}}" for name in frameworks]
+    dash = "A dash: no program. " if any(NO_VALUE in line for line in lines) else ""
     return table(
         Float(
             label="tab:successor_operations",
@@ -155,7 +156,7 @@ def operations_table(
             columns=f"l{'r' * len(frameworks)}{'l' * (len(steps) - 1)}",
             note="Operations of the normalised programs, constants excluded. Difference: the "
             f"{MOST_KINDS} kinds whose numbers differ most in the program of the column's name from the one "
-            f"before it, which for the first is {escape(title(steps[0]))}'s. Origin: {origin}.",
+            f"before it, which for the first is {escape(title(steps[0]))}'s. {dash}Origin: {origin}.",
             wide=True,
             size=r"\scriptsize",
         ),

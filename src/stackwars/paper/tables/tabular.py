@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from stackwars.paper.latex import escape
 
@@ -46,16 +46,19 @@ def row(cells: Iterable[object]) -> str:
 def varying(
     heads: Sequence[str], rows: Sequence[Sequence[str]], names: dict[int, str]
 ) -> tuple[list[int], str]:
-    """The columns that a table keeps, and a line for its note about those that say the same in every row.
+    """The columns that a table keeps, and a line for its note about those that say the same in every row, or
+    nothing.
 
     rows: their cells, as many in each as there are heads, a dash where there is no value; names: {column that
     may go: what the line calls it}. A single row keeps all of them.
     """
     values = {column: {cells[column] for cells in rows} - {NO_VALUE} for column in names}
     same = {column: names[column] for column in names if len(rows) > 1 and len(values[column]) < 2}
-    told = ", ".join(f"{name} {''.join(values[column]) or 'none'}" for column, name in same.items())
+    told = ", ".join(f"{name} {''.join(values[c])}" for c, name in same.items() if values[c])
+    blank = ", ".join(name for column, name in same.items() if not values[column])
     kept = [column for column in range(len(heads)) if column not in same]
-    return kept, f"The same in every row that has a value: {told}. " if told else ""
+    note = f"The same in every row that has a value: {told}. " if told else ""
+    return kept, note + (f"No row has a value of: {blank}. " if blank else "")
 
 
 def picked(cells: Sequence[str], kept: list[int]) -> list[str]:
@@ -90,3 +93,23 @@ def table(spec: Float, header: Iterable[str], lines: Iterable[str]) -> str:
             "",
         ]
     )
+
+
+def tables(spec: Float, header: Iterable[str], blocks: Iterable[list[str]], most: int) -> str:
+    """Floats of at most `most` lines, or of one block; between two blocks of one is a gap.
+
+    A float that is higher than its page is cut off without an error. The later ones have a number after the
+    label, and the first has the note.
+    """
+    header, pages = list(header), [[]]
+    for block in blocks:
+        if pages[-1] and len(pages[-1]) + len(block) > most:
+            pages.append([])
+        pages[-1] += [*([GAP] if pages[-1] else []), *block]
+    floats = [
+        replace(spec, label=f"{spec.label}{number}", caption=f"{spec.caption} (Continued)", note="")
+        if number
+        else spec
+        for number in range(len(pages))
+    ]
+    return "\n".join(table(one, header, lines) for one, lines in zip(floats, pages, strict=True))

@@ -41,10 +41,10 @@ def unexplained_table(gap_causes: pandas.DataFrame) -> str:
     return table(
         Float(
             label="tab:unexplained",
-            caption="Gaps between Programs That No Edit Closes",
+            caption="Gaps between Programs That No Edit Is Shown to Close",
             columns="".join(picked("lllrrlrlr", kept)),
             note=f"Every gap over {percent}\\,\\% between two programs in the same compiler of which no edit "
-            "closes most. Ratio: replay of the program over the other's; "
+            "is shown, by its interval, to close most. Ratio: replay of the program over the other's; "
             + SIGNS_NOTE
             + "Gap: the difference of the profiled calls; carried by: the class of operations that makes up "
             "most of it, and its share, above 100\\,\\% where other classes narrow the gap; a dash: not "
