@@ -17,6 +17,7 @@ from stackwars.paper.latex import escape, significant
 from stackwars.paper.tables.memory import gib
 from stackwars.paper.tables.split import INTERVALS
 from stackwars.paper.tables.successor import operations_table
+from stackwars.paper.tables import tabular
 
 TORCH = escape(title("torch_xla"))
 
@@ -336,3 +337,18 @@ def test_a_call_that_returns_early_stands_with_its_share(tmp_path):
 def test_without_gaps_the_table_says_so(tmp_path):
     tables = tables_of(paper_fixture.write(tmp_path, "nothing"))
     assert "no gap is unexplained" in tables["unexplained"]
+
+
+def test_a_table_longer_than_a_page_goes_on_in_further_ones():
+    spec = tabular.Float(label="tab:x", caption="X", columns="l", note="how to read it")
+    blocks = [[tabular.row([f"{block}.{line}"]) for line in range(7)] for block in range(9)]
+    text = tabular.tables(spec, [tabular.row(["Name"])], blocks, 20)
+    floats = text.split(r"\end{table}")[:-1]
+    assert len(floats) == 5
+    labels = [re.search(r"\\label\{(.*?)\}", one)[1] for one in floats]
+    assert labels == ["tab:x", "tab:x1", "tab:x2", "tab:x3", "tab:x4"]
+    assert [one.count("(Continued)") for one in floats] == [0, 1, 1, 1, 1]
+    # No block is parted, and none is lost.
+    kept = [re.findall(r"^(\d)\.\d", one, re.MULTILINE) for one in floats]
+    assert [len(set(one)) for one in kept] == [2, 2, 2, 2, 1]
+    assert sum(map(len, kept)) == 63 and max(map(len, kept)) <= 20

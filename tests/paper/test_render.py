@@ -48,6 +48,8 @@ def test_values_are_escaped_and_markup_needs_its_type(tmp_path):
 
 
 def test_what_has_no_type_in_the_paper_is_printed_as_its_code_point():
+    assert latex.escape("make --cores 1, !`x?`") == "make -{}-cores 1, !{}`x?{}`"
+    assert latex.escape("") == ""
     assert latex.escape("a \u00d7 \U0001f4a9 \u00e9\x07") == r"a \texttimes{} U+1F4A9 U+00E9U+0007"
 
 
