@@ -14,10 +14,10 @@ from claim_edits import edit
 from compiler_fixture import EDIT, NEW, OLD, SIDES, SUCCESSOR
 from stackwars.frameworks import title
 from stackwars.paper.latex import escape, significant
+from stackwars.paper.tables import tabular
 from stackwars.paper.tables.memory import gib
 from stackwars.paper.tables.split import INTERVALS
 from stackwars.paper.tables.successor import operations_table
-from stackwars.paper.tables import tabular
 
 TORCH = escape(title("torch_xla"))
 
