@@ -301,7 +301,8 @@ PACKED = 'dense<"0x0DFF01"> : tensor<3x6xi1>'
 MASK = """
 import numpy
 from stackwars.compilers import replay, xla
-text = 'func.func @main() -> tensor<3x6xi1> { %0 = stablehlo.constant PACKED return %0 : tensor<3x6xi1> }'
+main = 'func.func @main() -> tensor<3x6xi1> { %0 = stablehlo.constant PACKED return %0 : tensor<3x6xi1> }'
+text = f'module @jit_f {{ {main} }}'
 program = xla.Compiler("cpu", {}).compile(replay.readable(text))
 [found] = program.fetch(program.call(0))
 assert found.astype(int).tolist() == [[1, 0, 1, 1, 0, 0], [0, 0, 1, 1, 1, 1], [1, 1, 1, 1, 1, 0]]
