@@ -11,7 +11,7 @@ import paper_fixture
 import paper_worlds
 from stackwars.paper.latex import significant
 from stackwars.paper.tables.nodes import nodes_table
-from stackwars.paper.tables.rows import APART, CONTENDED, UNGATED
+from stackwars.paper.tables.rows import APART, CONTENDED, UNGATED, interval
 from stackwars.paper.tables.split import INTERVALS
 from stackwars.paper.tables.spread import CELL
 from stackwars.paper.tables.tabular import picked, varying
@@ -318,3 +318,9 @@ def test_nodes_of_a_cluster_have_a_row_for_each_device(tmp_path):
         "GEMM, MHA",
     ]
     assert rows[1][6:] == ["---", "---", "FFN"]
+
+
+def test_an_interval_that_says_nothing_is_cut():
+    assert interval(0.154, 14.6) == "[0.154, 14.6]"
+    assert interval(3e-8, 7.1e8) == r"[$<$0.001, $>$100,000]"
+    assert interval(float("nan"), 1.0) == "---"

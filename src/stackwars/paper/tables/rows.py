@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pandas
 
 from stackwars import frameworks
-from stackwars.paper.latex import escape, scientific, series, significant
+from stackwars.paper.latex import escape, series, significant
 from stackwars.paper.tables.tabular import GAP
 from stackwars.results import published
 from stackwars.results.values import is_missing, is_true
@@ -64,6 +64,10 @@ def origin(frame: pandas.DataFrame) -> str:
     return ", ".join(map(escape, known)) or "none"
 
 
+LEAST, MOST = 0.001, 100_000
+"""Beyond these an end of an interval is not printed."""
+
+
 def interval(low: float, high: float, digits: int = 3) -> str:
     """``[low, high]``, or a dash with fewer than two rounds."""
     if is_missing(low) or is_missing(high):
@@ -72,8 +76,10 @@ def interval(low: float, high: float, digits: int = 3) -> str:
 
 
 def _end(value: float, digits: int) -> str:
-    """An end of an interval; from two rounds it may lie far from any readable number."""
-    return significant(value, digits) if 1e-3 <= value < 1e5 else str(scientific(value))
+    """An end of an interval; from two rounds it may be so far off that its number says nothing."""
+    if value < LEAST:
+        return rf"$<${LEAST}"
+    return significant(value, digits) if value < MOST else rf"$>${MOST:,}"
 
 
 def steady_mark(gated: object) -> str:
