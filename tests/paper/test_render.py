@@ -98,7 +98,7 @@ def test_an_operation_that_one_compiler_alone_fuses_is_named(tmp_path):
 
 
 def test_that_compiling_pays_is_said_only_where_the_claim_is_supported(tmp_path):
-    told = "Compiling pays where memory traffic dominates"
+    told = "where memory traffic dominates, compiling pays"
     folder = paper_fixture.write(tmp_path)
     assert told in rendered(folder)["stacks"]
     stack("elementwise_chain", "torch_inductor", 2.5)(folder)
