@@ -70,13 +70,17 @@ def between_runs(reference: Path) -> str:
     turned = documents.read(reference / STABILITY)["rate"]
     runs, machines = held["run"].nunique(), held["machine"].nunique()
     known, unknown = _inside(held[held["known"]]), _inside(held[~held["known"]])
+    kinds = (
+        f"{known} where its kind of machine is among the others', and {unknown} where it is not"
+        if not held["known"].all()
+        else "the kind of machine of each is among the others'"
+    )
     text = (
         f"In the reference ({runs} runs with ratios that others have too, on {machines} kinds of machine), "
         f"the standard deviation of a steady ratio on all cores is {wide[0]} between rounds, {wide[1]} "
         f"between runs of one kind of machine, and {wide[2]} between kinds; on one core {narrow[0]}, "
         f"{narrow[1]} and {narrow[2]}. With each run left out in turn, {_inside(held)} ratios lie in the "
-        f"prediction intervals of the others (`held_out.csv`): {known} where its kind of machine is among "
-        f"the others', and {unknown} where it is not. Between pairs of runs drawn from the reference "
+        f"prediction intervals of the others (`held_out.csv`): {kinds}. Between pairs of runs drawn from the reference "
         f"(`stability.json`), {100 * turned:.2f} % of the verdicts turn from supported to contradicted or "
         "back."
     )

@@ -6,8 +6,8 @@ weights and inputs are the same.
 
 A program that updates what it keeps does here the same step in every call, from the same state, and its
 results have memory of their own: the cells are where it updates in place. The process keeps such memory once it
-has it, and makes so many blocks (`study.programs`) that those of fresh memory are the fewer: a page that is
-touched for the first time took 6 us on a virtual machine, and a call of train_transformer 1 s in place of 0.3.
+has it, and makes so many blocks (`study.programs`) that those of fresh memory are the fewer. JAX's step of
+train_transformer, on 2 cores: 0.5 s in a call with 120,000 page faults, 0.3 s in one with none.
 """
 
 from __future__ import annotations
