@@ -81,8 +81,8 @@ def between_runs(reference: Path) -> str:
         f"between runs of one kind of machine, and {wide[2]} between kinds; on one core {narrow[0]}, "
         f"{narrow[1]} and {narrow[2]}. With each run left out in turn, {_inside(held)} ratios lie in the "
         f"prediction intervals of the others (`held_out.csv`): {kinds}. Between pairs of runs "
-        f"drawn from the reference (`stability.json`), {100 * turned:.2f} % of the verdicts turn from supported to contradicted or "
-        "back."
+        f"drawn from the reference (`stability.json`), {100 * turned:.2f} % of the verdicts turn "
+        "from supported to contradicted or back."
     )
     return textwrap.fill(text, WIDTH, break_long_words=False)
 
