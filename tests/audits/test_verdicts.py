@@ -78,7 +78,13 @@ def test_same_against_the_same_fails_where_differences_are_claimed():
     entry = verdicts.aa(a_a(5, claimed=15), [])
     assert entry["verdict"] == "fail"
     assert len(entry["figures"]["claimed"]) >= 15
-    assert re.search(r"run, all: \d\d of 20 claimed", entry["detail"])
+    assert re.search(r"run, cpu: \d\d of 20 claimed", entry["detail"])
+
+
+def test_all_devices_are_told_beside_several_only():
+    one, other = a_a(5), [t._replace(device="cpu-1t") for t in a_a(5)]
+    assert "run, all" not in verdicts.aa(one, [])["detail"]
+    assert "run, all: " in verdicts.aa(one + other, [])["detail"]
 
 
 def test_power_passes_where_differences_are_found():

@@ -168,6 +168,13 @@ def test_a_share_is_told_in_words_where_it_is_none_all_or_of_one():
     told = {(2, 3): "2 of 3 cells", (0, 3): "none of 3 cells", (3, 3): "all 3 cells"}
     told |= {(2, 2): "both cells", (1, 1): "the only cell", (0, 1): "no cell"}
     assert {key: share(*key, "cell") for key in told} == told
+    named = {(2, 3): "2 of 3 cells", (3, 3): "all 3 cells", (1, 2): "1 of 2 cells of ours"}
+    named |= {
+        (2, 2): "both cells of ours",
+        (1, 1): "the only cell of ours",
+        (0, 1): "no cell of ours",
+    }
+    assert {key: share(*key, "cell", "of ours") for key in named} == named
     first = {(2, 3): "Of 3 cells, 2", (0, 3): "Of 3 cells, none", (3, 3): "All 3 cells"}
     first |= {(1, 1): "The only cell", (0, 1): "No cell"}
     assert {key: of_which(*key, "cell") for key in first} == first

@@ -10,6 +10,7 @@ import pytest
 import paper_fixture
 import paper_worlds
 from stackwars.paper.latex import significant
+from stackwars.paper.tables.beyond import forms_table
 from stackwars.paper.tables.nodes import nodes_table
 from stackwars.paper.tables.rows import APART, CONTENDED, UNGATED, interval
 from stackwars.paper.tables.split import INTERVALS
@@ -324,3 +325,32 @@ def test_an_interval_that_says_nothing_is_cut():
     assert interval(0.154, 14.6) == "[0.154, 14.6]"
     assert interval(3e-8, 7.1e8) == r"[$<$0.001, $>$100,000]"
     assert interval(float("nan"), 1.0) == "---"
+
+
+def test_two_forms_have_a_row_for_each_framework_that_has_both():
+    shape = {"title": "Sorted", "other": "Dense", "here": True, "low": 0.5, "high": 0.75}
+    found = [
+        {"id": f"form/moe_sorted/{name}/{stage}", "framework": name, "ratio": ratio, **shape}
+        for name, ratio in (("jax", 0.6), ("torch_inductor", 0.7))
+        for stage in ("steady", "first")
+    ]
+    graphs = {
+        "title": ["Sorted"],
+        "framework": ["torch_inductor"],
+        "graphs": [2],
+        "graph_breaks": [1],
+    }
+    rows = rows_of(forms_table(found, pandas.DataFrame(graphs), "measured here"))
+    assert rows[-2:] == [
+        [
+            "Sorted / Dense",
+            "JAX",
+            "0.600",
+            "[0.500, 0.750]",
+            "0.600",
+            "[0.500, 0.750]",
+            "---",
+            "---",
+        ],
+        ["", "TorchInductor", "0.700", "[0.500, 0.750]", "0.700", "[0.500, 0.750]", "2", "1"],
+    ]

@@ -9,6 +9,8 @@ from stackwars.audits.mutant import HONEST
 from stackwars.audits.trials import CLAIMS, OFF, Trial, false_claims
 
 AA_INTERLEAVED = "interleaved depth scaling"
+OF_RUN = "run, "
+RUN_ALL = f"{OF_RUN}all"
 FOUND = {5: 0.8, 10: 0.9}
 """{percent more work: share of the trials that must find it}."""
 ERROR_POINTS = 1.5
@@ -69,10 +71,10 @@ def aa(of_run: list[Trial], interleaved: list[dict]) -> Entry:
     """
     groups = {
         **{
-            f"run, {device}": false_claims([t for t in of_run if t.device == device])
+            f"{OF_RUN}{device}": false_claims([t for t in of_run if t.device == device])
             for device in dict.fromkeys(trial.device for trial in of_run)
         },
-        "run, all": false_claims(of_run),
+        RUN_ALL: false_claims(of_run),
         **interleaved_groups(interleaved),
     }
     claimed = [f"{t.name} on {t.device}" for t in of_run if t.claimed]
@@ -89,9 +91,11 @@ def of_groups(groups: dict[str, dict], claimed: list[str], trials: list[dict]) -
     groups = {name: figures for name, figures in groups.items() if figures["trials"]}
     if not groups:
         return not_run_entry("aa", "no cell has the four rounds that a trial needs")
+    several = len([name for name in groups if name.startswith(OF_RUN)]) > 2
     parts = [
         f"{name}: {f['count']} of {f['trials']} claimed, 95th percentile of |ratio - 1| {percent(f['off_95'])}"
         for name, f in groups.items()
+        if several or name != RUN_ALL  # of one device, all say what the device says
     ]
     few = all(f["ok_claims"] for f in groups.values())
     small = all(f["ok_size"] for name, f in groups.items() if name.startswith(AA_INTERLEAVED))

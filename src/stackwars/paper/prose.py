@@ -63,14 +63,18 @@ def with_framework(found: list[dict]) -> latex.Latex:
     return latex.Latex(", ".join(others) + ", and " + last) if others else last
 
 
-def share(part: int, total: int, noun: str) -> latex.Latex:
-    """``3 of 7 cells``, ``none of 7 cells``, ``all 7 cells``, ``both cells``; of one ``the only`` or ``no``."""
+def share(part: int, total: int, noun: str, which: str = "") -> latex.Latex:
+    """``3 of 7 cells``, ``none of 7 cells``, ``all 7 cells``, ``both cells``; of one ``the only`` or ``no``.
+
+    which: LaTeX that says of which cells there are no others, where "both" and "the only" say so.
+    """
+    which = f" {which}" if which else ""
     if total == 1:
-        return latex.Latex(f"{'the only' if part else 'no'} {latex.escape(noun)}")
+        return latex.Latex(f"{'the only' if part else 'no'} {latex.escape(noun)}{which}")
     number = latex.count(total, noun)
     if part == total:
-        return latex.Latex(f"both {latex.escape(noun)}s" if total == 2 else f"all {number}")
-    return latex.Latex(f"{part or 'none'} of {number}")
+        return latex.Latex(f"both {latex.escape(noun)}s{which}" if total == 2 else f"all {number}")
+    return latex.Latex(f"{part or 'none'} of {number}{which if total == 2 else ''}")
 
 
 def of_which(part: int, total: int, noun: str) -> latex.Latex:

@@ -53,10 +53,5 @@ def number(value: float) -> str:
     return f"{value:.2f}" if value < 9.995 else f"{value:.{max(0, 1 - int(math.log10(value)))}f}"
 
 
-SHORT = {
-    "not run": "not\nrun",
-    "unsupported": "no\nform",
-    "invalid": "invalid",
-    "timeout": "time\nout",
-}
+SHORT = {"unsupported": "no form"}
 """How a status stands in a cell."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import textwrap
+
 import matplotlib.pyplot as plt
 import pandas
 
@@ -10,6 +12,8 @@ from stackwars.paper.figures.heat import SHORT, draw_heat
 from stackwars.paper.style import PAGE
 from stackwars.results.stacks import QUANTITIES
 
+WIDEST = 16
+"""Characters on a line of a workload's name."""
 TITLES = {"steady": "steady state", "first": "first run", "memory": "peak resident memory"}
 
 
@@ -19,9 +23,14 @@ def draw_stacks_over_best(
     """A panel a quantity: rows stacks, columns workloads, numbers over the best of the column."""
     names = dict(zip(stacks["workload"], stacks["title"], strict=True))
     elsewhere = set(stacks.loc[stacks["run"] != "", "workload"])
-    shown = {w: f"{name}{' *' if w in elsewhere else ''}" for w, name in names.items()}
+    shown = {
+        w: textwrap.fill(f"{name}{' *' if w in elsewhere else ''}", WIDEST)
+        for w, name in names.items()
+    }
     frameworks = list(stacks["framework"].drop_duplicates())
-    size = (PAGE, 0.9 + len(quantities) * (0.3 + 0.16 * max(1, len(frameworks))))
+    titled = len(quantities) > 1
+    height = 0.3 * titled + (0.16 if titled else 0.14) * max(1, len(frameworks))
+    size = (PAGE, 0.8 + len(quantities) * height)
     figure, axes = plt.subplots(len(quantities), 1, figsize=size, sharex=True, squeeze=False)
     for axis, quantity in zip(axes[:, 0], quantities, strict=True):
         values, states = (
@@ -33,6 +42,6 @@ def draw_stacks_over_best(
             for column in (f"{quantity}_over_best", "status")
         )
         draw_heat(axis, values, states.fillna("not run").replace(SHORT))
-        if len(quantities) > 1:
+        if titled:
             axis.set_title(TITLES[quantity])
     return figure

@@ -9,67 +9,72 @@ import pandas
 from stackwars.frameworks import title
 from stackwars.paper.latex import escape, significant
 from stackwars.paper.tables.rows import interval, origins_of, whole
-from stackwars.paper.tables.tabular import GAP, NO_VALUE, Float, row, span, table
+from stackwars.paper.tables.tabular import GAP, NO_VALUE, Float, row, span, table, tables
 from stackwars.results.beyond import STAGES
 from stackwars.results.values import is_missing
 from stackwars.results.verdicts import AGREES, DIFFERS, Finding
 
 TRAINING = ("Steps/s", "", "GiB", "Steps", "First", "Last", "Apart", "Bound", "Verdict")
+MOST_LINES = 60
+"""Of a table on one page."""
 HEADS = {"steady": "Steady state", "first": "First run"}
 
 
 def forms_table(findings: list[Finding], beyond: pandas.DataFrame, origin: str) -> str:
-    """Rows for each special form, a column a framework.
+    """A row for each framework that has both forms of a function.
 
     findings: those of ``form/...``; beyond: beyond.csv; origin: of this run's numbers.
     """
     told = beyond[beyond["graphs"].notna()].set_index(["title", "framework"])
     graphs = {key: _graphs(cell) for key, cell in told.iterrows()}
     known = [f for f in findings if f["id"].startswith("form/")]
-    frameworks = list(dict.fromkeys(f["framework"] for f in known))
-    forms = list(dict.fromkeys((f["title"], f["other"]) for f in known))
     cells = {(f["title"], f["framework"], f["id"].rpartition("/")[2]): f for f in known}
-    lines = [
-        row(
+    blocks = []
+    for one, other in dict.fromkeys((f["title"], f["other"]) for f in known):
+        of = dict.fromkeys(f["framework"] for f in known if f["title"] == one)
+        blocks.append(
             [
-                escape(f"{one} / {other}") if stage == STAGES[0] else "",
-                HEADS[stage],
-                *(_cell(cells.get((one, framework, stage))) for framework in frameworks),
+                row(
+                    [
+                        "" if number else escape(f"{one} / {other}"),
+                        escape(title(framework)),
+                        *(
+                            text
+                            for stage in STAGES
+                            for text in _cell(cells.get((one, framework, stage)))
+                        ),
+                        *graphs.get((one, framework), (NO_VALUE, NO_VALUE)),
+                    ]
+                )
+                for number, framework in enumerate(of)
             ]
         )
-        for one, other in forms
-        for stage in STAGES
-    ]
-    for place, (one, _) in reversed(list(enumerate(forms, start=1))):
-        of = [graphs.get((one, framework), "---") for framework in frameworks]
-        lines.insert(place * len(STAGES), row(["", "Graphs; breaks", *of]))
-    return table(
-        Float(
-            label="tab:forms",
-            caption="One Function in Two Forms: Time of the One over the Other, in Each Framework",
-            columns="ll" + "l" * len(frameworks),
-            note=r"With its 95\,\% interval over the rounds of both. A dash: one of the two is not supported, "
-            "or was not run beside the other. Graphs: of the special form; breaks: between them, or where "
-            "a function is left to Python; not counted in an earlier run. "
-            + origins_of(known, origin),
-            wide=True,
-            size=r"\scriptsize",
-        ),
-        [row(["Forms", "", *(f"{{{escape(title(name))}}}" for name in frameworks or [])])],
-        lines or [row([span(2, "nothing to compare")])],
+    spec = Float(
+        label="tab:forms",
+        caption="One Function in Two Forms: Time of the One over the Other, in Each Framework",
+        columns="llrlrlrr",
+        note=r"With its 95\,\% interval over the rounds of both. A framework without a row has not both "
+        "forms, or they were not run beside each other. Graphs: of the special form; breaks: between them, "
+        "or where a function is left to Python. A dash: not reported, or not counted in an earlier run. "
+        + origins_of(known, origin),
+        wide=True,
+        size=r"\scriptsize",
     )
+    stages = [span(2, HEADS[stage]) for stage in STAGES]
+    header = [row(["Forms", "Framework", *stages, "{Graphs}", "{Breaks}"])]
+    return tables(spec, header, blocks or [[row([span(8, "nothing to compare")])]], MOST_LINES)
 
 
-def _graphs(cell: pandas.Series) -> str:
+def _graphs(cell: pandas.Series) -> tuple[str, str]:
     # Breaks in loops were not counted once; two graphs have one.
     unknown = is_missing(cell["graph_breaks"]) or (cell["graphs"] > 1 and not cell["graph_breaks"])
-    return f"{whole(cell['graphs'])}; {'not counted' if unknown else whole(cell['graph_breaks'])}"
+    return whole(cell["graphs"]), NO_VALUE if unknown else whole(cell["graph_breaks"])
 
 
-def _cell(found: Finding | None) -> str:
+def _cell(found: Finding | None) -> tuple[str, str]:
     if found is None:
-        return "---"
-    return f"{significant(found['ratio'])} {interval(found['low'], found['high'])}"
+        return NO_VALUE, NO_VALUE
+    return significant(found["ratio"]), interval(found["low"], found["high"])
 
 
 def training_table(beyond: pandas.DataFrame, origin: str) -> str:

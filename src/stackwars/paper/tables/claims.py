@@ -19,7 +19,7 @@ from stackwars.claims.verdicts import ORIGINS
 from stackwars.paper import evaluation
 from stackwars.paper.latex import escape
 from stackwars.paper.tables.badges import badge_table, evaluator_tables
-from stackwars.paper.tables.tabular import Float, row, span, table
+from stackwars.paper.tables.tabular import Float, continued, row, span
 from stackwars.results.values import is_missing
 from stackwars.study.comparisons import CELLS, Comparison, comparisons
 
@@ -55,7 +55,18 @@ def claims_table(rows: list[dict], origin: str, pair: Comparison) -> str:
         max(-(-len(one[name]) // width) for name, width in _CHARACTERS.items()) for one in own
     ]
     parts = _parts(lines, heights or [1])
-    return "\n".join(_claims_part(part, n, origin, pair) for n, part in enumerate(parts))
+    base, subject = (escape(frameworks.title(side)) for side in pair.sides)
+    ragged = r">{\raggedright\arraybackslash}p"
+    spec = Float(
+        label=f"tab:claims-{origin}",
+        caption=ORIGINS[origin],
+        columns=f"{ragged}{{0.36\\textwidth}}{ragged}{{0.1\\textwidth}}{ragged}{{0.49\\textwidth}}",
+        note="Verdicts are computed from this build's findings; a finding's number is the ratio of "
+        f"{subject} to {base}, with its 95\\,\\% interval if it has one, unless the claim names another.",
+        wide=True,
+        size=r"\scriptsize",
+    )
+    return continued(spec, [row(["Claim", "Verdict", "Evidence"])], parts)
 
 
 def _parts(lines: list[str], heights: list[int]) -> list[list[str]]:
@@ -67,26 +78,6 @@ def _parts(lines: list[str], heights: list[int]) -> list[list[str]]:
         parts[before * number // sum(heights)].append(line)
         before += height
     return [part for part in parts if part]
-
-
-def _claims_part(lines: list[str], number: int, origin: str, pair: Comparison) -> str:
-    base, subject = (escape(frameworks.title(side)) for side in pair.sides)
-    ragged = r">{\raggedright\arraybackslash}p"
-    return table(
-        Float(
-            label=f"tab:claims-{origin}" + (f"-{number + 1}" if number else ""),
-            caption=ORIGINS[origin] + (" (Continued)" if number else ""),
-            columns=f"{ragged}{{0.36\\textwidth}}{ragged}{{0.1\\textwidth}}{ragged}{{0.49\\textwidth}}",
-            note=""
-            if number
-            else "Verdicts are computed from this build's findings; a finding's number is the ratio of "
-            f"{subject} to {base}, with its 95\\,\\% interval if it has one, unless the claim names another.",
-            wide=True,
-            size=r"\scriptsize",
-        ),
-        [row(["Claim", "Verdict", "Evidence"])],
-        lines,
-    )
 
 
 def artifact_table(rows: list[dict], claims: Claims, config: dict) -> str:
@@ -106,28 +97,18 @@ def artifact_table(rows: list[dict], claims: Claims, config: dict) -> str:
     ]
     lines = lines or [row([span(4, "no claim")])]
     parts = _parts(lines, [1] * len(lines))
-    return "\n".join(_artifact_part(part, n) for n, part in enumerate(parts))
-
-
-def _artifact_part(lines: list[str], number: int) -> str:
-    return table(
-        Float(
-            label="tab:artifact" + (f"-{number + 1}" if number else ""),
-            caption="Claims and the Experiments That Decide Them, in Minutes"
-            + (" (Continued)" if number else ""),
-            columns=r"l>{\raggedright\arraybackslash}p{0.5\textwidth}rr",
-            note=""
-            if number
-            else "Person: time to start it and to read the result. Machine: wall time of the cells, replays "
-            "and compilations listed, from the authors' reference run where it has them, else from this run; "
-            "it excludes the audits and the set-up of the environments, and existing results cost nothing. A "
-            "dash: nothing is timed, or the time is unknown.",
-            wide=True,
-            size=r"\scriptsize",
-        ),
-        [row(["Target", "Decided by", "{Person}", "{Machine}"])],
-        lines,
+    spec = Float(
+        label="tab:artifact",
+        caption="Claims and the Experiments That Decide Them, in Minutes",
+        columns=r"l>{\raggedright\arraybackslash}p{0.5\textwidth}rr",
+        note="Person: time to start it and to read the result. Machine: wall time of the cells, replays "
+        "and compilations listed, from the authors' reference run where it has them, else from this run; "
+        "it excludes the audits and the set-up of the environments, and existing results cost nothing. A "
+        "dash: nothing is timed, or the time is unknown.",
+        wide=True,
+        size=r"\scriptsize",
     )
+    return continued(spec, [row(["Target", "Decided by", "{Person}", "{Machine}"])], parts)
 
 
 def experiments(claim: Claim, config: dict) -> str:

@@ -7,7 +7,14 @@ from typing import Any
 from stackwars.audits.fault_entries import NOT_TRIED
 from stackwars.measure import machine
 from stackwars.paper.latex import escape, significant
-from stackwars.paper.tables.tabular import Float, picked, row, span, table, varying
+from stackwars.paper.tables.tabular import (
+    Float,
+    continued,
+    picked,
+    row,
+    span,
+    varying,
+)
 
 MOST = 110
 """Characters of what the user was told that are shown."""
@@ -27,23 +34,12 @@ def faults_table(document: dict[str, Any]) -> str:
     faults = document["faults"]
     rows = [_cells(fault) for fault in faults]
     kept, same = varying(HEADS, rows, {1: "outcome", 2: "lost", 3: "wrong"})
-    pages = [rows[start : start + ROWS] for start in range(0, len(rows), ROWS)] or [[]]
+    lines = [row(picked(cells, kept)) for cells in rows] or [
+        row([span(6, "no fault was injected")])
+    ]
+    pages = [lines[start : start + ROWS] for start in range(0, len(lines), ROWS)]
     where = machine.described(document["machine"])
     at = f"revision {escape(document['revision'])} on {escape(where)}" if faults else "none"
-    made = f" Origin: {at}."
-    return "\n".join(
-        _page(
-            page,
-            kept,
-            f"tab:faults{number or ''}",
-            " (Continued)" if number else "",
-            same + NOTE + made,
-        )
-        for number, page in enumerate(pages)
-    )
-
-
-def _page(rows: list[list[str]], kept: list[int], label: str, more: str, note: str) -> str:
     ragged = r">{\raggedright\arraybackslash}"
     told = 0.46 + 0.06 * (len(HEADS) - len(kept))  # the room of the columns that went
     columns = [
@@ -52,18 +48,15 @@ def _page(rows: list[list[str]], kept: list[int], label: str, more: str, note: s
         rf"{ragged}p{{{told:.2f}\linewidth}}",
         "r",
     ]
-    return table(
-        Float(
-            label=label,
-            caption=f"Injected Faults{more}",
-            columns="".join(picked(columns, kept)),
-            note="" if more else note,
-            wide=True,
-            size=r"\scriptsize",
-        ),
-        [row(picked(HEADS, kept))],
-        [row(picked(cells, kept)) for cells in rows] or [row([span(6, "no fault was injected")])],
+    spec = Float(
+        label="tab:faults",
+        caption="Injected Faults",
+        columns="".join(picked(columns, kept)),
+        note=f"{same}{NOTE} Origin: {at}.",
+        wide=True,
+        size=r"\scriptsize",
     )
+    return continued(spec, [row(picked(HEADS, kept))], pages)
 
 
 def _cells(fault: dict[str, Any]) -> list[str]:

@@ -96,20 +96,28 @@ def table(spec: Float, header: Iterable[str], lines: Iterable[str]) -> str:
 
 
 def tables(spec: Float, header: Iterable[str], blocks: Iterable[list[str]], most: int) -> str:
-    """Floats of at most `most` lines, or of one block; between two blocks of one is a gap.
+    """The table on as many pages as its blocks need; between two blocks of one page is a gap.
 
-    A float that is higher than its page is cut off without an error. The later ones have a number after the
-    label, and the first has the note.
+    most: the lines of a page, which only a single block may exceed. A float that is higher than its page is
+    cut off without an error.
     """
-    header, pages = list(header), [[]]
+    pages: list[list[str]] = [[]]
     for block in blocks:
         if pages[-1] and len(pages[-1]) + len(block) > most:
             pages.append([])
         pages[-1] += [*([GAP] if pages[-1] else []), *block]
-    floats = [
-        replace(spec, label=f"{spec.label}{number}", caption=f"{spec.caption} (Continued)", note="")
-        if number
-        else spec
-        for number in range(len(pages))
-    ]
-    return "\n".join(table(one, header, lines) for one, lines in zip(floats, pages, strict=True))
+    return continued(spec, header, pages)
+
+
+def continued(spec: Float, header: Iterable[str], pages: Iterable[list[str]]) -> str:
+    """A float for each list of lines. The later ones have a number after the label; the first has the note."""
+    header = list(header)
+    floats = []
+    for number, lines in enumerate(pages):
+        more = {
+            "label": f"{spec.label}{number}",
+            "caption": f"{spec.caption} (Continued)",
+            "note": "",
+        }
+        floats.append(table(replace(spec, **more) if number else spec, header, lines))
+    return "\n".join(floats)
