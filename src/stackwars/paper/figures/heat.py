@@ -51,7 +51,3 @@ def number(value: float) -> str:
     if value < 1.005:
         return "1"
     return f"{value:.2f}" if value < 9.995 else f"{value:.{max(0, 1 - int(math.log10(value)))}f}"
-
-
-SHORT = {"unsupported": "no form"}
-"""How a status stands in a cell."""

@@ -8,7 +8,7 @@ import matplotlib.pyplot as plt
 import pandas
 
 from stackwars.frameworks import title
-from stackwars.paper.figures.heat import SHORT, draw_heat
+from stackwars.paper.figures.heat import draw_heat
 from stackwars.paper.style import PAGE
 from stackwars.results.read_compilers import compiler_title
 
@@ -42,6 +42,6 @@ def draw_matrix(matrix: pandas.DataFrame) -> plt.Figure:
             .rename(index=title, columns=compiler_title)
             for column in ("over_best", "status")
         )
-        draw_heat(axis, values, states.fillna("not run").replace(SHORT | REFUSED))
+        draw_heat(axis, values, states.fillna("not run").replace(REFUSED))
         axis.set_title(f"{name}{'' if own['run'].eq('').all() else ' *'}")
     return figure

@@ -8,12 +8,13 @@ import matplotlib.pyplot as plt
 import pandas
 
 from stackwars.frameworks import title
-from stackwars.paper.figures.heat import SHORT, draw_heat
+from stackwars.paper.figures.heat import draw_heat
 from stackwars.paper.style import PAGE
 from stackwars.results.stacks import QUANTITIES
 
 WIDEST = 16
 """Characters on a line of a workload's name."""
+NO_FORM = {"unsupported": "no form"}
 TITLES = {"steady": "steady state", "first": "first run", "memory": "peak resident memory"}
 
 
@@ -41,7 +42,7 @@ def draw_stacks_over_best(
             .rename(index=title, columns=shown)
             for column in (f"{quantity}_over_best", "status")
         )
-        draw_heat(axis, values, states.fillna("not run").replace(SHORT))
+        draw_heat(axis, values, states.fillna("not run").replace(NO_FORM))
         if titled:
             axis.set_title(TITLES[quantity])
     return figure
