@@ -1,4 +1,4 @@
-# make paper   all set-up, then paper.pdf from cells measured on this machine (WORKLOADS=gemm,mha: of these)
+# make paper   all set-up, then paper.pdf and report.html from cells measured here (WORKLOADS=gemm,mha: of these)
 # make quick   the same shapes with fewer rounds: wider intervals, in about half an hour
 # make stacks  every stack on every workload of that study, as a run of its own (WORKLOADS as above)
 # make matrix  every frontend's program through every compiler, likewise

@@ -25,9 +25,10 @@ import paper_fixture
 import studies_fixture
 from stackwars.paper.render import build
 from stackwars.paper.tables.write import write_tables
-from stackwars.results import beyond, matrix, split
+from stackwars.results import beyond, matrix, matrix_subsets, split
 from stackwars.results.folder import Folder
 from stackwars.results.whole_study import Source
+from stackwars.study.config import load
 from stackwars.study.studies import Study
 
 Change = Callable[[Path], None]
@@ -137,7 +138,9 @@ def half_failed(folder: Path) -> None:
     names = [tuple(rounds[name].unique()) for name in ("framework", "compiler", "workload")]
     study = Study("matrix", names[0], names[0], names[1], (), ("cpu",), names[2])
     cells = matrix.build(study, [Source("", own)])
-    _write(folder, matrix=cells, matrix_effects=matrix.effects(cells, [Source("", own)]))
+    found = [Source("", own)]
+    parts = matrix_subsets.build(load(), cells, found)
+    _write(folder, matrix=cells, matrix_effects=matrix.effects(cells, found), matrix_subsets=parts)
 
 
 def _lose(folder: Path, name: str, keys: list[str]) -> set[tuple]:

@@ -1,7 +1,7 @@
 """SYNTHETIC stacks and matrix for the paper's tests. Nothing was measured.
 
 ``write(folder, rounds)`` writes replayed.csv, stacks.csv, beyond.csv, growth.csv, shapes.csv, sharding.csv,
-fused.csv, matrix.csv and matrix_effects.csv beside what :mod:`paper_fixture` writes.
+fused.csv, matrix.csv, matrix_effects.csv and matrix_subsets.csv beside what :mod:`paper_fixture` writes.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ import pandas
 
 from stackwars import workloads
 from stackwars.compilers.collectives import KINDS
-from stackwars.results import beyond, fused, growth, matrix, sharding, stacks
+from stackwars.results import beyond, fused, growth, matrix, matrix_subsets, sharding, stacks
 from stackwars.results.whole_study import Source
+from stackwars.study.config import load
 from stackwars.study.studies import Study
 
 WORKLOADS = {"elementwise_chain": "Elementwise chain", "two_matmuls": "Two products", "mha": "MHA"}
@@ -81,6 +82,8 @@ def write(folder: Path, rounds: int) -> None:
     cells = matrix.build(study, found)
     cells.to_csv(folder / "matrix.csv", index=False)
     matrix.effects(cells, found).to_csv(folder / "matrix_effects.csv", index=False)
+    parts = matrix_subsets.build(load(), cells, found)
+    parts.to_csv(folder / "matrix_subsets.csv", index=False)
 
 
 def _stacks(rounds: int) -> pandas.DataFrame:

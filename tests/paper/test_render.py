@@ -15,8 +15,10 @@ import paper_worlds
 from claim_edits import edit, parts, stack
 from compiler_fixture import NEW
 from stackwars.paper import latex, length
+from stackwars.paper.prose import share
 from stackwars.paper.render import TEMPLATES, RenderError, build, environment, render
 from stackwars.results.folder import FIGURES, Folder
+from stackwars.results.verdicts import COUNTS_DISAGREE, NO_DATA, NOT_DECIDED
 
 
 def rendered(folder) -> dict[str, str]:
@@ -205,7 +207,7 @@ def test_a_smoke_run_says_so_in_bold_on_the_first_page(tmp_path):
     (tmp_path / "context.json").write_text(json.dumps(context))
     texts = rendered(tmp_path)
     assert "processes run beside each other" in texts["method"]
-    assert "Nothing else is measured at the same time" not in texts["method"]
+    assert "No other process is measured at the same time" not in texts["method"]
     assert r"\textbf{SMOKE RUN." in texts["run"]
     assert r"\textbf{This is a smoke run" in texts["abstract"]
     assert "(Smoke Run)" in texts["main"]
@@ -225,7 +227,10 @@ def test_ratios_over_several_runs_are_told_as_such(tmp_path):
     ratios = pandas.read_csv(tmp_path / "ratios.csv")
     ratios.assign(steady_runs=4, steady_machines=3).to_csv(tmp_path / "ratios.csv", index=False)
     texts = rendered(tmp_path)
-    assert "on 3 kinds of machine, and hold for machines like these" in texts["latency"]
+    assert (
+        "ratios pool all accepted runs that measured them, on 3 kinds of machine"
+        in texts["latency"]
+    )
     assert "Ratios are over 4 runs on 3 kinds of machine" in texts["limitations"]
 
 
@@ -260,11 +265,25 @@ def test_two_slow_runs_are_explained_only_where_they_are_seen(tmp_path):
     assert r"Under JAX and torch\_xla, no second call compiled anything." in text
     assert (
         r"\textit{The cause.}" in text
-        and "not needed: no workload of these tables has an optimiser" in text
+        and "not needed to produce it: no workload of these tables has an optimiser" in text
     )
     assert r"MHA under torch\_xla" in text.split("only a median")[0]
     failed = rendered(paper_fixture.write(tmp_path / "failed", "one_failed"))
     assert r"\textit{The cause.}" not in failed["slow_runs"]
+
+
+def test_slow_calls_are_compared_only_where_compilations_are_counted(tmp_path):
+    frame = pandas.read_csv(paper_fixture.write(tmp_path) / "frame.csv")
+    counts = [name for name in frame.columns if name.startswith("compiles_")]
+    frame.loc[frame.framework == "torch_xla_pending", counts] = None
+    frame.to_csv(tmp_path / "frame.csv", index=False)
+    text = rendered(tmp_path)["slow_runs"]
+    found = json.loads((tmp_path / "findings.json").read_text())["findings"]
+    cells = [one for one in found if one["id"].startswith("stabilising/")]
+    assert any(one["verdict"] == NO_DATA != one["by_times"] for one in cells)
+    known = [one for one in cells if one["verdict"] not in (NO_DATA, NOT_DECIDED)]
+    same = [one for one in known if one["verdict"] != COUNTS_DISAGREE]
+    assert f"is the number of compilations in {share(len(same), len(known), 'cell')}" in text
 
 
 def test_a_framework_that_compiles_nothing_is_not_said_to_compile(tmp_path):

@@ -12,12 +12,13 @@ import paper_worlds
 from stackwars.paper.latex import significant
 from stackwars.paper.tables.beyond import forms_table
 from stackwars.paper.tables.nodes import nodes_table
-from stackwars.paper.tables.rows import APART, CONTENDED, UNGATED, interval
+from stackwars.paper.tables.rows import APART, CONTENDED, UNGATED, UNSETTLED, interval
 from stackwars.paper.tables.split import INTERVALS
 from stackwars.paper.tables.spread import CELL
 from stackwars.paper.tables.tabular import picked, varying
 from stackwars.paper.tables.write import write_tables
 from stackwars.results.folder import PUBLISHED, Folder
+from stackwars.results.verdicts import NO_STEADY_STATE
 
 
 def tables_of(folder) -> dict[str, str]:
@@ -61,9 +62,9 @@ def test_every_number_of_tables_one_to_three_is_the_frames_with_its_spread(tmp_p
         for row, (_, cell) in zip(rows, cells.iterrows(), strict=True):
             assert row[-1] == f"{cell.rounds}"
             if cell.status == "ok":
-                assert [text.removesuffix(UNGATED) for text in row[2:8]] == stages_of(
-                    cell, tmp_path
-                )
+                shown = [text.removesuffix(UNGATED).removesuffix(UNSETTLED) for text in row[2:8]]
+                assert shown == stages_of(cell, tmp_path)
+                assert (UNSETTLED in row[7]) == (cell.steady_class == NO_STEADY_STATE)
                 assert row[7].endswith(UNGATED) == (not cell.gated)
                 assert row[8] == significant(cell.items_per_s)
 
@@ -114,7 +115,7 @@ def test_one_core_has_a_table_of_its_own(tmp_path):
     cells = frame[frame.device == "cpu-1t"]
     rows = rows_of(tables["one_core"])
     expected = [stages_of(cell, tmp_path) for _, cell in cells.iterrows()]
-    assert [row[2:8] for row in rows] == expected
+    assert [[text.removesuffix(UNSETTLED) for text in row[2:8]] for row in rows] == expected
     assert "cpu-1t" not in tables["table1"]
 
 
@@ -225,7 +226,9 @@ def test_without_intervals_nothing_is_decided(tmp_path):
     rows = {row[0]: row for row in rows_of(tables["table4"]) if row[0]}
     assert rows["BERT-Base"][-2:] == ["not decided", "not decided"]
     for row in rows_of(tables["table1"]):
-        assert row[1] == PUBLISHED_ROW or row[3] == row[5] == row[7] == "---"
+        assert (
+            row[1] == PUBLISHED_ROW or row[3] == row[5] == row[7].removesuffix(UNSETTLED) == "---"
+        )
     for row in rows_of(tables["ratios"]):
         assert row[4] == row[7] == row[10] == "---"
 

@@ -6,9 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from stackwars.results import matrix
+from stackwars.findings.matrix import subset_findings
+from stackwars.results import matrix, matrix_subsets
+from stackwars.results.folder import Folder
 from stackwars.results.matrix import BOTH, COMPILER, FRONTEND, build, complete, decompose, effects
 from stackwars.results.whole_study import Source
+from stackwars.study.config import load
 from stackwars.study.studies import Study
 
 STUDY = Study("matrix", (), ("a", "b"), ("old", "new"), (), None, ("gemm", "mha"))
@@ -120,8 +123,40 @@ def test_a_cell_that_no_run_has_is_a_row_with_what_measures_it(tmp_path):
 
 
 def test_without_such_a_study_there_are_headers_alone(tmp_path):
-    from stackwars.results.folder import Folder
-
-    matrix.write({"studies": {"tables": {}}}, Folder(tmp_path))
+    for module in (matrix, matrix_subsets):
+        module.write({"studies": {"tables": {}}}, Folder(tmp_path))
     assert list(pd.read_csv(tmp_path / "matrix.csv").columns) == list(matrix.COLUMNS)
     assert pd.read_csv(tmp_path / "matrix_effects.csv").empty
+    assert pd.read_csv(tmp_path / "matrix_subsets.csv").empty
+
+
+def test_an_effect_of_what_is_left_out_is_gone_without_it(tmp_path):
+    # Only IREE is slower, and of PyTorch's two frontends only the second.
+    compilers = {"jaxlib-0.7.1": 0.0, "jaxlib-0.10.2": 0.01, "iree-3.13": 1.0}
+    frontends = {"jax": 0.0, "torch_xla": 0.02, "torchax": 0.3}
+    times = [
+        {
+            "workload": "gemm",
+            "framework": frontend,
+            "compiler": compiler,
+            "repetition": number,
+            "ungated_ms": math.exp(own + other + (number % 2) * 1e-4),
+        }
+        for frontend, own in frontends.items()
+        for compiler, other in compilers.items()
+        for number in range(3)
+    ]
+    pd.DataFrame(times).to_csv(tmp_path / "replayed.csv", index=False)
+    cells = (
+        pd.DataFrame(times).drop_duplicates(["framework", "compiler"]).assign(status="ok", run="")
+    )
+    table = matrix_subsets.build(load(), cells, [Source("", tmp_path)]).assign(here=True)
+    shares = table.set_index(["subset", "effect"])["share"]
+    assert shares["all", COMPILER] > 0.9
+    assert shares["XLA alone", FRONTEND] > 0.9
+    assert shares["one frontend a dialect", COMPILER] > 0.99
+    assert shares["both restrictions", FRONTEND] == pytest.approx(0.8, abs=0.01)
+    found = {one["subset"]: one for one in subset_findings(table)}
+    assert [one["by_compiler"] for one in found.values()] == [1, 0, 1, 0]
+    assert (found["all"]["frontends"], found["both restrictions"]["frontends"]) == (3, 2)
+    assert found["XLA alone"]["compilers"] == 2

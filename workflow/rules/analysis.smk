@@ -63,7 +63,7 @@ rule tables:
     input:
         sources("stackwars.paper.tables.write"),
         GRID.made(*COMPARED, "gap_causes", "frame", "ratios", "context", "claims", "variance"),
-        GRID.made("stacks", "beyond", "sharding", "matrix", "matrix_effects"),
+        GRID.made("stacks", "beyond", "sharding", "matrix", "matrix_effects", "matrix_subsets"),
         "paper/published/tables.csv",
         "paper/published/lecture.csv",
         "config/claims.yaml",

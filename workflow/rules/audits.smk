@@ -1,5 +1,5 @@
-# Checks of the harness itself: snakemake audits. They take some minutes on an idle machine, and no other target
-# asks for them; the paper shows those that there are.
+# Checks of the harness itself: snakemake audits. They take most of an hour on an idle machine, and no other
+# target asks for them; the paper shows those that there are.
 
 AUDITS = AUDIT_JOBS.folder
 

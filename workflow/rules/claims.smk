@@ -8,7 +8,7 @@ rule claims:
         "workflow/schemas/claims.schema.yaml",
         GRID.made(*COMPARED, "frame", "ratios", "context", "held_out", "fused"),
         GRID.made("stacks", "beyond", "growth", "shapes", "sharding"),
-        GRID.made("matrix", "matrix_effects"),
+        GRID.made("matrix", "matrix_effects", "matrix_subsets"),
         GRID.reference(),
         "paper/published/tables.csv",
         "paper/published/lecture.csv",

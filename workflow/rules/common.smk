@@ -40,7 +40,8 @@ STEPS = {
         f"stackwars.results.{name}" for name in ("variance", "held_out", "stacks", "beyond")
     ],
     "split": [
-        f"stackwars.results.{name}" for name in ("split", "op_times", "gap_causes", "matrix")
+        f"stackwars.results.{name}"
+        for name in ("split", "op_times", "gap_causes", "matrix", "matrix_subsets")
     ],
     "claims": [
         "stackwars.findings.collect",

@@ -55,9 +55,8 @@ rule split:
         GRID.made("processes", "ratios"),
         GRID.reference(),
     output:
-        GRID.made(
-            "replay", "replayed", "split", "op_times", "gap_causes", "matrix", "matrix_effects"
-        ),
+        GRID.made("replay", "replayed", "split", "op_times", "gap_causes"),
+        GRID.made("matrix", "matrix_effects", "matrix_subsets"),
     log:
         f"{OUT}/logs/split.txt",
     params:

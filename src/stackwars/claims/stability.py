@@ -37,7 +37,8 @@ from stackwars.results.values import is_missing
 DRAWS = 120
 _COPIED = (
     *("ahead", "largest_batch", "metrics", "structure", "held_out"),
-    *("stacks", "beyond", "growth", "shapes", "sharding", "matrix", "matrix_effects", "fused"),
+    *("stacks", "beyond", "growth", "shapes", "sharding", "matrix", "fused"),
+    *("matrix_effects", "matrix_subsets"),
 )
 
 

@@ -117,7 +117,10 @@ def all_findings(files: Folder) -> list[Finding]:
         *growth_findings(*(of_workloads(files, name, context) for name in ("growth", "shapes"))),
         *sharding_findings(of_workloads(files, "sharding", context), pairs),
         *matrix_findings(
-            read_whole(files["matrix"], context), read_whole(files["matrix_effects"], context)
+            *(
+                read_whole(files[name], context)
+                for name in ("matrix", "matrix_effects", "matrix_subsets")
+            )
         ),
     ]
 

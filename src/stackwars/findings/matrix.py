@@ -6,7 +6,7 @@ import pandas
 
 from stackwars.results import verdicts
 from stackwars.results.compiler_verdicts import NOT_SEPARATED
-from stackwars.results.matrix import SHOWN, STUDY
+from stackwars.results.matrix import BOTH, COMPILER, FRONTEND, SHOWN, STUDY
 from stackwars.results.values import is_missing
 from stackwars.results.verdicts import Finding, finding
 from stackwars.results.whole_study import that_ran
@@ -14,7 +14,9 @@ from stackwars.results.whole_study import that_ran
 ALL = "all"
 
 
-def matrix_findings(matrix: pandas.DataFrame, effects: pandas.DataFrame) -> list[Finding]:
+def matrix_findings(
+    matrix: pandas.DataFrame, effects: pandas.DataFrame, subsets: pandas.DataFrame
+) -> list[Finding]:
     """Every finding of the section on the matrix."""
     return [
         _summary(matrix),
@@ -22,6 +24,7 @@ def matrix_findings(matrix: pandas.DataFrame, effects: pandas.DataFrame) -> list
         *_over_previous(matrix),
         *_effects(effects),
         *_largest(effects),
+        *subset_findings(subsets),
     ]
 
 
@@ -102,19 +105,57 @@ def _largest(effects: pandas.DataFrame) -> list[Finding]:
     """``matrix_largest/<workload or all>``: the effect whose interval lies above those of the others."""
     found = []
     for workload, rows in effects.groupby("workload", sort=False):
-        ordered = rows.sort_values("share", ascending=False)
-        first, others = ordered.iloc[0], ordered.iloc[1:]
-        known = not is_missing(first.share_low)
-        separate = known and bool((others["share_high"] < first.share_low).all())
+        first, verdict = _first(rows)
         found.append(
             finding(
                 f"matrix_largest/{workload}",
-                first.effect if separate else NOT_SEPARATED if known else verdicts.NOT_DECIDED,
+                verdict,
                 workload=workload,
                 here=bool(first.here) and workload != ALL,
                 effect=first.effect,
                 share=first.share,
                 factor=first.factor,
+            )
+        )
+    return found
+
+
+def _first(rows: pandas.DataFrame) -> tuple[pandas.Series, str]:
+    """Of a workload's three effects the largest, and which one is separated from the others, if one is."""
+    ordered = rows.sort_values("share", ascending=False)
+    first, others = ordered.iloc[0], ordered.iloc[1:]
+    if is_missing(first.share_low):
+        return first, verdicts.NOT_DECIDED
+    separate = bool((others["share_high"] < first.share_low).all())
+    return first, first.effect if separate else NOT_SEPARATED
+
+
+def subset_findings(subsets: pandas.DataFrame) -> list[Finding]:
+    """``matrix_subset/<subset>``: on how many workloads each effect is the largest, with part of the matrix.
+
+    Of the workloads that the claims of this build rest on, where there are any.
+    """
+    found = []
+    of_all = subsets[subsets["workload"] != ALL]
+    for subset, rows in of_all.groupby("subset", sort=False):
+        own = rows[rows["here"]] if rows["here"].any() else rows
+        largest = [_first(effects)[1] for _, effects in own.groupby("workload", sort=False)]
+        found.append(
+            finding(
+                f"matrix_subset/{subset.replace(' ', '_')}",
+                verdicts.MEASURED,
+                subset=subset,
+                workloads=len(largest),
+                frontends=int(own["frontends"].max()),
+                compilers=int(own["compilers"].max()),
+                **{
+                    name: largest.count(effect)
+                    for name, effect in (
+                        ("by_frontend", FRONTEND),
+                        ("by_compiler", COMPILER),
+                        ("by_both", BOTH),
+                    )
+                },
             )
         )
     return found

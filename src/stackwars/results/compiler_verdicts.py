@@ -29,6 +29,9 @@ NO_EFFECT = "none in both"
 DUE_TO_IR = "the program"
 DUE_TO_RUNTIME = "the runtime"
 PART_FRONTEND, PART_COMPILER, PART_BOTH = "frontend", "compiler", "both"  # parts of a time
+# What of the matrix is decomposed.
+SUBSET_ALL, SUBSET_XLA = "all", "XLA alone"
+SUBSET_ONE_EACH, SUBSET_BOTH = "one frontend a dialect", "both restrictions"
 NOT_SEPARATED = "not separated"  # also: two brackets of a largest batch that overlap
 
 # What an edit of a program does to the IR effect.

@@ -35,6 +35,7 @@ TABLES = {
     "sharding": "sharding.csv",
     "matrix": "matrix.csv",
     "matrix_effects": "matrix_effects.csv",
+    "matrix_subsets": "matrix_subsets.csv",
     "variance": "variance.csv",
     "held_out": "held_out.csv",
     "claims": "claims.csv",

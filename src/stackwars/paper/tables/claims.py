@@ -62,7 +62,8 @@ def claims_table(rows: list[dict], origin: str, pair: Comparison) -> str:
         caption=ORIGINS[origin],
         columns=f"{ragged}{{0.36\\textwidth}}{ragged}{{0.1\\textwidth}}{ragged}{{0.49\\textwidth}}",
         note="Verdicts are computed from this build's findings; a finding's number is the ratio of "
-        f"{subject} to {base}, with its 95\\,\\% interval if it has one, unless the claim names another.",
+        f"{subject} to {base}, with its 95\\,\\% interval if it has one, unless the claim names another. "
+        "Slower and faster are said of the side over the line.",
         wide=True,
         size=r"\scriptsize",
     )

@@ -9,15 +9,28 @@ from stackwars.paper.latex import escape, scientific, significant
 from stackwars.paper.tables.ratios import SIGNS, SIGNS_NOTE
 from stackwars.paper.tables.rows import interval
 from stackwars.paper.tables.tabular import GAP, Float, row, span, table, tables
+from stackwars.results.compiler_verdicts import (
+    SUBSET_ALL,
+    SUBSET_BOTH,
+    SUBSET_ONE_EACH,
+    SUBSET_XLA,
+)
 from stackwars.results.matrix import BOTH, COMPILER, FRONTEND
 from stackwars.results.read_compilers import base_compiler, compiler_title
 from stackwars.results.values import is_missing
+from stackwars.results.verdicts import Finding
 
 ELSEWHERE = "$^*$"
 ORIGINS = f"Origin: this build's; {ELSEWHERE}: a run of the reference."
 MOST_ROWS = 60
 """What a page has room for, in rows of one line."""
 _PARTS = {FRONTEND: "frontend", COMPILER: "compiler", BOTH: "interaction"}
+SUBSET_TITLES = {
+    SUBSET_ALL: "all of it",
+    SUBSET_XLA: "compilers that are XLA alone",
+    SUBSET_ONE_EACH: "one frontend for each API",
+    SUBSET_BOTH: "both restrictions",
+}
 
 
 def effects_table(effects: pandas.DataFrame, titles: dict[str, str]) -> str:
@@ -59,6 +72,34 @@ def effects_table(effects: pandas.DataFrame, titles: dict[str, str]) -> str:
         ],
         lines or [row([span(8, "no block of the matrix is complete")])],
     )
+
+
+def subsets_table(findings: list[Finding]) -> str:
+    """A row for each part of the matrix: on how many workloads each effect is separated as the largest."""
+    lines = []
+    for one in findings:
+        counts = [one["by_frontend"], one["by_compiler"], one["by_both"]]
+        size = rf"{one['frontends']}$\times${one['compilers']}"
+        rest = one["workloads"] - sum(counts)
+        lines.append(row([SUBSET_TITLES[one["subset"]], size, *map(str, counts), str(rest)]))
+    return table(
+        Float(
+            label="tab:subsets",
+            caption="On How Many Workloads Each Part Is the Largest",
+            columns="llrrrr",
+            note="Whether the answer rests on IREE, or on several frontends that lower the same PyTorch model. "
+            "Block: frontends and compilers of the largest. Separated: by the intervals of Table~"
+            rf"\ref{{tab:effects}}. {ORIGINS}",
+            wide=False,
+            size=r"\scriptsize",
+        ),
+        [row(["Part of the matrix", "{Block}", *map(_braced, _PARTS.values()), "{not separated}"])],
+        lines or [row([span(6, "no block of the matrix is complete")])],
+    )
+
+
+def _braced(text: str) -> str:
+    return f"{{{text}}}"
 
 
 def _share(part: pandas.Series) -> str:

@@ -50,7 +50,9 @@ def fit_table(ahead: pandas.DataFrame, there: pandas.DataFrame, pairs: list[Comp
                     escape(one.title) if (previous or [""])[0] != workload else "",
                     escape(variant_title(one)),
                     escape(title(framework)),
-                    escape(outcomes.get((workload, framework), "---")),
+                    escape(outcomes[workload, framework])
+                    if (workload, framework) in outcomes
+                    else "---",
                     *_bytes(one),
                     *_older(older.loc[key] if key in older.index else None),
                     _ratio(cycles, key, baselines),

@@ -11,7 +11,7 @@ from stackwars.paper.latex import escape, series, significant
 from stackwars.paper.tables.tabular import GAP
 from stackwars.results import published
 from stackwars.results.values import is_missing, is_true
-from stackwars.results.verdicts import Finding
+from stackwars.results.verdicts import NO_STEADY_STATE, Finding
 from stackwars.setup.device import CPU
 
 STAGES = ["first", "second", "steady"]
@@ -20,6 +20,8 @@ UNGATED_NOTE = (
     r"$\dagger$: too few blocks were uncontended, so all are used, and the number may reflect other load "
     r"on the machine. "
 )
+UNSETTLED = r"$^{\S}$"
+UNSETTLED_NOTE = r"$\S$: the calls reach no steady state; a median. "
 CONTENDED = r"$^{\ddagger}$"
 CONTENDED_NOTE = (
     r"$\ddagger$: one framework kept over 20 percentage points more of its blocks than the other. "
@@ -82,9 +84,10 @@ def _end(value: float, digits: int) -> str:
     return significant(value, digits) if value < MOST else rf"$>${MOST:,}"
 
 
-def steady_mark(gated: object) -> str:
-    """The mark of a steady state that is not of uncontended blocks alone; nothing for one that is."""
-    return "" if is_true(gated) else UNGATED
+def steady_mark(gated: object, steady_class: object = None) -> str:
+    """The marks of a steady latency of calls that never settle, and of one not of uncontended blocks alone."""
+    unsettled = UNSETTLED if steady_class == NO_STEADY_STATE else ""
+    return unsettled + ("" if is_true(gated) else UNGATED)
 
 
 def whole(value: float) -> str:

@@ -18,6 +18,7 @@ from stackwars.findings.collect import READ
 from stackwars.findings.edits import replayed_edits
 from stackwars.findings.growth import growth_findings
 from stackwars.findings.lecture import lecture_findings
+from stackwars.findings.matrix import subset_findings
 from stackwars.findings.precision import precision_findings
 from stackwars.findings.sharding import sharding_findings
 from stackwars.findings.stacks import stack_findings
@@ -29,7 +30,7 @@ from stackwars.paper.tables.beyond import forms_table, training_table
 from stackwars.paper.tables.faults import faults_table
 from stackwars.paper.tables.growth import series_table, shapes_table
 from stackwars.paper.tables.lecture import lecture_table
-from stackwars.paper.tables.matrix import effects_table, matrix_table, ynn_table
+from stackwars.paper.tables.matrix import effects_table, matrix_table, subsets_table, ynn_table
 from stackwars.paper.tables.memory import bytes_table, fit_table
 from stackwars.paper.tables.nodes import nodes_table
 from stackwars.paper.tables.precision import precision_table
@@ -38,6 +39,7 @@ from stackwars.paper.tables.ratios import comparison_table, published_table
 from stackwars.paper.tables.rows import (
     STAGES,
     UNGATED_NOTE,
+    UNSETTLED_NOTE,
     framework_cell,
     grouped,
     origin,
@@ -75,6 +77,7 @@ from stackwars.results.read_cells import (
     shown_cells,
 )
 from stackwars.results.read_compilers import read_default_precision, read_gap_causes
+from stackwars.results.verdicts import NO_STEADY_STATE
 from stackwars.results.whole_study import of_workloads, read_whole
 from stackwars.setup.device import CPU
 from stackwars.study.comparisons import PROGRAMS, comparisons, told, with_programs
@@ -139,7 +142,7 @@ def latency_table(
         values: list[str] = []
         for stage in STAGES if cell.status == "ok" else []:
             ends = spread_text(spreads[stage], tuple(cell[CELL]))
-            mark = steady_mark(cell.gated) if stage == "steady" else ""
+            mark = steady_mark(cell.gated, cell.steady_class) if stage == "steady" else ""
             values += [significant(cell[f"{stage}_ms"], 4), ends + mark]
         if values:
             values.append(significant(cell.items_per_s, 3))
@@ -159,6 +162,8 @@ def latency_table(
     )
     if beside:
         note += r"\textit{Published}: the original's number, of one run on a TPU v6e. "
+    if (cells.steady_class == NO_STEADY_STATE).any():
+        note += UNSETTLED_NOTE
     note += UNGATED_NOTE
     for name in cells.framework.drop_duplicates():
         if frameworks.variant(name):
@@ -233,6 +238,7 @@ def write_tables(files: Folder) -> None:
             read_whole(files["matrix_effects"], context),
             dict(zip(matrix.workload, matrix.title, strict=True)),
         ),
+        "subsets": subsets_table(subset_findings(read_whole(files["matrix_subsets"], context))),
         "matrix": matrix_table(matrix),
         "ynn": ynn_table(matrix),
         "beside": beside_table([f for f in stacks if f["id"].startswith("versus/")]),
