@@ -32,7 +32,7 @@ from stackwars.findings.split import split_findings
 from stackwars.findings.stacks import stack_findings
 from stackwars.findings.successor import Programs, successor_findings
 from stackwars.findings.targets import target_findings
-from stackwars.results import whole_programs
+from stackwars.results import matrix_subsets, whole_programs
 from stackwars.results.folder import Folder
 from stackwars.results.published import read_lecture
 from stackwars.results.read_cells import (
@@ -117,12 +117,17 @@ def all_findings(files: Folder) -> list[Finding]:
         *growth_findings(*(of_workloads(files, name, context) for name in ("growth", "shapes"))),
         *sharding_findings(of_workloads(files, "sharding", context), pairs),
         *matrix_findings(
-            *(
-                read_whole(files[name], context)
-                for name in ("matrix", "matrix_effects", "matrix_subsets")
-            )
+            *(read_whole(files[name], context) for name in ("matrix", "matrix_effects")),
+            _subsets(files, context),
         ),
     ]
+
+
+def _subsets(files: Folder, context: dict) -> pandas.DataFrame:
+    """matrix_subsets.csv; runs that were accepted before there was one have none."""
+    if files["matrix_subsets"].exists():
+        return read_whole(files["matrix_subsets"], context)
+    return pandas.DataFrame(columns=[*matrix_subsets.COLUMNS, "here"])
 
 
 def write_findings(files: Folder) -> None:
