@@ -88,8 +88,8 @@ def subsets_table(findings: list[Finding]) -> str:
             caption="On How Many Workloads Each Part Is the Largest",
             columns="llrrrr",
             note="Whether the answer rests on IREE, or on several frontends that lower the same PyTorch model. "
-            "Block: frontends and compilers of the largest. Separated: by the intervals of that part, computed as "
-            r"in Table~\ref{tab:effects}. Origin: the runs of that table.",
+            "Block: frontends and compilers of the largest. Separated: by the intervals of that part, "
+            r"computed as in Table~\ref{tab:effects}. Origin: the runs of that table.",
             wide=False,
             size=r"\scriptsize",
         ),
