@@ -33,7 +33,7 @@ def views(tmp_path):
 def test_votes_are_those_that_the_claim_is_judged_by(views):
     rows = votes(CLAIM, [SLOWER, NO_DATA], views)
     assert [(row["title"], row["vote"], row["word"]) for row in rows] == [
-        ("MHA", "for", "slower"),
+        ("MHA", "for", "torch_xla slower"),
         ("FFN", "none", "no data"),
     ]
     decided = judge(CLAIM, [SLOWER, NO_DATA], {})
