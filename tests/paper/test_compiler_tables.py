@@ -12,11 +12,13 @@ from test_tables import rows_of, tables_of
 import paper_fixture
 from claim_edits import edit
 from compiler_fixture import EDIT, NEW, OLD, SIDES, SUCCESSOR
+from stackwars import frameworks
 from stackwars.frameworks import title
 from stackwars.paper.latex import escape, significant
 from stackwars.paper.tables import tabular
 from stackwars.paper.tables.memory import gib
 from stackwars.paper.tables.split import INTERVALS
+from stackwars.paper.tables.stacks import explained
 from stackwars.paper.tables.successor import operations_table
 
 TORCH = escape(title("torch_xla"))
@@ -320,6 +322,23 @@ def test_every_program_that_ran_with_and_without_ynn_stands_with_both_outputs(tm
     assert [within, without] == [significant(one.replay_ms, 4) for one in pair]
     assert ratio.startswith(rf"?\,{significant(pair[1].previous_ratio)} [")
     assert errors == ["---", r"\num{3.0e-07}"]
+
+
+def test_every_stack_of_a_study_is_explained_once(tmp_path):
+    folder = paper_fixture.write(tmp_path)
+    told = dict(filled(rows_of(tables_of(folder)["explained"])))
+    studies = json.loads((folder / "context.json").read_text())["studies"].values()
+    names = {name for one in studies for name in (*one["frameworks"], *one["programs"])}
+    assert set(told) == {escape(title(name)) for name in names}
+    assert told["JAX"] == r"\texttt{jax.jit} over a pure function, compiled by XLA"
+
+
+def test_what_explains_a_stack_fits_its_line():
+    for name in frameworks.names():
+        text = explained(name)
+        assert 20 < len(text) < 160, text
+        assert text[0].isupper() or text.startswith(r"\texttt{"), text
+        assert "beside this file" not in text, text
 
 
 def test_a_call_that_returns_early_stands_with_its_share(tmp_path):

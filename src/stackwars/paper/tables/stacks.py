@@ -1,12 +1,47 @@
-"""Tables of the stacks: beside each other where they differ in one thing, and when a call of each returns."""
+"""Tables of the stacks: what each is, those that differ in one thing, and when a call of each returns."""
 
 from __future__ import annotations
 
-from stackwars.frameworks import title
-from stackwars.paper.latex import escape, significant
+import re
+
+from stackwars.frameworks import load, title
+from stackwars.paper.latex import Latex, escape, significant
 from stackwars.paper.tables.rows import interval, share
 from stackwars.paper.tables.tabular import Float, row, span, table
 from stackwars.results.verdicts import NO_DATA, Finding
+
+
+def explained_table(studies: dict[str, dict]) -> str:
+    """A row a framework of these studies, in their order: what it is, as `explained` has it."""
+    names = [name for one in studies.values() for name in (*one["frameworks"], *one["programs"])]
+    return table(
+        Float(
+            label="tab:explained",
+            caption="What Each Stack Is",
+            columns="ll",
+            wide=True,
+            size=r"\scriptsize",
+        ),
+        [row(["Stack", "How it runs a workload, or makes its program"])],
+        [row([escape(title(name)), explained(name)]) for name in dict.fromkeys(names)],
+    )
+
+
+def explained(name: str) -> Latex:
+    """What the note of a framework's module says of it or, without one, the first line of its docstring.
+
+    What is in backquotes there is set as code.
+    """
+    module = load(name)
+    line = module.__doc__.partition("\n")[0].removeprefix(f"{module.TITLE}: ").partition(";")[0]
+    text = getattr(module, "NOTE", line).rstrip(".")
+    parts = re.split("`([^`]*)`", text[0].upper() + text[1:])
+    return Latex(
+        "".join(
+            rf"\texttt{{{escape(part)}}}" if code % 2 else escape(part)
+            for code, part in enumerate(parts)
+        )
+    )
 
 
 def beside_table(findings: list[Finding]) -> str:

@@ -59,7 +59,7 @@ from stackwars.paper.tables.spread import (
     steady,
     ungated,
 )
-from stackwars.paper.tables.stacks import beside_table, returned_table
+from stackwars.paper.tables.stacks import beside_table, explained_table, returned_table
 from stackwars.paper.tables.successor import successor_tables
 from stackwars.paper.tables.tabular import Float, row, s_column, span, table
 from stackwars.paper.tables.targets import largest_batch_table, target_table
@@ -241,6 +241,7 @@ def write_tables(files: Folder) -> None:
         "subsets": subsets_table(subset_findings(read_whole(files["matrix_subsets"], context))),
         "matrix": matrix_table(matrix),
         "ynn": ynn_table(matrix),
+        "explained": explained_table(context["studies"]),
         "beside": beside_table([f for f in stacks if f["id"].startswith("versus/")]),
         "returned": returned_table(stacks),
         "lecture": lecture_table(
