@@ -14,7 +14,7 @@ LOOKS = {
     NOT_DECIDED: {"facecolor": "#e6e6e6"},
     NOT_TESTABLE: {"facecolor": "white"},
 }
-PITCH, HIGHEST = 0.115, 2.2
+PITCH, HIGHEST = 0.115, 2.05
 """Inches: of a row where there are few, and of all rows where there are many."""
 _EDGE = {"edgecolor": "#999999", "linewidth": 0.3}
 
@@ -28,7 +28,7 @@ def draw_verdicts(claims: dict[str, str], rows: dict[str, dict[str, str]]) -> pl
     """
     rows = {name: row for name, row in rows.items() if set(row.values()) - {NOT_TESTABLE}}
     pitch = min(PITCH, HIGHEST / max(1, len(rows)))
-    figure, axis = plt.subplots(figsize=(PAGE, 1.75 + pitch * len(rows)))
+    figure, axis = plt.subplots(figsize=(PAGE, 1.83 + pitch * len(rows)))
     axis.set_xlim(-0.5, max(1, len(claims)) - 0.5)
     axis.set_ylim(len(rows) - 0.5, -0.5)
     for y, verdicts in enumerate(rows.values()):
@@ -41,7 +41,7 @@ def draw_verdicts(claims: dict[str, str], rows: dict[str, dict[str, str]]) -> pl
             axis.axvline(x - 0.5, color="black", linewidth=1.4)
     axis.set_yticks(range(len(rows)), list(rows), fontsize=min(7.5, 0.9 * 72 * pitch))
     names = [claim.replace("_", " ") for claim in claims]
-    axis.set_xticks(range(len(claims)), names, rotation=90, fontsize=5.5)
+    axis.set_xticks(range(len(claims)), names, rotation=90, fontsize=6.5)
     axis.tick_params(length=0)
     for side in axis.spines.values():
         side.set_visible(False)
