@@ -196,6 +196,7 @@ def _cell(workload: str, framework: str, device: str, variant: str) -> dict:
     trace = times["first"] * (0.15 if framework == "jax" else 0.3)
     heavy = memory * 2**30 * (1 if framework == "jax" else 1.15)
     numbers = {
+        "steady_processes": cell["rounds"],
         "steady_calls": 180,
         "gated": gated,
         "kept_share": 0.97 if gated else 0.3,

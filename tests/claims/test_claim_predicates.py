@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from stackwars.claims.definitions import Claim
 from stackwars.claims.evidence import tally
 from stackwars.claims.judge import judge
+from stackwars.claims.predicates import digits
 from stackwars.claims.verdicts import quantified
 from stackwars.results.verdicts import finding
 
@@ -47,6 +50,10 @@ def steady(workload: str, verdict: str, ratio: float | None = None, **more) -> d
 )
 def test_open_votes_leave_open_only_what_they_could_change(quantifier, votes, verdict):
     assert quantified(quantifier, *votes) == verdict
+
+
+def test_an_infinite_error_is_a_word():
+    assert digits(math.inf) == "infinite"
 
 
 def test_an_unknown_quantifier_is_refused():

@@ -72,9 +72,8 @@ def test_conclusion_and_abstract_say_the_verdicts(tmp_path):
     judged = Judged(list(claims.values()))
     tally = judged.tally("published")
     assert sum(tally.values()) == len(judged.group(origin="published"))
-    testable = sum(tally.values()) - tally["not testable here"]
-    told = f"{testable} claims of the earlier study that can be tested here as stated, this build supports "
-    told += f"{tally['supported']}."
+    told = "Of that study's claims that can be tested here as stated, the data supports "
+    told += f"{tally['supported'] or 'none'} and contradicts {tally['contradicted'] or 'none'}."
     assert told in read(folder, "abstract")
     told = f"this build supports {tally['supported']} (Table"
     assert told in read(folder, "claims")

@@ -121,11 +121,12 @@ def test_a_contradiction_on_what_both_tested_says_so(both):
     assert "faster_steady_basic: supported in the reference on what both tested, contrad" in told
 
 
-def test_a_run_that_lacks_tables_is_compared_by_its_verdicts(both):
+@pytest.mark.parametrize("lacking", ["stacks.csv", "fused.csv"])
+def test_a_run_that_lacks_tables_is_compared_by_its_verdicts(both, lacking):
     run, _ = both
     without("ratios", "mha", run)
     claims_fixture.decide(run)
-    (run / "stacks.csv").unlink()
+    (run / lacking).unlink()
     found = claim(compared(both), "faster_steady_basic")
     assert (found["reference"], found["run"]) == ("supported", "not decided")
 

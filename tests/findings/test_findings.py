@@ -9,6 +9,7 @@ import pytest
 
 import paper_fixture
 from claim_edits import edit
+from stackwars.findings import sharding
 from stackwars.findings.collect import write_findings
 from stackwars.results import verdicts
 from stackwars.results.folder import Folder
@@ -119,6 +120,38 @@ def test_bert_is_called_longest_only_where_intervals_part(full, tmp_path):
         frame.loc[bert, columns] = values
         frame.to_csv(tmp_path / "frame.csv", index=False)
         assert findings_of(tmp_path)["bert_first"]["verdict"] == verdict
+
+
+def test_bert_is_not_called_longest_beside_some_of_its_rivals_alone(tmp_path):
+    folder = paper_fixture.write(tmp_path)
+    here = {"framework": "jax", "device": "cpu"}
+    bert = dict.fromkeys(("first_ms", "first_low_ms", "first_high_ms"), 9000.0)
+    edit("frame", {"workload": "bert_base", **here}, **bert)(folder)
+    edit("frame", {"workload": "gpt2_small", **here}, status="timeout")(folder)
+    assert findings_of(folder)["bert_first"]["verdict"] == verdicts.NO_DATA
+
+
+def test_an_output_that_is_off_is_the_worst_of_any(tmp_path):
+    where = {"workload": "mha", "framework": "torch_xla", "device": "cpu"}
+    found = changed(tmp_path, "frame", where, status="invalid", parity_rel_l2=1e-3)["parity"]
+    assert found["of_any"] == 1e-3 and found["worst"] < 1e-5
+
+
+def test_losses_that_parted_differ_though_there_is_no_ratio(tmp_path):
+    where = {"workload": "train_mlp", "framework": "torch_xla"}
+    gone = {"status": "invalid", "steady_ratio": None, "steady_verdict": None}
+    found = changed(tmp_path, "beyond", where, **gone, losses_apart=0.1)
+    losses = {
+        key: one["verdict"] for key, one in found.items() if key.startswith("losses/train_mlp")
+    }
+    assert losses["losses/train_mlp/torch_xla"] == verdicts.DIFFERS
+    assert "losses/train_mlp/jax" not in losses
+
+
+def test_collectives_that_could_not_be_read_are_not_called_others(tmp_path):
+    unread = dict.fromkeys(sharding.KINDS)
+    found = changed(tmp_path, "sharding", {"frontend": "torch_xla"}, **unread)
+    assert not [key for key in found if key.startswith(("collectives/", "slice_collectives/"))]
 
 
 def test_what_the_original_says_of_a_pair_needs_both_to_be_published(tmp_path, monkeypatch):

@@ -103,7 +103,7 @@ def test_what_half_of_the_cells_leave_is_told_in_singular_and_plural(tmp_path):
     texts = sections(tmp_path, "half failed")
     assert "on the only model that can be compared" in texts["latency"]
     assert r"For MHA under torch\_xla, the calls become slower" in texts["slow_runs"]
-    assert "1 is closed for the most part by an edit; the others are" in texts["matrix"]
+    assert "an edit closes most of 1; the others are" in texts["matrix"]
     assert "Of 27 cells, 14 gave a result; Figure" in texts["stacks"]
     assert "where work is still pending at the first run" in texts["answer"]
 

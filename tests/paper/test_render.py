@@ -261,13 +261,13 @@ def test_failures_are_told_and_claim_nothing(tmp_path):
 
 def test_two_slow_runs_are_explained_only_where_they_are_seen(tmp_path):
     text = rendered(paper_fixture.write(tmp_path))["slow_runs"]
-    assert r"Under torch\_xla (pending), every second call compiled again." in text
+    assert r"Under torch\_xla (pending), the second call of every cell compiled again." in text
     assert r"Under JAX and torch\_xla, no second call compiled anything." in text
     assert (
         r"\textit{The cause.}" in text
-        and "not needed to produce it: no workload of these tables has an optimiser" in text
+        and "neither is needed: no workload of these tables has an optimiser" in text
     )
-    assert r"MHA under torch\_xla" in text.split("only a median")[0]
+    assert r"MHA under torch\_xla" in text.split("is of no steady state")[0]
     failed = rendered(paper_fixture.write(tmp_path / "failed", "one_failed"))
     assert r"\textit{The cause.}" not in failed["slow_runs"]
 

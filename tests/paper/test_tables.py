@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pandas
@@ -322,6 +323,18 @@ def test_nodes_of_a_cluster_have_a_row_for_each_device(tmp_path):
         "GEMM, MHA",
     ]
     assert rows[1][6:] == ["---", "---", "FFN"]
+
+
+def test_every_workload_that_has_a_shape_is_in_the_table_of_shapes(tmp_path):
+    folder = paper_fixture.write(tmp_path)
+    path = folder / "context.json"
+    context = json.loads(path.read_text())
+    context["sizes"]["newton"] = {"systems": 16, "unknowns": 512}
+    path.write_text(json.dumps(context))
+    rows = {row[0]: row[1:] for row in rows_of(tables_of(folder)["shapes"])}
+    assert rows["Newton-Schulz"] == ["systems 16, unknowns 512", "0", "0"]
+    frame = pandas.read_csv(folder / "frame.csv").drop_duplicates("workload")
+    assert list(rows)[: len(frame)] == list(frame.title)
 
 
 def test_an_interval_that_says_nothing_is_cut():

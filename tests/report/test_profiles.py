@@ -45,6 +45,10 @@ def test_a_workload_that_this_run_has_not_profiled_is_of_an_accepted_one(folder)
     assert all(call["profile"] is None for call in calls)
 
 
+def test_a_run_from_before_there_were_profiles_has_none(tmp_path):
+    assert profiles(Folder(tmp_path))["calls"] == []
+
+
 def test_operations_are_those_of_the_profile(folder):
     program = {
         "operations": {"dot.3": {"class": "products", "seconds": 0.0015}},

@@ -9,11 +9,11 @@ from scipy import stats
 from stackwars.results import beyond, losses
 
 
-def cell(workload, framework, ms, run="", rounds=3, spread=0.02, nodes=None):
+def cell(workload, framework, ms, run="", rounds=3, spread=0.02, nodes=None, gated=None):
     low, high = (ms * math.exp(sign * spread) for sign in (-1, 1))
     return {
         "workload": workload, "framework": framework, "run": run, "rounds": rounds, "steady_ms": ms,
-        "nodes": nodes,
+        "nodes": nodes, "steady_processes": gated,
         "steady_low_ms": low, "steady_high_ms": high, "first_ms": None, "first_low_ms": None,
         "first_high_ms": None,
     }  # fmt: skip
@@ -39,6 +39,15 @@ def test_a_form_is_compared_with_the_other_of_the_same_framework():
     )
     assert row["form_first_verdict"] == "no data"
     assert pd.isna(found.loc[("scan_rnn", "numpy"), "form_of"])
+
+
+def test_processes_that_the_gate_left_out_are_no_degrees_of_freedom():
+    row = cell("scan_rnn", "jax", 2.0, gated=2)
+    found = beyond.logarithm(row, "steady")
+    assert found.freedom == 1
+    assert found.error == pytest.approx(0.02 / stats.t.ppf(0.975, 1))
+    assert beyond.logarithm(row | {"steady_processes": None}, "steady").freedom == 2
+    assert beyond.logarithm(row | {"steady_processes": 1}, "steady").error is None
 
 
 def test_forms_of_two_runs_are_not_compared():

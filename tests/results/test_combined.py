@@ -27,6 +27,21 @@ def test_runs_of_one_kind_of_machine_are_one_unit_beside_another_kind():
     assert (alone.logs, alone.machines) == (pytest.approx([0.1, 0.3]), 1)
 
 
+def test_leads_of_several_runs_point_in_one_direction(tmp_path):
+    """Of two runs that find a native ratio on either side of 1, both leads are of the ratio of all."""
+    key = {"workload": "conv", "device": "cpu", "framework": "torch_xla", "baseline": "jax"}
+    found = []
+    for name, native, lead in (("a", 1.05, 1.04**2 / 1.05), ("b", 0.99, 0.99 / 1.04**2)):
+        (tmp_path / name).mkdir()
+        row = {**key, "compiler": "an-xla", "native_ratio": native, "lead_ratio": lead}
+        table = pd.DataFrame([row | {"lead_error": 0.01}], columns=list(split.COLUMNS))
+        table.to_csv(tmp_path / name / "split.csv", index=False)
+        found.append(Run(name, tmp_path / name, "m"))
+    steady = pd.DataFrame([{**key, "steady_ratio": 1.02}], columns=list(ratios.COLUMNS))
+    made = split.combined(table, found, steady)
+    assert made["lead_ratio"][0] == pytest.approx(1.04**2 / math.sqrt(1.05 * 0.99))
+
+
 def test_without_a_family_it_is_student_s_t_over_the_units():
     values = [1.5, 1.7, 1.6]
     found = combined.combine(logs(*values), None)

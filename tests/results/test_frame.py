@@ -149,6 +149,16 @@ def test_one_changed_weight_makes_the_pair_invalid(results, change, status):
             assert row["parity_rel_l2"] > 1e-5
 
 
+def test_a_third_framework_that_is_wrong_leaves_the_others_pair(results):
+    for framework, change in (("jax", 0.0), ("torch_xla", 1e-7), ("numpy", 0.01)):
+        write_cell(results, [process(Cell(framework, "ffn", "cpu"))], ffn_output(change))
+    table = framed(results).loc["ffn"]
+    assert table.loc[("numpy", "cpu"), "status"] == "invalid"
+    for framework in ("jax", "torch_xla"):
+        assert table.loc[(framework, "cpu"), "status"] == "ok"
+        assert table.loc[(framework, "cpu"), "parity_rel_l2"] < 1e-5
+
+
 @pytest.mark.parametrize(("change", "status"), [(1.0, "ok"), (1.01, "invalid")])
 def test_form_that_the_baseline_has_not_is_compared_with_its_plain_form(results, change, status):
     for cell, output in (

@@ -74,9 +74,7 @@ def paired(document: dict, cells: dict[str, dict]) -> replays.ReplayResult:
     """A replay beside these cells, with what the tables of processes say of both."""
     native = {Cell(name, "gemm", "cpu"): one for name, one in cells.items()}
     tables = processes.build(native), processes.build_replayed([document])
-    return replays.ReplayResult(
-        document, cells, processes.values(tables[0]) | processes.values(tables[1])
-    )
+    return replays.ReplayResult(document, processes.values(tables[0]) | processes.values(tables[1]))
 
 
 def made(native=NATIVE, programs=REPLAY, compiler=OLD, status="ok") -> replays.ReplayResult:

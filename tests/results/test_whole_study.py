@@ -1,12 +1,13 @@
 """Each workload of a table from one run, this or an accepted one."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pandas
 import pytest
 
 from stackwars.results.folder import Folder
-from stackwars.results.whole_study import Source, of_workloads
+from stackwars.results.whole_study import Source, of_workloads, rows
 
 
 def write(folder: Path, *rows: tuple[str, str, str, int]) -> None:
@@ -40,6 +41,17 @@ def test_a_newer_run_of_one_workload_hides_no_older_one_of_the_others(tmp_path):
     assert found["here"].all()
     own = of_workloads(Folder(tmp_path), "ahead", {"origin": "measured"})
     assert list(own["here"]) == [True, True, True, False]
+
+
+def test_one_failed_cell_does_not_hide_what_this_run_measured(tmp_path):
+    write(tmp_path, ("ffn", "jax", "ok", 1), ("ffn", "torch_xla", "error", 0))
+    write(tmp_path / "new", ("ffn", "jax", "ok", 2), ("ffn", "torch_xla", "ok", 3))
+    study = SimpleNamespace(workloads=["ffn"], devices=[], compilers=[])
+    every = [Source("", tmp_path), Source("new", tmp_path / "new")]
+    asked = (study, "compile_ahead.csv", every)
+    assert list(rows(*asked, ("jax", "torch_xla"))["hbm_bytes"]) == [1, 0]
+    write(tmp_path, ("ffn", "jax", "ok", 1), ("ffn", "torch_xla", "not run", 0))
+    assert list(rows(*asked, ("jax", "torch_xla"))["hbm_bytes"]) == [2, 3]
 
 
 @pytest.mark.usefixtures("runs")

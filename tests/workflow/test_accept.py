@@ -7,31 +7,33 @@ from pathlib import Path
 
 import pytest
 
-from stackwars.measure import PROTOCOL
+from stackwars.measure import PROTOCOL, documents
 from stackwars.results import runs
-from stackwars.study import printed
+from stackwars.study import cells, printed
 from stackwars.study.config import load
 from stackwars.workflow import accept
 
 CELLS = ("cpu/jax/gemm/cell.json", "cpu/torch_xla/gemm/cell.json")
 CONTEXT = {
+    "preset": "full",
+    "sizes": {"gemm": cells.sizes(load(), "gemm")},
     "protocol": PROTOCOL,
-    "git_dirty": False,
     "date_utc": "2026-01-02T03:04:05+00:00",
     "machine": {"cpu_model": "A", "cores": 2},
     "peaks": {"cpu": {"last_cache_bytes": 32_000_000}},
 }
 
 
-def full(folder: Path, cells=CELLS, text: str = "new", **context) -> Path:
-    """A full run with these cells and tables of one word."""
+def full(folder: Path, cells_=CELLS, text: str = "new", dirty=False, **context) -> Path:
+    """A full run with these cells and tables of one word; dirty: of uncommitted sources."""
     for name in accept.OF_A_RUN:
         folder.mkdir(exist_ok=True, parents=True)
         (folder / name).write_text(text)
     (folder / "context.json").write_text(json.dumps(CONTEXT | context))
-    for name in cells:
+    for name in cells_:
         (folder / name).parent.mkdir(parents=True)
-        (folder / name).write_text(text)
+        process = {"source": {"git_dirty": dirty}}
+        (folder / name).write_text(json.dumps({"text": text, "processes": [process]}))
     return folder
 
 
@@ -78,12 +80,12 @@ def test_measured_files_are_replaced_by_those_of_a_run_that_has_them_all(tmp_pat
     (reference / "runs" / "one" / "ratios.csv").write_text("kept")
     (reference / "faults.json").write_text("kept")
     assert accept.keep_measured(full(tmp_path / "part", CELLS[:1]), reference) == 0
-    assert (reference / CELLS[0]).read_text() == "old"
+    assert documents.read(reference / CELLS[0])["text"] == "old"
     whole = full(tmp_path / "all")
     (whole / CELLS[0]).with_name(printed.OPTIMISED).write_text("HLO")
     assert accept.keep_measured(whole, reference) == 3
     assert (reference / CELLS[0]).with_name(printed.OPTIMISED).read_text() == "HLO"
-    assert (reference / CELLS[0]).read_text() == "new"
+    assert documents.read(reference / CELLS[0])["text"] == "new"
     assert (reference / "runs" / "one" / "ratios.csv").read_text() == "kept"
     assert (reference / "faults.json").read_text() == "kept"
     assert not (reference / "ratios.csv").exists()  # made again, from all runs
@@ -100,7 +102,12 @@ def test_a_run_of_another_protocol_is_not_combined(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"git_dirty": True}, "expected a run of committed sources"),
+        ({"dirty": True}, rf"expected a run of committed sources; {CELLS[0]} and 1 more"),
+        ({"preset": "smoke"}, "expected a run of the preset full; came one of smoke"),
+        (
+            {"sizes": {"gemm": {"m": 1}}},
+            "expected the shapes of the accepted run .*; came others of gemm",
+        ),
         ({"date_utc": "never"}, "that has measured or compiled something"),
         ({"protocol": PROTOCOL - 1}, f"expected a run of version {PROTOCOL} of the measuring"),
         ({"protocol": None}, "came None"),
@@ -109,6 +116,25 @@ def test_a_run_of_another_protocol_is_not_combined(tmp_path):
 def test_what_cannot_be_accepted_is_refused(tmp_path, changes, told):
     with pytest.raises(accept.AcceptError, match=told):
         accept.check(full(tmp_path / "run", **changes))
+
+
+def test_what_was_set_aside_is_no_result(tmp_path):
+    run, reference = full(tmp_path / "run"), tmp_path / "reference"
+    aside = run / "damaged" / "cpu" / "numpy" / "gemm" / "cell.json"
+    aside.parent.mkdir(parents=True)
+    aside.write_text("cut o")
+    accept.check(run)
+    assert accept.keep_measured(run, reference) == 2
+    assert not (reference / "damaged").exists()
+
+
+def test_a_replay_of_uncommitted_sources_is_refused(tmp_path):
+    run = full(tmp_path / "run")
+    path = run / "replay" / "cpu" / "iree" / "gemm" / "replay.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps({"processes": [{"source": {"git_dirty": True}}]}))
+    with pytest.raises(accept.AcceptError, match=r"replay\.json and 0 more"):
+        accept.check(run)
 
 
 def test_a_run_without_its_tables_is_refused(tmp_path):

@@ -103,6 +103,8 @@ def test_cells_come_before_the_processes_of_others():
 def test_expected_seconds_are_those_of_one_process(reference):
     outputs = [output("jax", "gemm"), output("torch_xla", "gemm", 1)]
     assert plan.expected_process_s(outputs) == {outputs[0]: 10.0, outputs[1]: 25.0}
+    study = output("jax", "gemm", preset="smoke-stacks")
+    assert plan.expected_process_s([study]) == {study: 10.0}
 
 
 @pytest.mark.parametrize(
@@ -155,6 +157,8 @@ def test_replay_is_expected_to_take_what_its_rounds_took(tmp_path, monkeypatch):
     assert [expected[o] for o in outputs] == [4.0, 4.0, 0.0]
     other = outputs[0].replace("full", "smoke")
     assert plan.expected_process_s([other]) == {other: None}
+    study = outputs[0].replace("full", "full-matrix")
+    assert plan.expected_process_s([study]) == {study: 4.0}
 
 
 def test_without_a_reference_nothing_is_expected(tmp_path, monkeypatch):

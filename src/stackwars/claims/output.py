@@ -8,7 +8,9 @@ from pathlib import Path
 import pandas
 
 from stackwars.claims.verdicts import CLAIM_VERDICTS
+from stackwars.results.folder import Folder
 from stackwars.results.read_cells import read_table
+from stackwars.results.whole_study import sources
 
 COLUMNS: dict[str, str] = {
     "id": "its name; the workflow has a target claim_<id>",
@@ -34,6 +36,16 @@ def read_claims(path: Path) -> list[dict]:
         {key: None if pandas.isna(value) else value for key, value in row.items()}
         for row in table.to_dict("records")
     ]
+
+
+def verdicts_by_run(files: Folder) -> dict[str, dict[str, str]]:
+    """{accepted run: {claim: its verdict by that run alone}}, the newest run first."""
+    paths = {one.run: one.folder / files["claims"].name for one in sources(files)[1:]}
+    return {
+        run: {claim["id"]: claim["verdict"] for claim in read_claims(path)}
+        for run, path in paths.items()
+        if path.exists()
+    }
 
 
 class Judged:

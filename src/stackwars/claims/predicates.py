@@ -7,6 +7,7 @@ values of their fields. Each one votes by a word (``holds``, ``fails``), by a nu
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -140,6 +141,8 @@ def _number(finding: Finding, name: str) -> tuple[str, float | None]:
 
 def digits(value: float) -> str:
     """Three digits; a power of ten where plain decimals would be unreadable."""
+    if math.isinf(value):
+        return "infinite"
     size = abs(value)
     if not size:
         return "0"

@@ -118,10 +118,11 @@ def _claims(run: Folder, reference: Folder) -> list[dict]:
 
 
 def _findings(folder: Folder) -> list[Finding] | None:
-    """What claims are judged by; None for an accepted run of before the studies, which lacks some tables."""
-    if not folder["stacks"].exists():
+    """What claims are judged by; None for an accepted run of before all studies, which lacks some tables."""
+    try:
+        return deciding.found(folder)[0]
+    except FileNotFoundError:
         return None
-    return deciding.found(folder)[0]
 
 
 def _ratios(run: Folder, reference: Folder) -> list[dict]:

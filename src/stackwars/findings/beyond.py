@@ -82,13 +82,15 @@ def _forms(beyond: pandas.DataFrame) -> list[Finding]:
 def _losses(beyond: pandas.DataFrame) -> list[Finding]:
     """``losses/<workload>/<framework>``: how far a training run is from the baseline's after its first steps.
 
-    A run that parted by more than rounding explains is no result: its cell is invalid, and differs here.
+    A run that parted by more than rounding explains is no result: its cell is invalid, has no ratio, and
+    differs here. A baseline is compared with nothing: it has a ratio on no workload.
     """
     trained = beyond[beyond["losses_apart"].notna()]
+    compared = set(beyond[beyond["steady_verdict"].notna()]["framework"])
     return [
         finding(
             f"losses/{row.workload}/{row.framework}",
-            verdicts.AGREES if row.status == "ok" else verdicts.DIFFERS,
+            verdicts.DIFFERS if row.losses_apart > row.losses_bound else verdicts.AGREES,
             title=row.title,
             framework=row.framework,
             steps=row.loss_steps,
@@ -98,7 +100,7 @@ def _losses(beyond: pandas.DataFrame) -> list[Finding]:
             here=bool(row.here),
         )
         for row in trained.itertuples()
-        if isinstance(row.steady_verdict, str)
+        if row.framework in compared
     ]
 
 

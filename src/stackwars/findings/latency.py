@@ -177,9 +177,12 @@ def bert_finding(frame: pandas.DataFrame, there: pandas.DataFrame, pair: Compari
     intervals = {name: tuple(row[ends]) for name, row in cells.iterrows()}
     others = cells.drop(index=BERT, errors="ignore")
     longest = others.first_ms.idxmax() if len(others) else None
+    rank = verdicts.rank_interval(BERT, intervals)
+    if rank != verdicts.NOT_LONGEST and not set(jax_there.index) <= set(intervals):
+        rank = verdicts.NO_DATA
     return finding(
         "bert_first",
-        verdicts.rank_interval(BERT, intervals),
+        rank,
         first_ms=cells.first_ms.get(BERT),
         rival=others.title.get(longest) if longest else None,
         rival_first_ms=others.first_ms.get(longest) if longest else None,

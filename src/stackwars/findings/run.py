@@ -29,6 +29,10 @@ def run_findings(frame: pandas.DataFrame, context: dict) -> list[Finding]:
         {w: parity.limit(w, context["sizes"][w], common) for w in known.workload.unique()}
     )
     usual = known[limits <= common]
+    # An output that is off makes its cell invalid, and is the worst all the same.
+    compared = cpu[cpu.status.isin(["ok", "invalid"]) & (cpu.baseline != "")]
+    wider = [w for w, s in context["sizes"].items() if parity.limit(w, s, common) > common]
+    of_any = compared[~compared.workload.isin(wider)].parity_rel_l2.dropna()
     worst = usual.loc[usual.parity_rel_l2.idxmax()] if len(usual) else None
     invalid = cpu[cpu.status == "invalid"]
     refused = [f"{c.title} under {title(c.framework)}" for _, c in invalid.iterrows()]
@@ -49,6 +53,7 @@ def run_findings(frame: pandas.DataFrame, context: dict) -> list[Finding]:
             "parity",
             verdicts.MEASURED if worst is not None else verdicts.NO_DATA,
             worst=worst.parity_rel_l2 if worst is not None else None,
+            of_any=of_any.max() if len(of_any) else None,
             title=worst.title if worst is not None else None,
             pairs=len(known),
             # Workloads whose correct results may differ by more.

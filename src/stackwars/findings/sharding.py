@@ -48,6 +48,7 @@ def _collectives(rows: pandas.DataFrame, pairs: list[Comparison], name: str) -> 
     XLA, has as many collectives of each kind as the baseline's; name: of the devices here, or of slices."""
     found = []
     ok = rows[rows["status"].isin(["ok", "invalid"]) & (rows["devices"] > 1)]
+    ok = ok.dropna(subset=list(KINDS))  # of a program that could not be read
     for (workload, way, devices), group in ok.groupby(["workload", "way", "devices"], sort=False):
         annotated = group[group["frontend"] == group["framework"]].set_index("framework")
         for pair in pairs:

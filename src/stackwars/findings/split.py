@@ -89,6 +89,7 @@ def _parity(replay: pandas.DataFrame, context: dict) -> Finding:
         "replay_parity",
         verdicts.MEASURED,
         worst=worst.parity_rel_l2,
+        of_any=worst.parity_rel_l2,
         title=worst.title,
         native=known.native_rel_l2.max(),
     )

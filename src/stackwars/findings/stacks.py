@@ -79,7 +79,7 @@ def _versus(stacks: pandas.DataFrame, subject: str, other: str) -> list[Finding]
         known = rows.set_index("framework")
         if not {subject, other} <= set(known.index):
             continue
-        ratios = [_to_baseline(known.loc[name]) for name in (subject, other)]
+        ratios = [log_ratio(known.loc[name], "steady") for name in (subject, other)]
         estimate = ratios[0].plus(ratios[1], others=-1.0).estimate() if all(ratios) else None
         found.append(
             finding(
@@ -96,11 +96,6 @@ def _versus(stacks: pandas.DataFrame, subject: str, other: str) -> list[Finding]
             )
         )
     return found
-
-
-def _to_baseline(row: pandas.Series):
-    """Its ratio to the baseline; None for the baseline itself and where there is none."""
-    return log_ratio(row, "steady")
 
 
 def _best(stacks: pandas.DataFrame) -> list[Finding]:

@@ -18,7 +18,7 @@ import jinja2
 
 from stackwars.claims import reproduction
 from stackwars.claims import verdicts as claim_verdicts
-from stackwars.claims.output import Judged, read_claims
+from stackwars.claims.output import Judged, read_claims, verdicts_by_run
 from stackwars.paper import latex
 from stackwars.paper.prose import FILTERS, of_which, share
 from stackwars.results import compiler_verdicts, runs, verdicts
@@ -122,6 +122,7 @@ def template_names(folder: Folder) -> dict[str, Any]:
         "claim": Judged(read_claims(folder["claims"])),
         "reproduction": reproduction.read_summary(folder["reproduction"]),
         "runs": runs.read(folder.measured),
+        "verdicts_by_run": verdicts_by_run(folder),
     }
 
 

@@ -25,7 +25,9 @@ PART = ("ms", "share", "operations")
 
 def profiles(folder: Folder) -> dict[str, Any]:
     """{"classes": title and colour of each, "calls": every profiled call, by run}."""
-    table = read_op_times(folder["op_times"])
+    # The oldest accepted runs have none.
+    there = folder["op_times"].exists()
+    table = read_op_times(folder["op_times"]) if there else pd.DataFrame(columns=["run", *PROGRAM])
     found = [
         call
         for run, rows in table.groupby("run", sort=False)

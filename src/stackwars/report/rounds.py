@@ -42,7 +42,7 @@ def of_effect(row: dict[str, Any], replays: dict[str, dict]) -> Rounds:
     replay = replays.get(f"{row['device']}/{row['compiler']}/{row['workload']}")
     if replay is None:
         return []
-    return _of_values(*ReplayResult(replay, {}, {}).paired(row["framework"], row["baseline"]))
+    return _of_values(*ReplayResult(replay, {}).paired(row["framework"], row["baseline"]))
 
 
 def _of_values(ours: dict[int, ProcessValue], theirs: dict[int, ProcessValue]) -> Rounds:

@@ -37,7 +37,15 @@ for _stage in STAGES:
         f"form_{_stage}_verdict": "slower, faster, no difference found, unresolved, not decided or no data",
     }
 _OF_THE_FRAME = (
-    *("nodes", "rounds", "steady_low_ms", "steady_high_ms", "first_low_ms", "first_high_ms"),
+    *(
+        "nodes",
+        "rounds",
+        "steady_processes",
+        "steady_low_ms",
+        "steady_high_ms",
+        "first_low_ms",
+        "first_high_ms",
+    ),
     *("parity_rel_l2", "compiles_first", "compiles_second", "compiles_steady"),
     *("graphs", "graph_breaks"),
     *losses.COLUMNS,
@@ -55,9 +63,12 @@ def logarithm(row: pd.Series, stage: str) -> LogRatio | None:
     value, low, high = (row[f"{stage}{end}_ms"] for end in ("", "_low", "_high"))
     if is_missing(value):
         return None
-    if is_missing(low) or row["rounds"] < 2:
+    # Runs that were accepted before it was counted have no number of gated processes.
+    gated = row["steady_processes"] if stage == "steady" else None
+    processes = row["rounds"] if is_missing(gated) else gated
+    if is_missing(low) or processes < 2:
         return LogRatio(math.log(value), None, None)
-    freedom = float(row["rounds"] - 1)
+    freedom = float(processes - 1)
     half = math.log(high / low) / 2
     return LogRatio(math.log(value), half / stdtrit(freedom, (1 + LEVEL) / 2), freedom)
 

@@ -44,6 +44,7 @@ def numbers(result: dict, values: dict[int, ProcessValue], workload: ModuleType)
     seconds, sizes = row["steady_ms"] / 1e3, result["sizes"]
     return {
         **row,
+        "steady_processes": len(steady_ms),
         "gated": gated,
         "kept_share": statistics.fmean(value.kept for value in values.values()),
         "steady_class": usual,

@@ -34,7 +34,7 @@ COLUMNS: dict[str, str] = {
     "origin": "measured (this machine) or reference (the committed run)",
     "rounds": "processes that were measured",
     "nodes": "those of a cluster that measured it, by their names; empty on one machine",
-    "stop_reason": "why there were no more: width (of the intervals), budget (of time) or rounds (the maximum)",
+    "stop_reason": "why there were no more: decided (every ratio), budget (of time) or rounds (the maximum)",
     "first_ms": "first call, fenced: geometric mean over the processes",
     "first_low_ms": "lower end of its 95 % interval across processes",
     "first_high_ms": "upper end",
@@ -44,6 +44,7 @@ COLUMNS: dict[str, str] = {
     "steady_ms": "steady state: geometric mean over the processes of the median steady block, ms a call",
     "steady_low_ms": "lower end of its interval",
     "steady_high_ms": "upper end",
+    "steady_processes": "processes that it is of: those with enough uncontended blocks, if there are any",
     "steady_calls": "calls after the second in all processes",
     "gated": "whether the steady state is that of uncontended blocks alone (see measure.process_value)",
     "kept_share": "share of uncontended blocks: mean over the processes",
@@ -206,16 +207,17 @@ def _audit(frame: pd.DataFrame, config: dict, results: Results) -> None:
             if problem := strange or _on_another_node(cell, results, baselines):
                 _refuse(frame, index, problem)
                 continue
-            error = errors.get(row["framework"])
+            error = _error(errors, row["framework"], baselines, tolerance)
             frame.loc[index, "parity_rel_l2"] = error
             if error is not None and error > tolerance:
                 detail = f"outputs disagree: relative L2 error {error:.2e} over {tolerance:.0e}"
                 _refuse(frame, index, detail)
                 continue
-            if row["framework"] in parted:
-                frame.loc[index, "losses_apart"] = parted[row["framework"]]
-                if parted[row["framework"]] > bound:
-                    detail = f"losses part by {parted[row['framework']]:.2e}, over {bound:.0e}"
+            apart = _error(parted, row["framework"], baselines, bound)
+            if apart is not None:
+                frame.loc[index, "losses_apart"] = apart
+                if apart > bound:
+                    detail = f"losses part by {apart:.2e}, over {bound:.0e}"
                     _refuse(frame, index, detail)
                     continue
             floor_ms = None if pd.isna(row["floor_ms"]) else row["floor_ms"]
@@ -226,6 +228,17 @@ def _audit(frame: pd.DataFrame, config: dict, results: Results) -> None:
             ] + output_problems(results.outputs[cell])
             if found:
                 _refuse(frame, index, found[0])
+
+
+def _error(
+    errors: dict[str, float], framework: str, baselines: dict[str, str], limit: float
+) -> float | None:
+    """A framework's error. A baseline's is the largest of those within the limit: one that is off makes its
+    own pair invalid, and no other; where all are off, the largest.
+    """
+    own = [errors[f] for f, base in baselines.items() if base == framework and f in errors]
+    within = [error for error in own if error <= limit]
+    return max(within or own, default=errors.get(framework))
 
 
 def _strange(cell: Cell, result: dict, peaks: list[dict]) -> str:

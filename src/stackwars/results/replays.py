@@ -21,8 +21,6 @@ from stackwars.results.folder import Folder
 from stackwars.results.processes import Values
 from stackwars.results.runs import Run
 from stackwars.study import programs
-from stackwars.study.cells import Cell
-from stackwars.study.comparisons import with_programs
 
 COLUMNS: dict[str, str] = {
     "workload": "name of the workload",
@@ -52,13 +50,9 @@ COLUMNS: dict[str, str] = {
 
 @dataclass(frozen=True)
 class ReplayResult:
-    """One replay.json and the cells of the same workload on the same device, by framework.
-
-    values: of all their processes, as in processes.csv and replayed.csv.
-    """
+    """One replay.json; values: of all processes, as in processes.csv and replayed.csv."""
 
     result: dict
-    native: dict[str, dict]
     values: Values
 
     def replayed(self, framework: str) -> dict[int, ProcessValue]:
@@ -102,19 +96,10 @@ def results(config: dict, folder: Path) -> list[dict]:
 
 
 def read(config: dict, folder: Folder) -> Iterator[ReplayResult]:
-    """The same beside the cells, with what processes.csv and replayed.csv say of both."""
+    """The same, with what processes.csv and replayed.csv say of them and of the cells."""
     values = processes.read(folder["processes"]) | processes.read(folder["replayed"])
     for result in results(config, folder.measured):
-        native = {}
-        for framework in with_programs(config):
-            path = (
-                folder.measured
-                / Cell(framework, result["workload"], result["device"]).path
-                / "cell.json"
-            )
-            if path.exists():
-                native[framework] = documents.read(path)
-        yield ReplayResult(result, native, values)
+        yield ReplayResult(result, values)
 
 
 def _not_run(config: dict, asked: programs.ReplayCell) -> dict:

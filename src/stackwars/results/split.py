@@ -88,9 +88,12 @@ def combined(table: pd.DataFrame, accepted: list[runs.Run], steady: pd.DataFrame
 
     steady: their combined ratios.csv, of which the native ratios are the steady ones.
     """
-    tables = [(run, run.table("split.csv")) for run in accepted]
-    names = dict.fromkeys((name for name in TERMS if name != "native"), False)
-    made = over_runs(table, tables, SPLIT_KEYS, names)
+    whole = {
+        tuple(row[key] for key in RATIO_KEYS): row["steady_ratio"]
+        for row in steady.to_dict("records")
+    }
+    tables = [(run, _towards(run.table("split.csv"), whole)) for run in accepted]
+    made = over_runs(table, tables, SPLIT_KEYS, dict.fromkeys(TERMS, False))
     known = steady.set_index(RATIO_KEYS)
     columns = [key.format("native") for key in _OF_A_TERM]
     for index, row in made.iterrows():
@@ -99,6 +102,17 @@ def combined(table: pd.DataFrame, accepted: list[runs.Run], steady: pd.DataFrame
             same = [column.replace("native", "steady", 1) for column in columns]
             made.loc[index, columns] = known.loc[key, same].to_numpy()
     return decided(made)
+
+
+def _towards(table: pd.DataFrame, whole: dict[tuple, float]) -> pd.DataFrame:
+    """A run's table with every lead in the direction of the native ratio of all runs, not of its own."""
+    made = table.copy()
+    for index, row in made.iterrows():
+        ratio = whole.get(tuple(row[RATIO_KEYS]))
+        known = not any(map(is_missing, (ratio, row["native_ratio"], row["lead_ratio"])))
+        if known and (ratio > 1) != (row["native_ratio"] > 1):
+            made.loc[index, "lead_ratio"] = 1 / row["lead_ratio"]
+    return made
 
 
 def _row(replay: ReplayResult, pair: Comparison, steady: pd.DataFrame, is_native: bool) -> dict:

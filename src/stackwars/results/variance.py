@@ -104,7 +104,8 @@ def _of_ratios(accepted: list[Run], device: str) -> dict[str, list[float]]:
 
 def _between(means: Iterable[list[tuple[str, float, float]]]) -> dict[str, list[float]]:
     """Variances between the runs of a kind of machine, and between kinds, of (machine, mean, its variance)."""
-    found: dict[str, list[float]] = {"run": [], "machine": []}
+    found: dict[str, list[float]] = {"run": []}
+    between: list[tuple[float, float]] = []
     for runs_of_one in means:
         kinds: dict[str, list[tuple[float, float]]] = {}
         for machine, mean, error in runs_of_one:
@@ -116,8 +117,11 @@ def _between(means: Iterable[list[tuple[str, float, float]]]) -> dict[str, list[
         if len(kinds) > 1:
             centres = [np.mean([mean for mean, _ in same]) for same in kinds.values()]
             errors = [np.mean([error for _, error in same]) / len(same) for same in kinds.values()]
-            found["machine"].append(float(np.var(centres, ddof=1) - np.mean(errors)))
-    return found
+            share = float(np.mean([1 / len(same) for same in kinds.values()]))
+            between.append((float(np.var(centres, ddof=1) - np.mean(errors)), share))
+    # The mean of a kind's runs varies by what is between runs too.
+    of_a_run = max(0.0, float(np.mean(found["run"]))) if found["run"] else 0.0
+    return found | {"machine": [variance - of_a_run * share for variance, share in between]}
 
 
 def write(config: dict, folder: Folder) -> None:

@@ -83,16 +83,17 @@ def by_workload(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
 def rows(study: Study, table: str, found: list[Source], names: tuple[str, ...]) -> pd.DataFrame:
     """The rows of a study in this table (replay.csv, frame.csv), each with its run.
 
-    names: the frameworks whose rows count. Of each workload they are of the source that has most of them with
-    the status ok, of those that have as many the one that ran most, and of these the first; no row of a
-    workload that no source has.
+    names: the frameworks whose rows count. Of each workload they are of the first source, this run, if none ran
+    more of them, whatever became of them; else of the one that has most with the status ok, of those that have
+    as many the one that ran most, and of these the first. No row of a workload that no source has.
     """
     read = [(source, _of(study, source.table(table), names)) for source in found]
     # The columns stay where the study has none of the run's workloads.
     parts = [read[0][1].iloc[:0].assign(run="")]
     for workload in study.workloads:
         own = [(source, part[part["workload"] == workload]) for source, part in read]
-        best = max(own, key=lambda pair: _ran(pair[1]))
+        here, most = (_ran(own[0][1])[1], max(_ran(part)[1] for _, part in own))
+        best = own[0] if here and here == most else max(own, key=lambda pair: _ran(pair[1]))
         parts.append(best[1].assign(run=best[0].run))
     return pd.concat([part for part in parts if len(part)] or parts, ignore_index=True)
 

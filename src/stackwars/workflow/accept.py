@@ -8,6 +8,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 from stackwars.claims import pages, stability
@@ -18,6 +19,7 @@ from stackwars.results.folder import REFERENCE
 from stackwars.setup.environments import REPOSITORY
 from stackwars.study import printed
 from stackwars.study.config import load
+from stackwars.workflow import damage
 
 FULL = REPOSITORY / "results" / "full"
 KEPT = (
@@ -64,12 +66,43 @@ def check(full: Path) -> dict:
             f"expected a run in {full} that has measured or compiled something; {folder.MADE['context']} "
             "has no date: delete that file, and make the run again"
         )
-    if context["git_dirty"]:
+    if context["preset"] != "full":
         raise AcceptError(
-            "expected a run of committed sources; some of its processes ran with uncommitted changes: commit, "
-            "delete their cells, and run: make paper"
+            f"expected a run of the preset full; came one of {context['preset']}, whose shapes are others: "
+            "make one with: make paper"
+        )
+    for accepted in runs.read(REFERENCE):
+        sizes = documents.read(accepted.folder / folder.MADE["context"])["sizes"]
+        other = [w for w, own in context["sizes"].items() if sizes.get(w, own) != own]
+        if other:
+            raise AcceptError(
+                f"expected the shapes of the accepted run {accepted.identity}; came others of "
+                f"{', '.join(other)}: ratios of two sizes are not combined. Change the sizes back, or PROTOCOL "
+                "in src/stackwars/measure/__init__.py, which leaves all earlier runs out"
+            )
+    if dirty := _uncommitted(full):
+        raise AcceptError(
+            f"expected a run of committed sources; {dirty[0]} and {len(dirty) - 1} more were measured or "
+            "compiled with uncommitted changes: commit, delete them, and run: make paper"
         )
     return context
+
+
+def _measured(root: Path, names: Iterable[str]) -> set[Path]:
+    """The files under a folder of results with these names (patterns), relative to it; none set aside."""
+    files = {path.relative_to(root) for name in names for path in root.rglob(name)}
+    return {path for path in files if path.parts[0] not in damage.NO_RESULTS}
+
+
+def _uncommitted(full: Path) -> list[Path]:
+    """The results of processes and compilations that ran with uncommitted sources."""
+    found = []
+    for path in sorted(_measured(full, ("cell.json", "replay.json", "ahead.json", "process.json"))):
+        result = documents.read(full / path)
+        sources = [one.get("source") for one in [result, *result.get("processes", [])]]
+        if any(source and source["git_dirty"] for source in sources):
+            found.append(path)
+    return found
 
 
 def keep_run(full: Path, reference: Path, context: dict) -> Path:
@@ -93,8 +126,8 @@ def keep_run(full: Path, reference: Path, context: dict) -> Path:
 
 def keep_measured(full: Path, reference: Path) -> int:
     """Replace what was measured by that of this run, if it has all that is there; return how many files."""
-    files = {path.relative_to(full) for name in KEPT for path in full.rglob(name)}
-    there = {path.relative_to(reference) for path in reference.rglob("cell.json")}
+    files = _measured(full, KEPT)
+    there = _measured(reference, ["cell.json"])
     if not there <= files:
         return 0
     for path in reference.iterdir() if reference.exists() else ():

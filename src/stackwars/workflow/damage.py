@@ -15,7 +15,8 @@ from stackwars.measure import FORMS, documents
 
 ASIDE = "damaged"
 """The folder, beside the results, that damaged files are moved to."""
-_UNTOUCHED = {ASIDE, "logs", "claims"}
+NO_RESULTS = {ASIDE, "logs", "claims"}
+"""Folders beside the results that hold none."""
 _CHUNK = 1 << 20
 _DOCUMENTS = ("cell.json", "replay.json", "ahead.json", "arguments.json")
 """Of what is measured or made as one, the document; its other files lie beside it."""
@@ -69,7 +70,7 @@ def _results(root: Path) -> Iterator[Path]:
     """Everything under `root` that may be a result, in order."""
     for path in sorted(root.rglob("*")):
         parts = path.relative_to(root).parts
-        if parts[0] not in _UNTOUCHED and not any(part.endswith(".part") for part in parts):
+        if parts[0] not in NO_RESULTS and not any(part.endswith(".part") for part in parts):
             yield path
 
 

@@ -106,10 +106,14 @@ def expected_process_s(outputs: list[str]) -> dict[str, float | None]:
     rows = reference()
     expected = {}
     for output in outputs:
-        *_, preset, device, who, workload, _ = Path(output).parts
+        *_, run, device, who, workload, _ = Path(output).parts
+        if replayed := _is_replay(output):
+            run = Path(output).parts[-6]
+        # Of a whole study, results/full-stacks.
+        preset = run.partition("-")[0]
         repetition = _repetition(Path(output))
-        if _is_replay(output):
-            known = "full" in Path(output).parts
+        if replayed:
+            known = preset == "full"
             expected[output] = replay_s(device, who, workload, repetition) if known else None
             continue
         row = rows.get(Cell(who, workload, device))

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from matplotlib.figure import Figure
 
-from stackwars.claims.output import read_claims
+from stackwars.claims.output import read_claims, verdicts_by_run
 from stackwars.paper.figures.files import save
 from stackwars.paper.figures.verdicts import draw_verdicts
 from stackwars.results.folder import Folder
 from stackwars.results.read_cells import read_json
-from stackwars.results.whole_study import sources
 
 FOLDER = "claim_figures"
 
@@ -24,11 +23,7 @@ def _verdicts(files: Folder, context: dict) -> tuple[dict[str, str], dict[str, d
     claims = read_claims(files["claims"])
     here = {claim["id"]: claim["verdict"] for claim in claims}
     label = "all runs together" if context["origin"] == "reference" else "this build"
-    rows = {label: here}
-    for source in sources(files)[1:]:
-        path = source.folder / files["claims"].name
-        if path.exists():
-            rows[source.run] = {claim["id"]: claim["verdict"] for claim in read_claims(path)}
+    rows = {label: here} | verdicts_by_run(files)
     return {claim["id"]: claim["origin"] for claim in claims}, rows
 
 

@@ -89,8 +89,7 @@ def _places(
 def _label(key: tuple[str, str], names: dict[str, str], places: dict) -> str:
     """The framework, and before the first one of a workload its name."""
     workload, framework = key
-    leads = next(name for name, _ in places if name == workload) == workload
-    leads = leads and next(f for w, f in places if w == workload) == framework
+    leads = next(f for w, f in places if w == workload) == framework
     return f"{names[workload]},  {title(framework)}" if leads else title(framework)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pandas
 
+from stackwars import workloads
 from stackwars.paper.latex import escape, scientific, significant
 from stackwars.paper.tables.rows import (
     STAGES,
@@ -153,23 +154,31 @@ def _optional(value: float, digits: int = 3, scale: float = 1.0) -> str:
 
 
 def shape_table(frame: pandas.DataFrame, context: dict) -> str:
-    """The shapes of this preset, and what they amount to."""
+    """The shapes of this preset, and what they amount to: of the frame's workloads, then of all others."""
+    cells = frame.drop_duplicates("workload")
+    shown = list(zip(cells.workload, cells.title, cells.flops, cells.parameter_bytes, strict=True))
+    for name in workloads.names():
+        sizes = context["sizes"].get(name)
+        if sizes is not None and name not in set(cells.workload):
+            module = workloads.load(name)
+            weights = 4 * module.parameter_count(sizes)
+            shown.append((name, module.TITLE, module.flops(sizes), weights))
     lines = []
-    for _, cell in frame.drop_duplicates("workload").iterrows():
-        sizes = context["sizes"].get(cell.workload, {})
+    for name, title, flops, weights in shown:
+        sizes = context["sizes"].get(name, {})
         shapes = ", ".join(f"{key} {value}" for key, value in sizes.items()) or "not recorded"
-        flops = "---" if is_missing(cell.flops) else significant(cell.flops / 1e9)
-        weights = (
-            "---" if is_missing(cell.parameter_bytes) else significant(cell.parameter_bytes / 2**20)
-        )
-        lines.append(row([escape(cell.title), escape(shapes.replace("_", " ")), flops, weights]))
+        numbers = [
+            "---" if is_missing(value) else significant(value / unit)
+            for value, unit in ((flops, 1e9), (weights, 2**20))
+        ]
+        lines.append(row([escape(title), escape(shapes.replace("_", " ")), *numbers]))
     return table(
         Float(
             label="tab:shapes",
             caption=f"Shapes of the {escape(context['preset'])} Preset",
             columns=r"l>{\raggedright\arraybackslash}p{0.66\linewidth}rr",
-            note="FLOPs count a multiply-add as two, in matrix products and convolutions only. "
-            "Origin: computed from the shapes.",
+            note="FLOPs count a multiply-add as two, in matrix products and convolutions only, and not in a "
+            "loop whose length depends on its values. Origin: computed from the shapes.",
             wide=True,
             size=r"\scriptsize",
         ),

@@ -81,11 +81,12 @@ def training_table(beyond: pandas.DataFrame, origin: str) -> str:
     """A row for each framework that trains; beyond: beyond.csv; origin: of this run's numbers."""
     lines, previous = [], None
     trained = beyond[beyond["losses_apart"].notna()]
+    compared = set(beyond[beyond["steady_verdict"].notna()]["framework"])
     for cell in trained.itertuples():
         if previous not in (None, cell.workload):
             lines.append(GAP)
         # The baseline's is the largest of the others'.
-        alone = is_missing(cell.steady_verdict)
+        alone = cell.framework not in compared
         lines.append(
             row(
                 [
@@ -97,7 +98,11 @@ def training_table(beyond: pandas.DataFrame, origin: str) -> str:
                     significant(cell.loss_last, 4),
                     NO_VALUE if alone else _power(cell.losses_apart),
                     _power(cell.losses_bound),
-                    NO_VALUE if alone else AGREES if cell.status == "ok" else DIFFERS,
+                    NO_VALUE
+                    if alone
+                    else DIFFERS
+                    if cell.losses_apart > cell.losses_bound
+                    else AGREES,
                 ]
             )
         )

@@ -56,7 +56,7 @@ def successor_tables(
     programs = context["studies"].get(STUDY, {}).get("programs", ())
     frameworks, main = [*with_programs(context), *programs], told(context)[0]
     return {
-        "successor": successor_table(*of_all[:2], frameworks, origin),
+        "successor": successor_table(*of_all[:2], frameworks, list(programs), origin),
         "successor_structure": structure_table(
             of_all[2],
             frameworks,
@@ -71,11 +71,15 @@ def successor_tables(
 
 
 def successor_table(
-    ahead: pandas.DataFrame, batches: pandas.DataFrame, frameworks: list[str], origin: str
+    ahead: pandas.DataFrame,
+    batches: pandas.DataFrame,
+    frameworks: list[str],
+    programs: list[str],
+    origin: str,
 ) -> str:
     """A row per workload and size that the successor's programs have: memory, temporaries, the largest batch.
 
-    ahead, batches: of all frameworks. The successor's are the last ones of `frameworks`.
+    ahead, batches: of all frameworks. programs: the successor's forms, of `frameworks` the last ones.
     """
     here = ahead[(ahead.target == TARGET) & ahead.framework.isin(frameworks)]
     order = compilers(here)
@@ -83,7 +87,8 @@ def successor_table(
     cells = newest.set_index(["workload", "variant", "framework"])
     limits = batches.set_index(["workload", "compiler", "framework"])
     lines, previous = [], None
-    for one in newest[newest.framework.isin(frameworks[-1:])].itertuples():
+    own = newest[newest.framework.isin(programs)].drop_duplicates(["workload", "variant"])
+    for one in own.itertuples():
         keys = [(one.workload, one.variant, framework) for framework in frameworks]
         needs = [cells[name].get(key) for name in ("hbm_bytes", "temp_bytes") for key in keys]
         sides = [(one.workload, one.compiler, framework) for framework in frameworks]
