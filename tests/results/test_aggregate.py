@@ -42,6 +42,18 @@ def test_files_can_be_read_back(tmp_path):
     assert json.loads((tmp_path / "out" / "context.json").read_text())["preset"] == "smoke"
 
 
+def test_a_cell_that_the_frame_refuses_gives_no_number_to_any_table(tmp_path):
+    folder = write_results(tmp_path / "results")
+    for framework, output in (("jax", np.ones(4)), ("torch_xla", np.zeros(4))):
+        cell = Cell(framework, "gemm", "cpu")
+        write_cell(folder, [process(cell, n) for n in (0, 1)], output.astype(np.float32))
+    aggregate(config(), Folder(tmp_path / "out", folder))
+    found = pd.read_csv(tmp_path / "out" / "processes.csv")
+    assert found["value_ms"].isna().all() and found["class"].isna().all()
+    assert found["why"].str.startswith("outputs disagree").all() and not found["gated"].any()
+    assert pd.read_csv(tmp_path / "out" / "calls.csv").empty
+
+
 def test_command_writes_the_same_bytes(tmp_path):
     folder = results(tmp_path)
     aggregate(config(), Folder(tmp_path / "one", folder))

@@ -310,7 +310,7 @@ def test_result_of_another_cell_is_invalid(results):
 def test_calls_count_from_one_in_each_process(results):
     pair(results, torch={"status": ("oom", "refused")},
          jax={"first_ms": 9.0, "second_ms": 3.0, "steady_ms": (2.0, 1.0)})  # fmt: skip
-    table = frame.calls(frame.read(config(), results))
+    table = frame.calls(frame.read(config(), results), built(results))
     assert tuple(table.columns) == frame.CALL_COLUMNS
     assert set(table["framework"]) == {"jax"}
     for repetition in (0, 1):
@@ -321,7 +321,7 @@ def test_calls_count_from_one_in_each_process(results):
 
 def test_call_of_a_block_has_its_own_number_and_latency(results):
     write_cell(results, [process(steady_ms=(2.0, 1.0), calls=16)])
-    table = frame.calls(frame.read(config(), results))
+    table = frame.calls(frame.read(config(), results), built(results))
     assert list(table["call"]) == [1, 2, 3, 19]
     assert list(table["latency_ms"]) == pytest.approx([100.0, 2.0, 2.0, 1.0])
 

@@ -13,11 +13,12 @@ def aggregate(config: dict, folder: Folder) -> None:
     origin = config["results"]
     results = frame.read(config, folder.measured)
     folder.results.mkdir(parents=True, exist_ok=True)
-    processes.build(results.cells).to_csv(folder["processes"], index=False)
-    values = processes.read(folder["processes"])
-    table = frame.build(config, results, values, origin)
+    every = processes.build(results.cells)
+    table = frame.build(config, results, processes.values(every), origin)
     table.to_csv(folder["frame"], index=False)
-    frame.calls(results).to_csv(folder["calls"], index=False)
+    processes.accepted(every, table).to_csv(folder["processes"], index=False)
+    values = processes.read(folder["processes"])
+    frame.calls(results, table).to_csv(folder["calls"], index=False)
     found = ratios.build(table, results, values)
     if origin == "reference":
         found = ratios.combined(found, table, runs.read(folder.measured))

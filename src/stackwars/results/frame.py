@@ -310,14 +310,16 @@ def _refuse(frame: pd.DataFrame, index: int, detail: str) -> None:
     frame.loc[index, _NUMBERS] = np.nan
 
 
-def calls(results: Results) -> pd.DataFrame:
-    """Every call, or block of calls, of every ok cell: CALL_COLUMNS.
+def calls(results: Results, frame: pd.DataFrame) -> pd.DataFrame:
+    """Every call, or block of calls, of every cell that is ok in the frame: CALL_COLUMNS.
 
     call: its number from 1 in each process, of a block its first call's; latency_ms: of a call in it.
     """
     rows = []
-    for cell, result in results.cells.items():
-        for process in result["processes"] if result["status"] == "ok" else []:
+    ok = frame[frame["status"] == "ok"]
+    for keys in ok[["framework", "workload", "device"]].itertuples(index=False, name=None):
+        cell = Cell(*keys)
+        for process in results.cells[cell]["processes"]:
             identity = (cell.workload, cell.framework, cell.device, process["repetition"])
             steady = event(process, "steady")
             singles = [event(process, name)["ns"] for name in ("first", "second")]

@@ -66,6 +66,21 @@ def build_replayed(replays: list[dict]) -> pd.DataFrame:
     return _table(rows, list(COLUMNS))
 
 
+def accepted(table: pd.DataFrame, frame: pd.DataFrame) -> pd.DataFrame:
+    """processes.csv with no number of a cell that the frame calls invalid; why says what the frame says."""
+    keys = list(KEYS[:3])
+    refused = frame[frame["status"] == "invalid"].set_index(keys)["status_detail"]
+    rows = table["value_ms"].notna() & table.set_index(keys).index.isin(refused.index)
+    made = table.copy()
+    told = [refused[key] for key in made.loc[rows, keys].itertuples(index=False, name=None)]
+    made["why"] = made["why"].astype(object)
+    made.loc[rows, "why"] = told
+    made.loc[rows, "gated"] = False
+    numbers = [name for name in made if name not in (*KEYS, "repetition", "gated", "why")]
+    made[numbers] = made[numbers].mask(rows)
+    return made
+
+
 def _table(rows: list[dict], columns: list[str]) -> pd.DataFrame:
     """Counts are whole numbers also beside rows that have none."""
     whole = {"warmup_points": "Int64", "steady_blocks": "Int64"}
