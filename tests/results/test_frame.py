@@ -12,6 +12,7 @@ from stackwars.results import frame, processes
 from stackwars.results.frame import COLUMNS
 from stackwars.study import cells
 from stackwars.study.cells import Cell
+from stackwars.study.config import load
 from stackwars.workloads import ffn, values
 
 JAX, TORCH = Cell("jax", "gemm", "cpu"), Cell("torch_xla", "gemm", "cpu")
@@ -150,9 +151,13 @@ def test_one_changed_weight_makes_the_pair_invalid(results, change, status):
 
 
 def test_a_third_framework_that_is_wrong_leaves_the_others_pair(results):
-    for framework, change in (("jax", 0.0), ("torch_xla", 1e-7), ("numpy", 0.01)):
+    changed = {"jax": 0.0, "torch_xla": 1e-7, "numpy": 0.01}
+    for framework, change in changed.items():
         write_cell(results, [process(Cell(framework, "ffn", "cpu"))], ffn_output(change))
-    table = framed(results).loc["ffn"]
+    whole = load()
+    pairs = [one for one in whole["comparisons"] if one["subject"] in changed]
+    known = {name: whole["frameworks"][name] for name in changed}
+    table = framed(results, comparisons=pairs, frameworks=known).loc["ffn"]
     assert table.loc[("numpy", "cpu"), "status"] == "invalid"
     for framework in ("jax", "torch_xla"):
         assert table.loc[(framework, "cpu"), "status"] == "ok"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pandas
 
 from stackwars.results import verdicts
@@ -85,6 +87,9 @@ def _losses(beyond: pandas.DataFrame) -> list[Finding]:
     A run that parted by more than rounding explains is no result: its cell is invalid, has no ratio, and
     differs here. A baseline is compared with nothing: it has a ratio on no workload.
     """
+    if "losses_bound" not in beyond:
+        # Of runs that were accepted before it was told, which had no parted losses.
+        beyond = beyond.assign(losses_bound=math.inf)
     trained = beyond[beyond["losses_apart"].notna()]
     compared = set(beyond[beyond["steady_verdict"].notna()]["framework"])
     return [

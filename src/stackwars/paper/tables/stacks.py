@@ -19,6 +19,7 @@ def explained_table(studies: dict[str, dict]) -> str:
             label="tab:explained",
             caption="What Each Stack Is",
             columns="ll",
+            note="Origin: the notes of the frameworks' modules, and of one without a note the first line.",
             wide=True,
             size=r"\scriptsize",
         ),
