@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
+from stackwars.audits import audit_entries
 from stackwars.measure import PROTOCOL, documents
 from stackwars.results import runs
 from stackwars.study import cells, printed
@@ -116,6 +118,21 @@ def test_a_run_of_another_protocol_is_not_combined(tmp_path):
 def test_what_cannot_be_accepted_is_refused(tmp_path, changes, told):
     with pytest.raises(accept.AcceptError, match=told):
         accept.check(full(tmp_path / "run", **changes))
+
+
+def test_audits_that_a_run_was_made_without_stay_and_say_whose_they_are(tmp_path):
+    reference = full(tmp_path / "reference", text="old")
+    path = reference / "audits.json"
+    audit_entries.write([audit_entries.entry("fences", "pass", {}, "told")], path)
+    for day in ("03", "04"):
+        run = full(tmp_path / day, date_utc=f"2026-01-{day}T03:04:05+00:00")
+        assert accept.keep_measured(run, reference) == 2
+        shutil.copyfile(run / "context.json", reference / "context.json")  # made by add_tables
+        assert audit_entries.run_of(path) == "2026-01-02T0304"
+        assert audit_entries.read(path)[0]["detail"] == "told"
+    audit_entries.write([], run / "audits.json")
+    assert accept.keep_measured(run, reference) == 3
+    assert audit_entries.run_of(path) == ""
 
 
 def test_what_was_set_aside_is_no_result(tmp_path):

@@ -73,7 +73,8 @@ def main() -> None:
             "snakemake results/full/audits/power/<device>/<framework>.json"
         )
     path = REFERENCE / MEASURED["audits"]
-    audit_entries.write(add(audit_entries.read(path), parts), path)
+    run = audit_entries.run_of(path)
+    audit_entries.write(add(audit_entries.read(path), parts), path, run)
 
 
 if __name__ == "__main__":

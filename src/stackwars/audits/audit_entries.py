@@ -61,6 +61,14 @@ def read(path: Path) -> list[Entry]:
     return [found.get(identity) or not_run_entry(identity) for identity in AUDITS]
 
 
-def write(audits: list[Entry], path: Path) -> None:
+def run_of(path: Path) -> str:
+    """The accepted run whose audits these are; empty where they are of the results that they lie beside."""
+    return documents.read(path).get("run", "") if path.exists() else ""
+
+
+def write(audits: list[Entry], path: Path, run: str = "") -> None:
+    """Write the file; run: as `run_of` has it."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({"schema": SCHEMA, "audits": audits}, indent=1) + "\n")
+    of_run = {"run": run} if run else {}
+    document = {"schema": SCHEMA, **of_run, "audits": audits}
+    path.write_text(json.dumps(document, indent=1) + "\n")

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+from stackwars.audits import audit_entries
 from stackwars.claims import pages, stability
 from stackwars.measure import FORMS, PROTOCOL, documents
 from stackwars.results import folder, runs
@@ -125,11 +126,20 @@ def keep_run(full: Path, reference: Path, context: dict) -> Path:
 
 
 def keep_measured(full: Path, reference: Path) -> int:
-    """Replace what was measured by that of this run, if it has all that is there; return how many files."""
+    """Replace what was measured by that of this run, if it has all that is there; return how many files.
+
+    Audits of the harness that this run was made without stay, with the run that they are of.
+    """
     files = _measured(full, KEPT)
     there = _measured(reference, ["cell.json"])
     if not there <= files:
         return 0
+    audits = reference / folder.MEASURED["audits"]
+    kept = None
+    if audits.exists() and not (full / audits.name).exists():
+        context = documents.read(reference / folder.MADE["context"])
+        run = audit_entries.run_of(audits) or runs.identity(context)
+        kept = audit_entries.read(audits), audits, run
     for path in reference.iterdir() if reference.exists() else ():
         if path.name not in (runs.FOLDER, folder.FAULTS):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
@@ -137,6 +147,8 @@ def keep_measured(full: Path, reference: Path) -> int:
         target = reference / path
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(full / path, target)
+    if kept:
+        audit_entries.write(*kept)
     return len(files)
 
 

@@ -9,7 +9,7 @@ from stackwars.paper.tables.tabular import Float, row, table
 
 
 def audits_table(audits: list[dict[str, Any]], origin: str) -> str:
-    """Every audit with its aim, its verdict and its figures. origin: measured or reference."""
+    """Every audit with its aim, its verdict and its figures. origin: measured, reference, or which run's."""
     lines = [
         row(
             [
@@ -39,7 +39,7 @@ def audits_table(audits: list[dict[str, Any]], origin: str) -> str:
 
 
 def brief_audits_table(audits: list[dict[str, Any]], origin: str) -> str:
-    """What each audit tries to show, and whether it did: a column wide. origin: measured or reference."""
+    """What each audit tries to show, and whether it did: a column wide. origin: as of `audits_table`."""
     ragged = r">{\raggedright\arraybackslash}"
     return table(
         Float(

@@ -221,7 +221,8 @@ def write_tables(files: Folder) -> None:
     stacks = stack_findings(read_whole(files["stacks"], context), context["beside"])
     pairs, (main, *others) = comparisons(context, PROGRAMS), told(context)
     models = frame.loc[frame.kind == "model", "workload"]
-    audits = audit_entries.read(files["audits"])
+    audits, audited = audit_entries.read(files["audits"]), audit_entries.run_of(files["audits"])
+    of_audits = f"the accepted run {audited}" if audited else context["origin"]
     texts = {
         "table1": numbered_table(frame, spreads, there, "I"),
         "table2": numbered_table(frame, spreads, there, "II"),
@@ -261,8 +262,8 @@ def write_tables(files: Folder) -> None:
         "precision": precision_table(precision_findings(ahead, default), context["origin"]),
         "metrics": metrics_table(metrics, pairs),
         "structure": structure_table(structure, with_programs(context), origin(metrics)),
-        "audits": audits_table(audits, context["origin"]),
-        "audits_brief": brief_audits_table(audits, context["origin"]),
+        "audits": audits_table(audits, of_audits),
+        "audits_brief": brief_audits_table(audits, of_audits),
         "faults": faults_table(fault_entries.read(files["faults"])),
         "nodes": nodes_table(context["nodes"]),
         "shapes": shape_table(frame, context),
