@@ -330,8 +330,8 @@ def test_one_changed_weight_makes_the_pair_invalid(smoke):
     ran = made.run("results/smoke/frame.csv", *SMOKE)
     assert ran == {"process": len(of_numpy), "cell": len(of_numpy), "frame": 1}
     frame = rows(made)
-    for framework in ("jax", "numpy"):
-        row = frame.loc[(framework, "layernorm")]
-        assert row["status"] == "invalid" and row["parity_rel_l2"] > 1e-5
-    others = frame.drop(index="layernorm", level="workload")["status"]
+    row = frame.loc[("numpy", "layernorm")]
+    assert row["status"] == "invalid" and row["parity_rel_l2"] > 1e-5
+    # The others agree with each other.
+    others = frame.drop(index=("numpy", "layernorm"))["status"]
     assert set(others) == {"ok", "unsupported"}
