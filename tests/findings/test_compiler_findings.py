@@ -248,3 +248,24 @@ def test_without_data_or_intervals_nothing_is_claimed(tmp_path, variant):
         assert found["ahead"]["verdict"] == found["replay"]["verdict"] == verdicts.NONE_OK
         assert found["claim/qkv/torch_xla"]["verdict"] == verdicts.NO_DATA
         assert found["oom_published/vit_b16/torch_xla"]["verdict"] == verdicts.NO_DATA
+
+
+def test_the_profiles_say_which_class_carries_a_decided_gap(full, tmp_path):
+    found = full["op_times"]
+    assert found["verdict"] == verdicts.MEASURED
+    assert found["compiler"] == OLD
+    assert found["programs"] >= found["mostly_products"] > 0
+    assert found["carried"][0]["name"] == "products and convolutions"
+    assert found["gaps"] == sum(one["gaps"] for one in found["carried"]) > 0
+    row = {"workload": "bert_base", "compiler": OLD}
+    fewer = changed(tmp_path, "gap_causes", row, verdict="unresolved")["op_times"]
+    assert fewer["gaps"] == found["gaps"] - 1
+    folder = paper_fixture.write(tmp_path)
+    gaps = pandas.read_csv(folder / "gap_causes.csv")
+    gaps.loc[(gaps.workload == "bert_base") & (gaps.compiler == OLD), "where"] = "transposes"
+    gaps.to_csv(folder / "gap_causes.csv", index=False)
+    assert {"name": "transposes and copies", "gaps": 1} in findings_of(folder)["op_times"][
+        "carried"
+    ]
+    none = changed(tmp_path, "op_times", {"compiler": OLD}, run="2026-01-01T0000")["op_times"]
+    assert none["verdict"] == verdicts.NO_DATA  # of an accepted run, not of this one

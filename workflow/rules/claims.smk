@@ -6,7 +6,7 @@ rule claims:
         sources(*STEPS["claims"]),
         "config/claims.yaml",
         "workflow/schemas/claims.schema.yaml",
-        GRID.made(*COMPARED, "frame", "ratios", "context", "held_out", "fused"),
+        GRID.made(*COMPARED, "op_times", "gap_causes", "frame", "ratios", "context", "held_out", "fused"),
         GRID.made("stacks", "beyond", "growth", "shapes", "sharding"),
         GRID.made("matrix", "matrix_effects", "matrix_subsets"),
         GRID.reference(),

@@ -24,6 +24,7 @@ from stackwars.findings.fused import fused_findings
 from stackwars.findings.growth import growth_findings
 from stackwars.findings.lecture import lecture_findings
 from stackwars.findings.matrix import matrix_findings
+from stackwars.findings.op_times import op_time_finding
 from stackwars.findings.precision import precision_findings
 from stackwars.findings.programs import program_findings
 from stackwars.findings.protocol import held_out_finding, protocol_findings
@@ -45,8 +46,10 @@ from stackwars.results.read_cells import (
 from stackwars.results.read_compilers import (
     read_ahead,
     read_default_precision,
+    read_gap_causes,
     read_largest_batches,
     read_metrics,
+    read_op_times,
     read_replay,
     read_split,
     read_structure,
@@ -54,7 +57,7 @@ from stackwars.results.read_compilers import (
 from stackwars.results.verdicts import Finding
 from stackwars.results.whole_study import of_workloads, read_whole
 from stackwars.setup.device import ONE_THREAD
-from stackwars.study.comparisons import told
+from stackwars.study.comparisons import Comparison, told
 
 READ = {
     "frame": read_frame,
@@ -102,6 +105,7 @@ def all_findings(files: Folder) -> list[Finding]:
         *run.agreement_findings(frame, ratios, there),
         *split_findings(replay, split, context),
         *edit_findings(replay, split, pairs),
+        *_op_times(files, pairs[0], context),
         *fit_findings(ahead, frame, there, pairs),
         *target_findings(ahead, largest_batch, pairs),
         *precision_findings(ahead, default),
@@ -121,6 +125,14 @@ def all_findings(files: Folder) -> list[Finding]:
             _subsets(files, context),
         ),
     ]
+
+
+def _op_times(files: Folder, pair: Comparison, context: dict) -> list[Finding]:
+    """None without their tables: no claim needs them, so where one is decided alone they are not made."""
+    if not (files["op_times"].exists() and files["gap_causes"].exists()):
+        return []
+    op_times = of_study(read_op_times(files["op_times"]), context)
+    return [op_time_finding(op_times, read_gap_causes(files["gap_causes"]), pair, context)]
 
 
 def _subsets(files: Folder, context: dict) -> pandas.DataFrame:

@@ -133,7 +133,7 @@ def scientific(value: float) -> Latex:
 
 
 def series(items: Iterable[object]) -> Latex:
-    """``a, b and c``; each item escaped.
+    """``a, b and c``; each item escaped. Where an item has a comma of its own, ``a, b; c; and d``.
 
     :raises ValueError: for an empty list, of which no sentence can be made.
     """
@@ -142,6 +142,8 @@ def series(items: Iterable[object]) -> Latex:
         raise ValueError("expected at least one item to list, came none")
     if len(words) == 1:
         return words[0]
+    if any("," in word for word in words):
+        return Latex("; ".join(words[:-1]) + "; and " + words[-1])
     return Latex(", ".join(words[:-1]) + " and " + words[-1])
 
 
