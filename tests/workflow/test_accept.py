@@ -135,6 +135,27 @@ def test_audits_that_a_run_was_made_without_stay_and_say_whose_they_are(tmp_path
     assert audit_entries.run_of(path) == ""
 
 
+def test_the_forms_that_a_run_did_not_make_stay(tmp_path):
+    run, reference = full(tmp_path / "run"), full(tmp_path / "reference", text="old")
+    for folder, frameworks in ((run, ["jax"]), (reference, ["jax", "torch_inductor"])):
+        for framework in frameworks:
+            forms = folder / "cpu" / framework / "ffn" / "forms"
+            forms.mkdir(parents=True)
+            (forms / "graph.txt.gz").write_text(folder.name)
+            (forms.parent / "stablehlo.mlir.gz").write_text(folder.name)
+    accept.keep_measured(run, reference)
+    kept = {
+        str(path.relative_to(reference)): path.read_text()
+        for path in reference.glob("cpu/*/ffn/**/*.gz")
+    }
+    assert kept == {
+        "cpu/jax/ffn/forms/graph.txt.gz": "run",
+        "cpu/jax/ffn/stablehlo.mlir.gz": "run",
+        "cpu/torch_inductor/ffn/forms/graph.txt.gz": "reference",
+        "cpu/torch_inductor/ffn/stablehlo.mlir.gz": "reference",
+    }
+
+
 def test_what_was_set_aside_is_no_result(tmp_path):
     run, reference = full(tmp_path / "run"), tmp_path / "reference"
     aside = run / "damaged" / "cpu" / "numpy" / "gemm" / "cell.json"

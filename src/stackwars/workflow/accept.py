@@ -128,7 +128,8 @@ def keep_run(full: Path, reference: Path, context: dict) -> Path:
 def keep_measured(full: Path, reference: Path) -> int:
     """Replace what was measured by that of this run, if it has all that is there; return how many files.
 
-    Audits of the harness that this run was made without stay, with the run that they are of.
+    Audits of the harness that this run was made without stay, with the run that they are of; so do the forms of
+    programs that it did not make.
     """
     files = _measured(full, KEPT)
     there = _measured(reference, ["cell.json"])
@@ -140,16 +141,30 @@ def keep_measured(full: Path, reference: Path) -> int:
         context = documents.read(reference / folder.MADE["context"])
         run = audit_entries.run_of(audits) or runs.identity(context)
         kept = audit_entries.read(audits), audits, run
+    forms = {path: (reference / path).read_bytes() for path in _lone_forms(reference, files)}
     for path in reference.iterdir() if reference.exists() else ():
         if path.name not in (runs.FOLDER, folder.FAULTS):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
-    for path in sorted(files):
+    for path in sorted({*files, *forms}):
         target = reference / path
         target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(full / path, target)
+        if path in forms:
+            target.write_bytes(forms[path])
+        else:
+            shutil.copyfile(full / path, target)
     if kept:
         audit_entries.write(*kept)
     return len(files)
+
+
+def _lone_forms(reference: Path, files: set[Path]) -> set[Path]:
+    """What the reference has of programs in the forms that their compilers print, in folders that are not among
+    these files. They are what is read of a program and no measurement.
+    """
+    there = _measured(reference, KEPT)
+    cells = {path.parents[1] for path in there if path.parts[-2] == FORMS}
+    cells -= {path.parents[1] for path in files if path.parts[-2] == FORMS}
+    return {path for path in there if any(path.is_relative_to(cell) for cell in cells)} - files
 
 
 def add_tables(repository: Path) -> None:
