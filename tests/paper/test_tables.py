@@ -84,6 +84,22 @@ def test_the_spread_of_a_gated_cell_leaves_contended_processes_out(tmp_path):
     assert f"--10000{UNGATED}" in tables_of(tmp_path)["table1"]
 
 
+def test_a_mark_is_explained_where_a_row_has_it_and_nowhere_else(tmp_path):
+    explained = r"$\dagger$: too few blocks"
+    paper_fixture.write(tmp_path)
+    frame = pandas.read_csv(tmp_path / "frame.csv")
+    for gated in (True, False):
+        frame["gated"] = gated
+        frame.to_csv(tmp_path / "frame.csv", index=False)
+        tables = tables_of(tmp_path)
+        assert [explained in tables[f"table{n}"] for n in (1, 2, 3)] == [not gated] * 3
+    for name, text in tables.items():
+        for mark in (APART, CONTENDED, UNGATED, UNSETTLED):
+            means = mark.replace("$^{", "$").replace("}$", "$")
+            if f" {means}: " in text:
+                assert mark in text, (name, mark)
+
+
 def test_a_framework_without_a_form_of_any_workload_is_a_note_and_no_row(tmp_path):
     paper_fixture.write(tmp_path)
     frame = pandas.read_csv(tmp_path / "frame.csv")

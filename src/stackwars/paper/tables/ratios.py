@@ -7,14 +7,12 @@ import pandas
 from stackwars.paper.latex import escape, significant
 from stackwars.paper.tables.rows import (
     APART,
-    APART_NOTE,
     CONTENDED,
-    CONTENDED_NOTE,
     STAGES,
-    UNGATED_NOTE,
     framework_cell,
     grouped,
     interval,
+    mark_notes,
     origins,
     over,
     share,
@@ -82,8 +80,7 @@ def published_table(
             "Holm's correction. "
             "The original gives no interval. It used a TPU v6e, we the devices of "
             "Section~\\ref{sec:build}: only directions are compared. "
-            + UNGATED_NOTE
-            + CONTENDED_NOTE
+            + mark_notes(lines)
             + origins(frame),
             separation="2.2pt",
             size=r"\scriptsize",
@@ -127,6 +124,7 @@ def comparison_table(frame: pandas.DataFrame, ratios: pandas.DataFrame) -> str:
             ]
         )
 
+    lines = grouped(ratios, line)
     header = [
         r"& & \multicolumn{3}{c}{First run} & \multicolumn{3}{c}{Second run} & "
         r"\multicolumn{7}{c}{Steady state} \\",
@@ -151,13 +149,13 @@ def comparison_table(frame: pandas.DataFrame, ratios: pandas.DataFrame) -> str:
             "device, framework and stage. Detect.: minimum difference that such rounds, or runs, would have "
             "found in 4 cases of 5. Rounds: of the newest run, those used for the steady ratio, of those "
             "with both frameworks. "
-            "A dash: one round. " + APART_NOTE + UNGATED_NOTE + CONTENDED_NOTE + origins(frame),
+            "A dash: one round. " + mark_notes(lines) + origins(frame),
             separation="2.2pt",
             size=r"\scriptsize",
             wide=True,
         ),
         header,
-        grouped(ratios, line) or [row([span(15, "no pair of cells to compare")])],
+        lines or [row([span(15, "no pair of cells to compare")])],
     )
 
 

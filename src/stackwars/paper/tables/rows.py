@@ -28,6 +28,17 @@ CONTENDED_NOTE = (
 )
 APART = r"$^{*}$"
 APART_NOTE = r"$*$: of blocks measured separately, not interleaved. "
+_NOTES = {
+    APART: APART_NOTE,
+    UNSETTLED: UNSETTLED_NOTE,
+    UNGATED: UNGATED_NOTE,
+    CONTENDED: CONTENDED_NOTE,
+}
+
+
+def mark_notes(lines: list[str]) -> str:
+    """What the marks in these rows mean; of a mark that none of them has, nothing."""
+    return "".join(note for mark, note in _NOTES.items() if any(mark in line for line in lines))
 
 
 def origins(frame: pandas.DataFrame) -> str:

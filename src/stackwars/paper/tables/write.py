@@ -38,10 +38,9 @@ from stackwars.paper.tables.programs import metrics_table, structure_table
 from stackwars.paper.tables.ratios import comparison_table, published_table
 from stackwars.paper.tables.rows import (
     STAGES,
-    UNGATED_NOTE,
-    UNSETTLED_NOTE,
     framework_cell,
     grouped,
+    mark_notes,
     origin,
     origins,
     steady_mark,
@@ -77,7 +76,6 @@ from stackwars.results.read_cells import (
     shown_cells,
 )
 from stackwars.results.read_compilers import read_default_precision, read_gap_causes
-from stackwars.results.verdicts import NO_STEADY_STATE
 from stackwars.results.whole_study import of_workloads, read_whole
 from stackwars.setup.device import CPU
 from stackwars.study.comparisons import PROGRAMS, comparisons, told, with_programs
@@ -162,9 +160,8 @@ def latency_table(
     )
     if beside:
         note += r"\textit{Published}: the original's number, of one run on a TPU v6e. "
-    if (cells.steady_class == NO_STEADY_STATE).any():
-        note += UNSETTLED_NOTE
-    note += UNGATED_NOTE
+    lines = grouped(cells, line)
+    note += mark_notes(lines)
     for name in cells.framework.drop_duplicates():
         if frameworks.variant(name):
             base = escape(frameworks.title(frameworks.program_of(name)))
@@ -182,7 +179,7 @@ def latency_table(
             size=r"\scriptsize",
         ),
         header,
-        grouped(cells, line) or [row([span(10, "no cell of this table is configured")])],
+        lines or [row([span(10, "no cell of this table is configured")])],
     )
 
 
