@@ -7,15 +7,12 @@ import pandas
 from stackwars.compilers.edits import EDITS
 from stackwars.findings.split import effect_findings
 from stackwars.frameworks import title
-from stackwars.measure.log_ratio import LogRatio
 from stackwars.results import compiler_verdicts as words
 from stackwars.results import verdicts
-from stackwars.results.combined import log_ratio
+from stackwars.results.gap_causes import GAP, effect_of_edit
 from stackwars.results.read_compilers import compiler_title
 from stackwars.results.verdicts import Finding, finding
 from stackwars.study.comparisons import Comparison
-
-BEYOND = 1.1  # an IR effect of at least this ratio, either way, is looked into with an edit
 
 
 def edit_findings(
@@ -29,8 +26,7 @@ def edit_findings(
 def replayed_edits(replay: pandas.DataFrame, split: pandas.DataFrame) -> list[Finding]:
     """``edit/<workload>/<program>/<compiler>``: the share of the difference that an edit takes.
 
-    share = log(edited/own) / log(other/own), of interleaved blocks; the other is the other side of the first
-    comparison that the program is in.
+    The other program is the other side of the first comparison that the edited one is in.
     """
     found = []
     for _, row in replay[replay.framework.str.contains("+", regex=False)].iterrows():
@@ -40,16 +36,11 @@ def replayed_edits(replay: pandas.DataFrame, split: pandas.DataFrame) -> list[Fi
         if there.empty:
             continue
         pair = there.iloc[0]
-        edited, effect = log_ratio(row, "edited"), log_ratio(pair, "ir")
-        known = edited is not None and effect is not None
-        other = None
-        if known:
-            towards = 1.0 if base == pair.baseline else -1.0
-            other = LogRatio(towards * effect.log, effect.error, effect.freedom)
+        effect, share = effect_of_edit(row, pair)
         found.append(
             finding(
                 f"edit/{row.workload}/{row.framework}/{row.compiler}",
-                words.edit_effect(edited, other) if known else verdicts.NO_DATA,
+                effect,
                 workload=row.workload,
                 title=row.title,
                 compiler=row.compiler,
@@ -59,20 +50,20 @@ def replayed_edits(replay: pandas.DataFrame, split: pandas.DataFrame) -> list[Fi
                 other=pair.framework if base == pair.baseline else pair.baseline,
                 program=title(row.framework),
                 edits=row.framework.split("+")[1:],
-                share=words.share_closed(edited, other) if known else None,
+                share=share,
             )
         )
     return found
 
 
 def _summary(subject: str, effects: list[Finding], edits: list[Finding]) -> Finding:
-    """Of a subject's IR effects beyond :data:`BEYOND`, those that an edit closes most of, and the rest."""
+    """Of a subject's IR effects of at least :data:`GAP`, those that an edit closes most of, and the rest."""
     beyond = [
         e
         for e in effects
         if e["framework"] == subject
         and e["verdict"] in (verdicts.SLOWER, verdicts.FASTER)
-        and max(e["ratio"], 1 / e["ratio"]) >= BEYOND
+        and max(e["ratio"], 1 / e["ratio"]) >= GAP
     ]
     edits = [e for e in edits if e["subject"] == subject]
     closing = {(e["workload"], e["compiler"]) for e in edits if e["verdict"] == words.CLOSES_MOST}

@@ -17,6 +17,7 @@ from stackwars.results import compiler_verdicts as words
 from stackwars.results.combined import log_ratio
 from stackwars.results.folder import Folder
 from stackwars.results.values import is_missing, is_true
+from stackwars.results.verdicts import NO_DATA
 from stackwars.results.whole_study import Source, sources
 
 COLUMNS: dict[str, str] = {
@@ -110,20 +111,28 @@ def _why(pair: pd.Series, replay: pd.DataFrame) -> dict:
 
 def _edits(pair: pd.Series, replay: pd.DataFrame) -> list[_Edit]:
     """The edited programs of both sides whose effect is known."""
-    effect = log_ratio(pair, "ir")
     found = []
     for _, row in _of(replay, pair).iterrows():
         own, _, edit = row["framework"].partition("+")
-        if not edit or own not in (pair["framework"], pair["baseline"]):
-            continue
-        edited = log_ratio(row, "edited")
-        if edited is None:
-            continue
-        towards = 1.0 if own == pair["baseline"] else -1.0
-        other = LogRatio(towards * effect.log, effect.error, effect.freedom)
-        share = words.share_closed(edited, other)
-        found.append(_Edit(row["framework"], words.edit_effect(edited, other), share))
+        if edit and own in (pair["framework"], pair["baseline"]):
+            effect, share = effect_of_edit(row, pair)
+            if share is not None:
+                found.append(_Edit(row["framework"], effect, share))
     return found
+
+
+def effect_of_edit(row: pd.Series, pair: pd.Series) -> tuple[str, float | None]:
+    """What an edit does to the difference of two programs, and the share of it that it closes.
+
+    row: of replay.csv, the edited program; pair: of split.csv, both programs, one of which was edited. share =
+    log(edited/own) / log(other/own), of interleaved blocks. (no data, None) where a ratio is not known.
+    """
+    edited, effect = log_ratio(row, "edited"), log_ratio(pair, "ir")
+    if edited is None or effect is None:
+        return NO_DATA, None
+    towards = 1.0 if row["framework"].partition("+")[0] == pair["baseline"] else -1.0
+    other = LogRatio(towards * effect.log, effect.error, effect.freedom)
+    return words.edit_effect(edited, other), words.share_closed(edited, other)
 
 
 def _of(table: pd.DataFrame, pair: pd.Series) -> pd.DataFrame:
