@@ -162,8 +162,8 @@ def _lone_forms(reference: Path, files: set[Path]) -> set[Path]:
     these files. They are what is read of a program and no measurement.
     """
     there = _measured(reference, KEPT)
-    cells = {path.parents[1] for path in there if path.parts[-2] == FORMS}
-    cells -= {path.parents[1] for path in files if path.parts[-2] == FORMS}
+    cells = {path.parents[1] for path in there if path.parent.name == FORMS}
+    cells -= {path.parents[1] for path in files if path.parent.name == FORMS}
     return {path for path in there if any(path.is_relative_to(cell) for cell in cells)} - files
 
 
