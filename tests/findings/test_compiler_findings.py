@@ -11,8 +11,10 @@ from test_findings import changed, findings_of
 
 import paper_fixture
 from compiler_fixture import EDIT, NEW, OLD, SIDES, ratio_columns
+from stackwars.findings.split import sources_elsewhere
 from stackwars.results import compiler_verdicts as words
 from stackwars.results import verdicts
+from stackwars.results.read_compilers import read_split
 
 
 @pytest.fixture(scope="module")
@@ -258,6 +260,9 @@ def test_the_profiles_say_which_class_carries_a_decided_gap(full, tmp_path):
     assert found["carried"][0]["name"] == "products and convolutions"
     assert found["gaps"] == sum(one["gaps"] for one in found["carried"]) > 0
     row = {"workload": "bert_base", "compiler": OLD}
+    unmarked = changed(tmp_path, "gap_causes", row, adds_up=True)["op_times"]["marked"]
+    marked = changed(tmp_path, "gap_causes", row, adds_up=False)["op_times"]["marked"]
+    assert marked == unmarked + 1
     fewer = changed(tmp_path, "gap_causes", row, verdict="unresolved")["op_times"]
     assert fewer["gaps"] == found["gaps"] - 1
     folder = paper_fixture.write(tmp_path)
@@ -269,3 +274,14 @@ def test_the_profiles_say_which_class_carries_a_decided_gap(full, tmp_path):
     ]
     none = changed(tmp_path, "op_times", {"compiler": OLD}, run="2026-01-01T0000")["op_times"]
     assert none["verdict"] == verdicts.NO_DATA  # of an accepted run, not of this one
+
+
+def test_the_source_on_the_workloads_of_other_studies_stands_apart(full, tmp_path):
+    folder = paper_fixture.write(tmp_path)
+    split = read_split(folder / "split.csv")
+    own = split[split.workload != "bert_base"]
+    found = sources_elsewhere(split, own, {"native_compiler": OLD})
+    here = full["source/bert_base/torch_xla"]
+    assert here | {"id": "source_elsewhere/bert_base/torch_xla"} in found
+    assert {one["workload"] for one in found} == {"bert_base"}
+    assert not any(identity.startswith("source_elsewhere") for identity in full)

@@ -29,7 +29,7 @@ from stackwars.findings.precision import precision_findings
 from stackwars.findings.programs import program_findings
 from stackwars.findings.protocol import held_out_finding, protocol_findings
 from stackwars.findings.sharding import sharding_findings
-from stackwars.findings.split import split_findings
+from stackwars.findings.split import sources_elsewhere, split_findings
 from stackwars.findings.stacks import stack_findings
 from stackwars.findings.successor import Programs, successor_findings
 from stackwars.findings.targets import target_findings
@@ -104,6 +104,7 @@ def all_findings(files: Folder) -> list[Finding]:
         *run.memory_findings(frame, there),
         *run.agreement_findings(frame, ratios, there),
         *split_findings(replay, split, context),
+        *sources_elsewhere(READ["split"](files["split"]), split, context),
         *edit_findings(replay, split, pairs),
         *_op_times(files, pairs[0], context),
         *fit_findings(ahead, frame, there, pairs),

@@ -8,6 +8,7 @@ import pandas
 
 from stackwars.compilers.op_classes import CLASSES, PRODUCTS
 from stackwars.results import verdicts
+from stackwars.results.values import is_true
 from stackwars.results.verdicts import FASTER, SLOWER, Finding, finding
 from stackwars.study.comparisons import Comparison
 
@@ -20,7 +21,7 @@ def op_time_finding(
 
     Of this run's own profiles; of the reference, whose workloads are of several runs, of all. `carried` has the
     name of each class that carries a gap with how many gaps it carries, the most first. A gap that the profiles
-    do not show counts in none.
+    do not show counts in none. `marked`: gaps of which a profile does not add up to its timed call.
     """
     pinned = context["native_compiler"]
     profiles, gaps = (
@@ -32,7 +33,8 @@ def op_time_finding(
     products = shares[shares["class"] == PRODUCTS]
     own = gaps[(gaps.subject == pair.subject) & (gaps.baseline == pair.baseline)]
     own = own[own.workload.isin(shares.workload) & own.verdict.isin([SLOWER, FASTER])]
-    carried = Counter(own[own["where"] != ""].drop_duplicates("workload")["where"])
+    shown = own[own["where"] != ""].drop_duplicates("workload")
+    carried = Counter(shown["where"])
     return finding(
         "op_times",
         verdicts.MEASURED if programs else verdicts.NO_DATA,
@@ -40,5 +42,6 @@ def op_time_finding(
         programs=programs,
         mostly_products=int((products.share > 0.5).sum()),
         gaps=carried.total(),
+        marked=int((~shown.adds_up.map(is_true)).sum()),
         carried=[{"name": CLASSES[one], "gaps": number} for one, number in carried.most_common()],
     )

@@ -141,6 +141,20 @@ def _generations(split: pandas.DataFrame) -> list[Finding]:
     return found
 
 
+def sources_elsewhere(
+    split: pandas.DataFrame, own: pandas.DataFrame, context: dict
+) -> list[Finding]:
+    """``source_elsewhere/<workload>/<framework>``: as ``source``, of the workloads of other studies.
+
+    split: of all studies; own: of the first.
+    """
+    others = split[~split.workload.isin(own.workload)]
+    return [
+        found | {"id": found["id"].replace("source", "source_elsewhere", 1)}
+        for found in _sources(others, context["native_compiler"])
+    ]
+
+
 def _sources(split: pandas.DataFrame, pinned: str) -> list[Finding]:
     """``source/<workload>/<framework>``: which term does more of the native ratio.
 

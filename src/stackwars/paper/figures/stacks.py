@@ -25,7 +25,7 @@ def draw_stacks_over_best(
     names = dict(zip(stacks["workload"], stacks["title"], strict=True))
     elsewhere = set(stacks.loc[stacks["run"] != "", "workload"])
     shown = {
-        w: textwrap.fill(f"{name}{' *' if w in elsewhere else ''}", WIDEST)
+        w: textwrap.fill(name, WIDEST) + (" *" if w in elsewhere else "")
         for w, name in names.items()
     }
     frameworks = list(stacks["framework"].drop_duplicates())

@@ -14,7 +14,7 @@ LOOKS = {
     NOT_DECIDED: {"facecolor": "#e6e6e6"},
     NOT_TESTABLE: {"facecolor": "white"},
 }
-PITCH, HIGHEST = 0.115, 1.9
+PITCH, HIGHEST = 0.115, 1.7
 """Inches: of a row where there are few, and of all rows where there are many."""
 _EDGE = {"edgecolor": "#999999", "linewidth": 0.3}
 

@@ -120,8 +120,9 @@ def structure_table(
             caption=caption,
             columns="l" + "l" * len(CLAIMS),
             note=f"{order}, or one word where all programs have the same form; each decided by a rule "
-            "over the normalised program, not by reading. \\emph{both}: a program has both forms. "
-            f"A dash: the claim does not apply to the program, or there is none. Origin: {origin}.",
+            "over the normalised program, not by reading. "
+            + ("\\emph{both}: a program has both forms. " if "both" in "".join(lines) else "")
+            + f"A dash: the claim does not apply to the program, or there is none. Origin: {origin}.",
             wide=True,
             size=r"\scriptsize",
         ),
