@@ -1,48 +1,47 @@
-# make paper   all set-up, then paper.pdf and report.html from cells measured here (WORKLOADS=gemm,mha: of these)
-# make quick   the same shapes with fewer rounds: wider intervals, in about half an hour
-# make stacks  every stack on every workload of that study, as a run of its own (WORKLOADS as above)
-# make matrix  every frontend's program through every compiler, likewise
-# make beyond  training, gradients, experts, sparse attention, loops and decoding, likewise
-# make sharding  programs for several devices, run on the CPU's threads and compiled for slices of a TPU
-# make smoke   the same grid with tiny shapes, in a few minutes
-# make test    all set-up, then the tests
-# make reference  paper.pdf and report.html from the committed run in results/reference, measuring nothing
-# make report  report.html alone, of the full run made here (or RESULTS=reference)
-# make audits  the harness checked: fences, mutants, A/A, power; the next paper shows what came of it
-# make faults  breaks a smoke run in every way we know: what was lost, wrongly shown and told (results/faults.json)
-# make accept  the full run that was made here (or RUN=<folder>) becomes one of the committed ones
-# make compare RUN=results/full  what of the reference (or of WITH=<folder>) a run has found again; compare.html
-#              draws the ratios of both
-# make archive  every committed file in one, with its digest: what one would deposit
-# make cluster  the workflow on a Slurm of two nodes, started here (as root, with its packages), and the profile of
-#              Kubernetes with a stand-in for kubectl
-# make plan    what a run would measure, and what it costs here
-# make debian  `make smoke` in bare Debians, as root and as an ordinary user (as root, with debootstrap)
+# make paper      all set-up, then paper.pdf and report.html from cells measured here: the original's study
+#                 STUDIES=stacks,matrix,beyond adds studies to it; WORKLOADS=gemm,mha measures these alone
+# make study      STUDIES=matrix: measures these studies alone, as a run of its own with tables and no paper
+# make quick      the same shapes with fewer rounds: wider intervals
+# make smoke      tiny shapes, in a few minutes: shows that everything works
+# make test       all set-up, then the tests
+# make test-faults  injects faults into copies of a smoke run (FAULTS="tex-missing link": these alone)
+# make reference  paper.pdf and report.html from the committed runs in results/reference, measuring nothing
+# make report     report.html alone, of the full run made here (or RESULTS=reference)
+# make audits     checks the harness: fences, mutants, A/A, power; the next paper shows the outcome
+# make accept     adds the full run that was made here (or RUN=<folder>) to the committed ones
+# make compare    RUN=results/full: which results of the reference (or of WITH=<folder>) a run reproduces; compare.html
+#                 draws the ratios of both
+# make archive    every committed file in one, with its digest: what one would deposit
+# make cluster    the workflow on a Slurm of two nodes, started here (as root, with its packages), and the profile of
+#                 Kubernetes with a stand-in for kubectl
+# make plan       what a run would measure, and what it costs here (PRESET, STUDIES)
+# make debian     `make smoke` in bare Debians, as root and as an ordinary user (as root, with debootstrap)
 
 # A cell takes all cores, so cells never run side by side (but in smoke); two compilations for a target may.
 SNAKEMAKE = .venv/bin/snakemake --cores all
 PRESET ?= full
+COMMA = ,
+ADDED_STUDIES = 'measure=[tables,$(STUDIES)]'
+CHOSEN_WORKLOADS = $(if $(WORKLOADS),'workloads=[$(WORKLOADS)]')
+CHOSEN = $(strip $(if $(STUDIES),$(ADDED_STUDIES)) $(CHOSEN_WORKLOADS))
 
-.PHONY: paper quick stacks matrix beyond sharding audits faults smoke test reference report accept archive compare plan debian cluster lint set-up
+.PHONY: paper study audits smoke quick test test-faults reference report accept archive compare plan debian cluster lint set-up
 
 paper: set-up
-	$(SNAKEMAKE) paper.pdf report.html $(if $(WORKLOADS),--config 'workloads=[$(WORKLOADS)]')
+	$(SNAKEMAKE) paper.pdf report.html $(if $(CHOSEN),--config $(CHOSEN))
+
+study: set-up
+	$(if $(STUDIES),,$(error expected make study STUDIES=<names of studies>, got none))
+	$(SNAKEMAKE) results --config 'measure=[$(STUDIES)]' $(CHOSEN_WORKLOADS)
+
+quick smoke: set-up
+	$(SNAKEMAKE) paper.pdf report.html --config preset=$@ $(CHOSEN_WORKLOADS)
 
 audits: set-up
 	$(SNAKEMAKE) audits
 
-# FAULTS="tex-missing link": only these, again.
-faults: set-up
+test-faults: set-up
 	PYTHONPATH=src:tests .venv/bin/python -m faults.run $(FAULTS)
-
-quick: set-up
-	$(SNAKEMAKE) paper.pdf report.html --config preset=quick
-
-stacks matrix beyond sharding: set-up
-	$(SNAKEMAKE) results --config 'whole=[$@]' $(if $(WORKLOADS),'workloads=[$(WORKLOADS)]')
-
-smoke: set-up
-	$(SNAKEMAKE) paper.pdf report.html --config preset=smoke
 
 reference: set-up
 	$(SNAKEMAKE) paper.pdf report.html --config results=reference
@@ -61,7 +60,7 @@ compare: set-up
 	@.venv/bin/python -m stackwars.report.compare $(RUN) $(WITH)
 
 plan: set-up
-	@.venv/bin/python -m stackwars.workflow.plan --preset $(PRESET)
+	@.venv/bin/python -m stackwars.workflow.plan --preset $(PRESET) --studies $(subst $(COMMA), ,$(STUDIES))
 
 debian: set-up
 	.venv/bin/python tests/debian/try_smoke.py

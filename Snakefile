@@ -37,7 +37,7 @@ include: "workflow/rules/compile.smk"
 include: "workflow/rules/replay.smk"
 include: "workflow/rules/sharding.smk"
 include: "workflow/rules/audits.smk"
-include: "workflow/rules/analysis.smk"
+include: "workflow/rules/tables.smk"
 include: "workflow/rules/claims.smk"
 include: "workflow/rules/paper.smk"
 
@@ -47,4 +47,4 @@ onstart:
 
 
 onsuccess:
-    start.tell(GRID)
+    start.print_summary(GRID)

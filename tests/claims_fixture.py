@@ -1,52 +1,62 @@
-"""findings.json, claims.csv and the tables of claims from the synthetic results of paper_fixture."""
+"""Claims, and datasets of rows that a test chooses to decide them by."""
 
 from __future__ import annotations
 
+import json
 from functools import cache
 from pathlib import Path
+from typing import Any
 
-from stackwars.claims import decide as deciding
 from stackwars.claims import definitions
-from stackwars.claims.definitions import Claims
-from stackwars.claims.output import read_claims, write_claims
-from stackwars.claims.verdicts import ORIGINS
-from stackwars.findings.collect import write_findings
-from stackwars.paper.tables.claims import claims_table, write_tables
-from stackwars.results.folder import Folder
-from stackwars.study.comparisons import CELLS, comparisons
+from stackwars.claims.definitions import Claim, Claims
+from stackwars.results import schema
+from stackwars.results.dataset import Dataset
 from stackwars.study.config import load
+
+CONTEXT = {
+    "date_utc": "2026-01-01T00:00:00+00:00",
+    "devices": {"cpu": {"present": True}, "tpu": {"present": False, "reason": "no chip"}},
+    "machine": {"cpu_model": "A CPU", "cores": 2},
+    "peaks": {},
+    "sizes": {"mha": {"batch": 2}, "ffn": {"batch": 2}},
+}
+CLAIM = {
+    "id": "one",
+    "origin": "ours",
+    "sentence": "One.",
+    "needs": {"devices": ["cpu"], "stages": ["cells"]},
+    "tolerance": 0.02,
+    "human_minutes": 1,
+}
 
 
 @cache
 def claims() -> Claims:
-    """The committed claims."""
+    """Return the committed claims."""
     return definitions.load()
 
 
 @cache
 def config() -> dict:
-    """The committed configuration."""
-    return load()
+    """Return the committed configuration; the run measures every study."""
+    return {**load(), "measure": list(load()["studies"])}
 
 
-def decide(folder: Path) -> dict[str, dict]:
-    """Write findings.json, claims.csv and the tables of claims into a folder of results; the claims by id.
-
-    Without the tables of experiments and badges, which are the same for all results and take a second.
-    """
-    files = Folder(folder)
-    write_findings(files)
-    write_claims(deciding.decide_all(claims(), config(), files), files["claims"])
-    rows = read_claims(files["claims"])
-    files["claim_tables"].mkdir(exist_ok=True)
-    pair = comparisons(config(), CELLS)[0]
-    for origin in ORIGINS:
-        text = claims_table(rows, origin, pair)
-        (files["claim_tables"] / f"{origin}.tex").write_text(text, encoding="utf-8")
-    return {row["id"]: row for row in rows}
+def claim(query: dict[str, Any], **changes: Any) -> Claim:
+    """Return a claim that is decided by this query, about most rows of comparisons.csv by default."""
+    row = {**CLAIM, "query": {"table": "comparisons", "quantifier": "most", **query}, **changes}
+    return definitions.parse({"claims": [row]}).claims[0]
 
 
-def with_experiments(folder: Path) -> None:
-    """Add the tables of experiments and badges to a folder that `decide` has written."""
-    files = Folder(folder)
-    write_tables(claims(), read_claims(files["claims"]), config(), files["claim_tables"])
+def write(folder: Path, context: dict[str, Any] | None = None, **tables: list[dict]) -> Path:
+    """Write a folder of results with these rows of its tables."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in schema.TABLES:
+        schema.write(schema.table(name, tables.get(name, [])), folder / f"{name}.csv")
+    (folder / "context.json").write_text(json.dumps({**CONTEXT, **(context or {})}))
+    return folder
+
+
+def dataset(folder: Path, is_reference: bool = False, **tables: list[dict]) -> Dataset:
+    """Return the dataset of a folder with these rows."""
+    return Dataset(config(), write(folder, **tables), is_reference)

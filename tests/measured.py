@@ -43,16 +43,18 @@ _COMMITTED = load()
 
 
 def config(**changes: object) -> dict:
-    """The committed configuration at its smoke sizes, reduced to two workloads and the main comparison."""
+    """The committed configuration at its smoke sizes, reduced to two workloads and the main comparison.
+
+    It measures the first study; of every study that a test names instead it may have all workloads.
+    """
     whole = copy.deepcopy(_COMMITTED)
     main = whole["comparisons"][0]
     whole["comparisons"] = [main]
-    whole["frameworks"] = {
-        main[side]: whole["frameworks"][main[side]] for side in ("baseline", "subject")
-    }
+    whole["frameworks"] = {main[side]: whole["frameworks"][main[side]] for side in ("baseline", "subject")}
     whole["audits"] = {"frameworks": [], "replays": []}
+    whole["presets"]["smoke"].pop("study_workloads", None)
     chosen = {"preset": "smoke", "workloads": ["gemm", "ffn"], "devices": ["cpu", "tpu"]}
-    return {**whole, **chosen, **changes}
+    return {**whole, **chosen, "measure": ["tables"], **changes}
 
 
 def blocks(
@@ -171,10 +173,7 @@ def write_cell(results: Path, processes: list[dict], output: np.ndarray | None =
     """A cell's folder in a folder of results, written by the harness from these processes."""
     first = processes[0]
     folder = results / Cell(first["framework"], first["workload"], first["device"]).path
-    parts = [
-        process_folder(folder / f"process-{result['repetition']}", result, output)
-        for result in processes
-    ]
+    parts = [process_folder(folder / f"process-{result['repetition']}", result, output) for result in processes]
     run_main(parts, folder)
     return folder
 

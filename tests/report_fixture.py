@@ -2,59 +2,63 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import hlo_pair
+import measured
+from made_tables import accepted
+from stackwars.claims import decide
 from stackwars.compilers.op_classes import CLASSES, DISPATCH, ELEMENTWISE, PRODUCTS
+from stackwars.measure import documents
 from stackwars.report.align import form, side
+from stackwars.report.gather import gather
 from stackwars.report.optimised import side as hlo_side
-from stackwars.report.processes import POINTS
+from stackwars.report.raw import POINTS
+from stackwars.results import reference, runs
+from stackwars.results.dataset import Dataset, Sources, sources
+from stackwars.results.folder import Folder
+from stackwars.study.config import load
 
 HOSTILE = "</script><img src=x onerror=alert(1)> \"quoted\" 'too' \\ {\\tt x} $x_1$ \N{SNOWMAN} \N{PILE OF POO}"
+RUN = "2026-01-01T0000"
 CELL = {
-    **{"workload": "mha", "title": "MHA", "framework": "jax", "device": "cpu", "status": "ok"},
-    **{"first_ms": 80.0, "second_ms": 3.0, "steady_ms": 2.0, "rounds": 3, "status_detail": ""},
+    **{"study": "tables", "mode": "native", "workload": "mha", "title": "MHA", "framework": "jax"},
+    **{"device": "cpu", "status": "ok", "first_ms": 80.0, "second_ms": 3.0, "steady_ms": 2.0, "rounds": 3},
     **{"steady_low_ms": 1.9, "steady_high_ms": 2.1, "stop_reason": "decided"},
 }
 FAILED = {**CELL, "title": HOSTILE, "status": "error", "status_detail": HOSTILE, "workload": "gemm"}
 ABSENT = {**CELL, "device": "tpu", "status": "not run", "status_detail": "no driver"}
+ELSEWHERE = {**CELL, "study": "stacks", "run": RUN, "steady_ms": 7.0}
+GROWN = {**CELL, "study": "stacks", "mode": "growth", "size": "layers", "value": 4, "run": RUN}
 REPLAYED = {
-    **{
-        "workload": "mha",
-        "title": "MHA",
-        "framework": "jax",
-        "compiler": "an XLA",
-        "device": "cpu",
-    },
-    **{"status": "ok", "status_detail": "", "replay_ms": 2.0, "replay_low_ms": 1.9},
-    **{
-        "replay_high_ms": 2.1,
-        "over_best": 1.0,
-        "compile_s": 0.5,
-        "rounds": 2,
-        "fusions": 7,
-        "run": "",
-    },
+    **{"study": "tables", "mode": "replay", "workload": "mha", "title": "MHA", "framework": "jax"},
+    **{"compiler": "an XLA", "device": "cpu", "status": "ok", "steady_ms": 2.0, "steady_low_ms": 1.9},
+    **{"steady_high_ms": 2.1, "over_best": 1.0, "compile_s": 0.5, "rounds": 2, "fusions": 7},
 }
-REFUSED = {
-    **{"workload": "mha", "title": "MHA", "framework": "torch_xla", "compiler": "an XLA"},
-    **{
-        "device": "cpu",
-        "status": "unsupported",
-        "status_detail": HOSTILE,
-        "run": "2026-01-01T0000",
-    },
-}
+REFUSED = {**REPLAYED, "framework": "torch_xla", "status": "unsupported", "status_detail": HOSTILE}
+REFUSED = {key: value for key, value in REFUSED.items() if "ms" not in key and key != "over_best"}
 RATIO = {
-    **{"workload": "mha", "title": "MHA", "device": "cpu", "framework": "torch_xla", "rounds": 3},
-    **{"baseline": "jax", "steady_ratio": 1.5, "steady_ratio_low": 1.4, "steady_ratio_high": 1.6},
-    **{"steady_verdict": "slower", "steady_p_holm": 0.012, "steady_detectable": 0.07},
-    **{"steady_rounds": 3, "steady_runs": 2, "steady_gated": False, "contended": True},
+    **{"quantity": "steady", "studies": ["tables"], "workload": "mha", "title": "MHA", "device": "cpu"},
+    **{"subject": "torch_xla", "baseline": "jax", "rounds": 3, "runs": 2, "ratio": 1.5, "low": 1.4},
+    **{"high": 1.6, "verdict": "slower", "p_adjusted": 0.012, "detectable": 0.07, "gated": False},
+    "contended": True,
+    "each": [["", 0, 1.45], ["", 1, 1.55]],
 }
-SPLIT = {
-    **{"workload": "mha", "title": "MHA", "device": "cpu", "framework": "torch_xla", "rounds": 2},
-    **{"baseline": "jax", "compiler": "an XLA", "ir_ratio": 1.25, "ir_ratio_low": 1.2},
-    **{"ir_ratio_high": 1.3, "ir_verdict": "slower", "ir_runs": 1, "source_verdict": "the program"},
+OPEN = {**RATIO, "workload": "gemm", "title": "GEMM", "verdict": "inconclusive", "each": []}
+REPLAY_RATIO = {
+    **{"quantity": "replay", "studies": ["tables"], "workload": "mha", "title": "MHA", "device": "cpu"},
+    **{"compiler": "an XLA", "subject": "torch_xla", "baseline": "jax", "rounds": 1, "runs": 1, "ratio": 1.25},
+    **{"low": 1.2, "high": 1.3, "verdict": "slower", "each": [["", 0, 1.25]]},
+}
+COMPILED = {
+    **{"study": "tables", "workload": "mha", "title": "MHA", "framework": "jax", "target": "a TPU"},
+    **{"compiler": "an XLA", "variant": "base", "status": "ok", "verdict": "fits", "hbm_bytes": 3 * 2**20},
+}
+EFFECT = {
+    **{"subset": "all", "workload": "mha", "effect": "compiler", "share": 0.75, "factor": 1.6},
+    "largest": "compiler",
 }
 RAN = {
     **{"repetition": 0, "status": "ok", "wall_s": 5.0, "peak_rss_bytes": 2**31, "log": ""},
@@ -89,12 +93,12 @@ THIRD = "%0 = stablehlo.tanh %a : tensor<2xf32>\n%1 = stablehlo.negate %0 : tens
 EMITTED = form({"jax": side(TEXTS[0]), "torch_xla": side(TEXTS[1]), "torchax": side(THIRD)})
 CLAIM = {
     **{"id": "x", "origin": "ours", "sentence": "It holds.", "verdict": "supported", "evidence": "1 of 1"},
-    "rule": "Every vote must be for it.",
-}  # fmt: skip
+    **{"margin": "1 of 1, needs 1", "table": "comparisons", "study": "tables"},
+}
 VOTE = {
-    **{"vote": "for", "word": "slower", "title": "MHA", "number": "1.5", "finding": "steady/mha/torch_xla"},
-    **{"links": [("JAX", "cell/cpu/jax/mha")], "elsewhere": ""},
-}  # fmt: skip
+    **{"vote": "for", "word": "slower", "title": "MHA", "number": "1.5", "quantity": "steady"},
+    **{"workload": "mha", "subject": "torch_xla", "baseline": "jax", "device": "cpu"},
+}
 BOX = {"x": 50, "width": 80, "height": 22, "block": None}
 GRAPH = {
     **{"width": 100, "height": 90},
@@ -115,8 +119,9 @@ def call(framework: str, profile: dict | None) -> dict[str, Any]:
     """A profiled call of 2 ms: 1.5 of products, 0.4 of elementwise operations, the rest dispatch."""
     ms = {**dict.fromkeys(CLASSES, 0.0), PRODUCTS: 1.5, ELEMENTWISE: 0.4, DISPATCH: 0.1}
     return {
-        **{"workload": "mha", "title": "MHA", "compiler": "an-xla", "device": "cpu", "run": ""},
-        **{"framework": framework, "profiled_ms": 2.0, "call_ms": 1.9, "adds_up": True},
+        **{"study": "tables", "workload": "mha", "title": "MHA", "compiler": "an-xla", "device": "cpu"},
+        **{"run": "", "framework": framework, "profiled_ms": 2.0, "call_ms": 1.9},
+        "profile_consistent": True,
         "parts": {name: {"ms": one, "share": one / 2, "operations": 3} for name, one in ms.items()},
         "profile": profile,
     }
@@ -128,24 +133,26 @@ PROFILE = {
 }
 DOCUMENT: dict[str, Any] = {
     "name": "full of 2026-01-02 03:04",
-    "meta": {"machine": {"cpu_model": "a processor", "cores": 2}, "preset": "full", "origin": "reference"},
+    "meta": {"machine": {"cpu_model": "a processor", "cores": 2}, "preset": "full", "origin": "measured"},
     "frameworks": {
         "jax": {"title": "JAX", "colour": "#14213d"},
         "torchax": {"title": "torchax", "colour": "#1f78b4"},
         "torch_xla": {"title": "torch_xla", "colour": "#c4571b"},
     },
-    "cells": [CELL, FAILED, ABSENT],
-    "details": {"cpu/jax/mha": DETAILS, "cpu/jax/gemm": OLD_DETAILS},
-    "ratios": [RATIO],
-    "split": [SPLIT],
-    "rounds": {
-        "cpu/torch_xla/mha": {"steady": [[0, 1.45], [1, 1.55]]},
-        "cpu/torch_xla/mha/an XLA": {"ir": [[0, 1.25]]},
+    "studies": {
+        "tables": {"origin": "Measured in this run.", "folder": "results/full", "option": "", "compiled": 1},
+        "stacks": {"origin": "From the reference.", "folder": "results/full-stacks", "compiled": 0,
+                   "option": "--config 'measure=[stacks]' "},
     },
-    "reproduction": "Of 3 claims 2 were found again.",
+    "raw_run": "",
+    "cells": [CELL, FAILED, ABSENT, REPLAYED, REFUSED, ELSEWHERE, GROWN],
+    "details": {"cpu/jax/mha": DETAILS, "cpu/jax/gemm": OLD_DETAILS},
+    "comparisons": [RATIO, OPEN, REPLAY_RATIO],
+    "quantities": {"steady": "steady state over the baseline's", "replay": "program over the baseline's"},
+    "effects": [EFFECT],
+    "compiled": [COMPILED],
+    "reproduction": "Of 3 claims 2 are reproduced.",
     "answers": ["x"],
-    "native": "an XLA",
-    "matrix": [REPLAYED, REFUSED],
     "facts": {"fusions": "fusions in the optimised program"},
     "replays": {
         "cpu/an XLA/jax/mha": {
@@ -177,11 +184,6 @@ DOCUMENT: dict[str, Any] = {
         "calls": [call("jax", PROFILE), call("torch_xla", None)],
     },
     "claims": [{**CLAIM, "votes": [VOTE]}],
-    "faults": {
-        "where": "revision 1 on a machine",
-        "tried": [{"id": "killed", "title": "Process killed", "outcome": "survived", "lost": 0, "wrong": 0,
-                   "told": HOSTILE, "why": ""}],
-    },
     "audits": [{"id": "fences", "title": "Fences", "verdict": "pass", "aim": "to wait", "detail": "it did"}],
 }  # fmt: skip
 
@@ -212,7 +214,9 @@ def large(count: int) -> dict[str, Any]:
     return {
         **DOCUMENT,
         "frameworks": {name: {"title": name, "colour": "#14213d"} for name in names},
-        "cells": [{**CELL, "workload": w, "title": w, "framework": f} for w, f in keys],
+        "cells": [
+            {**row, "workload": w, "title": w, "framework": f} for row in (CELL, REPLAYED) for w, f in keys
+        ],
         "details": {
             f"cpu/{f}/{w}": {
                 **DETAILS,
@@ -221,14 +225,35 @@ def large(count: int) -> dict[str, Any]:
             }
             for place, (w, f) in enumerate(keys)
         },
-        "ratios": [
-            {**RATIO, "workload": w, "title": w, "framework": f, "baseline": names[0]}
+        "comparisons": [
+            {**RATIO, "workload": w, "title": w, "subject": f, "baseline": names[0]}
             for w, f in keys
             if f != names[0]
         ],
-        "split": [], "rounds": {}, "replays": {},
-        "matrix": [
-            {**REPLAYED, "workload": w, "title": w, "framework": f} for w, f in keys
-        ],
+        "replays": {}, "effects": [],
         "graphs": [], "programs": [], "timeline": {**DOCUMENT["timeline"], "calls": []},
     }  # fmt: skip
+
+
+def reference_document(folder: Path) -> dict[str, Any]:
+    """The document of the reference, whose tables are made in this folder."""
+    config = {**load(), "results": "reference"}
+    results = Folder(folder / "from-reference", runs.REFERENCE)
+    results.results.mkdir(exist_ok=True)
+    reference.write(config, results)
+    decide.write(config, results)
+    return gather(sources(config, results))
+
+
+def made_sources(folder: Path, run: dict[str, list], reference: dict[str, list], **changes: object) -> Sources:
+    """A run and the reference with these rows of their tables. changes: of `measured.config`.
+
+    The run measured the studies in `measure`, which are the tables alone by default.
+    """
+    config = measured.config(**changes)
+    made = {"run": accepted(folder / "run", **run), "reference": accepted(folder / "reference", **reference)}
+    path = folder / "reference" / "context.json"
+    known = [{"run": "a", "machine": "a machine", "date_utc": "2026-01-01T00:00:00+00:00"}]
+    path.write_text(json.dumps({**documents.read(path), "runs": known}), encoding="utf-8")
+    datasets = {name: Dataset(config, one.folder, name == "reference") for name, one in made.items()}
+    return Sources(**datasets, measured=list(config["measure"]))

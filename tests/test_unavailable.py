@@ -9,7 +9,9 @@ import pytest
 from stackwars.compilers import ahead_supervisor, replay_cell
 from stackwars.compilers.replay_job import ReplayJob
 from stackwars.measure import cell, progress, supervisor
-from stackwars.results import ahead
+from stackwars.results import programs
+from stackwars.results.folder import Folder
+from stackwars.results.raw import Raw
 from stackwars.setup.environments import REPOSITORY, Unavailable
 from stackwars.study.config import load
 from stackwars.study.programs import compilations, replay_job, replays
@@ -72,8 +74,8 @@ def test_compilation_is_a_row_that_says_why(tmp_path):
     assert json.loads((folder / "ahead.json").read_text())["message"] == WHY
     said = gzip.decompress((folder / "optimised.hlo.gz").read_bytes()).decode()
     assert said == f"// no optimised HLO: unsupported: {WHY}\n"
-    row = ahead.compile_ahead(config, tmp_path).iloc[0]
-    assert (row.status, row.verdict, row.message) == ("unsupported", "", WHY)
+    row = programs.build(config, Folder(tmp_path), Raw()).iloc[0]
+    assert (row["status"], row["verdict"], row["status_detail"]) == ("unsupported", "", WHY)
 
 
 def test_device_is_absent_for_that_framework(monkeypatch, tmp_path):

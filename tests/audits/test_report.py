@@ -10,7 +10,7 @@ import pytest
 from audits.made import FENCES, MUTANTS
 from measured import GEMM, config, process, write_cell, write_results
 from stackwars.audits import aa, audit_entries, report
-from stackwars.results import aggregate, split
+from stackwars.results import raw, tables
 from stackwars.results.folder import Folder
 from stackwars.workflow import job_files
 
@@ -20,7 +20,7 @@ ROUNDS = 6
 
 @pytest.fixture
 def folder(tmp_path):
-    """Six rounds of the GEMM in both frameworks, and the frame from them."""
+    """Six rounds of the GEMM in both frameworks, and the tables from them."""
     write_results(tmp_path)
     output = np.arange(8, dtype=np.float32)
     for cell in (GEMM, TORCH):
@@ -29,13 +29,12 @@ def folder(tmp_path):
             for round_ in range(ROUNDS)
         ]
         write_cell(tmp_path, results, output)
-    aggregate.aggregate(config(), Folder(tmp_path))
-    split.write(config(), Folder(tmp_path))
+    tables.write(config(), Folder(tmp_path))
     return tmp_path
 
 
 def test_each_cell_is_an_aa_trial(folder):
-    found = list(aa.trials(folder))
+    found = list(aa.trials(raw.read(config(), folder)))
     assert [trial.name for trial in found] == ["jax gemm", "torch_xla gemm"]
     assert all(trial.comparison.rounds == ROUNDS // 2 for trial in found)
 

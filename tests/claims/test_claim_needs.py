@@ -20,11 +20,10 @@ from stackwars.claims.needs import (
     needed_replays,
     needed_sharding,
     restricted,
-    study_of,
 )
-from stackwars.claims.one import decide_one, spoken
+from stackwars.claims.one import decide_one, format_verdict
 from stackwars.results.folder import Folder
-from stackwars.results.read_compilers import generations
+from stackwars.results.names import generations
 from stackwars.study.cells import Cell
 from stackwars.study.config import validate
 from stackwars.study.studies import narrowed
@@ -39,12 +38,9 @@ def needed(identity: str, asked: dict | None = None):
 
 @pytest.mark.parametrize("claim", claims().claims, ids=lambda claim: claim.id)
 def test_a_restricted_configuration_can_be_used(claim):
-    chosen = restricted(config(), claim)
-    validate(chosen)
-    # A run of the core may have none of its workloads.
-    asked = {**config(), "whole": [study_of(config(), claim)]}
-    others = (needed_growth(asked, claim), *needed_sharding(asked, claim))
-    assert any([*needed(claim.id, asked), *others]), "it needs something"
+    validate(restricted(config(), claim))
+    others = (needed_growth(config(), claim), *needed_sharding(config(), claim))
+    assert any([*needed(claim.id), *others]), "it needs something"
 
 
 def test_a_claim_about_gemm_needs_two_cells():
@@ -120,7 +116,8 @@ def test_one_claim_is_decided_from_its_cells_alone(tmp_path):
         row = decide_one("steady_compiles_nothing", smoke, Folder(tmp_path / verdict, folder))
         assert row["verdict"] == verdict
         assert "GEMM" in row["evidence"]
-        assert spoken(row).startswith(f"steady_compiles_nothing: {verdict}\n  After the second")
+        line = f"steady_compiles_nothing: {verdict} ({row['margin']})\n  After the second"
+        assert format_verdict(row).startswith(line)
 
 
 def without_torch_xla() -> dict:
@@ -142,8 +139,8 @@ def without_torch_xla() -> dict:
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"workloads": ["ffn"]}, 'workloads: expected any of the configured ffn; came ["gemm"]'),
-        ({"devices": ["tpu"]}, 'devices: expected any of the configured tpu; came ["cpu"]'),
+        ({"workloads": ["ffn"]}, 'workloads: expected any of the configured ffn, got ["gemm"]'),
+        ({"devices": ["tpu"]}, 'devices: expected any of the configured tpu, got ["cpu"]'),
         (without_torch_xla(), "frameworks: expected one of the configured jax"),
     ],
     ids=["workload", "device", "framework"],
@@ -155,21 +152,12 @@ def test_a_claim_about_what_is_not_asked_for_is_refused(changes, said, tmp_path)
     assert f"gemm_first_pytorch: needs.{said}" in str(caught.value)
 
 
-def without_cores(presets: dict) -> dict:
-    """The presets, with every study whole."""
-    return {name: {k: v for k, v in row.items() if k != "core"} for name, row in presets.items()}
-
-
-def test_a_claim_about_a_study_that_is_not_asked_for_is_refused(tmp_path):
-    about = next(claim for claim in claims().claims if claim.needs.get("study") == "stacks")
-    changed = {**config(), "presets": without_cores(config()["presets"])}
-    changed["studies"] = {
-        name.replace("stacks", "others"): row for name, row in config()["studies"].items()
-    }
-    lone = validate(changed)
-    said = r"needs.study: expected one of the configured tables, others.*came \"stacks"
+def test_a_claim_about_a_study_that_is_not_configured_is_refused(tmp_path):
+    left = {name: row for name, row in config()["studies"].items() if name != "sharding"}
+    lone = {**config(), "studies": left, "measure": list(left)}
+    said = r"same_collectives: query.study: expected one of the configured tables, .*, got \"sharding"
     with pytest.raises(ClaimError, match=said):
-        decide_one(about.id, lone, Folder(tmp_path))
+        decide_one("same_collectives", lone, Folder(tmp_path))
 
 
 def test_a_claim_about_the_baseline_alone_needs_its_cells_and_is_decided(tmp_path):

@@ -9,37 +9,35 @@ import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from faults import shown
-from faults.fault import Fault, NotTried
+from faults.fault import NOT_SURVIVED, NOT_TRIED, SURVIVED, Fault, NotTried, Outcome
 from faults.finished import Finished, finished, lost
 from faults.scratch import PAPER, Scratch, copy
-from stackwars.audits.fault_entries import NOT_SURVIVED, NOT_TRIED, SURVIVED, entry
 from stackwars.measure.process_status import printable
 
 LONGEST = 300
 """Characters of a line that are kept."""
 
 
-def inject(fault: Fault, scratch: Scratch) -> dict[str, Any]:
-    """The entry of the fault, from preparing it to a run that is whole again."""
+def inject(fault: Fault, scratch: Scratch) -> Outcome:
+    """Inject a fault and recover from it; return the outcome."""
     start, trial = time.monotonic(), _Trial(fault, scratch)
     try:
         trial.run()
     except NotTried as reason:
-        return entry(fault.identity, fault.title, NOT_TRIED, why=str(reason))
+        return Outcome(fault, NOT_TRIED, why=str(reason))
     except Exception as error:
         trial.problems.append(f"{type(error).__name__}: {error}")
-    return entry(
-        fault.identity,
-        fault.title,
-        NOT_SURVIVED if trial.lost or trial.wrong or trial.problems else SURVIVED,
-        lost=len(trial.lost),
-        wrong=len(trial.wrong),
-        told=trial.told,
-        why=printable("; ".join([*sorted(trial.lost), *sorted(trial.wrong), *trial.problems])),
-        seconds=round(time.monotonic() - start, 1),
+    lost, wrong = tuple(sorted(trial.lost)), tuple(sorted(trial.wrong))
+    return Outcome(
+        fault,
+        NOT_SURVIVED if lost or wrong or trial.problems else SURVIVED,
+        lost,
+        wrong,
+        said=trial.said,
+        why=printable("; ".join([*lost, *wrong, *trial.problems])),
+        seconds=time.monotonic() - start,
     )
 
 
@@ -49,7 +47,7 @@ class _Trial:
         self.lost: set[str] = set()
         self.wrong: set[str] = set()
         self.problems: list[str] = []
-        self.told = ""
+        self.said = ""
 
     def run(self) -> None:
         fault, scratch = self._fault, self._scratch
@@ -73,8 +71,8 @@ class _Trial:
         now = finished(self._scratch.results)
         self.lost |= set(lost(before, now, self._fault.spends))
         self.wrong |= set(shown.wrong(self._scratch.results))
-        paper, frame = self._scratch.folder / PAPER, self._scratch.results / "frame.csv"
-        if paper.exists() and frame.exists() and paper.stat().st_mtime > frame.stat().st_mtime:
+        paper, table = self._scratch.folder / PAPER, self._scratch.results / "cells.csv"
+        if paper.exists() and table.exists() and paper.stat().st_mtime > table.stat().st_mtime:
             self.wrong |= set(shown.wrong_in_paper(_text(paper), self._scratch.results))
         return now
 
@@ -82,8 +80,8 @@ class _Trial:
         """Note the line by which the user knows."""
         lines = [line for line in said.splitlines() if re.search(self._fault.says, line)]
         if lines:
-            told = lines[0].replace(str(self._scratch.folder), ".").strip()
-            self.told = printable(told)[:LONGEST]
+            line = lines[0].replace(str(self._scratch.folder), ".").strip()
+            self.said = printable(line)[:LONGEST]
         else:
             self.problems.append(f"nothing says {self._fault.says!r}; said was {said[-500:]}")
 

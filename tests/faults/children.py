@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from faults.fault import Fault
-from faults.scratch import FRAME, Scratch
+from faults.scratch import TABLES, Scratch
 
 CELL = "cpu/jax/gemm"
 OTHER = "cpu/numpy/gemm"
@@ -22,7 +22,7 @@ def child(identity: str, title: str, do: str, says: str, event: str = "", **more
         identity,
         title,
         prepare=lambda scratch: scratch.forget(CELL),
-        run=lambda scratch: scratch.run(FRAME, sabotage=wanted),
+        run=lambda scratch: scratch.run(TABLES, sabotage=wanted),
         says=says,
         recover=lambda scratch: scratch.forget(CELL),
         spends=(f"{CELL}/",),
@@ -35,7 +35,7 @@ def around(identity: str, title: str, says: str, **wanted: Any) -> Fault:
         identity,
         title,
         prepare=lambda scratch: scratch.forget(OTHER),
-        run=lambda scratch: scratch.run(FRAME, sabotage={"module": CHILD, **wanted}),
+        run=lambda scratch: scratch.run(TABLES, sabotage={"module": CHILD, **wanted}),
         says=says,
         extra=without_partner if "partner" in identity else lambda scratch: [],
     )
@@ -45,7 +45,7 @@ def without_partner(scratch: Scratch) -> list[str]:
     """The process went on when its partner had been killed."""
     found = json.loads((scratch.results / OTHER / "cell.json").read_text())["processes"][0]
     came = (found["status"], found["partner"]["status"])
-    return [] if came == ("ok", "error") else [f"expected ok and a partner's error; came {came}"]
+    return [] if came == ("ok", "error") else [f"expected ok and a partner's error, got {came}"]
 
 
 MEMORY = {

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from faults.scratch import FRAME, Ran, Scratch
+from faults.scratch import TABLES, Ran, Scratch
+
+SURVIVED, NOT_SURVIVED, NOT_TRIED = "survived", "not survived", "not tried"
 
 
 class NotTried(RuntimeError):
-    """A fault that this machine does not let one inject, and why."""
+    """A fault that cannot be injected on this machine, and why."""
 
 
 def nothing(scratch: Scratch) -> None:
@@ -34,7 +36,24 @@ class Fault:
     says: str
     prepare: Callable[[Scratch], None] = nothing
     recover: Callable[[Scratch], None] = nothing
-    again: tuple[str, ...] = (FRAME,)
+    again: tuple[str, ...] = (TABLES,)
     spends: tuple[str, ...] = ()
     extra: Callable[[Scratch], list[str]] = lambda scratch: []
     disk_mb: int = 0
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a run with a fault.
+
+    lost: finished numbers that are gone; wrong: numbers that are shown and are not on disk, or not valid;
+    said: the line by which the user knows; why: why it was not survived or not tried.
+    """
+
+    fault: Fault
+    verdict: str
+    lost: tuple[str, ...] = ()
+    wrong: tuple[str, ...] = ()
+    said: str = ""
+    why: str = ""
+    seconds: float = 0.0

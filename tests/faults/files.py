@@ -12,7 +12,7 @@ from pathlib import Path
 
 from faults.children import CELL, CHILD, FIRST, OTHER
 from faults.fault import Fault, NotTried
-from faults.scratch import FRAME, PAPER, Ran, Scratch
+from faults.scratch import PAPER, TABLES, WHOLE, Ran, Scratch
 
 NAMES = {"cell": "cell.json", "output": "output.npy", "program": "stablehlo.mlir.gz"}
 HEADER = 128
@@ -33,7 +33,7 @@ def garble(path: Path) -> None:
 
 def damaged(kind: str, name: str, how: str, spoil: Callable[[Path], None]) -> Fault:
     """A file of a finished cell is spoilt between two runs."""
-    targets = (FRAME, *(f"results/smoke/{CELL}/{file}" for file in NAMES.values()))
+    targets = (TABLES, *(f"results/smoke/{CELL}/{file}" for file in NAMES.values()))
 
     def prepare(scratch: Scratch) -> None:
         scratch.forget()
@@ -53,7 +53,7 @@ def full(
     stage: str,
     title: str,
     prepare: Callable[[Scratch], None],
-    target: str = FRAME,
+    target: str = TABLES,
     **wanted: str,
 ) -> Fault:
     """The disk is full from some moment of a run on, and has room again before the next."""
@@ -141,6 +141,23 @@ def date_ahead(scratch: Scratch) -> None:
         os.utime(path, ns=(found.st_atime_ns, found.st_mtime_ns + 3600 * 10**9))
 
 
+def half_accepted(scratch: Scratch) -> None:
+    """A table of an accepted run of the reference breaks off."""
+    scratch.forget()
+    path = _accepted_table(scratch)
+    shutil.copy2(path, path.with_suffix(".kept"))
+    cut(path)
+
+
+def restore_accepted(scratch: Scratch) -> None:
+    path = _accepted_table(scratch)
+    path.with_suffix(".kept").rename(path)
+
+
+def _accepted_table(scratch: Scratch) -> Path:
+    return max(scratch.folder.glob("results/reference/runs/*/comparisons.csv"))
+
+
 FAULTS = [
     *(
         damaged(kind, name, how, spoil)
@@ -162,13 +179,13 @@ FAULTS = [
         module="stackwars.measure.cell",
         argument="jax/gemm",
     ),
-    full("frame", "when the tables are made", Scratch.forget, module="stackwars.results.aggregate"),
+    full("tables", "when the tables are made", Scratch.forget, module="stackwars.results.tables"),
     full("tex", "in TeX", Scratch.forget_paper, PAPER),
     Fault(
         "foreign-machine",
         "Result from another machine copied in",
         prepare=copied_in,
-        run=lambda scratch: scratch.run(FRAME),
+        run=lambda scratch: scratch.run(TABLES),
         says=r"invalid: measured on another machine",
         recover=lambda scratch: scratch.forget(OTHER),
         spends=(f"{OTHER}/",),
@@ -177,7 +194,7 @@ FAULTS = [
         "foreign-cell",
         "Result of another cell copied in",
         prepare=misplaced,
-        run=lambda scratch: scratch.run(FRAME),
+        run=lambda scratch: scratch.run(TABLES),
         says=r"invalid: the result of another cell",
         recover=lambda scratch: scratch.forget(OTHER),
         spends=(f"{OTHER}/",),
@@ -186,7 +203,7 @@ FAULTS = [
         "read-only",
         "Read-only results",
         prepare=lock_results,
-        run=lambda scratch: scratch.run(FRAME),
+        run=lambda scratch: scratch.run(TABLES),
         says=r"results: expected a folder that can be written",
         recover=unlock_results,
     ),
@@ -194,15 +211,24 @@ FAULTS = [
         "link",
         "Symbolic link out of the results",
         prepare=link_out,
-        run=lambda scratch: scratch.run(FRAME),
-        says=r"expected a file or folder of the results; came a symbolic link",
+        run=lambda scratch: scratch.run(TABLES),
+        says=r"expected a file or folder of the results, got a symbolic link",
         recover=link_back,
+    ),
+    Fault(
+        "accepted-truncated",
+        "Table of an accepted run truncated",
+        prepare=half_accepted,
+        run=lambda scratch: scratch.run(PAPER),
+        says=r"comparisons\.csv: expected the accepted file with the digest",
+        recover=restore_accepted,
+        again=WHOLE,
     ),
     Fault(
         "clock-files",
         "Clock set back between two runs",
         prepare=date_ahead,
-        run=lambda scratch: scratch.run(FRAME),
+        run=lambda scratch: scratch.run(TABLES),
         says=r"\d+ results were dated ahead of the clock",
     ),
 ]

@@ -6,7 +6,7 @@ import shutil
 
 from faults.children import CELL, CHILD
 from faults.fault import Fault
-from faults.scratch import FRAME, PAPER, Ran, Running, Scratch
+from faults.scratch import PAPER, TABLES, Ran, Running, Scratch
 
 COMPILED = "ahead/tpu-v6e/jaxlib-0.10.2/jax/gemm/base"
 COMPILER = "stackwars.compilers.ahead /"
@@ -21,7 +21,7 @@ def left(scratch: Scratch) -> list[str]:
 
 def in_cell(scratch: Scratch) -> Ran:
     """The second process of a cell is at work, the first has finished."""
-    running = scratch.start(FRAME)
+    running = scratch.start(TABLES)
     running.wait_for_words(r"jax gemm cpu process 2: running")
     return _kill_in(running, scratch, CHILD)
 
@@ -41,9 +41,9 @@ def in_tex(scratch: Scratch) -> Ran:
 
 def twice(scratch: Scratch) -> Ran:
     """A second run is started while the first one measures."""
-    first = scratch.start(FRAME)
+    first = scratch.start(TABLES)
     first.wait_for_words(r"jax gemm cpu process 1: running")
-    second, ended = scratch.run(FRAME), first.finish()
+    second, ended = scratch.run(TABLES), first.finish()
     if ended.code:
         return Ran(ended.code, f"the first run was disturbed: {ended.said[-1000:]}")
     if not second.code:
@@ -72,7 +72,7 @@ FAULTS = [
         prepare=lambda scratch: scratch.forget(COMPILED),
         run=in_compilation,
         says=r"jax gemm base for tpu-v6e by jaxlib-0.10.2: fits",
-        again=(FRAME, f"results/smoke/{COMPILED}/ahead.json"),
+        again=(TABLES, f"results/smoke/{COMPILED}/ahead.json"),
         extra=left,
     ),
     Fault(
@@ -89,6 +89,6 @@ FAULTS = [
         "Two runs at once",
         prepare=lambda scratch: scratch.forget(CELL),
         run=twice,
-        says=r"another run is at work in this folder",
+        says=r"another run is already using this folder",
     ),
 ]

@@ -26,9 +26,8 @@ from stackwars.setup import environments
 FRAMEWORKS, WORKLOADS = ("jax", "torch_xla", "numpy"), ("gemm", "layernorm")
 """The baseline, a framework that is compared with it in programs too, and one that compiles nothing."""
 SETTINGS = {"rounds_min": 2, "rounds_max": 2, "round_budget_s": 1000, "timeout_s": 45}
-FRAME, PAPER = "results/smoke/frame.csv", "paper.pdf"
-WHOLE = (FRAME, PAPER)
-"""A frame that is missing is made again only where it is asked for."""
+TABLES, PAPER = "results/smoke/cells.csv", "paper.pdf"
+WHOLE = (TABLES, PAPER)
 LIMIT_S = 240.0
 """A run with a fault that has not ended by then hangs."""
 BASE_LIMIT_S = 1800.0
@@ -50,9 +49,7 @@ class Ran:
 class Running:
     """A command at work in a session of its own, whose words go to a file."""
 
-    def __init__(
-        self, command: list[str], folder: Path, environ: dict[str, str], log: Path
-    ) -> None:
+    def __init__(self, command: list[str], folder: Path, environ: dict[str, str], log: Path) -> None:
         self._log = log
         with log.open("w") as file:
             self.process = subprocess.Popen(
@@ -70,9 +67,7 @@ class Running:
             if value := what():
                 return value
             time.sleep(POLL_S)
-        raise TooLong(
-            f"it did not come to where the fault was to be injected; it said {self.said()[-500:]}"
-        )
+        raise TooLong(f"it did not come to where the fault was to be injected; it said {self.said()[-500:]}")
 
     def wait_for_words(self, pattern: str) -> None:
         """Wait until it has said something that matches."""
@@ -91,9 +86,7 @@ class Running:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait()
-            raise TooLong(
-                f"it had not ended after {seconds:.0f} s; it said {self.said()[-500:]}"
-            ) from None
+            raise TooLong(f"it had not ended after {seconds:.0f} s; it said {self.said()[-500:]}") from None
 
 
 @dataclass(frozen=True)
@@ -108,8 +101,8 @@ class Scratch:
         return self.folder / "results" / "smoke"
 
     def forget(self, *names: str) -> None:
-        """Delete results, and the frame and the paper that were made from them: something is left to do."""
-        for name in (*names, "frame.csv", "calls.csv"):
+        """Delete results, and the tables and the paper that were made from them: something is left to do."""
+        for name in (*names, "cells.csv"):
             path = self.results / name
             shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
         self.forget_paper()
@@ -147,9 +140,7 @@ class Scratch:
         found = []
         for path in Path("/proc").iterdir():
             with contextlib.suppress(OSError):
-                command = (
-                    (path / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-                )
+                command = (path / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
                 if words in command and (path / "cwd").readlink().is_relative_to(self.folder):
                     found.append(int(path.name))
         return found
@@ -208,7 +199,8 @@ def _small(checkout: Path) -> dict:
     config["audits"] = {"frameworks": [], "replays": []}
     del config["growth"], config["sharding"]
     smoke = config["presets"]["smoke"]
-    del smoke["core"]
+    del smoke["study_workloads"]
+    smoke["measure"] = ["tables"]
     smoke["settings"] |= SETTINGS
     # The sizes of an audit are those of full.
     config["presets"] = {"full": config["presets"]["full"], "smoke": smoke}

@@ -13,15 +13,17 @@ import pandas as pd
 
 from stackwars.measure import machine
 from stackwars.paper.latex import significant
+from stackwars.results import schema
 
 NUMBERS = ("first_ms", "second_ms", "steady_ms", "items_per_s")
 EVENTS = {"import", "build", "run", "first", "second", "steady", "timed", "end"}
 
 
 def rows(results: Path) -> pd.DataFrame:
-    """The frame; no row where there is none."""
-    path = results / "frame.csv"
-    return pd.read_csv(path) if path.exists() else pd.DataFrame(columns=["status"])
+    """Return the native cells of cells.csv; no row without such a file."""
+    path = results / "cells.csv"
+    cells = schema.read(path) if path.exists() else schema.empty("cells")
+    return cells[cells["mode"] == schema.NATIVE]
 
 
 def bad_ends(results: Path) -> str:
@@ -34,7 +36,7 @@ def bad_ends(results: Path) -> str:
 
 
 def wrong(results: Path, here: dict | None = None) -> list[str]:
-    """Numbers in the frame and its calls that are not those of a valid result on disk, each with why.
+    """Return the numbers in cells.csv that are not those of a valid result on disk, each with why.
 
     here: this machine, as `stackwars.measure.machine` records it.
     """
@@ -84,8 +86,6 @@ def _problems(results: Path, name: str, row, here: dict) -> Iterator[str]:
     blocks = [ms for process in processes for ms in _blocks(process)]
     if not min(blocks) <= row.steady_ms * (1 + 1e-9) <= max(blocks) * (1 + 2e-9):
         yield f"steady_ms is {row.steady_ms}, no block on disk is like it"
-    if not _same(_shown_calls(results, row), [ms for p in processes for ms in _calls(p)]):
-        yield "calls.csv has other calls than are on disk"
 
 
 def _process_problems(process: dict, here: dict) -> Iterator[str]:
@@ -104,22 +104,6 @@ def _event(process: dict, name: str) -> dict:
 def _blocks(process: dict) -> list[float]:
     steady = _event(process, "steady")
     return [ns / steady["calls"] / 1e6 for ns in steady["ns"]]
-
-
-def _calls(process: dict) -> list[float]:
-    singles = [_event(process, stage)["ns"] / 1e6 for stage in ("first", "second")]
-    return [*singles, *_blocks(process)]
-
-
-def _shown_calls(results: Path, row) -> list[float]:
-    calls = pd.read_csv(results / "calls.csv")
-    for column in ("workload", "framework", "device"):
-        calls = calls[calls[column] == getattr(row, column)]
-    return list(calls.sort_values(["repetition", "call"])["latency_ms"])
-
-
-def _same(some: list[float], others: list[float]) -> bool:
-    return len(some) == len(others) and all(map(math.isclose, some, others))
 
 
 def _geometric_mean(values: list[float]) -> float:

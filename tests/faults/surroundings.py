@@ -9,7 +9,7 @@ from pathlib import Path
 
 from faults.children import CELL, CHILD, FIRST, OTHER
 from faults.fault import Fault, NotTried
-from faults.scratch import FRAME, PAPER, WHOLE, Ran, Scratch
+from faults.scratch import PAPER, TABLES, WHOLE, Ran, Scratch
 from stackwars.setup import environments, tex
 
 HOSTILE = r"$\input{/etc/passwd}$ 50 % & \end{document}{_^~# `touch pwned` $(touch pwned)$;touch pwned|<b>"
@@ -77,7 +77,7 @@ def right_pin(scratch: Scratch) -> None:
 
 def build(scratch: Scratch) -> Ran:
     """A run that has to build an environment."""
-    ran = scratch.run(FRAME)
+    ran = scratch.run(TABLES)
     if "package index did not answer" in ran.said:
         raise NotTried("the package index did not answer")
     return ran
@@ -133,7 +133,7 @@ FAULTS = [
         "environment-gutted",
         "Package missing in a finished environment",
         prepare=gutted,
-        run=lambda scratch: scratch.run(FRAME),
+        run=lambda scratch: scratch.run(TABLES),
         says=r"no package numpy in numpy-\w+, which was built with it: delete that folder",
         recover=rebuild,
         spends=(f"{OTHER}/",),

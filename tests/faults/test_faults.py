@@ -8,18 +8,16 @@ import shutil
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from faults import children, files, run, shown
 from faults.attempt import copied, inject
-from faults.fault import Fault, NotTried
+from faults.fault import NOT_SURVIVED, NOT_TRIED, SURVIVED, Fault, NotTried
 from faults.finished import finished, lost
-from faults.scratch import FRAME, Ran, Scratch, base
+from faults.scratch import TABLES, Ran, Scratch, base
 from measured import GEMM, config, process, write_cell, write_results
-from stackwars.audits.fault_entries import NOT_SURVIVED, NOT_TRIED, SURVIVED
 from stackwars.measure import machine
-from stackwars.results import aggregate
+from stackwars.results import schema, tables
 from stackwars.results.folder import Folder
 from stackwars.workflow import damage
 
@@ -36,7 +34,7 @@ class Broken(Scratch):
 
 @pytest.fixture
 def scratch(tmp_path, monkeypatch) -> Broken:
-    """Two rounds of the GEMM in two frameworks, and the frame that is made from them, as if measured here."""
+    """Two rounds of the GEMM in two frameworks, and the tables that are made from them, as if measured here."""
     monkeypatch.setattr(machine, "record", lambda: HERE)
     made = Broken(tmp_path)
     write_results(made.results)
@@ -45,7 +43,7 @@ def scratch(tmp_path, monkeypatch) -> Broken:
         write_cell(made.results, results, np.arange(8, dtype=np.float32))
     for name in (GEMM.path / "process-1", TORCH.path / "process-0", TORCH.path / "process-1"):
         shutil.rmtree(made.results / name)
-    aggregate.aggregate(config(workloads=["gemm"], devices=["cpu"]), Folder(made.results))
+    tables.write(config(workloads=["gemm"], devices=["cpu"]), Folder(made.results))
     return made
 
 
@@ -54,7 +52,7 @@ def fault(does=lambda scratch: None, **changes) -> Fault:
 
     def run(scratch: Scratch) -> Ran:
         does(scratch)
-        return scratch.run(FRAME)
+        return scratch.run(TABLES)
 
     return replace(Fault("one", "One", run, "disk is full"), **changes)
 
@@ -105,23 +103,29 @@ def test_right_numbers_are_not_wrong(scratch):
         ("cell.json", "{", "", "no whole result is behind it"),
     ],
 )
-def test_number_that_is_not_behind_the_frame_is_found(scratch, name, old, new, said):
+def test_number_without_a_result_behind_it_is_found(scratch, name, old, new, said):
     change(scratch.results / TORCH.path / name, old, new)
     found = shown.wrong(scratch.results)
     assert found and all(one.startswith("cpu/torch_xla/gemm: ") for one in found)
     assert said in " ".join(found)
 
 
-def test_wrong_frame_calls_and_output_are_found(scratch):
-    frame, calls = (pd.read_csv(scratch.results / name) for name in ("frame.csv", "calls.csv"))
-    frame.assign(steady_ms=frame["steady_ms"] / 10).to_csv(scratch.results / "frame.csv")
+def rewrite(scratch: Scratch, **columns: object) -> None:
+    """Give every cell of the tables these values, or those that a function makes of the old ones."""
+    path = scratch.results / "cells.csv"
+    cells = schema.read(path)
+    made = {name: value(cells[name]) if callable(value) else value for name, value in columns.items()}
+    schema.write(cells.assign(**made), path)
+
+
+def test_wrong_table_and_output_are_found(scratch):
+    before = (scratch.results / "cells.csv").read_bytes()
+    rewrite(scratch, steady_ms=lambda ms: ms / 10)
     assert all("no block on disk is like it" in one for one in shown.wrong(scratch.results))
-    frame.assign(status="oom").to_csv(scratch.results / "frame.csv")
+    (scratch.results / "cells.csv").write_bytes(before)
+    rewrite(scratch, status="oom")
     assert len(shown.wrong(scratch.results)) == 2
-    frame.to_csv(scratch.results / "frame.csv")
-    calls.iloc[1:].to_csv(scratch.results / "calls.csv")
-    assert len(shown.wrong(scratch.results)) == 1
-    calls.to_csv(scratch.results / "calls.csv")
+    (scratch.results / "cells.csv").write_bytes(before)
     np.save(scratch.results / GEMM.path / "output.npy", np.arange(8))
     assert "another output" in shown.wrong(scratch.results)[0]
 
@@ -133,8 +137,8 @@ def test_number_that_the_paper_lacks_is_found(scratch):
 
 def test_fault_that_harms_nothing_is_survived_and_its_words_are_kept(scratch):
     one = inject(fault(), scratch)
-    assert (one["outcome"], one["lost"], one["wrong"], one["why"]) == (SURVIVED, 0, 0, "")
-    assert one["told"] == "the disk is full"
+    assert (one.verdict, one.lost, one.wrong, one.why) == (SURVIVED, (), (), "")
+    assert one.said == "the disk is full"
 
 
 def test_fault_that_loses_a_number_is_reported_as_lost(scratch):
@@ -142,9 +146,9 @@ def test_fault_that_loses_a_number_is_reported_as_lost(scratch):
         change(scratch.results / TORCH.path / "cell.json", '"repetition": 1', '"repetition": 7')
 
     one = inject(fault(lose), scratch)
-    assert (one["outcome"], one["lost"], one["wrong"]) == (NOT_SURVIVED, 1, 0)
-    assert "cpu/torch_xla/gemm/process-1" in one["why"]
-    assert inject(fault(lose, spends=("cpu/torch_xla/",)), scratch)["lost"] == 0
+    assert (one.verdict, one.wrong) == (NOT_SURVIVED, ())
+    assert one.lost == ("cpu/torch_xla/gemm/process-1",) and one.lost[0] in one.why
+    assert inject(fault(lose, spends=("cpu/torch_xla/",)), scratch).lost == ()
 
 
 def test_number_finished_before_a_kill_must_be_there_after_the_recovery(scratch):
@@ -157,18 +161,16 @@ def test_number_finished_before_a_kill_must_be_there_after_the_recovery(scratch)
         shutil.rmtree(scratch.results / "cpu" / "jax" / "ffn")
 
     one = inject(fault(finish, recover=lose), scratch)
-    assert (one["outcome"], one["lost"]) == (NOT_SURVIVED, 1)
+    assert (one.verdict, len(one.lost)) == (NOT_SURVIVED, 1)
 
 
 def test_wrong_number_that_is_shown_is_found(scratch):
     def halve(scratch: Scratch) -> None:
-        frame = pd.read_csv(scratch.results / "frame.csv")
-        frame["first_ms"] /= 2
-        frame.to_csv(scratch.results / "frame.csv", index=False)
+        rewrite(scratch, first_ms=lambda ms: ms / 2)
 
     one = inject(fault(halve), scratch)
-    assert (one["outcome"], one["lost"]) == (NOT_SURVIVED, 0)
-    assert one["wrong"] >= 2 and "first_ms is" in one["why"]
+    assert (one.verdict, one.lost) == (NOT_SURVIVED, ())
+    assert len(one.wrong) >= 2 and "first_ms is" in one.why
 
 
 @pytest.mark.parametrize(
@@ -181,8 +183,8 @@ def test_wrong_number_that_is_shown_is_found(scratch):
 )
 def test_fault_is_not_survived_where_the_user_cannot_know_or_go_on(scratch, changes, why):
     one = inject(fault(**changes), scratch)
-    assert (one["outcome"], one["lost"], one["wrong"]) == (NOT_SURVIVED, 0, 0)
-    assert why in one["why"]
+    assert (one.verdict, one.lost, one.wrong) == (NOT_SURVIVED, (), ())
+    assert why in one.why
 
 
 def test_fault_that_cannot_be_injected_is_not_tried(scratch):
@@ -190,7 +192,7 @@ def test_fault_that_cannot_be_injected_is_not_tried(scratch):
         raise NotTried("only root can mount a disk")
 
     one = inject(fault(refuse), scratch)
-    assert (one["outcome"], one["why"]) == (NOT_TRIED, "only root can mount a disk")
+    assert (one.verdict, one.why) == (NOT_TRIED, "only root can mount a disk")
 
 
 def test_catalogue_has_its_faults_once_each():
@@ -200,26 +202,23 @@ def test_catalogue_has_its_faults_once_each():
         assert one.title and re.compile(one.says)
 
 
-def test_decided_faults_are_injected_again_only_where_asked(tmp_path):
-    found = run.document(tmp_path / "none.json")
-    first, second = (run.left(found, [], again=False)[place] for place in (0, 1))
-    for one in (second, first):
-        run.put(found, {"id": one.identity, "outcome": SURVIVED})
-    assert [one["id"] for one in found["faults"]] == [first.identity, second.identity]
-    assert not {first, second} & set(run.left(found, [], again=False))
-    assert set(run.left(found, [], again=True)) == set(run.CATALOGUE)
-    assert run.left(found, [first.identity], again=False) == [first]
-    with pytest.raises(SystemExit, match="came nonsense"):
-        run.left(found, ["nonsense"], again=False)
+def test_faults_are_chosen_by_name():
+    assert run.chosen([]) == list(run.CATALOGUE)
+    assert [one.identity for one in run.chosen(["link", "child-killed"])] == [
+        "child-killed",
+        "link",
+    ]
+    with pytest.raises(SystemExit, match="got nonsense"):
+        run.chosen(["nonsense"])
 
 
 @pytest.mark.slow
 @pytest.mark.env
 def test_some_real_faults_are_survived(tmp_path, jax_python, torch_xla_python):
     home = tmp_path.resolve()
-    made = base(home / "base", FRAME)
+    made = base(home / "base", TABLES)
     known = {one.identity: one for one in (*children.FAULTS, *files.FAULTS)}
     for identity in ("child-silent", "output-garbage", "link"):
         with copied(known[identity], made, home) as scratch:
             one = inject(known[identity], scratch)
-        assert (one["outcome"], one["lost"], one["wrong"]) == (SURVIVED, 0, 0), one
+        assert (one.verdict, one.lost, one.wrong) == (SURVIVED, (), ()), one

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from stackwars.measure.comparison import bootstrap, compare, holm, verdict
+from stackwars.measure.comparison import compare, direction, holm, verdict
+from stackwars.measure.statistics import Estimate
 
 
 def rounds(random, ratio=1.0, count=10, noise=0.02, drift=0.2):
@@ -76,57 +77,6 @@ def test_detectable_difference_is_found_four_times_of_five(random):
     assert np.median([trial.detectable for trial in trials]) == pytest.approx(size - 1, rel=0.1)
 
 
-def test_bootstrap_of_quiet_blocks_is_that_of_the_rounds(random):
-    ours, theirs = rounds(random, ratio=1.2, count=30)
-    low, high = bootstrap([[value] * 5 for value in ours], [[value] * 5 for value in theirs], 1)
-    logs = np.log(ours) - np.log(theirs)
-    half = 1.96 * np.std(logs) / math.sqrt(30)
-    assert math.log(low) == pytest.approx(np.mean(logs) - half, abs=half / 5)
-    assert math.log(high) == pytest.approx(np.mean(logs) + half, abs=half / 5)
-
-
-def test_bootstrap_resamples_blocks_within_a_process():
-    # Every round the same, so all width comes from the blocks: a median's error is about
-    # sqrt(pi/2) s/sqrt(n), on two sides of four rounds.
-    blocks = list(np.exp(0.1 * stats.norm.ppf((np.arange(101) + 0.5) / 101)))
-    low, high = bootstrap([blocks] * 4, [blocks] * 4, 1)
-    expected = 2 * 1.96 * math.sqrt(math.pi / 2) * 0.1 / math.sqrt(101) * math.sqrt(2 / 4)
-    assert math.log(high / low) == pytest.approx(expected, rel=0.1)
-    assert low < 1 < high
-
-
-def test_bootstrap_keeps_the_pairs():
-    speeds = [1.0, 3.0, 2.0, 8.0, 5.0]
-    ours, theirs = ([[side * speed] * 3 for speed in speeds] for side in (2.0, 1.0))
-    assert bootstrap(ours, theirs, 1) == pytest.approx((2.0, 2.0))
-
-
-def test_bootstrap_covers_the_ratio(random):
-    def covers():
-        sides = rounds(random, ratio=1.1, noise=0.01)
-        noisy = [[v * np.exp(random.normal(0, 0.02, 7)) for v in side] for side in sides]
-        low, high = bootstrap(*noisy, seed=int(random.integers(1000)))
-        return low <= 1.1 <= high
-
-    assert np.mean([covers() for _ in range(200)]) > 0.85
-
-
-def test_bootstrap_depends_on_nothing_but_its_seed(random):
-    noisy = [[random.uniform(1, 2, 9) for _ in range(5)] for _ in range(2)]
-    assert bootstrap(*noisy, seed=3) == bootstrap(*noisy, seed=3)
-    assert bootstrap(*noisy, seed=3) != bootstrap(*noisy, seed=4)
-
-
-def test_bootstrap_of_one_round_has_no_interval():
-    assert bootstrap([[1.0, 2.0]], [[1.0]], 1) is None
-
-
-@pytest.mark.parametrize("blocks", [[[1.0]], [[1.0], []]])
-def test_bootstrap_needs_blocks_of_every_process(blocks):
-    with pytest.raises(ValueError, match=r"as many processes as .* came"):
-        bootstrap(blocks, [[1.0], [1.0]], 1)
-
-
 def test_holm_of_a_worked_example():
     # Sorted 0.01, 0.02, 0.03, 0.04 by 4, 3, 2, 1: 0.04, 0.06, 0.06, 0.04; none under the one before.
     assert holm([0.04, 0.01, 0.03, 0.02]) == pytest.approx([0.06, 0.04, 0.06, 0.06])
@@ -152,13 +102,27 @@ FAST = compare([1.0, 1.0, 1.0], [2.0, 2.1, 1.9])
     [
         (SLOW, 0.01, "slower"),
         (FAST, 0.01, "faster"),
-        (SLOW, 0.05, "unresolved"),  # significant before the correction, not after it
-        (QUIET, 0.6, "no difference found"),
-        (compare([1.0, 1.06, 1.02], [1.0, 1.0, 1.0]), 0.2, "unresolved"),  # up to 1.1
-        (LOUD, 0.6, "unresolved"),
-        (compare([2.0], [1.0]), None, "not decided"),
+        (SLOW, 0.05, "inconclusive"),  # significant before the correction, not after it
+        (QUIET, 0.6, "equivalent"),
+        (compare([1.0, 1.06, 1.02], [1.0, 1.0, 1.0]), 0.2, "inconclusive"),  # up to 1.1
+        (LOUD, 0.6, "inconclusive"),
+        (compare([2.0], [1.0]), None, "no interval"),
         (None, None, "no data"),
     ],
 )
 def test_verdict(comparison, p_holm, said):
     assert verdict(comparison, p_holm) == said
+
+
+@pytest.mark.parametrize(
+    ("estimate", "said"),
+    [
+        (Estimate(1.5, 1.1, 2.0), "slower"),
+        (Estimate(0.6, 0.5, 0.9), "faster"),
+        (Estimate(1.0, 0.97, 1.03), "equivalent"),
+        (Estimate(1.0, 0.97, 1.06), "inconclusive"),
+        (Estimate(1.0, None, None), "no interval"),
+    ],
+)
+def test_direction_is_by_the_interval_alone(estimate, said):
+    assert direction(estimate) == said

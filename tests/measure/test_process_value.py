@@ -86,20 +86,8 @@ def test_value_of_a_process_is_that_of_its_events():
     assert process_value.of_processes([one, process(repetition=1)])[0] == expected
 
 
-def test_blocks_of_a_value_are_those_that_count():
-    slow, steady = (50.0,) * 5, tuple(float(n % 3 + 30) for n in range(15))
-    waits = (0.0,) * 5 + (0.5, 0.0, 0.0) * 5
-    one = process(first_ms=100.0, second_ms=50.0, steady_ms=slow + steady, wait=waits)
-    values = process_value.of_processes([one])
-    for gated, expected in ((True, [ms for ms in steady if ms > 30]), (False, list(steady))):
-        (found,) = process_value.steady_blocks([one], values, [0], gated)
-        assert found == pytest.approx(expected)
-
-
 def test_contended_rounds_are_left_out_where_half_are_uncontended():
-    found, gated = per_round(
-        {0: uncontended(1.0), 1: contended(5.0), 2: contended(6.0), 3: uncontended(2.0)}
-    )
+    found, gated = per_round({0: uncontended(1.0), 1: contended(5.0), 2: contended(6.0), 3: uncontended(2.0)})
     assert gated
     assert found == pytest.approx({0: 1.0, 3: 2.0})
 
@@ -111,9 +99,7 @@ def test_all_rounds_count_where_the_machine_was_hardly_ever_quiet():
 
 
 def test_only_rounds_that_all_have_are_paired():
-    found, _ = aligned(
-        {0: uncontended(1.0), 2: uncontended(3.0)}, {1: uncontended(5.0), 2: uncontended(6.0)}
-    )
+    found, _ = aligned({0: uncontended(1.0), 2: uncontended(3.0)}, {1: uncontended(5.0), 2: uncontended(6.0)})
     assert found == {2: pytest.approx((3.0, 6.0))}
 
 

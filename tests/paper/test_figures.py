@@ -1,204 +1,294 @@
-"""Figures from synthetic results: vector, embedded TrueType, the same bytes again."""
+"""What the figures draw of small tables: vector, embedded TrueType, the same bytes again."""
 
 from __future__ import annotations
 
-import pandas
+import json
+from pathlib import Path
+
+import pandas as pd
 import pytest
 from matplotlib import pyplot
+from matplotlib.colors import to_rgba
 
-import claims_fixture
-import drawn
-import paper_fixture
-from stackwars.findings.growth import growth_findings
+from made_tables import NEW, OLD, cell, comparison, measured_cell, replay
+from stackwars.compilers.op_classes import CLASSES
 from stackwars.frameworks import title
-from stackwars.paper.figures.calls import draw_calls
-from stackwars.paper.figures.files import literal
-from stackwars.paper.figures.growth import draw_growth
-from stackwars.paper.figures.headline import draw_headline
-from stackwars.paper.figures.of_cells import shown
-from stackwars.paper.figures.op_times import OFF, draw_op_times
-from stackwars.paper.figures.rows import draw_ratios
-from stackwars.paper.figures.split import draw_split
-from stackwars.paper.figures.verdicts import draw_verdicts
-from stackwars.paper.style import OPERATION_LOOKS, round_ticks
-from stackwars.results import growth
-from stackwars.results.folder import FIGURES, Folder
-from stackwars.results.read_cells import read_calls, read_frame, read_ratios
-from stackwars.results.read_compilers import read_op_times, read_split
+from stackwars.paper.figures import calls, heat, marks, of_cells, of_compilers, op_times, ratios, stack
+from stackwars.paper.figures.files import save
+from stackwars.paper.style import LOOKS, round_ticks
+from stackwars.results import dataset, schema
+from stackwars.results.folder import Folder
 from stackwars.study.comparisons import Comparison
 from stackwars.study.config import load
+from stackwars.workloads import load as workload
 
-NAMES = ("stacks", "calls", "ratio", "memory", "op_times", "matrix", "stacks_over_best", "split")
-NAMES += ("beyond_over_best", "growth", "headline", "calls_chosen", "stacks_steady")
-NAMES += ("beyond_steady", "verdicts", "op_times_chosen")
-
-
-def figures_of(folder) -> dict[str, bytes]:
-    claims_fixture.decide(folder)
-    drawn.draw(load(), Folder(folder))
-    paths = [path for name in FIGURES for path in (folder / name).iterdir()]
-    return {path.stem: path.read_bytes() for path in paths}
+PAIR = Comparison("torch_xla", "jax")
+NO_YNN, IREE = "jaxlib-0.10.2-no-ynn", "iree-3.13"
+STUDIES = ["tables", "stacks", "matrix", "beyond"]
 
 
-def test_the_same_results_give_the_same_bytes(tmp_path):
-    paper_fixture.write(tmp_path, "two_subjects")
-    first = figures_of(tmp_path)
-    assert first == figures_of(tmp_path)
-    assert set(first) == {*NAMES, "split-torch_xla_pending"}
+def named(*rows: dict) -> list[dict]:
+    return [row | {"title": workload(row["workload"]).TITLE} for row in rows]
+
+
+def compared(*rows: dict):
+    return schema.table("comparisons", named(*rows))
+
+
+def replayed(name: str, compiler: str, ratio: float, **columns) -> dict:
+    return comparison(name, ratio, **{"quantity": "replay", "compiler": compiler, **columns})
+
+
+def profile(name: str, framework: str, ms: tuple, compiler: str = OLD, consistent: bool = True) -> list[dict]:
+    """Rows of profile.csv with these ms of the first classes."""
+    times = [*ms, *[0.0] * (len(CLASSES) - len(ms))]
+    head = {"workload": name, "framework": framework, "compiler": compiler, "device": "cpu"}
+    head |= {"profile_consistent": consistent}
+    return [{**head, "class": kind, "ms": value} for kind, value in zip(CLASSES, times, strict=True)]
+
+
+def folder_of(path: Path, cells=(), comparisons=(), profiles=()) -> Folder:
+    """A folder of results with these rows of its tables, without a graph."""
+    tables = {"cells": cells, "comparisons": comparisons, "profile": profiles}
+    path.mkdir(exist_ok=True)
+    for name in schema.TABLES:
+        schema.write(schema.table(name, named(*tables.get(name, []))), path / f"{name}.csv")
+    (path / "graphs.json").write_text(json.dumps({"schema": 1, "workloads": {}}))
+    return Folder(path)
+
+
+def filled(path: Path) -> Folder:
+    """A folder of results with something to draw in every figure."""
+    natives = [cell(name, w, steady_ms=2.0) for w in ("mha", "train_mlp") for name in ("jax", "torch_xla")]
+    replays = [replay(name, one, "mha", steady_ms=3.0) for name in ("jax", "torch_xla") for one in (OLD, NEW)]
+    rows = [comparison("mha", 2.0), replayed("mha", OLD, 1.6), replayed("mha", NEW, 1.1)]
+    rows += [comparison("mha", 1.25, quantity="runtime", compiler=OLD)]
+    profiles = [row for name in ("jax", "torch_xla") for row in profile("mha", name, (2.0, 1.0))]
+    files = folder_of(path, natives + replays, rows, profiles)
+    for name in ("jax", "torch_xla"):
+        home = path / "cpu" / name / "mha"
+        home.mkdir(parents=True)
+        (home / "cell.json").write_text(json.dumps(measured_cell(name, (2.0, 3.0), workload="mha")))
+    return files
+
+
+def config(**changes) -> dict:
+    return {**load(), "measure": STUDIES, **changes}
+
+
+def pdfs(files: Folder) -> dict[str, bytes]:
+    of_cells.write(config(), files)
+    of_compilers.write(config(), files)
+    return {path.stem: path.read_bytes() for path in files.results.glob("*_figures/*.pdf")}
+
+
+def words(figure) -> list[str]:
+    """Every text of a figure's axes and legends."""
+    legends = [text.get_text() for one in figure.legends for text in one.get_texts()]
+    return legends + [text.get_text() for axis in figure.axes for text in axis.texts]
+
+
+def drawn(axis) -> dict[tuple[str, float], object]:
+    """{(shape, ratio): its mark} of an axis, without the heads of cut intervals."""
+    lines = [one for one in axis.lines if one.get_marker() not in ("None", "", None, "<", ">")]
+    return {(one.get_marker(), round(float(one.get_xdata()[0]), 3)): one for one in lines}
+
+
+def labels(axis) -> list[str]:
+    return [label.get_text() for label in axis.get_yticklabels()]
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    yield
+    pyplot.close("all")
+
+
+def test_every_figure_is_a_vector_and_the_same_tables_give_the_same_bytes(tmp_path):
+    files = filled(tmp_path)
+    first = pdfs(files)
+    assert set(first) == {
+        *("ratios", "calls", "stacks", "beyond"),
+        *("compilers", "stack", "split", "matrix", "op_times"),
+    }
+    assert first == pdfs(files)
     for pdf in first.values():
         assert b"/CreationDate" not in pdf
         assert b"/FontFile2" in pdf  # TrueType is embedded
-        assert b"/Type3" not in pdf
-        assert b"/Subtype /Image" not in pdf  # vector, not a bitmap
+        assert b"/Type3" not in pdf and b"/Subtype /Image" not in pdf
 
 
-@pytest.mark.parametrize("variant", ["nothing", "single", "one_failed"])
-def test_missing_results_still_give_every_figure(tmp_path, variant):
-    paper_fixture.write(tmp_path, variant)
-    made = figures_of(tmp_path)
-    assert set(made) == set(NAMES)
-    assert all(pdf.startswith(b"%PDF") for pdf in made.values())
+def test_tables_without_a_row_still_give_every_figure(tmp_path):
+    made = pdfs(folder_of(tmp_path))
+    assert len(made) == 9 and all(pdf.startswith(b"%PDF") for pdf in made.values())
 
 
-def test_the_figure_of_a_split_has_one_subject(tmp_path):
-    files = Folder(paper_fixture.write(tmp_path, "two_subjects"))
-    split = read_split(files["split"])
-    for subject in ("torch_xla", "torch_xla_pending"):
-        figure = draw_split(split, Comparison(subject, "jax"))
-        drawn = {float(x) for line in figure.axes[1].lines for x in line.get_xdata()}
-        own = split.framework == subject
-        assert set(split[own].ir_ratio.dropna()) <= drawn
-        assert not set(split[~own].ir_ratio) & drawn
-        assert title(subject) in figure.axes[1].get_xlabel()
-        pyplot.close(figure)
+def test_a_study_that_this_run_did_not_measure_is_drawn_from_the_reference(tmp_path, monkeypatch):
+    reference = filled(tmp_path / "reference")
+    monkeypatch.setattr(dataset, "REFERENCE_TABLES", reference.results)
+    monkeypatch.setattr(dataset, "REFERENCE", reference.results)
+    here = folder_of(tmp_path / "run", comparisons=[comparison("gemm", 3.0)])
+    for measured, expected in ((["stacks"], "MHA"), (["tables"], "GEMM")):
+        figures = of_cells.figures(config(measure=measured), here)
+        assert labels(figures["ratios"].axes[0]) == [expected]
+    figures = of_cells.figures(config(measure=["stacks"]), here)
+    assert [axis.get_title() for axis in figures["calls"].axes if axis.axison] == ["MHA"]
 
 
-def test_a_study_without_programs_has_an_empty_figure_of_operations(tmp_path):
-    table = read_op_times(Folder(paper_fixture.write(tmp_path))["op_times"])
-    first = draw_op_times(table, []).axes[0]
-    assert "no program was profiled" in [text.get_text() for text in first.texts]
-    assert not first.patches
+def test_each_compiler_has_a_mark_at_its_ratio_in_the_row_of_the_workload():
+    order = [OLD, NEW, NO_YNN, IREE]
+    found = {"mha": (1.7, 1.0, 1.6, 0.8), "conv": (1.01, 0.99, 1.02, 1.03)}
+    rows = [replayed(w, c, r) for w, values in found.items() for c, r in zip(order, values, strict=True)]
+    rows += [replayed("train_mlp", OLD, 1.2), {"quantity": "replay", "workload": "gemm", "compiler": OLD}]
+    figure = ratios.draw_compilers(compared(*rows), PAIR, order)
+    (axis,) = figure.axes
+    expected = {(look["marker"], r) for v in found.values() for look, r in zip(LOOKS, v, strict=True)}
+    assert set(drawn(axis)) == expected | {("o", 1.2)}
+    assert labels(axis) == ["MHA", "Conv 3x3", "Train MLP"], "a workload without a ratio has no row"
+    mark = drawn(axis)["o", 1.7]
+    assert round(float(mark.get_ydata()[0])) == 0
+    said = words(figure)
+    assert said[:4] == ["jaxlib 0.7.1", "jaxlib 0.10.2", "jaxlib 0.10.2 without YNN", "IREE 3.13"]
+    assert any("torch_xla's program faster" in text for text in said)
+    assert any("JAX's program faster" in text for text in said)
+    assert axis.get_xscale() == "log"
 
 
-def test_the_bars_of_a_program_sum_to_its_time_over_the_baselines(tmp_path):
-    table = read_op_times(Folder(paper_fixture.write(tmp_path))["op_times"])
-    figure = draw_op_times(table, ["jax", "torch_xla"])
-    old = table[table.compiler == "jaxlib-0.7.1"].groupby(["workload", "framework"], sort=False).ms
-    whole = old.sum()
-    axis = figure.axes[0]
-    ends: dict[float, float] = {}
-    for bar in axis.patches:
-        middle = round(bar.get_y() + bar.get_height() / 2, 3)
-        ends[middle] = max(ends.get(middle, 0.0), bar.get_x() + bar.get_width())
-    expected = [ms / whole[workload, "jax"] for (workload, _), ms in whole.items()]
-    assert list(ends.values()) == pytest.approx(expected)
-    assert len(axis.patches) == len(OPERATION_LOOKS) * len(expected)
-    labels = [label.get_text() for label in axis.get_yticklabels()]
-    assert labels[:2] == [f"GEMM,  {title('jax')}", title("torch_xla")]
-    # One program's classes do not add up.
-    assert [text.get_text() for text in axis.texts].count(OFF) == 1
-    pyplot.close(figure)
+def test_an_interval_beyond_the_axis_is_cut_with_a_head():
+    wide = comparison("mha", 5.0, error=1.0)
+    figure = ratios.draw_ratios(compared(wide, comparison("conv", 2.0)), "jax")
+    (axis,) = figure.axes
+    low, high = axis.get_xlim()
+    assert high == pytest.approx(5.0 * marks.REACH) and wide["high"] > high
+    heads = {one.get_marker(): float(one.get_xdata()[0]) for one in axis.lines if one.get_marker() in ("<", ">")}
+    assert heads == pytest.approx({"<": low, ">": high})
+    ends = [max(one.get_xdata()) for one in axis.lines if len(one.get_xdata()) == 2]
+    assert max(ends) == pytest.approx(high)
 
 
 def test_a_claimed_direction_is_filled_and_an_open_one_is_not(tmp_path):
-    paper_fixture.write(tmp_path)
-    files = Folder(tmp_path)
-    figure = draw_ratios(read_frame(files["frame"]), read_ratios(files["ratios"]))
-    marks = [line for line in figure.axes[0].lines if line.get_marker() not in ("None", "", None)]
-    at = {round(float(line.get_xdata()[0]), 3): line.get_markerfacecolor() for line in marks}
-    assert len(marks) == 16 + 6
-    assert at[1.02] == at[1.01] == "white"
-    assert at[1.31] != "white"
-    assert [text.get_text() for text in figure.legends[0].get_texts()] == [
-        *("torch_xla", "torch_xla (pending)", "torch_xla, one core"),
-    ]
-    pyplot.close(figure)
+    rows = [comparison("mha", 1.4), comparison("conv", 1.02, verdict="inconclusive")]
+    rows += [comparison("resnet50", 1.3, subject="torch_xla_pending"), comparison("mha", 3.0, subject="numpy")]
+    rows += [comparison("mha", 4.0, device="cpu-1t"), {"quantity": "steady", "workload": "llama3_8b"}]
+    rows[-1] |= {"subject": "torch_xla", "baseline": "jax", "device": "cpu"}
+    figure = of_cells.figures(config(), folder_of(tmp_path, comparisons=rows))["ratios"]
+    (axis,) = figure.axes
+    # Neither NumPy nor one core is drawn.
+    assert {ratio for _, ratio in drawn(axis)} == {1.4, 1.02, 1.3}
+    fills = {ratio: to_rgba(mark.get_markerfacecolor()) for (_, ratio), mark in drawn(axis).items()}
+    assert fills[1.02] == to_rgba("white") and fills[1.4] != to_rgba("white") != fills[1.3]
+    said = words(figure)
+    assert said[:2] == [title("torch_xla"), title("torch_xla_pending")]
+    assert said.count(marks.NO_RATIO) == 1 and labels(axis)[-1] == "LLaMA-3.1 8B"
 
 
-def test_the_legend_of_growth_has_the_frameworks_of_every_panel_once():
-    series = [("decode", "jax"), ("attention_window", "jax"), ("attention_window", "torch_xla")]
-    what = {"status": "ok", "size": "layers"}
-    rows = [
-        {**what, "workload": w, "title": w, "framework": f, "value": v, "compile_cost_ms": 1e3 * v}
-        for w, f in series
-        for v in (1, 2, 4)
-    ]
-    shapes = pandas.DataFrame(columns=list(growth.SHAPES))
-    rows = pandas.DataFrame(rows).assign(run="", here=True)
-    figure = draw_growth(rows, growth_findings(rows, shapes))
-    (legend,) = figure.legends
-    assert [text.get_text() for text in legend.get_texts()] == ["JAX", "torch_xla"]
-    pyplot.close(figure)
+def test_a_native_ratio_stands_above_its_factors_in_the_native_compiler(tmp_path):
+    rows = [comparison("mha", 2.0), replayed("mha", OLD, 1.6), replayed("mha", NEW, 1.1)]
+    rows += [comparison("mha", 1.25, quantity="runtime", compiler=OLD), comparison("mha", 9.0, subject="torchax")]
+    figure = of_compilers.figures(config(), folder_of(tmp_path, comparisons=rows))["split"]
+    by_height = sorted(drawn(figure.axes[0]).items(), key=lambda one: float(one[1].get_ydata()[0]))
+    assert [ratio for (_, ratio), _ in by_height] == [2.0, 1.6, 1.25]
+    assert words(figure)[:3] == list(ratios.FACTORS.values())
 
 
-def test_a_panel_is_drawn_for_each_workload_that_is_asked_for(tmp_path):
-    files = Folder(paper_fixture.write(tmp_path))
-    frame, calls = read_frame(files["frame"]), read_calls(files["calls"])
-    figure = draw_calls(frame, calls, ["layernorm", "gemm", "not in the grid"])
-    shown = [axis.get_title() for axis in figure.axes if axis.get_visible()]
-    assert shown == ["GEMM", "LayerNorm"]
-    pyplot.close(figure)
+def test_every_stack_is_drawn_over_the_best_of_its_workload():
+    rows = [cell("jax", "gemm", steady_ms=2.0), cell("numpy", "gemm", steady_ms=5.0)]
+    rows += [cell("jax", "conv", steady_ms=3.0), cell("numpy", "conv", status="unsupported")]
+    rows += [cell(name, "llama3_8b", status="oom") for name in ("jax", "numpy")]
+    (axis,) = heat.draw_stacks(schema.table("cells", named(*rows))).axes
+    assert [label.get_text() for label in axis.get_xticklabels()] == ["GEMM", "Conv 3x3"], "nothing ran of LLaMA"
+    assert labels(axis) == ["JAX", "NumPy"]
+    assert [text.get_text() for text in axis.texts] == ["1", "1", "2.50", "\N{EN DASH}"]
 
 
-def test_the_headline_s_bars_are_the_shares_and_fill_the_axis(tmp_path):
-    effects = pandas.read_csv(paper_fixture.write(tmp_path) / "matrix_effects.csv")
-    titles = {name: name for name in effects.workload.unique() if name != "all"}
-    figure = draw_headline(effects, titles)
-    bars = figure.axes[0].patches
-    assert len(bars) == 3 * (len(titles) + 1)
-    parts = effects[effects.workload == "all"].set_index("effect").share.clip(lower=0)
-    widths = [bar.get_width() for bar in bars[-3:]]
-    assert widths == pytest.approx(list(parts[["frontend", "both", "compiler"]] / parts.sum()))
-    assert sum(widths) == pytest.approx(1)
-    labels = [label.get_text() for label in figure.axes[0].get_yticklabels()]
-    assert labels == [*titles, "all workloads"]
-    pyplot.close(figure)
+def test_a_workload_that_no_compiler_slows_down_has_no_panel_and_is_named():
+    times = {"gemm": (1.0, 1.2), "mha": (1.0, 4.0)}
+    rows = [replay(p, c, w, steady_ms=ms) for w, both in times.items() for p in ("jax", "torch_xla")
+            for c, ms in zip((OLD, NEW), both, strict=True)]  # fmt: skip
+    rows += [replay("torch_xla+pretransposed_weights", NEW, "gemm", steady_ms=9.0)]
+    figure = heat.draw_matrix(schema.table("cells", named(*rows)))
+    shown = [axis for axis in figure.axes if axis.axison]
+    assert [axis.get_title() for axis in shown] == ["MHA"]
+    assert [text.get_text() for text in shown[0].texts] == ["1", "4.00", "1", "4.00"]
+    assert figure.get_suptitle().split("   ")[0] == "a  jaxlib 0.7.1"
+    assert figure.get_supxlabel().endswith("nothing above 1.7: GEMM")
 
 
-def test_the_figure_of_verdicts_has_a_square_for_every_claim_and_run():
-    rows = {"this build": {"a": "supported", "b": "contradicted"}, "2026": {"a": "not decided"}}
-    figure = draw_verdicts({"a": "published", "b": "ours"}, rows)
-    squares = figure.axes[0].patches
-    assert len(squares) == 4
-    assert [line.get_xdata()[0] for line in figure.axes[0].lines] == [0.5]  # between the origins
-    supported, contradicted, open_, unknown = (square.get_facecolor() for square in squares)
-    assert len({supported, contradicted, open_, unknown}) == 4
-    assert unknown[:3] == (1, 1, 1)  # a claim that a run does not know
-    pyplot.close(figure)
+def test_numbers_in_a_heat_map_have_about_three_characters():
+    assert [heat.number(value) for value in (1.004, 1.234, 9.99, 14.2, 120.4)] == ["1", "1.23", "9.99", "14", "120"]
 
 
-def test_the_figure_of_verdicts_is_no_higher_with_more_runs_and_leaves_out_what_tests_nothing():
-    runs = {f"run {number}": {"a": "supported"} for number in range(60)}
-    nothing = {"none": {"a": "not testable here"}}
-    figures = [draw_verdicts({"a": "ours"}, dict([*runs.items()][:n]) | nothing) for n in (20, 60)]
-    heights = [figure.get_figheight() for figure in figures]
-    assert heights[0] == pytest.approx(heights[1])
-    assert heights[0] < 4
-    for figure, count in zip(figures, (20, 60), strict=True):
-        labels = [label.get_text() for label in figure.axes[0].get_yticklabels()]
-        assert labels == [*runs][:count]
-        pyplot.close(figure)
+def test_the_bars_of_a_program_sum_to_its_time_over_the_baselines():
+    rows = profile("mha", "jax", (3.0, 1.0)) + profile("mha", "torch_xla", (6.0, 2.0), consistent=False)
+    rows += profile("mha", "torchax", (50.0,)) + profile("mha", "jax", (2.0,), NO_YNN)
+    rows += profile("mha", "torch_xla", (2.0, 1.0), NO_YNN)
+    rows += profile("conv", "jax", (1.0,)) + profile("conv", "torch_xla", (9.0,))
+    figure = op_times.draw_op_times(schema.table("profile", named(*rows)), PAIR)
+    ends = []
+    for axis in figure.axes:
+        by_bar: dict[float, float] = {}
+        for bar in axis.patches:
+            by_bar[bar.get_y()] = max(by_bar.get(bar.get_y(), 0.0), bar.get_x() + bar.get_width())
+        ends.append(list(by_bar.values()))
+    assert ends == [pytest.approx([1, 2, 1, 9]), pytest.approx([1, 1.5])]
+    assert [axis.get_title() for axis in figure.axes] == ["jaxlib 0.7.1", "jaxlib 0.10.2 without YNN"]
+    assert labels(figure.axes[0]) == ["MHA,  JAX", "torch_xla", "Conv 3x3,  JAX", "torch_xla"]
+    first, second = ([text.get_text() for text in axis.texts if text.get_text()] for axis in figure.axes)
+    assert first == [op_times.INCONSISTENT, "9.0"], "a bar that is cut has its length"
+    assert second == [op_times.NO_PROFILE]
+    assert figure.axes[0].get_xlim()[1] == op_times.WIDEST
+
+
+def test_a_block_of_calls_stands_at_its_first_call_and_cells_that_failed_are_left_out(tmp_path):
+    for name, status in (("jax", "ok"), ("torch_xla", "oom")):
+        home = tmp_path / "cpu" / name / "gemm"
+        home.mkdir(parents=True)
+        (home / "cell.json").write_text(json.dumps(measured_cell(name, (2.0,)) | {"status": status}))
+    found = calls.read_calls(tmp_path, ["gemm", "conv"], ["jax", "torch_xla"])
+    assert set(found.framework) == {"jax"} and set(found.workload) == {"gemm"}
+    assert list(found.call) == [1, 2, 3, 4, 5]
+    assert list(found.latency_ms) == pytest.approx([100.0, 2.0, 1.0, 2.0, 18.0])
+
+
+def test_each_panel_of_calls_has_its_own_range():
+    made = [("gemm", "jax", number, 5.0 / number) for number in range(1, 301)]
+    made += [("conv", framework, number, 7.0) for framework in ("jax", "numpy") for number in (1, 2, 3)]
+    columns = ["workload", "framework", "call", "latency_ms"]
+    figure = calls.draw_calls(pd.DataFrame(made, columns=columns), ["jax", "torch_xla", "numpy"])
+    first, second = (axis for axis in figure.axes if axis.axison)
+    assert [axis.get_title() for axis in (first, second)] == ["GEMM", "Conv 3x3"]
+    assert first.get_xlim()[1] > 300 and second.get_xlim()[1] < 5
+    assert len(first.lines) == 1 and len(second.lines) == 2
+    assert words(figure) == ["JAX", "NumPy"]
+
+
+def test_calls_are_of_the_workloads_that_are_asked_for_or_else_of_the_first_that_ran(tmp_path):
+    rows = [cell("jax", name, steady_ms=1.0) for name in ("gemm", "ffn", "mha", "conv", "layernorm")]
+    data = dataset.Dataset(config(), folder_of(tmp_path, [*rows, cell("jax", "resnet50", status="oom")]).results)
+    paper = load()["paper"]
+    assert of_cells.chosen(config(paper=paper | {"calls": ["resnet50", "mha"]}), data) == ["mha"]
+    assert of_cells.chosen(config(paper=paper | {"calls": ["resnet50"]}), data) == ["gemm", "ffn", "mha", "layernorm"]
+
+
+def test_the_diagram_has_three_stacks_and_where_a_replay_enters():
+    said = words(stack.draw_stack())
+    for name in ("jax.jit", "torch_xla", "TorchInductor", "XLA", "IREE", stack.REPLAY):
+        assert name in said
+
+
+def test_looks_differ_in_shape_and_have_a_contrast_of_three_to_one_with_white():
+    def luminance(colour: str) -> float:
+        parts = [x / 12.92 if x <= 0.03928 else ((x + 0.055) / 1.055) ** 2.4 for x in to_rgba(colour)[:3]]
+        return sum(share * part for share, part in zip((0.2126, 0.7152, 0.0722), parts, strict=True))
+
+    assert len({look["marker"] for look in LOOKS}) == len({look["color"] for look in LOOKS}) == len(LOOKS)
+    assert all(1.05 / (luminance(look["color"]) + 0.05) >= 3 for look in LOOKS)
 
 
 def test_titles_are_drawn_as_they_are(tmp_path):
-    folder = paper_fixture.write(tmp_path)
-    frame = pandas.read_csv(folder / "frame.csv")
-    frame["title"] = frame["title"].replace("GEMM", r"$\input{x}$ & 50 %")
-    drawn = literal(frame)
-    assert drawn["title"][0] == r"\$\input{x}\$ & 50 %"
-    figure = draw_ratios(drawn, read_ratios(folder / "ratios.csv"))
-    figure.savefig(tmp_path / "ratio.pdf")
-    pyplot.close(figure)
-
-
-def test_a_run_without_the_workloads_of_the_text_shows_its_first_ones(tmp_path):
-    frame = read_frame(Folder(paper_fixture.write(tmp_path))["frame"])
-    here = list(frame["workload"].drop_duplicates())
-    config = load()
-    config["paper"]["calls"] = [here[1], "a workload of another study"]
-    assert shown(config, frame) == [here[1]]
-    config["paper"]["calls"] = ["a workload of another study"]
-    assert shown(config, frame) == here[:4]
+    rows = compared(comparison("mha", 2.0)).assign(title=r"$\input{x}$ & 50 %")
+    save(lambda: {"ratios": ratios.draw_ratios(rows, "jax")}, tmp_path)
+    assert (tmp_path / "ratios.pdf").read_bytes().startswith(b"%PDF")
 
 
 def test_ticks_are_round_and_few():

@@ -9,9 +9,8 @@ import shutil
 import pytest
 from pypdf import PdfReader
 
-from stackwars.paper.figures.graph import HEIGHT, MOST, write, write_all
+from stackwars.paper.figures.graph import NAMES, write_all
 from stackwars.paper.figures.graph_layout import even, place
-from stackwars.paper.figures.graph_marks import NAMES
 from stackwars.paper.style import PAGE
 
 pytestmark = pytest.mark.skipif(shutil.which("dot") is None, reason="needs Graphviz")
@@ -20,10 +19,6 @@ pytestmark = pytest.mark.skipif(shutil.which("dot") is None, reason="needs Graph
 def node(at: int, kind: str, *lines: str, shape: str = "2x64x768", ordered: bool = False) -> dict:
     found = [{"operation": text, "shape": shape} for text in lines]
     return {"id": at, "kind": kind, "lines": found, "ordered": ordered}
-
-
-def edges(*pairs: tuple[int, int]) -> list[dict]:
-    return [{"from": a, "to": b, "operand": 1 + (a == 3)} for a, b in pairs]
 
 
 # x minus its mean times a scale: an edge over two layers, and an argument that is read late.
@@ -39,9 +34,21 @@ GRAPH = {
         node(5, "product", "dot_general [2] x [0]"),
         node(6, "result", "result"),
     ],
-    "edges": edges(*PAIRS),
+    "edges": [{"from": a, "to": b, "operand": 1 + (a == 3)} for a, b in PAIRS],
 }
 MISSING = {"status": "no program", "reason": "oom, refused at build"}
+
+
+def drawn(folder, **workloads: dict) -> dict[str, PdfReader]:
+    """The pictures of these workloads' programs."""
+    folder.mkdir(exist_ok=True)
+    (folder / "graphs.json").write_text(json.dumps({"schema": 1, "workloads": workloads}))
+    write_all(folder / "graphs.json", folder)
+    return {path.stem: PdfReader(path) for path in folder.glob("*.pdf")}
+
+
+def text_of(picture: PdfReader) -> str:
+    return picture.pages[0].extract_text()
 
 
 def test_boxes_do_not_overlap_and_every_arrow_leads_down_from_box_to_box():
@@ -64,35 +71,27 @@ def test_boxes_do_not_overlap_and_every_arrow_leads_down_from_box_to_box():
         assert spans[reader][0] <= end <= spans[reader][1] and abs(top - spans[reader][3]) < 0.02
 
 
-def text_of(path) -> str:
-    return PdfReader(path).pages[0].extract_text()
-
-
 def test_the_picture_holds_every_label_and_fits_a_page(tmp_path):
-    write("small", {"small": {"jax": GRAPH, "torch_xla": GRAPH}}, tmp_path / "small.pdf")
-    text = text_of(tmp_path / "small.pdf")
+    picture = drawn(tmp_path, small={"jax": GRAPH, "torch_xla": GRAPH})["small"]
+    text = text_of(picture)
     assert "JAX" in text and "torch_xla" in text
     for box in GRAPH["nodes"]:
         for line in box["lines"]:
             assert text.count(line["operation"]) >= 2
         assert line["shape"].replace("x", "\u00d7") in text
         assert NAMES[box["kind"]] in text
-    # The legend tells what is drawn, no more.
-    assert NAMES["layout"] not in text and "A box that counts" not in text
-    assert "dimensions contracted" in text
-    box = PdfReader(tmp_path / "small.pdf").pages[0].mediabox
-    assert float(box.width) <= PAGE * 72 + 1 and float(box.height) <= HEIGHT * 72
+    assert NAMES["layout"] not in text, "the legend names what is drawn, no more"
+    assert float(picture.pages[0].mediabox.width) <= PAGE * 72 + 1
 
 
 def test_no_text_is_too_small_and_the_picture_is_vector(tmp_path):
-    write("small", {"small": {"jax": GRAPH}}, tmp_path / "small.pdf")
     sizes = set()
 
     def visit(text, _, matrix, font, size):
         if text.strip():
             sizes.add(round(size * abs(matrix[3]), 2))
 
-    PdfReader(tmp_path / "small.pdf").pages[0].extract_text(visitor_text=visit)
+    drawn(tmp_path, small={"jax": GRAPH})["small"].pages[0].extract_text(visitor_text=visit)
     assert sizes and min(sizes) >= 6.5
     pdf = (tmp_path / "small.pdf").read_bytes()
     assert b"/FontFile2" in pdf and b"/Type3" not in pdf and b"/Subtype /Image" not in pdf
@@ -100,38 +99,14 @@ def test_no_text_is_too_small_and_the_picture_is_vector(tmp_path):
 
 def test_the_same_graphs_give_the_same_bytes(tmp_path):
     for name in ("once", "again"):
-        write("small", {"small": {"jax": GRAPH}}, tmp_path / name / "small.pdf")
+        drawn(tmp_path / name, small={"jax": GRAPH})
     first, again = ((tmp_path / name / "small.pdf").read_bytes() for name in ("once", "again"))
     assert first == again and b"/CreationDate" not in first
 
 
 def test_a_missing_program_is_said(tmp_path):
-    write("small", {"small": {"jax": MISSING, "torch_xla": GRAPH}}, tmp_path / "one.pdf")
-    assert "no program: oom, refused at build" in text_of(tmp_path / "one.pdf")
-    assert "subtract" in text_of(tmp_path / "one.pdf")
-    write("small", {"small": {"jax": MISSING, "torch_xla": MISSING}}, tmp_path / "both.pdf")
-    assert text_of(tmp_path / "both.pdf").count("no program") == 2
-
-
-def test_a_picture_larger_than_a_page_is_told(tmp_path, capsys):
-    boxes = [node(at, "compute", "add") for at in range(40)]
-    tall = {"status": "ok", "nodes": boxes, "edges": edges(*((a, a + 1) for a in range(39)))}
-    write("tall", {"tall": {"jax": tall}}, tmp_path / "tall.pdf")
-    assert "tall takes" in capsys.readouterr().err
-
-
-def test_a_whole_model_is_not_drawn_and_that_is_said(tmp_path):
-    boxes = [node(at, "compute", "add") for at in range(MOST + 1)]
-    write(
-        "model",
-        {"model": {"jax": {"status": "ok", "nodes": boxes, "edges": []}}},
-        tmp_path / "m.pdf",
-    )
-    assert f"not drawn: {MOST + 1} boxes" in text_of(tmp_path / "m.pdf")
-
-
-def test_every_workload_is_drawn(tmp_path):
-    graphs = {"schema": 1, "workloads": {"small": {"jax": GRAPH}, "none": {"jax": MISSING}}}
-    (tmp_path / "graphs.json").write_text(json.dumps(graphs))
-    write_all(tmp_path / "graphs.json", tmp_path / "out")
-    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["none.pdf", "small.pdf"]
+    neither = {"jax": MISSING, "torch_xla": MISSING}
+    found = drawn(tmp_path, one={"jax": MISSING, "torch_xla": GRAPH}, neither=neither)
+    assert "no program: oom, refused at build" in text_of(found["one"])
+    assert "subtract" in text_of(found["one"])
+    assert text_of(found["neither"]).count("no program") == 2

@@ -1,197 +1,253 @@
-"""The body's prose in several worlds: few numbers in a sentence, no odd phrase, nothing said twice."""
+"""The prose's numbers, claim boxes and guards, on a paper of a few lines and tables of a few rows."""
 
 from __future__ import annotations
 
-import re
-
-import pandas
 import pytest
-from test_render import rendered
 
-import paper_worlds
-from stackwars.paper.prose import MOST_NAMED, by_edit, capital, listed, of_which, share
-from stackwars.paper.render import TEMPLATES
+from stackwars.paper import generated, guards, keys, prose, values
+from stackwars.results import schema
+from stackwars.results.dataset import Dataset, Sources
+from stackwars.study.config import load
 
-IN_A_SENTENCE, IN_A_PARAGRAPH = 2, 6
-"""Numbers at most. A reader of more is a reader of a table."""
-FLOAT = re.compile(
-    r"\\begin\{(figure|table)\*?\}.*?\\end\{\1\*?\}|\\begin\{equation\*\}.*?\\end\{equation\*\}",
-    re.S,
-)
-MARKUP = re.compile(
-    r"~?\\(?:cite|ref|label|input|section|subsection|includegraphics)\*?(?:\[[^]]*\])?\{[^}]*\}"
-)
-QUANTITY = re.compile(r"\\qty\{[^}]*\}\{[^}]*\}+|\\num\{[^}]*\}|95\\,\\%")
-NAMES = re.compile(
-    r"(?:jaxlib|IREE|XLA|Python)[ ~]\d[\d.]*|\b\d+(?:\.\d+){2,}|\d{4}(?:-\d\d){2}T[\d:]+Z?"
-)
-"""Versions and dates are names and not numbers."""
-CAPTION = re.compile(r"\\caption\{((?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*)\}")
-NUMBER = re.compile(r"(?<![\w.,/$^{-])\d+(?:[.,]\d+)*(?![\w.]*[A-Za-z])")
-ODD = (
-    *(
-        "is of the class",
-        "are of the class",
-        "Not told from",
-        "ended them in",
-        "is there what is neither",
-    ),
-    *(
-        "gave no peak here",
-        "was stopped on",
-        "Owed to",
-        "owed to",
-        "(1. ",
-        "..",
-        "the the",
-        " a an ",
-    ),
-    *("0 of 0", "in 0 of", " 1 workloads", " 1 cells", "on 0 ", "by a factor of up to \\num{1.00}"),
-    *(
-        "supports 0",
-        "contradicts 0",
-        " 0 are ",
-        ", 1 are ",
-        "of 1 workload",
-        "all but none",
-        "all 1 ",
-    ),
-    *(" 0 is ", "Of 1 ", " 0 were "),
-)
+TEXT = r"""\section{Latency}
+% \val{not/used}
+torch\_xla is slower on BERT-Base: \val{steady/bert_base/torch_xla}.
+\claimbox{outputs_agree}
+
+\begin{relies}{outputs_agree=supported,
+  steady/bert_base/torch_xla=slower}
+So the \emph{programs} compute the same values and one of them takes longer to do so.
+\end{relies}
+"""
 
 
-@pytest.fixture(scope="module", params=paper_worlds.WORLDS)
-def body(request, tmp_path_factory) -> dict[str, str]:
-    """The sections of the body, with their paragraphs, in one world."""
-    folder = paper_worlds.write(tmp_path_factory.mktemp("world"), request.param)
-    rendered(folder)
-    order = re.findall(r"\\input\{(sections/\w+)\}", (TEMPLATES / "main.tex.j2").read_text())
-    return {name: (folder / "latex" / f"{name}.tex").read_text() for name in order}
+@pytest.fixture(autouse=True)
+def without_aggregates(monkeypatch):
+    """Aggregates need the rows of every study: test_render.py has those of the reference."""
+    monkeypatch.setattr(values, "GROUPS", values.GROUPS[:-1])
 
 
-def paragraphs(text: str) -> list[str]:
-    """The prose of a section without its floats and commands, and each caption; a quantity as a number."""
-    text = "\n\n".join([FLOAT.sub(" ", text), *CAPTION.findall(text)])
-    text = NAMES.sub("NAME", QUANTITY.sub(" 999 ", MARKUP.sub(" ", text)))
-    text = re.sub(r"\\code\{[^}]*\}|\$[^$]*\$", " CODE ", text)
-    return [
-        " ".join(one.split()) for one in re.split(r"\n\s*\n|\\item|\\par\b|\\wouldchange", text)
+def written(folder, text=TEXT):
+    (folder / "sections").mkdir(exist_ok=True)
+    (folder / "sections" / "latency.tex").write_text(text)
+    return folder
+
+
+def comparison(**columns) -> dict:
+    names = {"quantity": "steady", "workload": "bert_base", "device": "cpu", "subject": "torch_xla"}
+    return {**names, "baseline": "jax", "ratio": 2.5, "low": 2.0, "high": 3.1, "verdict": "slower", **columns}
+
+
+def claim(verdict="supported", votes=(9, 1, 5), **columns) -> dict:
+    counts = dict(zip(("votes_for", "votes_against", "votes_open"), votes, strict=True))
+    return {"id": "outputs_agree", "sentence": "They agree.", "verdict": verdict, **counts, **columns}
+
+
+def dataset(folder, comparisons=(), claims=(), is_reference=False, **changes) -> Dataset:
+    folder.mkdir(exist_ok=True)
+    rows = {"comparisons": list(comparisons), "claims": list(claims)}
+    for name in schema.TABLES:
+        schema.write(schema.table(name, rows.get(name, [])), folder / f"{name}.csv")
+    return Dataset(load() | changes, folder, is_reference)
+
+
+# Names.
+
+
+def test_an_unknown_number_is_named_with_its_file_line_and_what_was_meant(tmp_path):
+    found = list(prose.uses(written(tmp_path)))
+    known = {"val": {"steady/bert_base/jax", "steady/mha/torch_xla"}, "claimbox": {"outputs_agree"}}
+    with pytest.raises(prose.ProseError) as error:
+        prose.check(found, known)
+    assert "paper/sections/latency.tex, line 3" in str(error.value)
+    assert "'steady/bert_base/torch_xla'" in str(error.value)
+    assert "steady/bert_base/jax" in str(error.value)
+
+
+def test_all_unknown_names_are_reported_at_once(tmp_path):
+    found = list(prose.uses(written(tmp_path, r"\val{one} \val{two} \origin{three}")))
+    with pytest.raises(prose.ProseError) as error:
+        prose.check(found, {"val": {"one"}, "origin": set()})
+    assert "'two'" in str(error.value) and "'three'" in str(error.value) and "'one'" not in str(error.value)
+
+
+def test_a_comment_uses_no_number(tmp_path):
+    assert [use.name for use in prose.uses(written(tmp_path))] == [
+        "steady/bert_base/torch_xla",
+        "outputs_agree",
     ]
 
 
-def sentences(paragraph: str) -> list[str]:
-    return re.split(r"(?<=[.?!])\s+", paragraph)
+# Keys.
 
 
-def sections(tmp_path, world: str) -> dict[str, str]:
-    return rendered(paper_worlds.write(tmp_path, world))
+@pytest.mark.parametrize(
+    ("columns", "key"),
+    [
+        ({}, "steady/bert_base/torch_xla"),
+        ({"device": "cpu-1t"}, "steady/bert_base/torch_xla/cpu-1t"),
+        ({"quantity": "replay", "compiler": "jaxlib-0.7.1"}, "replay/bert_base/torch_xla/jaxlib-0.7.1"),
+        (
+            {"quantity": "edit", "subject": "torch_xla+a+b", "baseline": "torch_xla"},
+            "edit/bert_base/torch_xla+a+b",
+        ),
+        ({"quantity": "pairwise", "baseline": "numpy"}, "pairwise/bert_base/torch_xla/numpy"),
+        (
+            {"quantity": "form", "variant": "steady", "baseline": "torch_xla", "baseline_workload": "mha"},
+            "form/bert_base/torch_xla/steady/mha",
+        ),
+    ],
+)
+def test_the_key_of_a_comparison_leaves_out_what_is_usual(columns, key):
+    assert keys.comparison_key(comparison(**columns)) == key
 
 
-def test_where_no_difference_is_decided_none_is_explained(tmp_path):
-    texts = sections(tmp_path, "nothing decided")
-    assert "is decided in this build, so there is none to divide" in texts["answer"]
-    assert "A direction is decided on none of 11 workloads." in texts["latency"]
+def test_no_two_comparisons_of_other_keys_have_the_same_name():
+    devices, variants = ("cpu", "cpu-1t"), ("", "base")
+    rows = [comparison(device=device, variant=variant) for device in devices for variant in variants]
+    found = keys.keyed(schema.table("comparisons", rows))
+    assert len(set(found)) == len(rows)
 
 
-def test_generations_that_agree_are_not_said_to_leave_a_reversal_open(tmp_path):
-    texts = sections(tmp_path, "all slower")
-    assert "the generations agree on which one is faster" in texts["matrix"]
-    assert "No reversal between the generations" not in texts["matrix"]
-    assert "on all 11 workloads, by a factor of up to" in texts["latency"]
+# Numbers.
 
 
-def test_what_half_of_the_cells_leave_is_told_in_singular_and_plural(tmp_path):
-    texts = sections(tmp_path, "half failed")
-    assert "on the only model that can be compared" in texts["latency"]
-    assert r"For MHA under torch\_xla, the calls become slower" in texts["slow_runs"]
-    assert "an edit closes most of 1; the others are" in texts["matrix"]
-    assert "Of 27 cells, 14 gave a result; Figure" in texts["stacks"]
-    assert "only with work still pending at the first" in texts["answer"]
+def test_a_ratio_is_printed_with_three_digits_and_its_interval(tmp_path):
+    found = values.values(dataset(tmp_path, [comparison(ratio=2.5268, low=1.8541, high=3.4449, share=0.766)]))
+    assert found["steady/bert_base/torch_xla"] == r"\num{2.53}"
+    assert found["steady/bert_base/torch_xla/interval"] == r"[\num{1.85}, \num{3.44}]"
+    assert found["steady/bert_base/torch_xla/share"] == r"77\,\%"
 
 
-def test_a_second_run_that_compiles_without_pending_work_is_told(tmp_path):
-    folder = paper_worlds.write(tmp_path, "half failed")
-    frame = pandas.read_csv(folder / "frame.csv")
-    frame.loc[(frame.framework == "torch_xla") & (frame.workload == "mha"), "compiles_second"] = 1
-    frame.to_csv(folder / "frame.csv", index=False)
-    text = " ".join(rendered(folder)["answer"].split())
-    assert "at the first run, and on some workloads also without." in text
+def test_a_missing_ratio_has_no_key_so_naming_it_is_an_error(tmp_path):
+    found = values.values(dataset(tmp_path, [comparison(ratio=None, low=None, high=None, verdict="no data")]))
+    assert "steady/bert_base/torch_xla" not in found
+    assert "n/tables/steady/torch_xla/compared" not in found
 
 
-def test_the_counting_counts():
-    text = r"In \num{3.4} of 12 cells of GPT-2 and LLaMA-3.1 8B in jaxlib 0.7.1~\cite{a1}. ViT-B/16 at \num{5}."
-    text += (
-        r" On 5: all 6; on 7 none.\begin{figure}\caption{\emph{Of} 8 and \num{9}.} 10\end{figure}"
+def test_verdicts_of_a_study_are_counted(tmp_path):
+    rows = [
+        comparison(),
+        comparison(workload="mha", ratio=4.0),
+        comparison(workload="gemm", verdict="inconclusive"),
+    ]
+    found = values.values(dataset(tmp_path, rows))
+    assert found["n/tables/steady/torch_xla/slower"] == "2"
+    assert found["n/tables/steady/torch_xla/compared"] == "3"
+    assert found["n/tables/steady/torch_xla/max"] == r"\num{4.00}"
+
+
+def test_votes_of_a_claim_are_numbers_and_none_without_a_count(tmp_path):
+    assert values.values(dataset(tmp_path / "a", claims=[claim()]))["claim/outputs_agree/total"] == "15"
+    without = values.values(dataset(tmp_path / "b", claims=[claim(votes=(None, None, None))]))
+    assert "claim/outputs_agree/total" not in without
+
+
+def test_settings_are_those_of_the_configuration(tmp_path):
+    found = values.values(dataset(tmp_path, settings={"rounds_min": 4, "parity_rel_l2": 1e-5}))
+    assert found["setting/rounds_min"] == "4"
+    assert found["setting/parity_rel_l2"] == r"\num{1.0e-05}"
+
+
+# Guards.
+
+AS_EXPECTED = {"outputs_agree": "supported", "steady/bert_base/torch_xla": "slower"}
+
+
+def test_a_guard_is_read_with_its_place_and_first_words(tmp_path):
+    (guard,) = guards.read(written(tmp_path))
+    assert guard.expected == AS_EXPECTED
+    assert guard.place == "paper/sections/latency.tex, line 6"
+    assert guard.words.startswith("So the programs compute the same values")
+    assert guard.text == "outputs_agree=supported, steady/bert_base/torch_xla=slower"
+
+
+def test_the_reference_fails_with_every_stale_paragraph(tmp_path):
+    again = TEXT + "\n\\begin{relies}{outputs_agree=supported}\nAnother paragraph.\n\\end{relies}\n"
+    found = guards.read(written(tmp_path, again))
+    guards.require(found, AS_EXPECTED)
+    with pytest.raises(prose.ProseError) as error:
+        guards.require(found, AS_EXPECTED | {"outputs_agree": "not decided"})
+    text = str(error.value)
+    assert "line 6 (So the programs compute" in text and "line 11 (Another paragraph." in text
+    assert text.count("outputs_agree: expected supported, got not decided") == 2
+
+
+@pytest.mark.parametrize(
+    ("guard", "named"),
+    [
+        ("outputs_agre=supported", "outputs_agree"),
+        ("outputs_agree=suported", "supported"),
+        ("steady/bert_base/torch_xla=slowwer", "slower"),
+        ("steady/bert_base/torch_xla=supported", "expected a verdict"),
+        ("outputs_agree", "name=verdict"),
+    ],
+)
+def test_a_guard_that_cannot_be_checked_is_an_error(tmp_path, guard, named):
+    written(tmp_path, f"\\begin{{relies}}{{{guard}}}\nText.\n\\end{{relies}}\n")
+    with pytest.raises(prose.ProseError, match=named):
+        guards.check(guards.read(tmp_path), AS_EXPECTED)
+
+
+def test_another_run_makes_a_paragraph_stale_only_by_deciding_otherwise(tmp_path):
+    found = guards.read(written(tmp_path))
+    assert not guards.stale(found, AS_EXPECTED)
+    assert not guards.stale(
+        found, {"outputs_agree": "not decided", "steady/bert_base/torch_xla": "inconclusive"}
     )
-    counted = [[len(NUMBER.findall(one)) for one in sentences(text)] for text in paragraphs(text)]
-    assert counted == [[2, 1, 3], [2]]
+    assert not guards.stale(found, {})
+    (some,) = guards.stale(found, AS_EXPECTED | {"outputs_agree": "contradicted"}).values()
+    assert [(one.name, one.expected, one.got) for one in some] == [
+        ("outputs_agree", "supported", "contradicted")
+    ]
 
 
-def test_a_sentence_has_few_numbers_and_so_has_a_paragraph(body):
-    for name, text in body.items():
-        for paragraph in paragraphs(text):
-            found = NUMBER.findall(paragraph)
-            assert len(found) <= IN_A_PARAGRAPH, (name, found, paragraph)
-            for sentence in sentences(paragraph):
-                found = NUMBER.findall(sentence)
-                assert len(found) <= IN_A_SENTENCE, (name, found, sentence)
+# What is generated.
 
 
-def test_no_sentence_is_odd_or_comes_twice(body):
-    seen: dict[str, str] = {}
-    for name, text in body.items():
-        for paragraph in paragraphs(text):
-            for phrase in ODD:
-                assert phrase not in paragraph, (name, phrase, paragraph)
-            for sentence in sentences(paragraph):
-                if len(sentence.split()) > 12 and name != "sections/conclusion":
-                    assert seen.setdefault(sentence, name) == name, sentence
+@pytest.fixture
+def paper(tmp_path, monkeypatch):
+    """A paper of one section in place of the repository's."""
+    folder = written(tmp_path / "paper") if (tmp_path / "paper").mkdir() is None else None
+    for function in (prose.uses, prose.texts, guards.read):
+        monkeypatch.setattr(function, "__defaults__", (folder,))
+    return folder
 
 
-def test_every_section_asks_a_question_and_says_what_would_change_its_answer(body):
-    asked = [name for name, text in body.items() if r"\asks{" in text]
-    assert len(asked) >= 9
-    for name in asked:
-        assert body[name].count(r"\wouldchange{") == 1, name
+def sources_of(tmp_path, run: dict | None = None) -> Sources:
+    reference = dataset(tmp_path / "reference", [comparison()], [claim()], is_reference=True)
+    if run is None:
+        return Sources(reference, reference, [])
+    return Sources(dataset(tmp_path / "run", [comparison()], [run]), reference, ["tables"])
 
 
-def test_a_sentence_names_a_few_things_and_counts_many():
-    found = [{"title": f"W{n}", "framework": "jax"} for n in range(MOST_NAMED + 1)]
-    assert listed(found[:2], "workload") == "W0 and W1"
-    assert listed(found, "workload") == f"{MOST_NAMED + 1} workloads"
-    assert listed([found[0], found[0]], "workload") == "W0"
-    assert listed(found[:1], "cell", "with_framework") == "W0 under JAX"
-    assert capital("on it") == "On it"
+def test_a_claim_box_of_the_reference_has_one_verdict(tmp_path, paper):
+    text = generated.definitions(sources_of(tmp_path), is_reference=True)
+    (line,) = [line for line in text.splitlines() if "claim@outputs_agree" in line]
+    assert "Supported 9 of 15" in line and "They agree." in line and "This run" not in line
 
 
-def test_cells_of_the_same_frameworks_stand_together():
-    cells = ["GEMM/numpy", "MHA/numpy", "LayerNorm/numpy", "MHA/jax"]
-    found = [dict(zip(("title", "framework"), cell.split("/"), strict=True)) for cell in cells]
-    told = "GEMM and LayerNorm under NumPy, and MHA under NumPy and JAX"
-    assert listed(found, "cell", "with_framework") == told
-    assert listed(found[:1], "cell", "with_framework", of=1) == "GEMM under NumPy"
-    many = [{"title": f"W{n}", "framework": "jax"} for n in range(MOST_NAMED + 1)]
-    assert listed(many, "workload", of=MOST_NAMED + 1) == f"all {MOST_NAMED + 1} workloads"
+def test_a_claim_box_of_another_run_has_both_verdicts(tmp_path, paper):
+    text = generated.definitions(sources_of(tmp_path, claim("not decided", (1, 0, 3))), is_reference=False)
+    (line,) = [line for line in text.splitlines() if "claim@outputs_agree" in line]
+    assert "Reference: supported 9 of 15" in line and "This run: not decided 1 of 4" in line
 
 
-def test_a_share_is_told_in_words_where_it_is_none_all_or_of_one():
-    told = {(2, 3): "2 of 3 cells", (0, 3): "none of 3 cells", (3, 3): "all 3 cells"}
-    told |= {(2, 2): "both cells", (1, 1): "the only cell", (0, 1): "no cell"}
-    assert {key: share(*key, "cell") for key in told} == told
-    named = {(2, 3): "2 of 3 cells", (3, 3): "all 3 cells", (1, 2): "1 of 2 cells of ours"}
-    named |= {
-        (2, 2): "both cells of ours",
-        (1, 1): "the only cell of ours",
-        (0, 1): "no cell of ours",
-    }
-    assert {key: share(*key, "cell", "of ours") for key in named} == named
-    first = {(2, 3): "Of 3 cells, 2", (0, 3): "Of 3 cells, none", (3, 3): "All 3 cells"}
-    first |= {(1, 1): "The only cell", (0, 1): "No cell"}
-    assert {key: of_which(*key, "cell") for key in first} == first
+def test_only_numbers_that_the_prose_names_are_written(tmp_path, paper):
+    text = generated.definitions(sources_of(tmp_path), is_reference=True)
+    assert [line for line in text.splitlines() if "val@" in line] == [
+        r"\expandafter\def\csname val@steady/bert_base/torch_xla\endcsname{\num{2.50}}"
+    ]
 
 
-def test_findings_of_one_edit_stand_together():
-    edit = {"edits": ["explicit_layernorm"], "framework": "torch_xla+explicit_layernorm"}
-    found = [{**edit, "title": "A"}, {**edit, "title": "B"}]
-    ((words, own),) = by_edit(found)
-    assert words == r"explicit layernorm in torch\_xla's program" and own == found
+def test_a_stale_paragraph_of_another_run_has_a_note_with_both_verdicts(tmp_path, paper):
+    text = generated.definitions(sources_of(tmp_path, claim("contradicted")), is_reference=False)
+    (line,) = [line for line in text.splitlines() if "stale@" in line]
+    assert r"stale@outputs_agree=supported, steady/bert_base/torch_xla=slower\endcsname" in line
+    assert r"outputs\_agree: supported in the reference, contradicted in this run" in line
+
+
+def test_a_verdict_that_changed_in_the_reference_stops_its_build(tmp_path, paper):
+    changed = dataset(tmp_path / "reference", [comparison(verdict="faster")], [claim()], is_reference=True)
+    with pytest.raises(prose.ProseError, match=r"latency\.tex, line 6 .*expected slower, got faster"):
+        generated.definitions(Sources(changed, changed, []), is_reference=True)

@@ -36,9 +36,7 @@ def test_the_first_block_is_kept_and_the_others_are_counted():
     assert said(found) == ["embed", *LAYER, "11 more blocks like this", "head"]
     assert [one["id"] for one in found["nodes"]] == list(range(13))
     assert [one.get("block") for one in found["nodes"]][:2] == [None, "12 times"]
-    assert {(edge["from"], edge["to"]) for edge in found["edges"]} == {
-        (at, at + 1) for at in range(12)
-    }
+    assert {(edge["from"], edge["to"]) for edge in found["edges"]} == {(at, at + 1) for at in range(12)}
     assert note == ""
 
 

@@ -1,42 +1,42 @@
 """Two runs in one report."""
 
-import shutil
+import json
 
-import pandas as pd
 import pytest
 
+from made_tables import accepted, cell, comparison
+from stackwars.claims.decide import dataset_of
+from stackwars.measure import documents
 from stackwars.report import compare
-from stackwars.results.folder import ACCEPTED, REFERENCE, Folder
+from stackwars.results.folder import Folder
+from stackwars.study.config import load
 
 
 @pytest.fixture
-def run():
-    """The newest accepted run that compared anything: it has its tables alone."""
-    every = sorted(ACCEPTED.iterdir(), reverse=True)
-    return next(one for one in every if len(pd.read_csv(one / "ratios.csv")))
+def folders(tmp_path):
+    """A run and another one with twice its ratio."""
+    for name, ratio in (("2026-01-01", 1.5), ("2026-02-02", 3.0)):
+        rows = {"cells": [cell("jax"), cell("torch_xla")], "comparisons": [comparison("gemm", ratio)]}
+        accepted(tmp_path / name, **rows)
+        path = tmp_path / name / "context.json"
+        path.write_text(json.dumps({**documents.read(path), "sizes": {"gemm": {"m": 2}}, "devices": {}}))
+    return [tmp_path / "2026-01-01", tmp_path / "2026-02-02"]
 
 
-def test_ratios_of_the_other_run_stand_beside_those_of_the_first(run, tmp_path):
-    """A run beside the same with its ratios doubled."""
-    other = tmp_path / "other"
-    shutil.copytree(run, other)
-    table = pd.read_csv(other / "ratios.csv")
-    table["steady_ratio"] *= 2
-    table.to_csv(other / "ratios.csv", index=False)
-    found = compare.compared(Folder(run), Folder(other))
-    assert len(found["ratios"]) == len(found["other"]["ratios"]) > 0
-    for here, there in zip(found["ratios"], found["other"]["ratios"], strict=True):
-        if here["steady_ratio"] is not None:
-            assert there["steady_ratio"] == pytest.approx(2 * here["steady_ratio"])
-    assert found["other"]["name"].startswith("other of 20")
-    # What is not among its tables is not in the document.
+def test_ratios_of_the_other_run_stand_beside_those_of_the_first(folders):
+    config = load()
+    found = compare.compared(*(dataset_of(config, Folder(folder)) for folder in folders))
+    assert [row["ratio"] for row in found["comparisons"]] == [1.5]
+    assert [row["ratio"] for row in found["other"]["comparisons"]] == [3]
+    assert found["other"]["name"] == "2026-02-02 of 2026-02-02 00:00"
+    # What does not lie beside the tables is not in the document.
     assert found["programs"] == found["graphs"] == [] and found["details"] == {}
-    assert all(claim["votes"] == [] for claim in found["claims"])
 
 
-def test_the_reference_is_what_a_run_is_compared_with(run, tmp_path, monkeypatch, capsys):
+def test_both_are_in_a_page(folders, tmp_path, monkeypatch, capsys):
     output = tmp_path / "compare.html"
-    monkeypatch.setattr("sys.argv", ["compare", str(run), "--output", str(output)])
+    arguments = ["compare", *map(str, folders), "--output", str(output)]
+    monkeypatch.setattr("sys.argv", arguments)
     compare.main()
     assert str(output) in capsys.readouterr().out
-    assert f'"other":{{"name":"{REFERENCE.name} of ' in output.read_text()
+    assert '"other":{"name":"2026-02-02 of ' in output.read_text()

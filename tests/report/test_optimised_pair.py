@@ -9,21 +9,20 @@ from stackwars.report import align, optimised
 
 @pytest.fixture(scope="module")
 def small():
-    return optimised.listing(SMALL)
+    return optimised.side(SMALL)
 
 
-def of(listing, text: str) -> dict:
-    [at] = [at for at, line in enumerate(listing.lines) if line.strip().startswith(text)]
-    names = ("keys", "classes", "sources", "runs")
-    return {name: getattr(listing, name)[at] for name in names}
+def of(side, text: str) -> dict:
+    [at] = [at for at, line in enumerate(side["texts"]) if line.strip().startswith(text)]
+    return {name: side[name][at] for name in ("keys", "classes", "sources", "runs")}
 
 
 def test_the_entry_stands_first_and_what_it_calls_after_it(small):
-    heads = [line.split(" (")[0] for line in small.lines if line.endswith("{")]
+    heads = [line.split(" (")[0] for line in small["texts"] if line.endswith("{")]
     assert heads == ["ENTRY %main.9", "%parallel_fusion", "%fused_computation", "%region_0"]
     # Every line of a computation is there once.
-    assert sum(" = " in line for line in small.lines) == SMALL.count(" = ")
-    assert "metadata" not in "".join(small.lines)
+    assert sum(" = " in line for line in small["texts"]) == SMALL.count(" = ")
+    assert "metadata" not in "".join(small["texts"])
 
 
 def test_an_operation_is_known_by_what_it_computes_and_a_fusion_by_what_it_holds(small):
@@ -38,9 +37,7 @@ def test_time_is_that_of_the_operation_that_runs(small):
     assert of(small, "%add.2")["runs"] == ["add_tanh_fusion"]
     assert of(small, "ROOT %maximum.1")["runs"] == ["reduce.1"]
     assert of(small, "%call = ")["runs"] == ["call", "add_tanh_fusion"]
-    kinds = {
-        text: of(small, text)["classes"] for text in ("%dot = ", "%call", "%add.2", "ROOT %max")
-    }
+    kinds = {text: of(small, text)["classes"] for text in ("%dot = ", "%call", "%add.2", "ROOT %max")}
     assert list(kinds.values()) == ["products", "elementwise", "elementwise", "reductions"]
 
 
@@ -68,7 +65,7 @@ def test_a_line_of_the_program_has_the_source_that_its_frontend_tells():
 
 
 def test_a_loop_runs_what_is_in_its_body():
-    found = of(optimised.listing(LOOP), "%while")
+    found = of(optimised.side(LOOP), "%while")
     assert found["classes"] is None
     assert {"while", "product", "copy.11", "add.1"} <= set(found["runs"])
     assert "convolution.3" not in found["runs"]

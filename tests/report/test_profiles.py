@@ -1,84 +1,74 @@
-"""The profiled calls of the report, from op_times.csv and the profiles of a run."""
+"""The profiled calls of the report, from profile.csv and the profiles of a run."""
 
 import json
 
-import pandas as pd
 import pytest
 
+from made_tables import NEW, OLD, replay
+from report_fixture import made_sources
 from stackwars.compilers.op_classes import CLASSES
 from stackwars.report.profiles import profiles
-from stackwars.results import op_times
-from stackwars.results.folder import REFERENCE, Folder
 
 
-def row(workload, kind, ms, **more):
-    head = {
-        "workload": workload,
-        "title": workload.upper(),
-        "framework": "jax",
-        "compiler": "an-xla",
-    }
-    told = {"calls": 5, "profiled_ms": 2.0, "call_ms": 1.9, "excess": 0.05, "adds_up": True}
-    return {
-        **head, "device": "cpu", "class": kind, "ms": ms, "share": ms / 2, "operations": 1, **told, **more
-    }  # fmt: skip
+def row(kind, ms, run="", **more):
+    head = {"workload": "gemm", "title": "GEMM", "framework": "jax", "compiler": OLD, "device": "cpu"}
+    told = {"calls": 5, "profiled_ms": 2.0, "call_ms": 1.9, "profile_consistent": True, "run": run}
+    return {**head, "class": kind, "ms": ms, "share": ms / 2, "operations": 1, **told, **more}
 
 
-@pytest.fixture
-def folder(tmp_path):
-    """A run that has profiled FFN; MHA's profile is of an accepted one."""
-    rows = [row("ffn", "products", 1.5), row("ffn", "dispatch", 0.5)]
-    rows += [row("mha", "products", 2.0, adds_up=False, run="2026-01-02T0304")]
-    pd.DataFrame(rows, columns=list(op_times.COLUMNS)).to_csv(
-        tmp_path / "op_times.csv", index=False
-    )
-    return Folder(tmp_path)
+def made(tmp_path, own=(), there=(), runs=("",)):
+    """A run that measured the tables and the reference, with replays in these runs of the reference."""
+    replays = [replay("jax", compiler, run=run) for run in runs for compiler in (OLD, NEW)]
+    own_tables = {"cells": [replay("jax", OLD)], "profile": list(own)}
+    return made_sources(tmp_path, own_tables, {"cells": replays, "profile": list(there)})
 
 
-def test_a_workload_that_this_run_has_not_profiled_is_of_an_accepted_one(folder):
-    calls = profiles(folder)["calls"]
-    assert [(c["workload"], c["run"], c["adds_up"]) for c in calls] == [
-        ("ffn", "", True),
-        ("mha", "2026-01-02T0304", False),
+def test_a_profile_is_of_the_study_and_of_the_run_whose_replay_is_shown(tmp_path):
+    own = [row("products", 1.5), row("dispatch", 0.5)]
+    there = [row("products", 1.0, "a"), row("products", 2.0, "b", profile_consistent=False)]
+    found = profiles(made(tmp_path, own, there, ("a", "b")), "")
+    assert list(found["classes"]) == list(CLASSES)
+    assert [(c["study"], c["run"], c["profile_consistent"]) for c in found["calls"]] == [
+        ("tables", "", True),
+        ("matrix", "b", False),
     ]
-    assert calls[0]["parts"]["products"] == {"ms": 1.5, "share": 0.75, "operations": 1}
-    assert all(call["profile"] is None for call in calls)
+    assert found["calls"][0]["parts"]["products"] == {"ms": 1.5, "share": 0.75, "operations": 1}
+    assert all(call["profile"] is None for call in found["calls"])
 
 
-def test_a_run_from_before_there_were_profiles_has_none(tmp_path):
-    assert profiles(Folder(tmp_path))["calls"] == []
+def test_a_run_without_profiles_has_none(tmp_path):
+    assert profiles(made(tmp_path), "")["calls"] == []
 
 
-def test_operations_are_those_of_the_profile(folder):
-    program = {
-        "operations": {"dot.3": {"class": "products", "seconds": 0.0015}},
-        "spans": [["dot.3", 0.0, 0.001], ["dot.3", 0.0015, 0.002]],
-    }
-    home = folder.measured / "replay" / "cpu" / "an-xla" / "ffn"
+def profiled(tmp_path, **program):
+    """The operations of a run's profile.json."""
+    sources = made(tmp_path, [row("products", 1.5)])
+    home = sources.run.measured / "replay" / "cpu" / OLD / "gemm"
     home.mkdir(parents=True)
     (home / "profile.json").write_text(json.dumps({"programs": {"jax": program}}))
-    [ffn, mha] = [call["profile"] for call in profiles(folder)["calls"]]
-    assert ffn == {
-        "operations": [["dot.3", "products", 1.5]],
-        "spans": [[0, 0.0, 1.0], [0, 1.5, 0.5]],
-    }
-    assert mha is None
+    [call] = profiles(sources, "")["calls"]
+    return call["profile"]
 
 
-def test_a_profile_of_sums_alone_has_no_spans(folder):
-    home = folder.measured / "replay" / "cpu" / "an-xla" / "ffn"
+OPERATIONS = {"dot.3": {"class": "products", "seconds": 0.0015}}
+
+
+@pytest.mark.parametrize(
+    ("spans", "shown"),
+    [
+        ({"spans": [["dot.3", 0.0, 0.001], ["dot.3", 0.0015, 0.002]]}, [[0, 0.0, 1.0], [0, 1.5, 0.5]]),
+        ({}, []),
+    ],
+)
+def test_operations_are_those_of_the_profile(spans, shown, tmp_path):
+    found = profiled(tmp_path, operations=OPERATIONS, **spans)
+    assert found == {"operations": [["dot.3", "products", 1.5]], "spans": shown}
+
+
+def test_a_program_that_the_profile_does_not_have_has_no_operations(tmp_path):
+    sources = made(tmp_path, [row("products", 1.5)])
+    home = sources.run.measured / "replay" / "cpu" / OLD / "gemm"
     home.mkdir(parents=True)
-    sums = {"operations": {"dot.3": {"class": "products", "seconds": 0.0015}}}
-    (home / "profile.json").write_text(json.dumps({"programs": {"jax": sums}}))
-    assert profiles(folder)["calls"][0]["profile"]["spans"] == []
-
-
-def test_the_reference_has_calls_of_every_frontend_side_by_side():
-    found = profiles(Folder(REFERENCE))
-    assert list(found["classes"]) == list(CLASSES)
-    mha = [c for c in found["calls"] if (c["workload"], c["compiler"]) == ("mha", "jaxlib-0.10.2")]
-    assert {"jax", "torch_xla"} <= {call["framework"] for call in mha}
-    for call in mha:
-        assert sum(part["ms"] for part in call["parts"].values()) == pytest.approx(
-            call["profiled_ms"]
-        )
+    (home / "profile.json").write_text(json.dumps({"programs": {}}))
+    [call] = profiles(sources, "")["calls"]
+    assert call["profile"] is None

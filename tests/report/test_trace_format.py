@@ -69,6 +69,4 @@ def test_what_else_is_wrong_is_told(event, told):
 
 def test_names_come_first():
     assert "no name" in problems(slice_(0, 1), names=[])[0]
-    assert (
-        "displayTimeUnit" in trace_format.problems({"traceEvents": [], "displayTimeUnit": "us"})[0]
-    )
+    assert "displayTimeUnit" in trace_format.problems({"traceEvents": [], "displayTimeUnit": "us"})[0]

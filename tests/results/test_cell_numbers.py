@@ -17,7 +17,8 @@ def derived(*processes: dict) -> dict:
 
 def first_split(*processes: dict) -> tuple:
     found = derived(*processes)
-    return tuple(found[f"first_{part}_ms"] for part in ("trace", "compile", "execute"))
+    parts = [f"first_{part}_ms" for part in ("trace", "compile", "execute")]
+    return tuple(found.get(name) for name in (*parts, "first_largest", "first_largest_share"))
 
 
 def test_latencies_are_geometric_means_of_the_processes():
@@ -30,12 +31,10 @@ def test_latencies_are_geometric_means_of_the_processes():
     # Medians 2 and 8 of the two processes.
     assert found["steady_ms"] == pytest.approx(4.0)
     assert found["steady_low_ms"] < 2.0 < 8.0 < found["steady_high_ms"]
+    assert (found["steady_min_ms"], found["steady_max_ms"]) == pytest.approx((2.0, 8.0))
+    assert (found["first_min_ms"], found["second_max_ms"]) == pytest.approx((100.0, 4.0))
+    assert found["second_over_steady"] == pytest.approx(0.5)
     assert found["steady_calls"] == 6
-
-
-def test_blocks_are_of_several_calls():
-    found = derived(process(steady_ms=(2.0,) * 5, calls=16))
-    assert (found["steady_ms"], found["steady_calls"]) == (pytest.approx(2.0), 80)
 
 
 def test_blocks_that_waited_for_a_core_do_not_count():
@@ -43,14 +42,14 @@ def test_blocks_that_waited_for_a_core_do_not_count():
     found = derived(*[process(steady_ms=(1.0, 3.0, 1.0, 3.0, 1.0, 3.0), wait=waits)] * 2)
     assert found["gated"]
     assert found["steady_ms"] == pytest.approx(1.0)
-    assert found["steady_ungated_ms"] == pytest.approx(2.0)
+    assert found["steady_all_ms"] == pytest.approx(2.0)
     assert found["kept_share"] == pytest.approx(0.5)
 
 
 def test_cell_that_never_had_the_machine_to_itself_counts_all_and_says_so():
     found = derived(*[process(steady_ms=(1.0, 3.0, 3.0), others=0.4)] * 3)
     assert not found["gated"]
-    assert found["steady_ms"] == found["steady_ungated_ms"] == pytest.approx(3.0)
+    assert found["steady_ms"] == found["steady_all_ms"] == pytest.approx(3.0)
 
 
 def test_warm_up_is_cut_off_and_what_most_processes_are_gives_the_class():
@@ -62,46 +61,57 @@ def test_warm_up_is_cut_off_and_what_most_processes_are_gives_the_class():
     assert derived(steady, warming, steady)["steady_class"] == "steady at once"
 
 
-def test_cache_hits_and_threads_are_the_most_of_any_process():
-    one, other = process(), process()
-    other["events"][3]["cache_hits"], other["events"][5]["threads"] = 1, 5
-    found = derived(one, other)
-    assert (found["cache_hits_first"], found["threads"]) == (1, 5)
-
-
 def test_one_process_has_no_interval():
     found = derived(process())
     assert (found["steady_ms"], found["steady_low_ms"]) == (pytest.approx(1.0), None)
 
 
-def test_compilations_are_the_most_of_any_process():
-    found = derived(process(compiles=(1, 0, 0)), process(compiles=(1, 1, 0)),
-                    process(compiles=(2, 0, 3)))  # fmt: skip
+def test_counts_are_the_most_of_any_process():
+    made = [process(compiles=counts) for counts in ((1, 0, 0), (1, 1, 0), (2, 0, 3))]
+    made[0]["events"][3]["cache_hits"], made[1]["events"][5]["threads"] = 1, 5
+    found = derived(*made)
     assert [found[f"compiles_{n}"] for n in ("first", "second", "steady")] == [2, 1, 3]
+    assert (found["cache_hits_first"], found["threads"]) == (1, 5)
 
 
-def test_split_of_the_first_call_sums_to_it():
-    assert first_split(process(first_ms=100.0)) == pytest.approx((10.0, 30.0, 60.0))
+def test_split_of_the_first_call_sums_to_it_and_names_its_largest_part():
+    assert first_split(process(first_ms=100.0)) == pytest.approx((10.0, 30.0, 60.0, "executing", 0.6))
+    assert first_split(process(first_ms=50.0)) == pytest.approx((10.0, 30.0, 10.0, "compiling", 0.6))
 
 
-def test_throughput_is_of_the_steady_state():
+def test_part_of_the_first_call_that_a_framework_does_not_tell_is_empty_and_none_is_the_largest():
+    def without(*names: str) -> dict:
+        untold = process()
+        untold["events"] = [{k: None if k in names else v for k, v in e.items()} for e in untold["events"]]
+        return untold
+
+    assert first_split(process(), without("compile_s")) == (pytest.approx(10.0), None, None, None, None)
+    assert first_split(process(), without("compile_s", "trace_s")) == (None,) * 5
+
+
+@pytest.mark.parametrize(
+    ("compiles", "second_ms", "words"),
+    [
+        ((1, 0, 0), 1.0, ("one slow run", "one slow run", "one slow run")),
+        ((1, 1, 0), 50.0, ("two slow runs", "two slow runs", "two slow runs")),
+        ((1, 1, 0), 1.0, ("compilations and times disagree", "two slow runs", "one slow run")),
+        ((None, None, None), 1.0, ("no data", "no data", "one slow run")),
+    ],
+)
+def test_slow_runs_are_counted_by_compilations_and_by_times(compiles, second_ms, words):
+    found = derived(process(compiles=compiles, second_ms=second_ms, steady_ms=(1.0,) * 20))
+    assert tuple(found[f"slow_runs{how}"] for how in ("", "_by_compiles", "_by_times")) == words
+
+
+def test_throughput_is_of_the_steady_state_and_blocks_are_of_several_calls():
     # The smoke GEMM: 16 rows and 2 x 16 x 32 x 64 floating-point operations in 1 ms.
-    found = derived(process(steady_ms=(1.0,)))
+    found = derived(process(steady_ms=(1.0,) * 5, calls=16))
+    assert (found["steady_ms"], found["steady_calls"]) == (pytest.approx(1.0), 80)
     assert found["items_per_s"] == pytest.approx(16_000)
     assert found["gflop_per_s"] == pytest.approx(2 * 16 * 32 * 64 / 1e6)
 
 
-def test_compile_time_that_a_framework_does_not_tell_is_empty():
-    untold = process()
-    for event in untold["events"]:
-        if "compile_s" in event:
-            event["compile_s"] = None
-    assert first_split(process(), untold) == (pytest.approx(10.0), None, None)
-
-
-def dispatched(
-    returned_ms: tuple[float, ...], done_ms: tuple[float, ...], **generated: int
-) -> dict:
+def dispatched(returned_ms: tuple[float, ...], done_ms: tuple[float, ...], **generated: int) -> dict:
     """A process that tells when its single calls returned and when they were done, and what it generated."""
     found = process()
     returned, done = ([round(1e6 * ms) for ms in series] for series in (returned_ms, done_ms))
@@ -119,15 +129,12 @@ def test_when_a_call_returned_is_the_median_of_the_medians():
     )
     assert found["returned_ms"] == pytest.approx(0.4)
     assert found["returned_share"] == pytest.approx(0.2)
-
-
-def test_process_that_was_not_asked_when_its_calls_returned_leaves_it_empty():
-    found = derived(dispatched((0.1,), (1.0,)), process())
-    assert (found["returned_ms"], found["returned_share"]) == (None, None)
+    assert found["returned_over_steady"] == pytest.approx(0.4)
+    assert derived(dispatched((3.0,), (4.0,)))["returned_over_steady"] == 1.0
+    # One process was not asked.
+    assert "returned_ms" not in derived(dispatched((0.1,), (1.0,)), process())
 
 
 def test_what_was_generated_is_the_most_of_any_process_and_empty_where_nobody_tells():
-    found = derived(
-        dispatched((0.1,), (1.0,), graphs=1, graph_breaks=0), dispatched((0.1,), (1.0,), graphs=2)
-    )
+    found = derived(dispatched((0.1,), (1.0,), graphs=1, graph_breaks=0), dispatched((0.1,), (1.0,), graphs=2))
     assert [found[name] for name in ("graphs", "graph_breaks", "kernels")] == [2, 0, None]

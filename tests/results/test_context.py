@@ -2,11 +2,12 @@
 
 import json
 
-import numpy as np
 import pytest
 
+from made_tables import OLD
 from measured import PEAK, config, process, write_cell, write_results
-from stackwars.results import context, frame
+from stackwars.measure import PROTOCOL
+from stackwars.results import context, raw
 from stackwars.study.cells import Cell
 
 JAX, TORCH = Cell("jax", "gemm", "cpu"), Cell("torch_xla", "gemm", "cpu")
@@ -18,14 +19,15 @@ def results(tmp_path):
     return write_results(tmp_path)
 
 
-def built(results) -> dict:
-    return context.build(config(), frame.read(config(), results), "measured")
+def built(results, **changes) -> dict:
+    asked = config(**changes)
+    return context.build(asked, raw.read(asked, results))
 
 
 def test_run_is_described(results):
     write_cell(results, [process()])
     found = built(results)
-    assert (found["preset"], found["origin"]) == ("smoke", "measured")
+    assert (found["preset"], found["protocol"], found["studies"]) == ("smoke", PROTOCOL, ["tables"])
     assert found["machine"]["cpu_model"] == "A CPU"
     assert found["date_utc"] == "2025-11-20T10:00:00+00:00"
     assert (found["git_revision"], found["git_dirty"]) == ("0123456789ab", False)
@@ -33,15 +35,8 @@ def test_run_is_described(results):
     assert found["sizes"]["gemm"] == {"m": 16, "k": 32, "n": 64}
     assert found["settings"]["memory_cap_bytes"] == 2**30
     assert found["settings"]["rounds_max"] == 1
-    assert found["comparisons"] == config()["comparisons"]
-    assert config()["compilers"][found["native_compiler"]]["native"]
+    assert found["nodes"] == []
     json.dumps(found)
-
-
-def test_date_is_of_the_last_process(results):
-    write_cell(results, [process(started_s=9000.0, started_utc="2025-11-22T00:00:00+00:00")])
-    write_cell(results, [process(TORCH, started_s=100.0, started_utc="2025-11-21T00:00:00+00:00")])
-    assert built(results)["date_utc"].startswith("2025-11-22")
 
 
 def test_a_run_of_programs_alone_is_dated_by_its_last_compilation(results):
@@ -58,110 +53,93 @@ def test_a_run_of_programs_alone_is_dated_by_its_last_compilation(results):
     assert built(results)["date_utc"] == "2025-11-20T10:00:00+00:00"
 
 
-def test_every_revision_is_named_and_a_changed_checkout_told(results):
-    write_cell(results, [process(source={"git_revision": "bbb", "git_dirty": False})])
-    write_cell(results, [process(TORCH, source={"git_revision": "aaa", "git_dirty": True})])
+def test_date_is_of_the_last_process_and_every_revision_is_named(results):
+    for cell, second, day, revision in ((JAX, 9000.0, 22, "bbb"), (TORCH, 100.0, 21, "aaa")):
+        source = {"git_revision": revision, "git_dirty": cell == TORCH}
+        utc = f"2025-11-{day}T00:00:00+00:00"
+        write_cell(results, [process(cell, started_s=second, started_utc=utc, source=source)])
     found = built(results)
+    assert found["date_utc"].startswith("2025-11-22")
     assert (found["git_revision"], found["git_dirty"]) == ("aaa bbb", True)
 
 
-def with_versions(cell: Cell, **versions: str) -> dict:
-    result = process(cell)
-    result["events"][1]["versions"] = versions
-    return result
-
-
-def test_versions_of_both_environments_stand_together(results):
-    write_cell(results, [with_versions(JAX, jax="0.7.1", numpy="2.4.6")])
-    write_cell(results, [with_versions(TORCH, torch="2.9.0", numpy="2.4.6")])
-    assert built(results)["versions"] == {
-        "python": "3.11.7", "jax": "0.7.1", "torch": "2.9.0", "numpy": "2.4.6"}  # fmt: skip
-
-
 def test_versions_that_differ_say_whose_they_are(results):
-    write_cell(results, [with_versions(JAX, numpy="2.4.6")])
-    write_cell(results, [with_versions(TORCH, numpy="1.26.4")])
-    versions = built(results)["versions"]
-    assert (versions["numpy"], versions["numpy (torch_xla)"]) == ("2.4.6", "1.26.4")
+    known = {
+        JAX: {"jax": "0.7.1", "numpy": "2.4.6"},
+        TORCH: {"torch": "2.9.0", "jax": "0.7.1", "numpy": "1.26.4"},
+    }
+    for cell, versions in known.items():
+        result = process(cell)
+        result["events"][1]["versions"] = versions
+        write_cell(results, [result])
+    assert built(results)["versions"] == {
+        **{"python": "3.11.7", "jax": "0.7.1", "torch": "2.9.0", "numpy": "2.4.6"},
+        "numpy (torch_xla)": "1.26.4",
+    }
 
 
-def test_device_is_present_where_any_framework_finds_it(results):
+def test_device_is_present_if_any_framework_finds_it(results):
     found = built(results)["devices"]
-    assert found["cpu"]["present"]
-    assert not found["tpu"]["present"]
+    assert found["cpu"]["present"] and not found["tpu"]["present"]
     assert found["tpu"]["reason"] == "no driver: none of /dev/accel0 exists"
 
 
-def test_cost_is_wall_time_over_time_inside(results):
-    # Two processes of 10 s, 1.5 s apart; each is inside from its import (1 s) to its last call (6 s).
-    write_cell(results, [process(started_s=1000.0), process(repetition=1, started_s=1011.5)])
+def at(second: float, cell: Cell = JAX, number: int = 0, **changes) -> dict:
+    return process(cell, number, started_s=second, **changes)
+
+
+OOM = {"status": ("oom", "refused at build")}
+
+
+@pytest.mark.parametrize(
+    ("cells", "wall_s", "overhead"),
+    [
+        # Two processes of 10 s, 1.5 s apart; each is inside from its import (1 s) to its last call (6 s).
+        ([[at(1000.0), at(1011.5, number=1)]], 21.5, 2.15),
+        ([[at(1011.5)], [at(1000.0, TORCH)]], 21.5, 2.15),
+        # A replay can fill a longer pause, and a night is none of the harness.
+        ([[at(1000.0), at(1014.0, number=1)]], 20.0, 2.0),
+        ([[at(1000.0), at(1011.5, number=1)], [at(40_000.0, TORCH)]], 31.5, 2.1),
+        # What was not repeated costs nothing. The child's last word was that it runs, 3.5 s after the start.
+        ([[at(1000.0, **OOM), at(1010.0, number=1, repeated=False, wall_s=0.0, **OOM)]], 10.0, 4.0),
+        ([[at(1000.0, status=("error", "it did not start"), events=[])]], 10.0, None),
+        ([], 0.0, None),
+    ],
+)
+def test_cost_is_wall_time_over_time_inside(results, cells, wall_s, overhead):
+    for processes in cells:
+        write_cell(results, processes)
     found = built(results)
-    assert found["wall_s"] == pytest.approx(21.5)
-    assert found["overhead_ratio"] == pytest.approx(2.15)
-
-
-def test_pause_that_a_replay_can_fill_is_not_counted(results):
-    write_cell(results, [process(started_s=1000.0), process(repetition=1, started_s=1014.0)])
-    assert built(results)["wall_s"] == pytest.approx(20.0)
-
-
-def test_pause_of_hours_is_not_counted(results):
-    write_cell(results, [process(started_s=1000.0), process(repetition=1, started_s=1011.5)])
-    write_cell(results, [process(TORCH, started_s=40_000.0)])
-    assert built(results)["wall_s"] == pytest.approx(31.5)
-
-
-def test_process_that_was_not_repeated_costs_nothing(results):
-    bad = {"status": ("oom", "refused at build")}
-    skipped = process(repetition=1, repeated=False, wall_s=0.0, **bad)
-    write_cell(results, [process(**bad), skipped])
-    found = built(results)
-    assert found["wall_s"] == pytest.approx(10.0)
-    # Its child's last word was that it runs, 3.5 s after the start; its first, that it imports, at 1 s.
-    assert found["overhead_ratio"] == pytest.approx(10.0 / 2.5)
-
-
-def test_process_without_an_event_costs_its_wall_time_only(results):
-    write_cell(results, [process(status=("error", "it did not start"), events=[])])
-    found = built(results)
-    assert (found["wall_s"], found["overhead_ratio"]) == (10.0, None)
-
-
-def test_no_cell_at_all(results):
-    found = built(results)
-    assert (found["date_utc"], found["git_revision"]) == ("never", "unknown")
-    assert (found["wall_s"], found["overhead_ratio"]) == (0.0, None)
-
-
-def test_order_of_cells_does_not_matter_to_the_cost(results):
-    late = process(JAX, started_s=1011.5)
-    write_cell(results, [late], np.ones(2, np.float32))
-    write_cell(results, [process(TORCH, started_s=1000.0)], np.ones(2, np.float32))
-    assert built(results)["wall_s"] == pytest.approx(21.5)
-
-
-def test_one_machine_has_no_nodes(results):
-    write_cell(results, [process()])
-    assert built(results)["nodes"] == []
+    assert (found["wall_s"], found["overhead_ratio"]) == pytest.approx((wall_s, overhead))
+    assert (found["date_utc"], found["git_revision"]) == (
+        ("2025-11-20T10:00:00+00:00", "0123456789ab") if cells else ("never", "unknown")
+    )
 
 
 def test_each_node_tells_what_it_measured_and_how_fast_it_is(results):
     record = process()["machine"]
     for cell, node in ((JAX, "n1"), (TORCH, "n1"), (Cell("jax", "ffn", "cpu"), "n2")):
         write_cell(results, [process(cell, machine={"node": node, **record})])
-    (results / "cpu" / "peak.json").write_text(
-        json.dumps(PEAK | {"machine": {"node": "n2", **record}})
-    )
+    (results / "cpu" / "peak.json").write_text(json.dumps(PEAK | {"machine": {"node": "n2", **record}}))
     grown = results / "growth" / "jax" / "decode" / "layers-1"
     grown.mkdir(parents=True)
     alone = process(workload="decode", machine={"node": "n2", **record})
     (grown / "process.json").write_text(json.dumps(alone))
-    replayed = results / "replay" / "cpu" / "jaxlib" / "mha"
+    replayed = results / "replay" / "cpu" / OLD / "layernorm"
     replayed.mkdir(parents=True)
-    replay = {"device": "cpu", "workload": "mha", "processes": [alone]}
+    replay = {"device": "cpu", "workload": "layernorm", "processes": [alone], "programs": {}}
     (replayed / "replay.json").write_text(json.dumps(replay))
-    first, second = built(results)["nodes"]
+    workloads = ["gemm", "ffn", "layernorm", "decode"]
+    first, second = built(results, workloads=workloads, measure=["tables", "beyond"])["nodes"]
     assert (first["node"], first["device"], first["workloads"]) == ("n1", "cpu", ["gemm"])
     assert first["peak"] is None
-    assert (second["node"], second["workloads"]) == ("n2", ["decode", "ffn", "mha"])
+    assert (second["node"], second["workloads"]) == ("n2", ["decode", "ffn", "layernorm"])
     assert second["peak"]["gflop_per_s"] == PEAK["gflop_per_s"]
+
+
+def test_a_run_of_growing_sizes_alone_has_its_date_and_cost(results):
+    point = results / "growth" / "jax" / "decode" / "layers-1"
+    point.mkdir(parents=True)
+    (point / "process.json").write_text(json.dumps(process(workload="decode")))
+    found = built(results, workloads=["decode"], measure=["beyond"])
+    assert (found["date_utc"], found["wall_s"]) == ("2025-11-20T10:00:00+00:00", 10.0)

@@ -1,11 +1,12 @@
-"""The lecture's times, as they are committed."""
+"""What others have published, as it is committed, and our ratios beside it."""
 
 import pandas
 import pytest
 
+from made_tables import comparison
 from stackwars import workloads
-from stackwars.results import published
-from stackwars.results.folder import LECTURE, Folder
+from stackwars.results import published, schema
+from stackwars.results.published import LECTURE
 
 
 def lecture() -> pandas.DataFrame:
@@ -29,7 +30,6 @@ def test_every_workload_of_the_lecture_has_all_three_frameworks():
     assert set(done.index) == {n for n in workloads.names() if workloads.load(n).TABLE == "lecture"}
     assert all(names == {"jax", "torch_eager", "torch_inductor"} for names in done)
     assert set(found.device) == {"A100"}
-    assert Folder("anywhere")["lecture"] == LECTURE
 
 
 def test_the_times_are_the_lectures():
@@ -48,12 +48,59 @@ def test_the_times_are_the_lectures():
 @pytest.mark.parametrize(
     ("values", "told"),
     [
-        ({"workload": "three_matmuls"}, "workload: expected one of gemm, .*; came three_matmuls"),
-        ({"what": "begun"}, "what: expected one of returned, done; came begun"),
-        ({"what": "done"}, "some come twice"),
+        ({"workload": "three_matmuls"}, "workload: expected one of gemm, .*, got three_matmuls"),
+        ({"what": "begun"}, "what: expected one of returned, done, got begun"),
+        ({"what": "done"}, "got some twice"),
         ({"ms": 0}, "expected times over 0 ms"),
     ],
 )
 def test_a_row_that_cannot_be_is_refused(tmp_path, values, told):
     with pytest.raises(ValueError, match=told):
         published.read_lecture(changed(tmp_path, **values))
+
+
+def test_a_file_of_the_original_s_times_without_a_column_is_refused(tmp_path):
+    there = published.read_published()
+    assert set(there["table"]) == {"I", "II", "III"} and set(there["framework"]) == {"jax", "torch_xla"}
+    assert [published.status(name, "jax", there) for name in ("gemm", "newton")] == ["ok", ""]
+    there.drop(columns="title").to_csv(tmp_path / "tables.csv")
+    with pytest.raises(ValueError, match=r"tables\.csv: expected the columns .*; missing: title"):
+        published.read_published(tmp_path / "tables.csv")
+
+
+def compared(workload: str = "gemm", ratio: float = 2.0, **columns):
+    """The row of a comparison with what is published beside it."""
+    table = schema.table("comparisons", [comparison(workload, ratio, **columns)])
+    return published.compared(table).iloc[0]
+
+
+def test_times_stand_beside_the_original_s():
+    there = published.read_published().set_index(["workload", "framework"])
+    for quantity, column in published.COLUMNS.items():
+        expected = there.loc[("gemm", "torch_xla"), column] / there.loc[("gemm", "jax"), column]
+        assert compared(quantity=quantity)["published_ratio"] == pytest.approx(expected)
+    # Only of steady states the directions are compared.
+    expected = there.loc["gemm", "steady_state_ms"]
+    word = "slower" if expected["torch_xla"] > expected["jax"] else "faster"
+    assert compared(verdict=word)["agreement"] == "agrees"
+    assert compared(verdict="inconclusive")["agreement"] == "inconclusive"
+    assert compared(verdict=word, quantity="first")["agreement"] == ""
+    # A variant stands beside the framework that it varies, and is not judged.
+    found = compared(subject="torch_xla_pending")
+    assert (found["published_ratio"], found["agreement"]) == (compared()["published_ratio"], "")
+
+
+def test_pairs_of_the_lecture_s_frameworks_stand_beside_its_times():
+    names = {"subject": "torch_inductor", "baseline": "torch_eager", "quantity": "pairwise"}
+    found = compared("elementwise_chain", verdict="faster", **names)
+    assert found["published_ratio"] == pytest.approx(1 / 6.7, rel=0.02)
+    assert found["agreement"] == "agrees"
+
+
+@pytest.mark.parametrize("columns", [
+    {"workload": "newton"}, {"device": "cpu-1t"}, {"quantity": "replay"}, {"subject": "torch_xla+an_edit"},
+    {"subject": "torch_inductor", "baseline": "torch_eager"},
+])  # fmt: skip
+def test_what_was_not_published_has_nothing_beside_it(columns):
+    found = compared(**columns)
+    assert pandas.isna(found["published_ratio"]) and found["agreement"] == ""

@@ -49,8 +49,7 @@ def test_cells_stand_by_device_then_workload_then_framework():
     names, frameworks = ["bert_base", "ffn"], list(CONFIG["frameworks"])
     grid = asked(config(workloads=names, devices=["tpu", "cpu"]))
     places = [
-        (["tpu", "cpu"].index(c.device), names.index(c.workload), frameworks.index(c.framework))
-        for c in grid
+        (["tpu", "cpu"].index(c.device), names.index(c.workload), frameworks.index(c.framework)) for c in grid
     ]
     assert places == sorted(places)
     assert grid[:2] == [Cell("jax", "bert_base", "tpu"), Cell("torch_xla", "bert_base", "tpu")]

@@ -1,11 +1,11 @@
-"""What a run measures of the grid: every study's core, or one study whole."""
+"""What a run measures of the grid: the studies that it names, or those of its preset."""
 
 import pytest
 
 from stackwars.study import programs
 from stackwars.study.cells import Cell, asked
 from stackwars.study.config import ConfigError, load, validate
-from stackwars.study.studies import folder, narrowed, studies, whole
+from stackwars.study.studies import folder, measured_studies, narrowed, studies, whole
 
 CONFIG = load()
 STUDIES = {
@@ -20,66 +20,93 @@ STUDIES = {
         "compilers": ["jaxlib-0.10.2"],
         "devices": ["cpu"],
         "workloads": ["mha", "ffn", "conv"],
-        "core": ["mha"],
     },
+    "other": {"programs": ["jax"], "targets": ["tpu-v6e"], "workloads": ["ffn"]},
 }
 
 
-def config(**changes):
-    full = {**CONFIG["presets"]["full"], "core": {}}
+def config(study_workloads=None, **changes):
+    """Three studies of three workloads; the preset measures the first, and may limit workloads."""
+    limits = {"study_workloads": study_workloads} if study_workloads else {}
+    full = {**CONFIG["presets"]["full"], "measure": ["tables"], **limits}
     grid = {"workloads": ["gemm", "ffn", "mha"], "devices": ["cpu", "cpu-1t"], "edits": {}}
     return {**CONFIG, **grid, "studies": STUDIES, "presets": {"full": full}, **changes}
 
 
-def test_a_run_measures_the_core_of_each_study_and_the_whole_of_one_without_a_core():
-    found = [cell for cell in asked(config()) if cell.framework == "numpy"]
-    assert found == [Cell("numpy", "mha", "cpu")]
-    assert len([cell for cell in asked(config()) if cell.framework == "torch_xla"]) == 6
+def workloads_of(framework, **changes):
+    return [cell.workload for cell in asked(config(**changes)) if cell.framework == framework]
 
 
-def test_one_study_is_measured_whole_in_a_folder_of_its_own():
-    chosen = config(whole=["more"])
-    assert {(c.framework, c.workload) for c in asked(chosen)} == {
-        (framework, workload) for framework in ("jax", "numpy") for workload in ("ffn", "mha")
+def test_a_run_measures_the_studies_of_its_preset_unless_it_names_others():
+    assert measured_studies(config()) == ["tables"]
+    assert workloads_of("numpy") == []
+    assert measured_studies(config(measure=["tables", "more"])) == ["tables", "more"]
+    assert workloads_of("numpy", measure=["tables", "more"]) == ["ffn", "mha"]
+    assert workloads_of("torch_xla", measure=["more"]) == []
+
+
+def test_a_run_without_the_first_study_has_a_folder_of_its_own():
+    names = [["tables"], ["more", "tables"], ["more"], ["other", "more"]]
+    folders = [folder(config(measure=measure)) for measure in names]
+    assert folders == ["full", "full", "full-more", "full-more-other"]
+
+
+def test_the_order_of_the_studies_is_that_of_the_configuration():
+    assert [study.name for study in studies(config(measure=["other", "tables"]))] == [
+        "tables",
+        "other",
+    ]
+
+
+def test_a_preset_may_limit_the_workloads_of_a_study():
+    limits = {"more": ["gemm", "mha"]}
+    assert workloads_of("numpy", study_workloads=limits, measure=["more"]) == ["mha"]
+    assert whole(config(study_workloads=limits), "more").workloads == ("ffn", "mha")
+
+
+def test_the_reference_measures_nothing_and_may_have_results_of_every_study():
+    reference = config(results="reference", study_workloads={"more": []})
+    assert measured_studies(reference) == []
+    assert [cell for cell in asked(reference) if cell.framework == "numpy"] == [
+        Cell("numpy", "ffn", "cpu"), Cell("numpy", "mha", "cpu"),
+    ]  # fmt: skip
+
+
+def test_a_study_that_the_configuration_does_not_have_is_empty():
+    none = whole(config(), "matrix")
+    assert (none.frameworks, none.programs, none.workloads) == ((), (), ())
+
+
+def test_a_replay_has_the_programs_of_the_studies_that_have_its_compiler_and_their_edits():
+    edits = {
+        "mha": ["torch_xla+pretransposed_weights"],
+        "gemm": ["torch_xla+pretransposed_weights"],
     }
-    assert (folder(config()), folder(chosen)) == ("full", "full-more")
-    assert [study.name for study in studies(chosen)] == ["more"]
-
-
-def test_the_reference_has_every_study_whole():
-    found = [cell for cell in asked(config(results="reference")) if cell.framework == "numpy"]
-    assert [cell.workload for cell in found] == ["ffn", "mha"]
-    assert whole(config(), "more").workloads == ("ffn", "mha")
-
-
-def test_a_preset_has_a_core_of_its_own():
-    small = {**CONFIG["presets"]["full"], "core": {"more": []}}
-    assert not [c for c in asked(config(presets={"full": small})) if c.framework == "numpy"]
-
-
-def test_a_replay_has_the_programs_of_the_studies_that_have_its_compiler():
+    both = config(measure=["tables", "more"], edits=edits)
     found = {
         (replay.compiler, replay.workload): [
-            program.framework
-            for program in programs.replayed(config(), replay.workload, replay.compiler)
+            program.framework for program in programs.replayed(both, replay.workload, replay.compiler)
         ]
-        for replay in programs.replays(config())
+        for replay in programs.replays(both)
     }
     assert found == {
         **{("jaxlib-0.7.1", workload): ["jax"] for workload in ("gemm", "ffn", "mha")},
-        ("jaxlib-0.10.2", "mha"): ["jax", "torch_xla"],
+        ("jaxlib-0.10.2", "ffn"): ["jax", "torch_xla"],
+        ("jaxlib-0.10.2", "mha"): ["jax", "torch_xla", "torch_xla+pretransposed_weights"],
     }
 
 
 def test_a_narrowed_study_keeps_its_other_keys():
     found = narrowed(STUDIES["more"], {"jax"}, set())
-    assert (found["frameworks"], found["programs"], found["core"]) == (["jax"], [], ["mha"])
+    assert (found["frameworks"], found["programs"], found["devices"]) == (["jax"], [], ["cpu"])
 
 
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"whole": ["mroe"]}, "whole.0: expected one of tables, more"),
+        ({"measure": ["mroe"]}, 'measure.0: expected one of tables, more, other, got "mroe"'),
+        ({"measure": []}, "measure: expected at least 1 of them"),
+        ({"measure": ["more", "more"]}, "measure: expected no entry twice"),
         (
             {"studies": {"tables": {"frameworks": ["jax"]}}},
             "studies: expected one that has ",
@@ -91,7 +118,10 @@ def test_a_narrowed_study_keeps_its_other_keys():
     ],
 )
 def test_refused(changes, said):
-    presets = {name: {**row, "core": {}} for name, row in CONFIG["presets"].items()}
+    presets = {
+        name: {key: value for key, value in row.items() if key != "study_workloads"} | {"measure": ["tables"]}
+        for name, row in CONFIG["presets"].items()
+    }
     with pytest.raises(ConfigError, match="config") as caught:
         given = {k: value for k, value in CONFIG.items() if k not in ("growth", "sharding")}
         validate({**given, "studies": STUDIES, "presets": presets, **changes})

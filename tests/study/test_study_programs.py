@@ -20,9 +20,12 @@ def test_every_workload_of_both_frameworks_is_compiled_for_the_first_target():
     base = {(c.program.workload, c.program.framework) for c in found if c.program.variant == "base"}
     tables = CONFIG["studies"]["tables"]
     assert base >= {(w, f) for w in tables["workloads"] for f in tables["programs"]}
-    core = CONFIG["studies"]["successor"]["core"]
-    successors = set(CONFIG["studies"]["successor"]["programs"])
-    assert {w for w, f in base if f in successors} == set(core)
+    successor = CONFIG["studies"]["successor"]
+    both = {**CONFIG, "measure": ["tables", "successor"]}
+    added = set(programs.compilations(both)) - set(programs.compilations(CONFIG))
+    assert {(c.program.workload, c.program.framework) for c in added} == {
+        (w, f) for w in successor["workloads"] for f in successor["programs"]
+    }
     assert {c.program.variant for c in found if c.program.workload == "vit_b16"} == {
         "base",
         "b8",
@@ -52,11 +55,12 @@ def test_framework_without_cells_has_programs_from_their_own_environment_and_no_
     assert "environments" not in CONFIG["frameworks"]["torch_tpu"]
     found = [programs.lower_pins(CONFIG, name) for name in ("torch_tpu", "torch_xla")]
     assert found == ["envs/torch_tpu.txt", "envs/torch_xla.txt"]
-    assert Program("torch_tpu", "mha") in programs.base_programs(CONFIG)
-    assert not [cell for cell in cells.asked(CONFIG) if cell.framework == "torch_tpu"]
-    listed = [cell.framework for cell in printed.listed(CONFIG)["mha"]]
+    both = {**CONFIG, "measure": ["tables", "successor"]}
+    assert Program("torch_tpu", "mha") in programs.base_programs(both)
+    assert not [cell for cell in cells.asked(both) if cell.framework == "torch_tpu"]
+    listed = [cell.framework for cell in printed.listed(both)["mha"]]
     assert "torch_xla" in listed and "torch_tpu" not in listed
-    assert {p.framework for p in printed.drawn(CONFIG)} == {"jax", "torch_xla"}
+    assert {p.framework for p in printed.drawn(both)} == {"jax", "torch_xla"}
 
 
 def test_without_programs_nothing_is_compiled_or_replayed():
@@ -108,9 +112,7 @@ def test_native_compiler_is_the_marked_one_or_none():
     assert programs.native_compiler({"compilers": {"older": named["older"]}}) is None
 
 
-@pytest.mark.parametrize(
-    ("variant", "batch", "sequence"), [("base", 2, 64), ("b8", 8, 64), ("b8s512", 8, 512)]
-)
+@pytest.mark.parametrize(("variant", "batch", "sequence"), [("base", 2, 64), ("b8", 8, 64), ("b8s512", 8, 512)])
 def test_variant_overrides_batch_and_sequence(variant, batch, sequence):
     sizes = programs.sizes(CONFIG, "llama3_8b", variant)
     assert (sizes["batch"], sizes["sequence"]) == (batch, sequence)
@@ -118,7 +120,7 @@ def test_variant_overrides_batch_and_sequence(variant, batch, sequence):
 
 
 def test_variant_of_another_form_is_refused():
-    with pytest.raises(ValueError, match="expected a variant like b8 or b8s512; came 'big'"):
+    with pytest.raises(ValueError, match="expected a variant like b8 or b8s512, got 'big'"):
         programs.sizes(CONFIG, "llama3_8b", "big")
 
 

@@ -54,10 +54,9 @@ def large(folder: Path, cells: int) -> None:
     path = folder / "config" / "config.yaml"
     config = yaml.safe_load(path.read_text())
     config["frameworks"] = {name: {"environments": {"cpu": "ours"}} for name in frameworks}
-    config["comparisons"] = [
-        {"subject": name, "baseline": "ours", "of": ["cells"]} for name in frameworks[1:]
-    ]
+    config["comparisons"] = [{"subject": name, "baseline": "ours", "of": ["cells"]} for name in frameworks[1:]]
     config |= {"workloads": workloads, "studies": {"tables": {"frameworks": frameworks}}}
+    del config["growth"], config["sharding"]
     preset = config["presets"]["full"]
     preset["sizes"] = dict.fromkeys(workloads, preset["sizes"]["gemm"])
     path.write_text(yaml.safe_dump(config, sort_keys=False))
@@ -88,9 +87,7 @@ def planned(folder: Path, target: str) -> tuple[float, float, int]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cells", type=int, default=10_000)
-    parser.add_argument(
-        "--times", type=int, default=3, help="dry runs, of which the fastest counts"
-    )
+    parser.add_argument("--times", type=int, default=3, help="dry runs, of which the fastest counts")
     parser.add_argument("--keep", type=Path, help="make the study here and leave it, to profile")
     a = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:

@@ -18,7 +18,10 @@ from pathlib import Path
 import yaml
 
 from checkout import copy_checkout
+from stackwars.results import schema
 
+CELLS = "results/full/cells.csv"
+CONFIG = "config/toy.yaml"
 BIN = Path(sys.executable).parent
 SETTINGS = {
     **{"rounds_min": 2, "rounds_max": 2, "round_budget_s": 1000},
@@ -88,20 +91,16 @@ class Study:
         return self.folder / "results" / "full" / "cpu" / framework / workload
 
     def frame(self):
-        """frame.csv, indexed by framework and workload."""
-        import pandas as pd
-
-        frame = pd.read_csv(self.folder / "results" / "full" / "frame.csv")
-        return frame.set_index(["framework", "workload"])
+        """The native cells of cells.csv, indexed by framework and workload."""
+        cells = schema.read(self.folder / CELLS)
+        return cells[cells["mode"] == schema.NATIVE].set_index(["framework", "workload"])
 
     def text(self) -> str:
         """The text of paper.pdf, on one line."""
         return pdf_text(self.folder / "paper.pdf")
 
 
-def make(
-    folder: Path, workloads: Sequence[str] = ("gemm", "layernorm"), **settings: object
-) -> Study:
+def make(folder: Path, workloads: Sequence[str] = ("gemm", "layernorm"), **settings: object) -> Study:
     """A fresh checkout in `folder` with the two frameworks added, as docs/adding.md says to add one.
 
     settings: those of the configuration that differ from SETTINGS.
@@ -112,16 +111,31 @@ def make(
         (folder / "src" / "stackwars" / "frameworks" / f"{name}.py").write_text(FRAMEWORK)
         (folder / "envs" / f"{name}.txt").write_text(f"# {name}\n{pins}")
     config = yaml.safe_load((folder / "config" / "config.yaml").read_text())
-    config["frameworks"] = {name: {"environments": {"cpu": name}} for name in ("ours", "theirs")}
-    # Of cells alone: NumPy emits no program.
-    config["comparisons"] = [{"subject": "theirs", "baseline": "ours", "of": ["cells"]}]
-    config["studies"] = {"tables": {"frameworks": ["ours", "theirs"]}}
-    del config["growth"], config["sharding"]
-    config |= {"workloads": list(workloads), "devices": ["cpu"], "edits": {}}
-    config["settings"] |= SETTINGS | settings
-    # Blocks are of one call: each call of a slow toy takes half a second.
-    config["presets"] = {"full": {**config["presets"]["full"], "block_calls": {}}}
-    (folder / "config" / "config.yaml").write_text(yaml.safe_dump(config, sort_keys=False))
+    toy = {
+        "frameworks": {name: {"environments": {"cpu": name}} for name in ("ours", "theirs")},
+        # Of cells alone: NumPy emits no program.
+        "comparisons": [
+            {"subject": "theirs", "baseline": "ours", "of": ["cells"]},
+            *config["comparisons"],
+        ],
+        "studies": {
+            "tables": {
+                "frameworks": ["ours", "theirs"],
+                "programs": [],
+                "workloads": list(workloads),
+            },
+            "others": config["studies"]["tables"],
+        },
+        "workloads": list(workloads),
+        "devices": ["cpu"],
+        "settings": SETTINGS | settings,
+        # Each call of a slow toy takes half a second.
+        "presets": {"full": {"block_calls": dict.fromkeys(workloads, 1)}},
+    }
+    (folder / CONFIG).write_text(yaml.safe_dump(toy, sort_keys=False))
+    # As if it were given on every command line; the reference keeps the configuration of its own file.
+    profile = folder / "profiles" / "default" / "config.yaml"
+    profile.write_text(f"{profile.read_text()}configfile: [{CONFIG}]\n")
     return Study(folder)
 
 

@@ -1,21 +1,22 @@
-"""A run joins the reference: its tables beside the others', its cells in place of older ones."""
+"""A run joins the reference: its tables beside the others', its measured files in place of older ones."""
 
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 
 import pytest
 
 from stackwars.audits import audit_entries
 from stackwars.measure import PROTOCOL, documents
-from stackwars.results import runs
+from stackwars.results import runs, schema
 from stackwars.study import cells, printed
 from stackwars.study.config import load
 from stackwars.workflow import accept
 
 CELLS = ("cpu/jax/gemm/cell.json", "cpu/torch_xla/gemm/cell.json")
+OTHER = "cpu/torch_inductor/two_matmuls/cell.json"
+"""A cell of another study than the first."""
 CONTEXT = {
     "preset": "full",
     "sizes": {"gemm": cells.sizes(load(), "gemm")},
@@ -24,13 +25,15 @@ CONTEXT = {
     "machine": {"cpu_model": "A", "cores": 2},
     "peaks": {"cpu": {"last_cache_bytes": 32_000_000}},
 }
+IDENTITY = "2026-01-02T0304"
 
 
 def full(folder: Path, cells_=CELLS, text: str = "new", dirty=False, **context) -> Path:
-    """A full run with these cells and tables of one word; dirty: of uncommitted sources."""
-    for name in accept.OF_A_RUN:
-        folder.mkdir(exist_ok=True, parents=True)
-        (folder / name).write_text(text)
+    """A full run with these cells, whose tables have this text in a cell; dirty: of uncommitted sources."""
+    folder.mkdir(parents=True)
+    for name in schema.TABLES:
+        schema.write(schema.empty(name), folder / f"{name}.csv")
+    schema.write(schema.table("profile", [{"workload": text}]), folder / "profile.csv")
     (folder / "context.json").write_text(json.dumps(CONTEXT | context))
     for name in cells_:
         (folder / name).parent.mkdir(parents=True)
@@ -39,16 +42,31 @@ def full(folder: Path, cells_=CELLS, text: str = "new", dirty=False, **context) 
     return folder
 
 
-def test_a_run_s_tables_are_kept_by_the_time_of_the_run(tmp_path):
+def accepted(tmp_path, name: str = "old", *cells_: str, **context) -> Path:
+    """A reference with one run."""
     reference = tmp_path / "reference"
-    for day in ("01", "02"):
-        run = full(tmp_path / day, date_utc=f"2026-01-{day}T03:04:05+00:00", text=day)
-        accept.keep_run(run, reference, accept.check(run))
+    accept.accept(full(tmp_path / name, cells_ or CELLS, name, **context), reference)
+    return reference
+
+
+def text(reference: Path, name: str) -> str:
+    return documents.read(reference / name)["text"]
+
+
+def test_a_run_s_tables_are_kept_by_the_time_of_the_run_with_their_digests(tmp_path):
+    reference = accepted(tmp_path, "01", date_utc="2026-01-01T03:04:05+00:00")
+    accept.accept(full(tmp_path / "02", text="02"), reference)
     found = runs.read(reference)
-    assert [one.identity for one in found] == ["2026-01-01T0304", "2026-01-02T0304"]
-    assert (found[0].folder / "ratios.csv").read_text() == "01"
+    assert [one.identity for one in found] == ["2026-01-01T0304", IDENTITY]
+    assert [one.table("profile")["workload"].tolist() for one in found] == [["01"], ["02"]]
     assert found[0].machine == "A, 2 cores, 32 MB of cache"
-    assert not (found[0].folder / "calls.csv").exists()
+    assert [path.name for path in tmp_path.iterdir() if "reference" in path.name] == ["reference"]
+
+
+def test_a_run_can_be_accepted_again(tmp_path):
+    reference = accepted(tmp_path, "old")
+    assert accept.accept(full(tmp_path / "again"), reference) == (IDENTITY, 2)
+    assert [one.table("profile")["workload"].tolist() for one in runs.read(reference)] == [["new"]]
 
 
 def test_the_programs_that_the_paper_lists_are_kept_with_the_run(tmp_path):
@@ -59,95 +77,109 @@ def test_the_programs_that_the_paper_lists_are_kept_with_the_run(tmp_path):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(framework)
             path.with_name(printed.OPTIMISED).write_text("HLO")
-    kept = accept.keep_run(run, reference, accept.check(run))
+    accept.accept(run, reference)
+    kept = reference / "runs" / IDENTITY
     assert {p.relative_to(kept).parts[1:3] for p in kept.rglob(printed.PROGRAM)} == {
         ("jax", "newton"), ("torch_xla", "newton"),
     }  # fmt: skip
     assert len(list(kept.rglob(printed.OPTIMISED))) == 2
-    only_gemm = {**load(), "workloads": ["gemm"]}
-    files = printed.listed_elsewhere(only_gemm, reference / "runs")
-    assert {file.read_text() for file in files["newton"].values()} == {"jax", "torch_xla"}
-    # The reference itself has the programs of one of its runs alone, which was another.
-    whole = {**load(), "results": "reference"}
-    assert set(printed.listed_elsewhere(whole, reference / "runs")) == {"newton"}
-    (kept / "cpu" / "jax" / "newton" / printed.PROGRAM).unlink()
-    assert printed.listed_elsewhere(only_gemm, reference / "runs") == {}
-    everything = {**load(), "whole": ["beyond"]}
-    assert "newton" not in printed.listed_elsewhere(everything, reference / "runs")
 
 
-def test_measured_files_are_replaced_by_those_of_a_run_that_has_them_all(tmp_path):
-    reference = full(tmp_path / "reference", text="old")
-    (reference / "runs" / "one").mkdir(parents=True)
-    (reference / "runs" / "one" / "ratios.csv").write_text("kept")
-    (reference / "faults.json").write_text("kept")
-    assert accept.keep_measured(full(tmp_path / "part", CELLS[:1]), reference) == 0
-    assert documents.read(reference / CELLS[0])["text"] == "old"
+def test_measured_files_are_replaced_by_those_of_a_run_with_the_first_study(tmp_path):
+    reference = accepted(tmp_path, "old", *CELLS, OTHER)
+    assert accept.replace_measured(full(tmp_path / "part", CELLS[:1]), reference, "part") == 0
+    assert text(reference, CELLS[0]) == "old"
     whole = full(tmp_path / "all")
     (whole / CELLS[0]).with_name(printed.OPTIMISED).write_text("HLO")
-    assert accept.keep_measured(whole, reference) == 3
+    assert accept.accept(whole, reference) == (IDENTITY, 3)
     assert (reference / CELLS[0]).with_name(printed.OPTIMISED).read_text() == "HLO"
-    assert documents.read(reference / CELLS[0])["text"] == "new"
-    assert (reference / "runs" / "one" / "ratios.csv").read_text() == "kept"
-    assert (reference / "faults.json").read_text() == "kept"
-    assert not (reference / "ratios.csv").exists()  # made again, from all runs
+    assert text(reference, CELLS[0]) == "new"
+    # It belongs to another study, and its run is not the one whose files are there now.
+    assert not (reference / OTHER).parent.exists()
+
+
+def test_the_reference_stays_as_it_was_if_a_run_cannot_be_added(tmp_path, monkeypatch):
+    reference = accepted(tmp_path)
+    before = {path: path.read_bytes() for path in reference.rglob("*") if path.is_file()}
+
+    def full_disk(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(accept, "_copy", full_disk)
+    with pytest.raises(OSError, match="No space left"):
+        accept.accept(full(tmp_path / "new"), reference)
+    assert {path: path.read_bytes() for path in reference.rglob("*") if path.is_file()} == before
+
+
+def test_a_kill_in_the_swap_loses_nothing(tmp_path):
+    reference = accepted(tmp_path)
+    reference.rename(tmp_path / "reference.old")
+    run = full(tmp_path / "new", date_utc="2026-01-05T03:04:05+00:00")
+    accept.accept(run, reference)
+    assert [one.identity for one in runs.read(reference)] == [IDENTITY, "2026-01-05T0304"]
+
+
+def test_nothing_is_added_to_a_damaged_reference(tmp_path):
+    reference = accepted(tmp_path)
+    path = reference / "runs" / IDENTITY / "profile.csv"
+    path.write_bytes(path.read_bytes()[:100])
+    with pytest.raises(runs.DamagedRunError, match=rf"{IDENTITY}/profile\.csv: expected the accepted file"):
+        accept.accept(full(tmp_path / "new"), reference)
 
 
 def test_a_run_of_another_protocol_is_not_combined(tmp_path):
-    reference = tmp_path / "reference"
-    accept.keep_run(full(tmp_path / "old"), reference, CONTEXT)
-    context = reference / "runs" / "2026-01-02T0304" / "context.json"
+    reference = accepted(tmp_path)
+    context = reference / "runs" / IDENTITY / "context.json"
     context.write_text(json.dumps(CONTEXT | {"protocol": PROTOCOL - 1}))
+    runs.write_manifest(context.parent)
     assert runs.read(reference) == []
 
 
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"dirty": True}, rf"expected a run of committed sources; {CELLS[0]} and 1 more"),
-        ({"preset": "smoke"}, "expected a run of the preset full; came one of smoke"),
+        ({"dirty": True}, rf"expected a run of committed sources, got {CELLS[0]} and 1 more"),
+        ({"preset": "smoke"}, "expected a run of the preset full, got one of smoke"),
         (
             {"sizes": {"gemm": {"m": 1}}},
-            "expected the shapes of the accepted run .*; came others of gemm",
+            "expected the shapes of the accepted run .*, got others of gemm",
         ),
         ({"date_utc": "never"}, "that has measured or compiled something"),
         ({"protocol": PROTOCOL - 1}, f"expected a run of version {PROTOCOL} of the measuring"),
-        ({"protocol": None}, "came None"),
+        ({"protocol": None}, "got None"),
     ],
 )
 def test_what_cannot_be_accepted_is_refused(tmp_path, changes, told):
+    reference = accepted(tmp_path)
     with pytest.raises(accept.AcceptError, match=told):
-        accept.check(full(tmp_path / "run", **changes))
+        accept.accept(full(tmp_path / "run", **changes), reference)
 
 
 def test_audits_that_a_run_was_made_without_stay_and_say_whose_they_are(tmp_path):
-    reference = full(tmp_path / "reference", text="old")
+    run, reference = full(tmp_path / "run"), tmp_path / "reference"
+    audit_entries.write([audit_entries.entry("fences", "pass", {}, "told")], run / "audits.json")
+    accept.accept(run, reference)
     path = reference / "audits.json"
-    audit_entries.write([audit_entries.entry("fences", "pass", {}, "told")], path)
     for day in ("03", "04"):
-        run = full(tmp_path / day, date_utc=f"2026-01-{day}T03:04:05+00:00")
-        assert accept.keep_measured(run, reference) == 2
-        shutil.copyfile(run / "context.json", reference / "context.json")  # made by add_tables
-        assert audit_entries.run_of(path) == "2026-01-02T0304"
+        later = full(tmp_path / day, date_utc=f"2026-01-{day}T03:04:05+00:00")
+        assert accept.accept(later, reference)[1] == 2
+        assert audit_entries.run_of(path) == IDENTITY
         assert audit_entries.read(path)[0]["detail"] == "told"
-    audit_entries.write([], run / "audits.json")
-    assert accept.keep_measured(run, reference) == 3
-    assert audit_entries.run_of(path) == ""
+    audit_entries.write([], later / "audits.json")
+    assert accept.accept(later, reference)[1] == 3
+    assert audit_entries.run_of(path) == "2026-01-04T0304"
 
 
 def test_the_forms_that_a_run_did_not_make_stay(tmp_path):
-    run, reference = full(tmp_path / "run"), full(tmp_path / "reference", text="old")
+    run, reference = full(tmp_path / "run"), accepted(tmp_path)
     for folder, frameworks in ((run, ["jax"]), (reference, ["jax", "torch_inductor"])):
         for framework in frameworks:
             forms = folder / "cpu" / framework / "ffn" / "forms"
             forms.mkdir(parents=True)
             (forms / "graph.txt.gz").write_text(folder.name)
             (forms.parent / "stablehlo.mlir.gz").write_text(folder.name)
-    accept.keep_measured(run, reference)
-    kept = {
-        str(path.relative_to(reference)): path.read_text()
-        for path in reference.glob("cpu/*/ffn/**/*.gz")
-    }
+    accept.accept(run, reference)
+    kept = {str(path.relative_to(reference)): path.read_text() for path in reference.glob("cpu/*/ffn/**/*.gz")}
     assert kept == {
         "cpu/jax/ffn/forms/graph.txt.gz": "run",
         "cpu/jax/ffn/stablehlo.mlir.gz": "run",
@@ -161,8 +193,7 @@ def test_what_was_set_aside_is_no_result(tmp_path):
     aside = run / "damaged" / "cpu" / "numpy" / "gemm" / "cell.json"
     aside.parent.mkdir(parents=True)
     aside.write_text("cut o")
-    accept.check(run)
-    assert accept.keep_measured(run, reference) == 2
+    assert accept.accept(run, reference)[1] == 2
     assert not (reference / "damaged").exists()
 
 
@@ -172,17 +203,24 @@ def test_a_replay_of_uncommitted_sources_is_refused(tmp_path):
     path.parent.mkdir(parents=True)
     path.write_text(json.dumps({"processes": [{"source": {"git_dirty": True}}]}))
     with pytest.raises(accept.AcceptError, match=r"replay\.json and 0 more"):
-        accept.check(run)
+        accept.check(run, tmp_path / "reference")
 
 
 def test_a_run_without_its_tables_is_refused(tmp_path):
     run = full(tmp_path / "run")
-    (run / "split.csv").unlink()
-    with pytest.raises(accept.AcceptError, match=r"split\.csv missing: make it with: make paper"):
-        accept.check(run)
+    (run / "comparisons.csv").unlink()
+    with pytest.raises(accept.AcceptError, match=r"none named comparisons\.csv; fix: make paper"):
+        accept.check(run, tmp_path / "reference")
+
+
+def test_a_run_with_tables_of_another_version_is_refused(tmp_path):
+    run = full(tmp_path / "run")
+    (run / "cells.csv").write_text("mode,workload\n")
+    with pytest.raises(accept.AcceptError, match=r"cells\.csv: expected columns of"):
+        accept.check(run, tmp_path / "reference")
 
 
 def test_tables_that_are_too_large_are_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(accept, "MOST_BYTES", 10)
     with pytest.raises(accept.AcceptError, match="expected at most 10 bytes of tables"):
-        accept.keep_run(full(tmp_path / "run"), tmp_path / "reference", CONTEXT)
+        accept.accept(full(tmp_path / "run"), tmp_path / "reference")

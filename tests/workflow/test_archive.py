@@ -44,9 +44,7 @@ def test_archive_has_what_was_committed_and_its_digest(repository, tmp_path):
 
 def test_changed_file_and_no_clone_are_refused(repository, tmp_path):
     (repository / "results" / "reference" / "frame.csv").write_text("changed\n")
-    with pytest.raises(
-        archive.ArchiveError, match=r"changed since: +M results/reference/frame.csv"
-    ):
+    with pytest.raises(archive.ArchiveError, match=r"changed since: +M results/reference/frame.csv"):
         archive.write(repository, tmp_path / "out")
     (tmp_path / "empty").mkdir()
     with pytest.raises(archive.ArchiveError, match="expected a clone of the repository"):
@@ -67,5 +65,5 @@ def test_paper_of_the_reference_is_planned_from_what_is_unpacked(tmp_path):
     )
     assert done.returncode == 0, done.stdout[-3000:]
     jobs = study.planned(done.stdout)
-    assert {"frame", "typeset", "report"} <= jobs.keys()
+    assert {"reference_tables", "claims", "typeset", "report"} <= jobs.keys()
     assert not {"process", "lower", "ahead", "replay_process"} & jobs.keys()

@@ -18,9 +18,9 @@ def test_what_is_ahead_is_dated_now_in_its_order(tmp_path):
     old, cell = dated(results / "old.json", -100), dated(results / "cpu" / "cell.json", 3600)
     frame, paper = dated(results / "frame.csv", 3700), dated(tmp_path / "paper.pdf", 3800)
     before = old.stat().st_mtime
-    assert dates.mend([results, tmp_path / "none"], [paper, tmp_path / "report.html"]) == 3
+    assert dates.fix_future([results, tmp_path / "none"], [paper, tmp_path / "report.html"]) == 3
     found = [path.stat().st_mtime_ns for path in (old, cell, frame, paper)]
     assert found == sorted(set(found))
     assert found[-1] < time.time_ns()
     assert old.stat().st_mtime == before
-    assert dates.mend([results], [paper]) == 0
+    assert dates.fix_future([results], [paper]) == 0

@@ -65,15 +65,15 @@ def test_outputs_that_disagree_are_invalid_in_every_table(ended):
     ("edit", "key", "came"),
     [
         (("  ours:", "  our:"), "frameworks", "our"),
-        (("m: 128", "m: -3"), "presets.full.sizes.gemm.m", "-3"),
+        (("m: 128", "m: -3"), ".sizes.gemm.m", "-3"),
         (("  seed:", "  sede:"), "settings.sede", "sede"),
         (("baseline: ours", "baseline: theirs"), "comparisons.0.baseline", "theirs"),
     ],
 )
 def test_a_bad_configuration_is_refused_at_once(tmp_path, edit, key, came):
     made = study.make(tmp_path)
-    config = tmp_path / "config" / "config.yaml"
-    assert edit[0] in config.read_text()
+    files = [tmp_path / name for name in (study.CONFIG, "config/config.yaml")]
+    config = next(path for path in files if edit[0] in path.read_text())
     config.write_text(config.read_text().replace(*edit, 1))
     start = time.monotonic()
     done = made.snakemake("paper.pdf")
@@ -83,16 +83,18 @@ def test_a_bad_configuration_is_refused_at_once(tmp_path, edit, key, came):
     assert (
         key in message
         and "expected" in message
-        and f'came "{came}"' in message.replace(f"came {came}", f'came "{came}"')
+        and f'got "{came}"' in message.replace(f"got {came}", f'got "{came}"')
     )
     assert not (tmp_path / "results" / "full").exists()
 
 
-def test_a_claim_about_a_framework_that_is_not_configured_is_refused_at_once(tmp_path):
-    done = study.make(tmp_path).snakemake("claim_gemm_first_pytorch")
+def test_a_claim_about_a_workload_that_is_not_configured_is_refused_at_once(tmp_path):
+    done = study.make(tmp_path).snakemake("claim_bert_first_pytorch")
     assert done.returncode != 0
-    said = 'gemm_first_pytorch: needs.frameworks: expected one of the configured ours, theirs; came "torch_xla"'
-    assert said in done.stdout
+    assert (
+        "bert_first_pytorch: needs.workloads: expected any of the configured gemm, layernorm, got"
+        in done.stdout
+    )
     assert not (tmp_path / "results" / "full").exists()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -28,18 +29,18 @@ def quietly(made, *arguments, **environ):
 def test_unknown_framework_in_a_target_is_refused_like_any_bad_input(made):
     done = quietly(made, CELL.format("oursx"))
     assert done.returncode == 1
-    assert "target: framework: expected one of ours, theirs; came oursx." in done.stdout
+    assert re.search("target: framework: expected one of .*ours, theirs.*, got oursx; fix:", done.stdout)
     assert not [word for word in STACK if word in done.stdout], done.stdout
 
 
 @pytest.mark.slow
 @pytest.mark.env
 def test_damaged_cell_is_named_kept_and_measured_again(made):
-    made.run("results/full/frame.csv")
+    made.run(study.CELLS)
     cell = made.folder / CELL.format("ours")
     whole = cell.read_text()
     cell.write_text(whole[: len(whole) // 2])
-    done = quietly(made, "results/full/frame.csv", CELL.format("ours"))
+    done = quietly(made, study.CELLS, CELL.format("ours"))
     assert done.returncode == 0, done.stdout
     aside = "results/full/damaged/cpu/ours/gemm/cell.json"
     assert f"damaged: {CELL.format('ours')} (" in done.stdout and aside in done.stdout
@@ -47,27 +48,42 @@ def test_damaged_cell_is_named_kept_and_measured_again(made):
     assert json.loads(cell.read_text())["status"] == "ok"
     assert done.stdout.count("ours gemm cpu process") == 4  # begun and ended, two rounds
     assert "theirs gemm" not in done.stdout
-    assert "damaged" not in quietly(made, "results/full/frame.csv").stdout
+    assert "damaged" not in quietly(made, study.CELLS).stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("arguments", [("paper.pdf",), ("paper.pdf", "--config", "results=reference")])
+def test_a_damaged_accepted_run_is_named_and_refused_by_every_build(made, arguments):
+    path = next(made.folder.glob("results/reference/runs/*/comparisons.csv"))
+    content = path.read_bytes()
+    path.write_bytes(content[: len(content) // 2])
+    done = quietly(made, *arguments)
+    path.write_bytes(content)
+    assert done.returncode == 1
+    name = path.relative_to(made.folder)
+    assert f"{name}: expected the accepted file with the digest" in done.stdout
+    assert f"fix: git checkout {name.parent}" in done.stdout
+    assert not [word for word in STACK if word in done.stdout], done.stdout
 
 
 @pytest.mark.slow
 @pytest.mark.env
 def test_failed_job_is_said_last_with_its_log_and_what_to_do(made):
     study.write(
-        made.folder / "src" / "stackwars" / "results/aggregate.py",
-        "\n\nraise OSError(28, 'No space left on device', 'frame.csv')\n",
+        made.folder / "src" / "stackwars" / "results/tables.py",
+        "\n\nraise OSError(28, 'No space left on device', 'cells.csv')\n",
     )
-    done = quietly(made, "results/full/frame.csv")
+    done = quietly(made, study.CELLS)
     assert done.returncode == 1
     assert not [word for word in STACK[1:] if word in done.stdout], done.stdout
     last = done.stdout.rpartition("\n\n")[2].splitlines()
-    assert last[0] == "Failed: results/full/frame.csv and 4 more (rule frame)"
-    assert last[1] == "Log: results/full/logs/frame.txt"
-    assert "    OSError: [Errno 28] No space left on device: 'frame.csv'" in last
+    assert last[0] == "Failed: results/full/cells.csv and 6 more (rule tables)"
+    assert last[1] == "Log: results/full/logs/tables.txt"
+    assert "    OSError: [Errno 28] No space left on device: 'cells.csv'" in last
     assert [line for line in last if line.startswith("What to do: The disk is full")]
     # The command that is shown is short, and does in a shell what the job did.
     alone = last[-1].strip()
     assert len(alone) < 400
     again = made.shell(["bash", "-c", alone.replace("$PWD/.venv/bin", str(study.BIN))])
     assert again.returncode == 1
-    assert "No space left" in (made.folder / "results/full/logs/frame.txt").read_text()
+    assert "No space left" in (made.folder / "results/full/logs/tables.txt").read_text()

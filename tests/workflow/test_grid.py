@@ -63,26 +63,27 @@ def content(path: str) -> dict:
 def test_a_measuring_run_reads_and_writes_one_folder_and_a_reference_paper_two():
     made = grid()
     assert {made.root, made.measured, made.out} == {"results/smoke"}
+    assert grid(measure=["matrix"]).root == "results/smoke-matrix"
     made = grid(results="reference", preset="full")
     assert (made.root, made.measured, made.out) == (
         *("results/full", "results/reference", "results/from-reference"),
     )
 
 
-def test_found_cells_are_those_of_present_devices():
+def test_available_cells_are_those_of_present_devices():
     made = grid()
-    found = {(cell.device, cell.framework) for cell in made.found()}
+    found = {(cell.device, cell.framework) for cell in made.available_cells()}
     assert found == {("cpu", "jax"), ("cpu", "torch_xla"), ("tpu", "jax")}
-    assert {cell.device for cell in made.on_cpu} == {"cpu"}
-    assert made.peaks(made.found()) == [f"results/smoke/{d}/peak.json" for d in ("cpu", "tpu")]
-    assert "results/smoke/tpu/jax/ffn/cell.json" in made.found_files("cell.json")(None)
+    assert {cell.device for cell in made.cpu_cells} == {"cpu"}
+    assert made.peaks(made.available_cells()) == [f"results/smoke/{d}/peak.json" for d in ("cpu", "tpu")]
+    files = made.available_files("cell.json", "output.npy")(None)
+    assert {"results/smoke/tpu/jax/ffn/cell.json", "results/smoke/cpu/jax/ffn/output.npy"} <= set(files)
 
 
-def test_a_run_without_cells_is_dated_by_what_it_runs_and_compiles():
-    assert grid(preset="full").dated() == []
-    sharding = grid(preset="full", whole=["sharding"])
-    assert {Path(path).parts[2] for path in sharding.dated()} == {"sharded", "ahead"}
-    assert set(sharding.sharded()) <= set(sharding.dated())
+def test_a_study_of_programs_alone_has_no_cells():
+    sharding = grid(preset="full", measure=["sharding"])
+    assert (sharding.selected_cells, sharding.replays("replay.json")) == ([], [])
+    assert sharding.sharded() and sharding.slices()
 
 
 def test_no_device_is_asked_where_only_the_cpu_is_wanted():
@@ -90,88 +91,116 @@ def test_no_device_is_asked_where_only_the_cpu_is_wanted():
         raise AssertionError("the checkpoint was asked")
 
     made = Grid(config(devices=["cpu"]), asked)
-    assert made.found() == made.on_cpu != []
+    assert made.available_cells() == made.cpu_cells != []
 
 
 def test_a_paper_of_the_reference_run_asks_for_what_it_has():
     made = reference("cpu/jax/gemm/cell.json", "programs/jax/gemm/base/program.mlir.gz")
-    assert made.asked == made.found() == [Cell("jax", "gemm", "cpu")]
+    assert made.selected_cells == made.available_cells() == [Cell("jax", "gemm", "cpu")]
     assert made.base_programs() == [Program("jax", "gemm")]
-    assert made.compiled("ahead.json") == made.replays() == made.base_compilations() == []
+    assert made.compiled("ahead.json") == made.replays("replay.json") == []
     measuring = grid(preset="full")
-    assert measuring.compiled("ahead.json") and measuring.replays()
-    assert set(measuring.base_compilations()) < set(measuring.compiled("ahead.json"))
+    assert measuring.compiled("ahead.json") and measuring.replays("replay.json", "profile.json")
 
 
-def test_a_run_is_made_beside_the_reference_and_the_reference_from_its_runs():
-    made = reference("runs/one/ratios.csv", "runs/two/ratios.csv", "ratios.csv", "cpu/x/cell.json")
-    runs = [f"results/reference/runs/{name}/ratios.csv" for name in ("one", "two")]
-    assert made.reference() == runs
-    assert grid(preset="full").reference() == [*runs, "results/reference/ratios.csv"]
+def test_every_paper_has_the_tables_of_the_run_and_of_the_reference():
+    assert grid().both("cells", "context") == [
+        *("results/smoke/cells.csv", "results/smoke/context.json"),
+        *("results/from-reference/cells.csv", "results/from-reference/context.json"),
+    ]
+    made = reference("runs/one/context.json", "runs/two/context.json", "cells.csv")
+    assert made.both("cells") == ["results/from-reference/cells.csv"]
+    runs = {Path(path).parent for path in made.accepted()}
+    assert runs == {Path("results/reference/runs", name) for name in ("one", "two")}
+    names = {Path(path).name for path in made.accepted()}
+    assert {"comparisons.csv", "manifest.json", "context.json"} <= names
 
 
-def test_programs_are_listed_where_every_framework_has_a_cell_and_drawn_where_compiled():
-    listings = config()["paper"]["listings"]
-    graphs = config()["paper"]["graphs"]
-    chosen = {"workloads": ["gemm", *dict.fromkeys([*graphs, *listings])], "preset": "full"}
-    made = grid(**chosen)
-    # The others are of a study that a run has the core of alone.
-    measured = {cell.workload for cell in made.asked}
-    assert list(made.listed()) == [name for name in listings if name in measured]
-    assert len(made.listed()) > 2
-    assert [c.framework for c in made.listed()[listings[0]]] == with_programs(config())
-    assert {p.workload for p in made.drawn()} == set(graphs)
-    cells_alone = [row | {"of": ["cells"]} for row in config()["comparisons"]]
-    assert printed.listed(config(comparisons=cells_alone, **chosen)) == {}
-    one = {name: row for name, row in config()["frameworks"].items() if name == "jax"}
-    assert printed.listed(config(**chosen, frameworks=one)) == {}
+def test_what_a_run_overrides_does_not_change_the_tables_of_the_reference():
+    chosen = [grid(workloads=["gemm"]), grid(), grid(preset="full", measure=["matrix"])]
+    assert len({made.reference_args for made in chosen}) == 1
+    assert len({made.step_args for made in chosen}) == 3
+    made = chosen[0]
+    assert made.args_of(made.out) == made.step_args
+    assert made.args_of("results/from-reference") == made.reference_args
+
+
+def test_programs_are_listed_from_this_run_or_from_the_reference():
+    paper = config()["paper"] | {"listings": ["mha", "newton"]}
+    chosen = {"workloads": ["gemm", "mha", "newton"], "preset": "full", "paper": paper}
+
+    def listed(folder: str, workload: str) -> list[str]:
+        return [f"{folder}/cpu/{name}/{workload}/{printed.PROGRAM}" for name in ("jax", "torch_xla")]
+
+    assert grid(**chosen).listings() == listed("results/full", "mha")
+    reference(*(f"cpu/{name}/newton/{printed.PROGRAM}" for name in ("jax", "torch_xla")))
+    newton = listed("results/reference", "newton")
+    assert grid(**chosen).listings() == [*listed("results/full", "mha"), *newton]
+    assert grid(**chosen | {"results": "reference"}).listings() == newton
+    both = grid(**chosen, measure=["tables", "beyond"])
+    assert both.listings() == [path for w in ("mha", "newton") for path in listed("results/full", w)]
+
+
+def test_programs_are_drawn_from_this_run_or_from_the_reference():
+    paper = config()["paper"] | {"graphs": ["ffn", "train_mlp"]}
+    chosen = {"workloads": ["ffn", "train_mlp"], "preset": "full", "paper": paper}
+    reference("programs/jax/train_mlp/base/program.mlir.gz")
+    drawn = [Path(path).parts[1:5] for path in grid(**chosen).drawn()]
+    assert drawn == [
+        *(("full", "programs", name, "ffn") for name in ("jax", "torch_xla")),
+        ("reference", "programs", "jax", "train_mlp"),
+    ]
 
 
 def test_what_the_native_compiler_makes_is_kept_of_the_listed_programs_alone():
     made = grid(preset="full", workloads=["gemm", "mha"])
     assert made.optimised() == [
-        f"results/full/cpu/{framework}/mha/optimised_cpu.hlo.gz"
-        for framework in ("jax", "torch_xla")
+        f"results/full/cpu/{framework}/mha/optimised_cpu.hlo.gz" for framework in ("jax", "torch_xla")
     ]
     job = content(CompilerJobs(made).optimise(GEMM))
     assert (job["compiler"], job["module"], job["options"]) == ("jaxlib-0.7.1", "xla", {})
     assert CompilerJobs(made).native_pins(GEMM) == "envs/xla-0.7.1.txt"
     compilers = {name: {**row, "native": False} for name, row in config()["compilers"].items()}
     assert grid(preset="full", workloads=["mha"], compilers=compilers).optimised() == []
-    # The programs of the two are of an accepted run where this one has none, and what was made of them too.
-    cells = [f"runs/one/cpu/{framework}/newton" for framework in ("jax", "torch_xla")]
-    of_the_reference = reference(
-        *(f"{cell}/{name}" for cell in cells for name in (printed.PROGRAM, printed.OPTIMISED)),
-        *(f"cpu/{framework}/mha/{printed.PROGRAM}" for framework in ("jax", "torch_xla")),
-    )
-    assert of_the_reference.optimised() == [
-        f"results/reference/{c}/{printed.OPTIMISED}" for c in cells
-    ]
+    # Of the reference, what lies beside the programs that the report shows.
+    cells = [f"runs/one/cpu/{framework}/ffn" for framework in ("jax", "torch_xla")]
+    made = reference(*(f"{cell}/{name}" for cell in cells for name in (printed.PROGRAM, printed.OPTIMISED)))
+    assert made.optimised() == [f"results/reference/{cell}/{printed.OPTIMISED}" for cell in cells]
 
 
 def test_forms_are_kept_of_the_workloads_that_are_named_and_listed_where_both_compilers_ran():
-    paper = config()["paper"] | {"forms": ["layernorm", "conv"]}
-    every = load()["frameworks"]
-    made = grid(
-        preset="full", paper=paper, workloads=["conv", "layernorm", "ffn"], frameworks=every
-    )
+    paper = config()["paper"] | {"forms": ["layernorm", "elementwise_chain"]}
+    names = ["conv", "layernorm", "elementwise_chain"]
+    chosen = {
+        "preset": "full",
+        "paper": paper,
+        "workloads": names,
+        "frameworks": load()["frameworks"],
+    }
+    made = grid(**chosen)
     told = {
-        name: content(
-            CellJobs(made).job(SimpleNamespace(framework="jax", workload=name, device="cpu"))
-        )
-        for name in ("conv", "layernorm", "ffn")
+        name: content(CellJobs(made).job(SimpleNamespace(framework="jax", workload=name, device="cpu")))
+        for name in names
     }
     assert {name: job["forms"] for name, job in told.items()} == {
-        "conv": True, "layernorm": True, "ffn": False,
+        "conv": False, "layernorm": True, "elementwise_chain": True,
     }  # fmt: skip
-    # TorchInductor has no cell of conv in the core of the study.
-    assert made.forms() == [
-        f"results/full/cpu/{framework}/layernorm/forms" for framework in ("jax", "torch_inductor")
-    ]
+    # TorchInductor has no cell in the study of the tables.
+    assert made.own_forms() == []
+    both = grid(**chosen, measure=["tables", "stacks"])
+    assert (
+        both.own_forms()
+        == both.forms()
+        == [
+            f"results/full/cpu/{framework}/{workload}/forms"
+            for workload in ("layernorm", "elementwise_chain")
+            for framework in ("jax", "torch_inductor")
+        ]
+    )
 
 
 def test_unknown_names_are_refused():
-    with pytest.raises(WorkflowError, match="target: workload: expected one of gemm, ffn; came x"):
+    with pytest.raises(WorkflowError, match="target: workload: expected one of gemm, ffn, got x"):
         CellJobs(grid()).sources(SimpleNamespace(framework="jax", workload="x", device="cpu"))
 
 
@@ -236,9 +265,7 @@ def test_only_a_gpu_is_described():
 
 def test_a_replay_reads_every_program_and_is_checked_against_their_cells():
     jobs = CompilerJobs(grid())
-    replay = SimpleNamespace(
-        device="cpu", compiler=next(iter(config()["compilers"])), workload="gemm"
-    )
+    replay = SimpleNamespace(device="cpu", compiler=next(iter(config()["compilers"])), workload="gemm")
     assert len(jobs.replayed(replay)) == 2 * len(with_programs(config()))
     assert jobs.replayed_folders(replay)[0] == "--cell jax=results/smoke/cpu/jax/gemm"
     assert "results/smoke/cpu/torch_xla/gemm/output.npy" in jobs.replayed_cells(replay)
@@ -278,9 +305,7 @@ def test_a_replay_is_audited_in_the_compiler_s_environment_with_programs_of_the_
     assert jobs.replay_pins(wildcards) == "envs/iree.txt"
     job = content(jobs.replay_job(wildcards))
     assert (job["module"], job["dialect"], job["lower_pins"]) == ("iree", "jax", "envs/jax.txt")
-    files = jobs.replay_sources("stackwars.audits.replay_mutants", "stackwars.workloads.gemm")(
-        wildcards
-    )
+    files = jobs.replay_sources("stackwars.audits.replay_mutants", "stackwars.workloads.gemm")(wildcards)
     for name in (
         "compilers/iree",
         "compilers/lower_jax",
@@ -298,34 +323,54 @@ def test_a_framework_with_some_workloads_only_is_not_audited():
 
 def test_a_framework_without_programs_and_some_workloads_stops_nothing():
     other = "numpy"
-    whole = load()
-    made = Grid({**whole, "preset": "smoke", "devices": ["cpu"]}, lambda: "")
+    made = Grid({**load(), "preset": "smoke", "devices": ["cpu"]}, lambda: "")
     cell = SimpleNamespace(framework=other, workload="ffn", device="cpu")
-    assert Cell(other, "ffn", "cpu") in made.found()
+    assert Cell(other, "ffn", "cpu") in made.available_cells()
     assert "src/stackwars/workloads/ffn/__init__.py" in CellJobs(made).sources(cell)
     assert content(CellJobs(made).job(cell))["partner"]["framework"] == "jax"
-    asked = [*made.compiled("ahead.json"), *made.replays(), *AuditJobs(made).parts()]
-    asked += [file for cells in made.listed().values() for file in made.files(cells, "x")]
+    asked = [
+        *made.compiled("ahead.json"),
+        *made.replays("replay.json"),
+        *AuditJobs(made).parts(),
+        *made.listings(),
+    ]
     assert asked and not [path for path in asked if other in path]
 
 
-def test_the_digest_of_the_audits_follows_their_file():
-    assert AuditJobs(reference()).digest() == "none"
-    made = AuditJobs(reference("audits.json"))
-    before = made.digest()
-    Path("results/reference/audits.json").write_text("{}")
-    assert before != made.digest() != "none"
+def test_the_digest_of_the_audits_follows_their_files():
+    Path("run").mkdir()
+    assert AuditJobs.digest("run", "other") == "none"
+    seen = {AuditJobs.digest("run", "other")}
+    for folder, text in (("run", "{}"), ("run", "[]"), ("other", "{}")):
+        Path(folder).mkdir(exist_ok=True)
+        Path(folder, "audits.json").write_text(text)
+        seen.add(AuditJobs.digest("run", "other"))
+    assert len(seen) == 4
+
+
+def claim(identity: str) -> SimpleNamespace:
+    return SimpleNamespace(claim=identity)
 
 
 def test_a_claim_asks_for_its_cells_programs_and_replays_alone():
     jobs = ClaimJobs(grid(), definitions.load())
-    first = SimpleNamespace(claim="gemm_first_pytorch")
-    assert {Path(path).parts[-2] for path in jobs.cells(first)} == {"gemm", "cpu"}
-    assert jobs.others(first) == jobs.form(first) == []
-    same = SimpleNamespace(claim="gemm_same_program")
-    assert jobs.cells(same) == []
-    assert [Path(path).name for path in jobs.form(same)] == ["ir_metrics.csv", "structure.csv"]
-    split = SimpleNamespace(claim="program_is_reason")
-    assert {Path(path).name for path in jobs.others(split)} == {"replay.json"}
-    tpu = SimpleNamespace(claim="tpu_gemm_first")
-    assert any("/tpu/jax/" in path for path in jobs.cells(tpu))
+    names = {Path(path).name for path in jobs.results(claim("gemm_first_pytorch"))}
+    assert names == {"cell.json", "output.npy", "peak.json"}
+    assert {Path(path).name for path in jobs.results(claim("gemm_same_program"))} == {"program_forms.json"}
+    assert [p.workload for p in jobs.programs(claim("gemm_same_program"))] == ["gemm", "gemm"]
+    assert "replay.json" in {Path(path).name for path in jobs.results(claim("program_is_reason"))}
+    assert any("/tpu/jax/" in path for path in jobs.results(claim("tpu_gemm_first")))
+
+
+def test_a_claim_of_the_reference_is_decided_from_its_tables():
+    jobs = ClaimJobs(reference(), definitions.load())
+    assert jobs.results(claim("gemm_first_pytorch")) == ["results/from-reference/claims.csv"]
+
+
+def test_a_claim_about_a_study_that_the_run_does_not_measure_is_refused():
+    jobs = ClaimJobs(Grid({**load(), "measure": ["matrix"]}, lambda: ""), definitions.load())
+    with pytest.raises(
+        WorkflowError,
+        match=r"expected a run that measures the study tables.*fix: --config 'measure=",
+    ):
+        jobs.results(claim("gemm_first_pytorch"))

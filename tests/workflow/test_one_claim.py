@@ -9,6 +9,7 @@ import pytest
 import study
 from checkout import copy_checkout
 from stackwars.claims import definitions
+from stackwars.study.config import load
 
 DRY = ("--dry-run", "--config", "preset=smoke")
 
@@ -21,7 +22,8 @@ def checkout(tmp_path_factory):
 @pytest.mark.slow
 def test_every_claim_has_a_target_that_can_be_planned(checkout):
     targets = [f"claim_{claim.id}" for claim in definitions.load().claims]
-    done = checkout.snakemake(*targets, *DRY)
+    studies = ",".join(load()["studies"])
+    done = checkout.snakemake(*targets, *DRY, f"measure=[{studies}]")
     assert done.returncode == 0, done.stdout[-3000:]
     planned = study.planned(done.stdout)
     assert [planned.get(target) for target in targets] == [1] * len(targets)
@@ -31,16 +33,25 @@ def test_every_claim_has_a_target_that_can_be_planned(checkout):
 def test_a_claim_runs_just_what_it_needs(checkout):
     planned = study.planned(checkout.snakemake("claim_gemm_first_pytorch", *DRY).stdout)
     assert planned["cell"] == 2
-    assert not {"replay", "ahead", "lower", "frame"} & set(planned)
+    assert not {"replay", "ahead", "lower", "tables"} & set(planned)
     planned = study.planned(checkout.snakemake("claim_gemm_same_program", *DRY).stdout)
     assert planned["lower"] == 2
     assert not {"cell", "replay", "ahead"} & set(planned)
 
 
 @pytest.mark.slow
-def test_a_claim_is_decided_from_the_committed_run(checkout):
+def test_a_claim_is_decided_by_the_reference(checkout):
     done = checkout.snakemake("claim_one_run_jax", "--config", "results=reference")
     assert done.returncode == 0, done.stdout[-3000:]
     assert "one_run_jax: " in done.stdout
     made = checkout.folder / "results" / "from-reference" / "claims" / "one_run_jax.json"
     assert json.loads(made.read_text())["verdict"] == "supported"
+
+
+@pytest.mark.slow
+def test_a_claim_about_a_study_that_the_run_does_not_measure_says_how_to_measure_it(checkout):
+    other = next(claim for claim in definitions.load().claims if claim.query.get("study") == "matrix")
+    done = checkout.snakemake(f"claim_{other.id}", "--dry-run")
+    assert done.returncode == 1
+    assert f"claim_{other.id}: expected a run that measures the study matrix, got one of tables" in done.stdout
+    assert "fix: --config 'measure=[matrix]'" in done.stdout

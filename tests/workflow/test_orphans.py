@@ -21,9 +21,7 @@ def start(tmp_path):
         environ = {key: value for key, value in os.environ.items() if key != RUNNER}
         said = {} if runner is None else {RUNNER: str(runner)}
         command = [sys.executable, "-c", "import time; print(1, flush=True); time.sleep(60)"]
-        process = subprocess.Popen(
-            command, cwd=folder, env=environ | said, stdout=subprocess.PIPE, text=True
-        )
+        process = subprocess.Popen(command, cwd=folder, env=environ | said, stdout=subprocess.PIPE, text=True)
         started.append(process)
         process.stdout.readline()
         return process

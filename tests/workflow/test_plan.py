@@ -1,11 +1,12 @@
 """What a run will do and cost, from a reference run."""
 
-import csv
 import json
+from pathlib import Path
 
 import pytest
 
 from measured import config
+from stackwars.results import schema
 from stackwars.setup.environments import REPOSITORY, folder, sizes_gb
 from stackwars.study import cells
 from stackwars.study.cells import Cell
@@ -13,12 +14,9 @@ from stackwars.study.programs import ReplayCell
 from stackwars.workflow import plan
 
 FRAMEWORKS = ("jax", "torch_xla", "torch_xla_pending")
-COLUMNS = ("framework", "workload", "device", "preset", "rounds", "wall_s", "peak_rss_bytes")
-ROWS = [
-    ("jax", "gemm", "cpu", "smoke", "2", "20.0", str(3 * 2**30)),
-    ("torch_xla", "gemm", "cpu", "smoke", "4", "100.0", str(5 * 2**30)),
-    ("jax", "ffn", "cpu", "smoke", "0", "", ""),
-    ("torch_xla", "ffn", "cpu", "full", "3", "90.0", str(2**30)),
+GEMM = [
+    {"framework": "jax", "rounds": 2, "wall_s": 20.0, "peak_rss_bytes": 3 * 2**30},
+    {"framework": "torch_xla", "rounds": 4, "wall_s": 100.0, "peak_rss_bytes": 5 * 2**30},
 ]
 
 
@@ -29,16 +27,22 @@ def three(**changes) -> dict:
     return whole
 
 
+def accept(reference: Path, run: str, rows: list[dict]) -> None:
+    """Add a run with these native cells on the CPU to a reference."""
+    cell = {"mode": schema.NATIVE, "workload": "gemm", "device": "cpu", "status": "ok"}
+    table = schema.table("cells", [cell | row for row in rows])
+    schema.write(table, reference / "runs" / run / "cells.csv")
+
+
 @pytest.fixture
 def reference(tmp_path, monkeypatch):
-    """A reference run of four cells."""
-    path = tmp_path / "frame.csv"
-    with path.open("w") as file:
-        csv.writer(file).writerows([COLUMNS, *ROWS])
-    monkeypatch.setattr(plan, "REFERENCE", path)
+    """A reference of one run, which has cells of GEMM, and of FFN one that did not run."""
+    monkeypatch.setattr(plan, "REFERENCE", tmp_path)
+    accept(tmp_path, "2026-01-01", [*GEMM, {"framework": "jax", "workload": "ffn", "rounds": 0}])
+    return tmp_path
 
 
-def output(framework: str, workload: str, repetition: int = 0, preset: str = "smoke") -> str:
+def output(framework: str, workload: str, repetition: int = 0, preset: str = "full") -> str:
     return f"results/{preset}/cpu/{framework}/{workload}/process-{repetition}"
 
 
@@ -103,51 +107,44 @@ def test_cells_come_before_the_processes_of_others():
 def test_expected_seconds_are_those_of_one_process(reference):
     outputs = [output("jax", "gemm"), output("torch_xla", "gemm", 1)]
     assert plan.expected_process_s(outputs) == {outputs[0]: 10.0, outputs[1]: 25.0}
-    study = output("jax", "gemm", preset="smoke-stacks")
+    study = output("jax", "gemm", preset="full-stacks")
     assert plan.expected_process_s([study]) == {study: 10.0}
 
 
 @pytest.mark.parametrize(
     "unknown",
-    [output("jax", "ffn"), output("torch_xla", "ffn"), output("jax", "mha"),
-     output("jax", "gemm", preset="full")],
-    ids=["not run there", "another preset there", "not there", "another preset here"],
-)  # fmt: skip
+    [output("jax", "ffn"), output("jax", "mha"), output("jax", "gemm", preset="smoke")],
+    ids=["not run there", "not there", "another preset here"],
+)
 def test_nothing_is_expected_of_what_the_reference_did_not_run(reference, unknown):
     assert plan.expected_process_s([unknown]) == {unknown: None}
+
+
+def test_the_newest_run_that_measured_a_cell_says_what_it_takes(reference):
+    accept(reference, "2026-01-02", [{"framework": "jax", "rounds": 3, "wall_s": 6.0}])
+    accept(reference, "2026-01-03", [{"framework": "jax", "rounds": 0, "status": "not run"}])
+    outputs = [output(framework, "gemm") for framework in ("jax", "torch_xla")]
+    assert list(plan.expected_process_s(outputs).values()) == [2.0, 25.0]
 
 
 def test_rounds_beyond_those_of_the_reference_take_no_time(reference):
     outputs = [output("jax", "gemm", n) for n in range(4)]
     expected = plan.expected_process_s(outputs)
     assert [expected[o] for o in outputs] == [10.0, 10.0, 0.0, 0.0]
-    assert plan.expected_process_s([output("jax", "ffn", 5)]) == {output("jax", "ffn", 5): None}
 
 
-def test_cell_that_ran_out_of_memory_costs_its_first_process(tmp_path, monkeypatch):
-    path = tmp_path / "frame.csv"
-    with path.open("w") as file:
-        rows = [(*COLUMNS, "status"), ("jax", "gemm", "cpu", "smoke", "1", "20.0", "", "oom")]
-        csv.writer(file).writerows(rows)
-    monkeypatch.setattr(plan, "REFERENCE", path)
+def test_cell_that_ran_out_of_memory_costs_its_first_process(reference):
+    accept(
+        reference,
+        "2026-01-02",
+        [{"framework": "jax", "rounds": 1, "wall_s": 20.0, "status": "oom"}],
+    )
     outputs = [output("jax", "gemm", n) for n in (0, 1)]
     assert plan.expected_process_s(outputs) == {outputs[0]: 20.0, outputs[1]: 0.0}
 
 
-def test_reference_from_before_there_were_rounds_is_unknown(tmp_path, monkeypatch):
-    path = tmp_path / "frame.csv"
-    with path.open("w") as file:
-        old = ["repetitions" if name == "rounds" else name for name in COLUMNS]
-        csv.writer(file).writerows([old, *ROWS])
-    monkeypatch.setattr(plan, "REFERENCE", path)
-    assert plan.expected_process_s([output("jax", "gemm")]) == {output("jax", "gemm"): None}
-    assert "time: unknown; no reference for 1 processes" in plan.describe(
-        config(), [output("jax", "gemm")]
-    )
-
-
 def test_replay_is_expected_to_take_what_its_rounds_took(tmp_path, monkeypatch):
-    monkeypatch.setattr(plan, "REFERENCE", tmp_path / "frame.csv")
+    monkeypatch.setattr(plan, "REFERENCE", tmp_path)
     home = tmp_path / "replay" / "cpu" / "some-xla" / "gemm"
     home.mkdir(parents=True)
     processes = [{"wall_s": 3.0}, {"wall_s": 5.0}]
@@ -162,15 +159,15 @@ def test_replay_is_expected_to_take_what_its_rounds_took(tmp_path, monkeypatch):
 
 
 def test_without_a_reference_nothing_is_expected(tmp_path, monkeypatch):
-    monkeypatch.setattr(plan, "REFERENCE", tmp_path / "gone.csv")
+    monkeypatch.setattr(plan, "REFERENCE", tmp_path / "gone")
     assert plan.expected_process_s([output("jax", "gemm")]) == {output("jax", "gemm"): None}
 
 
 def test_plan_adds_up_time_memory_and_count(reference):
     outputs = [output(f, "gemm", n) for f in ("jax", "torch_xla") for n in (0, 1)]
-    text = plan.describe(config(), outputs)
+    text = plan.describe(config(preset="full"), outputs)
     lines = text.splitlines()
-    assert lines[0] == "preset smoke: 2 cells and replays to measure, at most 4 processes"
+    assert lines[0] == "preset full: 2 cells and replays to measure, at most 4 processes"
     assert lines[1].split() == ["cpu", "jax", "gemm", "2", "processes", "20", "s", "3.0", "GiB"]
     assert lines[2].split() == [
         "cpu",
@@ -183,13 +180,13 @@ def test_plan_adds_up_time_memory_and_count(reference):
         "5.0",
         "GiB",
     ]
-    assert "time: about 1 min by the reference run" in lines
-    assert "memory: at most 5.0 GiB in the reference run; cap " in text
+    assert "time: about 1 min by the reference" in lines
+    assert "memory: at most 5.0 GiB in the reference; cap " in text
 
 
 def test_plan_says_what_it_does_not_know(reference):
     text = plan.describe(
-        config(), [output("jax", "gemm"), output("jax", "mha"), output("jax", "ffn")]
+        config(preset="full"), [output("jax", "gemm"), output("jax", "mha"), output("jax", "ffn")]
     )
     assert "no reference for 2 processes" in text
     lines = [line.split() for line in text.splitlines()]
@@ -197,9 +194,9 @@ def test_plan_says_what_it_does_not_know(reference):
 
 
 def test_plan_of_nothing(reference):
-    text = plan.describe(config(), [])
+    text = plan.describe(config(preset="full"), [])
     assert text.startswith(
-        "preset smoke: 0 cells and replays to measure, at most 0 processes\ntime: about 0 min"
+        "preset full: 0 cells and replays to measure, at most 0 processes\ntime: about 0 min"
     )
 
 
@@ -208,19 +205,17 @@ def test_disk_is_that_of_the_environments_that_are_missing(reference, monkeypatc
     compilers = dict.fromkeys(row["environment"] for row in config()["compilers"].values())
     names = ["jax", "torch_xla", *compilers, "xla-cuda"]
     total = sum(sizes_gb()[name] for name in names)
-    missing = plan.describe(config(), []).splitlines()[-1]
-    assert missing.startswith(
-        f"disk: about {total:.1f} GB for the environments {', '.join(names)}; "
-    )
+    missing = plan.describe(config(preset="full"), []).splitlines()[-1]
+    assert missing.startswith(f"disk: about {total:.1f} GB for the environments {', '.join(names)}; ")
     for name in names[1:]:
         folder(REPOSITORY / "envs" / f"{name}.txt").mkdir()
-    assert "about 0.9 GB for the environments jax; " in plan.describe(config(), [])
+    assert "about 0.9 GB for the environments jax; " in plan.describe(config(preset="full"), [])
     folder(REPOSITORY / "envs" / "jax.txt").mkdir()
-    assert "all environments are there" in plan.describe(config(), [])
+    assert "all environments are there" in plan.describe(config(preset="full"), [])
 
 
 def test_without_programs_no_compiler_is_needed(reference, monkeypatch, tmp_path):
     monkeypatch.setenv("STACKWARS_ENVS", str(tmp_path))
     without = [row | {"of": ["cells"]} for row in config()["comparisons"]]
-    missing = plan.describe({**config(), "comparisons": without}, []).splitlines()[-1]
+    missing = plan.describe({**config(preset="full"), "comparisons": without}, []).splitlines()[-1]
     assert missing.startswith("disk: about 8.0 GB for the environments jax, torch_xla; ")

@@ -12,8 +12,7 @@ import pytest
 
 import study
 
-FRAME = "results/full/frame.csv"
-MADE_FROM_CELLS = {"frame", "tables", "cell_figures", "claims", "latex", "paper.pdf"}
+MADE_FROM_CELLS = {"tables", "claims", "paper_tables", "cell_figures", "latex", "paper.pdf"}
 
 
 @pytest.mark.slow
@@ -39,7 +38,7 @@ def test_only_what_an_edit_touches_is_measured_again(tmp_path, jax_python):
     (made.cell("ours", "gemm") / "cell.json").unlink()
     planned = study.planned(made.snakemake("paper.pdf", "-n").stdout)
     assert set(planned) >= MADE_FROM_CELLS
-    ran = made.run(FRAME, "results/full/cpu/ours/gemm/cell.json")
+    ran = made.run(study.CELLS, "results/full/cpu/ours/gemm/cell.json")
     assert (ran["process"], ran["cell"]) == (2, 1)
     assert (made.cell("theirs", "gemm") / "cell.json").read_bytes() == before
 
@@ -54,19 +53,19 @@ def test_only_what_an_edit_touches_is_measured_again(tmp_path, jax_python):
         text = file.read_text()
         assert edit(text) != text
         file.write_text(edit(text))
-        planned = study.planned(made.snakemake(FRAME, "-n").stdout)
+        planned = study.planned(made.snakemake(study.CELLS, "-n").stdout)
         assert (planned["process"], planned["cell"]) == (4, 2), name
         file.write_text(text)
-    assert "Nothing to be done" in made.snakemake(FRAME, "-n").stdout
+    assert "Nothing to be done" in made.snakemake(study.CELLS, "-n").stdout
 
     # An edit of a workload, run.
     study.write(tmp_path / "src/stackwars/workloads/gemm/in_numpy.py", "\nEDITED = True\n")
-    ran = made.run(FRAME)
+    ran = made.run(study.CELLS)
     assert (ran["process"], ran["cell"]) == (4, 2)
-    assert made.snakemake(FRAME, "-n").stdout.count("process-") == 0
+    assert made.snakemake(study.CELLS, "-n").stdout.count("process-") == 0
 
     # A deleted environment harms nothing; a sentence edited costs no measurement.
-    study.write(tmp_path / "paper" / "sections" / "conclusion.tex.j2", "One more sentence.\n")
+    study.write(tmp_path / "paper" / "replication.tex.j2", "One more sentence.\n")
     ran = made.run("paper.pdf")
     assert "process" not in ran and "cell" not in ran
     assert "One more sentence." in made.text()
@@ -102,7 +101,7 @@ def test_a_killed_run_goes_on_where_it_was(tmp_path, jax_python):
     time.sleep(2)
     assert not [p for p in _commands() if str(tmp_path) in p]
 
-    ran = made.run(FRAME)
+    ran = made.run(study.CELLS)
     assert first["process"] + ran["process"] == 8, "no finished process is measured twice"
     assert all(path.read_bytes() == content for path, content in finished.items())
     assert (made.frame()["status"] == "ok").all()

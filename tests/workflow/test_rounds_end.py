@@ -9,8 +9,6 @@ import pytest
 
 import study
 
-FRAME = "results/full/frame.csv"
-
 
 def ran(output: str) -> list[tuple[str, int, str]]:
     """(workload, round from 1, framework) of every process that was run, in that order."""
@@ -22,7 +20,7 @@ def ran(output: str) -> list[tuple[str, int, str]]:
 @pytest.mark.env
 def test_rounds_run_whole_and_end_once_the_time_is_spent(tmp_path, jax_python):
     made = study.make(tmp_path, rounds_max=3, round_budget_s=0.01)
-    done = made.snakemake(FRAME)
+    done = made.snakemake(study.CELLS)
     assert done.returncode == 0, done.stdout[-5000:]
     # Two workloads of two frameworks: two rounds are run, the others find out that they need not be.
     assert study.jobs(done.stdout)["process"] == 12
@@ -36,4 +34,4 @@ def test_rounds_run_whole_and_end_once_the_time_is_spent(tmp_path, jax_python):
     assert set(frame["stop_reason"]) == {"budget"}
     cell = json.loads((made.cell("ours", "gemm") / "cell.json").read_text())
     assert (cell["stopped"], len(cell["processes"])) == ("budget", 2)
-    assert "Nothing to be done" in made.snakemake(FRAME, "-n").stdout
+    assert "Nothing to be done" in made.snakemake(study.CELLS, "-n").stdout

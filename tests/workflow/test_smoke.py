@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import re
 
-import pandas as pd
 import pytest
 
 import study
 from checkout import copy_checkout
 from stackwars import frameworks, workloads
+from stackwars.claims import definitions
+from stackwars.results import schema
 from stackwars.setup.device import CPUS
 from stackwars.study import cells, programs
 from stackwars.study.config import load
@@ -38,8 +39,9 @@ def smoke(tmp_path_factory, jax_python, torch_xla_python):
 
 
 def rows(made, device="cpu"):
-    frame = pd.read_csv(made.folder / "results" / "smoke" / "frame.csv")
-    return frame[frame["device"] == device].set_index(["framework", "workload"])
+    cells_ = table(made, "cells")
+    native = cells_[(cells_["mode"] == schema.NATIVE) & (cells_["device"] == device)]
+    return native.set_index(["framework", "workload"])
 
 
 def number_of_cells(*devices) -> int:
@@ -47,7 +49,7 @@ def number_of_cells(*devices) -> int:
 
 
 def table(made, name):
-    return pd.read_csv(made.folder / "results" / "smoke" / f"{name}.csv")
+    return schema.read(made.folder / "results" / "smoke" / f"{name}.csv")
 
 
 @pytest.mark.slow
@@ -149,7 +151,8 @@ def test_absent_devices_are_rows_that_say_so(smoke):
 @pytest.mark.slow
 @pytest.mark.env
 def test_both_programs_are_replayed_in_both_generations_and_agree(smoke):
-    replay = table(smoke[0], "replay")
+    replay = table(smoke[0], "cells")
+    replay = replay[replay["mode"] == schema.REPLAY]
     asked = {
         (cell.workload, program.framework, cell.compiler)
         for cell in REPLAYS
@@ -162,24 +165,31 @@ def test_both_programs_are_replayed_in_both_generations_and_agree(smoke):
     assert replay["parity_rel_l2"].max() <= 1e-5
     own = replay[replay["framework"].isin(["jax", "torch_xla"])]
     assert own["native_rel_l2"].max() <= 1e-5
-    assert (replay["replay_ms"] > 0).all()
-    split = table(smoke[0], "split")
-    assert set(split["baseline"]) == {"jax"}
+    assert (replay["steady_ms"] > 0).all()
+    compared = table(smoke[0], "comparisons")
+    compared = compared[(compared["baseline"] == "jax") & (compared["device"] == "cpu")]
+    ratios = {name: compared[compared["quantity"] == name] for name in ("replay", "runtime", "steady")}
     pairs = {place for place in asked if place[1] != "jax" and "+" not in place[1]}
-    assert set(zip(split["workload"], split["framework"], split["compiler"], strict=True)) == pairs
-    native = split[split["runtime_ratio"].notna()]
-    assert set(native["compiler"]) == {programs.native_compiler(ASKED)}
-    parts = native["ir_ratio"] * native["runtime_ratio"]
-    assert parts.to_numpy() == pytest.approx(native["native_ratio"].to_numpy())
+    replayed = ratios["replay"]
+    assert set(zip(replayed["workload"], replayed["subject"], replayed["compiler"], strict=True)) == pairs
+    assert set(ratios["runtime"]["compiler"]) == {programs.native_compiler(ASKED)}
+    by_pair = {
+        name: rows.set_index(["workload", "subject"])["ratio"]
+        for name, rows in ratios.items()
+        if name != "replay"
+    }
+    native = replayed[replayed["compiler"] == programs.native_compiler(ASKED)]
+    for row in native.itertuples():
+        pair = (row.workload, row.subject)
+        assert row.ratio * by_pair["runtime"][pair] == pytest.approx(by_pair["steady"][pair])
 
 
 @pytest.mark.slow
 @pytest.mark.env
 def test_every_program_is_compiled_for_devices_that_are_not_here(smoke):
-    ahead = table(smoke[0], "compile_ahead")
-    assert ahead["run"].isna().all(), "none of the successor's programs at other sizes"
+    ahead = compiled_for_targets(smoke[0])
     assert len(ahead) == len(programs.compilations(ASKED)) > 0
-    assert (ahead["status"] == "ok").all(), ahead[["status", "message"]].to_string()
+    assert (ahead["status"] == "ok").all(), ahead[["status", "status_detail"]].to_string()
     assert (ahead["verdict"] == "fits").all()
     needed = ahead["argument_bytes"] + ahead["output_bytes"] + ahead["temp_bytes"]
     assert (ahead["hbm_bytes"] == needed - ahead["alias_bytes"]).all()
@@ -189,22 +199,45 @@ def test_every_program_is_compiled_for_devices_that_are_not_here(smoke):
     assert (gemm["argument_bytes"] >= 4 * (16 * 32 + 32 * 64)).all()
 
 
+def compiled_for_targets(made):
+    found = table(made, "programs")
+    return found[(found["level"] == schema.OPTIMISED) & (found["target"] != "cpu")]
+
+
 @pytest.mark.slow
 @pytest.mark.env
-def test_programs_are_counted_at_three_levels_and_claims_decided(smoke):
-    metrics = table(smoke[0], "ir_metrics").set_index(["workload", "framework", "level"])
+def test_programs_are_counted_at_three_levels_and_their_structure_is_decided(smoke):
+    found = table(smoke[0], "programs")
+    found = found[found["level"] != schema.OPTIMISED].set_index(["workload", "framework", "level"]).sort_index()
     for one in programs.base_programs(ASKED):
-        for level in ("raw", "normalised"):
-            assert metrics.loc[(one.workload, one.framework, level), "status"] == "ok"
+        for level in (schema.RAW, schema.NORMALISED):
+            row = found.loc[(one.workload, one.framework, level)]
+            assert row["status"] == "ok" and row["operations"] > 0
+    ahead = compiled_for_targets(smoke[0])
+    ahead = ahead[(ahead["variant"] == "base") & (ahead["target"] == "tpu-v6e")]
+    counted = ahead[ahead["operations"].notna()].set_index(["workload", "framework"])
     for one in programs.base_compilations(ASKED):
-        where = (one.program.workload, one.program.framework, f"optimised:{one.target}")
-        assert one.target != "tpu-v6e" or metrics.loc[where, "status"] == "ok"
-    hashes = metrics["canonical_hash"].xs("normalised", level="level")
+        assert one.target != "tpu-v6e" or (one.program.workload, one.program.framework) in counted.index
+    normalised = found.xs(schema.NORMALISED, level="level")
+    hashes = normalised["canonical_hash"]
     assert hashes["gemm", "jax"] == hashes["gemm", "torch_xla"]
     assert hashes["layernorm", "jax"] != hashes["layernorm", "torch_xla"]
-    structure = table(smoke[0], "structure").set_index(["workload", "claim", "framework"])
-    norm = structure["verdict"].sort_index()["layernorm", "layernorm"]
-    assert (norm["jax"], norm["torch_xla"]) == ("fine-grained", "high-level")
+    norm = normalised["layernorm"]
+    assert (norm["layernorm", "jax"], norm["layernorm", "torch_xla"]) == (
+        "fine-grained",
+        "high-level",
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.env
+def test_every_claim_is_decided_in_the_run_and_in_the_reference(smoke):
+    results = smoke[0].folder / "results"
+    for folder in ("smoke", "from-reference"):
+        decided = schema.read(results / folder / "claims.csv")
+        assert list(decided["id"]) == [claim.id for claim in definitions.load().claims]
+        assert (decided["verdict"] != "").all()
+    assert "claims" in json.loads((results / "smoke" / "reproduction.json").read_text())
 
 
 @pytest.mark.slow
@@ -213,16 +246,14 @@ def test_the_paper_says_what_it_is(smoke):
     text = smoke[0].text()
     first_page = text[:6000]
     assert "SMOKE RUN" in first_page
-    for expected in ("Preset smoke", "revision", "measured"):
+    for expected in ("Replication Report", "Preset smoke", "revision", "Compared with the reference"):
         assert expected in first_page, expected
     for version in ("jax 0.7.1", "torch_xla 2.9.0"):
         assert version in text.replace("torch xla", "torch_xla"), version
     frame = rows(smoke[0])
-    for title in set(frame["title"]):
+    for title in set(frame[frame["table"].isin(["I", "II", "III"])]["title"]):
         assert title in text, title
-    for listed in ("dot_general", "batch_norm_training", "stablehlo.reshape"):
-        assert listed in text, listed
-    for said in ("IR effect", "What Fits", "jaxlib 0.7.1", "jaxlib 0.10.2", "TPU v6e"):
+    for said in ("jaxlib 0.7.1", "jaxlib 0.10.2", "TPU v6e", "This run:"):
         assert said.lower() in text.lower(), said
     assert not re.search(r"(Table|Figure|Section)s? \?\?", text)
     assert "TABLE IV" in text and "REFERENCES" in text.upper()
@@ -256,7 +287,7 @@ def test_nothing_is_left_to_do_and_the_bytes_are_the_same(smoke):
     made, _ = smoke
     assert "Nothing to be done" in made.snakemake("paper.pdf", "-n", *SMOKE).stdout
     before = (made.folder / "paper.pdf").read_bytes()
-    ran = made.run("paper.pdf", "--forcerun", "frame", "listings", *SMOKE)
+    ran = made.run("paper.pdf", "--forcerun", "tables", "listings", *SMOKE)
     assert "process" not in ran and ran["paper.pdf"] == 1
     assert (made.folder / "paper.pdf").read_bytes() == before
 
@@ -270,13 +301,9 @@ def test_an_edited_file_touches_what_is_made_from_it_alone(smoke):
     def in_torch(framework: str, workload: str) -> bool:
         return workload == "layernorm" and frameworks.load(framework).DIALECT == "torch"
 
-    on_cpu = [
-        c for c in cells.asked(ASKED) if c.device in CPUS and in_torch(c.framework, c.workload)
-    ]
+    on_cpu = [c for c in cells.asked(ASKED) if c.device in CPUS and in_torch(c.framework, c.workload)]
     lowered = [p for p in programs.base_programs(ASKED) if in_torch(p.framework, p.workload)]
-    compiled = [
-        c for c in programs.compilations(ASKED) if in_torch(c.program.framework, c.program.workload)
-    ]
+    compiled = [c for c in programs.compilations(ASKED) if in_torch(c.program.framework, c.program.workload)]
     made_from_it = {
         **{"process": len(on_cpu), "cell": len(on_cpu)},
         **{"lower": len(lowered), "ahead": len(compiled)},
@@ -291,7 +318,7 @@ def test_an_edited_file_touches_what_is_made_from_it_alone(smoke):
         ("workloads/layernorm/in_torch.py", {**made_from_it, **replays}),
         ("compilers/edit_layernorm.py", edits),
         ("compilers/target.py", {"ahead": len(programs.compilations(ASKED))}),
-        ("results/split.py", {}),
+        ("results/comparisons.py", {}),
     ):
         before = (package / file).read_text()
         study.write(package / file, "# a remark\n")
@@ -327,8 +354,8 @@ def test_one_changed_weight_makes_the_pair_invalid(smoke):
         for cell in cells.asked(ASKED)
         if cell.workload == "layernorm" and cell.device in CPUS and cell.framework == "numpy"
     ]
-    ran = made.run("results/smoke/frame.csv", *SMOKE)
-    assert ran == {"process": len(of_numpy), "cell": len(of_numpy), "frame": 1}
+    ran = made.run("results/smoke/cells.csv", *SMOKE)
+    assert ran == {"process": len(of_numpy), "cell": len(of_numpy), "tables": 1}
     frame = rows(made)
     row = frame.loc[("numpy", "layernorm")]
     assert row["status"] == "invalid" and row["parity_rel_l2"] > 1e-5

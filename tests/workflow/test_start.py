@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pytest
 from snakemake.exceptions import WorkflowError
 
+from stackwars.results import runs, schema
 from stackwars.workflow import runlock, start
 
 
@@ -20,8 +21,8 @@ def grid(tmp_path, monkeypatch):
     return SimpleNamespace(root=root, out=root, measured=root, is_measured=True)
 
 
-def test_whole_results_are_looked_over_in_silence(grid):
-    start.look_over(grid)
+def test_good_results_pass_in_silence(grid):
+    start.check_results(grid)
     assert Path("results/smoke/cpu/jax/gemm/cell.json").exists()
 
 
@@ -29,14 +30,14 @@ def test_link_out_of_the_results_is_refused(grid, tmp_path):
     folder = Path("results/smoke/cpu/jax/gemm").rename(tmp_path / "outside")
     Path("results/smoke/cpu/jax/gemm").symlink_to(folder)
     with pytest.raises(WorkflowError, match=r"jax/gemm: expected a file or .* link to .*/outside"):
-        start.look_over(grid)
+        start.check_results(grid)
     assert (folder / "cell.json").exists()
 
 
 def test_results_may_be_a_link_themselves(grid, tmp_path):
     Path("results").rename(tmp_path / "elsewhere")
     Path("results").symlink_to(tmp_path / "elsewhere")
-    start.look_over(grid)
+    start.check_results(grid)
 
 
 def test_results_that_cannot_be_written_are_refused(grid, monkeypatch):
@@ -44,5 +45,32 @@ def test_results_that_cannot_be_written_are_refused(grid, monkeypatch):
         raise OSError(30, "Read-only file system", "results/.run.lock")
 
     monkeypatch.setattr(runlock, "take", refuse)
-    with pytest.raises(WorkflowError, match="results: expected a folder that can be written; came"):
-        start.look_over(grid)
+    with pytest.raises(WorkflowError, match="results: expected a folder that can be written, got"):
+        start.check_results(grid)
+
+
+@pytest.fixture
+def accepted(grid) -> Path:
+    """An accepted run with empty tables, in the reference of the grid."""
+    folder = Path("results/reference/runs/2026-01-02T0304")
+    for name in schema.TABLES:
+        schema.write(schema.empty(name), folder / f"{name}.csv")
+    (folder / "context.json").write_text('{"protocol": 0}')
+    runs.write_manifest(folder)
+    return folder
+
+
+def test_an_accepted_run_as_it_was_accepted_passes(grid, accepted):
+    start.check_results(grid)
+
+
+@pytest.mark.parametrize("name", ["comparisons.csv", "context.json", "manifest.json"])
+@pytest.mark.parametrize("damage", ["cut in half", "deleted"])
+def test_a_damaged_accepted_run_is_named_and_refused(grid, accepted, name, damage):
+    path = accepted / name
+    if damage == "deleted":
+        path.unlink()
+    else:
+        path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    with pytest.raises(WorkflowError, match=rf"^{accepted}/.*; fix: git checkout {accepted}$"):
+        start.check_results(grid)

@@ -53,10 +53,7 @@ def test_failed_job_says_what_was_made_its_log_and_the_last_lines(job):
 
 def test_known_failure_says_what_to_do_once(job):
     with Path(job["log"][0]).open("a") as file:
-        file.write(
-            "OSError: [Errno 28] No space left on device\n"
-            + "\n".join(advice.advise("os error 28"))
-        )
+        file.write("OSError: [Errno 28] No space left on device\n" + "\n".join(advice.advise("os error 28")))
     lines = terminal.failure(job).splitlines()
     (what,) = [line for line in lines if line.startswith("What to do: ")]
     assert "disk is full" in what
@@ -84,10 +81,7 @@ def test_job_that_says_nothing_itself_is_named_when_it_begins(capsys):
         "output": ["results/a", "results/b"],
     }
     handler = terminal.Terminal(settings())
-    assert (
-        said(handler, record("x", **begun), capsys=capsys)
-        == "[stackwars] making results/a and 1 more\n"
-    )
+    assert said(handler, record("x", **begun), capsys=capsys) == "[stackwars] making results/a and 1 more\n"
     speaking = begun | {"rule_name": "process"}
     assert said(handler, record("x", **speaking), capsys=capsys) == ""
 
@@ -160,18 +154,16 @@ def test_refusal_has_none_of_snakemakes_stack():
 def test_refusal_of_a_function_of_the_workflow_keeps_its_words_alone():
     message = (
         'InputFunctionException in rule cell in file "/x/cells.smk", line 65:\nError:\n'
-        "  WorkflowError:\n    target: framework: expected one of jax; came jaxx.\n"
+        "  WorkflowError:\n    target: framework: expected one of jax, got jaxx.\n"
         "Wildcards:\n  framework=jaxx\nTraceback:\n"
         '  File "/x/common.smk", line 58, in process_sources (rule cell, line 131, /x/cells.smk)'
     )
     said = terminal.refusal("InputFunctionException", message)
-    assert said == "target: framework: expected one of jax; came jaxx."
+    assert said == "target: framework: expected one of jax, got jaxx."
 
 
 def test_target_that_nothing_makes_is_named_with_what_could_be_meant():
-    message = (
-        "No rule to produce results/x (if you use input functions make sure that they don't ...)"
-    )
+    message = "No rule to produce results/x (if you use input functions make sure that they don't ...)"
     said = terminal.refusal("MissingRuleException", f"MissingRuleException:\n{message}")
     assert said.startswith("target: nothing makes results/x: expected paper.pdf")
 

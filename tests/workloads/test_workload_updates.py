@@ -10,7 +10,8 @@ from stackwars.measure import child
 from stackwars.measure.events import Events
 from stackwars.measure.inputs import input_sets
 from stackwars.measure.parity import limit, relative_l2
-from stackwars.results import frame, processes
+from stackwars.results import cells as table_of_cells
+from stackwars.results import raw
 from stackwars.study.cells import Cell
 from stackwars.workloads import adamw, losses, rounding, train_mlp, transformer, values
 from workloads.sizes import UPDATING
@@ -157,7 +158,7 @@ def weights_not_updated(monkeypatch):
 
 
 def statuses(folder, *outputs) -> list[str]:
-    """What the frame says of a cell of JAX and one of torch_xla with these outputs and the same losses."""
+    """What cells.csv says of a cell of JAX and one of torch_xla with these outputs and the same losses."""
     folder.mkdir()
     results, cells = (
         write_results(folder),
@@ -169,10 +170,9 @@ def statuses(folder, *outputs) -> list[str]:
         told = {"event": "losses", "at_s": trained["events"][place]["at_s"], "values": [2.0, 1.5]}
         trained["events"].insert(place + 1, told)
         write_cell(results, [trained], output)
-    asked = config(workloads=["train_mlp"])
-    read = frame.read(asked, results)
-    table = frame.build(asked, read, processes.values(processes.build(read.cells)), "measured")
-    of = table.set_index("framework")["status"]
+    asked = config(workloads=["train_mlp"], measure=["beyond"])
+    table = table_of_cells.build(asked, raw.read(asked, results))
+    of = table[(table["mode"] == "native") & (table["device"] == "cpu")].set_index("framework")["status"]
     return [of[cell.framework] for cell in cells]
 
 

@@ -145,10 +145,9 @@ rule audit_independent:
 rule audit_report:
     input:
         sources("stackwars.audits.report"),
-        cpu=GRID.files(GRID.on_cpu, "cell.json"),
-        cells=GRID.found_files("cell.json"),
-        tables=GRID.made("processes", "replayed"),
-        frame=f"{ROOT}/frame.csv",
+        cpu=GRID.files(GRID.cpu_cells, "cell.json"),
+        cells=GRID.available_files("cell.json"),
+        tables=[f"{ROOT}/{name}.csv" for name in ("cells", "rounds")],
         parts=AUDIT_JOBS.parts,
     output:
         f"{ROOT}/audits.json",

@@ -67,7 +67,7 @@ rule process:
     log:
         f"{ROOT}/logs/{{device}}/{{framework}}/{{workload}}/process-{{repetition}}.txt",
     priority: CELL_JOBS.priority
-    threads: ALONE
+    threads: EXCLUSIVE_THREADS
     params:
         job=CELL_JOBS.job,
         partner=lambda wildcards, input: (
@@ -96,7 +96,7 @@ rule cell:
     priority: 1_000_000
     # As many cores for a moment's work: a compilation for a target would else take the core that it leaves
     # free, and the next process of the round would wait until all of them are done.
-    threads: ALONE
+    threads: EXCLUSIVE_THREADS
     params:
         job=CELL_JOBS.job,
     shell:

@@ -1,73 +1,80 @@
-# Claims decided by what was found: all of them for the paper, or one from what it alone needs.
+# Claims decided from tables: all of them for the run and for the reference, or one from what it alone needs.
 
 
 rule claims:
     input:
-        sources(*STEPS["claims"]),
+        sources("stackwars.claims.decide"),
+        WORKLOADS,
+        PUBLISHED,
         "config/claims.yaml",
         "workflow/schemas/claims.schema.yaml",
-        GRID.made(*COMPARED, "frame", "ratios", "context", "held_out", "fused"),
-        GRID.made("op_times", "gap_causes"),
-        GRID.made("stacks", "beyond", "growth", "shapes", "sharding"),
-        GRID.made("matrix", "matrix_effects", "matrix_subsets"),
-        GRID.reference(),
-        "paper/published/tables.csv",
-        "paper/published/lecture.csv",
+        tables=[f"{{results}}/{Path(path).name}" for path in GRID.result_paths(*MEASURED_TABLES)],
     output:
-        GRID.made("findings", "claims", "reproduction", "reproduction_text"),
+        "{results}/claims.csv",
     log:
-        f"{OUT}/logs/claims.txt",
+        "{results}/logs/claims.txt",
     # Most of what is left waits for it.
     priority: 2
     params:
-        step=GRID.step,
-        modules=STEPS["claims"],
-        # The audits are read where there are any; not an input, for nobody has to run them.
-        digest=AUDIT_JOBS.digest(),
+        step=lambda wildcards: GRID.args_of(wildcards.results),
+        digest=AUDIT_JOBS.digest(CELLS, REFERENCE),
     shell:
-        "python -m stackwars.workflow.steps {params.modules} {params.step} >{log} 2>&1"
+        "python -m stackwars.claims.decide {params.step} >{log} 2>&1"
+
+
+rule reproduction:
+    input:
+        sources("stackwars.claims.compare"),
+        "config/claims.yaml",
+        tables=GRID.both("claims", "cells", "programs", "comparisons", "effects", "context"),
+    output:
+        GRID.result_paths("reproduction", "reproduction_text"),
+    log:
+        f"{OUT}/logs/reproduction.txt",
+    params:
+        step=GRID.step_args,
+    shell:
+        "python -m stackwars.workflow.steps stackwars.claims.compare {params.step} >{log} 2>&1"
 
 
 # In jax's environment, for the MLIR bindings.
-rule claim_programs_form:
+rule claim_program_forms:
     input:
-        sources("stackwars.results.program_metrics"),
-        "envs/jax.txt",
-        lambda wildcards: GRID.texts(CLAIM_JOBS.programs(wildcards)),
-        CLAIM_JOBS.form_compilations,
+        sources("stackwars.results.program_forms"),
+        pins="envs/jax.txt",
+        programs=lambda wildcards: GRID.program_files(CLAIM_JOBS.programs(wildcards)),
     output:
-        CLAIM_JOBS.form_files,
+        CLAIM_JOBS.program_forms,
     log:
-        f"{OUT}/logs/claims/{{claim}}-form.txt",
+        f"{OUT}/logs/claims/{{claim}}-forms.txt",
     params:
-        step=CLAIM_JOBS.form_step,
+        step=CLAIM_JOBS.forms_args,
     shell:
-        "python -m stackwars.setup.environments envs/jax.txt -- -m stackwars.results.program_metrics"
+        "python -m stackwars.setup.environments {input.pins} -- -m stackwars.results.program_forms"
         " {params.step} 2> >(tee {log} >&2)"
 
 
 rule claim_decision:
     input:
         CLAIM_JOBS.sources,
+        COLUMNS,
+        PUBLISHED,
         "config/claims.yaml",
         "workflow/schemas/claims.schema.yaml",
-        CLAIM_JOBS.cells,
-        CLAIM_JOBS.others,
-        CLAIM_JOBS.form,
-        f"{CELLS}/devices.json",
-        "paper/published/tables.csv",
+        results=CLAIM_JOBS.results,
+        devices=f"{CELLS}/devices.json",
     output:
         f"{OUT}/claims/{{claim}}.json",
         f"{OUT}/claims/{{claim}}.txt",
     log:
         f"{OUT}/logs/claims/{{claim}}.txt",
     params:
-        step=GRID.step,
+        step=GRID.step_args,
     shell:
         "python -m stackwars.claims.one {wildcards.claim} {params.step} 2> >(tee {log} >&2)"
 
 
-# snakemake claim_<id>: what the claim needs, and then what became of it.
+# snakemake claim_<id>: what the claim needs, and then its verdict.
 for decided in CLAIMS.claims:
 
     rule:

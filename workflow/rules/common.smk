@@ -13,17 +13,17 @@ from stackwars.workflow.audit_jobs import AuditJobs
 from stackwars.workflow.cell_jobs import CellJobs
 from stackwars.workflow.claim_jobs import ClaimJobs
 from stackwars.workflow.compiler_jobs import CompilerJobs
-from stackwars.workflow.grid import Grid
+from stackwars.workflow.grid import REFERENCE, REFERENCE_TABLES, Grid
 from stackwars.workflow.growth_jobs import GrowthJobs
 from stackwars.workflow.sharding_jobs import ShardingJobs
 
 try:
     validate(config)
     CLAIMS = definitions.load()
+    GRID = Grid(config, lambda: checkpoints.devices.get().output[0])
 except (ConfigError, definitions.ClaimError) as error:
     raise WorkflowError(str(error)) from None
 
-GRID = Grid(config, lambda: checkpoints.devices.get().output[0])
 CELL_JOBS = CellJobs(GRID)
 GROWTH_JOBS = GrowthJobs(GRID)
 COMPILER_JOBS = CompilerJobs(GRID)
@@ -34,32 +34,22 @@ CLAIM_JOBS = ClaimJobs(GRID, CLAIMS)
 ROOT, CELLS, OUT = GRID.root, GRID.measured, GRID.out
 SETTINGS = GRID.settings
 CONFIG = GRID.config_file
-# What is made in one process each, in this order; to start one takes longer than most of these steps.
-STEPS = {
-    "stacks": [
-        f"stackwars.results.{name}" for name in ("variance", "held_out", "stacks", "beyond")
-    ],
-    "split": [
-        f"stackwars.results.{name}"
-        for name in ("split", "op_times", "gap_causes", "matrix", "matrix_subsets")
-    ],
-    "claims": [
-        "stackwars.findings.collect",
-        "stackwars.claims.decide",
-        "stackwars.claims.reproduction",
-    ],
-}
-# What a process that is timed takes of the machine.
-ALONE = 1 if SETTINGS.get("side_by_side") else workflow.cores
+EXCLUSIVE_THREADS = 1 if SETTINGS.get("side_by_side") else workflow.cores
+HALF_THREADS = max(1, workflow.cores // 2)
+# The tables that claims are decided from.
+MEASURED_TABLES = [name for name in TABLES if name != "claims"] + ["context"]
+WORKLOADS = [f"src/stackwars/workloads/{name}/__init__.py" for name in config["workloads"]]
+COLUMNS = "src/stackwars/results/columns.yaml"
+PUBLISHED = ["paper/published/tables.csv", "paper/published/lecture.csv"]
 
 
-def together(cells):
-    """On a cluster, what makes one group of all that is compared with each of these cells."""
-    return [] if workflow.local_exec else GRID.compared(cells)
+def node_group(cells):
+    """Return what makes, on a cluster, one group of all that is compared with each of these cells."""
+    return [] if workflow.local_exec else GRID.workloads_done(cells)
 
 
-if not workflow.remote_exec:  # on a cluster's node; others are writing
-    start.look_over(GRID)
+if not workflow.remote_exec:  # not on a node of a cluster, where other jobs are writing
+    start.check_results(GRID)
 
 
 wildcard_constraints:
@@ -78,3 +68,4 @@ wildcard_constraints:
     target="[a-z0-9-]+",
     compiler="[a-z0-9_.-]+",
     claim="[a-z][a-z0-9_]*",
+    results=f"{ROOT}|{REFERENCE_TABLES}",

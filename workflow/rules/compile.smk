@@ -4,7 +4,6 @@
 
 PROGRAM = f"{ROOT}/programs/{{framework}}/{{workload}}/{{variant}}"
 AHEAD = f"{ROOT}/ahead/{{target}}/{{compiler}}/{{framework}}/{{workload}}"
-HALF = max(1, workflow.cores // 2)
 
 
 rule lower:
@@ -18,7 +17,7 @@ rule lower:
         f"{ROOT}/logs/programs/{{framework}}/{{workload}}/{{variant}}.txt",
     # Before the cells: a replay stands among them.
     priority: 10
-    threads: HALF
+    threads: HALF_THREADS
     params:
         job=COMPILER_JOBS.lower,
     shell:
@@ -58,7 +57,7 @@ rule optimised:
     log:
         f"{ROOT}/logs/{{device}}/{{framework}}/{{workload}}/optimised.txt",
     priority: -1_000_000_000
-    threads: HALF
+    threads: HALF_THREADS
     params:
         job=COMPILER_JOBS.optimise,
     shell:
@@ -82,7 +81,7 @@ rule ahead:
         framework="[a-z0-9_+]+",  # an edited program's too
         variant=r"base|b\d+(s\d+)?",
     priority: -1_000_000_000
-    threads: HALF
+    threads: HALF_THREADS
     params:
         job=COMPILER_JOBS.ahead,
         code=lambda wildcards, input: f"--code-from {input.code}" if input.code else "",
@@ -103,25 +102,9 @@ rule largest_batch:
     log:
         f"{ROOT}/logs/ahead/{{target}}/{{compiler}}/{{framework}}/{{workload}}/largest_batch.txt",
     priority: -1_000_000_001
-    threads: HALF
+    threads: HALF_THREADS
     params:
         job=COMPILER_JOBS.largest_batch,
     shell:
         "python -m stackwars.compilers.largest_batch --job {params.job} --pins {input.pins}"
         " --lower-pins {input.lower_pins} --base {input.base} --output {output} 2> >(tee {log} >&2)"
-
-
-rule compile_ahead:
-    input:
-        sources("stackwars.results.ahead"),
-        GRID.compiled("ahead.json"),
-        GRID.largest_batches(),
-        GRID.reference(),
-    output:
-        GRID.made("ahead", "largest_batch"),
-    log:
-        f"{OUT}/logs/compile_ahead.txt",
-    params:
-        step=GRID.step,
-    shell:
-        "python -m stackwars.results.ahead {params.step} >{log} 2>&1"

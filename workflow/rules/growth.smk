@@ -10,24 +10,9 @@ rule growth_process:
     log:
         f"{ROOT}/logs/growth/{{framework}}/{{workload}}/{{size}}-{{value}}.txt",
     priority: 1
-    threads: ALONE
+    threads: EXCLUSIVE_THREADS
     params:
         job=GROWTH_JOBS.job,
     shell:
         "python -m stackwars.measure.growth --job {params.job} --pins {input.pins} --output {output}"
         " 2> >(tee {log} >&2)"
-
-
-rule growth:
-    input:
-        sources("stackwars.results.growth"),
-        [f"src/stackwars/workloads/{name}/__init__.py" for name in config["workloads"]],
-        GRID.grown(),
-    output:
-        GRID.made("growth", "shapes"),
-    log:
-        f"{OUT}/logs/growth.txt",
-    params:
-        step=GRID.step,
-    shell:
-        "python -m stackwars.results.growth {params.step} >{log} 2>&1"

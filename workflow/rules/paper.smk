@@ -1,25 +1,105 @@
-# From what was found to the paper.
+# From the tables to the paper and the report. A section shows this run if the run measured its study, else the
+# reference, so every step has the tables of both.
+
+
+rule paper_tables:
+    input:
+        sources("stackwars.paper.tables.write"),
+        WORKLOADS,
+        PUBLISHED,
+        "config/claims.yaml",
+        "config/evaluation.yaml",
+        tables=GRID.both(*TABLES, "context"),
+    output:
+        directory(GRID.result_paths("tables")),
+    log:
+        f"{OUT}/logs/paper_tables.txt",
+    params:
+        step=GRID.step_args,
+        digest=AUDIT_JOBS.digest(CELLS, REFERENCE),
+    shell:
+        "python -m stackwars.paper.tables.write {params.step} >{log} 2>&1"
+
+
+rule cell_figures:
+    input:
+        sources("stackwars.paper.figures.of_cells"),
+        WORKLOADS,
+        tables=GRID.both("cells", "rounds", "comparisons", "context"),
+        cells=GRID.files(GRID.cpu_cells, "cell.json"),
+    output:
+        directory(GRID.result_paths("cell_figures")),
+    log:
+        f"{OUT}/logs/cell_figures.txt",
+    # The longest steps: what waits for them waits less when they begin first.
+    priority: 1
+    params:
+        step=GRID.step_args,
+    shell:
+        "python -m stackwars.paper.figures.of_cells {params.step} >{log} 2>&1"
+
+
+rule compiler_figures:
+    input:
+        sources("stackwars.paper.figures.of_compilers"),
+        WORKLOADS,
+        tables=GRID.both("cells", "comparisons", "profile", "effects", "context"),
+        graphs=GRID.result_paths("graph_data"),
+    output:
+        directory(GRID.result_paths("compiler_figures", "graphs")),
+    log:
+        f"{OUT}/logs/compiler_figures.txt",
+    priority: 1
+    params:
+        step=GRID.step_args,
+    shell:
+        "python -m stackwars.paper.figures.of_compilers {params.step} >{log} 2>&1"
+
+
+# In jax's environment, for the MLIR bindings.
+rule listings:
+    input:
+        sources("stackwars.paper.listings"),
+        pins="envs/jax.txt",
+        listed=GRID.listings(),
+        drawn=GRID.drawn(),
+        compiler_forms=GRID.forms(),
+    output:
+        directory(GRID.result_paths("listings")),
+        GRID.result_paths("graph_data"),
+    log:
+        f"{OUT}/logs/listings.txt",
+    params:
+        step=GRID.step_args,
+    shell:
+        "python -m stackwars.setup.environments {input.pins} -- -m stackwars.paper.listings"
+        " {params.step} 2> >(tee {log} >&2)"
 
 
 rule latex:
     input:
         sources("stackwars.paper.render"),
-        [str(path) for path in sorted(Path("paper").rglob("*")) if path.is_file()],
-        GRID.made("context", "findings", "claims", "reproduction"),
-        GRID.made("tables", "claim_tables", *FIGURES, "graphs", "listings"),
+        WORKLOADS,
+        PUBLISHED,
+        "config/claims.yaml",
+        texts=[str(path) for path in sorted(Path("paper").rglob("*")) if path.is_file()],
+        data=GRID.both(*TABLES, "context"),
+        reproduction=GRID.result_paths("reproduction"),
+        made=GRID.result_paths("tables", *FIGURES, "graphs", "listings"),
     output:
-        directory(GRID.made("latex")),
+        directory(GRID.result_paths("latex")),
     log:
         f"{OUT}/logs/latex.txt",
     params:
-        step=GRID.step,
+        step=GRID.step_args,
+        digest=AUDIT_JOBS.digest(CELLS, REFERENCE),
     shell:
         "python -m stackwars.paper.render {params.step} >{log} 2>&1"
 
 
 rule typeset:
     input:
-        GRID.made("latex"),
+        GRID.result_paths("latex"),
     output:
         "paper.pdf",
     log:
@@ -43,18 +123,18 @@ rule typeset:
 rule report_programs:
     input:
         sources("stackwars.report.programs"),
-        "envs/jax.txt",
-        GRID.emitted(),
-        GRID.located(),
-        GRID.optimised(),
+        pins="envs/jax.txt",
+        emitted=GRID.emitted(),
+        located=GRID.located(),
+        optimised=GRID.optimised(),
     output:
-        GRID.made("report_programs"),
+        GRID.result_paths("report_programs"),
     log:
         f"{OUT}/logs/report_programs.txt",
     params:
-        step=GRID.step,
+        step=GRID.step_args,
     shell:
-        "python -m stackwars.setup.environments envs/jax.txt -- -m stackwars.report.programs"
+        "python -m stackwars.setup.environments {input.pins} -- -m stackwars.report.programs"
         " {params.step} 2> >(tee {log} >&2)"
 
 
@@ -62,31 +142,30 @@ rule report_programs:
 rule report_graphs:
     input:
         sources("stackwars.report.graphs"),
-        "envs/jax.txt",
-        GRID.texts(GRID.graphed()),
+        pins="envs/jax.txt",
+        graphed=GRID.program_files(GRID.graphed()),
     output:
-        GRID.made("report_graphs"),
+        GRID.result_paths("report_graphs"),
     log:
         f"{OUT}/logs/report_graphs.txt",
     params:
-        step=GRID.step,
+        step=GRID.step_args,
     shell:
-        "python -m stackwars.setup.environments envs/jax.txt -- -m stackwars.report.graphs"
+        "python -m stackwars.setup.environments {input.pins} -- -m stackwars.report.graphs"
         " {params.step} 2> >(tee {log} >&2)"
 
 
 rule report:
     input:
         sources("stackwars.report.write"),
-        sorted(str(path) for path in Path("src/stackwars/report/page").iterdir()),
-        GRID.made("frame", "ratios", "split", "matrix", "claims", "findings", "context", "op_times"),
-        GRID.made("processes", "reproduction"),
-        GRID.made("stacks", "beyond", "report_programs", "report_graphs"),
+        WORKLOADS,
         "config/claims.yaml",
-        GRID.profiles(),
-        GRID.reference(),
-        GRID.replays(),
-        GRID.files(GRID.on_cpu, "cell.json"),
+        page=sorted(str(path) for path in Path("src/stackwars/report/page").iterdir()),
+        tables=GRID.both(*TABLES, "context"),
+        reproduction=GRID.result_paths("reproduction"),
+        programs=GRID.result_paths("report_programs", "report_graphs"),
+        cells=GRID.files(GRID.cpu_cells, "cell.json"),
+        replays=GRID.replays("replay.json", "profile.json"),
     output:
         "report.html",
     log:
@@ -94,18 +173,10 @@ rule report:
     # Nothing waits for it.
     priority: -1
     params:
-        step=GRID.step,
-        # Audits and faults are read where there are any; not an input, for nobody has to try them.
-        digest=AUDIT_JOBS.digest(),
+        step=GRID.step_args,
+        digest=AUDIT_JOBS.digest(CELLS, REFERENCE),
     shell:
         "python -m stackwars.report.write {params.step} --output {output} >{log} 2>&1"
-
-
-# The tables of a run, which can join the reference without a paper of their own, and what its report shows of programs.
-rule results:
-    input:
-        GRID.optimised(),
-        GRID.made(*TABLES, "context", "reproduction_text"),
 
 
 # Asked for paper.pdf, Snakemake takes the rule of that name. It has no output of its own and every
@@ -116,11 +187,9 @@ rule paper:
         "paper.pdf"
     input:
         "paper.pdf",
-        GRID.files(GRID.on_cpu, "cell.json"),
-        GRID.found_files("cell.json"),
-        GRID.found_files("stablehlo.mlir.gz"),
-        GRID.found_files("output.npy"),
+        GRID.files(GRID.cpu_cells, "cell.json"),
+        GRID.available_files("cell.json", "stablehlo.mlir.gz", "output.npy"),
         GRID.compiled("ahead.json"),
         GRID.largest_batches(),
-        GRID.replays(),
-        GRID.peaks(GRID.on_cpu),
+        GRID.replays("replay.json"),
+        GRID.peaks(GRID.cpu_cells),

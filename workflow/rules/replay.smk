@@ -16,7 +16,7 @@ rule replay_process:
     log:
         f"{ROOT}/logs/replay/{{device}}/{{compiler}}/{{workload}}/process-{{repetition}}.txt",
     priority: COMPILER_JOBS.replay_priority
-    threads: ALONE
+    threads: EXCLUSIVE_THREADS
     params:
         job=COMPILER_JOBS.replay,
     shell:
@@ -38,29 +38,9 @@ rule replay:
         f"{ROOT}/logs/replay/{{device}}/{{compiler}}/{{workload}}/replay.txt",
     priority: 1_000_000
     # As a cell: nothing may slip in between the processes of a round.
-    threads: ALONE
+    threads: EXCLUSIVE_THREADS
     params:
         cells=COMPILER_JOBS.replayed_folders,
     shell:
         "python -m stackwars.compilers.replay_cell {input.processes} {params.cells}"
         " --peak {input.peak} --output {output.result} >{log} 2>&1"
-
-
-rule split:
-    input:
-        sources(*STEPS["split"]),
-        GRID.replays(),
-        GRID.profiles(),
-        GRID.files(GRID.asked_on(CPU), "cell.json"),
-        GRID.made("processes", "ratios"),
-        GRID.reference(),
-    output:
-        GRID.made("replay", "replayed", "split", "op_times", "gap_causes"),
-        GRID.made("matrix", "matrix_effects", "matrix_subsets"),
-    log:
-        f"{OUT}/logs/split.txt",
-    params:
-        step=GRID.step,
-        modules=STEPS["split"],
-    shell:
-        "python -m stackwars.workflow.steps {params.modules} {params.step} >{log} 2>&1"

@@ -10,7 +10,7 @@ rule sharded:
         directory(f"{ROOT}/sharded/{{frontend}}/{{workload}}/{{way}}{{devices}}"),
     log:
         f"{ROOT}/logs/sharded/{{frontend}}/{{workload}}/{{way}}{{devices}}.txt",
-    threads: ALONE
+    threads: EXCLUSIVE_THREADS
     params:
         job=SHARDING_JOBS.job,
     shell:
@@ -29,25 +29,9 @@ rule slice:
     log:
         f"{ROOT}/logs/ahead/{{target}}/{{compiler}}/{{framework}}/{{workload}}/{{division}}.txt",
     priority: -1_000_000_000
-    threads: HALF
+    threads: HALF_THREADS
     params:
         job=SHARDING_JOBS.slice,
     shell:
         "python -m stackwars.compilers.ahead_supervisor --job {params.job} --pins {input.pins}"
         " --program {input.program} --output $(dirname {output.result}) 2> >(tee {log} >&2)"
-
-
-rule sharding:
-    input:
-        sources("stackwars.results.sharding"),
-        [f"src/stackwars/workloads/{name}/__init__.py" for name in config["workloads"]],
-        GRID.sharded(),
-        GRID.slices(),
-    output:
-        GRID.made("sharding"),
-    log:
-        f"{OUT}/logs/sharding.txt",
-    params:
-        step=GRID.step,
-    shell:
-        "python -m stackwars.results.sharding {params.step} >{log} 2>&1"

@@ -6,19 +6,21 @@ Costs nothing, and meets the same machine conditions, workloads and numbers of p
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 from stackwars.audits.trials import Trial, aa_comparison
-from stackwars.results import processes
+from stackwars.results.raw import Raw
 
 
-def trials(folder: Path) -> Iterator[Trial]:
-    """A trial of each cell and each replayed program that has four rounds or more, from their tables."""
-    for name in ("processes.csv", "replayed.csv"):
-        for (workload, framework, device, *compiler), values in processes.read(
-            folder / name
-        ).items():
-            who = " in ".join([f"{framework} {workload}", *compiler])
-            comparison = aa_comparison(values, f"{device} {who}")
-            if comparison is not None:
-                yield Trial(device, who, comparison)
+def trials(raw: Raw) -> Iterator[Trial]:
+    """Yield a trial of each cell and each replayed program that has four rounds or more."""
+    values = {
+        (cell.device, f"{cell.framework} {cell.workload}"): own for cell, own in raw.cell_values.items()
+    }
+    values |= {
+        (replay.device, f"{name} {replay.workload} in {replay.compiler}"): own
+        for (replay, name), own in raw.replay_values.items()
+    }
+    for (device, who), own in values.items():
+        comparison = aa_comparison(own, f"{device} {who}")
+        if comparison is not None:
+            yield Trial(device, who, comparison)

@@ -14,7 +14,8 @@ from pathlib import Path
 from stackwars.audits import audit_entries, verdicts
 from stackwars.audits.audit_entries import Entry
 from stackwars.measure import documents
-from stackwars.results.folder import MEASURED, REFERENCE
+from stackwars.results.folder import MEASURED
+from stackwars.results.runs import REFERENCE
 
 ADDED = {"mutants": verdicts.mutants, "power": verdicts.power}
 

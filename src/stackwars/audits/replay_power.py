@@ -12,7 +12,7 @@ from typing import Any
 
 from stackwars.audits import power, replays
 from stackwars.measure import process_value
-from stackwars.results.replays import interleaved_ratio
+from stackwars.results.rounds import interleaved_ratio
 
 BLOCKS = {
     "block_calls": 1,

@@ -1,7 +1,6 @@
 """Every audit's answer in one file: `python -m stackwars.audits.report`.
 
-What was measured for the audits is read from the files of `--part`; what the run itself shows, from its cells
-and its frame.
+What was measured for the audits is read from the files of `--part`; what the run itself shows, from its cells.
 """
 
 from __future__ import annotations
@@ -10,29 +9,29 @@ from pathlib import Path
 
 from stackwars.audits import aa, audit_entries, run_verdicts, verdicts, whole_run
 from stackwars.measure import documents
+from stackwars.results import raw, schema
 from stackwars.results.folder import chosen, parser
-from stackwars.results.read_cells import read_frame
 from stackwars.study import cells
 
 PARTS = ("fences", "mutants", "power", "aa_interleaved", "independent")
 """The audits that are measured, each in a folder of this name."""
 
 
-def report(config: dict, folder: Path, frame: Path, parts: list[Path]) -> list[dict]:
-    """All audits of the results in `folder`. parts: files <audit>/<device>/<framework>.json."""
+def report(config: dict, folder: Path, cells_csv: Path, parts: list[Path]) -> list[dict]:
+    """Return all audits of the results in `folder`. parts: files <audit>/<device>/<framework>.json."""
     found = {name: [] for name in PARTS}
     for path in parts:
         found[path.parents[1].name].append(documents.read(path))
-    settings, table = cells.settings(config), read_frame(frame)
+    settings, table = cells.settings(config), schema.read(cells_csv)
+    table = table[table["mode"] == schema.NATIVE]
     processes = list(whole_run.processes(config, folder))
-    limits = {name: cells.parity_limit(config, name) for name in config["workloads"]}
-    agreement = whole_run.agreement(table, limits, settings["matmul_precision"])
+    agreement = whole_run.agreement(table, settings["matmul_precision"])
     return [
         verdicts.fences(found["fences"]),
         run_verdicts.floor(whole_run.floors(processes, table)),
         verdicts.mutants(found["mutants"]),
         run_verdicts.clock(whole_run.clocks(processes)),
-        verdicts.aa(list(aa.trials(frame.parent)), [*found["power"], *found["aa_interleaved"]]),
+        verdicts.aa(list(aa.trials(raw.read(config, folder))), [*found["power"], *found["aa_interleaved"]]),
         verdicts.power(found["power"]),
         run_verdicts.agreement(agreement),
         verdicts.independent(found["independent"]),
@@ -45,7 +44,7 @@ def main() -> None:
     arguments.add_argument("--part", action="append", default=[], type=Path)
     a = arguments.parse_args()
     config, folder = chosen(a)
-    audits = report(config, folder.measured, folder["frame"], a.part)
+    audits = report(config, folder.measured, folder["cells"], a.part)
     audit_entries.write(audits, folder["audits"])
     for entry in audits:
         print(f"[audit] {entry['title']}: {entry['verdict']}: {entry['detail']}")

@@ -3,7 +3,7 @@ programs and outputs that are the same on both sides."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,6 @@ import pandas as pd
 from stackwars.measure import documents
 from stackwars.measure.checks import CLOCK, FLOOR, WALL, call_ms, problems, reported_s
 from stackwars.measure.events import event
-from stackwars.results.values import is_missing
 from stackwars.study import cells
 
 
@@ -42,10 +41,10 @@ def first_runs(found: list[dict]) -> dict[str, Any]:
     }
 
 
-def floors(found: list[dict], frame: pd.DataFrame) -> dict[str, Any]:
-    """Is every process slower than the machine's floor for its cell (`floor_ms` of the frame)?"""
+def floors(found: list[dict], native: pd.DataFrame) -> dict[str, Any]:
+    """Is every process slower than the machine's floor for its cell (`floor_ms` of cells.csv)?"""
     keys = ["framework", "workload", "device"]
-    known = frame[frame["floor_ms"].notna()].set_index(keys)["floor_ms"].to_dict()
+    known = native[native["floor_ms"].notna()].set_index(keys)["floor_ms"].to_dict()
     judged = [(p, known[key]) for p in found if (key := tuple(p[k] for k in keys)) in known]
     below = [
         f"{_name(process)}: {problem}"
@@ -85,31 +84,30 @@ def clocks(found: list[dict]) -> dict[str, Any]:
     }
 
 
-def agreement(frame: pd.DataFrame, limits: Mapping[str, float], precision: str) -> dict[str, Any]:
+def agreement(native: pd.DataFrame, precision: str) -> dict[str, Any]:
     """Do the frameworks compute the same thing, at the precision that was asked for?
 
-    limits: of each workload, the largest relative L2 error of two outputs; precision: asked of every matrix
-    product. The worst cell is the one that is closest to its limit, or furthest beyond it.
+    native: the native rows of cells.csv; precision: asked of every matrix product. The worst cell is the one that
+    is closest to its limit, or furthest beyond it.
     """
-    run = frame[frame["status"].isin(["ok", "invalid"])]
+    run = native[native["status"].isin(["ok", "invalid"])]
     checked = run[run["parity_rel_l2"].notna()]
-    share = checked["parity_rel_l2"] / checked["workload"].map(limits)
+    share = checked["parity_rel_l2"] / checked["parity_limit"]
     worst = checked.loc[share.idxmax()] if len(checked) else None
     apart = [_cell(row) for _, row in checked[share > 1].iterrows()]
     asked = precision.upper()
     wrong = [
         f"{_cell(row)}: {row.precision}, expected {asked}"
         for _, row in run.iterrows()
-        if not is_missing(row.precision) and row.precision not in (asked, "")
+        if row.precision not in (asked, "")
     ]
-    wrong += [
-        f"{workload} on {device}: {' and '.join(sorted(rows['dtype'].dropna().unique()))}"
-        for (workload, device), rows in run.groupby(["workload", "device"], sort=False)
-        if rows["dtype"].dropna().nunique() > 1
-    ]
+    for (workload, device), rows in run.groupby(["workload", "device"], sort=False):
+        types = sorted(set(rows["dtype"]) - {""})
+        if len(types) > 1:
+            wrong.append(f"{workload} on {device}: {' and '.join(types)}")
     return {
         "cells": len(checked),
-        "limit": None if worst is None else limits[worst["workload"]],
+        "limit": None if worst is None else float(worst["parity_limit"]),
         "worst": None if worst is None else float(worst["parity_rel_l2"]),
         "worst_cell": None if worst is None else _cell(worst),
         "precision": asked,

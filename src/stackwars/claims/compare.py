@@ -1,35 +1,257 @@
-"""Two runs compared: ``python -m stackwars.claims.compare RUN [OTHER]``; ``make compare RUN=... [WITH=...]``.
+"""Which results of the reference a run reproduces: reproduction.json and .txt of a run.
 
-Each is a folder of results with frame.csv, ratios.csv, split.csv, claims.csv and context.json, such as
-results/full or one of results/reference/runs; the other is the reference where none is given.
+Two runs: ``python -m stackwars.claims.compare RUN [OTHER]``; ``make compare RUN=... [WITH=...]``. Each is a
+folder with the tables of a run, such as results/full or one of results/reference/runs; the other is the
+reference by default. Claims are compared by their verdicts on the rows that both have, ratios by the
+prediction interval of the reference's runs, cells by their status.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from pathlib import Path
+from typing import Any
 
-from stackwars.claims.reproduction import compare, report
-from stackwars.results.folder import REFERENCE, Folder
+from stackwars import frameworks
+from stackwars.claims import definitions
+from stackwars.claims.decide import dataset_of
+from stackwars.claims.definitions import Claim
+from stackwars.claims.verdicts import CONTRADICTED, NOT_TESTABLE, SUPPORTED, quantified
+from stackwars.claims.votes import Vote, of_claim, tally
+from stackwars.measure import documents
+from stackwars.results import runs, schema
+from stackwars.results.dataset import Dataset
+from stackwars.results.folder import REFERENCE_TABLES, Folder
+from stackwars.results.values import is_missing
+from stackwars.study.config import load
 
-NEEDED = ("frame", "ratios", "split", "claims", "context")
+REPRODUCED = "reproduced"
+NOT_REPRODUCED = "not reproduced"
+NOT_DECIDED_HERE = "not decided here"
+NOT_DECIDED_THERE = "not decided in the reference"
+NEEDED = ("cells", "programs", "comparisons", "effects", "claims", "context")
+_DECIDED = (SUPPORTED, CONTRADICTED)
+_RATIOS = (*schema.STAGES, schema.REPLAY)
+_CELL_KEYS = ["workload", "framework", "device"]
+
+
+def compare(run: Dataset, reference: Dataset) -> dict[str, Any]:
+    """Return the content of reproduction.json.
+
+    Only workloads with the same sizes in both are compared, and claims only if those are all of the
+    reference's.
+    """
+    here, there = run.context, reference.context
+    same = {w for w, sizes in here["sizes"].items() if there["sizes"].get(w) == sizes}
+    known = there.get("runs", [])
+    document: dict[str, Any] = {
+        "schema": 1,
+        "run": {"date_utc": here["date_utc"], "machine": runs.kind(here)},
+        "reference": {
+            "runs": [one["run"] for one in known],
+            "machines": list(dict.fromkeys(one["machine"] for one in known)) or [runs.kind(there)],
+        },
+        "claims": _claims(run, reference) if same and set(there["sizes"]) <= same else [],
+        "ratios": [one for one in _ratios(run, reference) if one["workload"] in same],
+        "cells": [one for one in _cells(run, reference) if one["workload"] in same],
+    }
+    return document | {"summary": summary(document)}
+
+
+def outcome(there: str, here: str) -> str:
+    """Return what became of a claim's verdict."""
+    if there not in _DECIDED:
+        return NOT_DECIDED_THERE
+    if here not in _DECIDED:
+        return NOT_DECIDED_HERE
+    return REPRODUCED if here == there else NOT_REPRODUCED
+
+
+def on_shared(claim: Claim, here: Dataset, there: Dataset) -> tuple[str, str] | None:
+    """Return the verdicts of both on the rows that have data in both; None if there are none.
+
+    A run that tested a claim on less than another one reproduces or contradicts what it tested, and no more.
+    """
+    votes = [_by_row(of_claim(claim, dataset)) for dataset in (here, there)]
+    shared = votes[0].keys() & votes[1].keys()
+    if not shared:
+        return None
+    quantifier = claim.query["quantifier"]
+    own, other = (quantified(quantifier, tally(one[key] for key in shared)) for one in votes)
+    return own, other
+
+
+def _by_row(votes: list[Vote]) -> dict[str, Vote]:
+    return {str(vote.row): vote for vote in votes if not vote.is_silent}
+
+
+def _claims(run: Dataset, reference: Dataset) -> list[dict]:
+    there = reference.table("claims").set_index("id")["verdict"].to_dict()
+    known = {claim.id: claim for claim in definitions.load().claims}
+    found = []
+    for row in run.table("claims").to_dict("records"):
+        if row["id"] not in there or row["id"] not in known:
+            continue
+        whole = there[row["id"]]
+        shared = on_shared(known[row["id"]], run, reference) if row["verdict"] != NOT_TESTABLE else None
+        own, other = shared or (NOT_TESTABLE, whole)
+        said = {name: row[name] for name in ("id", "sentence", "evidence")}
+        verdicts = {"reference": other, "reference_whole": whole, "run": own, "outcome": outcome(other, own)}
+        found.append(said | verdicts)
+    return found
+
+
+def _ratios(run: Dataset, reference: Dataset) -> list[dict]:
+    """Return every ratio that both have, of the three stages and of replayed programs, with whether it lies
+    in the prediction interval there."""
+    here, there = (_by_key(dataset) for dataset in (run, reference))
+    found = []
+    for key in (key for key in here if key in there):
+        value, other = here[key]["ratio"], there[key]
+        low, high = other["predicted_low"], other["predicted_high"]
+        found.append(
+            {
+                **{name: here[key][name] for name in schema.COMPARISON_KEYS if here[key][name]},
+                **{"run": value, "reference": other["ratio"]},
+                "predicted": None if is_missing(low) else [low, high],
+                "inside": None if is_missing(low) else low <= value <= high,
+            }
+        )
+    return found
+
+
+def _by_key(dataset: Dataset) -> dict[tuple, dict]:
+    rows = dataset.table("comparisons")
+    rows = rows[rows["quantity"].isin(_RATIOS) & rows["ratio"].notna()].to_dict("records")
+    return {tuple(row[name] for name in schema.COMPARISON_KEYS): row for row in rows}
+
+
+def _cells(run: Dataset, reference: Dataset) -> list[dict]:
+    here, there = (_statuses(dataset) for dataset in (run, reference))
+    return [
+        {**dict(zip(_CELL_KEYS, key, strict=True)), "reference": there[key], "run": status}
+        for key, status in here.items()
+        if key in there
+    ]
+
+
+def _statuses(dataset: Dataset) -> dict[tuple, str]:
+    """Return the status of every native cell that was run: in the newest run, if there are several."""
+    cells = dataset.table("cells")
+    cells = cells[(cells["mode"] == schema.NATIVE) & (cells["status"] != "not run")]
+    cells = cells.sort_values("run", kind="stable")
+    keys = cells[_CELL_KEYS].itertuples(index=False, name=None)
+    return dict(zip(keys, cells["status"], strict=True))
+
+
+def summary(document: dict) -> str:
+    """Return a few short sentences about all results, and one about the machine if any differs."""
+    claims, ratios, cells = (document[name] for name in ("claims", "ratios", "cells"))
+    if not ratios and not cells:
+        return "Nothing is compared: the shapes of this run differ from those of the reference."
+    reproduced, not_reproduced = (
+        sum(claim["outcome"] == word for claim in claims) for word in (REPRODUCED, NOT_REPRODUCED)
+    )
+    decided = sum(claim["reference"] in _DECIDED for claim in claims)
+    inside = [ratio["inside"] for ratio in ratios if ratio["inside"] is not None]
+    same = sum(_is_same(cell) for cell in cells)
+    sentences = []
+    if claims:
+        left = decided - reproduced - not_reproduced
+        sentences += [
+            f"Of {decided} claims that the reference decides, {reproduced} are reproduced.",
+            f"Not reproduced: {not_reproduced or 'none'}; not decided here: {left or 'none'}.",
+        ]
+    if inside:
+        sentences.append(
+            f"Of {len(inside)} ratios, {sum(inside)} lie within the reference's prediction intervals."
+        )
+    if cells:
+        sentences.append(f"Of {len(cells)} cells, {same} have the same status as in the reference.")
+    if not_reproduced or not all(inside) or same < len(cells):
+        sentences.append(f"The machine is of {_kind(document)}.")
+    return " ".join(sentences)
+
+
+def _is_same(cell: dict) -> bool:
+    return cell["run"] == cell["reference"]
+
+
+def _kind(document: dict) -> str:
+    is_known = document["run"]["machine"] in document["reference"]["machines"]
+    return "a kind that the reference has runs of" if is_known else "another kind than the reference's"
+
+
+def report(document: dict) -> str:
+    """Return the summary, and each claim, ratio and cell that differs, on a line each."""
+    lines = [document["summary"]]
+    machines = document["reference"]["machines"]
+    if document["ratios"] and document["run"]["machine"] not in machines:
+        lines.append(f"  the machine: {document['run']['machine']}; the reference's: {'; '.join(machines)}")
+    for claim in document["claims"]:
+        if claim["outcome"] == NOT_REPRODUCED:
+            is_whole = claim["reference"] == claim["reference_whole"]
+            other = f"{claim['reference']} in the reference{'' if is_whole else ' on what both tested'}"
+            lines.append(
+                f"  {NOT_REPRODUCED}: {claim['id']}: {other}, {claim['run']} here ({claim['evidence']})"
+            )
+    for ratio in document["ratios"]:
+        if ratio["inside"] is False:
+            low, high = ratio["predicted"]
+            subject, where = (
+                frameworks.title(ratio["subject"]),
+                ratio.get("compiler") or ratio["device"],
+            )
+            lines.append(
+                f"  outside: {ratio['quantity']} ratio of {ratio['workload']}, {subject}, {where}: "
+                f"{ratio['run']:.3g}, predicted {low:.3g} to {high:.3g}"
+            )
+    for cell in document["cells"]:
+        if not _is_same(cell):
+            lines.append(
+                f"  another status: {cell['workload']}, {frameworks.title(cell['framework'])}, "
+                f"{cell['device']}: {cell['run']}, in the reference {cell['reference']}"
+            )
+    return "\n".join(lines) + "\n"
+
+
+def write(config: dict, folder: Folder) -> None:
+    """Write reproduction.json and .txt of a run; of the reference itself, that it is the reference."""
+    reference = Folder(REFERENCE_TABLES)
+    document: dict[str, Any] = {"schema": 1, "summary": ""}
+    if config["results"] == "reference":
+        text = "This paper is made from the reference, not from a run of this machine.\n"
+    elif not reference["context"].exists():
+        text = "There is no reference to compare this run with; fix: make accept makes it one.\n"
+    else:
+        document = compare(dataset_of(config, folder), dataset_of(config, reference))
+        text = report(document)
+    folder["reproduction"].write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    folder["reproduction_text"].write_text(text, encoding="utf-8")
+
+
+def read_summary(path: Path) -> str:
+    """Return the sentences of a reproduction.json; empty for the reference itself."""
+    return documents.read(path)["summary"]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("run", type=Path)
-    parser.add_argument("other", type=Path, nargs="?", default=REFERENCE)
+    parser.add_argument("other", type=Path, nargs="?", default=REFERENCE_TABLES)
     a = parser.parse_args()
     folders = [Folder(a.run), Folder(a.other)]
     for folder in folders:
-        lacking = [folder[name].name for name in NEEDED if not folder[name].exists()]
-        if lacking:
+        missing = [folder[name].name for name in NEEDED if not folder[name].exists()]
+        if missing:
             sys.exit(
-                f"expected the tables of a run in {folder.results}; {', '.join(lacking)} missing. Make them "
-                "with: make paper, or name one of results/reference/runs"
+                f"{folder.results}: expected the tables of a run, got no {', '.join(missing)}; fix: make "
+                "paper (make reference for the reference's), or name one of results/reference/runs"
             )
-    print(report(compare(*folders)), end="")
+    config = load()
+    print(report(compare(*(dataset_of(config, folder) for folder in folders))), end="")
 
 
 if __name__ == "__main__":

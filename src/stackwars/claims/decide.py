@@ -1,62 +1,97 @@
-"""Every claim of config/claims.yaml, decided by the findings of a run: claims.csv.
+"""Every claim of config/claims.yaml, decided by the tables of a run: ``python -m stackwars.claims.decide``.
 
 One claim alone, from what it alone needs, is :mod:`stackwars.claims.one`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+
 from stackwars.claims import definitions
-from stackwars.claims.definitions import Claims
-from stackwars.claims.devices import device_findings
-from stackwars.claims.judge import Decision, judge
+from stackwars.claims.definitions import Claim, ClaimError, Claims, study_of
+from stackwars.claims.evidence import evidence
 from stackwars.claims.needs import compute_minutes
-from stackwars.claims.output import write_claims
-from stackwars.findings.collect import all_findings
-from stackwars.results.folder import REFERENCE, Folder
-from stackwars.results.read_cells import of_study, read_frame, read_json, read_ratios
-from stackwars.results.verdicts import Finding
+from stackwars.claims.verdicts import NOT_TESTABLE, margin, quantified
+from stackwars.claims.votes import Vote, of_claim, tally
+from stackwars.results import runs, schema
+from stackwars.results.dataset import Dataset
+from stackwars.results.folder import REFERENCE_TABLES, Folder, command
+from stackwars.study.studies import measured_studies
 
 
-def decisions(claims: Claims, files: Folder) -> dict[str, Decision]:
-    """{id of a claim: what became of it}."""
-    findings, devices = found(files)
-    return {claim.id: judge(claim, findings, devices) for claim in claims.claims}
+@dataclass(frozen=True)
+class Decision:
+    """A verdict of stackwars.claims.verdicts, and what it rests on; without data, why there is none."""
+
+    verdict: str
+    votes_for: int
+    votes_against: int
+    votes_open: int
+    margin: str
+    evidence: str
 
 
-def found(files: Folder) -> tuple[list[Finding], dict[str, dict]]:
-    """Everything that claims are judged by, and what was found of each device.
+def decide(claim: Claim, dataset: Dataset) -> Decision:
+    """Decide a claim by the rows of a dataset.
 
-    A committed run has its tables and not what is made from them.
+    A run that did not measure the claim's study may have some of its rows, too few to decide by.
     """
-    context = read_json(files["context"])
-    cells = (read_frame(files["frame"]), read_ratios(files["ratios"]))
-    made = files["findings"]
-    findings = [
-        *(read_json(made)["findings"] if made.exists() else all_findings(files)),
-        *device_findings(*(of_study(table, context) for table in cells)),
-    ]
-    return findings, context["devices"]
+    study = study_of(dataset.config, claim)
+    if not dataset.is_reference and study not in measured_studies(dataset.config):
+        return Decision(NOT_TESTABLE, *tally([]), "", f"this run did not measure the study {study}")
+    votes = of_claim(claim, dataset)
+    cast = tally(votes)
+    if all(vote.is_silent for vote in votes):
+        return Decision(NOT_TESTABLE, *cast, "", _why(claim, votes, dataset.context["devices"]))
+    quantifier = claim.query["quantifier"]
+    return Decision(quantified(quantifier, cast), *cast, margin(quantifier, cast), evidence(votes))
 
 
-def decide_all(claims: Claims, config: dict, files: Folder) -> list[dict]:
-    """The rows of claims.csv."""
-    decided = decisions(claims, files)
+def decide_all(claims: Claims, dataset: Dataset) -> pd.DataFrame:
+    """Return claims.csv."""
     rows = []
     for claim in claims.claims:
-        minutes = compute_minutes(config, claim, [REFERENCE, files.measured])
+        minutes = compute_minutes(dataset.config, claim, [runs.REFERENCE, dataset.measured])
         rows.append(
             {
-                "id": claim.id,
-                "origin": claim.origin,
-                "sentence": claim.sentence,
-                **vars(decided[claim.id]),
+                **{"id": claim.id, "origin": claim.origin, "sentence": claim.sentence},
+                **vars(decide(claim, dataset)),
                 "human_minutes": claim.human_minutes,
                 "compute_minutes": None if minutes is None else round(minutes, 1),
             }
         )
-    return rows
+    return schema.table("claims", rows)
 
 
-def write(config: dict, files: Folder) -> None:
-    """From the findings to claims.csv. Raises ClaimError."""
-    write_claims(decide_all(definitions.load(), config, files), files["claims"])
+def dataset_of(config: dict, folder: Folder) -> Dataset:
+    """Return the tables of a folder of results; those of `make reference` are the reference's."""
+    is_reference = config["results"] == "reference" or folder.results.name == REFERENCE_TABLES.name
+    return Dataset(config, folder.results, is_reference, folder.measured)
+
+
+def write(config: dict, folder: Folder) -> None:
+    """Write claims.csv of a folder of tables.
+
+    :raises ClaimError: if a claim is wrong.
+    """
+    schema.write(decide_all(definitions.load(), dataset_of(config, folder)), folder["claims"])
+
+
+def _why(claim: Claim, votes: Sequence[Vote], devices: dict[str, dict]) -> str:
+    absent = {
+        name: devices.get(name, {}).get("reason") or "not asked for"
+        for name in claim.needs["devices"]
+        if not devices.get(name, {}).get("present")
+    }
+    if absent:
+        return "; ".join(f"no {name.upper()} here ({reason})" for name, reason in absent.items())
+    if len(votes) == 1:
+        return "its only result has no data"
+    return f"none of {len(votes)} results has data" if votes else "nothing in this run is about it"
+
+
+if __name__ == "__main__":
+    command(write, ClaimError)

@@ -1,32 +1,54 @@
-"""config/claims.yaml: read and refused where it is wrong, before anything is judged or run."""
+"""config/claims.yaml: read, and refused if it is wrong, before anything is decided or run."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import yaml
 
 from stackwars import frameworks, workloads
 from stackwars.audits import audit_entries
-from stackwars.findings import latency
-from stackwars.results import compiler_verdicts, verdicts
+from stackwars.results import schema as tables
+from stackwars.results import verdicts
+from stackwars.results.cell_numbers import PARTS
+from stackwars.results.schema import Column
 from stackwars.setup.environments import REPOSITORY
 from stackwars.study import schema
 
 CLAIMS = REPOSITORY / "config" / "claims.yaml"
 SCHEMA = REPOSITORY / "workflow" / "schemas" / "claims.schema.yaml"
 
+AUDITS = "audits"
+COLUMNS: dict[str, dict[str, Column]] = {
+    **{name: tables.TABLES[name] for name in ("comparisons", "cells", "programs", "effects")},
+    AUDITS: {name: Column("text", f"{name} of an audit") for name in ("id", "title", "verdict")},
+}
+"""The tables that a claim can be about, and their columns."""
+STATUSES = ("ok", "oom", "timeout", "unsupported", "invalid", "error", "not run")
+VALUES: dict[str, set[str]] = {
+    "quantity": set(tables.QUANTITIES),
+    "mode": {tables.NATIVE, tables.REPLAY, tables.GROWTH, tables.SHAPES, tables.SHARDED},
+    "level": {tables.RAW, tables.NORMALISED, tables.OPTIMISED},
+    "kind": {"basic", "model"},
+    "workload": set(workloads.names()),
+    "status": set(STATUSES),
+    **{side: set(frameworks.names()) for side in ("framework", "subject", "baseline")},
+}
+"""Columns with a closed list of values (behind a framework, edits may stand): another value selects nothing."""
+
 
 class ClaimError(ValueError):
-    """A claim that cannot be used: names the claim, the key, what was expected and what came."""
+    """A claim that cannot be used: names the claim, the key, what was expected and what was found."""
 
-    def __init__(self, claim: str, key: str, expected: str, came: object) -> None:
+    def __init__(self, claim: str, key: str, expected: str, got: object) -> None:
         super().__init__(
-            f"claims: {claim or 'the whole file'}: {key or 'the claim'}: expected {expected}; came "
-            f"{json.dumps(came, default=str)}. Mend it in config/claims.yaml (keys: "
-            "workflow/schemas/claims.schema.yaml)."
+            f"claims: {claim or 'the whole file'}: {key or 'the claim'}: expected {expected}, got "
+            f"{json.dumps(got, default=str)}; fix: config/claims.yaml (its keys are described in "
+            "workflow/schemas/claims.schema.yaml)"
         )
 
 
@@ -37,28 +59,24 @@ class Claim:
     id: str
     origin: str
     sentence: str
-    predicate: dict
-    needs: dict
+    query: dict[str, Any]
+    needs: dict[str, Any]
     tolerance: float
     human_minutes: float
-    owns: list[str] = field(default_factory=list)
-    answers: str = ""
-
-    @property
-    def patterns(self) -> list[str]:
-        """Patterns of the ids of all findings that belong to it."""
-        return [*self.predicate["findings"], *self.owns]
+    responds_to: str = ""
 
 
 @dataclass(frozen=True)
 class Claims:
-    """The whole file: claims in its order, and findings that describe the run and claim nothing."""
+    """The whole file, in its order."""
 
     claims: list[Claim]
-    descriptive: list[str]
 
     def claim(self, identity: str) -> Claim:
-        """The claim of this id. Raises ClaimError, naming those there are."""
+        """Return the claim of this id.
+
+        :raises ClaimError: naming those there are.
+        """
         for claim in self.claims:
             if claim.id == identity:
                 return claim
@@ -66,40 +84,88 @@ class Claims:
 
 
 def load(path: Path = CLAIMS) -> Claims:
-    """The claims of a file. Raises ClaimError."""
+    """Return the claims of a file.
+
+    :raises ClaimError: if one of them is wrong.
+    """
     return parse(yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader))
 
 
-def parse(read: object) -> Claims:
-    """The claims of a document that was read from YAML. Raises ClaimError."""
-    _check_schema(read)
-    claims = [Claim(**row) for row in read["claims"]]
+def parse(document: Any) -> Claims:
+    """Return the claims of a document that was read from YAML.
+
+    :raises ClaimError: if one of them is wrong.
+    """
+    _check_schema(document)
+    claims = [Claim(**row) for row in document["claims"]]
     for place, claim in enumerate(claims):
         if claim.id in {other.id for other in claims[:place]}:
             raise ClaimError(claim.id, "id", "an id that no other claim has", claim.id)
-    return Claims(claims, [p for row in read["descriptive"] for p in row["findings"]])
+        _check_columns(claim)
+    return Claims(claims)
 
 
-def _check_schema(read: object) -> None:
-    found = schema.problem(SCHEMA, read, _definitions())
+def study_of(config: dict, claim: Claim) -> str:
+    """Return the study that a claim is about: the first one if its query names none."""
+    return claim.query.get("study", next(iter(config["studies"])))
+
+
+def _check_schema(document: Any) -> None:
+    found = schema.problem(SCHEMA, document, _vocabularies())
     if found is None:
         return
     path, who = found.path, ""
     if path[:1] == ["claims"] and len(path) > 1:
-        row = read["claims"][path[1]]
+        row = document["claims"][path[1]]
         who = str(row.get("id", f"claim {path[1] + 1}")) if isinstance(row, dict) else str(row)
         path = path[2:]
     raise ClaimError(who, ".".join(map(str, path)), found.expected, found.came)
 
 
-def _definitions() -> dict[str, dict]:
-    """What the schema says of names. A misspelt verdict would vote for nothing."""
-    both = vars(verdicts) | vars(compiler_verdicts)
-    words = {word for name, word in both.items() if name.isupper() and isinstance(word, str)}
+def _vocabularies() -> dict[str, dict]:
+    """Return the words and names that the schema allows. A misspelt verdict would vote for nothing."""
+    words = {word for name, word in vars(verdicts).items() if name.isupper() and isinstance(word, str)}
+    words |= {*PARTS, *STATUSES, audit_entries.PASS, audit_entries.FAIL}
     return {
-        "verdict": {
-            "enum": sorted(words | {*latency.PARTS, audit_entries.PASS, audit_entries.FAIL})
-        },
+        "table": {"enum": list(COLUMNS)},
+        "verdict": {"enum": sorted(words)},
         "workload": {"enum": workloads.names()},
         "framework": {"enum": frameworks.names()},
     }
+
+
+def _check_columns(claim: Claim) -> None:
+    """Refuse a column that the table does not have, one without numbers as a number, and an unknown value."""
+    query = claim.query
+    known = COLUMNS[query["table"]]
+    for key, column in _columns(query):
+        if column not in known:
+            raise ClaimError(claim.id, key, f"a column of {query['table']}: {', '.join(known)}", column)
+    numbers = [name for name, column in known.items() if column.kind == "number"]
+    if "number" in query and query["number"] not in numbers:
+        expected = f"a column with numbers: {', '.join(numbers)}"
+        raise ClaimError(claim.id, "query.number", expected, query["number"])
+    for key, column, value in _values(query):
+        allowed = VALUES.get(column)
+        if allowed is not None and str(value).partition("+")[0] not in allowed:
+            expected = f"one of {', '.join(sorted(allowed))}"
+            raise ClaimError(claim.id, f"query.{key}.{column}", expected, value)
+
+
+def _columns(query: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    for key in ("where", "below", "unit"):
+        yield from ((f"query.{key}", column) for column in query.get(key, ()))
+    for key in ("field", "number", "show_field"):
+        if key in query:
+            yield f"query.{key}", query[key]
+
+
+def _values(query: dict[str, Any]) -> Iterator[tuple[str, str, Any]]:
+    for key in ("where", "below"):
+        for column, wanted in query.get(key, {}).items():
+            yield from ((key, column, value) for value in listed(wanted) if not isinstance(value, dict))
+
+
+def listed(value: Any) -> list:
+    """Return a list as it is, and anything else as a list of itself."""
+    return value if isinstance(value, list) else [value]

@@ -1,9 +1,11 @@
-"""Verdicts of claims: from what each finding says to what all of them say. Pure functions.
+"""Verdicts of claims: from the votes of single rows to the verdict on all of them. Pure functions.
 
-A finding votes for a claim, against it or leaves it open; one without data leaves it open as well.
+A row votes for a claim, against it or leaves it open; a row without data leaves it open as well.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 from stackwars.results.verdicts import NOT_DECIDED
 
@@ -23,28 +25,44 @@ ORIGINS = {
 """Whose claim it is and what it is asked of, with the title of its table."""
 
 
-def quantified(quantifier: str, holds: int, fails: int, open_: int) -> str:
-    """The verdict from the number of votes for, against and open.
+class Tally(NamedTuple):
+    """The number of votes for a claim, against it, and open."""
+
+    supports: int
+    contradicts: int
+    open: int
+
+
+def quantified(quantifier: str, votes: Tally) -> str:
+    """Return the verdict of a claim with this quantifier.
 
     quantifier: ``every``, ``most`` (more than half of all votes), ``any`` or ``none``. A claim is
-    supported or contradicted only where the open votes cannot change that any more.
+    supported or contradicted only if the open votes cannot change that any more.
 
     :raises ValueError: for another quantifier.
     """
-    total = holds + fails + open_
+    total = sum(votes)
     if not total:
         return NOT_TESTABLE
+    supports, contradicts, _ = votes
     match quantifier:
         case "every":
-            supported, contradicted = holds == total, fails > 0
+            is_supported, is_contradicted = supports == total, contradicts > 0
         case "most":
-            supported, contradicted = 2 * holds > total, 2 * fails >= total
+            is_supported, is_contradicted = 2 * supports > total, 2 * contradicts >= total
         case "any":
-            supported, contradicted = holds > 0, fails == total
+            is_supported, is_contradicted = supports > 0, contradicts == total
         case "none":
-            supported, contradicted = fails == total, holds > 0
+            is_supported, is_contradicted = contradicts == total, supports > 0
         case _:
-            raise ValueError(f"expected every, most, any or none; came {quantifier!r}")
-    if supported:
+            raise ValueError(f"quantifier: expected every, most, any or none, got {quantifier!r}")
+    if is_supported:
         return SUPPORTED
-    return CONTRADICTED if contradicted else NOT_DECIDED
+    return CONTRADICTED if is_contradicted else NOT_DECIDED
+
+
+def margin(quantifier: str, votes: Tally) -> str:
+    """Return the count that decides, ``9 of 15, needs 8``."""
+    total = sum(votes)
+    needed = {"every": total, "most": total // 2 + 1, "any": 1, "none": 0}[quantifier]
+    return f"{votes.supports} of {total}, needs {needed}"

@@ -7,7 +7,7 @@ they wanted one than the cell's threads always do.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from stackwars.measure.contention import GATE, MAX_OTHER_PROCESSES_SHARE, wait_share
@@ -104,19 +104,6 @@ def _told_apart(blocks: dict, baseline_share: float) -> list[tuple[float, bool]]
     """(ms a call, whether it is uncontended) of each block."""
     per_call = [ns / blocks["calls"] / 1e6 for ns in blocks["ns"]]
     return list(zip(per_call, uncontended_blocks(blocks, baseline_share), strict=True))
-
-
-def steady_blocks(
-    processes: Sequence[dict], values: dict[int, ProcessValue], rounds: Iterable[int], gated: bool
-) -> list[list[float]]:
-    """Of each of these rounds the blocks that its value is the median of, in ms a call.
-
-    processes: all of an ok cell; values: theirs, by round.
-    """
-    steady = {process["repetition"]: event(process, "steady") for process in processes}
-    baseline_share = baseline_wait_share(list(steady.values()))
-    kept = [_told_apart(steady[r], baseline_share)[-values[r].blocks :] for r in rounds]
-    return [[ms for ms, ok in pairs if ok or not gated] for pairs in kept]
 
 
 def per_round(values: dict[int, ProcessValue]) -> tuple[dict[int, float], bool]:

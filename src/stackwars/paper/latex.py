@@ -1,8 +1,7 @@
 """Values as LaTeX text: escaping, numbers with units, lists of words.
 
-Everything that reaches a page passes through here. A plain string is escaped; only a value of the
-type :class:`Latex` is taken as markup. A missing number (None, NaN) raises instead of printing
-"nan": a template has to ask whether there is a number before it writes a sentence about it.
+Everything that reaches a page passes through here. A plain string is escaped; only a value of the type
+:class:`Latex` is taken as markup. A missing number (None, NaN) raises instead of printing "nan".
 """
 
 from __future__ import annotations
@@ -18,39 +17,29 @@ class Latex(str):
 
 
 _SPECIAL = {
-    "\\": r"\textbackslash{}",
-    "{": r"\{",
-    "}": r"\}",
-    "$": r"\$",
-    "&": r"\&",
-    "#": r"\#",
-    "%": r"\%",
-    "_": r"\_",
-    "^": r"\textasciicircum{}",
-    "~": r"\textasciitilde{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    '"': r"\textquotedbl{}",
+    **{"\\": r"\textbackslash{}", "^": r"\textasciicircum{}", "~": r"\textasciitilde{}"},
+    **{character: "\\" + character for character in "{}$&#%_"},
+    **{"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", '"': r"\textquotedbl{}"},
     "\n": " ",
 }
 _LIGATURES = ("--", "!`", "?`", "``", "''")
 """Pairs that TeX sets as one other character: an option would not be copied as it is."""
-# What a log line or a CPU name may hold beyond ASCII. Anything else would stop pdflatex and is printed as its
-# code point, U+1F4A9.
+# What a log line or the name of a processor may hold beyond ASCII. Anything else would stop pdflatex, and is
+# printed as its code point, U+1F4A9.
 _BEYOND_ASCII = {
-    "\u00d7": r"\texttimes{}",
-    "\u2013": "--",
-    "\u2014": "---",
-    "\u2019": "'",
-    "\u00ae": "",
-    "\u2122": "",
-    "\u00b5": "u",
+    **{
+        "\u00d7": r"\texttimes{}",
+        "\u2013": "--",
+        "\u2014": "---",
+        "\u2019": "'",
+        "\u2265": r"$\geq$",
+    },
+    **{"\u00ae": "", "\u2122": "", "\u00b5": "u"},
 }
 
 
 def escape(value: object) -> Latex:
-    """``value`` as LaTeX text.
+    """Return a value as LaTeX text.
 
     :raises ValueError: for None and NaN, which have no text.
     """
@@ -58,11 +47,9 @@ def escape(value: object) -> Latex:
         return value
     _require(value)
     text = str(value)
+    pairs = zip(text, f"{text} "[1:], strict=True)
     return Latex(
-        "".join(
-            _escape_character(one) + ("{}" if one + after in _LIGATURES else "")
-            for one, after in zip(text, f"{text} "[1:], strict=True)
-        )
+        "".join(_escape_character(one) + ("{}" if one + after in _LIGATURES else "") for one, after in pairs)
     )
 
 
@@ -77,13 +64,12 @@ def _escape_character(character: str) -> str:
 def _require(value: object) -> None:
     if is_missing(value):
         raise ValueError(
-            "expected a value to print, came a missing one (None or NaN); "
-            "switch the sentence on the finding's verdict"
+            "expected a value to print, got a missing one (None or NaN); fix: print a dash, or another sentence"
         )
 
 
 def significant(value: float, digits: int = 3) -> str:
-    """``value`` with so many significant digits as plain decimals; whole digits are kept all.
+    """Return a number with so many significant digits as plain decimals; no whole digit is rounded away.
 
     >>> significant(0.34678), significant(1082.41), significant(9.996)
     ('0.347', '1082', '10.0')
@@ -97,17 +83,12 @@ def significant(value: float, digits: int = 3) -> str:
 
 
 def number(value: float, digits: int = 3) -> Latex:
-    """A bare number, grouped by siunitx."""
+    """Return a bare number, grouped by siunitx."""
     return Latex(rf"\num{{{significant(value, digits)}}}")
 
 
-def plain(value: float, digits: int = 3) -> Latex:
-    """The digits alone, for the argument of a siunitx command."""
-    return Latex(significant(value, digits))
-
-
 def duration(milliseconds: float, digits: int = 3) -> Latex:
-    """A time given in ms, shown in ms, in s from one second and in min from five minutes on."""
+    """Return a time given in ms, in ms, in s from one second and in min from five minutes on."""
     _require(milliseconds)
     if milliseconds >= 300_000:
         return Latex(rf"\qty{{{significant(milliseconds / 60_000, digits)}}}{{\minute}}")
@@ -117,7 +98,7 @@ def duration(milliseconds: float, digits: int = 3) -> Latex:
 
 
 def gibibytes(size: float, digits: int = 3) -> Latex:
-    """A size given in bytes, shown in GiB (MiB below a tenth of one)."""
+    """Return a size given in bytes, in GiB (in MiB below a tenth of one)."""
     _require(size)
     if size < 0.1 * 2**30:
         return Latex(rf"\qty{{{significant(size / 2**20, digits)}}}{{\mebi\byte}}")
@@ -125,7 +106,7 @@ def gibibytes(size: float, digits: int = 3) -> Latex:
 
 
 def scientific(value: float) -> Latex:
-    """A small error such as 1.2e-6, as a power of ten with two digits."""
+    """Return a small error such as 1.2e-6 as a power of ten with two digits."""
     _require(value)
     if math.isinf(value):
         return Latex(r"$\infty$")
@@ -133,13 +114,13 @@ def scientific(value: float) -> Latex:
 
 
 def series(items: Iterable[object]) -> Latex:
-    """``a, b and c``; each item escaped. Where an item has a comma of its own, ``a, b; c; and d``.
+    """Return ``a, b and c``, each item escaped; if an item has a comma of its own, ``a, b; c; and d``.
 
     :raises ValueError: for an empty list, of which no sentence can be made.
     """
     words = [escape(item) for item in items]
     if not words:
-        raise ValueError("expected at least one item to list, came none")
+        raise ValueError("expected at least one item to list, got none; fix: write another sentence")
     if len(words) == 1:
         return words[0]
     if any("," in word for word in words):
@@ -148,5 +129,5 @@ def series(items: Iterable[object]) -> Latex:
 
 
 def count(amount: int, noun: str) -> Latex:
-    """``1 cell``, ``12 cells``."""
+    """Return ``1 cell``, ``12 cells``."""
     return Latex(f"{int(amount)} {escape(noun)}{'' if amount == 1 else 's'}")

@@ -1,124 +1,65 @@
-"""The filters of the paper's templates: numbers with units, and lists of findings as words."""
+"""The prose of the paper: the files in paper/, and which numbers, claims and studies they name."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import difflib
+import re
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import NamedTuple
 
-from stackwars.frameworks import title
-from stackwars.paper import latex
-from stackwars.results.read_compilers import compiler_title
+from stackwars.setup.environments import REPOSITORY
 
-
-def percent(share: float) -> latex.Latex:
-    """A share of 1 as a whole percentage."""
-    return latex.Latex(rf"\qty{{{100 * share:.0f}}}{{\percent}}")
-
-
-def judged(claim: dict) -> latex.Latex:
-    """``Supported: JAX ....``: the verdict and the claim."""
-    verdict = latex.escape(claim["verdict"].capitalize())
-    return latex.Latex(rf"\emph{{{verdict}:}} {latex.escape(claim['sentence'])}")
+PAPER = REPOSITORY / "paper"
+MACROS = "macros.tex"
+"""Where the commands are defined, with arguments that are no names."""
+VAL, CLAIM, ORIGIN = "val", "claimbox", "origin"
+_USE = re.compile(rf"\\({VAL}|{CLAIM}|{ORIGIN})\{{([^{{}}]*)\}}")
+_COMMENT = re.compile(r"(?<!\\)%.*")
 
 
-def _title(finding: dict) -> latex.Latex:
-    return latex.escape(finding["title"])
+class ProseError(ValueError):
+    """The prose names something that does not exist, or interprets a verdict that the reference does not have."""
 
 
-def _framework(finding: dict) -> latex.Latex:
-    return latex.escape(title(finding["framework"]))
+class Use(NamedTuple):
+    """One use of a command in the prose: \\val{name}, and where."""
+
+    command: str
+    name: str
+    place: str
 
 
-MOST_NAMED = 4
-"""A sentence names at most so many things, and counts more than that."""
+def texts(paper: Path = PAPER) -> dict[str, str]:
+    """Return the files of the prose by their names, LaTeX and templates, without comments."""
+    paths = sorted([*paper.rglob("*.tex"), *paper.rglob("*.tex.j2")])
+    named = {path.relative_to(paper).as_posix(): path.read_text(encoding="utf-8") for path in paths}
+    return {name: _COMMENT.sub("", text) for name, text in named.items() if name != MACROS}
 
 
-def listed(
-    found: list[dict], noun: str, each: str = "titles", of: int | None = None
-) -> latex.Latex:
-    """``MHA, FFN and GEMM``, or from five on ``7 workloads``. each: titles, or with_framework.
-
-    of: how many there could be; where these are all, ``all 7 workloads``.
-    """
-    names = [f["title"] if each == "titles" else (f["title"], f["framework"]) for f in found]
-    names = list(dict.fromkeys(names))
-    if len(names) > MOST_NAMED:
-        number = latex.count(len(names), noun)
-        return latex.Latex(f"all {number}") if len(names) == of else number
-    return latex.series(names) if each == "titles" else with_framework(found)
+def uses(paper: Path = PAPER) -> Iterator[Use]:
+    """Return every use of a number, a claim box or an origin."""
+    for name, text in texts(paper).items():
+        for found in _USE.finditer(text):
+            yield Use(found[1], " ".join(found[2].split()), place(name, text, found.start()))
 
 
-def with_framework(found: list[dict]) -> latex.Latex:
-    """``GEMM and FFN under JAX, and MHA under JAX and torch_xla``: those of the same frameworks together."""
-    frameworks: dict[str, list[latex.Latex]] = {}
-    for one in found:
-        frameworks.setdefault(one["title"], []).append(_framework(one))
-    titles: dict[tuple[latex.Latex, ...], list[str]] = {}
-    for name, own in frameworks.items():
-        titles.setdefault(tuple(dict.fromkeys(own)), []).append(name)
-    parts = [
-        latex.Latex(f"{latex.series(names)} under {latex.series(own)}")
-        for own, names in titles.items()
-    ]
-    *others, last = parts
-    return latex.Latex(", ".join(others) + ", and " + last) if others else last
+def place(name: str, text: str, offset: int) -> str:
+    """Return `paper/sections/method.tex, line 12`."""
+    return f"paper/{name}, line {text.count(chr(10), 0, offset) + 1}"
 
 
-def share(part: int, total: int, noun: str, which: str = "") -> latex.Latex:
-    """``3 of 7 cells``, ``none of 7 cells``, ``all 7 cells``, ``both cells``; of one ``the only`` or ``no``.
-
-    which: LaTeX that says of which cells there are no others, where "both" and "the only" say so.
-    """
-    which = f" {which}" if which else ""
-    if total == 1:
-        return latex.Latex(f"{'the only' if part else 'no'} {latex.escape(noun)}{which}")
-    number = latex.count(total, noun)
-    if part == total:
-        return latex.Latex(f"both {latex.escape(noun)}s{which}" if total == 2 else f"all {number}")
-    return latex.Latex(f"{part or 'none'} of {number}{which if total == 2 else ''}")
+def check(found: list[Use], known: dict[str, Collection[str]]) -> None:
+    """Raise ProseError for every use of an unknown name. known: the names of each command."""
+    unknown = [use for use in found if use.name not in known[use.command]]
+    if unknown:
+        raise ProseError("\n".join(_problem(use, known[use.command]) for use in unknown))
 
 
-def of_which(part: int, total: int, noun: str) -> latex.Latex:
-    """The same at the beginning of a sentence, which no digit should be: ``Of 7 cells, 3``."""
-    if 0 < part < total or (not part and total > 1):
-        return latex.Latex(f"Of {latex.count(total, noun)}, {part or 'none'}")
-    return capital(share(part, total, noun))
+def _problem(use: Use, known: Collection[str]) -> str:
+    return f"{use.place}: expected a known name in \\{use.command}, got {use.name!r}; fix: {close(use.name, known)}"
 
 
-def capital(text: str) -> latex.Latex:
-    """LaTeX text at the beginning of a sentence."""
-    return latex.Latex(text[:1].upper() + text[1:])
-
-
-def _edited(finding: dict) -> latex.Latex:
-    """``pretransposed weights in torch_xla's program``."""
-    edits = latex.series(edit.replace("_", " ") for edit in finding["edits"])
-    base = finding["framework"].partition("+")[0]
-    return latex.Latex(f"{edits} in {latex.escape(title(base))}'s program")
-
-
-def by_edit(found: list[dict]) -> list[tuple[latex.Latex, list[dict]]]:
-    """Findings about edited programs, those of the same edit together: (the edit in words, its findings)."""
-    grouped: dict[latex.Latex, list[dict]] = {}
-    for finding in found:
-        grouped.setdefault(_edited(finding), []).append(finding)
-    return list(grouped.items())
-
-
-FILTERS: dict[str, Callable[..., object]] = {
-    "num": latex.number,
-    "plain": latex.plain,
-    "duration": latex.duration,
-    "gib": latex.gibibytes,
-    "sci": latex.scientific,
-    "series": latex.series,
-    "percent": percent,
-    "framework": title,
-    "compiler": compiler_title,
-    "latex": lambda text: latex.Latex(text.strip()),
-    "capital": capital,
-    "judged": judged,
-    "titles": lambda found: latex.series(f["title"] for f in found),
-    "listed": listed,
-    "by_edit": by_edit,
-    "with_framework": with_framework,
-}
+def close(name: str, known: Collection[str]) -> str:
+    """Return what the name could have meant."""
+    return "one of " + ", ".join(difflib.get_close_matches(name, known, 4, 0.4) or sorted(known)[:4])

@@ -5,24 +5,19 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from stackwars import frameworks
-from stackwars.compilers.op_classes import (
-    DISPATCH,
-    ELEMENTWISE,
-    LIBRARY,
-    PRODUCTS,
-    REDUCTIONS,
-    TRANSPOSES,
-)
+from stackwars.compilers import op_classes as classes
 
 COLUMN = 3.45  # inches: the width of an IEEEtran column, so that text keeps its size in print
 PAGE = 7.1
 GREY = "#e6e6e6"
+BAND = "#f3f3f3"
+"""Behind every second row, so that the marks of a row stay together."""
 
 RC: dict[str, Any] = {
-    "font.family": "STIXGeneral",  # ships with matplotlib and goes with the paper's Times
-    "mathtext.fontset": "stix",
+    # Both ship with matplotlib. STIX goes with the paper's Times; it has no arrows.
+    "font.family": ["STIXGeneral", "DejaVu Sans"],
     "font.size": 8,
+    "text.parse_math": False,  # a title may hold a dollar sign
     "axes.titlesize": 8,
     "axes.labelsize": 8,
     "xtick.labelsize": 7.5,
@@ -38,41 +33,29 @@ RC: dict[str, Any] = {
     "xtick.minor.width": 0.4,
     "ytick.minor.width": 0.4,
     "lines.linewidth": 1.0,
-    "lines.markersize": 3.4,
+    "lines.markersize": 3.6,
     "figure.constrained_layout.use": True,
     "pdf.fonttype": 42,  # TrueType, as publishers ask; Type 3 is refused by some
 }
 
-# From dark to light: the order is kept when a page is printed in grey.
-_LOOKS = [
+LOOKS: list[dict[str, Any]] = [
     {"color": "#14213d", "marker": "o", "linestyle": "-"},
     {"color": "#c4571b", "marker": "s", "linestyle": "--"},
-    {"color": "#5fae97", "marker": "^", "linestyle": ":"},
-    {"color": "#d9b44a", "marker": "D", "linestyle": "-."},
+    {"color": "#388e77", "marker": "^", "linestyle": ":"},
+    {"color": "#a8579f", "marker": "D", "linestyle": "-."},
 ]
-
-
-def line_look(name: str, names: list[str]) -> dict[str, Any]:
-    """How the line of one of several things is drawn: its place among them decides."""
-    return dict(_LOOKS[names.index(name) % len(_LOOKS)])
-
-
-def framework_look(name: str, names: list[str]) -> dict[str, Any]:
-    """How a framework is drawn: in its own colour; its place in the grid decides marker and line."""
-    return line_look(name, names) | {"color": frameworks.load(name).COLOUR}
-
+"""Of the lines and marks of a figure: they differ in shape too, and each has a contrast of 3 to 1 with white."""
 
 # From dark to light, as they stand in a bar; hatches tell neighbours apart where a printer has few greys.
 OPERATION_LOOKS = {
-    PRODUCTS: {"facecolor": "#14213d"},
-    TRANSPOSES: {"facecolor": "#c4571b", "hatch": "////"},
-    REDUCTIONS: {"facecolor": "#5fae97"},
-    ELEMENTWISE: {"facecolor": "#d9b44a", "hatch": "...."},
-    LIBRARY: {"facecolor": "#cfcfcf"},
-    DISPATCH: {"facecolor": "white"},
+    classes.PRODUCTS: {"facecolor": "#14213d"},
+    classes.TRANSPOSES: {"facecolor": "#c4571b", "hatch": "////"},
+    classes.REDUCTIONS: {"facecolor": "#5fae97"},
+    classes.ELEMENTWISE: {"facecolor": "#d9b44a", "hatch": "...."},
+    classes.LIBRARY: {"facecolor": "#cfcfcf"},
+    classes.DISPATCH: {"facecolor": "white"},
 }
 """Of each class of operations: its bar."""
-
 
 _STEPS = [
     (1,),
@@ -83,8 +66,13 @@ _STEPS = [
 ]
 
 
+def line_look(name: str, names: list[str]) -> dict[str, Any]:
+    """Return how one of several things is drawn, by its place among them."""
+    return dict(LOOKS[names.index(name) % len(LOOKS)])
+
+
 def round_ticks(low: float, high: float, most: int) -> list[float]:
-    """Round numbers from ``low`` to ``high`` for a log axis, with at most ``most``."""
+    """Return round numbers from ``low`` to ``high`` for a log axis, with at most ``most``."""
     best: list[float] = []
     for steps in _STEPS:
         powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)

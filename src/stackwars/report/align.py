@@ -23,7 +23,7 @@ Side = dict[str, Any]
 
 
 def operations(text: str) -> Keys:
-    """Of each line what it computes: the operation's name and the type of its result; None of other lines.
+    """Return of each line what it computes, the operation's name and the type of its result; None of others.
 
     >>> operations("%1 = stablehlo.add %0, %0 : tensor<2xf32>")
     ['stablehlo.add tensor<2xf32>']
@@ -36,7 +36,7 @@ def operations(text: str) -> Keys:
 
 
 def side(text: str, sources: list[str | None] | None = None) -> Side:
-    """What the page shows of a StableHLO text. sources: of each line, where the text itself has none."""
+    """Return what the page shows of a StableHLO text. sources: of each line, if the text itself has none."""
     keys = operations(text)
     return {
         "texts": text.splitlines(),
@@ -48,19 +48,17 @@ def side(text: str, sources: list[str | None] | None = None) -> Side:
 
 
 def flags(keys: Keys) -> str:
-    """Of each line 1 where it is an operation, else 0."""
+    """Return of each line 1 if it is an operation, else 0."""
     return "".join("01"[key is not None and not key.startswith(FRAME)] for key in keys)
 
 
 def form(sides: Mapping[str, Side]) -> dict[str, Any]:
-    """{"sides": each without its keys, "pairs": {"A B": of `matched`} for every two, in their order}.
+    """Return {"sides": each without its keys, "pairs": {"A B": of `matched`} for every two, in their order}.
 
     A name has no space.
     """
     return {
-        "sides": {
-            name: {k: v for k, v in one.items() if k != "keys"} for name, one in sides.items()
-        },
+        "sides": {name: {k: v for k, v in one.items() if k != "keys"} for name, one in sides.items()},
         "pairs": {
             f"{left} {right}": matched(sides[left]["keys"], sides[right]["keys"])
             for left, right in itertools.combinations(sides, 2)
@@ -69,10 +67,10 @@ def form(sides: Mapping[str, Side]) -> dict[str, Any]:
 
 
 def matched(ours: Keys, theirs: Keys) -> dict[str, Any]:
-    """{"blocks": [line of ours, line of theirs, how many lines from there match], in the order of both;
-    "share": of both programs' operations those that have one opposite, None where neither has any}.
+    """Return {"blocks": [line of ours, line of theirs, how many lines from there match], in the order of both;
+    "share": of both programs' operations those that have one opposite, None if neither has any}.
 
-    Lines are counted from 0. They match where they compute the same to the same type, as a longest common
+    Lines are counted from 0. They match if they compute the same to the same type, as a longest common
     series of them (difflib.SequenceMatcher). A line that is no operation matches none but, of frames, its like.
     """
     keys = [

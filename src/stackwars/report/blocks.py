@@ -18,9 +18,9 @@ Graph = dict[str, Any]
 
 
 def folded(graph: Graph) -> tuple[Graph, str]:
-    """A graph of at most LARGE boxes as it is; a larger one without its arguments and with blocks folded.
+    """Return a graph of at most LARGE boxes as it is, a larger one without arguments and with blocks folded.
 
-    With what was left out, in a sentence, or the empty text.
+    And what was left out, in a sentence, or the empty text.
     """
     if len(graph["nodes"]) <= LARGE:
         return graph, ""
@@ -35,12 +35,12 @@ def folded(graph: Graph) -> tuple[Graph, str]:
 
 
 def without_arguments(graph: Graph) -> Graph:
-    """The graph without the boxes of the program's arguments."""
+    """Return the graph without the boxes of the program's arguments."""
     return _kept(graph, [node["id"] for node in graph["nodes"] if node["kind"] != "argument"])
 
 
 def _repeated(nodes: list[Graph]) -> tuple[int, int, int] | None:
-    """Where the series of boxes begins that repeats and saves most, its length, and how often it is there."""
+    """Return where the series of boxes begins that repeats and saves most, its length, and its number."""
     keys = [(node["kind"], str(node["lines"]), node.get("block")) for node in nodes]
     best, most = None, 0
     for length in range(LEAST, len(keys) // 2 + 1):
@@ -81,7 +81,7 @@ def _fold(graph: Graph, begin: int, length: int, times: int) -> Graph:
 
 
 def _kept(graph: Graph, ids: list[int]) -> Graph:
-    """These boxes, counted anew in this order, and the edges between them."""
+    """Return these boxes, counted anew in this order, and the edges between them."""
     numbers = {old: new for new, old in enumerate(ids)}
     by_id = {node["id"]: node for node in graph["nodes"]}
     return {

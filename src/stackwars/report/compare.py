@@ -1,6 +1,6 @@
 """Two runs in one report: ``python -m stackwars.report.compare RUN [OTHER]``, which writes compare.html.
 
-Each is a folder of results, as of `stackwars.claims.compare`: everything is of the first one, and beside its
+Each is a folder of tables, as of `stackwars.claims.compare`: everything is of the first one, and beside its
 ratios stand those of the other.
 """
 
@@ -10,36 +10,37 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
-from stackwars.claims import reproduction
-from stackwars.measure import documents
-from stackwars.report import gather
+from stackwars.claims.compare import compare
+from stackwars.claims.decide import dataset_of
+from stackwars.report import tables
+from stackwars.report.gather import gather, titled
 from stackwars.report.write import write
-from stackwars.results.folder import REFERENCE, Folder
+from stackwars.results.dataset import Dataset, Sources
+from stackwars.results.folder import REFERENCE_TABLES, Folder
+from stackwars.study.config import load
 
 OUTPUT = Path("compare.html")
 
 
-def compared(run: Folder, other: Folder) -> dict[str, Any]:
-    """The document of a run, with the ratios of another one and what became of the claims and ratios there."""
-    return {
-        **gather.gather(run),
+def compared(run: Dataset, other: Dataset) -> dict[str, Any]:
+    """Return the document of a run with the comparisons of another one, and what it reproduces of that one."""
+    return gather(Sources(run, run, list(run.config["studies"]))) | {
         "other": {
-            "name": gather.titled(other, documents.read(other["context"])),
-            "summary": reproduction.compare(run, other)["summary"],
-            "ratios": gather.rows(pd.read_csv(other["ratios"]), gather.RATIO),
-        },
+            "name": titled(other),
+            "summary": compare(run, other)["summary"],
+            "comparisons": tables.records(other.table("comparisons"), tables.COMPARISON),
+        }
     }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("run", type=Path)
-    parser.add_argument("other", type=Path, nargs="?", default=REFERENCE)
+    parser.add_argument("other", type=Path, nargs="?", default=REFERENCE_TABLES)
     parser.add_argument("--output", type=Path, default=OUTPUT)
     a = parser.parse_args()
-    write(compared(Folder(a.run), Folder(a.other)), a.output)
+    config = load()
+    write(compared(*(dataset_of(config, Folder(path)) for path in (a.run, a.other))), a.output)
     print(f"Both are in the comparisons of {a.output}.")
 
 

@@ -29,13 +29,13 @@ CLASSES = {
     "product": PRODUCTS,
     "reduction": REDUCTIONS,
 }
-"""The class in op_times.csv of a kind of box."""
+"""The class in profile.csv of a kind of box."""
 CHARACTER, LINE, PAD = 6.1, 12.0, 5.0
 """Points of a text of 10 points in a fixed-width font, and around it."""
 
 
 def graphs(config: dict, measured: Path) -> list[dict[str, Any]]:
-    """Every program that is there: what it is of, and its graph or the reason why it has none."""
+    """Return every program that is there: what it is of, and its graph or the reason why it has none."""
     found = []
     for program in printed.graphed(config):
         path = measured / program.path / "program.mlir.gz"
@@ -46,8 +46,8 @@ def graphs(config: dict, measured: Path) -> list[dict[str, Any]]:
 
 
 def drawn(path: Path) -> dict[str, Any]:
-    """{"graph": of `laid_out`, or None, "note": what is left out of it, "reason": why there is none}; as
-    "unfolded" the same graph with every block drawn, None where none is folded or the boxes are too many."""
+    """Return {"graph": of `laid_out`, or None, "note": what is left out of it, "reason": why there is none}; as
+    "unfolded" the same graph with every block drawn, None if none is folded or the boxes are too many."""
     size = len(module.read(path))
     if size > MOST_CHARACTERS:
         return _none(f"Not drawn: its text has {size} characters, more than {MOST_CHARACTERS}.")
@@ -70,7 +70,7 @@ def _none(reason: str) -> dict[str, Any]:
 
 
 def laid_out(found: dict[str, Any], more: str = "") -> dict[str, Any]:
-    """Boxes and arrows with their places, in points from the upper left corner; more: of dot's attributes."""
+    """Return boxes and arrows with their places, in points from the upper left corner; more: for dot."""
     texts = [_lines(node) for node in found["nodes"]]
     sizes = [_size(lines) for lines in texts]
     layout = place(sizes, found["edges"], more)
@@ -81,49 +81,38 @@ def laid_out(found: dict[str, Any], more: str = "") -> dict[str, Any]:
     nodes, edges = [], []
     for node, lines, (width, height) in zip(found["nodes"], texts, sizes, strict=True):
         x, y = at(layout.middles[node["id"]])
-        nodes.append(
-            {
-                **{
-                    "x": x,
-                    "y": y,
-                    "width": round(POINTS * width),
-                    "height": round(POINTS * height),
-                },
-                **{"kind": node["kind"], "class": CLASSES.get(node["kind"]), "lines": lines},
-                "block": node.get("block"),
-            }
-        )
+        box = {"x": x, "y": y, "width": round(POINTS * width), "height": round(POINTS * height)}
+        look = {"kind": node["kind"], "class": CLASSES.get(node["kind"]), "block": node.get("block")}
+        nodes.append({**box, **look, "lines": lines})
     inputs = [edge["to"] for edge in found["edges"]]
     for edge in found["edges"]:
-        told = found["nodes"][edge["to"]]["ordered"] and inputs.count(edge["to"]) > 1
+        is_named = found["nodes"][edge["to"]]["ordered"] and inputs.count(edge["to"]) > 1
         points = [at(point) for point in layout.routes[edge["from"], edge["to"]]]
-        edges.append({"points": points, "operand": edge["operand"] if told else None})
-    return {
-        **{"width": round(POINTS * layout.width), "height": round(POINTS * layout.height)},
-        **{"nodes": nodes, "edges": edges},
-    }
+        edges.append({"points": points, "operand": edge["operand"] if is_named else None})
+    size = {"width": round(POINTS * layout.width), "height": round(POINTS * layout.height)}
+    return {**size, "nodes": nodes, "edges": edges}
 
 
 def _lines(node: dict[str, Any]) -> list[str]:
-    """Its operations, and below them the shape of the last one's result."""
+    """Return its operations, and below them the shape of the last one's result."""
     shape = node["lines"][-1]["shape"]
-    told = [
-        line["operation"] + ("" if line["shape"] == shape else f" to {line['shape']}")
-        for line in node["lines"]
+    lines = [
+        line["operation"] + ("" if line["shape"] == shape else f" to {line['shape']}") for line in node["lines"]
     ]
-    return [text.replace("x", "\u00d7") if text == shape else text for text in [*told, shape]]
+    return [text.replace("x", "\u00d7") if text == shape else text for text in [*lines, shape]]
 
 
 def _size(lines: list[str]) -> tuple[float, float]:
-    """Inches of a box."""
+    """Return the size of a box in inches."""
     width = CHARACTER * max(map(len, lines)) + 2 * PAD
     return even(width / POINTS), even((LINE * len(lines) + 2 * PAD) / POINTS)
 
 
 def write(config: dict, folder: Folder) -> None:
-    """report_graphs.json of a run."""
+    """Write report_graphs.json of a run."""
     document = {"graphs": graphs(config, folder.measured)}
-    folder["report_graphs"].write_text(json.dumps(document, separators=(",", ":")) + "\n")
+    text = json.dumps(document, separators=(",", ":")) + "\n"
+    folder["report_graphs"].write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

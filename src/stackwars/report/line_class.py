@@ -1,4 +1,4 @@
-"""The class of each operation of a StableHLO text, in the words of op_times.csv."""
+"""The class of each operation of a StableHLO text, in the words of profile.csv."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _CONTROL = {"while", "case", "if", "call", "composite"}
 
 
 def line_classes(text: str) -> list[str | None]:
-    """Of each line the class of its operation; None of other lines, and of what computes nothing.
+    """Return of each line the class of its operation; None of other lines, and of what computes nothing.
 
     >>> line_classes("%1 = stablehlo.tanh %0 : tensor<2xf32>\\nreturn %1")
     ['elementwise', None]

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
 
 from stackwars.compilers import hlo
 from stackwars.compilers.hlo import Instruction, Module
@@ -23,82 +22,54 @@ _HOLDS = ("fusion", "call")
 """Operations that are known by what they hold."""
 
 
-@dataclass
-class Listing:
-    """A module's lines, the entry first and each computation after that which calls it; and of each line:
-
-    keys: what it computes, to what type; of what is no operation what kind of line it is. classes: that of the
-    operation that runs, whether it is this one or holds it; None where none takes time. sources: where it comes
-    from in the program. runs: the operations that run for it, by their names in a profile.
-    """
-
-    lines: list[str] = field(default_factory=list)
-    keys: list[str] = field(default_factory=list)
-    classes: list[str | None] = field(default_factory=list)
-    sources: list[str | None] = field(default_factory=list)
-    runs: list[list[str]] = field(default_factory=list)
-
-    def add(
-        self,
-        line: str,
-        key: str,
-        kind: str | None = None,
-        source: str | None = None,
-        runs: Iterable[str] = (),
-    ) -> None:
-        self.lines.append(line)
-        self.keys.append(key)
-        self.classes.append(kind)
-        self.sources.append(source)
-        self.runs.append(list(runs))
+Line = tuple[str, str, str | None, str | None, list[str]]
+"""Of a line of a module: its text; what it computes, to what type (of what is no operation what kind of line it
+is); the class of the operation that runs, whether it is this one or holds it (None if none takes time); where
+it comes from in the program; the operations that run for it, by their names in a profile."""
 
 
 def side(text: str, emitted: Sequence[str | None] | None = None) -> Side:
-    """As `align.side`, and of each line, as `runs`, the names of the operations that run for it.
+    """Return what `align.side` returns and, as `runs`, the names of the operations that run for each line.
 
-    emitted: the source of each line of the program that was compiled, where the frontend tells it.
+    emitted: the source of each line of the program that was compiled, if the frontend says it.
 
-    Raises ValueError where the text is no HLO module.
+    :raises ValueError: if the text is no HLO module.
     """
-    made = listing(text)
+    texts, keys, classes, sources, runs = map(list, zip(*_lines(text), strict=True))
     return {
-        "texts": made.lines,
-        "classes": made.classes,
-        "sources": [_traced(source, emitted or ()) for source in made.sources],
-        "runs": made.runs,
-        "operations": flags(made.keys),
-        "keys": made.keys,
+        "texts": texts,
+        "classes": classes,
+        "sources": [_traced(source, emitted or ()) for source in sources],
+        "runs": runs,
+        "operations": flags(keys),
+        "keys": keys,
     }
 
 
-def listing(text: str) -> Listing:
-    """The listing of an HLO dump. Raises ValueError where the text has no entry computation."""
+def _lines(text: str) -> Iterator[Line]:
+    """Yield the lines of an HLO dump, the entry first and each computation after that which calls it."""
     module = hlo.read(text)
     lines = {name: block.splitlines() for block, name in _COMPUTATION.findall(text)}
     callers = dict(_called(module, module.entry, set()))
-    made = Listing()
     for name in [module.entry, *callers]:
         instructions = module.computations[name].instructions
         for line in lines[name]:
-            instruction = instructions.get(_name(line))
-            shown = _METADATA.sub("", line)
+            instruction, shown = instructions.get(_name(line)), _METADATA.sub("", line)
             if instruction is None:
-                made.add(shown, FRAME + ("head" if line.endswith("{") else shown))
+                yield shown, FRAME + ("head" if line.endswith("{") else shown), None, None, []
                 continue
-            key = _key(module, instruction)
+            key, source = _key(module, instruction), _source(line)
             if instruction.opcode in FORWARDS:
-                frame = FRAME if instruction.opcode == "parameter" else ""
-                made.add(shown, frame + key, None, _source(line))
+                yield shown, (FRAME if instruction.opcode == "parameter" else "") + key, None, source, []
                 continue
             running = _around(module, callers, name, instruction)
             kind = None if running.opcode in _LOOPS else class_of(module, running)
-            made.add(shown, key, kind, _source(line), _running(module, running))
-        made.add("", FRAME)
-    return made
+            yield shown, key, kind, source, list(_running(module, running))
+        yield "", FRAME, None, None, []
 
 
 def _around(module: Module, callers: dict, name: str, instruction: Instruction) -> Instruction:
-    """The operation that runs by itself and holds this one, of the computation of this name; or this one."""
+    """Return the operation that runs by itself and holds this one, of the computation `name`; or this one."""
     while name not in module.runs:
         name, caller = callers[name]
         instruction = module.computations[name].instructions[caller]
@@ -106,7 +77,7 @@ def _around(module: Module, callers: dict, name: str, instruction: Instruction) 
 
 
 def _called(module: Module, name: str, seen: set[str]) -> Iterator[tuple[str, tuple[str, str]]]:
-    """(computation, (computation and name of the instruction that calls it first)), each after its caller."""
+    """Yield (computation, (computation and name of the instruction that calls it first)) after its caller."""
     for instruction in module.computations[name].instructions.values():
         for called in instruction.called:
             if called not in seen:
@@ -120,7 +91,7 @@ def _name(line: str) -> str:
 
 
 def _key(module: Module, instruction: Instruction) -> str:
-    """The operation, or what the fusion or call holds, and the type of its result without a layout."""
+    """Return the operation, or what the fusion or call holds, and the type of its result without a layout."""
     types = ", ".join(f"{a.dtype}[{','.join(map(str, a.extents))}]" for a in instruction.arrays)
     if instruction.opcode not in _HOLDS:
         return f"{instruction.opcode} {types}"
@@ -129,7 +100,7 @@ def _key(module: Module, instruction: Instruction) -> str:
 
 
 def _source(line: str) -> str | None:
-    """Where an operation comes from: a file and line, or the line of the program that was compiled."""
+    """Return where an operation comes from: a file and line, or the line of the program that was compiled."""
     found = _SOURCE.search(line)
     if found is None:
         return None
@@ -138,7 +109,7 @@ def _source(line: str) -> str | None:
 
 
 def _traced(source: str | None, emitted: Sequence[str | None]) -> str | None:
-    """A line of the compiled program with its own source."""
+    """Return a line of the compiled program with its own source."""
     found = _EMITTED.fullmatch(source or "")
     place = int(found[1]) - 1 if found else len(emitted)
     own = emitted[place] if place < len(emitted) else None
@@ -146,7 +117,7 @@ def _traced(source: str | None, emitted: Sequence[str | None]) -> str | None:
 
 
 def _running(module: Module, instruction: Instruction) -> Iterator[str]:
-    """The operation, and all that run in the computations that it only calls."""
+    """Yield the operation, and all that run in the computations that it only calls."""
     if instruction.opcode not in FORWARDS:
         yield instruction.name
     for called in instruction.called:

@@ -22,52 +22,51 @@ from stackwars.study.programs import BASE, Program
 
 MOST_CHARACTERS = 500_000
 """Of a program's text: LLaMA's has 410,000; one with its constants written out may have ten million."""
-EMITTED, NORMALISED = "as emitted", "normalised"
-"""The forms that are made from the emitted text."""
+EMITTED, NORMALISED, OPTIMISED = "as emitted", "normalised", "optimised"
+"""The forms of a program."""
+Sources = dict[str, list[str | None] | None]
+"""{framework: the source of each line of its program, None if it does not say them}."""
 
 
 def programs(config: dict, measured: Path) -> list[dict[str, Any]]:
-    """The programs of each workload of which two frontends have one: whose they are, the accepted run of each
-    that is not of this run, what is left out and why, and of each form which line stands for which of another.
-    """
-    found = []
-    for workload, files in printed.emitted(config, measured, ACCEPTED).items():
-        emitted = {name: first_program(paths) for name, paths in files.items()}
-        paths = {name: one[0] for name, one in emitted.items() if one}
-        texts = {name: one[1] for name, one in emitted.items() if one}
-        left_out = {
+    """Return the programs of each workload of which two frontends have one (see `_beside`)."""
+    every = printed.emitted(config, measured, ACCEPTED).items()
+    rows = ((workload, {name: first_program(files) for name, files in row.items()}) for workload, row in every)
+    found = [
+        _beside(measured, workload, {name: one for name, one in row.items() if one}) for workload, row in rows
+    ]
+    return [one for one in found if len(one["frameworks"]) > 1]
+
+
+def _beside(measured: Path, workload: str, emitted: dict[str, tuple[Path, str]]) -> dict[str, Any]:
+    """Return whose programs they are, the accepted run of each that is not of this run, what is left out and
+    why, and of each form which line stands for which of another."""
+    texts = {name: text for name, (_, text) in emitted.items() if len(text) <= MOST_CHARACTERS}
+    paths = {name: emitted[name][0] for name in texts}
+    arguments = {name: measured / Program(name, workload, BASE).path / "arguments.json" for name in texts}
+    sources = {name: located(arguments[name], text) for name, text in texts.items()}
+    forms = {
+        EMITTED: form({name: side(text, sources[name]) for name, text in texts.items()}),
+        NORMALISED: form({name: side(normalised(text)) for name, text in texts.items()}),
+    }
+    made, why = compiled(paths, texts, sources)
+    return {
+        "workload": workload,
+        "title": workloads.load(workload).TITLE,
+        "frameworks": list(texts),
+        "runs": {name: run for name, path in paths.items() if (run := accepted_run(path))},
+        "left_out": {
             name: f"its text has {len(text)} characters, more than {MOST_CHARACTERS}"
-            for name, text in texts.items()
-            if len(text) > MOST_CHARACTERS
-        }
-        texts = {name: text for name, text in texts.items() if name not in left_out}
-        if len(texts) < 2:
-            continue
-        sources = {
-            name: located(measured / Program(name, workload, BASE).path / "arguments.json", text)
-            for name, text in texts.items()
-        }
-        forms = {
-            EMITTED: form({name: side(text, sources[name]) for name, text in texts.items()}),
-            NORMALISED: form({name: side(normalised(text)) for name, text in texts.items()}),
-        }
-        optimised, why = compiled(paths, texts, sources)
-        found.append(
-            {
-                "workload": workload,
-                "title": workloads.load(workload).TITLE,
-                "frameworks": list(texts),
-                "runs": {name: run for name in texts if (run := accepted_run(paths[name]))},
-                "left_out": left_out,
-                "forms": forms | ({"optimised": optimised} if optimised else {}),
-                "not_optimised": why,
-            }
-        )
-    return found
+            for name, (_, text) in emitted.items()
+            if name not in texts
+        },
+        "forms": forms | ({OPTIMISED: made} if made else {}),
+        "not_optimised": why,
+    }
 
 
 def first_program(paths: list[Path]) -> tuple[Path, str] | None:
-    """(the first of these files that has a program, its text); None where none has."""
+    """Return (the first of these files that has a program, its text); None if none has."""
     for path in paths:
         text = gzip.decompress(path.read_bytes()).decode()
         if not missing(text):
@@ -76,13 +75,13 @@ def first_program(paths: list[Path]) -> tuple[Path, str] | None:
 
 
 def accepted_run(path: Path) -> str:
-    """The accepted run that a file is of; empty of another file."""
+    """Return the accepted run that a file is of; empty for another file."""
     return path.relative_to(ACCEPTED).parts[0] if path.is_relative_to(ACCEPTED) else ""
 
 
 def located(path: Path, text: str) -> list[str | None] | None:
-    """The source of each line of a program, from its arguments.json; None where that does not tell."""
-    document = json.loads(path.read_text()) if path.exists() else {}
+    """Return the source of each line of a program, from its arguments.json; None if that does not say it."""
+    document = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     digest = hashlib.sha256(text.encode()).hexdigest()
     if "sources" not in document or document["program_sha256"] != digest:
         return None
@@ -90,14 +89,11 @@ def located(path: Path, text: str) -> list[str | None] | None:
 
 
 def compiled(
-    paths: dict[str, Path],
-    texts: dict[str, str],
-    sources: dict[str, list[str | None] | None],
+    paths: dict[str, Path], texts: dict[str, str], sources: Sources
 ) -> tuple[dict[str, Any] | None, dict[str, str]]:
-    """(the optimised programs, as `form`, with the compiler's name; of each frontend without one, why).
+    """Return (the optimised programs, as `form`, with the compiler's name; why a frontend has none).
 
-    paths: the files of the emitted programs, of which `texts` has those that are shown. sources: of each of
-    their lines, where known. No form where fewer than two have an optimised program.
+    paths: the files of the emitted programs. No form if fewer than two have an optimised program.
     """
     sides, why, compilers = {}, {}, []
     for name, text in texts.items():
@@ -111,7 +107,7 @@ def compiled(
 
 
 def normalised(text: str) -> str:
-    """The program in the one form for all its spellings; where it has none, a line that says why."""
+    """Return the program in the one form for all its spellings; if it has none, a line that says why."""
     try:
         return str(normalise(parse(text)))
     except ProgramError as error:
@@ -119,9 +115,10 @@ def normalised(text: str) -> str:
 
 
 def write(config: dict, folder: Folder) -> None:
-    """report_programs.json of a run."""
+    """Write report_programs.json of a run."""
     document = {"programs": programs(config, folder.measured)}
-    folder["report_programs"].write_text(json.dumps(document, separators=(",", ":")) + "\n")
+    text = json.dumps(document, separators=(",", ":")) + "\n"
+    folder["report_programs"].write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 from stackwars.report.gather import gather
-from stackwars.report.pack import packed
+from stackwars.results.dataset import sources
 from stackwars.results.folder import chosen, parser
 
 PAGE = Path(__file__).with_name("page")
 SCRIPTS = (
     *("base", "place", "table", "replay", "heat", "start", "calls", "memory", "logs", "cells", "forest"),
-    *("comparisons", "programs", "graph", "trace", "timeline", "claims", "audits", "views"),
-)  # fmt: skip
+    *("comparisons", "programs", "graph", "trace", "timeline", "compiled", "claims", "audits", "views"),
+)
 """In the order in which they stand in the page; the last one draws it."""
 MOST_BYTES = 15_000_000
 
 
 def page(document: dict) -> str:
-    """The whole file: style, script and data in one page that fetches nothing."""
+    """Return the whole file: style, script and data in one page that fetches nothing."""
     # A name from a log or a title ends no script and begins no tag.
     data = json.dumps(packed(document), separators=(",", ":"), allow_nan=False)
     script = "\n".join((PAGE / f"{name}.js").read_text(encoding="utf-8") for name in SCRIPTS)
@@ -33,13 +36,40 @@ def page(document: dict) -> str:
     )
 
 
+def packed(document: dict[str, Any]) -> dict[str, Any]:
+    """Return the document with what only one view needs as packed texts, which that view unpacks."""
+    timeline, other = document["timeline"], document.get("other")
+    return {
+        **document,
+        **({"other": {**other, "comparisons": pack(other["comparisons"])}} if other else {}),
+        **{name: {key: pack(one) for key, one in document[name].items()} for name in ("details", "replays")},
+        **{name: pack(document[name]) for name in ("comparisons", "compiled")},
+        "claims": [{**one, "votes": pack(one["votes"])} for one in document["claims"]],
+        "programs": [{**one, "forms": pack(one["forms"])} for one in document["programs"]],
+        "graphs": [
+            {**one, **{name: one[name] and pack(one[name]) for name in ("graph", "unfolded")}}
+            for one in document["graphs"]
+        ],
+        "timeline": {
+            **timeline,
+            "calls": [
+                {**call, "profile": call["profile"] and pack(call["profile"])} for call in timeline["calls"]
+            ],
+        },
+    }
+
+
+def pack(value: object) -> str:
+    """Return base64 of gzip of JSON; the same text for the same value."""
+    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
+    return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
+
+
 def write(document: dict, output: Path) -> None:
-    """The page of a document; ends the command where that is larger than a report may be."""
+    """Write the page of a document; end the command if it is larger than a report may be."""
     text = page(document)
     if len(text) > MOST_BYTES:
-        sys.exit(
-            f"expected a report of at most {MOST_BYTES} bytes; came {len(text)}: list fewer programs"
-        )
+        sys.exit(f"expected a report of at most {MOST_BYTES} bytes, got {len(text)}; fix: list fewer programs")
     output.write_text(text, encoding="utf-8")
 
 
@@ -47,8 +77,8 @@ def main() -> None:
     arguments = parser(__doc__)
     arguments.add_argument("--output", required=True, type=Path)
     a = arguments.parse_args()
-    _, folder = chosen(a)
-    write(gather(folder), a.output)
+    config, folder = chosen(a)
+    write(gather(sources(config, folder)), a.output)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from types import ModuleType
 
 from stackwars.frameworks import GENERATED
@@ -13,13 +13,14 @@ from stackwars.measure.events import event
 from stackwars.measure.process_value import ProcessValue
 from stackwars.measure.statistics import geometric_mean
 from stackwars.measure.steady import AT_ONCE, NONE, SLOWING, WARM_UP
+from stackwars.results import verdicts
 
 CLASSES = (AT_ONCE, WARM_UP, SLOWING, NONE)
 """Classes of steady state, the best first."""
 
 
 def numbers(result: dict, values: dict[int, ProcessValue], workload: ModuleType) -> dict:
-    """{column of the frame: value}: latencies, compile counts, split of run 1 and throughput.
+    """Return {column of cells.csv: value}: latencies, compile counts, parts of run 1 and throughput.
 
     result: the content of an ok cell.json; values: of its processes, by round.
     """
@@ -32,15 +33,15 @@ def numbers(result: dict, values: dict[int, ProcessValue], workload: ModuleType)
         "first": [one["ns"] / 1e6 for one in calls["first"]],
         "second": [one["ns"] / 1e6 for one in calls["second"]],
         "steady": list(steady_ms.values()),
-        "steady_ungated": [value.all_ms for value in values.values()],
     }
     row = {}
     for name, series in milliseconds.items():
-        columns = (f"{name}_ms", f"{name}_low_ms", f"{name}_high_ms")
-        row |= zip(columns, geometric_mean(series), strict=True)
+        row |= times(name, series)
+    row |= times("steady_all", [value.all_ms for value in values.values()], spread=False)
     kinds = [value.kind for value in values.values()]
     # What most processes are, of two equally frequent classes the less steady one.
     usual = max(CLASSES, key=lambda kind: (kinds.count(kind), CLASSES.index(kind)))
+    warmup = statistics.median_low(value.warmup for value in values.values() if value.kind == usual)
     seconds, sizes = row["steady_ms"] / 1e3, result["sizes"]
     return {
         **row,
@@ -48,9 +49,7 @@ def numbers(result: dict, values: dict[int, ProcessValue], workload: ModuleType)
         "gated": gated,
         "kept_share": statistics.fmean(value.kept for value in values.values()),
         "steady_class": usual,
-        "warmup_points": statistics.median_low(
-            value.warmup for value in values.values() if value.kind == usual
-        ),
+        "warmup_points": warmup,
         "steady_calls": sum(len(one["ns"]) * one["calls"] for one in calls["steady"]),
         # The most that any process did: a compilation in one process of ten must not disappear.
         "threads": max(one["threads"] for one in calls["steady"]),
@@ -58,7 +57,11 @@ def numbers(result: dict, values: dict[int, ProcessValue], workload: ModuleType)
         **{f"compiles_{name}": _maximum(one["compiles"] for one in calls[name]) for name in calls},
         "cache_hits_first": max(one["cache_hits"] for one in calls["first"]),
         **_first_split(calls["first"]),
-        **_returned([event(process, "dispatch") for process in result["processes"]]),
+        **_slow_runs(calls["second"], usual, warmup),
+        "second_over_steady": row["second_ms"] / row["steady_ms"],
+        **_returned(
+            [event(process, "dispatch") for process in result["processes"]], row["steady_ms"]
+        ),
         **_generated([event(process, "timed") for process in result["processes"]]),
         "items_per_s": workload.items(sizes) / seconds,
         "gflop_per_s": workload.flops(sizes) / seconds / 1e9,
@@ -70,37 +73,74 @@ def _maximum(counts: Iterable[int | None]) -> int | None:
     return max((count for count in counts if count is not None), default=None)
 
 
-def _first_split(events: list[dict]) -> dict[str, float | None]:
-    """Medians of run 1: tracing, compiling, and the rest (running, transfers, dispatch), in ms.
+def times(name: str, series: Sequence[float], spread: bool = True) -> dict[str, float | None]:
+    """Return the columns of a time: its geometric mean, the interval, and the smallest and largest process."""
+    found = dict(
+        zip(
+            (f"{name}_ms", f"{name}_low_ms", f"{name}_high_ms"), geometric_mean(series), strict=True
+        )
+    )
+    return found | (
+        {f"{name}_min_ms": min(series), f"{name}_max_ms": max(series)} if spread else {}
+    )
 
-    Compiling and the rest are None where the framework does not tell how long it compiled; all are of one
-    that compiles nothing.
-    """
+
+PARTS = {
+    "tracing": "first_trace_ms",
+    "compiling": "first_compile_ms",
+    "executing": "first_execute_ms",
+}
+
+
+def _first_split(events: list[dict]) -> dict[str, float | str | None]:
+    """Return medians of run 1 in ms (tracing, compiling, and the rest), and the largest of these parts.
+
+    The trace alone if the framework does not say how long it compiled; nothing if it compiles nothing. The
+    share is of the parts' sum: they are medians, and the first run a geometric mean."""
     if any(one["trace_s"] is None for one in events):
-        return dict.fromkeys(("first_trace_ms", "first_compile_ms", "first_execute_ms"))
+        return {}
     trace = [1e3 * one["trace_s"] for one in events]
-    parts = {"trace": statistics.median(trace), "compile": None, "execute": None}
-    if all(one["compile_s"] is not None for one in events):
-        compiling = [1e3 * one["compile_s"] for one in events]
-        rest = [e["ns"] / 1e6 - t - c for e, t, c in zip(events, trace, compiling, strict=True)]
-        parts |= {"compile": statistics.median(compiling), "execute": statistics.median(rest)}
-    return {f"first_{name}_ms": value for name, value in parts.items()}
+    if any(one["compile_s"] is None for one in events):
+        return {PARTS["tracing"]: statistics.median(trace)}
+    compiling = [1e3 * one["compile_s"] for one in events]
+    rest = [e["ns"] / 1e6 - t - c for e, t, c in zip(events, trace, compiling, strict=True)]
+    medians = map(statistics.median, (trace, compiling, rest))
+    parts = dict(zip(PARTS, medians, strict=True))
+    largest = max(parts, key=lambda name: parts[name])
+    return {
+        **{PARTS[name]: value for name, value in parts.items()},
+        "first_largest": largest,
+        "first_largest_share": parts[largest] / sum(parts.values()),
+    }
 
 
-def _returned(events: list[dict]) -> dict[str, float | None]:
-    """How soon a steady call returns, in ms and as a share of the time until it is done.
+def _slow_runs(second: list[dict], steady_class: str, warmup: float) -> dict[str, str]:
+    """Return how many runs were slow, by compilations, by times and by both."""
+    by_compiles = verdicts.runs_by_compiles(_maximum(one["compiles"] for one in second))
+    by_times = verdicts.runs_by_times(steady_class, warmup)
+    return {
+        "slow_runs": verdicts.slow_runs(by_compiles, by_times),
+        "slow_runs_by_compiles": by_compiles,
+        "slow_runs_by_times": by_times,
+    }
 
-    Of each process the medians of its calls, of these the median. None where a process does not tell: one
-    of a run that was made before it was asked.
+
+def _returned(events: list[dict], steady_ms: float) -> dict[str, float]:
+    """Return how soon a steady call returns, in ms and as a share of the time until it is done.
+
+    The median over the processes of the median of their calls. Nothing if a process has not measured it.
     """
     if not all(events):
-        return dict.fromkeys(("returned_ms", "returned_share"))
+        return {}
     returned = [statistics.median(one["returned_ns"]) for one in events]
     done = [statistics.median(one["total_ns"]) for one in events]
-    shares = [part / whole for part, whole in zip(returned, done, strict=True)]
+    ms = statistics.median(returned) / 1e6
     return {
-        "returned_ms": statistics.median(returned) / 1e6,
-        "returned_share": statistics.median(shares),
+        "returned_ms": ms,
+        "returned_share": statistics.median(
+            part / whole for part, whole in zip(returned, done, strict=True)
+        ),
+        "returned_over_steady": min(1.0, ms / steady_ms),
     }
 
 

@@ -1,20 +1,19 @@
-"""What the paper says of the run as a whole: machine, date, versions, devices, settings, cost."""
+"""context.json: what is true of a run as a whole: machine, date, versions, devices, settings, cost."""
 
 from __future__ import annotations
 
 import math
 
-from stackwars.measure import NEGLIGIBLE, PROTOCOL, comparison, log_ratio, nodes, steady
+from stackwars.measure import NEGLIGIBLE, PROTOCOL, log_ratio, nodes, steady
 from stackwars.measure.contention import GATE, MAX_OTHER_PROCESSES_SHARE
 from stackwars.measure.inputs import INPUT_SETS
 from stackwars.measure.process_value import MIN_UNCONTENDED
 from stackwars.measure.supervisor import PADDING
-from stackwars.results.frame import Results
-from stackwars.results.ratios import CONTENDED
+from stackwars.results.comparisons import CONTENDED
+from stackwars.results.raw import Raw
 from stackwars.setup.device import CPU
 from stackwars.study import cells
-from stackwars.study.programs import native_compiler
-from stackwars.study.studies import Study, described, of_tables
+from stackwars.study.studies import measured_studies
 
 NEVER = "never"
 """The date of a run in which nothing was measured."""
@@ -22,17 +21,18 @@ GAP_S = 2.0
 """A longer pause between two processes was not the harness's: seconds."""
 
 
-def build(config: dict, results: Results, origin: str) -> dict:
-    """The context of the results; empty values where nothing was measured."""
-    of_cells = [p for result in results.cells.values() for p in result["processes"]]
+def build(config: dict, raw: Raw) -> dict:
+    """Return the context of a run; empty values if nothing was measured."""
+    of_cells = [p for result in raw.cells.values() for p in result["processes"]]
     # A run may have no cell: that of programs for several devices.
-    processes = [p for p in of_cells or results.others if p["repeated"]]
+    processes = [p for p in of_cells or _lone(raw) if p["repeated"]]
     processes.sort(key=lambda process: process["started_s"])
-    # Nor has one of programs alone a process.
-    dated = processes or sorted(results.compiled, key=lambda compiled: compiled["started_utc"])
+    # Nor has one of programs alone a process; one whose compilers are unavailable has no date.
+    compiled = [one for one in raw.compiled if "started_utc" in one]
+    dated = processes or sorted(compiled, key=lambda one: one["started_utc"])
     last = dated[-1] if dated else {}
     versions = {"python": last.get("machine", {}).get("python", "unknown")}
-    for cell, result in results.cells.items():
+    for cell, result in raw.cells.items():
         for name, version in result["versions"].items():
             # Two environments may hold one package in two versions: then say whose.
             other = versions.get(name, version)
@@ -40,37 +40,30 @@ def build(config: dict, results: Results, origin: str) -> dict:
     revisions = sorted({one["source"]["git_revision"] for one in dated})
     return {
         "preset": config["preset"],
+        "studies": measured_studies(config),
         "protocol": PROTOCOL,
-        "origin": origin,
-        # The text is about the first study.
-        "comparisons": [
-            row for row in config["comparisons"] if row["subject"] in _known(of_tables(config))
-        ],
-        "studies": described(config),
-        "study": of_tables(config).name,
-        "beside": config["paper"].get("beside", []),
-        "native_compiler": native_compiler(config),
         "machine": last.get("machine", {}),
         "date_utc": last.get("started_utc", NEVER),
         "git_revision": " ".join(revisions) or "unknown",
         "git_dirty": any(one["source"]["git_dirty"] for one in dated),
         "versions": versions,
-        "devices": _devices(results),
-        "peak": results.peaks.get(CPU) or next(iter(results.peaks.values()), {}),
-        "peaks": results.peaks,
-        "nodes": _nodes(results),
+        "devices": _devices(raw),
+        "peak": raw.peaks.get(CPU) or next(iter(raw.peaks.values()), {}),
+        "peaks": raw.peaks,
+        "nodes": _nodes(raw),
         "settings": _settings(config, last),
         "sizes": {workload: cells.sizes(config, workload) for workload in config["workloads"]},
         **_cost(processes),
     }
 
 
-def _known(study: Study) -> set[str]:
-    return {*study.frameworks, *study.programs}
+def _lone(raw: Raw) -> list[dict]:
+    """Return the processes of growing sizes and of several devices, which belong to no cell."""
+    return [*raw.growth.values(), *raw.sharded.values()]
 
 
 def _settings(config: dict, last: dict) -> dict:
-    """The configuration's settings, and the constants of the protocol that the method section names."""
+    """Return the settings of the configuration, and the constants of the protocol that the method names."""
     blocks = {w: cells.block_calls(config, w) for w in config["workloads"]}
     return {
         **cells.settings(config),
@@ -85,13 +78,12 @@ def _settings(config: dict, last: dict) -> dict:
         "level_band": math.expm1(steady.BAND),
         "negligible": NEGLIGIBLE,
         "power": log_ratio.POWER,
-        "bootstrap_draws": comparison.DRAWS,
     }
 
 
-def _devices(results: Results) -> dict:
+def _devices(raw: Raw) -> dict:
     found = {}
-    for device, answers in results.devices.items():
+    for device, answers in raw.devices.items():
         reasons = [answer["reason"] for answer in answers.values() if not answer["present"]]
         found[device] = {
             "present": any(answer["present"] for answer in answers.values()),
@@ -100,14 +92,14 @@ def _devices(results: Results) -> dict:
     return found
 
 
-def _nodes(results: Results) -> list[dict]:
+def _nodes(raw: Raw) -> list[dict]:
     """A row for each node of a cluster and device that anything was measured on; none on one machine."""
     found: dict[tuple[str, str], set[str]] = {}
     records: dict[str, dict] = {}
-    measured = [(cell.device, cell.workload, one) for cell, one in results.cells.items()]
-    measured += [(one["device"], one["workload"], one) for one in results.replays]
+    measured = [(cell.device, cell.workload, one) for cell, one in raw.cells.items()]
+    measured += [(one["device"], one["workload"], one) for one in raw.replays.values()]
     # What belongs to no cell has one process.
-    measured += [(p["device"], p["workload"], {"processes": [p]}) for p in results.others]
+    measured += [(p["device"], p["workload"], {"processes": [p]}) for p in _lone(raw)]
     for device, workload, one in measured:
         for process in one["processes"]:
             if node := process["machine"].get("node"):
@@ -118,7 +110,7 @@ def _nodes(results: Results) -> list[dict]:
             **records[node],
             "device": device,
             "workloads": sorted(workloads),
-            "peak": nodes.peak_of(results.every_peak(device), records[node]),
+            "peak": nodes.peak_of(raw.every_peak(device), records[node]),
         }
         for (node, device), workloads in sorted(found.items())
     ]

@@ -1,20 +1,30 @@
-"""The runs that the reference is made of, a folder each: results/reference/runs/<when the run ended>.
+"""The accepted runs, a folder each: results/reference/runs/<when the run ended>.
 
-A run is kept as its tables and context.json. Runs of another version of the measuring protocol are not read:
-their numbers cannot be combined with these.
-"""
+A run is kept as its tables, context.json and a manifest of their digests. Runs of another version of the
+measuring protocol are not read: their numbers cannot be combined with these."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 
 from stackwars.measure import PROTOCOL, documents
+from stackwars.results import schema
+from stackwars.results.folder import REFERENCE
 from stackwars.setup.device import CPU
 
 FOLDER = "runs"
+MANIFEST = "manifest.json"
+OF_A_RUN = (*(f"{name}.csv" for name in schema.TABLES), "context.json")
+"""What is kept of every run."""
+
+
+class DamagedRunError(ValueError):
+    """A file of an accepted run is not the one that was accepted."""
 
 
 @dataclass(frozen=True)
@@ -26,30 +36,62 @@ class Run:
     machine: str
 
     def table(self, name: str) -> pd.DataFrame:
-        """One of its tables, `ratios.csv` for instance."""
-        return pd.read_csv(self.folder / name)
+        """Return one of its tables, `comparisons` for instance."""
+        return schema.read(self.folder / f"{name}.csv")
+
+    @property
+    def context(self) -> dict:
+        """Its context.json."""
+        return documents.read(self.folder / "context.json")
 
 
-def read(reference: Path) -> list[Run]:
-    """The runs of a reference of this version of the protocol, the oldest first."""
-    folders = sorted(path.parent for path in (reference / FOLDER).glob("*/context.json"))
-    found = [(folder, documents.read(folder / "context.json")) for folder in folders]
-    return [Run(f.name, f, kind(c)) for f, c in found if c.get("protocol") == PROTOCOL]
+def read(reference: Path = REFERENCE) -> list[Run]:
+    """Return the runs of a reference of this version of the protocol, the oldest first.
 
-
-def whole(found: list[Run]) -> list[Run]:
-    """Those that are not of some workloads alone: with all of the oldest run's, whose grid was the smallest.
-
-    A claim about every workload means less where a run has few of them.
+    :raises DamagedRunError: if a file differs from the manifest of its run.
     """
-    have = {run.identity: set(run.table("frame.csv").workload) for run in found}
-    return [run for run in found if have[run.identity] >= have[found[0].identity]]
+    found = []
+    for folder in sorted(path for path in (reference / FOLDER).glob("*") if path.is_dir()):
+        check(folder)
+        context = documents.read(folder / "context.json")
+        if context.get("protocol") == PROTOCOL:
+            found.append(Run(folder.name, folder, kind(context)))
+    return found
+
+
+def check(folder: Path) -> None:
+    """Refuse a run with a file that its manifest does not describe.
+
+    :raises DamagedRunError: naming the file.
+    """
+    try:
+        expected = documents.read(folder / MANIFEST)
+    except (FileNotFoundError, documents.Damaged):
+        expected = {}
+    for name in OF_A_RUN:
+        found = digest(folder / name)
+        if found != expected.get(name):
+            raise DamagedRunError(
+                f"{folder / name}: expected the accepted file with the digest "
+                f"{expected.get(name, 'none')}, got {found}; fix: git checkout {folder}"
+            )
+
+
+def write_manifest(folder: Path) -> None:
+    """Write the digests of the files of a run."""
+    digests = {name: digest(folder / name) for name in OF_A_RUN}
+    (folder / MANIFEST).write_text(json.dumps(digests, indent=1) + "\n", encoding="utf-8")
+
+
+def digest(path: Path) -> str:
+    """Return the SHA-256 of a file; "no file" if there is none."""
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else "no file"
 
 
 def kind(context: dict) -> str:
-    """The kind of machine of a run: processor, cores and last-level cache, as its context.json has them.
+    """Return the kind of machine of a run: processor, cores and last-level cache, from its context.json.
 
-    The name of the processor alone is not enough where a host hides it.
+    The name of the processor alone is not enough if a host hides it.
     """
     machine = context.get("machine", {})
     cache = (context.get("peaks") or {}).get(CPU, context.get("peak") or {}).get("last_cache_bytes")
@@ -58,5 +100,5 @@ def kind(context: dict) -> str:
 
 
 def identity(context: dict) -> str:
-    """The name of a run: when its last process or compilation started, to the minute, in UTC."""
+    """Return the name of a run: when its last process or compilation started, to the minute, in UTC."""
     return context["date_utc"][:16].replace(":", "")

@@ -1,23 +1,28 @@
 """Verdicts: what the numbers allow one to say. Pure functions of numbers.
 
-A ratio is always framework over baseline, so above 1 means that the framework took longer. What may be
-said of the ratios of the frame is decided in :mod:`stackwars.measure.comparison`, whose words these are.
+A ratio is always subject over baseline, so above 1 means that the subject took longer, or has more.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import math
 
+from stackwars.measure.comparison import (
+    EQUIVALENT,
+    FASTER,
+    INCONCLUSIVE,
+    NO_DATA,
+    NO_INTERVAL,
+    SLOWER,
+    direction,
+    is_within,
+)
+from stackwars.measure.log_ratio import LogRatio
+from stackwars.measure.statistics import Estimate
 from stackwars.results.values import is_missing
 
-Finding = dict[str, Any]
-
-SLOWER = "slower"
-FASTER = "faster"
-NO_DIFFERENCE = "no difference found"  # the whole interval lies within 5 % of 1
-UNRESOLVED = "unresolved"  # neither that, nor a difference
-NOT_DECIDED = "not decided"  # a ratio, but no interval: fewer than two rounds
-NO_DATA = "no data"
+DECIDED = (SLOWER, FASTER)
+NOT_DECIDED = "not decided"
 
 AGREES = "agrees"
 DIFFERS = "differs"
@@ -27,71 +32,62 @@ ONE_SLOW_RUN = "one slow run"
 TWO_SLOW_RUNS = "two slow runs"
 MORE_SLOW_RUNS = "more than two slow runs"
 COUNTS_DISAGREE = "compilations and times disagree"
-WARM_UP, SLOWING, NO_STEADY_STATE = (
-    "warm-up",
-    "slowing down",
-    "no steady state",
-)  # of measure.steady
+NO_STEADY_STATE = "no steady state"  # of stackwars.measure.steady
 
-RETURNS_EARLY, RETURNS_DONE = "returns early", "returns when it is done"
+DUE_TO_PROGRAM, DUE_TO_RUNTIME = "the program", "the runtime"
+NOT_SEPARATED = "not separated"
+WITHIN_CONTROL, CONTROL_FAILED = "within 10 %", "control failed"
+CONTROL = 0.10
+"""A baseline replayed is the baseline if their ratio is within this share of 1."""
+
+FRONTEND, COMPILER, INTERACTION = "frontend", "compiler", "interaction"
+
+CLOSES_MOST = "closes most of it"
+CLOSES_PART = "closes a part of it"
+CLOSES_SOME = "closes an unknown share of it"
+WIDENS = "widens it"
+MOST = 0.5
+"""The share of a difference, on logarithms, from which on an edit closes most of it."""
+
+SIGN_CHANGES = "the sign changes"
+SAME_DIRECTION = "the same direction in both"
+ONE_GENERATION = "in one generation only"
+NO_EFFECT = "none in both"
+
+FITS, TOO_LARGE = "fits", "oom"
+MORE, LESS, SAME, DIFFERENT = "more", "less", "same", "different"
+SAME_SIZE = 0.01
+"""Byte counts within this share of each other are the same."""
+
+AS_CLAIMED, NOT_AS_CLAIMED = "as claimed", "not as claimed"
+LIKE_SUBJECT, LIKE_BASELINE = "as the subject's", "as the baseline's"
+LIKE_BOTH, LIKE_NEITHER = "as both", "as neither's"
 
 FLAT, GROWS, SUPERLINEAR = "flat", "grows", "grows faster than the size"
-EVERY_SHAPE, FEWER_PROGRAMS = "compiles every shape", "compiles fewer programs than shapes"
-COMPILES_AGAIN = "compiles shapes again"
-
-LONGEST = "longest"
-NOT_LONGEST = "not the longest"
-
-OOM_BOTH = "out of memory in both"
-OOM_THERE = "out of memory only there"
-OOM_HERE = "out of memory only here"
-RAN_BOTH = "ran in both"
-
-HOLDS = "holds"
-HOLDS_WHERE_DECIDED = "holds where decided"
-HOLDS_IN_PART = "holds in part"
-DOES_NOT_HOLD = "does not hold"
-
-ALL_OK = "all ok"
-SOME_OK = "some ok"
-NONE_OK = "none ok"
-
-MEASURED = "measured"
-SOME = "some"
-NONE = "none"
-
-
-def finding(identity: str, verdict: str, **numbers: Any) -> Finding:
-    """One finding; NaN becomes None, because JSON has no NaN."""
-    plain = {key: None if is_missing(v) else v for key, v in numbers.items()}
-    return {"id": identity, "verdict": verdict, **plain}
+FLAT_UP_TO = 0.1
+"""An exponent whose interval includes 0 and ends below this is flat: twice the size costs 7 % more at most."""
+COMPILED, SHARED, REUSED, COMPILED_AGAIN = "compiled", "shared", "reused", "compiled again"
+"""What a call with a shape did: the first two of its first call, the others of its second."""
 
 
 def agreement(published_ratio: float, ours: str) -> str:
-    """Whether our verdict on a ratio is the direction that the published ratio points to.
-
-    Ours where it is no direction: no difference found, unresolved or not decided.
-    """
+    """Return whether our verdict on a ratio has the direction of the published one; ours if it has none."""
     if is_missing(published_ratio) or ours == NO_DATA:
         return NOT_COMPARABLE
-    if ours not in (SLOWER, FASTER):
+    if ours not in DECIDED:
         return ours
-    published = SLOWER if published_ratio > 1 else FASTER
-    return AGREES if ours == published else DIFFERS
+    return AGREES if ours == (SLOWER if published_ratio > 1 else FASTER) else DIFFERS
 
 
 def runs_by_compiles(compiles_second: float) -> str:
-    """Whether the second call still compiled."""
+    """Return how many runs compiled."""
     if is_missing(compiles_second):
         return NO_DATA
     return TWO_SLOW_RUNS if compiles_second > 0 else ONE_SLOW_RUN
 
 
 def runs_by_times(steady_class: str, warmup: float) -> str:
-    """How many leading calls were slow, by the changepoints of :mod:`stackwars.measure.steady`.
-
-    One that slows down later has slow leading calls too; with no steady state nothing is slow or fast.
-    """
+    """Return how many leading calls were slow, by the changepoints of :mod:`stackwars.measure.steady`."""
     if is_missing(steady_class) or is_missing(warmup) or not steady_class:
         return NO_DATA
     if steady_class == NO_STEADY_STATE:
@@ -102,7 +98,7 @@ def runs_by_times(steady_class: str, warmup: float) -> str:
 
 
 def slow_runs(by_compiles: str, by_times: str) -> str:
-    """One or two slow runs where compilations and times both say so; else what keeps one from saying it."""
+    """Return the number of slow runs if compilations and times agree on it, else what keeps it open."""
     if NO_DATA in (by_compiles, by_times):
         return NO_DATA
     if by_times == NOT_DECIDED:
@@ -110,53 +106,112 @@ def slow_runs(by_compiles: str, by_times: str) -> str:
     return by_times if by_times == by_compiles else COUNTS_DISAGREE
 
 
+def shape(is_first: bool, compiles: float) -> str:
+    """Return what a call with a shape did: its first call, or its second."""
+    if is_missing(compiles):
+        return ""
+    if is_first:
+        return COMPILED if compiles > 0 else SHARED
+    return COMPILED_AGAIN if compiles > 0 else REUSED
+
+
 def same_direction(one: str, other: str) -> str:
-    """Whether two verdicts on ratios are the same direction, opposite ones, or not both a direction."""
+    """Return whether two verdicts on ratios are the same direction, opposite ones, or not both decided."""
     if NO_DATA in (one, other):
         return NO_DATA
-    if not {one, other} <= {SLOWER, FASTER}:
+    if not {one, other} <= set(DECIDED):
         return NOT_DECIDED
     return AGREES if one == other else DIFFERS
 
 
-def largest_part(parts: dict[str, float]) -> str:
-    """The name of the largest of the measured parts of the first run."""
-    measured = {name: value for name, value in parts.items() if not is_missing(value)}
-    return max(measured, key=measured.get) if measured else NO_DATA
+def control(ratio: Estimate | None) -> str:
+    """Return whether a replayed baseline takes the baseline's time, by the interval of their ratio."""
+    if ratio is None or ratio.low is None:
+        return NO_DATA
+    if is_within(ratio.low, ratio.high, CONTROL):
+        return WITHIN_CONTROL
+    return CONTROL_FAILED if ratio.high < 1 or ratio.low > 1 else INCONCLUSIVE
 
 
-def rank_interval(name: str, intervals: dict[str, tuple[float, float, float]]) -> str:
-    """Whether ``name`` has the largest value among ``intervals`` (value, low, high).
+def margin(ratio: Estimate | None) -> str:
+    """Return which factor of a steady ratio does more of it, by the interval of their quotient."""
+    if ratio is None or ratio.low is None:
+        return NO_DATA
+    if ratio.low > 1:
+        return DUE_TO_PROGRAM
+    return DUE_TO_RUNTIME if ratio.high < 1 else NOT_SEPARATED
 
-    ``longest`` and ``not the longest`` are said only where intervals do not overlap.
+
+def reversal(older: str, newer: str) -> str:
+    """Return what two generations of XLA say of one replay ratio; inconclusive unless both decide."""
+    words = {older, newer}
+    if NO_DATA in words or NO_INTERVAL in words:
+        return NO_DATA
+    if INCONCLUSIVE in words:
+        return INCONCLUSIVE
+    if words == {EQUIVALENT}:
+        return NO_EFFECT
+    if EQUIVALENT in words:
+        return ONE_GENERATION
+    return SAME_DIRECTION if len(words) == 1 else SIGN_CHANGES
+
+
+def scaling(low: float, high: float) -> str:
+    """Return how a cost grows with a size, by the interval of its exponent."""
+    if low > 1:
+        return SUPERLINEAR
+    if low <= 0:
+        return FLAT if high <= FLAT_UP_TO else INCONCLUSIVE
+    return GROWS if high <= 1 else INCONCLUSIVE
+
+
+def edit_effect(edited: LogRatio, other: LogRatio) -> str:
+    """Return what an edit does to the difference to the other program, as far as intervals decide.
+
+    Both are ratios to the unedited program, taken as independent, which makes the interval of their difference
+    too wide rather than too narrow: they have that program in common.
     """
-    known = {k: v for k, v in intervals.items() if not is_missing(v[0])}
-    if name not in known or len(known) < 2:
+    word, effect = direction(edited.estimate()), direction(other.estimate())
+    if NO_INTERVAL in (word, effect):
         return NO_DATA
-    if any(is_missing(low) or is_missing(high) for _, low, high in known.values()):
-        return NOT_DECIDED
-    _, low, high = known[name]
-    others = [v for k, v in known.items() if k != name]
-    if all(low > other_high for _, _, other_high in others):
-        return LONGEST
-    if any(high < other_low for _, other_low, _ in others):
-        return NOT_LONGEST
-    return NOT_DECIDED
+    if word not in DECIDED:
+        return word
+    if effect not in DECIDED:
+        return INCONCLUSIVE  # no difference is known of which it could close a share
+    towards = math.copysign(1.0, other.log)
+    if edited.log * towards < 0:
+        return WIDENS
+    beyond_most = edited.plus(other, own=towards, others=-MOST * towards).estimate()
+    if beyond_most.low > 1:
+        return CLOSES_MOST
+    return CLOSES_PART if beyond_most.high < 1 else CLOSES_SOME
 
 
-def memory_outcome(published: str, ours: str) -> str:
-    """How an out-of-memory outcome there compares with the one here."""
-    if not published or ours not in ("ok", "oom"):
+def share_closed(edited: LogRatio, other: LogRatio) -> float | None:
+    """Return the share of the difference to the other program that an edit closes, on logarithms.
+
+    Both are ratios to the unedited program; None if there is no difference.
+    """
+    return edited.log / other.log if other.log else None
+
+
+def amount(one: float, base: float, within: float = SAME_SIZE) -> str:
+    """Return ``more``, ``less`` or ``same`` (within this share) of two amounts."""
+    if is_missing(one) or is_missing(base) or not base:
         return NO_DATA
-    if published == "oom":
-        return OOM_BOTH if ours == "oom" else OOM_THERE
-    return OOM_HERE if ours == "oom" else RAN_BOTH
+    if abs(one / base - 1) <= within:
+        return SAME
+    return MORE if one > base else LESS
 
 
-def headline(agrees: int, differs: int, unresolved: int) -> str:
-    """What the tally of :func:`agreement` says about the original's ordering as a whole."""
-    if not agrees + differs:
-        return NOT_DECIDED if unresolved else NO_DATA
-    if not differs:
-        return HOLDS_WHERE_DECIDED if unresolved else HOLDS
-    return HOLDS_IN_PART if agrees else DOES_NOT_HOLD
+def largest_batch(one: tuple[float, float], base: tuple[float, float]) -> str:
+    """Compare two brackets: the largest batch that fits, and the smallest that does not."""
+    if is_missing(one[0]) or is_missing(base[0]):
+        return NO_DATA
+    if one == base and one[1] == one[0] + 1:
+        return SAME
+    if not is_missing(base[1]) and one[0] >= base[1]:
+        return MORE
+    if not is_missing(one[1]) and base[0] >= one[1]:
+        return LESS
+    return NOT_SEPARATED

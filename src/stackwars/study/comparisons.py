@@ -1,4 +1,4 @@
-"""Which framework is compared with which, and what of them: the configuration's `comparisons`."""
+"""Which framework is compared with which: the key `comparisons` of the configuration."""
 
 from __future__ import annotations
 
@@ -17,29 +17,23 @@ class Comparison:
 
     @property
     def sides(self) -> tuple[str, str]:
-        """Both, the baseline first."""
+        """Return both, the baseline first."""
         return self.baseline, self.subject
 
 
-def comparisons(document: dict, of: str) -> list[Comparison]:
-    """Those of a configuration, or of context.json, that compare `of`: CELLS or PROGRAMS."""
-    rows = document["comparisons"]
+def comparisons(config: dict, of: str) -> list[Comparison]:
+    """Return those that compare `of`: CELLS or PROGRAMS."""
+    rows = config["comparisons"]
     return [Comparison(r["subject"], r["baseline"], tuple(r["of"])) for r in rows if of in r["of"]]
 
 
-def told(document: dict) -> list[Comparison]:
-    """The comparison that the paper's text is about, the first of cells, and the others of programs."""
-    main = comparisons(document, CELLS)[0]
-    return [main, *(pair for pair in comparisons(document, PROGRAMS) if pair != main)]
-
-
-def baseline(document: dict, framework: str) -> str | None:
-    """The framework whose cells those of this one are compared with; None where there is none."""
-    pairs = comparisons(document, CELLS)
+def baseline(config: dict, framework: str) -> str | None:
+    """Return the framework whose cells those of this one are compared with; None if there is none."""
+    pairs = comparisons(config, CELLS)
     return next((pair.baseline for pair in pairs if pair.subject == framework), None)
 
 
-def with_programs(document: dict) -> list[str]:
-    """The frameworks whose programs go to compilers other than their own, the baseline first."""
-    pairs = comparisons(document, PROGRAMS)
+def with_programs(config: dict) -> list[str]:
+    """Return the frameworks whose programs go to compilers other than their own, the baseline first."""
+    pairs = comparisons(config, PROGRAMS)
     return list(dict.fromkeys([p.baseline for p in pairs] + [p.subject for p in pairs]))

@@ -28,22 +28,28 @@ BATCH, VARIANT = "^b[1-9][0-9]*$", "^b[1-9][0-9]*(s[1-9][0-9]*)?$"
 
 
 class ConfigError(ValueError):
-    """A value of the configuration that cannot be used: names the key, the expected and the given."""
+    """A value of the configuration that cannot be used."""
 
-    def __init__(self, key: str, expected: str, came: object) -> None:
+    def __init__(self, key: str, expected: str, got: object) -> None:
         super().__init__(
-            f"config: {key or 'the whole file'}: expected {expected}; came {json.dumps(came, default=str)}. "
-            "Mend it in config/config.yaml (keys: workflow/schemas/config.schema.yaml) or in --config."
+            f"config: {key or 'the whole file'}: expected {expected}, got {json.dumps(got, default=str)}; fix: "
+            "change it in config/config.yaml (keys: workflow/schemas/config.schema.yaml) or in --config"
         )
 
 
 def load(path: Path = REPOSITORY / "config" / "config.yaml") -> dict:
-    """The configuration of a file, validated. Raises ConfigError."""
+    """Return the configuration of a file, validated.
+
+    :raises ConfigError: if it cannot be used.
+    """
     return validate(yaml.safe_load(path.read_text()))
 
 
 def validate(config: dict) -> dict:
-    """Return the configuration unchanged if every key and value can be used; else raise ConfigError."""
+    """Return the configuration unchanged.
+
+    :raises ConfigError: for the first key or value that cannot be used.
+    """
     if found := schema.problem(SCHEMA, config, _definitions(config)):
         raise ConfigError(".".join(map(str, found.path)), found.expected, found.came)
     _check_settings(config)
@@ -58,7 +64,7 @@ def validate(config: dict) -> dict:
 
 
 def _definitions(config: dict) -> dict[str, dict]:
-    """What the schema says of names: of what there is here, and of what the configuration has itself."""
+    """Return the names of the schema: of this repository's modules, and those that the configuration gives."""
 
     def own(key: str) -> list[str]:
         found = config.get(key) if isinstance(config, dict) else None
@@ -119,19 +125,14 @@ def _check_comparisons(config: dict) -> None:
             expected = f"another framework than the subject {row['subject']}"
             raise ConfigError(f"comparisons.{place}.baseline", expected, row["baseline"])
         if row["subject"] in [other["subject"] for other in config["comparisons"][:place]]:
-            raise ConfigError(
-                f"comparisons.{place}.subject", "each subject compared once", row["subject"]
-            )
+            raise ConfigError(f"comparisons.{place}.subject", "each subject compared once", row["subject"])
     compared = {
-        what: {side for pair in comparisons(config, what) for side in pair.sides}
-        for what in (CELLS, PROGRAMS)
+        what: {side for pair in comparisons(config, what) for side in pair.sides} for what in (CELLS, PROGRAMS)
     }
     for framework in config["frameworks"]:
         what = CELLS if environments(config, framework) else PROGRAMS
         if framework not in compared[what]:
-            raise ConfigError(
-                "comparisons", f"one of the {what} of {framework}", sorted(compared[what])
-            )
+            raise ConfigError("comparisons", f"one of the {what} of {framework}", sorted(compared[what]))
     for framework in sorted(compared[CELLS]):
         if not environments(config, framework):
             expected = "environments, which a framework needs whose cells are compared"
@@ -152,12 +153,7 @@ def _check_studies(config: dict) -> None:
     growth = config.get("growth") or {"frameworks": [], "series": [], "shapes": []}
     studied |= set(growth["frameworks"])
     studied |= {point.framework for point in sharding.whole(config)}
-    studied |= {
-        f
-        for kind in ("series", "shapes")
-        for row in growth[kind]
-        for f in row.get("frameworks", [])
-    }
+    studied |= {f for kind in ("series", "shapes") for row in growth[kind] for f in row.get("frameworks", [])}
     for framework in config["frameworks"]:
         if framework not in studied:
             raise ConfigError("studies", f"one that has {framework}", sorted(studied))
@@ -187,7 +183,7 @@ def _check_programs(config: dict) -> None:
 
 
 def _check_positions(config: dict) -> None:
-    """JAX would clamp the positions beyond its table and go on, torch would raise."""
+    """Refuse a sequence longer than its positions: JAX would clamp the positions, torch would raise."""
     for preset, chosen in config["presets"].items():
         for workload, given in chosen["sizes"].items():
             if given.get("sequence", 0) > given.get("positions", math.inf):
@@ -224,19 +220,17 @@ def _check_sharding(config: dict) -> None:
 
 
 def _problems(module: Any, given: dict[str, int]) -> dict[str, str]:
-    """What a workload says is wrong with sizes together; of most nothing can be."""
+    """Return what a workload says is wrong with these sizes together: {size: what is expected}."""
     return getattr(module, "problems", lambda sizes: {})(given)
 
 
 def _check_sizes(config: dict) -> None:
-    """Sizes that limit each other, of workloads that say so (workloads/limits.py), variants included."""
+    """Refuse sizes, those of variants too, that break a workload's own limits (workloads/limits.py)."""
     for preset, chosen in config["presets"].items():
         for workload, given in chosen["sizes"].items():
             module = workloads.load(workload)
             for size, expected in _problems(module, given).items():
-                raise ConfigError(
-                    f"presets.{preset}.sizes.{workload}.{size}", expected, given[size]
-                )
+                raise ConfigError(f"presets.{preset}.sizes.{workload}.{size}", expected, given[size])
             variants = chosen.get("variants", {}).get(workload, [])
             for place, variant in enumerate(variants):
                 for size, expected in _problems(module, resized(given, variant)).items():

@@ -101,7 +101,7 @@ def resized(given: dict[str, int], variant: str) -> dict[str, int]:
         return dict(given)
     match = _VARIANT.fullmatch(variant)
     if match is None:
-        raise ValueError(f"expected a variant like b8 or b8s512; came {variant!r}")
+        raise ValueError(f"expected a variant like b8 or b8s512, got {variant!r}")
     batch, sequence = match.groups()
     return given | {"batch": int(batch)} | ({"sequence": int(sequence)} if sequence else {})
 
@@ -178,9 +178,7 @@ def finished(config: dict, compilation: Compilation) -> bool:
     the rows of `ahead` that do not say otherwise.
     """
     wanted = (compilation.target, compilation.compiler, compilation.program.edits)
-    row = next(
-        r for r in config["ahead"] if (r["target"], r["compiler"], r.get("edit", "")) == wanted
-    )
+    row = next(r for r in config["ahead"] if (r["target"], r["compiler"], r.get("edit", "")) == wanted)
     return row.get("finish", True) and compilation.program.variant == BASE
 
 
@@ -209,22 +207,15 @@ def largest_batches(config: dict) -> list[Compilation]:
 
 
 def replayed(config: dict, workload: str, compiler: str) -> list[Program]:
-    """The programs that a replay of the workload runs: each framework's, then the edited ones.
-
-    The edited ones only where the study of the cells, the first one, is replayed: they explain its ratios.
-    """
+    """Return the programs that a replay of the workload runs: each framework's, then the edited ones."""
     found = studies(config)
     unedited = [
         framework
         for framework in with_programs(config)
         if any(study.is_replayed(framework, workload, compiler) for study in found)
     ]
-    edited = [
-        edit
-        for edit in config["edits"].get(workload, [])
-        if edit.split("+")[0] in unedited
-        and found[0].is_replayed(edit.split("+")[0], workload, compiler)
-    ]
+    edits = config["edits"].get(workload, [])
+    edited = [edit for edit in edits if edit.partition("+")[0] in unedited]
     return [Program(framework, workload) for framework in (*unedited, *edited)]
 
 

@@ -1,18 +1,18 @@
-"""What a run measures: the core of every study of the configuration, or some studies whole.
+"""What a run measures: studies, which are parts of the grid.
 
-A study is a part of the grid: the frameworks whose cells are measured, the programs that are given to its
-compilers and targets, and its workloads. A study without a core is part of every run as a whole.
+A study has the frameworks whose cells are measured, the programs that are given to its compilers and
+targets, and its workloads. A run measures the studies that the key `measure` names, or else those of its
+preset.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Study:
-    """One study, as far as this run measures it.
+    """One study, or as much of it as this run measures.
 
     frameworks: of its cells; programs: the frameworks whose programs go to its compilers and targets.
     devices: None for all. workloads: in the order of the grid.
@@ -27,7 +27,7 @@ class Study:
     workloads: tuple[str, ...]
 
     def has_cell(self, framework: str, workload: str, device: str) -> bool:
-        """Whether the cell is part of it."""
+        """Return whether the cell is part of it."""
         return (
             framework in self.frameworks
             and workload in self.workloads
@@ -35,65 +35,81 @@ class Study:
         )
 
     def has_program(self, framework: str, workload: str) -> bool:
-        """Whether the framework's program of the workload is part of it."""
+        """Return whether the framework's program of the workload is part of it."""
         return framework in self.programs and workload in self.workloads
 
     def is_replayed(self, framework: str, workload: str, compiler: str) -> bool:
-        """Whether it replays that program with the compiler."""
+        """Return whether it replays that program with the compiler."""
         return self.has_program(framework, workload) and compiler in self.compilers
 
     def is_compiled(self, framework: str, workload: str, target: str) -> bool:
-        """Whether it compiles that program for the target."""
+        """Return whether it compiles that program for the target."""
         return self.has_program(framework, workload) and target in self.targets
 
 
+def measured_studies(config: dict) -> list[str]:
+    """Return the names of the studies that this run measures; the reference measures none."""
+    return [] if config["results"] == "reference" else _named(config)
+
+
 def studies(config: dict) -> list[Study]:
-    """The studies of this run."""
-    return list(_of_run(config))
+    """Return the studies whose results this run has, in the order of the configuration.
+
+    Those are the measured ones; the reference may have results of every study.
+    """
+    if config["results"] == "reference":
+        return [whole(config, name) for name in config["studies"]]
+    limits = _preset(config).get("study_workloads", {})
+    return [_study(config, name, limits.get(name)) for name in _named(config)]
 
 
 def whole(config: dict, name: str) -> Study:
-    """A study at its full extent, whatever this run measures of it."""
-    return _study(config, name, config["studies"][name].get("workloads", config["workloads"]))
+    """Return a study at its full extent, whatever this run measures of it.
 
-
-def described(config: dict) -> dict[str, dict]:
-    """{name of a study: its frameworks, programs, compilers and workloads at full extent}, for context.json."""
-    keys = ("frameworks", "programs", "compilers", "workloads")
-    found = {name: whole(config, name) for name in config["studies"]}
-    return {name: {key: getattr(study, key) for key in keys} for name, study in found.items()}
+    One that the configuration does not have is empty: the paper's sections on it are.
+    """
+    if name not in config["studies"]:
+        return Study(name, (), (), (), (), None, ())
+    return _study(config, name)
 
 
 def of_tables(config: dict) -> Study:
-    """The first study, that of the original's tables, at its full extent."""
+    """Return the first study, that of the original's tables, at its full extent."""
     return whole(config, next(iter(config["studies"])))
 
 
 def narrowed(row: dict, frameworks: set[str], programs: set[str]) -> dict:
-    """A study of the configuration with only these frameworks, and programs of these."""
+    """Return a study of the configuration with only these frameworks, and programs of these."""
     wanted = {"frameworks": frameworks, "programs": programs}
-    return row | {
-        key: [name for name in row.get(key, []) if name in names] for key, names in wanted.items()
-    }
+    return row | {key: [name for name in row.get(key, []) if name in names] for key, names in wanted.items()}
 
 
 def folder(config: dict) -> str:
-    """The name of the folder of a run's results: a run of whole studies is a run of its own."""
-    return "-".join([config["preset"], *config["whole"]])
+    """Return the name of the folder of a run's results: that of its preset if it measures the first study.
+
+    Other runs have a folder of their own, so that they replace no result of the paper's run.
+    """
+    names = _named(config)
+    first = next(iter(config["studies"]))
+    return config["preset"] if first in names else "-".join([config["preset"], *names])
 
 
-def _of_run(config: dict) -> Iterator[Study]:
-    cores = config["presets"][config["preset"]].get("core", {})
-    for name, row in config["studies"].items():
-        if name in (config["whole"] or [name]):
-            workloads = row.get("workloads", config["workloads"])
-            if not config["whole"] and config["results"] == "measured":
-                workloads = cores.get(name, row.get("core", workloads))
-            yield _study(config, name, workloads)
+def _named(config: dict) -> list[str]:
+    """Return the names in `measure`, in the order of the studies."""
+    wanted = config.get("measure") or _preset(config)["measure"]
+    return [name for name in config["studies"] if name in wanted]
 
 
-def _study(config: dict, name: str, workloads: list[str]) -> Study:
-    row, wanted = config["studies"][name], set(workloads)
+def _preset(config: dict) -> dict:
+    return config["presets"][config["preset"]]
+
+
+def _study(config: dict, name: str, limit: list[str] | None = None) -> Study:
+    """Return a study of the configuration; limit: the only workloads that it may have."""
+    row = config["studies"][name]
+    wanted = set(row.get("workloads", config["workloads"]))
+    if limit is not None:
+        wanted &= set(limit)
     return Study(
         name,
         *(tuple(row.get(key, [])) for key in ("frameworks", "programs", "compilers", "targets")),

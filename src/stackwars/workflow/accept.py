@@ -1,6 +1,7 @@
-"""Accepts the full run of this machine: its tables join results/reference/runs, and the reference is made anew.
+"""Add a run of this machine to the reference: its tables join results/reference/runs, and all are pooled again.
 
-What was measured (cells, replays, programs, compilations) is kept of the newest run that has all of it.
+The reference also holds the measured files (cells, replays, programs, compilations) of one run: the newest
+with every cell of the first study.
 """
 
 from __future__ import annotations
@@ -12,91 +13,126 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from stackwars.audits import audit_entries
-from stackwars.claims import pages, stability
+from stackwars.claims import pages
 from stackwars.measure import FORMS, PROTOCOL, documents
-from stackwars.results import folder, runs
+from stackwars.results import runs, schema
 from stackwars.results.context import NEVER
-from stackwars.results.folder import REFERENCE
+from stackwars.results.folder import MEASURED
+from stackwars.results.runs import OF_A_RUN, REFERENCE
 from stackwars.setup.environments import REPOSITORY
-from stackwars.study import printed
+from stackwars.study import cells, printed
 from stackwars.study.config import load
+from stackwars.study.studies import of_tables
 from stackwars.workflow import damage
+from stackwars.workflow.grid import REFERENCE_TABLES
 
 FULL = REPOSITORY / "results" / "full"
+AUDITS = MEASURED["audits"]
 KEPT = (
     printed.OPTIMISED,
     *("cell.json", "stablehlo.mlir.gz", "output.npy", "peak.json", "peaks/*.json", "devices.json"),
     *("program.mlir.gz", "arguments.json", "ahead.json", "largest_batch.json", "replay.json"),
-    *("profile.json", "audits.json", f"{FORMS}/*.txt.gz", "growth/*/*/*/process.json"),
+    *("profile.json", AUDITS, f"{FORMS}/*.txt.gz", "growth/*/*/*/process.json"),
     "sharded/*/*/*/process.json",
 )
-"""What the paper is made from, as patterns. The optimised HLO of targets is left out: it is large, and counted
-in ahead.json."""
-TABLES = (*folder.TABLES.values(), folder.MADE["context"])
-OF_A_RUN = (
-    *(name for name in TABLES if name != folder.TABLES["calls"]),
-    folder.MADE["reproduction"],
-)
-"""What is kept of every run: its tables but for the single calls, which only the newest run's figure has, and
-what of the reference before it it found again. Beside them are its programs of the workloads that the paper
-lists.
-"""
+"""The measured files that the reference has, as patterns. The optimised HLO of targets is left out: it is
+large, and counted in ahead.json."""
+FOR_READERS = ("comparisons.csv", "claims.csv")
+"""Tables of the reference that are committed, so that nobody has to run anything to read them."""
 MOST_BYTES = 3_000_000
-"""Of a run's tables."""
+"""Limit of the size of a run's tables."""
 
 
 class AcceptError(ValueError):
-    """A run that cannot join the reference: what was expected, what came, what to do."""
+    """A run that cannot join the reference."""
 
 
-def check(full: Path) -> dict:
-    """The context of a run that can be accepted. Raises AcceptError."""
-    lacking = [name for name in OF_A_RUN if not (full / name).exists()]
-    if lacking:
+def accept(full: Path, reference: Path) -> tuple[str, int]:
+    """Add a run to the reference; return its name, and how many measured files of it the reference has now.
+
+    The new reference is made beside the old one, and replaces it once it is complete.
+
+    :raises AcceptError: if the run cannot be accepted.
+    :raises DamagedRunError: if an accepted run is damaged.
+    """
+    old, new = (reference.with_name(f"{reference.name}.{name}") for name in ("old", "new"))
+    if old.exists() and not reference.exists():  # a kill between the two renames below
+        old.rename(reference)
+    context = check(full, reference)
+    for left in (old, new):
+        shutil.rmtree(left, ignore_errors=True)
+    if reference.exists():
+        shutil.copytree(reference, new)
+    identity = add_run(full, new, context)
+    count = replace_measured(full, new, identity)
+    runs.read(new)
+    if reference.exists():
+        reference.rename(old)
+    new.rename(reference)
+    shutil.rmtree(old, ignore_errors=True)
+    return identity, count
+
+
+def check(full: Path, reference: Path) -> dict:
+    """Return the context of a run that can be accepted.
+
+    :raises AcceptError: if it cannot.
+    """
+    missing = [name for name in OF_A_RUN if not (full / name).exists()]
+    if missing:
         raise AcceptError(
-            f"expected a full run in {full}; {lacking[0]} missing: make it with: make paper"
+            f"expected the tables of a run in {full}, got none named {missing[0]}; fix: make paper"
         )
-    context = documents.read(full / folder.MADE["context"])
+    for name in schema.TABLES:
+        try:
+            schema.read(full / f"{name}.csv")
+        except ValueError as error:
+            raise AcceptError(str(error)) from None
+    context = documents.read(full / "context.json")
     if context.get("protocol") != PROTOCOL:
         raise AcceptError(
-            f"expected a run of version {PROTOCOL} of the measuring protocol; came {context.get('protocol')}: "
-            "measure again with this checkout"
+            f"expected a run of version {PROTOCOL} of the measuring protocol, got {context.get('protocol')}; "
+            "fix: measure again with this checkout"
         )
     if context["date_utc"] == NEVER:
         raise AcceptError(
-            f"expected a run in {full} that has measured or compiled something; {folder.MADE['context']} "
-            "has no date: delete that file, and make the run again"
+            f"expected a run in {full} that has measured or compiled something, got a context.json without a "
+            "date; fix: delete that file, and make the run again"
         )
     if context["preset"] != "full":
         raise AcceptError(
-            f"expected a run of the preset full; came one of {context['preset']}, whose shapes are others: "
-            "make one with: make paper"
+            f"expected a run of the preset full, got one of {context['preset']}, which has other shapes; "
+            "fix: make paper"
         )
-    for accepted in runs.read(REFERENCE):
-        sizes = documents.read(accepted.folder / folder.MADE["context"])["sizes"]
-        other = [w for w, own in context["sizes"].items() if sizes.get(w, own) != own]
-        if other:
-            raise AcceptError(
-                f"expected the shapes of the accepted run {accepted.identity}; came others of "
-                f"{', '.join(other)}: ratios of two sizes are not combined. Change the sizes back, or PROTOCOL "
-                "in src/stackwars/measure/__init__.py, which leaves all earlier runs out"
-            )
+    _check_sizes(context, reference)
     if dirty := _uncommitted(full):
         raise AcceptError(
-            f"expected a run of committed sources; {dirty[0]} and {len(dirty) - 1} more were measured or "
-            "compiled with uncommitted changes: commit, delete them, and run: make paper"
+            f"expected a run of committed sources, got {dirty[0]} and {len(dirty) - 1} more that were measured "
+            "or compiled with uncommitted changes; fix: commit, delete these files, and run: make paper"
         )
     return context
 
 
+def _check_sizes(context: dict, reference: Path) -> None:
+    for accepted in runs.read(reference):
+        sizes = accepted.context["sizes"]
+        other = [w for w, own in context["sizes"].items() if sizes.get(w, own) != own]
+        if other:
+            raise AcceptError(
+                f"expected the shapes of the accepted run {accepted.identity}, got others of "
+                f"{', '.join(other)}; fix: change the sizes back, as ratios of two sizes are not combined, or "
+                "PROTOCOL in src/stackwars/measure/__init__.py, which leaves all earlier runs out"
+            )
+
+
 def _measured(root: Path, names: Iterable[str]) -> set[Path]:
-    """The files under a folder of results with these names (patterns), relative to it; none set aside."""
+    """Return the files under a folder of results with these names (patterns), relative to it."""
     files = {path.relative_to(root) for name in names for path in root.rglob(name)}
-    return {path for path in files if path.parts[0] not in damage.NO_RESULTS}
+    return {path for path in files if path.parts[0] not in {*damage.NO_RESULTS, runs.FOLDER}}
 
 
 def _uncommitted(full: Path) -> list[Path]:
-    """The results of processes and compilations that ran with uncommitted sources."""
+    """Return the results of processes and compilations that ran with uncommitted sources."""
     found = []
     for path in sorted(_measured(full, ("cell.json", "replay.json", "ahead.json", "process.json"))):
         result = documents.read(full / path)
@@ -106,103 +142,112 @@ def _uncommitted(full: Path) -> list[Path]:
     return found
 
 
-def keep_run(full: Path, reference: Path, context: dict) -> Path:
-    """Copy a run's tables to its folder among the reference's runs, and return that. Raises AcceptError."""
+def add_run(full: Path, reference: Path, context: dict) -> str:
+    """Copy a run's tables, and the programs that the paper lists, to the reference's runs; return its name.
+
+    :raises AcceptError: if the tables are too large.
+    """
     size = sum((full / name).stat().st_size for name in OF_A_RUN)
     if size > MOST_BYTES:
-        raise AcceptError(f"expected at most {MOST_BYTES} bytes of tables for a run; came {size}")
-    kept = reference / runs.FOLDER / runs.identity(context)
+        raise AcceptError(f"expected at most {MOST_BYTES} bytes of tables for a run, got {size}")
+    identity = runs.identity(context)
+    kept = reference / runs.FOLDER / identity
     shutil.rmtree(kept, ignore_errors=True)
     kept.mkdir(parents=True)
     for name in OF_A_RUN:
         shutil.copyfile(full / name, kept / name)
+    runs.write_manifest(kept)
     for workload in load()["paper"]["listings"]:
         for name in (printed.PROGRAM, printed.OPTIMISED):
             for path in full.glob(f"*/*/{workload}/{name}"):
-                target = kept / path.relative_to(full)
-                target.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(path, target)
-    return kept
+                _copy(path, kept / path.relative_to(full))
+    return identity
 
 
-def keep_measured(full: Path, reference: Path) -> int:
-    """Replace what was measured by that of this run, if it has all that is there; return how many files.
+def replace_measured(full: Path, reference: Path, identity: str) -> int:
+    """Replace the measured files by those of this run, if it has the first study; return their number.
 
-    Audits of the harness that this run was made without stay, with the run that they are of; so do the forms of
-    programs that it did not make.
+    Audits of the harness that this run was made without stay, and so do the forms of programs that it did not
+    make.
     """
     files = _measured(full, KEPT)
-    there = _measured(reference, ["cell.json"])
-    if not there <= files:
+    if not _of_first_study(_measured(reference, ["cell.json"])) <= files:
         return 0
-    audits = reference / folder.MEASURED["audits"]
-    kept = None
-    if audits.exists() and not (full / audits.name).exists():
-        context = documents.read(reference / folder.MADE["context"])
-        run = audit_entries.run_of(audits) or runs.identity(context)
-        kept = audit_entries.read(audits), audits, run
-    forms = {path: (reference / path).read_bytes() for path in _lone_forms(reference, files)}
-    for path in reference.iterdir() if reference.exists() else ():
-        if path.name not in (runs.FOLDER, folder.FAULTS):
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
-    for path in sorted({*files, *forms}):
-        target = reference / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        if path in forms:
-            target.write_bytes(forms[path])
-        else:
-            shutil.copyfile(full / path, target)
-    if kept:
-        audit_entries.write(*kept)
+    forms = _other_forms(reference, files)
+    stay = {*forms, *([Path(AUDITS)] if Path(AUDITS) not in files else [])}
+    _delete(reference, {*stay, *map(Path, FOR_READERS)})
+    for path in files:
+        _copy(full / path, reference / path)
+    if Path(AUDITS) in files:
+        audit_entries.write(audit_entries.read(full / AUDITS), reference / AUDITS, identity)
     return len(files)
 
 
-def _lone_forms(reference: Path, files: set[Path]) -> set[Path]:
-    """What the reference has of programs in the forms that their compilers print, in folders that are not among
-    these files. They are what is read of a program and no measurement.
+def _delete(reference: Path, stay: set[Path]) -> None:
+    """Delete every file of the reference but those of its runs and these, and the folders that this empties."""
+    for path in sorted(reference.rglob("*"), reverse=True):
+        name = path.relative_to(reference)
+        if name.parts[0] == runs.FOLDER or name in stay:
+            continue
+        if path.is_file():
+            path.unlink()
+        elif not any(path.iterdir()):
+            path.rmdir()
+
+
+def _of_first_study(documents_: set[Path]) -> set[Path]:
+    """Return those of the cells that belong to the first study."""
+    config = load()
+    config["measure"] = [of_tables(config).name]
+    return documents_ & {cell.path / "cell.json" for cell in cells.asked(config)}
+
+
+def _other_forms(reference: Path, files: set[Path]) -> set[Path]:
+    """Return what the reference has of cells with compilers' forms, if this run made no forms of the cell.
+
+    Forms are read of a program, and are no measurement.
     """
     there = _measured(reference, KEPT)
-    cells = {path.parents[1] for path in there if path.parent.name == FORMS}
-    cells -= {path.parents[1] for path in files if path.parent.name == FORMS}
-    return {path for path in there if any(path.is_relative_to(cell) for cell in cells)} - files
+    folders = {path.parents[1] for path in there if path.parent.name == FORMS}
+    folders -= {path.parents[1] for path in files if path.parent.name == FORMS}
+    return {path for path in there if any(path.is_relative_to(cell) for cell in folders)} - files
 
 
-def add_tables(repository: Path) -> None:
-    """Make the tables of the reference again, from all its runs.
+def _copy(source: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(source, target)
 
-    Raises CalledProcessError where Snakemake fails.
+
+def pool_again(repository: Path) -> None:
+    """Make the tables of the reference from all its runs, and commit-ready copies of those for readers.
+
+    :raises CalledProcessError: if Snakemake fails.
     """
-    made = [f"results/from-reference/{name}" for name in TABLES]
+    made = [f"{REFERENCE_TABLES}/{name}" for name in FOR_READERS]
     snakemake = [sys.executable, "-m", "snakemake", *made, "--cores", "1"]
     subprocess.run([*snakemake, "--config", "results=reference"], cwd=repository, check=True)
     for path in made:
-        shutil.copyfile(repository / path, repository / "results" / "reference" / Path(path).name)
+        _copy(repository / path, repository / "results" / "reference" / Path(path).name)
 
 
 def main() -> None:
-    """`python -m stackwars.workflow.accept [FOLDER]`, after a full run, or one of whole studies."""
+    """Run `python -m stackwars.workflow.accept [FOLDER]`, after a run of the preset full."""
     full = Path(sys.argv[1]) if sys.argv[1:] else FULL
     try:
-        context = check(full)
-        kept = keep_run(full, REFERENCE, context)
-    except AcceptError as error:
+        identity, count = accept(full, REFERENCE)
+        pool_again(REPOSITORY)
+    except (AcceptError, runs.DamagedRunError) as error:
         sys.exit(str(error))
-    count = keep_measured(full, REFERENCE)
-    add_tables(REPOSITORY)
-    print(
-        "deciding every claim for runs that are drawn from the reference, in about 4 minutes",
-        flush=True,
-    )
-    stability.write(REFERENCE)
+    except subprocess.CalledProcessError:
+        sys.exit(
+            f"the run {identity} is accepted, but the reference was not pooled again; fix: make accept, once "
+            "what failed is repaired"
+        )
     pages.write(REPOSITORY, REFERENCE)
-    told = (
-        f"and its {count} measured files"
-        if count
-        else "but not its cells, which are fewer than those there"
+    measured = (
+        f"and its {count} measured files" if count else "but not its cells, which lack some of the first study"
     )
-    print(
-        f"{len(OF_A_RUN)} tables {told} are now in {kept.relative_to(REPOSITORY).parents[1]}; commit them"
-    )
+    print(f"{len(OF_A_RUN)} tables of the run {identity} {measured} are now in results/reference; commit them")
 
 
 if __name__ == "__main__":

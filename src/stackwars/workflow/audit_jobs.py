@@ -40,14 +40,15 @@ class AuditJobs:
         self._baselines = {pair.baseline for pair in comparisons(self._config, CELLS)}
         self._timed_twice = [name for name in TIMED_TWICE if name in self._config["workloads"]]
 
-    def digest(self) -> str:
-        """A digest of audits.json and faults.json, or "none": what is made from them is made anew where they
-        change, and nobody has to make them."""
-        folder = Folder(self._grid.out, self._grid.measured)
-        there = [folder[name] for name in ("audits", "faults") if folder[name].exists()]
-        if not there:
-            return "none"
-        return hashlib.sha256(b"".join(path.read_bytes() for path in there)).hexdigest()[:12]
+    @staticmethod
+    def digest(*folders: str) -> str:
+        """Return a digest of the audits of some folders of measurements.
+
+        It is a parameter of the rules that show them: audits are no input, because nobody has to make them.
+        """
+        paths = [Folder(folder)["audits"] for folder in dict.fromkeys(folders)]
+        content = b"".join(path.read_bytes() for path in paths if path.exists())
+        return hashlib.sha256(content).hexdigest()[:12] if content else "none"
 
     def pins(self, wildcards: Wildcards) -> str:
         """Pins of the audited framework's environment."""
@@ -146,23 +147,20 @@ class AuditJobs:
         timed = self._having("stackwars.audits.third_party_in_{}")
         pairs = {
             (cell.device, cell.framework)
-            for cell in self._grid.found()
+            for cell in self._grid.available_cells()
             if cell.framework in self._audited()
         }
         added = {
             (quiet, name)
             for name in self._config["audits"]["frameworks"]
-            if name in self._config["frameworks"]
-            and quiet in cells.environments(self._config, name)
+            if name in self._config["frameworks"] and quiet in cells.environments(self._config, name)
         }
         wanted = {
             "fences": pairs,
             # A slow device of the same kind adds nothing to what the quiet one shows of a mutant.
             "mutants": {pair for pair in pairs if pair[0] != CPU or quiet == CPU} | added,
             "power": pairs & {(quiet, name) for name in self._baselines} | added,
-            "aa_interleaved": {
-                pair for pair in pairs if pair[0] == quiet and pair[1] not in self._baselines
-            },
+            "aa_interleaved": {pair for pair in pairs if pair[0] == quiet and pair[1] not in self._baselines},
             # pyperf is in the environment for the CPU alone.
             "independent": pairs & {(quiet, name) for name in timed if quiet in CPUS},
         }
@@ -184,9 +182,7 @@ class AuditJobs:
         written = self._having("stackwars.audits.workloads.depth_scaling.in_{}")
         studied = of_tables(self._config).frameworks
         return [
-            name
-            for name in written
-            if name in studied and "workloads" not in self._config["frameworks"][name]
+            name for name in written if name in studied and "workloads" not in self._config["frameworks"][name]
         ]
 
     def _having(self, module: str) -> list[str]:

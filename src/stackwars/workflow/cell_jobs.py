@@ -17,13 +17,13 @@ class CellJobs:
 
     def __init__(self, grid: Grid) -> None:
         self._grid, self._config = grid, grid.config
-        self._asked = frozenset(grid.asked)
-        self._partner = cache(partial(cells.partner, self._config, among=self._asked))
+        self._selected = frozenset(grid.selected_cells)
+        self._partner = cache(partial(cells.partner, self._config, among=self._selected))
 
     def cell(self, wildcards: Wildcards) -> Cell:
         """The cell of a path. Raises WorkflowError where the configuration has none such."""
         cell = Cell(wildcards.framework, wildcards.workload, wildcards.device)
-        if cell not in self._asked:
+        if cell not in self._selected:
             self._grid.check(wildcards)
         return cell
 
@@ -70,8 +70,8 @@ class CellJobs:
     def compared(self, wildcards: Wildcards) -> list[str]:
         """The cells and replays of a workload on a device, which are compared with each other."""
         device, workload = wildcards.device, wildcards.workload
-        asked = self._grid.on_cpu if device in CPUS else self._grid.found()
-        ours = [cell for cell in asked if (cell.device, cell.workload) == (device, workload)]
+        available = self._grid.cpu_cells if device in CPUS else self._grid.available_cells()
+        ours = [cell for cell in available if (cell.device, cell.workload) == (device, workload)]
         replays = [
             f"{self._grid.root}/{replay.path}/replay.json"
             for replay in programs.replays(self._config)

@@ -111,13 +111,11 @@ class CompilerJobs:
 
     def replayed_folders(self, wildcards: Wildcards) -> list[str]:
         """The same as arguments of stackwars.compilers.replay_cell."""
-        return [
-            f"--cell {c.framework}={self._grid.measured}/{c.path}" for c in self._native(wildcards)
-        ]
+        return [f"--cell {c.framework}={self._grid.measured}/{c.path}" for c in self._native(wildcards)]
 
     def _native(self, wildcards: Wildcards) -> list[Cell]:
         found = [
             Cell(program.framework, program.workload, wildcards.device)
             for program in programs.replayed(self._config, wildcards.workload, wildcards.compiler)
         ]
-        return [cell for cell in found if cell in self._grid.asked]
+        return [cell for cell in found if cell in self._grid.selected_cells]

@@ -1,4 +1,4 @@
-"""Results that are no results any more: found before a run, set aside by name, and measured again."""
+"""Damaged results: found before a run, moved aside, and measured again."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def _other_output(path: Path) -> str:
     came = hashlib.sha256(path.read_bytes()).hexdigest()
     if said is None or said[1] == came:
         return ""
-    return f"expected the digest {said[1][:12]} of {cell.name}; came {came[:12]}"
+    return f"expected the digest {said[1][:12]} of {cell.name}, got {came[:12]}"
 
 
 def _free(path: Path) -> Path:

@@ -16,8 +16,8 @@ SLACK_S = 2.0
 STEP_NS = 1000
 
 
-def mend(folders: Iterable[Path], files: Iterable[Path] = ()) -> int:
-    """Date what is ahead of the clock now, in the order in which it was made; how many there were."""
+def fix_future(folders: Iterable[Path], files: Iterable[Path] = ()) -> int:
+    """Date files that are ahead of the clock now, in the order in which they were made; return their number."""
     now = time.time_ns()
     paths = [*files, *(path for folder in folders for path in folder.rglob("*"))]
     dated = [(path.stat().st_mtime_ns, path) for path in paths if path.exists()]

@@ -10,191 +10,227 @@ from typing import Any
 from snakemake.exceptions import WorkflowError
 
 from stackwars.measure import FORMS
-from stackwars.results.folder import TABLES, Folder
+from stackwars.results.folder import Folder
+from stackwars.results.runs import MANIFEST, OF_A_RUN
 from stackwars.setup.device import CPU, CPUS
 from stackwars.study import cells, growth, printed, programs, sharding, studies
 from stackwars.study.cells import Cell
+from stackwars.study.config import load
 from stackwars.study.programs import Program
 from stackwars.workflow import job_files, targets
 
+REFERENCE = "results/reference"
+"""The committed results; no rule writes there."""
+REFERENCE_RUNS = f"{REFERENCE}/runs"
+REFERENCE_TABLES = "results/from-reference"
+"""The tables of all accepted runs together."""
 Wildcards = Any
 """What a rule's path names, as attributes: device, framework, workload, repetition, variant, ..."""
 
 
 class Grid:
-    """One run's cells, programs and files.
+    """The cells, programs and files of one run.
 
-    root: where rules write what they measure. measured: where the measurements are that everything else is
-    made from; no rule writes to results/reference. out: where that goes.
+    root: where rules write what they measure. measured: the folder of the measurements that the paper shows.
+    out: the folder of the tables, figures and pages that are made from them.
     """
 
     def __init__(self, config: dict, devices: Callable[[], str]) -> None:
-        """config: validated. devices: gives the file of the devices that this machine has, once it is made."""
+        """config: validated. devices: returns the file of the devices that this machine has."""
         self._devices = devices
         self.config = config
         self.is_measured = config["results"] == "measured"
         self.root = f"results/{studies.folder(config)}"
-        self.measured = self.root if self.is_measured else "results/reference"
-        self.out = self.measured if self.is_measured else "results/from-reference"
+        self.measured = self.root if self.is_measured else REFERENCE
+        self.out = self.root if self.is_measured else REFERENCE_TABLES
         self.settings = cells.settings(config)
         self.config_file = job_files.file("config", config)
-        self.step = self.arguments(self.config_file, self.out, self.measured)
-        """The arguments of every step that makes results."""
-        self.asked = cells.asked(config)
+        self.step_args = self.arguments(self.config_file, self.out, self.measured)
+        """The arguments of every step that makes something of the run."""
+        own = job_files.file("config", {**load(), "results": "reference"})
+        self.reference_args = self.arguments(own, REFERENCE_TABLES, REFERENCE)
+        """Those of a step that makes tables of the reference: they follow the configuration as its file has it,
+        because what a run overrides does not change the reference."""
+        self.selected_cells = cells.asked(config)
         if not self.is_measured:
-            # What was added since the reference run is "not run" in a paper that is made from it.
-            self.asked = [c for c in self.asked if self._there(c.path / "cell.json")]
-        self.on_cpu = [cell for cell in self.asked if cell.device in CPUS]
+            self.selected_cells = [c for c in self.selected_cells if self._exists(c.path / "cell.json")]
+        self.cpu_cells = [cell for cell in self.selected_cells if cell.device in CPUS]
         """The cells that every machine can run."""
 
     def check(self, wildcards: Wildcards) -> None:
-        """Refuse, as a WorkflowError, a path that names what the configuration does not have."""
+        """Refuse a path that names something that the configuration does not have.
+
+        :raises WorkflowError: naming it.
+        """
         try:
             targets.check(self.config, wildcards)
         except targets.UnknownTarget as error:
             raise WorkflowError(str(error)) from None
 
-    def found(self) -> list[Cell]:
-        """Cells of the devices that this machine has; the CPU's are known without asking."""
-        others = [cell for cell in self.asked if cell.device not in CPUS]
-        if not self.is_measured or not others:
-            return self.on_cpu
-        answers = json.loads(Path(self._devices()).read_text())
-        return self.on_cpu + [c for c in others if answers[c.device][c.framework]["present"]]
+    # Arguments and results of the steps
 
-    def compared(self, cells_: Iterable[Cell]) -> list[str]:
-        """The files that say of the workloads and devices of some cells that all of each is measured."""
+    @staticmethod
+    def arguments(config_file: str, results: str, measured: str) -> str:
+        """Return the arguments of a step, see `stackwars.results.folder`."""
+        return f"--config {config_file} --results {results} --measured {measured}"
+
+    def args_of(self, results: str) -> str:
+        """Return the arguments of a step for a folder of tables: this run's or the reference's."""
+        return self.reference_args if results == REFERENCE_TABLES else self.step_args
+
+    def result_paths(self, *names: str) -> list[str]:
+        """Return files of the folder of results, by their names in `stackwars.results.folder`."""
+        return [str(Folder(self.out)[name]) for name in names]
+
+    def reference_paths(self, *names: str) -> list[str]:
+        """Return the same files of the reference."""
+        return [str(Folder(REFERENCE_TABLES)[name]) for name in names]
+
+    def both(self, *names: str) -> list[str]:
+        """Return the same files of this run and of the reference."""
+        return list(dict.fromkeys([*self.result_paths(*names), *self.reference_paths(*names)]))
+
+    @staticmethod
+    def accepted() -> list[str]:
+        """Return the tables of the accepted runs, from which those of the reference are made."""
+        folders = sorted(path for path in Path(REFERENCE_RUNS).glob("*") if path.is_dir())
+        return [str(folder / name) for folder in folders for name in (*OF_A_RUN, MANIFEST)]
+
+    # Cells
+
+    def available_cells(self) -> list[Cell]:
+        """Return the cells of the devices that this machine has; the CPU's are known without asking."""
+        others = [cell for cell in self.selected_cells if cell.device not in CPUS]
+        if not self.is_measured or not others:
+            return self.cpu_cells
+        answers = json.loads(Path(self._devices()).read_text())
+        return self.cpu_cells + [c for c in others if answers[c.device][c.framework]["present"]]
+
+    def cells_on(self, device: str) -> list[Cell]:
+        """Return the cells that are asked for on one device."""
+        return [cell for cell in self.selected_cells if cell.device == device]
+
+    def files(self, cells_: Iterable[Cell], name: str) -> list[str]:
+        """Return the files of this name of some cells."""
+        return [f"{self.measured}/{cell.path}/{name}" for cell in cells_]
+
+    def available_files(self, *names: str) -> Callable[[Wildcards], list[str]]:
+        """Return an input function: the files of these names of the available cells."""
+        return lambda wildcards: [path for name in names for path in self.files(self.available_cells(), name)]
+
+    def peaks(self, cells_: Iterable[Cell]) -> list[str]:
+        """Return the peaks of the machine on the devices of some cells."""
+        return sorted({f"{self.measured}/{cell.device}/peak.json" for cell in cells_})
+
+    def workloads_done(self, cells_: Iterable[Cell]) -> list[str]:
+        """Return the marks that all of the workloads of some cells is measured on their devices."""
         if not self.is_measured:
             return []
         return sorted({f"{self.root}/measured/{c.device}/{c.workload}" for c in cells_})
 
-    def asked_on(self, device: str) -> list[Cell]:
-        """The cells that are asked for on one device."""
-        return [cell for cell in self.asked if cell.device == device]
+    # What the compilers make, and processes that belong to no cell
 
-    def files(self, cells_: Iterable[Cell], name: str) -> list[str]:
-        """The files of this name of some cells."""
-        return [f"{self.measured}/{cell.path}/{name}" for cell in cells_]
-
-    def found_files(self, name: str) -> Callable[[Wildcards], list[str]]:
-        """The files of this name of the found cells, as an input of a rule."""
-        return lambda wildcards: self.files(self.found(), name)
-
-    def peaks(self, cells_: Iterable[Cell]) -> list[str]:
-        """The peaks of the machine on the devices of some cells."""
-        return sorted({f"{self.measured}/{cell.device}/peak.json" for cell in cells_})
-
-    def made(self, *names: str) -> list[str]:
-        """Files of the folder of results, by their names there."""
-        return [str(Folder(self.out, self.measured)[name]) for name in names]
-
-    @staticmethod
-    def arguments(config_file: str, results: str, measured: str) -> str:
-        """The arguments of a step, see `stackwars.results.folder`."""
-        return f"--config {config_file} --results {results} --measured {measured}"
-
-    def kept(self, paths: Iterable[Path | str]) -> list[str]:
-        """These files; of the reference run, those that it has."""
-        return [f"{self.measured}/{p}" for p in paths if self.is_measured or self._there(p)]
+    def existing_or_expected(self, paths: Iterable[Path | str]) -> list[str]:
+        """Return these files of what was measured; of the reference those that it has."""
+        return [f"{self.measured}/{p}" for p in paths if self.is_measured or self._exists(p)]
 
     def compiled(self, name: str) -> list[str]:
-        """The files of this name of all compilations for targets."""
-        return self.kept(c.path / name for c in programs.compilations(self.config))
+        """Return the files of this name of all compilations for targets."""
+        return self.existing_or_expected(c.path / name for c in programs.compilations(self.config))
 
     def largest_batches(self) -> list[str]:
-        """The searches for the largest batch."""
-        return self.kept(c.largest_batch_path for c in programs.largest_batches(self.config))
+        """Return the searches for the largest batch."""
+        return self.existing_or_expected(c.largest_batch_path for c in programs.largest_batches(self.config))
 
-    def replays(self) -> list[str]:
-        """The results of all replays."""
-        return self.kept(replay.path / "replay.json" for replay in programs.replays(self.config))
+    def replays(self, *names: str) -> list[str]:
+        """Return the files of these names of all replays: replay.json, profile.json."""
+        found = programs.replays(self.config)
+        return self.existing_or_expected(replay.path / name for name in names for replay in found)
 
-    def grown(self) -> list[str]:
-        """The folders of the processes of growing sizes."""
-        return self.kept(point.path for point in growth.asked(self.config))
+    def scaling_runs(self) -> list[str]:
+        """Return the folders of the processes of growing sizes."""
+        return self.existing_or_expected(point.path for point in growth.asked(self.config))
 
     def sharded(self) -> list[str]:
-        """The folders of the processes of several devices."""
-        return self.kept(point.path for point in sharding.asked(self.config))
+        """Return the folders of the processes of several devices."""
+        return self.existing_or_expected(point.path for point in sharding.asked(self.config))
 
     def slices(self) -> list[str]:
-        """The compilations for slices."""
-        return self.kept(c.path / "ahead.json" for c in sharding.slices(self.config))
+        """Return the compilations for slices."""
+        return self.existing_or_expected(c.path / "ahead.json" for c in sharding.slices(self.config))
 
-    def dated(self) -> list[str]:
-        """What tells the date and the machine of a run without cells."""
-        return (
-            [] if self.on_cpu else [*self.compiled("ahead.json"), *self.sharded(), *self.slices()]
-        )
+    def base_compilations(self) -> list[str]:
+        """Return the compilations of the base programs by the first compiler of each target."""
+        return self.existing_or_expected(c.path / "ahead.json" for c in programs.base_compilations(self.config))
 
-    def profiles(self) -> list[str]:
-        """Where the time of the replayed programs goes."""
-        return self.kept(replay.path / "profile.json" for replay in programs.replays(self.config))
+    # Programs
 
-    def existing(self, programs_: Iterable[Program]) -> list[Program]:
-        """These programs; of the reference run, those that it has."""
-        return [p for p in programs_ if self.is_measured or self._there(p.path / "program.mlir.gz")]
+    def available_programs(self, programs_: Iterable[Program]) -> list[Program]:
+        """Return these programs; of the reference those that it has."""
+        return [p for p in programs_ if self.is_measured or self._exists(p.path / "program.mlir.gz")]
 
-    def texts(self, programs_: Iterable[Program]) -> list[str]:
-        """The files of some programs."""
+    def program_files(self, programs_: Iterable[Program]) -> list[str]:
+        """Return the files of some programs."""
         return [f"{self.measured}/{program.path}/program.mlir.gz" for program in programs_]
 
     def base_programs(self) -> list[Program]:
-        """Every framework's program of every compiled workload, at the preset's sizes."""
-        return self.existing(programs.base_programs(self.config))
+        """Return every framework's program of every compiled workload, at the preset's sizes."""
+        return self.available_programs(programs.base_programs(self.config))
 
-    def base_compilations(self) -> list[str]:
-        """Their compilations by the first compiler of each target."""
-        return self.kept(c.path / "ahead.json" for c in programs.base_compilations(self.config))
+    def listings(self) -> list[str]:
+        """Return the programs that the paper lists: this run's if it measures them, else the reference's."""
+        return self._of_cells(printed.listings(self.config), printed.PROGRAM)
 
-    def listed(self) -> dict[str, list[Cell]]:
-        """The cells whose programs are listed side by side, by workload."""
-        rows = printed.listed(self.config).items()
-        return {workload: row for workload, row in rows if set(row) <= set(self.asked)}
+    def forms(self) -> list[str]:
+        """Return the folders of what the compilers make of the programs that the paper lists step by step."""
+        return self._of_cells(printed.forms(self.config), FORMS)
 
-    def listed_elsewhere(self) -> list[str]:
-        """The accepted runs' programs that are listed where this run has none of their workload."""
-        rows = printed.listed_elsewhere(self.config, Path("results/reference/runs")).values()
-        return [str(path) for row in rows for path in row.values()]
+    def own_forms(self) -> list[str]:
+        """Return those of this run."""
+        rows = printed.with_forms(self.config).values()
+        return self.existing_or_expected(cell.path / FORMS for row in rows for cell in row)
+
+    def _of_cells(self, rows: dict[str, list[Cell]], name: str) -> list[str]:
+        found = []
+        for row in rows.values():
+            is_here = self.is_measured and printed.is_measured(self.config, row)
+            paths = [Path(self.measured if is_here else REFERENCE, cell.path, name) for cell in row]
+            found += [str(path) for path in paths if is_here or path.exists()]
+        return found
 
     def emitted(self) -> list[str]:
-        """The programs that the report shows side by side."""
-        rows = printed.emitted(self.config, Path(self.measured), Path("results/reference/runs"))
+        """Return the programs that the report shows side by side."""
+        rows = printed.emitted(self.config, Path(self.measured), Path(REFERENCE_RUNS))
         return [str(path) for row in rows.values() for paths in row.values() for path in paths]
 
     def located(self) -> list[str]:
-        """What tells the source of each line of the programs that the compilers are given."""
-        return self.kept(p.path / "arguments.json" for p in programs.base_programs(self.config))
+        """Return the files that give the source of each line of the programs that the compilers get."""
+        return self.existing_or_expected(p.path / "arguments.json" for p in programs.base_programs(self.config))
 
     def optimised(self) -> list[str]:
-        """What the native compiler makes of the programs that are listed, where the cells are the CPU's."""
-        rows = self.listed().values() if programs.native_compiler(self.config) else ()
-        here = [cell for row in rows for cell in row if cell.device == CPU]
-        elsewhere = [Path(path).with_name(printed.OPTIMISED) for path in self.listed_elsewhere()]
-        return self.kept(cell.path / printed.OPTIMISED for cell in here) + [
-            str(path) for path in elsewhere if path.exists()
-        ]
+        """Return what the native compiler makes of programs that the report shows.
 
-    def forms(self) -> list[str]:
-        """The folders of what the compilers make of the programs that the configuration names."""
-        rows = printed.with_forms(self.config).values()
-        return self.kept(cell.path / FORMS for row in rows for cell in row)
+        A run makes those of the programs on the CPU that the paper lists; the reference has what it has.
+        """
+        if not self.is_measured:
+            beside = [Path(path).with_name(printed.OPTIMISED) for path in self.emitted()]
+            return [str(path) for path in beside if path.exists()]
+        rows = printed.listed(self.config).values() if programs.native_compiler(self.config) else ()
+        return self.files([cell for row in rows for cell in row if cell.device == CPU], printed.OPTIMISED)
 
-    def drawn(self) -> list[Program]:
-        """The programs that are drawn as graphs."""
-        return self.existing(printed.drawn(self.config))
-
-    def reference(self) -> list[str]:
-        """The tables of the committed runs: compared with this run's, or what its own are combined from."""
-        tables = sorted(p for p in Path("results/reference/runs").glob("*/*") if p.is_file())
-        if self.is_measured:
-            folder = Folder("results/reference")
-            tables += [folder[name] for name in (*TABLES, "context") if folder[name].exists()]
-        return [str(path) for path in tables]
+    def drawn(self) -> list[str]:
+        """Return the programs that are drawn as graphs: this run's if it makes them, else the reference's."""
+        found = []
+        for workload in self.config["paper"]["graphs"]:
+            row = [Program(name, workload) for name in printed.compared(self.config)]
+            is_here = self.is_measured and set(row) <= set(printed.drawn(self.config))
+            paths = [Path(self.measured if is_here else REFERENCE, p.path, "program.mlir.gz") for p in row]
+            found += [str(path) for path in paths if is_here or path.exists()]
+        return found
 
     def graphed(self) -> list[Program]:
-        """The programs whose graphs the report has."""
-        return self.existing(printed.graphed(self.config))
+        """Return the programs whose graphs the report has."""
+        return self.available_programs(printed.graphed(self.config))
 
-    def _there(self, path: Path | str) -> bool:
+    def _exists(self, path: Path | str) -> bool:
         return Path(self.measured, path).exists()

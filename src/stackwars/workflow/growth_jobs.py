@@ -27,7 +27,7 @@ class GrowthJobs:
         if point not in growth.whole(self._config):
             raise WorkflowError(
                 f"target: growth: expected a framework, workload, size and value of the key growth in "
-                f"config/config.yaml; came {point.path}."
+                f"config/config.yaml, got {point.path}."
             )
         return point
 

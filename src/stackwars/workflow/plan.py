@@ -1,4 +1,4 @@
-"""What a run will do and cost here, from the committed reference run."""
+"""What a run will do and cost here, by the committed runs of the reference."""
 
 from __future__ import annotations
 
@@ -20,8 +20,11 @@ from stackwars.study.cells import Cell
 from stackwars.study.comparisons import with_programs
 from stackwars.study.config import ConfigError, load, validate
 from stackwars.study.programs import ReplayCell
+from stackwars.study.studies import measured_studies, of_tables
 
-REFERENCE = REPOSITORY / "results" / "reference" / "frame.csv"
+REFERENCE = REPOSITORY / "results" / "reference"
+PRESET = "full"
+"""The preset of the reference."""
 MEASURING = (
     "seed",
     "matmul_precision",
@@ -64,27 +67,29 @@ def _priority(config: dict, device: str, workload: str, repetition: int, number:
 
 
 def reference() -> dict[Cell, dict[str, str]]:
-    """Rows of the reference frame by cell; empty where there is no reference run."""
-    if not REFERENCE.exists():
-        return {}
-    with REFERENCE.open() as file:
-        return {Cell(r["framework"], r["workload"], r["device"]): r for r in csv.DictReader(file)}
+    """Return the row of every cell in the newest accepted run that measured it."""
+    found = {}
+    for path in sorted(REFERENCE.glob("runs/*/cells.csv")):
+        with path.open(encoding="utf-8") as file:
+            rows = [row for row in csv.DictReader(file) if row["mode"] == "native" and row["wall_s"]]
+        found |= {Cell(row["framework"], row["workload"], row["device"]): row for row in rows}
+    return found
 
 
 def process_s(row: dict[str, str] | None, repetition: int = 0) -> float | None:
-    """Seconds of the process of this round by a reference row, or None.
+    """Return the seconds of the process of this round by a row of the reference, or None without one.
 
-    0 where its rounds had ended: neither is a process run again that ran out of memory or time.
+    A round after the last one takes 0 s: its process finds out that it is not needed.
     """
-    rounds = float(row.get("rounds") or 0) if row else 0.0
-    if not rounds or not row["wall_s"]:
+    if row is None:
         return None
+    rounds = float(row["rounds"])
     return float(row["wall_s"]) / rounds if repetition < rounds else 0.0
 
 
 def replay_s(device: str, compiler: str, workload: str, repetition: int = 0) -> float | None:
-    """The same of a replay in the reference run."""
-    path = REFERENCE.parent / ReplayCell(device, compiler, workload).path / "replay.json"
+    """Return the same of a replay."""
+    path = REFERENCE / ReplayCell(device, compiler, workload).path / "replay.json"
     if not path.exists():
         return None
     processes = documents.read(path)["processes"]
@@ -102,29 +107,27 @@ def _repetition(output: Path) -> int:
 
 
 def expected_process_s(outputs: list[str]) -> dict[str, float | None]:
-    """{output folder of a process: its expected seconds here, None where the reference has none}."""
+    """Return {output folder of a process: its expected seconds here, None if the reference has none}."""
     rows = reference()
-    expected = {}
+    expected: dict[str, float | None] = {}
     for output in outputs:
-        *_, run, device, who, workload, _ = Path(output).parts
-        if replayed := _is_replay(output):
-            run = Path(output).parts[-6]
-        # Of a whole study, results/full-stacks.
-        preset = run.partition("-")[0]
-        repetition = _repetition(Path(output))
-        if replayed:
-            known = preset == "full"
-            expected[output] = replay_s(device, who, workload, repetition) if known else None
-            continue
-        row = rows.get(Cell(who, workload, device))
-        same = row and row["preset"] == preset
-        expected[output] = process_s(row, repetition) if same else None
+        path = Path(output)
+        # results/full, or results/full-stacks of a run without the first study.
+        is_known = path.parts[1].partition("-")[0] == PRESET
+        device, who, workload, _ = path.parts[-4:]
+        if not is_known:
+            expected[output] = None
+        elif _is_replay(output):
+            expected[output] = replay_s(device, who, workload, _repetition(path))
+        else:
+            expected[output] = process_s(rows.get(Cell(who, workload, device)), _repetition(path))
     return expected
 
 
 def to_run(config: dict) -> list[str]:
-    """Outputs of the processes that `snakemake paper.pdf` would measure now, by asking Snakemake."""
+    """Return the outputs of the processes that `snakemake paper.pdf` would measure now, by asking Snakemake."""
     overrides = [f"{key}={config[key]}" for key in ("preset", "results")]
+    overrides.append(f"measure=[{','.join(measured_studies(config))}]")
     snakemake = [sys.executable, "-m", "snakemake", "paper.pdf", "--cores", "1", "--dry-run"]
     command = [*snakemake, "--config", *overrides, "--quiet", "host"]
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True)
@@ -145,7 +148,7 @@ def to_run(config: dict) -> list[str]:
 
 
 def describe(config: dict, outputs: list[str]) -> str:
-    """The plan as text: a line per cell, then time, memory and disk."""
+    """Return the plan as text: a line per cell, then time, memory and disk."""
     expected = expected_process_s(outputs)
     by_cell: dict[tuple[str, ...], list[float | None]] = defaultdict(list)
     for output, seconds in expected.items():
@@ -163,15 +166,11 @@ def describe(config: dict, outputs: list[str]) -> str:
         peak = float(row.get("peak_rss_bytes") or 0) / GIB if known else 0.0
         peaks.append(peak)
         memory = f"{peak:5.1f} GiB" if peak else "    ? GiB"
-        lines.append(
-            f"  {device:6} {framework:18} {workload:14} {len(seconds)} processes {time} {memory}"
-        )
+        lines.append(f"  {device:6} {framework:18} {workload:14} {len(seconds)} processes {time} {memory}")
     total = sum(s for s in expected.values() if s is not None)
     unknown = sum(s is None for s in expected.values())
     known = (
-        f"about {total / 60:.0f} min by the reference run"
-        if unknown < len(expected) or not expected
-        else "unknown"
+        f"about {total / 60:.0f} min by the reference" if unknown < len(expected) or not expected else "unknown"
     )
     lines.append(f"time: {known}{_unknown(unknown)}")
     ahead = len(programs.compilations(config)) + len(programs.largest_batches(config))
@@ -184,7 +183,7 @@ def describe(config: dict, outputs: list[str]) -> str:
     cap = cap_bytes(cells.settings(config)["memory_cap_gib"]) / GIB
     have = machine_memory_bytes() / GIB
     largest = max(peaks, default=0)
-    used = f"at most {largest:.1f} GiB in the reference run" if largest else "unknown"
+    used = f"at most {largest:.1f} GiB in the reference" if largest else "unknown"
     lines.append(f"memory: {used}; "
                  f"cap {cap:.1f} GiB of this machine's {have:.1f} GiB")  # fmt: skip
     lines.append(f"disk: {_disk(config)}")
@@ -200,9 +199,7 @@ def _disk(config: dict) -> str:
     if with_programs(config):
         needed += [Path(programs.lower_pins(config, name)).stem for name in with_programs(config)]
         needed += [row["environment"] for row in config["compilers"].values()]
-        needed += [
-            e for row in config["targets"].values() for e in row.get("environments", {}).values()
-        ]
+        needed += [e for row in config["targets"].values() for e in row.get("environments", {}).values()]
     absent = [n for n in dict.fromkeys(filter(None, needed))
               if not folder(REPOSITORY / "envs" / f"{n}.txt").exists()]  # fmt: skip
     if not absent:
@@ -213,14 +210,19 @@ def _disk(config: dict) -> str:
 
 
 def main() -> None:
-    """`python -m stackwars.workflow.plan [--preset P]`: say what `snakemake paper.pdf` would measure now."""
+    """Run `python -m stackwars.workflow.plan`: say what `make paper` would measure now."""
     parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--preset")
+    parser.add_argument("--preset", help="of the configuration")
+    parser.add_argument(
+        "--studies", nargs="*", default=[], help="added to that of the tables, as by make paper"
+    )
     arguments = parser.parse_args()
     try:
         config = load()
-        if arguments.preset:
-            config = validate({**config, "preset": arguments.preset})
+        chosen = {"preset": arguments.preset} if arguments.preset else {}
+        if arguments.studies:
+            chosen["measure"] = [of_tables(config).name, *arguments.studies]
+        config = validate(config | chosen)
     except ConfigError as error:
         sys.exit(str(error))
     print(describe(config, to_run(config)))

@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import TextIO
 
 LOCK = Path("results", ".run.lock")
-TAKEN = "another run is at work in this folder: wait for it, or end it"
+TAKEN = "another run is already using this folder; fix: wait for it, or end it"
 SNAKEMAKE_LOCKS = Path(".snakemake", "locks")
 
 
 def take() -> TextIO | None:
-    """The lock, held for as long as the returned file stays open; None where a run has it.
+    """Return the lock, held for as long as this file stays open; None if another run has it.
 
-    Raises OSError where the folder of results cannot be written.
+    :raises OSError: if the folder of results cannot be written.
     """
     LOCK.parent.mkdir(exist_ok=True)
     file = LOCK.open("w")
@@ -31,7 +31,7 @@ def take() -> TextIO | None:
 
 
 def clear_stale() -> bool:
-    """Remove Snakemake's lock files where no run is at work that they could belong to; whether none is."""
+    """Remove Snakemake's lock files if no run can own them; return whether none can."""
     held = take()
     if held is None:
         return False

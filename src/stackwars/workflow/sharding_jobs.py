@@ -58,7 +58,6 @@ class ShardingJobs:
 def _one_of(known: Iterable[Asked], wanted: Asked) -> Asked:
     if wanted not in known:
         raise WorkflowError(
-            "target: sharding: expected what the key sharding in config/config.yaml names; "
-            f"came {wanted.path}."
+            f"target: sharding: expected what the key sharding in config/config.yaml names; came {wanted.path}."
         )
     return wanted

@@ -1,4 +1,4 @@
-"""What is done before a run measures anything, and what is said at its end."""
+"""The checks before a run measures anything, and the summary at its end."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from snakemake.exceptions import WorkflowError
 from snakemake.logging import logger
 
 from stackwars.measure import nodes, progress
+from stackwars.results import runs
 from stackwars.setup import tex
 from stackwars.workflow import damage, dates, orphans, plan, runlock
-from stackwars.workflow.grid import Grid
+from stackwars.workflow.grid import REFERENCE, REFERENCE_TABLES, Grid
 
 MADE = ("paper.pdf", "report.html")
 """What a run makes beside its results."""
@@ -23,32 +24,35 @@ _planned: set[str] = set()
 """Names of the rules whose jobs this run has."""
 
 
-def look_over(grid: Grid) -> None:
-    """Set damaged results aside before jobs are planned.
+def check_results(grid: Grid) -> None:
+    """Set damaged results aside, before jobs are planned.
 
-    Raises WorkflowError for a damaged reference, and for results that cannot be written or lie elsewhere.
+    :raises WorkflowError: for a damaged reference, and for results that cannot be written or lie elsewhere.
     """
     _refuse_links(Path(grid.root))
     try:
-        # Where another run is at work, the locks are its own, and what looks damaged may be half-written.
+        # Another run that is using this folder holds the locks, and what looks damaged may be half-written.
         if runlock.clear_stale():
-            _mend(grid)
+            _fix(grid)
     except OSError as error:
         raise WorkflowError(
-            f"results: expected a folder that can be written; came {error}. Make it writable (chmod -R u+w "
-            "results, or mount it so), and give the same command again: what was measured is kept."
+            f"results: expected a folder that can be written, got {error}; fix: make it writable (chmod -R u+w "
+            "results, or mount it so), and give the same command again: what was measured is kept"
         ) from None
+    try:
+        runs.read(Path(REFERENCE))
+    except runs.DamagedRunError as error:
+        raise WorkflowError(str(error)) from None
     if not grid.is_measured:
-        for path, problem in damage.find(Path(grid.measured)).items():
-            raise WorkflowError(
-                f"{path}: {problem}; get it back with: git checkout {grid.measured}"
-            )
+        for path, problem in damage.find(Path(REFERENCE)).items():
+            raise WorkflowError(f"{path}: {problem}; fix: git checkout {REFERENCE}")
 
 
-def _mend(grid: Grid) -> None:
+def _fix(grid: Grid) -> None:
     if aside := damage.set_aside(Path(grid.root)):
         logger.warning("\n".join(aside))
-    if ahead := dates.mend({Path(grid.root), Path(grid.out)}, map(Path, MADE)):
+    folders = {Path(grid.root), Path(grid.out), Path(REFERENCE_TABLES)}
+    if ahead := dates.fix_future(folders, map(Path, MADE)):
         logger.warning(
             f"{ahead} results were dated ahead of the clock, which was set back since: they are dated now, in "
             "their order"
@@ -56,20 +60,20 @@ def _mend(grid: Grid) -> None:
 
 
 def _refuse_links(root: Path) -> None:
-    """A result that lies elsewhere may be another run's, and would be written over there."""
+    """Refuse links: a result that lies elsewhere may be another run's, and would be overwritten there."""
     for path in damage.links(root):
         raise WorkflowError(
-            f"{path}: expected a file or folder of the results; came a symbolic link to {path.readlink()}. "
-            "Move what it points to into its place, or remove the link and it is measured again; the folder "
-            "results itself may be a link."
+            f"{path}: expected a file or folder of the results, got a symbolic link to {path.readlink()}; "
+            "fix: move what it points to into its place, or remove the link and it is measured again; the "
+            "folder results itself may be a link"
         )
 
 
 def prepare(workflow: Any) -> None:
-    """Before any job: refuse a second run, end what a killed one left, find out that TeX is missing, tell
-    the cells their count.
+    """Refuse a second run and a missing TeX, end what a killed run left, and announce the number of jobs.
 
-    workflow: Snakemake's, whose jobs are planned. Raises WorkflowError.
+    workflow: Snakemake's, whose jobs are planned.
+    :raises WorkflowError: saying what is missing.
     """
     lock = runlock.take()
     if lock is None:
@@ -91,8 +95,8 @@ def prepare(workflow: Any) -> None:
     progress.start(plan.expected_process_s(outputs))
 
 
-def tell(grid: Grid) -> None:
-    """At the end of a run that made the paper: what of the reference it has found again."""
-    text = Path(*grid.made("reproduction_text"))
+def print_summary(grid: Grid) -> None:
+    """Print which results of the reference a run reproduces, at the end of one that made the paper."""
+    text = Path(*grid.result_paths("reproduction_text"))
     if "typeset" in _planned and text.exists():
         print(f"\n{text.read_text()}", file=sys.stderr, end="", flush=True)

@@ -12,8 +12,8 @@ class UnknownTarget(ValueError):
 
     def __init__(self, what: str, expected: object, came: str) -> None:
         super().__init__(
-            f"target: {what}: expected one of {', '.join(expected)}; came {came}. "
-            "Mend the target's path, or add it to config/config.yaml."
+            f"target: {what}: expected one of {', '.join(expected)}, got {came}; fix: change the path, "
+            "or add it to config/config.yaml"
         )
 
 

@@ -79,9 +79,7 @@ class Terminal(logging.Handler):
             return ""
         if event == LogEvent.JOB_ERROR:
             self._failed.append(failure(vars(record)))
-            return (
-                f"[stackwars] failed: {_made(vars(record))}; what runs beside it goes on to its end"
-            )
+            return f"[stackwars] failed: {_made(vars(record))}; what runs beside it goes on to its end"
         if event == LogEvent.ERROR:
             return refusal(record.exception, record.getMessage())
         if event == LogEvent.JOB_INFO and not self._all and record.rule_name not in _SPEAKING:

@@ -1,5 +1,5 @@
 """The paper's figures, in one style.
 
-They read the tables of `stackwars.results`, claims.csv and graphs.json; `of_cells`, `of_compilers`, `of_claims`
-and `graph` write one PDF for each figure.
+`of_cells` and `of_compilers` write one PDF for each figure, from the tables of `stackwars.results.dataset`, the
+calls of cells, and graphs.json.
 """

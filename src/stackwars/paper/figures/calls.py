@@ -2,89 +2,84 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from pathlib import Path
 
 import matplotlib.pyplot as plt
-import pandas
+import pandas as pd
 
+from stackwars import workloads
 from stackwars.frameworks import title
-from stackwars.paper.style import PAGE, RC, framework_look, round_ticks
-from stackwars.results.read_cells import on_cpu, titles
+from stackwars.measure import documents
+from stackwars.measure.events import event
+from stackwars.paper.style import PAGE, RC, line_look, round_ticks
+from stackwars.setup.device import CPU
+from stackwars.study.cells import Cell
 
 COLUMNS = 4
+MARKED = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
+"""Points with a mark: evenly spread on a logarithmic axis."""
 
 
-def draw_calls(
-    frame: pandas.DataFrame, calls: pandas.DataFrame, shown: Container[str]
-) -> plt.Figure:
-    """Latency (ms) against call number on the CPU, both axes logarithmic; a panel for each of the workloads
-    that are to be shown.
+def read_calls(measured: Path, names: list[str], frameworks: list[str]) -> pd.DataFrame:
+    """Return every timed call of the ok cells of these workloads on the CPU: workload, framework, call, latency_ms.
 
-    A line is the median over processes; the band reaches from the fastest process to the slowest. A block of
-    calls stands at its first call.
+    A block of calls stands at the number of its first one, with the time of one.
     """
-    names = {name: title for name, title in titles(frame).items() if name in shown}
-    rows = -(-len(names) // COLUMNS)
-    size = (PAGE, 0.35 + 1.22 * rows)
-    figure, axes = plt.subplots(rows, COLUMNS, figsize=size, sharex=True, squeeze=False)
-    frameworks = list(frame.framework.drop_duplicates())
-    cpu = on_cpu(calls)
-    for axis, (workload, name) in zip(axes.flat, names.items(), strict=False):
-        axis.set_title(name, pad=2)
-        _log_axes(axis)
-        here = cpu[cpu.workload == workload]
+    rows = []
+    for workload in names:
         for framework in frameworks:
-            one = here[here.framework == framework]
-            if len(one):
-                _series(axis, one, framework_look(framework, frameworks))
-        if here.empty:
-            _say(axis, _why_empty(frame, workload))
-        else:
-            _round_y(axis)
+            path = measured / Cell(framework, workload, CPU).path / "cell.json"
+            result = documents.read(path) if path.exists() else {"status": "not run"}
+            if result["status"] == "ok":
+                rows += [(workload, framework, *one) for process in result["processes"] for one in _calls(process)]
+    return pd.DataFrame(rows, columns=["workload", "framework", "call", "latency_ms"])
+
+
+def _calls(process: dict) -> list[tuple[int, float]]:
+    """Return (number, ms) of the calls of a process."""
+    steady = event(process, "steady")
+    singles = [(number, event(process, name)["ns"] / 1e6) for number, name in ((1, "first"), (2, "second"))]
+    return singles + [
+        (3 + number * steady["calls"], ns / steady["calls"] / 1e6) for number, ns in enumerate(steady["ns"])
+    ]
+
+
+def draw_calls(calls: pd.DataFrame, frameworks: list[str]) -> plt.Figure:
+    """Draw latency (ms) against call number, both axes logarithmic: a panel a workload, each with its own ranges.
+
+    calls: of `read_calls`. A line is the median over processes; the band reaches from the fastest to the slowest.
+    """
+    names = list(calls["workload"].drop_duplicates())
+    shown = [name for name in frameworks if name in set(calls["framework"])]
+    rows = max(1, -(-len(names) // COLUMNS))
+    figure, axes = plt.subplots(rows, COLUMNS, figsize=(PAGE, 0.35 + 1.25 * rows), squeeze=False)
     for axis in axes.flat[len(names) :]:
-        axis.set_visible(False)
+        axis.set_axis_off()
+    for axis, workload in zip(axes.flat, names, strict=False):
+        axis.set_title(workloads.load(workload).TITLE, pad=2)
+        for framework in shown:
+            one = calls[(calls["workload"] == workload) & (calls["framework"] == framework)]
+            if len(one):
+                _series(axis, one.groupby("call")["latency_ms"], line_look(framework, frameworks))
+        _log_axes(axis)
     figure.supxlabel("call number in the process", fontsize=RC["axes.labelsize"])
     figure.supylabel("latency (ms)", fontsize=RC["axes.labelsize"])
-    handles = [
-        plt.Line2D([], [], label=title(f), **framework_look(f, frameworks)) for f in frameworks
-    ]
-    figure.legend(handles=handles, loc="outside upper center", ncols=len(handles))
+    handles = [plt.Line2D([], [], label=title(name), **line_look(name, frameworks)) for name in shown]
+    figure.legend(handles=handles, loc="outside upper center", ncols=max(1, len(handles)))
     return figure
 
 
-def _log_axes(axis) -> None:
-    axis.set_xscale("log")
-    axis.set_yscale("log")
-    axis.xaxis.set_major_formatter("{x:.0f}")
-
-
-def _round_y(axis) -> None:
-    ticks = round_ticks(*axis.get_ylim(), most=5)
-    axis.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
-    axis.yaxis.set_minor_locator(plt.NullLocator())
-
-
-def _series(axis, one: pandas.DataFrame, style: dict) -> None:
-    by_call = one.groupby("call").latency_ms
+def _series(axis: plt.Axes, by_call, look: dict) -> None:
     middle = by_call.median()
-    axis.plot(middle.index, middle, markevery=_marked(len(middle)), **style)
-    axis.fill_between(
-        middle.index, by_call.min(), by_call.max(), color=style["color"], alpha=0.2, linewidth=0
-    )
+    marks = [number - 1 for number in MARKED if number <= len(middle)]
+    axis.plot(middle.index, middle, markevery=marks, **look)
+    ends = (by_call.min(), by_call.max())
+    axis.fill_between(middle.index, *ends, color=look["color"], alpha=0.2, linewidth=0)
 
 
-def _marked(length: int) -> list[int]:
-    """Calls 1, 2, 3 and then each about twice the one before: evenly spread on a log axis."""
-    return [i - 1 for i in (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000) if i <= length]
-
-
-def _why_empty(frame: pandas.DataFrame, workload: str) -> str:
-    cells = on_cpu(frame[frame.workload == workload])
-    return "\n".join(f"{title(c.framework)}: {c.status}" for _, c in cells.iterrows())
-
-
-def _say(axis, text: str) -> None:
-    """Words in the middle of an empty panel."""
-    axis.text(0.5, 0.5, text, ha="center", va="center", transform=axis.transAxes)
-    axis.set_yticks([])
-    axis.yaxis.set_minor_locator(plt.NullLocator())
+def _log_axes(axis: plt.Axes) -> None:
+    axis.loglog()
+    for side, is_whole in ((axis.xaxis, True), (axis.yaxis, False)):
+        ticks = [tick for tick in round_ticks(*side.get_view_interval(), most=5) if not is_whole or tick % 1 == 0]
+        side.set_ticks(ticks, [f"{tick:g}" for tick in ticks])
+        side.set_minor_locator(plt.NullLocator())

@@ -9,9 +9,7 @@ from typing import Any
 
 POINTS = 72  # to an inch; dot places by whole ones, so boxes of even size keep arrows vertical
 # Room between neighbours and between layers, in inches. No text: boxes come with their size.
-ATTRIBUTES = (
-    'nodesep=0.12 ranksep=0.17 node [shape=box fixedsize=true label=""] edge [arrowhead=none]'
-)
+ATTRIBUTES = 'nodesep=0.12 ranksep=0.17 node [shape=box fixedsize=true label=""] edge [arrowhead=none]'
 
 QUICK = "nslimit=1 nslimit1=1 mclimit=0.1 splines=line"
 """For hundreds of boxes, for which dot would otherwise take minutes: straight arrows, and more crossings."""
@@ -21,8 +19,11 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True)
 class Layout:
-    """Inches from the lower left corner; `routes` has the points of a chain of cubic Bezier curves
-    for every edge (from, to), from the one box's bottom to the other's top."""
+    """Inches from the lower left corner.
+
+    routes: for every edge (from, to) the points of a chain of cubic Bezier curves, from the one box's bottom to the
+    other's top.
+    """
 
     width: float
     height: float
@@ -31,25 +32,26 @@ class Layout:
 
 
 def even(inches: float) -> float:
-    """The next length up that dot can halve."""
+    """Return the next length up that dot can halve."""
     return -(-inches * POINTS // 2) * 2 / POINTS
 
 
 def place(sizes: list[Point], edges: list[dict[str, Any]], more: str = "") -> Layout:
-    """Lay out boxes 0.. of these widths and heights (inches, `even`), joined by edges with `from`
-    and `to`: layers from top to bottom, few crossings, no arrow through a box. more: attributes for dot,
-    such as QUICK, with which an arrow may pass through a box.
+    """Lay out boxes 0.. of these widths and heights (inches, `even`), joined by edges with `from` and `to`.
+
+    Layers go from top to bottom, with few crossings and no arrow through a box. more: attributes for dot, such as
+    QUICK, with which an arrow may pass through a box.
 
     Gansner et al., A Technique for Drawing Directed Graphs, IEEE Trans. Softw. Eng. 19 (1993).
-    Raises FileNotFoundError where there is no `dot`.
+
+    :raises FileNotFoundError: if there is no `dot`.
     """
     boxes = [f"{node} [width={w} height={h}]" for node, (w, h) in enumerate(sizes)]
     ends = Counter(end for edge in edges for end in ((edge["from"], 0), (edge["to"], 1)))
     # A chain stays vertical: where it must move aside, the branches do.
     alone = [max(ends[edge["from"], 0], ends[edge["to"], 1]) == 1 for edge in edges]
     arrows = [
-        f"{edge['from']} -> {edge['to']} [weight={100 if one else 1}]"
-        for edge, one in zip(edges, alone, strict=True)
+        f"{edge['from']} -> {edge['to']} [weight={100 if one else 1}]" for edge, one in zip(edges, alone, strict=True)
     ]
     text = "\n".join([f"digraph {{ {more} {ATTRIBUTES}", *boxes, *arrows, "}"])
     command = ["dot", "-Tplain"]

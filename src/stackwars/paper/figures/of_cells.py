@@ -2,54 +2,54 @@
 
 from __future__ import annotations
 
-import pandas
+import pandas as pd
 from matplotlib.figure import Figure
 
-from stackwars.findings.growth import growth_findings
-from stackwars.paper.figures.calls import draw_calls
-from stackwars.paper.figures.files import literal, save
-from stackwars.paper.figures.growth import draw_growth
-from stackwars.paper.figures.rows import draw_memory, draw_ratios
-from stackwars.paper.figures.stacks import draw_stacks_over_best
-from stackwars.results.folder import Folder
-from stackwars.results.read_cells import of_study, read_calls, read_frame, read_json, read_ratios
-from stackwars.results.whole_study import of_workloads, read_whole, that_ran
+from stackwars.frameworks import program_of
+from stackwars.paper.figures.calls import draw_calls, read_calls
+from stackwars.paper.figures.files import save
+from stackwars.paper.figures.heat import draw_stacks
+from stackwars.paper.figures.ratios import draw_ratios
+from stackwars.results import schema
+from stackwars.results.dataset import Dataset, sources
+from stackwars.results.folder import Folder, command
+from stackwars.setup.device import CPU
+from stackwars.study.comparisons import CELLS, comparisons
 
 FOLDER = "cell_figures"
 
 
-def figures(config: dict, files: Folder) -> dict[str, Figure]:
-    """{name: figure}."""
-    context = read_json(files["context"])
-    frame, calls, ratios = (
-        literal(of_study(read(files[name]), context))
-        for name, read in (("frame", read_frame), ("calls", read_calls), ("ratios", read_ratios))
-    )
-    stacks, beyond = (
-        that_ran(literal(read_whole(files[name], context)), "framework")
-        for name in ("stacks", "beyond")
-    )
-    beyond = that_ran(beyond, "workload")
-    growth, shapes = (of_workloads(files, name, context) for name in ("growth", "shapes"))
+def figures(config: dict, folder: Folder) -> dict[str, Figure]:
+    """Return {name: figure}."""
+    found = sources(config, folder)
+    tables = found.of("tables")
+    main = comparisons(config, CELLS)[0]
+    steady = tables.comparisons("tables", quantity=schema.STEADY, baseline=main.baseline, device=CPU)
+    frameworks = list(tables.study("tables").frameworks)
     return {
-        "calls": draw_calls(frame, calls, config["workloads"]),
-        "calls_chosen": draw_calls(frame, calls, shown(config, frame)),
-        "ratio": draw_ratios(frame, ratios),
-        "memory": draw_memory(frame),
-        "stacks_over_best": draw_stacks_over_best(stacks),
-        "stacks_steady": draw_stacks_over_best(stacks, ("steady",)),
-        "beyond_over_best": draw_stacks_over_best(beyond),
-        "beyond_steady": draw_stacks_over_best(beyond, ("steady",)),
-        "growth": draw_growth(literal(growth), growth_findings(growth, shapes)),
+        "ratios": draw_ratios(steady[steady["subject"].map(program_of) == main.subject], main.baseline),
+        "calls": draw_calls(read_calls(tables.measured, chosen(config, tables), frameworks), frameworks),
+        **{study: draw_stacks(on_cpu(found.of(study), study)) for study in ("stacks", "beyond")},
     }
 
 
-def shown(config: dict, frame: pandas.DataFrame) -> list[str]:
-    """The workloads that the text shows: those of paper.calls that this run has, or else its first four."""
-    here = list(frame["workload"].drop_duplicates())
-    return [name for name in config["paper"].get("calls", here) if name in here] or here[:4]
+def on_cpu(data: Dataset, study: str) -> pd.DataFrame:
+    """Return the native cells of a study on the CPU."""
+    cells = data.rows("cells", study)
+    return cells[cells["device"] == CPU]
 
 
-def write(config: dict, files: Folder) -> None:
-    """Write them."""
-    save(lambda: figures(config, files), files[FOLDER])
+def chosen(config: dict, data: Dataset) -> list[str]:
+    """Return the workloads of paper.calls that have a time, or else the first four that have one."""
+    cells = on_cpu(data, "tables")
+    ran = list(cells[cells["status"] == "ok"]["workload"].drop_duplicates())
+    return [name for name in config["paper"]["calls"] if name in ran] or ran[:4]
+
+
+def write(config: dict, folder: Folder) -> None:
+    """Write each to <name>.pdf."""
+    save(lambda: figures(config, folder), folder[FOLDER])
+
+
+if __name__ == "__main__":
+    command(write)

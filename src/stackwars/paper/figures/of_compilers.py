@@ -2,51 +2,61 @@
 
 from __future__ import annotations
 
+import pandas as pd
 from matplotlib.figure import Figure
 
 from stackwars.paper.figures import graph
-from stackwars.paper.figures.files import literal, save
-from stackwars.paper.figures.headline import draw_headline
-from stackwars.paper.figures.matrix import draw_matrix
-from stackwars.paper.figures.of_cells import shown
+from stackwars.paper.figures.files import save
+from stackwars.paper.figures.heat import draw_matrix
+from stackwars.paper.figures.of_cells import chosen
 from stackwars.paper.figures.op_times import draw_op_times
-from stackwars.paper.figures.split import draw_split
-from stackwars.paper.figures.stack import draw_stacks
-from stackwars.results.folder import Folder
-from stackwars.results.matrix import SHOWN
-from stackwars.results.read_cells import of_study, read_frame, read_json
-from stackwars.results.read_compilers import read_op_times, read_split
-from stackwars.results.whole_study import read_whole, that_ran
-from stackwars.study.comparisons import told, with_programs
+from stackwars.paper.figures.ratios import draw_compilers, draw_split
+from stackwars.paper.figures.stack import draw_stack
+from stackwars.results import schema
+from stackwars.results.dataset import Dataset, sources
+from stackwars.results.folder import Folder, command
+from stackwars.setup.device import CPU
+from stackwars.study.comparisons import PROGRAMS, Comparison, comparisons
+from stackwars.study.programs import native_compiler
 
 FOLDER = "compiler_figures"
 
 
-def figures(config: dict, files: Folder) -> dict[str, Figure]:
-    """{name: figure}; of each further comparison of programs split-<subject>."""
-    context = read_json(files["context"])
-    main, *others = told(context)
-    frame = of_study(read_frame(files["frame"]), context)
-    split = literal(of_study(read_split(files["split"]), context))
-    matrix, effects = (
-        literal(read_whole(files[name], context)) for name in ("matrix", "matrix_effects")
-    )
-    titles = dict(zip(matrix["workload"], matrix["title"], strict=True))
-    profiled = literal(read_op_times(files["op_times"]))
-    compared = with_programs(context)
-    chosen = profiled[profiled["workload"].isin(shown(config, frame))]
+def figures(config: dict, folder: Folder) -> dict[str, Figure]:
+    """Return {name: figure}."""
+    found = sources(config, folder)
+    tables, matrix = found.of("tables"), found.of("matrix")
+    main = comparisons(config, PROGRAMS)[0]
+    # Of the tables' source, and of the compilers of the matrix as far as it has them.
+    profile = tables.rows("profile", "matrix")
     return {
-        "headline": draw_headline(effects, titles),
-        "stacks": draw_stacks(),
-        "op_times": draw_op_times(profiled, compared),
-        "op_times_chosen": draw_op_times(chosen, compared),
-        "matrix": draw_matrix(that_ran(matrix, "workload", SHOWN)),
-        "split": draw_split(split, main),
-        **{f"split-{pair.subject}": draw_split(split, pair) for pair in others},
+        "compilers": draw_compilers(
+            pair_of(matrix, "matrix", main, schema.REPLAY), main, list(matrix.study("matrix").compilers)
+        ),
+        "stack": draw_stack(),
+        "split": draw_split(factors(config, tables, main), main),
+        "matrix": draw_matrix(matrix.rows("cells", "matrix", schema.REPLAY)),
+        "op_times": draw_op_times(profile[profile["workload"].isin(chosen(config, tables))], main),
     }
 
 
-def write(config: dict, files: Folder) -> None:
-    """Write them."""
-    save(lambda: figures(config, files), files[FOLDER])
-    graph.write_all(files["graph_data"], files["graphs"])
+def pair_of(data: Dataset, study: str, pair: Comparison, quantity: str) -> pd.DataFrame:
+    """Return the comparisons of a pair on the CPU."""
+    sides = {"subject": pair.subject, "baseline": pair.baseline}
+    return data.comparisons(study, quantity=quantity, device=CPU, **sides)
+
+
+def factors(config: dict, data: Dataset, pair: Comparison) -> pd.DataFrame:
+    """Return the native ratios of a pair and their two factors, in the compiler that both use natively."""
+    rows = pd.concat([pair_of(data, "tables", pair, name) for name in (schema.STEADY, schema.REPLAY, schema.RUNTIME)])
+    return rows[rows["compiler"].isin(("", native_compiler(config)))]
+
+
+def write(config: dict, folder: Folder) -> None:
+    """Write each to <name>.pdf, and the graphs."""
+    save(lambda: figures(config, folder), folder[FOLDER])
+    graph.write_all(folder["graph_data"], folder["graphs"])
+
+
+if __name__ == "__main__":
+    command(write)

@@ -1,4 +1,4 @@
-"""The two compiler stacks side by side, drawn from a list of their stages."""
+"""The compiler stacks side by side, drawn from a list of their stages."""
 
 from __future__ import annotations
 
@@ -6,58 +6,65 @@ import matplotlib.pyplot as plt
 
 from stackwars.paper.style import COLUMN, GREY
 
-# Each stage: what it is, and what it hands on. Shared stages span both columns.
-OWN = [
-    (("JAX program", "pure functions, arrays"), ("PyTorch program", "nn.Module, tensors")),
-    (("jax.jit", "traced whole, once per shape"), ("lazy tensors", "recorded call by call")),
-    (("jaxpr, lowered", "to StableHLO"), ("graph cut at sync,", "lowered to HLO")),
+STAGES = [
+    (0, 0, 1, "JAX program", "functions, arrays", "white"),
+    (0, 1, 2, "PyTorch program", "nn.Module, tensors", "white"),
+    (1, 0, 1, "jax.jit", "traced once per shape", "white"),
+    (1, 1, 1, "torch_xla", "lazy tensors, call by call", "white"),
+    (1, 2, 1, "torch.compile", "Dynamo reads bytecode", "white"),
+    (2, 0, 1, "jaxpr", "lowered to StableHLO", "white"),
+    (2, 1, 1, "graph, cut at sync", "lowered to HLO", "white"),
+    (2, 2, 1, "FX graph", "of ATen operations", "white"),
+    (3, 0, 2, "StableHLO", "read, counted, edited and replayed", GREY),
+    (4, 0, 1, "XLA", "two generations", GREY),
+    (4, 1, 1, "IREE", "in replays alone", GREY),
+    (3, 2, 1, "TorchInductor", "fuses, schedules", "white"),
+    (4, 2, 1, "C++ compiler", "kernels, libraries", "white"),
+    (5, 0, 1, "PJRT", "load, execute", GREY),
+    (5, 1, 1, "IREE runtime", "load, execute", GREY),
+    (5, 2, 1, "PyTorch runtime", "load, execute", "white"),
+    (6, 0, 3, "CPU", "XLA also compiles ahead of time for a TPU and a GPU", GREY),
 ]
-SHARED = [
-    ("StableHLO", "read, counted and replayed in this study"),
-    ("OpenXLA: optimise, fuse, assign buffers", "one generation of XLA for both"),
-    ("PJRT: compile, load, execute", ""),
-    ("device", "CPU, TPU or GPU"),
-]
-HEIGHT, STEP = 0.74, 1.0
+"""Level, column, columns wide, name, detail, fill. Grey: shared by several frontends."""
+REPLAY = "replay enters here"
+ENTRY = 3
+"""The level of what is replayed, with more room below it."""
+HEIGHT, STEP, GAP, ROOM = 0.72, 1.0, 0.03, 0.25
+LEVELS = 1 + max(stage[0] for stage in STAGES)
 
 
-def draw_stacks() -> plt.Figure:
-    """User code at the top, the device at the bottom; white is one framework's, grey is shared."""
-    levels = len(OWN) + len(SHARED)
-    figure, axis = plt.subplots(figsize=(COLUMN, 0.42 * levels))
-    axis.set(xlim=(0, 2), ylim=(-levels + 0.1, 0.05))
+def draw_stack() -> plt.Figure:
+    """Draw user code at the top and the device at the bottom, and where a replay enters."""
+    figure, axis = plt.subplots(figsize=(COLUMN, 0.41 * LEVELS))
+    axis.set(xlim=(0, 3), ylim=(_top(LEVELS - 1) - HEIGHT - 0.05, 0.05))
     axis.axis("off")
-    for level, pair in enumerate(OWN):
-        for column, (name, detail) in enumerate(pair):
-            _box(axis, column + 0.04, level, 0.92, name, detail, "white")
-            _arrow(axis, column + 0.5, level)
-    for level, (name, detail) in enumerate(SHARED, start=len(OWN)):
-        _box(axis, 0.04, level, 1.92, name, detail, GREY)
-        if level < levels - 1:
-            _arrow(axis, 1.0, level)
+    for level, column, width, name, detail, fill in STAGES:
+        _box(axis, column, level, width, name, detail, fill)
+    for level in range(LEVELS - 1):
+        for column in range(3):
+            _arrow(axis, column + 0.5, level, dashed=column == 1 and level >= ENTRY)
+    y = (_top(ENTRY) - HEIGHT + _top(ENTRY + 1)) / 2 + 0.04
+    axis.plot([GAP, 2 - GAP], [y, y], color="#c4571b", linewidth=1.2, linestyle=(0, (4, 2)), zorder=3)
+    box = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}
+    axis.text(1.0, y, REPLAY, ha="center", va="center", fontsize=7.5, color="#a84512", zorder=4, bbox=box)
     return figure
 
 
-def _box(axis, x: float, level: int, width: float, name: str, detail: str, fill: str) -> None:
-    top = -level * STEP
-    axis.add_patch(
-        plt.Rectangle((x, top - HEIGHT), width, HEIGHT, facecolor=fill, edgecolor="black", lw=0.7)
-    )
-    middle = top - HEIGHT / 2
-    shift = 0.17 if detail else 0.0
-    axis.text(x + width / 2, middle + shift, name, ha="center", va="center", fontsize=8.5)
-    if detail:
-        axis.text(
-            x + width / 2, middle - shift, detail, ha="center", va="center", fontsize=7.5,
-            style="italic",
-        )  # fmt: skip
+def _top(level: int) -> float:
+    return -level * STEP - (ROOM if level > ENTRY else 0.0)
 
 
-def _arrow(axis, x: float, level: int) -> None:
-    start = -level * STEP - HEIGHT
-    axis.annotate(
-        "",
-        xy=(x, start - (STEP - HEIGHT)),
-        xytext=(x, start),
-        arrowprops={"arrowstyle": "-|>", "lw": 0.7, "color": "black", "shrinkA": 0, "shrinkB": 0},
-    )
+def _box(axis: plt.Axes, column: int, level: int, width: int, name: str, detail: str, fill: str) -> None:
+    left, top = column + GAP, _top(level)
+    look = {"facecolor": fill, "edgecolor": "black", "linewidth": 0.7}
+    axis.add_patch(plt.Rectangle((left, top - HEIGHT), width - 2 * GAP, HEIGHT, **look))
+    middle = (column + width / 2, top - HEIGHT / 2)
+    place = {"ha": "center", "va": "center"}
+    axis.text(middle[0], middle[1] + 0.17, name, fontsize=7.5, **place)
+    axis.text(middle[0], middle[1] - 0.17, detail, fontsize=6.5, style="italic", **place)
+
+
+def _arrow(axis: plt.Axes, x: float, level: int, dashed: bool) -> None:
+    look = {"arrowstyle": "-|>", "linewidth": 0.7, "color": "black", "shrinkA": 0, "shrinkB": 0}
+    look["linestyle"] = "--" if dashed else "-"
+    axis.annotate("", xy=(x, _top(level + 1)), xytext=(x, _top(level) - HEIGHT), arrowprops=look)

@@ -1,5 +1,4 @@
-"""The paper's tables: a function for each, from a data frame to a LaTeX table.
+"""The tables of the paper: a specification of each (`spec.Table`), and one renderer for all.
 
-They read the CSV files of `stackwars.results`, audits.json and claims.csv; `write` and `claims` write one
-.tex file for each table.
+A module here has the tables of one subject. `REGISTRY` in :mod:`stackwars.paper.tables.write` lists them all.
 """

@@ -1,114 +1,165 @@
-"""Tables of the stacks: what each is, those that differ in one thing, and when a call of each returns."""
+"""The stacks: what each is, pairs of them, one function in two forms, and the lecture's pairs."""
 
 from __future__ import annotations
 
 import re
 
+import pandas as pd
+
+from stackwars import workloads
 from stackwars.frameworks import load, title
-from stackwars.paper.latex import Latex, escape, significant
-from stackwars.paper.tables.rows import interval, share
-from stackwars.paper.tables.tabular import Float, row, span, table
-from stackwars.results.verdicts import NO_DATA, Finding
+from stackwars.paper.latex import Latex, escape
+from stackwars.paper.tables.common import indexed, pooled_over, ratio
+from stackwars.paper.tables.spec import Column, Table, frame
+from stackwars.results import published, schema
+from stackwars.results.dataset import Sources
+from stackwars.setup.device import CPU
+
+STUDY, BEYOND = "stacks", "beyond"
+FORMS_OF = ("jax", "torch_xla", "torch_inductor")
 
 
-def explained_table(studies: dict[str, dict]) -> str:
-    """A row a framework of these studies, in their order: what it is, as `explained` has it."""
-    names = [name for one in studies.values() for name in (*one["frameworks"], *one["programs"])]
-    return table(
-        Float(
-            label="tab:explained",
-            caption="What Each Stack Is",
-            columns="ll",
-            note="Origin: the notes of the frameworks' modules, and of one without a note the first line.",
-            wide=True,
-            size=r"\scriptsize",
-        ),
-        [row(["Stack", "How it runs a workload, or makes its program"])],
-        [row([escape(title(name)), explained(name)]) for name in dict.fromkeys(names)],
-    )
+def explained_rows(sources: Sources) -> pd.DataFrame:
+    """Return what each framework of the studies is."""
+    studies = sources.run.config["studies"].values()
+    names = [name for row in studies for name in (*row.get("frameworks", ()), *row.get("programs", ()))]
+    return frame([{"stack": title(name), "text": explained(name)} for name in dict.fromkeys(names)])
 
 
 def explained(name: str) -> Latex:
-    """What the note of a framework's module says of it or, without one, the first line of its docstring.
-
-    What is in backquotes there is set as code.
-    """
+    """Return the note of a framework's module, or its docstring's first line; `code` is set as code."""
     module = load(name)
     line = module.__doc__.partition("\n")[0].removeprefix(f"{module.TITLE}: ").partition(";")[0]
     text = getattr(module, "NOTE", line).rstrip(".")
     parts = re.split("`([^`]*)`", text[0].upper() + text[1:])
     return Latex(
-        "".join(
-            rf"\texttt{{{escape(part)}}}" if code % 2 else escape(part)
-            for code, part in enumerate(parts)
-        )
+        "".join(rf"\texttt{{{escape(one)}}}" if code % 2 else escape(one) for code, one in enumerate(parts))
     )
 
 
-def beside_table(findings: list[Finding]) -> str:
-    """A row a workload, a column a pair: steady state of the one over the other, with its interval.
+def pairwise_rows(sources: Sources) -> pd.DataFrame:
+    """Return the ratios of the pairs, a row for each workload."""
+    data = sources.of(STUDY)
+    table = data.comparisons(STUDY, quantity=schema.PAIRWISE, device=CPU).dropna(subset="ratio")
+    made = []
+    for name, rows in table.groupby("title", sort=False):
+        row = {f"{one['subject']}/{one['baseline']}": ratio(one) for one in rows.to_dict("records")}
+        made.append({"workload": name, **dict.fromkeys(map("/".join, _pairs(sources))), **row})
+    return frame(made, pooled_over(data, table))
 
-    findings: those of `versus/...`, see `stackwars.findings.stacks`.
-    """
-    known = [f for f in findings if f["verdict"] != NO_DATA]
-    pairs = list(dict.fromkeys((f["framework"], f["other"]) for f in known))
-    titles = list(dict.fromkeys(f["title"] for f in known))
-    cells = {(f["title"], f["framework"], f["other"]): f for f in known}
-    lines = [
-        row([escape(name), *(_cell(cells.get((name, *pair))) for pair in pairs)]) for name in titles
+
+def _pairs(sources: Sources) -> list[list[str]]:
+    return sources.run.config["paper"].get("pairwise", [])
+
+
+def pairwise_columns(sources: Sources) -> tuple[Column, ...]:
+    """Return a column for each pair."""
+    heads = [
+        (Latex(rf"\shortstack[l]{{{escape(title(a))} /\\{escape(title(b))}}}"), f"{a}/{b}")
+        for a, b in _pairs(sources)
     ]
-    heads = (rf"{{{escape(title(one))} / {escape(title(other))}}}" for one, other in pairs)
-    return table(
-        Float(
-            label="tab:beside",
-            caption="Stacks beside Each Other: Steady State of One over the Other",
-            columns="l" + "l" * max(1, len(pairs)),
-            note=r"With its 95\,\% interval, from the interleaved ratios of both to the same baseline, which "
-            "are independent; not corrected for their number. Origin: this build or, of a workload that it did "
-            "not measure, a run of the reference.",
-            wide=True,
-            size=r"\scriptsize",
-        ),
-        [row(["Workload", *(heads if pairs else [""])])],
-        lines or [row([span(2, "nothing to compare")])],
-    )
-
-
-def _cell(found: Finding | None) -> str:
-    if found is None:
-        return "---"
-    return f"{significant(found['ratio'])} {interval(found['low'], found['high'])}"
-
-
-def returned_table(findings: list[Finding]) -> str:
-    """A row a workload, a column a framework: ms until a steady call returned, and their share of its time.
-
-    findings: those of `dispatch/...`, see `stackwars.findings.stacks`.
-    """
-    known = [f for f in findings if f["id"].startswith("dispatch/") and f["share"] is not None]
-    names = list(dict.fromkeys(f["framework"] for f in known))
-    cells = {(f["title"], f["framework"]): f for f in known}
-    lines = [
-        row([escape(workload), *(_returned(cells.get((workload, name))) for name in names)])
-        for workload in dict.fromkeys(f["title"] for f in known)
-    ]
-    return table(
-        Float(
-            label="tab:returned",
-            caption="When a Steady Call Has Returned: Milliseconds, and Share of the Time until It Is Done",
-            columns="l" + "l" * max(1, len(names)),
-            note="Median over the processes, of single calls after the timed blocks; the share is of the "
-            "steady state. The rest of a call's time is what its fence waits for. A dash: no result, or "
-            "returning was not timed. Origin: as in Table~\\ref{tab:beside}.",
-            wide=True,
-            size=r"\scriptsize",
-        ),
-        [row(["Workload", *(f"{{{escape(title(name))}}}" for name in names or [])])],
-        lines or [row([span(2, "no call was timed until it returned")])],
-    )
-
-
-def _returned(found: Finding | None) -> str:
     return (
-        "---" if found is None else f"{significant(found['returned_ms'])} ({share(found['share'])})"
+        Column("Workload", "workload"),
+        *(Column(head, value, "ratio") for head, value in heads),
     )
+
+
+def form_rows(sources: Sources) -> pd.DataFrame:
+    """Return the ratios of one form of a function over the other, by framework."""
+    data = sources.of(BEYOND)
+    table = data.comparisons(BEYOND, quantity=schema.FORM, device=CPU)
+    table = table[table["subject"].isin(FORMS_OF)]
+    made = []
+    for (workload, plain), rows in table.groupby(["workload", "baseline_workload"], sort=False):
+        found = indexed(rows, "subject", "variant")
+        for name in (name for name in FORMS_OF if (name, schema.STEADY) in found):
+            stages = {stage: found.get((name, stage)) for stage in (schema.STEADY, schema.FIRST)}
+            row = {"forms": _forms(workload, plain), "framework": title(name)}
+            made.append(row | {stage: ratio(one) for stage, one in stages.items()})
+    return frame(made, pooled_over(data, table))
+
+
+def _forms(one: str, plain: str) -> str:
+    """Return ``RNN, unrolled / scan``."""
+    special, other = (workloads.load(name).TITLE for name in (one, plain))
+    return f"{special} / {other.removeprefix(special.partition(',')[0]).strip(' ,') or 'plain'}"
+
+
+def lecture_rows(sources: Sources) -> pd.DataFrame:
+    """Return the lecture's ratios beside ours."""
+    data, names = sources.of(STUDY), set(published.read_lecture()["workload"])
+    table = data.comparisons(STUDY, device=CPU)
+    of_lecture = table["workload"].isin(names) & table["published_ratio"].notna()
+    table = table[of_lecture & table["quantity"].isin([schema.STEADY, schema.PAIRWISE])]
+    made = [
+        {
+            "workload": row["title"],
+            "pair": f"{title(row['subject'])} / {title(row['baseline'])}",
+            "lecture": row["published_ratio"],
+            "ours": ratio(row),
+            "agreement": row["agreement"] or None,
+        }
+        for row in table.to_dict("records")
+    ]
+    return frame(made, pooled_over(data, table))
+
+
+TABLES = (
+    Table(
+        name="explained",
+        caption="What Each Stack Is",
+        rows=explained_rows,
+        columns=(
+            Column("Stack", "stack"),
+            Column("How it runs a workload, or makes its program", "text"),
+        ),
+    ),
+    Table(
+        name="pairwise",
+        caption="Stacks in Pairs: Steady State of One over the Other",
+        rows=pairwise_rows,
+        columns=pairwise_columns,
+        study=STUDY,
+        note=r"""In brackets: 95\,\% intervals, from the interleaved ratios of both to the same baseline, which
+        are independent; not corrected for their number.""",
+        empty="nothing to compare",
+    ),
+    Table(
+        name="forms",
+        caption="One Function in Two Forms: Time of One over the Other",
+        rows=form_rows,
+        columns=(
+            *(Column("Forms", "forms"), Column("Framework", "framework")),
+            *(
+                Column("Steady state", schema.STEADY, "ratio"),
+                Column("First run", schema.FIRST, "ratio"),
+            ),
+        ),
+        study=BEYOND,
+        group_by="forms",
+        note=r"""In brackets: 95\,\% intervals. A framework without a row does not have both forms.""",
+        empty="nothing to compare",
+        wide=False,
+    ),
+    Table(
+        name="lecture",
+        caption="A Lecture's Stacks on a GPU, and Ours on a CPU",
+        rows=lecture_rows,
+        columns=(
+            *(Column("Workload", "workload"), Column("Stacks", "pair")),
+            *(
+                Column("Lecture", "lecture", "number"),
+                Column("Ours", "ours", "ratio"),
+                Column("Direction", "agreement"),
+            ),
+        ),
+        study=STUDY,
+        group_by="workload",
+        note=r"""Steady state of one over the other. The lecture~\cite{lecture} has an A100 and its frameworks'
+        default precisions; ours have 95\,\% intervals. Only directions are compared: its MLP has 256
+        sequences of 1024 positions, which would take a CPU seconds, and ours fewer and shorter ones
+        (docs/numbers.md).""",
+        empty="nothing to compare",
+        wide=False,
+    ),
+)

@@ -1,136 +1,143 @@
-"""Tables across compilers and targets: the largest batch, and the devices beside the original's."""
+"""Programs compiled for the original's device: memory, the largest batch, and slices of several chips."""
 
 from __future__ import annotations
 
-import pandas
+import json
 
+import pandas as pd
+
+from stackwars import workloads
+from stackwars.compilers.collectives import KINDS
 from stackwars.frameworks import title
-from stackwars.paper.latex import escape, significant
-from stackwars.paper.tables.rows import origins
-from stackwars.paper.tables.tabular import GAP, Float, row, span, table
-from stackwars.results.compiler_verdicts import FITS, TOO_LARGE
-from stackwars.results.read_cells import titles
-from stackwars.results.read_compilers import TARGET, compiler_title, compilers, target_title
+from stackwars.paper.tables.common import indexed, main
+from stackwars.paper.tables.programs import DASH
+from stackwars.paper.tables.spec import Column, Table, frame
+from stackwars.results.dataset import Sources, newest_runs
+from stackwars.results.names import BASE, TARGET, by_age, compiler_title, variant_title
 from stackwars.results.values import is_missing
-from stackwars.study.comparisons import Comparison
+from stackwars.results.verdicts import FITS, TOO_LARGE
 
-RATIOS = ("hbm_bytes", "estimated_cycles")
-BRACKET = (
-    "One number: it fits and the next does not. A range: the search ended with the largest batch somewhere in "
-    "it. $\\geq$: every batch tried fits."
+STUDY, SHARDING, LLAMA = "tables", "sharding", "llama3_8b"
+MIB, GIB = 2**20, 2**30
+COLLECTIVES = dict(zip(KINDS, ("AR", "AG", "RS", "A2A", "CP"), strict=True))
+
+
+def fit_rows(sources: Sources) -> pd.DataFrame:
+    """Return the bytes that both programs of each model and size need, and the largest batch of both."""
+    data, sides = sources.of(STUDY), main(sources).sides
+    programs = data.rows("programs", STUDY)
+    here = programs[(programs["target"] == TARGET) & programs["framework"].isin(sides)]
+    models = [name for name in data.study(STUDY).workloads if workloads.load(name).KIND == "model"]
+    here = here[here["workload"].isin(models)]
+    newest = by_age(here["compiler"])[-1:]
+    here = here[here["compiler"].isin(newest)].sort_values(["batch", "sequence"], kind="stable")
+    found = indexed(here, "workload", "variant", "framework")
+    made = []
+    for workload in models:
+        for variant in dict.fromkeys(one for name, one, _ in found if name == workload):
+            rows = [found.get((workload, variant, side)) for side in sides]
+            if all(rows):
+                made.append(_need(rows))
+    usable = here["usable_bytes"].max()
+    limit = "" if is_missing(usable) else f"A program may use {usable / GIB:.2f} GiB. "
+    return frame(made, f"{limit}Compiled by {', '.join(map(compiler_title, newest)) or 'nothing'}.")
+
+
+def _need(rows: list[dict]) -> dict:
+    base, own = rows
+    made = {"workload": own["title"], "batch": variant_title(pd.Series(own)), "ratio": None}
+    for side, one in zip(("base", "own"), rows, strict=True):
+        made[side] = _memory(one)
+        made[f"{side}_batch"] = _bracket(one) if one["variant"] == BASE else ""
+    if made["base"] and made["own"]:
+        made["ratio"] = own["hbm_bytes"] / base["hbm_bytes"]
+    statuses = [one["published_status"] or DASH for one in rows]
+    return made | {"published": " / ".join(statuses)}
+
+
+def _memory(row: dict) -> tuple[float, bool] | None:
+    """Return the bytes that a program needs and whether it fits; None if it was not compiled."""
+    return (row["hbm_bytes"], row["verdict"] == FITS) if row["verdict"] in (FITS, TOO_LARGE) else None
+
+
+def _bracket(row: dict) -> str | None:
+    """Return ``37`` if it fits and 38 does not, ``5080-5400`` for a range, ``>= 70`` if all tried fit."""
+    fits, refused = row["largest_batch"], row["smallest_refused_batch"]
+    if is_missing(fits):
+        return None
+    if is_missing(refused):
+        return f"\u2265{fits:.0f}"
+    return f"{fits:.0f}" if refused == fits + 1 else f"{fits:.0f}\u2013{refused - 1:.0f}"
+
+
+def fit_columns(sources: Sources) -> tuple[Column, ...]:
+    """Return the columns of the table of fits, named by what is compared."""
+    base, own = (title(side) for side in main(sources).sides)
+    return (
+        *(Column("Workload", "workload"), Column("Batch", "batch")),
+        *(
+            Column(base, "base", "bytes", "Memory (GiB)"),
+            Column(own, "own", "bytes", "Memory (GiB)"),
+        ),
+        *(Column("Ratio", "ratio", "number", "Memory (GiB)"), Column("Published", "published")),
+        Column(base, "base_batch", "text", "Largest batch", "r"),
+        Column(own, "own_batch", "text", "Largest batch", r"@{\hspace{5pt}}r"),
+    )
+
+
+def slice_rows(sources: Sources) -> pd.DataFrame:
+    """Return LLaMA's programs for slices of the original's device, by framework and number of chips."""
+    data, made = sources.of(SHARDING), []
+    programs = data.table("programs")
+    programs = programs[(programs["workload"] == LLAMA) & programs["variant"].str.startswith("tensor")]
+    programs = programs[programs["run"] == newest_runs(data.config, programs, SHARDING).get(LLAMA)]
+    order = list(data.config["frameworks"])
+    for row in sorted(
+        programs.to_dict("records"), key=lambda row: (order.index(row["framework"]), row["devices"])
+    ):
+        counts = json.loads(row["collectives"] or "{}")
+        made.append(
+            {
+                **{"framework": title(row["framework"]), "chips": row["devices"]},
+                "memory": _memory(row),
+                **{kind: float(counts[kind]) if kind in counts else None for kind in KINDS},
+                "moved": counts["bytes"] / MIB if counts.get("bytes") else 0.0,
+            }
+        )
+    return frame(made)
+
+
+TABLES = (
+    Table(
+        name="fits",
+        caption="Memory of the Models on a TPU v6e, and Largest Batch",
+        rows=fit_rows,
+        columns=fit_columns,
+        study=STUDY,
+        group_by="workload",
+        note=r"""Batch: batch$\times$sequence, or batch alone. \textbf{Bold}: does not fit. Ratio: torch\_xla
+        over JAX. Published: the original's outcome under JAX / PyTorch. Largest batch, by bisection:
+        one number: it fits and the next does not; a range: it lies there.""",
+        empty="no model was compiled for this device",
+        wide=False,
+        separation="2.6pt",
+    ),
+    Table(
+        name="slices",
+        caption="LLaMA-3.1 8B Compiled for Slices of TPU v6e",
+        rows=slice_rows,
+        columns=(
+            *(Column("Framework", "framework"), Column("Chips", "chips", "count")),
+            Column("GiB", "memory", "bytes"),
+            *(Column(COLLECTIVES[kind], kind, "count", "Collectives") for kind in KINDS),
+            Column("MiB", "moved", "number", "Collectives"),
+        ),
+        study=SHARDING,
+        group_by="framework",
+        note=r"""Tensors divided among the chips. GiB: what each chip needs, its code left out. Collectives that
+        the TPU's compiler chose: all-reduces (AR), all-gathers (AG), reduce-scatters (RS), all-to-alls
+        (A2A) and permutes (CP); MiB: of their results, on one chip.""",
+        empty="nothing was compiled for a slice",
+        wide=False,
+    ),
 )
-"""What `bracket` says, for the note of a table."""
-
-
-def largest_batch_table(largest_batch: pandas.DataFrame, frameworks: list[str]) -> str:
-    """A row per workload and compiler: the largest batch that fits, for each framework."""
-    here = largest_batch[largest_batch.target == TARGET]
-    rows = here.set_index(["workload", "compiler", "framework"])
-    lines: list[str] = []
-    for workload, name in titles(here).items():
-        if lines:
-            lines.append(GAP)
-        for position, compiler in enumerate(compilers(here[here.workload == workload])):
-            sides = [(workload, compiler, name) for name in frameworks]
-            known = [rows.loc[side] for side in sides if side in rows.index]
-            sequence = known[0].sequence if known else None
-            lines.append(
-                row(
-                    [
-                        escape(name) if position == 0 else "",
-                        "---" if is_missing(sequence) else f"{sequence:.0f}",
-                        escape(compiler_title(compiler)),
-                        *(bracket(rows, side) for side in sides),
-                    ]
-                )
-            )
-    return table(
-        Float(
-            label="tab:largest_batch",
-            caption=f"Largest Batch That Fits a {target_title(TARGET)}",
-            columns=f"lrl{'r' * len(frameworks)}",
-            note="By bisection over compilations of the whole program, weights and inputs included. "
-            f"{BRACKET} A dash: no sequence, or no program. {origins(here)}",
-        ),
-        [
-            row(
-                [
-                    "Workload",
-                    "{Seq.}",
-                    "Compiler",
-                    *(f"{{{escape(title(name))}}}" for name in frameworks),
-                ]
-            )
-        ],
-        lines or [row([span(3 + len(frameworks), "no largest batch was searched for")])],
-    )
-
-
-def bracket(rows: pandas.DataFrame, side: tuple[str, str, str]) -> str:
-    """The largest batch of one (workload, compiler, framework), as the note of its table says."""
-    if side not in rows.index or is_missing(rows.loc[side].fits_batch):
-        return "---"
-    one = rows.loc[side]
-    if is_missing(one.oom_batch):
-        return rf"$\geq${one.fits_batch:.0f}"
-    if one.oom_batch == one.fits_batch + 1:
-        return f"{one.fits_batch:.0f}"
-    return f"{one.fits_batch:.0f} to {one.oom_batch - 1:.0f}"
-
-
-def target_table(ahead: pandas.DataFrame, pairs: list[Comparison]) -> str:
-    """A row per target and compiler: how many programs fit, and each subject's bytes over the baseline's."""
-    lines: list[str] = []
-    for target, rows in ahead.groupby("target", sort=False):
-        if lines:
-            lines.append(GAP)
-        for position, compiler in enumerate(compilers(rows)):
-            one = rows[rows.compiler == compiler]
-            judged = one.verdict.isin([FITS, TOO_LARGE])
-            usable = one.usable_bytes.max() / 2**30
-            lines.append(
-                row(
-                    [
-                        escape(target_title(target)) if position == 0 else "",
-                        escape(compiler_title(compiler)),
-                        "---" if is_missing(float(usable)) else significant(usable, 4),
-                        *((one.verdict == word).sum() for word in (FITS, TOO_LARGE)),
-                        (~judged).sum(),
-                        *(_range(one, column, pair) for pair in pairs for column in RATIOS),
-                    ]
-                )
-            )
-    over = ", ".join(f"{title(p.subject)} over {title(p.baseline)}" for p in pairs)
-    over = escape(over or "no pair of programs")
-    return table(
-        Float(
-            label="tab:targets",
-            caption="Every Target: Programs That Fit, and Ratios to the Baseline",
-            columns="llrrrr" + "rr" * len(pairs),
-            note="Usable in GiB. Other: the compiler failed for a reason other than memory. HBM and cycles: "
-            f"minimum, median and maximum of the ratio, {over}; cycles are the "
-            "compiler's estimate, not measured. A dash: not reported. " + origins(ahead),
-            wide=True,
-            size=r"\scriptsize",
-        ),
-        [
-            row(
-                [
-                    *("Target", "Compiler", "{Usable}", "{fits}", "{oom}", "{other}"),
-                    *("{HBM ratio}", "{Cycles ratio}") * len(pairs),
-                ]
-            )
-        ],
-        lines or [row([span(6 + 2 * len(pairs), "no program was compiled for any target")])],
-    )
-
-
-def _range(one: pandas.DataFrame, column: str, pair: Comparison) -> str:
-    """Minimum, median and maximum ratio over the programs of which both frameworks have one."""
-    table_ = one.pivot_table(index=["workload", "variant"], columns="framework", values=column)
-    if not set(pair.sides) <= set(table_.columns):
-        return "---"
-    ratios = (table_[pair.subject] / table_[pair.baseline]).dropna()
-    if ratios.empty:
-        return "---"
-    return ", ".join(significant(v) for v in (ratios.min(), ratios.median(), ratios.max()))

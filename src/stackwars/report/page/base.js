@@ -33,6 +33,8 @@ const drawing = (width, height, label, ...children) => s("svg", { viewBox: `0 0 
 
 const title = (framework) => (DATA.frameworks[framework] || { title: framework }).title;
 const colour = (framework) => (DATA.frameworks[framework] || { colour: "#555" }).colour;
+const TITLES = Object.fromEntries([...DATA.cells, ...DATA.programs, ...DATA.graphs, ...DATA.timeline.calls].map((one) => [one.workload, one.title]));
+const titleOf = (workload) => TITLES[workload] || workload;
 const cellKey = (cell) => `${cell.device}/${cell.framework}/${cell.workload}`;
 const unique = (values) => [...new Set(values)];
 const none = (value) => value === null || value === undefined;
@@ -46,6 +48,7 @@ function number(value, count = 3) {
 
 const interval = (low, high) => (none(low) ? "" : `[${number(low)}, ${number(high)}]`);
 const percent = (share) => `${number(100 * share)} %`;
+const sentence = (text) => `${text[0].toUpperCase()}${text.slice(1)}`;
 
 // From light (0) to dark (1), with the one of black and white that reads on it: at least 4.5 to 1.
 function shade(dark) {

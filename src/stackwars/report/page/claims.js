@@ -1,30 +1,37 @@
-const claims = (at) => {
-  const rows = DATA.claims.filter(wanted(at, "verdict", "origin"));
-  return [
-    h("h2", {}, "Claims"),
-    h("div", { class: "bar" }, filtered(at, "verdict", DATA.claims.map((claim) => claim.verdict)),
-      filtered(at, "origin", DATA.claims.map((claim) => claim.origin))),
-    table("Every claim, its verdict and the evidence", [
-      ["Claim", (claim) => link(claim.sentence, ["claim", claim.id]), "wide"], ["Origin", (claim) => claim.origin],
-      ["Verdict", (claim) => claim.verdict], ["Evidence", (claim) => claim.evidence],
-    ], rows),
-  ];
-};
+const claims = (at) => [
+  h("h2", {}, "Claims"),
+  h("div", { class: "bar" }, filters(DATA.claims, at, "verdict", "origin")),
+  table("Every claim, its verdict and the evidence", filled([
+    ["Claim", (claim) => link(claim.sentence, ["claim", claim.id]), "wide"], ["Origin", (claim) => claim.origin],
+    ["Verdict", (claim) => claim.verdict], ["Votes for it", (claim) => claim.margin], ["Evidence", (claim) => claim.evidence],
+  ], DATA.claims), wanted(DATA.claims, at, "verdict", "origin")),
+];
 
-// One claim: what decides it, and every vote with the views that show what it rests on.
-function claim(at) {
+// One claim: the rows that vote on it, each with the view that shows it.
+async function claim(at) {
   const found = DATA.claims.find((one) => one.id === at.parts[1]);
   if (!found) return [h("h2", {}, at.parts[1] || "Claim"), h("p", {}, "There is no such claim."), h("p", {}, link("All claims", ["claims"]))];
-  const evidence = (vote) => (vote.links.length ? h("span", {}, vote.links.flatMap(([text, fragment], place) =>
-    [place ? ", " : "", h("a", { href: `#${fragment}` }, text)])) : vote.elsewhere || "no view of this report shows it");
+  const votes = await unpack(found.votes);
   return [
     h("h2", {}, found.sentence),
-    h("p", {}, `${found.verdict[0].toUpperCase()}${found.verdict.slice(1)}${found.evidence ? `: ${found.evidence}` : ""}.`),
-    h("p", {}, found.rule),
-    found.votes.length ? table("Every vote, and what it rests on", [
+    h("p", {}, `${sentence([found.verdict, found.margin].filter(Boolean).join(", "))}${found.evidence ? `: ${found.evidence}` : ""}.`),
+    votes.length && found.table !== "audits" ? origin(found.study) : null,
+    votes.length ? table("Every vote, and what it rests on", filled([
       ["Of", (vote) => vote.title], ["Vote", (vote) => vote.vote], ["What it says", (vote) => vote.word],
-      ["Number", (vote) => vote.number], ["Evidence", evidence], ["Finding", (vote) => vote.finding],
-    ], found.votes) : h("p", {}, "Nothing in this run votes on it."),
+      ["Number", (vote) => vote.number], ["Evidence", (vote) => evidenceOf(vote, found)],
+    ], votes), votes) : h("p", {}, "Nothing votes on it."),
     h("p", {}, link("All claims", ["claims"])),
   ];
+}
+
+// The view that shows the row of a vote.
+function evidenceOf(vote, { table: from, study }) {
+  const asked = (...names) => [["study", study], ...names.map((name) => [name, vote[name]])], mode = vote.mode || "native";
+  if (from === "comparisons") return link("comparison", ["comparisons"], asked("quantity", "workload", "subject", "device", "compiler", "variant"));
+  if (from === "cells" && vote.framework && mode === "native") return cellLink("cell", { study, ...vote });
+  if (from === "cells" && vote.framework && mode === "replay") return link("replay", replayParts({ study, ...vote }));
+  if (from === "cells") return link("cells", ["cells"], asked("mode", "workload", "framework", "device", "size"));
+  if (from === "programs" && vote.target) return link("compiled program", ["compiled"], asked("workload", "framework", "target", "compiler", "variant"));
+  if (from === "programs") return link("program", ["programs", vote.workload]);
+  return from === "effects" ? link("matrix", ["start"], asked("workload")) : link("audit", ["audits", vote.id]);
 }

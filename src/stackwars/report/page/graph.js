@@ -5,15 +5,14 @@ async function graph(at) {
   if (!DATA.graphs.length) return [h("h2", {}, "Graph"), h("p", {}, "This run has no program to draw.")];
   const one = DATA.graphs.find((found) => found.workload === at.parts[1] && (!at.parts[2] || found.framework === at.parts[2])) || DATA.graphs[0];
   const here = { parts: ["graph", one.workload, one.framework], query: at.query };
-  const profiled = DATA.timeline.calls.filter((call) => call.workload === one.workload && call.framework === one.framework);
+  const profiled = callsOf(one.workload, one.framework);
   const cost = profiled.find((call) => call.compiler === at.query.get("compiler")) || profiled[0];
-  const titles = Object.fromEntries(DATA.graphs.map((found) => [found.workload, found.title]));
   const same = DATA.graphs.filter((found) => found.workload === one.workload);
   const unfolded = one.unfolded && at.query.get("blocks") === "all";
   const head = [
     h("h2", {}, `Graph: ${one.title}, ${title(one.framework)}`),
     h("div", { class: "bar" },
-      choice("Workload", Object.entries(titles), one.workload, (value) => { location.hash = address(["graph", value], at.query); }),
+      choice("Workload", unique(DATA.graphs.map((found) => found.workload)).map((name) => [name, titleOf(name)]), one.workload, (value) => { location.hash = address(["graph", value], at.query); }),
       choice("Program", same.map((found) => [found.framework, title(found.framework)]), one.framework,
         (value) => { location.hash = address(["graph", one.workload, value], at.query); }),
       cost ? choice("Cost in", profiled.map((call) => [call.compiler, call.compiler]), cost.compiler, (value) => go(here, { compiler: value })) : null,

@@ -71,8 +71,11 @@ const timesOf = (one, names, compiler) => Promise.all(names.map(async (framework
   return { call, ms: new Map(operations.map(([name, , ms]) => [name, ms])) };
 }));
 
-const callsOf = (workload, framework, compiler) => DATA.timeline.calls.filter((call) =>
-  call.workload === workload && call.framework === framework && (!compiler || call.compiler === compiler));
+// The profiled calls of a program, of one study.
+function callsOf(workload, framework, compiler) {
+  const found = DATA.timeline.calls.filter((call) => call.workload === workload && call.framework === framework && (!compiler || call.compiler === compiler));
+  return found.filter((call) => call.study === found[0].study);
+}
 
 // The lines of both programs. An operation is a button; the arrow keys go from one to the next. What stands opposite
 // each other is marked together, where the pointer or the focus is and where an operation is chosen.
@@ -191,7 +194,7 @@ function costs(workload, framework, kind, compiler) {
       ["Compiler", (call) => call.compiler], ["ms", (call) => number(call.parts[kind].ms), "number"],
       ["Share of the call", (call) => percent(call.parts[kind].share), "number"],
       ["Operations that run", (call) => String(call.parts[kind].operations), "number"],
-      ["Agrees with a timed call", (call) => (call.adds_up ? "yes" : "no")],
+      ["Agrees with a timed call", (call) => (call.profile_consistent ? "yes" : "no")],
     ], found),
   ];
 }

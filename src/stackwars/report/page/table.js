@@ -20,6 +20,9 @@ function csv(columns, rows) {
   return lines.map((line) => line.map(quoted).join(",")).join("\n");
 }
 
+// The columns in which some row has something.
+const filled = (columns, rows) => columns.filter(([, show]) => rows.some((row) => plainText(show(row)) !== ""));
+
 // columns: [head, row => text or node, "number", "keep" (on one line), "wide" or nothing]; shown: the rows to draw, of all that the button copies.
 function table(caption, columns, rows, shown = rows) {
   const body = shown.map((row) => h("tr", {}, columns.map(([, show, kind]) => h("td", { class: kind }, show(row) ?? ""))));

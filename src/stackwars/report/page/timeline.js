@@ -1,29 +1,29 @@
 // One profiled call of every frontend's program of a workload in one compiler, on one axis.
 async function timeline(at) {
-  const { calls } = DATA.timeline;
-  if (!calls.length) return [h("h2", {}, "Timeline"), h("p", {}, "No program of this run, nor of an accepted one, was profiled.")];
+  const named = DATA.timeline.calls.filter((call) => call.workload === at.parts[1]);
+  const { control, origin: from, rows: calls } = studyOf(named.length ? named : DATA.timeline.calls, at);
+  if (!calls.length) return [h("h2", {}, "Timeline"), h("p", {}, "No program was profiled.")];
   const workload = calls.some((call) => call.workload === at.parts[1]) ? at.parts[1] : calls[0].workload;
   const here = { parts: ["timeline", workload], query: at.query };
   const own = calls.filter((call) => call.workload === workload), compilers = unique(own.map((call) => call.compiler));
   const compiler = compilers.includes(at.query.get("compiler")) ? at.query.get("compiler") : compilers[0];
   const shown = await Promise.all(own.filter((call) => call.compiler === compiler).map(async (call) =>
     ({ ...call, ...(call.profile ? await unpack(call.profile) : { operations: [], spans: [] }) })));
-  const titles = Object.fromEntries(calls.map((call) => [call.workload, call.title]));
-  const traced = h("button", { type: "button", click: () =>
-    save(`${workload}-${compiler}.trace.json`, JSON.stringify(trace(shown)), "application/json") }, "Save as a trace, for Perfetto");
+  const timed = shown.filter((call) => call.spans.length), traced = !timed.length ? null : h("button", { type: "button", click: () =>
+    save(`${workload}-${compiler}.trace.json`, JSON.stringify(trace(timed)), "application/json") }, "Save as a trace, for Perfetto");
   return [
-    h("h2", {}, `Timeline: ${titles[workload]}`),
-    h("div", { class: "bar" },
-      choice("Workload", Object.entries(titles), workload, (value) => { location.hash = address(["timeline", value], at.query); }),
+    h("h2", {}, `Timeline: ${titleOf(workload)}`),
+    h("div", { class: "bar" }, control,
+      choice("Workload", unique(DATA.timeline.calls.map((call) => call.workload)).map((name) => [name, titleOf(name)]), workload, (value) => { location.hash = address(["timeline", value], at.query); }),
       choice("Compiler", compilers.map((name) => [name, name]), compiler, (value) => go(here, { compiler: value })), traced),
-    h("p", {}, explained(shown)),
+    from, h("p", {}, explained(shown)),
     legend(),
     bars(shown),
     table("Time by class, in ms of one profiled call", [
       ["Frontend", (call) => title(call.framework)],
       ...Object.entries(DATA.timeline.classes).map(([name, kind]) => [kind.title, (call) => number(call.parts[name].ms), "number"]),
       ["Whole call", (call) => number(call.profiled_ms), "number"], ["Timed call", (call) => number(call.call_ms), "number"],
-      ["Agree", (call) => (call.adds_up ? "yes" : "no")],
+      ["Agree", (call) => (call.profile_consistent ? "yes" : "no")],
     ], shown),
     ...shown.filter((call) => call.operations.length).map((call) => table(`Longest operations of ${title(call.framework)}`, [
       ["Operation", ([name]) => name], ["Class", ([, kind]) => DATA.timeline.classes[kind].title],
@@ -38,8 +38,8 @@ function explained(shown) {
   return "The profiled call of median time of each frontend's program. " +
     (sums.length ? `Of ${sums.length === shown.length ? "these" : sums.join(", ")} only sums are known: ` +
       "a part is all the time of its class, and the parts do not stand in the order in which the operations ran. " : "") +
-    (shown.every((call) => call.adds_up) ? "" : "* marks a call that differs by more than a tenth from one without the profiler. ") +
-    (run ? `The profile is of the accepted run ${run}.` : "");
+    (shown.every((call) => call.profile_consistent) ? "" : "* marks a call that differs by more than a tenth from one without the profiler. ") +
+    (run ? `The profile is of the run ${run}.` : "");
 }
 
 const legend = () => h("p", { class: "legend" }, Object.values(DATA.timeline.classes).map((kind) =>
@@ -62,7 +62,7 @@ function rowsOf(spans) {
 }
 
 function bars(shown) {
-  const left = 240, width = 1000, right = 60, line = 22;
+  const left = 340, width = 1100, right = 60, line = 22;
   const longest = Math.max(...shown.map((call) => call.profiled_ms));
   const x = (ms) => left + (width - left - right) * ms / longest;
   const { classes } = DATA.timeline;
@@ -84,7 +84,7 @@ function bars(shown) {
         reached += Math.max(0, ms);
       }
     }
-    parts.push(words(x(call.profiled_ms) + 6, top + 15, `${number(call.profiled_ms)}${call.adds_up ? "" : " *"}`));
+    parts.push(words(x(call.profiled_ms) + 6, top + 15, `${number(call.profiled_ms)}${call.profile_consistent ? "" : " *"}`));
     top += Math.max(line, high * (1 + Math.max(0, ...rows))) + 8;
   }
   for (const tick of [0, 0.25, 0.5, 0.75, 1]) {

@@ -1,4 +1,4 @@
-// The same calls as Chrome's trace events, which Perfetto opens: a process for each frontend, in microseconds.
+// Calls of known operations as Chrome's trace events, which Perfetto opens: a process for each frontend, in microseconds.
 // Numbers of processes and threads begin at 1 and no thread has that of another, for Perfetto gives 0 a meaning of
 // its own and finds the name of a thread by its number alone.
 function trace(shown) {
@@ -7,29 +7,15 @@ function trace(shown) {
     const pid = place + 1, rows = rowsOf(call.spans), first = threads + 1, count = 1 + Math.max(0, ...rows);
     threads += count;
     const about = (name, tid, args) => ({ ph: "M", pid, tid, name, args });
-    const event = (name, kind, from, to, row, args) =>
-      ({ ph: "X", pid, tid: first + row, name, cat: kind, ts: microseconds(from), dur: microseconds(to - from), args });
-    const what = call.spans.length ? "operations" : "sums by class";
+    const event = (name, kind, from, to, row) => ({ ph: "X", pid, tid: first + row, name, cat: kind, ts: microseconds(from), dur: microseconds(to - from), args: {} });
     return [
       about("process_name", first, { name: `${title(call.framework)}, ${call.compiler}` }),
       about("process_sort_index", first, { sort_index: pid }),
-      ...[...Array(count).keys()].map((row) => about("thread_name", first + row, { name: row ? `${what}, row ${row + 1}` : what })),
-      ...call.spans.map(([at, start, duration], span) => event(...call.operations[at].slice(0, 2), nanoseconds(start), nanoseconds(start + duration), rows[span], {})),
-      ...(call.spans.length ? [] : summed(call, event)),
+      ...[...Array(count).keys()].map((row) => about("thread_name", first + row, { name: row ? `operations, row ${row + 1}` : "operations" })),
+      ...call.spans.map(([at, start, duration], span) => event(...call.operations[at].slice(0, 2), nanoseconds(start), nanoseconds(start + duration), rows[span])),
     ];
   });
   return { traceEvents: events, displayTimeUnit: "ns" };
-}
-
-// The classes of a call one after the other, where nothing else is known.
-function summed(call, event) {
-  let reached = 0;
-  return Object.entries(call.parts).filter(([, { ms }]) => ms > 0).map(([kind, { ms, operations }]) => {
-    const from = nanoseconds(reached);
-    reached += ms;
-    const args = { operations, note: "the sum of its class; not when its operations ran" };
-    return event(DATA.timeline.classes[kind].title, kind, from, nanoseconds(reached), 0, args);
-  });
 }
 
 const nanoseconds = (ms) => Math.round(1e6 * ms);

@@ -1,8 +1,19 @@
 const VIEWS = { start: ["Start", start], cells: ["Cells", cells], cell: [null, cell], replay: [null, replay], comparisons: ["Comparisons", comparisons],
-  programs: ["Programs", programs], graph: ["Graph", graph], timeline: ["Timeline", timeline], claims: ["Claims", claims],
+  programs: ["Programs", programs], graph: ["Graph", graph], timeline: ["Timeline", timeline], compiled: ["Compiled", compiled], claims: ["Claims", claims],
   claim: [null, claim], audits: ["Audits", audits] };
-const WITHIN = { cell: "cells", replay: "start", claim: "claims" };
+const WITHIN = { cell: "cells", replay: "cells", claim: "claims" };
+// Which views are of one workload, and where its name stands in the address.
+const NAMED = { cell: 4, replay: 5, programs: 1, graph: 1, timeline: 1 };
 let asked = 0, path = null;
+
+const hasView = (view, workload) => ({ programs: DATA.programs, graph: DATA.graphs, timeline: DATA.timeline.calls }[view] || DATA.cells).some((one) => one.workload === workload);
+
+// The address of a view for the workload that is looked at, if the view has it.
+function carried(view, at) {
+  const workload = at.parts[NAMED[at.parts[0]]] || at.query.get("workload");
+  if (view === "start" || !workload || !hasView(view, workload)) return address([view]);
+  return NAMED[view] ? address([view, workload]) : ["cells", "comparisons", "compiled"].includes(view) ? address([view], [["workload", workload]]) : address([view]);
+}
 
 async function show() {
   const at = place(), turn = ++asked;
@@ -12,7 +23,7 @@ async function show() {
   if (turn !== asked) return;
   const held = document.activeElement?.dataset?.name;
   document.getElementById("views").replaceChildren(...Object.entries(VIEWS).filter(([, [text]]) => text).map(([key, [text]]) =>
-    h("a", { href: `#${key}`, "aria-current": key === (WITHIN[name] || name) ? "page" : null }, text)));
+    h("a", { href: carried(key, at), "aria-current": key === (WITHIN[name] || name) ? "page" : null }, text)));
   MAIN.replaceChildren(...made);
   performance.mark("drawn");
   document.title = `Stack Wars: ${MAIN.querySelector("h2").textContent}`;

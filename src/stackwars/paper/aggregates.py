@@ -1,0 +1,165 @@
+"""Numbers of the prose that no single row has, each defined once. Their keys begin with n/."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+
+import pandas as pd
+
+from stackwars.claims.verdicts import CLAIM_VERDICTS, CONTRADICTED, NOT_TESTABLE, SUPPORTED
+from stackwars.measure import documents
+from stackwars.paper import latex
+from stackwars.results import effects, held_out, names, runs, schema
+from stackwars.results.dataset import Dataset
+from stackwars.results.verdicts import CLOSES_MOST, COMPILER, COUNTS_DISAGREE, NO_DATA, NOT_DECIDED
+from stackwars.setup.device import CPU
+
+Named = Iterator[tuple[str, object]]
+EDIT = "+pretransposed_weights"
+PYTORCH = ("torch_xla", "torchax", "torch_tpu", "torch_tpu_undecomposed")
+"""The frontends that take in the PyTorch model."""
+SMALL_FACTOR = 1.2
+
+
+def named(data: Dataset) -> Named:
+    """Yield the key and the LaTeX text of every aggregate."""
+    for group in _GROUPS:
+        yield from ((f"n/{key}", text) for key, text in group(data))
+
+
+def _tables(data: Dataset) -> Named:
+    """Yield the largest errors, the slow runs that are known, and why rounds ended, of the original's tables."""
+    cells = _ok(data.rows("cells", "tables"))
+    replays = _ok(data.rows("cells", "tables", schema.REPLAY))
+    yield "parity/native", latex.scientific(cells["parity_rel_l2"].max())
+    yield "parity/replay", latex.scientific(replays["parity_rel_l2"].max())
+    on_cpu = cells[cells["device"] == CPU]
+    known = on_cpu[~on_cpu["slow_runs"].isin([NO_DATA, NOT_DECIDED, ""])]
+    yield "slow_runs/known", len(known)
+    yield "slow_runs/agree", (known["slow_runs"] != COUNTS_DISAGREE).sum()
+    yield "stopped/total", len(cells)
+    yield from (
+        (f"stopped/{reason}", (cells["stop_reason"] == reason).sum()) for reason in ("budget", "decided")
+    )
+
+
+def _overhead(data: Dataset) -> Named:
+    """Yield how much longer a native call takes than the replay of its program, in the run of the tables."""
+    native, replays = (_ok(data.rows("cells", "tables", mode)) for mode in (schema.NATIVE, schema.REPLAY))
+    native = native[native["device"] == CPU].set_index(["workload", "framework"])["steady_ms"]
+    compilers = data.config["compilers"]
+    own = next(name for name in compilers if compilers[name].get("native"))
+    replayed = replays[replays["compiler"] == own].set_index(["workload", "framework"])["steady_ms"]
+    for (workload, framework), value in (native - replayed).dropna().items():
+        yield f"overhead/{framework}/{workload}", latex.duration(value)
+
+
+def _edits(data: Dataset) -> Named:
+    """Yield how many differences of torch_xla and JAX pretransposed weights close, and the least share, by compiler."""
+    table = data.comparisons(quantity=schema.EDIT)
+    table = table[table["subject"].isin([f"{name}{EDIT}" for name in ("torch_xla", "jax")])]
+    for compiler, rows in table[table["verdict"] == CLOSES_MOST].groupby("compiler"):
+        yield f"pretransposed/{compiler}/closed", len(rows)
+        yield f"pretransposed/{compiler}/least", rf"{100 * rows['share'].min():.0f}\,\%"
+
+
+def _kernels(data: Dataset) -> Named:
+    """Yield the share of a difference of two programs that YNN removes, on logarithms."""
+    replays = data.comparisons(quantity=schema.REPLAY, subject="torch_xla").set_index(["workload", "compiler"])[
+        "ratio"
+    ]
+    for workload, compiler in replays.dropna().index:
+        with_it = names.base_compiler(compiler)
+        if with_it != compiler and (workload, with_it) in replays.index:
+            removed = 1 - math.log(replays[workload, with_it]) / math.log(replays[workload, compiler])
+            yield f"ynn/removes/{workload}", rf"{100 * removed:.0f}\,\%"
+    of_bert = data.comparisons(quantity=schema.REPLAY, workload="bert_base", compiler="jaxlib-0.10.2-no-ynn")
+    of_bert = of_bert[of_bert["subject"].isin(PYTORCH)]["ratio"]
+    yield "bert/pytorch/least", latex.number(of_bert.min())
+    yield "bert/pytorch/most", latex.number(of_bert.max())
+
+
+def _matrix(data: Dataset) -> Named:
+    """Yield how many cells the matrix has, and how much one program's time depends on the compiler."""
+    cells = data.rows("cells", "matrix", schema.REPLAY)
+    cells = cells[~cells["framework"].str.contains("+", regex=False)]
+    yield "matrix/total", len(cells)
+    yield "matrix/ok", (cells["status"] == "ok").sum()
+    times = _ok(cells).pivot_table(index=["workload", "framework"], columns="compiler", values="steady_ms")
+    yield "matrix/spread", latex.number((times.max(axis=1) / times.min(axis=1)).max(), 2)
+    xla = times.filter(like="jaxlib-")
+    yield "matrix/spread/xla", latex.number((xla.max(axis=1) / xla.min(axis=1)).max(), 2)
+
+
+def _effects(data: Dataset) -> Named:
+    """Yield on how many workloads the compiler moves a time most, and by how little on some of them."""
+    table = data.table("effects")
+    table = table[(table["effect"] == COMPILER) & (table["largest"] == COMPILER)]
+    largest = table[table["subset"] == effects.ALL]
+    yield "effects/compiler/small", (largest["factor"] < SMALL_FACTOR).sum()
+    yield "effects/restricted", (table["subset"] == effects.BOTH).sum()
+
+
+def _stacks(data: Dataset) -> Named:
+    """Yield how far the stacks are apart, which are fastest, and how many return early."""
+    every = data.rows("cells", "stacks")
+    every = every[every["device"] == CPU]
+    cells = _ok(every)
+    yield "stacks/total", len(every)
+    yield "stacks/ok", len(cells)
+    times = cells.pivot_table(index="title", columns="framework", values="steady_ms")
+    yield "stacks/fastest", times.idxmin(axis=1).nunique()
+    spread = times.max(axis=1) / times.min(axis=1)
+    for name, place in (("least", spread.idxmin()), ("most", spread.idxmax())):
+        yield f"stacks/spread/{name}", latex.number(spread[place], 2)
+        yield f"stacks/spread/{name}/workload", latex.escape(place)
+    yield "returned/total", cells["returned_over_steady"].notna().sum()
+    yield "returned/early", (cells["returned_over_steady"] < 0.5).sum()
+
+
+def _memory(data: Dataset) -> Named:
+    """Yield how many of torch_xla's programs need more, less or the same memory on the original's device."""
+    rows = data.comparisons("tables", quantity=schema.HBM, subject="torch_xla", device=names.TARGET)
+    newest = rows[rows["compiler"] == names.by_age(rows["compiler"])[-1]]
+    yield from ((f"memory/{verdict}", count) for verdict, count in newest["verdict"].value_counts().items())
+
+
+def _audits(data: Dataset) -> Named:
+    """Yield how many differences the A/A audit claimed: in its worst setting, and in all."""
+    audits = documents.read(runs.REFERENCE / "audits.json")["audits"]
+    groups = next(one for one in audits if one["id"] == "aa")["figures"]["groups"]
+    settings = [group for name, group in groups.items() if name != "run, all"]  # the sum of others
+    worst = max(settings, key=lambda group: group["rate"])
+    yield "audits/aa/worst/claimed", worst["count"]
+    yield "audits/aa/worst/trials", worst["trials"]
+    yield "audits/aa/claimed", sum(group["count"] for group in settings)
+    yield "audits/aa/trials", sum(group["trials"] for group in settings)
+
+
+def _held_out(data: Dataset) -> Named:
+    """Yield how many ratios of a run lie in the prediction interval of the other runs."""
+    found = held_out.table(runs.read())
+    yield from ((f"held_out/{name}", found[name].sum()) for name in ("inside", "total"))
+
+
+def _claims(data: Dataset) -> Named:
+    """Yield how many claims have each verdict, and how many supported ones some run alone contradicts."""
+    claims = data.table("claims")
+    for origin, rows in claims.groupby("origin"):
+        counts = {verdict: (rows["verdict"] == verdict).sum() for verdict in CLAIM_VERDICTS}
+        yield from ((f"claims/{origin}/{verdict}", count) for verdict, count in counts.items())
+        yield f"claims/{origin}/testable", len(rows) - counts[NOT_TESTABLE]
+    supported = set(claims[claims["verdict"] == SUPPORTED]["id"])
+    alone = pd.concat([run.table("claims") for run in runs.read()])
+    yield "claims/supported", len(supported)
+    yield "claims/shaken", len(supported & set(alone[alone["verdict"] == CONTRADICTED]["id"]))
+
+
+def _ok(cells: pd.DataFrame) -> pd.DataFrame:
+    return cells[cells["status"] == "ok"]
+
+
+_GROUPS: tuple[Callable[[Dataset], Named], ...] = (
+    *(_tables, _overhead, _edits, _kernels, _matrix, _effects, _stacks, _memory, _audits, _held_out, _claims),
+)

@@ -1,0 +1,234 @@
+"""What the replays show: both programs in one compiler, in every compiler, and after an edit."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from stackwars.compilers import XLA
+from stackwars.frameworks import title
+from stackwars.measure.comparison import direction
+from stackwars.measure.statistics import Estimate
+from stackwars.paper.latex import Latex, scientific
+from stackwars.paper.tables.common import indexed, main, pooled_over, ratio, short_status
+from stackwars.paper.tables.formats import mark, percentage
+from stackwars.paper.tables.spec import Column, Range, Ratio, Table, frame, spanning
+from stackwars.results import effects, schema
+from stackwars.results.dataset import Sources
+from stackwars.results.names import compiler_title
+from stackwars.results.values import is_missing
+from stackwars.results.verdicts import (
+    CLOSES_SOME,
+    DUE_TO_PROGRAM,
+    DUE_TO_RUNTIME,
+    EQUIVALENT,
+    FASTER,
+    INCONCLUSIVE,
+    NO_DATA,
+    NOT_SEPARATED,
+    SLOWER,
+)
+from stackwars.setup.device import CPU
+from stackwars.study.programs import native_compiler
+
+STUDY, MATRIX = "tables", effects.STUDY
+_NATIVE = (schema.RUNTIME, schema.STEADY, schema.MARGIN, schema.CONTROL)
+"""What is known of the native compiler alone."""
+_REASONS = {DUE_TO_PROGRAM: "program", DUE_TO_RUNTIME: "runtime", NOT_SEPARATED: "not separated"}
+
+
+def split_rows(sources: Sources) -> pd.DataFrame:
+    """Return a row for each workload and compiler: both replays, and the factors of the native ratio."""
+    data, pair = sources.of(STUDY), main(sources)
+    study = data.study(STUDY)
+    replays = indexed(data.rows("cells", STUDY, schema.REPLAY), "workload", "compiler", "framework")
+    table = data.comparisons(STUDY, device=CPU, baseline=pair.baseline)
+    table = table[table["subject"].isin([pair.subject, pair.baseline])]
+    found = indexed(table, "quantity", "workload", "compiler")
+    made = []
+    for workload, compiler in ((w, c) for w in study.workloads for c in study.compilers):
+        cells = [replays.get((workload, compiler, side)) for side in pair.sides]
+        if not all(cells):
+            continue
+        row = {"workload": cells[0]["title"], "compiler": compiler_title(compiler)}
+        made.append(row | _factors(found, workload, compiler, sources.run.config) | _replays(cells))
+    return frame(made, _worst(replays) + pooled_over(data, table))
+
+
+def _worst(replays: dict[tuple, dict]) -> str:
+    """Return how far the outputs of the replayed programs are apart at most."""
+    worst = pd.Series([cell["parity_rel_l2"] for cell in replays.values()], dtype=float).max()
+    if is_missing(float(worst)):
+        return ""
+    return rf"Outputs of both programs differ by a relative $L_2$ of at most {scientific(worst)}. "
+
+
+def _replays(cells: list[dict]) -> dict:
+    failed = next((cell for cell in cells if cell["status"] != "ok"), None)
+    if failed:
+        columns = ("base", "base_range", "own", "own_range", schema.REPLAY, *_NATIVE)
+        return spanning(short_status(failed), *columns)
+    made = {}
+    for side, cell in zip(("base", "own"), cells, strict=True):
+        made[side] = cell["steady_ms"]
+        made[f"{side}_range"] = Range(cell["steady_min_ms"], cell["steady_max_ms"])
+    return made
+
+
+def _factors(found: dict[tuple, dict], workload: str, compiler: str, config: dict) -> dict:
+    """Return the ratios of a row; the native calls are those of one compiler."""
+    made: dict[str, object] = dict.fromkeys(_NATIVE, "")
+    made[schema.REPLAY] = ratio(found.get((schema.REPLAY, workload, compiler)))
+    if compiler != native_compiler(config):
+        return made
+    for quantity in _NATIVE:
+        made[quantity] = ratio(found.get((quantity, workload, "" if quantity == schema.STEADY else compiler)))
+    margin = found.get((schema.MARGIN, workload, compiler), {})
+    return made | {schema.MARGIN: _REASONS.get(margin.get("verdict"))}
+
+
+def split_columns(sources: Sources) -> tuple[Column, ...]:
+    """Return the columns of the split, named by what is compared."""
+    base, own = map(title, main(sources).sides)
+    return (
+        *(Column("Workload", "workload"), Column("Compiler", "compiler")),
+        Column("mean", "base", "ms", f"{base} (ms)"),
+        Column("range", "base_range", "range", f"{base} (ms)"),
+        Column("mean", "own", "ms", f"{own} (ms)"),
+        Column("range", "own_range", "range", f"{own} (ms)"),
+        *(Column("Program", schema.REPLAY, "ratio"), Column("Runtime", schema.RUNTIME, "ratio")),
+        *(Column("Native", schema.STEADY, "ratio"), Column("Reason", schema.MARGIN)),
+        Column("Control", schema.CONTROL, "ratio"),
+    )
+
+
+def compiler_rows(sources: Sources) -> pd.DataFrame:
+    """Return the replay ratio of the main comparison, a row a workload, a column a compiler."""
+    data, pair = sources.of(MATRIX), main(sources)
+    table = data.comparisons(MATRIX, quantity=schema.REPLAY, subject=pair.subject, baseline=pair.baseline)
+    made = [
+        {"workload": name, **{row["compiler"]: ratio(row) for row in rows.to_dict("records")}}
+        for name, rows in table.groupby("title", sort=False)
+    ]
+    made = [dict.fromkeys(data.study(MATRIX).compilers) | row for row in made]
+    return frame(made, pooled_over(data, table))
+
+
+def compiler_columns(sources: Sources) -> tuple[Column, ...]:
+    """Return a column for each compiler of the matrix."""
+    names = sources.of(MATRIX).study(MATRIX).compilers
+    return (
+        Column("Workload", "workload"),
+        *(Column(compiler_title(name), name, "ratio") for name in names),
+    )
+
+
+def _edits(sources: Sources) -> pd.DataFrame:
+    """Return the edits of both programs of the main comparison, by compilers that are XLA."""
+    compilers, sides = sources.run.config["compilers"], main(sources).sides
+    edits = sources.of(STUDY).comparisons(quantity=schema.EDIT, device=CPU)
+    is_xla = edits["compiler"].map(lambda name: compilers.get(name, {}).get("module", XLA) == XLA)
+    return edits[is_xla.astype(bool) & edits["baseline"].isin(sides) & edits["detail"].isin(sides)]
+
+
+def edit_rows(sources: Sources) -> pd.DataFrame:
+    """Return a row for each edited program of the main comparison, with three columns for each XLA."""
+    edits, pair = _edits(sources), main(sources)
+    replays = sources.of(STUDY).comparisons(
+        quantity=schema.REPLAY, subject=pair.subject, baseline=pair.baseline
+    )
+    before, made = indexed(replays, "workload", "compiler"), []
+    for (workload, subject), rows in edits.groupby(["workload", "subject"], sort=False):
+        row = dict.fromkeys(column.value for column in edit_columns(sources))
+        row |= {"workload": rows["title"].iloc[0], "program": title(subject)}
+        for one in rows.to_dict("records"):
+            name, gap = one["compiler"], before.get((workload, one["compiler"]))
+            row[f"{name}_gap"] = _towards(gap, one["baseline"] == pair.baseline) if gap else None
+            row |= {f"{name}_edited": _decided(one), f"{name}_closed": _closed(one)}
+        made.append(row)
+    return frame(made, pooled_over(sources.of(STUDY), edits))
+
+
+def _towards(row: dict, is_inverse: bool) -> Ratio:
+    """Return a replay ratio without its interval, of the baseline's program over the subject's if inverse."""
+    if not is_inverse:
+        return Ratio(row["ratio"], verdict=row["verdict"])
+    turned = {SLOWER: FASTER, FASTER: SLOWER}
+    return Ratio(1 / row["ratio"], verdict=turned.get(row["verdict"], row["verdict"]))
+
+
+def _decided(edit: dict) -> Ratio:
+    """Return edited over unedited with the verdict on this ratio: that of the edit says what it closes."""
+    if is_missing(edit["low"]):
+        return ratio(edit | {"verdict": ""})
+    return ratio(edit | {"verdict": direction(Estimate(edit["ratio"], edit["low"], edit["high"]))})
+
+
+def _closed(edit: dict) -> str | None:
+    """Return the share of the gap that an edit closes, as far as it is decided."""
+    if edit["verdict"] == EQUIVALENT:
+        return "none"
+    if edit["verdict"] == NO_DATA or is_missing(edit["share"]):
+        return None
+    if edit["verdict"] == INCONCLUSIVE:
+        return Latex(mark(INCONCLUSIVE))
+    return Latex(percentage(edit["share"]) + ("?" if edit["verdict"] == CLOSES_SOME else ""))
+
+
+def edit_columns(sources: Sources) -> tuple[Column, ...]:
+    """Return three columns for each XLA in which a program was edited."""
+    edited = set(_edits(sources)["compiler"])
+    return (
+        *(Column("Workload", "workload"), Column("Program, edit", "program")),
+        *(
+            Column(head, f"{name}_{value}", kind, compiler_title(name), align)
+            for name in sources.run.config["compilers"]
+            if name in edited
+            for head, value, kind, align in (
+                ("gap", "gap", "ratio", "l"),
+                ("edited / own", "edited", "ratio", "l"),
+                ("closed", "closed", "text", "r"),
+            )
+        ),
+    )
+
+
+TABLES = (
+    Table(
+        name="split",
+        caption="Both Programs in the Same Compiler: Replays, and the Factors of the Native Ratio",
+        rows=split_rows,
+        columns=split_columns,
+        study=STUDY,
+        group_by="workload",
+        note=r"""Replay: both programs, loaded into one client of that jaxlib, with interleaved blocks; mean and
+        range are over fresh processes. Program: replay of torch\_xla's program over that of JAX's.
+        Native: torch\_xla's call over JAX's, as in Table~\ref{tab:published}. Runtime: native over
+        program ratio; native calls use one compiler. Reason: which of the two is the larger factor of
+        the native ratio, if the interval of their quotient decides. Control: JAX's native call over the
+        replay of its program. In brackets: 95\,\% intervals, not corrected for their number.""",
+        empty="no program was replayed",
+    ),
+    Table(
+        name="compilers",
+        caption="Replayed Program of torch_xla over That of JAX, by Compiler",
+        rows=compiler_rows,
+        columns=compiler_columns,
+        study=MATRIX,
+        note=r"""Both programs in the same process, with interleaved blocks. In brackets: 95\,\% intervals, not
+        corrected for their number.""",
+        empty="no program was replayed",
+    ),
+    Table(
+        name="edits",
+        caption="Edited Programs: Which Operations Cause the Difference",
+        rows=edit_rows,
+        columns=edit_columns,
+        study=STUDY,
+        group_by="workload",
+        note=r"""Gap: replay of the unedited program over that of the other framework. Edited / own: replay of
+        the edited program over that of the unedited one, with its 95\,\% interval. Closed: share of the
+        gap that the edit closes, on logarithms; \emph{none}: edited / own is equivalent to 1; ?: it is
+        open whether more than half is closed; above 100\,\%: the edited program passed the other one.""",
+        empty="no edited program was replayed",
+    ),
+)

@@ -1,0 +1,138 @@
+"""How a value of a table is printed: one function a format, and the marks of verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from stackwars.measure import NEGLIGIBLE
+from stackwars.paper.latex import escape, significant
+from stackwars.paper.tables.spec import Range, Ratio
+from stackwars.results import verdicts
+from stackwars.results.values import is_missing
+
+GIB = 2**30
+NO_VALUE = "---"
+UNGATED, UNSETTLED, CONTENDED, APART = "ungated", "unsettled", "contended", "apart"
+MISSED = "missed"
+MARKS: dict[str, tuple[str, str]] = {
+    verdicts.SLOWER: (r"$\blacktriangle$", "slower than the baseline"),
+    verdicts.FASTER: (r"$\blacktriangledown$", "faster"),
+    verdicts.EQUIVALENT: (
+        "$=$",
+        rf"equivalent: the whole interval is within {100 * NEGLIGIBLE:.0f}\,\% of 1",
+    ),
+    verdicts.INCONCLUSIVE: (r"$\cdot$", "inconclusive"),
+    verdicts.WITHIN_CONTROL: (
+        r"$\approx$",
+        rf"the whole interval is within {100 * verdicts.CONTROL:.0f}\,\% of 1",
+    ),
+    verdicts.CONTROL_FAILED: (r"$\ne$", "the control failed"),
+    UNGATED: (r"$^{\dagger}$", "of all blocks, because too few were uncontended"),
+    UNSETTLED: (r"$^{\S}$", "the calls reach no steady state; a median"),
+    CONTENDED: (
+        r"$^{\ddagger}$",
+        "one framework kept over 20 percentage points more of its blocks than the other",
+    ),
+    APART: ("$^{*}$", "of blocks that were measured one after the other, not interleaved"),
+    MISSED: (r"$^{\P}$", r"a profiled call misses its timed call by more than 10\,\%"),
+}
+"""Mark of a table: its LaTeX, and what it means. `marks_note` explains those that a table has."""
+_VERDICTS = tuple(MARKS)[:6]
+LEAST, MOST = 0.001, 100_000
+"""An end of an interval beyond these is not printed: from two rounds it may be far off."""
+
+
+class Cell(NamedTuple):
+    """A number, aligned with those of its column, and LaTeX behind it."""
+
+    number: str = ""
+    text: str = ""
+    is_bold: bool = False
+
+
+def marks_note(body: str) -> str:
+    """Return what the marks in the body of a table mean."""
+    found = [f"{latex}: {meaning}" for latex, meaning in MARKS.values() if latex in body]
+    return "; ".join(found) + "." if found else ""
+
+
+def mark(name: str) -> str:
+    """Return the mark of a verdict, in a box of the same width for all of them; other marks as they are."""
+    latex = MARKS[name][0] if name in MARKS else ""
+    is_boxed = name and (name in _VERDICTS or name not in MARKS)
+    return rf"\makebox[1.1em]{{{latex}}}" if is_boxed else latex
+
+
+def percentage(share: float) -> str:
+    """Return a share of 1 as LaTeX text: ``12\\,\\%``."""
+    return rf"{significant(100 * share, 2)}\,\%".replace("-", r"$-$")
+
+
+def interval(low: float, high: float) -> str:
+    """Return ``[low, high]``."""
+    return f"[{_end(low)}, {_end(high)}]"
+
+
+def _end(value: float) -> str:
+    if value < LEAST:
+        return rf"$<${LEAST}"
+    return significant(value) if value < MOST else rf"$>${MOST:,}"
+
+
+def _grouped(number: str) -> str:
+    """Return a number with a comma before every three of five or more whole digits."""
+    whole, point, decimals = number.partition(".")
+    return (f"{int(whole):,}" if len(whole.lstrip("-")) > 4 else whole) + point + decimals
+
+
+def _ms(value: float | str) -> Cell:
+    """Show a time in ms; one that is a text, a published one, verbatim."""
+    return Cell(_grouped(value if isinstance(value, str) else significant(value, 4)))
+
+
+def _range(value: Range) -> Cell:
+    marks = "".join(map(mark, value.marks))
+    if is_missing(value.low) or value.low == value.high:
+        return Cell(text=NO_VALUE + marks)
+    return Cell(text=f"{significant(value.low)}--{significant(value.high)}{marks}")
+
+
+def _ratio(value: Ratio) -> Cell:
+    if is_missing(value.ratio):
+        return Cell(text=NO_VALUE)
+    ends = "" if is_missing(value.low) else interval(value.low, value.high)
+    return Cell(significant(value.ratio), "".join([mark(value.verdict), ends, *map(mark, value.marks)]))
+
+
+def _bytes(value: tuple[float, bool]) -> Cell:
+    """Show bytes in GiB, bold if they do not fit."""
+    size, fits = value
+    return Cell(significant(size / GIB, 4), is_bold=not fits)
+
+
+def _p(value: float) -> Cell:
+    return Cell(text="$<$0.001" if value < 0.001 else significant(value, 2))
+
+
+FORMATS: dict[str, tuple[str, Callable]] = {
+    "text": ("l", lambda value: Cell(text=escape(value))),
+    "ms": ("r", _ms),
+    "range": ("l", _range),
+    "ratio": ("l", _ratio),
+    "number": ("r", lambda value: Cell(_grouped(significant(value)))),
+    "count": ("r", lambda value: Cell(_grouped(f"{value:.0f}"))),
+    "percent": ("r", lambda value: Cell(text=percentage(value))),
+    "bytes": ("r", _bytes),
+    "p": ("r", _p),
+}
+"""Format of a column: its column of the tabular, and the function that shows a value."""
+
+
+def shown(name: str, value: object) -> Cell:
+    """Return a value in a format; a dash if it is missing."""
+    if is_missing(value):
+        return Cell(text=NO_VALUE)
+    if value == "":
+        return Cell()
+    return FORMATS[name][1](value)

@@ -1,0 +1,225 @@
+"""Tables I to III of the original with our numbers, the ratios of both, and how much ours vary."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pandas as pd
+
+from stackwars import frameworks
+from stackwars.paper.latex import Latex, escape
+from stackwars.paper.tables.common import (
+    indexed,
+    main,
+    pooled_over,
+    ratio,
+    set_marks,
+    short_status,
+)
+from stackwars.paper.tables.spec import Column, Range, Table, frame, spanning
+from stackwars.results import published, runs, schema, variance
+from stackwars.results.dataset import Sources
+from stackwars.results.values import is_missing
+from stackwars.results.verdicts import NO_STEADY_STATE
+from stackwars.setup.device import CPU, CPUS, ONE_THREAD
+
+STUDY = "tables"
+TITLES = {schema.FIRST: "First run", schema.SECOND: "Second run", schema.STEADY: "Steady state"}
+_TIMES = [f"{stage}{what}" for stage in schema.STAGES for what in ("", "_range")]
+_NOTE = r"""Mean: geometric mean over fresh processes; a process's steady state is the median of its uncontended
+    blocks. Range: the smallest and the largest process. Items: rows, elements, sequences or images a
+    second at the steady state. \textit{Published}: the original's number, of one run on a TPU v6e."""
+_AS_IN_I = r"Columns as in Table~\ref{tab:I}."
+
+
+def latency(number: str) -> Callable[[Sources], pd.DataFrame]:
+    """Return what makes the rows of Table I, II or III: each cell, and below it the published one."""
+
+    def rows(sources: Sources) -> pd.DataFrame:
+        cells = sources.of(STUDY).rows("cells", STUDY)
+        ran = ~cells["device"].isin(CPUS) & (cells["status"] != "not run")
+        cells = cells[(cells["table"] == number) & ((cells["device"] == CPU) | ran)]
+        has_form = cells["status"].ne("unsupported").groupby(cells["framework"]).transform("any")
+        there, made = _published(), []
+        for cell in cells[has_form].to_dict("records"):
+            made.append({"workload": cell["title"], "framework": framework_cell(cell), **_times(cell)})
+            key = cell["workload"], cell["framework"]
+            if cell["device"] == CPU and key in there.index:
+                made.append({"workload": cell["title"], **_verbatim(there.loc[key])})
+        return frame(made, _remarks(cells[has_form], cells[~has_form]))
+
+    return rows
+
+
+def framework_cell(cell: dict) -> str:
+    """Return the framework, indented if it varies another, with the device unless it is all of the CPU."""
+    variant = frameworks.variant(cell["framework"])
+    name = variant or frameworks.title(cell["framework"])
+    shown = escape(name if cell["device"] == CPU else f"{name}, {cell['device']}")
+    return Latex(rf"\quad {shown}") if variant else shown
+
+
+def _times(cell: dict) -> dict:
+    """Return the cells of a row: three times with their ranges, or the status in their place."""
+    if cell["status"] != "ok":
+        return {**spanning(short_status(cell), *_TIMES, "items"), "rounds": cell["rounds"]}
+    marks = set_marks(unsettled=cell["steady_class"] == NO_STEADY_STATE, ungated=not cell["gated"])
+    made = {"items": cell["items_per_s"], "rounds": cell["rounds"]}
+    for stage in schema.STAGES:
+        ends = cell[f"{stage}_min_ms"], cell[f"{stage}_max_ms"]
+        made[stage] = cell[f"{stage}_ms"]
+        made[f"{stage}_range"] = Range(*ends, marks if stage == schema.STEADY else ())
+    return made
+
+
+def _published() -> pd.DataFrame:
+    """Return the original's tables, every number as it was printed."""
+    there = pd.read_csv(published.PUBLISHED, dtype=str, keep_default_na=False)
+    return there.set_index(["workload", "framework"])
+
+
+def _verbatim(row: pd.Series) -> dict:
+    head = {"framework": Latex(r"\quad\textit{published}"), "items": "", "rounds": ""}
+    if row["status"] != "ok":
+        return head | spanning(row["status"], *_TIMES, "items")
+    times = {stage: row[column] for stage, column in published.COLUMNS.items()}
+    return head | dict.fromkeys(_TIMES, "") | times
+
+
+def _remarks(shown: pd.DataFrame, formless: pd.DataFrame) -> str:
+    """Return what the variants of the table are, and which frameworks have no row."""
+    remarks = []
+    for name in shown["framework"].drop_duplicates():
+        if variant := frameworks.variant(name):
+            base = frameworks.title(frameworks.program_of(name))
+            remarks.append(f"{variant.capitalize()}: {base} with {frameworks.load(name).NOTE}.")
+    names = [frameworks.title(name) for name in formless["framework"].drop_duplicates()]
+    remarks += [f"{name} has no form of these workloads." for name in names]
+    newest = [run for run in shown["run"].drop_duplicates() if run]
+    remarks += [f"A workload's times are of one run ({', '.join(newest)})."] if newest else []
+    return escape(" ".join(remarks))
+
+
+def _latency_table(number: str, caption: str, note: str) -> Table:
+    times = [
+        column
+        for stage, title in TITLES.items()
+        for column in (
+            Column("mean", stage, "ms", title),
+            Column("range", f"{stage}_range", "range", title),
+        )
+    ]
+    return Table(
+        name=number,
+        caption=caption,
+        rows=latency(number),
+        columns=(
+            *(Column("Workload", "workload"), Column("Framework", "framework"), *times),
+            *(Column("Items/s", "items", "number"), Column("Rounds", "rounds", "count")),
+        ),
+        study=STUDY,
+        group_by="workload",
+        note=note,
+        empty="no cell of this table is configured",
+        separation="4pt",
+    )
+
+
+def ratio_rows(sources: Sources) -> pd.DataFrame:
+    """Return the ratios of the main comparison and its variants, a row for each workload."""
+    data, pair = sources.of(STUDY), main(sources)
+    table = data.comparisons(STUDY, baseline=pair.baseline)
+    found = indexed(table, "workload", "subject", "device", "quantity")
+    cells = data.rows("cells", STUDY)
+    own = cells["framework"].map(frameworks.program_of) == pair.subject
+    made = []
+    for cell in cells[own & (cells["device"] == CPU)].to_dict("records"):
+        keys = [(cell["workload"], cell["framework"], CPU, stage) for stage in schema.STAGES]
+        ours = [found.get(key) for key in keys]
+        row = {"workload": cell["title"], "framework": framework_cell(cell)}
+        row |= _ours(ours, cell) | _theirs(ours, cell["workload"])
+        alone = found.get((cell["workload"], cell["framework"], ONE_THREAD, schema.STEADY))
+        made.append(row | {"one_core": ratio(alone)})
+    return frame(made, pooled_over(data, table[table["quantity"].isin(schema.STAGES)]))
+
+
+def _ours(ours: list[dict | None], cell: dict) -> dict:
+    *_, steady = ours
+    if steady is None or is_missing(steady["ratio"]):
+        return spanning(short_status(cell), *schema.STAGES, "p", "detectable")
+    marks = set_marks(
+        apart=not steady["interleaved"], ungated=not steady["gated"], contended=steady["contended"]
+    )
+    return {
+        **{stage: ratio(row) for stage, row in zip(schema.STAGES, ours, strict=True)},
+        **{schema.STEADY: ratio(steady, marks), "p": steady["p_adjusted"]},
+        "detectable": steady["detectable"],
+    }
+
+
+def _theirs(ours: list[dict | None], workload: str) -> dict:
+    columns = [f"published_{stage}" for stage in schema.STAGES]
+    there = _published()
+    failed = there[(there.index.get_level_values(0) == workload) & (there["status"] != "ok")]
+    if len(failed):
+        where = "both" if len(failed) > 1 else failed["title"].iloc[0]
+        return spanning(f"{failed['status'].iloc[0]} in {where}", *columns) | {"agreement": None}
+    values = [row["published_ratio"] if row else None for row in ours]
+    steady = ours[-1] or {}
+    return dict(zip(columns, values, strict=True)) | {"agreement": steady.get("agreement") or None}
+
+
+def variance_rows(sources: Sources) -> pd.DataFrame:
+    """Return a row for each quantity and device, with the deviation at each level."""
+    data = sources.of(STUDY)
+    this_run = runs.Run("this run", data.folder, runs.kind(data.context))
+    found = variance.table(runs.read() if data.is_reference else [this_run])
+    titles = {CPU: "all cores", ONE_THREAD: "one core"}
+    made = []
+    for (quantity, device), rows in found.groupby(["quantity", "device"], sort=False):
+        levels = dict(zip(rows["level"], rows["deviation"], strict=True))
+        made.append({"number": f"Steady {quantity}, {titles[device]}", **levels})
+    return frame(made)
+
+
+TABLES = (
+    _latency_table("I", "Latency of Basic Operations (ms)", _NOTE),
+    _latency_table("II", "Latency of End-to-End Models (ms)", _AS_IN_I),
+    _latency_table("III", "Large Models: Latency (ms) or Failure", _AS_IN_I),
+    Table(
+        name="published",
+        caption="Ratios of Latencies, torch_xla over JAX: Published and Ours",
+        rows=ratio_rows,
+        columns=(
+            *(Column("Workload", "workload"), Column("Framework", "framework")),
+            *(Column(stage, f"published_{stage}", "number", "Published") for stage in schema.STAGES),
+            *(Column(stage, stage, "ratio", "Ours") for stage in schema.STAGES),
+            *(Column("p", "p", "p", "Ours"), Column("detect.", "detectable", "percent", "Ours")),
+            Column("Steady, one core", "one_core", "ratio"),
+            Column("Direction", "agreement"),
+        ),
+        study=STUDY,
+        group_by="workload",
+        note=r"""In brackets: the 95\,\% interval of the ratio alone. A mark of a verdict and $p$ (of the steady
+        ratio) are after Holm's correction over the workloads of one of Tables~\ref{tab:I}
+        to~\ref{tab:III}, so a ratio may be inconclusive although its interval excludes 1. Detect.:
+        smallest difference found in 4 of 5 such experiments. Direction: of the steady ratio, against
+        the published one; the devices differ, so only directions are compared.""",
+        empty="no pair of cells to compare",
+        separation="2.2pt",
+    ),
+    Table(
+        name="variance",
+        caption="Standard Deviation of a Number at Each Level",
+        rows=variance_rows,
+        columns=(
+            Column("", "number"),
+            *(Column(level.capitalize(), level, "percent") for level in variance.LEVELS),
+        ),
+        study=STUDY,
+        note=r"""Of logarithms, shown as percentages; moments of the nested design, pooled over workloads.
+        Process: within a round; round: within a run, and of a ratio with a process of each side; run:
+        on one kind of machine; machine: between kinds (processor, cores, last-level cache).""",
+        wide=False,
+    ),
+)

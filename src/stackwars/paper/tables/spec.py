@@ -1,0 +1,98 @@
+"""What a table of the paper is: its rows, its columns, and what stands above and below them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import pandas as pd
+
+from stackwars.results.dataset import Sources
+
+
+class Span(NamedTuple):
+    """A text in place of the values of several columns; the cells behind it are SKIPPED."""
+
+    text: str
+    width: int
+
+
+SKIPPED = "%skipped%"
+"""A cell that a `Span` before it covers."""
+
+
+class Ratio(NamedTuple):
+    """A ratio, its interval, its verdict of :mod:`stackwars.results.verdicts`, and further `formats.MARKS`."""
+
+    ratio: float
+    low: float = float("nan")
+    high: float = float("nan")
+    verdict: str = ""
+    marks: tuple[str, ...] = ()
+
+
+class Range(NamedTuple):
+    """The smallest and the largest process, and marks of `formats.MARKS` behind them."""
+
+    low: float
+    high: float
+    marks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: its head, the column of the rows that it shows, and how.
+
+    format: a name in `formats.FORMATS`. group: a head that neighbouring columns share. align: the column of the
+    tabular, by default that of the format.
+    """
+
+    head: str
+    value: str
+    format: str = "text"
+    group: str = ""
+    align: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of the paper: tables/<name>.tex with the label tab:<name>.
+
+    rows: a data frame; its attrs["note"] is LaTeX text that is added to the note.
+    columns: fixed, or chosen by what the configuration compares.
+    study: where the rows are from, named at the end of the note; empty if they are no results.
+    group_by: a column of the rows whose repeats are blank, with a space between two values.
+    note: LaTeX text below the table; line breaks do not matter.
+    empty: what a table without rows says.
+    wide: whether it has the width of the page.
+    loose: whether there is a space between all rows.
+    separation: half the space between two columns.
+    max_rows: the rows of a page; the others continue on the next.
+    """
+
+    name: str
+    caption: str
+    rows: Callable[[Sources], pd.DataFrame]
+    columns: tuple[Column, ...] | Callable[[Sources], tuple[Column, ...]]
+    study: str = ""
+    group_by: str = ""
+    note: str = ""
+    empty: str = "no result in this run"
+    wide: bool = True
+    loose: bool = False
+    size: str = r"\scriptsize"
+    separation: str = "3pt"
+    max_rows: int = 64
+
+
+def frame(rows: list[dict], note: str = "") -> pd.DataFrame:
+    """Return the rows of a table; note: LaTeX text for its note."""
+    made = pd.DataFrame(rows)
+    made.attrs["note"] = note
+    return made
+
+
+def spanning(text: str, *columns: str) -> dict[str, object]:
+    """Return the cells of a row in which a text takes the place of these neighbouring columns."""
+    return {columns[0]: Span(text, len(columns)), **dict.fromkeys(columns[1:], SKIPPED)}

@@ -1,0 +1,112 @@
+"""The numbers of the reference as LaTeX, by key: what \\val{...} prints in the prose.
+
+steady/bert_base/torch_xla          a ratio (`keys.comparison_key`); .../interval, .../share, .../runs
+n/tables/steady/torch_xla/slower    how many comparisons of a study have a verdict; .../compared, .../max, .../runs
+ms/tables/bert_base/jax/steady      a time, as the tables of that study show it; with a compiler, of a replay
+profile/matrix/mha/jax/COMPILER/CLASS  a profiled time
+claim/ID/for                        votes for a claim; .../against, .../open, .../voted (not open), .../total
+setting/rounds_min                  a setting of the configuration
+published/gemm/torch_xla/first      a time of the original
+n/...                               anything else: `stackwars.paper.aggregates`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pandas as pd
+
+from stackwars.paper import aggregates, latex
+from stackwars.paper.keys import keyed
+from stackwars.results import published, schema
+from stackwars.results.dataset import Dataset
+from stackwars.results.values import is_missing
+from stackwars.results.verdicts import NO_DATA
+from stackwars.setup.device import CPU
+
+VOTES = ("for", "against", "open")
+
+
+def values(data: Dataset) -> dict[str, str]:
+    """Return every number that the prose may print. data: the tables of the reference."""
+    return {key: str(text) for group in GROUPS for key, text in group(data) if text is not None}
+
+
+def percent(share: float) -> latex.Latex:
+    """Return a share of 1 as a whole percentage."""
+    return latex.Latex(rf"{100 * share:.0f}\,\%")
+
+
+def _ratios(data: Dataset) -> Iterator[tuple[str, str]]:
+    table = data.table("comparisons")
+    table = table[table["ratio"].notna()]
+    for key, row in zip(keyed(table), table.itertuples(), strict=True):
+        yield key, latex.number(row.ratio)
+        if not is_missing(row.low):
+            yield f"{key}/interval", f"[{latex.number(row.low)}, {latex.number(row.high)}]"
+        if not is_missing(row.share):
+            yield f"{key}/share", percent(row.share)
+        if not is_missing(row.runs):
+            yield f"{key}/runs", latex.count(row.runs, "run")
+
+
+def _tallies(data: Dataset) -> Iterator[tuple[str, str]]:
+    """Yield how many comparisons of a study have each verdict, and their extremes, by the key without the workload."""
+    for study in data.config["studies"]:
+        table = data.comparisons(study)
+        table = table[table["verdict"] != NO_DATA]
+        group = keyed(table.assign(workload="*", baseline_workload="")).str.replace("/*", "")
+        for name, rows in table.groupby(group):
+            key = f"n/{study}/{name}"
+            yield f"{key}/compared", str(len(rows))
+            yield from ((f"{key}/{word}", str(count)) for word, count in rows["verdict"].value_counts().items())
+            for name, value in (("min", rows["ratio"].min()), ("max", rows["ratio"].max())):
+                yield f"{key}/{name}", None if is_missing(value) else latex.number(value)
+            for name in ("runs", "machines"):
+                yield f"{key}/{name}", None if is_missing(rows[name].max()) else f"{rows[name].max():.0f}"
+
+
+def _times(data: Dataset) -> Iterator[tuple[str, str]]:
+    for study in data.config["studies"]:
+        for mode in (schema.NATIVE, schema.REPLAY):
+            cells = data.rows("cells", study, mode)
+            for row in cells[(cells["status"] == "ok") & (cells["device"] == CPU)].to_dict("records"):
+                where = [row["workload"], row["framework"], *filter(None, [row["compiler"]])]
+                for stage in schema.STAGES:
+                    value = row[f"{stage}_ms"]
+                    yield (
+                        "/".join(["ms", study, *where, stage]),
+                        None if is_missing(value) else latex.duration(value),
+                    )
+
+
+def _profiles(data: Dataset) -> Iterator[tuple[str, str]]:
+    for study in data.config["studies"]:
+        for row in data.rows("profile", study).to_dict("records"):
+            where = (row["workload"], row["framework"], row["compiler"], row["class"])
+            yield "/".join(["profile", study, *where]), latex.duration(row["ms"])
+
+
+def _claims(data: Dataset) -> Iterator[tuple[str, str]]:
+    for row in data.table("claims").to_dict("records"):
+        votes = [row[f"votes_{name}"] for name in VOTES]
+        if not any(map(is_missing, votes)):
+            counts = {**dict(zip(VOTES, votes, strict=True)), "voted": votes[0] + votes[1], "total": sum(votes)}
+            yield from ((f"claim/{row['id']}/{name}", f"{count:.0f}") for name, count in counts.items())
+
+
+def _settings(data: Dataset) -> Iterator[tuple[str, str]]:
+    for name, value in data.config["settings"].items():
+        is_small = isinstance(value, float) and value < 1e-3
+        yield f"setting/{name}", latex.scientific(value) if is_small else latex.escape(value)
+
+
+def _published(data: Dataset) -> Iterator[tuple[str, str]]:
+    for row in published.read_published().to_dict("records"):
+        for stage, column in published.COLUMNS.items():
+            value = row[column]
+            key = f"published/{row['workload']}/{row['framework']}/{stage}"
+            yield key, None if pd.isna(value) else rf"\qty{{{value}}}{{\milli\second}}"
+
+
+GROUPS = (_ratios, _tallies, _times, _profiles, _claims, _settings, _published, aggregates.named)

@@ -1,0 +1,120 @@
+"""What the report shows of raw results: every call and block, the memory of each process, and its log."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from stackwars.measure import documents
+from stackwars.measure.kept import thinned
+from stackwars.measure.process_value import baseline_wait_share, uncontended_blocks
+
+Row = dict[str, Any]
+PROCESS = ("repetition", "status", "started_utc", "wall_s", "peak_rss_bytes", "environment")
+POINTS = 60
+"""Samples of a process's memory; fewer than a run keeps, because one page may hold thousands of cells."""
+_BEGINS = {
+    **{"import": "import", "build": "build", "run": "first call", "first": "second call"},
+    **{"second": "steady", "losses": "steady"},
+}
+"""The phase that begins at an event."""
+
+
+def cells(measured: Path) -> dict[str, Row]:
+    """Return {device/framework/workload: sizes, versions, processes, calls} of every cell.json of a folder."""
+    return {
+        path.parent.relative_to(measured).as_posix(): _cell(documents.read(path))
+        for path in sorted(measured.glob("*/*/*/cell.json"))
+    }
+
+
+def replays(measured: Path) -> dict[str, Row]:
+    """Return {device/compiler/framework/workload: calls, compile times, sizes, versions, environment} of every
+    program that a replay.json of a folder timed."""
+    found = {}
+    for path in sorted((measured / "replay").glob("*/*/*/replay.json")):
+        replay = documents.read(path)
+        first = replay["processes"][0]
+        rounds = [process["repetition"] for process in replay["processes"]]
+        for framework, program in replay["programs"].items():
+            if program["status"] == "ok":
+                names = (replay["device"], replay["compiler"], framework, replay["workload"])
+                timed = zip(rounds, program["first_ns"], program["second_ns"], program["steady"], strict=True)
+                found["/".join(names)] = {
+                    "calls": _calls(timed),
+                    "compile_s": [seconds and digits(seconds) for seconds in program["compile_s"]],
+                    "sizes": replay["sizes"],
+                    "versions": first.get("versions", {}),
+                    "environment": first.get("environment"),
+                }
+    return found
+
+
+def _cell(cell: dict) -> Row:
+    processes = [process for process in cell["processes"] if process.get("repeated", True)]
+    named = [
+        {e["event"]: e for e in p.get("events", [])} | {"round": p["repetition"]} for p in cell["processes"]
+    ]
+    complete = [events for events in named if {"first", "second", "steady"} <= events.keys()]
+    timed = ((one["round"], one["first"]["ns"], one["second"]["ns"], one["steady"]) for one in complete)
+    return {
+        "sizes": cell["sizes"],
+        "versions": cell["versions"],
+        "processes": [process_row(one) for one in processes if one.get("events") or one.get("log_tail")],
+        "calls": _calls(timed),
+    }
+
+
+def _calls(timed: Iterable[tuple[int, int, int, dict]]) -> list[Row]:
+    """Return the calls of each process, from (round, ns of the first call, of the second, steady blocks).
+
+    first, second and each of blocks: ms a call; calls: how many a block has; kept: of each block 1 if it is
+    uncontended, else 0.
+    """
+    every = list(timed)
+    baseline = baseline_wait_share([steady for *_, steady in every])
+    return [
+        {
+            "round": number,
+            "first": digits(first / 1e6),
+            "second": digits(second / 1e6),
+            "calls": steady["calls"],
+            "blocks": [digits(ns / steady["calls"] / 1e6) for ns in steady["ns"]],
+            "kept": "".join("01"[one] for one in uncontended_blocks(steady, baseline)),
+        }
+        for number, first, second, steady in every
+    ]
+
+
+def process_row(process: dict) -> Row:
+    """Return what is shown of one process. memory: [seconds since its start, MiB]; None if none was kept."""
+    kept, memory = process.get("memory"), None
+    if kept is not None:
+        samples = thinned(list(zip(kept["seconds"], kept["bytes"], strict=True)), POINTS)
+        memory = [[seconds, round(resident / 2**20)] for seconds, resident in samples]
+    row = {key: process.get(key) for key in PROCESS}
+    return row | {"memory": memory, "phases": _phases(process), "log": process.get("log_tail")}
+
+
+def _phases(process: dict) -> list[list]:
+    """Return [name, begin, end] in seconds since the start; the process may have ended in the last one."""
+    start, events = process.get("started_s"), process.get("events", [])
+    if start is None or not events:
+        return []
+    ends = [event["at_s"] - start for event in events[1:]] + [process["wall_s"]]
+    following = [event["event"] for event in events[1:]] + [""]
+    return [
+        # What comes after the second call of a training step is known by the event that ends it.
+        ["losses" if ended_by == "losses" else name, round(event["at_s"] - start, 2), round(end, 2)]
+        for event, end, ended_by in zip(events, ends, following, strict=True)
+        if (name := _BEGINS.get(event["event"]))
+    ]
+
+
+def digits(value: float, count: int = 4) -> float:
+    """Return the value to so many significant digits: a page holds tens of thousands of them."""
+    if not value or not math.isfinite(value):
+        return 0.0
+    return round(value, count - 1 - math.floor(math.log10(abs(value))))

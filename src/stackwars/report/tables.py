@@ -1,0 +1,169 @@
+"""The rows of the tables that the report shows. Every row names its study, and a study is from one source."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import pandas as pd
+
+from stackwars.compilers import FACTS
+from stackwars.report.raw import digits
+from stackwars.results import schema
+from stackwars.results.dataset import Dataset, Sources, newest_runs, of_study
+from stackwars.results.effects import STUDY as COMPILERS
+from stackwars.setup.device import CPU
+from stackwars.study.studies import Study
+
+Row = dict[str, Any]
+CELL = (
+    *("mode", "workload", "title", "framework", "device", "compiler", "size", "value", "pass", "status"),
+    *("status_detail", "rounds", "stop_reason"),
+    *(f"{stage}_{end}" for stage in schema.STAGES for end in ("ms", "low_ms", "high_ms")),
+    *("steady_class", "kept_share", "peak_rss_bytes", "parity_rel_l2", "shape", "collectives"),
+    *("first_trace_ms", "first_compile_ms", "first_execute_ms", "compiles_first", "compiles_second", "run"),
+)
+COMPARISON = (
+    *schema.COMPARISON_KEYS,
+    *("title", "rounds", "ratio", "low", "high", "p_adjusted", "detectable", "verdict", "detail", "share"),
+    *("native_verdict", "published_ratio", "gated", "contended", "runs", "predicted_low", "predicted_high"),
+    "run",
+)
+COMPILED = (
+    *("workload", "title", "framework", "target", "compiler", "variant", "status", "status_detail", "verdict"),
+    *("hbm_bytes", "argument_bytes", "temp_bytes", "usable_bytes", "largest_batch", "estimated_cycles"),
+    *("operations", "fusions", "compile_s", "published_status", "run"),
+)
+EFFECT = ("subset", "workload", "effect", "share", "share_low", "share_high", "factor", "largest", "run")
+_NATIVE = (*schema.STAGES, schema.PAIRWISE, schema.FORM, schema.SCALING, schema.CORES, schema.RSS)
+"""Quantities of native calls."""
+
+
+def cells(sources: Sources) -> list[Row]:
+    """Return the cells of every study in each mode that it has; replays with what the compiler made."""
+    return [{"study": study.name, **row} for data, study in _each(sources) for row in _cells(data, study)]
+
+
+def _each(sources: Sources) -> Iterator[tuple[Dataset, Study]]:
+    for name in sources.run.config["studies"]:
+        data = sources.of(name)
+        yield data, data.study(name)
+
+
+def _cells(data: Dataset, study: Study) -> Iterator[Row]:
+    native = records(data.rows("cells", study.name), CELL)
+    yield from (row for row in native if study.has_cell(row["framework"], row["workload"], row["device"]))
+    if study.compilers:
+        yield from _replayed(data, study)
+    for mode, key in ((schema.GROWTH, "growth"), (schema.SHAPES, "growth"), (schema.SHARDED, "sharding")):
+        if _belongs(data, key, study):
+            table = data.table("cells")
+            yield from records(newest(data, study, table[table["mode"] == mode], mode), CELL)
+
+
+def _belongs(data: Dataset, key: str, study: Study) -> bool:
+    """Whether what the configuration asks for under a key, growth or sharding, is of a study."""
+    return data.config.get(key, {}).get("study") == study.name
+
+
+def newest(data: Dataset, study: Study, table: pd.DataFrame, mode: str = schema.NATIVE) -> pd.DataFrame:
+    """Return of each workload the rows of the run that has most of them, in the order of the workloads."""
+    rows = table[table["run"] == table["workload"].map(newest_runs(data.config, table, study.name, mode))]
+    return in_order(study, rows)
+
+
+def in_order(study: Study, table: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows in the order of the workloads of a study."""
+    place = {workload: number for number, workload in enumerate(study.workloads)}
+    return table.sort_values("workload", key=lambda names: names.map(place), kind="stable")
+
+
+def _replayed(data: Dataset, study: Study) -> list[Row]:
+    """Return the replays of a study. over_best: the time over that in the program's fastest compiler."""
+    keys = ["workload", "framework", "compiler", "run"]
+    programs = data.table("programs")
+    facts = programs[programs["target"] == CPU][[*keys, "compile_s", *FACTS]]
+    table = data.rows("cells", study.name, schema.REPLAY).merge(facts, on=keys, how="left")
+    table["over_best"] = table["steady_ms"] / table.groupby(keys[:2])["steady_ms"].transform("min")
+    return records(table, (*CELL, "over_best", "compile_s", *FACTS))
+
+
+def comparisons(sources: Sources) -> list[Row]:
+    """Return every comparison once for each source, with the studies that it is of.
+
+    each: the ratios that it is inferred from, [run, round, ratio]; the round is None if its run kept none.
+    """
+    found: dict[tuple, Row] = {}
+    rounds: dict[bool, dict[tuple, list]] = {}
+    for data, study in _each(sources):
+        if data.is_reference not in rounds:
+            rounds[data.is_reference] = _rounds(data)
+        for row in records(data.comparisons(study.name), COMPARISON):
+            if _is_of(study, row):
+                each = rounds[data.is_reference].get(_key(row, schema.ROUND_KEYS), [])
+                key = (data.is_reference, *_key(row, schema.COMPARISON_KEYS))
+                found.setdefault(key, {**row, "studies": [], "each": each})["studies"].append(study.name)
+    return list(found.values())
+
+
+def _is_of(study: Study, row: Row) -> bool:
+    """Whether a study is about a comparison: of its frameworks if native, else of its programs."""
+    quantity, subject = row["quantity"], row["subject"].partition("+")[0]
+    if quantity in _NATIVE:
+        return study.has_cell(subject, row["workload"], row.get("device", CPU))
+    if quantity == schema.COLLECTIVES:
+        return not study.frameworks and not study.programs
+    device = row.get("device", "")
+    is_asked = row.get("compiler") in study.compilers if device == CPU else device in ("", *study.targets)
+    return is_asked and subject in study.programs
+
+
+def _rounds(data: Dataset) -> dict[tuple, list]:
+    """Return the ratios of each comparison by round and, in the reference, by run."""
+    found: dict[tuple, list] = {}
+    for row in records(data.table("rounds"), (*schema.ROUND_KEYS, "run", "round", "ratio")):
+        if "ratio" in row:
+            one = [row.get("run", ""), row.get("round"), digits(row["ratio"])]
+            found.setdefault(_key(row, schema.ROUND_KEYS), []).append(one)
+    return found
+
+
+def _key(row: Row, names: Iterable[str]) -> tuple:
+    return tuple(row.get(name, "") for name in names)
+
+
+def compiled(sources: Sources) -> list[Row]:
+    """Return the programs that were compiled for targets."""
+    found = []
+    for data, study in _each(sources):
+        divided = _belongs(data, "sharding", study)
+        if study.targets or divided:
+            table = of_study(study, data.table("programs"))
+            table = table[~table["target"].isin(("", CPU)) & (table["devices"].notna() == divided)]
+            found += [{"study": study.name, **row} for row in records(newest(data, study, table), COMPILED)]
+    return found
+
+
+def effects(sources: Sources) -> list[Row]:
+    """Return by what factor frontend and compiler move the time of each workload."""
+    if COMPILERS not in sources.run.config["studies"]:
+        return []
+    data = sources.of(COMPILERS)
+    return records(in_order(data.study(COMPILERS), data.table("effects")), EFFECT)
+
+
+def records(table: pd.DataFrame, columns: Iterable[str]) -> list[Row]:
+    """Return these columns as rows of plain values: what is missing is left out, numbers have six digits."""
+    rows = table[list(columns)].to_dict("records")
+    return [{name: _plain(one) for name, one in row.items() if not _is_absent(one)} for row in rows]
+
+
+def _is_absent(value: object) -> bool:
+    return value is None or value == "" or (isinstance(value, float) and not math.isfinite(value))
+
+
+def _plain(value: Any) -> Any:
+    if not isinstance(value, float):
+        return value
+    return int(value) if value.is_integer() and abs(value) < 1e15 else digits(value, 6)

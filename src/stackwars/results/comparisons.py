@@ -1,0 +1,264 @@
+"""comparisons.csv: every ratio with its interval and verdict, from rounds.csv, cells.csv and programs.csv.
+
+`build` gives the table of one run; `stackwars.results.pooling.pool` puts those of several together. Verdicts
+follow from the ratios of the whole table (`stackwars.results.deciding`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import pandas as pd
+from scipy import stats
+
+from stackwars import workloads
+from stackwars.measure.log_ratio import LogRatio
+from stackwars.measure.statistics import LEVEL
+from stackwars.results import deciding, exact, schema
+from stackwars.results.deciding import Row, key_of, log_ratio
+from stackwars.results.values import is_missing
+from stackwars.results.verdicts import NO_DATA
+from stackwars.setup.device import CPU, CPUS
+from stackwars.study.comparisons import PROGRAMS, comparisons
+from stackwars.study.programs import native_compiler
+
+CONTENDED = 0.20
+"""Difference of the shares of uncontended blocks from which on a comparison is marked."""
+
+Measured = dict[tuple[str, ...], Row]
+"""What rounds.csv says, by schema.ROUND_KEYS: the columns of a ratio, and `basis`."""
+
+
+def build(
+    config: dict, rounds: pd.DataFrame, cells: pd.DataFrame, programs: pd.DataFrame
+) -> pd.DataFrame:
+    """Return comparisons.csv of one run.
+
+    config: says what is compared with what; the tables are of that run alone.
+    """
+    measured = _measured(rounds)
+    native = cells[cells["mode"] == schema.NATIVE]
+    rows = [
+        *_times(native, measured),
+        *_replays(config, cells[cells["mode"] == schema.REPLAY], measured),
+        *_compilers(measured),
+        *_forms(native),
+        *_scaling(cells[cells["mode"] == schema.GROWTH]),
+    ]
+    found = {key_of(row): row for row in rows}
+    rows += [*_factors(config, found), *_pairwise(config, native, found)]
+    rows += exact.rows(config, cells, programs)
+    return deciding.decide(config, schema.table("comparisons", rows))
+
+
+def ratio_of(rounds: pd.DataFrame) -> LogRatio:
+    """Return the mean logarithm of the ratios of some rounds of one comparison, with its standard error.
+
+    A row without a round's number summarises all rounds of a run that kept none, and says their standard error.
+    """
+    summary = rounds[rounds["round"].isna()]
+    if summary.empty:
+        return LogRatio.of_rounds(list(rounds["ratio"]))
+    row = summary.iloc[0]
+    log = math.log(row["ratio"])
+    return (
+        LogRatio(log, None, None)
+        if is_missing(row["error"])
+        else LogRatio(log, row["error"], row["rounds"] - 1.0)
+    )
+
+
+def _measured(rounds: pd.DataFrame) -> Measured:
+    known = rounds[rounds["ratio"].notna()]
+    return {
+        key: {**_columns(ratio_of(rows), rows["rounds"].sum()), "basis": rows["basis"].iloc[0]}
+        for key, rows in known.groupby(schema.ROUND_KEYS, sort=False)
+    }
+
+
+def _columns(ratio: LogRatio | None, rounds: float | None = None) -> Row:
+    """Return the columns of a ratio that one run has measured; no data if it has not."""
+    if ratio is None:
+        return {"verdict": NO_DATA}
+    value, low, high = ratio.estimate()
+    return {
+        "rounds": rounds,
+        **{"ratio": value, "low": low, "high": high},
+        **{"error": ratio.error, "dof": ratio.freedom},
+        **{"runs": 1, "machines": 1},
+    }
+
+
+def _row(quantity: str, columns: Row, **names: str) -> Row:
+    """Return a row; the identifying columns that `names` lacks are empty."""
+    numbers = {name: value for name, value in columns.items() if name != "basis"}
+    return {**dict.fromkeys(schema.COMPARISON_KEYS, ""), "quantity": quantity, **names, **numbers}
+
+
+def _times(native: pd.DataFrame, measured: Measured) -> Iterator[Row]:
+    """First, second and steady time of every cell over its baseline's."""
+    kept = native.set_index(["workload", "framework", "device"])["kept_share"].to_dict()
+    asked = native[
+        (native["baseline"] != "") & (native["device"].isin(CPUS) | (native["status"] != "not run"))
+    ]
+    for cell in asked.itertuples():
+        names = {
+            "workload": cell.workload,
+            "device": cell.device,
+            "subject": cell.framework,
+            "baseline": cell.baseline,
+        }
+        for stage in schema.STAGES:
+            found = measured.get(_round_key(stage, **names), _columns(None))
+            marks = {}
+            if stage == schema.STEADY and "basis" in found:
+                shares = [
+                    kept.get((cell.workload, side, cell.device), math.nan)
+                    for side in (cell.framework, cell.baseline)
+                ]
+                marks = {
+                    "interleaved": found["basis"] == "interleaved",
+                    "gated": found["basis"] != "all",
+                    "contended": abs(shares[0] - shares[1]) > CONTENDED,
+                }
+            yield _row(stage, found, **names) | marks
+
+
+def _round_key(quantity: str, **names: str) -> tuple[str, ...]:
+    return tuple({"quantity": quantity, **names}.get(name, "") for name in schema.ROUND_KEYS)
+
+
+def _replays(config: dict, replays: pd.DataFrame, measured: Measured) -> Iterator[Row]:
+    """Replay ratio of every pair of programs in every compiler, the control of each baseline, and the edits."""
+    pairs = comparisons(config, PROGRAMS)
+    for where, rows in replays.groupby(["workload", "device", "compiler"], sort=False):
+        names = dict(zip(("workload", "device", "compiler"), where, strict=True))
+        compared = [
+            pair for pair in pairs if {pair.subject, pair.baseline} <= set(rows["framework"])
+        ]
+        asked = [(schema.REPLAY, pair.subject, pair.baseline) for pair in compared]
+        if names["compiler"] == native_compiler(config):
+            asked += [
+                (schema.CONTROL, base, base)
+                for base in dict.fromkeys(pair.baseline for pair in compared)
+            ]
+        edited = rows["framework"][rows["framework"].str.contains("+", regex=False)]
+        asked += [(schema.EDIT, name, name.partition("+")[0]) for name in edited]
+        for quantity, subject, baseline in asked:
+            sides = {**names, "subject": subject, "baseline": baseline}
+            yield _row(
+                quantity, measured.get(_round_key(quantity, **sides), _columns(None)), **sides
+            )
+
+
+def _compilers(measured: Measured) -> Iterator[Row]:
+    """The time of every program in a compiler over its time in the compiler before it in the study's list."""
+    for key, found in measured.items():
+        names = dict(zip(schema.ROUND_KEYS, key, strict=True))
+        if names.pop("quantity") == schema.COMPILER:
+            yield _row(schema.COMPILER, found, **names)
+
+
+def _factors(config: dict, found: dict[tuple, Row]) -> Iterator[Row]:
+    """The runtime factor of every steady ratio in the native compiler, and the margin between both factors.
+
+    On logarithms, steady = replay + runtime, so margin = replay - runtime = 2 replay - steady; steady and
+    replay are independent."""
+    for row in [one for one in found.values() if one["quantity"] == schema.REPLAY]:
+        if row["compiler"] != native_compiler(config):
+            continue
+        names = {name: row[name] for name in ("workload", "device", "subject", "baseline")}
+        steady = log_ratio(found.get(key_of({"quantity": schema.STEADY, **names}), {}))
+        replay = log_ratio(row)
+        runtime = margin = None
+        if steady and replay:
+            runtime, margin = (
+                steady.plus(replay, others=-1.0),
+                replay.plus(steady, own=2.0, others=-1.0),
+            )
+        for quantity, ratio in ((schema.RUNTIME, runtime), (schema.MARGIN, margin)):
+            yield _row(
+                quantity, _columns(ratio, row.get("rounds")), **names, compiler=row["compiler"]
+            )
+
+
+def _pairwise(config: dict, native: pd.DataFrame, found: dict[tuple, Row]) -> Iterator[Row]:
+    """Steady ratio of pairs of frameworks with the same baseline, on every workload that has a cell of both."""
+    for workload, rows in native[native["device"] == CPU].groupby("workload", sort=False):
+        baselines = dict(zip(rows["framework"], rows["baseline"], strict=True))
+        for subject, other in config["paper"].get("pairwise", []):
+            if not {subject, other} <= baselines.keys():
+                continue
+            ratios = [
+                log_ratio(found.get(key_of({
+                    "quantity": schema.STEADY, "workload": workload, "device": CPU, "subject": side,
+                    "baseline": baselines[side],
+                }), {}))
+                for side in (subject, other)
+            ]  # fmt: skip
+            ratio = ratios[0].plus(ratios[1], others=-1.0) if all(ratios) else None
+            yield _row(
+                schema.PAIRWISE,
+                _columns(ratio),
+                workload=workload,
+                device=CPU,
+                subject=subject,
+                baseline=other,
+            )
+
+
+def _forms(native: pd.DataFrame) -> Iterator[Row]:
+    """First and steady time of a workload over that of the plain form of its function, in each framework."""
+    ok = native[(native["device"] == CPU) & (native["status"] == "ok")]
+    cells = {(row["workload"], row["framework"]): row for row in ok.to_dict("records")}
+    for (workload, framework), cell in cells.items():
+        plain = getattr(workloads.load(workload), "FORM_OF", None)
+        other = cells.get((plain, framework))
+        if other is None or cell["nodes"] != other["nodes"]:  # times of two nodes are not compared
+            continue
+        names = {"workload": workload, "device": CPU, "subject": framework, "baseline": framework}
+        for stage in (schema.STEADY, schema.FIRST):
+            times = [_logarithm(one, stage) for one in (cell, other)]
+            if all(times):
+                ratio = times[0].plus(times[1], others=-1.0)
+                yield _row(
+                    schema.FORM,
+                    _columns(ratio, cell["rounds"]),
+                    variant=stage,
+                    baseline_workload=plain,
+                    **names,
+                )
+
+
+def _logarithm(cell: dict, stage: str) -> LogRatio | None:
+    """Return the logarithm of a time in ms and its error over the processes; None if there is none."""
+    value, low, high = (cell[f"{stage}{end}_ms"] for end in ("", "_low", "_high"))
+    if is_missing(value):
+        return None
+    processes = cell["steady_processes"] if stage == schema.STEADY else cell["rounds"]
+    processes = cell["rounds"] if is_missing(processes) else processes
+    if is_missing(low) or processes < 2:
+        return LogRatio(math.log(value), None, None)
+    half = math.log(high / low) / 2
+    return LogRatio(
+        math.log(value), half / float(stats.t.ppf((1 + LEVEL) / 2, processes - 1)), processes - 1.0
+    )
+
+
+def _scaling(grown: pd.DataFrame) -> Iterator[Row]:
+    """How the cost of compiling (first call less steady state) grows with a size: least squares on
+    logarithms."""
+    for keys, rows in grown[grown["status"] == "ok"].groupby(
+        ["workload", "framework", "size"], sort=False
+    ):
+        workload, framework, size = keys
+        costs = rows["first_ms"] - rows["steady_ms"]
+        if len(rows) < 3 or (costs <= 0).any():
+            continue
+        fit = stats.linregress(rows["value"].map(math.log), costs.map(math.log))
+        doubled = LogRatio(fit.slope * math.log(2), fit.stderr * math.log(2), len(rows) - 2.0)
+        yield _row(
+            schema.SCALING, _columns(doubled, len(rows)),
+            workload=workload, device=CPU, variant=size, subject=framework, baseline=framework,
+        )  # fmt: skip

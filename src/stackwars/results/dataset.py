@@ -1,0 +1,156 @@
+"""The tables of one source, this run or the reference, as the paper, the report and the claims read them."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+
+import pandas as pd
+
+from stackwars.measure import documents
+from stackwars.results import schema
+from stackwars.results.folder import REFERENCE_TABLES, Folder
+from stackwars.results.runs import REFERENCE
+from stackwars.setup.device import CPU, CPUS
+from stackwars.study.config import load
+from stackwars.study.studies import Study, measured_studies, whole
+
+SIDES = ("framework", "subject")
+DEVICES = (*CPUS, "cuda", "tpu")
+"""What cells are measured on."""
+
+
+def newest_runs(
+    config: dict, table: pd.DataFrame, study: str, mode: str = schema.NATIVE
+) -> dict[str, str]:
+    """Return the run that shows each workload of a study: the newest of those with most ok rows of it.
+
+    Times of two runs are not set beside each other, so all rows of a workload come from one run. Of this run's
+    own tables it is always the empty name.
+    """
+    rows = of_study(whole(config, study), table)
+    if "mode" in rows.columns:
+        rows = rows[rows["mode"] == mode]
+    status = rows["status"] if "status" in rows.columns else pd.Series("ok", index=rows.index)
+    ran = rows.assign(ok=status == "ok")[status != "not run"]
+    counts = ran.groupby(["workload", "run"])["ok"].sum().reset_index()
+    ordered = counts.sort_values(["ok", "run"], kind="stable")
+    return dict(zip(ordered["workload"], ordered["run"], strict=True))
+
+
+def of_study(study: Study, table: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of a study: of its workloads, frameworks or programs, compilers and devices.
+
+    What was measured of growing sizes, several shapes or several devices names frameworks of its own.
+    """
+    nothing = pd.Series("", index=table.index)
+    mode, device = table.get("mode", nothing), table.get("device", nothing)
+    kept = table["workload"].isin(study.workloads)
+    names = {*study.frameworks, *study.programs}
+    for side in SIDES:
+        if side in table.columns and names:
+            own = table[side].map(lambda name: name.partition("+")[0]).isin(names)
+            kept &= own | mode.isin((schema.GROWTH, schema.SHAPES, schema.SHARDED))
+    if "compiler" in table.columns and study.compilers:
+        replayed = (mode == schema.REPLAY) | (table.get("target", device) == CPU)
+        kept &= ~replayed | table["compiler"].isin(("", *study.compilers))
+    if study.devices is not None:
+        kept &= device.isin(study.devices) | ~device.isin(DEVICES)  # a target is no device of the grid
+    return table[kept]
+
+
+class Dataset:
+    """A folder with the five tables and the two summaries; a table is read when it is asked for first.
+
+    is_reference: whether they are of the accepted runs and not of this one. measured: where what they are made
+    from lies, the audits too, if it is another folder.
+    """
+
+    def __init__(
+        self, config: dict, folder: Path, is_reference: bool = False, measured: Path | None = None
+    ) -> None:
+        self.config, self.folder, self.is_reference = config, Path(folder), is_reference
+        self.measured = Path(measured or folder)
+        self._tables: dict[str, pd.DataFrame] = {}
+
+    @cached_property
+    def context(self) -> dict:
+        """Its context.json."""
+        return documents.read(self.folder / "context.json")
+
+    def table(self, name: str) -> pd.DataFrame:
+        """Return a whole table: cells, programs, rounds, comparisons, claims, profile or effects."""
+        if name not in self._tables:
+            self._tables[name] = schema.read(self.folder / f"{name}.csv")
+        return self._tables[name]
+
+    def study(self, name: str) -> Study:
+        """Return a study at its full extent."""
+        return whole(self.config, name)
+
+    def rows(self, name: str, study: str, mode: str = schema.NATIVE) -> pd.DataFrame:
+        """Return the rows of a table that show a study, every workload's from one run (`newest_runs`).
+
+        mode: of cells alone: which rows. Rows are in the order of the study's workloads.
+        """
+        table = of_study(self.study(study), self.table(name))
+        if name == "cells":
+            table = table[table["mode"] == mode]
+        shown = table["workload"].map(newest_runs(self.config, self.table(name), study, mode))
+        table = table[table["run"] == shown.fillna("")]  # what this run did not run stays
+        place = {workload: number for number, workload in enumerate(self.study(study).workloads)}
+        return table.sort_values(
+            "workload", key=lambda names: names.map(place), kind="stable"
+        ).reset_index(drop=True)
+
+    def comparisons(self, study: str | None = None, **where: str) -> pd.DataFrame:
+        """Return the comparisons of a study (or of all) with these values, in the order of the workloads.
+
+        >>> data.comparisons("tables", quantity="steady", device="cpu")  # doctest: +SKIP
+        """
+        table = self.table("comparisons")
+        for column, value in where.items():
+            table = table[table[column] == value]
+        if study is not None:
+            table = of_study(self.study(study), table)
+        workloads = self.config["workloads"] if study is None else self.study(study).workloads
+        place = {workload: number for number, workload in enumerate(workloads)}
+        return table.sort_values(
+            "workload", key=lambda names: names.map(place), kind="stable"
+        ).reset_index(drop=True)
+
+
+class Sources:
+    """This run and the reference: a study is shown from this run if it measured it, else from the reference."""
+
+    def __init__(self, run: Dataset, reference: Dataset, measured: list[str]) -> None:
+        """measured: the studies that this run measured."""
+        self.run, self.reference, self._measured = run, reference, measured
+
+    def of(self, study: str) -> Dataset:
+        """Return where a study is shown from."""
+        return self.run if study in self._measured else self.reference
+
+    def origin(self, study: str) -> str:
+        """Return one line that says where a study's results are from."""
+        if not self.of(study).is_reference:
+            return "Measured in this run."
+        runs = [run for run in self.reference.context["runs"] if study in run["studies"]]
+        kinds = len({run["machine"] for run in runs})
+        on = "one kind" if kinds == 1 else f"{kinds} kinds"
+        number = "one accepted run" if len(runs) == 1 else f"{len(runs)} accepted runs"
+        return f"From the reference: {number} of this study, on {on} of machine."
+
+
+def sources(config: dict, folder: Folder) -> Sources:
+    """Return the tables of a folder of results and those of the reference, which may be the same.
+
+    The reference has the configuration of the file: what a run overrides does not change it.
+    """
+    is_reference = config["results"] == "reference"
+    run = Dataset(config, folder.results, is_reference, folder.measured)
+    if is_reference:
+        return Sources(run, run, [])
+    own = {**load(), "results": "reference"}
+    reference = Dataset(own, REFERENCE_TABLES, True, REFERENCE)
+    return Sources(run, reference, measured_studies(config))

@@ -1,0 +1,194 @@
+"""The verdicts of comparisons.csv, which follow from the ratios of the whole table."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import pandas as pd
+
+from stackwars import workloads
+from stackwars.measure.comparison import Comparison, direction, holm, verdict
+from stackwars.measure.log_ratio import LogRatio
+from stackwars.results import published, schema, verdicts
+from stackwars.results.names import generations
+from stackwars.results.values import is_missing
+from stackwars.results.verdicts import NO_DATA
+from stackwars.setup.device import CPU, ONE_THREAD
+from stackwars.study.comparisons import PROGRAMS, comparisons
+
+Row = dict[str, Any]
+"""A row of comparisons.csv; columns may be missing."""
+
+
+def decide(config: dict, table: pd.DataFrame) -> pd.DataFrame:
+    """Return the table with p-values and verdicts, and the rows that compare rows: one core with all cores, and
+    two generations of XLA. config: says which programs are compared."""
+    rows = table[~table["quantity"].isin([schema.CORES, schema.REVERSAL])].to_dict("records")
+    _correct(rows)
+    by_key = {key_of(row): row for row in rows}
+    for row in rows:
+        if row["quantity"] in _RULES and not is_missing(row["ratio"]):
+            row |= _RULES[row["quantity"]](row, by_key, config)
+        elif row["quantity"] not in schema.EXACT:
+            row["verdict"] = NO_DATA
+    rows += [*_cores(rows, by_key), *_reversals(rows)]
+    for row in rows:
+        workload = workloads.load(row["workload"])
+        row |= {"title": workload.TITLE, "kind": workload.KIND}
+    return published.compared(schema.table("comparisons", rows))
+
+
+def key_of(row: Row) -> tuple[str, ...]:
+    """Return what identifies a row; columns that it lacks are empty."""
+    return tuple(row.get(name, "") for name in schema.COMPARISON_KEYS)
+
+
+def log_ratio(row: Row) -> LogRatio | None:
+    """Return the logarithm of a row's ratio; None if it has none."""
+    if is_missing(row.get("ratio")):
+        return None
+    if is_missing(row["error"]):
+        return LogRatio(math.log(row["ratio"]), None, None)
+    return LogRatio(math.log(row["ratio"]), row["error"], row["dof"])
+
+
+def _correct(rows: list[Row]) -> None:
+    """Write p, Holm's p and the detectable difference of the times of native calls.
+
+    A family is one stage, table of the paper, device and subject.
+    """
+    families: dict[tuple, list[Row]] = {}
+    for row in rows:
+        found = log_ratio(row) if row["quantity"] in schema.STAGES else None
+        if found is not None:
+            row |= {"p": found.p(), "detectable": found.detectable()}
+            table = workloads.load(row["workload"]).TABLE
+            families.setdefault((row["quantity"], table, row["device"], row["subject"]), []).append(
+                row
+            )
+    for family in families.values():
+        for row, p in zip(family, holm([row["p"] for row in family]), strict=True):
+            row["p_adjusted"] = p
+
+
+def _time(row: Row, by_key: dict[tuple, Row], config: dict) -> Row:
+    p = None if is_missing(row["p_adjusted"]) else row["p_adjusted"]
+    names = ("ratio", "low", "high", "p", "detectable", "error")
+    return {"verdict": verdict(Comparison(row["rounds"], *(row[name] for name in names)), p)}
+
+
+def _by_interval(row: Row, by_key: dict[tuple, Row], config: dict) -> Row:
+    return {"verdict": direction(log_ratio(row).estimate())}
+
+
+def _control(row: Row, by_key: dict[tuple, Row], config: dict) -> Row:
+    return {"verdict": verdicts.control(log_ratio(row).estimate())}
+
+
+def _scaling(row: Row, by_key: dict[tuple, Row], config: dict) -> Row:
+    return {"verdict": verdicts.scaling(*(math.log2(row[end]) for end in ("low", "high")))}
+
+
+def _margin(row: Row, by_key: dict[tuple, Row], config: dict) -> Row:
+    """Which factor does more, in the direction of the steady ratio; the program's share of it."""
+    steady, replay = (
+        by_key.get(key_of({**_where(row), "quantity": quantity, "compiler": compiler}), {})
+        for quantity, compiler in ((schema.STEADY, ""), (schema.REPLAY, row["compiler"]))
+    )
+    native = log_ratio(steady)
+    if native is None:
+        return {"verdict": NO_DATA}
+    margin, program = log_ratio(row), log_ratio(replay)
+    towards = LogRatio(math.copysign(1.0, native.log) * margin.log, margin.error, margin.freedom)
+    return {
+        "verdict": verdicts.margin(towards.estimate()),
+        "native_verdict": direction(native.estimate()),
+        "share": program.log / native.log if program and native.log else None,
+    }
+
+
+def _edit(row: Row, by_key: dict[tuple, Row], config: dict) -> Row:
+    """What the edit does to the difference to the other program of the first comparison that it is in."""
+    for pair in comparisons(config, PROGRAMS):
+        if row["baseline"] not in (pair.subject, pair.baseline):
+            continue
+        names = {**_where(row), "subject": pair.subject, "baseline": pair.baseline}
+        other = log_ratio(by_key.get(key_of({**names, "quantity": schema.REPLAY}), {}))
+        if other is None:
+            continue
+        towards = 1.0 if row["baseline"] == pair.baseline else -1.0
+        other = LogRatio(towards * other.log, other.error, other.freedom)
+        edited = log_ratio(row)
+        compared = pair.subject if towards > 0 else pair.baseline
+        return {
+            "verdict": verdicts.edit_effect(edited, other),
+            "share": verdicts.share_closed(edited, other),
+            "detail": compared,
+        }
+    return {"verdict": NO_DATA}
+
+
+def _where(row: Row) -> Row:
+    return {name: row[name] for name in ("workload", "device", "compiler", "subject", "baseline")}
+
+
+_RULES: dict[str, Callable[[Row, dict[tuple, Row], dict], Row]] = {
+    **dict.fromkeys(schema.STAGES, _time),
+    **dict.fromkeys(
+        (schema.REPLAY, schema.RUNTIME, schema.PAIRWISE, schema.FORM, schema.COMPILER), _by_interval
+    ),
+    schema.CONTROL: _control,
+    schema.MARGIN: _margin,
+    schema.EDIT: _edit,
+    schema.SCALING: _scaling,
+}
+
+
+def _cores(rows: list[Row], by_key: dict[tuple, Row]) -> list[Row]:
+    """Whether one core and all cores give the steady ratio one direction."""
+    found = []
+    for row in rows:
+        if (row["quantity"], row["device"]) != (schema.STEADY, ONE_THREAD):
+            continue
+        every = by_key.get(key_of({**_where(row), "quantity": schema.STEADY, "device": CPU}))
+        if every is None:
+            continue
+        known = NO_DATA not in (row["verdict"], every["verdict"])
+        found.append({
+            **dict.fromkeys(schema.COMPARISON_KEYS, ""),
+            **_where(row),
+            "quantity": schema.CORES,
+            "ratio": row["ratio"] / every["ratio"] if known else None,
+            "verdict": verdicts.same_direction(row["verdict"], every["verdict"]),
+        })  # fmt: skip
+    return found
+
+
+def _reversals(rows: list[Row]) -> list[Row]:
+    """Whether the faster program is the slower one in another generation of XLA: the newest against the
+    oldest."""
+    replays = [row for row in rows if row["quantity"] == schema.REPLAY]
+    order = generations(row["compiler"] for row in replays)
+    ends: dict[tuple, dict[str, Row]] = {}
+    for row in replays:
+        names = tuple(row[name] for name in ("workload", "device", "subject", "baseline"))
+        ends.setdefault(names, {})[row["compiler"]] = row
+    found = []
+    for of_pair in ends.values():
+        if len(order) < 2 or not {order[0], order[-1]} <= of_pair.keys():
+            continue
+        older, newer = of_pair[order[0]], of_pair[order[-1]]
+        logs = [log_ratio(row) for row in (newer, older)]
+        ratio = logs[0].plus(logs[1], others=-1.0).estimate() if all(logs) else (None, None, None)
+        found.append({
+            **dict.fromkeys(schema.COMPARISON_KEYS, ""),
+            **_where(newer),
+            "quantity": schema.REVERSAL,
+            "baseline_compiler": older["compiler"],
+            **dict(zip(("ratio", "low", "high"), ratio, strict=True)),
+            "verdict": verdicts.reversal(older["verdict"], newer["verdict"]),
+            "detail": f"{older['verdict']}, then {newer['verdict']}",
+        })  # fmt: skip
+    return found

@@ -1,0 +1,228 @@
+"""effects.csv: how much of a program's time is due to the frontend, the compiler, and their interaction.
+
+Most frontends lower the same PyTorch model, and one compiler is not XLA. Whether the answer rests on that shows
+when they are left out: the subsets.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable
+
+import numpy as np
+import pandas as pd
+from scipy.special import stdtrit  # scipy.stats takes a second to load
+
+from stackwars import frameworks
+from stackwars.compilers import XLA
+from stackwars.measure.statistics import LEVEL
+from stackwars.results import schema
+from stackwars.results.values import is_missing
+from stackwars.results.verdicts import (
+    COMPILER,
+    FRONTEND,
+    INTERACTION,
+    NO_INTERVAL,
+    NOT_SEPARATED,
+)
+from stackwars.setup.device import CPU
+from stackwars.study.comparisons import with_programs
+from stackwars.study.studies import studies
+
+STUDY = "matrix"
+ALL, XLA_ALONE = "all", "XLA alone"
+ONE_EACH, BOTH = "one frontend a dialect", "both restrictions"
+MIN_ROUNDS = 2
+"""Rounds without which noise cannot be told from an effect."""
+Times = dict[tuple[str, str, str], dict[int, float]]
+"""{(workload, framework, compiler): {round: median of all steady blocks in ms}}."""
+
+
+def build(config: dict, cells: pd.DataFrame, rounds: pd.DataFrame) -> pd.DataFrame:
+    """Return effects.csv of one run, of the workloads that it measures of the matrix; no row without that study."""
+    study = next((one for one in studies(config) if one.name == STUDY), None)
+    if study is None:
+        return schema.empty("effects")
+    matrix = cells[
+        (cells["mode"] == schema.REPLAY)
+        & (cells["device"] == CPU)
+        & cells["workload"].isin(study.workloads)
+        & cells["framework"].isin(study.programs)
+        & cells["compiler"].isin(study.compilers)
+    ]
+    times = times_of(rounds)
+    rows = [
+        {"subset": name, **row}
+        for name, some in subsets(config, matrix).items()
+        for row in _of_subset(some, times)
+    ]
+    return schema.table("effects", rows)
+
+
+def times_of(rounds: pd.DataFrame) -> Times:
+    """Return the times of every program in every compiler, by round.
+
+    Of all blocks, not of the uncontended ones: the programs of a process are interleaved, and what slows one of
+    them slows the others.
+    """
+    replayed = rounds[(rounds["quantity"] == schema.PROCESS) & (rounds["compiler"] != "")]
+    found: Times = {}
+    for row in replayed[replayed["basis"] == "all"].itertuples():
+        found.setdefault((row.workload, row.subject, row.compiler), {})[int(row.round)] = (
+            row.subject_ms
+        )
+    return found
+
+
+def subsets(config: dict, matrix: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Return the cells of the matrix that each subset has."""
+    first = matrix["framework"].isin(first_of_dialects(with_programs(config)))
+    xla = matrix["compiler"].isin(
+        [name for name, row in config["compilers"].items() if row.get("module", XLA) == XLA]
+    )
+    return {ALL: matrix, XLA_ALONE: matrix[xla], ONE_EACH: matrix[first], BOTH: matrix[xla & first]}
+
+
+def first_of_dialects(names: Iterable[str]) -> list[str]:
+    """Return the first framework of each dialect."""
+    found: dict[str, str] = {}
+    for name in names:
+        found.setdefault(frameworks.load(name).DIALECT, name)
+    return list(found.values())
+
+
+def _of_subset(matrix: pd.DataFrame, times: Times) -> list[dict]:
+    """Three rows for each workload with a block of at least 2 by 2, then three for the mean over them."""
+    rows: list[dict] = []
+    for workload, cells in matrix.groupby("workload", sort=False):
+        frontends, compilers = complete(cells)
+        logs = _logs(times, str(workload), frontends, compilers)
+        if min(len(frontends), len(compilers)) < 2 or len(logs) < MIN_ROUNDS:
+            continue
+        found = decompose(logs)
+        head = {"frontends": len(frontends), "compilers": len(compilers), "rounds": len(logs)}
+        rows += [
+            {"workload": workload, "effect": effect, **values, "largest": largest(found), **head}
+            for effect, values in found.items()
+        ]
+    return rows + _over_all(pd.DataFrame(rows))
+
+
+def complete(cells: pd.DataFrame) -> tuple[list[str], list[str]]:
+    """Return the frontends and compilers of a block without a gap: the line with most gaps is left out first.
+
+    cells: of one workload. A gap is a cell that is not ok.
+    """
+    ok = cells.assign(ok=cells["status"] == "ok").pivot_table(
+        index="framework", columns="compiler", values="ok", sort=False, fill_value=False
+    )
+    ok = ok.astype(bool)
+    while ok.size and not ok.to_numpy().all():
+        gaps = [(~ok).mean(axis=1), (~ok).mean(axis=0)]
+        axis = int(gaps[1].max() > gaps[0].max())
+        ok = ok.drop(gaps[axis].idxmax(), axis=axis)
+    return list(ok.index), list(ok.columns)
+
+
+def _logs(times: Times, workload: str, frontends: list[str], compilers: list[str]) -> np.ndarray:
+    """Return logarithms (rounds, frontends, compilers) of the times of the rounds that have all of them."""
+    cells = [times.get((workload, *pair), {}) for pair in itertools.product(frontends, compilers)]
+    shared = sorted(set.intersection(*map(set, cells))) if cells else []
+    size = (len(shared), len(frontends), len(compilers))
+    return np.log([[cell[number] for cell in cells] for number in shared]).reshape(size)
+
+
+def decompose(logs: np.ndarray) -> dict[str, dict[str, float]]:
+    """Return {effect: share, its ends, factor} of logs (rounds, frontends, compilers), at least two of each.
+
+    The analysis of variance of two crossed factors (Scheffe, The Analysis of Variance, 4.1): log time = mean +
+    frontend + compiler + what is left, each of the three summed in squares. Squares of noisy means are too
+    large; so they are sums of products of different rounds, whose noise is independent, and an effect that is
+    not there has a share of 0 on average, and may have less. The intervals are Student's over the jackknife
+    (Davison & Hinkley, Bootstrap Methods, 3.2.1).
+    """
+    rounds = len(logs)
+    shares, sizes = _shares(logs), _sizes(logs)
+    ends: dict[str, tuple[float, float]] = dict.fromkeys(shares, (math.nan, math.nan))
+    if rounds > MIN_ROUNDS:
+        left_out = [_shares(np.delete(logs, number, axis=0)) for number in range(rounds)]
+        t = stdtrit(rounds - 1, (1 + LEVEL) / 2)
+        for name, share in shares.items():
+            pseudo = [rounds * share - (rounds - 1) * one[name] for one in left_out]
+            half = float(t * pd.Series(pseudo).sem())
+            ends[name] = (share - half, share + half)
+    return {
+        name: {
+            "share": share,
+            "share_low": ends[name][0],
+            "share_high": ends[name][1],
+            "factor": math.exp(math.sqrt(max(sizes[name], 0.0) / logs[0].size)),
+        }
+        for name, share in shares.items()
+    }
+
+
+def largest(found: dict[str, dict[str, float]]) -> str:
+    """Return the effect whose interval lies above those of the others, as `decompose` gives them."""
+    first = max(found, key=lambda name: found[name]["share"])
+    if is_missing(found[first]["share_low"]):
+        return NO_INTERVAL
+    others = [ends for name, ends in found.items() if name != first]
+    is_separate = all(one["share_high"] < found[first]["share_low"] for one in others)
+    return first if is_separate else NOT_SEPARATED
+
+
+def _shares(logs: np.ndarray) -> dict[str, float]:
+    sizes = _sizes(logs)
+    total = sum(sizes.values())
+    return {name: size / total for name, size in sizes.items()}
+
+
+def _sizes(logs: np.ndarray) -> dict[str, float]:
+    """Return the sum of squares of each effect over the cells, as products of different rounds."""
+    centred = logs - logs.mean(axis=(1, 2), keepdims=True)
+    rows, columns = (centred.mean(axis=axis, keepdims=True) for axis in (2, 1))
+    parts = {
+        FRONTEND: np.broadcast_to(rows, logs.shape),
+        COMPILER: np.broadcast_to(columns, logs.shape),
+        INTERACTION: centred - rows - columns,
+    }
+    return {name: _between_rounds(part.reshape(len(logs), -1)) for name, part in parts.items()}
+
+
+def _between_rounds(vectors: np.ndarray) -> float:
+    """Return the mean product of two different rows."""
+    count = len(vectors)
+    total = vectors.sum(axis=0)
+    return float((total @ total - (vectors * vectors).sum()) / (count * (count - 1)))
+
+
+def over_all(table: pd.DataFrame) -> pd.DataFrame:
+    """Return effects.csv with its rows of the mean over the workloads made anew, subset by subset."""
+    own = table[table["workload"] != "all"]
+    means = [
+        {"subset": subset, **row}
+        for subset, rows in own.groupby("subset", sort=False)
+        for row in _over_all(rows)
+    ]
+    return pd.concat([own, schema.table("effects", means)], ignore_index=True)
+
+
+def _over_all(rows: pd.DataFrame) -> list[dict]:
+    """Return the mean share of each effect over the workloads, with Student's interval; none of a single
+    one."""
+    found = []
+    for effect, own in rows.groupby("effect", sort=False) if len(rows) else ():
+        if len(own) < 2:
+            continue
+        half = float(stdtrit(len(own) - 1, (1 + LEVEL) / 2) * own["share"].sem())
+        mean = float(own["share"].mean())
+        factor = math.exp(math.sqrt(np.mean(np.log(own["factor"]) ** 2)))
+        found.append(
+            {
+                **{"workload": "all", "effect": effect, "share": mean, "factor": factor},
+                **{"share_low": mean - half, "share_high": mean + half},
+            }
+        )
+    return found

@@ -1,0 +1,72 @@
+"""What every program is made of, as text and normalised: ``python -m stackwars.results.program_forms``.
+
+Runs in the jax environment, whose MLIR bindings read the text of every framework, and writes
+program_forms.json for programs.csv. A program that is missing or cannot be read gives rows that say so."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+from stackwars.ir import metrics, module, structure
+from stackwars.ir.normalise import normalise
+from stackwars.results.folder import Folder, command
+from stackwars.study import programs
+
+RAW, NORMALISED = "raw", "normalised"  # as in stackwars.results.schema, which needs pandas
+OK, MISSING, UNREADABLE = "ok", "no program", "unreadable"
+Row = dict[str, object]
+
+
+def analyse(text: str) -> list[Row]:
+    """Return the rows of both levels of one program; the normalised one has the four structural forms."""
+    reason, status = module.missing(text), MISSING
+    if reason is None:
+        try:
+            raw = module.parse(text)
+            settled = normalise(raw)
+            return [
+                {"level": RAW, "status": OK, **_counted(raw)},
+                {
+                    "level": NORMALISED,
+                    "status": OK,
+                    **_counted(settled),
+                    **_forms(structure.decide(settled)),
+                },
+            ]
+        except module.ProgramError as error:
+            reason, status = str(error), UNREADABLE
+    undecided = [
+        structure.ClaimVerdict(name, structure.NO_PROGRAM, reason) for name in structure.CLAIMS
+    ]
+    rows = [{"level": at, "status": status, "status_detail": reason} for at in (RAW, NORMALISED)]
+    return [rows[0], rows[1] | _forms(undecided)]
+
+
+def _counted(program: module.ir.Module) -> Row:
+    found = metrics.metrics(program)
+    return found | {"operations_by_kind": json.dumps(found["operations_by_kind"])}
+
+
+def _forms(decided: list[structure.ClaimVerdict]) -> Row:
+    evidence = {one.claim: one.evidence for one in decided}
+    return {one.claim: one.verdict for one in decided} | {"form_evidence": json.dumps(evidence)}
+
+
+def build(config: dict, folder: Folder) -> None:
+    """Write program_forms.json: a list of rows with workload, framework and the digest of the text."""
+    rows: list[Row] = []
+    for program in programs.base_programs(config):
+        path = Path(folder.measured) / program.path / "program.mlir.gz"
+        if path.exists():
+            text = module.read(path)
+            names = {"workload": program.workload, "framework": program.framework}
+            digest = hashlib.sha256(text.encode()).hexdigest()
+            rows += [{**names, "sha256": digest, **row} for row in analyse(text)]
+    folder.results.mkdir(parents=True, exist_ok=True)
+    folder["program_forms"].write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    command(build, ValueError)

@@ -1,0 +1,123 @@
+"""What a run measured, as read from its folder: the JSON of cells, replays, growth, sharding and
+compilations."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from stackwars.ir.missing import missing
+from stackwars.measure import documents, nodes, process_value
+from stackwars.measure.process_value import ProcessValue
+from stackwars.study import cells, growth, programs, sharding
+from stackwars.study.cells import Cell
+
+_OPERATION = re.compile(r"= \"?(?:stablehlo|chlo|mhlo)\.")
+Values = dict[int, ProcessValue]
+"""{round: what the steady calls of its process say}."""
+
+
+@dataclass(frozen=True)
+class Raw:
+    """The results of a folder. Everything is in the order of the grid; what has no result is missing.
+
+    outputs: output samples of the ok cells. devices: what was found of each device for each framework.
+    node_peaks: by device, the peaks of a cluster's nodes beside the run's own.
+    """
+
+    cells: dict[Cell, dict] = field(default_factory=dict)
+    outputs: dict[Cell, np.ndarray] = field(default_factory=dict)
+    replays: dict[programs.ReplayCell, dict] = field(default_factory=dict)
+    growth: dict[growth.Point, dict] = field(default_factory=dict)
+    sharded: dict[sharding.Point, dict] = field(default_factory=dict)
+    compiled: list[dict] = field(default_factory=list)
+    peaks: dict[str, dict] = field(default_factory=dict)
+    node_peaks: dict[str, list[dict]] = field(default_factory=dict)
+    devices: dict[str, dict[str, dict]] = field(default_factory=dict)
+
+    @cached_property
+    def cell_values(self) -> dict[Cell, Values]:
+        """The values of the processes of every ok cell."""
+        return {
+            cell: process_value.of_processes(result["processes"])
+            for cell, result in self.cells.items()
+            if result["status"] == "ok"
+        }
+
+    @cached_property
+    def replay_values(self) -> dict[tuple[programs.ReplayCell, str], Values]:
+        """The values of the processes of every ok program of a replay, by replay and program."""
+        found = {}
+        for replay, result in self.replays.items():
+            rounds = [process["repetition"] for process in result["processes"]]
+            for name, program in result["programs"].items():
+                if program["status"] == "ok":
+                    singles = zip(program["first_ns"], program["second_ns"], strict=True)
+                    both = zip(singles, program["steady"], strict=True)
+                    values = process_value.of_rounds(dict(zip(rounds, both, strict=True)))
+                    found[replay, name] = values
+        return found
+
+    def every_peak(self, device: str) -> list[dict]:
+        """Return all peaks of a device, the run's own first."""
+        own = [self.peaks[device]] if device in self.peaks else []
+        return own + self.node_peaks.get(device, [])
+
+
+def read(config: dict, folder: Path) -> Raw:
+    """Read everything that the configuration asks for and the folder has."""
+    found = _documents(folder, {cell: cell.path / "cell.json" for cell in cells.asked(config)})
+    peaks = {path.parent.name: nodes.peaks(path.parent) for path in folder.glob("*/peak.json")}
+    compiled = (
+        []
+        if found
+        else [documents.read(path) for path in sorted(folder.glob("ahead/**/ahead.json"))]
+    )
+    return Raw(
+        cells=found,
+        outputs={
+            cell: np.load(folder / cell.path / "output.npy")
+            for cell, result in found.items()
+            if result["status"] == "ok"
+        },
+        replays=_documents(
+            folder, {one: one.path / "replay.json" for one in programs.replays(config)}
+        ),
+        growth=_growth(config, folder),
+        sharded=_documents(
+            folder, {one: one.path / "process.json" for one in sharding.asked(config)}
+        ),
+        compiled=compiled,
+        peaks={device: own for device, (own, *_) in peaks.items()},
+        node_peaks={device: others for device, (_, *others) in peaks.items() if others},
+        devices=documents.read(folder / "devices.json"),
+    )
+
+
+def _growth(config: dict, folder: Path) -> dict[growth.Point, dict]:
+    """Read the processes of growing sizes, each with the number of operations of its program, if it has one."""
+    found = _documents(folder, {one: one.path / "process.json" for one in growth.asked(config)})
+    return {
+        point: process | {"operations": _operations(folder / point.path / "stablehlo.mlir.gz")}
+        for point, process in found.items()
+    }
+
+
+def _operations(path: Path) -> int | None:
+    if not path.exists():
+        return None
+    text = gzip.decompress(path.read_bytes()).decode()
+    return None if missing(text) else len(_OPERATION.findall(text))
+
+
+def _documents(folder: Path, paths: dict) -> dict:
+    return {
+        key: documents.read(folder / path)
+        for key, path in paths.items()
+        if (folder / path).exists()
+    }

@@ -1,0 +1,93 @@
+"""The tables of the reference, from all accepted runs: ``python -m stackwars.results.reference``.
+
+cells, programs, rounds and profile are those of all runs, one after the other, each row with its run;
+comparisons are pooled over the runs; effects are of the run that a reader of cells.csv is shown
+(`Dataset.rows`)."""
+
+from __future__ import annotations
+
+import json
+
+import pandas as pd
+
+from stackwars.results import deciding, effects, exact, pooling, runs, schema
+from stackwars.results.dataset import newest_runs
+from stackwars.results.folder import Folder, command
+from stackwars.results.pooling import RunTable
+from stackwars.results.runs import Run
+from stackwars.study.studies import of_tables
+
+CONCATENATED = ("cells", "programs", "rounds", "profile")
+
+
+def tables(config: dict, accepted: list[Run]) -> dict[str, pd.DataFrame]:
+    """Return the tables of the reference but claims.csv."""
+    found = {name: _concatenated(accepted, name) for name in CONCATENATED}
+    return {
+        **found,
+        "comparisons": pooled(config, accepted),
+        "effects": _effects(config, found["cells"], accepted),
+    }
+
+
+def pooled(config: dict, accepted: list[Run]) -> pd.DataFrame:
+    """Return the comparisons of some runs, pooled and decided.
+
+    What is counted of programs that two runs emitted is compared too, unless one run has both.
+    """
+    every = [RunTable(run.identity, run.machine, run.table("comparisons")) for run in accepted]
+    return deciding.decide(config, pooling.pool([_across_runs(config, accepted), *every]))
+
+
+def _across_runs(config: dict, accepted: list[Run]) -> RunTable:
+    programs = _concatenated(accepted, "programs")
+    made = programs[programs["status"] != "not run"]
+    newest = made.drop_duplicates(schema.PROGRAM_KEYS, keep="last")
+    rows = list(exact.rows(config, schema.empty("cells"), newest))
+    return RunTable("", "", schema.table("comparisons", rows))
+
+
+def _concatenated(accepted: list[Run], name: str) -> pd.DataFrame:
+    parts = [run.table(name).assign(run=run.identity) for run in accepted]
+    parts = [part for part in parts if len(part)]
+    return pd.concat(parts, ignore_index=True) if parts else schema.empty(name)
+
+
+def _effects(config: dict, cells: pd.DataFrame, accepted: list[Run]) -> pd.DataFrame:
+    """The effects of every workload, of the run whose replays are shown."""
+    if effects.STUDY not in config["studies"]:
+        return schema.empty("effects")
+    shown = newest_runs(config, cells, effects.STUDY, schema.REPLAY)
+    every = _concatenated(accepted, "effects")
+    rows = every[every["run"] == every["workload"].map(shown)]
+    return effects.over_all(rows) if len(rows) else rows
+
+
+def context(config: dict, accepted: list[Run]) -> dict:
+    """Return the context of the newest run that measured the first study, with a list of all runs."""
+    first = [run for run in accepted if of_tables(config).name in run.context["studies"]]
+    newest = (first or accepted)[-1]
+    described = [
+        {
+            "run": run.identity,
+            "machine": run.machine,
+            "date_utc": run.context["date_utc"],
+            "studies": run.context["studies"],
+        }
+        for run in accepted
+    ]
+    return {**newest.context, "origin": "reference", "run": newest.identity, "runs": described}
+
+
+def write(config: dict, folder: Folder) -> None:
+    """Write the tables and the context of the reference into the folder."""
+    accepted = runs.read()
+    for name, table in tables(config, accepted).items():
+        schema.write(table, folder[name])
+    folder["context"].write_text(
+        json.dumps(context(config, accepted), indent=1, sort_keys=True), encoding="utf-8"
+    )
+
+
+if __name__ == "__main__":
+    command(write, runs.DamagedRunError)

@@ -1,0 +1,147 @@
+"""The tables of a run: their columns (columns.yaml), and how they are read and written.
+
+Five tables hold everything that a run found: cells.csv (what was measured), programs.csv (what was emitted and
+compiled), rounds.csv (observations), comparisons.csv (ratios with intervals and verdicts) and claims.csv. Two
+summaries stand beside them: profile.csv (time by class of operation) and effects.csv (factors of frontend,
+compiler and interaction).
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import NamedTuple
+
+import pandas as pd
+import yaml
+
+
+class Column(NamedTuple):
+    """A column of a table: what its values are (number, text or flag), and what they mean."""
+
+    kind: str
+    about: str
+
+
+_READ = yaml.load(
+    Path(__file__).with_name("columns.yaml").read_text(encoding="utf-8"), Loader=yaml.CSafeLoader
+)
+QUANTITIES: dict[str, str] = _READ.pop("quantities")
+"""What rounds.csv and comparisons.csv compare."""
+TABLES: dict[str, dict[str, Column]] = {
+    table: {name: Column(*column.split(": ", 1)) for name, column in columns.items()}
+    for table, columns in _READ.items()
+}
+CELLS, PROGRAMS, ROUNDS, COMPARISONS, CLAIMS, PROFILE, EFFECTS = TABLES.values()
+CELL_KEYS = ["mode", "workload", "framework", "device", "compiler", "size", "value", "pass"]
+PROGRAM_KEYS = ["workload", "framework", "level", "target", "compiler", "variant"]
+ROUND_KEYS = [
+    "quantity",
+    "workload",
+    "device",
+    "compiler",
+    "subject",
+    "baseline",
+    "baseline_compiler",
+]
+COMPARISON_KEYS = [
+    *("quantity", "workload", "device", "compiler", "baseline_compiler", "variant"),
+    *("subject", "baseline", "baseline_workload"),
+]
+KEYS = {
+    "cells": CELL_KEYS,
+    "programs": PROGRAM_KEYS,
+    "rounds": ROUND_KEYS,
+    "comparisons": COMPARISON_KEYS,
+    "claims": ["id"],
+    "profile": ["workload", "framework", "compiler", "device", "class"],
+    "effects": ["subset", "workload", "effect"],
+}
+"""The columns that identify a row of each table."""
+
+NATIVE, REPLAY, GROWTH, SHAPES, SHARDED = "native", "replay", "growth", "shapes", "sharded"
+"""Modes of cells.csv."""
+RAW, NORMALISED, OPTIMISED = "raw", "normalised", "optimised"
+"""Levels of programs.csv."""
+FORMS = ("flattening", "layernorm", "qkv", "contraction")
+"""The original's claims about the structure of a program: a column of programs.csv each."""
+
+STAGES = FIRST, SECOND, STEADY = "first", "second", "steady"
+PROCESS, CONTROL, EDIT, COMPILER = "process", "control", "edit", "compiler"
+RUNTIME, MARGIN, PAIRWISE, FORM, SCALING = "runtime", "margin", "pairwise", "form", "scaling"
+CORES, REVERSAL = "cores", "reversal"
+HBM, TEMPORARIES, CYCLES, LAYOUT, FUSIONS = "hbm", "temporaries", "cycles", "layout", "fusions"
+OPERATIONS, PROGRAM, BATCH, FIT, RSS = "operations", "program", "largest_batch", "fit", "rss"
+STRUCTURE, LIKENESS, COLLECTIVES = "structure", "likeness", "collectives"
+EXACT = (
+    *(HBM, TEMPORARIES, CYCLES, LAYOUT, FUSIONS, OPERATIONS, PROGRAM, BATCH, FIT, RSS),
+    *(STRUCTURE, LIKENESS, COLLECTIVES),
+)
+"""Quantities that are counted, not timed: no error, and the newest run's value stands for all."""
+
+
+def table(name: str, rows: list[dict]) -> pd.DataFrame:
+    """Return the table of this name from rows that have some of its columns.
+
+    :raises ValueError: for a key that is no column of it.
+    """
+    columns = TABLES[name]
+    unknown = sorted({key for row in rows for key in row} - columns.keys())
+    if unknown:
+        raise ValueError(
+            f"{name}.csv: expected columns of columns.yaml, got {', '.join(unknown)}; fix: describe them there"
+        )
+    return typed(pd.DataFrame(rows, columns=list(columns)))
+
+
+def typed(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the frame with every column of the kind that a table's column of its name has."""
+    return pd.DataFrame(
+        {name: _CONVERTED[_KINDS[name]](frame[name]) for name in frame.columns}, index=frame.index
+    )
+
+
+def _numbers(values: pd.Series) -> list[float]:
+    return [math.nan if pd.isna(value) else float(value) for value in values]
+
+
+def _texts(values: pd.Series) -> pd.Series:
+    return values.astype(object).where(values.notna(), "").astype(str).astype(object)
+
+
+def _flags(values: pd.Series) -> pd.Series:
+    return values.map(lambda value: {"True": True, "False": False}.get(str(value))).astype(object)
+
+
+_CONVERTED = {"number": _numbers, "text": _texts, "flag": _flags}
+_KINDS = {name: column.kind for columns in TABLES.values() for name, column in columns.items()}
+
+
+def read(path: Path) -> pd.DataFrame:
+    """Return a table as it was written.
+
+    A column that is younger than the file is empty, so that a run which was accepted before stays as it was.
+
+    :raises ValueError: naming the columns that identify a row and are missing, or that no table has.
+    """
+    columns = TABLES[path.stem]
+    found = pd.read_csv(path, dtype=str, keep_default_na=False, na_values=[""], encoding="utf-8")
+    unknown = [name for name in found.columns if name not in columns]
+    missing = [name for name in KEYS[path.stem] if name not in found.columns]
+    if unknown or missing:
+        raise ValueError(
+            f"{path}: expected columns of columns.yaml, got {', '.join(unknown) or 'none'} that are "
+            f"unknown and {', '.join(missing) or 'none'} missing; fix: make the file again with this version"
+        )
+    return typed(found.reindex(columns=list(columns)))
+
+
+def write(frame: pd.DataFrame, path: Path) -> None:
+    """Write a table; the columns that it lacks are empty."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    frame.reindex(columns=list(TABLES[path.stem])).to_csv(path, index=False, encoding="utf-8")
+
+
+def empty(name: str) -> pd.DataFrame:
+    """Return the table of this name without a row."""
+    return table(name, [])

@@ -1,0 +1,152 @@
+"""A run beside another: what is reproduced, what is not, and what the machine has to do with it."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import pytest
+
+from claims_fixture import CONTEXT, claims, config, write
+from made_tables import cell, comparison
+from stackwars.claims import compare
+from stackwars.claims.decide import decide_all
+from stackwars.claims.definitions import Claims
+from stackwars.results import schema
+from stackwars.results.dataset import Dataset
+from stackwars.results.folder import Folder
+
+PREDICTED = {"predicted_low": 1.0, "predicted_high": 4.0}
+CLAIM = "faster_steady_basic"
+
+
+def results(folder, ratios: dict[str, float], status: str = "ok", **context) -> Dataset:
+    """A run with these steady ratios of torch_xla, and the claim about them decided."""
+    words = {word: "slower" if ratio > 1 else "faster" for word, ratio in ratios.items()}
+    rows = [comparison(w, ratio, verdict=words[w], **PREDICTED) for w, ratio in ratios.items()]
+    write(folder, context, comparisons=rows, cells=[cell("jax", status=status)])
+    made = Dataset(config(), folder)
+    schema.write(decide_all(Claims([claims().claim(CLAIM)]), made), folder / "claims.csv")
+    return made
+
+
+def compared(tmp_path, here: dict[str, float], there: dict[str, float], **changes) -> dict:
+    return compare.compare(results(tmp_path / "here", here, **changes), results(tmp_path / "there", there))
+
+
+def outcome(document: dict, identity: str = CLAIM) -> dict:
+    return next(row for row in document["claims"] if row["id"] == identity)
+
+
+def test_a_run_with_the_same_results_reproduces_everything(tmp_path):
+    both = {"ffn": 2.0, "mha": 2.0}
+    document = compared(tmp_path, both, both)
+    assert outcome(document)["outcome"] == compare.REPRODUCED
+    assert compare.NOT_REPRODUCED not in {row["outcome"] for row in document["claims"]}
+    assert document["summary"] == (
+        "Of 1 claims that the reference decides, 1 are reproduced. Not reproduced: none; not decided here: none. "
+        "Of 2 ratios, 2 lie within the reference's prediction intervals."
+    )
+
+
+def test_what_comes_out_otherwise_is_named_with_both_verdicts(tmp_path):
+    document = compared(tmp_path, {"ffn": 2.0, "mha": 2.0}, {"ffn": 2.0, "mha": 0.5})
+    found = outcome(document)
+    assert (found["reference"], found["run"], found["outcome"]) == (
+        "contradicted",
+        "supported",
+        compare.NOT_REPRODUCED,
+    )
+    said = compare.report(document)
+    assert (
+        f"not reproduced: {CLAIM}: contradicted in the reference, supported here (torch_xla slower in 2 of 2"
+        in said
+    )
+    assert "The machine is of a kind that the reference has runs of." in document["summary"]
+
+
+def test_a_claim_is_compared_on_the_rows_that_both_have(tmp_path):
+    document = compared(tmp_path, {"ffn": 2.0}, {"ffn": 2.0, "mha": 0.5})
+    found = outcome(document)
+    assert (found["reference_whole"], found["reference"], found["run"]) == (
+        "contradicted",
+        "supported",
+        "supported",
+    )
+    assert found["outcome"] == compare.REPRODUCED
+    opposite = compared(tmp_path, {"ffn": 0.5}, {"ffn": 2.0, "mha": 0.5})
+    assert "supported in the reference on what both tested, contradicted here" in compare.report(opposite)
+
+
+def test_a_claim_without_shared_rows_is_not_decided_here(tmp_path):
+    found = outcome(compared(tmp_path, {"ffn": 2.0}, {"mha": 2.0}))
+    assert (found["run"], found["outcome"]) == ("not testable here", compare.NOT_DECIDED_HERE)
+
+
+def test_a_ratio_outside_its_prediction_is_named_with_it(tmp_path):
+    document = compared(tmp_path, {"ffn": 2.0, "mha": 9.0}, {"ffn": 2.0, "mha": 2.0})
+    assert [row["inside"] for row in document["ratios"]] == [True, False]
+    assert "outside: steady ratio of mha, torch_xla, cpu: 9, predicted 1 to 4" in compare.report(document)
+
+
+def test_another_machine_is_described_if_something_differs(tmp_path):
+    both, machine = {"ffn": 2.0}, {"cpu_model": "Another", "cores": 64}
+    sizes = {"gemm": {"m": 2}, "ffn": {"batch": 2}}
+    here = results(tmp_path / "here", both, "oom", machine=machine, sizes=sizes)
+    document = compare.compare(here, results(tmp_path / "there", both, sizes=sizes))
+    assert "The machine is of another kind than the reference's." in document["summary"]
+    described = "the machine: Another, 64 cores, unknown cache; the reference's: A CPU, 2 cores, unknown cache"
+    assert described in compare.report(document)
+    assert "another status: gemm, JAX, cpu: oom, in the reference ok" in compare.report(document)
+
+
+@pytest.mark.parametrize(
+    ("there", "here", "word"),
+    [
+        ("supported", "supported", "reproduced"),
+        ("contradicted", "contradicted", "reproduced"),
+        ("supported", "contradicted", "not reproduced"),
+        ("supported", "not decided", "not decided here"),
+        ("contradicted", "not testable here", "not decided here"),
+        ("not decided", "supported", "not decided in the reference"),
+    ],
+)
+def test_outcome(there, here, word):
+    assert compare.outcome(there, here) == word
+
+
+def test_only_workloads_of_the_same_sizes_are_compared_and_claims_only_with_all_of_them(tmp_path):
+    both = {"ffn": 2.0, "mha": 2.0}
+    document = compared(tmp_path, both, both, sizes={**CONTEXT["sizes"], "ffn": {"batch": 1}})
+    assert document["claims"] == [] and [row["workload"] for row in document["ratios"]] == ["mha"]
+    document = compared(tmp_path, both, both, sizes={})
+    assert document["summary"].startswith("Nothing is compared") and document["ratios"] == []
+
+
+def test_the_reference_itself_is_compared_with_nothing(tmp_path):
+    folder = Folder(tmp_path)
+    compare.write({"results": "reference"}, folder)
+    assert compare.read_summary(folder["reproduction"]) == ""
+    assert "from the reference" in folder["reproduction_text"].read_text()
+
+
+def test_two_folders_are_compared_by_a_command(tmp_path, monkeypatch, capsys):
+    for name in ("here", "there"):
+        results(tmp_path / name, {"ffn": 2.0})
+    monkeypatch.setattr(sys, "argv", ["compare", str(tmp_path / "here"), str(tmp_path / "there")])
+    compare.main()
+    assert "Of 1 ratios, 1 lie within the reference's prediction intervals." in capsys.readouterr().out
+    (tmp_path / "there" / "cells.csv").unlink()
+    with pytest.raises(
+        SystemExit, match=r"there: expected the tables of a run, got no cells.csv; fix: make paper"
+    ):
+        compare.main()
+
+
+def test_the_step_writes_both_files(tmp_path, monkeypatch):
+    results(tmp_path / "here", {"ffn": 2.0})
+    results(tmp_path / "there", {"ffn": 9.0})
+    monkeypatch.setattr(compare, "REFERENCE_TABLES", tmp_path / "there")
+    folder = Folder(tmp_path / "here")
+    compare.write(config(), folder)
+    assert json.loads(folder["reproduction"].read_text())["summary"] in folder["reproduction_text"].read_text()

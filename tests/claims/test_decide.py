@@ -1,0 +1,194 @@
+"""What votes amount to: the verdict, the count that decides, the evidence, and claims.csv."""
+
+from __future__ import annotations
+
+import pytest
+
+from claims_fixture import claim, claims, config, dataset, write
+from made_tables import comparison
+from stackwars import workloads
+from stackwars.audits import audit_entries
+from stackwars.claims import decide, pages
+from stackwars.claims.decide import decide as decided
+from stackwars.claims.definitions import AUDITS, Claim, listed, study_of
+from stackwars.claims.evidence import counts
+from stackwars.claims.verdicts import Tally, margin, quantified
+from stackwars.results import reference, runs, schema
+from stackwars.results.dataset import Dataset
+from stackwars.results.folder import Folder
+from stackwars.setup.environments import REPOSITORY
+from stackwars.study.studies import whole
+
+WORDS = {"where": {"quantity": "steady"}, "supports": ["slower"], "contradicts": ["faster"]}
+
+
+@pytest.mark.parametrize(
+    ("quantifier", "votes", "verdict", "count"),
+    [
+        ("every", (3, 0, 0), "supported", "3 of 3, needs 3"),
+        ("every", (3, 1, 5), "contradicted", "3 of 9, needs 9"),
+        ("every", (3, 0, 1), "not decided", "3 of 4, needs 4"),
+        ("most", (3, 2, 0), "supported", "3 of 5, needs 3"),
+        ("most", (2, 2, 0), "contradicted", "2 of 4, needs 3"),
+        ("most", (3, 1, 2), "not decided", "3 of 6, needs 4"),
+        ("most", (4, 1, 2), "supported", "4 of 7, needs 4"),
+        ("any", (1, 5, 0), "supported", "1 of 6, needs 1"),
+        ("any", (0, 5, 0), "contradicted", "0 of 5, needs 1"),
+        ("any", (0, 5, 1), "not decided", "0 of 6, needs 1"),
+        ("none", (0, 5, 0), "supported", "0 of 5, needs 0"),
+        ("none", (1, 5, 1), "contradicted", "1 of 7, needs 0"),
+        ("none", (0, 5, 1), "not decided", "0 of 6, needs 0"),
+    ],
+)
+def test_open_votes_leave_open_only_what_they_could_change(quantifier, votes, verdict, count):
+    assert quantified(quantifier, Tally(*votes)) == verdict
+    assert margin(quantifier, Tally(*votes)) == count
+
+
+def test_no_vote_tests_nothing_and_an_unknown_quantifier_is_refused():
+    assert quantified("every", Tally(0, 0, 0)) == "not testable here"
+    with pytest.raises(ValueError, match="expected every, most, any or none, got 'some'"):
+        quantified("some", Tally(1, 0, 0))
+
+
+def test_the_evidence_counts_and_lists_and_what_has_no_data_counts_as_open(tmp_path):
+    verdicts = {
+        "gemm": "slower",
+        "mha": "slower",
+        "ffn": "faster",
+        "conv": "inconclusive",
+        "layernorm": "no data",
+    }
+    rows = [comparison(workload, 2.0, verdict=word) for workload, word in verdicts.items()]
+    found = decided(claim(WORDS), dataset(tmp_path, comparisons=rows))
+    assert (found.verdict, found.margin) == ("not decided", "2 of 5, needs 3")
+    assert (found.votes_for, found.votes_against, found.votes_open) == (2, 1, 2)
+    of = "2.00 (1.92 to 2.09)"
+    assert found.evidence == (
+        f"slower in 2 of 4: GEMM {of}, MHA {of}; faster in 1: FFN {of}; inconclusive in 1: Conv 3x3 {of}; "
+        "no data for LayerNorm"
+    )
+    assert counts(found.evidence) == "slower in 2 of 4, faster in 1, inconclusive in 1"
+
+
+def test_of_many_rows_the_ends_are_shown_and_a_word_may_have_a_label(tmp_path):
+    names = whole(config(), "tables").workloads[:9]
+    rows = [comparison(name, 1.5 + number) for number, name in enumerate(names)]
+    labelled = {**WORDS, "labels": {"slower": "JAX ahead"}}
+    found = decided(claim(labelled), dataset(tmp_path, comparisons=rows))
+    assert (
+        found.evidence
+        == "JAX ahead in 9 of 9: from 1.50 (1.44 to 1.57) (GEMM) to 9.50 (9.10 to 9.92) (GPT-2 small)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("count", "why"),
+    [(0, "nothing in this run is about it"), (1, "its only result has no data"), (2, "none of 2 results")],
+)
+def test_a_claim_without_data_says_why(count, why, tmp_path):
+    rows = [comparison(name, 1.0, verdict="no data") for name in ("gemm", "mha")[:count]]
+    found = decided(claim(WORDS), dataset(tmp_path, comparisons=rows))
+    assert (found.verdict, found.margin, found.votes_open) == ("not testable here", "", count)
+    assert found.evidence.startswith(why)
+
+
+def test_a_claim_about_an_absent_device_or_a_study_that_was_not_measured_says_so(tmp_path):
+    data = dataset(tmp_path, comparisons=[comparison("mha", 2.0)])
+    away = claim({**WORDS, "where": {"device": "tpu"}}, needs={"devices": ["tpu"], "stages": ["cells"]})
+    assert decided(away, data).evidence == "no TPU here (no chip)"
+    partly = Dataset({**config(), "measure": ["beyond"]}, tmp_path)
+    found = decided(claim(WORDS), partly)
+    assert (found.verdict, found.evidence) == ("not testable here", "this run did not measure the study tables")
+    assert decided(claim(WORDS), Dataset(partly.config, tmp_path, is_reference=True)).verdict == "supported"
+
+
+def world(one: Claim, holds: bool) -> tuple[dict[str, list[dict]], list[dict]]:
+    """The tables and audits of a run in which a committed claim holds, or does not, by a single row."""
+    query, study = one.query, whole(config(), study_of(config(), one))
+    row = {column: listed(wanted)[0] for column, wanted in query.get("where", {}).items()}
+    row = {column: 2.0 if value == {"present": True} else value for column, value in row.items()}
+    kinds = (row.get("kind"), None)
+    row.setdefault(
+        "workload", next(w for w in study.workloads if workloads.load(w).KIND in kinds or not kinds[0])
+    )
+    side = {"comparisons": "subject", "cells": "framework", "programs": "framework"}.get(query["table"])
+    if side:
+        row.setdefault(side, (*study.frameworks, *study.programs, "jax")[0])
+    if query["table"] == "cells":
+        row = {"mode": "native", "status": "ok", **row}
+    if "number" in query:
+        if "below" in query:
+            limit = row | query["below"]
+            value = {True: 1.0, False: 3.0}[holds]
+            rows = [row | {"workload": "resnet50"} | _number(query, value), limit | _number(query, 2.0)]
+            return {query["table"]: rows}, []
+        limit = query.get("at_most", query.get("at_least"))
+        beyond = limit + (1 + limit) * (1 if ("at_least" in query) == holds else -0.9)
+        row |= _number(query, beyond if beyond > 0 else limit / 2)
+    else:
+        row |= {"ratio": 2.0} if query["table"] == "comparisons" else {}
+        row[query.get("field", "verdict")] = query["supports" if holds else "contradicts"][0]
+    if query["table"] == AUDITS:
+        return {}, [audit_entries.entry("aa", row["verdict"], {}, "x")]
+    return {query["table"]: [row]}, []
+
+
+def _number(query: dict, value: float) -> dict:
+    name = query["number"]
+    low, high = (
+        ("low", "high") if name == "ratio" else (name.replace("_ms", f"_{end}_ms") for end in ("low", "high"))
+    )
+    return {name: value} | ({low: value, high: value} if low in schema.TABLES[query["table"]] else {})
+
+
+@pytest.mark.parametrize("one", claims().claims, ids=lambda one: one.id)
+def test_every_committed_claim_can_be_supported_and_contradicted(one, tmp_path):
+    for holds, verdict in ((True, "supported"), (False, "contradicted")):
+        tables, audits = world(one, holds)
+        data = dataset(tmp_path, **tables)
+        if audits:
+            audit_entries.write(audits, tmp_path / "audits.json")
+        assert decided(one, data).verdict == verdict
+
+
+def test_claims_csv_has_every_claim(tmp_path):
+    write(tmp_path, comparisons=[comparison("gemm", 2.0)])
+    decide.write(config(), Folder(tmp_path))
+    found = schema.read(tmp_path / "claims.csv").set_index("id")
+    assert list(found.index) == [one.id for one in claims().claims]
+    gemm = found.loc["gemm_steady_pytorch"]
+    assert (gemm["verdict"], gemm["margin"], gemm["votes_against"]) == ("contradicted", "0 of 1, needs 1", 1.0)
+
+
+def test_the_pages_say_what_the_reference_says(tmp_path):
+    """Made again from the accepted runs, the blocks of the committed pages stay as they are."""
+    folder = Folder(tmp_path / "from-reference", runs.REFERENCE)
+    folder.results.mkdir()
+    reference.write(config(), folder)
+    decide.write(config(), folder)
+    written = (pages.README, pages.TABLE, pages.PROTOCOL)
+    for page in written:
+        (tmp_path / page).parent.mkdir(exist_ok=True)
+        (tmp_path / page).write_text((REPOSITORY / page).read_text())
+    pages.write(tmp_path, folder.results)
+    for page in written:
+        assert (tmp_path / page).read_text() == (REPOSITORY / page).read_text()
+
+
+def test_a_page_says_in_short_why_a_claim_was_not_tested_and_what_it_responds_to():
+    row = {"id": "one", "origin": "ours", "sentence": "A | b.", "verdict": "not testable here"}
+    row["evidence"] = "no TPU here (no driver: neither of two nodes; none)"
+    line = r"| `claim_one` | ours | slides | A \| b. | not testable here | no TPU here |"
+    assert pages.table([row], {"one": "slides"}).splitlines()[-1] == line
+
+
+def test_text_goes_between_its_markers(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("before\n<!-- claims -->\nold\n<!-- /claims -->\nafter\n")
+    for _ in range(2):
+        pages.replace_section(page, "claims", "new")
+    assert page.read_text() == "before\n<!-- claims -->\nnew\n<!-- /claims -->\nafter\n"
+    page.write_text("no markers")
+    with pytest.raises(ValueError, match="once each"):
+        pages.replace_section(page, "claims", "")

@@ -1,0 +1,202 @@
+"""Which rows a claim is about, and how each of them votes."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from claims_fixture import claim, dataset
+from made_tables import NEW, OLD, cell, comparison, program, replay
+from stackwars.audits import audit_entries
+from stackwars.claims.votes import digits, of_claim
+
+STEADY = {"where": {"quantity": "steady"}, "supports": ["slower"], "contradicts": ["faster"]}
+CELLS = {"table": "cells", "where": {"framework": "jax"}}
+
+
+def said(query, folder, tolerance=0.02, is_reference=False, **tables) -> list[tuple[str, str, str]]:
+    """The vote, the word and the title of each row."""
+    votes = of_claim(claim(query, tolerance=tolerance), dataset(folder, is_reference, **tables))
+    return [(vote.vote, vote.word, vote.title) for vote in votes]
+
+
+def test_a_row_votes_by_its_word_and_one_without_data_is_open(tmp_path):
+    words = {"mha": "slower", "ffn": "faster", "gemm": "inconclusive", "conv": "no data", "layernorm": ""}
+    rows = [comparison(workload, 2.0, verdict=word) for workload, word in words.items()]
+    found = of_claim(claim(STEADY), dataset(tmp_path, comparisons=rows))
+    votes = {vote.row["workload"]: (vote.vote, vote.word, vote.is_silent) for vote in found}
+    assert votes == {
+        "mha": ("for", "slower", False), "ffn": ("against", "faster", False),
+        "gemm": ("open", "inconclusive", False), "conv": ("open", "no data", True),
+        "layernorm": ("open", "no data", True),
+    }  # fmt: skip
+    assert found[0].row == {
+        "quantity": "steady", "workload": "gemm", "device": "cpu", "subject": "torch_xla", "baseline": "jax",
+    }  # fmt: skip
+
+
+def test_a_direction_within_the_tolerance_is_open(tmp_path):
+    rows = [comparison("mha", 1.015, error=1e-4)]
+    assert said(STEADY, tmp_path, comparisons=rows) == [("open", "within the tolerance", "MHA")]
+    assert said(STEADY, tmp_path, 0.01, comparisons=rows)[0][0] == "for"
+
+
+def test_rows_are_selected_by_study_values_and_presence(tmp_path):
+    rows = [comparison(w, 2.0) for w in ("mha", "conv", "newton")] + [comparison("ffn", 2.0, quantity="first")]
+    rows += [comparison("gemm", math.nan, verdict="no data")]
+
+    def titles(study="tables", **where):
+        query = {**STEADY, "study": study, "where": {"quantity": "steady", **where}}
+        return [title for *_, title in said(query, tmp_path, comparisons=rows)]
+
+    assert titles() == ["GEMM", "MHA", "Conv 3x3"]
+    assert titles("beyond") == ["Newton-Schulz"]
+    assert titles(workload=["mha", "newton"]) == ["MHA"]
+    assert titles(ratio={"present": True}) == ["MHA", "Conv 3x3"]
+    assert titles(ratio=2.0, device="tpu") == []
+
+
+def test_a_study_that_is_not_configured_has_no_rows(tmp_path):
+    assert said({**STEADY, "study": "another"}, tmp_path, comparisons=[comparison("mha", 2.0)]) == []
+
+
+@pytest.mark.parametrize(
+    ("value", "vote"), [(12.0, "for"), (10.5, "open"), (9.5, "open"), (8.0, "against"), (math.nan, "open")]
+)
+def test_a_number_without_an_interval_votes_beyond_its_tolerance(value, vote, tmp_path):
+    query = {**CELLS, "number": "second_over_steady", "at_least": 10}
+    assert said(query, tmp_path, 0.1, cells=[cell("jax", second_over_steady=value)])[0][0] == vote
+
+
+@pytest.mark.parametrize(
+    ("ratio", "error", "said_of_it"),
+    [
+        (0.05, 0.01, ("for", "at most 0.1")),
+        (0.1, 0.01, ("open", "open")),
+        (0.2, 0.01, ("against", "over 0.1")),
+        (0.05, None, ("open", "no interval")),
+    ],
+)
+def test_a_ratio_votes_by_its_interval(ratio, error, said_of_it, tmp_path):
+    query = {"where": {"quantity": "steady"}, "number": "ratio", "at_most": 0.1}
+    assert said(query, tmp_path, comparisons=[comparison("mha", ratio, error)])[0][:2] == said_of_it
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "vote"),
+    [(1.0, 2.0, "for"), (1.0, 9.5, "open"), (11.5, 13.0, "against"), (None, None, "open")],
+)
+def test_a_time_is_below_that_of_another_row_with_its_whole_interval(low, high, vote, tmp_path):
+    query = {**CELLS, "number": "first_ms", "below": {"workload": "bert_base"}}
+    bert = cell("jax", "bert_base", first_ms=10.0, first_low_ms=9.0, first_high_ms=11.0)
+    rival = cell("jax", "resnet50", first_ms=5.0, first_low_ms=low, first_high_ms=high)
+    [found] = of_claim(claim(query), dataset(tmp_path, cells=[rival, bert]))
+    assert (found.vote, found.title, found.number) == (vote, "ResNet-50", "5.00 against 10.0")
+    [alone] = of_claim(claim(query), dataset(tmp_path, cells=[rival]))
+    assert alone.is_silent
+
+
+@pytest.mark.parametrize(("operations", "vote"), [(5, "for"), (10, "against"), (11, "against")])
+def test_a_count_is_below_another_exactly(operations, vote, tmp_path):
+    query = {"table": "programs", "number": "operations", "below": {"workload": "bert_base"}}
+    rows = [program("jax", "resnet50", operations=operations), program("jax", "bert_base", operations=10)]
+    assert said(query, tmp_path, programs=rows)[0][:2] == (vote, "below" if vote == "for" else "not below")
+
+
+def test_rows_of_one_unit_have_one_vote_and_a_mixed_one_is_open(tmp_path):
+    sizes = {
+        "mha": ("oom", "oom"),
+        "ffn": ("fits", "fits"),
+        "gemm": ("fits", "oom"),
+        "conv": ("", "oom"),
+        "layernorm": ("", ""),
+    }
+    rows = [
+        program("jax", workload, target="tpu-v6e", variant=f"b{number}", verdict=verdict)
+        for workload, verdicts in sizes.items()
+        for number, verdict in enumerate(verdicts)
+    ]
+    query = {
+        "table": "programs", "unit": ["workload", "framework"], "supports": ["oom"], "contradicts": ["fits"],
+        "labels": {"fits and oom": "some fit"},
+    }  # fmt: skip
+    found = {title: (vote, word) for vote, word, title in said(query, tmp_path, programs=rows)}
+    assert found == {
+        "MHA": ("for", "oom"), "FFN": ("against", "fits"), "GEMM": ("open", "some fit"),
+        "Conv 3x3": ("for", "oom"), "LayerNorm": ("open", "no data"),
+    }  # fmt: skip
+
+
+def test_cells_are_native_unless_modes_are_named_and_of_one_run(tmp_path):
+    cells = [cell("jax", run="1", compiles_steady=1), cell("jax", run="2", compiles_steady=0)]
+    cells += [replay("jax", run="2", compiles_steady=0)]
+    query = {**CELLS, "number": "compiles_steady", "at_most": 0}
+    assert said(query, tmp_path, 0, True, cells=cells) == [("for", "at most 0", "GEMM")]
+    both = {**query, "where": {"mode": ["native", "replay"]}}
+    titles = [title for *_, title in said(both, tmp_path, 0, True, cells=cells)]
+    assert titles == ["GEMM", "GEMM (jaxlib 0.7.1)"]
+
+
+def test_programs_are_of_the_run_that_has_those_asked_for(tmp_path):
+    """A newer run may have more programs of a workload, and none for the target."""
+    rows = [program("jax", target="tpu-v6e-4", run="1", verdict="fits")]
+    rows += [program("jax", level=level, run="2") for level in ("raw", "normalised")]
+    query = {"table": "programs", "where": {"target": "tpu-v6e-4"}, "supports": ["fits"], "contradicts": []}
+    assert said(query, tmp_path, is_reference=True, programs=rows)[0][0] == "for"
+
+
+def test_effects_have_no_mean_among_their_votes_and_workloads_have_their_titles(tmp_path):
+    rows = [
+        {"subset": "all", "workload": w, "effect": "compiler", "largest": "compiler"} for w in ("mha", "all")
+    ]
+    query = {
+        "table": "effects", "study": "matrix", "field": "largest", "supports": ["compiler"], "contradicts": [],
+    }  # fmt: skip
+    assert said(query, tmp_path, effects=rows) == [("for", "compiler", "MHA")]
+
+
+def test_audits_vote_by_their_verdicts(tmp_path):
+    entries = [audit_entries.entry("fences", "pass", {}, "x"), audit_entries.entry("aa", "fail", {}, "x")]
+    audit_entries.write(entries, tmp_path / "audits.json")
+    query = {
+        "table": "audits", "where": {"verdict": ["pass", "fail"]}, "supports": ["pass"], "contradicts": ["fail"],
+    }  # fmt: skip
+    assert said(query, tmp_path) == [("for", "pass", "Fences"), ("against", "fail", "A/A")]
+
+
+def test_titles_name_several_frameworks_and_whatever_else_tells_rows_apart(tmp_path):
+    def titles(*rows):
+        return [
+            title
+            for *_, title in said({**STEADY, "where": {"device": "cpu"}}, tmp_path, comparisons=list(rows))
+        ]
+
+    replayed = {"quantity": "replay", "compiler": OLD}
+    assert titles(comparison("mha", 2.0), comparison("ffn", 2.0)) == ["FFN", "MHA"]
+    assert titles(comparison("mha", 2.0), comparison("ffn", 2.0, subject="numpy")) == [
+        "FFN under NumPy", "MHA under torch_xla",
+    ]  # fmt: skip
+    assert titles(comparison("mha", 2.0, **replayed), comparison("mha", 2.0, **{**replayed, "compiler": NEW})) == [
+        "MHA (jaxlib 0.7.1)", "MHA (jaxlib 0.10.2)",
+    ]  # fmt: skip
+    # Baselines that differ with the subject tell nothing more.
+    edits = [
+        comparison(
+            "mha", 2.0, quantity="edit", compiler=OLD, subject=f"{one}+pretransposed_weights", baseline=one
+        )
+        for one in ("jax", "torch_xla")
+    ]
+    assert titles(*edits) == [
+        "MHA under JAX, pretransposed weights", "MHA under torch_xla, pretransposed weights",
+    ]  # fmt: skip
+
+
+def test_numbers_are_shown_with_their_interval_as_shares_or_in_three_digits(tmp_path):
+    rows = [comparison("mha", 2.0, share=0.5, dof=1e6)]
+    shown = {
+        field: of_claim(claim({**STEADY, "show_field": field}), dataset(tmp_path, comparisons=rows))[0].number
+        for field in ("ratio", "share", "dof", "detail")
+    }
+    assert shown == {"ratio": "2.00 (1.92 to 2.09)", "share": "50 %", "dof": "1.0e6", "detail": ""}
+    assert [digits(value) for value in (math.inf, 0.0, 1234.5, 2e-7)] == ["infinite", "0", "1234", "2.0e-7"]

@@ -1,0 +1,123 @@
+"""Rows of a run's tables with numbers that a test chooses, and what follows from them."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pandas as pd
+
+import measured
+from stackwars.measure import PROTOCOL
+from stackwars.measure.log_ratio import LogRatio
+from stackwars.results import comparisons, runs, schema
+from stackwars.study.cells import Cell
+
+OLD, NEW = "jaxlib-0.7.1", "jaxlib-0.10.2"
+"""The compiler of the frameworks' own environments, and a newer generation."""
+
+
+def cell(framework: str, workload: str = "gemm", **columns: object) -> dict:
+    """Return an ok row of cells.csv: a native cell on the CPU beside JAX's."""
+    baseline = "" if framework == "jax" else "jax"
+    names = {"mode": "native", "workload": workload, "framework": framework, "device": "cpu"}
+    return {**names, "baseline": baseline, "status": "ok", "rounds": 3, **columns}
+
+
+def replay(program: str, compiler: str = OLD, workload: str = "gemm", **columns: object) -> dict:
+    """Return an ok row of cells.csv: a program replayed by a compiler."""
+    return cell(program, workload, **{"mode": "replay", "compiler": compiler, **columns})
+
+
+def program(framework: str, workload: str = "gemm", **columns: object) -> dict:
+    """Return an ok row of programs.csv: as emitted and normalised, unless a target is given."""
+    level = "optimised" if "target" in columns else "normalised"
+    names = {"workload": workload, "framework": framework, "level": level, "variant": "base"}
+    return {**names, "status": "ok", **columns}
+
+
+def rounds(quantity: str, subject: str, ratios: tuple, baseline: str = "jax", **columns) -> list[dict]:
+    """Return rows of rounds.csv: one a ratio."""
+    names = {"quantity": quantity, "workload": "gemm", "device": "cpu", "basis": "interleaved"}
+    names |= {"subject": subject, "baseline": baseline, "rounds": 1, **columns}
+    return [{**names, "round": number, "ratio": ratio} for number, ratio in enumerate(ratios)]
+
+
+def measured_cell(framework: str, medians: tuple, waits: tuple = (), workload: str = "gemm") -> dict:
+    """Return the result of an ok cell whose processes have these medians and, of each, this share of waiting."""
+    processes = [
+        measured.process(
+            Cell(framework, workload, "cpu"),
+            number,
+            steady_ms=(ms / 2, ms, 9 * ms),
+            wait=waits[number] if waits else 0.0,
+        )
+        for number, ms in enumerate(medians)
+    ]
+    names = {key: processes[0][key] for key in ("framework", "workload", "device", "sizes")}
+    return {"status": "ok", **names, "processes": processes}
+
+
+def measured_replay(medians: dict[str, tuple], status: str = "ok", calls: int = 1) -> dict:
+    """Return the result of a replay whose programs' processes have these medians."""
+    count = len(next(iter(medians.values()))) if status == "ok" else 0
+    known = {"status": status, "status_detail": "" if status == "ok" else "why"}
+    known |= {"parity_rel_l2": 3e-7, "native_rel_l2": None}
+    known |= {"first_ns": [100_000_000] * count, "second_ns": [2_000_000] * count}
+    programs = {
+        name: known | {"steady": [measured.blocks((ms / 2, ms, 9 * ms), calls=calls) for ms in values[:count]]}
+        for name, values in medians.items()
+    }
+    where = {"workload": "gemm", "device": "cpu"}
+    processes = [{"repetition": number, "machine": {}} for number in range(count)]
+    return {**where, "programs": programs, "processes": processes}
+
+
+def compared(
+    cells: list[dict] = (), paired: list[dict] = (), programs: list[dict] = (), **changes: object
+) -> pd.DataFrame:
+    """Return comparisons.csv of these rows of the other tables. changes: of the configuration."""
+    given = {"rounds": paired, "cells": cells, "programs": programs}
+    tables = [schema.table(name, list(rows)) for name, rows in given.items()]
+    return comparisons.build(measured.config(**changes), *tables)
+
+
+def only(table: pd.DataFrame, **where: object) -> pd.Series:
+    """Return the only row with these values."""
+    for column, value in where.items():
+        table = table[table[column] == value]
+    assert len(table) == 1, f"expected one row with {where}, got {len(table)}"
+    return table.iloc[0]
+
+
+def word(table: pd.DataFrame, quantity: str, **where: object) -> str | None:
+    """Return the verdict of the only row of a quantity with these values; None if there is none."""
+    there = quantity in set(table["quantity"])
+    return only(table, quantity=quantity, **where)["verdict"] if there else None
+
+
+def comparison(workload: str, ratio: float, error: float | None = 0.01, **columns: object) -> dict:
+    """Return a row of comparisons.csv: torch_xla's steady time over JAX's, of three rounds.
+
+    error: of its logarithm; None of a ratio that has no interval.
+    """
+    names = {"quantity": "steady", "workload": workload, "device": "cpu", "baseline": "jax"}
+    names |= {"subject": "torch_xla", "rounds": 3, "runs": 1, "machines": 1, "verdict": "slower"}
+    known = LogRatio(math.log(ratio), error, None if error is None else 2.0)
+    numbers = dict(zip(("ratio", "low", "high"), known.estimate(), strict=True))
+    return {**names, **numbers, "ratio": ratio, "error": error, "dof": known.freedom, **columns}
+
+
+def accepted(folder: Path, machine: str = "a", studies: tuple = ("tables",), **tables: list[dict]) -> runs.Run:
+    """Write an accepted run of these studies with these rows of its tables.
+
+    machine: the processor of its kind of machine.
+    """
+    for name in schema.TABLES:
+        schema.write(schema.table(name, tables.get(name, [])), folder / f"{name}.csv")
+    date = f"{folder.name}T00:00:00+00:00"
+    facts = {"protocol": PROTOCOL, "machine": {"cpu_model": machine}, "date_utc": date, "studies": studies}
+    (folder / "context.json").write_text(json.dumps(facts))
+    runs.write_manifest(folder)
+    return runs.Run(folder.name, folder, machine)

@@ -1,0 +1,138 @@
+"""The accepted runs, and the tables of the reference that are made from all of them."""
+
+import json
+import math
+import shutil
+
+import pytest
+
+from made_tables import accepted, cell, comparison, only, program
+from measured import config
+from stackwars.results import reference, runs
+from stackwars.results.runs import DamagedRunError
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A reference of two runs."""
+    for name, processor in (("2026-02-01T0000", "b"), ("2026-01-01T0000", "a")):
+        accepted(tmp_path / "runs" / name, processor, cells=[cell("jax", steady_ms=1.0)])
+    return tmp_path
+
+
+def change_context(run, **facts):
+    path = run / "context.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | facts))
+    runs.write_manifest(run)
+
+
+def test_runs_are_read_oldest_first_with_their_kind_of_machine(folder):
+    found = runs.read(folder)
+    assert [run.identity for run in found] == ["2026-01-01T0000", "2026-02-01T0000"]
+    assert found[0].machine.startswith("a, ") and found[0].table("cells")["steady_ms"][0] == 1.0
+    assert runs.read(folder / "nothing") == []
+
+
+def test_kind_of_machine_has_its_cache_for_a_host_may_hide_the_processor():
+    machine = {"cpu_model": "A CPU", "cores": 8}
+    new = {"machine": machine, "peaks": {"cpu": {"last_cache_bytes": 32e6}, "tpu": {}}}
+    old = {"machine": machine, "peak": {"last_cache_bytes": 32e6}}
+    assert runs.kind(new) == runs.kind(old) == "A CPU, 8 cores, 32 MB of cache"
+    assert runs.kind({}) == "unknown processor, ? cores, unknown cache"
+    assert runs.identity({"date_utc": "2026-01-02T03:04:05+00:00"}) == "2026-01-02T0304"
+
+
+def test_runs_of_another_protocol_are_not_read(folder):
+    change_context(folder / "runs" / "2026-01-01T0000", protocol=-1)
+    assert [run.identity for run in runs.read(folder)] == ["2026-02-01T0000"]
+
+
+@pytest.mark.parametrize("name", runs.OF_A_RUN)
+def test_a_file_that_is_not_the_accepted_one_is_refused_by_name(folder, name):
+    path = folder / "runs" / "2026-01-01T0000" / name
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(
+        DamagedRunError, match=f"{path}: expected .* digest .*; fix: git checkout {path.parent}"
+    ):
+        runs.read(folder)
+    path.unlink()
+    with pytest.raises(DamagedRunError, match=f"{path}: expected .* got no file; fix"):
+        runs.read(folder)
+    path.write_bytes(whole)
+    assert len(runs.read(folder)) == 2
+
+
+def test_a_file_that_the_manifest_does_not_name_is_refused(folder):
+    manifest = folder / "runs" / "2026-01-01T0000" / runs.MANIFEST
+    digests = json.loads(manifest.read_text())
+    manifest.write_text(json.dumps({name: digest for name, digest in digests.items() if name != "cells.csv"}))
+    with pytest.raises(DamagedRunError, match=r"cells\.csv: expected the accepted file with the digest none"):
+        runs.read(folder)
+    manifest.unlink()
+    with pytest.raises(DamagedRunError, match="expected the accepted file"):
+        runs.read(folder)
+    shutil.rmtree(manifest.parent)
+    (folder / "runs" / "a_folder_without_a_run").mkdir()
+    with pytest.raises(DamagedRunError, match=r"a_folder_without_a_run/cells\.csv: .* got no file"):
+        runs.read(folder)
+
+
+def test_measurements_stand_one_after_the_other_with_their_run(tmp_path):
+    every = [
+        accepted(tmp_path / name, cells=[cell("jax", steady_ms=ms)], programs=[program("jax")])
+        for name, ms in (("a", 1.0), ("b", 2.0))
+    ]
+    found = reference.tables(config(), [*every, accepted(tmp_path / "c")])
+    assert found["cells"].set_index("run")["steady_ms"].to_dict() == {"a": 1.0, "b": 2.0}
+    assert list(found["programs"]["run"]) == ["a", "b"]
+    assert found["rounds"].empty and list(found["rounds"].columns) == list(reference.schema.ROUNDS)
+
+
+def test_verdicts_are_those_of_the_pooled_ratios(tmp_path):
+    every, names = [], ("gemm", "ffn", "mha", "conv")
+    for machine, ratios in (("a", (1.4, 0.93, 1.9, 1.02)), ("b", (1.5, 0.9, 2.0, 1.0))):
+        rows = list(map(comparison, names, ratios))
+        every.append(accepted(tmp_path / machine, machine, comparisons=rows))
+    found = reference.pooled(config(), every).set_index("workload")
+    assert found["ratio"]["gemm"] == pytest.approx(math.sqrt(1.5 * 1.4))
+    assert found["verdict"].to_dict() == {
+        "gemm": "slower", "ffn": "faster", "mha": "slower", "conv": "inconclusive"
+    }  # fmt: skip
+    assert (found["p_adjusted"] >= found["p"]).all() and (found["p"] > 0).all()
+
+
+def test_a_margin_points_in_the_direction_of_the_pooled_steady_ratio(tmp_path):
+    """Of two runs that find a steady ratio on either side of 1, both margins are of the ratio of all."""
+    every = []
+    for name, steady, margin in (("a", 1.05, 1.04**2 / 1.05), ("b", 0.99, 1.04**2 / 0.99)):
+        where = {"compiler": "jaxlib-0.7.1"}
+        rows = [comparison("conv", steady), comparison("conv", margin, quantity="margin", **where)]
+        every.append(accepted(tmp_path / name, "m", comparisons=rows))
+    table = reference.pooled(config(), every)
+    found = only(table, quantity="margin")
+    assert found["ratio"] == pytest.approx(1.04**2 / math.sqrt(1.05 * 0.99))
+    assert found["native_verdict"] == only(table, quantity="steady")["verdict"]
+
+
+def test_programs_that_two_runs_emitted_are_compared(tmp_path):
+    one = accepted(tmp_path / "a", programs=[program("jax", flattening="preserved", operations=4)])
+    other = accepted(tmp_path / "b", programs=[program("torch_xla", flattening="flattened", operations=3)])
+    last = accepted(tmp_path / "d", programs=[program("torch_xla", status="not run")])
+    table = reference.pooled(config(), [one, other, last])
+    assert only(table, quantity="structure")["verdict"] == "as claimed"
+    assert only(table, quantity="operations")["ratio"] == 0.75
+    assert reference.pooled(config(), [one]).empty
+    # What one run has of both is its own.
+    own = comparison("gemm", 0.5, None, quantity="operations", variant="normalised") | {"device": ""}
+    both = [one, accepted(tmp_path / "c", comparisons=[own]), other]
+    assert only(reference.pooled(config(), both), quantity="operations")["ratio"] == 0.5
+
+
+def test_context_is_of_the_newest_run_of_the_first_study_and_lists_all(tmp_path):
+    studies = {"a": ("tables",), "b": ("tables", "matrix"), "c": ("matrix",)}
+    every = [accepted(tmp_path / name, name, measured) for name, measured in studies.items()]
+    found = reference.context(config(), every)
+    assert (found["origin"], found["run"], found["machine"]["cpu_model"]) == ("reference", "b", "b")
+    assert [(one["run"], one["machine"]) for one in found["runs"]] == [(name, name) for name in "abc"]
+    assert reference.context(config(), every[2:])["run"] == "c"

@@ -1,0 +1,84 @@
+"""The committed runs: anybody can compute every interval again from what is kept beside it."""
+
+import math
+
+import pandas as pd
+import pytest
+
+from stackwars.results import cells, comparisons, effects, programs, raw, rounds, runs, schema
+from stackwars.results.folder import Folder
+from stackwars.results.runs import REFERENCE
+from stackwars.study.config import load
+from stackwars.study.studies import of_tables
+
+CONFIG = load()
+RUNS = runs.read()
+
+
+def differences(found: pd.DataFrame, known: pd.DataFrame, keys: list[str]) -> list[tuple]:
+    """(key, column, found, known) of what differs in the rows that are found; numbers by more than 1e-9."""
+    rows = {_key(row, keys): row for row in known.to_dict("records")}
+    assert len(rows) == len(known)
+    return [
+        (key, column, row[column], rows.get(key, {}).get(column))
+        for row in found.to_dict("records")
+        for key in [_key(row, keys)]
+        for column in row
+        if key not in rows or not _same(row[column], rows[key][column])
+    ]
+
+
+def _key(row: dict, keys: list[str]) -> tuple[str, ...]:
+    return tuple(str(row[name]) for name in keys)
+
+
+def _same(one: object, other: object) -> bool:
+    if isinstance(one, float) and isinstance(other, float):
+        return math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-12) or (math.isnan(one) and math.isnan(other))
+    return one == other
+
+
+@pytest.mark.parametrize("run", RUNS, ids=[run.identity for run in RUNS])
+def test_comparisons_and_effects_follow_from_the_rounds_of_the_run(run):
+    parts = {name: run.table(name) for name in ("rounds", "cells", "programs")}
+    found, known = comparisons.build(CONFIG, **parts), run.table("comparisons")
+    assert len(found) == len(known) > 0
+    assert differences(found, known, schema.COMPARISON_KEYS) == []
+    # Of the matrix, a run has the effects of the workloads that it measured whole.
+    matrix, known = {**CONFIG, "measure": [effects.STUDY]}, run.table("effects")
+    found = effects.build(matrix, parts["cells"], parts["rounds"])
+    found = effects.over_all(found[found["workload"].isin(set(known["workload"]) - {"all"})])
+    assert len(found) == len(known)
+    assert differences(found, known, schema.KEYS["effects"]) == []
+
+
+@pytest.fixture(scope="module")
+def newest():
+    """The newest run that measured the first study: the measurements in the reference are its own."""
+    return [run for run in RUNS if of_tables(CONFIG).name in run.context["studies"]][-1]
+
+
+@pytest.fixture(scope="module")
+def again(tmp_path_factory):
+    """The tables that follow from the committed measurements of the first study."""
+    first = of_tables(CONFIG).name
+    config = {**CONFIG, "measure": [first], "studies": {first: CONFIG["studies"][first]}}
+    found = raw.read(config, REFERENCE)
+    made = {"cells": cells.build(config, found)}
+    made["programs"] = programs.build(config, Folder(tmp_path_factory.mktemp("made"), REFERENCE), found)
+    made["rounds"] = rounds.build(config, found, made["cells"])
+    made["comparisons"] = comparisons.build(config, made["rounds"], made["cells"], made["programs"])
+    return made
+
+
+@pytest.mark.parametrize("name", ["cells", "programs", "rounds", "comparisons"])
+def test_tables_follow_from_the_committed_measurements(newest, again, name):
+    keys = schema.KEYS[name] + (["round", "basis"] if name == "rounds" else [])
+    assert len(again[name]) > 100
+    assert differences(again[name], newest.table(name), keys) == []
+
+
+def test_no_cell_of_the_newest_run_is_without_its_measurements(newest, again):
+    known = newest.table("cells")
+    kept = known[known["workload"].isin(of_tables(CONFIG).workloads) & known["status"].ne("not run")]
+    assert differences(kept, again["cells"], schema.CELL_KEYS) == []

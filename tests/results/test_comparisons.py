@@ -1,0 +1,331 @@
+"""Ratios of times in comparisons.csv: their intervals, their verdicts, and what follows from them."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from made_tables import NEW, OLD, cell, compared, only, replay, rounds
+from stackwars.measure.comparison import compare
+from stackwars.study.config import load
+
+JAX, TORCH = cell("jax"), cell("torch_xla")
+STEADY = (2.1, 2.0, 1.96)
+REPLAY = (1.8, 1.71, 1.67)
+EDIT = "torch_xla+pretransposed_weights"
+
+
+def scattered(ratio: float, spread: float) -> tuple[float, ...]:
+    """Ratios of six rounds with this geometric mean and about this spread, relative."""
+    return tuple(ratio * np.exp(spread * z) for z in (-1.2, -0.8, -0.4, 0.4, 0.8, 1.2))
+
+
+def split(steady=STEADY, program=REPLAY, control=(1.0, 1.01, 1.02), edits=None, compiler=OLD, **changes):
+    """comparisons.csv of GEMM: steady ratios, and those of both programs in a compiler."""
+    where = {"compiler": compiler}
+    paired = rounds("steady", "torch_xla", steady) + rounds("replay", "torch_xla", program, **where)
+    paired += rounds("control", "jax", control, **where)
+    for name, ratios in (edits or {}).items():
+        paired += rounds("edit", name, ratios, name.partition("+")[0], **where)
+    programs = [replay(name, compiler) for name in ("jax", "torch_xla", *(edits or {}))]
+    return compared([JAX, TORCH, *programs], paired, **changes)
+
+
+def test_an_interval_is_that_of_the_rounds_logarithms():
+    found = only(split(), quantity="replay")
+    known = stats.ttest_1samp(np.log(REPLAY), 0)
+    ends = np.exp([np.mean(np.log(REPLAY)), *known.confidence_interval(0.95)])
+    assert tuple(found[["ratio", "low", "high"]]) == pytest.approx(tuple(ends))
+    assert (found["rounds"], found["dof"], found["runs"], found["machines"]) == (3, 2, 1, 1)
+    assert found["error"] == pytest.approx(stats.sem(np.log(REPLAY)))
+
+
+def test_a_run_that_kept_no_rounds_has_their_summary():
+    one = rounds("steady", "torch_xla", (1.5,), error=0.02, basis="uncontended")[0]
+    found = only(compared([JAX, TORCH], [one | {"round": None, "rounds": 4}]), quantity="steady")
+    assert tuple(found[["ratio", "error", "dof", "rounds"]]) == pytest.approx((1.5, 0.02, 3, 4))
+
+
+@pytest.mark.parametrize(
+    ("ratios", "verdict"),
+    [
+        (scattered(2.0, 0.1), "slower"),
+        (scattered(0.5, 0.1), "faster"),
+        (scattered(1.0, 0.01), "equivalent"),
+        (scattered(1.0, 0.3), "inconclusive"),
+        ((2.0,), "no interval"),
+        ((), "no data"),
+    ],
+)
+@pytest.mark.parametrize("stage", ["first", "second", "steady"])
+def test_verdicts_of_times_are_words(stage, ratios, verdict):
+    found = only(compared([JAX, TORCH], rounds(stage, "torch_xla", ratios)), quantity=stage)
+    assert (found["verdict"], found["title"], found["kind"]) == (verdict, "GEMM", "basic")
+    if len(ratios) > 1:
+        known = compare(ratios, (1.0,) * len(ratios))
+        assert tuple(found[["p", "detectable"]]) == pytest.approx((known.p, known.detectable))
+    else:
+        assert found[["low", "high", "p", "p_adjusted", "detectable"]].isna().all()
+
+
+def test_every_cell_with_a_baseline_has_its_rows_and_on_a_device_that_is_not_here_none():
+    absent = {"status": "not run"}
+    cells = [JAX, cell("torch_xla", **absent), cell("torch_xla", "mha", device="tpu", **absent)]
+    table = compared([*cells, cell("torch_xla", "ffn", device="tpu", status="oom")])
+    timed = table[table["quantity"].isin(["first", "second", "steady"])]
+    assert set(timed["verdict"]) == {"no data"}
+    rows = list(zip(timed["workload"], timed["device"], strict=True))
+    assert rows == [("gemm", "cpu")] * 3 + [("ffn", "tpu")] * 3
+
+
+def test_p_is_corrected_over_the_workloads_of_a_table_device_and_subject():
+    asked = {
+        ("gemm", "cpu", "torch_xla"): scattered(1.1, 0.05),
+        ("layernorm", "cpu", "torch_xla"): scattered(1.1, 0.1),
+        ("mha", "cpu", "torch_xla"): scattered(1.0, 0.1),
+        # Alone in their tables.
+        ("bert_base", "cpu", "torch_xla"): scattered(1.1, 0.1),
+        ("layernorm", "cpu-1t", "torch_xla"): scattered(1.1, 0.1),
+        ("layernorm", "cpu", "numpy"): scattered(1.1, 0.1),
+    }
+    cells, paired = [], []
+    for (workload, device, subject), ratios in asked.items():
+        cells.append(cell(subject, workload, device=device))
+        paired += rounds("steady", subject, ratios, workload=workload, device=device)
+    table = compared(cells, paired)
+    table = table[table["quantity"] == "steady"].set_index(["workload", "device", "subject"])
+    p, adjusted = table["p"], table["p_adjusted"]
+    basic = [("gemm", "cpu", "torch_xla"), ("layernorm", "cpu", "torch_xla"), ("mha", "cpu", "torch_xla")]
+    assert p[basic[0]] < p[basic[1]] < p[basic[2]]
+    expected = [3 * p[basic[0]], 2 * p[basic[1]], max(p[basic[2]], 2 * p[basic[1]])]
+    assert list(adjusted[basic]) == pytest.approx(expected)
+    alone = [key for key in asked if key not in basic]
+    assert list(adjusted[alone]) == pytest.approx(list(p[alone]))
+
+
+def test_correction_takes_a_verdict_back():
+    # Significant alone, and not beside three others of the same table.
+    paired = rounds("steady", "torch_xla", scattered(1.1, 0.09))
+    assert only(compared([TORCH], paired), quantity="steady")["verdict"] == "slower"
+    others = ("layernorm", "mha", "conv")
+    for name in others:
+        paired += rounds("steady", "torch_xla", scattered(1.0, 0.3), workload=name)
+    table = compared([TORCH, *(cell("torch_xla", name) for name in others)], paired)
+    found = only(table, quantity="steady", workload="gemm")
+    assert found["p"] < 0.05 < found["p_adjusted"] and found["verdict"] == "inconclusive"
+
+
+@pytest.mark.parametrize(
+    ("basis", "marks"),
+    [("interleaved", (True, True)), ("uncontended", (False, True)), ("all", (False, False))],
+)
+@pytest.mark.parametrize(("kept", "contended"), [(1.0, False), (0.81, False), (0.6, True)])
+def test_steady_ratio_tells_its_blocks_and_a_framework_that_contends_with_itself(basis, marks, kept, contended):
+    cells = [cell("jax", kept_share=1.0), cell("torch_xla", kept_share=kept)]
+    found = only(compared(cells, rounds("steady", "torch_xla", STEADY, basis=basis)), quantity="steady")
+    assert (found["interleaved"], found["gated"]) == marks
+    assert found["contended"] == contended
+
+
+def test_the_factors_multiply_to_the_steady_ratio():
+    table = split((3.7, 0.2, 9.1), (1.1, 7.3, 2.9)).set_index("quantity")
+    steady, program, runtime, margin = table.loc[["steady", "replay", "runtime", "margin"], "ratio"]
+    assert program * runtime == pytest.approx(steady, rel=1e-12)
+    assert program / runtime == pytest.approx(margin, rel=1e-12)
+    errors = table["error"]
+    assert errors["runtime"] == pytest.approx(math.hypot(errors["steady"], errors["replay"]))
+    assert errors["margin"] == pytest.approx(math.hypot(errors["steady"], 2 * errors["replay"]))
+    assert table["share"]["margin"] == pytest.approx(math.log(program) / math.log(steady))
+    assert only(split(), quantity="margin")["native_verdict"] == "slower"
+
+
+@pytest.mark.parametrize(
+    ("steady", "program", "verdict"),
+    [
+        ((2.0, 2.02, 2.01), (2.0, 2.01, 2.02), "the program"),
+        ((2.0, 2.02, 2.01), (1.0, 1.01, 1.0), "the runtime"),
+        ((0.5, 0.51, 0.5), (0.5, 0.5, 0.51), "the program"),  # also if it is the faster one
+        ((2.0, 2.02, 2.01), (1.41, 1.42, 1.42), "not separated"),  # half of the logarithm each
+        ((2.0, 3.5, 1.3), (2.0, 2.01, 2.02), "not separated"),  # one of them hardly known
+        ((2.0,), (1.0,), "no data"),
+        ((), (1.0, 1.01, 1.0), "no data"),
+    ],
+)
+def test_a_steady_ratio_is_due_to_the_larger_factor_if_the_interval_of_both_decides(steady, program, verdict):
+    assert only(split(steady, program), quantity="margin")["verdict"] == verdict
+
+
+def test_without_one_factor_there_is_no_other():
+    words = split(steady=()).set_index("quantity")["verdict"]
+    assert list(words[["steady", "replay", "runtime", "control"]]) == [
+        "no data", "slower", "no data", "within 10 %",
+    ]  # fmt: skip
+    words = split(program=()).set_index("quantity")["verdict"]
+    assert list(words[["steady", "replay", "runtime"]]) == ["slower", "no data", "no data"]
+    assert only(split(steady=(1.7, 1.9, 1.6)), quantity="runtime")["verdict"] == "inconclusive"
+
+
+def test_only_the_native_compiler_has_a_runtime_factor_and_a_control():
+    table = split(compiler=NEW)
+    assert set(table["quantity"]) == {"first", "second", "steady", "replay", "rss"}
+    native = {NEW: {"environment": "an-xla", "native": True}}
+    assert {"runtime", "margin", "control"} <= set(split(compiler=NEW, compilers=native)["quantity"])
+
+
+def test_every_subject_is_split_against_the_baseline_by_itself():
+    ratios = {"torch_xla": (STEADY, REPLAY), "torchax": ((3.1, 3.0, 3.0), (3.0,) * 3)}
+    pairs = [{"subject": name, "baseline": "jax", "of": ["cells", "programs"]} for name in ratios]
+    cells, paired = [JAX, replay("jax"), *map(cell, ratios), *map(replay, ratios)], []
+    for name, (steady, program) in ratios.items():
+        paired += rounds("steady", name, steady) + rounds("replay", name, program, compiler=OLD)
+    table = compared(cells, paired, comparisons=pairs)
+    for quantity in ("steady", "replay", "runtime", "margin"):
+        one = only(table, quantity=quantity, subject="torch_xla")
+        assert one["ratio"] == pytest.approx(only(split(), quantity=quantity)["ratio"])
+    assert only(table, quantity="runtime", subject="torchax")["ratio"] == pytest.approx((3.1 / 3) ** (1 / 3))
+    assert len(table[table["quantity"] == "control"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("ratios", "verdict"),
+    [
+        ((1.0, 1.01, 1.02), "within 10 %"),
+        ((2.0, 2.01, 2.0), "control failed"),
+        ((0.5, 2.0, 1.1), "inconclusive"),
+        ((1.0,), "no data"),
+        ((), "no data"),
+    ],
+)
+def test_control_tells_whether_a_replayed_baseline_is_the_baseline(ratios, verdict):
+    found = only(split(control=ratios), quantity="control")
+    assert (found["subject"], found["baseline"], found["verdict"]) == ("jax", "jax", verdict)
+
+
+@pytest.mark.parametrize(
+    ("edits", "verdict", "share", "other"),
+    [
+        ({EDIT: (0.56, 0.561, 0.559)}, "closes most of it", 1.06, "jax"),
+        ({"jax+edit": (1.1, 1.101, 1.1)}, "closes a part of it", 0.175, "torch_xla"),
+        ({EDIT: (1.1, 1.101, 1.1)}, "widens it", -0.17, "jax"),
+        ({EDIT: (1.0, 1.001, 0.999)}, "equivalent", 0.0, "jax"),
+        ({EDIT: (1.0,)}, "no data", 0.0, "jax"),
+    ],
+)
+def test_an_edit_closes_a_share_of_the_difference_to_the_other_program(edits, verdict, share, other):
+    found = only(split(edits=edits), quantity="edit")
+    assert (found["verdict"], found["detail"]) == (verdict, other)
+    assert found["share"] == pytest.approx(share, abs=0.01)
+    assert found["baseline"] == found["subject"].partition("+")[0]
+    assert only(split(program=(), edits=edits), quantity="edit")["verdict"] == "no data"
+
+
+def test_a_program_in_two_compilers_is_compared():
+    paired = rounds("compiler", "jax", (2.0, 2.1, 2.0), compiler=NEW, baseline_compiler=OLD)
+    found = only(compared([], paired), quantity="compiler")
+    assert tuple(found[["compiler", "baseline_compiler", "subject", "verdict"]]) == (NEW, OLD, "jax", "slower")
+
+
+def timed(framework: str, workload: str, ms: float, spread: float = 0.02, **columns) -> dict:
+    """A cell with a steady time and its interval over 3 processes."""
+    ends = {f"steady_{end}_ms": ms * math.exp(sign * spread) for end, sign in (("low", -1), ("high", 1))}
+    return cell(framework, workload, steady_ms=ms, **ends, **columns)
+
+
+def form(*cells, **where):
+    return only(compared(cells), quantity="form", workload="unrolled_rnn", **where)
+
+
+def test_a_form_is_compared_with_the_plain_form_in_the_same_framework():
+    scan = [timed("jax", "scan_rnn", 2.0), timed("numpy", "scan_rnn", 7.0)]
+    found = form(*scan, timed("jax", "unrolled_rnn", 1.0))
+    assert tuple(found[["subject", "baseline", "baseline_workload"]]) == ("jax", "jax", "scan_rnn")
+    assert (found["variant"], found["ratio"], found["verdict"]) == ("steady", pytest.approx(0.5), "faster")
+    # Two equal errors of 2 degrees of freedom each: their root sum of squares, with 4 (Welch, 1947).
+    width = math.sqrt(2) * stats.t.ppf(0.975, 4) / stats.t.ppf(0.975, 2)
+    assert math.log(found["high"] / 0.5) == pytest.approx(0.02 * width)
+
+
+def test_processes_that_the_gate_left_out_are_no_degrees_of_freedom():
+    other = timed("jax", "unrolled_rnn", 1.0, spread=0.0)
+    for processes, freedom in ((2, 1), (None, 2)):
+        found = form(timed("jax", "scan_rnn", 2.0, steady_processes=processes), other)
+        assert found["error"] == pytest.approx(0.02 / stats.t.ppf(0.975, freedom))
+    assert form(timed("jax", "scan_rnn", 2.0, steady_processes=1), other)["verdict"] == "no interval"
+
+
+def test_forms_of_two_nodes_are_not_compared():
+    for nodes, count in ((("n1", "n2"), 0), (("n1", "n1"), 1)):
+        pairs = zip(("scan_rnn", "unrolled_rnn"), nodes, strict=True)
+        table = compared([timed("jax", name, 2.0, nodes=node) for name, node in pairs])
+        assert len(table[table["quantity"] == "form"]) == count
+
+
+@pytest.mark.parametrize(
+    ("cost", "verdict"),
+    [
+        (lambda v: 100 + (-1) ** v, "flat"),
+        (lambda v: 100 + 10 * v + (v == 2), "grows"),
+        (lambda v: 10 * v**2 + (v == 2), "grows faster than the size"),
+        (lambda v: 10 * v * (1 + (v % 4 == 2)), "inconclusive"),
+    ],
+)
+def test_how_the_cost_of_compiling_grows_with_a_size(cost, verdict):
+    grown = {"mode": "growth", "size": "layers", "steady_ms": 1.0}
+    cells = [cell("jax", "decode", first_ms=cost(v) + 1.0, value=v, **grown) for v in (1, 2, 4, 8)]
+    found = only(compared(cells), quantity="scaling")
+    assert (found["verdict"], found["variant"], found["rounds"]) == (verdict, "layers", 4)
+    fit = stats.linregress(np.log([1, 2, 4, 8]), np.log([cost(v) for v in (1, 2, 4, 8)]))
+    assert math.log2(found["ratio"]) == pytest.approx(fit.slope)
+    assert (found["error"], found["dof"]) == (pytest.approx(fit.stderr * math.log(2)), 2)
+    assert "scaling" not in set(compared(cells[:2])["quantity"])
+    failed = [one | {"status": "timeout"} for one in cells]
+    assert "scaling" not in set(compared(failed)["quantity"])
+
+
+def test_frameworks_with_a_baseline_in_common_are_compared_pairwise():
+    paper = {**load()["paper"], "pairwise": [["torch_inductor", "torch_eager"], ["torchax", "torch_eager"]]}
+    cells = [JAX, cell("torch_inductor"), cell("torch_eager")]
+    ratios = {"torch_inductor": (2.0, 2.1, 2.05), "torch_eager": (4.0, 4.1, 4.2)}
+    paired = [row for name, values in ratios.items() for row in rounds("steady", name, values)]
+    table = compared(cells, paired, paper=paper)
+    found = only(table, quantity="pairwise")
+    one, other = (only(table, quantity="steady", subject=name) for name in ratios)
+    assert tuple(found[["subject", "baseline", "verdict"]]) == (*ratios, "faster")
+    assert found["ratio"] == pytest.approx(one["ratio"] / other["ratio"])
+    assert found["error"] == pytest.approx(math.hypot(one["error"], other["error"]))
+    alone = compared(cells, rounds("steady", "torch_eager", (4.0, 4.1)), paper=paper)
+    assert only(alone, quantity="pairwise")["verdict"] == "no data"
+
+
+@pytest.mark.parametrize(
+    ("one_core", "verdict"),
+    [
+        ((3.0, 3.1, 3.05), "agrees"),
+        ((0.3, 0.31, 0.3), "differs"),
+        ((0.5, 2.0, 1.0), "not decided"),
+        ((), "no data"),
+    ],
+)
+def test_one_core_and_all_cores_may_give_a_ratio_two_directions(one_core, verdict):
+    paired = rounds("steady", "torch_xla", STEADY)
+    paired += rounds("steady", "torch_xla", one_core, device="cpu-1t")
+    table = compared([TORCH, cell("torch_xla", device="cpu-1t")], paired)
+    found = only(table, quantity="cores")
+    assert found["verdict"] == verdict
+    if one_core:
+        ratios = table[table["quantity"] == "steady"].set_index("device")["ratio"]
+        assert found["ratio"] == pytest.approx(ratios["cpu-1t"] / ratios["cpu"])
+
+
+def test_two_generations_of_xla_may_order_two_programs_differently():
+    ratios = {OLD: (2.0, 2.02, 2.01), NEW: (0.5, 0.51, 0.5), f"{NEW}-no-ynn": (9.0, 9.0, 9.1)}
+    cells = [replay(name, compiler) for compiler in ratios for name in ("jax", "torch_xla")]
+    paired = []
+    for name, values in ratios.items():
+        paired += rounds("replay", "torch_xla", values, compiler=name)
+    found = only(compared(cells, paired), quantity="reversal")
+    assert (found["compiler"], found["baseline_compiler"]) == (NEW, OLD)
+    assert (found["verdict"], found["detail"]) == ("the sign changes", "slower, then faster")
+    assert found["ratio"] == pytest.approx(0.25, rel=0.01) and found["high"] < 0.3
+    assert "reversal" not in set(compared(cells[2:], paired)["quantity"])

@@ -1,0 +1,101 @@
+"""Tables of one source, as those downstream read them."""
+
+import json
+
+import pytest
+
+from made_tables import accepted, cell, comparison, program, replay
+from stackwars.results import dataset, schema
+from stackwars.results.dataset import Dataset, Sources
+from stackwars.results.folder import Folder
+from stackwars.study.config import load
+
+CONFIG = load()
+ABSENT = {"status": "not run"}
+
+
+def data(folder, **tables) -> Dataset:
+    """A folder with these rows of its tables."""
+    return Dataset(CONFIG, accepted(folder, **tables).folder)
+
+
+def shown(table) -> list[tuple]:
+    return list(zip(table["workload"], table["framework"], table["run"], strict=True))
+
+
+def test_all_rows_of_a_workload_are_of_one_run_and_in_the_order_of_the_study(tmp_path):
+    cells = [
+        cell("jax", "mha", run="1"), cell("torch_xla", "mha", run="1"), cell("jax", "gemm", run="1"),
+        cell("jax", "mha", run="2"), cell("torch_xla", "mha", run="2", **ABSENT), cell("jax", "gemm", run="2"),
+    ]  # fmt: skip
+    found = data(tmp_path, cells=cells).rows("cells", "stacks")
+    # Of MHA the older run has more; of GEMM the newer one counts.
+    assert shown(found) == [("gemm", "jax", "2"), ("mha", "jax", "1"), ("mha", "torch_xla", "1")]
+
+
+def test_what_ran_out_of_memory_was_run_and_what_was_not_run_hides_nothing(tmp_path):
+    cells = [cell("jax", run="1", status="oom"), cell("jax", run="2", **ABSENT)]
+    cells += [cell("jax", "mha", run="1", status="error"), cell("jax", "mha", run="2")]
+    found = data(tmp_path, cells=cells).rows("cells", "stacks")
+    assert shown(found) == [("gemm", "jax", "1"), ("mha", "jax", "2")]
+    assert list(found["status"]) == ["oom", "ok"]
+
+
+def test_rows_of_this_run_are_of_no_named_run(tmp_path):
+    cells = [cell("jax"), cell("torch_xla", status="error")]
+    assert len(data(tmp_path, cells=cells).rows("cells", "stacks")) == 2
+
+
+def test_a_study_has_its_workloads_frameworks_programs_with_edits_and_compilers(tmp_path):
+    programs = ("jax", "jax+edit", "tensorflow_xla", "numpy")
+    cells = [replay(name, compiler) for name in programs for compiler in ("jaxlib-0.10.2", "another")]
+    cells += [replay("jax", "jaxlib-0.10.2", "newton"), cell("jax")]
+    found = data(tmp_path, cells=cells).rows("cells", "matrix", schema.REPLAY)
+    kept = list(zip(found["framework"], found["compiler"], strict=True))
+    assert kept == [(name, "jaxlib-0.10.2") for name in programs[:3]]
+    assert set(found["workload"]) == {"gemm"}
+
+
+def test_programs_for_a_target_are_kept_whatever_compiled_them(tmp_path):
+    where = [("tpu-v6e", "another"), ("cpu", "another"), ("cpu", "jaxlib-0.10.2")]
+    programs = [program("jax", target=target, compiler=compiler) for target, compiler in where]
+    found = data(tmp_path, programs=programs).rows("programs", "tables")
+    assert list(zip(found["target"], found["compiler"], strict=True)) == [where[0], where[2]]
+
+
+def test_comparisons_are_those_of_a_study_with_the_values_that_are_asked_for(tmp_path):
+    names = ("mha", "gemm", "newton")
+    rows = [comparison(name, 2.0) for name in names] + [comparison("gemm", 3.0, subject="torchax")]
+    rows += [comparison("gemm", 4.0, quantity="replay", compiler=name) for name in ("jaxlib-0.10.2", "another")]
+    found = data(tmp_path, comparisons=rows)
+    steady = found.comparisons("tables", quantity="steady", device="cpu")
+    assert [tuple(row) for row in steady[["workload", "ratio"]].to_numpy()] == [("gemm", 2.0), ("mha", 2.0)]
+    assert list(found.comparisons("tables", quantity="replay")["compiler"]) == ["jaxlib-0.10.2"]
+    every = found.comparisons(subject="torch_xla", quantity="steady")["workload"]
+    assert list(every) == ["gemm", "mha", "newton"]
+    assert found.comparisons("tables", quantity="cores").empty
+
+
+def test_a_study_is_of_this_run_if_it_measured_it_and_else_of_the_reference(tmp_path):
+    run = Dataset(CONFIG, accepted(tmp_path / "run").folder)
+    studies = (["tables"], ["tables", "stacks"], ["stacks"])
+    listed = [
+        {"run": str(n), "machine": machine, "studies": measured}
+        for n, (machine, measured) in enumerate(zip("aab", studies, strict=True))
+    ]
+    folder = accepted(tmp_path / "reference").folder
+    (folder / "context.json").write_text(json.dumps({"runs": listed}))
+    reference = Dataset(CONFIG, folder, is_reference=True)
+    both = Sources(run, reference, ["tables"])
+    assert (both.of("tables"), both.of("stacks")) == (run, reference)
+    assert both.origin("tables") == "Measured in this run."
+    assert both.origin("stacks") == "From the reference: 2 accepted runs of this study, on 2 kinds of machine."
+
+
+@pytest.mark.parametrize(("results", "own"), [("measured", True), ("reference", False)])
+def test_the_reference_shows_every_study_from_its_own_folder(tmp_path, results, own):
+    asked = {**CONFIG, "results": results, "measure": ["tables", "stacks"]}
+    found = dataset.sources(asked, Folder(tmp_path / "made", tmp_path / "measured"))
+    assert found.run.folder == tmp_path / "made" and found.run.measured == tmp_path / "measured"
+    assert (found.reference is found.run) == (not own)
+    assert [found.of(name).is_reference for name in ("tables", "stacks", "matrix")] == [not own, not own, True]

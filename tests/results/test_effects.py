@@ -1,0 +1,148 @@
+"""The two-way decomposition of the matrix of frontends and compilers."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from made_tables import accepted, replay
+from measured import config
+from stackwars.results import effects, reference, schema
+from stackwars.results.effects import decompose, largest
+from stackwars.results.verdicts import COMPILER, FRONTEND, INTERACTION
+from stackwars.study.config import load
+
+RANDOM = np.random.default_rng(5)
+
+
+def logs(frontend=0.0, compiler=0.0, interaction=0.0, noise=0.0, rounds=4):
+    """(rounds, 3, 2) with effects of these sizes."""
+    rows, columns = np.array([-1.0, 0.0, 1.0]), np.array([-1.0, 1.0])
+    plain = frontend * rows[:, None] + compiler * columns + interaction * np.outer(rows, columns)
+    return plain + noise * RANDOM.normal(size=(rounds, 3, 2)) + RANDOM.normal(size=(rounds, 1, 1))
+
+
+@pytest.mark.parametrize("name", [FRONTEND, COMPILER, INTERACTION])
+def test_what_there_is_alone_has_the_whole_variance(name):
+    found = decompose(logs(**{name: 0.5}))
+    assert found[name]["share"] == pytest.approx(1)
+    assert sum(row["share"] for row in found.values()) == pytest.approx(1)
+    assert largest(found) == name
+
+
+def test_factor_is_that_of_the_standard_deviation():
+    # Compilers at exp(-0.3) and exp(0.3) of their mean.
+    assert decompose(logs(compiler=0.3))[COMPILER]["factor"] == pytest.approx(math.exp(0.3))
+
+
+def test_noise_alone_has_no_interaction_on_average():
+    found = [decompose(logs(frontend=0.5, noise=0.2))[INTERACTION]["share"] for _ in range(300)]
+    assert abs(np.mean(found)) < 0.02
+
+
+def test_interval_contains_the_share_and_two_rounds_have_none():
+    inside = 0
+    for _ in range(200):
+        row = decompose(logs(frontend=0.4, compiler=0.3, noise=0.05))[FRONTEND]
+        # Sums of squares: 0.16 * 2 * 2 of the frontends, 0.09 * 6 of the compilers.
+        inside += row["share_low"] <= 0.64 / (0.64 + 0.54) <= row["share_high"]
+    assert inside >= 180
+    two = decompose(logs(frontend=1, rounds=2))
+    assert math.isnan(two[FRONTEND]["share_low"]) and largest(two) == "no interval"
+
+
+def test_effects_whose_intervals_overlap_are_not_separated():
+    ends = {FRONTEND: (0.5, 0.3, 0.7), COMPILER: (0.25, 0.1, 0.4), INTERACTION: (0.1, 0.0, 0.2)}
+    found = {
+        name: dict(zip(("share", "share_low", "share_high"), row, strict=True)) for name, row in ends.items()
+    }
+    assert largest(found) == "not separated"
+    assert largest({**found, COMPILER: found[INTERACTION]}) == FRONTEND
+
+
+def test_a_compiler_with_a_gap_is_left_out_of_the_block():
+    gaps = {("b", "new"): "error"}
+    cells = pd.DataFrame(
+        [(f, c, gaps.get((f, c), "ok")) for f in "abc" for c in ("old", "new")],
+        columns=["framework", "compiler", "status"],
+    )
+    # A gap in one of two compilers of b weighs more than one in one of three programs of the compiler.
+    assert effects.complete(cells) == (["a", "c"], ["old", "new"])
+
+
+FRONTENDS = {"jax": 0.0, "torch_xla": 0.02, "torchax": 0.3}
+COMPILERS = {"jaxlib-0.7.1": 0.0, "jaxlib-0.10.2": 0.01, "iree-3.13": 1.0}
+
+
+def measured(workload="gemm", frontends=FRONTENDS, compilers=COMPILERS, rounds=3):
+    """The cells and rounds of a workload: only IREE is much slower, and of PyTorch's frontends only the second."""
+    pairs = [(frontend, compiler) for frontend in frontends for compiler in compilers]
+    cells = [replay(*pair, workload) for pair in pairs]
+    names = {"quantity": "process", "workload": workload, "device": "cpu", "basis": "all", "rounds": 1}
+    times = [
+        {**names, "subject": frontend, "compiler": compiler, "round": number,
+         "subject_ms": math.exp(frontends[frontend] + compilers[compiler] + (number % 2) * 1e-4)}
+        for frontend, compiler in pairs for number in range(rounds)
+    ]  # fmt: skip
+    return cells, times
+
+
+def built(cells, times, asked=None):
+    return effects.build(
+        asked or {**load(), "measure": [effects.STUDY]},
+        schema.table("cells", cells),
+        schema.table("rounds", times),
+    )
+
+
+def test_an_effect_of_what_is_left_out_is_gone_without_it():
+    table = built(*measured()).set_index(["subset", "effect"])
+    shares = table["share"]
+    assert shares["all", COMPILER] > 0.9
+    assert shares["XLA alone", FRONTEND] > 0.9
+    assert shares["one frontend a dialect", COMPILER] > 0.99
+    assert shares["both restrictions", FRONTEND] == pytest.approx(0.8, abs=0.01)
+    sizes = table[["frontends", "compilers", "rounds"]].xs(FRONTEND, level="effect")
+    assert sizes.loc["all"].tolist() == [3, 3, 3] and sizes.loc["both restrictions"].tolist() == [2, 2, 3]
+
+
+def test_the_mean_over_the_workloads_has_an_interval_over_them():
+    (cells, times), more = measured("gemm"), measured("mha", compilers={**COMPILERS, "iree-3.13": 0.1})
+    table = built(cells + more[0], times + more[1])
+    whole = table[table["subset"] == "all"].set_index(["effect", "workload"])["share"]
+    for effect in (FRONTEND, COMPILER, INTERACTION):
+        assert whole[effect, "all"] == pytest.approx(whole[effect][["gemm", "mha"]].mean())
+    assert set(built(*measured())["workload"]) == {"gemm"}  # of one workload there is no mean
+
+
+def test_only_blocks_of_all_blocks_of_unedited_programs_count():
+    cells, times = measured()
+    edited = [row | {"subject": "jax+edit"} for row in times if row["subject"] == "jax"]
+    quiet = [row | {"basis": "uncontended", "subject_ms": 99.0} for row in times]
+    native = [row | {"compiler": "", "subject_ms": 99.0} for row in times]
+    more = [*cells, *(replay("jax+edit", compiler) for compiler in COMPILERS)]
+    pd.testing.assert_frame_equal(built(more, [*times, *edited, *quiet, *native]), built(cells, times))
+
+
+def test_too_small_a_block_and_too_few_rounds_are_not_decomposed():
+    assert built(*measured(rounds=1)).empty
+    assert built(*measured(frontends={"jax": 0.0})).empty
+    assert built(*measured(), asked=config(studies={"tables": {}})).empty
+
+
+def test_the_reference_has_the_effects_of_the_run_whose_replays_are_shown(tmp_path):
+    """Of each workload the newest run with most replays; the mean over them is made again."""
+    every = []
+    for run, workloads in (("2026-01", {"gemm": 2.0, "mha": 3.0}), ("2026-02", {"gemm": 0.3})):
+        cells, table = [], []
+        for name, effect in workloads.items():
+            own, times = measured(name, {**FRONTENDS, "torchax": effect})
+            cells, table = cells + own, table + built(own, times).to_dict("records")
+        every.append(accepted(tmp_path / run, cells=cells, effects=table))
+    found = reference.tables(load(), every)["effects"]
+    own = found[found["workload"] != "all"]
+    assert dict(zip(own["workload"], own["run"], strict=True)) == {"gemm": "2026-02", "mha": "2026-01"}
+    shares = found[found["subset"] == "all"].set_index(["effect", "workload"])["share"]
+    assert shares[COMPILER, "all"] == pytest.approx(shares[COMPILER][["gemm", "mha"]].mean())
+    assert shares[COMPILER, "gemm"] != pytest.approx(shares[COMPILER, "mha"])

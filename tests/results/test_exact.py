@@ -1,0 +1,165 @@
+"""Rows of comparisons.csv of what is counted, not timed."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from made_tables import NEW, OLD, cell, compared, only, program, word
+from stackwars.compilers.collectives import KINDS
+from stackwars.results import exact, schema
+
+TPU = {"target": "tpu-v6e", "compiler": NEW}
+PAIRS = [{"subject": name, "baseline": "jax", "of": ["programs"]} for name in ("torch_xla", "torch_tpu")]
+
+
+def both(one: dict, base: dict, **columns) -> list[dict]:
+    """The programs of both frameworks, with what each has and what both have."""
+    return [program("jax", **columns, **base), program("torch_xla", **columns, **one)]
+
+
+def test_a_row_has_no_interval_and_is_of_one_run():
+    found = only(compared(programs=both({"hbm_bytes": 110}, {"hbm_bytes": 100}, **TPU)), quantity="hbm")
+    assert found[["low", "high", "error", "p"]].isna().all()
+    assert tuple(found[["runs", "machines", "ratio", "verdict"]]) == (1, 1, 1.1, "more")
+    assert tuple(found[["device", "compiler", "variant", "title"]]) == ("tpu-v6e", NEW, "base", "GEMM")
+
+
+COLUMNS = {
+    "hbm": "hbm_bytes",
+    "temporaries": "temp_bytes",
+    "cycles": "estimated_cycles",
+    "layout": "layout_bytes",
+}
+
+
+@pytest.mark.parametrize("quantity", COLUMNS)
+def test_amounts_of_programs_compiled_for_a_target_are_the_same_within_a_percent(quantity):
+    for torch, verdict in ((1009, "same"), (1020, "more"), (700, "less"), (None, "no data")):
+        programs = both({COLUMNS[quantity]: torch}, {COLUMNS[quantity]: 1000}, operations=7, **TPU)
+        assert word(compared(programs=programs), quantity) == verdict
+
+
+def test_counts_are_the_same_only_if_they_are_equal():
+    programs = both({"operations": 99, "fusions": 8}, {"operations": 100, "fusions": 8}, **TPU)
+    programs += both({"operations": 30}, {"operations": 20}, canonical_hash="one")
+    table = compared(programs=programs)
+    assert only(table, quantity="fusions")["verdict"] == "same"
+    operations = table[table["quantity"] == "operations"].set_index("variant")["verdict"]
+    assert operations.to_dict() == {"optimised": "less", "normalised": "more"}
+
+
+def test_memory_is_compared_in_the_newest_compiler_of_each_target():
+    programs = both({"hbm_bytes": 1}, {"hbm_bytes": 2}, target="tpu-v6e", compiler=OLD)
+    programs += both({"hbm_bytes": 3}, {"hbm_bytes": 2}, **TPU)
+    programs += both({"hbm_bytes": 2}, {"hbm_bytes": 2}, target="h100", compiler=OLD)
+    programs += both({"hbm_bytes": 4}, {"hbm_bytes": 2}, target="cpu", compiler=NEW)  # of a replay
+    found = compared(programs=programs).query("quantity == 'hbm'")
+    assert list(zip(found["device"], found["verdict"], strict=True)) == [("tpu-v6e", "more"), ("h100", "same")]
+
+
+def test_memory_of_an_edited_program_is_over_that_of_the_unedited_one():
+    sizes = {"jax": 10, "jax+default_precision": 5, "jax+another_edit": 4}
+    programs = [program(name, hbm_bytes=size, temp_bytes=size, **TPU) for name, size in sizes.items()]
+    for quantity in ("hbm", "temporaries"):
+        found = only(compared(programs=programs), quantity=quantity)
+        assert tuple(found[["subject", "baseline", "ratio"]]) == ("jax+default_precision", "jax", 0.5)
+
+
+def test_largest_batches_are_compared_by_their_brackets():
+    jax = {"largest_batch": 200, "smallest_refused_batch": 201}
+    torch = {"largest_batch": 208, "smallest_refused_batch": None}
+    found = only(compared(programs=both(torch, jax, **TPU)), quantity="largest_batch")
+    assert (found["verdict"], found["ratio"]) == ("more", 1.04)
+    assert word(compared(programs=both({}, {}, **TPU)), "largest_batch") is None
+
+
+def test_programs_are_the_same_if_their_hashes_are():
+    programs = both({"canonical_hash": "b"}, {"canonical_hash": "a"}, level="raw")
+    programs += both({}, {}, canonical_hash="c")
+    found = compared(programs=programs).query("quantity == 'program'").set_index("variant")
+    assert found["verdict"].to_dict() == {"raw": "different", "normalised": "same"}
+    unread = both({"status": "unreadable"}, {}, canonical_hash="d")
+    assert compared(programs=unread).empty
+
+
+@pytest.mark.parametrize(("form", "jax", "torch", "verdict"), [
+    ("flattening", "preserved", "flattened", "as claimed"),
+    ("flattening", "flattened", "preserved", "not as claimed"),
+    ("layernorm", "fine-grained", "both", "not as claimed"),
+    ("qkv", "combined", "separate", "as claimed"),  # nothing is claimed of PyTorch
+    ("contraction", "explicit", "prepared", "as claimed"),
+    ("contraction", "explicit", "not applicable", None),
+    ("contraction", "no program", "prepared", None),
+])  # fmt: skip
+def test_structure_is_judged_by_what_the_original_says_of_both_frameworks(form, jax, torch, verdict):
+    table = compared(programs=both({form: torch}, {form: jax}))
+    assert word(table, "structure", variant=form) == verdict
+    assert verdict is None or only(table, quantity="structure")["detail"] == f"{jax}; {torch}"
+
+
+@pytest.mark.parametrize(("form", "jax", "torch", "third", "verdict"), [
+    ("flattening", "preserved", "flattened", "flattened", "as the subject's"),
+    ("flattening", "preserved", "flattened", "preserved", "as the baseline's"),
+    ("flattening", "preserved", "flattened", "both", "as neither's"),
+    ("flattening", "both", "both", "both", None),  # products tell the two apart, or nothing
+    ("layernorm", "fine-grained", "fine-grained", "fine-grained", "as both"),
+    ("layernorm", "not applicable", "high-level", "high-level", None),
+])  # fmt: skip
+def test_a_third_program_is_like_one_of_the_first_two(form, jax, torch, third, verdict):
+    programs = [*both({form: torch}, {form: jax}), program("torch_tpu", **{form: third})]
+    assert word(compared(programs=programs, comparisons=PAIRS), "likeness") == verdict
+
+
+def test_the_words_of_the_forms_are_those_that_the_rules_give():
+    rules = Path(__file__).parents[2] / "src" / "stackwars" / "ir" / "structure.py"
+    said = {said for pair in exact.AS_CLAIMED.values() for said in pair} | set(schema.FORMS)
+    assert [one for one in said - {None} if f'"{one}"' not in rules.read_text()] == []
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "verdict"), [("fits", "fits", "agrees"), ("fits", "oom", "differs"), ("", "fits", None)]
+)
+def test_two_generations_may_differ_on_what_fits(older, newer, verdict):
+    programs = [
+        program("jax", target="tpu-v6e", compiler=OLD, verdict=older, hbm_bytes=4),
+        program("jax", verdict=newer, hbm_bytes=5, **TPU),
+        program("jax+default_precision", verdict="fits", **TPU),
+    ]
+    table = compared(programs=programs)
+    assert word(table, "fit", compiler=NEW, baseline_compiler=OLD) == verdict
+    assert verdict is None or only(table, quantity="fit")["ratio"] == 1.25
+    assert word(compared(programs=programs[1:]), "fit") is None
+
+
+def test_resident_sets_of_cells_are_over_their_baseline_s():
+    cells = [cell("jax", peak_rss_bytes=100), cell("torch_xla", peak_rss_bytes=150)]
+    cells += [cell("numpy", peak_rss_bytes=9, status="oom")]
+    found = only(compared(cells), quantity="rss")
+    assert tuple(found[["subject", "device", "ratio", "verdict"]]) == ("torch_xla", "cpu", 1.5, "more")
+
+
+def collectives(**counts: int) -> str:
+    return json.dumps({**dict.fromkeys(KINDS, 0), "bytes": 8, **counts})
+
+
+@pytest.mark.parametrize(("count", "verdict"), [(1, "same"), (3, "different")])
+def test_programs_divided_among_devices_are_compared_by_the_collectives_of_each_kind(count, verdict):
+    texts = {
+        name: {"collectives": collectives(all_reduce=n, bytes=64 * n)}
+        for name, n in {"jax": 1, "jax_shard_map": 7, "torch_xla": count}.items()
+    }
+    cells = [cell(name, mode="sharded", size="tensor", value=4, **one) for name, one in texts.items()]
+    found = only(compared(cells), quantity="collectives")
+    assert (found["verdict"], found["ratio"], found["detail"]) == (verdict, count, f"{count} and 1")
+    assert tuple(found[["subject", "device", "variant"]]) == ("torch_xla", "cpu", "tensor4")
+    # Another kind, as often: not the same.
+    cells[2] |= {"collectives": collectives(all_gather=1)}
+    assert word(compared(cells), "collectives") == "different"
+    # Likewise among the chips of a slice.
+    sides = both(texts["torch_xla"], texts["jax"], target="tpu-v6e-4", variant="tensor4", devices=4)
+    found = only(compared(programs=sides))
+    assert tuple(found[["quantity", "device", "variant"]]) == ("collectives", "tpu-v6e-4", "tensor4")
+    assert found["verdict"] == verdict
+    for none in ({"devices": 1}, {"collectives": ""}):
+        assert compared(programs=[side | none for side in sides]).empty

@@ -1,0 +1,69 @@
+"""What programs are made of, as the jax environment finds it."""
+
+import gzip
+import hashlib
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from measured import config
+from stackwars.results import schema
+from stackwars.setup.environments import clean_environ
+from stackwars.study.programs import Program
+from stackwars.workflow import job_files
+
+pytestmark = pytest.mark.env
+FIXTURES = Path(__file__).parents[1] / "ir" / "fixtures"
+PROGRAMS = {
+    ("ffn", "jax"): (FIXTURES / "ffn_jax.mlir").read_text(),
+    ("ffn", "torch_xla"): (FIXTURES / "ffn_torch_xla.mlir").read_text(),
+    ("gemm", "jax"): "module { this is no StableHLO",
+    ("llama3_8b", "jax"): "// no program: oom, refused at build\n",
+}
+
+
+@pytest.fixture(scope="module")
+def rows(jax_python, tmp_path_factory):
+    """program_forms.json of PROGRAMS, by workload, framework and level."""
+    folder = tmp_path_factory.mktemp("forms")
+    for names, text in PROGRAMS.items():
+        path = folder / Program(*reversed(names)).path / "program.mlir.gz"
+        path.parent.mkdir(parents=True)
+        path.write_bytes(gzip.compress(text.encode()))
+    asked = config(workloads=["gemm", "ffn", "llama3_8b", "conv"], preset="full")
+    made = job_files.file("config", asked, folder)
+    command = [jax_python, "-m", "stackwars.results.program_forms", "--config", made, "--results", folder]
+    done = subprocess.run(command, env=clean_environ({}), capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    found = json.loads((folder / "program_forms.json").read_text())
+    return {(row["workload"], row["framework"], row["level"]): row for row in found}
+
+
+def test_every_program_has_a_row_of_both_levels_whose_columns_are_those_of_the_table(rows):
+    assert rows.keys() == {(*names, level) for names in PROGRAMS for level in ("raw", "normalised")}
+    assert {key for row in rows.values() for key in row} - schema.PROGRAMS.keys() == {"sha256"}
+    digest = hashlib.sha256(PROGRAMS["ffn", "jax"].encode()).hexdigest()
+    assert rows["ffn", "jax", "raw"]["sha256"] == digest
+
+
+def test_operations_are_counted(rows):
+    for level in ("raw", "normalised"):
+        one, other = (rows["ffn", name, level] for name in ("jax", "torch_xla"))
+        assert sum(json.loads(one["operations_by_kind"]).values()) == one["operations"] > 0
+        assert one["canonical_hash"] != other["canonical_hash"]
+
+
+def test_the_normalised_level_has_the_forms_and_what_they_were_decided_by(rows):
+    jax, torch = (rows["ffn", name, "normalised"] for name in ("jax", "torch_xla"))
+    assert (jax["flattening"], torch["flattening"]) == ("preserved", "flattened")
+    assert json.loads(jax["form_evidence"])["flattening"].startswith("dots: 2")
+    assert "flattening" not in rows["ffn", "jax", "raw"]
+
+
+def test_what_there_is_none_of_says_why(rows):
+    missing, unreadable = (rows[name, "jax", "normalised"] for name in ("llama3_8b", "gemm"))
+    assert (missing["status"], missing["status_detail"]) == ("no program", "oom, refused at build")
+    assert unreadable["status"] == "unreadable" and unreadable["status_detail"]
+    assert {row[form] for row in (missing, unreadable) for form in schema.FORMS} == {"no program"}

@@ -1,0 +1,77 @@
+"""From a folder of measurements to all tables of a run."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from made_tables import OLD, measured_replay, only
+from measured import config, process, write_cell, write_results
+from stackwars.results import schema, tables
+from stackwars.results.folder import Folder
+from stackwars.setup.environments import clean_environ
+from stackwars.study.cells import Cell, asked
+from stackwars.workflow import job_files
+
+MADE = [*(f"{name}.csv" for name in schema.TABLES if name != "claims"), "context.json"]
+
+
+@pytest.fixture
+def results(tmp_path):
+    """A folder with both GEMM cells, and a replay of both programs."""
+    folder = write_results(tmp_path / "results")
+    for framework, steady_ms in (("jax", 1.0), ("torch_xla", 2.0)):
+        cell = Cell(framework, "gemm", "cpu")
+        write_cell(folder, [process(cell, n, steady_ms=(steady_ms,) * 3) for n in (0, 1)])
+    path = folder / "replay" / "cpu" / OLD / "gemm" / "replay.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps(measured_replay({"jax": (1.0, 1.0), "torch_xla": (2.0, 2.0)})))
+    return folder
+
+
+def test_every_table_is_made_from_the_measurements(results, tmp_path):
+    out = Folder(tmp_path / "out", results)
+    tables.write(config(), out)
+    assert sorted(path.name for path in out.results.iterdir()) == sorted(MADE)
+    made = {name: schema.read(out[name]) for name in schema.TABLES if name != "claims"}
+    native = made["cells"].query("mode == 'native'")
+    assert len(native) == len(asked(config())) and list(native["status"]).count("ok") == 2
+    compared = made["comparisons"].query("workload == 'gemm' and compiler in ('', @OLD)")
+    ratios = compared.set_index("quantity")["ratio"]
+    assert tuple(ratios[["steady", "replay", "runtime", "control"]]) == pytest.approx((2.0, 2.0, 1.0, 1.0))
+    assert only(compared, quantity="steady")["rounds"] == 2
+    assert made["programs"].query("target == 'cpu'")["status"].tolist() == ["ok", "ok"]
+    assert json.loads(out["context"].read_text())["preset"] == "smoke"
+
+
+def test_a_cell_that_is_refused_gives_no_number_to_any_table(results, tmp_path):
+    for framework, output in (("jax", np.ones(4)), ("torch_xla", np.zeros(4))):
+        np.save(results / Cell(framework, "gemm", "cpu").path / "output.npy", output.astype(np.float32))
+    out = Folder(tmp_path / "out", results)
+    tables.write(config(), out)
+    native = schema.read(out["cells"]).query("mode == 'native' and workload == 'gemm' and device == 'cpu'")
+    assert list(native["status"]) == ["invalid", "invalid"]
+    rounds = schema.read(out["rounds"])
+    assert set(rounds["quantity"]) == {"replay", "process"} and set(rounds["compiler"]) == {OLD}
+    words = schema.read(out["comparisons"]).set_index("quantity")["verdict"]
+    assert set(words[["first", "second", "steady", "runtime", "control"]]) == {"no data"}
+
+
+def test_command_writes_the_same_bytes(results, tmp_path):
+    tables.write(config(), Folder(tmp_path / "one", results))
+    given = job_files.file("config", config(), tmp_path)
+    command = ["-m", "stackwars.results.tables", "--config", given, "--measured", results]
+    command += ["--results", tmp_path / "two"]
+    subprocess.run([sys.executable, *command], env=clean_environ({}), check=True)
+    for name in MADE:
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+
+
+def test_a_run_without_any_result_says_so(tmp_path):
+    out = Folder(tmp_path / "out", write_results(tmp_path / "results"))
+    tables.write(config(), out)
+    assert set(schema.read(out["cells"])["status"]) == {"not run"}
+    assert schema.read(out["rounds"]).empty and schema.read(out["effects"]).empty
+    assert set(schema.read(out["comparisons"])["verdict"]) == {"no data"}

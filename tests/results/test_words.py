@@ -1,0 +1,115 @@
+"""Which word stands for which numbers."""
+
+import math
+from itertools import product
+
+import pytest
+
+from stackwars.measure.comparison import EQUIVALENT, FASTER, INCONCLUSIVE, NO_DATA, NO_INTERVAL, SLOWER
+from stackwars.measure.log_ratio import LogRatio
+from stackwars.results import names, verdicts
+from stackwars.results.verdicts import (
+    agreement,
+    amount,
+    edit_effect,
+    largest_batch,
+    reversal,
+    runs_by_times,
+    shape,
+)
+
+NAN = math.nan
+
+
+def of(value: float, error: float | None = 0.01) -> LogRatio:
+    return LogRatio(math.log(value), error, None if error is None else 3.0)
+
+
+@pytest.mark.parametrize(("rule", "given", "word"), [
+    (reversal, (SLOWER, FASTER), verdicts.SIGN_CHANGES),
+    (reversal, (FASTER, FASTER), verdicts.SAME_DIRECTION),
+    (reversal, (EQUIVALENT, SLOWER), verdicts.ONE_GENERATION),
+    (reversal, (EQUIVALENT, EQUIVALENT), verdicts.NO_EFFECT),
+    (reversal, (INCONCLUSIVE, SLOWER), INCONCLUSIVE),
+    (reversal, (EQUIVALENT, INCONCLUSIVE), INCONCLUSIVE),
+    (reversal, (NO_DATA, SLOWER), NO_DATA),
+    (reversal, (NO_INTERVAL, SLOWER), NO_DATA),
+    (agreement, (2.0, SLOWER), verdicts.AGREES),
+    (agreement, (0.5, SLOWER), verdicts.DIFFERS),
+    (agreement, (2.0, INCONCLUSIVE), INCONCLUSIVE),
+    (agreement, (None, SLOWER), verdicts.NOT_COMPARABLE),
+    (agreement, (2.0, NO_DATA), verdicts.NOT_COMPARABLE),
+    (runs_by_times, ("steady at once", 0), verdicts.ONE_SLOW_RUN),
+    (runs_by_times, ("warm-up", 2), verdicts.TWO_SLOW_RUNS),
+    (runs_by_times, ("warm-up", 7), verdicts.MORE_SLOW_RUNS),
+    (runs_by_times, (verdicts.NO_STEADY_STATE, 0), verdicts.NOT_DECIDED),
+    (runs_by_times, ("", NAN), NO_DATA),
+    (shape, (True, 1), "compiled"),
+    (shape, (True, 0), "shared"),
+    (shape, (False, 0), "reused"),
+    (shape, (False, 2), "compiled again"),
+    (shape, (True, None), ""),
+    (edit_effect, (of(0.6), of(0.5)), verdicts.CLOSES_MOST),
+    (edit_effect, (of(1.7), of(2.0)), verdicts.CLOSES_MOST),  # the faster one, slowed
+    (edit_effect, (of(0.85), of(0.5)), verdicts.CLOSES_PART),
+    (edit_effect, (of(0.71), of(0.5)), verdicts.CLOSES_SOME),  # about half
+    (edit_effect, (of(0.6, 0.1), of(0.5)), verdicts.CLOSES_SOME),  # too wide to tell
+    (edit_effect, (of(1.0, 0.005), of(0.5)), EQUIVALENT),
+    (edit_effect, (of(0.8, 0.2), of(0.5)), INCONCLUSIVE),
+    (edit_effect, (of(1.15), of(0.5)), verdicts.WIDENS),
+    (edit_effect, (of(0.6), of(0.5, 0.4)), INCONCLUSIVE),
+    (edit_effect, (of(0.6, None), of(0.5)), NO_DATA),
+    (edit_effect, (of(0.6), of(0.5, None)), NO_DATA),
+    (amount, (1009, 1000), verdicts.SAME),
+    (amount, (1011, 1000), verdicts.MORE),
+    (amount, (980, 1000), verdicts.LESS),
+    (amount, (1001, 1000, 0), verdicts.MORE),
+    (amount, (NAN, 1000), NO_DATA),
+    (amount, (1000, 0), NO_DATA),
+    (largest_batch, ((208, 209), (200, 201)), verdicts.MORE),
+    (largest_batch, ((90, 91), (200, NAN)), verdicts.LESS),
+    (largest_batch, ((200, 201), (200, 201)), verdicts.SAME),
+    (largest_batch, ((200, 230), (210, 220)), verdicts.NOT_SEPARATED),
+    (largest_batch, ((200, NAN), (200, NAN)), verdicts.NOT_SEPARATED),
+    (largest_batch, ((NAN, NAN), (200, 201)), NO_DATA),
+])  # fmt: skip
+def test_words(rule, given, word):
+    assert rule(*given) == word
+    if rule is reversal:
+        assert rule(*reversed(given)) == word
+
+
+def test_slow_runs_are_a_number_only_if_compilations_and_times_agree():
+    two = verdicts.runs_by_compiles(1)
+    found = [verdicts.slow_runs(two, runs_by_times("warm-up", n)) for n in (2, 1)]
+    assert found == [verdicts.TWO_SLOW_RUNS, verdicts.COUNTS_DISAGREE]
+    assert verdicts.slow_runs(two, verdicts.NOT_DECIDED) == verdicts.NOT_DECIDED
+    assert verdicts.slow_runs(verdicts.runs_by_compiles(NAN), verdicts.ONE_SLOW_RUN) == NO_DATA
+
+
+def test_directions_of_two_verdicts():
+    words = (SLOWER, FASTER, INCONCLUSIVE, NO_DATA)
+    found = {pair: verdicts.same_direction(*pair) for pair in product(words, repeat=2)}
+    same, opposite = {(SLOWER,) * 2, (FASTER,) * 2}, {(SLOWER, FASTER), (FASTER, SLOWER)}
+    assert {pair for pair, word in found.items() if word == verdicts.AGREES} == same
+    assert {pair for pair, word in found.items() if word == verdicts.DIFFERS} == opposite
+    assert all((NO_DATA in pair) == (word == NO_DATA) for pair, word in found.items())
+
+
+def test_the_share_that_an_edit_closes():
+    assert verdicts.share_closed(of(0.5), of(0.25)) == pytest.approx(0.5)
+    assert verdicts.share_closed(of(2.0), of(4.0)) == pytest.approx(0.5)
+    assert verdicts.share_closed(of(0.9), of(1.0)) is None
+
+
+def test_names_of_compilers_targets_and_variants():
+    compilers = ["iree-3.13", "jaxlib-0.10.2-no-ynn", "jaxlib-0.10.2", "jaxlib-0.7.1"]
+    titles = ["IREE 3.13", "jaxlib 0.10.2 without YNN", "jaxlib 0.10.2", "jaxlib 0.7.1"]
+    assert [names.compiler_title(name) for name in compilers] == titles
+    assert names.generations(compilers) == ["jaxlib-0.7.1", "jaxlib-0.10.2"]
+    assert names.base_compiler(compilers[1]) == names.base_compiler(compilers[2]) == compilers[2]
+    assert [names.target_title(name) for name in ("tpu-v6e", "h100")] == ["TPU v6e", "H100"]
+    row = {"title": "BERT", "framework": "jax", "batch": 8.0, "sequence": 512.0}
+    assert names.program_title(row) == "BERT at 8\u00d7512 under JAX"
+    assert names.variant_title(row | {"sequence": NAN}) == "8"
+    assert names.variant_title(row | {"batch": NAN}) == "not recorded"

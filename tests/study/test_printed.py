@@ -1,0 +1,74 @@
+"""Whose programs are printed: the compared frameworks' in the paper, every one's in the report."""
+
+from pathlib import Path
+
+from measured import config
+from stackwars.study import printed
+from stackwars.study.config import load
+
+BOTH = ["jax", "torch_xla"]
+PAPER = load()["paper"] | {
+    "listings": ["layernorm", "newton"],
+    "graphs": ["gemm"],
+    "forms": ["gemm"],
+}
+WORKLOADS = ["gemm", "layernorm", "newton"]
+
+
+def write(folder: Path, *names: str) -> None:
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).touch()
+
+
+def test_programs_of_the_compared_frameworks_are_listed_and_drawn():
+    chosen = config(paper=PAPER, workloads=WORKLOADS)
+    listings = printed.listings(chosen)
+    assert {workload: [cell.framework for cell in row] for workload, row in listings.items()} == {
+        "layernorm": BOTH,
+        "newton": BOTH,
+    }
+    assert list(printed.listed(chosen)) == ["layernorm"], (
+        "Newton-Schulz is of a study that this run does not measure"
+    )
+    assert [(one.framework, one.workload) for one in printed.drawn(chosen)] == [(name, "gemm") for name in BOTH]
+    assert {one.workload for one in printed.graphed(chosen)} == {"gemm", "layernorm"}
+
+
+def test_nothing_is_listed_without_two_frameworks_to_compare():
+    alone = {"jax": load()["frameworks"]["jax"]}
+    assert printed.listings(config(paper=PAPER, workloads=WORKLOADS, frameworks=alone)) == {}
+    cells_alone = [row | {"of": ["cells"]} for row in config()["comparisons"]]
+    assert printed.listings(config(paper=PAPER, workloads=WORKLOADS, comparisons=cells_alone)) == {}
+
+
+def test_forms_are_measured_with_the_study_of_their_frameworks():
+    every = {"paper": PAPER, "workloads": WORKLOADS, "frameworks": load()["frameworks"]}
+    tables, stacks = (config(**every, measure=[name]) for name in ("tables", "stacks"))
+    assert printed.forms(tables) == printed.forms(stacks) == printed.with_forms(stacks)
+    assert [cell.framework for cell in printed.forms(stacks)["gemm"]] == ["jax", "torch_inductor"]
+    assert printed.with_forms(tables) == {}
+
+
+def test_the_report_shows_what_a_run_emits_for_its_cells_and_its_compilers():
+    found = printed.emitted(config(), Path("here"), Path("accepted"))
+    assert found["gemm"]["jax"] == [
+        Path("here/cpu/jax/gemm/stablehlo.mlir.gz"),
+        Path("here/programs/jax/gemm/base/program.mlir.gz"),
+    ]
+    assert list(found["gemm"]) == BOTH
+
+
+def test_the_reference_also_has_the_programs_of_its_runs_the_newest_first(tmp_path):
+    write(tmp_path, "cpu/jax/gemm/stablehlo.mlir.gz")
+    for run in ("2026-01", "2026-02"):
+        write(
+            tmp_path,
+            f"runs/{run}/cpu/torch_xla/gemm/stablehlo.mlir.gz",
+            f"runs/{run}/cpu/jax/ffn/stablehlo.mlir.gz",
+        )
+    found = printed.emitted(config(results="reference"), tmp_path, tmp_path / "runs")
+    assert list(found) == ["gemm"], "of FFN one program alone"
+    runs = [path.relative_to(tmp_path / "runs").parts[0] for path in found["gemm"]["torch_xla"]]
+    assert runs == ["2026-02", "2026-01"]
+    assert found["gemm"]["jax"] == [tmp_path / "cpu/jax/gemm/stablehlo.mlir.gz"]

@@ -1,0 +1,72 @@
+# From what was measured to the tables of the run, and from the accepted runs to those of the reference.
+
+
+# In jax's environment, for the MLIR bindings: what every program is made of.
+rule program_forms:
+    input:
+        sources("stackwars.results.program_forms"),
+        pins="envs/jax.txt",
+        programs=GRID.program_files(GRID.base_programs()),
+    output:
+        f"{ROOT}/program_forms.json",
+    log:
+        f"{ROOT}/logs/program_forms.txt",
+    params:
+        step=GRID.step_args,
+    shell:
+        "python -m stackwars.setup.environments {input.pins} -- -m stackwars.results.program_forms"
+        " {params.step} 2> >(tee {log} >&2)"
+
+
+rule tables:
+    input:
+        sources("stackwars.results.tables"),
+        COLUMNS,
+        WORKLOADS,
+        PUBLISHED,
+        devices=f"{CELLS}/devices.json",
+        peaks=lambda wildcards: GRID.peaks(GRID.available_cells()),
+        # Without those of other devices, which are known late: the graph of jobs is planned sooner.
+        cpu_cells=GRID.files(GRID.cpu_cells, "cell.json"),
+        cells=GRID.available_files("cell.json", "output.npy"),
+        replays=GRID.replays("replay.json", "profile.json"),
+        scaling_runs=GRID.scaling_runs(),
+        sharded=GRID.sharded(),
+        slices=GRID.slices(),
+        compiled=GRID.compiled("ahead.json"),
+        largest_batches=GRID.largest_batches(),
+        compiler_forms=GRID.own_forms(),
+        program_forms=[f"{ROOT}/program_forms.json"] if GRID.base_programs() else [],
+        cpu_group=node_group(GRID.cpu_cells),
+        group=lambda wildcards: node_group(GRID.available_cells()),
+    output:
+        [f"{ROOT}/{Path(path).name}" for path in GRID.result_paths(*MEASURED_TABLES)],
+    log:
+        f"{ROOT}/logs/tables.txt",
+    params:
+        step=GRID.step_args,
+    shell:
+        "python -m stackwars.results.tables {params.step} >{log} 2>&1"
+
+
+rule reference_tables:
+    input:
+        sources("stackwars.results.reference"),
+        COLUMNS,
+        runs=GRID.accepted(),
+    output:
+        GRID.reference_paths(*MEASURED_TABLES),
+    log:
+        f"{REFERENCE_TABLES}/logs/tables.txt",
+    params:
+        step=GRID.reference_args,
+    shell:
+        "python -m stackwars.results.reference {params.step} >{log} 2>&1"
+
+
+# The tables of a run, which can join the reference without a paper of their own, and what its report shows of programs.
+rule results:
+    input:
+        GRID.optimised(),
+        GRID.result_paths(*TABLES, "context"),
+        GRID.result_paths("reproduction_text"),
