@@ -13,7 +13,8 @@ from stackwars.study.config import load
 
 NAN = float("nan")
 BY_NAME = {table.name: table for table in REGISTRY}
-RUN = {"run": "r1", "machine": "one", "date_utc": "2026-01-01"}
+STUDIES = ["tables", "stacks", "matrix", "beyond", "sharding", "successor"]
+RUN = {"run": "r1", "machine": "one", "date_utc": "2026-01-01", "studies": STUDIES}
 
 
 def sources(folder, **rows: list[dict]) -> Sources:

@@ -28,7 +28,7 @@ def test_every_study_says_where_it_is_from_and_how_it_is_measured(tmp_path):
     tables, stacks = studies["tables"], studies["stacks"]
     assert tables["origin"] == "Measured in this run."
     assert (tables["folder"], tables["option"]) == ("results/smoke", "")
-    assert stacks["origin"].startswith("From the reference: 1 accepted run")
+    assert stacks["origin"].startswith("From the reference: one accepted run")
     assert stacks["folder"] == "results/smoke-stacks"
     assert stacks["option"] == "--config 'measure=[stacks]' "
 
