@@ -99,20 +99,6 @@ VOTE = {
     **{"vote": "for", "word": "slower", "title": "MHA", "number": "1.5", "quantity": "steady"},
     **{"workload": "mha", "subject": "torch_xla", "baseline": "jax", "device": "cpu"},
 }
-BOX = {"x": 50, "width": 80, "height": 22, "block": None}
-GRAPH = {
-    **{"width": 100, "height": 90},
-    "nodes": [
-        {**BOX, "y": 20, "kind": "product", "class": PRODUCTS, "lines": ["dot_general"]},
-        {**BOX, "y": 70, "kind": "block", "class": None, "lines": ["11 more blocks"]},
-    ],
-    "edges": [{"points": [[50, 31], [50, 40], [50, 50], [50, 59]], "operand": 1}],
-}  # fmt: skip
-
-UNFOLDED = {
-    **GRAPH,
-    "nodes": [GRAPH["nodes"][0], {**GRAPH["nodes"][1], "kind": "product", "lines": ["dot_last"]}],
-}
 
 
 def call(framework: str, profile: dict | None) -> dict[str, Any]:
@@ -168,17 +154,6 @@ DOCUMENT: dict[str, Any] = {
             **{"runs": {"torchax": "2026-01-01T0000"}, "left_out": {"numpy": "it is too long"}},
         }
     ],
-    "graphs": [
-        {
-            **{"workload": "mha", "title": "MHA", "framework": "jax", "graph": GRAPH},
-            "unfolded": UNFOLDED,
-            **{"note": "Its arguments are left out, 9 in number.", "reason": ""},
-        },
-        {
-            **{"workload": "mha", "title": "MHA", "framework": "torch_xla", "graph": None},
-            **{"unfolded": None, "note": "", "reason": "Not drawn: too large."},
-        },
-    ],
     "timeline": {
         "classes": {name: {"title": title, "colour": "#5fae97"} for name, title in CLASSES.items()},
         "calls": [call("jax", PROFILE), call("torch_xla", None)],
@@ -231,7 +206,7 @@ def large(count: int) -> dict[str, Any]:
             if f != names[0]
         ],
         "replays": {}, "effects": [],
-        "graphs": [], "programs": [], "timeline": {**DOCUMENT["timeline"], "calls": []},
+        "programs": [], "timeline": {**DOCUMENT["timeline"], "calls": []},
     }  # fmt: skip
 
 

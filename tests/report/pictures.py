@@ -25,7 +25,7 @@ VIEWS = (
     *("replay/tables/cpu/jaxlib-0.7.1/torch_xla/mha", "replay/matrix/cpu/iree-3.13/jax/train_mlp"),
     *("programs/mha", "programs/mha?form=optimised"),
     "programs/mha?left=torchax&right=tensorflow_xla&search=DOT",
-    *("programs/llama3_8b", "graph/mha/jax", "graph/bert_base/jax", "graph/bert_base/jax?blocks=all"),
+    *("programs/llama3_8b"),
     *("timeline/bert_base", "timeline/mha?study=matrix", "claims", "claim/program_is_reason", "audits"),
 )
 

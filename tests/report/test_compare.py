@@ -30,7 +30,7 @@ def test_ratios_of_the_other_run_stand_beside_those_of_the_first(folders):
     assert [row["ratio"] for row in found["other"]["comparisons"]] == [3]
     assert found["other"]["name"] == "2026-02-02 of 2026-02-02 00:00"
     # What does not lie beside the tables is not in the document.
-    assert found["programs"] == found["graphs"] == [] and found["details"] == {}
+    assert found["programs"] == [] and found["details"] == {}
 
 
 def test_both_are_in_a_page(folders, tmp_path, monkeypatch, capsys):

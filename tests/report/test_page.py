@@ -19,12 +19,12 @@ from stackwars.study.config import load
 from stackwars.workflow import job_files
 
 REFERENCE_BYTES = 2_600_000
-"""What the whole report of the reference may have; its programs and graphs have 1.05 MB of that."""
+"""What the whole report of the reference may have; its programs have 0.9 MB of that."""
 
 
 @pytest.fixture(scope="module")
 def document(tmp_path_factory):
-    """The reference's, without its programs and graphs, which are made in the environment of a framework."""
+    """The reference's, without its programs, which are made in the environment of a framework."""
     return reference_document(tmp_path_factory.mktemp("results"))
 
 

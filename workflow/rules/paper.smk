@@ -138,23 +138,6 @@ rule report_programs:
         " {params.step} 2> >(tee {log} >&2)"
 
 
-# In jax's environment, for the MLIR bindings.
-rule report_graphs:
-    input:
-        sources("stackwars.report.graphs"),
-        pins="envs/jax.txt",
-        graphed=GRID.program_files(GRID.graphed()),
-    output:
-        GRID.result_paths("report_graphs"),
-    log:
-        f"{OUT}/logs/report_graphs.txt",
-    params:
-        step=GRID.step_args,
-    shell:
-        "python -m stackwars.setup.environments {input.pins} -- -m stackwars.report.graphs"
-        " {params.step} 2> >(tee {log} >&2)"
-
-
 rule report:
     input:
         sources("stackwars.report.write"),
@@ -163,7 +146,7 @@ rule report:
         page=sorted(str(path) for path in Path("src/stackwars/report/page").iterdir()),
         tables=GRID.both(*TABLES, "context"),
         reproduction=GRID.result_paths("reproduction"),
-        programs=GRID.result_paths("report_programs", "report_graphs"),
+        programs=GRID.result_paths("report_programs"),
         cells=GRID.files(GRID.cpu_cells, "cell.json"),
         replays=GRID.replays("replay.json", "profile.json"),
     output:

@@ -57,7 +57,6 @@ def gather(sources: Sources) -> Row:
         "facts": {name: text.partition(";")[0] for name, text in FACTS.items()},
         "compiled": compiled,
         "programs": programs,
-        "graphs": _listed(folder, "report_graphs", "graphs"),
         "timeline": timeline,
         "claims": claims(run),
         "audits": [{key: one.get(key) for key in AUDIT} for one in audit_entries.read(folder["audits"])],

@@ -16,7 +16,7 @@ from stackwars.results.folder import chosen, parser
 PAGE = Path(__file__).with_name("page")
 SCRIPTS = (
     *("base", "place", "table", "replay", "heat", "start", "calls", "memory", "logs", "cells", "forest"),
-    *("comparisons", "programs", "graph", "trace", "timeline", "compiled", "claims", "audits", "views"),
+    *("comparisons", "programs", "trace", "timeline", "compiled", "claims", "audits", "views"),
 )
 """In the order in which they stand in the page; the last one draws it."""
 MOST_BYTES = 15_000_000
@@ -46,10 +46,6 @@ def packed(document: dict[str, Any]) -> dict[str, Any]:
         **{name: pack(document[name]) for name in ("comparisons", "compiled")},
         "claims": [{**one, "votes": pack(one["votes"])} for one in document["claims"]],
         "programs": [{**one, "forms": pack(one["forms"])} for one in document["programs"]],
-        "graphs": [
-            {**one, **{name: one[name] and pack(one[name]) for name in ("graph", "unfolded")}}
-            for one in document["graphs"]
-        ],
         "timeline": {
             **timeline,
             "calls": [

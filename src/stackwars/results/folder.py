@@ -23,7 +23,6 @@ MADE = {
     "program_forms": "program_forms.json",
     "graph_data": "graphs.json",
     "report_programs": "report_programs.json",
-    "report_graphs": "report_graphs.json",
     "reproduction": "reproduction.json",
     "reproduction_text": "reproduction.txt",
     **{name: name for name in ("tables", "graphs", "listings", "latex", *FIGURES)},

@@ -49,13 +49,9 @@ def compared(config: dict) -> list[str]:
 
 
 def drawn(config: dict) -> list[Program]:
-    """Return the programs of this run that are drawn as graphs, in the order of the grid."""
-    return [p for p in graphed(config) if p.workload in config["paper"]["graphs"]]
-
-
-def graphed(config: dict) -> list[Program]:
-    """Return the programs of this run whose graphs the report has: those of the compared frameworks."""
-    return [p for p in programs.base_programs(config) if p.framework in of_tables(config).programs]
+    """Return the programs of this run that are drawn as graphs: those of the compared frameworks."""
+    names, wanted = of_tables(config).programs, config["paper"]["graphs"]
+    return [p for p in programs.base_programs(config) if p.framework in names and p.workload in wanted]
 
 
 def emitted(config: dict, measured: Path, accepted: Path) -> dict[str, dict[str, list[Path]]]:

@@ -228,9 +228,5 @@ class Grid:
             found += [str(path) for path in paths if is_here or path.exists()]
         return found
 
-    def graphed(self) -> list[Program]:
-        """Return the programs whose graphs the report has."""
-        return self.available_programs(printed.graphed(self.config))
-
     def _exists(self, path: Path | str) -> bool:
         return Path(self.measured, path).exists()

@@ -33,7 +33,7 @@ const drawing = (width, height, label, ...children) => s("svg", { viewBox: `0 0 
 
 const title = (framework) => (DATA.frameworks[framework] || { title: framework }).title;
 const colour = (framework) => (DATA.frameworks[framework] || { colour: "#555" }).colour;
-const TITLES = Object.fromEntries([...DATA.cells, ...DATA.programs, ...DATA.graphs, ...DATA.timeline.calls].map((one) => [one.workload, one.title]));
+const TITLES = Object.fromEntries([...DATA.cells, ...DATA.programs, ...DATA.timeline.calls].map((one) => [one.workload, one.title]));
 const titleOf = (workload) => TITLES[workload] || workload;
 const cellKey = (cell) => `${cell.device}/${cell.framework}/${cell.workload}`;
 const unique = (values) => [...new Set(values)];

@@ -37,7 +37,7 @@ const rawOf = (row, packed) => ((row.run || "") === DATA.raw_run && packed ? unp
 
 // Links to the other views that show a workload.
 const elsewhere = (workload, ...more) => h("p", {}, "Also: ", listOf([...more.filter(Boolean), link("comparisons", ["comparisons"], [["workload", workload]]),
-  ...["programs", "graph", "timeline"].filter((view) => hasView(view, workload)).map((view) => link(view, [view, workload]))]), ".");
+  ...["programs", "timeline"].filter((view) => hasView(view, workload)).map((view) => link(view, [view, workload]))]), ".");
 
 // The commands that measure a cell or replay: again if it is of this run, else in a run of its own.
 function commands(row, path, file) {

@@ -1,12 +1,12 @@
 const VIEWS = { start: ["Start", start], cells: ["Cells", cells], cell: [null, cell], replay: [null, replay], comparisons: ["Comparisons", comparisons],
-  programs: ["Programs", programs], graph: ["Graph", graph], timeline: ["Timeline", timeline], compiled: ["Compiled", compiled], claims: ["Claims", claims],
+  programs: ["Programs", programs], timeline: ["Timeline", timeline], compiled: ["Compiled", compiled], claims: ["Claims", claims],
   claim: [null, claim], audits: ["Audits", audits] };
 const WITHIN = { cell: "cells", replay: "cells", claim: "claims" };
 // Which views are of one workload, and where its name stands in the address.
-const NAMED = { cell: 4, replay: 5, programs: 1, graph: 1, timeline: 1 };
+const NAMED = { cell: 4, replay: 5, programs: 1, timeline: 1 };
 let asked = 0, path = null;
 
-const hasView = (view, workload) => ({ programs: DATA.programs, graph: DATA.graphs, timeline: DATA.timeline.calls }[view] || DATA.cells).some((one) => one.workload === workload);
+const hasView = (view, workload) => ({ programs: DATA.programs, timeline: DATA.timeline.calls }[view] || DATA.cells).some((one) => one.workload === workload);
 
 // The address of a view for the workload that is looked at, if the view has it.
 function carried(view, at) {
