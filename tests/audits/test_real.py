@@ -77,9 +77,7 @@ def test_real_fence_passes_and_a_broken_one_does_not(framework, peak, tmp_path):
         ("torch_xla", ["half_fence", "dead_output"]),
     ],
 )
-def test_every_mutant_is_rejected_and_the_honest_process_is_not(
-    framework, chosen, peak, tmp_path, monkeypatch
-):
+def test_every_mutant_is_rejected_and_the_honest_process_is_not(framework, chosen, peak, tmp_path, monkeypatch):
     monkeypatch.setattr(mutants, "HONEST_PROCESSES", 1)
     monkeypatch.setattr(mutants, "mutants", lambda framework: chosen)
     job = {

@@ -61,9 +61,7 @@ def test_finished_process_is_not_run_again(started, tmp_path):
 
 def test_other_job_or_child_is_run(started, tmp_path):
     runner.run(JOB, PINS, tmp_path / "a", "stackwars.audits.depth_child")
-    runner.run(
-        replace(JOB, sizes={"layers": 4}), PINS, tmp_path / "a", "stackwars.audits.depth_child"
-    )
+    runner.run(replace(JOB, sizes={"layers": 4}), PINS, tmp_path / "a", "stackwars.audits.depth_child")
     runner.run(replace(JOB, sizes={"layers": 4}), PINS, tmp_path / "a", "stackwars.audits.mutant")
     assert len(started) == 3
 
@@ -101,11 +99,7 @@ def test_power_runs_every_side_in_every_round_in_an_order_of_its_own(started, tm
 
 def test_aa_interleaved_is_one_side_in_every_round(started, tmp_path):
     found = aa_interleaved.audit_aa_interleaved(job("torch"), PINS, 12, tmp_path)
-    assert (
-        {j.sizes["layers"] for j in started}
-        == {100}
-        == {j.partner["sizes"]["layers"] for j in started}
-    )
+    assert {j.sizes["layers"] for j in started} == {100} == {j.partner["sizes"]["layers"] for j in started}
     assert {(j.framework, j.partner["framework"]) for j in started} == {("torch_xla", "torch_xla")}
     assert [j.repetition for j in started] == list(range(12))
     assert (found["aa"]["trials"], found["aa"]["count"]) == (3, 0)

@@ -15,8 +15,7 @@ def test_fences(broken):
     entry = verdicts.fences([FENCES])
     assert entry["verdict"] == "pass"
     assert (
-        "at most 0.5 % of a call is left; twice and four times the work takes 2.02 and 3.96"
-        in entry["detail"]
+        "at most 0.5 % of a call is left; twice and four times the work takes 2.02 and 3.96" in entry["detail"]
     )
     bad = {**FENCES, "framework": "torch_xla", "ok": {**FENCES["ok"], broken: False}}
     entry = verdicts.fences([FENCES, bad])
@@ -47,9 +46,7 @@ def test_honest_process_that_was_rejected_fails():
 
 
 def test_honest_processes_alone_show_nothing():
-    assert (
-        verdicts.mutants([{**MUTANTS, "processes": MUTANTS["processes"][:1]}])["verdict"] == "fail"
-    )
+    assert verdicts.mutants([{**MUTANTS, "processes": MUTANTS["processes"][:1]}])["verdict"] == "fail"
 
 
 def test_same_against_the_same_passes_by_device_and_in_all():

@@ -130,9 +130,7 @@ class Cluster:
             if said.stdout.split() == ["idle"] * len(NODES):
                 return
             time.sleep(0.5)
-        raise RuntimeError(
-            f"Slurm's nodes are not idle after {seconds:.0f} s: {said.stdout}{said.stderr}"
-        )
+        raise RuntimeError(f"Slurm's nodes are not idle after {seconds:.0f} s: {said.stdout}{said.stderr}")
 
     def _settings(self) -> str:
         host, folder = socket.gethostname(), self._folder

@@ -79,9 +79,7 @@ def test_smoke_paper_is_made_on_two_nodes(cluster, tmp_path, jax_python, torch_x
         for path in smoke.rglob(kind):
             result = json.loads(path.read_text())
             if result["status"] != "unsupported":
-                used.setdefault((result["device"], result["workload"]), set()).update(
-                    nodes_of(result)
-                )
+                used.setdefault((result["device"], result["workload"]), set()).update(nodes_of(result))
     assert {len(nodes) for nodes in used.values()} == {1}
     assert set.union(*used.values()) == set(slurm.NODES)
     context = json.loads(Folder(smoke)["context"].read_text())
@@ -111,10 +109,7 @@ def kept(made: study.Study) -> list[Path]:
 
 def assert_in_rounds(made: study.Study, workload: str) -> None:
     """All processes of a workload are of one node, one after the other, and round after round."""
-    results = [
-        json.loads((made.cell(name, workload) / "cell.json").read_text())
-        for name in ("ours", "theirs")
-    ]
+    results = [json.loads((made.cell(name, workload) / "cell.json").read_text()) for name in ("ours", "theirs")]
     assert len(set.union(*map(nodes_of, results))) == 1
     processes = sorted((p for r in results for p in r["processes"]), key=lambda p: p["started_s"])
     assert len(processes) == 8
@@ -141,9 +136,9 @@ def test_lost_node_costs_its_job_and_what_it_had_measured_is_taken_back(cluster,
     assert (toy.cell("theirs", "layernorm") / "cell.json").exists()
     assert not list((toy.folder / "results").glob("full/cpu/*/gemm/*/process.json"))
     had = {
-        (path.parents[2].name, int(path.parent.name.removeprefix("process-"))): json.loads(
-            path.read_text()
-        )["started_s"]
+        (path.parents[2].name, int(path.parent.name.removeprefix("process-"))): json.loads(path.read_text())[
+            "started_s"
+        ]
         for path in kept(toy)
     }
     assert had
@@ -154,8 +149,7 @@ def test_lost_node_costs_its_job_and_what_it_had_measured_is_taken_back(cluster,
     cluster.back(other)
     assert again.returncode == 0, said[-5000:]
     cells = {
-        name: json.loads((toy.cell(name, "gemm") / "cell.json").read_text())
-        for name in ("ours", "theirs")
+        name: json.loads((toy.cell(name, "gemm") / "cell.json").read_text()) for name in ("ours", "theirs")
     }
     assert {node for cell in cells.values() for node in nodes_of(cell)} == {node}
     for (framework, repetition), when in had.items():

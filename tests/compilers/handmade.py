@@ -82,9 +82,7 @@ def expected() -> np.ndarray:
     return 2 * left @ values.leaf("up.weight", (64, 32), SEED).T.astype(np.float64)
 
 
-def write(
-    folder: Path, name: str, text: str, listed: str | None = None, steps: bool = False
-) -> dict[str, str]:
+def write(folder: Path, name: str, text: str, listed: str | None = None, steps: bool = False) -> dict[str, str]:
     """A program and its arguments in a folder, as a ReplayJob names them.
 
     name: a framework or framework+edit, whose arguments the program has. listed: the digest in the

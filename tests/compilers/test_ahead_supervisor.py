@@ -28,9 +28,7 @@ ADD = """module @add {{
 DONATED = " {tf.aliasing_output = 0 : i32}"
 
 
-def job(
-    compiler: str = "jaxlib-0.10.2", timeout_s: float = 120, code: int | None = None
-) -> CompileJob:
+def job(compiler: str = "jaxlib-0.10.2", timeout_s: float = 120, code: int | None = None) -> CompileJob:
     return CompileJob("toy", "jax", "base", {"batch": 1}, "tpu-v6e", V6E, compiler, timeout_s, code)
 
 
@@ -145,9 +143,7 @@ def xla_python(compiler: str) -> Path:
 
 
 @pytest.mark.env
-def test_33_gib_do_not_fit_and_half_of_it_donated_does(
-    tmp_path: Path, compiler: str, xla_python: Path
-) -> None:
+def test_33_gib_do_not_fit_and_half_of_it_donated_does(tmp_path: Path, compiler: str, xla_python: Path) -> None:
     n = 33 * GIB // 2 // 4
     found = compiled(tmp_path, xla_python, ADD.format(n=n, donated=""), compiler=compiler)
     assert (found["status"], found["verdict"]) == ("ok", "oom")
@@ -178,9 +174,7 @@ def test_what_is_usable_is_where_the_compiler_begins_to_refuse(
 
 
 @pytest.mark.env
-def test_a_program_that_does_not_parse_is_an_error(
-    tmp_path: Path, compiler: str, xla_python: Path
-) -> None:
+def test_a_program_that_does_not_parse_is_an_error(tmp_path: Path, compiler: str, xla_python: Path) -> None:
     found = compiled(tmp_path, xla_python, "module { nonsense }", compiler=compiler)
     assert (found["status"], found["verdict"]) == ("error", "")
     assert "nonsense" in found["message"]

@@ -116,7 +116,5 @@ def test_a_compilation_that_tells_nothing_is_not_repeated() -> None:
 
 
 def test_a_base_that_told_nothing() -> None:
-    known = search(
-        BatchSearch(None, None, [Probe(2, "", None)]), 5, lambda batch: Probe(batch, "fits", 5)
-    )
+    known = search(BatchSearch(None, None, [Probe(2, "", None)]), 5, lambda batch: Probe(batch, "fits", 5))
     assert (known.fits, known.oom) == (1, None)

@@ -107,9 +107,7 @@ def test_the_command_writes_program_and_arguments(python, tmp_path):
     made = run(python, "-c", script, str(tmp_path / "program"), str(Path(__file__).parent))
     assert made.returncode == 0, made.stderr
     command = ["-m", "stackwars.compilers.edits", "--program", str(tmp_path / "program")]
-    done = run(
-        python, *command, "--edit", "pretransposed_weights", "--output", str(tmp_path / "edited")
-    )
+    done = run(python, *command, "--edit", "pretransposed_weights", "--output", str(tmp_path / "edited"))
     assert done.returncode == 0, done.stderr
     text = gzip.decompress((tmp_path / "edited" / "program.mlir.gz").read_bytes()).decode()
     assert "stablehlo.transpose" not in text

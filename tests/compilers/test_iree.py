@@ -75,9 +75,7 @@ def test_programs_are_replayed_and_the_one_that_is_refused_says_why(tmp_path):
         "gemm", "cpu", "smoke", "some-iree", "iree", {}, 0, "jax", handmade.SIZES, SETTINGS, programs
     )  # fmt: skip
     folder = tmp_path / "process-0"
-    result = supervise(
-        job, ensure(REPOSITORY / "envs" / "iree.txt"), folder, "stackwars.compilers.replay"
-    )
+    result = supervise(job, ensure(REPOSITORY / "envs" / "iree.txt"), folder, "stackwars.compilers.replay")
     (folder / "process.json").write_text(json.dumps(result))
     assert (result["status"], result["status_detail"]) == ("ok", "")
     found = replay_cell.combine([folder], cells)["programs"]

@@ -62,9 +62,7 @@ class Played:
 
 def find(tmp_path: Path, played: Played, **changed) -> dict:
     job = largest_batch.LargestBatchJob(**{**vars(JOB), **changed})
-    return largest_batch.find(
-        job, document(job.sizes["batch"]), tmp_path, played.lower, played.compile
-    )
+    return largest_batch.find(job, document(job.sizes["batch"]), tmp_path, played.lower, played.compile)
 
 
 def test_the_edge_is_found_and_every_probe_told(tmp_path: Path) -> None:

@@ -128,9 +128,7 @@ def test_a_tied_weight_is_one_argument_of_torchax(torchax_python, tmp_path):
     assert main_of(cell.read_text()).count(embedding) == 1
 
 
-UPDATING = [
-    (name, workload) for name in ("jax", "torch_xla") for workload in ("train_mlp", "decode")
-]
+UPDATING = [(name, workload) for name in ("jax", "torch_xla") for workload in ("train_mlp", "decode")]
 
 
 @pytest.mark.env

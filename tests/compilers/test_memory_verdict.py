@@ -32,9 +32,7 @@ def test_a_refusal_for_hbm_is_told_from_others() -> None:
     assert memory_verdict.refused_for_memory(NEW)
     assert memory_verdict.refused_for_memory(LISTED)
     assert not memory_verdict.refused_for_memory(ON_CHIP)
-    assert not memory_verdict.refused_for_memory(
-        "RESOURCE_EXHAUSTED: Out of memory allocating 9 bytes"
-    )
+    assert not memory_verdict.refused_for_memory("RESOURCE_EXHAUSTED: Out of memory allocating 9 bytes")
     assert not memory_verdict.refused_for_memory("INTERNAL: no HBM layout for this operation")
 
 

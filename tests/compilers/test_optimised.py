@@ -113,7 +113,5 @@ def test_the_command_writes_what_the_compiler_makes_the_same_each_time(tmp_path)
         assert compiler == "jaxlib-0.7.1"
         texts.append(found)
     assert texts[0].splitlines()[1:] == texts[1].splitlines()[1:]
-    kinds = [
-        i.opcode for c in hlo.read(texts[0]).computations.values() for i in c.instructions.values()
-    ]
+    kinds = [i.opcode for c in hlo.read(texts[0]).computations.values() for i in c.instructions.values()]
     assert "dot" in kinds

@@ -101,9 +101,7 @@ def test_an_operation_lasts_until_its_end_event():
 def profiled(request):
     """{program: its profile, with the median wall time of the same calls by Python's clock}."""
     python = ensure(REPOSITORY / "envs" / f"{request.param}.txt")
-    done = subprocess.run(
-        [str(python), "-c", _PROFILE], env=clean_environ({}), capture_output=True, text=True
-    )
+    done = subprocess.run([str(python), "-c", _PROFILE], env=clean_environ({}), capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 

@@ -190,9 +190,7 @@ def test_baseline_with_another_programs_arguments_makes_all_invalid(python, tmp_
     }
     result = run(python, tmp_path / "process-0", programs)
     assert result["status"] == "invalid"
-    assert result["status_detail"].startswith(
-        "nothing to compare with: jax's program: the program's digest"
-    )
+    assert result["status_detail"].startswith("nothing to compare with: jax's program: the program's digest")
     assert not of(result, "steady")
 
 
@@ -221,9 +219,7 @@ def test_without_the_baseline_s_program_the_others_have_nothing_to_agree_with(py
     }
     result = run(python, tmp_path / "process-0", programs)
     assert result["status"] == "unsupported"
-    assert result["status_detail"].startswith(
-        "nothing to compare with: jax's program: the compiler"
-    )
+    assert result["status_detail"].startswith("nothing to compare with: jax's program: the compiler")
 
 
 @pytest.mark.env
@@ -286,14 +282,11 @@ def test_results_of_other_names_are_a_problem():
 
 
 def test_donated_memory_is_taken_back_and_nothing_else():
-    donated = (
-        "%a: t {tf.aliasing_output = 0 : i32}, %b: u {jax.buffer_donor = true, x = 1}) {} = {}"
-    )
+    donated = "%a: t {tf.aliasing_output = 0 : i32}, %b: u {jax.buffer_donor = true, x = 1}) {} = {}"
     assert replay.not_donated(donated) == "%a: t, %b: u {x = 1}) {} = {}"
     alias = "mhlo.input_output_alias = [{alias = {parameter_number = 2 : i64}, output_index = array<i64: 1>}]"
     assert (
-        replay.not_donated(f"module @m attributes {{a = [], {alias}}} {{")
-        == "module @m attributes {a = []} {"
+        replay.not_donated(f"module @m attributes {{a = [], {alias}}} {{") == "module @m attributes {a = []} {"
     )
 
 
@@ -311,9 +304,7 @@ assert found.astype(int).tolist() == [[1, 0, 1, 1, 0, 0], [0, 0, 1, 1, 1, 1], [1
 
 @pytest.mark.env
 def test_packed_truth_values_are_read_by_every_generation(each_python):
-    done = subprocess.run(
-        [each_python, "-c", MASK], env=clean_environ({}), capture_output=True, text=True
-    )
+    done = subprocess.run([each_python, "-c", MASK], env=clean_environ({}), capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:]
 
 

@@ -81,9 +81,7 @@ def test_a_step_along_the_gradient_of_a_part_is_found(jax_python, tmp_path):
     folder.mkdir()
     (folder / "spec.json").write_text(json.dumps(spec))
     script.write_text(WRONG)
-    done = subprocess.run(
-        [jax_python, script, folder], env=clean_environ({}), capture_output=True, text=True
-    )
+    done = subprocess.run([jax_python, script, folder], env=clean_environ({}), capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:]
     compared = event({"events": read_events(folder)}, "compared")
     assert compared["rel_l2"] > 1e-3

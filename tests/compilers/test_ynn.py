@@ -50,9 +50,7 @@ print(json.dumps([[wrong(rows, o) for o in ({}, OFF)] for rows in (32768, 32769)
 
 def test_ynn_gets_the_row_behind_its_first_block_wrong():
     python = ensure(REPOSITORY / "envs" / "xla-0.10.2.txt")
-    done = subprocess.run(
-        [str(python), "-c", PROBE], env=clean_environ({}), capture_output=True, text=True
-    )
+    done = subprocess.run([str(python), "-c", PROBE], env=clean_environ({}), capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     one_block, one_more = json.loads(done.stdout)
     assert [case["ynn"] for case in (*one_block, *one_more)] == [1, 0, 1, 0]

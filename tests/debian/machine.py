@@ -57,9 +57,7 @@ class Debian:
     pristine: a tree made by `bootstrap`, to be copied in place of making another.
     """
 
-    def __init__(
-        self, folder: Path, release: str, pristine: Path | None = None, keep: bool = False
-    ) -> None:
+    def __init__(self, folder: Path, release: str, pristine: Path | None = None, keep: bool = False) -> None:
         self.folder = folder.resolve()
         self.release, self.pristine, self.keep = release, pristine, keep
         self._binds: list[tuple[Path, Path]] = []

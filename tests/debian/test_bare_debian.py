@@ -37,9 +37,7 @@ class SetUp:
     def python(self, environment: str, code: str) -> CompletedProcess[str]:
         """Run Python code in a pinned environment, built if it is missing."""
         pins = f"envs/{environment}.txt"
-        return self._run(
-            f'.venv/bin/python -m stackwars.setup.environments {pins} -- -c "$CODE"', CODE=code
-        )
+        return self._run(f'.venv/bin/python -m stackwars.setup.environments {pins} -- -c "$CODE"', CODE=code)
 
     def _run(self, command: str, **extra: str) -> CompletedProcess[str]:
         environ = {**self._environ, **extra}

@@ -52,9 +52,7 @@ def note(log: Path, line: str) -> None:
         file.write(line + "\n")
 
 
-def step(
-    debian: Debian, log: Path, command: str, user: str, environ: dict
-) -> tuple[int, str, float]:
+def step(debian: Debian, log: Path, command: str, user: str, environ: dict) -> tuple[int, str, float]:
     """Run a command: its exit status, output and seconds."""
     note(log, f"{debian.release}, {user}: {command}")
     start = time.monotonic()
@@ -69,9 +67,7 @@ def follow_advice(debian: Debian, log: Path, command: str, environ: dict) -> Non
     code, said, seconds = step(debian, log, command, USER, environ)
     advice = ADVICE.findall(said)
     if code == 0 or len(advice) != 1:
-        raise Failed(
-            f"expected a failure with one line `sudo apt-get update && ...`; found {advice}"
-        )
+        raise Failed(f"expected a failure with one line `sudo apt-get update && ...`; found {advice}")
     if seconds > ADVICE_S:
         raise Failed(f"expected the advice within {ADVICE_S} s; it took {seconds:.0f} s")
     # As it stands, but that a bare Debian has no sudo, and no terminal to ask on.
@@ -137,12 +133,8 @@ def main() -> None:
     parser.add_argument("--user", nargs="+", choices=kinds, default=kinds)
     parser.add_argument("--command", default="make smoke")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="leave the trees in this folder")
-    parser.add_argument(
-        "--logs", type=Path, metavar="DIR", default=REPOSITORY / "results" / "debian"
-    )
-    parser.add_argument(
-        "--cache", type=Path, metavar="DIR", help="the installer's cache, kept there"
-    )
+    parser.add_argument("--logs", type=Path, metavar="DIR", default=REPOSITORY / "results" / "debian")
+    parser.add_argument("--cache", type=Path, metavar="DIR", help="the installer's cache, kept there")
     arguments = parser.parse_args()
     for release in arguments.release:
         if reason := available(release):

@@ -19,9 +19,7 @@ from stackwars.workloads import ffn, values
 pytestmark = pytest.mark.env
 TENSORFLOW = ("tensorflow_xla", "tensorflow_graph")
 INDUCTOR = ("torch_inductor", "torch_inductor_frozen")
-WITH_PROGRAM = (
-    *("jax", "torch_xla", "torch_xla_pending", "torch_xla_dynamo", "torchax", "tensorflow_xla"),
-)
+WITH_PROGRAM = (*("jax", "torch_xla", "torch_xla_pending", "torch_xla_dynamo", "torchax", "tensorflow_xla"),)
 WITHOUT_PROGRAM = (*INDUCTOR, "torch_eager", "tensorflow_graph")
 FRAMEWORKS = (*WITH_PROGRAM, *WITHOUT_PROGRAM)
 TELL_NOTHING = ("torch_eager", "tensorflow_graph")
@@ -192,9 +190,7 @@ def test_pytorch_has_as_many_threads_as_cores_it_may_use():
 def test_inductor_without_a_compiler_is_not_supported(name):
     code = f"from stackwars.frameworks import {name} as f; f.Session('cpu', 'highest')"
     environ = clean_environ({"CXX": "a-compiler-nobody-has"})
-    done = subprocess.run(
-        [ensure(pins(name)), "-c", code], env=environ, capture_output=True, text=True
-    )
+    done = subprocess.run([ensure(pins(name)), "-c", code], env=environ, capture_output=True, text=True)
     (said,) = [line for line in done.stderr.splitlines() if line.startswith("NotImplementedError")]
     assert "a-compiler-nobody-has" in said and "apt-get install" in said
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 V, M = "tensor<4xf32>", "tensor<4x4xf32>"
 
 
-def program(
-    body: str, arguments: str = f"%x: {V}, %y: {V}", result: str = V, more: str = ""
-) -> str:
+def program(body: str, arguments: str = f"%x: {V}, %y: {V}", result: str = V, more: str = "") -> str:
     """A module whose main has this body; `%r` is what it returns."""
     head = f"func.func public @main({arguments}) -> {result} {{"
     return f"module @m {{\n{head}\n{body}\nreturn %r : {result}\n}}\n{more}\n}}\n"
@@ -22,9 +20,7 @@ def constant(number: str, name: str, of: str = V) -> str:
 
 
 def broadcast(value: str, name: str, axes: str, before: str, after: str) -> str:
-    return (
-        f"%{name} = stablehlo.broadcast_in_dim %{value}, dims = [{axes}] : ({before}) -> {after}\n"
-    )
+    return f"%{name} = stablehlo.broadcast_in_dim %{value}, dims = [{axes}] : ({before}) -> {after}\n"
 
 
 def reshape(value: str, name: str, before: str, after: str) -> str:
@@ -41,20 +37,15 @@ def dot(left: str, right: str, axes: str = "[1] x [0]", precision: str = "HIGHES
 TWO = f"%x: {M}, %y: {M}"
 FOUR = f"%a: {V}, %b: {V}, %c: {V}, %d: {V}"
 BLOCK = "tensor<2x3x4xf32>"
-DOUBLE = (
-    f"func.func private @f(%p: {V}) -> {V} {{\n%s = stablehlo.add %p, %p : {V}\nreturn %s : {V}\n}}"
-)
+DOUBLE = f"func.func private @f(%p: {V}) -> {V} {{\n%s = stablehlo.add %p, %p : {V}\nreturn %s : {V}\n}}"
 
 
 def sums(first: str, second: str, third: str, fourth: str) -> str:
     """The sum of four differences, added in pairs; each is two names of arguments."""
     parts = [
-        binary("subtract", pair[0], pair[1], f"t{i}")
-        for i, pair in enumerate((first, second, third, fourth))
+        binary("subtract", pair[0], pair[1], f"t{i}") for i, pair in enumerate((first, second, third, fourth))
     ]
-    pairs = (
-        binary("add", "t0", "t1", "u") + binary("add", "t2", "t3", "v") + binary("add", "u", "v")
-    )
+    pairs = binary("add", "t0", "t1", "u") + binary("add", "t2", "t3", "v") + binary("add", "u", "v")
     return program("".join(parts) + pairs, FOUR)
 
 
@@ -69,16 +60,8 @@ SAME = {
         program(binary("multiply", "x", "x", "s") + binary("add", "y", "s")),
     ),
     "order of independent operations": (
-        program(
-            binary("multiply", "x", "x", "s")
-            + binary("add", "y", "y", "t")
-            + binary("divide", "s", "t")
-        ),
-        program(
-            binary("add", "y", "y", "t")
-            + binary("multiply", "x", "x", "s")
-            + binary("divide", "s", "t")
-        ),
+        program(binary("multiply", "x", "x", "s") + binary("add", "y", "y", "t") + binary("divide", "s", "t")),
+        program(binary("add", "y", "y", "t") + binary("multiply", "x", "x", "s") + binary("divide", "s", "t")),
     ),
     "a call": (
         program(f"%r = call @f(%x) : ({V}) -> {V}", f"%x: {V}", more=DOUBLE),
@@ -187,25 +170,15 @@ DIFFERENT = {
     ),
     "another element type": (
         program(binary("add", "x", "x"), f"%x: {V}"),
-        program(
-            binary("add", "x", "x", of="tensor<4xbf16>"), "%x: tensor<4xbf16>", "tensor<4xbf16>"
-        ),
+        program(binary("add", "x", "x", of="tensor<4xbf16>"), "%x: tensor<4xbf16>", "tensor<4xbf16>"),
     ),
     "roles exchanged where they matter: (x - y) / x against (y - x) / x": (
         program(binary("subtract", "x", "y", "s") + binary("divide", "s", "x")),
         program(binary("subtract", "y", "x", "s") + binary("divide", "s", "x")),
     ),
     "the same operations wired otherwise": (
-        program(
-            binary("add", "x", "y", "s")
-            + binary("multiply", "s", "x", "t")
-            + binary("divide", "t", "s")
-        ),
-        program(
-            binary("add", "x", "y", "s")
-            + binary("multiply", "s", "x", "t")
-            + binary("divide", "s", "t")
-        ),
+        program(binary("add", "x", "y", "s") + binary("multiply", "s", "x", "t") + binary("divide", "t", "s")),
+        program(binary("add", "x", "y", "s") + binary("multiply", "s", "x", "t") + binary("divide", "s", "t")),
     ),
     "alike to colour refinement: cycles of two against a cycle of four": (
         sums("ab", "ba", "cd", "dc"),

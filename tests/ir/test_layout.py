@@ -28,9 +28,7 @@ def test_other_attributes_stay():
         "%0 = stablehlo.convolution(%a, %b) {groups = 1 : i64, ...} : t",
         {"mhlo.x"},
     )
-    kept = (
-        '"stablehlo.batch_norm_training"(%0) <{epsilon = 1.0 : f32, feature_index = 1 : i64}> : t'
-    )
+    kept = '"stablehlo.batch_norm_training"(%0) <{epsilon = 1.0 : f32, feature_index = 1 : i64}> : t'
     assert elide(kept) == (kept, set())
 
 
@@ -41,9 +39,7 @@ def test_the_brace_that_opens_a_body_stays():
 
 
 def test_nested_and_quoted_braces():
-    line = (
-        '%arg0: t {sdy.sharding = #sdy.sharding<@m, [{}, {}]>}, %arg1: u {jax.x = "}, {"}) -> v {'
-    )
+    line = '%arg0: t {sdy.sharding = #sdy.sharding<@m, [{}, {}]>}, %arg1: u {jax.x = "}, {"}) -> v {'
     text, names = elide(line)
     assert text == "%arg0: t {...}, %arg1: u {...}) -> v {"
     assert names == {"sdy.sharding", "jax.x"}
@@ -59,9 +55,7 @@ def test_split_heeds_brackets_arrows_and_strings():
 
 
 @pytest.mark.parametrize("columns", [40, 62, 76, 200])
-@pytest.mark.parametrize(
-    "line", [DOT, TRANSPOSE, "x" * 300, "// " + "word " * 60, "a" * 90 + ", b"]
-)
+@pytest.mark.parametrize("line", [DOT, TRANSPOSE, "x" * 300, "// " + "word " * 60, "a" * 90 + ", b"])
 def test_nothing_runs_over_and_nothing_is_lost(columns, line):
     parts = wrap(line, columns, 2)
     assert max(map(len, parts)) <= columns

@@ -15,9 +15,7 @@ pytestmark = pytest.mark.env
 @pytest.fixture(scope="module")
 def probed(jax_python):
     probe = Path(__file__).parent / "levels_probe.py"
-    done = subprocess.run(
-        [str(jax_python), str(probe)], env=clean_environ({}), capture_output=True, text=True
-    )
+    done = subprocess.run([str(jax_python), str(probe)], env=clean_environ({}), capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 

@@ -18,9 +18,7 @@ pytestmark = pytest.mark.env
 def probed():
     python = ensure(REPOSITORY / "envs" / "jax.txt")
     probe = Path(__file__).parent / "probe.py"
-    done = subprocess.run(
-        [str(python), str(probe)], env=clean_environ({}), capture_output=True, text=True
-    )
+    done = subprocess.run([str(python), str(probe)], env=clean_environ({}), capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 

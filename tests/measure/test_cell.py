@@ -75,9 +75,7 @@ def test_programs_that_differ_are_noted(tmp_path):
     assert combine(folders)["ir"]["same_in_every_process"] is False
 
 
-@pytest.mark.parametrize(
-    "changes", [{"status": ("lost", "")}, {"sizes": {"m": "16"}}, {"wall_s": "long"}]
-)
+@pytest.mark.parametrize("changes", [{"status": ("lost", "")}, {"sizes": {"m": "16"}}, {"wall_s": "long"}])
 def test_result_outside_the_schema_is_refused(tmp_path, changes):
     with pytest.raises((jsonschema.ValidationError, TypeError)):
         combined(tmp_path, process(**changes))

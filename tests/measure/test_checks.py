@@ -72,9 +72,7 @@ def test_short_blocks_are_not_taken_for_a_slow_clock():
     assert problems(process(steady=steady), 0.001) == []
 
 
-@pytest.mark.parametrize(
-    ("run_ns", "found"), [([9_900_000] * 20, []), ([19_000_000] * 20, ["cores"])]
-)
+@pytest.mark.parametrize(("run_ns", "found"), [([9_900_000] * 20, []), ([19_000_000] * 20, ["cores"])])
 def test_more_cores_used_than_the_device_has_are_noticed(run_ns, found):
     assert checks(problems(process(steady={"run_ns": run_ns}), FLOOR_MS)) == found
     assert problems(process(steady={"run_ns": run_ns}, device="cpu"), FLOOR_MS) == []

@@ -20,9 +20,7 @@ def test_whole_file_and_none(tmp_path):
     assert read(tmp_path, "\n".join(LINES).encode()) == ["import", "build", "end"]
 
 
-@pytest.mark.parametrize(
-    "broken", [b'{"event": "bu', b"\xff\xfe\x00", b"5", b"{}", b"[1]", b"\0" * 9]
-)
+@pytest.mark.parametrize("broken", [b'{"event": "bu', b"\xff\xfe\x00", b"5", b"{}", b"[1]", b"\0" * 9])
 def test_what_follows_a_broken_line_does_not_count(tmp_path, broken):
     lines = [LINES[0].encode(), broken, LINES[2].encode()]
     assert read(tmp_path, b"\n".join(lines)) == ["import"]

@@ -89,9 +89,7 @@ def test_order_within_the_pairs_varies(toy):
     assert {True, False} == set(first)
 
 
-def interleaved(
-    first: list[list[int]], second: list[list[int]], status: str = "ok", **told: object
-) -> dict:
+def interleaved(first: list[list[int]], second: list[list[int]], status: str = "ok", **told: object) -> dict:
     """A process with slices of these ns, eight calls in a block; the first side's say what is `told`."""
 
     def events(slices_ns: list[list[int]], **told: object) -> list[dict]:
@@ -104,9 +102,7 @@ def interleaved(
 
 def test_pairs_are_medians_of_a_call_without_the_cold_block_and_the_first_pair():
     cold = [80_000_000, 8_000_000, 8_000_000]
-    found = pairs_ms(
-        interleaved([[9_000_000_000], cold, [16_000_000]], [[1], [8_000_000] * 3, [8_000_000]])
-    )
+    found = pairs_ms(interleaved([[9_000_000_000], cold, [16_000_000]], [[1], [8_000_000] * 3, [8_000_000]]))
     assert found == [pytest.approx((1.0, 1.0)), pytest.approx((2.0, 1.0))]
 
 

@@ -72,7 +72,5 @@ def test_peak_is_at_least_what_numpy_reaches(jax_python, tmp_path, device):
 
 def test_module_needs_no_framework_until_it_measures():
     code = "import sys, stackwars.measure.peak; print('jax' in sys.modules)"
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=clean_environ({}), capture_output=True, text=True
-    )
+    done = subprocess.run([sys.executable, "-c", code], env=clean_environ({}), capture_output=True, text=True)
     assert done.stdout == "False\n"

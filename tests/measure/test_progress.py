@@ -41,9 +41,7 @@ def ended(workload: str, wall_s: float, **changes) -> dict:
          "all unknown", "nothing known"],
 )  # fmt: skip
 def test_time_left(expected, finished, left):
-    assert progress.remaining_s(expected, finished) == (
-        None if left is None else pytest.approx(left)
-    )
+    assert progress.remaining_s(expected, finished) == (None if left is None else pytest.approx(left))
 
 
 def test_first_process_is_announced_with_the_expected_time(files, capsys):
@@ -117,9 +115,7 @@ def test_round_that_takes_no_time_in_the_reference_scales_nothing(files, capsys,
     monkeypatch.setattr(progress.time, "time", lambda: 1060.0)
     capsys.readouterr()
     progress.announce(job("mha"), OUTPUTS[2])
-    assert "3 of 3: jax mha cpu process 1: running (60 s so far, about 60 s left)" in (
-        capsys.readouterr().err
-    )
+    assert "3 of 3: jax mha cpu process 1: running (60 s so far, about 60 s left)" in (capsys.readouterr().err)
 
 
 def test_bad_result_tells_the_first_line_of_its_detail():

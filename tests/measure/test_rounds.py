@@ -93,9 +93,7 @@ def test_every_ratio_must_be_decided(tmp_path):
 
 
 @pytest.mark.parametrize("medians", [(8.0, 10.0, 12.0), (1 / 8, 1 / 10, 1 / 12)])
-def test_difference_that_is_large_beside_its_scatter_is_decided_whichever_way_it_falls(
-    tmp_path, medians
-):
+def test_difference_that_is_large_beside_its_scatter_is_decided_whichever_way_it_falls(tmp_path, medians):
     study = Study(tmp_path)
     study.ran("jax", (1.0, 1.0, 1.0))
     study.ran("torch_xla", medians)

@@ -251,9 +251,7 @@ def test_child_sees_none_of_the_users_settings(toy):
     (toy.folder / "spawned").mkdir()
     hostile = {"XLA_FLAGS": "--xla_dump_to=x", "JAX_ENABLE_X64": "1", "OMP_NUM_THREADS": "1",
                "PYTHONDONTWRITEBYTECODE": "1", "FAKE_PYTHON": str(fake)}  # fmt: skip
-    subprocess.run(
-        [sys.executable, "-c", code], cwd=toy.folder, env=toy.environ("ok", **hostile), check=True
-    )
+    subprocess.run([sys.executable, "-c", code], cwd=toy.folder, env=toy.environ("ok", **hostile), check=True)
     log = (toy.folder / "spawned" / "log.txt").read_text()
     seen = dict(line.partition("=")[::2] for line in log.splitlines())
     assert not seen.keys() & (hostile.keys() - {"FAKE_PYTHON"})

@@ -160,7 +160,9 @@ def test_an_interval_beyond_the_axis_is_cut_with_a_head():
     (axis,) = figure.axes
     low, high = axis.get_xlim()
     assert high == pytest.approx(5.0 * marks.REACH) and wide["high"] > high
-    heads = {one.get_marker(): float(one.get_xdata()[0]) for one in axis.lines if one.get_marker() in ("<", ">")}
+    heads = {
+        one.get_marker(): float(one.get_xdata()[0]) for one in axis.lines if one.get_marker() in ("<", ">")
+    }
     assert heads == pytest.approx({"<": low, ">": high})
     ends = [max(one.get_xdata()) for one in axis.lines if len(one.get_xdata()) == 2]
     assert max(ends) == pytest.approx(high)
@@ -184,7 +186,10 @@ def test_a_claimed_direction_is_filled_and_an_open_one_is_not(tmp_path):
 
 def test_a_native_ratio_stands_above_its_factors_in_the_native_compiler(tmp_path):
     rows = [comparison("mha", 2.0), replayed("mha", OLD, 1.6), replayed("mha", NEW, 1.1)]
-    rows += [comparison("mha", 1.25, quantity="runtime", compiler=OLD), comparison("mha", 9.0, subject="torchax")]
+    rows += [
+        comparison("mha", 1.25, quantity="runtime", compiler=OLD),
+        comparison("mha", 9.0, subject="torchax"),
+    ]
     figure = of_compilers.figures(config(), folder_of(tmp_path, comparisons=rows))["split"]
     by_height = sorted(drawn(figure.axes[0]).items(), key=lambda one: float(one[1].get_ydata()[0]))
     assert [ratio for (_, ratio), _ in by_height] == [2.0, 1.6, 1.25]
@@ -196,7 +201,9 @@ def test_every_stack_is_drawn_over_the_best_of_its_workload():
     rows += [cell("jax", "conv", steady_ms=3.0), cell("numpy", "conv", status="unsupported")]
     rows += [cell(name, "llama3_8b", status="oom") for name in ("jax", "numpy")]
     (axis,) = heat.draw_stacks(schema.table("cells", named(*rows))).axes
-    assert [label.get_text() for label in axis.get_xticklabels()] == ["GEMM", "Conv 3x3"], "nothing ran of LLaMA"
+    assert [label.get_text() for label in axis.get_xticklabels()] == ["GEMM", "Conv 3x3"], (
+        "nothing ran of LLaMA"
+    )
     assert labels(axis) == ["JAX", "NumPy"]
     assert [text.get_text() for text in axis.texts] == ["1", "1", "2.50", "\N{EN DASH}"]
 
@@ -215,7 +222,13 @@ def test_a_workload_that_no_compiler_slows_down_has_no_panel_and_is_named():
 
 
 def test_numbers_in_a_heat_map_have_about_three_characters():
-    assert [heat.number(value) for value in (1.004, 1.234, 9.99, 14.2, 120.4)] == ["1", "1.23", "9.99", "14", "120"]
+    assert [heat.number(value) for value in (1.004, 1.234, 9.99, 14.2, 120.4)] == [
+        "1",
+        "1.23",
+        "9.99",
+        "14",
+        "120",
+    ]
 
 
 def test_the_bars_of_a_program_sum_to_its_time_over_the_baselines():
@@ -264,10 +277,17 @@ def test_each_panel_of_calls_has_its_own_range():
 
 def test_calls_are_of_the_workloads_that_are_asked_for_or_else_of_the_first_that_ran(tmp_path):
     rows = [cell("jax", name, steady_ms=1.0) for name in ("gemm", "ffn", "mha", "conv", "layernorm")]
-    data = dataset.Dataset(config(), folder_of(tmp_path, [*rows, cell("jax", "resnet50", status="oom")]).results)
+    data = dataset.Dataset(
+        config(), folder_of(tmp_path, [*rows, cell("jax", "resnet50", status="oom")]).results
+    )
     paper = load()["paper"]
     assert of_cells.chosen(config(paper=paper | {"calls": ["resnet50", "mha"]}), data) == ["mha"]
-    assert of_cells.chosen(config(paper=paper | {"calls": ["resnet50"]}), data) == ["gemm", "ffn", "mha", "layernorm"]
+    assert of_cells.chosen(config(paper=paper | {"calls": ["resnet50"]}), data) == [
+        "gemm",
+        "ffn",
+        "mha",
+        "layernorm",
+    ]
 
 
 def test_the_diagram_has_three_stacks_and_where_a_replay_enters():

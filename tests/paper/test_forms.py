@@ -43,7 +43,9 @@ def test_generated_code_has_its_call_and_what_the_kernel_computes():
 
 
 def test_lines_of_a_kernel_that_are_no_step_are_counted():
-    kernel = "    auto tmp0 = a;\n    Helper one;\n    Helper two;\n    {\n    auto tmp1 = b;\n    Helper three;\n"
+    kernel = (
+        "    auto tmp0 = a;\n    Helper one;\n    Helper two;\n    {\n    auto tmp1 = b;\n    Helper three;\n"
+    )
     code = f"cpp_fused_add_0 = async_compile.cpp_pybinding(['float*'], '''\n{kernel}''')\n"
     assert forms.generated_code(code) == [
         (0, "// cpp_fused_add_0"),

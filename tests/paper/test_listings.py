@@ -68,7 +68,9 @@ def test_listings_and_graphs_of_a_run(tmp_path):
     assert {graph["status"] for graph in graphs["layernorm"].values()} == {"ok"}
     assert set(written) == {"style", "mha", "layernorm"}, "a program that was not measured is left out"
     assert [len(blocks(written[name])) for name in ("mha", "layernorm")] == [2, 2]
-    lines = [line for name in ("mha", "layernorm") for block in blocks(written[name]) for line in block.splitlines()]
+    lines = [
+        line for name in ("mha", "layernorm") for block in blocks(written[name]) for line in block.splitlines()
+    ]
     assert max(map(len, lines)) <= CHARACTERS
     assert "// no program: oom, refused at build" in written["mha"]
     assert "excerpted from the programs of this run" in written["mha"]

@@ -36,9 +36,7 @@ def test_root_installs_it(without, monkeypatch, capsys):
 
 
 @pytest.mark.parametrize("user", [0, 1000])
-def test_where_it_cannot_be_installed_the_line_is_said_and_nothing_fails(
-    user, without, monkeypatch, capsys
-):
+def test_where_it_cannot_be_installed_the_line_is_said_and_nothing_fails(user, without, monkeypatch, capsys):
     put(without, "echo E: no such package; exit 100")
     monkeypatch.setattr(os, "geteuid", lambda: user)
     browser.main()

@@ -87,9 +87,7 @@ def test_command_runs_in_the_environment(pins):
 
 def test_failed_build_is_told_and_leaves_nothing_that_looks_finished(pins):
     pins.write_text("this is no requirement ===\n")
-    said = (
-        r"(?s)small.txt was not built: `uv pip sync` ended with 2 and said.*this is no requirement"
-    )
+    said = r"(?s)small.txt was not built: `uv pip sync` ended with 2 and said.*this is no requirement"
     with pytest.raises(environments.BuildError, match=said):
         ensure(pins)
     assert not (folder(pins) / "ready").exists()
@@ -178,9 +176,7 @@ def refusing(monkeypatch, tmp_path, package):
     monkeypatch.setattr(environments.subprocess, "run", run)
     monkeypatch.setenv("STACKWARS_ENVS", str(tmp_path / "envs"))
     pins = tmp_path / "some.txt"
-    pins.write_text(
-        f"# some\n{package}==1 \\\n    --hash=sha256:00\nnumpy==2 \\\n    --hash=sha256:11\n"
-    )
+    pins.write_text(f"# some\n{package}==1 \\\n    --hash=sha256:00\nnumpy==2 \\\n    --hash=sha256:11\n")
     return pins, log
 
 
@@ -195,9 +191,7 @@ def test_libtpu_is_taken_from_an_earlier_python_where_this_one_has_none(monkeypa
 
 def test_other_package_without_a_build_is_unavailable_and_says_what_to_do(monkeypatch, tmp_path):
     pins, _ = refusing(monkeypatch, tmp_path, "torch")
-    with pytest.raises(
-        environments.Unavailable, match=r"torch==1 has no wheels(.|\n)*use Python 3\.11"
-    ):
+    with pytest.raises(environments.Unavailable, match=r"torch==1 has no wheels(.|\n)*use Python 3\.11"):
         ensure(pins)
     assert not (folder(pins) / "ready").exists()
 
@@ -220,9 +214,7 @@ def test_every_environment_can_be_had_with_every_python(tmp_path, python):
     wanted = {row["environments"]["cpu"] for row in frameworks if "environments" in row}
     wanted |= {row["programs"] for row in frameworks if "programs" in row}
     wanted |= {row["environment"] for row in load()["compilers"].values()}
-    wanted |= {
-        e for row in load()["targets"].values() for e in row.get("environments", {}).values()
-    }
+    wanted |= {e for row in load()["targets"].values() for e in row.get("environments", {}).values()}
     assert wanted == set(environments.sizes_gb())
     for name in sorted(wanted):
         text = (REPOSITORY / "envs" / f"{name}.txt").read_text()

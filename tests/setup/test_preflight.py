@@ -84,9 +84,7 @@ def test_python_without_venv_names_debians_package(monkeypatch, debians_python):
 def test_tex_is_missing_with_its_packages(monkeypatch):
     monkeypatch.setattr(tex, "missing", lambda: ["latexmk", "IEEEtran.cls"])
     missing = preflight.typesetting()
-    assert "latexmk, IEEEtran.cls" in missing.what and missing.packages == tuple(
-        tex.PACKAGES.split()
-    )
+    assert "latexmk, IEEEtran.cls" in missing.what and missing.packages == tuple(tex.PACKAGES.split())
 
 
 def test_disk_that_is_too_small_says_how_much_is_needed(tmp_path):
@@ -202,9 +200,7 @@ def test_environments_that_some_targets_do_not_need_are_a_warning_once_set_up(mo
 
 def test_tex_can_be_left_out(monkeypatch):
     asked = []
-    monkeypatch.setattr(
-        preflight, "missing_on_machine", lambda with_tex: asked.append(with_tex) or []
-    )
+    monkeypatch.setattr(preflight, "missing_on_machine", lambda with_tex: asked.append(with_tex) or [])
     monkeypatch.setattr(preflight, "missing_for_environments", list)
     monkeypatch.setattr(preflight, "useful_on_machine", list)
     monkeypatch.setenv("STACKWARS_WITHOUT_TEX", "1")

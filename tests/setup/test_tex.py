@@ -6,9 +6,7 @@ import pytest
 
 from stackwars.setup import tex
 
-STYLES = (
-    "IEEEtran.cls IEEEtran.bst booktabs.sty siunitx.sty listings.sty microtype.sty hyperref.sty"
-)
+STYLES = "IEEEtran.cls IEEEtran.bst booktabs.sty siunitx.sty listings.sty microtype.sty hyperref.sty"
 COMMANDS = ("latexmk", "pdflatex", "bibtex", "kpsewhich", "dot")
 
 

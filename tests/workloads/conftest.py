@@ -27,9 +27,7 @@ def in_dialect():
         extra = {"JAX_PLATFORMS": "cpu", "PJRT_DEVICE": "CPU", "TOKENIZERS_PARALLELISM": "false"}
         variables = environments.clean_environ(extra)
         variables["PYTHONPATH"] += f":{HERE.parent}"
-        done = subprocess.run(
-            [python, *arguments], env=variables, capture_output=True, text=True, timeout=600
-        )
+        done = subprocess.run([python, *arguments], env=variables, capture_output=True, text=True, timeout=600)
         assert done.returncode == 0, done.stderr[-3000:]
         return done.stdout
 

@@ -27,9 +27,7 @@ def outputs(name: str, sizes: dict[str, int]) -> dict[str, np.ndarray]:
     if getattr(function, "SIZES_FROM_VALUES", False):
         del compiled["tensorflow_xla"]
     return {
-        kind: tf.function(lambda *given: function(parameters, *given), jit_compile=jit)(
-            *inputs
-        ).numpy()
+        kind: tf.function(lambda *given: function(parameters, *given), jit_compile=jit)(*inputs).numpy()
         for kind, jit in compiled.items()
     }
 

@@ -37,13 +37,9 @@ def test_every_workload_tells_the_same_things(name):
     assert name in UPDATING or FULL[name].keys() == module.SIZES.keys()
     assert all(module.SIZES.values())
     assert (
-        hasattr(module, "reference")
-        == (module.TABLE in ("I", "lecture", "beyond"))
-        == (module.KIND == "basic")
+        hasattr(module, "reference") == (module.TABLE in ("I", "lecture", "beyond")) == (module.KIND == "basic")
     )
-    assert (
-        hasattr(module, "hf_config") == (module.TABLE in ("II", "III")) == (module.KIND == "model")
-    )
+    assert hasattr(module, "hf_config") == (module.TABLE in ("II", "III")) == (module.KIND == "model")
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -46,8 +46,7 @@ def test_mha_position_by_position():
         query = q[part] @ x[3] + bias_q[part]
         scores = np.exp([query @ (k[part] @ row + bias_k[part]) / 2 for row in x])
         mixed.extend(
-            sum(s * (v[part] @ row + bias_v[part]) for s, row in zip(scores, x, strict=True))
-            / scores.sum()
+            sum(s * (v[part] @ row + bias_v[part]) for s, row in zip(scores, x, strict=True)) / scores.sum()
         )
     expected = weights["out.weight"].astype(float) @ mixed + weights["out.bias"]
     np.testing.assert_allclose(output[1, 3], expected)
@@ -78,10 +77,7 @@ def test_two_matmuls():
 def test_elementwise_chain_term_by_term():
     _, inputs, output = computed("elementwise_chain")
     assert output.shape == ()
-    terms = [
-        math.tanh(0.1 * x + 1.7) / (1 + math.exp(-x)) + math.exp(-x * x)
-        for x in inputs["x"].tolist()
-    ]
+    terms = [math.tanh(0.1 * x + 1.7) / (1 + math.exp(-x)) + math.exp(-x * x) for x in inputs["x"].tolist()]
     assert math.isclose(output, math.fsum(terms), rel_tol=1e-12)
 
 
@@ -90,9 +86,7 @@ def test_mlp_postnorm_position_by_position():
     w = {name: value.astype(float) for name, value in weights.items()}
     x = inputs["x"][1, 3].astype(float)
     hidden = x @ w["up.weight"] + w["up.bias"]
-    hidden = [
-        h / (1 + math.exp(-2 * math.sqrt(2 / math.pi) * (h + 0.044715 * h**3))) for h in hidden
-    ]
+    hidden = [h / (1 + math.exp(-2 * math.sqrt(2 / math.pi) * (h + 0.044715 * h**3))) for h in hidden]
     row = x + hidden @ w["down.weight"] + w["down.bias"]
     expected = (row - row.mean()) / math.sqrt(row.var() + 1e-5)
     expected = expected * w["norm.weight"] + w["norm.bias"]
@@ -102,9 +96,7 @@ def test_mlp_postnorm_position_by_position():
 def loss_of_an_example(weights, x, label):
     w = {name: value.astype(float) for name, value in weights.items()}
     hidden = w["up.weight"] @ x + w["up.bias"]
-    hidden = [
-        h / (1 + math.exp(-2 * math.sqrt(2 / math.pi) * (h + 0.044715 * h**3))) for h in hidden
-    ]
+    hidden = [h / (1 + math.exp(-2 * math.sqrt(2 / math.pi) * (h + 0.044715 * h**3))) for h in hidden]
     logits = w["down.weight"] @ hidden + w["down.bias"]
     return math.log(sum(math.exp(logit) for logit in logits)) - logits[label]
 
@@ -180,9 +172,6 @@ def test_rnn_step_by_step():
     hidden = [0.0] * 16
     for step, row in enumerate(inputs["x"][:, 1].astype(float)):
         before = [w["recurrent.weight"][i] @ hidden for i in range(16)]
-        hidden = [
-            math.tanh(w["input.weight"][i] @ row + w["input.bias"][i] + before[i])
-            for i in range(16)
-        ]
+        hidden = [math.tanh(w["input.weight"][i] @ row + w["input.bias"][i] + before[i]) for i in range(16)]
         np.testing.assert_allclose(output[step, 1], hidden)
     np.testing.assert_array_equal(computed("unrolled_rnn")[2], output)

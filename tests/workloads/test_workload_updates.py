@@ -82,9 +82,9 @@ def test_outputs_gradients_and_state_are_those_of_the_reference(updated, framewo
 @pytest.mark.env
 @pytest.mark.parametrize("framework", COMPILED_ONCE)
 def test_a_step_is_compiled_once(updated, framework):
-    assert {
-        name: int(updated(framework)[f"{name}/compiles"]) for name in UPDATING
-    } == dict.fromkeys(UPDATING, 1)
+    assert {name: int(updated(framework)[f"{name}/compiles"]) for name in UPDATING} == dict.fromkeys(
+        UPDATING, 1
+    )
 
 
 @pytest.mark.parametrize("name", TRAINING)
@@ -222,6 +222,4 @@ def test_every_leaf_weighs_the_same_and_its_size_is_kept():
     assert found[:2].tolist() == [1, 1]
     assert found[2] == pytest.approx(np.log(1e-9))
     twice = child.leaf_samples({**small, "gradient": np.full(2, 2e-9)}, 1)
-    assert twice[:2].tolist() == [1, 1] and twice[2] - found[2] == pytest.approx(
-        np.log(2), rel=1e-3
-    )
+    assert twice[:2].tolist() == [1, 1] and twice[2] - found[2] == pytest.approx(np.log(2), rel=1e-3)

@@ -13,9 +13,7 @@ from stackwars.results.raw import Raw
 
 def trials(raw: Raw) -> Iterator[Trial]:
     """Yield a trial of each cell and each replayed program that has four rounds or more."""
-    values = {
-        (cell.device, f"{cell.framework} {cell.workload}"): own for cell, own in raw.cell_values.items()
-    }
+    values = {(cell.device, f"{cell.framework} {cell.workload}"): own for cell, own in raw.cell_values.items()}
     values |= {
         (replay.device, f"{name} {replay.workload} in {replay.compiler}"): own
         for (replay, name), own in raw.replay_values.items()

@@ -58,8 +58,7 @@ def read_parts(folder: Path) -> dict[str, list[dict]]:
     """{audit: its documents} of a folder of results, each with the day on which it was finished (UTC)."""
     return {
         name: [
-            documents.read(path)
-            | {"apart": f"{datetime.fromtimestamp(path.stat().st_mtime, UTC):%Y-%m-%d}"}
+            documents.read(path) | {"apart": f"{datetime.fromtimestamp(path.stat().st_mtime, UTC):%Y-%m-%d}"}
             for path in sorted((folder / "audits" / name).glob("*/*.json"))
         ]
         for name in ADDED

@@ -87,9 +87,7 @@ def dropped(session: Any) -> float:
     times = []
     for _ in range(ROUNDS):
         times.append(seconds(call))
-        session.fence(
-            session.call(0)
-        )  # whatever the dropped one left running is done before the next
+        session.fence(session.call(0))  # whatever the dropped one left running is done before the next
     return 1e3 * statistics.median(times)
 
 
@@ -103,8 +101,7 @@ def verdicts(found: dict) -> dict[str, bool]:
         "depth_scaling": all(
             abs(ratio / steps - 1) <= TOLERANCE for ratio, steps in zip(ratios, (2, 4), strict=True)
         ),
-        "dropped": found["dropped_ms"] >= 0.5 * found["call_ms"]
-        or found["dropped_ms"] < found["floor_ms"],
+        "dropped": found["dropped_ms"] >= 0.5 * found["call_ms"] or found["dropped_ms"] < found["floor_ms"],
     }
 
 
@@ -134,9 +131,7 @@ def audit_fences(
         "layers": [step["layers"] for step in steps],
         "depth_scaling_ms": depth_scaling_ms(sessions),
         "dropped_ms": dropped(sessions[-1]),
-        "floor_ms": floor_ms(
-            depth_scaling.flops(longest), depth_scaling.minimum_bytes(longest), peak
-        ),
+        "floor_ms": floor_ms(depth_scaling.flops(longest), depth_scaling.minimum_bytes(longest), peak),
     }
     ok = verdicts(found)
     return {**found, "limits": {"residual": RESIDUAL, "depth_scaling": TOLERANCE}, "ok": ok}

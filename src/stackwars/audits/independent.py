@@ -22,9 +22,7 @@ AGREE = 0.05
 PROCESSES = 3
 
 
-def measure(
-    job: dict, pins: Path, sizes: dict[str, dict], processes: int, folder: Path
-) -> dict[str, Any]:
+def measure(job: dict, pins: Path, sizes: dict[str, dict], processes: int, folder: Path) -> dict[str, Any]:
     """{workload: {"ours_ms", "third_party_ms": a median for each process, "ratios", "harness"}}.
 
     ratios: of each process the median, over its pairs of consecutive calls, of ours over the other's.
@@ -63,9 +61,7 @@ def judged(row: dict[str, Any]) -> dict[str, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--job", required=True, type=documents.read)
-    parser.add_argument(
-        "--sizes", required=True, type=documents.read, help="file of {workload: sizes}"
-    )
+    parser.add_argument("--sizes", required=True, type=documents.read, help="file of {workload: sizes}")
     parser.add_argument("--processes", type=int, default=PROCESSES)
     for name in ("pins", "folder", "output"):
         parser.add_argument(f"--{name}", required=True, type=Path)

@@ -40,9 +40,7 @@ class MutantJob(ProcessJob):
     mutant: str = HONEST
 
 
-def judge(
-    process: dict, output: np.ndarray, expected: np.ndarray, floor: float, tolerance: float
-) -> list[str]:
+def judge(process: dict, output: np.ndarray, expected: np.ndarray, floor: float, tolerance: float) -> list[str]:
     """Every problem that the checks find in one process and its output samples."""
     return [*problems(process, floor), *output_problems(output, expected, tolerance)]
 
@@ -54,9 +52,7 @@ def expected_output(sizes: dict[str, int], seed: int) -> np.ndarray:
     )
 
 
-def audit_mutants(
-    job: dict, pins: Path, peak: dict, folder: Path, sizes: dict[str, int] = SIZES
-) -> dict:
+def audit_mutants(job: dict, pins: Path, peak: dict, folder: Path, sizes: dict[str, int] = SIZES) -> dict:
     """Run and judge all processes of one framework; what the report reads.
 
     job: framework, dialect, device, preset and settings of a `supervisor.ProcessJob`, with parity_rel_l2 among
@@ -80,9 +76,7 @@ def audit_mutants(
     }
 
 
-def judged(
-    run: Run, names: Sequence[str], settings: dict, peak: dict, sizes: dict[str, int]
-) -> dict:
+def judged(run: Run, names: Sequence[str], settings: dict, peak: dict, sizes: dict[str, int]) -> dict:
     """Honest processes and these mutants of the product, each with the problems that the checks find in it.
 
     settings: seed and parity_rel_l2 are read; peak: of the device, as `stackwars.measure.peak` writes it.

@@ -26,9 +26,7 @@ BLOCKS = {
 
 def audit_power(job: dict, pins: Path, rounds: int, folder: Path) -> dict[str, Any]:
     """Measure and judge; what the report reads. job, errors: as of `replays.run`."""
-    sizes = {
-        name: {**power.SIZES, "layers": power.LAYERS + more} for name, more in power.SIDES.items()
-    }
+    sizes = {name: {**power.SIZES, "layers": power.LAYERS + more} for name, more in power.SIDES.items()}
     programs = replays.lowered(job, "depth_scaling", sizes, folder)
     processes = [
         replays.run(

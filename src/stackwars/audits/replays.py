@@ -58,9 +58,7 @@ def lowered(
     return found
 
 
-def run(
-    job: dict, pins: Path, folder: Path, programs: dict[str, dict[str, str]], **own: Any
-) -> dict:
+def run(job: dict, pins: Path, folder: Path, programs: dict[str, dict[str, str]], **own: Any) -> dict:
     """The result of a process that replays these programs, the first the baseline; `folder` keeps it.
 
     job: framework, dialect, device, preset, compiler, module, options and settings of a ReplayAuditJob, and

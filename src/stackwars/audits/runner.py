@@ -34,9 +34,7 @@ def run(job: ProcessJob, pins: Path, folder: Path, child_module: str) -> dict:
     with alone():
         if job.partner:
             supervise_child = partial(supervise, child_module=child_module)
-            result = interleaved.run_with_partner(
-                supervise_child, job, python, python, part, str(folder)
-            )
+            result = interleaved.run_with_partner(supervise_child, job, python, python, part, str(folder))
         else:
             result = supervise(job, python, part, child_module)
     for scratch in ("cache", "partner"):

@@ -27,9 +27,7 @@ def main() -> None:
         ours.append(ready.ours())
     events = Events(folder / NAME)
     events.write("ours", ns=ours)
-    events.write(
-        "third_party", harness=f"torch.utils.benchmark {torch.__version__}", ns=third_party
-    )
+    events.write("third_party", harness=f"torch.utils.benchmark {torch.__version__}", ns=third_party)
     events.write("end")
     # The frameworks' own teardown can crash after the work is done.
     os._exit(0)

@@ -59,8 +59,7 @@ def groups(values: Rounds, size: int) -> list[Rounds]:
     """Disjoint groups of so many rounds each, in their order; what is left over belongs to none."""
     whole = (max(values, default=-1) + 1) // size
     return [
-        {number: value for number, value in values.items() if number // size == group}
-        for group in range(whole)
+        {number: value for number, value in values.items() if number // size == group} for group in range(whole)
     ]
 
 
@@ -86,8 +85,7 @@ def false_claims(trials: Sequence[Trial]) -> dict[str, Any]:
     off = [abs(trial.comparison.ratio - 1) for trial in trials]
     off_95 = float(np.quantile(off, 0.95)) if off else None
     few = bool(off) and (
-        count <= CLAIMS * len(off)
-        or stats.binomtest(count, len(off), ALPHA, "greater").pvalue >= ALPHA
+        count <= CLAIMS * len(off) or stats.binomtest(count, len(off), ALPHA, "greater").pvalue >= ALPHA
     )
     return {
         **rate(count, len(trials)),

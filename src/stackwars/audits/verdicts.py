@@ -24,15 +24,10 @@ def fences(found: list[dict]) -> Entry:
     if not found:
         return not_run_entry("fences")
     wrong = [
-        f"{who(one)} on {one['device']}: {name}"
-        for one in found
-        for name, ok in one["ok"].items()
-        if not ok
+        f"{who(one)} on {one['device']}: {name}" for one in found for name, ok in one["ok"].items() if not ok
     ]
     left = max(max(one["again_ms"], one["fetch_ms"]) / one["call_ms"] for one in found)
-    ratios = [
-        [ms / one["depth_scaling_ms"][0] for ms in one["depth_scaling_ms"][1:]] for one in found
-    ]
+    ratios = [[ms / one["depth_scaling_ms"][0] for ms in one["depth_scaling_ms"][1:]] for one in found]
     twice, four_times = ([r[i] for r in ratios] for i in (0, 1))
     detail = (
         f"{named(found)}: after a fence at most {percent(left)} of a call is left; twice and four "
@@ -120,9 +115,7 @@ def power(found: list[dict]) -> Entry:
         why = f"{rounds} rounds, and a trial takes {found[0]['group']}"
         return entry("power", NOT_RUN, {"by_framework": found}, why)
     weak = [
-        f"{who(one)}, {size['percent']} %: {problem}"
-        for one, size in sizes
-        for problem in _weaknesses(size)
+        f"{who(one)}, {size['percent']} %: {problem}" for one, size in sizes for problem in _weaknesses(size)
     ]
     parts = [
         "; ".join(

@@ -28,9 +28,7 @@ def first_runs(found: list[dict]) -> dict[str, Any]:
     """Does every first call compile, and take nothing from a cache? Of frameworks that compile."""
     firsts = [(process, event(process, "first")) for process in found]
     firsts = [(process, first) for process, first in firsts if first["compiles"] is not None]
-    warm = [
-        _name(process) for process, first in firsts if first["cache_hits"] or not first["compiles"]
-    ]
+    warm = [_name(process) for process, first in firsts if first["cache_hits"] or not first["compiles"]]
     return {
         "processes": len(firsts),
         "compiles": sum(first["compiles"] for _, first in firsts),
@@ -52,9 +50,7 @@ def floors(found: list[dict], native: pd.DataFrame) -> dict[str, Any]:
         for problem in problems(process, floor)
         if problem.startswith(f"{FLOOR}:")
     ]
-    times = [
-        (float(np.median(call_ms(event(p, "steady")))) / floor, p) for p, floor in judged if floor
-    ]
+    times = [(float(np.median(call_ms(event(p, "steady")))) / floor, p) for p, floor in judged if floor]
     closest, process = min(times, key=lambda pair: pair[0], default=(None, None))
     return {
         "processes": len(judged),

@@ -193,10 +193,9 @@ def compile_into(job: CompileJob, pins: Path, program: Path, output: Path) -> di
         python = ensure(pins)
     except Unavailable as error:
         why = why or str(error)
-    if why is None:
-        found = compile_in_child(job, python, program, part)
-    else:
-        found = unsupported(job, program, why, part)
+    found = (
+        compile_in_child(job, python, program, part) if why is None else unsupported(job, program, why, part)
+    )
     shutil.rmtree(output, ignore_errors=True)
     part.rename(output)
     return found

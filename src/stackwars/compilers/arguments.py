@@ -130,9 +130,7 @@ def of_array(array: np.ndarray) -> Entry:
 
 def dump(entries: list[Entry]) -> list[dict]:
     """The entries as JSON, without the fields that an entry of its kind does not have."""
-    return [
-        {k: v for k, v in asdict(e).items() if v not in ("", ()) or k == "kind"} for e in entries
-    ]
+    return [{k: v for k, v in asdict(e).items() if v not in ("", ()) or k == "kind"} for e in entries]
 
 
 def named(document: dict, values: list[np.ndarray]) -> dict[str, np.ndarray]:

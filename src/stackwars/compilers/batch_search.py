@@ -48,9 +48,7 @@ class BatchSearch:
     def fits(self) -> int:
         """The largest batch known to fit below the smallest that does not; 0 where none is."""
         below = self.oom or math.inf
-        return max(
-            (p.batch for p in self.probes if p.verdict == FITS and p.batch < below), default=0
-        )
+        return max((p.batch for p in self.probes if p.verdict == FITS and p.batch < below), default=0)
 
     def guess(self) -> int | None:
         """The next batch to try; None where the bracket is closed, or close, or cannot be narrowed."""

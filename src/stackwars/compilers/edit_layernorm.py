@@ -14,9 +14,7 @@ from stackwars.compilers.arguments import Entry
 
 def apply(module: Any, entries: list[Entry]) -> list[Entry]:
     """Replace every such batch_norm_training; raises ValueError where the module has none."""
-    found = [
-        op for op in stablehlo.named(module, "stablehlo.batch_norm_training") if _is_row_wise(op)
-    ]
+    found = [op for op in stablehlo.named(module, "stablehlo.batch_norm_training") if _is_row_wise(op)]
     if not found:
         raise ValueError(
             "expected a program with batch_norm_training over single rows; this has none: no edit to make"
@@ -94,9 +92,7 @@ def _normalised(x: Any, epsilon: float) -> Any:
 
     def along(value: Any) -> Any:
         dims = stablehlo.integers(range(last))
-        return stablehlo.make(
-            "stablehlo.broadcast_in_dim", full, [value], broadcast_dimensions=dims
-        )
+        return stablehlo.make("stablehlo.broadcast_in_dim", full, [value], broadcast_dimensions=dims)
 
     mean_x = mean(x)
     mean_squares = mean(stablehlo.make("stablehlo.multiply", full, [x, x]))

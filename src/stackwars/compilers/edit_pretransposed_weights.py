@@ -26,9 +26,7 @@ def apply(module: Any, entries: list[Entry]) -> list[Entry]:
     main = stablehlo.main_function(module)
     parameters = main.regions[0].blocks[0].arguments
     if len(parameters) != len(entries):
-        raise ValueError(
-            f"expected {len(parameters)} entries, one an argument; came {len(entries)}"
-        )
+        raise ValueError(f"expected {len(parameters)} entries, one an argument; came {len(entries)}")
     after = list(entries)
     for i, (parameter, entry) in enumerate(zip(parameters, entries, strict=True)):
         order = _wanted(parameter) if _is_weight(parameter, entry) else None
@@ -36,9 +34,7 @@ def apply(module: Any, entries: list[Entry]) -> list[Entry]:
             _transpose(parameter, order)
             after[i] = replace(entry, axes=tuple(entry.axes[axis] for axis in order))
     if after == entries:
-        raise ValueError(
-            "expected a program that transposes a weight; this transposes none: no edit to make"
-        )
+        raise ValueError("expected a program that transposes a weight; this transposes none: no edit to make")
     results = ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value).results
     signature = ir.FunctionType.get([parameter.type for parameter in parameters], results)
     main.attributes["function_type"] = ir.TypeAttr.get(signature)

@@ -92,13 +92,9 @@ def applicable(text: str, entries: list[Entry]) -> list[str]:
 def main() -> None:
     """`python -m stackwars.compilers.edits`: an edited program, and its arguments.json beside it."""
     parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument(
-        "--program", required=True, type=Path, help="folder with the program to edit"
-    )
+    parser.add_argument("--program", required=True, type=Path, help="folder with the program to edit")
     parser.add_argument("--edit", required=True, action="append", help="may be given several times")
-    parser.add_argument(
-        "--output", required=True, type=Path, help="folder to write the edited one to"
-    )
+    parser.add_argument("--output", required=True, type=Path, help="folder to write the edited one to")
     a = parser.parse_args()
     text = gzip.decompress((a.program / "program.mlir.gz").read_bytes()).decode()
     document, entries = arguments.load(a.program / "arguments.json")

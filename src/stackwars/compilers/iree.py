@@ -102,9 +102,7 @@ class Compiler:
         from iree import runtime
 
         if device != "cpu":
-            raise RuntimeError(
-                f"expected the device cpu, for which IREE is set up here; came {device}"
-            )
+            raise RuntimeError(f"expected the device cpu, for which IREE is set up here; came {device}")
         cores = ",".join(map(str, sorted(os.sched_getaffinity(0))))
         runtime.flags.parse_flags(f"--task_topology_cpu_ids={cores}")
         self._runtime = runtime
@@ -133,9 +131,7 @@ class Compiler:
         """The compiled module and what its statistics say, from a process that can be ended."""
         from iree.compiler.tools.binaries import find_tool
 
-        source, module, counted = (
-            folder / name for name in ("in.mlir", "out.vmfb", "counted.json")
-        )
+        source, module, counted = (folder / name for name in ("in.mlir", "out.vmfb", "counted.json"))
         source.write_text(text)
         asked = [
             *(find_tool("iree-compile"), str(source), "-o", str(module), *self._flags),

@@ -67,9 +67,7 @@ class LargestBatchJob:
     limit: int = 6
 
 
-def find(
-    job: LargestBatchJob, base: dict, scratch: Path, lower: Lower, compile_program: Compile
-) -> dict:
+def find(job: LargestBatchJob, base: dict, scratch: Path, lower: Lower, compile_program: Compile) -> dict:
     """The document of largest_batch.json.
 
     base: ahead.json of the preset's own batch, which costs nothing here. scratch: keeps the probes,
@@ -193,9 +191,7 @@ def main() -> None:
     scratch = arguments.output.with_name(arguments.output.name + ".probes")
     scratch.mkdir(parents=True, exist_ok=True)
 
-    def compile_program(
-        compilation: ahead_supervisor.CompileJob, program: Path, folder: Path
-    ) -> dict:
+    def compile_program(compilation: ahead_supervisor.CompileJob, program: Path, folder: Path) -> dict:
         return ahead_supervisor.compile_into(compilation, arguments.pins, program, folder)
 
     base = documents.read(arguments.base)

@@ -58,9 +58,7 @@ def lower(
         made = [
             leaf
             if id(leaf) in entries
-            else shape(
-                leaf, arguments.of_array(np.asarray(leaf)), division and _axis(division, result)
-            )
+            else shape(leaf, arguments.of_array(np.asarray(leaf)), division and _axis(division, result))
             for leaf, result in zip(leaves, results, strict=False)
         ]
         parameters = (constant, jax.tree.unflatten(tree, made))

@@ -21,9 +21,7 @@ def load() -> None:
     import tensorflow  # noqa: F401
 
 
-def lower(
-    build: Callable, sizes: dict, seed: int, inputs: dict[str, np.ndarray], precision: str
-) -> Lowered:
+def lower(build: Callable, sizes: dict, seed: int, inputs: dict[str, np.ndarray], precision: str) -> Lowered:
     """The program.
 
     `build` is the workload's in this dialect, and makes its weights with `arguments.leaf`. TensorFlow

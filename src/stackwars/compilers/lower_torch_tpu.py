@@ -182,9 +182,7 @@ def _compiled(module: Any, inputs: list[Any]) -> Traced:
 
     # It wants a tuple of results.
     module.register_forward_hook(lambda _module, _inputs, output: (output,))
-    graph, signature = aot_export_module(
-        module, inputs, trace_joint=False, decompositions=decompositions()
-    )
+    graph, signature = aot_export_module(module, inputs, trace_joint=False, decompositions=decompositions())
     weights = {**signature.inputs_to_parameters, **signature.inputs_to_buffers}
     return graph, [weights.get(node.name) for node in graph.graph.find_nodes(op="placeholder")]
 
@@ -230,9 +228,9 @@ def _step(module: Any, inputs: list[Any], table: dict) -> tuple[Any, list[str]]:
     leaves = module.leaves()
     steps = [torch.zeros((), device="tpu:0") for _ in weights]
     updated = [*(leaf.detach() for leaf in leaves.values()), *steps]
-    traced = make_fx(
-        torch.func.functionalize(step), tracing_mode="fake", decomposition_table=table
-    )(updated, [buffer.detach() for buffer in buffers.values()], *inputs)
+    traced = make_fx(torch.func.functionalize(step), tracing_mode="fake", decomposition_table=table)(
+        updated, [buffer.detach() for buffer in buffers.values()], *inputs
+    )
     return traced, [*leaves, *("" for _ in steps)]
 
 

@@ -18,9 +18,7 @@ import re
 
 FITS, OOM = "fits", "oom"
 MESSAGE_CHARACTERS = 2000
-_HBM = re.compile(
-    r"Ran out of memory (on HBM|in memory space hbm)|exceeds? available HBM", re.IGNORECASE
-)
+_HBM = re.compile(r"Ran out of memory (on HBM|in memory space hbm)|exceeds? available HBM", re.IGNORECASE)
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 _SIZE = r"([\d.]+)([KMGT]?)B?\b"
 _FIGURES = {

@@ -33,9 +33,7 @@ def check_memory(name: str, entries: list[Entry]) -> None:
         )
 
 
-def place(
-    programs: dict[str, Any], arguments: dict[str, list[Entry]], spec: dict, put: Put
-) -> None:
+def place(programs: dict[str, Any], arguments: dict[str, list[Entry]], spec: dict, put: Put) -> None:
     """Fill the buffers of every program. spec: workload, sizes and settings with the seed; put: the compiler's.
 
     A weight is made, put in every layout that any program wants, and dropped: the machine holds the

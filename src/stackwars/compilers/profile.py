@@ -152,9 +152,7 @@ def _events(calls: Mapping[str, Callable[[int], Any]], block: int) -> list[tuple
             for call in calls.values():
                 call(0)
             start, blocks = time.perf_counter(), 0
-            while blocks < LEAST or (
-                blocks < MOST and time.perf_counter() - start < SECONDS * len(calls)
-            ):
+            while blocks < LEAST or (blocks < MOST and time.perf_counter() - start < SECONDS * len(calls)):
                 for name, call in calls.items():
                     for number in range(blocks * block, (blocks + 1) * block):
                         with jax.profiler.TraceAnnotation(_CALL + name):
@@ -166,12 +164,7 @@ def _events(calls: Mapping[str, Callable[[int], Any]], block: int) -> list[tuple
         [path] = Path(folder).rglob("*.xplane.pb")
         found = jax.profiler.ProfileData.from_file(str(path))
         planes = [plane for plane in found.planes if plane.name == _PLANE]
-        return [
-            (event, dict(event.stats))
-            for plane in planes
-            for line in plane.lines
-            for event in line.events
-        ]
+        return [(event, dict(event.stats)) for plane in planes for line in plane.lines for event in line.events]
 
 
 def _spans(events: list[tuple[Any, dict]]) -> tuple[list[Span], list[Span]]:

@@ -193,9 +193,7 @@ class ReplayProcess:
             problem = next(filter(None, (results_problem(*pair) for pair in pairs)), None)
             error = None
             if problem is None:
-                error = max(
-                    relative_l2(ours[key], base[key]) for ours, base in pairs for key in base
-                )
+                error = max(relative_l2(ours[key], base[key]) for ours, base in pairs for key in base)
                 if error > settings["parity_rel_l2"]:
                     limit = f"{settings['parity_rel_l2']:.0e}"
                     problem = f"relative L2 error {error:.2e} against the baseline, over {limit}"

@@ -59,8 +59,7 @@ def combine(folders: list[Path], cells: dict[str, Path], peak: dict | None = Non
         "status_detail": bad["status_detail"] if bad else "",
         "peak_rss_bytes": max(process["peak_rss_bytes"] for process in processes),
         "programs": {
-            name: _program(name, processes, bad, folders, cells.get(name))
-            for name in first["programs"]
+            name: _program(name, processes, bad, folders, cells.get(name)) for name in first["programs"]
         },
         "processes": [_record(process) for process in processes],
     }
@@ -80,8 +79,7 @@ def profiles(folders: list[Path], replay: dict) -> dict:
         "programs": {
             event["program"]: {key: event[key] for key in PROFILE}
             for event in first["events"]
-            if event["event"] == "profiled"
-            and replay["programs"][event["program"]]["status"] == "ok"
+            if event["event"] == "profiled" and replay["programs"][event["program"]]["status"] == "ok"
         },
     }
 
@@ -114,10 +112,7 @@ def _parted(processes: list[dict], cells: dict[str, Path]) -> dict[str, str] | N
 def _program(
     name: str, processes: list[dict], bad: dict | None, folders: list[Path], cell: Path | None
 ) -> dict:
-    events = [
-        [event for event in process["events"] if event.get("program") == name]
-        for process in processes
-    ]
+    events = [[event for event in process["events"] if event.get("program") == name] for process in processes]
     refused = _named(events, "refused")
     status, detail = (bad["status"], bad["status_detail"]) if bad else ("ok", "")
     if refused:

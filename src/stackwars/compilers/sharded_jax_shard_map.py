@@ -57,7 +57,5 @@ class Session(sharded_jax.Session):
         specs = self._jax.tree.map(lambda array: getattr(array.sharding, "spec", whole), given)
         # A step returns the state, divided as it was, and a loss; else the output is divided as the input.
         results = (specs[1], whole) if hasattr(function, "leaves") else specs[-1]
-        mapped = self._jax.shard_map(
-            chosen or function, mesh=self._mesh, in_specs=specs, out_specs=results
-        )
+        mapped = self._jax.shard_map(chosen or function, mesh=self._mesh, in_specs=specs, out_specs=results)
         return self._jax.jit(mapped)

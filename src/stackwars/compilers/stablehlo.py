@@ -16,9 +16,7 @@ def main_function(module: Any) -> Any:
 
 def named(module: Any, name: str) -> list[Any]:
     """Every operation of this name, in every function, in order."""
-    return [
-        op for function in module.body.operations for op in _within(function) if op.name == name
-    ]
+    return [op for function in module.body.operations for op in _within(function) if op.name == name]
 
 
 def _within(operation: Any) -> Iterator[Any]:

@@ -87,9 +87,7 @@ class Compiler:
             types, results = _signature(module, ir)
             chosen = self.compile_options(module, len(types), results)
             devices = xla_client.DeviceList((self._device,))
-            executable = compiler.backend_compile_and_load(
-                self._device.client, module, devices, chosen, []
-            )
+            executable = compiler.backend_compile_and_load(self._device.client, module, devices, chosen, [])
         return Program(executable, types)
 
     def compile_options(self, module: Any, arguments: int, results: int) -> Any:

@@ -24,9 +24,7 @@ class Session(jax.Session):
     def build(self, build: Callable, sizes: dict, seed: int, inputs: list[dict]) -> None:
         super().build(build, sizes, seed, inputs)
         if self._leaves is not None:
-            raise NotImplementedError(
-                "expected a pure function of its inputs; it updates its state"
-            )
+            raise NotImplementedError("expected a pure function of its inputs; it updates its state")
         self._plain, self._function = self._function, None
 
     def call(self, which: int) -> Any:

@@ -35,9 +35,7 @@ class Session:
 
     def __init__(self, device: str, precision: str) -> None:
         if platform(device) != CPU:
-            raise RuntimeError(
-                f"expected the CPU, the only device of tensorflow-cpu; came {device}"
-            )
+            raise RuntimeError(f"expected the CPU, the only device of tensorflow-cpu; came {device}")
         self._tf = load()
         use_precision(precision)
         self._trace_s = 0.0
@@ -133,9 +131,7 @@ def program(function: Any, inputs: list[Any]) -> str:
     # What HLO copies around loops and updates has no operation of StableHLO, and TensorFlow cannot read its own
     # text of it. A conversion to the same type is the same.
     text = text.replace(" = mhlo.copy ", " = stablehlo.convert ")
-    text = tensorflow.mlir.experimental.run_pass_pipeline(
-        text, "strip-debuginfo", show_debug_info=False
-    )
+    text = tensorflow.mlir.experimental.run_pass_pipeline(text, "strip-debuginfo", show_debug_info=False)
     head, attributes, rest = text.partition(" attributes ")
     if not head.startswith("module @") or "\n" in head:
         raise ValueError(f"expected a module with a name and attributes; came {text[:60]!r}")

@@ -72,9 +72,7 @@ class Session(torch_eager.Session):
     def build(self, build: Callable, sizes: dict, seed: int, inputs: list[dict]) -> None:
         super().build(build, sizes, seed, inputs)
         self._fullgraph = not getattr(self._module, "GRAPH_BREAKS", False)
-        self._module = self._torch.compile(
-            self._module, fullgraph=self._fullgraph, dynamic=self.DYNAMIC
-        )
+        self._module = self._torch.compile(self._module, fullgraph=self._fullgraph, dynamic=self.DYNAMIC)
 
     def counters(self) -> Counters:
         """compiles: graphs. Tracing is Dynamo's, compiling all of the backend's, from AOTAutograd to g++."""

@@ -52,9 +52,7 @@ class Session(torch_xla.Session):
             # In place: a wrapper around the model would rename its weights.
             self._plain.model.compile(backend="openxla", fullgraph=True)
         else:
-            self._module = self._torch.compile(
-                self._plain, backend="openxla", fullgraph=self._whole
-            )
+            self._module = self._torch.compile(self._plain, backend="openxla", fullgraph=self._whole)
 
     def counters(self) -> Counters:
         """Tracing is what Dynamo tells, with AOTAutograd; the walks with lazy tensors are part of the rest."""

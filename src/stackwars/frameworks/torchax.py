@@ -60,9 +60,7 @@ def _in_jax(module: Any, environment: Any, put: Callable) -> tuple:
         return _moved(module, put), pure(module, environment)
     if hasattr(module, "model"):
         weights = dict(module.model.named_parameters())
-        return stepping(
-            module.model, environment, {n: put(w.detach().numpy()) for n, w in weights.items()}
-        )
+        return stepping(module.model, environment, {n: put(w.detach().numpy()) for n, w in weights.items()})
     places = {id(leaf): name for name, leaf in module.named_buffers()}
     written = {name: places[id(leaf)] for name, leaf in module.leaves().items()}
     parameters = _moved(module, put)
@@ -89,9 +87,7 @@ def pure(module: Any, environment: Any) -> Callable:
     def function(parameters: dict, *arrays: Any) -> Any:
         weights, tensors = environment.j2t_iso((parameters, arrays))
         with environment:
-            return environment.t2j_iso(
-                torch.func.functional_call(module, weights, tensors, tie_weights=True)
-            )
+            return environment.t2j_iso(torch.func.functional_call(module, weights, tensors, tie_weights=True))
 
     return function
 

@@ -67,11 +67,7 @@ def _projections(values: list[ir.Value]) -> list[ir.Operation]:
     above = dataflow.before(values, _passes)
     operands = [*values, *(operand for op in above for operand in op.operands)]
     makers = {made_by for value in operands if (made_by := producer(value)) is not None}
-    return [
-        op
-        for op in makers
-        if is_product(op) and not is_batched(op) and any(map(_is_weight, op.operands))
-    ]
+    return [op for op in makers if is_product(op) and not is_batched(op) and any(map(_is_weight, op.operands))]
 
 
 def _is_weight(value: ir.Value) -> bool:

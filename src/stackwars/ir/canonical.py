@@ -124,9 +124,7 @@ def _refined(graph: Graph, colours: list[str]) -> tuple[list[str], str]:
     while True:
         values, does = _downwards(graph, colours)
         uses, works = _upwards(graph, does)
-        finer = [
-            digest("argument", colour, sorted(uses[index])) for index, colour in enumerate(colours)
-        ]
+        finer = [digest("argument", colour, sorted(uses[index])) for index, colour in enumerate(colours)]
         if len(set(finer)) == len(set(colours)):
             results = [values[index] for index in graph.nodes[-1].reads]
             return colours, digest(results, sorted(works), sorted(finer))

@@ -121,9 +121,7 @@ def _called(module: ir.Module, call: ir.Operation) -> list[ir.Operation]:
     return [function for function in functions(module) if name(function) == callee(call)]
 
 
-def _with_callees(
-    module: ir.Module, function: ir.Operation, kept: set[ir.Operation]
-) -> list[Function]:
+def _with_callees(module: ir.Module, function: ir.Operation, kept: set[ir.Operation]) -> list[Function]:
     """The kept operations of a function, then every function that they call, whole."""
     result, seen = [fragment(function, kept)], {name(function)}
     waiting = [op for op in operations(function) if op in kept]

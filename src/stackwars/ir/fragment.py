@@ -68,9 +68,7 @@ def _head(function: ir.Operation, read: list[ir.Value]) -> str:
     """The signature; arguments that nothing shown reads become one `...`."""
     signature = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
     values = list(block(function).arguments)
-    arguments = _with_attributes(
-        function, "arg_attrs", [f"{a.get_name()}: {a.type}" for a in values]
-    )
+    arguments = _with_attributes(function, "arg_attrs", [f"{a.get_name()}: {a.type}" for a in values])
     shown = [part for part, a in zip(arguments, values, strict=True) if any(a == v for v in read)]
     if len(shown) < len(arguments):
         shown.append("...")

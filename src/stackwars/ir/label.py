@@ -88,9 +88,7 @@ def label(op: ir.Operation, sources: list[int | str]) -> str:
         body = op.regions[0].blocks[0].operations[0].operation
         start = sources[-1]
         first = "" if not isinstance(start, str) or start == _IDENTITY.get(short(body)) else start
-        return f"reduce {short(body)} over {_integers(op, 'dimensions')}" + (
-            f" from {first}" if first else ""
-        )
+        return f"reduce {short(body)} over {_integers(op, 'dimensions')}" + (f" from {first}" if first else "")
     if name == "transpose":
         return f"transpose {_integers(op, 'permutation')}"
     if name == "dot_general":
@@ -131,9 +129,7 @@ def _integers(op: ir.Operation, key: str) -> str:
 
 def _bounds(op: ir.Operation) -> str:
     """Where the slice begins and ends in the dimensions that it does not take whole."""
-    starts, limits = (
-        list(ir.DenseI64ArrayAttr(op.attributes[f"{key}_indices"])) for key in ("start", "limit")
-    )
+    starts, limits = (list(ir.DenseI64ArrayAttr(op.attributes[f"{key}_indices"])) for key in ("start", "limit"))
     extents = module.shape(op.operands[0])
     cut = zip(starts, limits, extents, strict=True)
     parts = [f"{a}:{b} of {extent}" for a, b, extent in cut if b - a < extent]

@@ -10,9 +10,7 @@ from collections.abc import Iterable
 
 HANG = 4  # further indent of a broken line's second and later parts, in characters
 # What says where a value lies or how a front end keeps book, not what is computed.
-_NOISE = re.compile(
-    r"(mhlo|jax|sdy|tf)\.|(result_layout|operand_layouts|xla_shape|backend_config)$"
-)
+_NOISE = re.compile(r"(mhlo|jax|sdy|tf)\.|(result_layout|operand_layouts|xla_shape|backend_config)$")
 _OPENING, _CLOSING = "([{<", ")]}>"
 
 LEFT_OUT = "further lines of the program left out"
@@ -26,9 +24,7 @@ def listing(lines: Iterable[tuple[int, str]], columns: int, limit: int) -> list[
     ValueError where `columns` is too few to break lines into (under 40).
     """
     if columns < 40:
-        raise ValueError(
-            f"expected at least 40 columns, came {columns}; widen the listing's column"
-        )
+        raise ValueError(f"expected at least 40 columns, came {columns}; widen the listing's column")
     parts: list[list[str]] = []
     cut: set[str] = set()
     for depth, line in lines:
@@ -110,9 +106,7 @@ def _break(text: str, room: int, comment: bool) -> int:
         depths = _depths(text, count="[{<")
         for at in range(room, room // 3, -1):
             before, after = text[:at], text[at:]
-            if depths[at] == 0 and (
-                before.endswith((", ", ",", " : ", " :")) or after.startswith("-> ")
-            ):
+            if depths[at] == 0 and (before.endswith((", ", ",", " : ", " :")) or after.startswith("-> ")):
                 return at
     within = text.rfind(", ", room // 3, room) + 1  # in a list that is longer than a line
     space = text.rfind(" ", 1, room + 1)

@@ -71,9 +71,7 @@ def _only_adds_ones(op: ir.Operation) -> bool:
     return same and axes == sorted(axes)
 
 
-def _depth(
-    module: ir.Module, region: ir.Region, outer: dict[ir.Value, int], called: dict[str, int]
-) -> int:
+def _depth(module: ir.Module, region: ir.Region, outer: dict[ir.Value, int], called: dict[str, int]) -> int:
     """Longest chain of a region; `outer` has the depth of the values that it may read."""
     values, deepest = dict(outer), 0
     for part in region.blocks:

@@ -52,9 +52,7 @@ def parse(text: str) -> ir.Module:
     """
     reason = missing(text)
     if reason is not None:
-        raise ProgramError(
-            f"expected a StableHLO program, the file says that there is none: {reason}"
-        )
+        raise ProgramError(f"expected a StableHLO program, the file says that there is none: {reason}")
     try:
         return ir.Module.parse(text, _context())
     except ir.MLIRError as error:

@@ -14,8 +14,7 @@ from stackwars.ir.module import element, shape, walk
 _ROOTS = {"stablehlo.rsqrt", "stablehlo.sqrt"}
 # Between the sums and the root: division by the count, epsilon, the guard against a negative.
 _STEPS = MOVES | {
-    f"stablehlo.{kind}"
-    for kind in ("add", "subtract", "multiply", "divide", "maximum", "select", "power")
+    f"stablehlo.{kind}" for kind in ("add", "subtract", "multiply", "divide", "maximum", "select", "power")
 }
 
 

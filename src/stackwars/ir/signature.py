@@ -13,9 +13,7 @@ from jaxlib.mlir import ir
 
 from stackwars.ir.module import ProgramError, element
 
-COMMUTATIVE = {
-    f"stablehlo.{kind}" for kind in ("add", "multiply", "maximum", "minimum", "and", "or", "xor")
-}
+COMMUTATIVE = {f"stablehlo.{kind}" for kind in ("add", "multiply", "maximum", "minimum", "and", "or", "xor")}
 _NOTES = {"result_layout", "xla_shape"}  # with every attribute of a dialect, such as mhlo.x
 _DEFAULTS = {
     "window_strides": {"1"},

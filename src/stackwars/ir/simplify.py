@@ -146,9 +146,7 @@ def _axes(op: ir.Operation) -> list[int] | None:
     return None if key is None else list(ir.DenseI64ArrayAttr(op.attributes[key]))
 
 
-def _past(
-    source: tuple[int, ...], reshaped: tuple[int, ...], axes: list[int], rank: int
-) -> list[int] | None:
+def _past(source: tuple[int, ...], reshaped: tuple[int, ...], axes: list[int], rank: int) -> list[int] | None:
     """Where the dimensions of a reshape's operand go in a broadcast of its result, if they can."""
     result: list[int | None] = []
     position = 0
@@ -186,9 +184,7 @@ def _move(kind: str, source: ir.Value, old: ir.Operation, axes: list[int] | None
     return _create(old, [source], attributes, kind)
 
 
-def _create(
-    old: ir.Operation, operands: list[ir.Value], attributes: dict, kind: str | None = None
-) -> ir.Value:
+def _create(old: ir.Operation, operands: list[ir.Value], attributes: dict, kind: str | None = None) -> ir.Value:
     return ir.Operation.create(
         kind or old.name,
         results=[old.results[0].type],

@@ -37,15 +37,11 @@ def of_plain(plain: str, located: str) -> list[str | None] | None:
     if sources is None:
         return None
     kept = [
-        source
-        for line, source in zip(located.splitlines(), sources, strict=True)
-        if not _DEFINED.match(line)
+        source for line, source in zip(located.splitlines(), sources, strict=True) if not _DEFINED.match(line)
     ]
     count = len(plain.splitlines())
     if len(kept) != count:
-        raise ValueError(
-            f"expected the {count} lines of the text; {len(kept)} have a location or none"
-        )
+        raise ValueError(f"expected the {count} lines of the text; {len(kept)} have a location or none")
     return kept
 
 

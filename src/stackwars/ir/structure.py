@@ -84,9 +84,7 @@ def _qkv(main: ir.Operation) -> ClaimVerdict:
     """How many projections the queries, keys and values of an attention come from."""
     blocks = attentions(main)
     sizes = [len(block.projections) for block in blocks]
-    shared = sum(
-        len({activation(projection) for projection in block.projections}) == 1 for block in blocks
-    )
+    shared = sum(len({activation(projection) for projection in block.projections}) == 1 for block in blocks)
     spread = ", ".join(f"{n} ({sizes.count(n)} times)" for n in sorted(set(sizes)))
     evidence = f"attentions: {len(blocks)}" + (
         f"; projections of each for queries, keys and values: {spread}; reading one value: {shared}"
@@ -103,21 +101,16 @@ def _contraction(dots: list[ir.Operation]) -> ClaimVerdict:
     Moved: directly the result of a transpose, or of a reshape that merged leading dimensions (also
     batch and heads). Splitting the features into heads, or joining them again, is neither.
     """
-    merged = [
-        dot for dot in dots if any(counts.merges(dot, batching) for batching in (False, True))
-    ]
+    merged = [dot for dot in dots if any(counts.merges(dot, batching) for batching in (False, True))]
     transposed = [dot for dot in dots if counts.reads(dot, TRANSPOSE)]
     moved = {*merged, *transposed}
     explicit = [dot for dot in dots if dot not in moved and _rank(dot) > 2]
     evidence = (
         f"dots: {len(dots)}; with an operand of rank over 2, contracted in place: {len(explicit)}; "
         f"reading merged leading dimensions: {len(merged)}, a transpose: {len(transposed)}; "
-        f"plain matrices: {len(dots) - len(explicit) - len(moved)}"
-        + _share(len(explicit), len(moved))
+        f"plain matrices: {len(dots) - len(explicit) - len(moved)}" + _share(len(explicit), len(moved))
     )
-    return ClaimVerdict(
-        CONTRACTION, _either(len(explicit), EXPLICIT, len(moved), PREPARED), evidence
-    )
+    return ClaimVerdict(CONTRACTION, _either(len(explicit), EXPLICIT, len(moved), PREPARED), evidence)
 
 
 def _either(first: int, one: str, second: int, other: str) -> str:

@@ -51,9 +51,7 @@ def output_problems(
     if expected is not None:
         error = relative_l2(sample, expected)
         if error > tolerance:
-            found.append(
-                f"{OUTPUT}: relative L2 error {error:.2e}, expected at most {tolerance:.0e}"
-            )
+            found.append(f"{OUTPUT}: relative L2 error {error:.2e}, expected at most {tolerance:.0e}")
     return found
 
 
@@ -83,9 +81,7 @@ def _wall(process: dict) -> list[str]:
     reported = reported_s(process)
     if reported <= process["wall_s"]:
         return []
-    return [
-        f"{WALL}: the process reports {reported:.3f} s in calls, and took {process['wall_s']:.3f} s in all"
-    ]
+    return [f"{WALL}: the process reports {reported:.3f} s in calls, and took {process['wall_s']:.3f} s in all"]
 
 
 def _clock(process: dict) -> list[str]:
@@ -95,9 +91,7 @@ def _clock(process: dict) -> list[str]:
     spans += [("the steady calls", *span) for span in _steady_calls(process)]
     for name, reported, passed in spans:
         if abs(reported - passed) > APART * passed + SLACK_S:
-            found.append(
-                f"{CLOCK}: {reported:.3f} s are reported for {name}, {passed:.3f} s passed"
-            )
+            found.append(f"{CLOCK}: {reported:.3f} s are reported for {name}, {passed:.3f} s passed")
     for event in _named(process, "steady"):
         accounted = sum(event["ns"]) / 1e9 + event.get("outside_s", 0.0)
         if "seconds" in event and accounted < (1 - APART) * event["seconds"] - SLACK_S:

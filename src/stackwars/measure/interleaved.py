@@ -55,9 +55,7 @@ def run_with_partner(
             else:
                 partner.start()
                 if second.answered():
-                    _alternate(
-                        first, second, job.settings["interleaved_seconds"], random.Random(seed)
-                    )
+                    _alternate(first, second, job.settings["interleaved_seconds"], random.Random(seed))
         second.stop()
         first.stop()
         if partner.ident:
@@ -68,9 +66,7 @@ def run_with_partner(
     result = supervise(job, python, folder, control=first)
     thread.join()
     if not found:
-        found.update(
-            status="not run", status_detail="the first process ended before it could start"
-        )
+        found.update(status="not run", status_detail="the first process ended before it could start")
     kept = {"events": [], "wall_s": 0.0} | {key: found[key] for key in KEPT if key in found}
     return {**result, "partner": {**kept, "framework": partner_job.framework}}
 
@@ -120,8 +116,7 @@ def pairs_ms(process: dict) -> list[tuple[float, float]]:
     if partner.get("status") != "ok":
         return []
     both = [
-        [event for event in side["events"] if event["event"] == "interleaved"]
-        for side in (process, partner)
+        [event for event in side["events"] if event["event"] == "interleaved"] for side in (process, partner)
     ]
     pairs = list(zip(*both, strict=False))[1:]
     found = [

@@ -48,10 +48,7 @@ def thinned(samples: Sequence[Sample], most: int) -> list[Sample]:
     [(0.1, 5), (0.2, 3)]
     """
     size = max(1, math.ceil(len(samples) / most))
-    return [
-        max(samples[at : at + size], key=lambda sample: sample[1])
-        for at in range(0, len(samples), size)
-    ]
+    return [max(samples[at : at + size], key=lambda sample: sample[1]) for at in range(0, len(samples), size)]
 
 
 def log_tail(path: Path, python: Path, ok: bool) -> str:

@@ -33,9 +33,7 @@ class LogRatio:
         logs = np.log(ratios)
         if len(logs) == 1:
             return cls(float(logs[0]), None, None)
-        return cls(
-            float(logs.mean()), float(logs.std(ddof=1) / math.sqrt(len(logs))), len(logs) - 1.0
-        )
+        return cls(float(logs.mean()), float(logs.std(ddof=1) / math.sqrt(len(logs))), len(logs) - 1.0)
 
     def plus(self, other: LogRatio, own: float = 1.0, others: float = 1.0) -> LogRatio:
         """own * this + others * the other one, the two being independent; Welch and Satterthwaite's freedom."""
@@ -47,9 +45,7 @@ class LogRatio:
         if not variance:
             return LogRatio(log, 0.0, min(self.freedom, other.freedom))
         weighted = zip(parts, (self.freedom, other.freedom), strict=True)
-        return LogRatio(
-            log, math.sqrt(variance), variance**2 / sum(part**2 / free for part, free in weighted)
-        )
+        return LogRatio(log, math.sqrt(variance), variance**2 / sum(part**2 / free for part, free in weighted))
 
     def half_width(self, level: float = LEVEL) -> float | None:
         """Half the width of Student's interval of the logarithm; None where it has none."""
@@ -81,9 +77,7 @@ class LogRatio:
         """
         if self.error is None:
             return None
-        return math.expm1(
-            _student().stdtrit(self.freedom, [(1 + LEVEL) / 2, POWER]).sum() * self.error
-        )
+        return math.expm1(_student().stdtrit(self.freedom, [(1 + LEVEL) / 2, POWER]).sum() * self.error)
 
 
 def _student() -> ModuleType:

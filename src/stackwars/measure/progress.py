@@ -28,9 +28,7 @@ def start(outputs: dict[str, float | None]) -> None:
     FINISHED.write_text("")
 
 
-def remaining_s(
-    expected: list[float | None], finished: list[tuple[float | None, float]]
-) -> float | None:
+def remaining_s(expected: list[float | None], finished: list[tuple[float | None, float]]) -> float | None:
     """Seconds left: the expected ones of what is to come, scaled by how this machine has kept to them.
 
     expected: of each process to come. finished: (expected, actual) of each ended one. A process with
@@ -120,11 +118,7 @@ def _plan() -> dict:
 
 
 def _ended() -> dict[str, float]:
-    rows = (
-        [json.loads(line) for line in FINISHED.read_text().splitlines()]
-        if FINISHED.exists()
-        else []
-    )
+    rows = [json.loads(line) for line in FINISHED.read_text().splitlines()] if FINISHED.exists() else []
     return {row["output"]: row["wall_s"] for row in rows}
 
 

@@ -39,9 +39,7 @@ def stop_reason(job: Any, output: Path) -> str | None:
         return None
     root = next(parent for parent in output.parents if parent.parent.name == "results")
     cells = _histories(root.glob(f"{job.device}/*/{job.workload}"), "cell.json", job.repetition)
-    replays = _histories(
-        root.glob(f"replay/{job.device}/*/{job.workload}"), "replay.json", job.repetition
-    )
+    replays = _histories(root.glob(f"replay/{job.device}/*/{job.workload}"), "replay.json", job.repetition)
     earlier = [process for history in (*cells.values(), *replays.values()) for process in history]
     for process in earlier:
         if process["status"] == STOPPED:

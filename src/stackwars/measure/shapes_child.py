@@ -21,8 +21,7 @@ def measure(spec: dict, events: Events, folder: Path) -> None:
     dialect = import_module(f"stackwars.workloads.{spec['workload']}.in_{spec['dialect']}")
     events.write("build", device_kind=session.device_kind(), versions=session.versions())
     sets = [
-        workload.inputs(sizes | {settings["size"]: value}, settings["seed"])
-        for value in settings["values"]
+        workload.inputs(sizes | {settings["size"]: value}, settings["seed"]) for value in settings["values"]
     ]
     session.build(dialect.build, sizes, settings["seed"], sets)
     session.settle()

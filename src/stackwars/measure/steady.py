@@ -47,8 +47,7 @@ def classify(values_ms: Sequence[float]) -> Steady:
     """
     if len(values_ms) < 3 or min(values_ms) <= 0:
         raise ValueError(
-            "expected call 1, call 2 and at least one block, all times over zero; "
-            f"came {list(values_ms)}"
+            f"expected call 1, call 2 and at least one block, all times over zero; came {list(values_ms)}"
         )
     logs = np.log(np.asarray(values_ms, dtype=float))
     slow = _slow(logs)
@@ -112,10 +111,7 @@ def _steady_from(sizes: list[int], levels: list[float]) -> tuple[int, float]:
     """Index of the segment with which the steady part begins, and its level."""
     lasting = [i for i, size in enumerate(sizes) if size >= BURST * sum(sizes)]
     last = lasting[-1] if lasting else len(sizes) - 1
-    off = [
-        0 if abs(level - levels[last]) <= BAND else size
-        for size, level in zip(sizes, levels, strict=True)
-    ]
+    off = [0 if abs(level - levels[last]) <= BAND else size for size, level in zip(sizes, levels, strict=True)]
     held = (i for i in range(last) if not off[i] and sum(off[i:]) <= BURST * sum(sizes[i:]))
     return next(held, last), levels[last]
 

@@ -115,10 +115,7 @@ def rates(trials: int, noise: float, spikes: float, seed: int) -> dict[str, floa
     """
     random = np.random.default_rng(seed)
     return {
-        name: sum(
-            classify(_noisy(levels(random), noise, spikes, random)).kind == kind
-            for _ in range(trials)
-        )
+        name: sum(classify(_noisy(levels(random), noise, spikes, random)).kind == kind for _ in range(trials))
         / trials
         for name, (kind, levels) in SERIES.items()
     }

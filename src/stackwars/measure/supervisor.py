@@ -183,9 +183,7 @@ def run(
             if partner is None:
                 return supervise(wanted, python, part, child_module)
             supervise_child = partial(supervise, child_module=child_module)
-            return interleaved.run_with_partner(
-                supervise_child, wanted, python, partner, part, str(output)
-            )
+            return interleaved.run_with_partner(supervise_child, wanted, python, partner, part, str(output))
 
         with nodes.lock().open("w") as lock:
             if not job.settings.get("side_by_side"):

@@ -123,7 +123,10 @@ def write(config: dict, folder: Folder) -> None:
     output = folder["listings"]
     output.mkdir(parents=True, exist_ok=True)
     (output / "style.tex").write_text(listing_figure.style(CHARACTERS))
-    for prefix, rows, figure in (("", printed.listings(config), listing), ("forms-", printed.forms(config), made_of)):
+    for prefix, rows, figure in (
+        ("", printed.listings(config), listing),
+        ("forms-", printed.forms(config), made_of),
+    ):
         for workload, row in rows.items():
             is_here = config["results"] != "reference" and printed.is_measured(config, row)
             root, source = (folder.measured, "this run") if is_here else (REFERENCE, "the reference")

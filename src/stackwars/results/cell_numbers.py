@@ -59,9 +59,7 @@ def numbers(result: dict, values: dict[int, ProcessValue], workload: ModuleType)
         **_first_split(calls["first"]),
         **_slow_runs(calls["second"], usual, warmup),
         "second_over_steady": row["second_ms"] / row["steady_ms"],
-        **_returned(
-            [event(process, "dispatch") for process in result["processes"]], row["steady_ms"]
-        ),
+        **_returned([event(process, "dispatch") for process in result["processes"]], row["steady_ms"]),
         **_generated([event(process, "timed") for process in result["processes"]]),
         "items_per_s": workload.items(sizes) / seconds,
         "gflop_per_s": workload.flops(sizes) / seconds / 1e9,
@@ -75,14 +73,8 @@ def _maximum(counts: Iterable[int | None]) -> int | None:
 
 def times(name: str, series: Sequence[float], spread: bool = True) -> dict[str, float | None]:
     """Return the columns of a time: its geometric mean, the interval, and the smallest and largest process."""
-    found = dict(
-        zip(
-            (f"{name}_ms", f"{name}_low_ms", f"{name}_high_ms"), geometric_mean(series), strict=True
-        )
-    )
-    return found | (
-        {f"{name}_min_ms": min(series), f"{name}_max_ms": max(series)} if spread else {}
-    )
+    found = dict(zip((f"{name}_ms", f"{name}_low_ms", f"{name}_high_ms"), geometric_mean(series), strict=True))
+    return found | ({f"{name}_min_ms": min(series), f"{name}_max_ms": max(series)} if spread else {})
 
 
 PARTS = {
@@ -137,9 +129,7 @@ def _returned(events: list[dict], steady_ms: float) -> dict[str, float]:
     ms = statistics.median(returned) / 1e6
     return {
         "returned_ms": ms,
-        "returned_share": statistics.median(
-            part / whole for part, whole in zip(returned, done, strict=True)
-        ),
+        "returned_share": statistics.median(part / whole for part, whole in zip(returned, done, strict=True)),
         "returned_over_steady": min(1.0, ms / steady_ms),
     }
 

@@ -30,9 +30,7 @@ Measured = dict[tuple[str, ...], Row]
 """What rounds.csv says, by schema.ROUND_KEYS: the columns of a ratio, and `basis`."""
 
 
-def build(
-    config: dict, rounds: pd.DataFrame, cells: pd.DataFrame, programs: pd.DataFrame
-) -> pd.DataFrame:
+def build(config: dict, rounds: pd.DataFrame, cells: pd.DataFrame, programs: pd.DataFrame) -> pd.DataFrame:
     """Return comparisons.csv of one run.
 
     config: says what is compared with what; the tables are of that run alone.
@@ -99,9 +97,7 @@ def _row(quantity: str, columns: Row, **names: str) -> Row:
 def _times(native: pd.DataFrame, measured: Measured) -> Iterator[Row]:
     """First, second and steady time of every cell over its baseline's."""
     kept = native.set_index(["workload", "framework", "device"])["kept_share"].to_dict()
-    asked = native[
-        (native["baseline"] != "") & (native["device"].isin(CPUS) | (native["status"] != "not run"))
-    ]
+    asked = native[(native["baseline"] != "") & (native["device"].isin(CPUS) | (native["status"] != "not run"))]
     for cell in asked.itertuples():
         names = {
             "workload": cell.workload,
@@ -134,22 +130,17 @@ def _replays(config: dict, replays: pd.DataFrame, measured: Measured) -> Iterato
     pairs = comparisons(config, PROGRAMS)
     for where, rows in replays.groupby(["workload", "device", "compiler"], sort=False):
         names = dict(zip(("workload", "device", "compiler"), where, strict=True))
-        compared = [
-            pair for pair in pairs if {pair.subject, pair.baseline} <= set(rows["framework"])
-        ]
+        compared = [pair for pair in pairs if {pair.subject, pair.baseline} <= set(rows["framework"])]
         asked = [(schema.REPLAY, pair.subject, pair.baseline) for pair in compared]
         if names["compiler"] == native_compiler(config):
             asked += [
-                (schema.CONTROL, base, base)
-                for base in dict.fromkeys(pair.baseline for pair in compared)
+                (schema.CONTROL, base, base) for base in dict.fromkeys(pair.baseline for pair in compared)
             ]
         edited = rows["framework"][rows["framework"].str.contains("+", regex=False)]
         asked += [(schema.EDIT, name, name.partition("+")[0]) for name in edited]
         for quantity, subject, baseline in asked:
             sides = {**names, "subject": subject, "baseline": baseline}
-            yield _row(
-                quantity, measured.get(_round_key(quantity, **sides), _columns(None)), **sides
-            )
+            yield _row(quantity, measured.get(_round_key(quantity, **sides), _columns(None)), **sides)
 
 
 def _compilers(measured: Measured) -> Iterator[Row]:
@@ -178,9 +169,7 @@ def _factors(config: dict, found: dict[tuple, Row]) -> Iterator[Row]:
                 replay.plus(steady, own=2.0, others=-1.0),
             )
         for quantity, ratio in ((schema.RUNTIME, runtime), (schema.MARGIN, margin)):
-            yield _row(
-                quantity, _columns(ratio, row.get("rounds")), **names, compiler=row["compiler"]
-            )
+            yield _row(quantity, _columns(ratio, row.get("rounds")), **names, compiler=row["compiler"])
 
 
 def _pairwise(config: dict, native: pd.DataFrame, found: dict[tuple, Row]) -> Iterator[Row]:
@@ -241,17 +230,13 @@ def _logarithm(cell: dict, stage: str) -> LogRatio | None:
     if is_missing(low) or processes < 2:
         return LogRatio(math.log(value), None, None)
     half = math.log(high / low) / 2
-    return LogRatio(
-        math.log(value), half / float(stats.t.ppf((1 + LEVEL) / 2, processes - 1)), processes - 1.0
-    )
+    return LogRatio(math.log(value), half / float(stats.t.ppf((1 + LEVEL) / 2, processes - 1)), processes - 1.0)
 
 
 def _scaling(grown: pd.DataFrame) -> Iterator[Row]:
     """How the cost of compiling (first call less steady state) grows with a size: least squares on
     logarithms."""
-    for keys, rows in grown[grown["status"] == "ok"].groupby(
-        ["workload", "framework", "size"], sort=False
-    ):
+    for keys, rows in grown[grown["status"] == "ok"].groupby(["workload", "framework", "size"], sort=False):
         workload, framework, size = keys
         costs = rows["first_ms"] - rows["steady_ms"]
         if len(rows) < 3 or (costs <= 0).any():

@@ -20,9 +20,7 @@ DEVICES = (*CPUS, "cuda", "tpu")
 """What cells are measured on."""
 
 
-def newest_runs(
-    config: dict, table: pd.DataFrame, study: str, mode: str = schema.NATIVE
-) -> dict[str, str]:
+def newest_runs(config: dict, table: pd.DataFrame, study: str, mode: str = schema.NATIVE) -> dict[str, str]:
     """Return the run that shows each workload of a study: the newest of those with most ok rows of it.
 
     Times of two runs are not set beside each other, so all rows of a workload come from one run. Of this run's
@@ -99,9 +97,9 @@ class Dataset:
         shown = table["workload"].map(newest_runs(self.config, self.table(name), study, mode))
         table = table[table["run"] == shown.fillna("")]  # what this run did not run stays
         place = {workload: number for number, workload in enumerate(self.study(study).workloads)}
-        return table.sort_values(
-            "workload", key=lambda names: names.map(place), kind="stable"
-        ).reset_index(drop=True)
+        return table.sort_values("workload", key=lambda names: names.map(place), kind="stable").reset_index(
+            drop=True
+        )
 
     def comparisons(self, study: str | None = None, **where: str) -> pd.DataFrame:
         """Return the comparisons of a study (or of all) with these values, in the order of the workloads.
@@ -115,9 +113,9 @@ class Dataset:
             table = of_study(self.study(study), table)
         workloads = self.config["workloads"] if study is None else self.study(study).workloads
         place = {workload: number for number, workload in enumerate(workloads)}
-        return table.sort_values(
-            "workload", key=lambda names: names.map(place), kind="stable"
-        ).reset_index(drop=True)
+        return table.sort_values("workload", key=lambda names: names.map(place), kind="stable").reset_index(
+            drop=True
+        )
 
 
 class Sources:

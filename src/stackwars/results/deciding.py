@@ -65,9 +65,7 @@ def _correct(rows: list[Row]) -> None:
         if found is not None:
             row |= {"p": found.p(), "detectable": found.detectable()}
             table = workloads.load(row["workload"]).TABLE
-            families.setdefault((row["quantity"], table, row["device"], row["subject"]), []).append(
-                row
-            )
+            families.setdefault((row["quantity"], table, row["device"], row["subject"]), []).append(row)
     for family in families.values():
         for row, p in zip(family, holm([row["p"] for row in family]), strict=True):
             row["p_adjusted"] = p

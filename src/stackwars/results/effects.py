@@ -69,9 +69,7 @@ def times_of(rounds: pd.DataFrame) -> Times:
     replayed = rounds[(rounds["quantity"] == schema.PROCESS) & (rounds["compiler"] != "")]
     found: Times = {}
     for row in replayed[replayed["basis"] == "all"].itertuples():
-        found.setdefault((row.workload, row.subject, row.compiler), {})[int(row.round)] = (
-            row.subject_ms
-        )
+        found.setdefault((row.workload, row.subject, row.compiler), {})[int(row.round)] = row.subject_ms
     return found
 
 

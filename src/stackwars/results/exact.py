@@ -80,13 +80,9 @@ def _row(
     }
 
 
-def _sides(
-    table: pd.DataFrame, pair: Comparison, keys: list[str]
-) -> Iterator[tuple[pd.Series, pd.Series]]:
+def _sides(table: pd.DataFrame, pair: Comparison, keys: list[str]) -> Iterator[tuple[pd.Series, pd.Series]]:
     """The rows of the subject with the same of the baseline, by these keys."""
-    base = (
-        table[table["framework"] == pair.baseline].drop_duplicates(keys).set_index(keys, drop=False)
-    )
+    base = table[table["framework"] == pair.baseline].drop_duplicates(keys).set_index(keys, drop=False)
     for _, row in table[table["framework"] == pair.subject].iterrows():
         key = tuple(row[keys]) if len(keys) > 1 else row[keys[0]]
         if key in base.index:
@@ -141,9 +137,7 @@ def _optimised(compiled: pd.DataFrame, pair: Comparison) -> Iterator[Row]:
     """Bytes moved between layouts, fusions and operations of the programs compiled for the original's
     device."""
     base = compiled[
-        (compiled["target"] == TARGET)
-        & (compiled["variant"] == BASE)
-        & compiled["operations"].notna()
+        (compiled["target"] == TARGET) & (compiled["variant"] == BASE) & compiled["operations"].notna()
     ]
     for subject, other in _sides(base, pair, ["workload"]):
         names = {"device": TARGET, "compiler": subject["compiler"]}
@@ -212,9 +206,7 @@ def _likeness(emitted: pd.DataFrame, pairs: list[Comparison]) -> Iterator[Row]:
         return
     first, others = pairs[0], {pair.subject for pair in pairs[1:]}
     normalised = _normalised(emitted)
-    known = normalised.drop_duplicates(["workload", "framework"]).set_index(
-        ["workload", "framework"]
-    )
+    known = normalised.drop_duplicates(["workload", "framework"]).set_index(["workload", "framework"])
     for _, row in normalised[normalised["framework"].isin(others)].iterrows():
         sides = [(row["workload"], side) for side in (first.subject, first.baseline)]
         for form in schema.FORMS:
@@ -229,18 +221,14 @@ def _likeness(emitted: pd.DataFrame, pairs: list[Comparison]) -> Iterator[Row]:
                 (False, True): verdicts.LIKE_BASELINE,
                 (False, False): verdicts.LIKE_NEITHER,
             }[row[form] == subject, row[form] == base]
-            yield _row(
-                schema.LIKENESS, row, first.baseline, verdict, variant=form, detail=row[form]
-            )
+            yield _row(schema.LIKENESS, row, first.baseline, verdict, variant=form, detail=row[form])
 
 
 def _default_precision(compiled: pd.DataFrame) -> Iterator[Row]:
     """Memory of the programs whose products were edited to the default precision, over the same as emitted."""
     of_target = compiled[(compiled["target"] == TARGET) & (compiled["variant"] == BASE)]
     emitted = of_target.set_index(["workload", "framework"])
-    for _, row in of_target[
-        of_target["framework"].str.endswith(f"+{DEFAULT_PRECISION}")
-    ].iterrows():
+    for _, row in of_target[of_target["framework"].str.endswith(f"+{DEFAULT_PRECISION}")].iterrows():
         key = (row["workload"], row["framework"].partition("+")[0])
         if key not in emitted.index:
             continue
@@ -255,9 +243,7 @@ def _default_precision(compiled: pd.DataFrame) -> Iterator[Row]:
 
 def _fits(compiled: pd.DataFrame) -> Iterator[Row]:
     """Whether the oldest and the newest compiler for the original's device agree that a program fits it."""
-    here = compiled[
-        (compiled["target"] == TARGET) & ~compiled["framework"].str.contains("+", regex=False)
-    ]
+    here = compiled[(compiled["target"] == TARGET) & ~compiled["framework"].str.contains("+", regex=False)]
     order = generations(here["compiler"])
     if len(order) < 2:
         return

@@ -31,9 +31,7 @@ def table(accepted: list[Run]) -> pd.DataFrame:
         predicted = pooled[["predicted_low", "predicted_high"]].add_suffix("_of_others")
         own = left_out.comparisons.join(predicted, on=schema.COMPARISON_KEYS)
         known = own[own["predicted_low_of_others"].notna() & own["ratio"].notna()]
-        inside = known["ratio"].between(
-            known["predicted_low_of_others"], known["predicted_high_of_others"]
-        )
+        inside = known["ratio"].between(known["predicted_low_of_others"], known["predicted_high_of_others"])
         for quantity in QUANTITIES:
             of_it = known["quantity"] == quantity
             rows.append(

@@ -131,9 +131,7 @@ def _audit(config: dict, raw: Raw, of_workload: dict[Cell, Row]) -> None:
         return
     first = next(iter(ok))
     baselines = {pair.subject: pair.baseline for pair in comparisons(config, CELLS)}
-    outputs = _of_plain_form(raw, first, baselines) | {
-        cell.framework: raw.outputs[cell] for cell in ok
-    }
+    outputs = _of_plain_form(raw, first, baselines) | {cell.framework: raw.outputs[cell] for cell in ok}
     errors = parity.parity(outputs, baselines)
     limit = cells.parity_limit(config, first.workload)
     apart, bound = _losses_apart(config, raw, ok, baselines)
@@ -170,9 +168,7 @@ def _losses(apart: float | None, bound: float) -> Row:
     }
 
 
-def _error(
-    errors: dict[str, float], framework: str, baselines: dict[str, str], limit: float
-) -> float | None:
+def _error(errors: dict[str, float], framework: str, baselines: dict[str, str], limit: float) -> float | None:
     """Return a framework's error. A baseline's is the largest of those within the limit: one that is off
     makes its own pair invalid, and no other; if all are off, the largest."""
     own = [errors[f] for f, base in baselines.items() if base == framework and f in errors]
@@ -239,9 +235,7 @@ def _losses_apart(
         if {framework, base} <= set(series)
     }
     for base in {baselines[framework] for framework in apart} - apart.keys():
-        apart[base] = max(
-            value for framework, value in apart.items() if baselines.get(framework) == base
-        )
+        apart[base] = max(value for framework, value in apart.items() if baselines.get(framework) == base)
     return apart, rel(cells.sizes(config, workload))
 
 

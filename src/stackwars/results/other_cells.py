@@ -26,9 +26,7 @@ def replayed(config: dict, raw: Raw) -> Iterator[Row]:
     baselines = {pair.subject: pair.baseline for pair in comparisons(config, PROGRAMS)}
     for replay in programs.replays(config):
         result = raw.replays.get(replay)
-        asked = [
-            one.framework for one in programs.replayed(config, replay.workload, replay.compiler)
-        ]
+        asked = [one.framework for one in programs.replayed(config, replay.workload, replay.compiler)]
         for name in result["programs"] if result else [one for one in asked if "+" not in one]:
             row = head(replay.workload, schema.REPLAY, name, replay.device)
             row |= {
@@ -43,10 +41,7 @@ def replayed(config: dict, raw: Raw) -> Iterator[Row]:
 def _of_program(raw: Raw, replay: ReplayCell, result: dict, name: str) -> Row:
     program, values = result["programs"][name], raw.replay_values.get((replay, name), {})
     row = {
-        **{
-            key: program[key]
-            for key in ("status", "status_detail", "parity_rel_l2", "native_rel_l2")
-        },
+        **{key: program[key] for key in ("status", "status_detail", "parity_rel_l2", "native_rel_l2")},
         "rounds": len(values),
         "nodes": " ".join(sorted(nodes.of(result["processes"]))),
     }
@@ -61,9 +56,7 @@ def grown(raw: Raw) -> Iterator[Row]:
     series_nodes: dict[tuple[str, str], set[str]] = {}
     for point, process in raw.growth.items():
         if point.value != growth.ALL:
-            series_nodes.setdefault((point.workload, point.framework), set()).update(
-                nodes.of([process])
-            )
+            series_nodes.setdefault((point.workload, point.framework), set()).update(nodes.of([process]))
     for point, process in raw.growth.items():
         if point.value == growth.ALL:
             yield from _shapes(point, process)

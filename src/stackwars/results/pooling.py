@@ -82,9 +82,7 @@ def units(found: Sequence[RunRatio]) -> Units:
         kinds.setdefault(one.machine, []).append(one.log)
     logs = [float(np.mean(logs)) for logs in kinds.values()]
     within = float(np.mean([one.error**2 for one in found]))
-    return Units(
-        logs if len(kinds) > 1 else [one.log for one in found], len(found), len(kinds), within
-    )
+    return Units(logs if len(kinds) > 1 else [one.log for one in found], len(found), len(kinds), within)
 
 
 def family(members: Iterable[Units]) -> Family | None:
@@ -195,9 +193,7 @@ def _ratios(of_key: list[tuple[str, dict]]) -> list[RunRatio]:
 
 
 def _family(key: tuple) -> tuple:
-    return tuple(
-        value for name, value in zip(schema.COMPARISON_KEYS, key, strict=True) if name in FAMILY
-    )
+    return tuple(value for name, value in zip(schema.COMPARISON_KEYS, key, strict=True) if name in FAMILY)
 
 
 def _newest(of_key: list[tuple[str, dict]]) -> dict:

@@ -37,9 +37,7 @@ def analyse(text: str) -> list[Row]:
             ]
         except module.ProgramError as error:
             reason, status = str(error), UNREADABLE
-    undecided = [
-        structure.ClaimVerdict(name, structure.NO_PROGRAM, reason) for name in structure.CLAIMS
-    ]
+    undecided = [structure.ClaimVerdict(name, structure.NO_PROGRAM, reason) for name in structure.CLAIMS]
     rows = [{"level": at, "status": status, "status_detail": reason} for at in (RAW, NORMALISED)]
     return [rows[0], rows[1] | _forms(undecided)]
 

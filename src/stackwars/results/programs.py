@@ -74,17 +74,11 @@ def _emitted(config: dict, measured: Path, forms: list[Row]) -> Iterator[Row]:
     for row in forms:
         names = (row["workload"], row["framework"])
         columns = {key: value for key, value in row.items() if key in schema.PROGRAMS}
-        found = (
-            json.dumps(kernels.pop(names))
-            if row["level"] == schema.RAW and names in kernels
-            else ""
-        )
+        found = json.dumps(kernels.pop(names)) if row["level"] == schema.RAW and names in kernels else ""
         yield _head(*names, str(row["level"])) | columns | {"fused": found}
     for names, found in kernels.items():
         detail = "no StableHLO is kept of it"
-        yield _head(
-            *names, schema.RAW, status="no program", status_detail=detail, fused=json.dumps(found)
-        )
+        yield _head(*names, schema.RAW, status="no program", status_detail=detail, fused=json.dumps(found))
 
 
 def _fused(config: dict, measured: Path) -> Iterator[tuple[tuple[str, str], dict[str, str]]]:
@@ -97,9 +91,7 @@ def _fused(config: dict, measured: Path) -> Iterator[tuple[tuple[str, str], dict
                     (workload, cell.framework),
                     fused.by_xla(form(folder, "optimised_hlo"))
                     if cell is jax
-                    else fused.by_inductor(
-                        form(folder, "fx_graph"), form(folder, "generated_code")
-                    ),
+                    else fused.by_inductor(form(folder, "fx_graph"), form(folder, "generated_code")),
                 )
             except FileNotFoundError:
                 continue
@@ -166,10 +158,7 @@ def _optimised(hlo: dict | None) -> Row:
     return {
         "operations": sum(kinds.values()),
         "operations_by_kind": json.dumps(kinds),
-        **{
-            f"{kind}s": kinds.get(kind, 0)
-            for kind in ("reshape", "transpose", "broadcast", "fusion")
-        },
+        **{f"{kind}s": kinds.get(kind, 0) for kind in ("reshape", "transpose", "broadcast", "fusion")},
         "layout_bytes": hlo["layout_bytes"],
         "depth": hlo["depth"],
     }

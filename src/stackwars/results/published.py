@@ -58,13 +58,9 @@ def read_lecture(path: Path = LECTURE) -> pd.DataFrame:
     for column, known in (("workload", workloads.names()), ("what", [RETURNED, DONE])):
         unknown = sorted(set(table[column]) - set(known))
         if unknown:
-            raise ValueError(
-                f"{path}: {column}: expected one of {', '.join(known)}, got {unknown[0]}"
-            )
+            raise ValueError(f"{path}: {column}: expected one of {', '.join(known)}, got {unknown[0]}")
     if not (table["ms"] > 0).all() or not (table["plus_minus_ms"] >= 0).all():
-        raise ValueError(
-            f"{path}: expected times over 0 ms and deviations of at least 0, got others"
-        )
+        raise ValueError(f"{path}: expected times over 0 ms and deviations of at least 0, got others")
     return table
 
 
@@ -72,9 +68,7 @@ def _read(path: Path, columns: list[str]) -> pd.DataFrame:
     table = pd.read_csv(path)
     missing = [name for name in columns if name not in table.columns]
     if missing:
-        raise ValueError(
-            f"{path}: expected the columns {', '.join(columns)}; missing: {', '.join(missing)}"
-        )
+        raise ValueError(f"{path}: expected the columns {', '.join(columns)}; missing: {', '.join(missing)}")
     return table
 
 
@@ -98,15 +92,9 @@ def compared(table: pd.DataFrame) -> pd.DataFrame:
     for index, row in table[table["device"] == CPU].iterrows():
         quantity, workload = row["quantity"], row["workload"]
         known = stages.get(quantity, {})
-        if quantity in (schema.STEADY, schema.PAIRWISE) and any(
-            name == workload for name, _ in done
-        ):
+        if quantity in (schema.STEADY, schema.PAIRWISE) and any(name == workload for name, _ in done):
             known = done
-        sides = [
-            (workload, program_of(side))
-            for side in (row["subject"], row["baseline"])
-            if "+" not in side
-        ]
+        sides = [(workload, program_of(side)) for side in (row["subject"], row["baseline"]) if "+" not in side]
         if len(sides) < 2 or not set(sides) <= known.keys():
             continue
         ratio = known[sides[0]] / known[sides[1]]

@@ -73,11 +73,7 @@ def read(config: dict, folder: Path) -> Raw:
     """Read everything that the configuration asks for and the folder has."""
     found = _documents(folder, {cell: cell.path / "cell.json" for cell in cells.asked(config)})
     peaks = {path.parent.name: nodes.peaks(path.parent) for path in folder.glob("*/peak.json")}
-    compiled = (
-        []
-        if found
-        else [documents.read(path) for path in sorted(folder.glob("ahead/**/ahead.json"))]
-    )
+    compiled = [] if found else [documents.read(path) for path in sorted(folder.glob("ahead/**/ahead.json"))]
     return Raw(
         cells=found,
         outputs={
@@ -85,13 +81,9 @@ def read(config: dict, folder: Path) -> Raw:
             for cell, result in found.items()
             if result["status"] == "ok"
         },
-        replays=_documents(
-            folder, {one: one.path / "replay.json" for one in programs.replays(config)}
-        ),
+        replays=_documents(folder, {one: one.path / "replay.json" for one in programs.replays(config)}),
         growth=_growth(config, folder),
-        sharded=_documents(
-            folder, {one: one.path / "process.json" for one in sharding.asked(config)}
-        ),
+        sharded=_documents(folder, {one: one.path / "process.json" for one in sharding.asked(config)}),
         compiled=compiled,
         peaks={device: own for device, (own, *_) in peaks.items()},
         node_peaks={device: others for device, (_, *others) in peaks.items() if others},
@@ -116,8 +108,4 @@ def _operations(path: Path) -> int | None:
 
 
 def _documents(folder: Path, paths: dict) -> dict:
-    return {
-        key: documents.read(folder / path)
-        for key, path in paths.items()
-        if (folder / path).exists()
-    }
+    return {key: documents.read(folder / path) for key, path in paths.items() if (folder / path).exists()}

@@ -42,9 +42,7 @@ def build(config: dict, raw: Raw, cells: pd.DataFrame) -> pd.DataFrame:
     return schema.table("rounds", rows)
 
 
-def _row(
-    quantity: str, number: int, one: float, base: float | None, basis: str, **names: str
-) -> Row:
+def _row(quantity: str, number: int, one: float, base: float | None, basis: str, **names: str) -> Row:
     return {
         "quantity": quantity,
         **names,
@@ -77,9 +75,7 @@ def _native(raw: Raw, valid: dict[Cell, str]) -> Iterator[Row]:
 
 
 def _singles(result: dict, stage: str) -> dict[int, float]:
-    return {
-        process["repetition"]: event(process, stage)["ns"] / 1e6 for process in result["processes"]
-    }
+    return {process["repetition"]: event(process, stage)["ns"] / 1e6 for process in result["processes"]}
 
 
 def _steady(raw: Raw, cell: Cell, other: Cell, names: dict[str, str]) -> Iterator[Row]:
@@ -107,11 +103,7 @@ def _replayed(
     replay's."""
     names = {"workload": replay.workload, "device": replay.device, "compiler": replay.compiler}
     programs = result["programs"]
-    pairs = [
-        pair
-        for pair in comparisons(config, PROGRAMS)
-        if {pair.subject, pair.baseline} <= programs.keys()
-    ]
+    pairs = [pair for pair in comparisons(config, PROGRAMS) if {pair.subject, pair.baseline} <= programs.keys()]
     sides = [(schema.REPLAY, pair.subject, pair.baseline) for pair in pairs]
     sides += [(schema.EDIT, name, name.partition("+")[0]) for name in programs if "+" in name]
     for quantity, subject, baseline in sides:
@@ -157,9 +149,7 @@ def paired(result: dict, subject: str, baseline: str) -> Iterator[tuple[int, flo
     if any(program is None or program["status"] != "ok" for program in programs):
         return
     rounds = [process["repetition"] for process in result["processes"]]
-    for number, one, other in zip(
-        rounds, *(program["steady"] for program in programs), strict=True
-    ):
+    for number, one, other in zip(rounds, *(program["steady"] for program in programs), strict=True):
         ratio = interleaved_ratio(one, other)
         base = statistics.median(other["ns"]) / other["calls"] / 1e6
         yield number, ratio * base, base, ratio
@@ -180,9 +170,7 @@ def _compilers(config: dict, raw: Raw) -> Iterator[Row]:
     study = whole(config, MATRIX)
     before = {compiler: previous for previous, compiler in itertools.pairwise(study.compilers)}
     times = {
-        (replay.workload, replay.device, name, replay.compiler): {
-            n: v.all_ms for n, v in values.items()
-        }
+        (replay.workload, replay.device, name, replay.compiler): {n: v.all_ms for n, v in values.items()}
         for (replay, name), values in raw.replay_values.items()
         if name in study.programs
     }

@@ -23,9 +23,7 @@ class Column(NamedTuple):
     about: str
 
 
-_READ = yaml.load(
-    Path(__file__).with_name("columns.yaml").read_text(encoding="utf-8"), Loader=yaml.CSafeLoader
-)
+_READ = yaml.load(Path(__file__).with_name("columns.yaml").read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
 QUANTITIES: dict[str, str] = _READ.pop("quantities")
 """What rounds.csv and comparisons.csv compare."""
 TABLES: dict[str, dict[str, Column]] = {

@@ -32,9 +32,7 @@ def write(config: dict, folder: Folder) -> None:
     made["rounds"] = rounds.build(config, found, made["cells"])
     made["comparisons"] = comparisons.build(config, made["rounds"], made["cells"], made["programs"])
     made["effects"] = effects.build(config, made["cells"], made["rounds"])
-    made["profile"] = profile.build(
-        config, [documents.read(path) for path in paths if path.exists()], found
-    )
+    made["profile"] = profile.build(config, [documents.read(path) for path in paths if path.exists()], found)
     for name, table in made.items():
         schema.write(table, folder[name])
     facts = context.build(config, found)

@@ -64,18 +64,14 @@ def _latencies(accepted: list[Run], device: str) -> dict[str, list[float]]:
                 found[level].append(part)
             variance = max(0.0, sum(parts)) / len(logs)
             for framework, mean in zip(grid.columns, logs.mean(axis=0), strict=True):
-                means.setdefault((workload, framework), []).append(
-                    Mean(run.machine, float(mean), variance)
-                )
+                means.setdefault((workload, framework), []).append(Mean(run.machine, float(mean), variance))
     return found | _between(means.values())
 
 
 def _grids(rounds: pd.DataFrame, device: str) -> Iterable[tuple[str, pd.DataFrame]]:
     """Yield the times of every workload's processes: rounds by frameworks, uncontended where that is known."""
     native = rounds[(rounds["quantity"] == schema.PROCESS) & (rounds["compiler"] == "")]
-    native = native[native["device"] == device].sort_values(
-        "basis", kind="stable"
-    )  # all, then uncontended
+    native = native[native["device"] == device].sort_values("basis", kind="stable")  # all, then uncontended
     last = native.drop_duplicates(["workload", "subject", "round"], keep="last").sort_index()
     for workload, rows in last.groupby("workload", sort=False):
         yield (
@@ -101,9 +97,7 @@ def _ratios(accepted: list[Run], device: str) -> dict[str, list[float]]:
     means: dict[tuple[str, str], list[Mean]] = {}
     for run in accepted:
         rows = run.table("comparisons")
-        rows = rows[
-            (rows["quantity"] == schema.STEADY) & (rows["device"] == device) & rows["error"].notna()
-        ]
+        rows = rows[(rows["quantity"] == schema.STEADY) & (rows["device"] == device) & rows["error"].notna()]
         for row in rows.itertuples():
             found["round"].append(row.error**2 * row.rounds)
             mean = Mean(run.machine, math.log(row.ratio), row.error**2)
@@ -120,17 +114,13 @@ def _between(means: Iterable[list[Mean]]) -> dict[str, list[float]]:
         for one in runs_of_one:
             kinds.setdefault(one.machine, []).append(one)
         found += [
-            float(
-                np.var([one.log for one in same], ddof=1) - np.mean([one.variance for one in same])
-            )
+            float(np.var([one.log for one in same], ddof=1) - np.mean([one.variance for one in same]))
             for same in kinds.values()
             if len(same) > 1
         ]
         if len(kinds) > 1:
             centres = [np.mean([one.log for one in same]) for same in kinds.values()]
-            errors = [
-                np.mean([one.variance for one in same]) / len(same) for same in kinds.values()
-            ]
+            errors = [np.mean([one.variance for one in same]) / len(same) for same in kinds.values()]
             share = float(np.mean([1 / len(same) for same in kinds.values()]))
             between.append((float(np.var(centres, ddof=1) - np.mean(errors)), share))
     # The mean of a kind's runs varies by what is between runs too.

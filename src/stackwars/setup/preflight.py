@@ -106,9 +106,7 @@ def index() -> Missing | None:
         return None
     environ = {**os.environ, "PYTHONPATH": str(wheel)} if wheel else dict(os.environ)
     with tempfile.TemporaryDirectory() as empty:  # nothing of the folder that set-up is run in
-        done = subprocess.run(
-            [*asked, *limits], env=environ, cwd=empty, capture_output=True, text=True
-        )
+        done = subprocess.run([*asked, *limits], env=environ, cwd=empty, capture_output=True, text=True)
     if done.returncode == 0:
         return None
     said = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]

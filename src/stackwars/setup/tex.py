@@ -7,8 +7,7 @@ import subprocess
 from pathlib import Path
 
 PACKAGES = (
-    "texlive-latex-recommended texlive-publishers texlive-science texlive-fonts-recommended latexmk "
-    "graphviz"
+    "texlive-latex-recommended texlive-publishers texlive-science texlive-fonts-recommended latexmk graphviz"
 )
 _GRAPHVIZ = ("dot",)
 COMMANDS = ("latexmk", "pdflatex", "bibtex", "kpsewhich")

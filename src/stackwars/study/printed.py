@@ -79,7 +79,9 @@ def emitted(config: dict, measured: Path, accepted: Path) -> dict[str, dict[str,
         files += [(path.parent.name, path.parent.parent.name, path) for path in kept]
     found: dict[str, dict[str, list[Path]]] = {}
     for workload in config["workloads"]:
-        row = {name: [path for w, f, path in files if (w, f) == (workload, name)] for name in config["frameworks"]}
+        row = {
+            name: [path for w, f, path in files if (w, f) == (workload, name)] for name in config["frameworks"]
+        }
         row = {name: paths for name, paths in row.items() if paths}
         if len(row) > 1:
             found[workload] = row
@@ -90,4 +92,6 @@ def _rows(config: dict, workloads: Sequence[str], frameworks: Sequence[str]) -> 
     if not frameworks or not set(frameworks) <= set(config["frameworks"]):
         return {}
     wanted = [workload for workload in workloads if workload in config["workloads"]]
-    return {workload: [Cell(name, workload, config["devices"][0]) for name in frameworks] for workload in wanted}
+    return {
+        workload: [Cell(name, workload, config["devices"][0]) for name in frameworks] for workload in wanted
+    }

@@ -25,9 +25,7 @@ def encoder(batch: int, sequence: int, width: int, inner: int) -> int:
     """Operations of a transformer layer with equal heads: projections, attention, two products."""
     rows = batch * sequence
     feed_forward = 2 * matmul(rows, width, inner)
-    return (
-        matmul(rows, width, 4 * width) + attention(batch, sequence, sequence, width) + feed_forward
-    )
+    return matmul(rows, width, 4 * width) + attention(batch, sequence, sequence, width) + feed_forward
 
 
 def convolution(positions: int, kernel: int, channels_in: int, channels_out: int) -> int:

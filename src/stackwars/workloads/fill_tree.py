@@ -8,9 +8,7 @@ import numpy as np
 from stackwars.workloads import values
 
 
-def tree(
-    shapes: Mapping[str, tuple[int, ...]], seed: int, put: Callable[[np.ndarray], Any]
-) -> dict[str, Any]:
+def tree(shapes: Mapping[str, tuple[int, ...]], seed: int, put: Callable[[np.ndarray], Any]) -> dict[str, Any]:
     """Nested dictionaries of device arrays, one for each torch name; "up.bias" -> ["up"]["bias"].
 
     A matrix (outputs, inputs) becomes "kernel" (inputs, outputs), as code for functions has it. Everything
@@ -30,9 +28,7 @@ def tree(
     return parameters
 
 
-def flat(
-    shapes: Mapping[str, tuple[int, ...]], seed: int, put: Callable[[np.ndarray], Any]
-) -> dict[str, Any]:
+def flat(shapes: Mapping[str, tuple[int, ...]], seed: int, put: Callable[[np.ndarray], Any]) -> dict[str, Any]:
     """{torch name: device array}, each in the layout that its shape gives: nothing is transposed."""
     return {name: put(values.leaf(name, shape, seed)) for name, shape in shapes.items()}
 

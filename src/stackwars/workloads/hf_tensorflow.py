@@ -40,9 +40,7 @@ def build(
     return model, function
 
 
-def give_weights(
-    model: Any, shapes: Mapping[str, tuple[int, ...]], seed: int, put: Put, prefix: str
-) -> None:
+def give_weights(model: Any, shapes: Mapping[str, tuple[int, ...]], seed: int, put: Put, prefix: str) -> None:
     """Build the model's layers, each variable made with its value, in TensorFlow's layout, in its turn.
 
     Biases of (1, n) become (n,), as torch has them; they are only added. Raises ValueError with the
@@ -82,9 +80,7 @@ def torch_name(scope: str, rank: int, prefix: str) -> tuple[str, tuple[int, ...]
     return f"{owner}.{LAST.get(last, last)}", axes
 
 
-def _check(
-    leaves: list[tuple[str, tuple[int, ...]]], shapes: Mapping[str, tuple[int, ...]]
-) -> None:
+def _check(leaves: list[tuple[str, tuple[int, ...]]], shapes: Mapping[str, tuple[int, ...]]) -> None:
     found, names = dict(leaves), [name for name, _ in leaves]
     doubled = sorted(name for name in found if names.count(name) > 1)
     missing, left = sorted(shapes.keys() - found.keys()), sorted(found.keys() - shapes.keys())

@@ -22,9 +22,7 @@ def step(loss):
 
     def function(_, state, *inputs):
         weights, kept = state
-        value, gradients = jax.value_and_grad(lambda *given: reduced(loss(*given)))(
-            weights, *inputs
-        )
+        value, gradients = jax.value_and_grad(lambda *given: reduced(loss(*given)))(weights, *inputs)
         updates, kept = optimiser.update(gradients, kept, weights)
         return (optax.apply_updates(weights, updates), kept), value
 

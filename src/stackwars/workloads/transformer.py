@@ -81,9 +81,7 @@ def loss_and_gradients(
     last, of_norm = _norm(weights, "ln_f", x)
     logits = linear(weights, "head", last)
     classes = logits.shape[-1]
-    loss, by_logits = losses.cross_entropy(
-        logits.reshape(-1, classes), tokens[:, 1:].reshape(-1), rounding
-    )
+    loss, by_logits = losses.cross_entropy(logits.reshape(-1, classes), tokens[:, 1:].reshape(-1), rounding)
     found: dict[str, np.ndarray] = {}
     by_x = _linear_gradients(weights, "head", last, by_logits.reshape(logits.shape), found)
     by_x = _norm_gradients(weights, "ln_f", of_norm, by_x, found)
@@ -135,9 +133,7 @@ def _attention(weights, name, x, heads):
 
 def _attention_gradients(weights, name, kept, gradient, heads, found):
     normal, of_norm, q, k, v, scale, shares, mixed = kept
-    by_mixed = heads_apart(
-        _linear_gradients(weights, f"{name}.attn.out", mixed, gradient, found), heads
-    )
+    by_mixed = heads_apart(_linear_gradients(weights, f"{name}.attn.out", mixed, gradient, found), heads)
     by_shares = by_mixed @ v.swapaxes(-1, -2)
     by_scores = shares * (by_shares - (by_shares * shares).sum(axis=-1, keepdims=True)) * scale
     by_v = shares.swapaxes(-1, -2) @ by_mixed

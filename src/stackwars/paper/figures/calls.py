@@ -31,7 +31,9 @@ def read_calls(measured: Path, names: list[str], frameworks: list[str]) -> pd.Da
             path = measured / Cell(framework, workload, CPU).path / "cell.json"
             result = documents.read(path) if path.exists() else {"status": "not run"}
             if result["status"] == "ok":
-                rows += [(workload, framework, *one) for process in result["processes"] for one in _calls(process)]
+                rows += [
+                    (workload, framework, *one) for process in result["processes"] for one in _calls(process)
+                ]
     return pd.DataFrame(rows, columns=["workload", "framework", "call", "latency_ms"])
 
 
@@ -80,6 +82,8 @@ def _series(axis: plt.Axes, by_call, look: dict) -> None:
 def _log_axes(axis: plt.Axes) -> None:
     axis.loglog()
     for side, is_whole in ((axis.xaxis, True), (axis.yaxis, False)):
-        ticks = [tick for tick in round_ticks(*side.get_view_interval(), most=5) if not is_whole or tick % 1 == 0]
+        ticks = [
+            tick for tick in round_ticks(*side.get_view_interval(), most=5) if not is_whole or tick % 1 == 0
+        ]
         side.set_ticks(ticks, [f"{tick:g}" for tick in ticks])
         side.set_minor_locator(plt.NullLocator())

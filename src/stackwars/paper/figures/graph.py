@@ -88,7 +88,9 @@ class _Panel:
     def __init__(self, framework: str, found: dict[str, Any]) -> None:
         self.title = title(framework)
         self.nodes, self.edges = found.get("nodes", []), found.get("edges", [])
-        self.missing = "" if found["status"] == "ok" else textwrap.fill(f"{found['status']}: {found['reason']}", 44)
+        self.missing = (
+            "" if found["status"] == "ok" else textwrap.fill(f"{found['status']}: {found['reason']}", 44)
+        )
         self.texts = [_lines(node) for node in self.nodes]
         self.sizes = [_size(text) for text in self.texts]
         self.layout = place(self.sizes, self.edges)

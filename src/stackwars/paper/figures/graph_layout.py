@@ -51,7 +51,8 @@ def place(sizes: list[Point], edges: list[dict[str, Any]], more: str = "") -> La
     # A chain stays vertical: where it must move aside, the branches do.
     alone = [max(ends[edge["from"], 0], ends[edge["to"], 1]) == 1 for edge in edges]
     arrows = [
-        f"{edge['from']} -> {edge['to']} [weight={100 if one else 1}]" for edge, one in zip(edges, alone, strict=True)
+        f"{edge['from']} -> {edge['to']} [weight={100 if one else 1}]"
+        for edge, one in zip(edges, alone, strict=True)
     ]
     text = "\n".join([f"digraph {{ {more} {ATTRIBUTES}", *boxes, *arrows, "}"])
     command = ["dot", "-Tplain"]

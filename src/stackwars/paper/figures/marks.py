@@ -44,7 +44,9 @@ def draw_rows(
             is_hollow = hollow and row.verdict not in DECIDED
             _interval(axis, y, (row.low, row.high), (low, high), look["color"])
             axis.plot(
-                row.ratio, y, **look | {"linestyle": "none"} | ({"markerfacecolor": "white"} if is_hollow else {})
+                row.ratio,
+                y,
+                **look | {"linestyle": "none"} | ({"markerfacecolor": "white"} if is_hollow else {}),
             )
         if not here:
             axis.text(0.02, place, NO_RATIO, style="italic", va="center", transform=axis.get_yaxis_transform())
@@ -77,7 +79,9 @@ def _limits(axis: plt.Axes, ratios: list[float]) -> tuple[float, float]:
     return low, high
 
 
-def _interval(axis: plt.Axes, y: float, ends: tuple[float, float], limits: tuple[float, float], colour: str) -> None:
+def _interval(
+    axis: plt.Axes, y: float, ends: tuple[float, float], limits: tuple[float, float], colour: str
+) -> None:
     """Draw an interval, with an arrowhead where the axis cuts it."""
     shown = [max(ends[0], limits[0]), min(ends[1], limits[1])]
     axis.plot(shown, [y, y], color=colour, linewidth=1.0, solid_capstyle="butt")
@@ -89,8 +93,19 @@ def _interval(axis: plt.Axes, y: float, ends: tuple[float, float], limits: tuple
 
 
 def _say_ends(axis: plt.Axes, below: str, above: str) -> None:
-    for x, side, text in ((0, "left", f"\N{LEFTWARDS ARROW} {below}"), (1, "right", f"{above} \N{RIGHTWARDS ARROW}")):
+    for x, side, text in (
+        (0, "left", f"\N{LEFTWARDS ARROW} {below}"),
+        (1, "right", f"{above} \N{RIGHTWARDS ARROW}"),
+    ):
         axis.annotate(
-            text, (x, 0), (0, -15), "axes fraction", "offset points", ha=side, va="top", fontsize=7.5, style="italic"
+            text,
+            (x, 0),
+            (0, -15),
+            "axes fraction",
+            "offset points",
+            ha=side,
+            va="top",
+            fontsize=7.5,
+            style="italic",
         )
     axis.xaxis.labelpad = 12

@@ -33,7 +33,8 @@ def draw_op_times(profile: pd.DataFrame, pair: Comparison) -> plt.Figure:
     first.set_yticks(list(places.values()), [_label(key, shown, pair) for key in places])
     first.set_ylim(max(places.values(), default=1) + 0.7, -0.7)
     longest = [
-        _bars(axis, shown[shown["compiler"] == one], places, pair) for axis, one in zip(axes[0], panels, strict=True)
+        _bars(axis, shown[shown["compiler"] == one], places, pair)
+        for axis, one in zip(axes[0], panels, strict=True)
     ]
     first.set_xlim(0, min(WIDEST, max(longest) * 1.04))
     handles = [Patch(label=CLASSES[name], **look, **_EDGE) for name, look in OPERATION_LOOKS.items()]

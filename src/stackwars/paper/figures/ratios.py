@@ -26,7 +26,9 @@ def draw_compilers(rows: pd.DataFrame, pair: Comparison, compilers: list[str]) -
     rows: comparisons of the quantity replay.
     """
     rows = rows.dropna(subset=["ratio"])
-    series = [Series(compiler_title(c), rows[rows["compiler"] == c], line_look(c, compilers)) for c in compilers]
+    series = [
+        Series(compiler_title(c), rows[rows["compiler"] == c], line_look(c, compilers)) for c in compilers
+    ]
     shown = [one for one in series if len(one.rows)]
     base, own = map(title, pair.sides)
     figure, axis = _figure(rows, COLUMN, 0.21)

@@ -11,6 +11,4 @@ from stackwars.workloads.bert_base import hf_config, parameters
 def build(sizes, seed, put):
     """The model, and the function of it and token ids to (batch, sequence, hidden)."""
     model = TFBertModel(BertConfig(**hf_config(sizes)), add_pooling_layer=False)
-    return hf_tensorflow.build(
-        model, parameters(sizes), seed, put, "last_hidden_state", prefix="bert."
-    )
+    return hf_tensorflow.build(model, parameters(sizes), seed, put, "last_hidden_state", prefix="bert.")

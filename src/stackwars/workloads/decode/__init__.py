@@ -90,6 +90,4 @@ def reference(
     """(logits (batch, vocabulary) of a call for each set of inputs, the cache after the last), in float64."""
     w = {name: value.astype(np.float64) for name, value in weights.items()}
     kept = {name: value.astype(np.float64) for name, value in filled.items()}
-    return [
-        transformer.decoded(w, kept, one["token"], int(one["position"]), heads) for one in batches
-    ], kept
+    return [transformer.decoded(w, kept, one["token"], int(one["position"]), heads) for one in batches], kept

@@ -11,9 +11,7 @@ from stackwars.workloads.gpt2_small import hf_config, parameters
 def build(sizes, seed, put):
     """The module from token ids to (batch, sequence, vocabulary)."""
     config = GPT2Config(**hf_config(sizes), attn_implementation="eager")
-    return hf_torch.build(
-        lambda: GPT2LMHeadModel(config), parameters(sizes), seed, put, "logits", masks(sizes)
-    )
+    return hf_torch.build(lambda: GPT2LMHeadModel(config), parameters(sizes), seed, put, "logits", masks(sizes))
 
 
 def masks(sizes) -> dict[str, torch.Tensor]:

@@ -40,6 +40,4 @@ def table(positions, width):
 
 def rotary(sines_and_cosines):
     """A context in which every layer of the Flax model uses this table."""
-    return mock.patch.object(
-        modeling_flax_llama, "create_sinusoidal_positions", lambda *_: sines_and_cosines
-    )
+    return mock.patch.object(modeling_flax_llama, "create_sinusoidal_positions", lambda *_: sines_and_cosines)

@@ -53,9 +53,7 @@ def minimum_bytes(sizes: dict[str, int]) -> int:
     return 4 * (parameter_count(sizes) + 2 * values_of_x)
 
 
-def reference(
-    weights: dict[str, np.ndarray], inputs: dict[str, np.ndarray], heads: int = 12
-) -> np.ndarray:
+def reference(weights: dict[str, np.ndarray], inputs: dict[str, np.ndarray], heads: int = 12) -> np.ndarray:
     """The output (batch, sequence, features) in float64."""
     w = {name: value.astype(np.float64) for name, value in weights.items()}
     x = inputs["x"].astype(np.float64)

@@ -76,9 +76,7 @@ def minimum_bytes(sizes: dict[str, int]) -> int:
     return 4 * (parameter_count(sizes) + 2 * sizes["tokens"] * sizes["features"])
 
 
-def reference(
-    weights: dict[str, np.ndarray], inputs: dict[str, np.ndarray], chosen: int = 2
-) -> np.ndarray:
+def reference(weights: dict[str, np.ndarray], inputs: dict[str, np.ndarray], chosen: int = 2) -> np.ndarray:
     """The output (tokens, features) in float64, token by token."""
     w = {name: value.astype(np.float64) for name, value in weights.items()}
     x, experts = inputs["x"].astype(np.float64), len(w["router.weight"])

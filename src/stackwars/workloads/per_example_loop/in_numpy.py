@@ -24,6 +24,4 @@ def gradient(parameters, x, label):
     error = softmax(parameters["down.weight"] @ hidden + parameters["down.bias"])
     error[label] -= 1
     delta = error @ parameters["down.weight"] * slope
-    return np.concatenate(
-        [np.outer(delta, x).ravel(), delta, np.outer(error, hidden).ravel(), error]
-    )
+    return np.concatenate([np.outer(delta, x).ravel(), delta, np.outer(error, hidden).ravel(), error])

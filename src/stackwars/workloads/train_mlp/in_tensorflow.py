@@ -15,9 +15,5 @@ def loss(parameters, x, labels):
     """x (batch, features) and labels (batch,) to the mean cross-entropy."""
     hidden = tf.matmul(x, parameters["up.weight"], transpose_b=True) + parameters["up.bias"]
     hidden = tf.nn.gelu(hidden, approximate=True)
-    logits = (
-        tf.matmul(hidden, parameters["down.weight"], transpose_b=True) + parameters["down.bias"]
-    )
-    return tf.reduce_mean(
-        tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
-    )
+    logits = tf.matmul(hidden, parameters["down.weight"], transpose_b=True) + parameters["down.bias"]
+    return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits))

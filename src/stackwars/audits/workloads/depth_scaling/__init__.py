@@ -34,9 +34,7 @@ def minimum_bytes(sizes: dict[str, int]) -> int:
     return 4 * (sizes["width"] ** 2 + 2 * sizes["rows"] * sizes["width"])
 
 
-def reference(
-    weights: dict[str, np.ndarray], inputs: dict[str, np.ndarray], layers: int
-) -> np.ndarray:
+def reference(weights: dict[str, np.ndarray], inputs: dict[str, np.ndarray], layers: int) -> np.ndarray:
     """The output (rows, width) in float64."""
     weight, x = weights[_NAME].astype(np.float64), inputs["x"].astype(np.float64)
     for _ in range(layers):
