@@ -124,6 +124,8 @@ def _compiled(config: dict, measured: Path, digests: dict[tuple[str, str], str])
         row |= {"status": found["status"], "status_detail": found["message"]}
         row |= {key: found[key] for key in OF_AHEAD}
         row["estimated_cycles"] = (found["hlo"] or {}).get("estimated_cycles")
+        if found["compile_s"] is not None:  # else its size is an assumption
+            row["code_bytes"] = found["code_bytes"]
         if compilation in counted:
             _check_digest(path, found, digests.get((program.workload, program.framework)))
             row |= _optimised(found["hlo"])

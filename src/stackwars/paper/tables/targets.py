@@ -45,12 +45,14 @@ def fit_rows(sources: Sources) -> pd.DataFrame:
 
 def _need(rows: list[dict]) -> dict:
     base, own = rows
-    made = {"workload": own["title"], "batch": variant_title(pd.Series(own)), "ratio": None}
+    made = {"workload": own["title"], "batch": variant_title(pd.Series(own)), "ratio": None, "code": None}
     for side, one in zip(("base", "own"), rows, strict=True):
         made[side] = _memory(one)
         made[f"{side}_batch"] = _bracket(one) if one["variant"] == BASE else ""
     if made["base"] and made["own"]:
         made["ratio"] = own["hbm_bytes"] / base["hbm_bytes"]
+        if own["variant"] == BASE:  # the code of other sizes is not generated
+            made["code"] = own["code_bytes"] / base["code_bytes"]
     statuses = [one["published_status"] or DASH for one in rows]
     return made | {"published": " / ".join(statuses)}
 
@@ -79,7 +81,8 @@ def fit_columns(sources: Sources) -> tuple[Column, ...]:
             Column(base, "base", "bytes", "Memory (GiB)"),
             Column(own, "own", "bytes", "Memory (GiB)"),
         ),
-        *(Column("Ratio", "ratio", "number", "Memory (GiB)"), Column("Published", "published")),
+        Column("Ratio", "ratio", "number", "Memory (GiB)"),
+        *(Column("Code", "code", "number"), Column("Published", "published")),
         Column(base, "base_batch", "text", "Largest batch", "r"),
         Column(own, "own_batch", "text", "Largest batch", r"@{\hspace{5pt}}r"),
     )
@@ -115,9 +118,10 @@ TABLES = (
         columns=fit_columns,
         study=STUDY,
         group_by="workload",
-        note=r"""Batch: batch$\times$sequence, or batch alone. \textbf{Bold}: does not fit. Ratio: torch\_xla
-        over JAX. Published: the original's outcome under JAX / PyTorch. Largest batch, by bisection:
-        one number: it fits and the next does not; a range: it lies there.""",
+        note=r"""Batch: batch$\times$sequence, or batch alone. \textbf{Bold}: does not fit. Ratio, Code:
+        torch\_xla over JAX, of memory and of the bytes of generated code. Published: the original's
+        outcome under JAX / PyTorch. Largest batch, by bisection: one number: it fits and the next does
+        not; a range: it lies there.""",
         empty="no model was compiled for this device",
         wide=False,
         separation="2.6pt",
