@@ -6,7 +6,11 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import yaml
+
 from stackwars.setup.environments import REPOSITORY
+
+OVERLAY = "config/toy.yaml"
 
 
 def copy_checkout(target: Path) -> Path:
@@ -21,3 +25,13 @@ def copy_checkout(target: Path) -> Path:
             (target / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(source, target / name)
     return target
+
+
+def overlay(checkout: Path, config: dict) -> None:
+    """Put values over the configuration of a checkout, in every command, as if they were given with --configfile.
+
+    The reference keeps the configuration of its own file.
+    """
+    (checkout / OVERLAY).write_text(yaml.safe_dump(config, sort_keys=False))
+    profile = checkout / "profiles" / "default" / "config.yaml"
+    profile.write_text(f"{profile.read_text()}configfile: [{OVERLAY}]\n")

@@ -95,9 +95,7 @@ class Chromium:
 
     def evaluate(self, expression: str) -> Any:
         """The value of an expression in the page, awaited."""
-        found = self.call(
-            "Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True
-        )
+        found = self.call("Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True)
         assert "exceptionDetails" not in found, found["exceptionDetails"]
         return found["result"].get("value")
 

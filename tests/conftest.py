@@ -22,9 +22,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     def has(path: Path, marker: str) -> bool:
         return any(item.get_closest_marker(marker) for item in files[path])
 
-    ranks = {
-        path: (not has(path, "slow"), not has(path, "env"), -len(files[path])) for path in files
-    }
+    ranks = {path: (not has(path, "slow"), not has(path, "env"), -len(files[path])) for path in files}
     items.sort(key=lambda item: ranks[item.path])
 
 

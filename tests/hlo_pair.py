@@ -32,8 +32,4 @@ ENTRY %main.9 (Arg_0.1: f32[2,2], Arg_1.2: f32[4]) -> f32[] {
   ROOT %reduce.1 = f32[] reduce(%call, %constant.1), dimensions={0}, to_apply=%region_0
 }
 """
-OTHER = (
-    SMALL.replace("f32[4]{0}", "f32[2,2]{1,0}")
-    .replace("f32[4]", "f32[2,2]")
-    .replace("%dot", "%dot.8")
-)
+OTHER = SMALL.replace("f32[4]{0}", "f32[2,2]{1,0}").replace("f32[4]", "f32[2,2]").replace("%dot", "%dot.8")

@@ -12,9 +12,7 @@ from jinja2 import Environment, StrictUndefined
 TEMPLATE = Path(__file__).with_name("job.yaml.j2")
 
 
-def job(
-    name: str, pool: str, alone: bool, cores: int, memory: str, script: str, folder: str
-) -> str:
+def job(name: str, pool: str, alone: bool, cores: int, memory: str, script: str, folder: str) -> str:
     """The Job as YAML. name: of the rule or group; script: what the pod runs; folder: the checkout."""
     # A name of Kubernetes has 63 characters, ten of them for what makes it unique.
     name = re.sub("[^a-z0-9]+", "-", f"stackwars-{name}".lower())[:50].strip("-")

@@ -19,7 +19,7 @@ from typing import Any
 
 import yaml
 
-from checkout import copy_checkout
+from checkout import copy_checkout, overlay
 from faults import sabotage
 from stackwars.setup import environments
 
@@ -178,7 +178,7 @@ def _fresh(folder: Path) -> Iterator[Path]:
     fresh = folder.with_name(f"{folder.name}.fresh")
     shutil.rmtree(fresh, ignore_errors=True)
     copy_checkout(fresh)
-    (fresh / "config" / "config.yaml").write_text(yaml.safe_dump(_small(fresh), sort_keys=False))
+    overlay(fresh, _small(fresh))
     shutil.copy(sabotage.__file__, fresh / "src" / "sitecustomize.py")
     try:
         yield fresh
@@ -187,24 +187,20 @@ def _fresh(folder: Path) -> Iterator[Path]:
 
 
 def _small(checkout: Path) -> dict:
-    """The configuration of the smallest grid that has every kind of result but replays."""
+    """Return what makes of the configuration the smallest grid that has every kind of result but replays."""
     config = yaml.safe_load((checkout / "config" / "config.yaml").read_text())
-    rows = {name: config["frameworks"][name]["environments"]["cpu"] for name in FRAMEWORKS}
-    config["frameworks"] = {name: {"environments": {"cpu": row}} for name, row in rows.items()}
-    config["comparisons"] = [c for c in config["comparisons"] if c["subject"] in FRAMEWORKS]
-    programs = ["jax", "torch_xla"]
-    study = {"frameworks": list(FRAMEWORKS), "programs": programs, "targets": ["tpu-v6e"]}
-    config |= {"preset": "smoke", "workloads": list(WORKLOADS), "devices": ["cpu"], "edits": {}}
-    config |= {"studies": {"tables": study}, "ahead": config["ahead"][:1]}
-    config["audits"] = {"frameworks": [], "replays": []}
-    del config["growth"], config["sharding"]
-    smoke = config["presets"]["smoke"]
-    del smoke["study_workloads"]
-    smoke["measure"] = ["tables"]
-    smoke["settings"] |= SETTINGS
-    # The sizes of an audit are those of full.
-    config["presets"] = {"full": config["presets"]["full"], "smoke": smoke}
-    return config
+    study = {
+        **{"frameworks": list(FRAMEWORKS), "programs": ["jax", "torch_xla"], "compilers": []},
+        **{"targets": ["tpu-v6e"], "workloads": list(WORKLOADS)},
+    }
+    return {
+        **{"preset": "smoke", "measure": ["tables"], "workloads": list(WORKLOADS), "devices": ["cpu"]},
+        # Every framework must be in some study.
+        "studies": {"tables": study, "others": config["studies"]["tables"]},
+        "ahead": config["ahead"][:1],
+        "audits": {"frameworks": [], "replays": []},
+        "presets": {"smoke": {"settings": SETTINGS}},
+    }
 
 
 def _digest(folder: Path) -> str:

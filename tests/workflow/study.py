@@ -17,11 +17,10 @@ from pathlib import Path
 
 import yaml
 
-from checkout import copy_checkout
+from checkout import copy_checkout, overlay
 from stackwars.results import schema
 
 CELLS = "results/full/cells.csv"
-CONFIG = "config/toy.yaml"
 BIN = Path(sys.executable).parent
 SETTINGS = {
     **{"rounds_min": 2, "rounds_max": 2, "round_budget_s": 1000},
@@ -132,10 +131,7 @@ def make(folder: Path, workloads: Sequence[str] = ("gemm", "layernorm"), **setti
         # Each call of a slow toy takes half a second.
         "presets": {"full": {"block_calls": dict.fromkeys(workloads, 1)}},
     }
-    (folder / CONFIG).write_text(yaml.safe_dump(toy, sort_keys=False))
-    # As if it were given on every command line; the reference keeps the configuration of its own file.
-    profile = folder / "profiles" / "default" / "config.yaml"
-    profile.write_text(f"{profile.read_text()}configfile: [{CONFIG}]\n")
+    overlay(folder, toy)
     return Study(folder)
 
 

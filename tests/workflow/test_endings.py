@@ -7,6 +7,7 @@ import time
 import pytest
 
 import study
+from checkout import OVERLAY
 
 BAD = {
     ("ours", "gemm"): ("kill", "error", "SIGKILL"),
@@ -72,7 +73,7 @@ def test_outputs_that_disagree_are_invalid_in_every_table(ended):
 )
 def test_a_bad_configuration_is_refused_at_once(tmp_path, edit, key, came):
     made = study.make(tmp_path)
-    files = [tmp_path / name for name in (study.CONFIG, "config/config.yaml")]
+    files = [tmp_path / name for name in (OVERLAY, "config/config.yaml")]
     config = next(path for path in files if edit[0] in path.read_text())
     config.write_text(config.read_text().replace(*edit, 1))
     start = time.monotonic()

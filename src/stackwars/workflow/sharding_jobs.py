@@ -58,6 +58,6 @@ class ShardingJobs:
 def _one_of(known: Iterable[Asked], wanted: Asked) -> Asked:
     if wanted not in known:
         raise WorkflowError(
-            f"target: sharding: expected what the key sharding in config/config.yaml names; came {wanted.path}."
+            f"target: sharding: expected what the key sharding in config/config.yaml names, got {wanted.path}"
         )
     return wanted
