@@ -17,12 +17,7 @@ CLAIM_VERDICTS = (SUPPORTED, CONTRADICTED, NOT_DECIDED, NOT_TESTABLE)
 PUBLISHED = "published"
 TRANSFERRED = "transferred"
 OURS = "ours"
-ORIGINS = {
-    PUBLISHED: "Claims of the Original, as Stated",
-    TRANSFERRED: "Claims of the Original, Transferred to the CPU",
-    OURS: "Our Claims",
-}
-"""Whose claim it is and what it is asked of, with the title of its table."""
+"""Whose claim it is, and what it is asked of."""
 
 
 class Tally(NamedTuple):

@@ -106,10 +106,6 @@ class Grid:
         answers = json.loads(Path(self._devices()).read_text())
         return self.cpu_cells + [c for c in others if answers[c.device][c.framework]["present"]]
 
-    def cells_on(self, device: str) -> list[Cell]:
-        """Return the cells that are asked for on one device."""
-        return [cell for cell in self.selected_cells if cell.device == device]
-
     def files(self, cells_: Iterable[Cell], name: str) -> list[str]:
         """Return the files of this name of some cells."""
         return [f"{self.measured}/{cell.path}/{name}" for cell in cells_]

@@ -11,9 +11,6 @@ POINTS = 72  # to an inch; dot places by whole ones, so boxes of even size keep 
 # Room between neighbours and between layers, in inches. No text: boxes come with their size.
 ATTRIBUTES = 'nodesep=0.12 ranksep=0.17 node [shape=box fixedsize=true label=""] edge [arrowhead=none]'
 
-QUICK = "nslimit=1 nslimit1=1 mclimit=0.1 splines=line"
-"""For hundreds of boxes, for which dot would otherwise take minutes: straight arrows, and more crossings."""
-
 Point = tuple[float, float]
 
 
@@ -36,11 +33,10 @@ def even(inches: float) -> float:
     return -(-inches * POINTS // 2) * 2 / POINTS
 
 
-def place(sizes: list[Point], edges: list[dict[str, Any]], more: str = "") -> Layout:
+def place(sizes: list[Point], edges: list[dict[str, Any]]) -> Layout:
     """Lay out boxes 0.. of these widths and heights (inches, `even`), joined by edges with `from` and `to`.
 
-    Layers go from top to bottom, with few crossings and no arrow through a box. more: attributes for dot, such as
-    QUICK, with which an arrow may pass through a box.
+    Layers go from top to bottom, with few crossings and no arrow through a box.
 
     Gansner et al., A Technique for Drawing Directed Graphs, IEEE Trans. Softw. Eng. 19 (1993).
 
@@ -54,7 +50,7 @@ def place(sizes: list[Point], edges: list[dict[str, Any]], more: str = "") -> La
         f"{edge['from']} -> {edge['to']} [weight={100 if one else 1}]"
         for edge, one in zip(edges, alone, strict=True)
     ]
-    text = "\n".join([f"digraph {{ {more} {ATTRIBUTES}", *boxes, *arrows, "}"])
+    text = "\n".join([f"digraph {{ {ATTRIBUTES}", *boxes, *arrows, "}"])
     command = ["dot", "-Tplain"]
     plain = subprocess.run(command, input=text, stdout=subprocess.PIPE, text=True, check=True)
     size, middles, routes = (0.0, 0.0), {}, {}
