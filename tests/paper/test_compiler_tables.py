@@ -188,11 +188,17 @@ def test_normalised_programs_are_counted_and_compared_by_hash(tmp_path):
     [(37, 38, "37"), (37, 40, "37--39"), (70, NAN, r"$\geq$70"), (NAN, 1, "---")],
 )
 def test_memory_and_the_largest_batch_by_model(tmp_path, largest, refused, expected):
-    rows = [compiled("jax", largest_batch=largest, smallest_refused_batch=refused, published_status="ok")]
-    rows += [compiled("torch_xla", hbm_bytes=2**31, verdict="oom", published_status="oom")]
+    rows = [
+        compiled(
+            "jax", largest_batch=largest, smallest_refused_batch=refused, published_status="ok", code_bytes=2
+        )
+    ]
+    rows += [compiled("torch_xla", hbm_bytes=2**31, verdict="oom", published_status="oom", code_bytes=3)]
     rows += [compiled("torch_xla", compiler="jaxlib-0.7.1", hbm_bytes=1.0)]
     text = render(BY_NAME["fits"], sources(tmp_path, programs=rows))
-    assert body(text) == [["ResNet-50", "2", "1.000", r"\textbf{2.000}", "2.00", "ok / oom", expected, "---"]]
+    assert body(text) == [
+        ["ResNet-50", "2", "1.000", r"\textbf{2.000}", "2.00", "1.50", "ok / oom", expected, "---"]
+    ]
     assert "A program may use 32.00 GiB. Compiled by jaxlib 0.10.2." in text
 
 

@@ -23,6 +23,7 @@ HLO = {
 COMPILED = {
     **dict.fromkeys(programs.OF_AHEAD, 7),
     **{"status": "ok", "verdict": "fits", "decided_by": "compiler", "message": "", "hlo": HLO},
+    "code_bytes": 9,
     "program_sha256": "a digest",
 }
 
@@ -71,6 +72,12 @@ def test_a_compiled_program_leaves_out_constants_and_parameters(asked, tmp_path)
     assert json.loads(found["operations_by_kind"]) == {"fusion": 4, "erf": 2, "transpose": 1}
     counts = found[["operations", "fusions", "transposes", "reshapes", "layout_bytes", "depth"]]
     assert tuple(counts) == (7, 4, 1, 0, 64, 5)
+
+
+@pytest.mark.parametrize(("seconds", "code"), [(7, 9), (None, math.nan)])
+def test_the_bytes_of_the_code_are_unknown_if_no_code_was_generated(asked, tmp_path, seconds, code):
+    write(tmp_path / study.compilations(asked)[0].path / "ahead.json", COMPILED | {"compile_s": seconds})
+    assert only(built(asked, tmp_path), status="ok")["code_bytes"] == pytest.approx(code, nan_ok=True)
 
 
 def test_a_compilation_without_optimised_hlo_has_its_message(asked, tmp_path):

@@ -71,7 +71,7 @@ def test_a_run_can_be_accepted_again(tmp_path):
 
 def test_the_programs_that_the_paper_lists_are_kept_with_the_run(tmp_path):
     run, reference = full(tmp_path / "run"), tmp_path / "reference"
-    for workload in ("newton", "gemm"):
+    for workload in ("mha", "gemm"):
         for framework in ("jax", "torch_xla"):
             path = run / "cpu" / framework / workload / printed.PROGRAM
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -80,7 +80,7 @@ def test_the_programs_that_the_paper_lists_are_kept_with_the_run(tmp_path):
     accept.accept(run, reference)
     kept = reference / "runs" / IDENTITY
     assert {p.relative_to(kept).parts[1:3] for p in kept.rglob(printed.PROGRAM)} == {
-        ("jax", "newton"), ("torch_xla", "newton"),
+        ("jax", "mha"), ("torch_xla", "mha"),
     }  # fmt: skip
     assert len(list(kept.rglob(printed.OPTIMISED))) == 2
 
