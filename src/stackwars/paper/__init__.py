@@ -1,5 +1,5 @@
-"""The paper: LaTeX from templates whose sentences are decided by findings.
+"""The paper: LaTeX from fixed prose about the reference, with numbers and verdicts from the tables.
 
-It reads findings.json, context.json, claims.csv, the templates in `paper/` and what its own tables, figures
+It reads the tables of the run and of the reference, the templates in `paper/` and what its own tables, figures
 and listings have written; `render` writes the folder of LaTeX that is typeset as paper.pdf.
 """
