@@ -45,4 +45,7 @@ def pooled_over(data: Dataset, rows: pd.DataFrame) -> str:
     most = rows["runs"].max()
     if not data.is_reference or not most > 1:
         return "Intervals are over the rounds of one run."
-    return f"Intervals are over up to {most:.0f} runs, with the variance between runs and kinds of machine."
+    return (
+        f"Intervals are over every accepted run that has both sides, at most {most:.0f}, with the variance between "
+        "runs and kinds of machine."
+    )

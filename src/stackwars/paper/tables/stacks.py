@@ -157,8 +157,7 @@ TABLES = (
         group_by="workload",
         note=r"""Steady state of one over the other. The lecture~\cite{lecture} has an A100 and its frameworks'
         default precisions; ours have 95\,\% intervals. Only directions are compared: its MLP has 256
-        sequences of 1024 positions, which would take a CPU seconds, and ours fewer and shorter ones
-        (docs/numbers.md).""",
+        sequences of 1024 positions, which would take a CPU seconds, and ours fewer and shorter ones.""",
         empty="nothing to compare",
         wide=False,
     ),
