@@ -48,14 +48,14 @@ def problems(document: dict[str, Any]) -> list[str]:
 def _event(event: dict[str, Any]) -> list[str]:
     keys = _KEYS.get(event.get("ph", ""))
     if keys is None or not keys <= event.keys():
-        return [f"expected the keys of its phase; came {event}"]
+        return [f"expected the keys of its phase; got {event}"]
     numbers = [event["pid"], event.get("tid", 1)]
     if not all(isinstance(one, int) and one > 0 for one in numbers):
         return [f"process or thread {numbers}"]
     if event["ph"] == "M" and not event["args"].get(_ARGUMENT.get(event["name"], ""), ""):
         return [f"metadata without its argument: {event}"]
     if event["ph"] == "X" and not (event["ts"] >= 0 and event["dur"] >= 0 and event["name"]):
-        return [f"expected a name, and times from 0; came {event}"]
+        return [f"expected a name, and times from 0; got {event}"]
     return []
 
 

@@ -17,7 +17,7 @@ from stackwars.results import reference, runs, schema
 from stackwars.results.dataset import Dataset
 from stackwars.results.folder import Folder
 from stackwars.setup.environments import REPOSITORY
-from stackwars.study.studies import whole
+from stackwars.study.studies import full_study
 
 WORDS = {"where": {"quantity": "steady"}, "supports": ["slower"], "contradicts": ["faster"]}
 
@@ -72,7 +72,7 @@ def test_the_evidence_counts_and_lists_and_what_has_no_data_counts_as_open(tmp_p
 
 
 def test_of_many_rows_the_ends_are_shown_and_a_word_may_have_a_label(tmp_path):
-    names = whole(config(), "tables").workloads[:9]
+    names = full_study(config(), "tables").workloads[:9]
     rows = [comparison(name, 1.5 + number) for number, name in enumerate(names)]
     labelled = {**WORDS, "labels": {"slower": "JAX ahead"}}
     found = decided(claim(labelled), dataset(tmp_path, comparisons=rows))
@@ -105,7 +105,7 @@ def test_a_claim_about_an_absent_device_or_a_study_that_was_not_measured_says_so
 
 def world(one: Claim, holds: bool) -> tuple[dict[str, list[dict]], list[dict]]:
     """The tables and audits of a run in which a committed claim holds, or does not, by a single row."""
-    query, study = one.query, whole(config(), study_of(config(), one))
+    query, study = one.query, full_study(config(), study_of(config(), one))
     row = {column: listed(wanted)[0] for column, wanted in query.get("where", {}).items()}
     row = {column: 2.0 if value == {"present": True} else value for column, value in row.items()}
     kinds = (row.get("kind"), None)

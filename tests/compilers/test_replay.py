@@ -118,7 +118,7 @@ def test_order_alternates_with_the_round(two):
         ("jax+constant", "relative L2 error 5.00e-04 against the baseline, over 1e-05"),
         (
             "jax+shape",
-            "expected an output as the baseline's, (16, 64) float32; came (64, 16) float32",
+            "expected an output as the baseline's, (16, 64) float32; got (64, 16) float32",
         ),
     ],
 )

@@ -51,7 +51,7 @@ def test_the_same_ratio_in_every_round():
 
 
 def test_rounds_must_pair():
-    with pytest.raises(ValueError, match="as many values as baselines; came 2, 1"):
+    with pytest.raises(ValueError, match="as many values as baselines; got 2, 1"):
         compare([1.0, 2.0], [1.0])
 
 

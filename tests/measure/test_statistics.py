@@ -36,5 +36,5 @@ def test_one_value_has_no_interval():
 
 @pytest.mark.parametrize("values", [[], [1.0, 0.0], [1.0, -2.0]])
 def test_logarithm_must_exist(values):
-    with pytest.raises(ValueError, match="at least one value and all over zero; came"):
+    with pytest.raises(ValueError, match="at least one value and all over zero; got"):
         geometric_mean(values)

@@ -5,7 +5,7 @@ import pytest
 from stackwars.study import programs
 from stackwars.study.cells import Cell, asked
 from stackwars.study.config import ConfigError, load, validate
-from stackwars.study.studies import folder, measured_studies, narrowed, studies, whole
+from stackwars.study.studies import folder, full_study, measured_studies, narrowed, studies
 
 CONFIG = load()
 STUDIES = {
@@ -61,7 +61,7 @@ def test_the_order_of_the_studies_is_that_of_the_configuration():
 def test_a_preset_may_limit_the_workloads_of_a_study():
     limits = {"more": ["gemm", "mha"]}
     assert workloads_of("numpy", study_workloads=limits, measure=["more"]) == ["mha"]
-    assert whole(config(study_workloads=limits), "more").workloads == ("ffn", "mha")
+    assert full_study(config(study_workloads=limits), "more").workloads == ("ffn", "mha")
 
 
 def test_the_reference_measures_nothing_and_may_have_results_of_every_study():
@@ -73,7 +73,7 @@ def test_the_reference_measures_nothing_and_may_have_results_of_every_study():
 
 
 def test_a_study_that_the_configuration_does_not_have_is_empty():
-    none = whole(config(), "matrix")
+    none = full_study(config(), "matrix")
     assert (none.frameworks, none.programs, none.workloads) == ((), (), ())
 
 

@@ -8,9 +8,9 @@ from workloads.sizes import SMALL
 TOO_LONG = {**SMALL["attention_window"], "window": 17}
 UNEVEN = {**SMALL["attention_window"], "window": 5}
 REFUSED = [
-    ("attention_window", TOO_LONG, r"window: expected at most the sequence, 16; came 17\."),
-    ("attention_blocked", TOO_LONG, r"window: expected at most the sequence, 16; came 17\."),
-    ("attention_blocked", UNEVEN, r"window: expected a divisor of the sequence, 16; came 5\."),
+    ("attention_window", TOO_LONG, r"window: expected at most the sequence, 16; got 17\."),
+    ("attention_blocked", TOO_LONG, r"window: expected at most the sequence, 16; got 17\."),
+    ("attention_blocked", UNEVEN, r"window: expected a divisor of the sequence, 16; got 5\."),
 ]
 
 

@@ -32,7 +32,7 @@ def add(entries: list[Entry], parts: dict[str, list[dict]]) -> list[Entry]:
             continue
         there = found[name]["figures"].get("by_framework")
         if not there:
-            raise ValueError(f"expected audits with {name}; came none: run make audits first")
+            raise ValueError(f"expected audits with {name}; got none: run make audits first")
         new = {verdicts.named([one]) for one in added}
         kept = [one for one in there if verdicts.named([one]) not in new]
         found[name] = _dated(ADDED[name]([*kept, *added]), [*kept, *added])
@@ -69,7 +69,7 @@ def main() -> None:
     parts = read_parts(Path(sys.argv[1]))
     if not any(parts.values()):
         sys.exit(
-            f"expected audits/{' or audits/'.join(ADDED)} in {sys.argv[1]}; came none: "
+            f"expected audits/{' or audits/'.join(ADDED)} in {sys.argv[1]}; got none: "
             "snakemake results/full/audits/power/<device>/<framework>.json"
         )
     path = REFERENCE / MEASURED["audits"]

@@ -1,4 +1,4 @@
-"""What a claim's verdict rests on, as one short sentence: how many rows say what, and which."""
+"""The evidence of a claim in one short sentence: how many rows say what, and which."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Vote:
-    """What one row says: for, against or open; the word for it; and the number behind it.
+    """The vote of one row: for, against or open; the word for it; and the number behind it.
 
     row: the columns that identify it, without the empty ones. A row without data has the word NO_DATA.
     """

@@ -141,7 +141,7 @@ def named(document: dict, values: list[np.ndarray]) -> dict[str, np.ndarray]:
     rows = document.get("results", [asdict(Result(OUTPUT))])
     if len(rows) != len(values):
         raise ValueError(
-            f"expected the {len(rows)} results that arguments.json names; came {len(values)}. "
+            f"expected the {len(rows)} results that arguments.json names; got {len(values)}. "
             "Lower the workload again."
         )
     return {
@@ -157,9 +157,7 @@ def load(path: Path) -> tuple[dict, list[Entry]]:
     entries = []
     for row in document["arguments"]:
         if row["kind"] not in KINDS:
-            raise ValueError(
-                f"{path}: expected arguments of the kinds {', '.join(KINDS)}; came {row['kind']!r}"
-            )
+            raise ValueError(f"{path}: expected arguments of the kinds {', '.join(KINDS)}; got {row['kind']!r}")
         lists = {key: tuple(row[key]) for key in ("shape", "axes") if key in row}
         entries.append(Entry(**{**row, **lists}))
     return document, entries

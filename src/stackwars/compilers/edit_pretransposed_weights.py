@@ -26,7 +26,7 @@ def apply(module: Any, entries: list[Entry]) -> list[Entry]:
     main = stablehlo.main_function(module)
     parameters = main.regions[0].blocks[0].arguments
     if len(parameters) != len(entries):
-        raise ValueError(f"expected {len(parameters)} entries, one an argument; came {len(entries)}")
+        raise ValueError(f"expected {len(parameters)} entries, one an argument; got {len(entries)}")
     after = list(entries)
     for i, (parameter, entry) in enumerate(zip(parameters, entries, strict=True)):
         order = _wanted(parameter) if _is_weight(parameter, entry) else None

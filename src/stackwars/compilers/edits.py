@@ -69,7 +69,7 @@ def apply(text: str, entries: list[Entry], name: str) -> tuple[str, list[Entry]]
     from jaxlib.mlir import ir
 
     if name not in EDITS:
-        raise ValueError(f"expected one of the edits {', '.join(EDITS)}; came {name!r}")
+        raise ValueError(f"expected one of the edits {', '.join(EDITS)}; got {name!r}")
     with mlir.make_ir_context(), ir.Location.unknown():
         module = ir.Module.parse(text)
         entries = EDITS[name].apply(module, entries)

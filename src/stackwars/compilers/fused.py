@@ -48,7 +48,7 @@ def by_inductor(graph: str, code: str) -> dict[str, str]:
     """
     nodes = {name: kind(op) for name, op in _NODE.findall(graph) if op not in _VIEWS}
     if not nodes:
-        raise ValueError("expected an FX graph with nodes of torch.ops.aten; came none")
+        raise ValueError("expected an FX graph with nodes of torch.ops.aten; got none")
     # add_1 before add, which it begins with.
     names = "|".join(sorted(nodes, key=len, reverse=True))
     found = [re.findall(rf"(?<![^_])({names})(?=_|$)", kernel) for kernel in _KERNEL.findall(code)]

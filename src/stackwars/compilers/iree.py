@@ -102,7 +102,7 @@ class Compiler:
         from iree import runtime
 
         if device != "cpu":
-            raise RuntimeError(f"expected the device cpu, for which IREE is set up here; came {device}")
+            raise RuntimeError(f"expected the device cpu, for which IREE is set up here; got {device}")
         cores = ",".join(map(str, sorted(os.sched_getaffinity(0))))
         runtime.flags.parse_flags(f"--task_topology_cpu_ids={cores}")
         self._runtime = runtime
@@ -163,7 +163,7 @@ def signature(declaration: str) -> tuple[list[tuple[tuple[int, ...], np.dtype]],
     found = []
     for extents, element in _TENSOR.findall(arguments):
         if element not in DTYPES:
-            raise ValueError(f"expected arguments of {', '.join(DTYPES)}; came {element}")
+            raise ValueError(f"expected arguments of {', '.join(DTYPES)}; got {element}")
         shape = tuple(int(extent) for extent in extents.split("x") if extent)
         found.append((shape, np.dtype(DTYPES[element])))
     return found, results.count("tensor<")

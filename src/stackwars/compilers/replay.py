@@ -273,7 +273,7 @@ def output_problem(values: np.ndarray, baseline: np.ndarray) -> str | None:
     """Why an output cannot be compared with the baseline's, or None."""
     came, expected = (f"{array.shape} {array.dtype}" for array in (values, baseline))
     if came != expected:
-        return f"expected an output as the baseline's, {expected}; came {came}"
+        return f"expected an output as the baseline's, {expected}; got {came}"
     return None if np.isfinite(values).all() else "expected finite values, some are not"
 
 

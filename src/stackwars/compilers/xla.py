@@ -120,6 +120,6 @@ def _signature(module: Any, ir: Any) -> tuple[list[tuple[tuple[int, ...], np.dty
     for kind in map(ir.RankedTensorType, function.inputs):
         element = str(kind.element_type)
         if element not in DTYPES:
-            raise ValueError(f"expected arguments of {', '.join(DTYPES)}; came {element}")
+            raise ValueError(f"expected arguments of {', '.join(DTYPES)}; got {element}")
         found.append((tuple(kind.shape), np.dtype(DTYPES[element])))
     return found, len(function.results)

@@ -22,7 +22,7 @@ class Session:
 
     def __init__(self, device: str, precision: str) -> None:
         if platform(device) != CPU:
-            raise RuntimeError(f"expected the CPU, the only device of NumPy; came {device}")
+            raise RuntimeError(f"expected the CPU, the only device of NumPy; got {device}")
 
     def put(self, array: np.ndarray) -> np.ndarray:
         return np.array(array, order="C")

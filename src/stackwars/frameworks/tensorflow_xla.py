@@ -35,7 +35,7 @@ class Session:
 
     def __init__(self, device: str, precision: str) -> None:
         if platform(device) != CPU:
-            raise RuntimeError(f"expected the CPU, the only device of tensorflow-cpu; came {device}")
+            raise RuntimeError(f"expected the CPU, the only device of tensorflow-cpu; got {device}")
         self._tf = load()
         use_precision(precision)
         self._trace_s = 0.0
@@ -134,5 +134,5 @@ def program(function: Any, inputs: list[Any]) -> str:
     text = tensorflow.mlir.experimental.run_pass_pipeline(text, "strip-debuginfo", show_debug_info=False)
     head, attributes, rest = text.partition(" attributes ")
     if not head.startswith("module @") or "\n" in head:
-        raise ValueError(f"expected a module with a name and attributes; came {text[:60]!r}")
+        raise ValueError(f"expected a module with a name and attributes; got {text[:60]!r}")
     return "module @main_module" + attributes + rest

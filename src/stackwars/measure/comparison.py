@@ -45,7 +45,7 @@ def compare(values: Sequence[float], baseline: Sequence[float]) -> Comparison:
     Raises ValueError where the two differ in length, are empty, or hold a value not over zero.
     """
     if len(values) != len(baseline):
-        raise ValueError(f"expected as many values as baselines; came {len(values)}, {len(baseline)}")
+        raise ValueError(f"expected as many values as baselines; got {len(values)}, {len(baseline)}")
     found = LogRatio.of_rounds([a / b for a, b in zip(values, baseline, strict=True)])
     return Comparison(len(values), *found.estimate(), found.p(), found.detectable(), found.error)
 

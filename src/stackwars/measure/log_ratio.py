@@ -29,7 +29,7 @@ class LogRatio:
     def of_rounds(cls, ratios: Sequence[float]) -> LogRatio:
         """Of one ratio a round. Raises ValueError where there is none, or one is not over zero."""
         if not ratios or min(ratios) <= 0:
-            raise ValueError(f"expected at least one ratio and all over zero; came {list(ratios)}")
+            raise ValueError(f"expected at least one ratio and all over zero; got {list(ratios)}")
         logs = np.log(ratios)
         if len(logs) == 1:
             return cls(float(logs[0]), None, None)

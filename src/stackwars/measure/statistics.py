@@ -25,7 +25,7 @@ def geometric_mean(values: Sequence[float]) -> Estimate:
     Raises ValueError where there is no value or one that is not positive.
     """
     if not values or min(values) <= 0:
-        raise ValueError(f"expected at least one value and all over zero; came {list(values)}")
+        raise ValueError(f"expected at least one value and all over zero; got {list(values)}")
     logs = [math.log(value) for value in values]
     if len(logs) == 1:
         return Estimate(math.exp(logs[0]), None, None)

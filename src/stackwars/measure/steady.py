@@ -47,7 +47,7 @@ def classify(values_ms: Sequence[float]) -> Steady:
     """
     if len(values_ms) < 3 or min(values_ms) <= 0:
         raise ValueError(
-            f"expected call 1, call 2 and at least one block, all times over zero; came {list(values_ms)}"
+            f"expected call 1, call 2 and at least one block, all times over zero; got {list(values_ms)}"
         )
     logs = np.log(np.asarray(values_ms, dtype=float))
     slow = _slow(logs)

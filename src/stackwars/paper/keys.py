@@ -8,7 +8,7 @@ from stackwars.results.dataset import Dataset
 from stackwars.setup.device import CPU
 
 SUBJECT, BASELINE = "torch_xla", "jax"
-"""What the prose compares, whatever else a configuration compares first."""
+"""The comparison that the prose is about, whatever else a configuration compares first."""
 _OPTIONAL = ("compiler", "device", "baseline_compiler", "variant", "baseline", "baseline_workload")
 
 

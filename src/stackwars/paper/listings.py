@@ -1,4 +1,4 @@
-"""What the paper prints of the programs: listings from the StableHLO of cells, and graphs as data.
+"""Printed excerpts of programs: listings from the StableHLO of cells, and graphs as data.
 
 ``python -m stackwars.paper.listings`` runs in the jax environment, whose MLIR bindings read the text of every
 framework. A cell without a program gives a listing that says so, and so does one whose structure is not the

@@ -44,7 +44,7 @@ LOOKS: list[dict[str, Any]] = [
     {"color": "#388e77", "marker": "^", "linestyle": ":"},
     {"color": "#a8579f", "marker": "D", "linestyle": "-."},
 ]
-"""Of the lines and marks of a figure: they differ in shape too, and each has a contrast of 3 to 1 with white."""
+"""Lines and marks of a figure: they differ in shape too, and each has a contrast of 3 to 1 with white."""
 
 # From dark to light, as they stand in a bar; hatches tell neighbours apart where a printer has few greys.
 OPERATION_LOOKS = {

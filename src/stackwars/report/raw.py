@@ -1,4 +1,4 @@
-"""What the report shows of raw results: every call and block, the memory of each process, and its log."""
+"""Raw results for the report: every call and block, the memory of each process, and its log."""
 
 from __future__ import annotations
 

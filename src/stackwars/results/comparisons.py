@@ -27,7 +27,7 @@ CONTENDED = 0.20
 """Difference of the shares of uncontended blocks from which on a comparison is marked."""
 
 Measured = dict[tuple[str, ...], Row]
-"""What rounds.csv says, by schema.ROUND_KEYS: the columns of a ratio, and `basis`."""
+"""Ratios by schema.ROUND_KEYS: their columns, and `basis`."""
 
 
 def build(config: dict, rounds: pd.DataFrame, cells: pd.DataFrame, programs: pd.DataFrame) -> pd.DataFrame:

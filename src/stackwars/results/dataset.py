@@ -13,11 +13,11 @@ from stackwars.results.folder import REFERENCE_TABLES, Folder
 from stackwars.results.runs import REFERENCE
 from stackwars.setup.device import CPU, CPUS
 from stackwars.study.config import load
-from stackwars.study.studies import Study, measured_studies, whole
+from stackwars.study.studies import Study, full_study, measured_studies
 
 SIDES = ("framework", "subject")
 DEVICES = (*CPUS, "cuda", "tpu")
-"""What cells are measured on."""
+"""Devices of cells."""
 
 
 def newest_runs(config: dict, table: pd.DataFrame, study: str, mode: str = schema.NATIVE) -> dict[str, str]:
@@ -26,7 +26,7 @@ def newest_runs(config: dict, table: pd.DataFrame, study: str, mode: str = schem
     Times of two runs are not set beside each other, so all rows of a workload come from one run. Of this run's
     own tables it is always the empty name.
     """
-    rows = of_study(whole(config, study), table)
+    rows = of_study(full_study(config, study), table)
     if "mode" in rows.columns:
         rows = rows[rows["mode"] == mode]
     status = rows["status"] if "status" in rows.columns else pd.Series("ok", index=rows.index)
@@ -84,7 +84,7 @@ class Dataset:
 
     def study(self, name: str) -> Study:
         """Return a study at its full extent."""
-        return whole(self.config, name)
+        return full_study(self.config, name)
 
     def rows(self, name: str, study: str, mode: str = schema.NATIVE) -> pd.DataFrame:
         """Return the rows of a table that show a study, every workload's from one run (`newest_runs`).

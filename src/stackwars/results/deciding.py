@@ -108,7 +108,7 @@ def _margin(row: Row, by_key: dict[tuple, Row], config: dict) -> Row:
 
 
 def _edit(row: Row, by_key: dict[tuple, Row], config: dict) -> Row:
-    """What the edit does to the difference to the other program of the first comparison that it is in."""
+    """Decide what the edit does to the difference to the other program of the first comparison that it is in."""
     for pair in comparisons(config, PROGRAMS):
         if row["baseline"] not in (pair.subject, pair.baseline):
             continue

@@ -23,14 +23,14 @@ AMOUNTS = {
     schema.TEMPORARIES: "temp_bytes",
     schema.CYCLES: "estimated_cycles",
 }
-"""What is compared of two programs compiled for a target: columns of programs.csv."""
+"""Quantities compared of two programs compiled for a target: columns of programs.csv."""
 AS_CLAIMED = {
     "flattening": ("preserved", "flattened"),
     "layernorm": ("fine-grained", "high-level"),
     "qkv": ("combined", None),
     "contraction": ("explicit", "prepared"),
 }
-"""What the original says of each form in JAX and in PyTorch (None: nothing), in the words of
+"""The original's statement about each form in JAX and in PyTorch (None: nothing), in the words of
 stackwars.ir.structure."""
 OF_PRODUCTS = ("flattening", "contraction")
 """The forms that tell two frontends apart by what they do to products."""

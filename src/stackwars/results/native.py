@@ -69,7 +69,7 @@ _KEPT_IF_INVALID = {
     ),
     *("steady_calls", "graphs", "graph_breaks", "kernels", "slow_runs_by_compiles"),
 }
-"""What an invalid cell keeps: everything but its times."""
+"""Columns that an invalid cell keeps: all but its times."""
 
 
 def rows(config: dict, raw: Raw) -> list[Row]:

@@ -29,7 +29,7 @@ _FEWEST = 3
 
 
 class RunRatio(NamedTuple):
-    """What one run says of a ratio: the kind of its machine, the logarithm and its standard error."""
+    """One run's estimate of a ratio: the kind of its machine, the logarithm and its standard error."""
 
     machine: str
     log: float

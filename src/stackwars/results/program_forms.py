@@ -1,4 +1,4 @@
-"""What every program is made of, as text and normalised: ``python -m stackwars.results.program_forms``.
+"""Counts and structure of every program, as text and normalised: ``python -m stackwars.results.program_forms``.
 
 Runs in the jax environment, whose MLIR bindings read the text of every framework, and writes
 program_forms.json for programs.csv. A program that is missing or cannot be read gives rows that say so."""

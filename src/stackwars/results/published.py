@@ -1,4 +1,4 @@
-"""What others have published: the original's tables, and the times of a lecture."""
+"""Published numbers: the original's tables, and the times of a lecture."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run measured, as read from its folder: the JSON of cells, replays, growth, sharding and
+"""The measurements of a run, as read from its folder: the JSON of cells, replays, growth, sharding and
 compilations."""
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from stackwars.results.raw import Raw
 from stackwars.study.cells import Cell
 from stackwars.study.comparisons import PROGRAMS, comparisons
 from stackwars.study.programs import ReplayCell, native_compiler
-from stackwars.study.studies import whole
+from stackwars.study.studies import full_study
 
 MATRIX = "matrix"
 """The study that compares compilers."""
@@ -167,7 +167,7 @@ def _compilers(config: dict, raw: Raw) -> Iterator[Row]:
     """
     if MATRIX not in config["studies"]:
         return
-    study = whole(config, MATRIX)
+    study = full_study(config, MATRIX)
     before = {compiler: previous for previous, compiler in itertools.pairwise(study.compilers)}
     times = {
         (replay.workload, replay.device, name, replay.compiler): {n: v.all_ms for n, v in values.items()}

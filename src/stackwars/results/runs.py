@@ -20,7 +20,7 @@ from stackwars.setup.device import CPU
 FOLDER = "runs"
 MANIFEST = "manifest.json"
 OF_A_RUN = (*(f"{name}.csv" for name in schema.TABLES), "context.json")
-"""What is kept of every run."""
+"""Files of an accepted run."""
 
 
 class DamagedRunError(ValueError):

@@ -25,7 +25,7 @@ class Column(NamedTuple):
 
 _READ = yaml.load(Path(__file__).with_name("columns.yaml").read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
 QUANTITIES: dict[str, str] = _READ.pop("quantities")
-"""What rounds.csv and comparisons.csv compare."""
+"""Quantities of rounds.csv and comparisons.csv."""
 TABLES: dict[str, dict[str, Column]] = {
     table: {name: Column(*column.split(": ", 1)) for name, column in columns.items()}
     for table, columns in _READ.items()

@@ -28,7 +28,7 @@ COLUMNS: dict[str, str] = {
 
 
 class Mean(NamedTuple):
-    """What one run says of a cell or a ratio: the kind of its machine, the mean logarithm and its variance."""
+    """One run's estimate of a cell or a ratio: the kind of its machine, the mean logarithm and its variance."""
 
     machine: str
     log: float

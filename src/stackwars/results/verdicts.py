@@ -67,7 +67,7 @@ FLAT, GROWS, SUPERLINEAR = "flat", "grows", "grows faster than the size"
 FLAT_UP_TO = 0.1
 """An exponent whose interval includes 0 and ends below this is flat: twice the size costs 7 % more at most."""
 COMPILED, SHARED, REUSED, COMPILED_AGAIN = "compiled", "shared", "reused", "compiled again"
-"""What a call with a shape did: the first two of its first call, the others of its second."""
+"""Outcomes of a call with a shape: the first two of its first call, the others of its second."""
 
 
 def agreement(published_ratio: float, ours: str) -> str:

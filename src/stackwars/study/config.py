@@ -152,7 +152,7 @@ def _check_studies(config: dict) -> None:
     studied |= {f for study in config["studies"].values() for f in study.get("programs", [])}
     growth = config.get("growth") or {"frameworks": [], "series": [], "shapes": []}
     studied |= set(growth["frameworks"])
-    studied |= {point.framework for point in sharding.whole(config)}
+    studied |= {point.framework for point in sharding.all_points(config)}
     studied |= {f for kind in ("series", "shapes") for row in growth[kind] for f in row.get("frameworks", [])}
     for framework in config["frameworks"]:
         if framework not in studied:

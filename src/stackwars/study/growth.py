@@ -43,10 +43,10 @@ def asked(config: dict) -> list[Point]:
         return []
     frameworks = config["frameworks"]
     measured = {w for s in studies(config) if s.name == growth["study"] for w in s.workloads}
-    return [p for p in whole(config) if p.workload in measured and p.framework in frameworks]
+    return [p for p in all_points(config) if p.workload in measured and p.framework in frameworks]
 
 
-def whole(config: dict) -> list[Point]:
+def all_points(config: dict) -> list[Point]:
     """Every process that the configuration names."""
     growth = config.get("growth") or {"series": [], "shapes": []}
     found = [

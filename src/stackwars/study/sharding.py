@@ -40,7 +40,7 @@ def title(frontend: str) -> str:
     return import_module(f"stackwars.compilers.sharded_{frontend}").TITLE
 
 
-def whole(config: dict) -> list[Point]:
+def all_points(config: dict) -> list[Point]:
     """Every process that the configuration names."""
     sharding = config.get("sharding")
     return [
@@ -55,7 +55,7 @@ def whole(config: dict) -> list[Point]:
 def asked(config: dict) -> list[Point]:
     """The processes of this run: of frameworks that it has, of workloads that it measures of the study."""
     measured = _measured(config)
-    return [p for p in whole(config) if p.workload in measured and p.framework in config["frameworks"]]
+    return [p for p in all_points(config) if p.workload in measured and p.framework in config["frameworks"]]
 
 
 def slices(config: dict) -> list[Compilation]:

@@ -1,4 +1,4 @@
-"""What a run measures: studies, which are parts of the grid.
+"""Studies: the parts of the grid that a run measures.
 
 A study has the frameworks whose cells are measured, the programs that are given to its compilers and
 targets, and its workloads. A run measures the studies that the key `measure` names, or else those of its
@@ -58,12 +58,12 @@ def studies(config: dict) -> list[Study]:
     Those are the measured ones; the reference may have results of every study.
     """
     if config["results"] == "reference":
-        return [whole(config, name) for name in config["studies"]]
+        return [full_study(config, name) for name in config["studies"]]
     limits = _preset(config).get("study_workloads", {})
     return [_study(config, name, limits.get(name)) for name in _named(config)]
 
 
-def whole(config: dict, name: str) -> Study:
+def full_study(config: dict, name: str) -> Study:
     """Return a study at its full extent, whatever this run measures of it.
 
     One that the configuration does not have is empty: the paper's sections on it are.
@@ -75,7 +75,7 @@ def whole(config: dict, name: str) -> Study:
 
 def of_tables(config: dict) -> Study:
     """Return the first study, that of the original's tables, at its full extent."""
-    return whole(config, next(iter(config["studies"])))
+    return full_study(config, next(iter(config["studies"])))
 
 
 def narrowed(row: dict, frameworks: set[str], programs: set[str]) -> dict:

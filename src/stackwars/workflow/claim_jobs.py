@@ -22,7 +22,7 @@ class ClaimJobs:
         self._grid, self._config, self._claims = grid, grid.config, claims
         self._folder = f"{grid.out}/claims/{{claim}}"
         self.program_forms = str(Folder(self._folder)["program_forms"])
-        """What the programs of any claim are made of, as the output of a rule."""
+        """Counts and structure of the programs of any claim, as the output of a rule."""
 
     def _claim(self, wildcards: Wildcards) -> Claim:
         """Return the claim of a target.

@@ -24,7 +24,7 @@ class GrowthJobs:
         self._grid.check(wildcards)
         names = (wildcards.framework, wildcards.workload, wildcards.size, wildcards.value)
         point = Point(*names)
-        if point not in growth.whole(self._config):
+        if point not in growth.all_points(self._config):
             raise WorkflowError(
                 f"target: growth: expected a framework, workload, size and value of the key growth in "
                 f"config/config.yaml, got {point.path}."

@@ -1,4 +1,4 @@
-"""What a run will do and cost here, by the committed runs of the reference."""
+"""Plan of a run: its jobs and their cost here, by the committed runs of the reference."""
 
 from __future__ import annotations
 

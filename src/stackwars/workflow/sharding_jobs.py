@@ -27,7 +27,7 @@ class ShardingJobs:
         """The process of a path. Raises WorkflowError where the configuration has none such."""
         self._grid.check(wildcards)
         names = (wildcards.frontend, wildcards.workload, wildcards.way, int(wildcards.devices))
-        return _one_of(sharding.whole(self._config), Point(*names))
+        return _one_of(sharding.all_points(self._config), Point(*names))
 
     def sources(self, wildcards: Wildcards) -> list[str]:
         """The files that decide what a process finds."""

@@ -9,6 +9,4 @@ it too, before it makes an input or names a weight.
 def refuse(sizes: dict[str, int], problems: dict[str, str]) -> None:
     """Raises ValueError with the first problem: the size, what was expected, what came."""
     for size, expected in problems.items():
-        raise ValueError(
-            f"sizes: {size}: expected {expected}; came {sizes[size]}. Change one of the two sizes."
-        )
+        raise ValueError(f"sizes: {size}: expected {expected}; got {sizes[size]}. Change one of the two sizes.")

@@ -20,7 +20,7 @@ DARK = 0.54
 SCALE_SHARE, SCALE_LEAST, SCALE_MOST = 0.95, 4.0, 10.0
 """The colours of a figure end at the factor that this share of its cells does not exceed, within these bounds."""
 SHORT = {"unsupported": "\N{EN DASH}", "not run": "", "": ""}
-"""What stands in a cell without a number, if it is not its status."""
+"""Text of a cell without a number, if it is not its status."""
 ACROSS = 4
 """Panels beside each other."""
 UNREMARKABLE = 1.7

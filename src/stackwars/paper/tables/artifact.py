@@ -1,4 +1,4 @@
-"""What the artifact needs, and its first minutes: config/evaluation.yaml."""
+"""Table of the artifact's needs and first minutes, from config/evaluation.yaml."""
 
 from __future__ import annotations
 

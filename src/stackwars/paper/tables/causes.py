@@ -140,7 +140,7 @@ TABLES = (
         ),
         study=STUDY,
         group_by="group",
-        note=r"""Of a replay's time over the complete block of the matrix of frontends and compilers. Factor: by
+        note=r"""Effects on a replay's time over the complete block of the matrix of frontends and compilers. Factor: by
         what the part moves a time, exp of the standard deviation of its part of the logarithm. Share:
         of the variance of the logarithm; noise between rounds is taken out, so a share may be below 0.
         F: frontend, C: compiler, I: their interaction. Largest part, if the intervals separate one: in

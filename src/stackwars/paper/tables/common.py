@@ -1,4 +1,4 @@
-"""What the rows of several tables share: ratios of comparisons.csv, the main comparison, a status in words."""
+"""Shared by several tables: ratios of comparisons.csv, the main comparison, a status in words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the replays show: both programs in one compiler, in every compiler, and after an edit."""
+"""Tables of the replays: both programs in one compiler, in every compiler, and after an edit."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from stackwars.study.programs import native_compiler
 
 STUDY, MATRIX = "tables", effects.STUDY
 _NATIVE = (schema.RUNTIME, schema.STEADY, schema.MARGIN, schema.CONTROL)
-"""What is known of the native compiler alone."""
+"""Columns that only the native compiler has."""
 _REASONS = {DUE_TO_PROGRAM: "program", DUE_TO_RUNTIME: "runtime", NOT_SEPARATED: "not separated"}
 
 

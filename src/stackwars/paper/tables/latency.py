@@ -217,9 +217,9 @@ TABLES = (
             *(Column(level.capitalize(), level, "percent") for level in variance.LEVELS),
         ),
         study=STUDY,
-        note=r"""Of logarithms, shown as percentages; moments of the nested design, pooled over workloads.
-        Process: within a round; round: within a run, and of a ratio with a process of each side; run:
-        on one kind of machine; machine: between kinds (processor, cores, last-level cache).""",
+        note=r"""Standard deviations of logarithms, shown as percentages; moments of the nested design, pooled
+        over workloads. Process: within a round; round: within a run, and of a ratio with a process of each side;
+        run: on one kind of machine; machine: between kinds (processor, cores, last-level cache).""",
         wide=False,
     ),
 )

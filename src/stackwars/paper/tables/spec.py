@@ -1,4 +1,4 @@
-"""What a table of the paper is: its rows, its columns, and what stands above and below them."""
+"""The specification of a table: its rows, its columns, its caption and its note."""
 
 from __future__ import annotations
 
