@@ -211,5 +211,5 @@ def test_without_a_document_nothing_was_run(tmp_path):
 
 def test_document_of_another_schema_is_refused(tmp_path):
     (tmp_path / "audits.json").write_text(json.dumps({"schema": 7, "audits": []}))
-    with pytest.raises(ValueError, match="expected audits of schema 2, came 7"):
+    with pytest.raises(ValueError, match="expected audits of schema 2, got 7"):
         audit_entries.read(tmp_path / "audits.json")

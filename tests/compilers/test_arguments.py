@@ -72,7 +72,7 @@ def test_results_have_their_names_and_torchs_axes():
     assert list(found) == ["up.weight", "output"]
     assert np.array_equal(found["up.weight"], values[0].T)
     assert list(arguments.named({}, values[:1])) == ["output"]
-    with pytest.raises(ValueError, match=r"expected the 3 results .* came 1"):
+    with pytest.raises(ValueError, match=r"expected the 3 results .* got 1"):
         arguments.named({"results": rows}, values[:1])
 
 
@@ -92,5 +92,5 @@ def test_written_list_is_read_back(tmp_path):
 def test_unknown_kind_is_refused(tmp_path):
     path = tmp_path / "arguments.json"
     path.write_text(json.dumps({"arguments": [{"kind": "weigth", "name": "w"}]}))
-    with pytest.raises(ValueError, match="came 'weigth'"):
+    with pytest.raises(ValueError, match="got 'weigth'"):
         arguments.load(path)

@@ -62,7 +62,7 @@ def test_arguments_are_those_of_the_declaration():
     assert found == ([((4, 8), np.dtype("f4")), ((), np.dtype("i8"))], 1)
     two = "sync func @main() -> (%output0: tensor<4xf32>, %output1: tensor<4xf32>)"
     assert iree.signature(two) == ([], 2)
-    with pytest.raises(ValueError, match="came bf16"):
+    with pytest.raises(ValueError, match="got bf16"):
         iree.signature("sync func @main(%input0: tensor<4xbf16>) -> (%output0: tensor<4xf32>)")
 
 

@@ -229,7 +229,7 @@ def test_weight_in_another_layout_than_the_programs_is_an_error(python, tmp_path
     path.write_text(path.read_text().replace('"axes": [1, 0]', '"axes": [0, 1]'))
     result = run(python, tmp_path / "process-0", programs)
     assert result["status"] == "error"
-    assert "expected the program's shape (32, 64), came (64, 32)" in result["status_detail"]
+    assert "expected the program's shape (32, 64), got (64, 32)" in result["status_detail"]
 
 
 @pytest.mark.env

@@ -93,5 +93,5 @@ def test_lines_beyond_the_limit_are_counted():
 
 
 def test_too_narrow_a_column_is_refused():
-    with pytest.raises(ValueError, match="at least 40 columns, came 20"):
+    with pytest.raises(ValueError, match="at least 40 columns, got 20"):
         listing([], 20, 10)

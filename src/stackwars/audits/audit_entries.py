@@ -54,7 +54,7 @@ def read(path: Path) -> list[Entry]:
     document = documents.read(path)
     if document.get("schema") != SCHEMA:
         raise ValueError(
-            f"{path}: expected audits of schema {SCHEMA}, came {document.get('schema')}. "
+            f"{path}: expected audits of schema {SCHEMA}, got {document.get('schema')}. "
             "Make the file again: snakemake audits"
         )
     found = {entry["id"]: entry for entry in document["audits"]}

@@ -54,7 +54,7 @@ def place(programs: dict[str, Any], arguments: dict[str, list[Entry]], spec: dic
                 if _long(transposed.shape) != _long(shape):
                     raise ValueError(
                         f"argument {users[0][1]} of {users[0][0]}, {made.kind} {made.name}: expected "
-                        f"the program's shape {shape}, came {transposed.shape}. Lower the workload again."
+                        f"the program's shape {shape}, got {transposed.shape}. Lower the workload again."
                     )
                 buffer = put(transposed.reshape(shape).astype(dtype, copy=False))
                 for name, position in users:

@@ -110,7 +110,7 @@ def graph(parsed: ir.Module) -> dict[str, Any]:
     """
     function = module.entry(parsed)
     if any(op.name == "func.call" for op in module.walk(function)):
-        raise ProgramError("expected a program without calls, came one with; normalise it first")
+        raise ProgramError("expected a program without calls, got one with; normalise it first")
     built = _Graph(function)
     return collapse({"nodes": built.nodes, "edges": built.edges})
 

@@ -24,7 +24,7 @@ def listing(lines: Iterable[tuple[int, str]], columns: int, limit: int) -> list[
     ValueError where `columns` is too few to break lines into (under 40).
     """
     if columns < 40:
-        raise ValueError(f"expected at least 40 columns, came {columns}; widen the listing's column")
+        raise ValueError(f"expected at least 40 columns, got {columns}; widen the listing's column")
     parts: list[list[str]] = []
     cut: set[str] = set()
     for depth, line in lines:

@@ -75,7 +75,7 @@ def entry(module: ir.Module) -> ir.Operation:
         if name(function) == "main" or len(found) == 1:
             return function
     names = [name(function) for function in found]
-    raise ProgramError(f"expected a function called main, came functions called {names}")
+    raise ProgramError(f"expected a function called main, got functions called {names}")
 
 
 def name(function: ir.Operation) -> str:

@@ -91,7 +91,7 @@ def normalise(module: ir.Module) -> ir.Module:
     calls = [callee(op) for op in walk(entry(result)) if op.name == "func.call"]
     if calls or len(functions(result)) != 1:
         names = [name(function) for function in functions(result)]
-        raise ProgramError(f"expected one function without calls, came {names}, calling {calls}")
+        raise ProgramError(f"expected one function without calls, got {names}, calling {calls}")
     main = entry(result)
     _settle_block(block(main), {})
     _drop_unused(block(main))

@@ -91,7 +91,7 @@ def _region(region: ir.Region, captured: list[ir.Value]) -> str:
     if len(region.blocks) == 0:
         return "empty"
     if len(region.blocks) != 1:
-        raise ProgramError(f"expected regions of one block, came one of {len(region.blocks)}")
+        raise ProgramError(f"expected regions of one block, got one of {len(region.blocks)}")
     known: dict[ir.Value, str] = {}
     for index, argument in enumerate(region.blocks[0].arguments):
         known[argument] = f"argument {index} {argument.type}"
