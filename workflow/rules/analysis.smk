@@ -7,7 +7,7 @@ COMPARED = ("replay", "split", "ahead", "largest_batch", "metrics", "structure")
 rule frame:
     input:
         sources("stackwars.results.aggregate"),
-        [f"src/stackwars/workloads/{name}/__init__.py" for name in config["workloads"]],
+        [f"src/stackwars/workloads/{name}.py" for name in config["workloads"]],
         lambda wildcards: GRID.peaks(GRID.found()),
         f"{CELLS}/devices.json",
         GRID.files(GRID.on_cpu, "cell.json"),
@@ -31,7 +31,7 @@ rule frame:
 rule stacks:
     input:
         sources(*STEPS["stacks"]),
-        [f"src/stackwars/workloads/{name}/__init__.py" for name in config["workloads"]],
+        [f"src/stackwars/workloads/{name}.py" for name in config["workloads"]],
         GRID.made("processes", "frame", "ratios", "context"),
         GRID.reference(),
     output:
@@ -131,7 +131,7 @@ rule claim_figures:
 rule ir_metrics:
     input:
         sources("stackwars.results.program_metrics"),
-        [f"src/stackwars/workloads/{name}/__init__.py" for name in config["workloads"]],
+        [f"src/stackwars/workloads/{name}.py" for name in config["workloads"]],
         "envs/jax.txt",
         GRID.texts(GRID.base_programs()),
         GRID.base_compilations(),

@@ -21,7 +21,7 @@ rule growth_process:
 rule growth:
     input:
         sources("stackwars.results.growth"),
-        [f"src/stackwars/workloads/{name}/__init__.py" for name in config["workloads"]],
+        [f"src/stackwars/workloads/{name}.py" for name in config["workloads"]],
         GRID.grown(),
     output:
         GRID.made("growth", "shapes"),

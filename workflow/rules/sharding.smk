@@ -40,7 +40,7 @@ rule slice:
 rule sharding:
     input:
         sources("stackwars.results.sharding"),
-        [f"src/stackwars/workloads/{name}/__init__.py" for name in config["workloads"]],
+        [f"src/stackwars/workloads/{name}.py" for name in config["workloads"]],
         GRID.sharded(),
         GRID.slices(),
     output:
