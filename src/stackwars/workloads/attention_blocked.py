@@ -78,24 +78,25 @@ class Blocked(Window):
     def in_torch(self, sizes, torch):
         nn, functional = torch.nn, torch.nn.functional
 
-        heads, window = sizes["heads"], sizes["window"]
-
         class Attention(nn.Module):
-            def __init__(self, features):
+            def __init__(self, features, heads, window):
                 super().__init__()
+                self.heads, self.window = heads, window
                 self.qkv = nn.Linear(features, 3 * features)
                 self.out = nn.Linear(features, features)
 
             def forward(self, x):
                 batch, sequence, width = x.shape
-                blocks = sequence // window
+                blocks = sequence // self.window
                 q, k, v = (
-                    part.view(batch, blocks, window, heads, width // heads).transpose(2, 3)
+                    part.view(
+                        batch, blocks, self.window, self.heads, width // self.heads
+                    ).transpose(2, 3)
                     for part in self.qkv(x).chunk(3, dim=-1)
                 )
                 k, v = with_previous(k), with_previous(v)
-                scores = q @ k.transpose(-2, -1) / math.sqrt(width // heads)
-                scores = scores.masked_fill(hidden(blocks, x.device), -math.inf)
+                scores = q @ k.transpose(-2, -1) / math.sqrt(width // self.heads)
+                scores = scores.masked_fill(hidden(blocks, self.window, x.device), -math.inf)
                 mixed = torch.softmax(scores, dim=-1) @ v
                 return self.out(mixed.transpose(2, 3).reshape(batch, sequence, width))
 
@@ -103,14 +104,14 @@ class Blocked(Window):
             previous = functional.pad(x[:, :-1], (0, 0, 0, 0, 0, 0, 1, 0))
             return torch.cat([previous, x], dim=3)
 
-        def hidden(blocks, device):
+        def hidden(blocks, window, device):
             """The negation of `visible`, (blocks, 1, window, 2 window)."""
             block = torch.arange(blocks, device=device)[:, None, None, None]
             query = torch.arange(window, device=device)[:, None]
             key = torch.arange(2 * window, device=device) - window
             return (key > query) | (key <= query - window) | ((block == 0) & (key < 0))
 
-        return Attention(sizes["features"])
+        return Attention(sizes["features"], sizes["heads"], sizes["window"])
 
 
 def visible(blocks, window, xp):

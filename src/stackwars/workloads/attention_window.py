@@ -31,11 +31,11 @@ class Window(Attention):
         distance = positions[:, None] - positions
         return xp.where((distance >= 0) & (distance < sizes["window"]), scores, -math.inf)
 
-    def mask_in_torch(self, sizes, torch):
-        def masked(scores):
+    def mask_in_torch(self, torch):
+        def masked(module, scores):
             positions = torch.arange(scores.shape[-1], device=scores.device)
             distance = positions[:, None] - positions
-            hidden = (distance < 0) | (distance >= sizes["window"])
+            hidden = (distance < 0) | (distance >= module.window)
             return scores.masked_fill(hidden, -math.inf)
 
         return masked

@@ -39,9 +39,9 @@ class Attention(Workload):
         """
         return scores
 
-    def mask_in_torch(self, sizes, torch):
-        """Return a function that does to scores in torch what `masked` does."""
-        return lambda scores: scores
+    def mask_in_torch(self, torch):
+        """Return a function of the module and scores that does what `masked` does."""
+        return lambda module, scores: scores
 
     def exact(self, weights, inputs, sizes):
         """Return the output in float64, for `reference`."""
@@ -84,27 +84,26 @@ class Attention(Workload):
         return mixed @ parameters["out"]["kernel"] + parameters["out"]["bias"]
 
     def in_torch(self, sizes, torch):
-        nn = torch.nn
-
-        masked, heads = self.mask_in_torch(sizes, torch), sizes["heads"]
+        nn, masked = torch.nn, self.mask_in_torch(torch)
 
         class Attention(nn.Module):
-            def __init__(self, features):
+            def __init__(self, features, heads, window):
                 super().__init__()
+                self.heads, self.window = heads, window
                 self.qkv = nn.Linear(features, 3 * features)
                 self.out = nn.Linear(features, features)
 
             def forward(self, x):
                 batch, sequence, width = x.shape
                 q, k, v = (
-                    part.view(batch, sequence, heads, width // heads).transpose(1, 2)
+                    part.view(batch, sequence, self.heads, width // self.heads).transpose(1, 2)
                     for part in self.qkv(x).chunk(3, dim=-1)
                 )
-                scores = q @ k.transpose(-2, -1) / math.sqrt(width // heads)
-                mixed = torch.softmax(masked(scores), dim=-1) @ v
+                scores = q @ k.transpose(-2, -1) / math.sqrt(width // self.heads)
+                mixed = torch.softmax(masked(self, scores), dim=-1) @ v
                 return self.out(mixed.transpose(1, 2).reshape(batch, sequence, width))
 
-        return Attention(sizes["features"])
+        return Attention(sizes["features"], sizes["heads"], sizes.get("window"))
 
 
 class MHA(Attention):
