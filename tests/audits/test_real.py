@@ -11,7 +11,7 @@ import pytest
 from stackwars import frameworks
 from stackwars.audits import fences, independent, mutants, replay_mutants
 from stackwars.audits.mutant import HONEST
-from stackwars.audits.workloads import depth_scaling
+from stackwars.audits.workloads.depth_scaling import WORKLOAD as depth_scaling
 from stackwars.setup.environments import REPOSITORY, clean_environ, ensure
 
 pytestmark = [pytest.mark.env, pytest.mark.alone]
@@ -113,11 +113,12 @@ def test_every_mutant_of_a_replay_is_rejected_and_the_honest_process_is_not(tmp_
 DEPTH_SCALING = """
 import importlib, sys
 import numpy as np
-from stackwars.audits.workloads import depth_scaling
+from stackwars import workloads
+from stackwars.audits.workloads.depth_scaling import WORKLOAD as depth_scaling
 framework, dialect = sys.argv[1:3]
 sizes = {"rows": 4, "width": 8, "layers": 5}
 session = importlib.import_module(f"stackwars.frameworks.{framework}").Session("cpu", "highest")
-build = importlib.import_module(f"stackwars.audits.workloads.depth_scaling.in_{dialect}").build
+build = workloads.build(depth_scaling, dialect)
 session.build(build, sizes, 3, [depth_scaling.inputs(sizes, 3), depth_scaling.inputs(sizes, 4)])
 session.settle()
 output = session.call(1)
@@ -142,7 +143,7 @@ def test_audit_workloads_are_found_in_their_own_process_only():
     code = (
         "from stackwars import workloads; from stackwars.audits import depth_child;"
         "before = workloads.names(); depth_child.add_workloads();"
-        "import importlib; importlib.import_module('stackwars.workloads.depth_scaling');"
+        "workloads.load('depth_scaling');"
         "assert 'depth_scaling' not in before"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY / "src", capture_output=True)

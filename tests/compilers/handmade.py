@@ -15,7 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from stackwars.measure.inputs import input_sets
-from stackwars.workloads import gemm, values
+from stackwars.workloads import values
+from stackwars.workloads.gemm import WORKLOAD as gemm
 
 SIZES = {"m": 16, "k": 32, "n": 64}
 SEED = 2025

@@ -23,18 +23,19 @@ from stackwars.setup.environments import REPOSITORY, clean_environ
 from stackwars.study import config, programs, sharding
 from stackwars.study.programs import Program
 from stackwars.workflow import job_files
-from stackwars.workloads import train_mlp, values
+from stackwars.workloads import values
+from stackwars.workloads.train_mlp import WORKLOAD as train_mlp
 
 FULL = config.load()
 SMOKE = {**FULL, "preset": "smoke"}
 CELL = """
 import sys
 from importlib import import_module
+from stackwars import workloads
 framework, dialect, name, sizes = sys.argv[1], sys.argv[2], sys.argv[3], eval(sys.argv[4])
 session = import_module(f"stackwars.frameworks.{framework}").Session("cpu", "highest")
-workload = import_module(f"stackwars.workloads.{name}")
-build = import_module(f"stackwars.workloads.{name}.in_{dialect}").build
-session.build(build, sizes, 2025, [workload.inputs(sizes, 2025)])
+inputs = workloads.load(name).inputs(sizes, 2025)
+session.build(workloads.build(name, dialect), sizes, 2025, [inputs])
 session.settle()
 session.fence(session.call(0))
 open(sys.argv[5], "w").write(session.stablehlo())
@@ -46,7 +47,7 @@ from pathlib import Path
 import numpy as np
 from stackwars.compilers import arguments, replay
 from stackwars.compilers.xla import Compiler
-from stackwars.workloads import train_mlp
+from stackwars.workloads.train_mlp import WORKLOAD as train_mlp
 folder, sizes = Path(sys.argv[1]), eval(sys.argv[2])
 import gzip
 text = gzip.decompress((folder / "program.mlir.gz").read_bytes()).decode()
@@ -111,11 +112,11 @@ def test_lines_of_a_program_name_their_source_in_the_workload(jax_python, tmp_pa
     found = source_lines.load(document["sources"])
     lines = text.splitlines()
     products = [place for place, line in enumerate(lines) if " stablehlo.dot_general " in line]
-    source = (REPOSITORY / "src/stackwars/workloads/mha/in_jax.py").read_text().splitlines()
+    source = (REPOSITORY / "src/stackwars/workloads/mha.py").read_text().splitlines()
     assert products
     for place in products:
         file, number = found[place].split(":")
-        assert file == "mha/in_jax.py"
+        assert file == "workloads/mha.py"
         assert "@" in source[int(number) - 1] or "einsum" in source[int(number) - 1], found[place]
 
 

@@ -7,13 +7,12 @@ import json
 import statistics
 import sys
 import time
-from importlib import import_module
 
 import numpy as np
 
-from stackwars import frameworks
+from stackwars import frameworks, workloads
 from stackwars.measure.inputs import input_sets
-from stackwars.workloads import ffn
+from stackwars.workloads.ffn import WORKLOAD as ffn
 
 SIZES = {
     "small": {"batch": 4, "sequence": 8, "features": 32, "hidden": 64},
@@ -27,8 +26,7 @@ def session(framework: str, sizes: dict[str, int]):
     """A session that has built and settled the FFN."""
     module = frameworks.load(framework)
     used = module.Session("cpu", "highest")
-    dialect = import_module(f"stackwars.workloads.ffn.in_{module.DIALECT}")
-    used.build(dialect.build, sizes, SEED, input_sets(ffn, sizes, SEED))
+    used.build(workloads.build(ffn, module.DIALECT), sizes, SEED, input_sets(ffn, sizes, SEED))
     used.settle()
     return used
 

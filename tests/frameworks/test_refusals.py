@@ -1,5 +1,6 @@
 """What a framework has no form of, and why it is refused."""
 
+import json
 import re
 import subprocess
 
@@ -7,31 +8,28 @@ import pytest
 
 from frameworks.probed import pins
 from stackwars.setup.environments import REPOSITORY, clean_environ, ensure
+from stackwars.study.config import load
 
 pytestmark = pytest.mark.env
+SMALL = load()["presets"]["smoke"]["sizes"]
 
 
 def run(name: str, code: str, *arguments: str) -> subprocess.CompletedProcess:
     """That code in the environment of a framework."""
-    paths = clean_environ({"PYTHONPATH": f"{REPOSITORY / 'src'}:{REPOSITORY / 'tests'}"})
+    paths = clean_environ({"PYTHONPATH": str(REPOSITORY / "src")})
     command = [ensure(pins(name)), "-c", code, *arguments]
     return subprocess.run(command, env=paths, capture_output=True, text=True)
 
 
 REFUSED = """
 from importlib import import_module
-import sys
-from workloads.sizes import SMALL, UPDATING
-name, *cases = sys.argv[1:]
-framework = import_module(f"stackwars.frameworks.{name}")
-sizes = SMALL | UPDATING
-for case in cases:
-    workload = import_module(f"stackwars.workloads.{case}")
-    build = import_module(f"stackwars.workloads.{case}.in_{framework.DIALECT}").build
+import json, sys
+from stackwars import workloads
+framework = import_module(f"stackwars.frameworks.{sys.argv[1]}")
+for case, sizes in json.loads(sys.argv[2]).items():
+    build, inputs = workloads.build(case, framework.DIALECT), workloads.load(case).inputs(sizes, 0)
     try:
-        framework.Session("cpu", "highest").build(
-            build, sizes[case], 0, [workload.inputs(sizes[case], 0)]
-        )
+        framework.Session("cpu", "highest").build(build, sizes, 0, [inputs])
     except NotImplementedError as error:
         print("refused", case, error)
 """
@@ -47,23 +45,21 @@ for case in cases:
     ],
 )
 def test_what_a_framework_has_no_form_of_is_refused_with_the_reason(name, cases, why):
-    done = run(name, REFUSED, name, *cases)
+    done = run(name, REFUSED, name, json.dumps({case: SMALL[case] for case in cases}))
     told = [line for line in done.stdout.splitlines() if line.startswith("refused")]
     assert [line.split()[1] for line in told] == cases, done.stderr[-2000:]
     assert all(why in line for line in told)
 
 
 WRONG = """
-from importlib import import_module
+import json, sys
 import numpy as np
+from stackwars import workloads
 from stackwars.frameworks import tensorflow_xla
-from stackwars.workloads import moe
-from stackwars.workloads.moe_sorted import in_tensorflow
-from workloads.sizes import SMALL
 tf = tensorflow_xla.load()
-sizes = SMALL["moe_sorted"]
-parameters, function = in_tensorflow.build(sizes, 0, tf.Variable)
-x = tf.constant(moe.inputs(sizes, 0)["x"])
+sizes = json.loads(sys.argv[1])
+parameters, function = workloads.build("moe_sorted", "tensorflow")(sizes, 0, tf.Variable)
+x = tf.constant(workloads.load("moe_sorted").inputs(sizes, 0)["x"])
 graph, xla = (
     tf.function(lambda x: function(parameters, x), jit_compile=jit)(x).numpy()
     for jit in (False, True)
@@ -74,6 +70,6 @@ print("apart", np.linalg.norm(graph - xla) / np.linalg.norm(graph))
 
 def test_xla_in_tensorflow_gets_sizes_that_depend_on_values_wrong():
     # Should it ever be right, tensorflow_xla need not refuse it.
-    done = run("tensorflow_xla", WRONG)
+    done = run("tensorflow_xla", WRONG, json.dumps(SMALL["moe_sorted"]))
     apart = re.search(r"^apart (\S+)$", done.stdout, re.MULTILINE)
     assert done.returncode < 0 or float(apart[1]) > 0.1, done.stderr[-2000:]

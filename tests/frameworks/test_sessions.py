@@ -1,5 +1,6 @@
 """Each framework's verbs do what a cell takes them to do, in its own environment."""
 
+import json
 import os
 import re
 import subprocess
@@ -14,7 +15,9 @@ from stackwars.ir.readback import readback
 from stackwars.measure.inputs import input_sets
 from stackwars.measure.parity import relative_l2
 from stackwars.setup.environments import REPOSITORY, clean_environ, ensure
-from stackwars.workloads import ffn, values
+from stackwars.study.config import load
+from stackwars.workloads import values
+from stackwars.workloads.ffn import WORKLOAD as ffn
 
 pytestmark = pytest.mark.env
 TENSORFLOW = ("tensorflow_xla", "tensorflow_graph")
@@ -88,10 +91,10 @@ if name == "jax":
 else:
     import torch_xla.runtime
     torch_xla.runtime.initialize_cache(folder, readonly=False)
-from stackwars.workloads import ffn
-dialect = import_module(f"stackwars.workloads.ffn.in_{framework.DIALECT}")
+from stackwars import workloads
+from stackwars.workloads.ffn import WORKLOAD as ffn
 sizes = dict(batch=4, sequence=8, features=32, hidden=64)
-session.build(dialect.build, sizes, 1, [ffn.inputs(sizes, 1)])
+session.build(workloads.build(ffn, framework.DIALECT), sizes, 1, [ffn.inputs(sizes, 1)])
 session.settle()
 session.fence(session.call(0))
 print(session.counters().cache_hits, session.counters().compiles)
@@ -149,7 +152,7 @@ def test_forms_of_inductor_go_from_the_graph_to_kernels_named_by_its_nodes():
     found = fused.by_inductor(forms["fx_graph"], forms["generated_code"])
     assert (found["product"], found["erf"]) == (fused.APART, fused.FUSED)
     assert forms["generated_code"].count("extern_kernels.addmm(") == 2
-    assert "# File: in_torch.py" in forms["fx_graph"]
+    assert "# File: ffn.py" in forms["fx_graph"]
 
 
 def test_program_of_tensorflow_names_no_file_and_counts_no_function():
@@ -227,24 +230,28 @@ def test_versions_are_those_of_the_pins(found, framework):
 
 
 BROKEN = """
-from importlib import import_module
+import json, sys
+from stackwars import workloads
 from stackwars.frameworks.torch_inductor import Session
-from workloads.sizes import SMALL
-for name in ("moe", "moe_sorted", "newton_readback"):
+for name, sizes in json.loads(sys.argv[1]).items():
     used = Session("cpu", "highest")
-    workload = import_module(f"stackwars.workloads.{name}")
-    build = import_module(f"stackwars.workloads.{name}.in_torch").build
     used._dynamo.counters.clear()
-    used.build(build, SMALL[name], 0, [workload.inputs(SMALL[name], 0)])
+    inputs = workloads.load(name).inputs(sizes, 0)
+    used.build(workloads.build(name, "torch"), sizes, 0, [inputs])
     used.fence(used.call(0))
     print("breaks", used.generated()["graph_breaks"])
 """
 
 
 def test_breaks_in_a_loop_are_counted():
-    paths = clean_environ({"PYTHONPATH": f"{REPOSITORY / 'src'}:{REPOSITORY / 'tests'}"})
+    paths = clean_environ({"PYTHONPATH": str(REPOSITORY / "src")})
+    small = load()["presets"]["smoke"]["sizes"]
+    chosen = {name: small[name] for name in ("moe", "moe_sorted", "newton_readback")}
     done = subprocess.run(
-        [ensure(pins("torch_inductor")), "-c", BROKEN], env=paths, capture_output=True, text=True
+        [ensure(pins("torch_inductor")), "-c", BROKEN, json.dumps(chosen)],
+        env=paths,
+        capture_output=True,
+        text=True,
     )
     told = [line for line in done.stdout.splitlines() if line.startswith("breaks")]
     assert told == ["breaks 0", "breaks 1", "breaks 1"], done.stderr[-2000:]

@@ -12,7 +12,7 @@ from stackwars.frameworks import Counters
 from stackwars.measure import child
 from stackwars.measure.events import Events, read_events
 from stackwars.measure.inputs import input_sets
-from stackwars.workloads import gemm
+from stackwars.workloads.gemm import WORKLOAD as gemm
 
 pytestmark = pytest.mark.alone
 

@@ -5,7 +5,7 @@ import pytest
 from measured import process
 from stackwars.measure import process_value
 from stackwars.results.cell_numbers import numbers
-from stackwars.workloads import gemm
+from stackwars.workloads.gemm import WORKLOAD as gemm
 
 
 def derived(*processes: dict) -> dict:

@@ -13,7 +13,8 @@ from stackwars.results import losses, raw, schema
 from stackwars.study import cells
 from stackwars.study.cells import Cell
 from stackwars.study.config import load
-from stackwars.workloads import ffn, values
+from stackwars.workloads import values
+from stackwars.workloads.ffn import WORKLOAD as ffn
 
 JAX, TORCH = Cell("jax", "gemm", "cpu"), Cell("torch_xla", "gemm", "cpu")
 OUTPUT = np.linspace(1, 2, 64, dtype=np.float32)

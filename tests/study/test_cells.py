@@ -7,6 +7,9 @@ from stackwars.study.config import load
 
 CONFIG = load()
 TABLES = CONFIG["studies"]["tables"]
+EVERY_CELL = [
+    Cell(framework, workload, "cpu") for framework in CONFIG["frameworks"] for workload in CONFIG["workloads"]
+]
 ONE_STUDY = {**CONFIG, "studies": {"tables": TABLES}}
 
 
@@ -100,23 +103,27 @@ def test_pins_file_of_each_framework_exists():
         assert (REPOSITORY / cells.pins(CONFIG, cell.framework, cell.device)).is_file()
 
 
-def test_jax_file_of_a_workload_decides_its_jax_cell_only():
-    edited = "src/stackwars/workloads/ffn/in_jax.py"
-    deciding = [cell for cell in asked(CONFIG) if edited in cells.sources(CONFIG, cell)]
-    assert set(deciding) == {Cell("jax", "ffn", device) for device in CONFIG["devices"]}
+def test_file_of_a_workload_decides_its_cells_of_every_framework():
+    edited = "src/stackwars/workloads/mha.py"
+    deciding = {cell for cell in EVERY_CELL if edited in cells.sources(CONFIG, cell)}
+    assert {cell.framework for cell in deciding if cell.workload == "mha"} > {"jax", "torch_xla", "numpy"}
+    assert {cell.workload for cell in deciding} == {"mha", "attention_blocked", "attention_window"}, (
+        "subclasses"
+    )
 
 
-def test_shared_file_of_a_workload_decides_every_framework():
-    edited = "src/stackwars/workloads/ffn/__init__.py"
-    deciding = {cell.framework for cell in asked(CONFIG) if edited in cells.sources(CONFIG, cell)}
-    assert deciding == {cell.framework for cell in asked(CONFIG) if cell.workload == "ffn"}
+def test_file_that_builds_a_dialect_s_forms_decides_the_cells_of_that_dialect_only():
+    edited = "src/stackwars/workloads/in_tensorflow.py"
+    deciding = {cell for cell in EVERY_CELL if edited in cells.sources(CONFIG, cell)}
+    assert {cell.framework for cell in deciding} == {"tensorflow_xla", "tensorflow_graph"}
+    assert "bert_base" not in {cell.workload for cell in deciding}, "hf_tensorflow builds it"
 
 
 def test_sources_hold_what_is_imported_at_any_depth():
     files = cells.sources(CONFIG, Cell("torch_xla_pending", "bert_base", "cpu"))
     folder = "src/stackwars"
     for name in ("frameworks/torch_xla_pending", "frameworks/torch_xla", "workloads/hf_torch",
-                 "workloads/fill_torch", "workloads/values", "measure/child", "measure/contention",
+                 "workloads/in_torch", "workloads/values", "measure/child", "measure/contention",
                  "setup/device", "measure/events", "measure/inputs"):  # fmt: skip
         assert f"{folder}/{name}.py" in files
     for name in ("frameworks/jax", "workloads/hf_jax", "measure/supervisor", "measure/rounds",

@@ -296,7 +296,7 @@ def test_reference_is_of_the_full_preset_only():
 
 def test_workload_without_the_dialect_of_a_framework_that_is_asked_for_it_is_refused(monkeypatch):
     monkeypatch.setattr("stackwars.frameworks.torch_xla_pending.DIALECT", "flax")
-    expected = r"workloads: expected workloads that have in_flax\.py, .*_pending .*got \"resnet50\""
+    expected = r"workloads: expected workloads with a form in flax, .*_pending .*got \"resnet50\""
     with pytest.raises(ConfigError, match=expected):
         validate(CONFIG)
     assert "gemm" not in CONFIG["frameworks"]["torch_xla_pending"]["workloads"]

@@ -50,7 +50,7 @@ def large(folder: Path, cells: int) -> None:
     for name in frameworks[1:]:
         shutil.copy(source / "frameworks" / "ours.py", source / "frameworks" / f"{name}.py")
     for name in workloads:
-        shutil.copytree(source / "workloads" / "gemm", source / "workloads" / name)
+        shutil.copy(source / "workloads" / "gemm.py", source / "workloads" / f"{name}.py")
     path = folder / "config" / "config.yaml"
     config = yaml.safe_load(path.read_text())
     config["frameworks"] = {name: {"environments": {"cpu": "ours"}} for name in frameworks}

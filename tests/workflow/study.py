@@ -37,7 +37,7 @@ DIALECT, COLOUR = numpy.DIALECT, numpy.COLOUR
 
 class Session(numpy.Session):
     def build(self, build, *others):
-        workload = build.__module__.split(".")[-2]
+        workload = type(build.args[0]).__module__.rpartition(".")[2]
         self.calls, self.ending = 0, os.environ.get(f"FAKE_{TITLE}_{workload}", "ok")
         super().build(build, *others)
     def settle(self):

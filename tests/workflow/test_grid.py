@@ -207,12 +207,12 @@ def test_unknown_names_are_refused():
 def test_a_process_is_made_from_its_own_files_and_its_partner_s():
     jobs = CellJobs(grid())
     files = jobs.sources(GEMM)
-    for name in ("in_torch", "in_jax", "__init__"):
-        assert f"src/stackwars/workloads/gemm/{name}.py" in files
+    for name in ("gemm", "in_torch", "in_jax"):
+        assert f"src/stackwars/workloads/{name}.py" in files
     assert (jobs.pins(GEMM), jobs.partner_pins(GEMM)) == ("envs/torch_xla.txt", "envs/jax.txt")
     jax = SimpleNamespace(framework="jax", workload="gemm", device="cpu")
     assert jobs.partner_pins(jax) == []
-    assert "src/stackwars/workloads/gemm/in_torch.py" not in jobs.sources(jax)
+    assert "src/stackwars/workloads/in_torch.py" not in jobs.sources(jax)
 
 
 def test_a_process_is_told_what_it_measures():
@@ -310,7 +310,7 @@ def test_a_replay_is_audited_in_the_compiler_s_environment_with_programs_of_the_
         "compilers/iree",
         "compilers/lower_jax",
         "compilers/replay",
-        "workloads/gemm/in_jax",
+        "workloads/gemm",
     ):
         assert f"src/stackwars/{name}.py" in files
 
@@ -326,7 +326,7 @@ def test_a_framework_without_programs_and_some_workloads_stops_nothing():
     made = Grid({**load(), "preset": "smoke", "devices": ["cpu"]}, lambda: "")
     cell = SimpleNamespace(framework=other, workload="ffn", device="cpu")
     assert Cell(other, "ffn", "cpu") in made.available_cells()
-    assert "src/stackwars/workloads/ffn/__init__.py" in CellJobs(made).sources(cell)
+    assert "src/stackwars/workloads/ffn.py" in CellJobs(made).sources(cell)
     assert content(CellJobs(made).job(cell))["partner"]["framework"] == "jax"
     asked = [
         *made.compiled("ahead.json"),

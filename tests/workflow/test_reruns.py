@@ -44,7 +44,7 @@ def test_only_what_an_edit_touches_is_measured_again(tmp_path, jax_python):
 
     # What an edit would have measured again: of a workload in one dialect, of a framework's pins, of sizes.
     edits = {
-        "src/stackwars/workloads/gemm/in_numpy.py": lambda text: f"{text}\nEDITED = True\n",
+        "src/stackwars/workloads/gemm.py": lambda text: f"{text}\nEDITED = True\n",
         "envs/theirs.txt": lambda text: f"{text}# changed\n",
         "config/config.yaml": lambda text: text.replace("m: 128", "m: 130"),
     }
@@ -59,7 +59,7 @@ def test_only_what_an_edit_touches_is_measured_again(tmp_path, jax_python):
     assert "Nothing to be done" in made.snakemake(study.CELLS, "-n").stdout
 
     # An edit of a workload, run.
-    study.write(tmp_path / "src/stackwars/workloads/gemm/in_numpy.py", "\nEDITED = True\n")
+    study.write(tmp_path / "src/stackwars/workloads/gemm.py", "\nEDITED = True\n")
     ran = made.run(study.CELLS)
     assert (ran["process"], ran["cell"]) == (4, 2)
     assert made.snakemake(study.CELLS, "-n").stdout.count("process-") == 0

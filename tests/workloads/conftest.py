@@ -1,12 +1,15 @@
-"""Runs code in a framework's environment; each dialect computes all small workloads once."""
+"""Runs code in a framework's environment; each framework calls all small workloads once."""
 
+import json
 import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from stackwars import workloads
 from stackwars.setup import environments
+from workloads.presets import SMALL, UPDATING
 
 HERE = Path(__file__).parent
 REPOSITORY = HERE.parents[1]
@@ -16,6 +19,20 @@ PINS = {
     "tensorflow": "envs/tensorflow.txt",
     "torchax": "envs/torchax.txt",
 }
+FRAMEWORKS = {
+    "jax": "jax",
+    "torch_xla": "torch",
+    "torch_eager": "torch",
+    "tensorflow_xla": "tensorflow",
+    "tensorflow_graph": "tensorflow",
+    "torchax": "torchax",
+    "torch_xla_dynamo": "torch",
+    "numpy": "jax",  # its environment has NumPy too
+}
+"""Of each framework a dialect in whose environment it runs."""
+BEYOND = [name for name in SMALL if workloads.load(name).TABLE == "beyond"]
+CHOSEN = {"torchax": BEYOND, "torch_xla_dynamo": UPDATING}
+"""Frameworks that are tried with some workloads only, to save time."""
 
 
 @pytest.fixture(scope="session")
@@ -35,9 +52,20 @@ def in_dialect():
 
 
 @pytest.fixture(scope="session")
-def outputs(in_dialect, tmp_path_factory):
-    """Outputs of all small workloads: {"jax": {workload: array}, "torch": ..., "xla": ..., ...}."""
-    folder = tmp_path_factory.mktemp("outputs")
-    for dialect in PINS:
-        in_dialect(dialect, "-m", f"workloads.small_in_{dialect}", str(folder))
-    return {path.stem: dict(np.load(path)) for path in folder.glob("*.npz")}
+def called(in_dialect, tmp_path_factory):
+    """A function of a framework: what `called` found there, {workload: {what: array}}."""
+    folder = tmp_path_factory.mktemp("called")
+
+    def of(framework: str) -> dict[str, dict[str, np.ndarray]]:
+        path = folder / f"{framework}.npz"
+        if not path.exists():
+            sizes = {name: SMALL[name] for name in CHOSEN.get(framework, SMALL)}
+            path.with_suffix(".json").write_text(json.dumps(sizes))
+            in_dialect(FRAMEWORKS[framework], "-m", "workloads.called", framework, str(folder))
+        found: dict[str, dict[str, np.ndarray]] = {}
+        for key, array in np.load(path).items():
+            name, _, what = key.partition("/")
+            found.setdefault(name, {})[what] = array
+        return found
+
+    return of

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from stackwars.measure import inputs, parity
-from stackwars.workloads import elementwise_chain as chain
+from stackwars.workloads import elementwise_chain
+from stackwars.workloads.elementwise_chain import WORKLOAD as chain
 
 COMMON = 1e-5
 SIZES = {"elements": 10_000_000}
@@ -20,7 +21,7 @@ def error(terms: np.ndarray, accumulators: int) -> float:
 @pytest.fixture(scope="module")
 def terms() -> list[np.ndarray]:
     sets = inputs.input_sets(chain, SIZES, 2025)
-    return [chain.terms(one["x"].astype(np.float64)) for one in sets]
+    return [elementwise_chain.terms(one["x"].astype(np.float64)) for one in sets]
 
 
 @pytest.mark.parametrize("accumulators", [8, 16, 32, 64])

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from stackwars.measure.inputs import input_sets
-from stackwars.study.config import load
-from stackwars.workloads import moe, values
-from workloads.sizes import FULL, SMALL
+from stackwars.workloads import values
+from stackwars.workloads.moe import WORKLOAD as moe
+from workloads.presets import CONFIG, FULL, SMALL
 
-SEEDS = (0, load()["settings"]["seed"])
+SEEDS = (0, CONFIG["settings"]["seed"])
 MARGIN = 5  # times the error of a logit in float32
 
 

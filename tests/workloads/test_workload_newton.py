@@ -4,26 +4,23 @@ import numpy as np
 import pytest
 
 from stackwars.measure.inputs import input_sets
-from stackwars.study.config import load
-from stackwars.workloads import newton
-from workloads.sizes import FULL, SMALL
+from stackwars.workloads.newton import MARGIN, TOLERANCE, iterated
+from stackwars.workloads.newton import WORKLOAD as newton
+from workloads.presets import CONFIG, SMALL
 
-CONFIG = load()
-PRESETS = {name: chosen["sizes"]["newton"] for name, chosen in CONFIG["presets"].items()}
-SIZES = {**PRESETS, "tests, full": FULL["newton"], "tests, small": SMALL["newton"]}
-DISTINCT = list({tuple(sizes.items()): sizes for sizes in SIZES.values()}.values())
+SIZES = [chosen["sizes"]["newton"] for chosen in CONFIG["presets"].values()]
 SEEDS = sorted({0, CONFIG["settings"]["seed"]})
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("sizes", DISTINCT, ids=str)
+@pytest.mark.parametrize("sizes", SIZES, ids=str)
 def test_both_precisions_take_as_many_steps_and_no_residual_is_near_the_tolerance(sizes, seed):
     for given in input_sets(newton, sizes, seed):
-        _, residuals = newton.iterated(given["a"].astype(np.float64))
-        _, single = newton.iterated(given["a"])
+        _, residuals = iterated(given["a"].astype(np.float64))
+        _, single = iterated(given["a"])
         assert len(single) == len(residuals) > 5
-        ratios = np.array(residuals) / newton.TOLERANCE
-        assert np.all((ratios > newton.MARGIN) | (ratios < 1 / newton.MARGIN))
+        ratios = np.array(residuals) / TOLERANCE
+        assert np.all((ratios > MARGIN) | (ratios < 1 / MARGIN))
 
 
 def test_the_matrix_is_symmetric_and_well_conditioned():

@@ -5,14 +5,15 @@ import math
 import numpy as np
 import pytest
 
-from workloads.expected import reference
-from workloads.sizes import SMALL
+from stackwars import workloads
+from workloads.presets import SEED, SMALL, expected, weights
 
 
 def computed(name):
-    weights, inputs, output = reference(name, SMALL[name])
+    """Weights, inputs and output of the reference, in float64."""
+    (output,), _ = expected(name)
     assert output.dtype == np.float64
-    return weights, inputs, output
+    return weights(name), workloads.load(name).inputs(SMALL[name], SEED), output
 
 
 def test_gemm():
@@ -22,24 +23,24 @@ def test_gemm():
 
 
 def test_ffn_uses_the_exact_gelu():
-    weights, inputs, output = computed("ffn")
-    hidden = weights["up.weight"].astype(float) @ inputs["x"][1, 2] + weights["up.bias"]
+    w, inputs, output = computed("ffn")
+    hidden = w["up.weight"].astype(float) @ inputs["x"][1, 2] + w["up.bias"]
     hidden = [h * (1 + math.erf(h / math.sqrt(2))) / 2 for h in hidden]
-    expected = weights["down.weight"].astype(float) @ hidden + weights["down.bias"]
+    expected = w["down.weight"].astype(float) @ hidden + w["down.bias"]
     np.testing.assert_allclose(output[1, 2], expected)
 
 
 def test_ffn_relu():
-    weights, inputs, output = computed("ffn_relu")
-    hidden = weights["up.weight"].astype(float) @ inputs["x"][1, 2] + weights["up.bias"]
-    expected = weights["down.weight"].astype(float) @ hidden.clip(0) + weights["down.bias"]
+    w, inputs, output = computed("ffn_relu")
+    hidden = w["up.weight"].astype(float) @ inputs["x"][1, 2] + w["up.bias"]
+    expected = w["down.weight"].astype(float) @ hidden.clip(0) + w["down.bias"]
     np.testing.assert_allclose(output[1, 2], expected)
 
 
 def test_mha_position_by_position():
-    weights, inputs, output = computed("mha")
-    q, k, v = np.split(weights["qkv.weight"].astype(float), 3)
-    bias_q, bias_k, bias_v = np.split(weights["qkv.bias"].astype(float), 3)
+    w, inputs, output = computed("mha")
+    q, k, v = np.split(w["qkv.weight"].astype(float), 3)
+    bias_q, bias_k, bias_v = np.split(w["qkv.bias"].astype(float), 3)
     x, mixed = inputs["x"][1].astype(float), []
     for head in range(12):
         part = slice(4 * head, 4 * head + 4)
@@ -48,30 +49,30 @@ def test_mha_position_by_position():
         mixed.extend(
             sum(s * (v[part] @ row + bias_v[part]) for s, row in zip(scores, x, strict=True)) / scores.sum()
         )
-    expected = weights["out.weight"].astype(float) @ mixed + weights["out.bias"]
+    expected = w["out.weight"].astype(float) @ mixed + w["out.bias"]
     np.testing.assert_allclose(output[1, 3], expected)
 
 
 def test_layernorm():
-    weights, inputs, output = computed("layernorm")
+    w, inputs, output = computed("layernorm")
     row = inputs["x"][1, 3].astype(float)
     expected = (row - row.mean()) / math.sqrt(row.var() + 1e-5)
-    expected = expected * weights["norm.weight"] + weights["norm.bias"]
+    expected = expected * w["norm.weight"] + w["norm.bias"]
     np.testing.assert_allclose(output[1, 3], expected)
 
 
 def test_conv_inside_and_in_a_corner():
-    weights, inputs, output = computed("conv")
-    kernel, x = weights["conv.weight"].astype(float), inputs["x"].astype(float)
+    w, inputs, output = computed("conv")
+    kernel, x = w["conv.weight"].astype(float), inputs["x"].astype(float)
     np.testing.assert_allclose(output[1, 2, 3, 4], (kernel[2] * x[1, :, 2:5, 3:6]).sum())
     np.testing.assert_allclose(output[1, 2, 0, 0], (kernel[2, :, 1:, 1:] * x[1, :, :2, :2]).sum())
 
 
 def test_two_matmuls():
-    weights, inputs, output = computed("two_matmuls")
+    w, inputs, output = computed("two_matmuls")
     x = inputs["x"][3].astype(float)
-    hidden = [max(0.0, x @ column) for column in weights["a"].astype(float).T]
-    np.testing.assert_allclose(output[3], hidden @ weights["b"].astype(float))
+    hidden = [max(0.0, x @ column) for column in w["a"].astype(float).T]
+    np.testing.assert_allclose(output[3], hidden @ w["b"].astype(float))
 
 
 def test_elementwise_chain_term_by_term():
@@ -82,8 +83,8 @@ def test_elementwise_chain_term_by_term():
 
 
 def test_mlp_postnorm_position_by_position():
-    weights, inputs, output = computed("mlp_postnorm")
-    w = {name: value.astype(float) for name, value in weights.items()}
+    w, inputs, output = computed("mlp_postnorm")
+    w = {name: value.astype(float) for name, value in w.items()}
     x = inputs["x"][1, 3].astype(float)
     hidden = x @ w["up.weight"] + w["up.bias"]
     hidden = [h / (1 + math.exp(-2 * math.sqrt(2 / math.pi) * (h + 0.044715 * h**3))) for h in hidden]
@@ -93,8 +94,8 @@ def test_mlp_postnorm_position_by_position():
     np.testing.assert_allclose(output[1, 3], expected)
 
 
-def loss_of_an_example(weights, x, label):
-    w = {name: value.astype(float) for name, value in weights.items()}
+def loss_of_an_example(w, x, label):
+    w = {name: value.astype(float) for name, value in w.items()}
     hidden = w["up.weight"] @ x + w["up.bias"]
     hidden = [h / (1 + math.exp(-2 * math.sqrt(2 / math.pi) * (h + 0.044715 * h**3))) for h in hidden]
     logits = w["down.weight"] @ hidden + w["down.bias"]
@@ -103,17 +104,17 @@ def loss_of_an_example(weights, x, label):
 
 @pytest.mark.parametrize("name", ["per_example_grad", "per_example_loop"])
 def test_gradients_are_how_the_loss_changes_with_a_weight(name):
-    weights, inputs, output = computed(name)
-    weights = {key: value.astype(float) for key, value in weights.items()}
+    w, inputs, output = computed(name)
+    w = {key: value.astype(float) for key, value in w.items()}
     example, step, start = 2, 1e-6, 0
     x, label = inputs["x"][example].astype(float), inputs["labels"][example]
-    for value in weights.values():
+    for value in w.values():
         flat = value.reshape(-1)
         for place in (0, flat.size // 3, flat.size - 1):
             middle, losses = flat[place], []
             for moved in (middle + step, middle - step):
                 flat[place] = moved
-                losses.append(loss_of_an_example(weights, x, label))
+                losses.append(loss_of_an_example(w, x, label))
             flat[place] = middle
             slope = (losses[0] - losses[1]) / (2 * step)
             np.testing.assert_allclose(output[example, start + place], slope, atol=1e-8)
@@ -123,12 +124,12 @@ def test_gradients_are_how_the_loss_changes_with_a_weight(name):
 
 @pytest.mark.parametrize("name", ["moe", "moe_sorted"])
 def test_mixture_of_the_two_best_experts_of_a_token(name):
-    weights, inputs, output = computed(name)
+    w, inputs, output = computed(name)
     x = inputs["x"][3].astype(float)
-    logits = weights["router.weight"].astype(float) @ x
+    logits = w["router.weight"].astype(float) @ x
     second, first = sorted(range(8), key=lambda expert: logits[expert])[-2:]
     gate = 1 / (1 + math.exp(logits[second] - logits[first]))
-    up, down = (np.split(weights[name].astype(float), 8) for name in ("up", "down"))
+    up, down = (np.split(w[name].astype(float), 8) for name in ("up", "down"))
     outputs = [(x @ up[expert]).clip(0) @ down[expert] for expert in (first, second)]
     np.testing.assert_allclose(output[3], gate * outputs[0] + (1 - gate) * outputs[1])
 
@@ -138,9 +139,9 @@ def seen(position, window):
 
 
 def test_attention_window_position_by_position():
-    weights, inputs, output = computed("attention_window")
-    q, k, v = np.split(weights["qkv.weight"].astype(float), 3)
-    bias_q, bias_k, bias_v = np.split(weights["qkv.bias"].astype(float), 3)
+    w, inputs, output = computed("attention_window")
+    q, k, v = np.split(w["qkv.weight"].astype(float), 3)
+    bias_q, bias_k, bias_v = np.split(w["qkv.bias"].astype(float), 3)
     x = inputs["x"][1].astype(float)
     for position in (0, 2, 3, 9, 15):  # the window of 4 is not full at 0 and 2
         mixed, keys = [], x[list(seen(position, 4))]
@@ -151,7 +152,7 @@ def test_attention_window_position_by_position():
             scores = np.exp(scores)
             rows = (v[part] @ row + bias_v[part] for row in keys)
             mixed.extend(sum(s * row for s, row in zip(scores, rows, strict=True)) / scores.sum())
-        expected = weights["out.weight"].astype(float) @ mixed + weights["out.bias"]
+        expected = w["out.weight"].astype(float) @ mixed + w["out.bias"]
         np.testing.assert_allclose(output[1, position], expected)
 
 
@@ -167,8 +168,8 @@ def test_newton_solves_the_systems_up_to_its_tolerance():
 
 
 def test_rnn_step_by_step():
-    weights, inputs, output = computed("scan_rnn")
-    w = {name: value.astype(float) for name, value in weights.items()}
+    w, inputs, output = computed("scan_rnn")
+    w = {name: value.astype(float) for name, value in w.items()}
     hidden = [0.0] * 16
     for step, row in enumerate(inputs["x"][:, 1].astype(float)):
         before = [w["recurrent.weight"][i] @ hidden for i in range(16)]

@@ -4,19 +4,19 @@ import math
 import numpy as np
 import pytest
 
-from stackwars.workloads.llama3_8b.rope import inverse_frequencies
+from stackwars.workloads.llama3_8b import inverse_frequencies
+from workloads.presets import FULL
 
 WIDTH = 128  # of a head of LLaMA-3.1 8B
 POSITIONS = 8192
 
 IN_TORCH = f"""
-import json
+import json, sys
 from transformers import LlamaConfig
 from transformers.models.llama.modeling_llama import LlamaRotaryEmbedding
 import torch
-from stackwars.workloads.llama3_8b import hf_config
-from workloads.sizes import FULL
-rotary = LlamaRotaryEmbedding(LlamaConfig(**hf_config(FULL["llama3_8b"])))
+from stackwars.workloads.llama3_8b import WORKLOAD
+rotary = LlamaRotaryEmbedding(LlamaConfig(**WORKLOAD.hf_config(json.loads(sys.argv[1]))))
 cos, sin = rotary(torch.zeros(1), torch.arange({POSITIONS})[None])
 assert rotary.attention_scaling == 1
 print(json.dumps([rotary.inv_freq.tolist(), sin[0, ::997].tolist(), cos[0, ::997].tolist()]))
@@ -24,8 +24,9 @@ print(json.dumps([rotary.inv_freq.tolist(), sin[0, ::997].tolist(), cos[0, ::997
 
 IN_JAX = f"""
 import json
-from stackwars.workloads.llama3_8b.in_jax import table
-rows = table({POSITIONS}, {WIDTH})[::997, 0]
+import jax
+from stackwars.workloads.llama3_8b import table_in_jax
+rows = table_in_jax(jax, {POSITIONS}, {WIDTH})[::997, 0]
 print(json.dumps([rows[:, :{WIDTH}].tolist(), rows[:, {WIDTH}:].tolist()]))
 """
 
@@ -45,7 +46,7 @@ def test_short_wavelengths_are_kept_and_long_ones_stretched():
 
 @pytest.mark.env
 def test_frequencies_and_table_are_those_of_torch(in_dialect):
-    frequencies, *in_torch = json.loads(in_dialect("torch", "-c", IN_TORCH))
+    frequencies, *in_torch = json.loads(in_dialect("torch", "-c", IN_TORCH, json.dumps(FULL["llama3_8b"])))
     np.testing.assert_allclose(inverse_frequencies(WIDTH), frequencies, rtol=1e-6)
     # An angle of thousands of radians keeps about 1e-3 of a radian in float32.
     np.testing.assert_allclose(json.loads(in_dialect("jax", "-c", IN_JAX)), in_torch, atol=2e-3)

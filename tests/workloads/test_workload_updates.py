@@ -1,4 +1,4 @@
-"""Workloads that update what they keep: outputs, gradients, weights and caches of every framework."""
+"""Workloads that train: gradients, updates, and how far losses may part."""
 
 import numpy as np
 import pytest
@@ -8,88 +8,19 @@ from measured import process as measured
 from stackwars import workloads
 from stackwars.measure import child
 from stackwars.measure.events import Events
-from stackwars.measure.inputs import input_sets
 from stackwars.measure.parity import limit, relative_l2
 from stackwars.results import cells as table_of_cells
 from stackwars.results import raw
 from stackwars.study.cells import Cell
-from stackwars.workloads import adamw, losses, rounding, train_mlp, transformer, values
-from workloads.sizes import UPDATING
-from workloads.updated import CALLS, SEED
+from stackwars.workloads import adamw, losses, rounding, train_mlp, transformer
+from workloads.presets import SEED, SMALL, weights
 
-FRAMEWORKS = {
-    "jax": "jax",
-    "torch_xla": "torch",
-    "torch_eager": "torch",
-    "tensorflow_xla": "tensorflow",
-    "tensorflow_graph": "tensorflow",
-    "torchax": "torchax",
-    "torch_xla_dynamo": "torch",
-    "numpy": "jax",  # its environment has NumPy too
-}
-"""Of each framework a dialect in whose environment it runs."""
-COMPILED_ONCE = ("jax", "torch_xla", "tensorflow_xla")
 TRAINING = ("train_mlp", "train_transformer")
-
-
-def weights(name: str) -> dict[str, np.ndarray]:
-    shapes = workloads.load(name).parameters(UPDATING[name])
-    return {key: values.leaf(key, shape, SEED) for key, shape in shapes.items()}
-
-
-def expected(name: str) -> tuple[list, dict[str, np.ndarray]]:
-    """(outputs of the calls, the state after the last) of the reference."""
-    module, sizes = workloads.load(name), UPDATING[name]
-    sets = input_sets(module, sizes, SEED)
-    given = [weights(name), [sets[call % 2] for call in range(CALLS)]]
-    if name != "train_mlp":
-        given.append(sizes["heads"])
-    if name == "decode":
-        given.append(module.cache(sizes, SEED))
-    return module.reference(*given)
-
-
-@pytest.fixture(scope="session")
-def updated(in_dialect, tmp_path_factory):
-    """{framework: its arrays}, each framework asked once."""
-    folder = tmp_path_factory.mktemp("updated")
-
-    def of(framework: str) -> dict[str, np.ndarray]:
-        path = folder / f"{framework}.npz"
-        if not path.exists():
-            in_dialect(FRAMEWORKS[framework], "-m", "workloads.updated", framework, str(folder))
-        return dict(np.load(path))
-
-    return of
-
-
-@pytest.mark.env
-@pytest.mark.parametrize("framework", FRAMEWORKS)
-def test_outputs_gradients_and_state_are_those_of_the_reference(updated, framework):
-    arrays = updated(framework)
-    for name in UPDATING:
-        outputs, state = expected(name)
-        for call, output in enumerate(outputs):
-            found = arrays[f"{name}/output/{call}"]
-            assert found.dtype == np.float32
-            assert relative_l2(found, np.asarray(output)) < 2e-6, (name, call)
-        leaves = {key for key in arrays if key.startswith(f"{name}/state/")}
-        assert leaves == {f"{name}/state/{leaf}" for leaf in state}
-        for leaf, value in state.items():
-            assert relative_l2(arrays[f"{name}/state/{leaf}"], value) < 1e-5, (name, leaf)
-
-
-@pytest.mark.env
-@pytest.mark.parametrize("framework", COMPILED_ONCE)
-def test_a_step_is_compiled_once(updated, framework):
-    assert {name: int(updated(framework)[f"{name}/compiles"]) for name in UPDATING} == dict.fromkeys(
-        UPDATING, 1
-    )
 
 
 @pytest.mark.parametrize("name", TRAINING)
 def test_gradients_that_are_written_out_are_the_slopes_of_the_loss(name):
-    module, sizes = workloads.load(name), UPDATING[name]
+    module, sizes = workloads.load(name), SMALL[name]
     w = {key: value.astype(np.float64) for key, value in weights(name).items()}
     batch = module.inputs(sizes, SEED)
 
@@ -120,7 +51,7 @@ def process(folder, name: str = "train_mlp") -> tuple[np.ndarray, list[float]]:
         "steady_seconds": 0.0, "steady_min_blocks": 1, "steady_max_blocks": 1,
     }  # fmt: skip
     spec = {
-        "settings": settings, "sizes": UPDATING[name], "framework": "numpy", "dialect": "numpy",
+        "settings": settings, "sizes": SMALL[name], "framework": "numpy", "dialect": "numpy",
         "device": "cpu", "workload": name, "partner": None, "repetition": 9, "forms": False,
     }  # fmt: skip
     told = []
@@ -183,27 +114,27 @@ def test_wrong_gradient_or_update_is_found_by_parity(tmp_path, monkeypatch, muta
     assert relative_l2(again, honest) == 0
     mutant(monkeypatch)
     wrong, _ = process(tmp_path / "wrong")
-    assert relative_l2(wrong, honest) > 10 * limit("train_mlp", UPDATING["train_mlp"], 1e-5)
+    assert relative_l2(wrong, honest) > 10 * limit("train_mlp", SMALL["train_mlp"], 1e-5)
     assert statuses(tmp_path / "same", honest, again) == ["ok", "ok"]
     assert statuses(tmp_path / "other", honest, wrong) == ["invalid", "invalid"]
 
 
 @pytest.mark.parametrize("name", TRAINING)
 def test_rounding_parts_losses_by_no_more_than_their_bound_says(name):
-    module, sizes = workloads.load(name), UPDATING[name]
+    module, sizes = workloads.load(name), SMALL[name]
     found = rounding.apart(module, sizes, draws=2, seed=SEED)
     assert 0 < found[0] != found[1]
     assert losses.UNIT < max(found) < module.APART < module.losses_rel(sizes) < 1e-2
 
 
 def test_gradients_in_float32_are_no_further_off_than_they_are_disturbed():
-    sizes, made = UPDATING["train_mlp"], weights("train_mlp")
-    batch = train_mlp.inputs(sizes, SEED)
+    sizes, made = SMALL["train_mlp"], weights("train_mlp")
+    batch = train_mlp.WORKLOAD.inputs(sizes, SEED)
     exact = {key: value.astype(np.float64) for key, value in made.items()}
     _, rounded = train_mlp.gradients(made, batch["x"], batch["labels"])
     _, plain = train_mlp.gradients(exact, batch["x"].astype(np.float64), batch["labels"])
     disturbed = {key: value.copy() for key, value in plain.items()}
-    one = rounding.Rounding(train_mlp.longest(sizes), SEED)
+    one = rounding.Rounding(train_mlp.WORKLOAD.longest(sizes), SEED)
     for key, value in plain.items():
         one.sums(disturbed[key])
         assert 0 < relative_l2(rounded[key], value) < relative_l2(disturbed[key], value)

@@ -38,7 +38,7 @@ EXCLUSIVE_THREADS = 1 if SETTINGS.get("side_by_side") else workflow.cores
 HALF_THREADS = max(1, workflow.cores // 2)
 # The tables that claims are decided from.
 MEASURED_TABLES = [name for name in TABLES if name != "claims"] + ["context"]
-WORKLOADS = [f"src/stackwars/workloads/{name}/__init__.py" for name in config["workloads"]]
+WORKLOADS = [f"src/stackwars/workloads/{name}.py" for name in config["workloads"]]
 COLUMNS = "src/stackwars/results/columns.yaml"
 PUBLISHED = ["paper/published/tables.csv", "paper/published/lecture.csv"]
 

@@ -7,7 +7,7 @@ REPLAY = f"{ROOT}/replay/{{device}}/{{compiler}}/{{workload}}"
 rule replay_process:
     input:
         COMPILER_JOBS.replay_sources,
-        lambda wildcards: f"src/stackwars/workloads/{wildcards.workload}/__init__.py",
+        lambda wildcards: f"src/stackwars/workloads/{wildcards.workload}.py",
         COMPILER_JOBS.replayed,
         pins=COMPILER_JOBS.compiler_pins,
     output:

@@ -11,7 +11,7 @@ from stackwars.measure import child
 def add_workloads() -> None:
     """Let `stackwars.workloads.<name>` find the workloads of the audits too, in this process only.
 
-    A folder in `stackwars.workloads` itself would be one of the paper's workloads.
+    A module in `stackwars.workloads` itself would be one of the paper's workloads.
     """
     workloads.__path__.append(str(Path(__file__).with_name("workloads")))
 

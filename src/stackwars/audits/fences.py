@@ -16,8 +16,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from stackwars import workloads
 from stackwars.audits.alone import alone
-from stackwars.audits.workloads import depth_scaling
+from stackwars.audits.workloads.depth_scaling import WORKLOAD as depth_scaling
 from stackwars.measure import documents
 from stackwars.measure.inputs import input_sets
 from stackwars.measure.peak import floor_ms
@@ -111,7 +112,7 @@ def audit_fences(
     """Figures and verdicts of one framework on one device; takes the device, alone on this machine."""
     os.sched_setaffinity(0, device.cores(where))
     os.environ.update(device.variables(where))
-    build = import_module(f"stackwars.audits.workloads.depth_scaling.in_{dialect}").build
+    build = workloads.build(depth_scaling, dialect)
     module, sessions = import_module(f"stackwars.frameworks.{framework}"), []
     steps = [{**sizes, "layers": layers * factor} for factor in (1, 2, 4)]
     for step in steps:

@@ -24,7 +24,7 @@ from stackwars.measure.child import sample
 from stackwars.measure.inputs import input_sets
 from stackwars.measure.peak import floor_ms
 from stackwars.measure.supervisor import ProcessJob
-from stackwars.workloads import gemm
+from stackwars.workloads.gemm import WORKLOAD as gemm
 
 SIZES = {"m": 1024, "k": 1024, "n": 1024}
 BLOCKS = {"block_calls": 1, "steady_seconds": 0.0, "steady_min_blocks": 40, "steady_max_blocks": 40}

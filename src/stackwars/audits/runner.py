@@ -12,8 +12,10 @@ import shutil
 import sys
 from dataclasses import asdict
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 
+from stackwars import workloads
 from stackwars.audits.alone import alone
 from stackwars.compilers.replay_job import ReplayJob
 from stackwars.measure import documents, interleaved
@@ -64,12 +66,11 @@ def _identity(job: ProcessJob, pins: Path, child_module: str) -> str:
         "stackwars.measure.supervisor",
     ]
     for package in ("stackwars.workloads", "stackwars.audits.workloads"):
-        module = f"{package}.{job.workload}.in_{job.dialect}"
         try:
-            imported_files([module])
+            workload = import_module(f"{package}.{job.workload}").WORKLOAD
         except ModuleNotFoundError:
             continue
-        modules.append(module)
+        modules += workloads.sources(workload, job.dialect)
     programs = []
     if isinstance(job, ReplayJob):
         modules.append(f"stackwars.compilers.{job.module}")

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any, NamedTuple
 
+from stackwars import workloads
 from stackwars.measure.child import block
 from stackwars.measure.inputs import INPUT_SETS, input_sets
 
@@ -32,10 +33,10 @@ def prepared(spec: dict) -> Prepared:
     settings, sizes = spec["settings"], spec["sizes"]
     framework = import_module(f"stackwars.frameworks.{spec['framework']}")
     session = framework.Session(spec["device"], settings["matmul_precision"])
-    workload = import_module(f"stackwars.workloads.{spec['workload']}")
-    dialect = import_module(f"stackwars.workloads.{spec['workload']}.in_{spec['dialect']}")
+    workload = workloads.load(spec["workload"])
+    build = workloads.build(spec["workload"], spec["dialect"])
     seed = settings["seed"]
-    session.build(dialect.build, sizes, seed, input_sets(workload, sizes, seed))
+    session.build(build, sizes, seed, input_sets(workload, sizes, seed))
     session.settle()
     sets = itertools.cycle(range(INPUT_SETS))
     outputs: list[Any] = [None] * INPUT_SETS

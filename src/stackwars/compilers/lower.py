@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import NoReturn
 from unittest import mock
 
+from stackwars import workloads
 from stackwars.compilers import arguments
 from stackwars.compilers.arguments import Lowered
 from stackwars.ir import missing, source_lines
@@ -53,15 +54,15 @@ def lower(job: LowerJob) -> tuple[str, dict]:
     """
     start = time.perf_counter()
     framework = import_module(f"stackwars.compilers.lower_{job.framework}")
-    workload = import_module(f"stackwars.workloads.{job.workload}")
-    dialect = import_module(f"stackwars.workloads.{job.workload}.in_{job.dialect}")
+    workload = workloads.load(job.workload)
+    build = workloads.build(job.workload, job.dialect)
     stand_ins = {name: getattr(arguments, name) for name in ("leaf", "activations", "images")}
     with mock.patch.multiple(values, **stand_ins):
         inputs = workload.inputs(job.sizes, job.seed)
         try:
             division = parallel.of_variant(workload, job.variant)
             lowered = framework.lower(
-                *(dialect.build, job.sizes, job.seed, inputs, job.matmul_precision),
+                *(build, job.sizes, job.seed, inputs, job.matmul_precision),
                 **({"division": division} if division else {}),
             )
         except NotImplementedError as error:
@@ -109,7 +110,7 @@ def serve(framework: str, dialect: str, workload: str) -> None:
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what a library prints is no answer
     import_module(f"stackwars.compilers.lower_{framework}").load()
-    import_module(f"stackwars.workloads.{workload}.in_{dialect}")
+    workloads.build(workload, dialect)
     for line in sys.stdin:
         child = os.fork()
         if not child:

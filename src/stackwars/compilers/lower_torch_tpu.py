@@ -188,7 +188,7 @@ def _compiled(module: Any, inputs: list[Any]) -> Traced:
 
 
 def _step(module: Any, inputs: list[Any], table: dict) -> tuple[Any, list[str]]:
-    """(graph of a `train_torch.Step`, names of what it updates).
+    """(graph of a `in_torch.Step`, names of what it updates).
 
     Its arguments: what it updates, the model's buffers, and the inputs. Its results: the loss, and what it
     has updated. That is what `Step.leaves` names, and a count of steps for each weight, without a name.

@@ -19,6 +19,7 @@ from unittest import mock
 
 import numpy as np
 
+from stackwars import workloads
 from stackwars.compilers import collectives, hlo
 from stackwars.compilers.arguments import Leaf
 from stackwars.measure.child import run_child
@@ -44,12 +45,12 @@ def measure(spec: dict, events: Events, folder: Path) -> None:
     settings = spec["settings"]
     frontend = import_module(f"stackwars.compilers.sharded_{spec['frontend']}")
     session = frontend.Session(spec["devices"], settings["matmul_precision"], folder)
-    workload = import_module(f"stackwars.workloads.{spec['workload']}")
-    dialect = import_module(f"stackwars.workloads.{spec['workload']}.in_{spec['dialect']}")
+    workload = workloads.load(spec["workload"])
+    build = workloads.build(spec["workload"], spec["dialect"])
     events.write("build")
     seed = settings["seed"]
     with mock.patch.object(values, "leaf", leaf):
-        given = (dialect.build, spec["sizes"], seed, workload.inputs(spec["sizes"], seed))
+        given = (build, spec["sizes"], seed, workload.inputs(spec["sizes"], seed))
         events.write("run")
         divided = session.run(*given, Division(workload, spec["way"], spec["devices"]))
         for name, text in ((EMITTED, session.emitted()), (OPTIMISED, session.optimised())):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -22,7 +21,7 @@ class Session(sharded_jax.Session):
     """As `sharded_jax.Session`, with the function mapped over the devices.
 
     Data-parallel it is the workload's own, whose loss, of a training step, is the mean over all parts.
-    Tensor-parallel it is that of the dialect's `divided(sizes)`, which says what it sends.
+    Tensor-parallel it is that of the workload's `divided_in_jax(sizes)`, which says what it sends.
     """
 
     def run(
@@ -33,19 +32,17 @@ class Session(sharded_jax.Session):
         inputs: dict[str, np.ndarray],
         division: Division,
     ) -> dict[str, np.ndarray]:
-        """Raises NotImplementedError where the dialect has no `divided`."""
+        """Raises NotImplementedError if the workload has no `divided_in_jax`."""
+        from stackwars.workloads import in_jax
+
         chosen = None
         if division.way == parallel.TENSOR:
-            chosen = getattr(sys.modules[build.__module__], "divided", None)
-            if chosen is None:
-                raise NotImplementedError("it would have to be written with what its devices send")
-            chosen = chosen(sizes)
-        from stackwars.workloads import train_jax
+            chosen = in_jax.divided(division.workload, sizes)
 
         mean = partial(self._jax.lax.pmean, axis_name=parallel.AXIS)
         mapped = partial(self._mapped, chosen)
         with (
-            mock.patch.object(train_jax, "reduced", mean),
+            mock.patch.object(in_jax, "reduced", mean),
             mock.patch.object(self, "jitted", mapped),
         ):
             return super().run(build, sizes, seed, inputs, division)

@@ -3,7 +3,7 @@
 Every module here says what a reader sees of it, and can be imported where its framework is not installed:
 
     TITLE             its name in tables and figures
-    DIALECT           the Python API that it runs: that of workloads/<w>/in_<DIALECT>.py
+    DIALECT           the Python API that it runs: that of a workload's form in_<DIALECT>
     COLOUR            of its marks and lines; the order dark to light is kept in grey print
     VARIANT           of a variant only: its name in a table, beneath the framework that it varies
     NOTE              of one that does something that the others do not: what it does otherwise

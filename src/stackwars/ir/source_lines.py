@@ -14,8 +14,8 @@ _FILE = re.compile(r'"([^"]+)":(\d+):\d+')
 def source_lines(text: str) -> list[str | None] | None:
     """Of each line the file, by its last folder and name, and its line; None of a text without locations.
 
-    >>> source_lines('%0 = stablehlo.tanh %a : tensor<2xf32> loc("/home/x/mha/in_jax.py":31:8)')
-    ['mha/in_jax.py:31']
+    >>> source_lines('%0 = stablehlo.tanh %a : tensor<2xf32> loc("/home/x/workloads/mha.py":31:8)')
+    ['workloads/mha.py:31']
     """
     lines = text.splitlines()
     aliases = {found[1]: found[2] for line in lines if (found := _DEFINED.match(line))}

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from stackwars import workloads
 from stackwars.measure import FORMS
 from stackwars.measure.contention import Meter, Usage, frequencies_mhz, pressure, wait_share
 from stackwars.measure.events import NAME, Events
@@ -194,11 +195,11 @@ def measure(spec: dict, events: Events, folder: Path) -> None:
     events.write("import")
     framework = import_module(f"stackwars.frameworks.{spec['framework']}")
     session = framework.Session(spec["device"], settings["matmul_precision"])
-    workload = import_module(f"stackwars.workloads.{spec['workload']}")
-    dialect = import_module(f"stackwars.workloads.{spec['workload']}.in_{spec['dialect']}")
+    workload = workloads.load(spec["workload"])
+    build = workloads.build(spec["workload"], spec["dialect"])
     versions = {"numpy": np.__version__, **session.versions(), **_models_library()}
     events.write("build", device_kind=session.device_kind(), versions=versions)
-    session.build(dialect.build, sizes, seed, input_sets(workload, sizes, seed))
+    session.build(build, sizes, seed, input_sets(workload, sizes, seed))
     session.settle()
     gc.collect()
     gc.disable()

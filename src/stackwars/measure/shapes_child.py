@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from pathlib import Path
 
+from stackwars import workloads
 from stackwars.measure.child import run_child, single_call
 from stackwars.measure.events import Events
 
@@ -17,13 +18,13 @@ def measure(spec: dict, events: Events, folder: Path) -> None:
     events.write("import")
     framework = import_module(f"stackwars.frameworks.{spec['framework']}")
     session = framework.Session(spec["device"], settings["matmul_precision"])
-    workload = import_module(f"stackwars.workloads.{spec['workload']}")
-    dialect = import_module(f"stackwars.workloads.{spec['workload']}.in_{spec['dialect']}")
+    workload = workloads.load(spec["workload"])
+    build = workloads.build(spec["workload"], spec["dialect"])
     events.write("build", device_kind=session.device_kind(), versions=session.versions())
     sets = [
         workload.inputs(sizes | {settings["size"]: value}, settings["seed"]) for value in settings["values"]
     ]
-    session.build(dialect.build, sizes, settings["seed"], sets)
+    session.build(build, sizes, settings["seed"], sets)
     session.settle()
     events.write("run")
     for turn in range(TURNS):

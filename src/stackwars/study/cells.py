@@ -6,7 +6,7 @@ from collections.abc import Container
 from dataclasses import dataclass
 from pathlib import Path
 
-from stackwars import frameworks
+from stackwars import frameworks, workloads
 from stackwars.measure import parity
 from stackwars.study import comparisons, imports
 from stackwars.study.studies import Study, studies
@@ -114,8 +114,7 @@ def sources(config: dict, cell: Cell) -> list[str]:
     """
     dialect = frameworks.load(cell.framework).DIALECT
     return imports.sources(
-        f"stackwars.workloads.{cell.workload}.in_{dialect}",
-        f"stackwars.workloads.{cell.workload}",
+        *workloads.sources(cell.workload, dialect),
         f"stackwars.frameworks.{cell.framework}",
         "stackwars.measure.child",
     )

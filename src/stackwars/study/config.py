@@ -21,7 +21,6 @@ from stackwars.study.programs import resized
 
 SCHEMA = REPOSITORY / "workflow" / "schemas" / "config.schema.yaml"
 PINS = REPOSITORY / "envs"
-WORKLOADS = REPOSITORY / "src" / "stackwars" / "workloads"
 COMPILERS = REPOSITORY / "src" / "stackwars" / "compilers"
 BATCH, VARIANT = "^b[1-9][0-9]*$", "^b[1-9][0-9]*(s[1-9][0-9]*)?$"
 """Names of variants: of a workload that has a batch, and of one that has a sequence too."""
@@ -161,10 +160,10 @@ def _check_studies(config: dict) -> None:
 
 def _check_dialects(config: dict) -> None:
     for framework, wanted in config["frameworks"].items():
-        form = f"in_{frameworks.load(framework).DIALECT}.py"
+        dialect = frameworks.load(framework).DIALECT
         for workload in wanted.get("workloads", config["workloads"]):
-            if workload in config["workloads"] and not (WORKLOADS / workload / form).is_file():
-                expected = f"workloads that have {form}, which {framework} needs"
+            if workload in config["workloads"] and not workloads.load(workload).has_form(dialect):
+                expected = f"workloads with a form in {dialect}, which {framework} needs"
                 raise ConfigError("workloads", expected, workload)
 
 
@@ -221,11 +220,11 @@ def _check_sharding(config: dict) -> None:
 
 def _problems(module: Any, given: dict[str, int]) -> dict[str, str]:
     """Return what a workload says is wrong with these sizes together: {size: what is expected}."""
-    return getattr(module, "problems", lambda sizes: {})(given)
+    return module.problems(given)
 
 
 def _check_sizes(config: dict) -> None:
-    """Refuse sizes, those of variants too, that break a workload's own limits (workloads/limits.py)."""
+    """Refuse sizes, those of variants too, that break a workload's own limits (`Workload.problems`)."""
     for preset, chosen in config["presets"].items():
         for workload, given in chosen["sizes"].items():
             module = workloads.load(workload)

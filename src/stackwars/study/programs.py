@@ -359,8 +359,7 @@ def lower_sources(config: dict, framework: str, workload: str) -> list[str]:
     """The files that decide a program's text, relative to the repository."""
     dialect = frameworks.load(framework).DIALECT
     return imports.sources(
-        f"stackwars.workloads.{workload}.in_{dialect}",
-        f"stackwars.workloads.{workload}",
+        *workloads.sources(workload, dialect),
         f"stackwars.compilers.lower_{framework}",
         "stackwars.compilers.lower",
     )

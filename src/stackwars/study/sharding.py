@@ -98,8 +98,7 @@ def sources(config: dict, point: Point) -> list[str]:
     """The files that decide what the process finds, relative to the repository."""
     dialect = frameworks.load(point.framework).DIALECT
     return imports.sources(
-        f"stackwars.workloads.{point.workload}.in_{dialect}",
-        f"stackwars.workloads.{point.workload}",
+        *workloads.sources(point.workload, dialect),
         f"stackwars.compilers.sharded_{point.frontend}",
         "stackwars.compilers.sharded",
         "stackwars.compilers.sharded_child",

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from importlib import import_module
 
-from stackwars import compilers, frameworks
+from stackwars import compilers, frameworks, workloads
 from stackwars.audits.power import GROUP
+from stackwars.audits.workloads.depth_scaling import WORKLOAD as depth_scaling
 from stackwars.results.folder import Folder
 from stackwars.setup.device import CPU, CPUS, ONE_THREAD
 from stackwars.study import cells, imports, programs
@@ -106,8 +108,8 @@ class AuditJobs:
     def replay_sources(self, module: str, workload: str) -> Callable[[Wildcards], list[str]]:
         """The files of an audit of a replay and of the processes that it runs, as an input of its rule."""
         return lambda w: imports.sources(
-            *(module, "stackwars.audits.replay_child", "stackwars.audits.lower", workload),
-            f"{workload}.in_{self.dialect(w)}",
+            *(module, "stackwars.audits.replay_child", "stackwars.audits.lower"),
+            *workloads.sources(import_module(workload).WORKLOAD, self.dialect(w)),
             f"{compilers.__name__}.lower_{w.framework}",
             f"{compilers.__name__}.{programs.compiler_module(self._config, w.compiler)}",
         )
@@ -128,7 +130,8 @@ class AuditJobs:
             framework = f"stackwars.frameworks.{wildcards.framework}"
             modules = [module, "stackwars.measure.child", framework]
             if workload:
-                modules += [f"{workload}.in_{self.dialect(wildcards)}", workload]
+                declared = import_module(workload).WORKLOAD
+                modules += workloads.sources(declared, self.dialect(wildcards))
             return imports.sources(*modules)
 
         return found
@@ -138,13 +141,13 @@ class AuditJobs:
         dialect = self.dialect(wildcards)
         return imports.sources(
             f"stackwars.audits.third_party_in_{dialect}",
-            *(f"stackwars.workloads.{name}.in_{dialect}" for name in self._timed_twice),
+            *(m for name in self._timed_twice for m in workloads.sources(name, dialect)),
         )
 
     def parts(self, wildcards: Wildcards = None) -> list[str]:
         """Every part that is measured, of the frameworks and devices that this machine has."""
         quiet = self._quiet
-        timed = self._having("stackwars.audits.third_party_in_{}")
+        timed = self._having(lambda d: imports.exists(f"stackwars.audits.third_party_in_{d}"))
         pairs = {
             (cell.device, cell.framework)
             for cell in self._grid.available_cells()
@@ -179,13 +182,13 @@ class AuditJobs:
 
     def _audited(self) -> list[str]:
         """The frameworks of the first study that run every workload and whose dialect the audits have."""
-        written = self._having("stackwars.audits.workloads.depth_scaling.in_{}")
+        written = self._having(depth_scaling.has_form)
         studied = of_tables(self._config).frameworks
         return [
             name for name in written if name in studied and "workloads" not in self._config["frameworks"][name]
         ]
 
-    def _having(self, module: str) -> list[str]:
-        """The frameworks for whose dialect there is such a module."""
+    def _having(self, form: Callable[[str], bool]) -> list[str]:
+        """The frameworks whose dialect has such a form."""
         asked = {name: frameworks.load(name).DIALECT for name in self._config["frameworks"]}
-        return [name for name, dialect in asked.items() if imports.exists(module.format(dialect))]
+        return [name for name, dialect in asked.items() if form(dialect)]

@@ -47,7 +47,7 @@ class ClaimJobs:
         chosen = needs.restricted(self._config, self._claim(wildcards))
         return [
             *imports.sources("stackwars.claims.one"),
-            *(f"src/stackwars/workloads/{name}/__init__.py" for name in chosen["workloads"]),
+            *(f"src/stackwars/workloads/{name}.py" for name in chosen["workloads"]),
         ]
 
     def results(self, wildcards: Wildcards) -> list[str]:

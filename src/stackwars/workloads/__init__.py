@@ -1,36 +1,75 @@
-"""The workloads: one sub-package each, the same computation in every dialect.
+"""The workloads: a module each, the same computation in every Python API (*dialect*); see `base`."""
 
-A workload is found by its directory alone. Its ``__init__`` needs nothing but NumPy and tells the
-shapes, inputs, weights, floating-point operations and bytes; ``in_<dialect>`` beside it holds the
-computation, and is imported only by the process that runs that dialect. Its ``build`` raises
-NotImplementedError, with the reason, where the workload has no form in the dialect.
+import re
+from collections.abc import Callable
+from functools import cache, partial
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NoReturn
 
-A workload whose calls update something in place says what in ``STATE``; how a dialect does is described in
-``stackwars.frameworks``. One that trains has ``losses_rel(sizes)``: how far its losses of two frameworks may
-part, relative, within the steps that are told.
-"""
+from stackwars.workloads.base import Workload
 
-import importlib
-import pkgutil
-import sys
-from types import ModuleType
-
-
-def _module(name: str) -> ModuleType:
-    return importlib.import_module(f"{__name__}.{name}")
+_DECLARATION = re.compile(r"^WORKLOAD = ", re.MULTILINE)
 
 
 def names() -> list[str]:
-    """The names of all workloads, in the order of their ``ORDER``: that of the paper's tables."""
-    found = [entry.name for entry in pkgutil.iter_modules(__path__) if entry.ispkg]
-    return sorted(found, key=lambda name: (_module(name).ORDER, name))
+    """Return the names of all workloads, in the order of the paper's tables."""
+    return sorted(_declared(tuple(__path__)), key=lambda name: (load(name).ORDER, name))
 
 
-def load(name: str) -> ModuleType:
-    """The workload of this name; raises ValueError where there is none."""
-    if f"{__name__}.{name}" not in sys.modules and name not in names():
+def load(name: str) -> Workload:
+    """Return the workload of this name.
+
+    Raises ValueError if there is none, and ImportError that names its file if that cannot be imported.
+    """
+    declared = _declared(tuple(__path__))
+    if name not in declared:
         raise ValueError(
-            f"workload: expected one of {', '.join(names())}; got {name!r}. "
-            "Check the spelling, or add a directory of that name under stackwars/workloads."
+            f"workload: expected one of {', '.join(names())}, got {name!r}; "
+            f"fix: check the spelling, or declare WORKLOAD in stackwars/workloads/{name}.py"
         )
-    return _module(name)
+    try:
+        return import_module(f"{__name__}.{name}").WORKLOAD
+    except Exception as error:
+        raise ImportError(f"workload {name}: {declared[name]}: {error}; fix: that file") from error
+
+
+def build(workload: str | Workload, dialect: str) -> Callable:
+    """Return the function (sizes, seed, put) that builds a workload's form, having imported what it needs.
+
+    In an array dialect it returns (weights, function of them and the inputs), in torch a module. It raises
+    NotImplementedError, with the reason, if there is no such form. put: places a NumPy array on the device.
+    """
+    found = load(workload) if isinstance(workload, str) else workload
+    if why := found.NO_FORM.get(dialect):
+        return partial(_refuse, why)
+    if not found.has_form(dialect):
+        raise ValueError(
+            f"workload: expected a form in {dialect} or a reason in NO_FORM, got neither; "
+            f"fix: {type(found).__module__}"
+        )
+    module = import_module(_builder(found, dialect))
+    found.preload(dialect)
+    return partial(module.build, found)
+
+
+def sources(workload: str | Workload, dialect: str) -> list[str]:
+    """Return the modules that decide a workload's form: its own, and the one that builds it."""
+    found = load(workload) if isinstance(workload, str) else workload
+    own = type(found).__module__
+    return [own] if dialect in found.NO_FORM else [own, _builder(found, dialect)]
+
+
+def _builder(workload: Workload, dialect: str) -> str:
+    return f"{__name__}.{workload.BUILDER}_{dialect}"
+
+
+def _refuse(why: str, *_: Any) -> NoReturn:
+    raise NotImplementedError(why)
+
+
+@cache
+def _declared(folders: tuple[str, ...]) -> dict[str, Path]:
+    """{name: file} of the modules that declare a workload; what workloads share declares none."""
+    files = (file for folder in folders for file in sorted(Path(folder).glob("*.py")))
+    return {file.stem: file for file in files if _DECLARATION.search(file.read_text())}

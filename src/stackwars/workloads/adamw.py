@@ -1,13 +1,17 @@
-"""One step of AdamW (Loshchilov and Hutter, 2019), as optax and torch.optim compute it, and what it keeps.
+"""Workloads that train: a step of AdamW (Loshchilov and Hutter, 2019), as optax and torch.optim compute it.
 
 The optimiser's state is kept by weight: "<name>.first" and "<name>.second" are the moving averages of its
 gradient and of the gradient's square, both 0 at first.
 """
 
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from typing import Any
 
 import numpy as np
+
+from stackwars.workloads import losses
+from stackwars.workloads.base import Workload, float64
 
 LEARNING_RATE = 1e-4
 BETA_1, BETA_2 = 0.9, 0.999
@@ -17,12 +21,38 @@ FIRST, SECOND = ".first", ".second"
 """What the moments of a weight are called, behind its name."""
 
 
+class Training(Workload):
+    """A workload whose call is one step: it returns the loss before it, and updates weights and moments.
+
+    The two sets of inputs are two batches, which the steps take in turn. Labels are drawn, so the loss falls
+    because the network learns the batches by heart. The forms give the loss; that in NumPy (loss, gradients).
+    """
+
+    TABLE = "beyond"
+    STATE = "weights, and both moments of their gradients"
+    FLAT = ("tensorflow", "numpy")
+    APART: float
+    """How far float32 lets the losses of a training part from an exact one: of draws of `rounding`."""
+
+    def preload(self, dialect):
+        if dialect == "jax":
+            import_module("optax")
+
+    def longest(self, sizes) -> int:
+        """Return the terms of the longest sum in a step."""
+        raise NotImplementedError
+
+    def losses_rel(self, sizes) -> float:
+        """Return how far the losses of two frameworks may part, relative, within `losses.STEPS` steps."""
+        return losses.bound(self.APART)
+
+
 def leaves(
     weights: Mapping[str, np.ndarray],
     first: Mapping[str, np.ndarray],
     second: Mapping[str, np.ndarray],
 ) -> dict[str, np.ndarray]:
-    """Weights and their moments by name, as `Session.state` gives them."""
+    """Return weights and their moments by name, as `Session.state` gives them."""
     moments = {f"{name}{FIRST}": value for name, value in first.items()}
     moments |= {f"{name}{SECOND}": value for name, value in second.items()}
     return {**weights, **moments}
@@ -61,14 +91,13 @@ class Optimiser:
 def trained(
     weights: Mapping[str, np.ndarray], gradients: Callable, batches: list, rounding: Any = None
 ) -> tuple[list[float], dict[str, np.ndarray]]:
-    """(losses before each step, weights and moments after the last) of a step for each batch, in float64.
+    """Return (losses before each step, weights and moments after the last) of a step per batch, in float64.
 
     gradients: of weights, a batch and rounding, (loss, {name: gradient}). rounding: what disturbs each step, a
     `rounding.Rounding`; None for none.
     """
     betas = tuple(map(rounding.constant, (BETA_1, BETA_2))) if rounding else (BETA_1, BETA_2)
-    exact = {name: value.astype(np.float64) for name, value in weights.items()}
-    optimiser = Optimiser(exact, betas)
+    optimiser = Optimiser(float64(weights), betas)
     found = []
     for batch in batches:
         loss, by_weight = gradients(optimiser.weights, batch, rounding)

@@ -1,11 +1,25 @@
-"""Counting by hand: floating-point operations of a product, values of a set of arrays.
+"""Counting by hand: shapes of common layers' weights, floating-point operations of products.
 
-A multiply-add counts as two operations. Only matrix products and convolutions are counted, as in
-the usual model-FLOPs figures; normalisation, activation and softmax add a few per cent.
+A multiply-add counts as two operations. Only matrix products and convolutions are counted, as in the usual
+model-FLOPs figures; normalisation, activation and softmax add a few per cent.
 """
 
-import math
-from collections.abc import Mapping
+Shapes = dict[str, tuple[int, ...]]
+
+
+def linear(name: str, inputs: int, outputs: int, bias: bool = True) -> Shapes:
+    """Shapes of a fully connected layer: weight (outputs, inputs), bias (outputs)."""
+    return {f"{name}.weight": (outputs, inputs)} | ({f"{name}.bias": (outputs,)} if bias else {})
+
+
+def norm(name: str, width: int) -> Shapes:
+    """Shapes of a layer normalisation: weight (width), bias (width)."""
+    return {f"{name}.weight": (width,), f"{name}.bias": (width,)}
+
+
+def embedding(name: str, rows: int, width: int) -> Shapes:
+    """Shape of a table of `rows` vectors: weight (rows, width)."""
+    return {f"{name}.weight": (rows, width)}
 
 
 def matmul(rows: int, inner: int, columns: int) -> int:
@@ -14,7 +28,7 @@ def matmul(rows: int, inner: int, columns: int) -> int:
 
 
 def attention(batch: int, queries: int, keys: int, width: int) -> int:
-    """Operations of q k^T and of the weighted sum of v over all heads, ``width`` wide together.
+    """Operations of q k^T and of the weighted sum of v over all heads, `width` wide together.
 
     Masked positions count: neither compiler leaves them out.
     """
@@ -29,18 +43,13 @@ def encoder(batch: int, sequence: int, width: int, inner: int) -> int:
 
 
 def convolution(positions: int, kernel: int, channels_in: int, channels_out: int) -> int:
-    """Operations of a square convolution with ``positions`` output positions, the batch included.
+    """Operations of a square convolution with `positions` output positions, the batch included.
 
     Products with the padding count too.
     """
     return matmul(positions, kernel * kernel * channels_in, channels_out)
 
 
-def values(shapes: Mapping[str, tuple[int, ...]]) -> int:
-    """How many values arrays of these shapes hold together."""
-    return sum(math.prod(shape) for shape in shapes.values())
-
-
 def unread(rows: int, used: int, width: int) -> int:
-    """Values of an embedding table of ``rows`` x ``width`` that a call with ``used`` rows skips."""
+    """Values of an embedding table of `rows` x `width` that a call with `used` rows skips."""
     return max(rows - used, 0) * width

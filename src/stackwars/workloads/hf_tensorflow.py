@@ -1,7 +1,7 @@
-"""TensorFlow models of transformers with seeded weights, by torch name and layout."""
+"""Models of transformers in TensorFlow with seeded weights, by torch name and layout."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,38 +13,28 @@ import tensorflow as tf
 from transformers.modeling_tf_pytorch_utils import convert_tf_weight_name_to_pt_weight_name
 
 from stackwars.workloads import values
-
-Put = Callable[[np.ndarray], tf.Variable]
+from stackwars.workloads.base import Put, Shapes, check_weights
 
 LAST = {"moving_mean": "running_mean", "moving_variance": "running_var"}
 
 
-def build(
-    model: Any,
-    shapes: Mapping[str, tuple[int, ...]],
-    seed: int,
-    put: Put,
-    output: str,
-    prefix: str = "",
-) -> tuple[Any, Callable]:
-    """The model with its weights, and the function of it and the inputs that gives ``output``.
-
-    ``model`` is fresh and so holds no weights. ``shapes`` are the weights in torch's names and
-    layout; ``prefix`` is what TensorFlow's names have before them.
-    """
-    give_weights(model, shapes, seed, put, prefix)
+def build(workload, sizes, seed, put):
+    """Return the model with its weights, and the function of it and the inputs."""
+    config_class, model_class = workload.classes("tensorflow")
+    model = model_class(config_class(**workload.hf_config(sizes)), **workload.MODEL_KEYWORDS)
+    give_weights(model, workload.parameters(sizes), seed, put, workload.TENSORFLOW_PREFIX)
 
     def function(model, *inputs):
-        return getattr(model(*inputs, training=False), output)
+        return getattr(model(*inputs, training=False), workload.RESULT)
 
     return model, function
 
 
-def give_weights(model: Any, shapes: Mapping[str, tuple[int, ...]], seed: int, put: Put, prefix: str) -> None:
+def give_weights(model: Any, shapes: Shapes, seed: int, put: Put, prefix: str) -> None:
     """Build the model's layers, each variable made with its value, in TensorFlow's layout, in its turn.
 
-    Biases of (1, n) become (n,), as torch has them; they are only added. Raises ValueError with the
-    names that are missing, left over, doubled or of another shape.
+    The model is fresh and holds no weights. prefix: what TensorFlow's names have before torch's. Biases of
+    (1, n) become (n,), as torch has them; they are only added. Raises ValueError as `check_weights`.
     """
     found: list[tuple[str, tuple[int, ...]]] = []
 
@@ -64,11 +54,11 @@ def give_weights(model: Any, shapes: Mapping[str, tuple[int, ...]], seed: int, p
 
     with tf.variable_creator_scope(make):
         model.build_in_name_scope()
-    _check(found, shapes)
+    check_weights(found, shapes, "or the mapping of names in hf_tensorflow")
 
 
 def torch_name(scope: str, rank: int, prefix: str) -> tuple[str, tuple[int, ...]]:
-    """The name in torch's ``state_dict`` of a variable, and its axes in torch's order.
+    """Return the name in torch's ``state_dict`` of a variable, and its axes in torch's order.
 
     Kernels IO become OI, and HWIO become OIHW.
     """
@@ -78,17 +68,3 @@ def torch_name(scope: str, rank: int, prefix: str) -> tuple[str, tuple[int, ...]
     if scope.endswith("/kernel"):
         axes = (*axes[:-3:-1], *axes[:-2])
     return f"{owner}.{LAST.get(last, last)}", axes
-
-
-def _check(leaves: list[tuple[str, tuple[int, ...]]], shapes: Mapping[str, tuple[int, ...]]) -> None:
-    found, names = dict(leaves), [name for name, _ in leaves]
-    doubled = sorted(name for name in found if names.count(name) > 1)
-    missing, left = sorted(shapes.keys() - found.keys()), sorted(found.keys() - shapes.keys())
-    common = shapes.keys() & found.keys()
-    differ = sorted(name for name in common if tuple(shapes[name]) != found[name])
-    if missing or left or doubled or differ:
-        raise ValueError(
-            "weights of the TensorFlow model: expected those that parameters(sizes) names, once each; "
-            f"missing {missing}, left over {left}, doubled {doubled}, of another shape {differ}. "
-            "Mend parameters(), or the mapping of names in hf_tensorflow."
-        )

@@ -1,12 +1,10 @@
 """Models of transformers in torch with seeded weights, and no second copy of them."""
 
-from collections.abc import Callable, Mapping
-
 import torch
 from torch import nn
 from transformers.modeling_utils import PreTrainedModel, no_init_weights
 
-from stackwars.workloads.fill_torch import Put, fill
+from stackwars.workloads.in_torch import fill
 
 
 class Output(nn.Module):
@@ -20,20 +18,18 @@ class Output(nn.Module):
         return getattr(self.model(*inputs), self.name)
 
 
-def build(
-    make: Callable[[], PreTrainedModel],
-    shapes: Mapping[str, tuple[int, ...]],
-    seed: int,
-    put: Put,
-    output: str,
-    buffers: Mapping[str, torch.Tensor] | None = None,
-) -> Output:
-    """The model that ``make`` gives, with its weights on the device.
+def build(workload, sizes, seed, put):
+    """Return the model with its weights on the device.
 
-    ``make`` runs under the meta device, where nothing is allocated: constants that the model
-    computes there have no values, and come in ``buffers`` as ``fill`` wants them.
+    It is made on the meta device, where nothing is allocated: constants that the model computes there have no
+    values, and come from the workload.
     """
+    config_class, model_class = workload.classes("torch")
+    config = config_class(**workload.hf_config(sizes), **workload.TORCH_CONFIG)
+    constants = workload.constants_in_torch(sizes, torch)
     with torch.device("meta"), no_init_weights():
-        model = make()
+        model = model_class(config, **workload.MODEL_KEYWORDS)
     model.tie_weights()
-    return Output(fill(model, shapes, seed, put, buffers), output)
+    fill(model, workload.parameters(sizes), seed, put, constants)
+    workload.finish_in_torch(model, sizes, seed, put)
+    return Output(model, workload.RESULT)

@@ -8,7 +8,8 @@ Megatron-LM, 2019), so that between the two nothing has to be sent.
 
 import re
 from dataclasses import dataclass
-from types import ModuleType
+
+from stackwars.workloads.base import Workload
 
 DATA, TENSOR = "data", "tensor"
 WAYS = (DATA, TENSOR)
@@ -23,7 +24,7 @@ _VARIANT = re.compile(rf"({'|'.join(WAYS)})(\d+)")
 class Division:
     """A workload, one of WAYS, and among how many devices."""
 
-    workload: ModuleType
+    workload: Workload
     way: str
     devices: int
 
@@ -62,7 +63,7 @@ def is_variant(variant: str) -> bool:
     return _VARIANT.fullmatch(variant) is not None
 
 
-def of_variant(workload: ModuleType, variant: str) -> Division | None:
+def of_variant(workload: Workload, variant: str) -> Division | None:
     """The division that a variant of a program names, such as tensor4; None where it names none."""
     match = _VARIANT.fullmatch(variant)
     return match and Division(workload, match[1], int(match[2]))

@@ -12,12 +12,11 @@ from __future__ import annotations
 import argparse
 import math
 from dataclasses import dataclass, field
-from types import ModuleType
 
 import numpy as np
 
 from stackwars import workloads
-from stackwars.workloads import losses, values
+from stackwars.workloads import adamw, losses, values
 
 
 @dataclass
@@ -52,7 +51,7 @@ class Rounding:
         array *= 1 + losses.UNIT * (2 * self._random.random(array.shape, np.float32) - 1)
 
 
-def apart(module: ModuleType, sizes: dict[str, int], draws: int, seed: int) -> list[float]:
+def apart(module: adamw.Training, sizes: dict[str, int], draws: int, seed: int) -> list[float]:
     """Of each draw the largest relative difference of a step's loss to that of the undisturbed training."""
     sets = [module.inputs(sizes, seed), module.inputs(sizes, seed + 1)]
     batches = [sets[step % 2] for step in range(losses.STEPS)]

@@ -1,4 +1,4 @@
-"""A decoder of GPT-2's form with its gradients written out, in NumPy: what training and decoding share.
+"""A decoder of GPT-2's form with its gradients written out, in NumPy; in other frameworks it is in `decoder`.
 
 Differences to GPT-2: the projections of queries, keys and values have no bias, and the head is not tied to the
 embedding. The gradient of a key's bias is zero but for rounding, because softmax does not change when all
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from stackwars.workloads import losses, shapes
+from stackwars.workloads import counts, losses
 
 EPSILON = 1e-5  # added to the variance
 SIZES = {
@@ -35,18 +35,18 @@ not that of its heads."""
 
 
 def parameters(sizes: dict[str, int], positions: int) -> dict[str, tuple[int, ...]]:
-    """Names and shapes of the weights, as torch has them."""
+    """Return names and shapes of the weights, as torch has them."""
     width, inner, vocabulary = sizes["hidden"], sizes["intermediate"], sizes["vocabulary"]
-    found = shapes.embedding("wte", vocabulary, width) | shapes.embedding("wpe", positions, width)
+    found = counts.embedding("wte", vocabulary, width) | counts.embedding("wpe", positions, width)
     for layer in range(sizes["layers"]):
         name = f"h.{layer}"
-        found |= shapes.norm(f"{name}.ln_1", width)
-        found |= shapes.linear(f"{name}.attn.qkv", width, 3 * width, bias=False)
-        found |= shapes.linear(f"{name}.attn.out", width, width)
-        found |= shapes.norm(f"{name}.ln_2", width)
-        found |= shapes.linear(f"{name}.mlp.up", width, inner)
-        found |= shapes.linear(f"{name}.mlp.down", inner, width)
-    return found | shapes.norm("ln_f", width) | shapes.linear("head", width, vocabulary, bias=False)
+        found |= counts.norm(f"{name}.ln_1", width)
+        found |= counts.linear(f"{name}.attn.qkv", width, 3 * width, bias=False)
+        found |= counts.linear(f"{name}.attn.out", width, width)
+        found |= counts.norm(f"{name}.ln_2", width)
+        found |= counts.linear(f"{name}.mlp.up", width, inner)
+        found |= counts.linear(f"{name}.mlp.down", inner, width)
+    return found | counts.norm("ln_f", width) | counts.linear("head", width, vocabulary, bias=False)
 
 
 def heads_apart(x: np.ndarray, heads: int) -> np.ndarray:

@@ -1,0 +1,57 @@
+"""Depth scaling: x = tanh(x W), so many times. Its work is its number of layers, known exactly."""
+
+import numpy as np
+
+from stackwars.workloads import counts
+from stackwars.workloads.base import Workload, float64
+
+NAME = "layer.weight"
+
+
+class DepthScaling(Workload):
+    """It has a place in the order of the tables, though it is in none of them."""
+
+    TITLE, TABLE, ITEM, ORDER = "Depth scaling", "", "rows", 0
+    SIZES = {
+        "rows": "rows of x",
+        "width": "columns of x; W is width by width",
+        "layers": "how often x goes through the layer",
+    }
+    INPUTS = {"x": ("rows", "width")}
+
+    def parameters(self, sizes):
+        return {NAME: (sizes["width"], sizes["width"])}
+
+    def flops(self, sizes):
+        return sizes["layers"] * counts.matmul(sizes["rows"], sizes["width"], sizes["width"])
+
+    def reference(self, weights, inputs, layers):
+        weight, x = float64(weights)[NAME], float64(inputs)["x"]
+        for _ in range(layers):
+            x = np.tanh(x @ weight.T)
+        return x
+
+    def in_jax(self, sizes, jax, parameters, x):
+        jnp = jax.numpy
+        kernel = parameters["layer"]["kernel"]
+        # A loop, for unrolled layers are compiled one by one: three seconds for a hundred.
+        return jax.lax.fori_loop(0, sizes["layers"], lambda _, y: jnp.tanh(y @ kernel), x)
+
+    def in_torch(self, sizes, torch):
+        nn = torch.nn
+
+        class DepthScaling(nn.Module):
+            def __init__(self, width, layers):
+                super().__init__()
+                self.layer = nn.Linear(width, width, bias=False)
+                self.layers = layers
+
+            def forward(self, x):
+                for _ in range(self.layers):
+                    x = torch.tanh(self.layer(x))
+                return x
+
+        return DepthScaling(sizes["width"], sizes["layers"])
+
+
+WORKLOAD = DepthScaling()
