@@ -12,8 +12,7 @@
 # make compare    RUN=results/full: which results of the reference (or of WITH=<folder>) a run reproduces; compare.html
 #                 draws the ratios of both
 # make archive    every committed file in one, with its digest: what one would deposit
-# make cluster    the workflow on a Slurm of two nodes, started here (as root, with its packages), and the profile of
-#                 Kubernetes with a stand-in for kubectl
+# make cluster    the workflow on a Slurm of two nodes, started here (as root, with its packages)
 # make plan       what a run would measure, and what it costs here (PRESET, STUDIES)
 # make debian     `make smoke` in bare Debians, as root and as an ordinary user (as root, with debootstrap)
 
