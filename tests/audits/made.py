@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import random
 
-import pandas as pd
-
 from stackwars.audits import power
 from stackwars.audits.trials import Trial, aa_comparison
 from stackwars.measure.process_value import ProcessValue
@@ -87,12 +85,3 @@ def a_a(count: int, claimed: int = 0) -> list[Trial]:
     wrong = [comparison._replace(p=0.01, ratio=1.03) for comparison in found[count:]]
     names = (f"jax w{number}" for number in range(len(cells)))
     return [Trial("cpu", n, one) for n, one in zip(names, [*found[:count], *wrong], strict=True)]
-
-
-def frame(**changes: object) -> pd.DataFrame:
-    """Two frameworks' rows of one workload; changes are of the second."""
-    one = {
-        "framework": "jax", "workload": "ffn", "device": "cpu", "status": "ok",
-        "parity_rel_l2": 1e-7, "parity_limit": 1e-5, "precision": "HIGHEST", "dtype": "f32",
-    }  # fmt: skip
-    return pd.DataFrame([one, {**one, "framework": "torch_xla", **changes}])

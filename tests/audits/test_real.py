@@ -2,16 +2,15 @@
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from stackwars import frameworks
-from stackwars.audits import fences, independent, mutants, replay_mutants
+from stackwars.audits import fences, independent, mutant, mutants, subjects
+from stackwars.audits.depth_scaling import WORKLOAD as depth_scaling
 from stackwars.audits.mutant import HONEST
-from stackwars.audits.workloads.depth_scaling import WORKLOAD as depth_scaling
 from stackwars.setup.environments import REPOSITORY, clean_environ, ensure
 
 pytestmark = [pytest.mark.env, pytest.mark.alone]
@@ -70,6 +69,16 @@ def test_real_fence_passes_and_a_broken_one_does_not(framework, peak, tmp_path):
     assert not json.loads((tmp_path / "broken.json").read_text())["ok"]["residual"]
 
 
+def assert_rejected(found: dict, mutants: list[str]) -> None:
+    """Check that these mutants were rejected by the checks that are meant for them, and the honest process not."""
+    rejected = {row["mutant"]: row["rejected_by"] for row in found["processes"]}
+    assert rejected.pop(HONEST) == []
+    assert list(rejected) == mutants
+    for name, checks in rejected.items():
+        assert ("second clock" if name == "half_clock" else "floor") in checks, rejected
+    assert found["ok"]
+
+
 @pytest.mark.parametrize(
     ("framework", "chosen"),
     [
@@ -79,19 +88,13 @@ def test_real_fence_passes_and_a_broken_one_does_not(framework, peak, tmp_path):
 )
 def test_every_mutant_is_rejected_and_the_honest_process_is_not(framework, chosen, peak, tmp_path, monkeypatch):
     monkeypatch.setattr(mutants, "HONEST_PROCESSES", 1)
-    monkeypatch.setattr(mutants, "mutants", lambda framework: chosen)
+    monkeypatch.setattr(mutant, "mutants", lambda session: chosen)
     job = {
         "framework": framework, "dialect": DIALECTS[framework], "device": "cpu-1t", "preset": "test",
         "settings": SETTINGS,
     }  # fmt: skip
-    found = mutants.audit_mutants(job, pins(framework), peak, tmp_path / "kept")
-    rejected = {row["mutant"]: row["rejected_by"] for row in found["processes"]}
-    assert rejected.pop(HONEST) == []
-    assert list(rejected) == chosen
-    # The checks that are there for them.
-    for mutant, checks in rejected.items():
-        assert ("second clock" if mutant == "half_clock" else "floor") in checks, rejected
-    assert found["ok"]
+    found = mutants.audit_mutants(subjects.subject(job, pins(framework), tmp_path / "kept"), peak)
+    assert_rejected(found, chosen)
 
 
 def test_every_mutant_of_a_replay_is_rejected_and_the_honest_process_is_not(tmp_path, monkeypatch):
@@ -101,20 +104,15 @@ def test_every_mutant_of_a_replay_is_rejected_and_the_honest_process_is_not(tmp_
         "module": "iree", "options": {}, "settings": SETTINGS, "lower_pins": str(pins("jax")),
     }  # fmt: skip
     peak = measured_peak("cpu", tmp_path)
-    found = replay_mutants.audit_mutants(job, pins("iree"), peak, tmp_path)
-    rejected = {row["mutant"]: row["rejected_by"] for row in found["processes"]}
-    assert rejected.pop(HONEST) == []
-    assert list(rejected) == replay_mutants.MUTANTS
-    for mutant, checks in rejected.items():
-        assert ("second clock" if mutant == "half_clock" else "floor") in checks, rejected
-    assert found["ok"]
+    found = mutants.audit_mutants(subjects.subject(job, pins("iree"), tmp_path), peak)
+    assert_rejected(found, mutant.mutants(None))
 
 
 DEPTH_SCALING = """
 import importlib, sys
 import numpy as np
 from stackwars import workloads
-from stackwars.audits.workloads.depth_scaling import WORKLOAD as depth_scaling
+from stackwars.audits.depth_scaling import WORKLOAD as depth_scaling
 framework, dialect = sys.argv[1:3]
 sizes = {"rows": 4, "width": 8, "layers": 5}
 session = importlib.import_module(f"stackwars.frameworks.{framework}").Session("cpu", "highest")
@@ -139,17 +137,6 @@ def test_depth_scaling_is_the_same_in_both_dialects(framework, tmp_path):
     assert depth_scaling.flops(sizes) == 5 * 2 * 4 * 8 * 8
 
 
-def test_audit_workloads_are_found_in_their_own_process_only():
-    code = (
-        "from stackwars import workloads; from stackwars.audits import depth_child;"
-        "before = workloads.names(); depth_child.add_workloads();"
-        "workloads.load('depth_scaling');"
-        "assert 'depth_scaling' not in before"
-    )
-    done = subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY / "src", capture_output=True)
-    assert done.returncode == 0, done.stderr.decode()
-
-
 @pytest.mark.parametrize("framework", DIALECTS)
 def test_both_harnesses_time_the_same_calls(framework, tmp_path):
     job = {
@@ -157,7 +144,8 @@ def test_both_harnesses_time_the_same_calls(framework, tmp_path):
         "preset": "smoke", "settings": SETTINGS,
     }  # fmt: skip
     sizes = {"ffn": {"batch": 16, "sequence": 16, "features": 128, "hidden": 512}}
-    row = independent.measure(job, pins(framework), sizes, 1, tmp_path)["ffn"]
+    subject = subjects.subject(job, pins(framework), tmp_path)
+    (row,) = independent.audit_independent(subject, sizes, 1)["workloads"]
     # 67 MFLOP: a millisecond or so on one core, by whoever's clock.
     assert all(0.2 < ms < 50 for ms in row["ours_ms"] + row["third_party_ms"]), row
-    assert independent.judged(row)["ratio"] == pytest.approx(1, abs=0.3)
+    assert row["ratio"] == pytest.approx(1, abs=0.3)

@@ -5,11 +5,12 @@ import sys
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from audits.made import FENCES, MUTANTS
 from measured import GEMM, config, process, write_cell, write_results
-from stackwars.audits import aa, audit_entries, report
+from stackwars.audits import audit_entries, report
 from stackwars.results import raw, tables
 from stackwars.results.folder import Folder
 from stackwars.workflow import job_files
@@ -33,7 +34,7 @@ def folder(tmp_path):
 
 
 def test_each_cell_is_an_aa_trial(folder):
-    found = list(aa.trials(raw.read(config(), folder)))
+    found = list(report.run_trials(raw.read(config(), folder)))
     assert [trial.name for trial in found] == ["jax gemm", "torch_xla gemm"]
     assert all(trial.comparison.rounds == ROUNDS // 2 for trial in found)
 
@@ -55,7 +56,46 @@ def test_report_reads_what_there_is_and_names_what_is_missing(folder, monkeypatc
         "independent",
     }
     assert found["fences"]["verdict"] == found["mutants"]["verdict"] == "pass"
-    assert found["first_run"]["figures"]["processes"] == 2 * ROUNDS
-    assert found["floor"]["figures"]["processes"] == 2 * ROUNDS
+    counted = ("floor", "clock", "agreement", "first_run")
+    assert {found[name]["detail"] for name in counted} == {"2 cells, 0 refused"}
+    assert {found[name]["verdict"] for name in counted} == {"pass"}
     assert found["aa"]["figures"]["groups"]["run, all"]["trials"] == 2
-    assert found["agreement"]["figures"]["worst"] == 0
+
+
+def table(**changes: object) -> pd.DataFrame:
+    """Return two frameworks' rows of one workload; changes are of the second."""
+    one = {
+        "mode": "native", "framework": "jax", "workload": "ffn", "device": "cpu", "status": "ok",
+        "status_detail": None, "floor_ms": 4.0, "parity_rel_l2": 1e-7, "parity_limit": 1e-5,
+        "precision": "HIGHEST", "dtype": "f32", "compiles_first": 1, "cache_hits_first": 0,
+    }  # fmt: skip
+    return pd.DataFrame([one, {**one, "framework": "torch_xla", **changes}])
+
+
+@pytest.mark.parametrize(
+    ("change", "refused_by"),
+    [
+        ({}, []),
+        ({"status": "invalid", "status_detail": "floor: 100% of the blocks are below 4 ms"}, ["floor"]),
+        ({"status": "invalid", "status_detail": "wall clock: the process reports 2 s"}, ["clock"]),
+        ({"status": "invalid", "status_detail": "second clock: 1 s are reported"}, ["clock"]),
+        ({"parity_rel_l2": 1e-3, "status": "invalid"}, ["agreement"]),
+        ({"precision": "DEFAULT"}, ["agreement"]),
+        ({"precision": "DEFAULT+HIGHEST"}, ["agreement"]),
+        ({"precision": ""}, []),  # no matrix product
+        ({"dtype": "bf16"}, ["agreement"]),
+        ({"cache_hits_first": 1}, ["first_run"]),
+        ({"compiles_first": 0}, ["first_run"]),
+        ({"compiles_first": None, "cache_hits_first": None}, []),  # compiles nothing
+    ],
+)
+def test_cells_that_the_tables_refuse_are_counted(change, refused_by):
+    found = {entry["id"]: entry for entry in report.counts(table(**change), "highest")}
+    assert [name for name, entry in found.items() if entry["verdict"] != "pass"] == refused_by
+    for name in refused_by:
+        assert "torch_xla ffn on cpu" in found[name]["detail"]
+
+
+def test_no_cell_is_no_pass():
+    empty = table(status="oom").iloc[1:]
+    assert {entry["verdict"] for entry in report.counts(empty, "highest")} == {"not run"}

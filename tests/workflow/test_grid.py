@@ -305,7 +305,7 @@ def test_a_replay_is_audited_in_the_compiler_s_environment_with_programs_of_the_
     assert jobs.replay_pins(wildcards) == "envs/iree.txt"
     job = content(jobs.replay_job(wildcards))
     assert (job["module"], job["dialect"], job["lower_pins"]) == ("iree", "jax", "envs/jax.txt")
-    files = jobs.replay_sources("stackwars.audits.replay_mutants", "stackwars.workloads.gemm")(wildcards)
+    files = jobs.replay_sources("stackwars.audits.mutants", "stackwars.workloads.gemm")(wildcards)
     for name in (
         "compilers/iree",
         "compilers/lower_jax",

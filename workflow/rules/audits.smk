@@ -6,7 +6,7 @@ AUDITS = AUDIT_JOBS.folder
 
 rule audit_fences:
     input:
-        AUDIT_JOBS.sources("stackwars.audits.fences", "stackwars.audits.workloads.depth_scaling"),
+        AUDIT_JOBS.sources("stackwars.audits.fences", "stackwars.audits.depth_scaling"),
         pins=AUDIT_JOBS.pins,
         peak=f"{ROOT}/{{device}}/peak.json",
     output:
@@ -43,7 +43,7 @@ rule audit_mutants:
 
 rule audit_power:
     input:
-        AUDIT_JOBS.sources("stackwars.audits.power", "stackwars.audits.workloads.depth_scaling"),
+        AUDIT_JOBS.sources("stackwars.audits.power", "stackwars.audits.depth_scaling"),
         pins=AUDIT_JOBS.pins,
     output:
         f"{AUDITS}/power/{{device}}/{{framework}}.json",
@@ -61,9 +61,7 @@ rule audit_power:
 
 rule audit_aa_interleaved:
     input:
-        AUDIT_JOBS.sources(
-            "stackwars.audits.aa_interleaved", "stackwars.audits.workloads.depth_scaling"
-        ),
+        AUDIT_JOBS.sources("stackwars.audits.power", "stackwars.audits.depth_scaling"),
         pins=AUDIT_JOBS.pins,
     output:
         f"{AUDITS}/aa_interleaved/{{device}}/{{framework}}.json",
@@ -76,14 +74,14 @@ rule audit_aa_interleaved:
         rounds=SETTINGS["audit_rounds"] // 2,
         kept=AUDIT_JOBS.kept("aa_interleaved"),
     shell:
-        "python -m stackwars.audits.aa_interleaved --job {params.job} --pins {input.pins}"
+        "python -m stackwars.audits.power --same --job {params.job} --pins {input.pins}"
         " --rounds {params.rounds} --folder {params.kept} --output {output} 2> >(tee {log} >&2)"
 
 
 # The same of a compiler that replays a framework's programs: its process is another one than a cell's.
 rule audit_replay_mutants:
     input:
-        AUDIT_JOBS.replay_sources("stackwars.audits.replay_mutants", "stackwars.workloads.gemm"),
+        AUDIT_JOBS.replay_sources("stackwars.audits.mutants", "stackwars.workloads.gemm"),
         pins=AUDIT_JOBS.replay_pins,
         lower_pins=AUDIT_JOBS.lower_pins,
         peak=f"{ROOT}/{{device}}/peak.json",
@@ -96,15 +94,13 @@ rule audit_replay_mutants:
         job=AUDIT_JOBS.replay_job,
         kept=AUDIT_JOBS.kept("mutants"),
     shell:
-        "python -m stackwars.audits.replay_mutants --job {params.job} --pins {input.pins} --peak {input.peak}"
+        "python -m stackwars.audits.mutants --job {params.job} --pins {input.pins} --peak {input.peak}"
         " --folder {params.kept} --output {output} 2> >(tee {log} >&2)"
 
 
 rule audit_replay_power:
     input:
-        AUDIT_JOBS.replay_sources(
-            "stackwars.audits.replay_power", "stackwars.audits.workloads.depth_scaling"
-        ),
+        AUDIT_JOBS.replay_sources("stackwars.audits.power", "stackwars.audits.depth_scaling"),
         pins=AUDIT_JOBS.replay_pins,
         lower_pins=AUDIT_JOBS.lower_pins,
     output:
@@ -117,7 +113,7 @@ rule audit_replay_power:
         rounds=SETTINGS["audit_rounds"],
         kept=AUDIT_JOBS.kept("power"),
     shell:
-        "python -m stackwars.audits.replay_power --job {params.job} --pins {input.pins}"
+        "python -m stackwars.audits.power --job {params.job} --pins {input.pins}"
         " --rounds {params.rounds} --folder {params.kept} --output {output} 2> >(tee {log} >&2)"
 
 

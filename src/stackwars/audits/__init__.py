@@ -1,5 +1,5 @@
-"""Audits: checks of the harness. Does it time what it says, reject what is broken, find what is there?
+"""Audits of the harness: does it time what it claims, reject what is broken, and find the differences that exist?
 
-They read the results of a run and measure processes of their own, one module for each check; `snakemake
-audits` runs them all, and `report` writes every audit's verdict, with its figures, to audits.json.
+A module for each audit that is measured; `snakemake audits` runs them all, and `report` writes every verdict with
+its figures to audits.json.
 """

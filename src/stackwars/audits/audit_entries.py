@@ -1,4 +1,4 @@
-"""audits.json: what every audit found, as the paper and the reference run read it."""
+"""Read and write audits.json: what every audit found, as the paper and the reference read it."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ AUDITS: dict[str, tuple[str, str]] = {
     "independent": ("Independent harness", "harnesses that others wrote give the same times"),
     "first_run": ("First run", "every first run compiles, and finds no cache"),
 }
-"""Of each audit its title, and what it is there to show."""
+"""{audit: its title, and what it should show}."""
 
 
 def entry(identity: str, verdict: str, figures: dict[str, Any], detail: str) -> Entry:
-    """One entry of the document. detail: the figures in a sentence, or why the audit was not run."""
+    """Return an entry of the document. detail: the figures in a sentence, or why the audit was not run."""
     title, aim = AUDITS[identity]
     return {
         **{"id": identity, "title": title, "verdict": verdict, "aim": aim},
@@ -45,7 +45,7 @@ def not_run_entry(identity: str, why: str = "the audits were not run") -> Entry:
 
 
 def read(path: Path) -> list[Entry]:
-    """The audits of a file, in the order of AUDITS; each is not run where there is no file.
+    """Return the audits of a file, in the order of AUDITS; without a file, none was run.
 
     Raises ValueError for a file of another schema.
     """
@@ -54,20 +54,19 @@ def read(path: Path) -> list[Entry]:
     document = documents.read(path)
     if document.get("schema") != SCHEMA:
         raise ValueError(
-            f"{path}: expected audits of schema {SCHEMA}, got {document.get('schema')}. "
-            "Make the file again: snakemake audits"
+            f"{path}: expected audits of schema {SCHEMA}, got {document.get('schema')}; fix: make audits"
         )
     found = {entry["id"]: entry for entry in document["audits"]}
     return [found.get(identity) or not_run_entry(identity) for identity in AUDITS]
 
 
 def run_of(path: Path) -> str:
-    """The accepted run whose audits these are; empty where they are of the results that they lie beside."""
+    """Return the accepted run whose audits these are; empty if they are of the results in the same folder."""
     return documents.read(path).get("run", "") if path.exists() else ""
 
 
 def write(audits: list[Entry], path: Path, run: str = "") -> None:
-    """Write the file; run: as `run_of` has it."""
+    """Write the file. run: as `run_of` returns it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     of_run = {"run": run} if run else {}
     document = {"schema": SCHEMA, **of_run, "audits": audits}

@@ -1,12 +1,13 @@
-"""Does the fence wait for the device? Asked of one framework on one device, in its own environment.
+"""Check that the fence of one framework waits for the device: `python -m stackwars.audits.fences`, in its environment.
 
-`python -m stackwars.audits.fences`. (a) After the fence nothing is left to wait for. (b) The time of a call
-grows with its work. (c) A call whose output is dropped still takes its time, or is below the floor.
+(a) After the fence nothing is left to wait for. (b) The time of a call grows with its work. (c) A call whose
+output is dropped still takes its time, or is below the floor.
 """
 
 from __future__ import annotations
 
 import argparse
+import fcntl
 import gc
 import json
 import os
@@ -17,9 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from stackwars import workloads
-from stackwars.audits.alone import alone
-from stackwars.audits.workloads.depth_scaling import WORKLOAD as depth_scaling
-from stackwars.measure import documents
+from stackwars.audits.depth_scaling import WORKLOAD as depth_scaling
+from stackwars.measure import documents, nodes
 from stackwars.measure.inputs import input_sets
 from stackwars.measure.peak import floor_ms
 from stackwars.setup import device
@@ -28,26 +28,25 @@ SEED = 2025
 ROUNDS = 25
 DEPTH_SCALING_ROUNDS = 100
 RESIDUAL = 0.02
-"""Largest share of a call that a second fence, or a fetch, may still take beyond what it takes anyhow."""
+"""Largest share of a call that a second fence may take, or a first fetch beyond a second one."""
 TOLERANCE = 0.15
-"""The times of twice and of four times the layers may be off twice and four times by this share."""
+"""Times of twice and four times the layers may differ from twice and four times by this share."""
 SIZES = {"cpu": {"rows": 512, "width": 256}, "cuda": {"rows": 4096, "width": 4096}}
 SIZES["tpu"] = SIZES["cuda"]
 LAYERS = 16
 
 
 def seconds(call: Any) -> float:
-    """How long it took."""
+    """Return the duration of the call."""
     start = time.perf_counter()
     call()
     return time.perf_counter() - start
 
 
 def residual(session: Any) -> dict[str, float]:
-    """Medians in ms of a fenced call, of a second fence after it, and of a first and a second fetch.
+    """Return medians in ms: of a fenced call, of a second fence after it, and of a first fetch minus a second.
 
-    Fetching costs something whatever there is to wait for: what the first takes beyond the second is
-    what was left.
+    Fetching takes time even if nothing is left to wait for, which the second fetch shows.
     """
     rows = []
     for number in range(ROUNDS):
@@ -62,10 +61,10 @@ def residual(session: Any) -> dict[str, float]:
 
 
 def depth_scaling_ms(sessions: list[Any]) -> list[float]:
-    """Ms of a fenced call of the first, and that times how much longer the others took, called alternately.
+    """Return ms of a fenced call of the first session, and that times the ratio of each other one to it.
 
-    Medians of what was called at about the same time: a core of a virtual machine may be much slower
-    for a while, and no counter of its kernel tells.
+    Ratios are medians over calls made at about the same time: a core of a virtual machine may be much slower for
+    a while, and no counter of its kernel shows it.
     """
     rows = [
         [seconds(lambda s=s, n=n: s.fence(s.call(n % 2))) for s in sessions]
@@ -77,7 +76,7 @@ def depth_scaling_ms(sessions: list[Any]) -> list[float]:
 
 
 def dropped(session: Any) -> float:
-    """Median ms of a call whose output nobody keeps, with a fence of an older output behind it."""
+    """Return the median ms of a call whose output nobody keeps, followed by a fence of an older output."""
     older = session.call(0)
     session.fence(older)
 
@@ -88,12 +87,12 @@ def dropped(session: Any) -> float:
     times = []
     for _ in range(ROUNDS):
         times.append(seconds(call))
-        session.fence(session.call(0))  # whatever the dropped one left running is done before the next
+        session.fence(session.call(0))  # finishes what the dropped call left running
     return 1e3 * statistics.median(times)
 
 
 def verdicts(found: dict) -> dict[str, bool]:
-    """Which of the three hold, from the figures of `audit_fences`."""
+    """Return which of the three checks hold, from the figures of `audit_fences`."""
     left = max(found["again_ms"], found["fetch_ms"]) / found["call_ms"]
     one, *longer = found["depth_scaling_ms"]
     ratios = [ms / one for ms in longer]
@@ -109,7 +108,7 @@ def verdicts(found: dict) -> dict[str, bool]:
 def audit_fences(
     framework: str, dialect: str, where: str, precision: str, peak: dict, sizes: dict, layers: int
 ) -> dict:
-    """Figures and verdicts of one framework on one device; takes the device, alone on this machine."""
+    """Return figures and verdicts of one framework on one device; sets this process's cores and environment."""
     os.sched_setaffinity(0, device.cores(where))
     os.environ.update(device.variables(where))
     build = workloads.build(depth_scaling, dialect)
@@ -156,8 +155,10 @@ def main() -> None:
         parser.add_argument(f"--{name}", required=True, type=Path)
     a = parser.parse_args()
     sizes = SIZES[device.platform(a.device)]
-    with alone():
-        peak = documents.read(a.peak)
+    peak = documents.read(a.peak)
+    nodes.lock().parent.mkdir(exist_ok=True)
+    with nodes.lock().open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # two processes at once would measure each other
         found = audit_fences(a.framework, a.dialect, a.device, a.precision, peak, sizes, LAYERS)
     a.output.parent.mkdir(parents=True, exist_ok=True)
     a.output.write_text(json.dumps(found, indent=1))

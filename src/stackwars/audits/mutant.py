@@ -1,11 +1,13 @@
-"""The process of a cell with one thing broken: what the checks must notice. `python -m ... FOLDER`.
+"""Run the process of a cell or of a replay with one thing broken: `python -m stackwars.audits.mutant FOLDER`.
 
-The specification is a cell's, with `mutant`, one of MUTANTS, or HONEST for none.
+The specification in FOLDER is that of the process, with `mutant`: one of MUTANTS, or HONEST for none. A
+replay's has a `compiler`.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import sys
 import time
 from collections.abc import Callable
@@ -14,15 +16,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from stackwars.measure import child
-
 HONEST = "honest"
+_RETURN = re.compile(r"^ *return (%\S+) : (tensor<\S+>)$", re.MULTILINE)
 
 
 def no_fence(session: type) -> None:
-    """Nothing waits for the work: the fence returns at once, and the call is made by another thread.
+    """Nothing waits for the work: the fence returns at once, and another thread makes the call.
 
-    In some stacks the call itself waits, and to leave out the fence alone would break nothing.
+    In some frameworks the call itself waits, so leaving out the fence alone would break nothing.
     """
     call, fetch, other_thread = session.call, session.fetch, ThreadPoolExecutor(1)
     session.call = lambda self, which: other_thread.submit(call, self, which)
@@ -31,14 +32,18 @@ def no_fence(session: type) -> None:
 
 
 def half_fence(session: type) -> None:
-    """The fence begins what was recorded and does not wait for it, as torch_xla's sync(wait=True) alone."""
+    """The fence starts the recorded work and does not wait for it, like torch_xla's sync(wait=True) alone."""
     session.fence = lambda self, output: self.start()
 
 
 def dead_output(session: type) -> None:
-    """What the program computes is not used for its output, so the compiler leaves it out."""
-    build = session.build
-    session.build = lambda self, make, *rest: build(self, _unused(make), *rest)
+    """The output does not depend on the computation, so the compiler leaves the computation out."""
+    if hasattr(session, "build"):
+        build = session.build
+        session.build = lambda self, make, *rest: build(self, _unused(make), *rest)
+    else:  # a compiler of StableHLO
+        compile_text = session.compile
+        session.compile = lambda self, text: compile_text(self, return_zeros(text))
 
 
 def cached_result(session: type) -> None:
@@ -47,12 +52,12 @@ def cached_result(session: type) -> None:
 
 
 def cached_by_input(session: type) -> None:
-    """Every set of inputs is computed once, and looked up from then on: the outputs are right."""
+    """Every set of inputs is computed once and looked up from then on: the outputs are right."""
     _cache(session, lambda which: which)
 
 
 def half_clock(session: type) -> None:
-    """The clock that times the calls goes at half its speed."""
+    """The clock that times the calls runs at half its speed."""
     exact_ns, exact = time.perf_counter_ns, time.perf_counter
     time.perf_counter_ns = lambda: exact_ns() // 2
     time.perf_counter = lambda: exact() / 2
@@ -64,41 +69,68 @@ MUTANTS: dict[str, Callable[[type], None]] = {
 }
 
 
-def mutants(session: type) -> list[str]:
-    """The mutants that there are of a framework's session: half a fence only where calls record."""
+def mutants(session: type | None) -> list[str]:
+    """Return the mutants of a framework's session, or of a replay (None): half a fence only if calls record."""
     return [name for name in MUTANTS if name != half_fence.__name__ or hasattr(session, "start")]
+
+
+def return_zeros(text: str) -> str:
+    """Return the StableHLO program with zeros for the result of its main function, which is its first.
+
+    Raises ValueError if no line returns one tensor.
+    """
+    changed, count = _RETURN.subn(
+        r"    %zeros = stablehlo.constant dense<0.0> : \2\n    return %zeros : \2", text, count=1
+    )
+    if not count:
+        raise ValueError(f"expected a line `return %x : tensor<...>`, got the program {text[:500]}")
+    return changed
 
 
 def _cache(session: type, key: Callable[[int], int]) -> None:
     call = session.call
 
     def cached(self: Any, which: int) -> Any:
-        kept = self.__dict__.setdefault("_kept", {})
-        if key(which) not in kept:
-            kept[key(which)] = call(self, which)
-        return kept[key(which)]
+        outputs = self.__dict__.setdefault("_outputs", {})
+        if key(which) not in outputs:
+            outputs[key(which)] = call(self, which)
+        return outputs[key(which)]
 
     session.call = cached
 
 
 def _unused(make: Callable) -> Callable:
     def build(*arguments: Any) -> Any:
-        made = make(*arguments)
-        if isinstance(made, tuple):
-            parameters, function = made
+        form = make(*arguments)
+        if isinstance(form, tuple):
+            parameters, function = form
             import jax.numpy as jnp
 
             return parameters, lambda *inputs: jnp.zeros_like(function(*inputs))
         import torch
 
-        return lambda *inputs: torch.zeros_like(made(*inputs))
+        return lambda *inputs: torch.zeros_like(form(*inputs))
 
     return build
 
 
-if __name__ == "__main__":
+def main() -> None:
+    # Only the modules that the intact process loads, in its own order: none slows down another.
     spec = json.loads(Path(sys.argv[1], "spec.json").read_text())
-    framework = import_module(f"stackwars.frameworks.{spec['framework']}")
+    if "compiler" in spec:
+        from stackwars import compilers
+        from stackwars.compilers import replay as process
+
+        module = compilers.load(spec["module"])
+        broken = module.Compiler if spec["mutant"] == dead_output.__name__ else module.Program
+    else:
+        from stackwars.measure import child as process
+
+        broken = import_module(f"stackwars.frameworks.{spec['framework']}").Session
     if spec["mutant"] != HONEST:
-        MUTANTS[spec["mutant"]](framework.Session)
-    child.main()
+        MUTANTS[spec["mutant"]](broken)
+    process.main()
+
+
+if __name__ == "__main__":
+    main()

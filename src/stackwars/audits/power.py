@@ -1,114 +1,149 @@
-"""Is a difference found that is there, and none that is not? Measured on a workload whose work is known.
+"""Find a difference that exists, and none that does not, on a workload whose work is known exactly.
 
-`python -m stackwars.audits.power`: per round, in random order, fresh processes of a stack of layers with
-0, 2, 5 and 10 % more of them, each interleaved with one without more, measured and compared as the paper does.
+`python -m stackwars.audits.power`: in every round a stack of layers runs against itself and against stacks with
+2, 5 and 10 % more layers, measured and compared as the paper does. In a framework they are fresh processes, each
+interleaved with one of the plain stack; in a replay they are programs that take turns in one process. `--same`
+leaves the longer stacks out: A/A alone.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
+import math
 import random
-import shutil
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
-from stackwars.audits import runner
-from stackwars.audits.trials import Rounds, Trial, compared, false_claims, groups, rate
-from stackwars.measure import documents, interleaved, process_value
-from stackwars.measure.supervisor import ProcessJob
+from stackwars.audits import depth_scaling, subjects
+from stackwars.audits.subjects import CellSubject, ReplaySubject
+from stackwars.audits.trials import GROUP, Rounds, Trial, compared, false_claims, groups, rate
+from stackwars.measure import interleaved, process_value
+from stackwars.results.rounds import interleaved_ratio
 
 BASE, AGAIN = "base", "base again"
-"""The side that every other one is interleaved with, and one that is the same."""
+"""The stack that every other one is compared with, and one that is the same."""
 LAYERS = 100
 MORE = (2, 5, 10)
 SIZES = {"rows": 64, "width": 128}
-BLOCKS = {
+CELL_BLOCKS = {
     "block_calls": 1,
     "steady_seconds": 0.1,
     "steady_min_blocks": 3,
     "steady_max_blocks": 400,
     "interleaved_seconds": 1.0,
 }
-GROUP = 4
-"""Rounds of one trial."""
+REPLAY_BLOCKS = {
+    "block_calls": 1,
+    "steady_seconds": 0.5,
+    "steady_min_blocks": 1,
+    "steady_max_blocks": 300,
+    # Stacks of other numbers of layers have other outputs.
+    "parity_rel_l2": math.inf,
+}
 
 
 def side(percent: int) -> str:
-    """The name of the side that has so many percent more work."""
+    """Return the name of the side that has so many percent more work."""
     return f"{percent} % more"
 
 
 SIDES = {BASE: 0, AGAIN: 0, **{side(percent): percent for percent in MORE}}
 """Layers beyond LAYERS, which are percent."""
-OTHERS = tuple(name for name in SIDES if name != BASE)
 
 
-def measure(
-    job: dict, pins: Path, rounds: int, folder: Path, others: Sequence[str] = OTHERS
-) -> dict[str, list[dict]]:
-    """{side other than BASE: process results of all rounds}; `folder` keeps the finished ones.
+def audit_power(subject: CellSubject, rounds: int, same: bool = False) -> dict[str, Any]:
+    """Measure and judge; return what the report reads. same: leave the longer stacks out."""
+    more = () if same else MORE
+    others = [AGAIN, *map(side, more)]
+    measure = replayed_ratios if isinstance(subject, ReplaySubject) else interleaved_ratios
+    wall_s, sides = measure(subject, rounds, others)
+    return {
+        **subject.labels,
+        "rounds": rounds,
+        "layers": LAYERS,
+        "wall_s": wall_s,
+        "ratios": {name: [v.all_ms for v in one.values()] for name, one in sides.items()},
+        **figures(sides, subject.job["device"], more=more),
+    }
 
-    job: framework, dialect, device, preset and settings of a `supervisor.ProcessJob`. Raises RuntimeError where
-    a process fails.
+
+def interleaved_ratios(
+    subject: CellSubject, rounds: int, others: Sequence[str]
+) -> tuple[float, dict[str, Rounds]]:
+    """Run a process for every round and side; return their seconds, and each side's times over BASE's.
+
+    Raises RuntimeError if a process fails or was not interleaved.
     """
-    settings = {**job["settings"], **BLOCKS}
-    found: dict[str, list[dict]] = {name: [] for name in others}
-    partner = {"framework": job["framework"], "dialect": job["dialect"]}
-    partner["sizes"] = {**SIZES, "layers": LAYERS}
+    wall_s, sides = 0.0, {name: {} for name in (BASE, *others)}
+    partner = {key: subject.job[key] for key in ("framework", "dialect")} | {"sizes": sizes_of(BASE)}
     for number in range(rounds):
-        # Seeded by the round: an audit that goes on takes up the same order.
-        order = random.Random(f"{settings['seed']} {number}").sample(others, len(others))
+        sides[BASE][number] = process_value.plain(1.0)
+        # Seeded by the round, so that an audit that resumes takes up the same order.
+        order = random.Random(f"{subject.job['settings']['seed']} {number}").sample(others, len(others))
         for name in order:
-            sizes = {**SIZES, "layers": LAYERS + SIDES[name]}
-            wanted = ProcessJob(
-                **{**job, "settings": settings, "partner": partner},
-                workload="depth_scaling",
+            result = subject.run(
+                f"round-{number}/{name.replace(' ', '-')}",
+                workload=depth_scaling.NAME,
                 repetition=number,
-                sizes=sizes,
+                sizes=sizes_of(name),
+                settings=CELL_BLOCKS,
+                partner=partner,
             )
-            where = folder / f"round-{number}" / name.replace(" ", "-")
-            result = runner.run(wanted, pins, where, "stackwars.audits.depth_child")
-            found[name].append(runner.require_ok(result))
-    return found
+            pairs = interleaved.pairs_ms(result)
+            if not pairs:
+                why = result["partner"].get("status_detail", result["partner"]["status"])
+                raise RuntimeError(f"expected two interleaved processes; the second one: {why}")
+            wall_s += result["wall_s"]
+            sides[name][number] = process_value.plain(interleaved.round_ratio(pairs))
+    return wall_s, sides
 
 
-def interleaved_values(results: list[dict]) -> Rounds:
-    """{round: time of the side over its partner's}. Raises RuntimeError where one was not interleaved."""
-    found = {}
-    for result in results:
-        pairs = interleaved.pairs_ms(result)
-        if not pairs:
-            why = result["partner"].get("status_detail", result["partner"]["status"])
-            raise RuntimeError(f"expected two interleaved processes; the second one: {why}")
-        found[result["repetition"]] = process_value.plain(interleaved.round_ratio(pairs))
-    return found
+def replayed_ratios(
+    subject: ReplaySubject, rounds: int, others: Sequence[str]
+) -> tuple[float, dict[str, Rounds]]:
+    """Run a process for every round, in which all sides take turns; return as `interleaved_ratios`."""
+    wall_s, sides = 0.0, {name: {} for name in (BASE, *others)}
+    programs = subject.lower(depth_scaling.NAME, {name: sizes_of(name) for name in sides})
+    for number in range(rounds):
+        result = subject.run(
+            f"round-{number}",
+            programs=programs,
+            workload=depth_scaling.NAME,
+            repetition=number,
+            sizes=sizes_of(BASE),
+            settings=REPLAY_BLOCKS,
+        )
+        wall_s += result["wall_s"]
+        steady = {event["program"]: event for event in result["events"] if event["event"] == "steady"}
+        for name, values in sides.items():
+            values[number] = process_value.plain(interleaved_ratio(steady[name], steady[BASE]))
+    return wall_s, sides
 
 
-def ones(rounds: int) -> Rounds:
-    """What `interleaved_values` counts in: the partner, in so many rounds."""
-    return {number: process_value.plain(1.0) for number in range(rounds)}
+def sizes_of(name: str) -> dict[str, int]:
+    """Return the sizes of a side's stack."""
+    return {**SIZES, "layers": LAYERS + SIDES[name]}
 
 
-def figures(sides: dict[str, Rounds], device: str, group: int = GROUP) -> dict[str, Any]:
-    """What the comparison makes of the sides, in trials of so many rounds and over all rounds."""
+def figures(
+    sides: dict[str, Rounds], device: str, group: int = GROUP, more: Sequence[int] = MORE
+) -> dict[str, Any]:
+    """Return what the comparison finds of the sides, in trials of so many rounds and over all rounds."""
     parts = {name: groups(values, group) for name, values in sides.items()}
     same = trials(device, AGAIN, parts[AGAIN], parts[BASE])
     sizes = []
-    for percent in MORE:
+    for percent in more:
         name = side(percent)
         # The labels swapped: the side without more work above the line, from other processes.
-        whole, swapped = compared(sides[name], sides[BASE]), compared(sides[AGAIN], sides[name])
-        made = trials(device, name, parts[name], parts[BASE])
-        off = [abs(_error(trial.comparison.ratio, percent)) for trial in made]
-        found = [trial for trial in made if trial.claimed and trial.comparison.ratio > 1]
+        pooled, swapped = compared(sides[name], sides[BASE]), compared(sides[AGAIN], sides[name])
+        longer = trials(device, name, parts[name], parts[BASE])
+        off = [abs(_error(trial.comparison.ratio, percent)) for trial in longer]
+        found = [trial for trial in longer if trial.claimed and trial.comparison.ratio > 1]
         sizes.append(
             {
                 "percent": percent,
-                **rate(len(found), len(made)),
-                "ratio": whole and whole.ratio,
-                "error_points": whole and _error(whole.ratio, percent),
+                **rate(len(found), len(longer)),
+                "ratio": pooled and pooled.ratio,
+                "error_points": pooled and _error(pooled.ratio, percent),
                 "trial_error_points": max(off, default=None),
                 "swapped_ratio": swapped and swapped.ratio,
             }
@@ -117,7 +152,7 @@ def figures(sides: dict[str, Rounds], device: str, group: int = GROUP) -> dict[s
 
 
 def trials(device: str, name: str, values: list[Rounds], baseline: list[Rounds]) -> list[Trial]:
-    """The comparison of each group of rounds of one side with the same rounds of another."""
+    """Return the comparison of each group of rounds of one side with the same rounds of another."""
     pairs = (compared(a, b) for a, b in zip(values, baseline, strict=True))
     return [Trial(device, name, comparison) for comparison in pairs if comparison is not None]
 
@@ -126,35 +161,10 @@ def _error(ratio: float, percent: int) -> float:
     return 100 * (ratio - 1) - percent
 
 
-def audit_power(job: dict, pins: Path, rounds: int, folder: Path) -> dict[str, Any]:
-    """Measure and judge; what the report reads."""
-    processes = measure(job, pins, rounds, folder)
-    values = {name: interleaved_values(results) for name, results in processes.items()}
-    values[BASE] = ones(rounds)
-    return {
-        "framework": job["framework"],
-        "device": job["device"],
-        "rounds": rounds,
-        "layers": LAYERS,
-        "wall_s": sum(p["wall_s"] for results in processes.values() for p in results),
-        "ratios": {name: [v.all_ms for v in one.values()] for name, one in values.items()},
-        **figures(values, job["device"]),
-    }
-
-
-def command(measure_and_judge: Callable[[dict, Path, int, Path], dict], doc: str | None) -> None:
-    """The command line of an audit in rounds: measures, writes --output, and drops what it kept."""
-    parser = argparse.ArgumentParser(description=doc)
-    parser.add_argument("--job", required=True, type=documents.read)
-    parser.add_argument("--rounds", required=True, type=int)
-    for name in ("pins", "folder", "output"):
-        parser.add_argument(f"--{name}", required=True, type=Path)
-    a = parser.parse_args()
-    found = measure_and_judge(a.job, a.pins, a.rounds, a.folder)
-    a.output.parent.mkdir(parents=True, exist_ok=True)
-    a.output.write_text(json.dumps(found, indent=1))
-    shutil.rmtree(a.folder)
-
-
 if __name__ == "__main__":
-    command(audit_power, __doc__)
+    subjects.command(
+        audit_power,
+        __doc__,
+        rounds={"type": int, "required": True},
+        same={"action": "store_true", "help": "leave the longer stacks out"},
+    )

@@ -1,22 +1,30 @@
-"""One workload as both harnesses time it in an independent audit: built, compiled, ready to be called.
+"""Time one workload with a harness that others wrote, and with ours: `python -m stackwars.audits.third_party FOLDER`.
 
-A third party's harness and ours alternate call by call, on one session: two processes of one program differ by
-more than their harnesses do, and so do the speeds of this machine within a second.
+Calls of both alternate on one session: two processes of one program differ by more than their harnesses do, and so
+do the speeds of a machine within a second. The specification in FOLDER is that of a cell's process; the times go
+into its event file.
 """
 
 from __future__ import annotations
 
 import itertools
+import json
+import os
+import sys
 from collections.abc import Callable
+from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from stackwars import workloads
 from stackwars.measure.child import block
+from stackwars.measure.events import NAME, Events
 from stackwars.measure.inputs import INPUT_SETS, input_sets
 
 VALUES = 40
 """Calls that each harness times in a process."""
+WARMUPS = 2
 
 
 class Prepared(NamedTuple):
@@ -29,7 +37,7 @@ class Prepared(NamedTuple):
 
 
 def prepared(spec: dict) -> Prepared:
-    """The specification's workload, already called once with each set of inputs."""
+    """Return the specification's workload, already called once with each set of inputs."""
     settings, sizes = spec["settings"], spec["sizes"]
     framework = import_module(f"stackwars.frameworks.{spec['framework']}")
     session = framework.Session(spec["device"], settings["matmul_precision"])
@@ -49,3 +57,55 @@ def prepared(spec: dict) -> Prepared:
     for _ in range(INPUT_SETS):
         third_party()
     return Prepared(third_party, lambda: block(session, 1, next(own_sets), outputs))
+
+
+def time_with_pyperf(spec: dict, folder: Path) -> None:
+    """Time with pyperf, whose worker is this command again, with pyperf's own arguments behind it."""
+    import pyperf
+
+    runner = pyperf.Runner(
+        processes=1, values=2 * VALUES, warmups=WARMUPS, loops=1,
+        program_args=("-m", __spec__.name, str(folder)),
+    )  # fmt: skip
+    runner.parse_args(["--quiet", "--copy-env", *sys.argv[2:]])
+    ready = cache(lambda: prepared(spec))  # only the worker builds it
+    ours: list[int] = []
+    calls = itertools.cycle((lambda: ready().third_party(), lambda: ours.append(ready().ours())))
+    # pyperf times every call of this; every second one times itself as well.
+    found = runner.bench_func(spec["workload"], lambda: next(calls)())
+    events = Events(folder / NAME)
+    if runner.args.worker:
+        events.write("ours", ns=ours[-VALUES:])
+        return
+    ns = [round(1e9 * seconds) for seconds in found.get_values()[::2]]
+    events.write("third_party", harness=f"pyperf {pyperf.__version__}", ns=ns)
+    events.write("end")
+
+
+def time_with_torch(spec: dict, folder: Path) -> None:
+    """Time with torch.utils.benchmark."""
+    import torch
+    from torch.utils.benchmark import Timer
+
+    ready = prepared(spec)
+    timer = Timer("call()", globals={"call": ready.third_party})
+    ours, third_party = [], []
+    for _ in range(VALUES):
+        third_party.append(round(1e9 * timer.timeit(1).mean))
+        ours.append(ready.ours())
+    events = Events(folder / NAME)
+    events.write("ours", ns=ours)
+    events.write("third_party", harness=f"torch.utils.benchmark {torch.__version__}", ns=third_party)
+    events.write("end")
+    # The frameworks' own teardown can crash after the work is done.
+    os._exit(0)
+
+
+HARNESSES = {"jax": time_with_pyperf, "torch": time_with_torch}
+"""The other harness of each dialect that has one."""
+
+
+if __name__ == "__main__":
+    folder = Path(sys.argv[1])
+    spec = json.loads((folder / "spec.json").read_text())
+    HARNESSES[spec["dialect"]](spec, folder)

@@ -1,4 +1,4 @@
-"""Trials of the paper's own comparison where the truth is known: how often it is right."""
+"""Trials of the paper's own comparison if the truth is known: how often it is right."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from stackwars.measure.comparison import ALPHA, Comparison, compare
 from stackwars.measure.process_value import ProcessValue
 
 Rounds = dict[int, ProcessValue]
+GROUP = 4
+"""Rounds of one trial."""
 CLAIMS = 5 / 40
 """Largest share of trials without a difference that may claim one."""
 OFF = 0.02
@@ -28,12 +30,12 @@ class Trial(NamedTuple):
 
     @property
     def claimed(self) -> bool:
-        """Whether a difference would be claimed at 95 %."""
+        """Return whether a difference would be claimed at 95 %."""
         return self.comparison.p is not None and self.comparison.p < ALPHA
 
 
 def compared(values: Rounds, baseline: Rounds) -> Comparison | None:
-    """The comparison that the paper makes of these processes; None where fewer than two pair up."""
+    """Return the comparison that the paper makes of these processes; None if fewer than two pair up."""
     pairs, _ = process_value.aligned(values, baseline)
     if len(pairs) < 2:
         return None
@@ -41,10 +43,10 @@ def compared(values: Rounds, baseline: Rounds) -> Comparison | None:
 
 
 def aa_comparison(values: Rounds, seed: str) -> Comparison | None:
-    """A/A: even rounds against the odd ones that follow them, the same code on both sides.
+    """Return even rounds over the odd ones that follow them, the same code on both sides (A/A).
 
-    Which round of a pair is above the line is drawn, as the frameworks' order in a round is: a machine
-    that slows down from round to round would else be taken for a slower framework.
+    Which round of a pair is above the line is random, like the frameworks' order in a round: otherwise a machine
+    that slows down from round to round would look like a slower framework.
     """
     first, second = {}, {}
     draw = random.Random(seed)
@@ -56,15 +58,16 @@ def aa_comparison(values: Rounds, seed: str) -> Comparison | None:
 
 
 def groups(values: Rounds, size: int) -> list[Rounds]:
-    """Disjoint groups of so many rounds each, in their order; what is left over belongs to none."""
-    whole = (max(values, default=-1) + 1) // size
+    """Return disjoint groups of so many rounds each, in order; the rest belongs to none."""
+    complete = (max(values, default=-1) + 1) // size
     return [
-        {number: value for number, value in values.items() if number // size == group} for group in range(whole)
+        {number: value for number, value in values.items() if number // size == group}
+        for group in range(complete)
     ]
 
 
 def rate(count: int, trials: int) -> dict[str, Any]:
-    """{"trials", "count", "rate", "low", "high"}: with the exact binomial 95 % interval (Clopper-Pearson)."""
+    """Return {"trials", "count", "rate", "low", "high"}, with the exact binomial 95 % interval (Clopper-Pearson)."""
     if not trials:
         return {"trials": 0, "count": 0, "rate": None, "low": None, "high": None}
     from scipy import stats  # takes a second to load, and planning a run loads this module
@@ -74,7 +77,7 @@ def rate(count: int, trials: int) -> dict[str, Any]:
 
 
 def false_claims(trials: Sequence[Trial]) -> dict[str, Any]:
-    """Differences claimed where there is none, and how large one looks: the 95th percentile of |ratio - 1|.
+    """Return how many trials claim a difference although there is none, and the 95th percentile of |ratio - 1|.
 
     ok_claims: at most CLAIMS of the trials claim one, or no more than a test at 95 % does by chance
     (one-sided binomial test at that level: of ten trials, two may). ok_size: the percentile is at most OFF.

@@ -1,4 +1,4 @@
-"""From the figures of each audit to its verdict and one sentence. Pure functions."""
+"""Turn the figures of each measured audit into its verdict and one sentence. Pure functions."""
 
 from __future__ import annotations
 
@@ -20,17 +20,20 @@ SWAPPED = 0.02
 
 
 def fences(found: list[dict]) -> Entry:
-    """Of each framework on each device, as `fences.audit_fences` gives it."""
+    """Judge what `fences.audit_fences` returns of each framework on each device."""
     if not found:
         return not_run_entry("fences")
     wrong = [
-        f"{who(one)} on {one['device']}: {name}" for one in found for name, ok in one["ok"].items() if not ok
+        f"{subject_label(one)} on {one['device']}: {name}"
+        for one in found
+        for name, ok in one["ok"].items()
+        if not ok
     ]
     left = max(max(one["again_ms"], one["fetch_ms"]) / one["call_ms"] for one in found)
     ratios = [[ms / one["depth_scaling_ms"][0] for ms in one["depth_scaling_ms"][1:]] for one in found]
     twice, four_times = ([r[i] for r in ratios] for i in (0, 1))
     detail = (
-        f"{named(found)}: after a fence at most {percent(left)} of a call is left; twice and four "
+        f"{subject_labels(found)}: after a fence at most {percent(left)} of a call is left; twice and four "
         f"times the work takes {_range(twice)} and {_range(four_times)} times as long"
     )
     if wrong:
@@ -40,16 +43,16 @@ def fences(found: list[dict]) -> Entry:
 
 
 def mutants(found: list[dict]) -> Entry:
-    """Of each framework and replay, as `mutants.audit_mutants` and `replay_mutants` give it."""
+    """Judge what `mutants.audit_mutants` returns of each framework and replay."""
     if not found:
         return not_run_entry("mutants")
     rows = [(one, row) for one in found for row in one["processes"]]
     broken = [(one, row) for one, row in rows if row["mutant"] != HONEST]
     honest = [(one, row) for one, row in rows if row["mutant"] == HONEST]
-    missed = [f"{row['mutant']} of {who(one)}" for one, row in broken if not row["rejected_by"]]
-    refused = [f"{who(one)}: {row['problems'][0]}" for one, row in honest if row["rejected_by"]]
+    missed = [f"{row['mutant']} of {subject_label(one)}" for one, row in broken if not row["rejected_by"]]
+    refused = [f"{subject_label(one)}: {row['problems'][0]}" for one, row in honest if row["rejected_by"]]
     detail = (
-        f"{named(found)}: {len(broken) - len(missed)} of {len(broken)} mutants rejected, "
+        f"{subject_labels(found)}: {len(broken) - len(missed)} of {len(broken)} mutants rejected, "
         f"and {len(refused)} of {len(honest)} honest processes"
     )
     if missed or refused:
@@ -59,10 +62,10 @@ def mutants(found: list[dict]) -> Entry:
 
 
 def aa(of_run: list[Trial], interleaved: list[dict]) -> Entry:
-    """Trials from the run's own data, and interleaved ones of each framework (`power`, `aa_interleaved`).
+    """Judge A/A trials of the run's own rounds, and interleaved ones of each framework and replay (`power`).
 
-    The ratio's size is judged of interleaved runs, which the paper's steady ratios come from; blocks measured
-    apart differ more, and are judged by what is claimed of them.
+    The size of a ratio counts only in interleaved trials, because the paper's steady ratios are interleaved;
+    rounds measured one after the other differ more, and only what is claimed of them counts.
     """
     groups = {
         **{
@@ -77,12 +80,12 @@ def aa(of_run: list[Trial], interleaved: list[dict]) -> Entry:
 
 
 def interleaved_groups(found: list[dict]) -> dict[str, dict]:
-    """The interleaved A/A trials of each framework and replay, by the name of their group."""
-    return {f"{AA_INTERLEAVED}, {who(one)}": one["aa"] for one in found}
+    """Return the interleaved A/A trials of each framework and replay, by the name of their group."""
+    return {f"{AA_INTERLEAVED}, {subject_label(one)}": one["aa"] for one in found}
 
 
 def of_groups(groups: dict[str, dict], claimed: list[str], trials: list[dict]) -> Entry:
-    """A/A of groups of trials. claimed, trials: those of the run's own data, for the record."""
+    """Judge A/A by groups of trials. claimed, trials: those of the run's own rounds, for the record."""
     groups = {name: figures for name, figures in groups.items() if figures["trials"]}
     if not groups:
         return not_run_entry("aa", "no cell has the four rounds that a trial needs")
@@ -90,7 +93,7 @@ def of_groups(groups: dict[str, dict], claimed: list[str], trials: list[dict]) -
     parts = [
         f"{name}: {f['count']} of {f['trials']} claimed, 95th percentile of |ratio - 1| {percent(f['off_95'])}"
         for name, f in groups.items()
-        if several or name != RUN_ALL  # of one device, all say what the device says
+        if several or name != RUN_ALL  # the same as the only device's
     ]
     few = all(f["ok_claims"] for f in groups.values())
     small = all(f["ok_size"] for name, f in groups.items() if name.startswith(AA_INTERLEAVED))
@@ -106,7 +109,7 @@ def of_groups(groups: dict[str, dict], claimed: list[str], trials: list[dict]) -
 
 
 def power(found: list[dict]) -> Entry:
-    """Of each framework and replay, as `power.audit_power` and `replay_power` give it."""
+    """Judge what `power.audit_power` returns of each framework and replay."""
     sizes = [(one, size) for one in found for size in one["sizes"]]
     if not found:
         return not_run_entry("power")
@@ -115,7 +118,9 @@ def power(found: list[dict]) -> Entry:
         why = f"{rounds} rounds, and a trial takes {found[0]['group']}"
         return entry("power", NOT_RUN, {"by_framework": found}, why)
     weak = [
-        f"{who(one)}, {size['percent']} %: {problem}" for one, size in sizes for problem in _weaknesses(size)
+        f"{subject_label(one)}, {size['percent']} %: {problem}"
+        for one, size in sizes
+        for problem in _weaknesses(size)
     ]
     parts = [
         "; ".join(
@@ -125,7 +130,7 @@ def power(found: list[dict]) -> Entry:
         )
         for one in found
     ]
-    lines = (f"{named([one])}: {part}" for one, part in zip(found, parts, strict=True))
+    lines = (f"{subject_labels([one])}: {part}" for one, part in zip(found, parts, strict=True))
     detail = "; ".join(lines)
     if weak:
         detail += f"; wrong: {'; '.join(weak)}"
@@ -135,19 +140,19 @@ def power(found: list[dict]) -> Entry:
 
 
 def _weaknesses(size: dict) -> list[str]:
-    """What one size of `power.figures` lacks."""
-    lacking = {
+    """Return what is wrong with one size of `power.figures`."""
+    problems = {
         "not found often enough": size["rate"] < FOUND.get(size["percent"], 0.0),
         "estimate off": size["trial_error_points"] > ERROR_POINTS,
         "not the inverse with the labels swapped": not (
             abs(size["ratio"] * size["swapped_ratio"] - 1) <= SWAPPED
         ),
     }
-    return [problem for problem, lacks in lacking.items() if lacks]
+    return [problem for problem, found in problems.items() if found]
 
 
 def independent(found: list[dict]) -> Entry:
-    """Of each framework, as `independent` writes it."""
+    """Judge what `independent.audit_independent` returns of each framework."""
     rows = [(one, row) for one in found for row in one["workloads"]]
     if not rows:
         return not_run_entry("independent")
@@ -171,19 +176,19 @@ def _trial(trial: Trial) -> dict[str, Any]:
     }
 
 
-def who(one: dict) -> str:
-    """The audited framework, or whose program is replayed in which compiler."""
+def subject_label(one: dict) -> str:
+    """Return the audited framework, or the framework and the compiler that replays its program."""
     return f"{one['framework']} in {one['compiler']}" if "compiler" in one else one["framework"]
 
 
-def named(found: list[dict]) -> str:
-    """What was audited on which devices, each once."""
-    names = dict.fromkeys(f"{who(one)} on {one['device']}" for one in found)
+def subject_labels(found: list[dict]) -> str:
+    """Return what was audited on which devices, each once."""
+    names = dict.fromkeys(f"{subject_label(one)} on {one['device']}" for one in found)
     return ", ".join(names)
 
 
 def percent(share: float) -> str:
-    """A share of 1 as a percentage with two digits."""
+    """Format a share of 1 as a percentage with two digits."""
     return f"{100 * share:.2g} %"
 
 

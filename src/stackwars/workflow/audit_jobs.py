@@ -7,8 +7,9 @@ from collections.abc import Callable
 from importlib import import_module
 
 from stackwars import compilers, frameworks, workloads
-from stackwars.audits.power import GROUP
-from stackwars.audits.workloads.depth_scaling import WORKLOAD as depth_scaling
+from stackwars.audits.depth_scaling import WORKLOAD as depth_scaling
+from stackwars.audits.third_party import HARNESSES
+from stackwars.audits.trials import GROUP
 from stackwars.results.folder import Folder
 from stackwars.setup.device import CPU, CPUS, ONE_THREAD
 from stackwars.study import cells, imports, programs
@@ -79,7 +80,7 @@ class AuditJobs:
         return rounds if wildcards.framework in self._baselines else max(GROUP, rounds // 5)
 
     def replay_job(self, wildcards: Wildcards) -> str:
-        """A file of what `stackwars.audits.replays.run` is told."""
+        """A file of the job of a `stackwars.audits.subjects.ReplaySubject`."""
         self._grid.check(wildcards)
         row = self._config["compilers"][wildcards.compiler]
         job = {
@@ -108,7 +109,7 @@ class AuditJobs:
     def replay_sources(self, module: str, workload: str) -> Callable[[Wildcards], list[str]]:
         """The files of an audit of a replay and of the processes that it runs, as an input of its rule."""
         return lambda w: imports.sources(
-            *(module, "stackwars.audits.replay_child", "stackwars.audits.lower"),
+            *(module, "stackwars.audits.mutant"),
             *workloads.sources(import_module(workload).WORKLOAD, self.dialect(w)),
             f"{compilers.__name__}.lower_{w.framework}",
             f"{compilers.__name__}.{programs.compiler_module(self._config, w.compiler)}",
@@ -140,14 +141,14 @@ class AuditJobs:
         """The files of what an independent harness times."""
         dialect = self.dialect(wildcards)
         return imports.sources(
-            f"stackwars.audits.third_party_in_{dialect}",
+            "stackwars.audits.third_party",
             *(m for name in self._timed_twice for m in workloads.sources(name, dialect)),
         )
 
     def parts(self, wildcards: Wildcards = None) -> list[str]:
         """Every part that is measured, of the frameworks and devices that this machine has."""
         quiet = self._quiet
-        timed = self._having(lambda d: imports.exists(f"stackwars.audits.third_party_in_{d}"))
+        timed = self._having(lambda dialect: dialect in HARNESSES)
         pairs = {
             (cell.device, cell.framework)
             for cell in self._grid.available_cells()

@@ -18,10 +18,12 @@ def names() -> list[str]:
 
 
 def load(name: str) -> Workload:
-    """Return the workload of this name.
+    """Return the workload of this name, or the one that a module outside this package declares.
 
     Raises ValueError if there is none, and ImportError that names its file if that cannot be imported.
     """
+    if "." in name:
+        return import_module(name).WORKLOAD
     declared = _declared(tuple(__path__))
     if name not in declared:
         raise ValueError(

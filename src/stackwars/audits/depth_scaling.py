@@ -1,32 +1,36 @@
-"""Depth scaling: x = tanh(x W), so many times. Its work is its number of layers, known exactly."""
+"""Depth scaling: x = tanh(x W), once for each layer, so the work is known exactly.
+
+It lies outside `stackwars.workloads`, where it would be one of the paper's workloads; NAME loads it.
+"""
 
 import numpy as np
 
 from stackwars.workloads import counts
 from stackwars.workloads.base import Workload, float64
 
-NAME = "layer.weight"
+NAME = "stackwars.audits.depth_scaling"
+WEIGHT = "layer.weight"
 
 
 class DepthScaling(Workload):
-    """It has a place in the order of the tables, though it is in none of them."""
+    """A stack of equal layers; no table has it."""
 
     TITLE, TABLE, ITEM, ORDER = "Depth scaling", "", "rows", 0
     SIZES = {
         "rows": "rows of x",
         "width": "columns of x; W is width by width",
-        "layers": "how often x goes through the layer",
+        "layers": "number of layers that x goes through",
     }
     INPUTS = {"x": ("rows", "width")}
 
     def parameters(self, sizes):
-        return {NAME: (sizes["width"], sizes["width"])}
+        return {WEIGHT: (sizes["width"], sizes["width"])}
 
     def flops(self, sizes):
         return sizes["layers"] * counts.matmul(sizes["rows"], sizes["width"], sizes["width"])
 
     def reference(self, weights, inputs, layers):
-        weight, x = float64(weights)[NAME], float64(inputs)["x"]
+        weight, x = float64(weights)[WEIGHT], float64(inputs)["x"]
         for _ in range(layers):
             x = np.tanh(x @ weight.T)
         return x
@@ -34,7 +38,7 @@ class DepthScaling(Workload):
     def in_jax(self, sizes, jax, parameters, x):
         jnp = jax.numpy
         kernel = parameters["layer"]["kernel"]
-        # A loop, for unrolled layers are compiled one by one: three seconds for a hundred.
+        # A loop, because unrolled layers are compiled one by one: three seconds for a hundred.
         return jax.lax.fori_loop(0, sizes["layers"], lambda _, y: jnp.tanh(y @ kernel), x)
 
     def in_torch(self, sizes, torch):

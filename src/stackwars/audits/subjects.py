@@ -1,0 +1,226 @@
+"""What an audit measures: the process of a framework's cell, or of a compiler's replay of its programs.
+
+Processes are supervised like those of the study, alone on the machine, and stay in the audit's folder as they
+finish: an audit that was killed resumes after them. A change of the sources, the pins or the job runs a process
+again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fcntl
+import hashlib
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from stackwars import frameworks, workloads
+from stackwars.audits import mutant
+from stackwars.audits.mutant import HONEST
+from stackwars.compilers.lower import LowerJob
+from stackwars.compilers.replay_job import ReplayJob
+from stackwars.measure import documents, interleaved, nodes
+from stackwars.measure.supervisor import CELL, ProcessJob, supervise
+from stackwars.setup.environments import REPOSITORY, clean_environ, ensure
+from stackwars.study.imports import imported_files
+
+REPLAY = "stackwars.compilers.replay"
+BROKEN = mutant.__name__
+
+
+@dataclass(frozen=True)
+class CellAuditJob(ProcessJob):
+    """A cell's process, and what is broken in it."""
+
+    mutant: str = HONEST
+
+
+@dataclass(frozen=True)
+class ReplayAuditJob(ReplayJob):
+    """A replay's process, and what is broken in it. framework, dialect: those of its programs."""
+
+    framework: str
+    dialect: str
+    mutant: str = HONEST
+    partner: None = None
+
+
+class CellSubject:
+    """A framework on a device.
+
+    job: framework, dialect, device, preset and settings of a ProcessJob. pins: of its environment. folder: keeps
+    the finished processes. Every method raises RuntimeError if a process fails.
+    """
+
+    LABELS = ("framework", "device")
+
+    def __init__(self, job: dict, pins: Path, folder: Path) -> None:
+        self.job, self.pins, self.folder = job, pins, folder
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """Return what the report names the subject by."""
+        return {key: self.job[key] for key in self.LABELS}
+
+    def mutants(self) -> list[str]:
+        return mutant.mutants(frameworks.load(self.job["framework"]).Session)
+
+    def run(self, place: str, module: str = CELL, settings: dict | None = None, **own: Any) -> dict:
+        """Return the result of a process of `module`, in the folder `place`.
+
+        settings: added to the job's. own: the rest of the CellAuditJob.
+        """
+        settings = {**self.job["settings"], **(settings or {})}
+        wanted = CellAuditJob(**{**self.job, "settings": settings}, **own)
+        return require_ok(run_once(wanted, self.pins, self.folder / place, module))
+
+    def run_broken(self, place: str, workload: str, sizes: dict, **own: Any) -> tuple[dict, np.ndarray]:
+        """Return the result of a process, broken or not, and the samples of both its outputs."""
+        result = self.run(place, BROKEN, workload=workload, sizes=sizes, **own)
+        return result, np.load(self.folder / place / "output.npy")
+
+
+class ReplaySubject(CellSubject):
+    """A compiler that replays a framework's programs, which take turns in one process.
+
+    job: that of a CellSubject, with compiler, module and options of a ReplayJob, and lower_pins, the pins of the
+    framework. Every method raises RuntimeError also if the compiler refuses a program.
+    """
+
+    LABELS = ("framework", "compiler", "device")
+
+    def mutants(self) -> list[str]:
+        return mutant.mutants(None)
+
+    def run(
+        self,
+        place: str,
+        module: str = REPLAY,
+        settings: dict | None = None,
+        programs: dict[str, dict[str, str]] | None = None,
+        **own: Any,
+    ) -> dict:
+        """Return the result of a process that replays these programs; the first is the baseline."""
+        job = {key: value for key, value in self.job.items() if key != "lower_pins"}
+        job["settings"] = {**job["settings"], **(settings or {})}
+        wanted = ReplayAuditJob(**job, **own, programs=programs, baseline=next(iter(programs)))
+        result = require_ok(run_once(wanted, self.pins, self.folder / place, module))
+        for event in result["events"]:
+            if event["event"] == "refused":
+                raise RuntimeError(
+                    f"expected {self.job['compiler']} to replay {event['program']}, got {event['status']}: "
+                    f"{event['detail']}; fix: that replay"
+                )
+        return result
+
+    def run_broken(self, place: str, workload: str, sizes: dict, **own: Any) -> tuple[dict, np.ndarray]:
+        name = self.job["framework"]
+        programs = self.lower(workload, {name: sizes})
+        result = self.run(place, BROKEN, programs=programs, workload=workload, sizes=sizes, **own)
+        return result, np.load(self.folder / place / f"{name}.npy")
+
+    def lower(self, workload: str, sizes: Mapping[str, dict]) -> dict[str, dict[str, str]]:
+        """Return {name of sizes: {"program", "arguments": paths}}, lowered by the framework.
+
+        Raises subprocess.CalledProcessError if the framework makes no program.
+        """
+        programs = {}
+        for number, (name, one) in enumerate(sizes.items()):
+            output = (self.folder / "programs" / str(number)).resolve()
+            files = {"program": output / "program.mlir.gz", "arguments": output / "arguments.json"}
+            programs[name] = {key: str(path) for key, path in files.items()}
+            how = {key: self.job["settings"][key] for key in ("seed", "matmul_precision")}
+            wanted = LowerJob(self.job["framework"], self.job["dialect"], workload, "base", one, **how)
+            request = json.dumps(asdict(wanted))
+            if files["program"].exists() and (output / "job.json").read_text() == request:
+                continue
+            output.mkdir(parents=True, exist_ok=True)
+            (output / "job.json").write_text(request)
+            command = ["-m", "stackwars.compilers.lower", "--job", output / "job.json", "--output", output]
+            subprocess.run(
+                [ensure(Path(self.job["lower_pins"])), *command],
+                env=clean_environ({}), cwd=REPOSITORY, stdin=subprocess.DEVNULL, check=True,
+            )  # fmt: skip
+        return programs
+
+
+def subject(job: dict, pins: Path, folder: Path) -> CellSubject | ReplaySubject:
+    """Return the subject of an audit's job: a replay's names its compiler."""
+    return (ReplaySubject if "compiler" in job else CellSubject)(job, pins, folder)
+
+
+def run_once(job: ProcessJob | ReplayJob, pins: Path, folder: Path, module: str) -> dict:
+    """Return the result of the job's process; `folder` holds what it wrote, and process.json."""
+    finished, identity = folder / "process.json", _identity(job, pins, module)
+    if finished.exists():
+        result = documents.read(finished)
+        if (result["identity"], result["status"]) == (identity, "ok"):
+            return result
+    python = ensure(pins)
+    part = folder.with_name(folder.name + ".part")
+    nodes.lock().parent.mkdir(exist_ok=True)
+    with nodes.lock().open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # two processes at once would measure each other
+        if job.partner:
+            child = partial(supervise, child_module=module)
+            result = interleaved.run_with_partner(child, job, python, python, part, str(folder))
+        else:
+            result = supervise(job, python, part, module)
+    for scratch in ("cache", "partner"):
+        shutil.rmtree(part / scratch, ignore_errors=True)
+    (part / "process.json").write_text(json.dumps({**result, "identity": identity}))
+    shutil.rmtree(folder, ignore_errors=True)
+    part.rename(folder)
+    print(f"[audit] {folder.parent.name} {folder.name}: {result['status']} {result['status_detail']}"
+          f" [{result['wall_s']:.1f} s]", file=sys.stderr, flush=True)  # fmt: skip
+    return result
+
+
+def require_ok(result: dict) -> dict:
+    """Return the result if its process is ok; raise RuntimeError with how it ended otherwise."""
+    if result["status"] != "ok":
+        raise RuntimeError(
+            f"expected the {result['workload']} of {result['framework']} on {result['device']} to "
+            f"run, got {result['status']}: {result['status_detail']}; fix: that cell"
+        )
+    return result
+
+
+def command(audit: Callable[..., dict], doc: str | None, **options: dict[str, Any]) -> None:
+    """Run an audit from the command line: measure, write --output, and delete the finished processes.
+
+    options: arguments of the audit after the subject, each with its keywords of `add_argument`.
+    """
+    parser = argparse.ArgumentParser(description=doc)
+    parser.add_argument("--job", required=True, type=documents.read)
+    for name in ("pins", "folder", "output"):
+        parser.add_argument(f"--{name}", required=True, type=Path)
+    for name, keywords in options.items():
+        parser.add_argument(f"--{name}", **keywords)
+    a = parser.parse_args()
+    found = audit(subject(a.job, a.pins, a.folder), **{name: getattr(a, name) for name in options})
+    a.output.parent.mkdir(parents=True, exist_ok=True)
+    a.output.write_text(json.dumps(found, indent=1))
+    shutil.rmtree(a.folder)
+
+
+def _identity(job: ProcessJob | ReplayJob, pins: Path, module: str) -> str:
+    """Return a digest of everything that the job's result depends on."""
+    modules = [module, f"stackwars.frameworks.{job.framework}", "stackwars.measure.supervisor"]
+    modules += workloads.sources(job.workload, job.dialect)
+    programs = []
+    if isinstance(job, ReplayJob):
+        modules.append(f"stackwars.compilers.{job.module}")
+        programs = [Path(paths["program"]) for paths in job.programs.values()]
+    digest = hashlib.sha256(json.dumps([asdict(job), module], sort_keys=True).encode())
+    for file in [pins, *programs, *sorted(imported_files(modules))]:
+        digest.update(file.read_bytes())
+    return digest.hexdigest()

@@ -1,1 +1,0 @@
-"""Workloads that only an audit runs; the paper's are in `stackwars.workloads`."""
