@@ -12,7 +12,7 @@ from stackwars.measure.parity import limit, relative_l2
 from stackwars.results import cells as table_of_cells
 from stackwars.results import raw
 from stackwars.study.cells import Cell
-from stackwars.workloads import adamw, losses, rounding, train_mlp, transformer
+from stackwars.workloads import adamw, losses, train_mlp, transformer
 from workloads.presets import SEED, SMALL, weights
 
 TRAINING = ("train_mlp", "train_transformer")
@@ -122,7 +122,7 @@ def test_wrong_gradient_or_update_is_found_by_parity(tmp_path, monkeypatch, muta
 @pytest.mark.parametrize("name", TRAINING)
 def test_rounding_parts_losses_by_no_more_than_their_bound_says(name):
     module, sizes = workloads.load(name), SMALL[name]
-    found = rounding.apart(module, sizes, draws=2, seed=SEED)
+    found = losses.apart(module, sizes, draws=2, seed=SEED)
     assert 0 < found[0] != found[1]
     assert losses.UNIT < max(found) < module.APART < module.losses_rel(sizes) < 1e-2
 
@@ -134,7 +134,7 @@ def test_gradients_in_float32_are_no_further_off_than_they_are_disturbed():
     _, rounded = train_mlp.gradients(made, batch["x"], batch["labels"])
     _, plain = train_mlp.gradients(exact, batch["x"].astype(np.float64), batch["labels"])
     disturbed = {key: value.copy() for key, value in plain.items()}
-    one = rounding.Rounding(train_mlp.WORKLOAD.longest(sizes), SEED)
+    one = losses.Rounding(train_mlp.WORKLOAD.longest(sizes), SEED)
     for key, value in plain.items():
         one.sums(disturbed[key])
         assert 0 < relative_l2(rounded[key], value) < relative_l2(disturbed[key], value)

@@ -18,7 +18,7 @@ BETA_1, BETA_2 = 0.9, 0.999
 EPSILON = 1e-8  # added to the root of the second moment, after its bias is corrected
 WEIGHT_DECAY = 0.01
 FIRST, SECOND = ".first", ".second"
-"""What the moments of a weight are called, behind its name."""
+"""Suffixes of the names of a weight's moments."""
 
 
 class Training(Workload):
@@ -32,7 +32,7 @@ class Training(Workload):
     STATE = "weights, and both moments of their gradients"
     FLAT = ("tensorflow", "numpy")
     APART: float
-    """How far float32 lets the losses of a training part from an exact one: of draws of `rounding`."""
+    """How far float32 lets the losses of a training part from an exact one: the largest draw of `losses.apart`."""
 
     def preload(self, dialect):
         if dialect == "jax":
@@ -61,7 +61,7 @@ def leaves(
 class Optimiser:
     """AdamW in NumPy, in the precision of the weights; changes them in place.
 
-    betas: the averages' decay as the corrections of their bias have it, if it is rounded there.
+    betas: the averages' decay as the corrections of their bias have it, if the framework rounds it.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class Optimiser:
         self.steps = 0
 
     def step(self, gradients: Mapping[str, np.ndarray]) -> None:
-        """One step along these gradients of all weights."""
+        """Make one step along these gradients of all weights."""
         self.steps += 1
         corrected_1, corrected_2 = (1 - beta**self.steps for beta in self._betas)
         for name, weight in self.weights.items():
@@ -84,7 +84,7 @@ class Optimiser:
             weight -= LEARNING_RATE * (direction + WEIGHT_DECAY * weight)
 
     def leaves(self) -> dict[str, np.ndarray]:
-        """Weights and moments by name."""
+        """Return weights and moments by name."""
         return leaves(self.weights, self.first, self.second)
 
 
@@ -94,7 +94,7 @@ def trained(
     """Return (losses before each step, weights and moments after the last) of a step per batch, in float64.
 
     gradients: of weights, a batch and rounding, (loss, {name: gradient}). rounding: what disturbs each step, a
-    `rounding.Rounding`; None for none.
+    `losses.Rounding`; None for none.
     """
     betas = tuple(map(rounding.constant, (BETA_1, BETA_2))) if rounding else (BETA_1, BETA_2)
     optimiser = Optimiser(float64(weights), betas)
@@ -107,6 +107,6 @@ def trained(
         optimiser.step(by_weight)
         if rounding:
             for array in optimiser.leaves().values():
-                rounding.kept(array)
+                rounding.stored(array)
         found.append(float(loss))
     return found, optimiser.leaves()

@@ -23,7 +23,7 @@ class Blocked(Window):
     TITLE, ORDER, FORM_OF = "Attention, blocked", 370, "attention_window"
 
     def problems(self, sizes):
-        """Those of `attention_window`, and blocks that do not fill the sequence."""
+        """Return those of `attention_window`, and blocks that do not fill the sequence."""
         if found := super().problems(sizes):
             return found
         if sizes["sequence"] % sizes["window"]:
@@ -103,7 +103,7 @@ class Blocked(Window):
             return torch.cat([previous, x], dim=3)
 
         def hidden(blocks, window, device):
-            """The negation of `visible`, (blocks, 1, window, 2 window)."""
+            """Return the negation of `visible`, (blocks, 1, window, 2 window)."""
             block = torch.arange(blocks, device=device)[:, None, None, None]
             query = torch.arange(window, device=device)[:, None]
             key = torch.arange(2 * window, device=device) - window

@@ -16,7 +16,7 @@ class Window(Attention):
     SIZES = {**Attention.SIZES, "window": "positions that a position sees, itself included"}
 
     def problems(self, sizes):
-        """A window longer than the sequence would be full attention under another name."""
+        """Return the problem of a window longer than the sequence: it would be full attention."""
         if sizes["window"] > sizes["sequence"]:
             return {"window": f"at most the sequence, {sizes['sequence']}"}
         return {}

@@ -8,27 +8,27 @@ Shapes = dict[str, tuple[int, ...]]
 
 
 def linear(name: str, inputs: int, outputs: int, bias: bool = True) -> Shapes:
-    """Shapes of a fully connected layer: weight (outputs, inputs), bias (outputs)."""
+    """Return the shapes of a fully connected layer: weight (outputs, inputs), bias (outputs)."""
     return {f"{name}.weight": (outputs, inputs)} | ({f"{name}.bias": (outputs,)} if bias else {})
 
 
 def norm(name: str, width: int) -> Shapes:
-    """Shapes of a layer normalisation: weight (width), bias (width)."""
+    """Return the shapes of a layer normalisation: weight (width), bias (width)."""
     return {f"{name}.weight": (width,), f"{name}.bias": (width,)}
 
 
 def embedding(name: str, rows: int, width: int) -> Shapes:
-    """Shape of a table of `rows` vectors: weight (rows, width)."""
+    """Return the shape of a table of `rows` vectors: weight (rows, width)."""
     return {f"{name}.weight": (rows, width)}
 
 
 def matmul(rows: int, inner: int, columns: int) -> int:
-    """Operations of (rows x inner) by (inner x columns)."""
+    """Return the operations of (rows x inner) by (inner x columns)."""
     return 2 * rows * inner * columns
 
 
 def attention(batch: int, queries: int, keys: int, width: int) -> int:
-    """Operations of q k^T and of the weighted sum of v over all heads, `width` wide together.
+    """Return the operations of q k^T and of the weighted sum of v over all heads, `width` wide together.
 
     Masked positions count: neither compiler leaves them out.
     """
@@ -36,14 +36,14 @@ def attention(batch: int, queries: int, keys: int, width: int) -> int:
 
 
 def encoder(batch: int, sequence: int, width: int, inner: int) -> int:
-    """Operations of a transformer layer with equal heads: projections, attention, two products."""
+    """Return the operations of a transformer layer with equal heads: projections, attention, two products."""
     rows = batch * sequence
     feed_forward = 2 * matmul(rows, width, inner)
     return matmul(rows, width, 4 * width) + attention(batch, sequence, sequence, width) + feed_forward
 
 
 def convolution(positions: int, kernel: int, channels_in: int, channels_out: int) -> int:
-    """Operations of a square convolution with `positions` output positions, the batch included.
+    """Return the operations of a square convolution with `positions` output positions, the batch included.
 
     Products with the padding count too.
     """
@@ -51,5 +51,5 @@ def convolution(positions: int, kernel: int, channels_in: int, channels_out: int
 
 
 def unread(rows: int, used: int, width: int) -> int:
-    """Values of an embedding table of `rows` x `width` that a call with `used` rows skips."""
+    """Return the values of an embedding table of `rows` x `width` that a call with `used` rows skips."""
     return max(rows - used, 0) * width

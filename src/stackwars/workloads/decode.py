@@ -23,7 +23,7 @@ class Decode(Workload):
     FLAT = ("tensorflow", "numpy")
 
     def problems(self, sizes):
-        """A cache that is full has no room for the token."""
+        """Return the problem of a full cache, which has no room for the token."""
         if sizes["past"] < sizes["positions"]:
             return {}
         return {"past": f"fewer than positions, {sizes['positions']}"}
@@ -50,7 +50,7 @@ class Decode(Workload):
         return {name: values.activations(name, shape, seed) for name in names}
 
     def flops(self, sizes):
-        """As in the base, with attention to the whole cache."""
+        """Return the operations as in the base, with attention to the full cache."""
         batch, width = sizes["batch"], sizes["hidden"]
         layer = counts.matmul(batch, width, 4 * width + 2 * sizes["intermediate"])
         layer += counts.attention(batch, 1, sizes["positions"], width)
@@ -65,10 +65,10 @@ class Decode(Workload):
 
     def reference(self, weights, batches, heads, filled):
         """Return (logits (batch, vocabulary) of a call for each set of inputs, the cache after the last)."""
-        w, kept = float64(weights), float64(filled)
+        w, cache = float64(weights), float64(filled)
         return [
-            transformer.decoded(w, kept, one["token"], int(one["position"]), heads) for one in batches
-        ], kept
+            transformer.decoded(w, cache, one["token"], int(one["position"]), heads) for one in batches
+        ], cache
 
     def in_jax(self, sizes, jax, parameters, cache, token, position):
         jnp, blocks, new = jax.numpy, decoder.blocks_in_jax(jax), {}
@@ -123,7 +123,7 @@ class Decode(Workload):
                 return self.head(self.ln_f(x))[:, 0]
 
             def leaves(self):
-                """{name: tensor} of the cache."""
+                """Return {name: tensor} of the cache."""
                 return {
                     f"h.{number}.{part}": getattr(self, f"{part}_{number}")
                     for number in range(len(self.h))

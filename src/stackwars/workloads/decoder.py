@@ -40,7 +40,7 @@ def blocks_in_jax(jax):
         return linear(layer["down"], jax.nn.gelu(linear(layer["up"], x), approximate=True))
 
     def layers(parameters):
-        """The layers in their order."""
+        """Return the layers in order."""
         return [parameters["h"][str(number)] for number in range(len(parameters["h"]))]
 
     def logits(parameters, x):

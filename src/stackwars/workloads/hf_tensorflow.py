@@ -38,17 +38,17 @@ def give_weights(model: Any, shapes: Shapes, seed: int, put: Put, prefix: str) -
     """
     found: list[tuple[str, tuple[int, ...]]] = []
 
-    def make(next_creator: Callable, **asked: Any) -> Any:
-        if not callable(asked["initial_value"]):  # a value: put's own variable
-            return next_creator(**asked)
-        scope = f"{tf.get_current_name_scope()}/{asked['name']}"
-        name, axes = torch_name(scope, len(asked["shape"]), prefix)
-        shape = tuple(asked["shape"][axis] for axis in axes)
+    def make(next_creator: Callable, **wanted: Any) -> Any:
+        if not callable(wanted["initial_value"]):  # a value: put's own variable
+            return next_creator(**wanted)
+        scope = f"{tf.get_current_name_scope()}/{wanted['name']}"
+        name, axes = torch_name(scope, len(wanted["shape"]), prefix)
+        shape = tuple(wanted["shape"][axis] for axis in axes)
         if name.endswith(".bias"):
             shape = shape[-1:]
         found.append((name, shape))
         if tuple(shapes.get(name, ())) != shape:
-            return next_creator(**asked)  # refused below, with all others
+            return next_creator(**wanted)  # refused below, with all others
         value = values.leaf(name, shape, seed)
         return put(value if len(shape) < len(axes) else value.transpose(np.argsort(axes)))
 

@@ -76,10 +76,10 @@ def step(loss):
     optimiser = _optimiser()
 
     def function(_, state, *inputs):
-        weights, kept = state
+        weights, moments = state
         value, gradients = jax.value_and_grad(lambda *given: reduced(loss(*given)))(weights, *inputs)
-        updates, kept = optimiser.update(gradients, kept, weights)
-        return (optax.apply_updates(weights, updates), kept), value
+        updates, moments = optimiser.update(gradients, moments, weights)
+        return (optax.apply_updates(weights, updates), moments), value
 
     function.leaves = leaves
     return function
@@ -104,6 +104,5 @@ def reduced(loss):
 
 def leaves(state):
     """Return {name: array in torch's layout} of the weights and both moments."""
-    weights, kept = jax.tree.map(np.asarray, state)
-    moments = kept[0]
+    weights, (moments, *_) = jax.tree.map(np.asarray, state)
     return adamw.leaves(*map(torch_names, (weights, moments.mu, moments.nu)))

@@ -62,7 +62,7 @@ class Step(nn.Module):
 
     # The sessions call a module without gradients, if it does not say that it needs them.
     GRADIENTS = True
-    # Dynamo ends its graph where the backward pass is asked for.
+    # Dynamo ends its graph at the call of the backward pass.
     GRAPH_BREAKS = True
 
     def __init__(self, model):
@@ -100,7 +100,7 @@ class Step(nn.Module):
     def leaves(self):
         """Return {name: tensor} of the weights and both moments."""
         weights = dict(self.model.named_parameters())
-        kept = {name: self.optimiser.state[weight] for name, weight in weights.items()}
-        first = {name: moments["exp_avg"] for name, moments in kept.items()}
-        second = {name: moments["exp_avg_sq"] for name, moments in kept.items()}
+        states = {name: self.optimiser.state[weight] for name, weight in weights.items()}
+        first = {name: moments["exp_avg"] for name, moments in states.items()}
+        second = {name: moments["exp_avg_sq"] for name, moments in states.items()}
         return adamw.leaves(weights, first, second)

@@ -1,26 +1,37 @@
-"""Loss and activation with their derivatives in NumPy, for gradients that are written out; any precision.
+"""Losses of a training: layers with their derivatives in NumPy, and how far float32 lets two trainings' losses part.
 
-And how far the losses of two frameworks may part over STEPS steps from the same weights and data.
+`python -m stackwars.workloads.losses WORKLOAD SIZES` measures the latter: a training in float64 that is disturbed in
+every step by as much as float32 rounds, compared with one that is not. Disturbed are the logits, the sums of the
+softmax, the gradients, what is stored, and the constants from which AdamW corrects its moments (1 - 0.999^t loses
+three digits, the same in every step). No derivation replaces this: AdamW divides a gradient by the root of its mean
+square, so a component near 0 moves its weight by a whole step in a direction that rounding decides.
 """
 
+from __future__ import annotations
+
+import argparse
 import math
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from stackwars import workloads
+from stackwars.workloads import values
+from stackwars.workloads.base import Workload
+
 STEPS = 50
-"""Steps of training whose losses are told and compared."""
+"""Steps of training whose losses are recorded and compared."""
 UNIT = 2.0**-24
 """Half the distance of 1.0 to the next float32: the largest relative error of one rounding."""
 GELU_SCALE, GELU_CUBE = math.sqrt(2 / math.pi), 0.044715
 
 
 def bound(apart: float) -> float:
-    """The largest relative difference of two float32 trainings' losses that rounding explains.
+    """Return the largest relative difference of two float32 trainings' losses that rounding explains.
 
-    apart: how far a training in float64 whose steps are disturbed as float32 rounds was found to be from one
-    that is not: the largest of all steps and draws of `rounding`. Twice that, because each of the two trainings
-    may be so far from exact, to either side; and twice again for draws that were not made.
+    apart: the largest value of `apart` over all draws. Twice that, because each of the two trainings may be that
+    far from exact, to either side; and twice again for draws that were not made.
     """
     return 4 * apart
 
@@ -28,9 +39,9 @@ def bound(apart: float) -> float:
 def cross_entropy(
     logits: np.ndarray, labels: np.ndarray, rounding: Any = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(mean loss (), its gradient (rows, classes)) of logits (rows, classes) and labels (rows,).
+    """Return the mean loss (), and its gradient (rows, classes), of logits (rows, classes) and labels (rows,).
 
-    rounding: a `rounding.Rounding` that disturbs logits and sums; None for none.
+    rounding: a Rounding that disturbs logits and sums, or None.
     """
     rows = np.arange(len(labels))
     if rounding:
@@ -47,7 +58,7 @@ def cross_entropy(
 
 
 def gelu(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(GELU by tanh (Hendrycks and Gimpel, 2016), its derivative) of every element."""
+    """Return GELU by tanh (Hendrycks and Gimpel, 2016), and its derivative, of every element."""
     tanh = np.tanh(GELU_SCALE * (x + GELU_CUBE * x * x * x))
     inner = GELU_SCALE * (1 + 3 * GELU_CUBE * x * x)
     return 0.5 * x * (1 + tanh), 0.5 * (1 + tanh) + 0.5 * x * (1 - tanh * tanh) * inner
@@ -56,7 +67,7 @@ def gelu(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def norm(
     x: np.ndarray, weight: np.ndarray, bias: np.ndarray, epsilon: float
 ) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]:
-    """(layer normalisation over the last axis, what `norm_gradients` needs of it)."""
+    """Return the layer normalisation over the last axis, and what `norm_gradients` needs of it."""
     centred = x - x.mean(axis=-1, keepdims=True)
     deviation = np.sqrt((centred * centred).mean(axis=-1, keepdims=True) + epsilon)
     normal = centred / deviation
@@ -64,13 +75,83 @@ def norm(
 
 
 def norm_gradients(
-    gradient: np.ndarray, weight: np.ndarray, kept: tuple[np.ndarray, np.ndarray]
+    gradient: np.ndarray, weight: np.ndarray, saved: tuple[np.ndarray, np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Gradients by (x, weight, bias) of a layer normalisation, from that by its output."""
-    normal, deviation = kept
+    """Return the gradients by x, weight and bias of a layer normalisation, from that by its output."""
+    normal, deviation = saved
     rows = tuple(range(gradient.ndim - 1))
     inner = gradient * weight
     mean = inner.mean(axis=-1, keepdims=True)
     along = (inner * normal).mean(axis=-1, keepdims=True)
     by_x = (inner - mean - normal * along) / deviation
     return by_x, (gradient * normal).sum(axis=rows), gradient.sum(axis=rows)
+
+
+@dataclass
+class Rounding:
+    """Disturbances of the size of float32's rounding. longest: terms of the longest sum in a step."""
+
+    longest: int
+    seed: int
+    _random: np.random.Generator = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._random = np.random.default_rng(self.seed)
+
+    @property
+    def of_sum(self) -> float:
+        """Return the error of a sum over its terms: UNIT sqrt(n) for independent roundings (Higham and Mary, 2019)."""
+        return UNIT * math.sqrt(self.longest)
+
+    def constant(self, value: float) -> float:
+        """Return a constant near 1, rounded to float32."""
+        return value * (1 + UNIT * self._random.choice([-1, 1]))
+
+    def sums(self, array: np.ndarray) -> None:
+        """Change results of sums in place.
+
+        The error is relative to the array's root mean square and not to each result, because terms larger than
+        their sum cancel. A result of 0 is a sum of zeros, which is exact.
+        """
+        nonzero = array != 0
+        size = self.of_sum * math.sqrt(np.square(array).sum() / max(1, nonzero.sum()))
+        array += size * self._random.standard_normal(array.shape, np.float32) * nonzero
+
+    def stored(self, array: np.ndarray) -> None:
+        """Round what a step stores once more, in place."""
+        array *= 1 + UNIT * (2 * self._random.random(array.shape, np.float32) - 1)
+
+
+def apart(module: Workload, sizes: dict[str, int], draws: int, seed: int) -> list[float]:
+    """Return, for each draw, the largest relative difference of a step's loss to the undisturbed training's."""
+    sets = [module.inputs(sizes, seed), module.inputs(sizes, seed + 1)]
+    batches = [sets[step % 2] for step in range(STEPS)]
+    heads = [sizes["heads"]] if "heads" in sizes else []
+    shapes = module.parameters(sizes).items()
+    weights = {name: values.leaf(name, shape, seed) for name, shape in shapes}
+
+    def trained(rounding: Rounding | None) -> np.ndarray:
+        return np.array(module.reference(weights, batches, *heads, rounding=rounding)[0])
+
+    plain, longest = trained(None), module.longest(sizes)
+    disturbed = (trained(Rounding(longest, draw)) for draw in range(draws))
+    return [float(np.abs(one / plain - 1).max()) for one in disturbed]
+
+
+def main() -> None:
+    """Print the value of each draw at these sizes, and the workload's bound."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("workload", help="train_mlp or train_transformer")
+    parser.add_argument("sizes", nargs="+", metavar="SIZE=VALUE", help="as in config.yaml")
+    parser.add_argument("--draws", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=2025, help="of weights and inputs")
+    a = parser.parse_args()
+    sizes = {name: int(value) for name, value in (one.split("=") for one in a.sizes)}
+    module = workloads.load(a.workload)
+    for value in apart(module, sizes, a.draws, a.seed):
+        print(f"{value:.2e}", flush=True)
+    print(f"bound: {module.losses_rel(sizes):.2e}")
+
+
+if __name__ == "__main__":
+    main()

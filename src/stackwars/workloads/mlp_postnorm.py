@@ -23,7 +23,7 @@ class PostNorm(Workload):
     FLAT = ARRAY_DIALECTS
 
     def parameters(self, sizes):
-        """Those of the products are (inputs, outputs)."""
+        """Return the shapes; those of the products are (inputs, outputs)."""
         features, hidden = sizes["features"], sizes["hidden"]
         return {
             "up.weight": (features, hidden),

@@ -32,7 +32,7 @@ class Mixture(Workload):
     FLAT = ARRAY_DIALECTS
 
     def parameters(self, sizes):
-        """The router's is in torch's layout, the experts' are (inputs, outputs).
+        """Return the shapes: the router's is in torch's layout, the experts' are (inputs, outputs).
 
         The experts' matrices are stacked along their rows, as one matrix: a form views them as three axes,
         (experts, inputs, outputs), which moves nothing.

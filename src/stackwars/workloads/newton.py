@@ -30,7 +30,7 @@ MARGIN = 1.5
 
 
 class Newton(Workload):
-    """How many products there are depends on the values of the inputs, so none are counted."""
+    """An iteration whose number of products depends on the values of the inputs, so that none are counted."""
 
     TITLE, TABLE, ITEM, ORDER = "Newton-Schulz", "beyond", "unknowns", 380
     SIZES = {

@@ -16,7 +16,7 @@ WHY = (
 class ReadBack(Newton):
     TITLE, ORDER, FORM_OF = "Newton-Schulz, read back", 390, "newton"
     DEVICE_LOOP = False
-    # `.item()` needs a value, which no graph has while it is traced: Dynamo ends its graph there.
+    # `.item()` needs a value, which no graph has while it is traced: Dynamo ends its graph here.
     GRAPH_BREAKS = True
     NO_FORM = {"jax": WHY.format("jax.jit"), "tensorflow": WHY.format("tf.function")}
 

@@ -15,8 +15,8 @@ DATA, TENSOR = "data", "tensor"
 WAYS = (DATA, TENSOR)
 AXIS = "devices"
 """The name of the one axis of a mesh."""
-KEPT = (".first", ".second")
-"""What an optimiser keeps of a weight, which is divided as the weight is."""
+STATE = (".first", ".second")
+"""Suffixes of an optimiser's state, which is divided like its weight."""
 _VARIANT = re.compile(rf"({'|'.join(WAYS)})(\d+)")
 
 
@@ -30,20 +30,20 @@ class Division:
 
     @property
     def input_axis(self) -> int | None:
-        """The axis along which every input is divided; None where it is not."""
+        """Return the axis along which every input is divided, or None."""
         return 0 if self.way == DATA else None
 
     def weight_axis(self, name: str) -> int | None:
-        """The axis along which a weight, or what an optimiser keeps of it, is divided; None where it is not."""
+        """Return the axis along which a weight, or an optimiser's state of it, is divided, or None."""
         if self.way == DATA:
             return None
-        for end in KEPT:
+        for end in STATE:
             name = name.removesuffix(end)
         found = (axis for end, axis in self.workload.TENSOR_PARALLEL.items() if name.endswith(end))
         return next(found, None)
 
     def problem(self, sizes: dict[str, int]) -> str | None:
-        """What the configuration should have for these sizes to be divided, or None."""
+        """Return what the configuration should have so that these sizes can be divided, or None."""
         if self.way == DATA:
             extents = {"batch": sizes.get("batch", 1)}
         elif not hasattr(self.workload, "TENSOR_PARALLEL"):
@@ -59,11 +59,11 @@ class Division:
 
 
 def is_variant(variant: str) -> bool:
-    """Whether a variant of a program names a division."""
+    """Return whether a variant of a program names a division."""
     return _VARIANT.fullmatch(variant) is not None
 
 
 def of_variant(workload: Workload, variant: str) -> Division | None:
-    """The division that a variant of a program names, such as tensor4; None where it names none."""
+    """Return the division that a variant of a program names, such as tensor4, or None."""
     match = _VARIANT.fullmatch(variant)
     return match and Division(workload, match[1], int(match[2]))

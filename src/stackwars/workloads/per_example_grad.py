@@ -47,10 +47,10 @@ class Gradients(Workload):
         """As in the base. An outer product counts as what it is to XLA: a product with an inner extent of 1."""
         batch, features = sizes["batch"], sizes["features"]
         hidden, classes = sizes["hidden"], sizes["classes"]
-        there = counts.matmul(batch, features, hidden) + counts.matmul(batch, hidden, classes)
+        forward = counts.matmul(batch, features, hidden) + counts.matmul(batch, hidden, classes)
         back = counts.matmul(batch, classes, hidden)
         outer = counts.matmul(features, 1, hidden) + counts.matmul(hidden, 1, classes)
-        return there + back + batch * outer
+        return forward + back + batch * outer
 
     def output_values(self, sizes):
         return sizes["batch"] * self.parameter_count(sizes)
@@ -109,7 +109,7 @@ class Gradients(Workload):
                 self.classifier = classifier
 
             def loss(self, weights, x, label):
-                """The loss () of one example: x (features,) and label ()."""
+                """Return the loss () of one example: x (features,) and label ()."""
                 logits = torch.func.functional_call(self.classifier, weights, (x[None],))
                 return functional.cross_entropy(logits, label[None])
 
@@ -155,7 +155,7 @@ def gradient_in_tensorflow(tf, parameters, x, label):
 
 
 def gelu(x):
-    """Return GELU by tanh of x, and its derivative there, in float32."""
+    """Return GELU by tanh of x, and its derivative at x, in float32."""
     scale, cubic = np.float32(losses.GELU_SCALE), np.float32(losses.GELU_CUBE)
     half, square = np.float32(0.5), x * x
     tanh = np.tanh(scale * x * (1 + cubic * square))

@@ -13,7 +13,7 @@ class TrainTransformer(adamw.Training):
     SIZES = {**transformer.SIZES, "sequence": "tokens of a sequence that are predicted from"}
     TENSOR_PARALLEL = transformer.TENSOR_PARALLEL
     APART = 3.7e-4
-    """Of three draws of `rounding` at the sizes of the full preset 1.9e-4, 2.2e-4 and 3.6e-4.
+    """Three draws of `losses.apart` at the sizes of the full preset gave 1.9e-4, 2.2e-4 and 3.6e-4.
 
     The loss falls to 0.003, and the rounding of the sum of a softmax, which is near 1 then, does not.
     """
@@ -120,10 +120,10 @@ def mean_loss_in_jax(jax, parameters, tokens, heads, blocks):
 def divided_blocks_in_jax(jax):
     """Return the decoder's blocks on one of several devices."""
     jnp = jax.numpy
-    whole = decoder.blocks_in_jax(jax)
+    blocks = decoder.blocks_in_jax(jax)
 
     def queries_keys_values(layer, x, heads):
-        """Those of this device's heads."""
+        """Return those of this device's heads."""
         qkv = gathered(x @ layer["qkv"]["kernel"])
         batch, sequence, _ = x.shape
         own = heads // jax.lax.axis_size(parallel.AXIS)
@@ -143,12 +143,12 @@ def divided_blocks_in_jax(jax):
         return jax.lax.psum(share, parallel.AXIS) + layer[last]["bias"]
 
     return SimpleNamespace(
-        norm=whole.norm,
-        layers=whole.layers,
+        norm=blocks.norm,
+        layers=blocks.layers,
         queries_keys_values=queries_keys_values,
-        mixed=lambda layer, *given: added(whole.mixed, layer, "out", *given),
-        feed_forward=lambda layer, x: added(whole.feed_forward, layer, "down", x),
-        logits=lambda parameters, x: gathered(whole.logits(parameters, x)),
+        mixed=lambda layer, *given: added(blocks.mixed, layer, "out", *given),
+        feed_forward=lambda layer, x: added(blocks.feed_forward, layer, "down", x),
+        logits=lambda parameters, x: gathered(blocks.logits(parameters, x)),
     )
 
 

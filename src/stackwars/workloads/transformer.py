@@ -19,7 +19,7 @@ SIZES = {
     "hidden": "width of a token's vector",
     "heads": "attention heads",
     "intermediate": "width between the two products of a feed-forward block",
-    "vocabulary": "tokens that there are",
+    "vocabulary": "number of tokens",
 }
 
 TENSOR_PARALLEL = {
@@ -50,13 +50,13 @@ def parameters(sizes: dict[str, int], positions: int) -> dict[str, tuple[int, ..
 
 
 def heads_apart(x: np.ndarray, heads: int) -> np.ndarray:
-    """(batch, sequence, width) to (batch, heads, sequence, width of a head)."""
+    """Turn (batch, sequence, width) into (batch, heads, sequence, width of a head)."""
     batch, sequence, width = x.shape
     return x.reshape(batch, sequence, heads, width // heads).swapaxes(1, 2)
 
 
 def heads_together(x: np.ndarray) -> np.ndarray:
-    """The inverse of `heads_apart`."""
+    """Invert `heads_apart`."""
     batch, heads, sequence, width = x.shape
     return x.swapaxes(1, 2).reshape(batch, sequence, heads * width)
 
@@ -70,14 +70,17 @@ def linear(weights: dict[str, np.ndarray], name: str, x: np.ndarray) -> np.ndarr
 def loss_and_gradients(
     weights: dict[str, np.ndarray], tokens: np.ndarray, heads: int, rounding: Any = None
 ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """(mean loss (), {name: gradient}) of predicting tokens (batch, positions + 1) from those before them."""
+    """Return the mean loss () and {name: gradient} of predicting tokens from those before.
+
+    tokens: (batch, positions + 1).
+    """
     x = weights["wte.weight"][tokens[:, :-1]] + weights["wpe.weight"]
     layers = sum(name.endswith(".ln_1.bias") for name in weights)
-    kept = []
+    saved = []
     for layer in range(layers):
         x, of_attention = _attention(weights, f"h.{layer}", x, heads)
         x, of_mlp = _mlp(weights, f"h.{layer}", x)
-        kept.append((of_attention, of_mlp))
+        saved.append((of_attention, of_mlp))
     last, of_norm = _norm(weights, "ln_f", x)
     logits = linear(weights, "head", last)
     classes = logits.shape[-1]
@@ -86,7 +89,7 @@ def loss_and_gradients(
     by_x = _linear_gradients(weights, "head", last, by_logits.reshape(logits.shape), found)
     by_x = _norm_gradients(weights, "ln_f", of_norm, by_x, found)
     for layer in reversed(range(layers)):
-        of_attention, of_mlp = kept[layer]
+        of_attention, of_mlp = saved[layer]
         by_x = _mlp_gradients(weights, f"h.{layer}", of_mlp, by_x, found)
         by_x = _attention_gradients(weights, f"h.{layer}", of_attention, by_x, heads, found)
     found["wpe.weight"] = by_x.sum(axis=0)
@@ -99,15 +102,15 @@ def _norm(weights, name, x):
     return losses.norm(x, weights[f"{name}.weight"], weights[f"{name}.bias"], EPSILON)
 
 
-def _norm_gradients(weights, name, kept, gradient, found):
+def _norm_gradients(weights, name, saved, gradient, found):
     by_x, found[f"{name}.weight"], found[f"{name}.bias"] = losses.norm_gradients(
-        gradient, weights[f"{name}.weight"], kept
+        gradient, weights[f"{name}.weight"], saved
     )
     return by_x
 
 
 def _linear_gradients(weights, name, x, gradient, found):
-    """The gradient by x; those by the layer's weights go into `found`."""
+    """Return the gradient by x; those by the layer's weights go into `found`."""
     rows, columns = x.reshape(-1, x.shape[-1]), gradient.reshape(-1, gradient.shape[-1])
     found[f"{name}.weight"] = columns.T @ rows
     if f"{name}.bias" in weights:
@@ -131,8 +134,8 @@ def _attention(weights, name, x, heads):
     )  # fmt: skip
 
 
-def _attention_gradients(weights, name, kept, gradient, heads, found):
-    normal, of_norm, q, k, v, scale, shares, mixed = kept
+def _attention_gradients(weights, name, saved, gradient, heads, found):
+    normal, of_norm, q, k, v, scale, shares, mixed = saved
     by_mixed = heads_apart(_linear_gradients(weights, f"{name}.attn.out", mixed, gradient, found), heads)
     by_shares = by_mixed @ v.swapaxes(-1, -2)
     by_scores = shares * (by_shares - (by_shares * shares).sum(axis=-1, keepdims=True)) * scale
@@ -149,8 +152,8 @@ def _mlp(weights, name, x):
     return x + linear(weights, f"{name}.mlp.down", hidden), (normal, of_norm, hidden, slope)
 
 
-def _mlp_gradients(weights, name, kept, gradient, found):
-    normal, of_norm, hidden, slope = kept
+def _mlp_gradients(weights, name, saved, gradient, found):
+    normal, of_norm, hidden, slope = saved
     by_hidden = _linear_gradients(weights, f"{name}.mlp.down", hidden, gradient, found)
     by_normal = _linear_gradients(weights, f"{name}.mlp.up", normal, by_hidden * slope, found)
     return gradient + _norm_gradients(weights, f"{name}.ln_2", of_norm, by_normal, found)

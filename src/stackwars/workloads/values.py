@@ -2,7 +2,7 @@
 
 A leaf depends on the seed, its name in torch's ``state_dict`` and its shape in torch's layout, and
 on no other leaf: leaves can be made in any order, one at a time. They are uniform, not normal, and
-made from the raw bits, because a model has a billion and each cell makes them anew.
+computed from raw bits, because a model has a billion and each cell computes them again.
 """
 
 import hashlib
@@ -37,7 +37,7 @@ CHUNK = 1 << 16  # values made at a time, an even number: a chunk stays in the c
 
 
 def leaf(name: str, shape: tuple[int, ...], seed: int) -> np.ndarray:
-    """The float32 value of one weight, from its canonical torch name and torch-layout shape.
+    """Return the float32 value of one weight, from its canonical torch name and torch-layout shape.
 
     Matrices and kernels have mean 0 and standard deviation 1/sqrt(values per row), which is the
     fan-in in the layout of torch's linear and convolution layers (a tenth of that in GPT-Neo's
@@ -60,12 +60,12 @@ def leaf(name: str, shape: tuple[int, ...], seed: int) -> np.ndarray:
 
 
 def activations(name: str, shape: tuple[int, ...], seed: int) -> np.ndarray:
-    """A float32 input with mean 0 and standard deviation 1."""
+    """Return a float32 input with mean 0 and standard deviation 1."""
     return _generator(name, seed).standard_normal(shape, dtype=np.float32)
 
 
 def images(name: str, batch: int, channels: int, side: int, seed: int) -> np.ndarray:
-    """A float32 input (batch, channels, side, side) of coloured tiles with noise, mean 0.
+    """Return a float32 input (batch, channels, side, side) of coloured tiles with noise, mean 0.
 
     Of noise alone, networks that pool over an image can hardly tell one image from another.
     """
@@ -76,7 +76,7 @@ def images(name: str, batch: int, channels: int, side: int, seed: int) -> np.nda
 
 
 def tokens(name: str, shape: tuple[int, ...], seed: int, vocabulary: int) -> np.ndarray:
-    """An int32 input of token ids, uniform on [0, vocabulary)."""
+    """Return an int32 input of token ids, uniform on [0, vocabulary)."""
     return _generator(name, seed).integers(vocabulary, size=shape, dtype=np.int32)
 
 
