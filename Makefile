@@ -20,6 +20,7 @@
 SNAKEMAKE = .venv/bin/snakemake --cores all
 PRESET ?= full
 COMMA = ,
+SPACE := $(subst ,, )
 ADDED_STUDIES = 'measure=[tables,$(STUDIES)]'
 CHOSEN_WORKLOADS = $(if $(WORKLOADS),'workloads=[$(WORKLOADS)]')
 CHOSEN = $(strip $(if $(STUDIES),$(ADDED_STUDIES)) $(CHOSEN_WORKLOADS))
@@ -40,7 +41,7 @@ audits: set-up
 	$(SNAKEMAKE) audits
 
 test-faults: set-up
-	PYTHONPATH=src:tests .venv/bin/python -m faults.run $(FAULTS)
+	.venv/bin/python -m pytest tests/faults/inject_faults.py --numprocesses 2 $(if $(FAULTS),-k "$(subst $(SPACE), or ,$(strip $(FAULTS)))")
 
 reference: set-up
 	$(SNAKEMAKE) paper.pdf report.html --config results=reference

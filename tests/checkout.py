@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 
 import yaml
@@ -14,17 +15,31 @@ OVERLAY = "config/toy.yaml"
 
 
 def copy_checkout(target: Path) -> Path:
-    """The files of this checkout that git knows or would add, in `target`: as a fresh clone has them."""
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        cwd=REPOSITORY, capture_output=True, text=True, check=True,
-    ).stdout  # fmt: skip
-    for name in filter(None, listed.split("\0")):
+    """Copy the files of this checkout that git knows or would add to `target`, as a fresh clone has them."""
+    for name in _listed():
         source = REPOSITORY / name
         if source.is_file():
             (target / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(source, target / name)
     return target
+
+
+def _listed() -> list[str]:
+    """Return the files that git lists; in a tree without history (git archive), with an empty one of its own."""
+    if (REPOSITORY / ".git").exists():
+        return _list_files()
+    with tempfile.TemporaryDirectory() as folder:
+        history = [f"--git-dir={folder}", f"--work-tree={REPOSITORY}"]
+        subprocess.run(["git", *history, "init", "--quiet"], check=True)
+        return _list_files(*history)
+
+
+def _list_files(*options: str) -> list[str]:
+    listed = subprocess.run(
+        ["git", *options, "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=REPOSITORY, capture_output=True, text=True, check=True,
+    ).stdout  # fmt: skip
+    return [name for name in listed.split("\0") if name]
 
 
 def overlay(checkout: Path, config: dict) -> None:

@@ -2,8 +2,8 @@
 
 The environment variable STACKWARS_SABOTAGE says what to do, as JSON: {"module": the beginning of what
 `python -m` runs, "argument": a part of one of its arguments, "do": one of ACTIONS, "event": after which event
-of a child (at the start where there is none)} and what the action needs. Standard library only: it runs in
-every environment.
+of a child (without one: at the start)} and what the action needs. Standard library only: it runs in every
+environment.
 """
 
 import json
@@ -17,38 +17,35 @@ from pathlib import Path
 
 NAME = "STACKWARS_SABOTAGE"
 ROOM = 2**20
-"""Bytes that are left below a cap, with which a process can still say what happened."""
+"""Bytes below a cap in which a process can still report what happened."""
 
 
 def die(wanted: dict, events: Path | None) -> None:
-    """As if killed from outside."""
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def die_with_parent(wanted: dict, events: Path | None) -> None:
-    """The supervisor is killed, and this process has to end with it."""
+def kill_parent(wanted: dict, events: Path | None) -> None:
+    """Kill the supervisor; this process has to end with it."""
     os.kill(os.getppid(), signal.SIGKILL)
     hang(wanted, events)
 
 
 def hang(wanted: dict, events: Path | None) -> None:
-    """For an hour, which is for ever."""
     time.sleep(3600)
 
 
 def leave(wanted: dict, events: Path | None) -> None:
-    """With exit code 0 and nothing more said."""
+    """End with exit code 0 and nothing more written."""
     os._exit(0)
 
 
 def fail(wanted: dict, events: Path | None) -> None:
-    """With an exception of this message."""
     raise RuntimeError(wanted["message"])
 
 
 def reach_cap(wanted: dict, events: Path | None) -> None:
     """Lower the cap to what is in use, and use up what the allocator still holds."""
-    room, kept = bytearray(ROOM), []
+    room, used_up = bytearray(ROOM), []
     status = Path("/proc/self/status").read_text()
     used = 1024 * int(status.partition("VmData:")[2].split()[0])
     _, hard = resource.getrlimit(resource.RLIMIT_DATA)
@@ -56,18 +53,13 @@ def reach_cap(wanted: dict, events: Path | None) -> None:
     for size in (2**20, 2**16):
         try:
             while True:
-                kept.append(bytearray(size))
+                used_up.append(bytearray(size))
         except MemoryError:
             continue
-    wanted["kept"] = kept
+    wanted["used_up"] = used_up
     del room
     if "ask" in wanted:
-        kept.append(bytearray(wanted["ask"]))
-
-
-def tear(wanted: dict, events: Path | None) -> None:
-    """Cut the event file in the middle."""
-    os.truncate(events, events.stat().st_size // 2)
+        used_up.append(bytearray(wanted["ask"]))
 
 
 def garble(wanted: dict, events: Path | None) -> None:
@@ -76,7 +68,7 @@ def garble(wanted: dict, events: Path | None) -> None:
 
 
 def set_clock_back(wanted: dict, events: Path | None) -> None:
-    """An hour, for this process alone."""
+    """Set the clock back by an hour, for this process alone."""
     now = time.time
     time.time = lambda: now() - 3600
 
@@ -92,42 +84,24 @@ def fill(wanted: dict, events: Path | None) -> None:
                 continue
 
 
-def retitle(wanted: dict, events: Path | None) -> None:
-    """Give a workload another title."""
-    from stackwars import workloads
-
-    load = workloads.load
-
-    def retitled(name: str):
-        module = load(name)
-        if name == wanted["workload"]:
-            module.TITLE = wanted["title"]
-        return module
-
-    workloads.load = retitled
-
-
 ACTIONS = {
     action.__name__: action
-    for action in (
-        *(die, die_with_parent, hang, leave, fail, reach_cap, tear, garble),
-        *(set_clock_back, fill, retitle),
-    )
+    for action in (die, kill_parent, hang, leave, fail, reach_cap, garble, set_clock_back, fill)
 }
 
 
-def _after(name: str, act) -> None:
-    """Act when a child has told of the event of this name."""
+def _act_after(name: str, act) -> None:
+    """Act after a child has written the event of this name."""
     from stackwars.measure.events import Events
 
     write = Events.write
 
-    def told(self, event, **values) -> None:
+    def write_and_act(self, event, **values) -> None:
         write(self, event, **values)
         if event == name:
             act(Path(self._file.name))
 
-    Events.write = told
+    Events.write = write_and_act
 
 
 def _main() -> None:
@@ -144,7 +118,7 @@ def _main() -> None:
         ACTIONS[wanted["do"]](wanted, events)
 
     if wanted.get("event"):
-        _after(wanted["event"], act)
+        _act_after(wanted["event"], act)
     else:
         act(None)
 

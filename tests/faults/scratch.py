@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import hashlib
 import json
 import os
@@ -17,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
 from checkout import copy_checkout, overlay
@@ -27,27 +29,22 @@ FRAMEWORKS, WORKLOADS = ("jax", "torch_xla", "numpy"), ("gemm", "layernorm")
 """The baseline, a framework that is compared with it in programs too, and one that compiles nothing."""
 SETTINGS = {"rounds_min": 2, "rounds_max": 2, "round_budget_s": 1000, "timeout_s": 45}
 TABLES, PAPER = "results/smoke/cells.csv", "paper.pdf"
-WHOLE = (TABLES, PAPER)
 LIMIT_S = 240.0
 """A run with a fault that has not ended by then hangs."""
 BASE_LIMIT_S = 1800.0
 POLL_S = 0.05
 
 
-class TooLong(RuntimeError):
-    """A run that did not end, or did not come to where it was waited for."""
-
-
 @dataclass(frozen=True)
 class Ran:
-    """A command that has ended: its exit code, and all that it said."""
+    """A command that has ended: its exit code and its output."""
 
     code: int
-    said: str
+    output: str
 
 
 class Running:
-    """A command at work in a session of its own, whose words go to a file."""
+    """A running command in a session of its own, whose output goes to a file."""
 
     def __init__(self, command: list[str], folder: Path, environ: dict[str, str], log: Path) -> None:
         self._log = log
@@ -57,41 +54,40 @@ class Running:
                 start_new_session=True,
             )  # fmt: skip
 
-    def said(self) -> str:
+    def output(self) -> str:
         return self._log.read_text(errors="replace")
 
-    def wait_for(self, what: Callable[[], Any], seconds: float = LIMIT_S) -> Any:
-        """The first true value of `what` while the command runs. Raises TooLong."""
-        deadline = time.monotonic() + seconds
-        while time.monotonic() < deadline and self.process.poll() is None:
-            if value := what():
-                return value
+    def wait_for(self, condition: Callable[[], Any]) -> None:
+        """Wait until the condition is true; fail if the command ends before."""
+        deadline = time.monotonic() + LIMIT_S
+        while not condition():
+            if time.monotonic() > deadline or self.process.poll() is not None:
+                pytest.fail(f"the run did not reach the point of the fault: {self.output()[-500:]}")
             time.sleep(POLL_S)
-        raise TooLong(f"it did not come to where the fault was to be injected; it said {self.said()[-500:]}")
 
-    def wait_for_words(self, pattern: str) -> None:
-        """Wait until it has said something that matches."""
-        self.wait_for(lambda: re.search(pattern, self.said()))
+    def wait_for_output(self, pattern: str) -> None:
+        """Wait until the output matches."""
+        self.wait_for(lambda: re.search(pattern, self.output()))
 
     def kill(self) -> Ran:
-        """Kill the command alone, none of what it has started, and say what it said."""
+        """Kill the command alone, and none of the processes that it started."""
         self.process.kill()
-        return Ran(self.process.wait(), self.said())
+        return Ran(self.process.wait(), self.output())
 
     def finish(self, seconds: float = LIMIT_S) -> Ran:
-        """Wait for its end. Raises TooLong, and kills all of it, where it comes to none."""
+        """Wait for its end; if it does not end, kill its whole session and fail."""
         try:
-            return Ran(self.process.wait(seconds), self.said())
+            return Ran(self.process.wait(seconds), self.output())
         except subprocess.TimeoutExpired:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait()
-            raise TooLong(f"it had not ended after {seconds:.0f} s; it said {self.said()[-500:]}") from None
+            pytest.fail(f"the run had not ended after {seconds:.0f} s: {self.output()[-500:]}")
 
 
 @dataclass(frozen=True)
 class Scratch:
-    """A scratch checkout. variables: what its runs have in their environment beside this process's."""
+    """A scratch checkout. variables: added to the environment of its runs."""
 
     folder: Path
     variables: dict[str, str] = field(default_factory=dict)
@@ -100,15 +96,15 @@ class Scratch:
     def results(self) -> Path:
         return self.folder / "results" / "smoke"
 
-    def forget(self, *names: str) -> None:
-        """Delete results, and the tables and the paper that were made from them: something is left to do."""
+    def delete(self, *names: str) -> None:
+        """Delete results, with the tables and the paper made from them, so that the next run has work."""
         for name in (*names, "cells.csv"):
             path = self.results / name
             shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
-        self.forget_paper()
+        self.delete_paper()
 
-    def forget_paper(self) -> None:
-        """Delete the paper alone, and what TeX left beside its source: only TeX is left to do."""
+    def delete_paper(self) -> None:
+        """Delete the paper alone, and TeX's files beside its source, so that only TeX has work."""
         (self.folder / PAPER).unlink(missing_ok=True)
         for path in (self.results / "latex").glob("main.*"):
             if path.suffix != ".tex":
@@ -117,17 +113,17 @@ class Scratch:
     def start(self, *targets: str, sabotage: dict | None = None, **variables: str) -> Running:
         """Start Snakemake as `make` does, on one core. sabotage: see `faults.sabotage`."""
         command = [sys.executable, "-m", "snakemake", *targets, "--cores", "1"]
-        # The log must be outside: the checkout's disk may be full.
+        # The log is outside, because the checkout's disk may be full.
         number = sum(1 for _ in self.folder.parent.glob(f"{self.folder.name}-*.log"))
         log = self.folder.with_name(f"{self.folder.name}-{number}.log")
         return Running(command, self.folder, self._environ(sabotage, variables), log)
 
     def run(self, *targets: str, within: float = LIMIT_S, **how: Any) -> Ran:
-        """Run Snakemake to its end; see `start`. Raises TooLong."""
+        """Run Snakemake to its end; see `start`."""
         return self.start(*targets, **how).finish(within)
 
-    def tools(self, **scripts: str) -> str:
-        """A PATH on which these shell scripts come before the programs of the same names."""
+    def path_with(self, **scripts: str) -> str:
+        """Return a PATH on which these shell scripts precede the programs of the same names."""
         folder = self.folder / "tools"
         folder.mkdir(exist_ok=True)
         for name, text in scripts.items():
@@ -136,7 +132,7 @@ class Scratch:
         return f"{folder}{os.pathsep}{os.environ['PATH']}"
 
     def processes(self, words: str) -> list[int]:
-        """Processes at work in this checkout whose command line has these words."""
+        """Return the processes in this checkout whose command line contains these words."""
         found = []
         for path in Path("/proc").iterdir():
             with contextlib.suppress(OSError):
@@ -146,48 +142,37 @@ class Scratch:
         return found
 
     def _environ(self, wanted: dict | None, variables: dict[str, str]) -> dict[str, str]:
-        # The source is that of the scratch checkout, not of this one.
-        kept = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
-        told = {sabotage.NAME: json.dumps(wanted)} if wanted else {}
+        # The scratch checkout has its own source.
+        inherited = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+        spec = {sabotage.NAME: json.dumps(wanted)} if wanted else {}
         envs = {"STACKWARS_ENVS": str(environments.root().resolve())}
-        return {**kept, **envs, **self.variables, **told, **variables}
+        return {**inherited, **envs, **self.variables, **spec, **variables}
 
 
 def base(folder: Path, *targets: str) -> Scratch:
-    """The checkout with a finished run of these targets, made unless it is there as the sources are now.
-
-    Raises RuntimeError where the run fails.
-    """
-    made, stamp = Scratch(folder), folder.with_name(f"{folder.name}.stamp")
-    with _fresh(folder) as fresh:
+    """Return the checkout with a finished run of these targets, made if the sources have changed since."""
+    folder.parent.mkdir(exist_ok=True)
+    stamp, fresh = folder.with_name(f"{folder.name}.stamp"), folder.with_name(f"{folder.name}.fresh")
+    with folder.with_name(f"{folder.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        shutil.rmtree(fresh, ignore_errors=True)
+        copy_checkout(fresh)
+        overlay(fresh, _small(fresh))
+        shutil.copy(sabotage.__file__, fresh / "src" / "sitecustomize.py")
         key = f"{_digest(fresh)} {' '.join(targets)}"
         if folder.exists() and stamp.exists() and stamp.read_text() == key:
-            return made
+            shutil.rmtree(fresh)
+            return Scratch(folder)
         shutil.rmtree(folder, ignore_errors=True)
         fresh.rename(folder)
-    ran = made.run(*targets, within=BASE_LIMIT_S)
-    if ran.code:
-        raise RuntimeError(f"expected a finished run to break; it failed: {ran.said[-3000:]}")
-    stamp.write_text(key)
-    return made
-
-
-@contextlib.contextmanager
-def _fresh(folder: Path) -> Iterator[Path]:
-    """A checkout beside the folder, with the small grid and the sabotage in place."""
-    fresh = folder.with_name(f"{folder.name}.fresh")
-    shutil.rmtree(fresh, ignore_errors=True)
-    copy_checkout(fresh)
-    overlay(fresh, _small(fresh))
-    shutil.copy(sabotage.__file__, fresh / "src" / "sitecustomize.py")
-    try:
-        yield fresh
-    finally:
-        shutil.rmtree(fresh, ignore_errors=True)
+        ran = Scratch(folder).run(*targets, within=BASE_LIMIT_S)
+        assert ran.code == 0, f"expected a finished run to break, got {ran.output[-3000:]}"
+        stamp.write_text(key)
+    return Scratch(folder)
 
 
 def _small(checkout: Path) -> dict:
-    """Return what makes of the configuration the smallest grid that has every kind of result but replays."""
+    """Return what reduces the configuration to a small grid that has every kind of result but replays."""
     config = yaml.safe_load((checkout / "config" / "config.yaml").read_text())
     study = {
         **{"frameworks": list(FRAMEWORKS), "programs": ["jax", "torch_xla"], "compilers": []},
@@ -204,15 +189,46 @@ def _small(checkout: Path) -> dict:
 
 
 def _digest(folder: Path) -> str:
-    """Of every file's name and content."""
+    """Return a digest of every file's name and content."""
     digest = hashlib.sha256()
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         digest.update(f"{path.relative_to(folder)}\0".encode() + path.read_bytes())
     return digest.hexdigest()
 
 
-def copy(made: Scratch, folder: Path) -> Scratch:
-    """A copy of a checkout, dates included, in a folder that is new or empty."""
-    folder.mkdir(parents=True, exist_ok=True)
-    subprocess.run(["cp", "-a", f"{made.folder}/.", str(folder)], check=True)
-    return Scratch(folder)
+@contextlib.contextmanager
+def copied(made: Scratch, folder: Path, disk_mb: int = 0) -> Iterator[Scratch]:
+    """Copy a checkout, dates included, and delete the copy afterwards.
+
+    disk_mb: room on a disk of its own, or 0 for none. Skips the test if none can be mounted.
+    """
+    _discard(folder)
+    folder.mkdir(parents=True)
+    try:
+        if disk_mb:
+            used = subprocess.run(["du", "-sm", str(made.folder)], capture_output=True, text=True, check=True)
+            size = f"size={int(used.stdout.split()[0]) + disk_mb}m"
+            mount_or_skip("-t", "tmpfs", "-o", size, "tmpfs", str(folder))
+        subprocess.run(["cp", "-a", f"{made.folder}/.", str(folder)], check=True)
+        yield Scratch(folder)
+    finally:
+        _discard(folder)
+
+
+def mount_or_skip(*arguments: str) -> None:
+    done = subprocess.run(["mount", *arguments], capture_output=True, text=True)
+    if done.returncode:
+        pytest.skip(f"mount {' '.join(arguments[:3])}: {done.stderr.strip()}")
+
+
+def _discard(folder: Path) -> None:
+    """Unmount what is mounted in the folder, and delete it with its logs."""
+    mounts = [line.split()[1] for line in Path("/proc/mounts").read_text().splitlines()]
+    for place in sorted(mounts, reverse=True):
+        if Path(place).is_relative_to(folder):
+            subprocess.run(["umount", "-l", place], check=False)
+    if folder.exists():
+        subprocess.run(["chmod", "-R", "u+w", str(folder)], check=False)
+        shutil.rmtree(folder)
+    for log in folder.parent.glob(f"{folder.name}-[0-9]*.log"):
+        log.unlink()
