@@ -60,7 +60,7 @@ def inject(fault: Fault, made: Scratch, home: Path) -> None:
         output += again.output
         assert re.search(fault.says, output), f"nothing says {fault.says!r}: {output[-1000:]}"
         assert again.code == 0, f"the run after it failed: {again.output[-1000:]}"
-        assert not bad_ends(scratch.results)
+        assert not (bad := bad_ends(scratch.results)), bad
         fault.check(scratch)
 
 
@@ -68,8 +68,8 @@ def assert_intact(results: Path, before: dict[str, str], spends: tuple[str, ...]
     """Check that what was finished exists and that no wrong number is shown; return what is finished now."""
     now = finished(results)
     lost = {name for digest, name in before.items() if digest not in now}
-    assert not {name for name in lost if not any(spent in name for spent in spends)}
-    assert not list(wrong_numbers(results))
+    assert not {name for name in lost if not name.startswith(spends)}, f"lost {sorted(lost)}"
+    assert not (wrong := list(wrong_numbers(results))), wrong
     return now
 
 

@@ -108,8 +108,8 @@ FAULTS = [
         message=HOSTILE + UNPRINTABLE,
     ),
     # So small a workload asks for nothing when it is called: the request stands for a larger one.
-    child("cap-compiling", "reach_cap", r": oom: refused at run", "run"),
-    child("cap-calling", "reach_cap", r": oom: refused at second", "second", ask=2**30),
+    child("cap-compiling", "reach_cap", r": oom: refused at compile", "run"),
+    child("cap-calling", "reach_cap", r": oom: refused at run", "second", ask=2**30),
     child("events-garbage", "garble", r"error: .* before its work", "end"),
     child("clock-back", "set_clock_back", r"invalid: second clock", "run"),
     Fault(
