@@ -1,15 +1,15 @@
 """IREE: its rewrites of a program's text, and small programs through the real parent and child."""
 
 import json
+import subprocess
 
 import handmade
-import numpy as np
 import pytest
 
 from stackwars.compilers import iree, replay_cell
 from stackwars.compilers.replay_job import ReplayJob
 from stackwars.measure.supervisor import supervise
-from stackwars.setup.environments import REPOSITORY, ensure
+from stackwars.setup.environments import REPOSITORY, clean_environ, ensure
 
 SETTINGS = {
     "seed": handmade.SEED, "memory_cap_gib": 4, "timeout_s": 300, "parity_rel_l2": 1e-5,
@@ -55,15 +55,41 @@ def test_unsigned_integers_stay_where_a_signed_one_would_be_another_number(line)
     assert iree.rewritten(f"{TRUTHS}\n{line}") == f"{TRUTHS}\n{line}"
 
 
-def test_arguments_are_those_of_the_declaration():
-    found = iree.signature(
-        "sync func @main(%input0: tensor<4x8xf32>, %input1: tensor<i64>) -> (%output0: tensor<4xf32>)"
-    )
-    assert found == ([((4, 8), np.dtype("f4")), ((), np.dtype("i8"))], 1)
-    two = "sync func @main() -> (%output0: tensor<4xf32>, %output1: tensor<4xf32>)"
-    assert iree.signature(two) == ([], 2)
-    with pytest.raises(ValueError, match="got bf16"):
-        iree.signature("sync func @main(%input0: tensor<4xbf16>) -> (%output0: tensor<4xf32>)")
+UNSIGNED = """
+func.func public @main(%a: tensor<2x2xui32>, %b: tensor<i64>) -> (tensor<2x2xui32>, tensor<i64>) {
+  %c = stablehlo.constant dense<7> : tensor<2x2xui32>
+  %d = stablehlo.divide %a, %c : tensor<2x2xui32>
+  return %d, %b : tensor<2x2xui32>, tensor<i64>
+}
+"""
+CALL = """
+import json, sys
+import numpy as np
+from stackwars.compilers import iree
+compiler = iree.Compiler("cpu", {})
+program = compiler.compile(sys.argv[1])
+arrays = np.array([[4294967295, 6], [7, 15]]), np.array(-1)
+program.buffers[0] = [
+    compiler.put(array.astype(dtype)) for array, (_, dtype) in zip(arrays, program.types, strict=True)
+]
+found = program.fetch(program.call(0))
+print(json.dumps([[str(kind[1]) for kind in program.types], [one.tolist() for one in found]]))
+try:
+    compiler.compile("func.func @main(%a: tensor<4xbf16>) -> tensor<4xbf16> {return %a : tensor<4xbf16>}")
+except ValueError as error:
+    print(error)
+"""
+
+
+@pytest.mark.env
+def test_unsigned_arguments_and_results_are_unsigned():
+    command = [ensure(REPOSITORY / "envs" / "iree.txt"), "-c", CALL, UNSIGNED]
+    environ = clean_environ({"PYTHONPATH": str(REPOSITORY / "src")})
+    done = subprocess.run(command, env=environ, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
+    found, refused = done.stdout.splitlines()
+    assert json.loads(found) == [["uint32", "int64"], [[[613566756, 0], [1, 2]], -1]]
+    assert refused.endswith("got bf16")
 
 
 @pytest.mark.env

@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +21,14 @@ from stackwars.workloads.parallel import Division
 KINDS = ("weight", "input", "constant", "zeros")
 OUTPUT = "output"
 """The name of the result that a cell's call returns."""
+DTYPES = {
+    "f16": np.float16, "f32": np.float32, "f64": np.float64, "i1": np.bool_, "i8": np.int8,
+    "i16": np.int16, "i32": np.int32, "i64": np.int64, "ui8": np.uint8, "ui16": np.uint16,
+    "ui32": np.uint32, "ui64": np.uint64,
+}  # fmt: skip
+"""Element types of a StableHLO tensor and what NumPy calls them."""
+Types = list[tuple[tuple[int, ...], np.dtype]]
+"""Shape and element type of each argument."""
 
 
 class Leaf(np.ndarray):
@@ -161,3 +170,19 @@ def load(path: Path) -> tuple[dict, list[Entry]]:
         lists = {key: tuple(row[key]) for key in ("shape", "axes") if key in row}
         entries.append(Entry(**{**row, **lists}))
     return document, entries
+
+
+def signature(module: Any, ir: Any) -> tuple[Types, int]:
+    """Return the types of the main function's arguments, and how many results it has.
+
+    module: parsed by ir, the MLIR bindings of the compiler. Raises ValueError for a type NumPy does not have.
+    """
+    main = next(op for op in module.body.operations if op.attributes["sym_name"].value == "main")
+    function = ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value)
+    types = []
+    for kind in map(ir.RankedTensorType, function.inputs):
+        element = str(kind.element_type)
+        if element not in DTYPES:
+            raise ValueError(f"expected arguments of {', '.join(DTYPES)}, got {element}")
+        types.append((tuple(kind.shape), np.dtype(DTYPES[element])))
+    return types, len(function.results)

@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 
+from stackwars.compilers.arguments import Types, signature
 from stackwars.measure.inputs import INPUT_SETS
 
 PACKAGES = ("numpy", "iree-base-compiler", "iree-base-runtime")
@@ -37,11 +38,6 @@ FLAGS = (
 )
 TIMEOUT_S = 300
 """How long one program may take to compile."""
-DTYPES = {
-    "f16": np.float16, "f32": np.float32, "f64": np.float64, "i1": np.bool_, "i8": np.int8,
-    "i16": np.int16, "i32": np.int32, "i64": np.int64, "ui32": np.uint32,
-}  # fmt: skip
-"""Element types of a StableHLO tensor and what NumPy calls them."""
 _ERF = re.compile(
     r"stablehlo\.custom_call @mhlo\.erf\((%[\w#]+)\)(?: \{.*\})? : \((tensor<\S+>)\) -> (tensor<\S+>)"
 )
@@ -52,15 +48,16 @@ _SAME_BITS = re.compile(
 )
 """Lines on which a signed integer of 8 bits does what an unsigned one does; what ends a region is judged by
 the lines in it."""
-_TENSOR = re.compile(r"tensor<((?:\d+x)*)(\w+)>")
 
 
 class Program:
     """One compiled module, loaded, with its arguments on the device."""
 
-    def __init__(self, module: Any, runtime: Any, config: Any, facts: dict[str, int]) -> None:
-        self._main = module.lookup_function("main")
-        self.types, self._results = signature(self._main.reflection["iree.abi.declaration"])
+    def __init__(
+        self, module: Any, types: Types, results: int, runtime: Any, config: Any, facts: dict[str, int]
+    ) -> None:
+        """results: how many the main function has."""
+        self._main, self.types, self._results = module.lookup_function("main"), types, results
         self.buffers: list[list[Any]] = [[None] * len(self.types) for _ in range(INPUT_SETS)]
         self._runtime, self._device, self._facts = runtime, config.device, facts
         modules = [*config.default_vm_modules, module]
@@ -122,10 +119,16 @@ class Compiler:
     def compile(self, text: str) -> Program:
         """Raises ValueError where the program has an argument of an unknown type, TimeoutError after TIMEOUT_S,
         and RuntimeError with what iree-compile says against the program."""
+        from iree.compiler import ir
+
+        text = rewritten(text)
         with tempfile.TemporaryDirectory() as folder:
-            compiled, facts = self._compile(rewritten(text), Path(folder))
+            compiled, facts = self._compile(text, Path(folder))
             module = self._runtime.VmModule.copy_buffer(self._config.vm_instance, compiled)
-        return Program(module, self._runtime, self._config, facts)
+        # The declaration that the compiled function carries has no unsigned types.
+        with ir.Context():
+            types, results = signature(ir.Module.parse(text), ir)
+        return Program(module, types, results, self._runtime, self._config, facts)
 
     def _compile(self, text: str, folder: Path) -> tuple[bytes, dict[str, int]]:
         """The compiled module and what its statistics say, from a process that can be ended."""
@@ -154,16 +157,3 @@ def rewritten(text: str) -> str:
     text = _ERF.sub(r"chlo.erf \1 : \2 -> \3", text)
     unsigned = [line for line in text.splitlines() if "ui8>" in line]
     return text.replace("ui8>", "i8>") if all(map(_SAME_BITS.search, unsigned)) else text
-
-
-def signature(declaration: str) -> tuple[list[tuple[tuple[int, ...], np.dtype]], int]:
-    """(shape and element type of each argument, how many results), from the declaration that a compiled
-    function carries. Raises ValueError where an argument is of an unknown type."""
-    arguments, _, results = declaration.partition(" -> ")
-    found = []
-    for extents, element in _TENSOR.findall(arguments):
-        if element not in DTYPES:
-            raise ValueError(f"expected arguments of {', '.join(DTYPES)}; got {element}")
-        shape = tuple(int(extent) for extent in extents.split("x") if extent)
-        found.append((shape, np.dtype(DTYPES[element])))
-    return found, results.count("tensor<")

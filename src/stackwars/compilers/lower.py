@@ -6,6 +6,7 @@ The program is the text that the framework's cell compiles; LLaMA 8B's takes sec
 from __future__ import annotations
 
 import argparse
+import faulthandler
 import gzip
 import hashlib
 import json
@@ -28,6 +29,9 @@ from stackwars.compilers.arguments import Lowered
 from stackwars.ir import missing, source_lines
 from stackwars.measure import documents
 from stackwars.workloads import parallel, values
+
+CRASHES = {signal.SIGABRT, signal.SIGSEGV, signal.SIGFPE, signal.SIGILL, signal.SIGBUS}
+"""By which a framework ends that fails at a program; SIGKILL, for want of memory, is none."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +71,17 @@ def lower(job: LowerJob) -> tuple[str, dict]:
             )
         except NotImplementedError as error:
             lowered = Lowered(missing.line(str(error)), [], [], ())
-    return lowered.text, {
+        except (ImportError, MemoryError):  # of the environment and the machine, not of the program
+            raise
+        except Exception as error:
+            traceback.print_exc()
+            why = f"{job.framework} does not lower it: {type(error).__name__}: {error}"
+            lowered = Lowered(missing.line(why), [], [], ())
+    return lowered.text, _document(job, lowered, framework.versions(), time.perf_counter() - start)
+
+
+def _document(job: LowerJob, lowered: Lowered, versions: dict[str, str], seconds: float) -> dict:
+    return {
         "schema": 1,
         "framework": job.framework,
         "workload": job.workload,
@@ -76,8 +90,8 @@ def lower(job: LowerJob) -> tuple[str, dict]:
         "seed": job.seed,
         "matmul_precision": job.matmul_precision,
         "program_sha256": hashlib.sha256(lowered.text.encode()).hexdigest(),
-        "versions": framework.versions(),
-        "lower_s": round(time.perf_counter() - start, 3),
+        "versions": versions,
+        "lower_s": round(seconds, 3),
         "peak_rss_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
         "unused": [entry.name for entry in lowered.unused],
         "arguments": arguments.dump(lowered.arguments),
@@ -94,7 +108,31 @@ def _sources(lowered: Lowered) -> dict:
 
 def write(job: LowerJob, output: Path) -> None:
     """Lower, and write program.mlir.gz and arguments.json into the folder `output`."""
-    text, document = lower(job)
+    _write(*lower(job), output)
+
+
+def write_in_child(job: LowerJob, output: Path) -> int:
+    """As `write`, in a forked process; return the exit status.
+
+    A framework that aborts on a program leaves the line that says so, and the status is 0.
+    """
+    start, child = time.perf_counter(), os.fork()
+    if not child:
+        faulthandler.enable()  # the log then has the line of Python that the framework aborted in
+        write(job, output)
+        _leave(0)
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if -status not in CRASHES:
+        return status
+    name = signal.Signals(-status).name
+    lowered = Lowered(
+        missing.line(f"{job.framework} ended by {name} while it lowered it; see the log"), [], [], ()
+    )
+    _write(lowered.text, _document(job, lowered, {}, time.perf_counter() - start), output)
+    return 0
+
+
+def _write(text: str, document: dict, output: Path) -> None:
     output.mkdir(parents=True, exist_ok=True)
     with gzip.GzipFile(output / "program.mlir.gz", "wb", mtime=0) as file:
         file.write(text.encode())
@@ -149,7 +187,7 @@ def main() -> None:
     elif not (a.job and a.output):
         parser.error("expected --job and --output, or --serve")
     else:
-        write(LowerJob(**documents.read(a.job)), a.output)
+        sys.exit(write_in_child(LowerJob(**documents.read(a.job)), a.output))
     _leave(0)
 
 

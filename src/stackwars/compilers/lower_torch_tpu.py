@@ -127,6 +127,12 @@ def lower_traced(
         else:
             stack.enter_context(torch.no_grad())
             graph, names = trace(module, given)
+            others = names.count(None) - len(inputs)
+            if others:
+                raise NotImplementedError(
+                    f"{others} arguments of the traced graph are neither weights nor inputs: values that are "
+                    "computed outside it"
+                )
             inputs_left = iter(Entry("input", name) for name in inputs)
             wanted = [next(inputs_left) if name is None else entries[name] for name in names]
     text, used = _stablehlo(graph, wanted)

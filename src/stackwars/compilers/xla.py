@@ -11,13 +11,8 @@ from typing import Any
 import numpy as np
 
 from stackwars.compilers import hlo_facts
+from stackwars.compilers.arguments import signature
 from stackwars.measure.inputs import INPUT_SETS
-
-DTYPES = {
-    "f16": np.float16, "f32": np.float32, "f64": np.float64, "i1": np.bool_, "i8": np.int8,
-    "i16": np.int16, "i32": np.int32, "i64": np.int64, "ui8": np.uint8, "ui32": np.uint32,
-}  # fmt: skip
-"""Element types of a StableHLO tensor and what NumPy calls them."""
 
 
 class Program:
@@ -84,7 +79,7 @@ class Compiler:
 
         with mlir.make_ir_context():
             module = ir.Module.parse(text)
-            types, results = _signature(module, ir)
+            types, results = signature(module, ir)
             chosen = self.compile_options(module, len(types), results)
             devices = xla_client.DeviceList((self._device,))
             executable = compiler.backend_compile_and_load(self._device.client, module, devices, chosen, [])
@@ -110,16 +105,3 @@ class Compiler:
         build.allow_spmd_sharding_propagation_to_parameters = [True] * arguments
         build.allow_spmd_sharding_propagation_to_output = [True] * results
         return found
-
-
-def _signature(module: Any, ir: Any) -> tuple[list[tuple[tuple[int, ...], np.dtype]], int]:
-    """(shape and element type of each argument, how many results) of the main function."""
-    main = next(op for op in module.body.operations if op.attributes["sym_name"].value == "main")
-    function = ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value)
-    found = []
-    for kind in map(ir.RankedTensorType, function.inputs):
-        element = str(kind.element_type)
-        if element not in DTYPES:
-            raise ValueError(f"expected arguments of {', '.join(DTYPES)}; got {element}")
-        found.append((tuple(kind.shape), np.dtype(DTYPES[element])))
-    return found, len(function.results)

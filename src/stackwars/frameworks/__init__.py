@@ -42,6 +42,9 @@ graph of its own, and a function of TensorFlow with `SIZES_FROM_VALUES` has size
 
 A framework that can tell them also has
 
+    outside_compiler()
+                      names of the operations that it computed without its compiler since it was loaded; a
+                      module with `GRAPH_BREAKS` may have some, any other cell is then unsupported
     generated()       what it has made since it was loaded, {name: count} of GENERATED
     forms()           what its compiler makes of call(0), {name of the form: text}, from the traced program to
                       the optimised one; may compile once more, so it comes after every timed call

@@ -15,6 +15,8 @@ from stackwars.setup.device import platform
 TITLE = "torch_xla"
 DIALECT = "torch"
 COLOUR = "#c4571b"
+READ_BACK = "aten::_local_scalar_dense"
+"""The counter of `Tensor.item()`."""
 
 
 def unnumbered(text: str) -> str:
@@ -84,6 +86,14 @@ class Session:
         hits = self._metrics.counter_value("PersistentCacheHit") or 0
         # Tracing is the time inside call(), which the caller knows and this library does not report.
         return Counters(int(count), int(hits), None, nanoseconds / 1e9)
+
+    def outside_compiler(self) -> list[str]:
+        """Return the operations that torch_xla computed with eager PyTorch on the host, for want of a lowering.
+
+        A value that is read back is not among them: reading computes nothing.
+        """
+        names = self._metrics.counter_names()
+        return sorted(name for name in names if name.startswith("aten::") and name != READ_BACK)
 
     def stablehlo(self) -> str:
         output = self.call(0)

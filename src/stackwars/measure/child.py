@@ -28,6 +28,7 @@ from stackwars.measure.events import NAME, Events
 from stackwars.measure.inputs import input_sets
 from stackwars.measure.interleaved_child import run_interleaved_blocks
 from stackwars.measure.interleaved_control import REPLY
+from stackwars.workloads.base import Workload
 from stackwars.workloads.losses import STEPS
 
 SAMPLE = 4096
@@ -77,6 +78,14 @@ def single_call(session: Any, events: Events, name: str, which: int, **what: Any
         **what,
     )
     return output
+
+
+def refuse_outside_compiler(session: Any, workload: Workload) -> None:
+    """Raise NotImplementedError if operations ran outside the framework's compiler, unless the workload breaks
+    its graph by intention: the time would be that of another program."""
+    outside = session.outside_compiler() if hasattr(session, "outside_compiler") else []
+    if outside and not workload.GRAPH_BREAKS:
+        raise NotImplementedError(f"ran outside the compiler: {', '.join(outside)}")
 
 
 def block(session: Any, calls: int, first: int, outputs: list[Any]) -> int:
@@ -207,6 +216,7 @@ def measure(spec: dict, events: Events, folder: Path) -> None:
     outputs, samples = [], []
     for which, name in enumerate(("first", "second")):
         outputs.append(single_call(session, events, name, which))
+        refuse_outside_compiler(session, workload)
         if which == 0 or hasattr(workload, "STATE"):
             values = checked(session.fetch(outputs[which]), name)
         if hasattr(workload, "STATE"):

@@ -1,0 +1,69 @@
+"""Operations that a framework computes outside its compiler, and programs that it cannot lower."""
+
+import gzip
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from stackwars.setup.environments import REPOSITORY, clean_environ
+
+pytestmark = pytest.mark.env
+RUN = """
+import sys
+from importlib import import_module
+from stackwars import workloads
+folder, module, *sys.argv[1:] = sys.argv[1:]
+workloads.__path__.append(folder)
+import_module(module).main()
+"""
+SPEC = {
+    "workload": "solve3", "dialect": "torch", "device": "cpu", "sizes": {"batch": 4}, "repetition": 2,
+    "forms": False, "partner": None,
+    "settings": {
+        "seed": 1, "matmul_precision": "highest", "block_calls": 2, "steady_min_blocks": 2,
+        "steady_max_blocks": 2, "steady_seconds": 0.0,
+    },
+}  # fmt: skip
+
+
+def run(python: Path, module: str, *arguments: str) -> subprocess.CompletedProcess:
+    """Run a module of this project in the framework's environment, with the workloads of this folder."""
+    command = [python, "-c", RUN, str(Path(__file__).parent), module, *arguments]
+    environ = clean_environ({"PYTHONPATH": str(REPOSITORY / "src")})
+    return subprocess.run(command, env=environ, capture_output=True, text=True)
+
+
+@pytest.mark.parametrize("framework", ["torch_xla", "torch_eager"])
+def test_cell_whose_operations_run_outside_the_compiler_is_unsupported(framework, torch_xla_python, tmp_path):
+    (tmp_path / "spec.json").write_text(json.dumps({**SPEC, "framework": framework}))
+    done = run(torch_xla_python, "stackwars.measure.child", str(tmp_path))
+    events = [json.loads(line) for line in (tmp_path / "events.jsonl").read_text().splitlines()]
+    if framework == "torch_eager":
+        assert events[-1]["event"] == "end", done.stderr[-2000:]
+    else:
+        assert events[-1] == {
+            **{key: events[-1][key] for key in events[-1].keys() - {"event", "type", "message"}},
+            **{"event": "raised", "type": "NotImplementedError"},
+            "message": "ran outside the compiler: aten::_linalg_solve_ex",
+        }
+
+
+@pytest.mark.parametrize(
+    ("framework", "why"), [("torch_xla", "torch_xla ended by SIGABRT"), ("torch_tpu", "arguments of the traced graph")]
+)
+def test_program_that_a_framework_fails_at_leaves_the_reason(framework, why, request, tmp_path):
+    job = {key: SPEC[key] for key in ("workload", "dialect", "sizes")}
+    job |= {"framework": framework, "variant": "base", "seed": 1, "matmul_precision": "highest"}
+    (tmp_path / "job.json").write_text(json.dumps(job))
+    done = run(
+        request.getfixturevalue(f"{framework}_python"),
+        "stackwars.compilers.lower",
+        *("--job", str(tmp_path / "job.json"), "--output", str(tmp_path / "program")),
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    text = gzip.decompress((tmp_path / "program/program.mlir.gz").read_bytes()).decode()
+    assert text.startswith("// no program: ") and why in text
+    assert json.loads((tmp_path / "program/arguments.json").read_text())["arguments"] == []
+    assert framework == "torch_tpu" or "solve3.py" in done.stderr, "the log of an abort names the line"
