@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pandas as pd
 import pytest
 from matplotlib import pyplot
 from matplotlib.colors import to_rgba
+from pypdf import PdfReader
 
 from made_tables import NEW, OLD, cell, comparison, measured_cell, replay
 from stackwars.compilers.op_classes import CLASSES
 from stackwars.frameworks import title
 from stackwars.paper.figures import calls, heat, marks, of_cells, of_compilers, op_times, ratios, stack
-from stackwars.paper.figures.files import save
+from stackwars.paper.figures.files import draw_graphs, save
 from stackwars.paper.style import LOOKS, round_ticks
 from stackwars.results import dataset, schema
 from stackwars.results.folder import Folder
@@ -48,12 +50,11 @@ def profile(name: str, framework: str, ms: tuple, compiler: str = OLD, consisten
 
 
 def folder_of(path: Path, cells=(), comparisons=(), profiles=()) -> Folder:
-    """A folder of results with these rows of its tables, without a graph."""
+    """Return a folder of results with these rows of its tables, without a graph."""
     tables = {"cells": cells, "comparisons": comparisons, "profile": profiles}
     path.mkdir(exist_ok=True)
     for name in schema.TABLES:
         schema.write(schema.table(name, named(*tables.get(name, []))), path / f"{name}.csv")
-    (path / "graphs.json").write_text(json.dumps({"schema": 1, "workloads": {}}))
     return Folder(path)
 
 
@@ -116,6 +117,15 @@ def test_every_figure_is_a_vector_and_the_same_tables_give_the_same_bytes(tmp_pa
         assert b"/CreationDate" not in pdf
         assert b"/FontFile2" in pdf  # TrueType is embedded
         assert b"/Type3" not in pdf and b"/Subtype /Image" not in pdf
+
+
+@pytest.mark.skipif(shutil.which("dot") is None, reason="needs Graphviz")
+def test_a_graph_is_drawn_in_the_font_of_the_figures(tmp_path):
+    (tmp_path / "small.dot").write_text('digraph { node [fontname="FONT"]; a [label="2\u00d73"]; a -> b }')
+    draw_graphs(tmp_path, tmp_path)
+    pdf = (tmp_path / "graph-small.pdf").read_bytes()
+    assert b"STIXGeneral" in pdf and b"DejaVu" not in pdf and b"/Subtype /Image" not in pdf
+    assert "2\u00d73" in PdfReader(tmp_path / "graph-small.pdf").pages[0].extract_text()
 
 
 def test_tables_without_a_row_still_give_every_figure(tmp_path):

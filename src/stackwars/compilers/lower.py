@@ -25,7 +25,7 @@ from unittest import mock
 from stackwars import workloads
 from stackwars.compilers import arguments
 from stackwars.compilers.arguments import Lowered
-from stackwars.ir import missing, source_lines
+from stackwars.ir.program_text import dump_sources, no_program_line, sources_of_plain
 from stackwars.measure import documents
 from stackwars.workloads import parallel, values
 
@@ -66,7 +66,7 @@ def lower(job: LowerJob) -> tuple[str, dict]:
                 **({"division": division} if division else {}),
             )
         except NotImplementedError as error:
-            lowered = Lowered(missing.line(str(error)), [], [], ())
+            lowered = Lowered(no_program_line(str(error)), [], [], ())
     return lowered.text, {
         "schema": 1,
         "framework": job.framework,
@@ -88,8 +88,8 @@ def lower(job: LowerJob) -> tuple[str, dict]:
 
 def _sources(lowered: Lowered) -> dict:
     """{"sources": of each line of the program}, where the frontend tells them."""
-    found = source_lines.of_plain(lowered.text, lowered.located)
-    return {"sources": source_lines.dump(found)} if found else {}
+    found = sources_of_plain(lowered.text, lowered.located)
+    return {"sources": dump_sources(found)} if found else {}
 
 
 def write(job: LowerJob, output: Path) -> None:

@@ -33,12 +33,12 @@ _SWAPPED = {"GT": "LT", "GE": "LE"}
 
 
 def digest(*parts: object) -> str:
-    """A hash of the parts' texts, in order."""
+    """Return a hash of the parts' texts, in order."""
     return hashlib.blake2b("\0".join(map(str, parts)).encode(), digest_size=16).hexdigest()
 
 
 def signature(op: ir.Operation) -> tuple[str, list[ir.Value], bool]:
-    """What the operation does, the values it reads, and whether their order is free.
+    """Return what the operation does, the values it reads, and whether their order is free.
 
     `a > b` is written as `b < a`. Values that a region reads from outside follow the operands, in
     the order in which the region's text reads them first.
@@ -87,7 +87,7 @@ def _comparison(kind: str) -> str:
 
 
 def _region(region: ir.Region, captured: list[ir.Value]) -> str:
-    """A hash of a region's body; values from outside are added to `captured`."""
+    """Return a hash of a region's body; values from outside are added to `captured`."""
     if len(region.blocks) == 0:
         return "empty"
     if len(region.blocks) != 1:

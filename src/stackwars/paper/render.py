@@ -102,7 +102,7 @@ def template_names(config: dict, folder: Folder, found: Sources) -> dict[str, An
         "graphs": {
             name: workloads.load(name).TITLE
             for name in printed["graphs"]
-            if (folder["graphs"] / f"{name}.pdf").exists()
+            if (folder["compiler_figures"] / f"graph-{name}.pdf").exists()
         },
     }
 
@@ -124,7 +124,7 @@ def build(config: dict, folder: Folder) -> None:
     values = generated.definitions(found, config["results"] == "reference")
     # A file left from an earlier build must not stand in for one that is missing now.
     shutil.rmtree(output, ignore_errors=True)
-    copied = {part: part for part in ("tables", "listings", "graphs")} | dict.fromkeys(FIGURES, "figures")
+    copied = {part: part for part in ("tables", "listings")} | dict.fromkeys(FIGURES, "figures")
     for part, target in copied.items():
         shutil.copytree(folder[part], output / target, ignore=shutil.ignore_patterns(".*"), dirs_exist_ok=True)
     shutil.copy(PAPER / "references.bib", output / "references.bib")

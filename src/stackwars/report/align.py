@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from difflib import SequenceMatcher
 from typing import Any
 
-from stackwars.ir.source_lines import source_lines
+from stackwars.ir.program_text import source_lines
 from stackwars.report.line_class import line_classes
 
 _OPERATION = re.compile(r"^\s*%[^=]*= \"?([\w.]+)\"?")

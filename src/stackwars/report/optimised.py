@@ -9,7 +9,7 @@ from stackwars.compilers import hlo
 from stackwars.compilers.hlo import Instruction, Module
 from stackwars.compilers.hlo_facts import FORWARDS
 from stackwars.compilers.op_classes import class_of
-from stackwars.ir.source_lines import short
+from stackwars.ir.program_text import short_path
 from stackwars.report.align import FRAME, Side, flags
 
 _COMPUTATION = re.compile(r"(?ms)^((?:ENTRY )?%([\w.\-]+) .*?^\})")
@@ -105,7 +105,7 @@ def _source(line: str) -> str | None:
     if found is None:
         return None
     file, number = found.groups()
-    return LINE.format(number) if file == "-" else f"{short(file)}:{number}"
+    return LINE.format(number) if file == "-" else f"{short_path(file)}:{number}"
 
 
 def _traced(source: str | None, emitted: Sequence[str | None]) -> str | None:

@@ -10,10 +10,9 @@ from typing import Any
 
 from stackwars import workloads
 from stackwars.compilers import optimised
-from stackwars.ir import source_lines
-from stackwars.ir.missing import missing
 from stackwars.ir.module import ProgramError, parse
 from stackwars.ir.normalise import normalise
+from stackwars.ir.program_text import load_sources, missing_reason
 from stackwars.report.align import form, side
 from stackwars.report.optimised import side as hlo_side
 from stackwars.results.folder import ACCEPTED, Folder, command
@@ -69,7 +68,7 @@ def first_program(paths: list[Path]) -> tuple[Path, str] | None:
     """Return (the first of these files that has a program, its text); None if none has."""
     for path in paths:
         text = gzip.decompress(path.read_bytes()).decode()
-        if not missing(text):
+        if not missing_reason(text):
             return path, text
     return None
 
@@ -85,7 +84,7 @@ def located(path: Path, text: str) -> list[str | None] | None:
     digest = hashlib.sha256(text.encode()).hexdigest()
     if "sources" not in document or document["program_sha256"] != digest:
         return None
-    return source_lines.load(document["sources"])
+    return load_sources(document["sources"])
 
 
 def compiled(

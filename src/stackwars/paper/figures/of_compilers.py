@@ -1,12 +1,11 @@
-"""The figures of programs and of what compiles them, and the drawn graphs of programs."""
+"""Draw the figures of programs and of what compiles them, and programs as graphs."""
 
 from __future__ import annotations
 
 import pandas as pd
 from matplotlib.figure import Figure
 
-from stackwars.paper.figures import graph
-from stackwars.paper.figures.files import save
+from stackwars.paper.figures.files import draw_graphs, save
 from stackwars.paper.figures.heat import draw_matrix
 from stackwars.paper.figures.of_cells import chosen
 from stackwars.paper.figures.op_times import draw_op_times
@@ -55,9 +54,9 @@ def factors(config: dict, data: Dataset, pair: Comparison) -> pd.DataFrame:
 
 
 def write(config: dict, folder: Folder) -> None:
-    """Write each to <name>.pdf, and the graphs."""
+    """Write each to <name>.pdf, and the graph of a workload's programs to graph-<workload>.pdf."""
     save(lambda: figures(config, folder), folder[FOLDER])
-    graph.write_all(folder["graph_data"], folder["graphs"])
+    draw_graphs(folder["graphs"], folder[FOLDER])
 
 
 if __name__ == "__main__":
