@@ -137,6 +137,7 @@ DOCUMENT: dict[str, Any] = {
     "quantities": {"steady": "steady state over the baseline's", "replay": "program over the baseline's"},
     "effects": [EFFECT],
     "compiled": [COMPILED],
+    "glossary": {"steady state": "the calls whose times no longer change"},
     "reproduction": "Of 3 claims 2 are reproduced.",
     "answers": ["x"],
     "facts": {"fusions": "fusions in the optimised program"},

@@ -100,6 +100,13 @@ def test_view_shows_what_it_is_of(view, report):
         assert expected in text, view
 
 
+def test_a_column_shows_what_the_glossary_says_of_its_word(report):
+    assert "<dt>steady state</dt>" in report.visit("start")
+    report.visit("cells")
+    told = "[...document.querySelectorAll('th[title]')].map((one) => `${one.textContent}: ${one.title}`)"
+    assert report.evaluate(told) == ["Steady state: the calls whose times no longer change"]
+
+
 def test_hostile_names_show_as_text(report):
     text = report.visit("cells?status=error")
     assert "<img" not in text

@@ -2,7 +2,7 @@
 
 from made_tables import cell, comparison
 from report_fixture import made_sources
-from stackwars.report.gather import gather
+from stackwars.report.gather import GLOSSARY, gather, glossary
 
 STEADY = {"comparisons": [comparison("gemm", 1.5)], "cells": [cell("jax"), cell("torch_xla")]}
 CLAIM = {"id": "gemm_steady_pytorch", "origin": "transferred", "sentence": "It is.", "verdict": "contradicted"}
@@ -46,3 +46,10 @@ def test_every_framework_that_is_named_has_a_title(tmp_path):
     named = {row["framework"] for row in document["cells"]}
     assert named <= document["frameworks"].keys()
     assert document["frameworks"]["jax"]["title"] == "JAX"
+
+
+def test_the_glossary_is_short_and_every_line_of_it_is_a_word():
+    text = GLOSSARY.read_text(encoding="utf-8")
+    found = glossary(text)
+    assert len(found) == sum(line.startswith("- ") for line in text.splitlines()) <= 30
+    assert found["baseline"].startswith("what a subject is compared with")

@@ -143,6 +143,7 @@ rule report:
         WORKLOADS,
         "config/claims.yaml",
         page=sorted(str(path) for path in Path("src/stackwars/report/page").iterdir()),
+        glossary="docs/glossary.md",
         tables=GRID.both(*TABLES, "context"),
         reproduction=GRID.result_paths("reproduction"),
         programs=GRID.result_paths("report_programs"),
