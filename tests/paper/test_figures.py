@@ -15,9 +15,8 @@ from pypdf import PdfReader
 from made_tables import NEW, OLD, cell, comparison, measured_cell, replay
 from stackwars.compilers.op_classes import CLASSES
 from stackwars.frameworks import title
-from stackwars.paper.figures import calls, heat, marks, of_cells, of_compilers, op_times, ratios, stack
-from stackwars.paper.figures.files import draw_graphs, save
-from stackwars.paper.style import LOOKS, round_ticks
+from stackwars.paper.figures import calls, heat, of_cells, of_compilers, op_times, ratios, stack
+from stackwars.paper.figures.style import LOOKS, draw_graphs, round_ticks, save
 from stackwars.results import dataset, schema
 from stackwars.results.folder import Folder
 from stackwars.study.comparisons import Comparison
@@ -169,7 +168,7 @@ def test_an_interval_beyond_the_axis_is_cut_with_a_head():
     figure = ratios.draw_ratios(compared(wide, comparison("conv", 2.0)), "jax")
     (axis,) = figure.axes
     low, high = axis.get_xlim()
-    assert high == pytest.approx(5.0 * marks.REACH) and wide["high"] > high
+    assert high == pytest.approx(5.0 * ratios.REACH) and wide["high"] > high
     heads = {
         one.get_marker(): float(one.get_xdata()[0]) for one in axis.lines if one.get_marker() in ("<", ">")
     }
@@ -191,7 +190,7 @@ def test_a_claimed_direction_is_filled_and_an_open_one_is_not(tmp_path):
     assert fills[1.02] == to_rgba("white") and fills[1.4] != to_rgba("white") != fills[1.3]
     said = words(figure)
     assert said[:2] == [title("torch_xla"), title("torch_xla_pending")]
-    assert said.count(marks.NO_RATIO) == 1 and labels(axis)[-1] == "LLaMA-3.1 8B"
+    assert said.count(ratios.NO_RATIO) == 1 and labels(axis)[-1] == "LLaMA-3.1 8B"
 
 
 def test_a_native_ratio_stands_above_its_factors_in_the_native_compiler(tmp_path):

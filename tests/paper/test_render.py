@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from stackwars.claims import decide, definitions
-from stackwars.paper import generated, guards, length, prose, render
+from stackwars.paper import generated, length, prose, render
 from stackwars.paper.figures import of_cells, of_compilers
 from stackwars.paper.tables.write import REGISTRY
 from stackwars.results import dataset, reference, runs, schema
@@ -65,7 +65,7 @@ def test_every_name_and_every_guard_of_the_paper_fits_the_reference(sources):
 
 
 def test_the_paper_is_guarded(sources):
-    assert len(guards.read()) >= 25
+    assert len(prose.read_guards()) >= 25
 
 
 def test_a_verdict_that_turns_round_names_the_paragraphs_that_rest_on_it(folder):

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from stackwars.claims.verdicts import CONTRADICTED, SUPPORTED
-from stackwars.paper import guards, latex, prose
-from stackwars.paper.guards import Stale
-from stackwars.paper.keys import verdicts
-from stackwars.paper.values import values
+from stackwars.paper import latex, prose
+from stackwars.paper.prose import Stale
+from stackwars.paper.values import values, verdicts
 from stackwars.results.dataset import Dataset, Sources
 from stackwars.results.values import is_missing
 
@@ -22,7 +21,7 @@ def definitions(sources: Sources, is_reference: bool) -> str:
 
     :raises ProseError: for an unknown name, and in the reference for a paragraph whose verdicts differ.
     """
-    numbers, found, paragraphs = values(_in_full(sources.reference)), list(prose.uses()), guards.read()
+    numbers, found, paragraphs = values(_in_full(sources.reference)), list(prose.uses()), prose.read_guards()
     claims = sources.reference.table("claims")
     known = {
         prose.VAL: numbers,
@@ -30,17 +29,17 @@ def definitions(sources: Sources, is_reference: bool) -> str:
         prose.ORIGIN: set(sources.run.config["studies"]),
     }
     decided = verdicts(sources.reference)
-    guards.check(paragraphs, decided)
+    prose.check_guards(paragraphs, decided)
     prose.check(found, known)
     if is_reference:
-        guards.require(paragraphs, decided)
+        prose.require(paragraphs, decided)
     used = {command: sorted({use.name for use in found if use.command == command}) for command in known}
     lines = [_define("val", name, numbers[name]) for name in used[prose.VAL]]
     lines += [_define("origin", study, origin(sources, study)) for study in used[prose.ORIGIN]]
     lines += [_define("claim", row["id"], box(row, _of_run(sources, row["id"], is_reference)))
               for row in claims.to_dict("records")]  # fmt: skip
     if not is_reference:
-        different = guards.stale(paragraphs, verdicts(sources.run))
+        different = prose.stale(paragraphs, verdicts(sources.run))
         lines += [_define("stale", text, _note(some)) for text, some in different.items()]
     return "\n".join(lines) + "\n"
 

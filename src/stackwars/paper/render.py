@@ -18,9 +18,9 @@ from stackwars import workloads
 from stackwars.measure import documents
 from stackwars.paper import generated, latex
 from stackwars.paper.generated import FULL
-from stackwars.paper.keys import BASELINE, SUBJECT
 from stackwars.paper.prose import PAPER, ProseError
 from stackwars.paper.tables.write import REGISTRY
+from stackwars.paper.values import BASELINE, SUBJECT
 from stackwars.results.dataset import Sources, sources
 from stackwars.results.folder import FIGURES, Folder, command
 from stackwars.results.runs import DamagedRunError

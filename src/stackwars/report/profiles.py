@@ -12,7 +12,7 @@ from typing import Any
 
 from stackwars.compilers.op_classes import CLASSES
 from stackwars.measure import documents
-from stackwars.paper.style import OPERATION_LOOKS
+from stackwars.paper.figures.style import OPERATION_LOOKS
 from stackwars.report.tables import in_order, records
 from stackwars.results import schema
 from stackwars.results.dataset import Sources, newest_runs, of_study

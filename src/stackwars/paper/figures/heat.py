@@ -11,7 +11,7 @@ import pandas as pd
 from matplotlib.colors import LogNorm
 
 from stackwars.frameworks import title
-from stackwars.paper.style import PAGE
+from stackwars.paper.figures.style import PAGE
 from stackwars.results.names import compiler_title
 
 COLOURS = "YlOrBr"  # from light to dark: the order is kept in grey print

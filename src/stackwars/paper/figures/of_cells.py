@@ -7,9 +7,9 @@ from matplotlib.figure import Figure
 
 from stackwars.frameworks import program_of
 from stackwars.paper.figures.calls import draw_calls, read_calls
-from stackwars.paper.figures.files import save
 from stackwars.paper.figures.heat import draw_stacks
 from stackwars.paper.figures.ratios import draw_ratios
+from stackwars.paper.figures.style import save
 from stackwars.results import schema
 from stackwars.results.dataset import Dataset, sources
 from stackwars.results.folder import Folder, command

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pandas as pd
 from matplotlib.figure import Figure
 
-from stackwars.paper.figures.files import draw_graphs, save
 from stackwars.paper.figures.heat import draw_matrix
 from stackwars.paper.figures.of_cells import chosen
 from stackwars.paper.figures.op_times import draw_op_times
 from stackwars.paper.figures.ratios import draw_compilers, draw_split
 from stackwars.paper.figures.stack import draw_stack
+from stackwars.paper.figures.style import draw_graphs, save
 from stackwars.results import schema
 from stackwars.results.dataset import Dataset, sources
 from stackwars.results.folder import Folder, command

@@ -8,7 +8,7 @@ from matplotlib.patches import Patch
 
 from stackwars.compilers.op_classes import CLASSES
 from stackwars.frameworks import title
-from stackwars.paper.style import OPERATION_LOOKS, PAGE
+from stackwars.paper.figures.style import OPERATION_LOOKS, PAGE
 from stackwars.results.names import by_age, compiler_title
 from stackwars.study.comparisons import Comparison
 

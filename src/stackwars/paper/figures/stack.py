@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import matplotlib.pyplot as plt
 
-from stackwars.paper.style import COLUMN, GREY
+from stackwars.paper.figures.style import COLUMN, GREY
 
 STAGES = [
     (0, 0, 1, "JAX program", "functions, arrays", "white"),

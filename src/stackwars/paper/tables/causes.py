@@ -8,8 +8,7 @@ from stackwars import workloads
 from stackwars.compilers.op_classes import CLASSES
 from stackwars.frameworks import title
 from stackwars.paper.latex import Latex
-from stackwars.paper.tables.common import main, set_marks
-from stackwars.paper.tables.spec import Column, Ratio, Table, frame
+from stackwars.paper.tables.spec import Column, Ratio, Table, frame, main, set_marks
 from stackwars.results import effects
 from stackwars.results.dataset import Dataset, Sources
 from stackwars.results.gaps import GAP, gaps

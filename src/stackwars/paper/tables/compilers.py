@@ -9,9 +9,20 @@ from stackwars.frameworks import title
 from stackwars.measure.comparison import direction
 from stackwars.measure.statistics import Estimate
 from stackwars.paper.latex import Latex, scientific
-from stackwars.paper.tables.common import indexed, main, pooled_over, ratio, short_status
 from stackwars.paper.tables.formats import mark, percentage
-from stackwars.paper.tables.spec import Column, Range, Ratio, Table, frame, spanning
+from stackwars.paper.tables.spec import (
+    Column,
+    Range,
+    Ratio,
+    Table,
+    frame,
+    indexed,
+    main,
+    pooled_over,
+    ratio,
+    short_status,
+    spanning,
+)
 from stackwars.results import effects, schema
 from stackwars.results.dataset import Sources
 from stackwars.results.names import compiler_title

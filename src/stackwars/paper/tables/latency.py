@@ -8,15 +8,19 @@ import pandas as pd
 
 from stackwars import frameworks
 from stackwars.paper.latex import Latex, escape
-from stackwars.paper.tables.common import (
+from stackwars.paper.tables.spec import (
+    Column,
+    Range,
+    Table,
+    frame,
     indexed,
     main,
     pooled_over,
     ratio,
     set_marks,
     short_status,
+    spanning,
 )
-from stackwars.paper.tables.spec import Column, Range, Table, frame, spanning
 from stackwars.results import published, runs, schema, variance
 from stackwars.results.dataset import Sources
 from stackwars.results.values import is_missing

@@ -7,8 +7,7 @@ import pandas as pd
 from stackwars import workloads
 from stackwars.frameworks import title
 from stackwars.paper.latex import series
-from stackwars.paper.tables.common import indexed, main
-from stackwars.paper.tables.spec import Column, Table, frame
+from stackwars.paper.tables.spec import Column, Table, frame, indexed, main
 from stackwars.results import schema
 from stackwars.results.dataset import Sources
 from stackwars.study import cells

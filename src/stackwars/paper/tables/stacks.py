@@ -9,8 +9,7 @@ import pandas as pd
 from stackwars import workloads
 from stackwars.frameworks import load, title
 from stackwars.paper.latex import Latex, escape
-from stackwars.paper.tables.common import indexed, pooled_over, ratio
-from stackwars.paper.tables.spec import Column, Table, frame
+from stackwars.paper.tables.spec import Column, Table, frame, indexed, pooled_over, ratio
 from stackwars.results import published, schema
 from stackwars.results.dataset import Sources
 from stackwars.setup.device import CPU

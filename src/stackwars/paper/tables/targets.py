@@ -9,9 +9,8 @@ import pandas as pd
 from stackwars import workloads
 from stackwars.compilers.collectives import KINDS
 from stackwars.frameworks import title
-from stackwars.paper.tables.common import indexed, main
 from stackwars.paper.tables.programs import DASH
-from stackwars.paper.tables.spec import Column, Table, frame
+from stackwars.paper.tables.spec import Column, Table, frame, indexed, main
 from stackwars.results.dataset import Sources, newest_runs
 from stackwars.results.names import BASE, TARGET, by_age, compiler_title, variant_title
 from stackwars.results.values import is_missing
