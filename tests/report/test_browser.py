@@ -37,7 +37,7 @@ VIEWS = {
         *("rm -r results/full/cpu/jax/mha\n", "--cores 1 results/full/cpu/jax/mha/cell.json"),
     ],
     "cell/tables/cpu/jax/mha?round=2": ["Phases of round 2", "Round 2: error"],
-    "cell/tables/cpu/jax/gemm": ["Not recorded in this run.", "no log was kept"],
+    "cell/tables/cpu/jax/gemm": ["Not recorded in this run.", "no log was recorded"],
     "cell/stacks/cpu/jax/mha": [
         *("7.000", "From the reference.", f"in the run {RUN}", "raw calls of this cell are not in this report"),
         "--cores 1 --config 'measure=[stacks]' results/full-stacks/cpu/jax/mha/cell.json",

@@ -23,7 +23,7 @@ def test_a_cell_has_every_call_of_every_process(tmp_path):
     assert found["calls"][0] == {
         **{"round": 0, "first": 100.0, "second": 2.0, "calls": 2, "blocks": [4.0, 2.0]},
         # The second block waited for a core.
-        "kept": "10",
+        "uncontended": "10",
     }
 
 

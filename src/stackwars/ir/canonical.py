@@ -106,10 +106,10 @@ def _search(graph: Graph, colours: list[str], left: list[int]) -> str:
     if left[0] == 0:
         raise _OverBudget
     left[0] -= 1
-    colours, found = _refined(graph, colours)
+    colours, hashed = _refined(graph, colours)
     alike = [colour for colour, count in Counter(colours).items() if count > 1]
     if not alike:
-        return found
+        return hashed
     members = [index for index, colour in enumerate(colours) if colour == min(alike)]
     hashes = []
     for chosen in members:

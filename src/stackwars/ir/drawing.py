@@ -108,21 +108,21 @@ def boxes(program: ir.Module) -> list[Box]:
     """
     function = module.entry(program)
     place: dict[ir.Value, int] = {}
-    found: list[Box] = []
+    drawn: list[Box] = []
     for number, argument in enumerate(module.block(function).arguments):
-        place[argument] = len(found)
-        found.append(Box(ARGUMENT, [f"arg{number}", _shape(argument)], []))
+        place[argument] = len(drawn)
+        drawn.append(Box(ARGUMENT, [f"arg{number}", _shape(argument)], []))
     for op in module.operations(function):
         if op.name in CONTROL_FLOW:
             raise ProgramError(f"expected a program without loops and branches, got {op.name}")
         if op.name == "func.return":
-            found += [
+            drawn += [
                 Box(RESULT, [RESULT, _shape(value)], [place[value]]) for value in op.operands if value in place
             ]
         elif not any(splat(result) is not None for result in op.results):
-            place |= dict.fromkeys(op.results, len(found))
-            found.append(Box(op.name, _lines(op), [place[value] for value in op.operands if value in place]))
-    return found
+            place |= dict.fromkeys(op.results, len(drawn))
+            drawn.append(Box(op.name, _lines(op), [place[value] for value in op.operands if value in place]))
+    return drawn
 
 
 def _box(name: str, box: Box, is_shared: bool) -> Iterator[str]:
@@ -140,8 +140,8 @@ def _lines(op: ir.Operation) -> list[str]:
     numbers = [splat(value) for value in op.operands]
     detail = []
     if op.name == queries.DOT:
-        found = queries.dimensions(op)
-        over = (found.lhs_contracting_dimensions, found.rhs_contracting_dimensions)
+        dimensions = queries.dimensions(op)
+        over = (dimensions.lhs_contracting_dimensions, dimensions.rhs_contracting_dimensions)
         detail = ["over {} x {}".format(*map(list, over))]
     elif op.name == queries.TRANSPOSE:
         detail = [f"to {list(ir.DenseI64ArrayAttr(op.attributes['permutation']))}"]

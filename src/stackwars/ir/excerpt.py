@@ -64,8 +64,8 @@ def full_program(module: ir.Module) -> Excerpt:
     for op in module.body.operations:
         if op.operation.name != "func.func":
             head.append(f"// ... 1 {op.operation.name} left out")
-    found = [fragment(function, set(operations(function))) for function in functions(module)]
-    return Excerpt(head, found)
+    selected = [fragment(function, set(operations(function))) for function in functions(module)]
+    return Excerpt(head, selected)
 
 
 def projection(module: ir.Module) -> Excerpt:
@@ -119,9 +119,9 @@ def _is_threefold(dot: ir.Operation) -> bool:
 
 def _parts(dot: ir.Operation) -> set[ir.Operation]:
     onward = MOVES | {"stablehlo.add", "stablehlo.slice"}
-    found = {dot} | queries.after(dot.results, lambda op: op.name in onward)
-    operands = [operand for op in found for operand in op.operands]
-    return found | queries.before(operands, lambda op: op.name in MOVES | {"stablehlo.constant"})
+    selected = {dot} | queries.after(dot.results, lambda op: op.name in onward)
+    operands = [operand for op in selected for operand in op.operands]
+    return selected | queries.before(operands, lambda op: op.name in MOVES | {"stablehlo.constant"})
 
 
 def _reduces(module: ir.Module, op: ir.Operation) -> bool:

@@ -70,11 +70,11 @@ def functions(module: ir.Module) -> list[ir.Operation]:
 
 def entry(module: ir.Module) -> ir.Operation:
     """Return the function that a caller sees: `main`, or the only one. Raises ProgramError without it."""
-    found = functions(module)
-    for function in found:
-        if name(function) == "main" or len(found) == 1:
+    candidates = functions(module)
+    for function in candidates:
+        if name(function) == "main" or len(candidates) == 1:
             return function
-    names = [name(function) for function in found]
+    names = [name(function) for function in candidates]
     raise ProgramError(f"expected a function called main, got functions called {names}")
 
 

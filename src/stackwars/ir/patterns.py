@@ -37,7 +37,7 @@ def attentions(function: ir.Operation) -> list[Attention]:
     above one of them that reads an argument of rank 2 or more as its weight. A product is a
     dot_general that contracts something: a mask of heads may be applied by one that does not.
     """
-    found = []
+    matches = []
     for dot in walk(function):
         if not is_product(dot) or not is_batched(dot):
             continue
@@ -45,8 +45,8 @@ def attentions(function: ir.Operation) -> list[Attention]:
         if any(op.name == "stablehlo.exponential" for op in reached):
             values = _values(reached)
             if values:
-                found.append(Attention(_projections([*dot.operands, *values])))
-    return found
+                matches.append(Attention(_projections([*dot.operands, *values])))
+    return matches
 
 
 def activation(projection: ir.Operation) -> ir.Value:
@@ -115,7 +115,7 @@ def _root(op: ir.Operation) -> str | None:
     """Return what a root is taken of: a variance (`arithmetic`), a mean of squares (`rms`), or neither."""
     above = queries.before(op.operands, lambda made_by: made_by.name in _STEPS)
     operands = [operand for step in [op, *above] for operand in step.operands]
-    sums = [found for value in operands if (found := _summed(value)) is not None]
+    sums = [source for value in operands if (source := _summed(value)) is not None]
     squared = [value for total in sums if (value := _unsquared(total)) is not None]
     if not squared:
         return None
@@ -161,5 +161,5 @@ def _is_centred(value: ir.Value) -> bool:
     minuend, mean = map(origin, made_by.operands)
     above = queries.before([mean], lambda op: op.name in _STEPS)
     operands = [mean, *(operand for step in above for operand in step.operands)]
-    sums = [found for source in operands if (found := _summed(source)) is not None]
+    sums = [source for value in operands if (source := _summed(value)) is not None]
     return any(origin(total) == minuend for total in sums)

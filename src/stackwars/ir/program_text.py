@@ -29,8 +29,8 @@ def no_program_line(why: str) -> str:
 
 def missing_reason(text: str) -> str | None:
     """Return why a text is no program, if a cell or a lowering left only the line that says so; else None."""
-    found = text.strip()
-    return found.removeprefix(NO_PROGRAM).strip() if found.startswith(NO_PROGRAM) else None
+    line = text.strip()
+    return line.removeprefix(NO_PROGRAM).strip() if line.startswith(NO_PROGRAM) else None
 
 
 def readback(text: str) -> dict[str, str]:
@@ -58,7 +58,7 @@ def source_lines(text: str) -> list[str | None] | None:
     ['workloads/mha.py:31']
     """
     lines = text.splitlines()
-    aliases = {found[1]: found[2] for line in lines if (found := _DEFINED.match(line))}
+    aliases = {match[1]: match[2] for line in lines if (match := _DEFINED.match(line))}
     sources = [
         _resolved(used[1], aliases, frozenset())
         if not _DEFINED.match(line) and (used := _USED.search(line))
@@ -77,13 +77,13 @@ def sources_of_plain(plain: str, located: str) -> list[str | None] | None:
     if sources is None:
         return None
     located_lines = zip(located.splitlines(), sources, strict=True)
-    found = [source for line, source in located_lines if not _DEFINED.match(line)]
+    result = [source for line, source in located_lines if not _DEFINED.match(line)]
     count = len(plain.splitlines())
-    if len(found) != count:
+    if len(result) != count:
         raise ValueError(
-            f"expected the {count} lines of the plain text, got {len(found)}; fix: print both from one program"
+            f"expected the {count} lines of the plain text, got {len(result)}; fix: print both from one program"
         )
-    return found
+    return result
 
 
 def dump_sources(sources: list[str | None]) -> dict:
@@ -106,8 +106,8 @@ def short_path(path: str) -> str:
 
 def _resolved(location: str, aliases: dict[str, str], seen: frozenset[str]) -> str | None:
     """Return the first file of a location: its own, or that of what it refers to."""
-    if found := _FILE.search(location):
-        return f"{short_path(found[1])}:{found[2]}"
+    if match := _FILE.search(location):
+        return f"{short_path(match[1])}:{match[2]}"
     for alias in _ALIAS.findall(location):
         if alias in aliases and alias not in seen:
             source = _resolved(aliases[alias], aliases, seen | {alias})

@@ -44,28 +44,28 @@ def before(
     stop: ir.Value | None = None,
 ) -> set[ir.Operation]:
     """Return the operations that the values are made from, as far up as `through` lets, not above `stop`."""
-    found: set[ir.Operation] = set()
+    reached: set[ir.Operation] = set()
     waiting = list(values)
     while waiting:
         value = waiting.pop()
         made_by = None if stop is not None and value == stop else producer(value)
-        if made_by is not None and made_by not in found and through(made_by):
-            found.add(made_by)
+        if made_by is not None and made_by not in reached and through(made_by):
+            reached.add(made_by)
             waiting.extend(made_by.operands)
-    return found
+    return reached
 
 
 def after(values: Iterable[ir.Value], through: Callable[[ir.Operation], bool]) -> set[ir.Operation]:
     """Return the operations that are made from the values, as far down as `through` lets."""
-    found: set[ir.Operation] = set()
+    reached: set[ir.Operation] = set()
     waiting = list(values)
     while waiting:
         for use in waiting.pop().uses:
             reader = use.owner.operation
-            if reader not in found and through(reader):
-                found.add(reader)
+            if reader not in reached and through(reader):
+                reached.add(reader)
                 waiting.extend(reader.results)
-    return found
+    return reached
 
 
 def is_vector_argument(value: ir.Value) -> bool:

@@ -60,15 +60,15 @@ def signature(op: ir.Operation) -> tuple[str, list[ir.Value], bool]:
 
 
 def _attributes(op: ir.Operation) -> dict[str, str]:
-    found = {}
+    result = {}
     for attribute in op.attributes:
         # Iteration gives pairs in older bindings, names in newer ones.
         name = getattr(attribute, "name", attribute)
         value = str(op.attributes[name])
         if "." in name or name in _NOTES or _is_default(op, name, value):
             continue
-        found[name] = value
-    return found
+        result[name] = value
+    return result
 
 
 def _is_default(op: ir.Operation, name: str, value: str) -> bool:

@@ -70,12 +70,12 @@ def _flattening(dots: list[ir.Operation]) -> ClaimVerdict:
 
 def _layernorm(main: ir.Operation) -> ClaimVerdict:
     """Decide whether normalisation over the last axis is batch_norm_training or arithmetic."""
-    found = norms(main)
+    norm_counts = norms(main)
     evidence = (
-        f"in arithmetic: {found.arithmetic}, as batch_norm_training: {found.batch_norm}; "
-        f"by the root mean square, which takes off no mean: {found.rms}"
+        f"in arithmetic: {norm_counts.arithmetic}, as batch_norm_training: {norm_counts.batch_norm}; "
+        f"by the root mean square, which takes off no mean: {norm_counts.rms}"
     )
-    verdict = _either(found.arithmetic, FINE_GRAINED, found.batch_norm, HIGH_LEVEL)
+    verdict = _either(norm_counts.arithmetic, FINE_GRAINED, norm_counts.batch_norm, HIGH_LEVEL)
     return ClaimVerdict(LAYERNORM, verdict, evidence)
 
 

@@ -52,10 +52,10 @@ def optimised_hlo(text: str) -> Lines:
 
 def generated_code(text: str) -> Lines:
     """Return the calls of kernels, then every kernel: its loops, and what they compute and store."""
-    found: Lines = [(0, f"{call};") for call in _CALL.findall(text)]
+    lines: Lines = [(0, f"{call};") for call in _CALL.findall(text)]
     for name, body in _KERNEL.findall(text):
-        found += [(0, f"// {name}"), *_steps(body)]
-    return found
+        lines += [(0, f"// {name}"), *_steps(body)]
+    return lines
 
 
 def _computation(block: str) -> Iterator[tuple[int, str]]:

@@ -21,7 +21,11 @@ def definitions(sources: Sources, is_reference: bool) -> str:
 
     :raises ProseError: for an unknown name, and in the reference for a paragraph whose verdicts differ.
     """
-    numbers, found, paragraphs = values(_in_full(sources.reference)), list(prose.uses()), prose.read_guards()
+    numbers, used_names, paragraphs = (
+        values(_in_full(sources.reference)),
+        list(prose.uses()),
+        prose.read_guards(),
+    )
     claims = sources.reference.table("claims")
     known = {
         prose.VAL: numbers,
@@ -30,10 +34,10 @@ def definitions(sources: Sources, is_reference: bool) -> str:
     }
     decided = verdicts(sources.reference)
     prose.check_guards(paragraphs, decided)
-    prose.check(found, known)
+    prose.check(used_names, known)
     if is_reference:
         prose.require(paragraphs, decided)
-    used = {command: sorted({use.name for use in found if use.command == command}) for command in known}
+    used = {command: sorted({use.name for use in used_names if use.command == command}) for command in known}
     lines = [_define("val", name, numbers[name]) for name in used[prose.VAL]]
     lines += [_define("origin", study, origin(sources, study)) for study in used[prose.ORIGIN]]
     lines += [_define("claim", row["id"], box(row, _of_run(sources, row["id"], is_reference)))

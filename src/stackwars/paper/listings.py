@@ -55,11 +55,11 @@ def lines(cut: Cut, path: Path, limit: int) -> list[str]:
     if reason is not None:
         return layout.wrap(f"// no program: {reason}", CHARACTERS, 0)
     try:
-        found = cut(module.parse(text))
+        cut_out = cut(module.parse(text))
     except module.ProgramError as error:
         print(f"[listings] {path}: {error}", file=sys.stderr)
         return layout.wrap(f"// nothing to show: {error}", CHARACTERS, 0)
-    return layout.listing(found.lines(), CHARACTERS, limit)
+    return layout.listing(cut_out.lines(), CHARACTERS, limit)
 
 
 def listing(workload: str, row: list[Cell], root: Path, source: str) -> str:
@@ -103,15 +103,15 @@ def made_of(workload: str, row: list[Cell], root: Path, source: str) -> str:
 
 def drawings(config: dict, measured: Path) -> dict[str, str]:
     """Return, by workload, the text for Graphviz of every program that is drawn."""
-    found = {}
+    result = {}
     for workload in config["paper"]["graphs"]:
         row = [Program(name, workload) for name in printed.compared(config)]
         root = measured if set(row) <= set(printed.drawn(config)) else REFERENCE
         paths = {title(one.framework): root / one.path / "program.mlir.gz" for one in row}
         programs = {name: drawing.read(path) for name, path in paths.items() if path.exists()}
         if programs:
-            found[workload] = drawing.side_by_side(programs)
-    return found
+            result[workload] = drawing.side_by_side(programs)
+    return result
 
 
 def write(config: dict, folder: Folder) -> None:

@@ -47,7 +47,7 @@ def has_prose(config: dict) -> bool:
 
 def environment(templates: Path) -> jinja2.Environment:
     """Return the jinja2 environment of the paper."""
-    made = jinja2.Environment(
+    jinja = jinja2.Environment(
         block_start_string=r"\BLOCK{",
         block_end_string="}",
         variable_start_string=r"\VAR{",
@@ -61,8 +61,8 @@ def environment(templates: Path) -> jinja2.Environment:
         finalize=latex.escape,
         loader=jinja2.FileSystemLoader(templates),
     )
-    made.filters |= FILTERS
-    return made
+    jinja.filters |= FILTERS
+    return jinja
 
 
 def render(templates: Path, names: dict[str, Any], output: Path) -> None:
@@ -70,7 +70,7 @@ def render(templates: Path, names: dict[str, Any], output: Path) -> None:
 
     :raises RenderError: naming the template and what it lacks.
     """
-    made = environment(templates)
+    jinja = environment(templates)
     for path in sorted([*templates.rglob("*.tex"), *templates.rglob(f"*{SUFFIX}")]):
         name = path.relative_to(templates).as_posix()
         target = output / name.removesuffix(".j2")
@@ -79,23 +79,23 @@ def render(templates: Path, names: dict[str, Any], output: Path) -> None:
             shutil.copy(path, target)
             continue
         try:
-            target.write_text(made.get_template(name).render(names), encoding="utf-8")
+            target.write_text(jinja.get_template(name).render(names), encoding="utf-8")
         except (jinja2.TemplateError, ValueError, TypeError, KeyError) as error:
             raise RenderError(f"paper/{name}: {error}") from error
 
 
-def template_names(config: dict, folder: Folder, found: Sources) -> dict[str, Any]:
+def template_names(config: dict, folder: Folder, datasets: Sources) -> dict[str, Any]:
     """Return what the templates know of a build."""
     printed = config["paper"]
-    own = [study for study in config["studies"] if not found.of(study).is_reference]
+    own = [study for study in config["studies"] if not datasets.of(study).is_reference]
     return {
         "is_reference": config["results"] == "reference",
         "is_full_size": is_full_size(config),
         "has_prose": has_prose(config),
-        "context": found.run.context,
+        "context": datasets.run.context,
         "reproduction": documents.read(folder["reproduction"])["summary"],
-        "accepted": _accepted(found.reference.context["runs"]),
-        "claims": list(found.run.table("claims")["id"]),
+        "accepted": _accepted(datasets.reference.context["runs"]),
+        "claims": list(datasets.run.table("claims")["id"]),
         "tables": [table.name for table in REGISTRY if table.study in own],
         "listings": [name for name in printed["listings"] if (folder["listings"] / f"{name}.tex").exists()],
         "forms": [name for name in printed["forms"] if (folder["listings"] / f"forms-{name}.tex").exists()],
@@ -120,15 +120,15 @@ def build(config: dict, folder: Folder) -> None:
 
     :raises ProseError: if the prose names something unknown, or the reference no longer supports it.
     """
-    output, found = folder["latex"], sources(config, folder)
-    values = generated.definitions(found, config["results"] == "reference")
+    output, datasets = folder["latex"], sources(config, folder)
+    values = generated.definitions(datasets, config["results"] == "reference")
     # A file left from an earlier build must not stand in for one that is missing now.
     shutil.rmtree(output, ignore_errors=True)
     copied = {part: part for part in ("tables", "listings")} | dict.fromkeys(FIGURES, "figures")
     for part, target in copied.items():
         shutil.copytree(folder[part], output / target, ignore=shutil.ignore_patterns(".*"), dirs_exist_ok=True)
     shutil.copy(PAPER / "references.bib", output / "references.bib")
-    render(PAPER, template_names(config, folder, found), output)
+    render(PAPER, template_names(config, folder, datasets), output)
     (output / "values.tex").write_text(values, encoding="utf-8")
 
 

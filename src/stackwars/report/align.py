@@ -37,11 +37,11 @@ def operations(text: str) -> Keys:
     >>> operations("%1 = stablehlo.add %0, %0 : tensor<2xf32>")
     ['stablehlo.add tensor<2xf32>']
     """
-    found: Keys = []
+    keys: Keys = []
     for line in text.splitlines():
         name, result = _OPERATION.match(line), _TYPE.search(line)
-        found.append(f"{name[1]} {result[0] if result else ''}" if name else None)
-    return found
+        keys.append(f"{name[1]} {result[0] if result else ''}" if name else None)
+    return keys
 
 
 def side(text: str, sources: list[str | None] | None = None) -> Side:
@@ -86,8 +86,8 @@ def matched(ours: Keys, theirs: Keys) -> dict[str, Any]:
         [key if key is not None else f"{place}{number}" for number, key in enumerate(lines)]
         for place, lines in (("left", ours), ("right", theirs))
     ]
-    found = SequenceMatcher(None, *keys, autojunk=False).get_matching_blocks()
-    blocks = [list(block) for block in found if block.size]
+    matches = SequenceMatcher(None, *keys, autojunk=False).get_matching_blocks()
+    blocks = [list(block) for block in matches if block.size]
     own, others = flags(ours), flags(theirs)
     every = (own + others).count("1")
     both = 2 * sum(own[a : a + size].count("1") for a, _, size in blocks)
@@ -104,10 +104,10 @@ def line_classes(text: str) -> list[str | None]:
 
 
 def _class_of_line(line: str) -> str | None:
-    found = _OPCODE.search(line)
-    if found is None:
+    match = _OPCODE.search(line)
+    if match is None:
         return None
-    name, target = found[1], _TARGET.search(line)
+    name, target = match[1], _TARGET.search(line)
     attributes = ""
     if name == "custom_call" and target:
         called = target[1] or target[2]

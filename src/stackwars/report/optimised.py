@@ -101,17 +101,17 @@ def _key(module: Module, instruction: Instruction) -> str:
 
 def _source(line: str) -> str | None:
     """Return where an operation comes from: a file and line, or the line of the program that was compiled."""
-    found = _SOURCE.search(line)
-    if found is None:
+    match = _SOURCE.search(line)
+    if match is None:
         return None
-    file, number = found.groups()
+    file, number = match.groups()
     return LINE.format(number) if file == "-" else f"{short_path(file)}:{number}"
 
 
 def _traced(source: str | None, emitted: Sequence[str | None]) -> str | None:
     """Return a line of the compiled program with its own source."""
-    found = _EMITTED.fullmatch(source or "")
-    place = int(found[1]) - 1 if found else len(emitted)
+    match = _EMITTED.fullmatch(source or "")
+    place = int(match[1]) - 1 if match else len(emitted)
     own = emitted[place] if place < len(emitted) else None
     return f"{own} ({source})" if own else source
 

@@ -31,10 +31,10 @@ def programs(config: dict, measured: Path) -> list[dict[str, Any]]:
     """Return the programs of each workload of which two frontends have one (see `_beside`)."""
     every = printed.emitted(config, measured, ACCEPTED).items()
     rows = ((workload, {name: first_program(files) for name, files in row.items()}) for workload, row in every)
-    found = [
+    shown = [
         _beside(measured, workload, {name: one for name, one in row.items() if one}) for workload, row in rows
     ]
-    return [one for one in found if len(one["frameworks"]) > 1]
+    return [one for one in shown if len(one["frameworks"]) > 1]
 
 
 def _beside(measured: Path, workload: str, emitted: dict[str, tuple[Path, str]]) -> dict[str, Any]:
@@ -48,7 +48,7 @@ def _beside(measured: Path, workload: str, emitted: dict[str, tuple[Path, str]])
         EMITTED: form({name: side(text, sources[name]) for name, text in texts.items()}),
         NORMALISED: form({name: side(normalised(text)) for name, text in texts.items()}),
     }
-    made, why = compiled(paths, texts, sources)
+    optimised_form, why = compiled(paths, texts, sources)
     return {
         "workload": workload,
         "title": workloads.load(workload).TITLE,
@@ -59,7 +59,7 @@ def _beside(measured: Path, workload: str, emitted: dict[str, tuple[Path, str]])
             for name, (_, text) in emitted.items()
             if name not in texts
         },
-        "forms": forms | ({OPTIMISED: made} if made else {}),
+        "forms": forms | ({OPTIMISED: optimised_form} if optimised_form else {}),
         "not_optimised": why,
     }
 
@@ -97,8 +97,8 @@ def compiled(
     sides, why, compilers = {}, {}, []
     for name, text in texts.items():
         try:
-            compiler, kept = optimised.read(paths[name].with_name(printed.OPTIMISED), text.encode())
-            sides[name] = hlo_side(kept, sources[name])
+            compiler, hlo = optimised.read(paths[name].with_name(printed.OPTIMISED), text.encode())
+            sides[name] = hlo_side(hlo, sources[name])
             compilers.append(compiler)
         except ValueError as error:
             why[name] = str(error)

@@ -94,7 +94,7 @@ def comparisons(sources: Sources) -> list[Row]:
 
     each: the ratios that it is inferred from, [run, round, ratio]; the round is None if its run kept none.
     """
-    found: dict[tuple, Row] = {}
+    result: dict[tuple, Row] = {}
     rounds: dict[bool, dict[tuple, list]] = {}
     for data, study in _each(sources):
         if data.is_reference not in rounds:
@@ -103,8 +103,8 @@ def comparisons(sources: Sources) -> list[Row]:
             if _is_of(study, row):
                 each = rounds[data.is_reference].get(_key(row, schema.ROUND_KEYS), [])
                 key = (data.is_reference, *_key(row, schema.COMPARISON_KEYS))
-                found.setdefault(key, {**row, "studies": [], "each": each})["studies"].append(study.name)
-    return list(found.values())
+                result.setdefault(key, {**row, "studies": [], "each": each})["studies"].append(study.name)
+    return list(result.values())
 
 
 def _is_of(study: Study, row: Row) -> bool:
@@ -121,12 +121,12 @@ def _is_of(study: Study, row: Row) -> bool:
 
 def _rounds(data: Dataset) -> dict[tuple, list]:
     """Return the ratios of each comparison by round and, in the reference, by run."""
-    found: dict[tuple, list] = {}
+    result: dict[tuple, list] = {}
     for row in records(data.table("rounds"), (*schema.ROUND_KEYS, "run", "round", "ratio")):
         if "ratio" in row:
             one = [row.get("run", ""), row.get("round"), digits(row["ratio"])]
-            found.setdefault(_key(row, schema.ROUND_KEYS), []).append(one)
-    return found
+            result.setdefault(_key(row, schema.ROUND_KEYS), []).append(one)
+    return result
 
 
 def _key(row: Row, names: Iterable[str]) -> tuple:
@@ -135,14 +135,14 @@ def _key(row: Row, names: Iterable[str]) -> tuple:
 
 def compiled(sources: Sources) -> list[Row]:
     """Return the programs that were compiled for targets."""
-    found = []
+    result = []
     for data, study in _each(sources):
         divided = _belongs(data, "sharding", study)
         if study.targets or divided:
             table = of_study(study, data.table("programs"))
             table = table[~table["target"].isin(("", CPU)) & (table["devices"].notna() == divided)]
-            found += [{"study": study.name, **row} for row in records(newest(data, study, table), COMPILED)]
-    return found
+            result += [{"study": study.name, **row} for row in records(newest(data, study, table), COMPILED)]
+    return result
 
 
 def effects(sources: Sources) -> list[Row]:

@@ -21,15 +21,15 @@ FOLDER = "cell_figures"
 
 def figures(config: dict, folder: Folder) -> dict[str, Figure]:
     """Return {name: figure}."""
-    found = sources(config, folder)
-    tables = found.of("tables")
+    datasets = sources(config, folder)
+    tables = datasets.of("tables")
     main = comparisons(config, CELLS)[0]
     steady = tables.comparisons("tables", quantity=schema.STEADY, baseline=main.baseline, device=CPU)
     frameworks = list(tables.study("tables").frameworks)
     return {
         "ratios": draw_ratios(steady[steady["subject"].map(program_of) == main.subject], main.baseline),
         "calls": draw_calls(read_calls(tables.measured, chosen(config, tables), frameworks), frameworks),
-        **{study: draw_stacks(on_cpu(found.of(study), study)) for study in ("stacks", "beyond")},
+        **{study: draw_stacks(on_cpu(datasets.of(study), study)) for study in ("stacks", "beyond")},
     }
 
 

@@ -23,8 +23,8 @@ FOLDER = "compiler_figures"
 
 def figures(config: dict, folder: Folder) -> dict[str, Figure]:
     """Return {name: figure}."""
-    found = sources(config, folder)
-    tables, matrix = found.of("tables"), found.of("matrix")
+    datasets = sources(config, folder)
+    tables, matrix = datasets.of("tables"), datasets.of("matrix")
     main = comparisons(config, PROGRAMS)[0]
     # Of the tables' source, and of the compilers of the matrix as far as it has them.
     profile = tables.rows("profile", "matrix")

@@ -92,9 +92,9 @@ class Table:
 
 def frame(rows: list[dict], note: str = "") -> pd.DataFrame:
     """Return the rows of a table; note: LaTeX text for its note."""
-    made = pd.DataFrame(rows)
-    made.attrs["note"] = note
-    return made
+    table = pd.DataFrame(rows)
+    table.attrs["note"] = note
+    return table
 
 
 def spanning(text: str, *columns: str) -> dict[str, object]:

@@ -8,22 +8,22 @@ const some = (children) => children.flat().filter((child) => child !== null && c
 
 // An element with attributes and children; text goes in as text, so no name of a run can be markup.
 function h(tag, attributes, ...children) {
-  const made = document.createElement(tag);
+  const node = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes || {})) {
-    if (typeof value === "function") made.addEventListener(name, value);
-    else if (value !== null && value !== undefined) made.setAttribute(name, value);
+    if (typeof value === "function") node.addEventListener(name, value);
+    else if (value !== null && value !== undefined) node.setAttribute(name, value);
   }
-  made.append(...some(children));
-  return made;
+  node.append(...some(children));
+  return node;
 }
 
 function s(tag, attributes, ...children) {
-  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
   for (const [name, value] of Object.entries(attributes || {})) {
-    if (value !== null && value !== undefined) made.setAttribute(name, value);
+    if (value !== null && value !== undefined) node.setAttribute(name, value);
   }
-  made.append(...some(children));
-  return made;
+  node.append(...some(children));
+  return node;
 }
 
 const words = (x, y, text, anchor = "start") => s("text", { x, y, "text-anchor": anchor }, String(text));
@@ -65,7 +65,7 @@ async function unpack(packed) {
   return JSON.parse(await new Response(stream).text());
 }
 
-// Hands a file to the reader that is made here.
+// Hands a file to the reader that is node here.
 function save(name, text, kind) {
   const url = URL.createObjectURL(new Blob([text], { type: kind }));
   h("a", { href: url, download: name }).click();

@@ -50,25 +50,25 @@ function commands(row, path, file) {
 
 async function cell(at) {
   const [, study, ...key] = at.parts, path = key.join("/");
-  const found = DATA.cells.find((one) => one.mode === "native" && one.study === study && cellKey(one) === path);
-  if (!found) return [h("h2", {}, path || "Cell"), h("p", {}, "There is no such cell; its program may have been replayed alone."), h("p", {}, link("All cells", ["cells"]))];
-  const details = (await rawOf(found, DATA.details[path])) || { calls: [], processes: [] };
-  const parted = ["trace", "compile", "execute"].map((part) => [part, found[`first_${part}_ms`]]).filter(([, ms]) => !none(ms));
-  const others = DATA.cells.filter((one) => one !== found && one.mode === "native" && cellKey(one) === path && one.run !== found.run);
+  const current = DATA.cells.find((one) => one.mode === "native" && one.study === study && cellKey(one) === path);
+  if (!current) return [h("h2", {}, path || "Cell"), h("p", {}, "There is no such cell; its program may have been replayed alone."), h("p", {}, link("All cells", ["cells"]))];
+  const details = (await rawOf(current, DATA.details[path])) || { calls: [], processes: [] };
+  const parted = ["trace", "compile", "execute"].map((part) => [part, current[`first_${part}_ms`]]).filter(([, ms]) => !none(ms));
+  const others = DATA.cells.filter((one) => one !== current && one.mode === "native" && cellKey(one) === path && one.run !== current.run);
   return [
-    h("h2", {}, `${found.title}, ${title(found.framework)}, ${found.device}`),
+    h("h2", {}, `${current.title}, ${title(current.framework)}, ${current.device}`),
     origin(study),
-    h("p", {}, `Status: ${statusOf(found)}. ${found.rounds || 0} rounds${found.stop_reason ? `, ended by: ${found.stop_reason}` : ""}${found.run ? `, in the run ${found.run}` : ""}.` +
-      (none(found.kept_share) ? "" : ` ${percent(found.kept_share)} of its blocks were uncontended; most processes were ${found.steady_class || "of no class"}.`)),
-    elsewhere(found.workload, ...others.map((one) => cellLink(`the same in the study ${one.study}`, one))),
-    found.status === "ok" ? table("Latency in ms", [
-      ["Stage", ([, text]) => text], ["ms", ([stage]) => number(found[`${stage}_ms`], 4), "number"],
-      ["95 % interval", ([stage]) => interval(found[`${stage}_low_ms`], found[`${stage}_high_ms`])],
+    h("p", {}, `Status: ${statusOf(current)}. ${current.rounds || 0} rounds${current.stop_reason ? `, ended by: ${current.stop_reason}` : ""}${current.run ? `, in the run ${current.run}` : ""}.` +
+      (none(current.kept_share) ? "" : ` ${percent(current.kept_share)} of its blocks were uncontended; most processes were ${current.steady_class || "of no class"}.`)),
+    elsewhere(current.workload, ...others.map((one) => cellLink(`the same in the study ${one.study}`, one))),
+    current.status === "ok" ? table("Latency in ms", [
+      ["Stage", ([, text]) => text], ["ms", ([stage]) => number(current[`${stage}_ms`], 4), "number"],
+      ["95 % interval", ([stage]) => interval(current[`${stage}_low_ms`], current[`${stage}_high_ms`])],
     ], Object.entries(STAGES)) : null,
     parted.length ? table("The first call, in ms", [["Part", ([part]) => part], ["ms", ([, ms]) => number(ms), "number"]], parted) : null,
-    ...everyCall(details.calls, found.framework, at),
+    ...everyCall(details.calls, current.framework, at),
     ...(details.processes.length ? [
-      ...memoryOverTime(details.processes, found.framework, at),
+      ...memoryOverTime(details.processes, current.framework, at),
       table("Processes", [
         ["Round", (one) => String(one.repetition + 1), "number"], ["Status", (one) => one.status], ["Started (UTC)", (one) => one.started_utc],
         ["Wall s", (one) => number(one.wall_s), "number"], ["Peak GiB", (one) => number(one.peak_rss_bytes / 2 ** 30), "number"],
@@ -76,7 +76,7 @@ async function cell(at) {
       ], details.processes),
       ...logs(details.processes),
       h("p", {}, `Sizes: ${valuesOf(details.sizes)}. Versions: ${valuesOf(details.versions)}.`)] : []),
-    ...commands(found, path, "cell.json"),
+    ...commands(current, path, "cell.json"),
   ];
 }
 
@@ -96,7 +96,7 @@ async function replay(at) {
       `${number(row.over_best)} times as long as in this program's fastest compiler. ` : `Status: ${row.status}. `, row.run ? `Of the run ${row.run}.` : "Of this run."),
     elsewhere(workload, link("every frontend in every compiler", ["cells"], [["study", study], ["mode", "replay"], ["workload", workload]]), native && cellLink("the framework's own cell", native),
       ...same.filter((one) => one.run !== row.run).map((one) => link(`the same in the study ${one.study}${none(one.steady_ms) ? "" : `, ${number(one.steady_ms)} ms`}`, replayParts(one)))),
-    ran ? null : h("pre", { class: "scroll log", tabindex: "0", role: "region", "aria-label": "Reason" }, row.status_detail || "No reason was kept."),
+    ran ? null : h("pre", { class: "scroll log", tabindex: "0", role: "region", "aria-label": "Reason" }, row.status_detail || "No reason was recorded."),
     ran ? table("What the compiler took and made", [["What", ([text]) => text], ["Value", ([, value]) => value, "number"]], [
       ["Compile time, s (median over the rounds)", number(row.compile_s)],
       ["Largest relative L2 error against the baseline's output", number(row.parity_rel_l2)],

@@ -6,16 +6,16 @@ function place() {
 }
 
 function address(parts, query = []) {
-  const asked = new URLSearchParams([...query].filter(([, value]) => value)).toString();
-  return `#${parts.map(encodeURIComponent).join("/")}${asked ? `?${asked}` : ""}`;
+  const params = new URLSearchParams([...query].filter(([, value]) => value)).toString();
+  return `#${parts.map(encodeURIComponent).join("/")}${params ? `?${params}` : ""}`;
 }
 
 // The same place with other values of some keys; another filter begins at its first page.
 function changed({ parts, query }, values) {
-  const asked = new URLSearchParams(query);
-  if (!("page" in values)) asked.delete("page");
-  for (const [key, value] of Object.entries(values)) asked.set(key, value);
-  return address(parts, asked);
+  const params = new URLSearchParams(query);
+  if (!("page" in values)) params.delete("page");
+  for (const [key, value] of Object.entries(values)) params.set(key, value);
+  return address(parts, params);
 }
 
 const go = (at, values) => { location.hash = changed(at, values); };
@@ -41,11 +41,11 @@ const filters = (rows, at, ...keys) => keys.map((key) => {
 
 // The rows that the address asks for by these keys. A value that no row has, from another view or study, is ignored.
 function wanted(rows, at, ...keys) {
-  const asked = keys.filter((key) => rows.some((row) => row[key] === at.query.get(key)));
-  return rows.filter((row) => asked.every((key) => row[key] === at.query.get(key)));
+  const keysInUse = keys.filter((key) => rows.some((row) => row[key] === at.query.get(key)));
+  return rows.filter((row) => keysInUse.every((key) => row[key] === at.query.get(key)));
 }
 
-// The value that is asked for if it is one of these, else the first.
+// The value in the address if it is one of these, else the first.
 const oneOf = (at, name, values) => (values.includes(at.query.get(name)) ? at.query.get(name) : values[0]);
 
 // The study of some rows that a view shows, with its control and the line that says where its results are from.
@@ -89,10 +89,10 @@ const filled = (columns, rows) => columns.filter(([, show]) => rows.some((row) =
 // columns: [head, row => text or node, "number", "keep" (on one line), "wide" or nothing]; shown: the rows to draw, of all that the button copies.
 function table(caption, columns, rows, shown = rows) {
   const body = shown.map((row) => h("tr", {}, columns.map(([, show, kind]) => h("td", { class: kind }, show(row) ?? ""))));
-  const made = h("table", {}, h("caption", {}, caption),
+  const element = h("table", {}, h("caption", {}, caption),
     h("thead", {}, h("tr", {}, columns.map(([head, , kind]) => h("th", { scope: "col", class: kind, title: meaning(head) }, head)))),
     h("tbody", {}, body));
-  return h("div", {}, h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption }, made),
+  return h("div", {}, h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption }, element),
     h("p", { class: "bar" }, copied(columns, rows)));
 }
 

@@ -7,7 +7,7 @@ function start(at) {
   const machine = DATA.meta.machine || {}, isReference = DATA.meta.origin === "reference";
   return [
     h("h2", {}, isReference ? "The reference" : "This run"),
-    h("p", {}, `${isReference ? `Its newest whole run, ${DATA.raw_run}, whose raw calls this report has: preset` : "Preset"} ${DATA.meta.preset}, ` +
+    h("p", {}, `${isReference ? `Its newest full run, ${DATA.raw_run}, whose raw calls this report has: preset` : "Preset"} ${DATA.meta.preset}, ` +
       `last process started ${DATA.meta.date_utc}, revision ${DATA.meta.git_revision}. ` +
       `${machine.cpu_model}, ${machine.cores} cores, ${number((machine.memory_bytes || 0) / 2 ** 30)} GiB, ${machine.os}.`),
     ...answer(),
@@ -29,10 +29,10 @@ function modesOf(study) {
 }
 
 function answer() {
-  const found = DATA.answers.map((id) => DATA.claims.find((claim) => claim.id === id)).filter(Boolean);
+  const answers = DATA.answers.map((id) => DATA.claims.find((claim) => claim.id === id)).filter(Boolean);
   return [
     h("h2", {}, "The answer"),
-    found.length ? h("ul", {}, found.map((claim) => h("li", {}, link(claim.sentence, ["claim", claim.id]), " ",
+    answers.length ? h("ul", {}, answers.map((claim) => h("li", {}, link(claim.sentence, ["claim", claim.id]), " ",
       h("strong", {}, sentence(claim.verdict)), claim.evidence ? `: ${claim.evidence}.` : "."))) : h("p", {}, "This run decides none of the claims that answer the question."),
     h("p", {}, `Claims: ${counted(DATA.claims.map((claim) => claim.verdict))}. `, DATA.reproduction || (DATA.meta.origin === "reference" ? "" : "This run was not compared with the reference.")),
   ];
@@ -40,7 +40,7 @@ function answer() {
 
 // Of what was not run a line for each device and reason.
 function notRun() {
-  const absent = DATA.cells.filter((cell) => cell.status === "not run"), why = (cell) => `${cell.device}: ${cell.status_detail || "no reason was kept"}`;
+  const absent = DATA.cells.filter((cell) => cell.status === "not run"), why = (cell) => `${cell.device}: ${cell.status_detail || "no reason was recorded"}`;
   return [h("h2", {}, "Not run"), absent.length ? h("ul", {}, unique(absent.map(why)).map((text) => {
     const same = absent.filter((cell) => why(cell) === text);
     return h("li", {}, `${same.length} cells on `, text, " (", listOf(unique(same.map((cell) => cell.study)).map((study) =>

@@ -22,7 +22,7 @@ async function timeline(at) {
     table("Time by class, in ms of one profiled call", [
       ["Frontend", (call) => title(call.framework)],
       ...Object.entries(DATA.timeline.classes).map(([name, kind]) => [kind.title, (call) => number(call.parts[name].ms), "number"]),
-      ["Whole call", (call) => number(call.profiled_ms), "number"], ["Timed call", (call) => number(call.call_ms), "number"],
+      ["Full call", (call) => number(call.profiled_ms), "number"], ["Timed call", (call) => number(call.call_ms), "number"],
       ["Agree", (call) => (call.profile_consistent ? "yes" : "no")],
     ], shown),
     ...shown.filter((call) => call.operations.length).map((call) => table(`Longest operations of ${title(call.framework)}`, [
@@ -45,8 +45,8 @@ function explained(shown) {
 const legend = () => h("p", { class: "legend" }, Object.values(DATA.timeline.classes).map((kind) =>
   h("span", {}, s("svg", { width: 14, height: 14, "aria-hidden": "true" }, part(1, 1, 12, 12, kind)), ` ${kind.title}`)));
 
-const part = (x, y, width, height, kind, told) => s("rect", { x, y, width, height, fill: kind.colour, stroke: "#333", "stroke-width": 0.5 },
-  told ? s("title", {}, told) : null);
+const part = (x, y, width, height, kind, tooltip) => s("rect", { x, y, width, height, fill: kind.colour, stroke: "#333", "stroke-width": 0.5 },
+  tooltip ? s("title", {}, tooltip) : null);
 
 const LEAST_MS = 1e-6;
 
