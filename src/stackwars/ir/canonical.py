@@ -13,7 +13,7 @@ arguments are still alike, each of them is singled out once and the minimum hash
 Guarantee: isomorphic programs hash the same. Programs that are not differ, but for collisions of
 a 128-bit hash, as long as the search needs no more than BUDGET refinements; beyond, alike
 arguments are left unresolved, and two programs that refinement alone cannot tell apart would
-share a hash. Two limits: where a program repeats an operation on the same values, it may not be
+share a hash. Two limits: if a program repeats an operation on the same values, it may not be
 seen which of the twins another operation reads (normalising leaves no twins); and values that a
 region reads from outside are numbered in the order of the region's text. Programs are compared as
 they are: normalise them first.

@@ -1,4 +1,4 @@
-"""What an operation computes, without its operands: one string that is the same for the same work.
+"""Describe what an operation computes, without its operands: the same string for the same work.
 
 Attributes that say nothing about the result are left out: layouts, the names that an extractor
 notes, and attributes that are written out with their default value.

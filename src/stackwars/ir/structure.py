@@ -32,7 +32,7 @@ NO_PROGRAM = "no program"
 
 @dataclass(frozen=True)
 class ClaimVerdict:
-    """What a rule says of one program: the claim, a word of this module, and the counts."""
+    """The verdict of a rule on one program: the claim, a word of this module, and the counts."""
 
     claim: str
     verdict: str

@@ -24,16 +24,16 @@ from stackwars.study.programs import Program
 
 CHARACTERS = 76  # in a line: about 6.3 pt in half the width of IEEEtran's page
 Cut = Callable[[module.ir.Module], excerpt.Excerpt]
-WHOLE = "the whole program"
+FULL_PROGRAM = "the whole program"
 EXCERPTS: dict[str, tuple[Cut, str]] = {
-    "ffn_relu": (excerpt.full_program, f"Feed-forward block with ReLU, as the original shows: {WHOLE}"),
+    "ffn_relu": (excerpt.full_program, f"Feed-forward block with ReLU, as the original shows: {FULL_PROGRAM}"),
     "mha": (
         excerpt.projection,
         "Multi-head attention: the combined projection of the activations and the parts q, k and v",
     ),
     "layernorm": (excerpt.normalisation, "Layer normalisation: from the input through scale and shift"),
 }
-"""Of a workload what is cut out of its program, and the caption; of any other the whole program."""
+"""What to cut out of a workload's program, and the caption; any other workload shows the full program."""
 NOTE = (
     "StableHLO as each framework emits it, excerpted from the programs of {}. A comment marks what "
     "is left out; names are those of the full program."
@@ -67,11 +67,13 @@ def listing(workload: str, row: list[Cell], root: Path, source: str) -> str:
 
     :raises OSError: if a program cannot be read.
     """
-    cut, caption = EXCERPTS.get(workload, (excerpt.full_program, f"{workloads.load(workload).TITLE}: {WHOLE}"))
+    cut, caption = EXCERPTS.get(
+        workload, (excerpt.full_program, f"{workloads.load(workload).TITLE}: {FULL_PROGRAM}")
+    )
     limit = listing_figure.page_lines(CHARACTERS) // -(-len(row) // 2)
     parts = [(title(cell.framework), lines(cut, root / cell.path / printed.PROGRAM, limit)) for cell in row]
     if any(text and text[-1].endswith(layout.LEFT_OUT) for _, text in parts):
-        caption = caption.replace(WHOLE, "the beginning of the program")
+        caption = caption.replace(FULL_PROGRAM, "the beginning of the program")
     return listing_figure.figure([parts[::2], parts[1::2]], f"{caption}. {NOTE.format(source)}", workload)
 
 

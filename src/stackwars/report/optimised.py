@@ -1,4 +1,4 @@
-"""An optimised program: HLO as one compiler has made it of what a frontend emitted, to stand beside another."""
+"""Show optimised programs: the HLO that one compiler generates from what a frontend emits."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _HOLDS = ("fusion", "call")
 
 
 Line = tuple[str, str, str | None, str | None, list[str]]
-"""Of a line of a module: its text; what it computes, to what type (of what is no operation what kind of line it
-is); the class of the operation that runs, whether it is this one or holds it (None if none takes time); where
-it comes from in the program; the operations that run for it, by their names in a profile."""
+"""One line of a module: its text; its operation and type, or its kind if it is no operation; the class of the
+operation that runs, this one or the one around it (None if none takes time); its source line in the program; the
+operations that run for it, by their names in a profile."""
 
 
 def side(text: str, emitted: Sequence[str | None] | None = None) -> Side:

@@ -1,4 +1,4 @@
-"""The programs of the report, side by side: ``python -m stackwars.report.programs``, in JAX's environment."""
+"""Compare programs for the report: ``python -m stackwars.report.programs``, in JAX's environment."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from stackwars.study import printed
 from stackwars.study.programs import BASE, Program
 
 MOST_CHARACTERS = 500_000
-"""Of a program's text: LLaMA's has 410,000; one with its constants written out may have ten million."""
+"""The length of a program's text: LLaMA's has 410,000; one with its constants written out may have ten million."""
 EMITTED, NORMALISED, OPTIMISED = "as emitted", "normalised", "optimised"
 """The forms of a program."""
 Sources = dict[str, list[str | None] | None]

@@ -1,4 +1,4 @@
-"""Raw results for the report: every call and block, the memory of each process, and its log."""
+"""Gather raw results for the report: every call and block, the memory of each process, and its log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rows of the tables that the report shows. Every row names its study, and a study is from one source."""
+"""Select the rows of the tables that the report shows. Every row names its study; a study has one source."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _cells(data: Dataset, study: Study) -> Iterator[Row]:
 
 
 def _belongs(data: Dataset, key: str, study: Study) -> bool:
-    """Whether what the configuration asks for under a key, growth or sharding, is of a study."""
+    """Return whether a study covers the configuration's growth or sharding, by the key."""
     return data.config.get(key, {}).get("study") == study.name
 
 
@@ -108,7 +108,7 @@ def comparisons(sources: Sources) -> list[Row]:
 
 
 def _is_of(study: Study, row: Row) -> bool:
-    """Whether a study is about a comparison: of its frameworks if native, else of its programs."""
+    """Return whether a study covers a comparison: by its frameworks if native, else by its programs."""
     quantity, subject = row["quantity"], row["subject"].partition("+")[0]
     if quantity in _NATIVE:
         return study.has_cell(subject, row["workload"], row.get("device", CPU))

@@ -1,4 +1,4 @@
-"""Latency against call number: a small panel per workload, all frameworks."""
+"""Draw latency against call number: a small panel per workload, all frameworks."""
 
 from __future__ import annotations
 

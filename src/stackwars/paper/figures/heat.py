@@ -1,4 +1,4 @@
-"""Heat maps of times over the best: every stack on every workload, and every program in every compiler."""
+"""Draw heat maps of times over the best: every stack on every workload, and every program in every compiler."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The figures of what every framework measured by itself."""
+"""Draw the figures of native calls: ratios, latencies by call, and every stack."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ def _bars(axis: plt.Axes, rows: pd.DataFrame, places: dict, pair: Comparison) ->
 
 
 def _bar(axis: plt.Axes, y: float, shares: pd.Series) -> float:
-    """Draw the classes of one program beside each other; return where they end."""
+    """Draw the classes of one program as one bar; return its length."""
     left = 0.0
     for name, look in OPERATION_LOOKS.items():
         axis.barh(y, shares[name], 0.8, left, **look, **_EDGE)

@@ -1,4 +1,4 @@
-"""The compiler stacks side by side, drawn from a list of their stages."""
+"""Draw the compiler stacks side by side, from a list of their stages."""
 
 from __future__ import annotations
 

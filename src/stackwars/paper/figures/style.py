@@ -54,7 +54,7 @@ LOOKS: list[dict[str, Any]] = [
 ]
 """Lines and marks of a figure: they differ in shape too, and each has a contrast of 3 to 1 with white."""
 
-# From dark to light, as they stand in a bar; hatches tell neighbours apart where a printer has few greys.
+# From dark to light, as they stand in a bar; hatches separate neighbours on a printer with few greys.
 OPERATION_LOOKS = {
     classes.PRODUCTS: {"facecolor": "#14213d"},
     classes.TRANSPOSES: {"facecolor": "#c4571b", "hatch": "////"},
@@ -63,7 +63,7 @@ OPERATION_LOOKS = {
     classes.LIBRARY: {"facecolor": "#cfcfcf"},
     classes.DISPATCH: {"facecolor": "white"},
 }
-"""Of each class of operations: its bar."""
+"""The bar of each class of operations."""
 
 _STEPS = [
     (1,),

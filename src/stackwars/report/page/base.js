@@ -3,7 +3,7 @@ const DATA = JSON.parse(document.getElementById("data").textContent);
 const MAIN = document.getElementById("main");
 const STAGES = { first: "First run", second: "Second run", steady: "Steady state" };
 
-// Children that are there; of nested lists, their elements.
+// The children that exist, with nested lists flattened.
 const some = (children) => children.flat().filter((child) => child !== null && child !== undefined);
 
 // An element with attributes and children; text goes in as text, so no name of a run can be markup.
@@ -58,7 +58,7 @@ function shade(dark) {
   return { background: `rgb(${rgb})`, ink: 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.18 ? "#000" : "#fff" };
 }
 
-// What only one view needs lies in the page as base64 of gzip of JSON.
+// The page holds what only one view needs as base64 of gzip of JSON.
 async function unpack(packed) {
   const bytes = Uint8Array.from(atob(packed), (character) => character.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));

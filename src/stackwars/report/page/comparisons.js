@@ -76,7 +76,7 @@ function comparisonTable(rows, shown, single, others) {
   ], rows), rows, shown);
 }
 
-// What a side of a comparison is measured by: a replay, a cell, or its program alone.
+// The link to what measured a side of a comparison: a replay, a cell, or its program alone.
 function sideLink(row, framework, compiler) {
   const { study, device, workload } = row;
   const target = DATA.cells.find((one) => one.study === study && one.device === device && one.framework === framework && one.workload === workload &&

@@ -60,7 +60,7 @@ const origin = (study) => (DATA.studies[study] ? h("p", { class: "origin" }, `St
 
 const PAGE = 200;
 
-// Of many rows those of one page, and the links to the others: a table of thousands is slow to draw and to read.
+// The rows of one page, and the links to the others: a table of thousands is slow to draw and to read.
 function paged(rows, at, size = PAGE) {
   const pages = Math.max(1, Math.ceil(rows.length / size));
   const page = Math.min(Math.max(1, Number(at.query.get("page")) || 1), pages);
@@ -72,7 +72,7 @@ function paged(rows, at, size = PAGE) {
   return { shown, pager };
 }
 
-// What the glossary says of a word, for a tooltip.
+// The meaning of a word in the glossary, for a tooltip.
 const meaning = (word) => DATA.glossary[word.toLowerCase()];
 
 const plainText = (shown) => (shown instanceof Node ? shown.textContent : String(shown ?? ""));

@@ -63,9 +63,9 @@ function about(form, name) {
     "Operations that compute the same to the same type, and fusions that hold the same operations, stand side by side:";
 }
 
-// Of each side the operations of its profiled call, by name; null where only sums are known.
+// The operations of each side's profiled call, by name; null if only sums are known.
 const timesOf = (one, names, compiler) => Promise.all(names.map(async (framework) => {
-  const call = callsOf(one.workload, framework, compiler).find((one) => one.profile);
+  const call = callsOf(one.workload, framework, compiler).find((each) => each.profile);
   if (!call) return null;
   const { operations } = await unpack(call.profile);
   return { call, ms: new Map(operations.map(([name, , ms]) => [name, ms])) };
@@ -152,13 +152,13 @@ function step(event) {
   next.focus();
 }
 
-// Of the operations of a program the tabulator stops at one alone.
+// The tabulator stops at only one of a program's operations.
 function only(button) {
   button.parentElement.querySelector('[tabindex="0"]')?.setAttribute("tabindex", "-1");
   button.setAttribute("tabindex", "0");
 }
 
-// What is known of one operation: its counterpart, its source line, and what its class takes of a call.
+// The facts about one operation: its counterpart, its source line, and what its class takes of a call.
 function operation(one, form, side, pair) {
   const line = pair[side], kind = form.classes[side][line], framework = form.names[side];
   const other = pair[1 - side] === null ? "no counterpart" : `line ${pair[1 - side] + 1} of ${title(form.names[1 - side])}`;
@@ -172,7 +172,7 @@ function operation(one, form, side, pair) {
   ];
 }
 
-// What the operations that run for a line of an optimised program take: itself, the fusion around it, or all that it calls.
+// The time of the operations that run for a line of an optimised program: itself, the fusion around it, or all that it calls.
 function ran(form, side, line) {
   const names = form.runs[side][line], taken = form.taken[side];
   if (!names.length) return [];

@@ -38,7 +38,7 @@ function answer() {
   ];
 }
 
-// Of what was not run a line for each device and reason.
+// The cells that were not run: a line for each device and reason.
 function notRun() {
   const absent = DATA.cells.filter((cell) => cell.status === "not run"), why = (cell) => `${cell.device}: ${cell.status_detail || "no reason was recorded"}`;
   return [h("h2", {}, "Not run"), absent.length ? h("ul", {}, unique(absent.map(why)).map((text) => {
