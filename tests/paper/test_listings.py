@@ -11,7 +11,7 @@ import pytest
 
 from measured import config
 from stackwars.ir.layout import LEFT_OUT
-from stackwars.paper.listing_figure import page_lines
+from stackwars.paper.listing_text import page_lines
 from stackwars.results.folder import REFERENCE
 from stackwars.setup.environments import REPOSITORY, clean_environ, ensure
 from stackwars.study.cells import Cell

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stackwars.paper import generated, prose, values
+from stackwars.paper import prose, render, values
 from stackwars.results import schema
 from stackwars.results.dataset import Dataset, Sources
 from stackwars.study.config import load
@@ -222,26 +222,26 @@ def sources_of(tmp_path, run: dict | None = None) -> Sources:
 
 
 def test_a_claim_box_of_the_reference_has_one_verdict(tmp_path, paper):
-    text = generated.definitions(sources_of(tmp_path), is_reference=True)
+    text = render.definitions(sources_of(tmp_path), is_reference=True)
     (line,) = [line for line in text.splitlines() if "claim@outputs_agree" in line]
     assert "Supported 9 of 15" in line and "They agree." in line and "This run" not in line
 
 
 def test_a_claim_box_of_another_run_has_both_verdicts(tmp_path, paper):
-    text = generated.definitions(sources_of(tmp_path, claim("not decided", (1, 0, 3))), is_reference=False)
+    text = render.definitions(sources_of(tmp_path, claim("not decided", (1, 0, 3))), is_reference=False)
     (line,) = [line for line in text.splitlines() if "claim@outputs_agree" in line]
     assert "Reference: supported 9 of 15" in line and "This run: not decided 1 of 4" in line
 
 
 def test_only_numbers_that_the_prose_names_are_written(tmp_path, paper):
-    text = generated.definitions(sources_of(tmp_path), is_reference=True)
+    text = render.definitions(sources_of(tmp_path), is_reference=True)
     assert [line for line in text.splitlines() if "val@" in line] == [
         r"\expandafter\def\csname val@steady/bert_base/torch_xla\endcsname{\num{2.50}}"
     ]
 
 
 def test_a_stale_paragraph_of_another_run_has_a_note_with_both_verdicts(tmp_path, paper):
-    text = generated.definitions(sources_of(tmp_path, claim("contradicted")), is_reference=False)
+    text = render.definitions(sources_of(tmp_path, claim("contradicted")), is_reference=False)
     (line,) = [line for line in text.splitlines() if "stale@" in line]
     assert r"stale@outputs_agree=supported, steady/bert_base/torch_xla=slower\endcsname" in line
     assert r"outputs\_agree: supported in the reference, contradicted in this run" in line
@@ -250,4 +250,4 @@ def test_a_stale_paragraph_of_another_run_has_a_note_with_both_verdicts(tmp_path
 def test_a_verdict_that_changed_in_the_reference_stops_its_build(tmp_path, paper):
     changed = dataset(tmp_path / "reference", [comparison(verdict="faster")], [claim()], is_reference=True)
     with pytest.raises(prose.ProseError, match=r"latency\.tex, line 6 .*expected slower, got faster"):
-        generated.definitions(Sources(changed, changed, []), is_reference=True)
+        render.definitions(Sources(changed, changed, []), is_reference=True)

@@ -15,7 +15,7 @@ from stackwars import workloads
 from stackwars.frameworks import title
 from stackwars.ir import drawing, excerpt, layout, module
 from stackwars.ir.program_text import missing_reason
-from stackwars.paper import forms, listing_figure
+from stackwars.paper import listing_text
 from stackwars.results.folder import REFERENCE, Folder, command
 from stackwars.results.forms import form
 from stackwars.study import printed
@@ -70,11 +70,11 @@ def listing(workload: str, row: list[Cell], root: Path, source: str) -> str:
     cut, caption = EXCERPTS.get(
         workload, (excerpt.full_program, f"{workloads.load(workload).TITLE}: {FULL_PROGRAM}")
     )
-    limit = listing_figure.page_lines(CHARACTERS) // -(-len(row) // 2)
+    limit = listing_text.page_lines(CHARACTERS) // -(-len(row) // 2)
     parts = [(title(cell.framework), lines(cut, root / cell.path / printed.PROGRAM, limit)) for cell in row]
     if any(text and text[-1].endswith(layout.LEFT_OUT) for _, text in parts):
         caption = caption.replace(FULL_PROGRAM, "the beginning of the program")
-    return listing_figure.figure([parts[::2], parts[1::2]], f"{caption}. {NOTE.format(source)}", workload)
+    return listing_text.figure([parts[::2], parts[1::2]], f"{caption}. {NOTE.format(source)}", workload)
 
 
 def made_of(workload: str, row: list[Cell], root: Path, source: str) -> str:
@@ -83,10 +83,10 @@ def made_of(workload: str, row: list[Cell], root: Path, source: str) -> str:
     :raises OSError: if a form cannot be read.
     """
     jax, inductor = (root / cell.path for cell in row)
-    limit = listing_figure.page_lines(CHARACTERS) // 2
+    limit = listing_text.page_lines(CHARACTERS) // 2
 
     def text(folder: Path, name: str) -> list[str]:
-        return layout.listing(getattr(forms, name)(form(folder, name)), CHARACTERS, limit)
+        return layout.listing(getattr(listing_text, name)(form(folder, name)), CHARACTERS, limit)
 
     columns = [
         [
@@ -100,7 +100,7 @@ def made_of(workload: str, row: list[Cell], root: Path, source: str) -> str:
         ],
     ]
     caption = f"{workloads.load(workload).TITLE}: {FORMS_NOTE.format(source)}"
-    return listing_figure.figure(columns, caption, f"forms-{workload}")
+    return listing_text.figure(columns, caption, f"forms-{workload}")
 
 
 def drawings(config: dict, measured: Path) -> dict[str, str]:
@@ -124,7 +124,7 @@ def write(config: dict, folder: Folder) -> None:
     """
     output = folder["listings"]
     output.mkdir(parents=True, exist_ok=True)
-    (output / "style.tex").write_text(listing_figure.style(CHARACTERS))
+    (output / "style.tex").write_text(listing_text.style(CHARACTERS))
     for prefix, rows, figure in (
         ("", printed.listings(config), listing),
         ("forms-", printed.forms(config), made_of),
