@@ -58,6 +58,7 @@ def drawn(folder: Path) -> dict:
         "boxes": {name: [[box.lines, box.reads] for box in boxes] for name, boxes in found.items()},
         "matched": [[sides["jax"][a].kind, sides["torch_xla"][b].kind] for a, b in pairs],
         "text": drawing.side_by_side({"JAX": sides["jax"], "torch_xla": sides["torch_xla"]}),
+        "alone": drawing.side_by_side({"JAX": sides["jax"], "torch_xla": found["no_program"]}),
     }
 
 

@@ -148,3 +148,5 @@ def test_a_program_that_cannot_be_drawn_is_a_note(probed):
     notes = {name: " ".join(boxes[0][0]) for name, boxes in probed["drawn"]["boxes"].items() if len(boxes) == 1}
     assert notes["no_program"] == "no program: oom, refused at build"
     assert "got stablehlo.if" in notes["branch"] and "expected" in notes["truncated"]
+    alone = probed["drawn"]["alone"]
+    assert "no program" in alone and "filled" not in alone and "rank=same" not in alone

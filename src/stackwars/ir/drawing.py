@@ -7,7 +7,7 @@ stand in one row; those of one program alone are marked.
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from pathlib import Path
@@ -20,7 +20,8 @@ from stackwars.ir.module import CONTROL_FLOW, ProgramError
 from stackwars.ir.normalise import normalise
 from stackwars.ir.program_text import missing_reason
 
-ARGUMENT, RESULT = "argument", "result"
+ARGUMENT, RESULT, NOTE = "argument", "result", "note"
+"""Kinds of boxes; any other box has the name of its operation."""
 LAYOUT = {
     f"stablehlo.{kind}"
     for kind in (
@@ -49,7 +50,10 @@ class Box:
 
 
 def side_by_side(programs: Mapping[str, list[Box]]) -> str:
-    """Return the text for `dot` of several programs, by their titles. FONT stands for the name of the font."""
+    """Return the text for `dot` of several programs, by their titles. FONT stands for the name of the font.
+
+    An operation that no other program has is marked, unless there is no other program.
+    """
     every = list(programs.values())
     pairs = [(number, pair) for number, other in enumerate(every[1:], 1) for pair in matched(every[0], other)]
     shared = {(0, ours) for _, (ours, _) in pairs} | {(number, theirs) for number, (_, theirs) in pairs}
@@ -57,7 +61,8 @@ def side_by_side(programs: Mapping[str, list[Box]]) -> str:
     for number, (title, boxes) in enumerate(programs.items()):
         lines.append(PANEL.format(number, title))
         for at, box in enumerate(boxes):
-            lines += _box(f"p{number}_{at}", box, is_shared=(number, at) in shared)
+            is_marked = bool(pairs) and (number, at) not in shared
+            lines.append(_box(f"p{number}_{at}", box, is_marked))
             lines += [f"p{number}_{source} -> p{number}_{at};" for source in dict.fromkeys(box.reads)]
         lines.append("}")
     # What each program reads first stands at the top, and so do the titles.
@@ -78,7 +83,9 @@ def _first(boxes: list[Box]) -> int:
 
 def matched(ours: list[Box], theirs: list[Box]) -> list[tuple[int, int]]:
     """Return the boxes of two programs that stand for each other: the longest series of the same operations."""
-    places = [[at for at, box in enumerate(boxes) if box.kind != ARGUMENT] for boxes in (ours, theirs)]
+    places = [
+        [at for at, box in enumerate(boxes) if box.kind not in (ARGUMENT, NOTE)] for boxes in (ours, theirs)
+    ]
     kinds = [[boxes[at].kind for at in listed] for boxes, listed in zip((ours, theirs), places, strict=True)]
     blocks = SequenceMatcher(None, *kinds, autojunk=False).get_matching_blocks()
     return [(places[0][a + i], places[1][b + i]) for a, b, size in blocks for i in range(size)]
@@ -96,7 +103,7 @@ def read(path: Path) -> list[Box]:
             return boxes(normalise(module.parse(text)))
         except ProgramError as error:
             reason = str(error)
-    return [Box("note", textwrap.wrap(f"no program: {reason}", NOTE_WIDTH), [])]
+    return [Box(NOTE, textwrap.wrap(f"no program: {reason}", NOTE_WIDTH), [])]
 
 
 def boxes(program: ir.Module) -> list[Box]:
@@ -125,13 +132,13 @@ def boxes(program: ir.Module) -> list[Box]:
     return drawn
 
 
-def _box(name: str, box: Box, is_shared: bool) -> Iterator[str]:
-    label = "\\n".join(line.replace('"', "'") for line in box.lines)
+def _box(name: str, box: Box, is_marked: bool) -> str:
+    label = "\\n".join(line.replace("\\", "\\\\").replace('"', r"\"") for line in box.lines)
     style = ["rounded"] if box.kind in (ARGUMENT, RESULT) else ["dashed"] if box.kind in LAYOUT else []
+    if is_marked and box.kind not in (ARGUMENT, NOTE):
+        style.append("filled")
     width = 1.6 if box.kind in PRODUCTS else 0.6
-    if not is_shared and box.kind not in (ARGUMENT, "note"):
-        style += ["filled"]
-    yield f'{name} [label="{label}", style="{",".join(style)}", fillcolor="#f7c7a8", penwidth={width}];'
+    return f'{name} [label="{label}", style="{",".join(style)}", fillcolor="#f7c7a8", penwidth={width}];'
 
 
 def _lines(op: ir.Operation) -> list[str]:
