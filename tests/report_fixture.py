@@ -70,8 +70,8 @@ DETAILS = {
     **{"sizes": {"batch": 2}, "versions": {"jax": "0.7.1"}},
     "processes": [RAN, DIED],
     "calls": [
-        {"round": 0, "first": 80.0, "second": 3.0, "calls": 4, "blocks": [2.0, 2.1], "kept": "10"},
-        {"round": 1, "first": 70.0, "second": 3.0, "calls": 4, "blocks": [2.0], "kept": "1"},
+        {"round": 0, "first": 80.0, "second": 3.0, "calls": 4, "blocks": [2.0, 2.1], "uncontended": "10"},
+        {"round": 1, "first": 70.0, "second": 3.0, "calls": 4, "blocks": [2.0], "uncontended": "1"},
     ],
 }
 OLD_DETAILS = {
@@ -137,6 +137,7 @@ DOCUMENT: dict[str, Any] = {
     "quantities": {"steady": "steady state over the baseline's", "replay": "program over the baseline's"},
     "effects": [EFFECT],
     "compiled": [COMPILED],
+    "glossary": {"steady state": "the calls whose times no longer change"},
     "reproduction": "Of 3 claims 2 are reproduced.",
     "answers": ["x"],
     "facts": {"fusions": "fusions in the optimised program"},
@@ -179,7 +180,7 @@ def large(count: int) -> dict[str, Any]:
             "second": 3.0,
             "calls": 4,
             "blocks": blocks,
-            "kept": "1" * 20,
+            "uncontended": "1" * 20,
         }
 
     def process(seed: int) -> dict[str, Any]:

@@ -15,8 +15,7 @@ from stackwars.compilers import arguments, largest_batch
 from stackwars.compilers.lower import LowerJob
 from stackwars.compilers.marks import DONATED
 from stackwars.compilers.sharded import CHILD, ShardedJob
-from stackwars.ir import source_lines
-from stackwars.ir.readback import readback
+from stackwars.ir.program_text import load_sources, readback
 from stackwars.measure.parity import relative_l2
 from stackwars.measure.supervisor import supervise
 from stackwars.setup.environments import REPOSITORY, clean_environ
@@ -109,7 +108,7 @@ def test_program_is_the_one_that_the_cell_ran(framework, tmp_path):
 def test_lines_of_a_program_name_their_source_in_the_workload(jax_python, tmp_path):
     job = programs.lower_job(SMOKE, Program("jax", "mha"))
     text, document, _ = lowered(jax_python, job, tmp_path)
-    found = source_lines.load(document["sources"])
+    found = load_sources(document["sources"])
     lines = text.splitlines()
     products = [place for place, line in enumerate(lines) if " stablehlo.dot_general " in line]
     source = (REPOSITORY / "src/stackwars/workloads/mha.py").read_text().splitlines()

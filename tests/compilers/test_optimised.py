@@ -13,7 +13,7 @@ import pytest
 from measured import PROGRAM
 from stackwars.compilers import hlo, optimised
 from stackwars.compilers.optimised import OptimiseJob
-from stackwars.ir.missing import missing
+from stackwars.ir.program_text import missing_reason
 from stackwars.setup.environments import REPOSITORY, Unavailable
 
 PINS = REPOSITORY / "envs" / "xla-0.7.1.txt"
@@ -66,7 +66,7 @@ def test_what_is_kept_says_of_which_program_and_by_which_compiler(tmp_path, comp
 def test_a_compiler_that_fails_leaves_the_reason(tmp_path, compiler, script, told):
     compiler(script)
     text = optimised.optimise(job(timeout_s=1), PINS, program(tmp_path))
-    assert missing(text) == told.strip()
+    assert missing_reason(text) == told.strip()
     kept = tmp_path / "kept.gz"
     kept.write_bytes(gzip.compress(text.encode()))
     with pytest.raises(ValueError, match=told.strip()):
@@ -75,14 +75,14 @@ def test_a_compiler_that_fails_leaves_the_reason(tmp_path, compiler, script, tol
 
 def test_without_a_program_or_a_compiler_nothing_is_compiled(tmp_path, monkeypatch):
     text = optimised.optimise(job(), PINS, program(tmp_path, "// no program: oom: at build\n"))
-    assert missing(text) == "oom: at build"
+    assert missing_reason(text) == "oom: at build"
 
     def refuse(pins):
         raise Unavailable("no build for this Python")
 
     monkeypatch.setattr(optimised, "ensure", refuse)
     text = optimised.optimise(job(), PINS, program(tmp_path))
-    assert missing(text) == "no build for this Python"
+    assert missing_reason(text) == "no build for this Python"
 
 
 @pytest.mark.env

@@ -11,7 +11,7 @@ import pytest
 from frameworks.probe import SEED, SIZES
 from frameworks.probed import pins, probe
 from stackwars.compilers import fused
-from stackwars.ir.readback import readback
+from stackwars.ir.program_text import readback
 from stackwars.measure.inputs import input_sets
 from stackwars.measure.parity import relative_l2
 from stackwars.setup.environments import REPOSITORY, clean_environ, ensure

@@ -85,7 +85,6 @@ def main() -> None:
         "programs": {name: levels(text) for name, text in programs.items()},
         "loop": levels(LOOP),
         "separate": levels(SEPARATE),
-        "descriptions": sorted(metrics.DESCRIPTIONS),
     }
     json.dump(result, sys.stdout)
 

@@ -109,5 +109,44 @@ def test_no_structure_is_an_error_that_says_what_was_expected(probed):
 def test_whole_program_has_every_line(probed):
     for name in ("ffn_jax", "ffn_torch_xla", "ffn_relu_jax"):
         source = [line.strip() for line in (FIXTURES / f"{name}.mlir").read_text().splitlines()]
-        kept = [line for line in probed["whole"][name] if not line.startswith("//")]
+        kept = [line for line in probed["full_program"][name] if not line.startswith("//")]
         assert kept == [line for line in source if line and not line.startswith("sdy.")]
+
+
+def test_a_drawing_has_a_box_for_each_operation_with_constants_in_their_readers(probed):
+    assert probed["drawn"]["boxes"]["small"] == [
+        [["arg0", "4\u00d73"], []],
+        [["arg1", "3\u00d75"], []],
+        [["dot_general", "over [1] x [0]", "4\u00d75"], [0, 1]],
+        [["add(\u00b7, 1)", "4\u00d75"], [2]],
+        [["maximum(\u00b7, 0)", "4\u00d75"], [3]],
+        [["multiply", "4\u00d75"], [4, 4]],
+        [["subtract", "4\u00d75"], [4, 5]],
+        [["result", "4\u00d75"], [6]],
+    ]
+
+
+def test_operations_of_both_programs_stand_in_one_row_and_the_others_are_marked(probed):
+    pairs = [ours.removeprefix("stablehlo.") for ours, theirs in probed["drawn"]["matched"] if ours == theirs]
+    assert pairs == [
+        "dot_general",
+        "broadcast_in_dim",
+        "add",
+        "maximum",
+        "dot_general",
+        "broadcast_in_dim",
+        "add",
+        "result",
+    ]
+    text = probed["drawn"]["text"]
+    assert text.count("rank=same") == len(pairs)
+    marked = [line for line in text.splitlines() if "filled" in line]
+    assert len(marked) == 6 and all("reshape" in line or "transpose" in line for line in marked)
+
+
+def test_a_program_that_cannot_be_drawn_is_a_note(probed):
+    notes = {name: " ".join(boxes[0][0]) for name, boxes in probed["drawn"]["boxes"].items() if len(boxes) == 1}
+    assert notes["no_program"] == "no program: oom, refused at build"
+    assert "got stablehlo.if" in notes["branch"] and "expected" in notes["truncated"]
+    alone = probed["drawn"]["alone"]
+    assert "no program" in alone and "filled" not in alone and "rank=same" not in alone

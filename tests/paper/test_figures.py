@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pandas as pd
 import pytest
 from matplotlib import pyplot
 from matplotlib.colors import to_rgba
+from pypdf import PdfReader
 
 from made_tables import NEW, OLD, cell, comparison, measured_cell, replay
 from stackwars.compilers.op_classes import CLASSES
 from stackwars.frameworks import title
-from stackwars.paper.figures import calls, heat, marks, of_cells, of_compilers, op_times, ratios, stack
-from stackwars.paper.figures.files import save
-from stackwars.paper.style import LOOKS, round_ticks
+from stackwars.paper.figures import calls, heat, of_cells, of_compilers, op_times, ratios, stack
+from stackwars.paper.figures.style import LOOKS, draw_graphs, round_ticks, save
 from stackwars.results import dataset, schema
 from stackwars.results.folder import Folder
 from stackwars.study.comparisons import Comparison
@@ -48,12 +49,11 @@ def profile(name: str, framework: str, ms: tuple, compiler: str = OLD, consisten
 
 
 def folder_of(path: Path, cells=(), comparisons=(), profiles=()) -> Folder:
-    """A folder of results with these rows of its tables, without a graph."""
+    """Return a folder of results with these rows of its tables, without a graph."""
     tables = {"cells": cells, "comparisons": comparisons, "profile": profiles}
     path.mkdir(exist_ok=True)
     for name in schema.TABLES:
         schema.write(schema.table(name, named(*tables.get(name, []))), path / f"{name}.csv")
-    (path / "graphs.json").write_text(json.dumps({"schema": 1, "workloads": {}}))
     return Folder(path)
 
 
@@ -118,6 +118,15 @@ def test_every_figure_is_a_vector_and_the_same_tables_give_the_same_bytes(tmp_pa
         assert b"/Type3" not in pdf and b"/Subtype /Image" not in pdf
 
 
+@pytest.mark.skipif(shutil.which("dot") is None, reason="needs Graphviz")
+def test_a_graph_is_drawn_in_the_font_of_the_figures(tmp_path):
+    (tmp_path / "small.dot").write_text('digraph { node [fontname="FONT"]; a [label="2\u00d73"]; a -> b }')
+    draw_graphs(tmp_path, tmp_path)
+    pdf = (tmp_path / "graph-small.pdf").read_bytes()
+    assert b"STIXGeneral" in pdf and b"DejaVu" not in pdf and b"/Subtype /Image" not in pdf
+    assert "2\u00d73" in PdfReader(tmp_path / "graph-small.pdf").pages[0].extract_text()
+
+
 def test_tables_without_a_row_still_give_every_figure(tmp_path):
     made = pdfs(folder_of(tmp_path))
     assert len(made) == 9 and all(pdf.startswith(b"%PDF") for pdf in made.values())
@@ -159,7 +168,7 @@ def test_an_interval_beyond_the_axis_is_cut_with_a_head():
     figure = ratios.draw_ratios(compared(wide, comparison("conv", 2.0)), "jax")
     (axis,) = figure.axes
     low, high = axis.get_xlim()
-    assert high == pytest.approx(5.0 * marks.REACH) and wide["high"] > high
+    assert high == pytest.approx(5.0 * ratios.REACH) and wide["high"] > high
     heads = {
         one.get_marker(): float(one.get_xdata()[0]) for one in axis.lines if one.get_marker() in ("<", ">")
     }
@@ -181,7 +190,7 @@ def test_a_claimed_direction_is_filled_and_an_open_one_is_not(tmp_path):
     assert fills[1.02] == to_rgba("white") and fills[1.4] != to_rgba("white") != fills[1.3]
     said = words(figure)
     assert said[:2] == [title("torch_xla"), title("torch_xla_pending")]
-    assert said.count(marks.NO_RATIO) == 1 and labels(axis)[-1] == "LLaMA-3.1 8B"
+    assert said.count(ratios.NO_RATIO) == 1 and labels(axis)[-1] == "LLaMA-3.1 8B"
 
 
 def test_a_native_ratio_stands_above_its_factors_in_the_native_compiler(tmp_path):

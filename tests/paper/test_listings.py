@@ -1,7 +1,6 @@
-"""The listings and the graphs of programs, made in the jax environment."""
+"""The listings and drawings of programs, made in the jax environment."""
 
 import gzip
-import json
 import re
 import shutil
 import subprocess
@@ -12,7 +11,7 @@ import pytest
 
 from measured import config
 from stackwars.ir.layout import LEFT_OUT
-from stackwars.paper.listing_figure import page_lines
+from stackwars.paper.listing_text import page_lines
 from stackwars.results.folder import REFERENCE
 from stackwars.setup.environments import REPOSITORY, clean_environ, ensure
 from stackwars.study.cells import Cell
@@ -27,7 +26,7 @@ pytestmark = pytest.mark.env
 
 
 def run(folder: Path, texts: dict[Cell | Program, str], **changes) -> dict[str, str]:
-    """The listings by name, and the graphs as JSON, from what cells and programs have as text."""
+    """Return the listings by name, and the drawings as `<name>.dot`, from what cells and programs have as text."""
     for one, text in texts.items():
         name = "stablehlo.mlir.gz" if isinstance(one, Cell) else "program.mlir.gz"
         (folder / one.path).mkdir(parents=True, exist_ok=True)
@@ -43,7 +42,7 @@ def run(folder: Path, texts: dict[Cell | Program, str], **changes) -> dict[str, 
     assert done.returncode == 0, done.stderr
     (folder / "said").write_text(done.stderr)
     written = {path.stem: path.read_text() for path in (folder / "listings").glob("*.tex")}
-    return {**written, "graphs": (folder / "graphs.json").read_text()}
+    return {**written, **{path.name: path.read_text() for path in (folder / "graphs").glob("*.dot")}}
 
 
 def blocks(figure: str) -> list[str]:
@@ -63,9 +62,10 @@ def test_listings_and_graphs_of_a_run(tmp_path):
     cells[Cell("torch_xla", "mha", "cpu")] = "// no program: oom, refused at build\n"
     programs = {Program(f, "layernorm"): text("layernorm", f) for f in ("torch_xla", "jax")}
     written = run(tmp_path, cells | programs)
-    graphs = json.loads(written.pop("graphs"))["workloads"]
-    assert list(graphs) == ["layernorm"] and list(graphs["layernorm"]) == ["jax", "torch_xla"]
-    assert {graph["status"] for graph in graphs["layernorm"].values()} == {"ok"}
+    drawing = written.pop("layernorm.dot")
+    assert (
+        drawing.index('label="JAX"') < drawing.index('label="torch_xla"') and "batch_norm_training" in drawing
+    )
     assert set(written) == {"style", "mha", "layernorm"}, "a program that was not measured is left out"
     assert [len(blocks(written[name])) for name in ("mha", "layernorm")] == [2, 2]
     lines = [
@@ -78,8 +78,8 @@ def test_listings_and_graphs_of_a_run(tmp_path):
 
 def test_what_a_run_does_not_measure_is_of_the_reference(tmp_path):
     written = run(tmp_path, {}, measure=["beyond"], frameworks=load()["frameworks"])
-    assert set(written) == {"style", "graphs", "ffn_relu", "mha", "layernorm", "forms-elementwise_chain"}
-    assert set(json.loads(written["graphs"])["workloads"]) == {"ffn_relu", "layernorm"}
+    drawings = {"ffn_relu.dot", "layernorm.dot"}
+    assert set(written) == {"style", "ffn_relu", "mha", "layernorm", "forms-elementwise_chain"} | drawings
     assert all("the reference" in written[name] for name in ("ffn_relu", "forms-elementwise_chain"))
     assert "with ReLU, as the original shows: the whole program." in written["ffn_relu"]
 

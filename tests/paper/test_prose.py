@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stackwars.paper import generated, guards, keys, prose, values
+from stackwars.paper import prose, render, values
 from stackwars.results import schema
 from stackwars.results.dataset import Dataset, Sources
 from stackwars.study.config import load
@@ -99,13 +99,13 @@ def test_a_comment_uses_no_number(tmp_path):
     ],
 )
 def test_the_key_of_a_comparison_leaves_out_what_is_usual(columns, key):
-    assert keys.comparison_key(comparison(**columns)) == key
+    assert values.comparison_key(comparison(**columns)) == key
 
 
 def test_no_two_comparisons_of_other_keys_have_the_same_name():
     devices, variants = ("cpu", "cpu-1t"), ("", "base")
     rows = [comparison(device=device, variant=variant) for device in devices for variant in variants]
-    found = keys.keyed(schema.table("comparisons", rows))
+    found = values.keyed(schema.table("comparisons", rows))
     assert len(set(found)) == len(rows)
 
 
@@ -155,7 +155,7 @@ AS_EXPECTED = {"outputs_agree": "supported", "steady/bert_base/torch_xla": "slow
 
 
 def test_a_guard_is_read_with_its_place_and_first_words(tmp_path):
-    (guard,) = guards.read(written(tmp_path))
+    (guard,) = prose.read_guards(written(tmp_path))
     assert guard.expected == AS_EXPECTED
     assert guard.place == "paper/sections/latency.tex, line 6"
     assert guard.words.startswith("So the programs compute the same values")
@@ -164,10 +164,10 @@ def test_a_guard_is_read_with_its_place_and_first_words(tmp_path):
 
 def test_the_reference_fails_with_every_stale_paragraph(tmp_path):
     again = TEXT + "\n\\begin{relies}{outputs_agree=supported}\nAnother paragraph.\n\\end{relies}\n"
-    found = guards.read(written(tmp_path, again))
-    guards.require(found, AS_EXPECTED)
+    found = prose.read_guards(written(tmp_path, again))
+    prose.require(found, AS_EXPECTED)
     with pytest.raises(prose.ProseError) as error:
-        guards.require(found, AS_EXPECTED | {"outputs_agree": "not decided"})
+        prose.require(found, AS_EXPECTED | {"outputs_agree": "not decided"})
     text = str(error.value)
     assert "line 6 (So the programs compute" in text and "line 11 (Another paragraph." in text
     assert text.count("outputs_agree: expected supported, got not decided") == 2
@@ -186,17 +186,17 @@ def test_the_reference_fails_with_every_stale_paragraph(tmp_path):
 def test_a_guard_that_cannot_be_checked_is_an_error(tmp_path, guard, named):
     written(tmp_path, f"\\begin{{relies}}{{{guard}}}\nText.\n\\end{{relies}}\n")
     with pytest.raises(prose.ProseError, match=named):
-        guards.check(guards.read(tmp_path), AS_EXPECTED)
+        prose.check_guards(prose.read_guards(tmp_path), AS_EXPECTED)
 
 
 def test_another_run_makes_a_paragraph_stale_only_by_deciding_otherwise(tmp_path):
-    found = guards.read(written(tmp_path))
-    assert not guards.stale(found, AS_EXPECTED)
-    assert not guards.stale(
+    found = prose.read_guards(written(tmp_path))
+    assert not prose.stale(found, AS_EXPECTED)
+    assert not prose.stale(
         found, {"outputs_agree": "not decided", "steady/bert_base/torch_xla": "inconclusive"}
     )
-    assert not guards.stale(found, {})
-    (some,) = guards.stale(found, AS_EXPECTED | {"outputs_agree": "contradicted"}).values()
+    assert not prose.stale(found, {})
+    (some,) = prose.stale(found, AS_EXPECTED | {"outputs_agree": "contradicted"}).values()
     assert [(one.name, one.expected, one.got) for one in some] == [
         ("outputs_agree", "supported", "contradicted")
     ]
@@ -209,7 +209,7 @@ def test_another_run_makes_a_paragraph_stale_only_by_deciding_otherwise(tmp_path
 def paper(tmp_path, monkeypatch):
     """A paper of one section in place of the repository's."""
     folder = written(tmp_path / "paper") if (tmp_path / "paper").mkdir() is None else None
-    for function in (prose.uses, prose.texts, guards.read):
+    for function in (prose.uses, prose.texts, prose.read_guards):
         monkeypatch.setattr(function, "__defaults__", (folder,))
     return folder
 
@@ -222,26 +222,26 @@ def sources_of(tmp_path, run: dict | None = None) -> Sources:
 
 
 def test_a_claim_box_of_the_reference_has_one_verdict(tmp_path, paper):
-    text = generated.definitions(sources_of(tmp_path), is_reference=True)
+    text = render.definitions(sources_of(tmp_path), is_reference=True)
     (line,) = [line for line in text.splitlines() if "claim@outputs_agree" in line]
     assert "Supported 9 of 15" in line and "They agree." in line and "This run" not in line
 
 
 def test_a_claim_box_of_another_run_has_both_verdicts(tmp_path, paper):
-    text = generated.definitions(sources_of(tmp_path, claim("not decided", (1, 0, 3))), is_reference=False)
+    text = render.definitions(sources_of(tmp_path, claim("not decided", (1, 0, 3))), is_reference=False)
     (line,) = [line for line in text.splitlines() if "claim@outputs_agree" in line]
     assert "Reference: supported 9 of 15" in line and "This run: not decided 1 of 4" in line
 
 
 def test_only_numbers_that_the_prose_names_are_written(tmp_path, paper):
-    text = generated.definitions(sources_of(tmp_path), is_reference=True)
+    text = render.definitions(sources_of(tmp_path), is_reference=True)
     assert [line for line in text.splitlines() if "val@" in line] == [
         r"\expandafter\def\csname val@steady/bert_base/torch_xla\endcsname{\num{2.50}}"
     ]
 
 
 def test_a_stale_paragraph_of_another_run_has_a_note_with_both_verdicts(tmp_path, paper):
-    text = generated.definitions(sources_of(tmp_path, claim("contradicted")), is_reference=False)
+    text = render.definitions(sources_of(tmp_path, claim("contradicted")), is_reference=False)
     (line,) = [line for line in text.splitlines() if "stale@" in line]
     assert r"stale@outputs_agree=supported, steady/bert_base/torch_xla=slower\endcsname" in line
     assert r"outputs\_agree: supported in the reference, contradicted in this run" in line
@@ -250,4 +250,4 @@ def test_a_stale_paragraph_of_another_run_has_a_note_with_both_verdicts(tmp_path
 def test_a_verdict_that_changed_in_the_reference_stops_its_build(tmp_path, paper):
     changed = dataset(tmp_path / "reference", [comparison(verdict="faster")], [claim()], is_reference=True)
     with pytest.raises(prose.ProseError, match=r"latency\.tex, line 6 .*expected slower, got faster"):
-        generated.definitions(Sources(changed, changed, []), is_reference=True)
+        render.definitions(Sources(changed, changed, []), is_reference=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from stackwars.claims import decide, definitions
-from stackwars.paper import generated, guards, length, prose, render
+from stackwars.paper import length, prose, render
 from stackwars.paper.figures import of_cells, of_compilers
 from stackwars.paper.tables.write import REGISTRY
 from stackwars.results import dataset, reference, runs, schema
@@ -58,14 +58,14 @@ def text_of(paths) -> str:
 
 
 def test_every_name_and_every_guard_of_the_paper_fits_the_reference(sources):
-    text = generated.definitions(sources, is_reference=True)
+    text = render.definitions(sources, is_reference=True)
     used = {use.name for use in prose.uses() if use.command == prose.VAL}
     assert len(used) > 100
     assert all(rf"\csname val@{name}\endcsname" in text for name in used)
 
 
 def test_the_paper_is_guarded(sources):
-    assert len(guards.read()) >= 25
+    assert len(prose.read_guards()) >= 25
 
 
 def test_a_verdict_that_turns_round_names_the_paragraphs_that_rest_on_it(folder):
@@ -73,7 +73,7 @@ def test_a_verdict_that_turns_round_names_the_paragraphs_that_rest_on_it(folder)
     claims = changed.table("claims")
     claims.loc[claims["id"] == "pending_two_runs", "verdict"] = "contradicted"
     with pytest.raises(prose.ProseError) as error:
-        generated.definitions(Sources(changed, changed, []), is_reference=True)
+        render.definitions(Sources(changed, changed, []), is_reference=True)
     assert "paper/sections/slow_runs.tex, line" in str(error.value)
     assert "pending_two_runs: expected supported, got contradicted" in str(error.value)
 
@@ -162,7 +162,7 @@ def test_a_study_of_other_frameworks_has_no_prose():
 def test_numbers_of_the_text_do_not_depend_on_the_workloads_of_a_build(folder, sources):
     config = load() | {"workloads": ["gemm"], "results": "reference"}
     few = Dataset(config, folder.results, True, folder.measured)
-    assert generated.definitions(Sources(few, few, []), True) == generated.definitions(sources, True)
+    assert render.definitions(Sources(few, few, []), True) == render.definitions(sources, True)
 
 
 def test_an_undefined_name_in_a_template_is_named_with_it(tmp_path):

@@ -37,7 +37,7 @@ VIEWS = {
         *("rm -r results/full/cpu/jax/mha\n", "--cores 1 results/full/cpu/jax/mha/cell.json"),
     ],
     "cell/tables/cpu/jax/mha?round=2": ["Phases of round 2", "Round 2: error"],
-    "cell/tables/cpu/jax/gemm": ["Not recorded in this run.", "no log was kept"],
+    "cell/tables/cpu/jax/gemm": ["Not recorded in this run.", "no log was recorded"],
     "cell/stacks/cpu/jax/mha": [
         *("7.000", "From the reference.", f"in the run {RUN}", "raw calls of this cell are not in this report"),
         "--cores 1 --config 'measure=[stacks]' results/full-stacks/cpu/jax/mha/cell.json",
@@ -98,6 +98,13 @@ def test_view_shows_what_it_is_of(view, report):
     text = report.visit(view)
     for expected in VIEWS[view]:
         assert expected in text, view
+
+
+def test_a_column_shows_what_the_glossary_says_of_its_word(report):
+    assert "<dt>steady state</dt>" in report.visit("start")
+    report.visit("cells")
+    told = "[...document.querySelectorAll('th[title]')].map((one) => `${one.textContent}: ${one.title}`)"
+    assert report.evaluate(told) == ["Steady state: the calls whose times no longer change"]
 
 
 def test_hostile_names_show_as_text(report):

@@ -1,8 +1,17 @@
-"""The document of a run: claims with what votes on them, and the commands that measure a study."""
+"""The document of a run, and of two runs."""
 
-from made_tables import cell, comparison
+import json
+
+import pytest
+
+from made_tables import accepted, cell, comparison
 from report_fixture import made_sources
-from stackwars.report.gather import gather
+from stackwars.claims.decide import dataset_of
+from stackwars.measure import documents
+from stackwars.report import compare
+from stackwars.report.gather import GLOSSARY, gather, glossary
+from stackwars.results.folder import Folder
+from stackwars.study.config import load
 
 STEADY = {"comparisons": [comparison("gemm", 1.5)], "cells": [cell("jax"), cell("torch_xla")]}
 CLAIM = {"id": "gemm_steady_pytorch", "origin": "transferred", "sentence": "It is.", "verdict": "contradicted"}
@@ -46,3 +55,40 @@ def test_every_framework_that_is_named_has_a_title(tmp_path):
     named = {row["framework"] for row in document["cells"]}
     assert named <= document["frameworks"].keys()
     assert document["frameworks"]["jax"]["title"] == "JAX"
+
+
+def test_the_glossary_is_short_and_every_line_of_it_is_a_word():
+    text = GLOSSARY.read_text(encoding="utf-8")
+    found = glossary(text)
+    assert len(found) == sum(line.startswith("- ") for line in text.splitlines()) <= 30
+    assert found["baseline"].startswith("what a subject is compared with")
+
+
+@pytest.fixture
+def folders(tmp_path):
+    """A run and another one with twice its ratio."""
+    for name, ratio in (("2026-01-01", 1.5), ("2026-02-02", 3.0)):
+        rows = {"cells": [cell("jax"), cell("torch_xla")], "comparisons": [comparison("gemm", ratio)]}
+        accepted(tmp_path / name, **rows)
+        path = tmp_path / name / "context.json"
+        path.write_text(json.dumps({**documents.read(path), "sizes": {"gemm": {"m": 2}}, "devices": {}}))
+    return [tmp_path / "2026-01-01", tmp_path / "2026-02-02"]
+
+
+def test_ratios_of_the_other_run_stand_beside_those_of_the_first(folders):
+    config = load()
+    found = compare.compared(*(dataset_of(config, Folder(folder)) for folder in folders))
+    assert [row["ratio"] for row in found["comparisons"]] == [1.5]
+    assert [row["ratio"] for row in found["other"]["comparisons"]] == [3]
+    assert found["other"]["name"] == "2026-02-02 of 2026-02-02 00:00"
+    # What does not lie beside the tables is not in the document.
+    assert found["programs"] == [] and found["details"] == {}
+
+
+def test_both_are_in_a_page(folders, tmp_path, monkeypatch, capsys):
+    output = tmp_path / "compare.html"
+    arguments = ["compare", *map(str, folders), "--output", str(output)]
+    monkeypatch.setattr("sys.argv", arguments)
+    compare.main()
+    assert str(output) in capsys.readouterr().out
+    assert '"other":{"name":"2026-02-02 of ' in output.read_text()

@@ -44,9 +44,9 @@ rule compiler_figures:
         sources("stackwars.paper.figures.of_compilers"),
         WORKLOADS,
         tables=GRID.both("cells", "comparisons", "profile", "effects", "context"),
-        graphs=GRID.result_paths("graph_data"),
+        graphs=GRID.result_paths("graphs"),
     output:
-        directory(GRID.result_paths("compiler_figures", "graphs")),
+        directory(GRID.result_paths("compiler_figures")),
     log:
         f"{OUT}/logs/compiler_figures.txt",
     priority: 1
@@ -65,8 +65,7 @@ rule listings:
         drawn=GRID.drawn(),
         compiler_forms=GRID.forms(),
     output:
-        directory(GRID.result_paths("listings")),
-        GRID.result_paths("graph_data"),
+        directory(GRID.result_paths("listings", "graphs")),
     log:
         f"{OUT}/logs/listings.txt",
     params:
@@ -85,7 +84,7 @@ rule latex:
         texts=[str(path) for path in sorted(Path("paper").rglob("*")) if path.is_file()],
         data=GRID.both(*TABLES, "context"),
         reproduction=GRID.result_paths("reproduction"),
-        made=GRID.result_paths("tables", *FIGURES, "graphs", "listings"),
+        made=GRID.result_paths("tables", *FIGURES, "listings"),
     output:
         directory(GRID.result_paths("latex")),
     log:
@@ -144,6 +143,7 @@ rule report:
         WORKLOADS,
         "config/claims.yaml",
         page=sorted(str(path) for path in Path("src/stackwars/report/page").iterdir()),
+        glossary="docs/glossary.md",
         tables=GRID.both(*TABLES, "context"),
         reproduction=GRID.result_paths("reproduction"),
         programs=GRID.result_paths("report_programs"),

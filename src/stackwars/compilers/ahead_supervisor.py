@@ -24,7 +24,7 @@ from pathlib import Path
 from stackwars.compilers import dump, memory_verdict
 from stackwars.compilers.ahead import program_text
 from stackwars.compilers.ahead_row import Outcome, row
-from stackwars.ir.missing import missing
+from stackwars.ir.program_text import missing_reason
 from stackwars.measure import documents, limits, machine
 from stackwars.measure.events import read_events
 from stackwars.measure.watch import tail, watch
@@ -188,7 +188,7 @@ def compile_into(job: CompileJob, pins: Path, program: Path, output: Path) -> di
     """Compile in the environment of the pins; write the folder `output` whole or not at all."""
     output.parent.mkdir(parents=True, exist_ok=True)
     part = output.with_name(output.name + ".part")
-    why = missing(program_text(program).decode())
+    why = missing_reason(program_text(program).decode())
     try:
         python = ensure(pins)
     except Unavailable as error:

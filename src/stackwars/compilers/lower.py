@@ -26,7 +26,7 @@ from unittest import mock
 from stackwars import workloads
 from stackwars.compilers import arguments
 from stackwars.compilers.arguments import Lowered
-from stackwars.ir import missing, source_lines
+from stackwars.ir.program_text import dump_sources, no_program_line, sources_of_plain
 from stackwars.measure import documents
 from stackwars.workloads import parallel, values
 
@@ -70,18 +70,23 @@ def lower(job: LowerJob) -> tuple[str, dict]:
                 **({"division": division} if division else {}),
             )
         except NotImplementedError as error:
-            lowered = Lowered(missing.line(str(error)), [], [], ())
+<<<<<<< HEAD
+            lowered = Lowered(no_program_line(str(error)), [], [], ())
         except (ImportError, MemoryError):  # of the environment and the machine, not of the program
             raise
         except Exception as error:
             traceback.print_exc()
             why = f"{job.framework} does not lower it: {type(error).__name__}: {error}"
-            lowered = Lowered(missing.line(why), [], [], ())
+            lowered = Lowered(no_program_line(why), [], [], ())
     return lowered.text, _document(job, lowered, framework.versions(), time.perf_counter() - start)
 
 
 def _document(job: LowerJob, lowered: Lowered, versions: dict[str, str], seconds: float) -> dict:
     return {
+=======
+            lowered = Lowered(no_program_line(str(error)), [], [], ())
+    return lowered.text, {
+>>>>>>> h-ir
         "schema": 1,
         "framework": job.framework,
         "workload": job.workload,
@@ -102,8 +107,8 @@ def _document(job: LowerJob, lowered: Lowered, versions: dict[str, str], seconds
 
 def _sources(lowered: Lowered) -> dict:
     """{"sources": of each line of the program}, where the frontend tells them."""
-    found = source_lines.of_plain(lowered.text, lowered.located)
-    return {"sources": source_lines.dump(found)} if found else {}
+    found = sources_of_plain(lowered.text, lowered.located)
+    return {"sources": dump_sources(found)} if found else {}
 
 
 def write(job: LowerJob, output: Path) -> None:
@@ -126,7 +131,7 @@ def write_in_child(job: LowerJob, output: Path) -> int:
         return status
     name = signal.Signals(-status).name
     lowered = Lowered(
-        missing.line(f"{job.framework} ended by {name} while it lowered it; see the log"), [], [], ()
+        no_program_line(f"{job.framework} ended by {name} while it lowered it; see the log"), [], [], ()
     )
     _write(lowered.text, _document(job, lowered, {}, time.perf_counter() - start), output)
     return 0

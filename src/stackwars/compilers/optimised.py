@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from stackwars.compilers.ahead import program_text
-from stackwars.ir import missing
+from stackwars.ir.program_text import missing_reason, no_program_line
 from stackwars.measure import documents, limits
 from stackwars.measure.process_status import printable
 from stackwars.measure.watch import tail
@@ -45,20 +45,20 @@ class OptimiseJob:
 def optimise(job: OptimiseJob, pins: Path, program: Path) -> str:
     """The text to keep: a line that says of which program and by which compiler, and the HLO."""
     text = program_text(program)
-    why = missing.missing(text.decode())
+    why = missing_reason(text.decode())
     if why is not None:
-        return missing.line(why)
+        return no_program_line(why)
     try:
         python = ensure(pins)
     except Unavailable as error:
-        return missing.line(str(error))
+        return no_program_line(str(error))
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
         spec = {**asdict(job), "program": str(program.resolve())}
         (folder / "spec.json").write_text(json.dumps(spec))
         why = _run(python, folder, job.timeout_s)
         if why is not None:
-            return missing.line(why)
+            return no_program_line(why)
         return f"{head(job.compiler, text)}\n{(folder / TEXT).read_text()}"
 
 
@@ -72,7 +72,7 @@ def read(kept: Path, program: bytes) -> tuple[str, str]:
     if not kept.exists():
         raise ValueError("this run has kept none")
     text = gzip.decompress(kept.read_bytes()).decode()
-    if why := missing.missing(text):
+    if why := missing_reason(text):
         raise ValueError(why)
     first, _, hlo = text.partition("\n")
     found = _HEAD.match(first)

@@ -30,7 +30,7 @@ import numpy as np
 from stackwars import compilers, workloads
 from stackwars.compilers import arguments, placement, profile
 from stackwars.compilers.arguments import OUTPUT
-from stackwars.ir.missing import missing
+from stackwars.ir.program_text import missing_reason
 from stackwars.measure import process_status
 from stackwars.measure.child import block, checked, sample, surroundings, timed_call
 from stackwars.measure.contention import Meter, Usage
@@ -100,7 +100,7 @@ class ReplayProcess:
             if problem is not None:
                 self.refuse(name, problem)
                 continue
-            why = missing(text.decode())
+            why = missing_reason(text.decode())
             if why is not None:
                 self.refuse(name, why, "unsupported")
                 continue

@@ -7,13 +7,13 @@ the order of results.
 
 How: every value gets a colour, a hash of the operation that makes it and of the colours it reads;
 every argument one of its type and of all its uses, down to the results. Both are refined alternately
-until no more arguments are told apart (colour refinement, after Weisfeiler and Leman). Where
+until no more arguments differ (colour refinement, after Weisfeiler and Leman). Where
 arguments are still alike, each of them is singled out once and the minimum hash is taken.
 
 Guarantee: isomorphic programs hash the same. Programs that are not differ, but for collisions of
 a 128-bit hash, as long as the search needs no more than BUDGET refinements; beyond, alike
 arguments are left unresolved, and two programs that refinement alone cannot tell apart would
-share a hash. Two limits: where a program repeats an operation on the same values, it may not be
+share a hash. Two limits: if a program repeats an operation on the same values, it may not be
 seen which of the twins another operation reads (normalising leaves no twins); and values that a
 region reads from outside are numbered in the order of the region's text. Programs are compared as
 they are: normalise them first.
@@ -58,7 +58,7 @@ class _OverBudget(Exception):
 
 
 def canonical_hash(module: ir.Module) -> str:
-    """Hash of the entry function with all that it calls: 32 hexadecimal digits.
+    """Return a hash of the entry function with all that it calls: 32 hexadecimal digits.
 
     Raises ProgramError for a module without an entry, or with regions of several blocks.
     """
@@ -66,7 +66,7 @@ def canonical_hash(module: ir.Module) -> str:
 
 
 def graph_hash(graph: Graph) -> str:
-    """Hash of a graph, independent of the order of its arguments and of its operations."""
+    """Return a hash of a graph, independent of the order of its arguments and of its operations."""
     start = [digest("argument", kind) for kind in graph.arguments]
     try:
         return _search(graph, start, [BUDGET])
@@ -92,7 +92,7 @@ def _graph(module: ir.Module, function: ir.Operation, called: dict[str, str]) ->
 
 
 def _called(module: ir.Module, wanted: str, called: dict[str, str]) -> str:
-    """Hash of a called function, whose arguments are known by their position."""
+    """Return a hash of a called function, whose arguments are known by their position."""
     if wanted not in called:
         function = next(f for f in functions(module) if name(f) == wanted)
         graph = _graph(module, function, called)
@@ -102,14 +102,14 @@ def _called(module: ir.Module, wanted: str, called: dict[str, str]) -> str:
 
 
 def _search(graph: Graph, colours: list[str], left: list[int]) -> str:
-    """The minimum hash over the ways to single out arguments that refinement leaves alike."""
+    """Return the minimum hash over the ways to single out arguments that refinement leaves alike."""
     if left[0] == 0:
         raise _OverBudget
     left[0] -= 1
-    colours, found = _refined(graph, colours)
+    colours, hashed = _refined(graph, colours)
     alike = [colour for colour, count in Counter(colours).items() if count > 1]
     if not alike:
-        return found
+        return hashed
     members = [index for index, colour in enumerate(colours) if colour == min(alike)]
     hashes = []
     for chosen in members:
@@ -120,7 +120,7 @@ def _search(graph: Graph, colours: list[str], left: list[int]) -> str:
 
 
 def _refined(graph: Graph, colours: list[str]) -> tuple[list[str], str]:
-    """Colours of the arguments when no more of them are told apart, and the hash they give."""
+    """Refine the colours of the arguments as far as they differ; return them and their hash."""
     while True:
         values, does = _downwards(graph, colours)
         uses, works = _upwards(graph, does)
@@ -132,7 +132,7 @@ def _refined(graph: Graph, colours: list[str]) -> tuple[list[str], str]:
 
 
 def _downwards(graph: Graph, colours: list[str]) -> tuple[dict[int, str], list[str]]:
-    """Colour of every value and of every operation, from what they are made from."""
+    """Return the colour of every value and of every operation, from what they are made from."""
     values = dict(enumerate(colours))
     does = []
     for node in graph.nodes:
@@ -145,7 +145,7 @@ def _downwards(graph: Graph, colours: list[str]) -> tuple[dict[int, str], list[s
 
 
 def _upwards(graph: Graph, does: list[str]) -> tuple[dict[int, list[str]], list[str]]:
-    """Colours of the uses of every value, and of every operation with all its uses."""
+    """Return the colour of the uses of every value, and of every operation with all its uses."""
     uses: dict[int, list[str]] = defaultdict(list)
     works = []
     for node, colour in zip(reversed(graph.nodes), reversed(does), strict=True):

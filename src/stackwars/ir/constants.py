@@ -11,9 +11,8 @@ from collections.abc import Callable
 import numpy
 from jaxlib.mlir import ir
 
-from stackwars.ir.counts import CONSTANT
-from stackwars.ir.dataflow import producer
 from stackwars.ir.module import is_tensor
+from stackwars.ir.queries import CONSTANT, producer
 
 TYPES = {
     "f16": numpy.float16,
@@ -51,7 +50,7 @@ _COMPARE: dict[str, Callable] = {
 
 
 def splat(value: ir.Value) -> numpy.generic | None:
-    """The number that fills a constant; None for other values, mixed constants, other types."""
+    """Return the number that fills a constant; None for other values, mixed constants, other types."""
     made_by = producer(value)
     if made_by is None or made_by.name != CONSTANT or not is_tensor(value):
         return None
@@ -66,7 +65,7 @@ def splat(value: ir.Value) -> numpy.generic | None:
 
 
 def filled(tensor: ir.Type, number: numpy.generic, before: ir.Operation) -> ir.Value:
-    """A new constant of this type, filled with the number, before an operation."""
+    """Return a new constant of this type, filled with the number, before an operation."""
     kind = ir.RankedTensorType(tensor).element_type
     if isinstance(number, numpy.floating):
         attribute = ir.FloatAttr.get(kind, float(number), loc=before.location)
@@ -83,7 +82,7 @@ def filled(tensor: ir.Type, number: numpy.generic, before: ir.Operation) -> ir.V
 
 
 def computed(op: ir.Operation) -> numpy.generic | None:
-    """The number that fills the result of an operation on constants; None where it is not known."""
+    """Return the number that fills the result of an operation on constants; None if it is not known."""
     numbers = [splat(operand) for operand in op.operands]
     if not numbers or any(number is None for number in numbers):
         return None

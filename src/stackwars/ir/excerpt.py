@@ -1,17 +1,21 @@
-"""Cut the operations of interest out of a program: found by structure, never by name or line."""
+"""Cut operations out of a program, found by structure, and print them in their own words.
+
+An excerpt keeps the SSA names of the full program, so that a reader finds them there, and a comment says how many
+operations are left out, and where.
+"""
 
 from __future__ import annotations
 
 import math
+import re
+from dataclasses import dataclass
 
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import stablehlo
 
-from stackwars.ir import dataflow
-from stackwars.ir.dataflow import MOVES
-from stackwars.ir.fragment import Excerpt, Function, fragment, text
+from stackwars.ir import queries
 from stackwars.ir.module import (
     ProgramError,
+    block,
     callee,
     element,
     functions,
@@ -21,24 +25,55 @@ from stackwars.ir.module import (
     shape,
     walk,
 )
+from stackwars.ir.queries import MOVES, dimensions, producer
+
+ELEMENTS_PRINTED = 8  # constants of more elements are printed as dense<...>
+_PREFIX = re.compile(r"^((?:%[\w:, %#]+ = )?)func\.(?=call |return)")
 
 
-def whole(module: ir.Module) -> Excerpt:
-    """Every function of the program, with its signature."""
+@dataclass(frozen=True)
+class Function:
+    """One function of an excerpt: the line that opens it, its body's lines, and its name."""
+
+    name: str
+    head: str
+    body: list[str]
+
+
+@dataclass(frozen=True)
+class Excerpt:
+    """Functions cut from a program; `head` opens the module, or is empty if it is left out."""
+
+    head: list[str]
+    functions: list[Function]
+
+    def lines(self) -> list[tuple[int, str]]:
+        """Return the text as (depth of nesting, line)."""
+        inner = 1 if self.head else 0
+        result = [(min(i, inner), line) for i, line in enumerate(self.head)]
+        for function in self.functions:
+            result.append((inner, function.head))
+            result.extend((inner + 1, line) for line in function.body)
+            result.append((inner, "}"))
+        return result + ([(0, "}")] if self.head else [])
+
+
+def full_program(module: ir.Module) -> Excerpt:
+    """Return every function of the program, with its signature."""
     head = text(module.operation).splitlines()[:1]
     for op in module.body.operations:
         if op.operation.name != "func.func":
             head.append(f"// ... 1 {op.operation.name} left out")
-    found = [fragment(function, set(operations(function))) for function in functions(module)]
-    return Excerpt(head, found)
+    selected = [fragment(function, set(operations(function))) for function in functions(module)]
+    return Excerpt(head, selected)
 
 
 def projection(module: ir.Module) -> Excerpt:
-    """From activations to the parts q, k and v of one combined projection of attention.
+    """Cut out one combined projection of attention, from the activations to the parts q, k and v.
 
     The rule: the first dot_general that makes three values of each one it contracts over, and whose
     result reaches three slices of a third of it through nothing but bias and MOVES; with everything
-    between, and the MOVES that its operands come from. Raises ProgramError where there is none.
+    between, and the MOVES that its operands come from. Raises ProgramError if there is none.
     """
     for function in functions(module):
         for dot in walk(function):
@@ -51,17 +86,17 @@ def projection(module: ir.Module) -> Excerpt:
 
 
 def normalisation(module: ir.Module) -> Excerpt:
-    """One layer normalisation, from its input to its result after scale and shift.
+    """Cut out one layer normalisation, from its input to its result after scale and shift.
 
     The rule: it begins with batch_norm_training or a sum (its own or that of a function it
     calls), and ends with the first add of a vector argument to something made from that; with all
-    that lies between. Raises ProgramError where there is none.
+    that lies between. Raises ProgramError if there is none.
     """
     for function in functions(module):
         for op in operations(function):
             if not _reduces(module, op):
                 continue
-            source = _unsquared(dataflow.origin(max(op.operands, key=_elements)))
+            source = _unsquared(queries.origin(max(op.operands, key=_elements)))
             for shift in operations(function):
                 between = _ending_in(shift, op, source)
                 if between:
@@ -73,9 +108,8 @@ def normalisation(module: ir.Module) -> Excerpt:
 
 
 def _is_threefold(dot: ir.Operation) -> bool:
-    dimensions = stablehlo.DotDimensionNumbers(dot.attributes["dot_dimension_numbers"])
     left = shape(dot.operands[0])
-    contracted = math.prod(left[axis] for axis in dimensions.lhs_contracting_dimensions)
+    contracted = math.prod(left[axis] for axis in dimensions(dot).lhs_contracting_dimensions)
     if 3 * contracted not in shape(dot.results[0]):
         return False
     third = _elements(dot.results[0]) // 3
@@ -85,9 +119,9 @@ def _is_threefold(dot: ir.Operation) -> bool:
 
 def _parts(dot: ir.Operation) -> set[ir.Operation]:
     onward = MOVES | {"stablehlo.add", "stablehlo.slice"}
-    found = {dot} | dataflow.after(dot.results, lambda op: op.name in onward)
-    operands = [operand for op in found for operand in op.operands]
-    return found | dataflow.before(operands, lambda op: op.name in MOVES | {"stablehlo.constant"})
+    selected = {dot} | queries.after(dot.results, lambda op: op.name in onward)
+    operands = [operand for op in selected for operand in op.operands]
+    return selected | queries.before(operands, lambda op: op.name in MOVES | {"stablehlo.constant"})
 
 
 def _reduces(module: ir.Module, op: ir.Operation) -> bool:
@@ -101,19 +135,19 @@ def _reduces(module: ir.Module, op: ir.Operation) -> bool:
 
 
 def _unsquared(value: ir.Value) -> ir.Value:
-    """x where the value is x times x: a variance may be summed before the mean."""
-    made_by = dataflow.producer(value)
+    """Return x if the value is x times x, for a variance may be summed before the mean; else the value."""
+    made_by = producer(value)
     if made_by is None or made_by.name != "stablehlo.multiply":
         return value
     left, right = made_by.operands
-    return dataflow.origin(left) if left == right else value
+    return queries.origin(left) if left == right else value
 
 
 def _ending_in(shift: ir.Operation, start: ir.Operation, source: ir.Value) -> set[ir.Operation]:
-    """Operations from source to shift; empty where this is no shift of what `start` made."""
-    if shift.name != "stablehlo.add" or not any(map(dataflow.is_vector_argument, shift.operands)):
+    """Return the operations from source to shift; none if this is no shift of a result of `start`."""
+    if shift.name != "stablehlo.add" or not any(map(queries.is_vector_argument, shift.operands)):
         return set()
-    between = {shift} | dataflow.before(shift.operands, lambda op: True, stop=source)
+    between = {shift} | queries.before(shift.operands, lambda op: True, stop=source)
     return between if start in between else set()
 
 
@@ -121,10 +155,10 @@ def _called(module: ir.Module, call: ir.Operation) -> list[ir.Operation]:
     return [function for function in functions(module) if name(function) == callee(call)]
 
 
-def _with_callees(module: ir.Module, function: ir.Operation, kept: set[ir.Operation]) -> list[Function]:
-    """The kept operations of a function, then every function that they call, whole."""
-    result, seen = [fragment(function, kept)], {name(function)}
-    waiting = [op for op in operations(function) if op in kept]
+def _with_callees(module: ir.Module, function: ir.Operation, chosen: set[ir.Operation]) -> list[Function]:
+    """Return the chosen operations of a function, then every function that they call, in full."""
+    result, seen = [fragment(function, chosen)], {name(function)}
+    waiting = [op for op in operations(function) if op in chosen]
     while waiting:
         op = waiting.pop(0)
         for called in _called(module, op) if op.name == "func.call" else []:
@@ -137,3 +171,61 @@ def _with_callees(module: ir.Module, function: ir.Operation, kept: set[ir.Operat
 
 def _elements(value: ir.Value) -> int:
     return math.prod(shape(value)) if is_tensor(value) else 0
+
+
+def fragment(function: ir.Operation, chosen: set[ir.Operation]) -> Function:
+    """Return the chosen operations of a function, and its return if they make all that it returns."""
+    read = [operand for op in chosen for operand in op.operands]
+    body, skipped = [], 0
+    for op in operations(function):
+        if op in chosen or (op.name == "func.return" and _made_by(op) <= chosen):
+            body.extend([left_out(skipped)] if skipped else [])
+            body.extend(text(op).splitlines())
+            skipped = 0
+        else:
+            skipped += op.name != "func.return"
+    body.extend([left_out(skipped)] if skipped else [])
+    return Function(name(function), _head(function, read), body)
+
+
+def _made_by(op: ir.Operation) -> set[ir.Operation]:
+    return {made_by for value in op.operands if (made_by := producer(value)) is not None}
+
+
+def _head(function: ir.Operation, read: list[ir.Value]) -> str:
+    """Return the signature; arguments that nothing shown reads become one `...`."""
+    signature = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
+    values = list(block(function).arguments)
+    arguments = _with_attributes(function, "arg_attrs", [f"{a.get_name()}: {a.type}" for a in values])
+    shown = [part for part, a in zip(arguments, values, strict=True) if any(a == v for v in read)]
+    if len(shown) < len(arguments):
+        shown.append("...")
+    results = _with_attributes(function, "res_attrs", [str(result) for result in signature.results])
+    returned = ", ".join(results)
+    if len(results) != 1 or "{" in returned:
+        returned = f"({returned})"
+    attributes = function.attributes
+    visibility = ""
+    if "sym_visibility" in attributes:
+        visibility = ir.StringAttr(attributes["sym_visibility"]).value + " "
+    return f"func.func {visibility}@{name(function)}({', '.join(shown)}) -> {returned} {{"
+
+
+def _with_attributes(function: ir.Operation, key: str, texts: list[str]) -> list[str]:
+    if key not in function.attributes:
+        return texts
+    attributes = [str(a) for a in ir.ArrayAttr(function.attributes[key])]
+    pairs = zip(texts, attributes, strict=True)
+    return [part if extra == "{}" else f"{part} {extra}" for part, extra in pairs]
+
+
+def left_out(count: int) -> str:
+    """Return the comment that stands for operations which are not shown."""
+    return f"// ... {count} operation{'' if count == 1 else 's'} left out"
+
+
+def text(op: ir.Operation) -> str:
+    """Return an operation as the frameworks write it, large constants elided."""
+    printed = op.get_asm(large_elements_limit=ELEMENTS_PRINTED)
+    # Within a function `call` and `return` need no prefix, and the frameworks write none.
+    return _PREFIX.sub(r"\1", printed).replace("dense_resource<__elided__>", "dense<...>")

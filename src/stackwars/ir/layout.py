@@ -18,10 +18,10 @@ LEFT_OUT = "further lines of the program left out"
 
 
 def listing(lines: Iterable[tuple[int, str]], columns: int, limit: int) -> list[str]:
-    """At most `limit` lines of at most `columns` characters, from (depth, line).
+    """Return at most `limit` lines of at most `columns` characters, from (depth, line).
 
-    What was cut is told: attributes at the top, lines beyond the limit at the end. Raises
-    ValueError where `columns` is too few to break lines into (under 40).
+    A comment names what was cut: attributes at the top, lines beyond the limit at the end. Raises
+    ValueError if `columns` is too few to break lines into (under 40).
     """
     if columns < 40:
         raise ValueError(f"expected at least 40 columns, got {columns}; widen the listing's column")
@@ -43,14 +43,14 @@ def listing(lines: Iterable[tuple[int, str]], columns: int, limit: int) -> list[
 
 
 def elide(line: str) -> tuple[str, set[str]]:
-    """The line with bookkeeping attributes replaced by `...`, and the names of those."""
+    """Return the line with bookkeeping attributes replaced by `...`, and the names of those."""
     names: set[str] = set()
     result, at = "", 0
     while (start := _unquoted(line, "{", at)) >= 0:
         end = _matching(line, start)
         if end < 0:  # the brace that opens a body
             break
-        kept = []
+        shown = []
         cut = False
         for item in split(line[start + 1 : end]):
             key = item.split("=")[0].strip()
@@ -58,14 +58,14 @@ def elide(line: str) -> tuple[str, set[str]]:
                 names.add(key)
                 cut = True
             else:
-                kept.append(item.strip())
-        result += line[at:start] + "{" + ", ".join(kept + ["..."] * cut) + "}"
+                shown.append(item.strip())
+        result += line[at:start] + "{" + ", ".join(shown + ["..."] * cut) + "}"
         at = end + 1
     return result + line[at:], names
 
 
 def split(text: str) -> list[str]:
-    """Parts between commas that are in no bracket and no string; none for an empty text."""
+    """Return the parts between commas that are in no bracket and no string; none for an empty text."""
     parts = [""]
     for character, depth in zip(text, _depths(text), strict=True):
         if character == "," and depth == 0:
@@ -76,9 +76,9 @@ def split(text: str) -> list[str]:
 
 
 def wrap(line: str, columns: int, indent: int) -> list[str]:
-    """The line in parts of at most `columns`, broken after a comma or colon or before an arrow.
+    """Break a line into parts of at most `columns`, after a comma or colon or before an arrow.
 
-    Lists in [] and <> stay whole where they fit. A word longer than a line is cut at the edge:
+    Lists in [] and <> stay in one piece if they fit. A word longer than a line is cut at the edge:
     nothing ever runs over.
     """
     text = printable(line.strip())
@@ -96,12 +96,12 @@ def wrap(line: str, columns: int, indent: int) -> list[str]:
 
 
 def printable(text: str) -> str:
-    """ASCII alone, as the listings package needs; any other character as its escape."""
+    """Return ASCII alone, as the listings package needs; any other character as its escape."""
     return text.replace("\t", " ").encode("ascii", "backslashreplace").decode()
 
 
 def _break(text: str, room: int, comment: bool) -> int:
-    """Where to end a line that has `room` characters."""
+    """Return where to end a line that has `room` characters."""
     if not comment:
         depths = _depths(text, count="[{<")
         for at in range(room, room // 3, -1):
@@ -114,7 +114,7 @@ def _break(text: str, room: int, comment: bool) -> int:
 
 
 def _depths(text: str, count: str = _OPENING) -> list[int]:
-    """For each character, how many brackets are open before it; more than any inside a string."""
+    """Return for each character how many brackets are open before it; a large number inside a string."""
     closing = {_CLOSING[_OPENING.index(c)] for c in count}
     result, depth, quoted = [], 0, False
     for at, character in enumerate(text):

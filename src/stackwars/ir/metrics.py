@@ -1,7 +1,7 @@
-"""Numbers of a program at one level: what it is made of, and how long its longest chain is.
+"""Count what a program consists of, and measure its longest chain of operations.
 
-The same counting serves the raw program and the normalised one. Each function is counted once, a
-loop's body once; constants, terminators and combiners of reductions not at all.
+The same counts serve the raw program and the normalised one. Each function and each loop's body counts once;
+constants, terminators and the combiners of reductions do not count.
 """
 
 from __future__ import annotations
@@ -10,9 +10,7 @@ from collections import Counter
 
 from jaxlib.mlir import ir
 
-from stackwars.ir import counts
 from stackwars.ir.canonical import canonical_hash
-from stackwars.ir.counts import BROADCAST, CONSTANT, RESHAPE, TRANSPOSE
 from stackwars.ir.module import (
     CONTROL_FLOW,
     callee,
@@ -21,21 +19,10 @@ from stackwars.ir.module import (
     name,
     walk,
 )
+from stackwars.ir.queries import BROADCAST, CONSTANT, RESHAPE, TRANSPOSE, size
 
-DESCRIPTIONS = {
-    "operations": "operations without constants, terminators and combiners of reductions",
-    "operations_by_kind": "operation -> how many, constants left out, most frequent first",
-    "reshapes": "reshape operations; normalised: with broadcasts that only add extents of 1",
-    "transposes": "transpose operations",
-    "broadcasts": "broadcast_in_dim operations",
-    "layout_bytes": "bytes written by operations that compute nothing, were each run as written: "
-    "see LAYOUT; reshapes write none",
-    "depth": "operations, constants and arguments left out, on the longest chain that data must "
-    "pass through; a call is as deep as the function, a loop one more than its deepest region",
-    "canonical_hash": "hash of the program up to spelling (stackwars.ir.canonical)",
-}
-# They give their operands' elements in other places, repeated or left out. A reshape keeps all
-# elements in their row-major order, so nothing needs to move: it is counted, but writes nothing.
+# These give their operands' elements in other places, repeated or left out. A reshape keeps the row-major order of
+# all elements, so nothing needs to move: it is counted, but writes nothing.
 LAYOUT = {
     TRANSPOSE,
     BROADCAST,
@@ -44,7 +31,10 @@ LAYOUT = {
 
 
 def metrics(module: ir.Module) -> dict[str, object]:
-    """The numbers of a program; DESCRIPTIONS has the keys. Raises ProgramError without an entry."""
+    """Return the numbers of a program, by the names that columns.yaml describes.
+
+    :raises ProgramError: if the program has no entry.
+    """
     every = [op for function in functions(module) for op in walk(function)]
     kinds = Counter(op.name for op in every if op.name != CONSTANT)
     return {
@@ -62,17 +52,17 @@ def metrics(module: ir.Module) -> dict[str, object]:
 def _written(op: ir.Operation) -> int:
     if op.name not in LAYOUT or (op.name == BROADCAST and _only_adds_ones(op)):
         return 0
-    return sum(counts.size(result) for result in op.results)
+    return sum(size(result) for result in op.results)
 
 
 def _only_adds_ones(op: ir.Operation) -> bool:
     axes = list(ir.DenseI64ArrayAttr(op.attributes["broadcast_dimensions"]))
-    same = counts.size(op.operands[0]) == counts.size(op.results[0])
+    same = size(op.operands[0]) == size(op.results[0])
     return same and axes == sorted(axes)
 
 
 def _depth(module: ir.Module, region: ir.Region, outer: dict[ir.Value, int], called: dict[str, int]) -> int:
-    """Longest chain of a region; `outer` has the depth of the values that it may read."""
+    """Return the longest chain of a region, in operations. outer: the depth of the values that it may read."""
     values, deepest = dict(outer), 0
     for part in region.blocks:
         for view in part.operations:

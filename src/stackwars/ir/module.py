@@ -11,7 +11,7 @@ from jaxlib.mlir import ir
 from jaxlib.mlir._mlir_libs import _jax_mlir_ext
 from jaxlib.mlir.dialects import chlo, mhlo, sdy, stablehlo
 
-from stackwars.ir.missing import missing
+from stackwars.ir.program_text import missing_reason
 
 # Their bodies are programs of their own; any other region is the scalar combiner of a reduction.
 CONTROL_FLOW = {"stablehlo.while", "stablehlo.case", "stablehlo.if"}
@@ -22,7 +22,7 @@ class ProgramError(ValueError):
 
 
 def read(path: Path) -> str:
-    """Text of a file, unpacked where its name ends in .gz. Raises OSError."""
+    """Return the text of a file, unpacked if its name ends in .gz. Raises OSError."""
     with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as file:
         return file.read()
 
@@ -45,56 +45,56 @@ def _context() -> ir.Context:
 
 
 def parse(text: str) -> ir.Module:
-    """The program of a text in MLIR's assembly form.
+    """Return the program of a text in MLIR's assembly form.
 
     Raises ProgramError with the parser's first complaint, or with the reason in a file that holds
     no program.
     """
-    reason = missing(text)
+    reason = missing_reason(text)
     if reason is not None:
-        raise ProgramError(f"expected a StableHLO program, the file says that there is none: {reason}")
+        raise ProgramError(f"expected a StableHLO program, got a file that says why there is none: {reason}")
     try:
         return ir.Module.parse(text, _context())
     except ir.MLIRError as error:
         complaint = next((d.message for d in error.error_diagnostics), str(error))
         raise ProgramError(
             f"expected StableHLO text, the parser stopped with: {complaint}. The text begins with "
-            f"{text[:60]!r}; make the cell that wrote it again"
+            f"{text[:60]!r}; fix: measure the cell that wrote it again"
         ) from None
 
 
 def functions(module: ir.Module) -> list[ir.Operation]:
-    """All functions, in the text's order."""
+    """Return all functions, in the text's order."""
     return [op.operation for op in module.body.operations if op.operation.name == "func.func"]
 
 
 def entry(module: ir.Module) -> ir.Operation:
-    """The function that a caller sees: `main`, or the only one. Raises ProgramError without it."""
-    found = functions(module)
-    for function in found:
-        if name(function) == "main" or len(found) == 1:
+    """Return the function that a caller sees: `main`, or the only one. Raises ProgramError without it."""
+    candidates = functions(module)
+    for function in candidates:
+        if name(function) == "main" or len(candidates) == 1:
             return function
-    names = [name(function) for function in found]
+    names = [name(function) for function in candidates]
     raise ProgramError(f"expected a function called main, got functions called {names}")
 
 
 def name(function: ir.Operation) -> str:
-    """A function's name, without the @."""
+    """Return a function's name, without the @."""
     return ir.StringAttr(function.attributes["sym_name"]).value
 
 
 def block(function: ir.Operation) -> ir.Block:
-    """The one block of a function: its arguments and its operations."""
+    """Return the one block of a function: its arguments and its operations."""
     return function.regions[0].blocks[0]
 
 
 def operations(function: ir.Operation) -> list[ir.Operation]:
-    """A function's operations in program order, without what is nested in them."""
+    """Return a function's operations in program order, without what is nested in them."""
     return [op.operation for op in block(function).operations]
 
 
 def walk(function: ir.Operation) -> Iterator[ir.Operation]:
-    """Operations in order, with those in loops and branches; no combiners, no terminators."""
+    """Return operations in order, with those in loops and branches; no combiners, no terminators."""
     yield from _walk(function.regions)
 
 
@@ -111,22 +111,22 @@ def _walk(regions: ir.RegionSequence) -> Iterator[ir.Operation]:
 
 
 def callee(call: ir.Operation) -> str:
-    """Name of the function that a func.call calls, without the @."""
+    """Return the name of the function that a func.call calls, without the @."""
     return ir.FlatSymbolRefAttr(call.attributes["callee"]).value
 
 
 def shape(value: ir.Value) -> tuple[int, ...]:
-    """Extents of a tensor value; () for a scalar. Raises ProgramError for any other type."""
+    """Return the extents of a tensor value; () for a scalar. Raises ProgramError for any other type."""
     return tuple(_tensor(value).shape)
 
 
 def element(value: ir.Value) -> str:
-    """Element type of a tensor value as StableHLO writes it: f32, bf16, i32."""
+    """Return the element type of a tensor value as StableHLO writes it: f32, bf16, i32."""
     return str(_tensor(value).element_type)
 
 
 def is_tensor(value: ir.Value) -> bool:
-    """Whether the value is a tensor of known rank, and not a token or a tuple."""
+    """Return whether the value is a tensor of known rank, and not a token or a tuple."""
     return isinstance(ir.Type(value.type).maybe_downcast(), ir.RankedTensorType)
 
 

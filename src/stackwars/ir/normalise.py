@@ -22,7 +22,6 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 from jaxlib.mlir.passmanager import PassManager
 
-from stackwars.ir.dataflow import producer
 from stackwars.ir.module import (
     CONTROL_FLOW,
     ProgramError,
@@ -33,6 +32,7 @@ from stackwars.ir.module import (
     name,
     walk,
 )
+from stackwars.ir.queries import producer
 from stackwars.ir.signature import signature
 from stackwars.ir.simplify import simpler
 
@@ -67,9 +67,9 @@ EFFECTS = {
 
 
 def normalise(module: ir.Module) -> ir.Module:
-    """A normalised copy of a program; the program itself is left as it is.
+    """Return a normalised copy of a program; the program itself is left as it is.
 
-    Raises ProgramError where jaxlib cannot legalise or inline it.
+    Raises ProgramError if jaxlib cannot legalise or inline it.
     """
     context = module.context
     copy = ir.Module.parse(_bytes(module), context)
@@ -173,11 +173,11 @@ def _drop_arguments(main: ir.Operation) -> None:
     for index in reversed(range(len(body.arguments))):
         if not any(True for _ in body.arguments[index].uses):
             body.erase_argument(index)
-    signature_ = ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value)
-    kept = ir.FunctionType.get(
-        [argument.type for argument in body.arguments], signature_.results, context=main.context
+    old = ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value)
+    remaining = ir.FunctionType.get(
+        [argument.type for argument in body.arguments], old.results, context=main.context
     )
-    main.attributes["function_type"] = ir.TypeAttr.get(kept, context=main.context)
+    main.attributes["function_type"] = ir.TypeAttr.get(remaining, context=main.context)
     for key in ("arg_attrs", "res_attrs"):
         if key in main.attributes:
             del main.attributes[key]

@@ -1,4 +1,4 @@
-"""What an operation computes, without its operands: one string that is the same for the same work.
+"""Describe what an operation computes, without its operands: the same string for the same work.
 
 Attributes that say nothing about the result are left out: layouts, the names that an extractor
 notes, and attributes that are written out with their default value.
@@ -33,12 +33,12 @@ _SWAPPED = {"GT": "LT", "GE": "LE"}
 
 
 def digest(*parts: object) -> str:
-    """A hash of the parts' texts, in order."""
+    """Return a hash of the parts' texts, in order."""
     return hashlib.blake2b("\0".join(map(str, parts)).encode(), digest_size=16).hexdigest()
 
 
 def signature(op: ir.Operation) -> tuple[str, list[ir.Value], bool]:
-    """What the operation does, the values it reads, and whether their order is free.
+    """Return what the operation does, the values it reads, and whether their order is free.
 
     `a > b` is written as `b < a`. Values that a region reads from outside follow the operands, in
     the order in which the region's text reads them first.
@@ -60,15 +60,15 @@ def signature(op: ir.Operation) -> tuple[str, list[ir.Value], bool]:
 
 
 def _attributes(op: ir.Operation) -> dict[str, str]:
-    found = {}
+    result = {}
     for attribute in op.attributes:
         # Iteration gives pairs in older bindings, names in newer ones.
         name = getattr(attribute, "name", attribute)
         value = str(op.attributes[name])
         if "." in name or name in _NOTES or _is_default(op, name, value):
             continue
-        found[name] = value
-    return found
+        result[name] = value
+    return result
 
 
 def _is_default(op: ir.Operation, name: str, value: str) -> bool:
@@ -87,7 +87,7 @@ def _comparison(kind: str) -> str:
 
 
 def _region(region: ir.Region, captured: list[ir.Value]) -> str:
-    """A hash of a region's body; values from outside are added to `captured`."""
+    """Return a hash of a region's body; values from outside are added to `captured`."""
     if len(region.blocks) == 0:
         return "empty"
     if len(region.blocks) != 1:

@@ -13,15 +13,14 @@ import numpy
 from jaxlib.mlir import ir
 
 from stackwars.ir.constants import computed, filled, splat
-from stackwars.ir.counts import BROADCAST, RESHAPE, TRANSPOSE
-from stackwars.ir.dataflow import producer
 from stackwars.ir.module import shape
+from stackwars.ir.queries import BROADCAST, RESHAPE, TRANSPOSE, producer
 
 Rule = Callable[[ir.Operation], ir.Value | None]
 
 
 def constant_result(op: ir.Operation) -> ir.Value | None:
-    """Moves of a constant of one value, and exact arithmetic on such constants, are constants."""
+    """Replace moves of a constant of one value, and exact arithmetic on such constants, by a constant."""
     if op.name in (BROADCAST, RESHAPE, TRANSPOSE, "stablehlo.slice"):
         number = splat(op.operands[0])
     else:
@@ -30,7 +29,7 @@ def constant_result(op: ir.Operation) -> ir.Value | None:
 
 
 def unchanged(op: ir.Operation) -> ir.Value | None:
-    """A move that moves nothing is its operand."""
+    """Replace a move that moves nothing by its operand."""
     if op.name == "stablehlo.concatenate":
         return op.operands[0] if len(op.operands) == 1 else None
     if op.name not in (BROADCAST, RESHAPE, TRANSPOSE, "stablehlo.convert", "stablehlo.slice"):
@@ -42,7 +41,7 @@ def unchanged(op: ir.Operation) -> ir.Value | None:
 
 
 def merged_move(op: ir.Operation) -> ir.Value | None:
-    """A reshape of a reshape, transpose of a transpose or broadcast of a broadcast is one."""
+    """Merge a reshape of a reshape, transpose of a transpose or broadcast of a broadcast."""
     made_by = producer(op.operands[0]) if op.name in (BROADCAST, RESHAPE, TRANSPOSE) else None
     if made_by is None or made_by.name != op.name:
         return None
@@ -54,7 +53,7 @@ def merged_move(op: ir.Operation) -> ir.Value | None:
 
 
 def plain_broadcast(op: ir.Operation) -> ir.Value | None:
-    """A broadcast that only adds extents of 1 is a reshape."""
+    """Replace a broadcast that only adds extents of 1 by a reshape."""
     if op.name != BROADCAST:
         return None
     axes = _axes(op)
@@ -63,7 +62,7 @@ def plain_broadcast(op: ir.Operation) -> ir.Value | None:
 
 
 def broadcast_of_reshape(op: ir.Operation) -> ir.Value | None:
-    """A broadcast reads past a reshape that only adds or drops extents of 1."""
+    """Let a broadcast read past a reshape that only adds or drops extents of 1."""
     made_by = producer(op.operands[0]) if op.name == BROADCAST else None
     if made_by is None or made_by.name != RESHAPE:
         return None
@@ -73,7 +72,7 @@ def broadcast_of_reshape(op: ir.Operation) -> ir.Value | None:
 
 
 def identity_element(op: ir.Operation) -> ir.Value | None:
-    """x * 1, x / 1, x - 0, integer x + 0, max(x, -inf), min(x, inf), true and x, false or x."""
+    """Return x for x * 1, x / 1, x - 0, integer x + 0, max(x, -inf), min(x, inf), true and x, false or x."""
     name = op.name.removeprefix("stablehlo.")
     if name not in ("add", "subtract", "multiply", "divide", "maximum", "minimum", "and", "or"):
         return None
@@ -85,7 +84,7 @@ def identity_element(op: ir.Operation) -> ir.Value | None:
 
 
 def decided_select(op: ir.Operation) -> ir.Value | None:
-    """A select whose condition is a constant, or that chooses between one value and itself."""
+    """Resolve a select whose condition is a constant, or that chooses between one value and itself."""
     if op.name != "stablehlo.select":
         return None
     condition, when_true, when_false = op.operands
@@ -113,7 +112,7 @@ RULES: tuple[Rule, ...] = (
 
 
 def simpler(op: ir.Operation) -> ir.Value | None:
-    """What the first rule that applies puts in the place of the operation's result."""
+    """Return the value that the first rule that applies puts in the place of the operation's result."""
     return next((value for rule in RULES if (value := rule(op)) is not None), None)
 
 
@@ -147,7 +146,7 @@ def _axes(op: ir.Operation) -> list[int] | None:
 
 
 def _past(source: tuple[int, ...], reshaped: tuple[int, ...], axes: list[int], rank: int) -> list[int] | None:
-    """Where the dimensions of a reshape's operand go in a broadcast of its result, if they can."""
+    """Return where the dimensions of a reshape's operand go in a broadcast of its result, if they can."""
     result: list[int | None] = []
     position = 0
     for extent in source:

@@ -10,11 +10,10 @@ from dataclasses import dataclass
 
 from jaxlib.mlir import ir
 
-from stackwars.ir import counts
-from stackwars.ir.attention import activation, attentions
-from stackwars.ir.counts import TRANSPOSE
+from stackwars.ir import queries
 from stackwars.ir.module import entry, shape, walk
-from stackwars.ir.norms import norms
+from stackwars.ir.patterns import activation, attentions, norms
+from stackwars.ir.queries import TRANSPOSE
 
 FLATTENING, LAYERNORM, QKV, CONTRACTION = CLAIMS = (
     "flattening",
@@ -33,7 +32,7 @@ NO_PROGRAM = "no program"
 
 @dataclass(frozen=True)
 class ClaimVerdict:
-    """What a rule says of one program: the claim, a word of this module, and the counts."""
+    """The verdict of a rule on one program: the claim, a word of this module, and the counts."""
 
     claim: str
     verdict: str
@@ -41,47 +40,47 @@ class ClaimVerdict:
 
 
 def decide(module: ir.Module) -> list[ClaimVerdict]:
-    """The four claims, decided for a normalised program; in the order of CLAIMS.
+    """Return the four claims, decided for a normalised program; in the order of CLAIMS.
 
     Dots are those that contract something; one that does not only multiplies elements.
     """
     main = entry(module)
-    dots = [op for op in walk(main) if counts.is_product(op)]
+    dots = [op for op in walk(main) if queries.is_product(op)]
     return [_flattening(dots), _layernorm(main), _qkv(main), _contraction(dots)]
 
 
 def _flattening(dots: list[ir.Operation]) -> ClaimVerdict:
-    """Of dots without batching dimensions, which read a reshape that merged leading dimensions.
+    """Decide whether dots without batching dimensions read a reshape that merged leading dimensions.
 
-    The others count as preserving where an operand brings two or more dimensions, of extents over
+    The others count as preserving if an operand brings two or more dimensions, of extents over
     1, that are not contracted. Batched products (the scores of attention) are evidence only: they
     merge batch and heads.
     """
-    flat = [dot for dot in dots if counts.merges(dot, batching=False)]
-    kept = [dot for dot in dots if dot not in flat and _keeps(dot)]
-    heads = sum(counts.merges(dot, batching=True) for dot in dots)
-    batched = sum(counts.is_batched(dot) for dot in dots)
+    flat = [dot for dot in dots if queries.merges(dot, batching=False)]
+    preserved = [dot for dot in dots if dot not in flat and _keeps(dot)]
+    heads = sum(queries.merges(dot, batching=True) for dot in dots)
+    batched = sum(queries.is_batched(dot) for dot in dots)
     evidence = (
         f"dots: {len(dots)}; reading merged leading dimensions: {len(flat)}, keeping two or more: "
-        f"{len(kept)}; batched: {batched}, of these reading batch and heads merged: {heads}"
-        + _share(len(kept), len(flat))
+        f"{len(preserved)}; batched: {batched}, of these reading batch and heads merged: {heads}"
+        + _share(len(preserved), len(flat))
     )
-    return ClaimVerdict(FLATTENING, _either(len(kept), PRESERVED, len(flat), FLATTENED), evidence)
+    return ClaimVerdict(FLATTENING, _either(len(preserved), PRESERVED, len(flat), FLATTENED), evidence)
 
 
 def _layernorm(main: ir.Operation) -> ClaimVerdict:
-    """Normalisation over the last axis: with batch_norm_training, or in arithmetic."""
-    found = norms(main)
+    """Decide whether normalisation over the last axis is batch_norm_training or arithmetic."""
+    norm_counts = norms(main)
     evidence = (
-        f"in arithmetic: {found.arithmetic}, as batch_norm_training: {found.batch_norm}; "
-        f"by the root mean square, which takes off no mean: {found.rms}"
+        f"in arithmetic: {norm_counts.arithmetic}, as batch_norm_training: {norm_counts.batch_norm}; "
+        f"by the root mean square, which takes off no mean: {norm_counts.rms}"
     )
-    verdict = _either(found.arithmetic, FINE_GRAINED, found.batch_norm, HIGH_LEVEL)
+    verdict = _either(norm_counts.arithmetic, FINE_GRAINED, norm_counts.batch_norm, HIGH_LEVEL)
     return ClaimVerdict(LAYERNORM, verdict, evidence)
 
 
 def _qkv(main: ir.Operation) -> ClaimVerdict:
-    """How many projections the queries, keys and values of an attention come from."""
+    """Decide how many projections the queries, keys and values of an attention come from."""
     blocks = attentions(main)
     sizes = [len(block.projections) for block in blocks]
     shared = sum(len({activation(projection) for projection in block.projections}) == 1 for block in blocks)
@@ -96,13 +95,13 @@ def _qkv(main: ir.Operation) -> ClaimVerdict:
 
 
 def _contraction(dots: list[ir.Operation]) -> ClaimVerdict:
-    """Whether dots contract operands of rank over 2 in place, or read what was moved for them.
+    """Decide whether dots contract operands of rank over 2 in place, or read moved ones.
 
     Moved: directly the result of a transpose, or of a reshape that merged leading dimensions (also
     batch and heads). Splitting the features into heads, or joining them again, is neither.
     """
-    merged = [dot for dot in dots if any(counts.merges(dot, batching) for batching in (False, True))]
-    transposed = [dot for dot in dots if counts.reads(dot, TRANSPOSE)]
+    merged = [dot for dot in dots if any(queries.merges(dot, batching) for batching in (False, True))]
+    transposed = [dot for dot in dots if queries.reads(dot, TRANSPOSE)]
     moved = {*merged, *transposed}
     explicit = [dot for dot in dots if dot not in moved and _rank(dot) > 2]
     evidence = (
@@ -114,7 +113,7 @@ def _contraction(dots: list[ir.Operation]) -> ClaimVerdict:
 
 
 def _either(first: int, one: str, second: int, other: str) -> str:
-    """The word of the majority; BOTH of as many, and NOT_APPLICABLE of none."""
+    """Return the word of the majority: BOTH if they are as many, NOT_APPLICABLE if there are none."""
     if not first and not second:
         return NOT_APPLICABLE
     if first == second:
@@ -123,15 +122,15 @@ def _either(first: int, one: str, second: int, other: str) -> str:
 
 
 def _share(first: int, second: int) -> str:
-    """What of both the larger one is, for the evidence; nothing of none."""
+    """Return the share of the larger count, for the evidence; nothing if both are 0."""
     total = first + second
     return f"; decided by {100 * max(first, second) / total:.0f} % of {total}" if total else ""
 
 
 def _keeps(dot: ir.Operation) -> bool:
-    if counts.is_batched(dot):
+    if queries.is_batched(dot):
         return False
-    numbers = counts.dimensions(dot)
+    numbers = queries.dimensions(dot)
     contracting = numbers.lhs_contracting_dimensions, numbers.rhs_contracting_dimensions
     return any(
         sum(extent > 1 for axis, extent in enumerate(shape(operand)) if axis not in contracted) > 1

@@ -12,8 +12,7 @@ from pathlib import Path
 import jsonschema
 import yaml
 
-from stackwars.ir.missing import line
-from stackwars.ir.readback import readback
+from stackwars.ir.program_text import no_program_line, readback
 from stackwars.measure import FORMS, documents
 from stackwars.measure.events import event as _event
 from stackwars.measure.rounds import STOPPED
@@ -90,7 +89,7 @@ def main() -> None:
         for form in arguments.processes[0].glob(f"{FORMS}/*"):
             shutil.copy(form, forms)
     else:
-        reason = line(f"{cell['status']}: {cell['status_detail']}")
+        reason = no_program_line(f"{cell['status']}: {cell['status_detail']}")
         with gzip.GzipFile(program, "wb", mtime=0) as file:
             file.write(reason.encode())
         sample.write_bytes(b"")

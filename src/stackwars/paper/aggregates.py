@@ -139,8 +139,8 @@ def _audits(data: Dataset) -> Named:
 
 def _held_out(data: Dataset) -> Named:
     """Yield how many ratios of a run lie in the prediction interval of the other runs."""
-    found = held_out.table(runs.read())
-    yield from ((f"held_out/{name}", found[name].sum()) for name in ("inside", "total"))
+    coverage = held_out.table(runs.read())
+    yield from ((f"held_out/{name}", coverage[name].sum()) for name in ("inside", "total"))
 
 
 def _claims(data: Dataset) -> Named:

@@ -19,10 +19,10 @@ class LengthError(ValueError):
 
 def page(aux: str, label: str) -> int:
     """Return the page of a label by the text of main.aux. Raises LengthError if it has none."""
-    found = re.search(rf"\\newlabel\{{{label}\}}\{{\{{[^{{}}]*\}}\{{(\d+)\}}", aux)
-    if not found:
+    match = re.search(rf"\\newlabel\{{{label}\}}\{{\{{[^{{}}]*\}}\{{(\d+)\}}", aux)
+    if not match:
         raise LengthError(f"expected the label {label} in main.aux, got none; fix: typeset the paper again")
-    return int(found[1])
+    return int(match[1])
 
 
 def check(aux: str) -> None:

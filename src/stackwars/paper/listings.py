@@ -1,4 +1,4 @@
-"""Printed excerpts of programs: listings from the StableHLO of cells, and graphs as data.
+"""Print programs: listings from the StableHLO of cells, and drawings as text for Graphviz.
 
 ``python -m stackwars.paper.listings`` runs in the jax environment, whose MLIR bindings read the text of every
 framework. A cell without a program gives a listing that says so, and so does one whose structure is not the
@@ -7,16 +7,15 @@ expected one: the paper is built either way.
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from stackwars import workloads
 from stackwars.frameworks import title
-from stackwars.ir import excerpt, graph, layout, module
-from stackwars.paper import forms, listing_figure
+from stackwars.ir import drawing, excerpt, layout, module
+from stackwars.ir.program_text import missing_reason
+from stackwars.paper import listing_text
 from stackwars.results.folder import REFERENCE, Folder, command
 from stackwars.results.forms import form
 from stackwars.study import printed
@@ -25,16 +24,16 @@ from stackwars.study.programs import Program
 
 CHARACTERS = 76  # in a line: about 6.3 pt in half the width of IEEEtran's page
 Cut = Callable[[module.ir.Module], excerpt.Excerpt]
-WHOLE = "the whole program"
+FULL_PROGRAM = "the whole program"
 EXCERPTS: dict[str, tuple[Cut, str]] = {
-    "ffn_relu": (excerpt.whole, f"Feed-forward block with ReLU, as the original shows: {WHOLE}"),
+    "ffn_relu": (excerpt.full_program, f"Feed-forward block with ReLU, as the original shows: {FULL_PROGRAM}"),
     "mha": (
         excerpt.projection,
         "Multi-head attention: the combined projection of the activations and the parts q, k and v",
     ),
     "layernorm": (excerpt.normalisation, "Layer normalisation: from the input through scale and shift"),
 }
-"""Of a workload what is cut out of its program, and the caption; of any other the whole program."""
+"""What to cut out of a workload's program, and the caption; any other workload shows the full program."""
 NOTE = (
     "StableHLO as each framework emits it, excerpted from the programs of {}. A comment marks what "
     "is left out; names are those of the full program."
@@ -52,15 +51,15 @@ def lines(cut: Cut, path: Path, limit: int) -> list[str]:
     :raises OSError: if the file cannot be read.
     """
     text = module.read(path)
-    reason = module.missing(text)
+    reason = missing_reason(text)
     if reason is not None:
         return layout.wrap(f"// no program: {reason}", CHARACTERS, 0)
     try:
-        found = cut(module.parse(text))
+        cut_out = cut(module.parse(text))
     except module.ProgramError as error:
         print(f"[listings] {path}: {error}", file=sys.stderr)
         return layout.wrap(f"// nothing to show: {error}", CHARACTERS, 0)
-    return layout.listing(found.lines(), CHARACTERS, limit)
+    return layout.listing(cut_out.lines(), CHARACTERS, limit)
 
 
 def listing(workload: str, row: list[Cell], root: Path, source: str) -> str:
@@ -68,12 +67,14 @@ def listing(workload: str, row: list[Cell], root: Path, source: str) -> str:
 
     :raises OSError: if a program cannot be read.
     """
-    cut, caption = EXCERPTS.get(workload, (excerpt.whole, f"{workloads.load(workload).TITLE}: {WHOLE}"))
-    limit = listing_figure.page_lines(CHARACTERS) // -(-len(row) // 2)
+    cut, caption = EXCERPTS.get(
+        workload, (excerpt.full_program, f"{workloads.load(workload).TITLE}: {FULL_PROGRAM}")
+    )
+    limit = listing_text.page_lines(CHARACTERS) // -(-len(row) // 2)
     parts = [(title(cell.framework), lines(cut, root / cell.path / printed.PROGRAM, limit)) for cell in row]
     if any(text and text[-1].endswith(layout.LEFT_OUT) for _, text in parts):
-        caption = caption.replace(WHOLE, "the beginning of the program")
-    return listing_figure.figure([parts[::2], parts[1::2]], f"{caption}. {NOTE.format(source)}", workload)
+        caption = caption.replace(FULL_PROGRAM, "the beginning of the program")
+    return listing_text.figure([parts[::2], parts[1::2]], f"{caption}. {NOTE.format(source)}", workload)
 
 
 def made_of(workload: str, row: list[Cell], root: Path, source: str) -> str:
@@ -82,15 +83,15 @@ def made_of(workload: str, row: list[Cell], root: Path, source: str) -> str:
     :raises OSError: if a form cannot be read.
     """
     jax, inductor = (root / cell.path for cell in row)
-    limit = listing_figure.page_lines(CHARACTERS) // 2
+    limit = listing_text.page_lines(CHARACTERS) // 2
 
     def text(folder: Path, name: str) -> list[str]:
-        return layout.listing(getattr(forms, name)(form(folder, name)), CHARACTERS, limit)
+        return layout.listing(getattr(listing_text, name)(form(folder, name)), CHARACTERS, limit)
 
     columns = [
         [
             ("JAX: jaxpr", text(jax, "jaxpr")),
-            ("JAX: StableHLO", lines(excerpt.whole, jax / printed.PROGRAM, limit)),
+            ("JAX: StableHLO", lines(excerpt.full_program, jax / printed.PROGRAM, limit)),
             ("JAX: HLO, optimised by XLA", text(jax, "optimised_hlo")),
         ],
         [
@@ -99,30 +100,31 @@ def made_of(workload: str, row: list[Cell], root: Path, source: str) -> str:
         ],
     ]
     caption = f"{workloads.load(workload).TITLE}: {FORMS_NOTE.format(source)}"
-    return listing_figure.figure(columns, caption, f"forms-{workload}")
+    return listing_text.figure(columns, caption, f"forms-{workload}")
 
 
-def graphs(config: dict, measured: Path) -> dict[str, Any]:
-    """Return the graph of every program that is drawn, by workload and framework."""
-    found: dict[str, dict[str, Any]] = {}
+def drawings(config: dict, measured: Path) -> dict[str, str]:
+    """Return, by workload, the text for Graphviz of every program that is drawn."""
+    result = {}
     for workload in config["paper"]["graphs"]:
         row = [Program(name, workload) for name in printed.compared(config)]
         root = measured if set(row) <= set(printed.drawn(config)) else REFERENCE
-        paths = {program.framework: root / program.path / "program.mlir.gz" for program in row}
-        if shown := {name: graph.described(path) for name, path in paths.items() if path.exists()}:
-            found[workload] = shown
-    return {"schema": graph.SCHEMA, "workloads": found}
+        paths = {title(one.framework): root / one.path / "program.mlir.gz" for one in row}
+        programs = {name: drawing.read(path) for name, path in paths.items() if path.exists()}
+        if programs:
+            result[workload] = drawing.side_by_side(programs)
+    return result
 
 
 def write(config: dict, folder: Folder) -> None:
-    """Write style.tex, <workload>.tex and forms-<workload>.tex of the folder of listings, and graphs.json.
+    """Write style.tex, <workload>.tex and forms-<workload>.tex to the listings, and <workload>.dot to the graphs.
 
     A figure is made from this run if it measured all of its cells, else from the reference, and is left out if that
     has not all of them.
     """
     output = folder["listings"]
     output.mkdir(parents=True, exist_ok=True)
-    (output / "style.tex").write_text(listing_figure.style(CHARACTERS))
+    (output / "style.tex").write_text(listing_text.style(CHARACTERS))
     for prefix, rows, figure in (
         ("", printed.listings(config), listing),
         ("forms-", printed.forms(config), made_of),
@@ -135,7 +137,9 @@ def write(config: dict, folder: Folder) -> None:
             except FileNotFoundError:
                 continue
             (output / f"{prefix}{workload}.tex").write_text(text)
-    folder["graph_data"].write_text(json.dumps(graphs(config, folder.measured), indent=1) + "\n")
+    folder["graphs"].mkdir(parents=True, exist_ok=True)
+    for workload, text in drawings(config, folder.measured).items():
+        (folder["graphs"] / f"{workload}.dot").write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

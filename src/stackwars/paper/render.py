@@ -1,9 +1,9 @@
 """The paper's LaTeX: ``python -m stackwars.paper.render``.
 
-The prose is plain LaTeX (paper/sections, paper/appendix) and is copied as it is; values.tex defines what it prints
-(:mod:`stackwars.paper.generated`). Only what depends on the build is a template (*.tex.j2): main.tex, which chooses
-the paper or, for a run that the prose does not fit, a replication report; and lists. Delimiters are \\VAR{...},
-\\BLOCK{...} and \\#{...}; every value is escaped.
+The prose is plain LaTeX (paper/sections, paper/appendix) and is copied as it is; values.tex defines the numbers, claim
+boxes, origins and stale paragraphs that it prints. Only what depends on the build is a template (*.tex.j2): main.tex,
+which chooses the paper or, for a run that the prose does not fit, a replication report; and lists. Delimiters are
+\\VAR{...}, \\BLOCK{...} and \\#{...}; every value is escaped.
 """
 
 from __future__ import annotations
@@ -15,18 +15,24 @@ from typing import Any
 import jinja2
 
 from stackwars import workloads
+from stackwars.claims.verdicts import CONTRADICTED, SUPPORTED
 from stackwars.measure import documents
-from stackwars.paper import generated, latex
-from stackwars.paper.generated import FULL
-from stackwars.paper.keys import BASELINE, SUBJECT
-from stackwars.paper.prose import PAPER, ProseError
+from stackwars.paper import latex, prose
+from stackwars.paper.prose import PAPER, ProseError, Stale
 from stackwars.paper.tables.write import REGISTRY
-from stackwars.results.dataset import Sources, sources
+from stackwars.paper.values import BASELINE, SUBJECT, values, verdicts
+from stackwars.results.dataset import Dataset, Sources, sources
 from stackwars.results.folder import FIGURES, Folder, command
 from stackwars.results.runs import DamagedRunError
+from stackwars.results.values import is_missing
 
 SUFFIX = ".tex.j2"
 FILTERS = {"num": latex.number, "gib": latex.gibibytes, "latex": latex.Latex}
+COLOURS = {SUPPORTED: "green!18", CONTRADICTED: "orange!30"}
+OPEN_COLOUR = "black!8"
+FULL = "full"
+"""The preset with the sizes of the study."""
+_VOTES = ("votes_for", "votes_against", "votes_open")
 
 
 class RenderError(RuntimeError):
@@ -40,14 +46,14 @@ def is_full_size(config: dict) -> bool:
 
 
 def has_prose(config: dict) -> bool:
-    """Return whether the prose can be read beside what this build shows: the same sizes, and the same comparison."""
+    """Return whether the prose fits what this build shows: the same sizes, and the same comparison."""
     main = config["comparisons"][0]
     return is_full_size(config) and (main["subject"], main["baseline"]) == (SUBJECT, BASELINE)
 
 
 def environment(templates: Path) -> jinja2.Environment:
     """Return the jinja2 environment of the paper."""
-    made = jinja2.Environment(
+    jinja = jinja2.Environment(
         block_start_string=r"\BLOCK{",
         block_end_string="}",
         variable_start_string=r"\VAR{",
@@ -61,8 +67,8 @@ def environment(templates: Path) -> jinja2.Environment:
         finalize=latex.escape,
         loader=jinja2.FileSystemLoader(templates),
     )
-    made.filters |= FILTERS
-    return made
+    jinja.filters |= FILTERS
+    return jinja
 
 
 def render(templates: Path, names: dict[str, Any], output: Path) -> None:
@@ -70,7 +76,7 @@ def render(templates: Path, names: dict[str, Any], output: Path) -> None:
 
     :raises RenderError: naming the template and what it lacks.
     """
-    made = environment(templates)
+    jinja = environment(templates)
     for path in sorted([*templates.rglob("*.tex"), *templates.rglob(f"*{SUFFIX}")]):
         name = path.relative_to(templates).as_posix()
         target = output / name.removesuffix(".j2")
@@ -79,30 +85,30 @@ def render(templates: Path, names: dict[str, Any], output: Path) -> None:
             shutil.copy(path, target)
             continue
         try:
-            target.write_text(made.get_template(name).render(names), encoding="utf-8")
+            target.write_text(jinja.get_template(name).render(names), encoding="utf-8")
         except (jinja2.TemplateError, ValueError, TypeError, KeyError) as error:
             raise RenderError(f"paper/{name}: {error}") from error
 
 
-def template_names(config: dict, folder: Folder, found: Sources) -> dict[str, Any]:
+def template_names(config: dict, folder: Folder, datasets: Sources) -> dict[str, Any]:
     """Return what the templates know of a build."""
     printed = config["paper"]
-    own = [study for study in config["studies"] if not found.of(study).is_reference]
+    own = [study for study in config["studies"] if not datasets.of(study).is_reference]
     return {
         "is_reference": config["results"] == "reference",
         "is_full_size": is_full_size(config),
         "has_prose": has_prose(config),
-        "context": found.run.context,
+        "context": datasets.run.context,
         "reproduction": documents.read(folder["reproduction"])["summary"],
-        "accepted": _accepted(found.reference.context["runs"]),
-        "claims": list(found.run.table("claims")["id"]),
+        "accepted": _accepted(datasets.reference.context["runs"]),
+        "claims": list(datasets.run.table("claims")["id"]),
         "tables": [table.name for table in REGISTRY if table.study in own],
         "listings": [name for name in printed["listings"] if (folder["listings"] / f"{name}.tex").exists()],
         "forms": [name for name in printed["forms"] if (folder["listings"] / f"forms-{name}.tex").exists()],
         "graphs": {
             name: workloads.load(name).TITLE
             for name in printed["graphs"]
-            if (folder["graphs"] / f"{name}.pdf").exists()
+            if (folder["compiler_figures"] / f"graph-{name}.pdf").exists()
         },
     }
 
@@ -120,16 +126,96 @@ def build(config: dict, folder: Folder) -> None:
 
     :raises ProseError: if the prose names something unknown, or the reference no longer supports it.
     """
-    output, found = folder["latex"], sources(config, folder)
-    values = generated.definitions(found, config["results"] == "reference")
+    output, datasets = folder["latex"], sources(config, folder)
+    values_tex = definitions(datasets, config["results"] == "reference")
     # A file left from an earlier build must not stand in for one that is missing now.
     shutil.rmtree(output, ignore_errors=True)
-    copied = {part: part for part in ("tables", "listings", "graphs")} | dict.fromkeys(FIGURES, "figures")
+    copied = {part: part for part in ("tables", "listings")} | dict.fromkeys(FIGURES, "figures")
     for part, target in copied.items():
         shutil.copytree(folder[part], output / target, ignore=shutil.ignore_patterns(".*"), dirs_exist_ok=True)
     shutil.copy(PAPER / "references.bib", output / "references.bib")
-    render(PAPER, template_names(config, folder, found), output)
-    (output / "values.tex").write_text(values, encoding="utf-8")
+    render(PAPER, template_names(config, folder, datasets), output)
+    (output / "values.tex").write_text(values_tex, encoding="utf-8")
+
+
+def definitions(sources: Sources, is_reference: bool) -> str:
+    """Return values.tex. is_reference: whether the build is of the reference and not of another run.
+
+    :raises ProseError: for an unknown name, and in the reference for a paragraph whose verdicts differ.
+    """
+    numbers, used_names, paragraphs = (
+        values(_in_full(sources.reference)),
+        list(prose.uses()),
+        prose.read_guards(),
+    )
+    claims = sources.reference.table("claims")
+    known = {
+        prose.VAL: numbers,
+        prose.CLAIM: set(claims["id"]),
+        prose.ORIGIN: set(sources.run.config["studies"]),
+    }
+    decided = verdicts(sources.reference)
+    prose.check_guards(paragraphs, decided)
+    prose.check(used_names, known)
+    if is_reference:
+        prose.require(paragraphs, decided)
+    used = {command: sorted({use.name for use in used_names if use.command == command}) for command in known}
+    lines = [_define("val", name, numbers[name]) for name in used[prose.VAL]]
+    lines += [_define("origin", study, origin(sources, study)) for study in used[prose.ORIGIN]]
+    lines += [_define("claim", row["id"], box(row, _of_run(sources, row["id"], is_reference)))
+              for row in claims.to_dict("records")]  # fmt: skip
+    if not is_reference:
+        different = prose.stale(paragraphs, verdicts(sources.run))
+        lines += [_define("stale", text, _note(some)) for text, some in different.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _in_full(reference: Dataset) -> Dataset:
+    """Return the reference with all workloads: the text is about them, whichever a build has."""
+    workloads = list(reference.config["presets"][FULL]["sizes"])
+    config = reference.config | {"workloads": workloads}
+    return Dataset(config, reference.folder, reference.is_reference, reference.measured)
+
+
+def origin(sources: Sources, study: str) -> str:
+    """Return the line under a heading, as LaTeX."""
+    line = sources.origin(study)
+    return latex.escape(line if sources.of(study).is_reference else f"{line} The text is about the reference.")
+
+
+def box(reference: dict, run: dict | None) -> str:
+    """Return a claim box as LaTeX: the verdict in the reference and, in another run's build, in that run."""
+    whose = {"": reference} if run is None else {"Reference: ": reference, "This run: ": run}
+    pills = " ".join(_pill(name, claim) for name, claim in whose.items())
+    return rf"\claimtext{{{pills}}}{{{latex.escape(reference['sentence'])}}}"
+
+
+def _pill(whose: str, claim: dict) -> str:
+    """``Reference: supported 9 of 15``: the votes only if there are several."""
+    votes = [claim[name] for name in _VOTES]
+    text = f"{whose}{claim['verdict'] if whose else claim['verdict'].capitalize()}"
+    if not any(map(is_missing, votes)) and sum(votes) > 1:
+        text += f" {votes[0]:.0f} of {sum(votes):.0f}"
+    return rf"\verdictpill{{{COLOURS.get(claim['verdict'], OPEN_COLOUR)}}}{{{latex.escape(text)}}}"
+
+
+def _of_run(sources: Sources, claim: str, is_reference: bool) -> dict | None:
+    rows = sources.run.table("claims").set_index("id", drop=False)
+    if is_reference:
+        return None
+    return (
+        rows.loc[claim].to_dict() if claim in rows.index else {"verdict": "not tested", **dict.fromkeys(_VOTES)}
+    )
+
+
+def _note(some: list[Stale]) -> str:
+    """Return what stands above a grey paragraph, as LaTeX."""
+    parts = [f"{one.name}: {one.expected} in the reference, {one.got} in this run" for one in some]
+    return latex.escape("About the reference, not this run. " + "; ".join(parts))
+
+
+def _define(kind: str, name: str, text: object) -> str:
+    return rf"\expandafter\def\csname {kind}@{name}\endcsname{{{text}}}"
 
 
 if __name__ == "__main__":

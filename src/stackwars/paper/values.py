@@ -1,6 +1,6 @@
 """The numbers of the reference as LaTeX, by key: what \\val{...} prints in the prose.
 
-steady/bert_base/torch_xla          a ratio (`keys.comparison_key`); .../interval, .../share, .../runs
+steady/bert_base/torch_xla          a ratio (`comparison_key`); .../interval, .../share, .../runs
 n/tables/steady/torch_xla/slower    how many comparisons of a study have a verdict; .../compared, .../max, .../runs
 ms/tables/bert_base/jax/steady      a time, as the tables of that study show it; with a compiler, of a replay
 profile/matrix/mha/jax/COMPILER/CLASS  a profiled time
@@ -17,13 +17,15 @@ from collections.abc import Iterator
 import pandas as pd
 
 from stackwars.paper import aggregates, latex
-from stackwars.paper.keys import keyed
 from stackwars.results import published, schema
 from stackwars.results.dataset import Dataset
 from stackwars.results.values import is_missing
 from stackwars.results.verdicts import NO_DATA
 from stackwars.setup.device import CPU
 
+SUBJECT, BASELINE = "torch_xla", "jax"
+"""The comparison that the prose is about, whatever else a configuration compares first."""
+_OPTIONAL = ("compiler", "device", "baseline_compiler", "variant", "baseline", "baseline_workload")
 VOTES = ("for", "against", "open")
 
 
@@ -110,3 +112,32 @@ def _published(data: Dataset) -> Iterator[tuple[str, str]]:
 
 
 GROUPS = (_ratios, _tallies, _times, _profiles, _claims, _settings, _published, aggregates.named)
+
+
+def comparison_key(row: dict) -> str:
+    """Return `quantity/workload/subject` and whatever of the row is not the usual.
+
+    The usual baseline is BASELINE and the usual device the CPU; an edited program is compared with the unedited one,
+    and a form with the other form of the same framework.
+
+    >>> comparison_key({"quantity": "edit", "workload": "mha", "subject": "jax+a", "baseline": "jax"})
+    'edit/mha/jax+a'
+    """
+    usual = {"device": (CPU,), "baseline": (BASELINE, row["subject"], row["subject"].partition("+")[0])}
+    parts = [row.get(name, "") for name in _OPTIONAL]
+    shown = [
+        part for name, part in zip(_OPTIONAL, parts, strict=True) if part and part not in usual.get(name, ())
+    ]
+    return "/".join([row["quantity"], row["workload"], row["subject"], *shown])
+
+
+def keyed(table: pd.DataFrame) -> pd.Series:
+    """Return the key of each of some rows of comparisons.csv."""
+    return pd.Series(map(comparison_key, table.to_dict("records")), index=table.index, dtype=str)
+
+
+def verdicts(data: Dataset) -> dict[str, str]:
+    """Return the verdict of every claim by its id, and of every comparison by its key."""
+    table, claims = data.table("comparisons"), data.table("claims")
+    compared = dict(zip(keyed(table), table["verdict"], strict=True))
+    return compared | dict(zip(claims["id"], claims["verdict"], strict=True))

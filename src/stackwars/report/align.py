@@ -1,4 +1,4 @@
-"""Programs side by side: which operation of the one stands for which of the other, for every two of them."""
+"""Match the operations of every two programs, and give each line its class."""
 
 from __future__ import annotations
 
@@ -8,35 +8,44 @@ from collections.abc import Mapping
 from difflib import SequenceMatcher
 from typing import Any
 
-from stackwars.ir.source_lines import source_lines
-from stackwars.report.line_class import line_classes
+from stackwars.compilers.hlo import Instruction, Module
+from stackwars.compilers.hlo_facts import FORWARDS
+from stackwars.compilers.op_classes import class_of
+from stackwars.ir.program_text import source_lines
 
 _OPERATION = re.compile(r"^\s*%[^=]*= \"?([\w.]+)\"?")
 _TYPE = re.compile(r"tensor<[^>]*>(?=[^>]*$)")
+_OPCODE = re.compile(r'= "?(?:\w+\.)?(\w+)"?')
+_TARGET = re.compile(r'@([\w.]+)|call_target_name = "([^"]+)"')
+_HLO_NAMES = {"dot_general": "dot", "broadcast_in_dim": "broadcast"}
+"""StableHLO's names that are not HLO's with other dashes."""
+_CHLO = "mhlo."
+_CONTROL = {"while", "case", "if", "call", "composite"}
+"""Their time is that of the operations in them."""
 Keys = list[str | None]
-"""Of each line of a program what it computes; None of one that is no operation."""
+"""The operation computed by each line of a program; None for a line without one."""
 FRAME = "#"
-"""What the key of a line begins with that stands opposite its like and yet is no operation."""
+"""The key of a line begins with it if the line is no operation and yet matches its like."""
 Side = dict[str, Any]
-"""Of one program, for each of its lines: `texts`, `classes` and `sources` (None of a text that names none);
+"""The lines of one program: `texts`, `classes` and `sources` (None for a text that names none);
 `operations`, 1 for a line that is an operation, else 0; `keys`, which are for matching alone."""
 
 
 def operations(text: str) -> Keys:
-    """Return of each line what it computes, the operation's name and the type of its result; None of others.
+    """Return the operation computed by each line, its name and the type of its result; None for other lines.
 
     >>> operations("%1 = stablehlo.add %0, %0 : tensor<2xf32>")
     ['stablehlo.add tensor<2xf32>']
     """
-    found: Keys = []
+    keys: Keys = []
     for line in text.splitlines():
         name, result = _OPERATION.match(line), _TYPE.search(line)
-        found.append(f"{name[1]} {result[0] if result else ''}" if name else None)
-    return found
+        keys.append(f"{name[1]} {result[0] if result else ''}" if name else None)
+    return keys
 
 
 def side(text: str, sources: list[str | None] | None = None) -> Side:
-    """Return what the page shows of a StableHLO text. sources: of each line, if the text itself has none."""
+    """Return what the page shows of a StableHLO text. sources: one for each line, if the text has none."""
     keys = operations(text)
     return {
         "texts": text.splitlines(),
@@ -48,7 +57,7 @@ def side(text: str, sources: list[str | None] | None = None) -> Side:
 
 
 def flags(keys: Keys) -> str:
-    """Return of each line 1 if it is an operation, else 0."""
+    """Return 1 for each line that is an operation, else 0."""
     return "".join("01"[key is not None and not key.startswith(FRAME)] for key in keys)
 
 
@@ -77,9 +86,37 @@ def matched(ours: Keys, theirs: Keys) -> dict[str, Any]:
         [key if key is not None else f"{place}{number}" for number, key in enumerate(lines)]
         for place, lines in (("left", ours), ("right", theirs))
     ]
-    found = SequenceMatcher(None, *keys, autojunk=False).get_matching_blocks()
-    blocks = [list(block) for block in found if block.size]
+    matches = SequenceMatcher(None, *keys, autojunk=False).get_matching_blocks()
+    blocks = [list(block) for block in matches if block.size]
     own, others = flags(ours), flags(theirs)
     every = (own + others).count("1")
     both = 2 * sum(own[a : a + size].count("1") for a, _, size in blocks)
     return {"blocks": blocks, "share": both / every if every else None}
+
+
+def line_classes(text: str) -> list[str | None]:
+    """Return the class of each line's operation; None for other lines, and for what computes nothing.
+
+    >>> line_classes("%1 = stablehlo.tanh %0 : tensor<2xf32>\\nreturn %1")
+    ['elementwise', None]
+    """
+    return [_class_of_line(line) for line in text.splitlines()]
+
+
+def _class_of_line(line: str) -> str | None:
+    match = _OPCODE.search(line)
+    if match is None:
+        return None
+    name, target = match[1], _TARGET.search(line)
+    attributes = ""
+    if name == "custom_call" and target:
+        called = target[1] or target[2]
+        # An operation of CHLO that went through HLO and back.
+        if called.startswith(_CHLO):
+            name = called.removeprefix(_CHLO)
+        else:
+            attributes = f'custom_call_target="{called}"'
+    opcode = _HLO_NAMES.get(name, name.replace("_", "-"))
+    if name in _CONTROL or opcode in FORWARDS:
+        return None
+    return class_of(Module({}, ""), Instruction(name, opcode, (), (), attributes, root=False))

@@ -1,7 +1,7 @@
 """Two runs in one report: ``python -m stackwars.report.compare RUN [OTHER]``, which writes compare.html.
 
-Each is a folder of tables, as of `stackwars.claims.compare`: everything is of the first one, and beside its
-ratios stand those of the other.
+Each is a folder of tables, as for `stackwars.claims.compare`: everything is from the first one, and its ratios stand
+next to those of the other.
 """
 
 from __future__ import annotations

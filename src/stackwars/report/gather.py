@@ -1,7 +1,8 @@
-"""What the report shows, as one document of plain values."""
+"""Gather what the report shows, as one document of plain values."""
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from stackwars import frameworks
@@ -15,12 +16,14 @@ from stackwars.report.profiles import profiles
 from stackwars.results import schema
 from stackwars.results.dataset import Dataset, Sources
 from stackwars.results.folder import Folder
+from stackwars.setup.environments import REPOSITORY
 from stackwars.study import sharding
 from stackwars.study.studies import folder as folder_name
 from stackwars.study.studies import measured_studies
 
 Row = dict[str, Any]
 CLAIM = ("id", "origin", "sentence", "verdict", "margin", "evidence")
+GLOSSARY = REPOSITORY / "docs" / "glossary.md"
 AUDIT = ("id", "title", "verdict", "aim", "detail")
 
 
@@ -31,7 +34,7 @@ def gather(sources: Sources) -> Row:
     """
     run, context = sources.run, sources.run.context
     folder = Folder(run.folder, run.measured)
-    # Of the reference, raw results of its newest whole run are kept.
+    # The reference has the raw results of its newest full run.
     raw_run = context.get("run", "") if run.is_reference else ""
     cells, comparisons, compiled = (
         make(sources) for make in (tables.cells, tables.comparisons, tables.compiled)
@@ -44,6 +47,7 @@ def gather(sources: Sources) -> Row:
         "name": titled(run),
         "meta": {key: context.get(key) for key in ("machine", "date_utc", "preset", "origin", "git_revision")},
         "studies": {name: _study(sources, name, compiled) for name in run.config["studies"]},
+        "glossary": glossary(GLOSSARY.read_text(encoding="utf-8")),
         "reproduction": _listed(folder, "reproduction", "summary") or "",
         "answers": list(pages.RESULTS),
         "frameworks": {name: _framework(name) for name in dict.fromkeys(names)},
@@ -61,6 +65,11 @@ def gather(sources: Sources) -> Row:
         "claims": claims(run),
         "audits": [{key: one.get(key) for key in AUDIT} for one in audit_entries.read(folder["audits"])],
     }
+
+
+def glossary(text: str) -> dict[str, str]:
+    """Return the meaning of each word, from lines `- **word** — meaning`."""
+    return dict(re.findall(r"^- \*\*(.+)\*\* \N{EM DASH} (.+)$", text, re.MULTILINE))
 
 
 def claims(run: Dataset) -> list[Row]:

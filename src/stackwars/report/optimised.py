@@ -1,4 +1,4 @@
-"""An optimised program: HLO as one compiler has made it of what a frontend emitted, to stand beside another."""
+"""Show optimised programs: the HLO that one compiler generates from what a frontend emits."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from stackwars.compilers import hlo
 from stackwars.compilers.hlo import Instruction, Module
 from stackwars.compilers.hlo_facts import FORWARDS
 from stackwars.compilers.op_classes import class_of
-from stackwars.ir.source_lines import short
+from stackwars.ir.program_text import short_path
 from stackwars.report.align import FRAME, Side, flags
 
 _COMPUTATION = re.compile(r"(?ms)^((?:ENTRY )?%([\w.\-]+) .*?^\})")
@@ -23,9 +23,9 @@ _HOLDS = ("fusion", "call")
 
 
 Line = tuple[str, str, str | None, str | None, list[str]]
-"""Of a line of a module: its text; what it computes, to what type (of what is no operation what kind of line it
-is); the class of the operation that runs, whether it is this one or holds it (None if none takes time); where
-it comes from in the program; the operations that run for it, by their names in a profile."""
+"""One line of a module: its text; its operation and type, or its kind if it is no operation; the class of the
+operation that runs, this one or the one around it (None if none takes time); its source line in the program; the
+operations that run for it, by their names in a profile."""
 
 
 def side(text: str, emitted: Sequence[str | None] | None = None) -> Side:
@@ -101,17 +101,17 @@ def _key(module: Module, instruction: Instruction) -> str:
 
 def _source(line: str) -> str | None:
     """Return where an operation comes from: a file and line, or the line of the program that was compiled."""
-    found = _SOURCE.search(line)
-    if found is None:
+    match = _SOURCE.search(line)
+    if match is None:
         return None
-    file, number = found.groups()
-    return LINE.format(number) if file == "-" else f"{short(file)}:{number}"
+    file, number = match.groups()
+    return LINE.format(number) if file == "-" else f"{short_path(file)}:{number}"
 
 
 def _traced(source: str | None, emitted: Sequence[str | None]) -> str | None:
     """Return a line of the compiled program with its own source."""
-    found = _EMITTED.fullmatch(source or "")
-    place = int(found[1]) - 1 if found else len(emitted)
+    match = _EMITTED.fullmatch(source or "")
+    place = int(match[1]) - 1 if match else len(emitted)
     own = emitted[place] if place < len(emitted) else None
     return f"{own} ({source})" if own else source
 

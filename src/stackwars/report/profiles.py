@@ -1,7 +1,7 @@
-"""The profiled calls that the report shows: of every program its time by class, and its operations if known.
+"""Gather the profiled calls of every program: the time by class, and the operations if they are known.
 
-The classes are those of profile.csv, of the run whose replay is shown. Single operations are kept with the raw
-results of a run, in profile.json.
+The classes are those of profile.csv, from the run whose replay is shown. The operations are in profile.json, with the
+raw results of a run.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from typing import Any
 
 from stackwars.compilers.op_classes import CLASSES
 from stackwars.measure import documents
-from stackwars.paper.style import OPERATION_LOOKS
+from stackwars.paper.figures.style import OPERATION_LOOKS
 from stackwars.report.tables import in_order, records
 from stackwars.results import schema
 from stackwars.results.dataset import Sources, newest_runs, of_study
 
 PROGRAM = ["study", "workload", "title", "compiler", "device", "framework", "run"]
-"""What a profiled call is of."""
+"""The columns that identify a profiled call."""
 PART = ("ms", "share", "operations")
 CALL = ("profiled_ms", "call_ms", "profile_consistent")
 

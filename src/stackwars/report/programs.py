@@ -1,4 +1,4 @@
-"""The programs of the report, side by side: ``python -m stackwars.report.programs``, in JAX's environment."""
+"""Compare programs for the report: ``python -m stackwars.report.programs``, in JAX's environment."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from typing import Any
 
 from stackwars import workloads
 from stackwars.compilers import optimised
-from stackwars.ir import source_lines
-from stackwars.ir.missing import missing
 from stackwars.ir.module import ProgramError, parse
 from stackwars.ir.normalise import normalise
+from stackwars.ir.program_text import load_sources, missing_reason
 from stackwars.report.align import form, side
 from stackwars.report.optimised import side as hlo_side
 from stackwars.results.folder import ACCEPTED, Folder, command
@@ -21,7 +20,7 @@ from stackwars.study import printed
 from stackwars.study.programs import BASE, Program
 
 MOST_CHARACTERS = 500_000
-"""Of a program's text: LLaMA's has 410,000; one with its constants written out may have ten million."""
+"""The length of a program's text: LLaMA's has 410,000; one with its constants written out may have ten million."""
 EMITTED, NORMALISED, OPTIMISED = "as emitted", "normalised", "optimised"
 """The forms of a program."""
 Sources = dict[str, list[str | None] | None]
@@ -32,10 +31,10 @@ def programs(config: dict, measured: Path) -> list[dict[str, Any]]:
     """Return the programs of each workload of which two frontends have one (see `_beside`)."""
     every = printed.emitted(config, measured, ACCEPTED).items()
     rows = ((workload, {name: first_program(files) for name, files in row.items()}) for workload, row in every)
-    found = [
+    shown = [
         _beside(measured, workload, {name: one for name, one in row.items() if one}) for workload, row in rows
     ]
-    return [one for one in found if len(one["frameworks"]) > 1]
+    return [one for one in shown if len(one["frameworks"]) > 1]
 
 
 def _beside(measured: Path, workload: str, emitted: dict[str, tuple[Path, str]]) -> dict[str, Any]:
@@ -49,7 +48,7 @@ def _beside(measured: Path, workload: str, emitted: dict[str, tuple[Path, str]])
         EMITTED: form({name: side(text, sources[name]) for name, text in texts.items()}),
         NORMALISED: form({name: side(normalised(text)) for name, text in texts.items()}),
     }
-    made, why = compiled(paths, texts, sources)
+    optimised_form, why = compiled(paths, texts, sources)
     return {
         "workload": workload,
         "title": workloads.load(workload).TITLE,
@@ -60,7 +59,7 @@ def _beside(measured: Path, workload: str, emitted: dict[str, tuple[Path, str]])
             for name, (_, text) in emitted.items()
             if name not in texts
         },
-        "forms": forms | ({OPTIMISED: made} if made else {}),
+        "forms": forms | ({OPTIMISED: optimised_form} if optimised_form else {}),
         "not_optimised": why,
     }
 
@@ -69,7 +68,7 @@ def first_program(paths: list[Path]) -> tuple[Path, str] | None:
     """Return (the first of these files that has a program, its text); None if none has."""
     for path in paths:
         text = gzip.decompress(path.read_bytes()).decode()
-        if not missing(text):
+        if not missing_reason(text):
             return path, text
     return None
 
@@ -85,7 +84,7 @@ def located(path: Path, text: str) -> list[str | None] | None:
     digest = hashlib.sha256(text.encode()).hexdigest()
     if "sources" not in document or document["program_sha256"] != digest:
         return None
-    return source_lines.load(document["sources"])
+    return load_sources(document["sources"])
 
 
 def compiled(
@@ -98,8 +97,8 @@ def compiled(
     sides, why, compilers = {}, {}, []
     for name, text in texts.items():
         try:
-            compiler, kept = optimised.read(paths[name].with_name(printed.OPTIMISED), text.encode())
-            sides[name] = hlo_side(kept, sources[name])
+            compiler, hlo = optimised.read(paths[name].with_name(printed.OPTIMISED), text.encode())
+            sides[name] = hlo_side(hlo, sources[name])
             compilers.append(compiler)
         except ValueError as error:
             why[name] = str(error)

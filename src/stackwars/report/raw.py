@@ -1,4 +1,4 @@
-"""Raw results for the report: every call and block, the memory of each process, and its log."""
+"""Gather raw results for the report: every call and block, the memory of each process, and its log."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def cells(measured: Path) -> dict[str, Row]:
 def replays(measured: Path) -> dict[str, Row]:
     """Return {device/compiler/framework/workload: calls, compile times, sizes, versions, environment} of every
     program that a replay.json of a folder timed."""
-    found = {}
+    result = {}
     for path in sorted((measured / "replay").glob("*/*/*/replay.json")):
         replay = documents.read(path)
         first = replay["processes"][0]
@@ -42,14 +42,14 @@ def replays(measured: Path) -> dict[str, Row]:
             if program["status"] == "ok":
                 names = (replay["device"], replay["compiler"], framework, replay["workload"])
                 timed = zip(rounds, program["first_ns"], program["second_ns"], program["steady"], strict=True)
-                found["/".join(names)] = {
+                result["/".join(names)] = {
                     "calls": _calls(timed),
                     "compile_s": [seconds and digits(seconds) for seconds in program["compile_s"]],
                     "sizes": replay["sizes"],
                     "versions": first.get("versions", {}),
                     "environment": first.get("environment"),
                 }
-    return found
+    return result
 
 
 def _cell(cell: dict) -> Row:
@@ -70,7 +70,7 @@ def _cell(cell: dict) -> Row:
 def _calls(timed: Iterable[tuple[int, int, int, dict]]) -> list[Row]:
     """Return the calls of each process, from (round, ns of the first call, of the second, steady blocks).
 
-    first, second and each of blocks: ms a call; calls: how many a block has; kept: of each block 1 if it is
+    first, second and each of blocks: ms a call; calls: how many a block has; uncontended: for each block 1 if it is
     uncontended, else 0.
     """
     every = list(timed)
@@ -82,17 +82,17 @@ def _calls(timed: Iterable[tuple[int, int, int, dict]]) -> list[Row]:
             "second": digits(second / 1e6),
             "calls": steady["calls"],
             "blocks": [digits(ns / steady["calls"] / 1e6) for ns in steady["ns"]],
-            "kept": "".join("01"[one] for one in uncontended_blocks(steady, baseline)),
+            "uncontended": "".join("01"[one] for one in uncontended_blocks(steady, baseline)),
         }
         for number, first, second, steady in every
     ]
 
 
 def process_row(process: dict) -> Row:
-    """Return what is shown of one process. memory: [seconds since its start, MiB]; None if none was kept."""
-    kept, memory = process.get("memory"), None
-    if kept is not None:
-        samples = thinned(list(zip(kept["seconds"], kept["bytes"], strict=True)), POINTS)
+    """Return what is shown of one process. memory: [seconds since its start, MiB]; None if none was recorded."""
+    recorded, memory = process.get("memory"), None
+    if recorded is not None:
+        samples = thinned(list(zip(recorded["seconds"], recorded["bytes"], strict=True)), POINTS)
         memory = [[seconds, round(resident / 2**20)] for seconds, resident in samples]
     row = {key: process.get(key) for key in PROCESS}
     return row | {"memory": memory, "phases": _phases(process), "log": process.get("log_tail")}

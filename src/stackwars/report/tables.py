@@ -1,4 +1,4 @@
-"""The rows of the tables that the report shows. Every row names its study, and a study is from one source."""
+"""Select the rows of the tables that the report shows. Every row names its study; a study has one source."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _cells(data: Dataset, study: Study) -> Iterator[Row]:
 
 
 def _belongs(data: Dataset, key: str, study: Study) -> bool:
-    """Whether what the configuration asks for under a key, growth or sharding, is of a study."""
+    """Return whether a study covers the configuration's growth or sharding, by the key."""
     return data.config.get(key, {}).get("study") == study.name
 
 
@@ -94,7 +94,7 @@ def comparisons(sources: Sources) -> list[Row]:
 
     each: the ratios that it is inferred from, [run, round, ratio]; the round is None if its run kept none.
     """
-    found: dict[tuple, Row] = {}
+    result: dict[tuple, Row] = {}
     rounds: dict[bool, dict[tuple, list]] = {}
     for data, study in _each(sources):
         if data.is_reference not in rounds:
@@ -103,12 +103,12 @@ def comparisons(sources: Sources) -> list[Row]:
             if _is_of(study, row):
                 each = rounds[data.is_reference].get(_key(row, schema.ROUND_KEYS), [])
                 key = (data.is_reference, *_key(row, schema.COMPARISON_KEYS))
-                found.setdefault(key, {**row, "studies": [], "each": each})["studies"].append(study.name)
-    return list(found.values())
+                result.setdefault(key, {**row, "studies": [], "each": each})["studies"].append(study.name)
+    return list(result.values())
 
 
 def _is_of(study: Study, row: Row) -> bool:
-    """Whether a study is about a comparison: of its frameworks if native, else of its programs."""
+    """Return whether a study covers a comparison: by its frameworks if native, else by its programs."""
     quantity, subject = row["quantity"], row["subject"].partition("+")[0]
     if quantity in _NATIVE:
         return study.has_cell(subject, row["workload"], row.get("device", CPU))
@@ -121,12 +121,12 @@ def _is_of(study: Study, row: Row) -> bool:
 
 def _rounds(data: Dataset) -> dict[tuple, list]:
     """Return the ratios of each comparison by round and, in the reference, by run."""
-    found: dict[tuple, list] = {}
+    result: dict[tuple, list] = {}
     for row in records(data.table("rounds"), (*schema.ROUND_KEYS, "run", "round", "ratio")):
         if "ratio" in row:
             one = [row.get("run", ""), row.get("round"), digits(row["ratio"])]
-            found.setdefault(_key(row, schema.ROUND_KEYS), []).append(one)
-    return found
+            result.setdefault(_key(row, schema.ROUND_KEYS), []).append(one)
+    return result
 
 
 def _key(row: Row, names: Iterable[str]) -> tuple:
@@ -135,14 +135,14 @@ def _key(row: Row, names: Iterable[str]) -> tuple:
 
 def compiled(sources: Sources) -> list[Row]:
     """Return the programs that were compiled for targets."""
-    found = []
+    result = []
     for data, study in _each(sources):
         divided = _belongs(data, "sharding", study)
         if study.targets or divided:
             table = of_study(study, data.table("programs"))
             table = table[~table["target"].isin(("", CPU)) & (table["devices"].notna() == divided)]
-            found += [{"study": study.name, **row} for row in records(newest(data, study, table), COMPILED)]
-    return found
+            result += [{"study": study.name, **row} for row in records(newest(data, study, table), COMPILED)]
+    return result
 
 
 def effects(sources: Sources) -> list[Row]:

@@ -15,8 +15,8 @@ from stackwars.results.folder import chosen, parser
 
 PAGE = Path(__file__).with_name("page")
 SCRIPTS = (
-    *("base", "place", "table", "replay", "heat", "start", "calls", "memory", "logs", "cells", "forest"),
-    *("comparisons", "programs", "trace", "timeline", "compiled", "claims", "audits", "views"),
+    *("base", "place", "start", "calls", "cells", "comparisons", "programs", "timeline", "claims", "audits"),
+    "views",
 )
 """In the order in which they stand in the page; the last one draws it."""
 MOST_BYTES = 15_000_000

@@ -21,7 +21,6 @@ MADE = {
     **{name: f"{name}.csv" for name in TABLES},
     "context": "context.json",
     "program_forms": "program_forms.json",
-    "graph_data": "graphs.json",
     "report_programs": "report_programs.json",
     "reproduction": "reproduction.json",
     "reproduction_text": "reproduction.txt",

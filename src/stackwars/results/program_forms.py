@@ -11,6 +11,7 @@ from pathlib import Path
 
 from stackwars.ir import metrics, module, structure
 from stackwars.ir.normalise import normalise
+from stackwars.ir.program_text import missing_reason
 from stackwars.results.folder import Folder, command
 from stackwars.study import programs
 
@@ -21,7 +22,7 @@ Row = dict[str, object]
 
 def analyse(text: str) -> list[Row]:
     """Return the rows of both levels of one program; the normalised one has the four structural forms."""
-    reason, status = module.missing(text), MISSING
+    reason, status = missing_reason(text), MISSING
     if reason is None:
         try:
             raw = module.parse(text)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from stackwars.ir.missing import missing
+from stackwars.ir.program_text import missing_reason
 from stackwars.measure import documents, nodes, process_value
 from stackwars.measure.process_value import ProcessValue
 from stackwars.study import cells, growth, programs, sharding
@@ -104,7 +104,7 @@ def _operations(path: Path) -> int | None:
     if not path.exists():
         return None
     text = gzip.decompress(path.read_bytes()).decode()
-    return None if missing(text) else len(_OPERATION.findall(text))
+    return None if missing_reason(text) else len(_OPERATION.findall(text))
 
 
 def _documents(folder: Path, paths: dict) -> dict:

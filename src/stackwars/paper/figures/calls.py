@@ -1,4 +1,4 @@
-"""Latency against call number: a small panel per workload, all frameworks."""
+"""Draw latency against call number: a small panel per workload, all frameworks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from stackwars import workloads
 from stackwars.frameworks import title
 from stackwars.measure import documents
 from stackwars.measure.events import event
-from stackwars.paper.style import PAGE, RC, line_look, round_ticks
+from stackwars.paper.figures.style import PAGE, RC, line_look, round_ticks
 from stackwars.setup.device import CPU
 from stackwars.study.cells import Cell
 

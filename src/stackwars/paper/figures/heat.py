@@ -1,4 +1,4 @@
-"""Heat maps of times over the best: every stack on every workload, and every program in every compiler."""
+"""Draw heat maps of times over the best: every stack on every workload, and every program in every compiler."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pandas as pd
 from matplotlib.colors import LogNorm
 
 from stackwars.frameworks import title
-from stackwars.paper.style import PAGE
+from stackwars.paper.figures.style import PAGE
 from stackwars.results.names import compiler_title
 
 COLOURS = "YlOrBr"  # from light to dark: the order is kept in grey print

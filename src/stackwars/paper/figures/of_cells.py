@@ -1,4 +1,4 @@
-"""The figures of what every framework measured by itself."""
+"""Draw the figures of native calls: ratios, latencies by call, and every stack."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from matplotlib.figure import Figure
 
 from stackwars.frameworks import program_of
 from stackwars.paper.figures.calls import draw_calls, read_calls
-from stackwars.paper.figures.files import save
 from stackwars.paper.figures.heat import draw_stacks
 from stackwars.paper.figures.ratios import draw_ratios
+from stackwars.paper.figures.style import save
 from stackwars.results import schema
 from stackwars.results.dataset import Dataset, sources
 from stackwars.results.folder import Folder, command
@@ -21,15 +21,15 @@ FOLDER = "cell_figures"
 
 def figures(config: dict, folder: Folder) -> dict[str, Figure]:
     """Return {name: figure}."""
-    found = sources(config, folder)
-    tables = found.of("tables")
+    datasets = sources(config, folder)
+    tables = datasets.of("tables")
     main = comparisons(config, CELLS)[0]
     steady = tables.comparisons("tables", quantity=schema.STEADY, baseline=main.baseline, device=CPU)
     frameworks = list(tables.study("tables").frameworks)
     return {
         "ratios": draw_ratios(steady[steady["subject"].map(program_of) == main.subject], main.baseline),
         "calls": draw_calls(read_calls(tables.measured, chosen(config, tables), frameworks), frameworks),
-        **{study: draw_stacks(on_cpu(found.of(study), study)) for study in ("stacks", "beyond")},
+        **{study: draw_stacks(on_cpu(datasets.of(study), study)) for study in ("stacks", "beyond")},
     }
 
 

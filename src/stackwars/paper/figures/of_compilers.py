@@ -1,17 +1,16 @@
-"""The figures of programs and of what compiles them, and the drawn graphs of programs."""
+"""Draw the figures of programs and of what compiles them, and programs as graphs."""
 
 from __future__ import annotations
 
 import pandas as pd
 from matplotlib.figure import Figure
 
-from stackwars.paper.figures import graph
-from stackwars.paper.figures.files import save
 from stackwars.paper.figures.heat import draw_matrix
 from stackwars.paper.figures.of_cells import chosen
 from stackwars.paper.figures.op_times import draw_op_times
 from stackwars.paper.figures.ratios import draw_compilers, draw_split
 from stackwars.paper.figures.stack import draw_stack
+from stackwars.paper.figures.style import draw_graphs, save
 from stackwars.results import schema
 from stackwars.results.dataset import Dataset, sources
 from stackwars.results.folder import Folder, command
@@ -24,8 +23,8 @@ FOLDER = "compiler_figures"
 
 def figures(config: dict, folder: Folder) -> dict[str, Figure]:
     """Return {name: figure}."""
-    found = sources(config, folder)
-    tables, matrix = found.of("tables"), found.of("matrix")
+    datasets = sources(config, folder)
+    tables, matrix = datasets.of("tables"), datasets.of("matrix")
     main = comparisons(config, PROGRAMS)[0]
     # Of the tables' source, and of the compilers of the matrix as far as it has them.
     profile = tables.rows("profile", "matrix")
@@ -55,9 +54,9 @@ def factors(config: dict, data: Dataset, pair: Comparison) -> pd.DataFrame:
 
 
 def write(config: dict, folder: Folder) -> None:
-    """Write each to <name>.pdf, and the graphs."""
+    """Write each to <name>.pdf, and the graph of a workload's programs to graph-<workload>.pdf."""
     save(lambda: figures(config, folder), folder[FOLDER])
-    graph.write_all(folder["graph_data"], folder["graphs"])
+    draw_graphs(folder["graphs"], folder[FOLDER])
 
 
 if __name__ == "__main__":

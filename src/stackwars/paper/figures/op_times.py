@@ -8,7 +8,7 @@ from matplotlib.patches import Patch
 
 from stackwars.compilers.op_classes import CLASSES
 from stackwars.frameworks import title
-from stackwars.paper.style import OPERATION_LOOKS, PAGE
+from stackwars.paper.figures.style import OPERATION_LOOKS, PAGE
 from stackwars.results.names import by_age, compiler_title
 from stackwars.study.comparisons import Comparison
 
@@ -63,15 +63,15 @@ def _bars(axis: plt.Axes, rows: pd.DataFrame, places: dict, pair: Comparison) ->
     axis.set_xlabel(f"time over that of {title(pair.baseline)}'s program")
     axis.set_title(compiler_title(rows["compiler"].iloc[0]) if len(rows) else NO_PROFILE)
     axis.axvline(1, color="black", linewidth=0.6, zorder=0)
-    whole = rows.groupby(["workload", "framework"])["ms"].sum()
+    totals = rows.groupby(["workload", "framework"])["ms"].sum()
     longest = 1.0
     for (workload, framework), y in places.items():
-        if (workload, pair.baseline) not in whole.index or (workload, framework) not in whole.index:
+        if (workload, pair.baseline) not in totals.index or (workload, framework) not in totals.index:
             if framework == pair.baseline:
                 axis.text(0.03, y + 0.5, NO_PROFILE, style="italic", va="center", fontsize=7)
             continue
         one = rows[(rows["workload"] == workload) & (rows["framework"] == framework)]
-        left = _bar(axis, y, one.set_index("class")["ms"] / whole[workload, pair.baseline])
+        left = _bar(axis, y, one.set_index("class")["ms"] / totals[workload, pair.baseline])
         longest = max(longest, left)
         mark = "" if one["profile_consistent"].iloc[0] is True else INCONSISTENT
         text = f"{left:.1f}{mark}" if left > WIDEST else mark
@@ -81,7 +81,7 @@ def _bars(axis: plt.Axes, rows: pd.DataFrame, places: dict, pair: Comparison) ->
 
 
 def _bar(axis: plt.Axes, y: float, shares: pd.Series) -> float:
-    """Draw the classes of one program beside each other; return where they end."""
+    """Draw the classes of one program as one bar; return its length."""
     left = 0.0
     for name, look in OPERATION_LOOKS.items():
         axis.barh(y, shares[name], 0.8, left, **look, **_EDGE)

@@ -1,10 +1,10 @@
-"""The compiler stacks side by side, drawn from a list of their stages."""
+"""Draw the compiler stacks side by side, from a list of their stages."""
 
 from __future__ import annotations
 
 import matplotlib.pyplot as plt
 
-from stackwars.paper.style import COLUMN, GREY
+from stackwars.paper.figures.style import COLUMN, GREY
 
 STAGES = [
     (0, 0, 1, "JAX program", "functions, arrays", "white"),

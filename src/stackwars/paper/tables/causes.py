@@ -8,8 +8,7 @@ from stackwars import workloads
 from stackwars.compilers.op_classes import CLASSES
 from stackwars.frameworks import title
 from stackwars.paper.latex import Latex
-from stackwars.paper.tables.common import main, set_marks
-from stackwars.paper.tables.spec import Column, Ratio, Table, frame
+from stackwars.paper.tables.spec import Column, Ratio, Table, frame, main, set_marks
 from stackwars.results import effects
 from stackwars.results.dataset import Dataset, Sources
 from stackwars.results.gaps import GAP, gaps
@@ -37,17 +36,17 @@ def _profile(data: Dataset) -> pd.DataFrame:
 def unexplained_rows(sources: Sources) -> pd.DataFrame:
     """Return the gaps without a cause: profiled ones of the main comparison, and those with an edit."""
     data = sources.of(STUDY)
-    found = gaps(data.comparisons(), _profile(data))
+    gap_rows = gaps(data.comparisons(), _profile(data))
     pair = main(sources)
-    is_main = (found["subject"] == pair.subject) & (found["baseline"] == pair.baseline)
-    is_shown = (is_main & (found["class"] != "")) | (found["best_edit"] != "")
-    found = found[(found["cause"] == "") & is_shown]
-    made = []
-    for _, rows in found.groupby(["workload", "subject", "baseline", "compiler"], sort=False):
+    is_main = (gap_rows["subject"] == pair.subject) & (gap_rows["baseline"] == pair.baseline)
+    is_shown = (is_main & (gap_rows["class"] != "")) | (gap_rows["best_edit"] != "")
+    gap_rows = gap_rows[(gap_rows["cause"] == "") & is_shown]
+    result = []
+    for _, rows in gap_rows.groupby(["workload", "subject", "baseline", "compiler"], sort=False):
         gap = rows.iloc[0]
         largest = rows[rows["class"] == gap["op_class"]]["share"] if gap["op_class"] else []
         is_missed = not is_missing(gap["gap_ms"]) and not gap["profile_consistent"]
-        made.append(
+        result.append(
             {
                 "workload": gap["title"],
                 "pair": f"{title(gap['subject'])} / {title(gap['baseline'])}",
@@ -60,23 +59,23 @@ def unexplained_rows(sources: Sources) -> pd.DataFrame:
                 "closed": gap["share_closed"],
             }
         )
-    return frame(made)
+    return frame(result)
 
 
 def effect_rows(sources: Sources) -> pd.DataFrame:
     """Return a row a workload: factors, shares and the largest part; then their mean and its counts."""
     data = sources.of(STUDY)
     table = data.table("effects")
-    made = [_effects(table, name) for name in (*data.study(STUDY).workloads, "all")]
-    made = [row for row in made if row]
+    result = [_effects(table, name) for name in (*data.study(STUDY).workloads, "all")]
+    result = [row for row in result if row]
     counts = []
-    for part in PARTS if made else ():
+    for part in PARTS if result else ():
         row = {"workload": f"Largest: {part} ({_letter(part)})", "group": "counts"}
         for subset, head in SUBSETS.items():
             own = table[(table["subset"] == subset) & (table["effect"] == part)]
             row[head] = str((own["largest"] == part).sum())
         counts.append(row | dict.fromkeys((*PARTS, "shares"), ""))
-    return frame([*made, *counts])
+    return frame([*result, *counts])
 
 
 def _effects(table: pd.DataFrame, workload: str) -> dict:
@@ -87,16 +86,16 @@ def _effects(table: pd.DataFrame, workload: str) -> dict:
         return {}
     shares = " / ".join(f"{round(100 * rows.loc[part, 'share'])}" for part in PARTS)
     name = "All workloads" if workload == "all" else workloads.load(workload).TITLE
-    made = {
+    result = {
         "workload": name,
         "group": name if workload == "all" else "one",
         "shares": Latex(shares.replace("-", "$-$")),
     }
-    made |= {part: rows.loc[part, "factor"] for part in PARTS}
+    result |= {part: rows.loc[part, "factor"] for part in PARTS}
     for subset, head in SUBSETS.items():
         largest = own[own["subset"] == subset]["largest"]
-        made[head] = _letter(largest.iloc[0]) if largest.any() else ""
-    return made
+        result[head] = _letter(largest.iloc[0]) if largest.any() else ""
+    return result
 
 
 def _letter(part: str) -> str:

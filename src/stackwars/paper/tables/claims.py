@@ -15,7 +15,7 @@ from stackwars.paper.tables.audits import RAGGED
 from stackwars.paper.tables.spec import Column, Table
 from stackwars.results.dataset import Sources
 
-ASKED_OF = {PUBLISHED: "As the original states them", TRANSFERRED: "The same, asked of this CPU"}
+ORIGIN_HEADS = {PUBLISHED: "As the original states them", TRANSFERRED: "The same, tested on this CPU"}
 MOST = 120
 """Characters of what a claim rests on: two or three lines."""
 _USE = re.compile(r"\\claimbox\{(\w+)\}|[{ ](\w+)=")
@@ -24,15 +24,15 @@ _USE = re.compile(r"\\claimbox\{(\w+)\}|[{ ](\w+)=")
 
 def original_rows(sources: Sources) -> pd.DataFrame:
     """Return the original's claims: as stated, then transferred to the CPU."""
-    made = _rows(sources)
-    parts = [made[made["origin"] == origin].assign(of=head) for origin, head in ASKED_OF.items()]
+    table = _rows(sources)
+    parts = [table[table["origin"] == origin].assign(of=head) for origin, head in ORIGIN_HEADS.items()]
     return pd.concat(parts, ignore_index=True)
 
 
 def our_rows(sources: Sources) -> pd.DataFrame:
     """Return our claims that the text of the paper uses."""
-    made, used = _rows(sources), used_claims(texts().values())
-    return made[(made["origin"] == OURS) & made["id"].isin(used)].reset_index(drop=True)
+    table, used = _rows(sources), used_claims(texts().values())
+    return table[(table["origin"] == OURS) & table["id"].isin(used)].reset_index(drop=True)
 
 
 def used_claims(prose: Iterable[str]) -> set[str]:
@@ -42,10 +42,10 @@ def used_claims(prose: Iterable[str]) -> set[str]:
 
 def _rows(sources: Sources) -> pd.DataFrame:
     """Return every claim; what one that cannot be tested rests on is the reason."""
-    made = sources.run.table("claims")
-    is_testable = made["verdict"] != NOT_TESTABLE
-    rests_on = made["evidence"].map(counts).where(is_testable, made["evidence"])
-    return made.assign(rests_on=[shorten(text, MOST, placeholder=" ...") for text in rests_on])
+    table = sources.run.table("claims")
+    is_testable = table["verdict"] != NOT_TESTABLE
+    rests_on = table["evidence"].map(counts).where(is_testable, table["evidence"])
+    return table.assign(rests_on=[shorten(text, MOST, placeholder=" ...") for text in rests_on])
 
 
 _COLUMNS = (

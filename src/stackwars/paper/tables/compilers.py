@@ -9,9 +9,20 @@ from stackwars.frameworks import title
 from stackwars.measure.comparison import direction
 from stackwars.measure.statistics import Estimate
 from stackwars.paper.latex import Latex, scientific
-from stackwars.paper.tables.common import indexed, main, pooled_over, ratio, short_status
 from stackwars.paper.tables.formats import mark, percentage
-from stackwars.paper.tables.spec import Column, Range, Ratio, Table, frame, spanning
+from stackwars.paper.tables.spec import (
+    Column,
+    Range,
+    Ratio,
+    Table,
+    frame,
+    indexed,
+    main,
+    pooled_over,
+    ratio,
+    short_status,
+    spanning,
+)
 from stackwars.results import effects, schema
 from stackwars.results.dataset import Sources
 from stackwars.results.names import compiler_title
@@ -43,15 +54,15 @@ def split_rows(sources: Sources) -> pd.DataFrame:
     replays = indexed(data.rows("cells", STUDY, schema.REPLAY), "workload", "compiler", "framework")
     table = data.comparisons(STUDY, device=CPU, baseline=pair.baseline)
     table = table[table["subject"].isin([pair.subject, pair.baseline])]
-    found = indexed(table, "quantity", "workload", "compiler")
-    made = []
+    by_key = indexed(table, "quantity", "workload", "compiler")
+    result = []
     for workload, compiler in ((w, c) for w in study.workloads for c in study.compilers):
         cells = [replays.get((workload, compiler, side)) for side in pair.sides]
         if not all(cells):
             continue
         row = {"workload": cells[0]["title"], "compiler": compiler_title(compiler)}
-        made.append(row | _factors(found, workload, compiler, sources.run.config) | _replays(cells))
-    return frame(made, _worst(replays) + pooled_over(data, table))
+        result.append(row | _factors(by_key, workload, compiler, sources.run.config) | _replays(cells))
+    return frame(result, _worst(replays) + pooled_over(data, table))
 
 
 def _worst(replays: dict[tuple, dict]) -> str:
@@ -67,23 +78,25 @@ def _replays(cells: list[dict]) -> dict:
     if failed:
         columns = ("base", "base_range", "own", "own_range", schema.REPLAY, *_NATIVE)
         return spanning(short_status(failed), *columns)
-    made = {}
+    result = {}
     for side, cell in zip(("base", "own"), cells, strict=True):
-        made[side] = cell["steady_ms"]
-        made[f"{side}_range"] = Range(cell["steady_min_ms"], cell["steady_max_ms"])
-    return made
+        result[side] = cell["steady_ms"]
+        result[f"{side}_range"] = Range(cell["steady_min_ms"], cell["steady_max_ms"])
+    return result
 
 
-def _factors(found: dict[tuple, dict], workload: str, compiler: str, config: dict) -> dict:
+def _factors(by_key: dict[tuple, dict], workload: str, compiler: str, config: dict) -> dict:
     """Return the ratios of a row; the native calls are those of one compiler."""
-    made: dict[str, object] = dict.fromkeys(_NATIVE, "")
-    made[schema.REPLAY] = ratio(found.get((schema.REPLAY, workload, compiler)))
+    result: dict[str, object] = dict.fromkeys(_NATIVE, "")
+    result[schema.REPLAY] = ratio(by_key.get((schema.REPLAY, workload, compiler)))
     if compiler != native_compiler(config):
-        return made
+        return result
     for quantity in _NATIVE:
-        made[quantity] = ratio(found.get((quantity, workload, "" if quantity == schema.STEADY else compiler)))
-    margin = found.get((schema.MARGIN, workload, compiler), {})
-    return made | {schema.MARGIN: _REASONS.get(margin.get("verdict"))}
+        result[quantity] = ratio(
+            by_key.get((quantity, workload, "" if quantity == schema.STEADY else compiler))
+        )
+    margin = by_key.get((schema.MARGIN, workload, compiler), {})
+    return result | {schema.MARGIN: _REASONS.get(margin.get("verdict"))}
 
 
 def split_columns(sources: Sources) -> tuple[Column, ...]:
@@ -105,12 +118,12 @@ def compiler_rows(sources: Sources) -> pd.DataFrame:
     """Return the replay ratio of the main comparison, a row a workload, a column a compiler."""
     data, pair = sources.of(MATRIX), main(sources)
     table = data.comparisons(MATRIX, quantity=schema.REPLAY, subject=pair.subject, baseline=pair.baseline)
-    made = [
+    result = [
         {"workload": name, **{row["compiler"]: ratio(row) for row in rows.to_dict("records")}}
         for name, rows in table.groupby("title", sort=False)
     ]
-    made = [dict.fromkeys(data.study(MATRIX).compilers) | row for row in made]
-    return frame(made, pooled_over(data, table))
+    result = [dict.fromkeys(data.study(MATRIX).compilers) | row for row in result]
+    return frame(result, pooled_over(data, table))
 
 
 def compiler_columns(sources: Sources) -> tuple[Column, ...]:
@@ -136,7 +149,7 @@ def edit_rows(sources: Sources) -> pd.DataFrame:
     replays = sources.of(STUDY).comparisons(
         quantity=schema.REPLAY, subject=pair.subject, baseline=pair.baseline
     )
-    before, made = indexed(replays, "workload", "compiler"), []
+    before, result = indexed(replays, "workload", "compiler"), []
     for (workload, subject), rows in edits.groupby(["workload", "subject"], sort=False):
         row = dict.fromkeys(column.value for column in edit_columns(sources))
         row |= {"workload": rows["title"].iloc[0], "program": title(subject)}
@@ -144,8 +157,8 @@ def edit_rows(sources: Sources) -> pd.DataFrame:
             name, gap = one["compiler"], before.get((workload, one["compiler"]))
             row[f"{name}_gap"] = _towards(gap, one["baseline"] == pair.baseline) if gap else None
             row |= {f"{name}_edited": _decided(one), f"{name}_closed": _closed(one)}
-        made.append(row)
-    return frame(made, pooled_over(sources.of(STUDY), edits))
+        result.append(row)
+    return frame(result, pooled_over(sources.of(STUDY), edits))
 
 
 def _towards(row: dict, is_inverse: bool) -> Ratio:

@@ -53,8 +53,8 @@ class Cell(NamedTuple):
 
 def marks_note(body: str) -> str:
     """Return what the marks in the body of a table mean."""
-    found = [f"{latex}: {meaning}" for latex, meaning in MARKS.values() if latex in body]
-    return "; ".join(found) + "." if found else ""
+    meanings = [f"{latex}: {meaning}" for latex, meaning in MARKS.values() if latex in body]
+    return "; ".join(meanings) + "." if meanings else ""
 
 
 def mark(name: str) -> str:
@@ -82,8 +82,8 @@ def _end(value: float) -> str:
 
 def _grouped(number: str) -> str:
     """Return a number with a comma before every three of five or more whole digits."""
-    whole, point, decimals = number.partition(".")
-    return (f"{int(whole):,}" if len(whole.lstrip("-")) > 4 else whole) + point + decimals
+    integer, point, decimals = number.partition(".")
+    return (f"{int(integer):,}" if len(integer.lstrip("-")) > 4 else integer) + point + decimals
 
 
 def _ms(value: float | str) -> Cell:

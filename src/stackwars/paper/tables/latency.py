@@ -8,15 +8,19 @@ import pandas as pd
 
 from stackwars import frameworks
 from stackwars.paper.latex import Latex, escape
-from stackwars.paper.tables.common import (
+from stackwars.paper.tables.spec import (
+    Column,
+    Range,
+    Table,
+    frame,
     indexed,
     main,
     pooled_over,
     ratio,
     set_marks,
     short_status,
+    spanning,
 )
-from stackwars.paper.tables.spec import Column, Range, Table, frame, spanning
 from stackwars.results import published, runs, schema, variance
 from stackwars.results.dataset import Sources
 from stackwars.results.values import is_missing
@@ -40,13 +44,13 @@ def latency(number: str) -> Callable[[Sources], pd.DataFrame]:
         ran = ~cells["device"].isin(CPUS) & (cells["status"] != "not run")
         cells = cells[(cells["table"] == number) & ((cells["device"] == CPU) | ran)]
         has_form = cells["status"].ne("unsupported").groupby(cells["framework"]).transform("any")
-        there, made = _published(), []
+        published_rows, result = _published(), []
         for cell in cells[has_form].to_dict("records"):
-            made.append({"workload": cell["title"], "framework": framework_cell(cell), **_times(cell)})
+            result.append({"workload": cell["title"], "framework": framework_cell(cell), **_times(cell)})
             key = cell["workload"], cell["framework"]
-            if cell["device"] == CPU and key in there.index:
-                made.append({"workload": cell["title"], **_verbatim(there.loc[key])})
-        return frame(made, _remarks(cells[has_form], cells[~has_form]))
+            if cell["device"] == CPU and key in published_rows.index:
+                result.append({"workload": cell["title"], **_verbatim(published_rows.loc[key])})
+        return frame(result, _remarks(cells[has_form], cells[~has_form]))
 
     return rows
 
@@ -64,18 +68,18 @@ def _times(cell: dict) -> dict:
     if cell["status"] != "ok":
         return {**spanning(short_status(cell), *_TIMES, "items"), "rounds": cell["rounds"]}
     marks = set_marks(unsettled=cell["steady_class"] == NO_STEADY_STATE, ungated=not cell["gated"])
-    made = {"items": cell["items_per_s"], "rounds": cell["rounds"]}
+    result = {"items": cell["items_per_s"], "rounds": cell["rounds"]}
     for stage in schema.STAGES:
         ends = cell[f"{stage}_min_ms"], cell[f"{stage}_max_ms"]
-        made[stage] = cell[f"{stage}_ms"]
-        made[f"{stage}_range"] = Range(*ends, marks if stage == schema.STEADY else ())
-    return made
+        result[stage] = cell[f"{stage}_ms"]
+        result[f"{stage}_range"] = Range(*ends, marks if stage == schema.STEADY else ())
+    return result
 
 
 def _published() -> pd.DataFrame:
     """Return the original's tables, every number as it was printed."""
-    there = pd.read_csv(published.PUBLISHED, dtype=str, keep_default_na=False)
-    return there.set_index(["workload", "framework"])
+    published_rows = pd.read_csv(published.PUBLISHED, dtype=str, keep_default_na=False)
+    return published_rows.set_index(["workload", "framework"])
 
 
 def _verbatim(row: pd.Series) -> dict:
@@ -129,18 +133,18 @@ def ratio_rows(sources: Sources) -> pd.DataFrame:
     """Return the ratios of the main comparison and its variants, a row for each workload."""
     data, pair = sources.of(STUDY), main(sources)
     table = data.comparisons(STUDY, baseline=pair.baseline)
-    found = indexed(table, "workload", "subject", "device", "quantity")
+    by_key = indexed(table, "workload", "subject", "device", "quantity")
     cells = data.rows("cells", STUDY)
     own = cells["framework"].map(frameworks.program_of) == pair.subject
-    made = []
+    result = []
     for cell in cells[own & (cells["device"] == CPU)].to_dict("records"):
         keys = [(cell["workload"], cell["framework"], CPU, stage) for stage in schema.STAGES]
-        ours = [found.get(key) for key in keys]
+        ours = [by_key.get(key) for key in keys]
         row = {"workload": cell["title"], "framework": framework_cell(cell)}
         row |= _ours(ours, cell) | _theirs(ours, cell["workload"])
-        alone = found.get((cell["workload"], cell["framework"], ONE_THREAD, schema.STEADY))
-        made.append(row | {"one_core": ratio(alone)})
-    return frame(made, pooled_over(data, table[table["quantity"].isin(schema.STAGES)]))
+        alone = by_key.get((cell["workload"], cell["framework"], ONE_THREAD, schema.STEADY))
+        result.append(row | {"one_core": ratio(alone)})
+    return frame(result, pooled_over(data, table[table["quantity"].isin(schema.STAGES)]))
 
 
 def _ours(ours: list[dict | None], cell: dict) -> dict:
@@ -159,8 +163,10 @@ def _ours(ours: list[dict | None], cell: dict) -> dict:
 
 def _theirs(ours: list[dict | None], workload: str) -> dict:
     columns = [f"published_{stage}" for stage in schema.STAGES]
-    there = _published()
-    failed = there[(there.index.get_level_values(0) == workload) & (there["status"] != "ok")]
+    published_rows = _published()
+    failed = published_rows[
+        (published_rows.index.get_level_values(0) == workload) & (published_rows["status"] != "ok")
+    ]
     if len(failed):
         where = "both" if len(failed) > 1 else failed["title"].iloc[0]
         return spanning(f"{failed['status'].iloc[0]} in {where}", *columns) | {"agreement": None}
@@ -173,13 +179,13 @@ def variance_rows(sources: Sources) -> pd.DataFrame:
     """Return a row for each quantity and device, with the deviation at each level."""
     data = sources.of(STUDY)
     this_run = runs.Run("this run", data.folder, runs.kind(data.context))
-    found = variance.table(runs.read() if data.is_reference else [this_run])
+    deviations = variance.table(runs.read() if data.is_reference else [this_run])
     titles = {CPU: "all cores", ONE_THREAD: "one core"}
-    made = []
-    for (quantity, device), rows in found.groupby(["quantity", "device"], sort=False):
+    result = []
+    for (quantity, device), rows in deviations.groupby(["quantity", "device"], sort=False):
         levels = dict(zip(rows["level"], rows["deviation"], strict=True))
-        made.append({"number": f"Steady {quantity}, {titles[device]}", **levels})
-    return frame(made)
+        result.append({"number": f"Steady {quantity}, {titles[device]}", **levels})
+    return frame(result)
 
 
 TABLES = (

@@ -7,8 +7,7 @@ import pandas as pd
 from stackwars import workloads
 from stackwars.frameworks import title
 from stackwars.paper.latex import series
-from stackwars.paper.tables.common import indexed, main
-from stackwars.paper.tables.spec import Column, Table, frame
+from stackwars.paper.tables.spec import Column, Table, frame, indexed, main
 from stackwars.results import schema
 from stackwars.results.dataset import Sources
 from stackwars.study import cells
@@ -33,26 +32,26 @@ def _normalised(sources: Sources) -> dict[tuple, dict]:
 
 def structure_rows(sources: Sources) -> pd.DataFrame:
     """Return the forms of both programs of each workload: ``preserved / flattened``, or one word for both."""
-    found, sides = _normalised(sources), main(sources).sides
-    made = []
-    for workload in dict.fromkeys(workload for workload, _ in found):
-        rows = [found.get((workload, side), {}) for side in sides]
+    by_key, sides = _normalised(sources), main(sources).sides
+    result = []
+    for workload in dict.fromkeys(workload for workload, _ in by_key):
+        rows = [by_key.get((workload, side), {}) for side in sides]
         row = {"workload": next(row["title"] for row in rows if row)}
         for form in FORMS:
             words = [DASH if row.get(form, "") in _NO_FORM else row[form] for row in rows]
             row[form] = None if set(words) == {DASH} else " / ".join(dict.fromkeys(words))
-        made.append(row)
-    without = [row["workload"] for row in made if not any(row[form] for form in FORMS)]
-    shown = [row for row in made if row["workload"] not in without]
+        result.append(row)
+    without = [row["workload"] for row in result if not any(row[form] for form in FORMS)]
+    shown = [row for row in result if row["workload"] not in without]
     return frame(shown, f"None applies to {series(without)}." if without else "")
 
 
 def metric_rows(sources: Sources) -> pd.DataFrame:
     """Return what both normalised programs of each workload consist of, and whether they are the same."""
-    found, sides = _normalised(sources), main(sources).sides
-    made = []
-    for workload in dict.fromkeys(workload for workload, _ in found):
-        rows = [found.get((workload, side)) for side in sides]
+    by_key, sides = _normalised(sources), main(sources).sides
+    result = []
+    for workload in dict.fromkeys(workload for workload, _ in by_key):
+        rows = [by_key.get((workload, side)) for side in sides]
         if not all(row and row["status"] == "ok" for row in rows):
             continue
         row = {"workload": rows[0]["title"]}
@@ -61,8 +60,8 @@ def metric_rows(sources: Sources) -> pd.DataFrame:
             row[f"{side}_mib"] = one["layout_bytes"] / MIB
             row |= {f"{side}_{name}": one[name] for name in ("operations", "depth")}
         row["same"] = "yes" if len({one["canonical_hash"] for one in rows}) == 1 else "no"
-        made.append(row)
-    return frame(made)
+        result.append(row)
+    return frame(result)
 
 
 def metric_columns(sources: Sources) -> tuple[Column, ...]:
@@ -86,10 +85,10 @@ def metric_columns(sources: Sources) -> tuple[Column, ...]:
 
 def shape_rows(sources: Sources) -> pd.DataFrame:
     """Return the sizes of every workload in the preset of the run, and what they amount to."""
-    config, made = sources.run.config, []
+    config, result = sources.run.config, []
     for name in config["workloads"]:
         module, sizes = workloads.load(name), cells.sizes(config, name)
-        made.append(
+        result.append(
             {
                 "workload": module.TITLE,
                 "sizes": ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in sizes.items()),
@@ -97,7 +96,7 @@ def shape_rows(sources: Sources) -> pd.DataFrame:
                 "weights": 4 * module.parameter_count(sizes) / MIB,
             }
         )
-    return frame(made)
+    return frame(result)
 
 
 TABLES = (

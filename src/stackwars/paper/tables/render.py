@@ -75,7 +75,7 @@ def _cell(column: Column, value: object) -> Cell:
 def _aligned(cells: Sequence[Cell]) -> list[str]:
     """Return the cells with their numbers aligned at the decimal point."""
     parts = [cell.number.partition(".") for cell in cells if cell.number]
-    left = max((whole for whole, _, _ in parts), key=len, default="")
+    left = max((integer for integer, _, _ in parts), key=len, default="")
     right = max((point + decimals for _, point, decimals in parts), key=len, default="")
     texts = [(_padded(cell.number, left, right) if cell.number else "") + cell.text for cell in cells]
     return [rf"\textbf{{{text}}}" if cell.is_bold else text for cell, text in zip(cells, texts, strict=True)]
@@ -83,11 +83,11 @@ def _aligned(cells: Sequence[Cell]) -> list[str]:
 
 def _padded(number: str, left: str, right: str) -> str:
     """Return a number in a box as wide as `left` before its decimal point and `right` from it on."""
-    whole, point, decimals = number.partition(".")
-    head = whole if len(whole) == len(left) else rf"\hphantom{{{left}}}\llap{{{whole}}}"
+    integer, point, decimals = number.partition(".")
+    head = integer if len(integer) == len(left) else rf"\hphantom{{{left}}}\llap{{{integer}}}"
     tail = point + decimals
-    made = head + (tail if len(tail) == len(right) else rf"\rlap{{{tail}}}\hphantom{{{right}}}")
-    return made.replace("-", r"\textminus{}")
+    result = head + (tail if len(tail) == len(right) else rf"\rlap{{{tail}}}\hphantom{{{right}}}")
+    return result.replace("-", r"\textminus{}")
 
 
 def _tabular(columns: Sequence[Column], lines: list[list[str]], gaps: list[int], empty: str) -> str:
@@ -100,13 +100,13 @@ def _tabular(columns: Sequence[Column], lines: list[list[str]], gaps: list[int],
     styler = pd.DataFrame(lines or [nothing], columns=labels).style.hide(axis="index")
     preamble = "".join(column.align or FORMATS[column.format][0] for column in columns)
     text = styler.to_latex(column_format=f"@{{}}{preamble}@{{}}", hrules=True, multicol_align="c")
-    made = text.replace(f" & {SKIPPED}", "").strip().split("\n")
-    first = made.index(r"\midrule") + 1
+    result = text.replace(f" & {SKIPPED}", "").strip().split("\n")
+    first = result.index(r"\midrule") + 1
     for place in reversed(gaps):
-        made.insert(first + place, GAP)
+        result.insert(first + place, GAP)
     if is_grouped:
-        made.insert(first - 2, _rules([group for group, _ in heads]))
-    return "\n".join(made)
+        result.insert(first - 2, _rules([group for group, _ in heads]))
+    return "\n".join(result)
 
 
 def _rules(groups: list[str]) -> str:

@@ -9,8 +9,7 @@ import pandas as pd
 from stackwars import workloads
 from stackwars.frameworks import load, title
 from stackwars.paper.latex import Latex, escape
-from stackwars.paper.tables.common import indexed, pooled_over, ratio
-from stackwars.paper.tables.spec import Column, Table, frame
+from stackwars.paper.tables.spec import Column, Table, frame, indexed, pooled_over, ratio
 from stackwars.results import published, schema
 from stackwars.results.dataset import Sources
 from stackwars.setup.device import CPU
@@ -41,11 +40,11 @@ def pairwise_rows(sources: Sources) -> pd.DataFrame:
     """Return the ratios of the pairs, a row for each workload."""
     data = sources.of(STUDY)
     table = data.comparisons(STUDY, quantity=schema.PAIRWISE, device=CPU).dropna(subset="ratio")
-    made = []
+    result = []
     for name, rows in table.groupby("title", sort=False):
         row = {f"{one['subject']}/{one['baseline']}": ratio(one) for one in rows.to_dict("records")}
-        made.append({"workload": name, **dict.fromkeys(map("/".join, _pairs(sources))), **row})
-    return frame(made, pooled_over(data, table))
+        result.append({"workload": name, **dict.fromkeys(map("/".join, _pairs(sources))), **row})
+    return frame(result, pooled_over(data, table))
 
 
 def _pairs(sources: Sources) -> list[list[str]]:
@@ -69,14 +68,14 @@ def form_rows(sources: Sources) -> pd.DataFrame:
     data = sources.of(BEYOND)
     table = data.comparisons(BEYOND, quantity=schema.FORM, device=CPU)
     table = table[table["subject"].isin(FORMS_OF)]
-    made = []
+    result = []
     for (workload, plain), rows in table.groupby(["workload", "baseline_workload"], sort=False):
-        found = indexed(rows, "subject", "variant")
-        for name in (name for name in FORMS_OF if (name, schema.STEADY) in found):
-            stages = {stage: found.get((name, stage)) for stage in (schema.STEADY, schema.FIRST)}
+        by_key = indexed(rows, "subject", "variant")
+        for name in (name for name in FORMS_OF if (name, schema.STEADY) in by_key):
+            stages = {stage: by_key.get((name, stage)) for stage in (schema.STEADY, schema.FIRST)}
             row = {"forms": _forms(workload, plain), "framework": title(name)}
-            made.append(row | {stage: ratio(one) for stage, one in stages.items()})
-    return frame(made, pooled_over(data, table))
+            result.append(row | {stage: ratio(one) for stage, one in stages.items()})
+    return frame(result, pooled_over(data, table))
 
 
 def _forms(one: str, plain: str) -> str:
@@ -91,7 +90,7 @@ def lecture_rows(sources: Sources) -> pd.DataFrame:
     table = data.comparisons(STUDY, device=CPU)
     of_lecture = table["workload"].isin(names) & table["published_ratio"].notna()
     table = table[of_lecture & table["quantity"].isin([schema.STEADY, schema.PAIRWISE])]
-    made = [
+    result = [
         {
             "workload": row["title"],
             "pair": f"{title(row['subject'])} / {title(row['baseline'])}",
@@ -101,7 +100,7 @@ def lecture_rows(sources: Sources) -> pd.DataFrame:
         }
         for row in table.to_dict("records")
     ]
-    return frame(made, pooled_over(data, table))
+    return frame(result, pooled_over(data, table))
 
 
 TABLES = (

@@ -9,9 +9,8 @@ import pandas as pd
 from stackwars import workloads
 from stackwars.compilers.collectives import KINDS
 from stackwars.frameworks import title
-from stackwars.paper.tables.common import indexed, main
 from stackwars.paper.tables.programs import DASH
-from stackwars.paper.tables.spec import Column, Table, frame
+from stackwars.paper.tables.spec import Column, Table, frame, indexed, main
 from stackwars.results.dataset import Sources, newest_runs
 from stackwars.results.names import BASE, TARGET, by_age, compiler_title, variant_title
 from stackwars.results.values import is_missing
@@ -31,30 +30,30 @@ def fit_rows(sources: Sources) -> pd.DataFrame:
     here = here[here["workload"].isin(models)]
     newest = by_age(here["compiler"])[-1:]
     here = here[here["compiler"].isin(newest)].sort_values(["batch", "sequence"], kind="stable")
-    found = indexed(here, "workload", "variant", "framework")
-    made = []
+    by_key = indexed(here, "workload", "variant", "framework")
+    result = []
     for workload in models:
-        for variant in dict.fromkeys(one for name, one, _ in found if name == workload):
-            rows = [found.get((workload, variant, side)) for side in sides]
+        for variant in dict.fromkeys(one for name, one, _ in by_key if name == workload):
+            rows = [by_key.get((workload, variant, side)) for side in sides]
             if all(rows):
-                made.append(_need(rows))
+                result.append(_need(rows))
     usable = here["usable_bytes"].max()
     limit = "" if is_missing(usable) else f"A program may use {usable / GIB:.2f} GiB. "
-    return frame(made, f"{limit}Compiled by {', '.join(map(compiler_title, newest)) or 'nothing'}.")
+    return frame(result, f"{limit}Compiled by {', '.join(map(compiler_title, newest)) or 'nothing'}.")
 
 
 def _need(rows: list[dict]) -> dict:
     base, own = rows
-    made = {"workload": own["title"], "batch": variant_title(pd.Series(own)), "ratio": None, "code": None}
+    result = {"workload": own["title"], "batch": variant_title(pd.Series(own)), "ratio": None, "code": None}
     for side, one in zip(("base", "own"), rows, strict=True):
-        made[side] = _memory(one)
-        made[f"{side}_batch"] = _bracket(one) if one["variant"] == BASE else ""
-    if made["base"] and made["own"]:
-        made["ratio"] = own["hbm_bytes"] / base["hbm_bytes"]
+        result[side] = _memory(one)
+        result[f"{side}_batch"] = _bracket(one) if one["variant"] == BASE else ""
+    if result["base"] and result["own"]:
+        result["ratio"] = own["hbm_bytes"] / base["hbm_bytes"]
         if own["variant"] == BASE:  # the code of other sizes is not generated
-            made["code"] = own["code_bytes"] / base["code_bytes"]
+            result["code"] = own["code_bytes"] / base["code_bytes"]
     statuses = [one["published_status"] or DASH for one in rows]
-    return made | {"published": " / ".join(statuses)}
+    return result | {"published": " / ".join(statuses)}
 
 
 def _memory(row: dict) -> tuple[float, bool] | None:
@@ -90,7 +89,7 @@ def fit_columns(sources: Sources) -> tuple[Column, ...]:
 
 def slice_rows(sources: Sources) -> pd.DataFrame:
     """Return LLaMA's programs for slices of the original's device, by framework and number of chips."""
-    data, made = sources.of(SHARDING), []
+    data, result = sources.of(SHARDING), []
     programs = data.table("programs")
     programs = programs[(programs["workload"] == LLAMA) & programs["variant"].str.startswith("tensor")]
     programs = programs[programs["run"] == newest_runs(data.config, programs, SHARDING).get(LLAMA)]
@@ -99,7 +98,7 @@ def slice_rows(sources: Sources) -> pd.DataFrame:
         programs.to_dict("records"), key=lambda row: (order.index(row["framework"]), row["devices"])
     ):
         counts = json.loads(row["collectives"] or "{}")
-        made.append(
+        result.append(
             {
                 **{"framework": title(row["framework"]), "chips": row["devices"]},
                 "memory": _memory(row),
@@ -107,7 +106,7 @@ def slice_rows(sources: Sources) -> pd.DataFrame:
                 "moved": counts["bytes"] / MIB if counts.get("bytes") else 0.0,
             }
         )
-    return frame(made)
+    return frame(result)
 
 
 TABLES = (

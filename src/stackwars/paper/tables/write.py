@@ -28,10 +28,10 @@ REGISTRY: tuple[Table, ...] = tuple(
 
 def write(config: dict, folder: Folder) -> None:
     """Write tables/<name>.tex for every table into the folder."""
-    found = sources(config, folder)
+    datasets = sources(config, folder)
     folder["tables"].mkdir(parents=True, exist_ok=True)
     for table in REGISTRY:
-        (folder["tables"] / f"{table.name}.tex").write_text(render(table, found), encoding="utf-8")
+        (folder["tables"] / f"{table.name}.tex").write_text(render(table, datasets), encoding="utf-8")
 
 
 if __name__ == "__main__":

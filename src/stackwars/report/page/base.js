@@ -3,27 +3,27 @@ const DATA = JSON.parse(document.getElementById("data").textContent);
 const MAIN = document.getElementById("main");
 const STAGES = { first: "First run", second: "Second run", steady: "Steady state" };
 
-// Children that are there; of nested lists, their elements.
+// The children that exist, with nested lists flattened.
 const some = (children) => children.flat().filter((child) => child !== null && child !== undefined);
 
 // An element with attributes and children; text goes in as text, so no name of a run can be markup.
 function h(tag, attributes, ...children) {
-  const made = document.createElement(tag);
+  const node = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes || {})) {
-    if (typeof value === "function") made.addEventListener(name, value);
-    else if (value !== null && value !== undefined) made.setAttribute(name, value);
+    if (typeof value === "function") node.addEventListener(name, value);
+    else if (value !== null && value !== undefined) node.setAttribute(name, value);
   }
-  made.append(...some(children));
-  return made;
+  node.append(...some(children));
+  return node;
 }
 
 function s(tag, attributes, ...children) {
-  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
   for (const [name, value] of Object.entries(attributes || {})) {
-    if (value !== null && value !== undefined) made.setAttribute(name, value);
+    if (value !== null && value !== undefined) node.setAttribute(name, value);
   }
-  made.append(...some(children));
-  return made;
+  node.append(...some(children));
+  return node;
 }
 
 const words = (x, y, text, anchor = "start") => s("text", { x, y, "text-anchor": anchor }, String(text));
@@ -58,14 +58,14 @@ function shade(dark) {
   return { background: `rgb(${rgb})`, ink: 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.18 ? "#000" : "#fff" };
 }
 
-// What only one view needs lies in the page as base64 of gzip of JSON.
+// The page holds what only one view needs as base64 of gzip of JSON.
 async function unpack(packed) {
   const bytes = Uint8Array.from(atob(packed), (character) => character.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
   return JSON.parse(await new Response(stream).text());
 }
 
-// Hands a file to the reader that is made here.
+// Hands a file to the reader that is node here.
 function save(name, text, kind) {
   const url = URL.createObjectURL(new Blob([text], { type: kind }));
   h("a", { href: url, download: name }).click();

@@ -50,25 +50,25 @@ function commands(row, path, file) {
 
 async function cell(at) {
   const [, study, ...key] = at.parts, path = key.join("/");
-  const found = DATA.cells.find((one) => one.mode === "native" && one.study === study && cellKey(one) === path);
-  if (!found) return [h("h2", {}, path || "Cell"), h("p", {}, "There is no such cell; its program may have been replayed alone."), h("p", {}, link("All cells", ["cells"]))];
-  const details = (await rawOf(found, DATA.details[path])) || { calls: [], processes: [] };
-  const parted = ["trace", "compile", "execute"].map((part) => [part, found[`first_${part}_ms`]]).filter(([, ms]) => !none(ms));
-  const others = DATA.cells.filter((one) => one !== found && one.mode === "native" && cellKey(one) === path && one.run !== found.run);
+  const current = DATA.cells.find((one) => one.mode === "native" && one.study === study && cellKey(one) === path);
+  if (!current) return [h("h2", {}, path || "Cell"), h("p", {}, "There is no such cell; its program may have been replayed alone."), h("p", {}, link("All cells", ["cells"]))];
+  const details = (await rawOf(current, DATA.details[path])) || { calls: [], processes: [] };
+  const parted = ["trace", "compile", "execute"].map((part) => [part, current[`first_${part}_ms`]]).filter(([, ms]) => !none(ms));
+  const others = DATA.cells.filter((one) => one !== current && one.mode === "native" && cellKey(one) === path && one.run !== current.run);
   return [
-    h("h2", {}, `${found.title}, ${title(found.framework)}, ${found.device}`),
+    h("h2", {}, `${current.title}, ${title(current.framework)}, ${current.device}`),
     origin(study),
-    h("p", {}, `Status: ${statusOf(found)}. ${found.rounds || 0} rounds${found.stop_reason ? `, ended by: ${found.stop_reason}` : ""}${found.run ? `, in the run ${found.run}` : ""}.` +
-      (none(found.kept_share) ? "" : ` ${percent(found.kept_share)} of its blocks were uncontended; most processes were ${found.steady_class || "of no class"}.`)),
-    elsewhere(found.workload, ...others.map((one) => cellLink(`the same in the study ${one.study}`, one))),
-    found.status === "ok" ? table("Latency in ms", [
-      ["Stage", ([, text]) => text], ["ms", ([stage]) => number(found[`${stage}_ms`], 4), "number"],
-      ["95 % interval", ([stage]) => interval(found[`${stage}_low_ms`], found[`${stage}_high_ms`])],
+    h("p", {}, `Status: ${statusOf(current)}. ${current.rounds || 0} rounds${current.stop_reason ? `, ended by: ${current.stop_reason}` : ""}${current.run ? `, in the run ${current.run}` : ""}.` +
+      (none(current.kept_share) ? "" : ` ${percent(current.kept_share)} of its blocks were uncontended; most processes were ${current.steady_class || "of no class"}.`)),
+    elsewhere(current.workload, ...others.map((one) => cellLink(`the same in the study ${one.study}`, one))),
+    current.status === "ok" ? table("Latency in ms", [
+      ["Stage", ([, text]) => text], ["ms", ([stage]) => number(current[`${stage}_ms`], 4), "number"],
+      ["95 % interval", ([stage]) => interval(current[`${stage}_low_ms`], current[`${stage}_high_ms`])],
     ], Object.entries(STAGES)) : null,
     parted.length ? table("The first call, in ms", [["Part", ([part]) => part], ["ms", ([, ms]) => number(ms), "number"]], parted) : null,
-    ...everyCall(details.calls, found.framework, at),
+    ...everyCall(details.calls, current.framework, at),
     ...(details.processes.length ? [
-      ...memoryOverTime(details.processes, found.framework, at),
+      ...memoryOverTime(details.processes, current.framework, at),
       table("Processes", [
         ["Round", (one) => String(one.repetition + 1), "number"], ["Status", (one) => one.status], ["Started (UTC)", (one) => one.started_utc],
         ["Wall s", (one) => number(one.wall_s), "number"], ["Peak GiB", (one) => number(one.peak_rss_bytes / 2 ** 30), "number"],
@@ -76,6 +76,61 @@ async function cell(at) {
       ], details.processes),
       ...logs(details.processes),
       h("p", {}, `Sizes: ${valuesOf(details.sizes)}. Versions: ${valuesOf(details.versions)}.`)] : []),
-    ...commands(found, path, "cell.json"),
+    ...commands(current, path, "cell.json"),
+  ];
+}
+
+// One program in one compiler: its time, what the compiler made of it, and every raw call if they are in the report.
+async function replay(at) {
+  const [, study, device, compiler, framework, workload] = at.parts, path = at.parts.slice(2).join("/");
+  const same = DATA.cells.filter((one) => one.mode === "replay" && one.device === device && one.compiler === compiler && one.framework === framework && one.workload === workload);
+  const row = same.find((one) => one.study === study);
+  if (!row) return [h("h2", {}, `${at.parts.slice(1).join(", ") || "Replay"}`), h("p", {}, "There is no such replay."), h("p", {}, link("The matrix", ["start"]))];
+  const ran = !none(row.steady_ms), details = ran && (await rawOf(row, DATA.replays[path]));
+  const native = DATA.cells.find((one) => one.mode === "native" && one.study === study && cellKey(one) === `${device}/${framework}/${workload}` && one.status !== "not run");
+  const facts = Object.entries(DATA.facts).filter(([fact]) => !none(row[fact]));
+  return [
+    h("h2", {}, `Replay: ${row.title}, ${title(framework)} in ${compiler}`),
+    origin(study),
+    h("p", {}, ran ? `${number(row.steady_ms, 4)} ms a call, 95 % interval ${interval(row.steady_low_ms, row.steady_high_ms) || "unknown"}, over ${row.rounds} rounds: ` +
+      `${number(row.over_best)} times as long as in this program's fastest compiler. ` : `Status: ${row.status}. `, row.run ? `Of the run ${row.run}.` : "Of this run."),
+    elsewhere(workload, link("every frontend in every compiler", ["cells"], [["study", study], ["mode", "replay"], ["workload", workload]]), native && cellLink("the framework's own cell", native),
+      ...same.filter((one) => one.run !== row.run).map((one) => link(`the same in the study ${one.study}${none(one.steady_ms) ? "" : `, ${number(one.steady_ms)} ms`}`, replayParts(one)))),
+    ran ? null : h("pre", { class: "scroll log", tabindex: "0", role: "region", "aria-label": "Reason" }, row.status_detail || "No reason was recorded."),
+    ran ? table("What the compiler took and made", [["What", ([text]) => text], ["Value", ([, value]) => value, "number"]], [
+      ["Compile time, s (median over the rounds)", number(row.compile_s)],
+      ["Largest relative L2 error against the baseline's output", number(row.parity_rel_l2)],
+      ...facts.map(([fact, said]) => [sentence(said), String(row[fact])]),
+    ]) : null,
+    ...(details ? everyBlock(details, row, at) : ran ? [h("h3", {}, "Every call"), h("p", {}, "The raw calls of this replay are not in this report.")] : []),
+    ...commands(row, `replay/${device}/${compiler}/${workload}`, "replay.json"),
+  ];
+}
+
+const everyBlock = (details, row, at) => [
+  ...everyCall(details.calls, row.framework, at),
+  h("p", {}, `Compile time by round, s: ${details.compile_s.map((seconds) => number(seconds)).join(", ")}. Sizes: ${valuesOf(details.sizes)}. ` +
+    `Versions: ${valuesOf(details.versions)}. Environment: ${details.environment}.`),
+];
+
+const mib = (bytes) => (none(bytes) ? "" : number(bytes / 2 ** 20));
+
+// Programs that were compiled for devices, which need not be here: what they need and whether it fits.
+async function compiled(at) {
+  const every = await unpack(DATA.compiled);
+  if (!every.length) return [h("h2", {}, "Compiled programs"), h("p", {}, "No program was compiled for a target.")];
+  const { control, origin: from, rows: own } = studyOf(every, at);
+  const keys = ["workload", "framework", "target", "compiler", "variant"], rows = wanted(own, at, ...keys), { shown, pager } = paged(rows, at);
+  return [
+    h("h2", {}, "Compiled programs"),
+    h("div", { class: "bar" }, control, filters(own, at, ...keys)),
+    from, h("p", {}, "Each program as a compiler made it for a device, without running it. Memory in MiB; fits: against the usable memory of the device."), pager,
+    table(`${rows.length} of ${own.length} compilations`, filled([
+      ["Workload", (row) => row.title], ["Frontend", (row) => title(row.framework)], ["Target", (row) => row.target, "keep"], ["Compiler", (row) => row.compiler, "keep"], ["Size", (row) => row.variant],
+      ["Verdict", (row) => row.verdict || clipped(statusOf(row))], ["Published", (row) => row.published_status], ["Needs", (row) => mib(row.hbm_bytes), "number"], ["Arguments", (row) => mib(row.argument_bytes), "number"],
+      ["Temporaries", (row) => mib(row.temp_bytes), "number"], ["Usable", (row) => mib(row.usable_bytes), "number"], ["Largest batch", (row) => row.largest_batch, "number"],
+      ["Operations", (row) => row.operations, "number"], ["Fusions", (row) => row.fusions, "number"], ["Estimated cycles", (row) => number(row.estimated_cycles), "number"],
+      ["Compile s", (row) => number(row.compile_s), "number"], ["Run", (row) => row.run, "keep"],
+    ], rows), rows, shown),
   ];
 }

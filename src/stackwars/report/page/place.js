@@ -6,16 +6,16 @@ function place() {
 }
 
 function address(parts, query = []) {
-  const asked = new URLSearchParams([...query].filter(([, value]) => value)).toString();
-  return `#${parts.map(encodeURIComponent).join("/")}${asked ? `?${asked}` : ""}`;
+  const params = new URLSearchParams([...query].filter(([, value]) => value)).toString();
+  return `#${parts.map(encodeURIComponent).join("/")}${params ? `?${params}` : ""}`;
 }
 
 // The same place with other values of some keys; another filter begins at its first page.
 function changed({ parts, query }, values) {
-  const asked = new URLSearchParams(query);
-  if (!("page" in values)) asked.delete("page");
-  for (const [key, value] of Object.entries(values)) asked.set(key, value);
-  return address(parts, asked);
+  const params = new URLSearchParams(query);
+  if (!("page" in values)) params.delete("page");
+  for (const [key, value] of Object.entries(values)) params.set(key, value);
+  return address(parts, params);
 }
 
 const go = (at, values) => { location.hash = changed(at, values); };
@@ -41,11 +41,11 @@ const filters = (rows, at, ...keys) => keys.map((key) => {
 
 // The rows that the address asks for by these keys. A value that no row has, from another view or study, is ignored.
 function wanted(rows, at, ...keys) {
-  const asked = keys.filter((key) => rows.some((row) => row[key] === at.query.get(key)));
-  return rows.filter((row) => asked.every((key) => row[key] === at.query.get(key)));
+  const keysInUse = keys.filter((key) => rows.some((row) => row[key] === at.query.get(key)));
+  return rows.filter((row) => keysInUse.every((key) => row[key] === at.query.get(key)));
 }
 
-// The value that is asked for if it is one of these, else the first.
+// The value in the address if it is one of these, else the first.
 const oneOf = (at, name, values) => (values.includes(at.query.get(name)) ? at.query.get(name) : values[0]);
 
 // The study of some rows that a view shows, with its control and the line that says where its results are from.
@@ -57,3 +57,49 @@ function studyOf(rows, at, first = (names) => names[0]) {
 }
 
 const origin = (study) => (DATA.studies[study] ? h("p", { class: "origin" }, `Study ${study}. ${DATA.studies[study].origin}`) : null);
+
+const PAGE = 200;
+
+// The rows of one page, and the links to the others: a table of thousands is slow to draw and to read.
+function paged(rows, at, size = PAGE) {
+  const pages = Math.max(1, Math.ceil(rows.length / size));
+  const page = Math.min(Math.max(1, Number(at.query.get("page")) || 1), pages);
+  const first = (page - 1) * size, shown = rows.slice(first, first + size);
+  const turn = (text, to) => (to < 1 || to > pages ? h("span", {}, text)
+    : h("a", { href: changed(at, { page: to }), "data-name": text }, text));
+  const pager = pages === 1 ? null : h("nav", { class: "bar", "aria-label": "Pages" }, turn("Previous", page - 1),
+    ` ${first + 1} to ${first + shown.length} of ${rows.length} `, turn("Next", page + 1));
+  return { shown, pager };
+}
+
+// The meaning of a word in the glossary, for a tooltip.
+const meaning = (word) => DATA.glossary[word.toLowerCase()];
+
+const plainText = (shown) => (shown instanceof Node ? shown.textContent : String(shown ?? ""));
+
+function csv(columns, rows) {
+  const quoted = (text) => `"${text.replaceAll('"', '""')}"`;
+  const lines = [columns.map(([head]) => head), ...rows.map((row) => columns.map(([, show]) => plainText(show(row))))];
+  return lines.map((line) => line.map(quoted).join(",")).join("\n");
+}
+
+// The columns in which some row has something.
+const filled = (columns, rows) => columns.filter(([, show]) => rows.some((row) => plainText(show(row)) !== ""));
+
+// columns: [head, row => text or node, "number", "keep" (on one line), "wide" or nothing]; shown: the rows to draw, of all that the button copies.
+function table(caption, columns, rows, shown = rows) {
+  const body = shown.map((row) => h("tr", {}, columns.map(([, show, kind]) => h("td", { class: kind }, show(row) ?? ""))));
+  const element = h("table", {}, h("caption", {}, caption),
+    h("thead", {}, h("tr", {}, columns.map(([head, , kind]) => h("th", { scope: "col", class: kind, title: meaning(head) }, head)))),
+    h("tbody", {}, body));
+  return h("div", {}, h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption }, element),
+    h("p", { class: "bar" }, copied(columns, rows)));
+}
+
+function copied(columns, rows) {
+  const copy = h("button", { type: "button", click: async () => {
+    const done = navigator.clipboard ? navigator.clipboard.writeText(csv(columns, rows)) : Promise.reject();
+    copy.textContent = await done.then(() => "Copied", () => "This browser does not let a page copy");
+  } }, "Copy as CSV");
+  return copy;
+}

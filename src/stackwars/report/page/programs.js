@@ -4,25 +4,25 @@ async function programs(at) {
   const here = { parts: ["programs", one.workload], query: at.query };
   const forms = await unpack(one.forms);
   const form = forms[at.query.get("form")] ? at.query.get("form") : Object.keys(forms)[0];
-  const there = one.frameworks.filter((name) => forms[form].sides[name]);
-  const left = there.includes(at.query.get("left")) ? at.query.get("left") : there[0];
-  const others = there.filter((name) => name !== left);
+  const available = one.frameworks.filter((name) => forms[form].sides[name]);
+  const left = available.includes(at.query.get("left")) ? at.query.get("left") : available[0];
+  const others = available.filter((name) => name !== left);
   const right = others.includes(at.query.get("right")) ? at.query.get("right") : others[0];
   const search = at.query.get("search") || "", shown = await pairOf(forms[form], one, [left, right]);
   const box = h("input", { type: "search", value: search, "data-name": "Search", change: () => go(here, { search: box.value }) });
   const panel = h("div", { class: "detail", role: "status" }, h("p", {}, "Choose an operation to see what its class costs."));
-  const both = sidesOf(one, shown, here, panel), found = jumps(both, search);
-  box.addEventListener("keydown", (event) => { if (event.key === "Enter" && search && box.value === search) found.next(event.shiftKey ? -1 : 1); });
+  const both = sidesOf(one, shown, here, panel), matches = jumps(both, search);
+  box.addEventListener("keydown", (event) => { if (event.key === "Enter" && search && box.value === search) matches.next(event.shiftKey ? -1 : 1); });
   const sideChoice = (name, values, current) => choice(name, values.map((framework) => [framework, title(framework)]), current,
     (value) => go(here, { left, right, [name.toLowerCase()]: value, operation: "" }));
   return [
     h("h2", {}, `Programs: ${one.title}`),
     h("div", { class: "bar" },
       choice("Workload", DATA.programs.map((program) => [program.workload, program.title]), one.workload, (value) => { location.hash = address(["programs", value], at.query); }),
-      sideChoice("Left", there, left), sideChoice("Right", others, right),
+      sideChoice("Left", available, left), sideChoice("Right", others, right),
       choice("Form", Object.keys(forms).map((name) => [name, name]), form, (value) => go(here, { form: value, operation: "" })),
       choice("Lines", [["", "all"], ["different", "only those without a counterpart"]], at.query.get("lines") || "", (value) => go(here, { lines: value })),
-      h("label", {}, "Search ", box), ...found.controls),
+      h("label", {}, "Search ", box), ...matches.controls),
     h("p", {}, `${about(shown, form)} ${number(100 * (shown.share || 0))} % of both. ≠ marks one without a counterpart.`, ...omitted(one, forms, form)),
     panel,
     h("div", { class: "sides" }, shown.names.map((framework) => h("h3", {}, title(framework),
@@ -31,11 +31,11 @@ async function programs(at) {
 }
 
 function omitted(one, forms, form) {
-  const told = Object.entries(one.left_out).map(([framework, why]) => ` ${title(framework)} is not shown: ${why}.`);
-  if (forms.optimised && form !== "optimised") return told;
+  const message = Object.entries(one.left_out).map(([framework, why]) => ` ${title(framework)} is not shown: ${why}.`);
+  if (forms.optimised && form !== "optimised") return message;
   const reasons = unique(Object.values(one.not_optimised)).map((why) =>
     ` No optimised form of ${Object.keys(one.not_optimised).filter((name) => one.not_optimised[name] === why).map(title).join(", ")}: ${why}.`);
-  return [...told, ...reasons];
+  return [...message, ...reasons];
 }
 
 // Two programs of a form: their lines, and which stands opposite which, [line or null, line or null].
@@ -63,9 +63,9 @@ function about(form, name) {
     "Operations that compute the same to the same type, and fusions that hold the same operations, stand side by side:";
 }
 
-// Of each side the operations of its profiled call, by name; null where only sums are known.
+// The operations of each side's profiled call, by name; null if only sums are known.
 const timesOf = (one, names, compiler) => Promise.all(names.map(async (framework) => {
-  const call = callsOf(one.workload, framework, compiler).find((found) => found.profile);
+  const call = callsOf(one.workload, framework, compiler).find((each) => each.profile);
   if (!call) return null;
   const { operations } = await unpack(call.profile);
   return { call, ms: new Map(operations.map(([name, , ms]) => [name, ms])) };
@@ -73,8 +73,8 @@ const timesOf = (one, names, compiler) => Promise.all(names.map(async (framework
 
 // The profiled calls of a program, of one study.
 function callsOf(workload, framework, compiler) {
-  const found = DATA.timeline.calls.filter((call) => call.workload === workload && call.framework === framework && (!compiler || call.compiler === compiler));
-  return found.filter((call) => call.study === found[0].study);
+  const matches = DATA.timeline.calls.filter((call) => call.workload === workload && call.framework === framework && (!compiler || call.compiler === compiler));
+  return matches.filter((call) => call.study === matches[0].study);
 }
 
 // The lines of both programs. An operation is a button; the arrow keys go from one to the next. What stands opposite
@@ -128,7 +128,7 @@ function sidesOf(one, form, at, panel) {
 function jumps(regions, search) {
   if (!search) return { controls: [], next: () => {} };
   const hits = [...regions[0].children].flatMap((line, place) => [line, regions[1].children[place]]).filter((line) => line.classList.contains("hit"));
-  const told = h("span", { role: "status" }, hits.length ? `${hits.length} hits` : "no hit");
+  const message = h("span", { role: "status" }, hits.length ? `${hits.length} hits` : "no hit");
   let at = -1;
   const next = (by) => {
     if (!hits.length) return;
@@ -136,10 +136,10 @@ function jumps(regions, search) {
     at = at < 0 && by < 0 ? hits.length - 1 : (at + by + hits.length) % hits.length;
     hits[at].setAttribute("data-hit", "");
     hits[at].scrollIntoView({ block: "center", inline: "nearest" });
-    told.textContent = `hit ${at + 1} of ${hits.length}`;
+    message.textContent = `hit ${at + 1} of ${hits.length}`;
   };
   const turn = (text, by) => h("button", { type: "button", "data-name": text, click: () => next(by) }, text);
-  return { controls: hits.length ? [turn("Previous hit", -1), turn("Next hit", 1), " ", told] : [told], next };
+  return { controls: hits.length ? [turn("Previous hit", -1), turn("Next hit", 1), " ", message] : [message], next };
 }
 
 function step(event) {
@@ -152,13 +152,13 @@ function step(event) {
   next.focus();
 }
 
-// Of the operations of a program the tabulator stops at one alone.
+// The tabulator stops at only one of a program's operations.
 function only(button) {
   button.parentElement.querySelector('[tabindex="0"]')?.setAttribute("tabindex", "-1");
   button.setAttribute("tabindex", "0");
 }
 
-// What is known of one operation: its counterpart, its source line, and what its class takes of a call.
+// The facts about one operation: its counterpart, its source line, and what its class takes of a call.
 function operation(one, form, side, pair) {
   const line = pair[side], kind = form.classes[side][line], framework = form.names[side];
   const other = pair[1 - side] === null ? "no counterpart" : `line ${pair[1 - side] + 1} of ${title(form.names[1 - side])}`;
@@ -172,7 +172,7 @@ function operation(one, form, side, pair) {
   ];
 }
 
-// What the operations that run for a line of an optimised program take: itself, the fusion around it, or all that it calls.
+// The time of the operations that run for a line of an optimised program: itself, the fusion around it, or all that it calls.
 function ran(form, side, line) {
   const names = form.runs[side][line], taken = form.taken[side];
   if (!names.length) return [];
@@ -185,8 +185,8 @@ function ran(form, side, line) {
 
 function costs(workload, framework, kind, compiler) {
   if (!kind) return [h("p", {}, "No time is its own: it computes nothing, or only has other operations run.")];
-  const found = callsOf(workload, framework, compiler);
-  if (!found.length) return [h("p", {}, `Class: ${DATA.timeline.classes[kind].title}. No profile of this program is in the report.`)];
+  const matches = callsOf(workload, framework, compiler);
+  if (!matches.length) return [h("p", {}, `Class: ${DATA.timeline.classes[kind].title}. No profile of this program is in the report.`)];
   return [
     h("p", {}, compiler ? "" : "A compiler fuses operations before it runs them, so time is known by class and not for this line alone. ",
       link("The whole call", ["timeline", workload])),
@@ -195,6 +195,6 @@ function costs(workload, framework, kind, compiler) {
       ["Share of the call", (call) => percent(call.parts[kind].share), "number"],
       ["Operations that run", (call) => String(call.parts[kind].operations), "number"],
       ["Agrees with a timed call", (call) => (call.profile_consistent ? "yes" : "no")],
-    ], found),
+    ], matches),
   ];
 }

@@ -4,7 +4,7 @@ const VIEWS = { start: ["Start", start], cells: ["Cells", cells], cell: [null, c
 const WITHIN = { cell: "cells", replay: "cells", claim: "claims" };
 // Which views are of one workload, and where its name stands in the address.
 const NAMED = { cell: 4, replay: 5, programs: 1, timeline: 1 };
-let asked = 0, path = null;
+let requests = 0, path = null;
 
 const hasView = (view, workload) => ({ programs: DATA.programs, timeline: DATA.timeline.calls }[view] || DATA.cells).some((one) => one.workload === workload);
 
@@ -16,15 +16,15 @@ function carried(view, at) {
 }
 
 async function show() {
-  const at = place(), turn = ++asked;
+  const at = place(), turn = ++requests;
   const name = VIEWS[at.parts[0]] ? at.parts[0] : "start";
-  const made = some(await VIEWS[name][1](at));
-  // Another view was asked for while this one was unpacked.
-  if (turn !== asked) return;
+  const content = some(await VIEWS[name][1](at));
+  // Another view was requested while this one was unpacked.
+  if (turn !== requests) return;
   const held = document.activeElement?.dataset?.name;
   document.getElementById("views").replaceChildren(...Object.entries(VIEWS).filter(([, [text]]) => text).map(([key, [text]]) =>
     h("a", { href: carried(key, at), "aria-current": key === (WITHIN[name] || name) ? "page" : null }, text)));
-  MAIN.replaceChildren(...made);
+  MAIN.replaceChildren(...content);
   performance.mark("drawn");
   document.title = `Stack Wars: ${MAIN.querySelector("h2").textContent}`;
   const control = held && MAIN.querySelector(`[data-name="${CSS.escape(held)}"]`);

@@ -1,6 +1,8 @@
-"""Excerpts of what compilers make of a program, from the texts that the reference has."""
+"""Listings as text: cut forms of compilers, and figures of two columns."""
 
-from stackwars.paper import forms
+import pytest
+
+from stackwars.paper import listing_text
 from stackwars.results.folder import REFERENCE
 from stackwars.results.forms import form
 
@@ -10,7 +12,7 @@ def text(framework: str, name: str) -> str:
 
 
 def cut(framework: str, name: str) -> list[str]:
-    return [line for _, line in getattr(forms, name)(text(framework, name))]
+    return [line for _, line in getattr(listing_text, name)(text(framework, name))]
 
 
 def test_a_jaxpr_has_every_equation():
@@ -47,10 +49,40 @@ def test_lines_of_a_kernel_that_are_no_step_are_counted():
         "    auto tmp0 = a;\n    Helper one;\n    Helper two;\n    {\n    auto tmp1 = b;\n    Helper three;\n"
     )
     code = f"cpp_fused_add_0 = async_compile.cpp_pybinding(['float*'], '''\n{kernel}''')\n"
-    assert forms.generated_code(code) == [
+    assert listing_text.generated_code(code) == [
         (0, "// cpp_fused_add_0"),
         (1, "auto tmp0 = a;"),
         (1, "// ... 2 lines left out"),
         (1, "auto tmp1 = b;"),
         (1, "// ... 1 line left out"),
     ]
+
+
+def test_a_figure_holds_both_listings_and_escapes_its_text():
+    columns = [[("JAX", ["%0 = a_b"])], [("torch_xla", ["}"])]]
+    text = listing_text.figure(columns, "50 % of {...}", "ffn")
+    assert text.count(r"\begin{lstlisting}[style=stablehlo]") == 2
+    assert "%0 = a_b\n" in text  # verbatim in the listing
+    assert r"(b) torch\_xla" in text
+    assert r"\caption{50 \% of \{...\}}\label{fig:listing-ffn}" in text
+
+
+def test_the_listings_of_a_column_stand_below_each_other():
+    text = listing_text.figure([[("one", ["1"]), ("two", ["2"])], [("three", ["3"])]], "x", "y")
+    places = [text.index(part) for part in ("(a) one", r"\medskip", "(b) two", r"\hfill", "(c) three")]
+    assert places == sorted(places) and text.count(r"\begin{minipage}") == 2
+
+
+def test_style_fits_the_characters():
+    assert r"\numexpr 62*\number\stablehlocell" in listing_text.style(62)
+
+
+def test_more_characters_are_smaller_and_so_more_lines():
+    assert listing_text.page_lines(62) < listing_text.page_lines(76) < 100
+    # The font grows no further than 8 pt.
+    assert listing_text.page_lines(40) == listing_text.page_lines(50)
+
+
+def test_text_that_would_end_the_listing_is_refused():
+    with pytest.raises(ValueError, match="fix: rename"):
+        listing_text.listing([r"call @\end{lstlisting}"])

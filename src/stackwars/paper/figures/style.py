@@ -1,9 +1,17 @@
-"""The look of every figure: data to merge into matplotlib's rcParams, in this one place."""
+"""The look of every figure, and how it becomes a file: vector PDF, the same bytes from the same input."""
 
 from __future__ import annotations
 
 import math
+import os
+import subprocess
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
+
+import matplotlib
+import matplotlib.pyplot as plt
 
 from stackwars.compilers import op_classes as classes
 
@@ -46,7 +54,7 @@ LOOKS: list[dict[str, Any]] = [
 ]
 """Lines and marks of a figure: they differ in shape too, and each has a contrast of 3 to 1 with white."""
 
-# From dark to light, as they stand in a bar; hatches tell neighbours apart where a printer has few greys.
+# From dark to light, as they stand in a bar; hatches separate neighbours on a printer with few greys.
 OPERATION_LOOKS = {
     classes.PRODUCTS: {"facecolor": "#14213d"},
     classes.TRANSPOSES: {"facecolor": "#c4571b", "hatch": "////"},
@@ -55,7 +63,7 @@ OPERATION_LOOKS = {
     classes.LIBRARY: {"facecolor": "#cfcfcf"},
     classes.DISPATCH: {"facecolor": "white"},
 }
-"""Of each class of operations: its bar."""
+"""The bar of each class of operations."""
 
 _STEPS = [
     (1,),
@@ -80,3 +88,37 @@ def round_ticks(low: float, high: float, most: int) -> list[float]:
         if len(best) < len(ticks) <= most:
             best = ticks
     return best
+
+
+def save(draw: Callable[[], dict[str, plt.Figure]], output: Path) -> None:
+    """Write every figure that `draw` returns to <name>.pdf of a folder."""
+    output.mkdir(parents=True, exist_ok=True)
+    with plt.rc_context(RC):
+        for name, figure in draw().items():
+            # No date in the file: the same results give the same bytes.
+            figure.savefig(output / f"{name}.pdf", metadata={"CreationDate": None})
+            plt.close(figure)
+
+
+FONTS = """<?xml version="1.0"?>
+<!DOCTYPE fontconfig SYSTEM "fonts.dtd">
+<fontconfig><dir>{fonts}</dir><cachedir>{cache}</cachedir></fontconfig>
+"""
+
+
+def draw_graphs(texts: Path, output: Path) -> None:
+    """Write graph-<name>.pdf for every <name>.dot of a folder, as Graphviz lays it out.
+
+    The font is that of the other figures, which matplotlib brings: a machine may have no other.
+    """
+    with tempfile.TemporaryDirectory() as cache:
+        settings = Path(cache, "fonts.conf")
+        settings.write_text(FONTS.format(fonts=Path(matplotlib.get_data_path(), "fonts", "ttf"), cache=cache))
+        for path in sorted(texts.glob("*.dot")):
+            subprocess.run(
+                ["dot", "-Tpdf", "-o", output / f"graph-{path.stem}.pdf"],
+                input=path.read_text(encoding="utf-8").replace("FONT", RC["font.family"][0]),
+                text=True,
+                env=os.environ | {"FONTCONFIG_FILE": str(settings)},
+                check=True,
+            )

@@ -1,0 +1,116 @@
+"""Read facts from a program's text alone: why there is none, precision and type, source lines.
+
+For processes that have no MLIR bindings, such as torch's, or must not wait for a parser.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePosixPath
+
+NO_PROGRAM = "// no program:"
+"""How a file begins that stands in the place of a program and says why there is none."""
+_PRODUCT = re.compile(r"\"?stablehlo\.(?:dot_general|dot|convolution)\b.*")
+# dot and dot_general have `precision = [A, B]`, convolution `precision_config = [#stablehlo<precision A>`.
+_PRECISION = re.compile(r"precision(?: = \[|_config = \[)([^\]]*)\]")
+_LEVEL = re.compile(r"\b(DEFAULT|HIGHEST|HIGH)\b")
+_TYPE = re.compile(r"tensor<(?:\d+x|\?x)*([a-z]\w*)")
+_RETURN = re.compile(r"^    return .*? : (.*)$", re.MULTILINE)
+_DEFINED = re.compile(r"^(#loc\d*) = loc\((.*)\)\s*$")
+_USED = re.compile(r"\bloc\((.*)\)\s*$")
+_ALIAS = re.compile(r"#loc\d*")
+_FILE = re.compile(r'"([^"]+)":(\d+):\d+')
+
+
+def no_program_line(why: str) -> str:
+    """Return the text of a file without a program."""
+    return f"{NO_PROGRAM} {why}".splitlines()[0] + "\n"
+
+
+def missing_reason(text: str) -> str | None:
+    """Return why a text is no program, if a cell or a lowering left only the line that says so; else None."""
+    line = text.strip()
+    return line.removeprefix(NO_PROGRAM).strip() if line.startswith(NO_PROGRAM) else None
+
+
+def readback(text: str) -> dict[str, str]:
+    """Return `precision` and `dtype` of a program's dot_general, dot and convolution operations.
+
+    Several values are joined by `+` in alphabetical order. Without any product, precision is empty and dtype is that
+    of the results. Both are empty if the text is no program.
+    """
+    precisions: set[str] = set()
+    types: set[str] = set()
+    for product in _PRODUCT.findall(text):
+        listed = _PRECISION.search(product)
+        precisions.update((_LEVEL.findall(listed[1]) if listed else []) or ["DEFAULT"])
+        types.update(_TYPE.findall(product))
+    if not types:
+        results = _RETURN.search(text)
+        types.update(_TYPE.findall(results[1]) if results else [])
+    return {"precision": "+".join(sorted(precisions)), "dtype": "+".join(sorted(types))}
+
+
+def source_lines(text: str) -> list[str | None] | None:
+    """Return the file of each line, by its last folder and name, and its line; None for a text without locations.
+
+    >>> source_lines('%0 = stablehlo.tanh %a : tensor<2xf32> loc("/home/x/workloads/mha.py":31:8)')
+    ['workloads/mha.py:31']
+    """
+    lines = text.splitlines()
+    aliases = {match[1]: match[2] for line in lines if (match := _DEFINED.match(line))}
+    sources = [
+        _resolved(used[1], aliases, frozenset())
+        if not _DEFINED.match(line) and (used := _USED.search(line))
+        else None
+        for line in lines
+    ]
+    return sources if any(sources) else None
+
+
+def sources_of_plain(plain: str, located: str) -> list[str | None] | None:
+    """Return the source of each line of a text, from the same text printed with locations; None if that has none.
+
+    :raises ValueError: if they are not line by line the same text.
+    """
+    sources = source_lines(located)
+    if sources is None:
+        return None
+    located_lines = zip(located.splitlines(), sources, strict=True)
+    result = [source for line, source in located_lines if not _DEFINED.match(line)]
+    count = len(plain.splitlines())
+    if len(result) != count:
+        raise ValueError(
+            f"expected the {count} lines of the plain text, got {len(result)}; fix: print both from one program"
+        )
+    return result
+
+
+def dump_sources(sources: list[str | None]) -> dict:
+    """Return sources as JSON: each name once, and the number of each line's name, or -1, in one string."""
+    names = sorted({source for source in sources if source})
+    places = {name: place for place, name in enumerate(names)} | {None: -1}
+    return {"names": names, "lines": " ".join(str(places[source]) for source in sources)}
+
+
+def load_sources(document: dict) -> list[str | None]:
+    """Return the sources that `dump_sources` wrote."""
+    names = [*document["names"], None]
+    return [names[int(place)] for place in document["lines"].split()]
+
+
+def short_path(path: str) -> str:
+    """Return a path's last folder and name."""
+    return "/".join(PurePosixPath(path).parts[-2:])
+
+
+def _resolved(location: str, aliases: dict[str, str], seen: frozenset[str]) -> str | None:
+    """Return the first file of a location: its own, or that of what it refers to."""
+    if match := _FILE.search(location):
+        return f"{short_path(match[1])}:{match[2]}"
+    for alias in _ALIAS.findall(location):
+        if alias in aliases and alias not in seen:
+            source = _resolved(aliases[alias], aliases, seen | {alias})
+            if source:
+                return source
+    return None

@@ -1,0 +1,111 @@
+"""Facts read from a program's text alone."""
+
+from pathlib import Path
+
+import pytest
+
+from stackwars.ir.program_text import (
+    dump_sources,
+    load_sources,
+    missing_reason,
+    no_program_line,
+    readback,
+    source_lines,
+    sources_of_plain,
+)
+
+FIXTURES = Path(__file__).parent / "fixtures"
+TEXT = """#loc1 = loc("x"("x"))
+module @jit_f {
+  func.func public @main(%arg0: tensor<2xf32> loc("x"("x"))) -> tensor<2xf32> {
+    %0 = stablehlo.tanh %arg0 : tensor<2xf32> loc(#loc5)
+    %1 = stablehlo.add %0, %0 : tensor<2xf32> loc(callsite("jit(f)/add"("/a/b/in_jax.py":7:4 to :12) at #loc2))
+    return %1 : tensor<2xf32> loc(#loc)
+  } loc(#loc)
+} loc(#loc)
+#loc = loc(unknown)
+#loc2 = loc("/a/b/caller.py":99:0)
+#loc4 = loc("/a/b/in_jax.py":3:8)
+#loc5 = loc("jit(f)/tanh"(#loc4))
+"""
+
+
+@pytest.mark.parametrize("why", ["oom: refused at build", "no such model"])
+def test_reason_comes_back(why):
+    assert missing_reason(no_program_line(why)) == why
+
+
+def test_reason_of_several_lines_is_cut_to_the_first():
+    assert no_program_line("error: it stopped\nhere and there") == "// no program: error: it stopped\n"
+
+
+def test_program_is_not_missing():
+    assert missing_reason("module @main {\n  // no program: a comment\n}") is None
+
+
+@pytest.mark.parametrize("workload", ["gemm", "ffn", "mha", "conv"])
+@pytest.mark.parametrize("framework", ["jax", "torch_xla"])
+def test_products_of_both_frameworks(workload, framework):
+    text = (FIXTURES / f"{workload}_{framework}.mlir").read_text()
+    assert readback(text) == {"precision": "HIGHEST", "dtype": "f32"}
+
+
+def test_product_in_its_short_form():
+    text = (FIXTURES / "ffn_torch_tpu.mlir").read_text()
+    assert "stablehlo.dot " in text
+    assert readback(text) == {"precision": "HIGHEST", "dtype": "f32"}
+
+
+def test_without_a_product_the_result_tells_the_type():
+    text = (FIXTURES / "layernorm_jax.mlir").read_text()
+    assert readback(text) == {"precision": "", "dtype": "f32"}
+
+
+def test_mixed_and_missing_precision():
+    dot = "%0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]"
+    types = "(tensor<2x?xbf16>, tensor<3x4xbf16>) -> tensor<2x4xf32>"
+    text = f"{dot}, precision = [HIGHEST, DEFAULT] : {types}\n{dot} : {types}"
+    assert readback(text) == {"precision": "DEFAULT+HIGHEST", "dtype": "bf16+f32"}
+    assert readback(f"{dot} : {types}")["precision"] == "DEFAULT"
+
+
+def test_product_of_two_matrices_in_its_old_form():
+    text = "%1 = stablehlo.dot %a, %b, precision = [HIGHEST, HIGHEST] : (tensor<2x3xf32>, tensor<3x4xf32>)"
+    assert readback(text) == {"precision": "HIGHEST", "dtype": "f32"}
+
+
+def test_no_program():
+    assert readback("// no program: timeout") == {"precision": "", "dtype": ""}
+
+
+def test_a_location_is_followed_to_its_file():
+    found = source_lines(TEXT)
+    assert [(line, source) for line, source in enumerate(found) if source] == [
+        (3, "b/in_jax.py:3"),
+        # Where it was called from is not where it is.
+        (4, "b/in_jax.py:7"),
+    ]
+
+
+def test_a_text_without_locations_has_none():
+    assert source_lines("%0 = stablehlo.tanh %a : tensor<2xf32>\nreturn %0") is None
+
+
+def test_a_location_that_refers_to_itself_is_unknown():
+    assert source_lines("%0 = a.b %a loc(#loc1)\n#loc1 = loc(#loc2)\n#loc2 = loc(#loc1)") is None
+
+
+def test_a_text_without_locations_takes_those_of_the_same_text_with_them():
+    plain = [line.split(" loc(")[0] for line in TEXT.splitlines() if not line.startswith("#loc")]
+    found = sources_of_plain("\n".join(plain), TEXT)
+    assert [(plain[place].strip()[:2], source) for place, source in enumerate(found) if source] == [
+        ("%0", "b/in_jax.py:3"),
+        ("%1", "b/in_jax.py:7"),
+    ]
+    assert load_sources(dump_sources(found)) == found
+    assert sources_of_plain("return %0", "") is None
+
+
+def test_locations_of_another_text_are_refused():
+    with pytest.raises(ValueError, match="expected the 1 lines of the plain text, got 7"):
+        sources_of_plain("return %0", TEXT)
