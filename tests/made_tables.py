@@ -70,7 +70,8 @@ def measured_replay(medians: dict[str, tuple], status: str = "ok", calls: int = 
         for name, values in medians.items()
     }
     where = {"workload": "gemm", "device": "cpu"}
-    processes = [{"repetition": number, "machine": {}} for number in range(count)]
+    times = {"started_s": 1000.0, "wall_s": 10.0}
+    processes = [{"repetition": number, "machine": {}, **times} for number in range(count)]
     return {**where, "programs": programs, "processes": processes}
 
 

@@ -17,6 +17,7 @@ from stackwars.measure.log_ratio import LogRatio
 from stackwars.measure.statistics import LEVEL
 from stackwars.results import deciding, exact, schema
 from stackwars.results.deciding import Row, key_of, log_ratio
+from stackwars.results.rounds import APART
 from stackwars.results.values import is_missing
 from stackwars.results.verdicts import NO_DATA
 from stackwars.setup.device import CPU, CPUS
@@ -68,11 +69,14 @@ def ratio_of(rounds: pd.DataFrame) -> LogRatio:
 
 
 def _measured(rounds: pd.DataFrame) -> Measured:
-    known = rounds[rounds["ratio"].notna()]
-    return {
-        key: {**_columns(ratio_of(rows), rows["rounds"].sum()), "basis": rows["basis"].iloc[0]}
-        for key, rows in known.groupby(schema.ROUND_KEYS, sort=False)
-    }
+    found = {}
+    for key, rows in rounds[rounds["quantity"] != schema.PROCESS].groupby(schema.ROUND_KEYS, sort=False):
+        known = rows[rows["ratio"].notna()]
+        ratio = _columns(ratio_of(known), known["rounds"].sum()) if len(known) else _columns(None)
+        found[key] = ratio | {"basis": known["basis"].iloc[0] if len(known) else ""}
+        if count := int((rows["basis"] == APART).sum()):
+            found[key]["detail"] = f"{count} of {len(rows)} rounds left out: not measured together"
+    return found
 
 
 def _columns(ratio: LogRatio | None, rounds: float | None = None) -> Row:
@@ -108,7 +112,7 @@ def _times(native: pd.DataFrame, measured: Measured) -> Iterator[Row]:
         for stage in schema.STAGES:
             found = measured.get(_round_key(stage, **names), _columns(None))
             marks = {}
-            if stage == schema.STEADY and "basis" in found:
+            if stage == schema.STEADY and found.get("basis"):
                 shares = [
                     kept.get((cell.workload, side, cell.device), math.nan)
                     for side in (cell.framework, cell.baseline)
