@@ -1,8 +1,7 @@
 """Excerpts of what compilers make of a program, from the texts that the reference has."""
 
 from stackwars.paper import forms
-from stackwars.results.folder import REFERENCE
-from stackwars.results.forms import form
+from stackwars.results.folder import REFERENCE, form
 
 
 def text(framework: str, name: str) -> str:

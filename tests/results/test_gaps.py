@@ -8,7 +8,7 @@ import pandas as pd
 
 from stackwars.compilers.op_classes import CLASSES, ELEMENTWISE, PRODUCTS, TRANSPOSES
 from stackwars.results import schema
-from stackwars.results.gaps import COLUMNS, gaps
+from stackwars.results.profile import GAP_COLUMNS, gaps
 from stackwars.results.verdicts import CLOSES_MOST, CLOSES_PART, INCONCLUSIVE, NO_DATA, SLOWER
 
 PLACE = {"workload": "mha", "title": "MHA", "device": "cpu", "compiler": "jaxlib-0.7.1"}
@@ -37,7 +37,7 @@ def found(comparisons: list[dict], profiles: list[dict] = ()) -> pd.DataFrame:
 def test_a_small_difference_is_no_gap():
     made = found([replay(1.09), replay(1 / 1.09), replay(math.nan)])
     assert made.empty
-    assert list(made) == list(COLUMNS)
+    assert list(made) == list(GAP_COLUMNS)
 
 
 def test_a_gap_without_a_profile_has_one_row_and_no_class():

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from made_tables import accepted, comparison
-from stackwars.results import held_out, pooling, schema
+from stackwars.results import pooling, schema, variance
 from stackwars.results.pooling import Family, RunRatio, RunTable, Units
 
 
@@ -163,14 +163,14 @@ def test_each_run_is_left_out_and_looked_for(tmp_path):
         values |= {"w0": 100.0} if machine == "c" else {}
         rows = [comparison(name, value) for name, value in values.items()]
         every.append(accepted(tmp_path / machine, machine, comparisons=rows))
-    found = held_out.table(every)
-    assert list(found.columns) == list(held_out.COLUMNS)
+    found = variance.held_out(every)
+    assert list(found.columns) == list(variance.HELD_OUT_COLUMNS)
     found = found.set_index(["run", "quantity"])
     assert set(found["total"].xs("steady", level="quantity")) == {8}
     assert found["inside"]["c", "steady"] == 7
     assert found["total"]["c", "replay"] == found["total"]["c", "first"] == 0
     assert not found["known"].any()
     again = accepted(tmp_path / "d", "a", comparisons=[comparison("w1", math.e)])
-    known = held_out.table([*every, again]).groupby("run")["known"].all()
+    known = variance.held_out([*every, again]).groupby("run")["known"].all()
     assert known.to_dict() == {"a": True, "b": False, "c": False, "d": True}
-    assert held_out.table(every[:2]).empty
+    assert variance.held_out(every[:2]).empty

@@ -24,7 +24,7 @@ from stackwars.measure import documents
 from stackwars.results import runs, schema
 from stackwars.results.dataset import Dataset
 from stackwars.results.folder import REFERENCE_TABLES, Folder
-from stackwars.results.values import is_missing
+from stackwars.results.schema import is_missing
 from stackwars.study.config import load
 
 REPRODUCED = "reproduced"
@@ -200,10 +200,7 @@ def report(document: dict) -> str:
     for ratio in document["ratios"]:
         if ratio["inside"] is False:
             low, high = ratio["predicted"]
-            subject, where = (
-                frameworks.title(ratio["subject"]),
-                ratio.get("compiler") or ratio["device"],
-            )
+            subject, where = (frameworks.title(ratio["subject"]), ratio.get("compiler") or ratio["device"])
             lines.append(
                 f"  outside: {ratio['quantity']} ratio of {ratio['workload']}, {subject}, {where}: "
                 f"{ratio['run']:.3g}, predicted {low:.3g} to {high:.3g}"

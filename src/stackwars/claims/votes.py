@@ -11,7 +11,7 @@ from stackwars.claims import query as queries
 from stackwars.claims.definitions import Claim
 from stackwars.claims.verdicts import Tally
 from stackwars.results.dataset import Dataset
-from stackwars.results.values import is_missing
+from stackwars.results.schema import is_missing
 from stackwars.results.verdicts import DECIDED, NO_DATA, NO_INTERVAL
 
 FOR, AGAINST, OPEN = "for", "against", "open"

@@ -8,7 +8,7 @@ from stackwars.paper.guards import Stale
 from stackwars.paper.keys import verdicts
 from stackwars.paper.values import values
 from stackwars.results.dataset import Dataset, Sources
-from stackwars.results.values import is_missing
+from stackwars.results.schema import is_missing
 
 COLOURS = {SUPPORTED: "green!18", CONTRADICTED: "orange!30"}
 OPEN_COLOUR = "black!8"

@@ -17,8 +17,7 @@ from stackwars import workloads
 from stackwars.frameworks import title
 from stackwars.ir import excerpt, graph, layout, module
 from stackwars.paper import forms, listing_figure
-from stackwars.results.folder import REFERENCE, Folder, command
-from stackwars.results.forms import form
+from stackwars.results.folder import REFERENCE, Folder, command, form
 from stackwars.study import printed
 from stackwars.study.cells import Cell
 from stackwars.study.programs import Program

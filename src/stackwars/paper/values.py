@@ -20,7 +20,7 @@ from stackwars.paper import aggregates, latex
 from stackwars.paper.keys import keyed
 from stackwars.results import published, schema
 from stackwars.results.dataset import Dataset
-from stackwars.results.values import is_missing
+from stackwars.results.schema import is_missing
 from stackwars.results.verdicts import NO_DATA
 from stackwars.setup.device import CPU
 

@@ -77,11 +77,7 @@ def times(name: str, series: Sequence[float], spread: bool = True) -> dict[str, 
     return found | ({f"{name}_min_ms": min(series), f"{name}_max_ms": max(series)} if spread else {})
 
 
-PARTS = {
-    "tracing": "first_trace_ms",
-    "compiling": "first_compile_ms",
-    "executing": "first_execute_ms",
-}
+PARTS = {"tracing": "first_trace_ms", "compiling": "first_compile_ms", "executing": "first_execute_ms"}
 
 
 def _first_split(events: list[dict]) -> dict[str, float | str | None]:
@@ -136,3 +132,23 @@ def _returned(events: list[dict], steady_ms: float) -> dict[str, float]:
 
 def _generated(events: list[dict]) -> dict[str, int | None]:
     return {name: _maximum(one.get(name) for one in events) for name in GENERATED}
+
+
+def losses_of(result: dict) -> list[float]:
+    """Return the losses of a cell's first process; none if nothing is trained."""
+    return event(result["processes"][0], "losses").get("values", [])
+
+
+def loss_numbers(result: dict) -> dict[str, float | int | None]:
+    """Return {column: value} of one cell, without the comparison."""
+    found = losses_of(result)
+    if not found:
+        return {}
+    return {"loss_steps": len(found), "loss_first": found[0], "loss_last": found[-1]}
+
+
+def losses_apart(one: list[float], baseline: list[float]) -> float:
+    """Return the largest relative difference of a step's loss; infinite if the numbers of steps differ."""
+    if len(one) != len(baseline):
+        return float("inf")
+    return max(abs(a - b) / abs(b) for a, b in zip(one, baseline, strict=True))

@@ -18,7 +18,7 @@ from stackwars.measure.statistics import LEVEL
 from stackwars.results import deciding, exact, schema
 from stackwars.results.deciding import Row, key_of, log_ratio
 from stackwars.results.rounds import APART
-from stackwars.results.values import is_missing
+from stackwars.results.schema import is_missing
 from stackwars.results.verdicts import NO_DATA
 from stackwars.setup.device import CPU, CPUS
 from stackwars.study.comparisons import PROGRAMS, comparisons
@@ -168,10 +168,7 @@ def _factors(config: dict, found: dict[tuple, Row]) -> Iterator[Row]:
         replay = log_ratio(row)
         runtime = margin = None
         if steady and replay:
-            runtime, margin = (
-                steady.plus(replay, others=-1.0),
-                replay.plus(steady, own=2.0, others=-1.0),
-            )
+            runtime, margin = (steady.plus(replay, others=-1.0), replay.plus(steady, own=2.0, others=-1.0))
         for quantity, ratio in ((schema.RUNTIME, runtime), (schema.MARGIN, margin)):
             yield _row(quantity, _columns(ratio, row.get("rounds")), **names, compiler=row["compiler"])
 
@@ -192,12 +189,7 @@ def _pairwise(config: dict, native: pd.DataFrame, found: dict[tuple, Row]) -> It
             ]  # fmt: skip
             ratio = ratios[0].plus(ratios[1], others=-1.0) if all(ratios) else None
             yield _row(
-                schema.PAIRWISE,
-                _columns(ratio),
-                workload=workload,
-                device=CPU,
-                subject=subject,
-                baseline=other,
+                schema.PAIRWISE, _columns(ratio), workload=workload, device=CPU, subject=subject, baseline=other
             )
 
 

@@ -13,7 +13,7 @@ from stackwars.measure.comparison import Comparison, direction, holm, verdict
 from stackwars.measure.log_ratio import LogRatio
 from stackwars.results import published, schema, verdicts
 from stackwars.results.names import generations
-from stackwars.results.values import is_missing
+from stackwars.results.schema import is_missing
 from stackwars.results.verdicts import NO_DATA
 from stackwars.setup.device import CPU, ONE_THREAD
 from stackwars.study.comparisons import PROGRAMS, comparisons

@@ -18,14 +18,8 @@ from stackwars import frameworks
 from stackwars.compilers import XLA
 from stackwars.measure.statistics import LEVEL
 from stackwars.results import schema
-from stackwars.results.values import is_missing
-from stackwars.results.verdicts import (
-    COMPILER,
-    FRONTEND,
-    INTERACTION,
-    NO_INTERVAL,
-    NOT_SEPARATED,
-)
+from stackwars.results.schema import is_missing
+from stackwars.results.verdicts import COMPILER, FRONTEND, INTERACTION, NO_INTERVAL, NOT_SEPARATED
 from stackwars.setup.device import CPU
 from stackwars.study.comparisons import with_programs
 from stackwars.study.studies import studies

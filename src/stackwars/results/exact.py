@@ -13,16 +13,12 @@ import pandas as pd
 
 from stackwars.results import schema, verdicts
 from stackwars.results.names import BASE, DEFAULT_PRECISION, TARGET, by_age, generations
-from stackwars.results.values import is_missing
+from stackwars.results.schema import is_missing
 from stackwars.setup.device import CPU
 from stackwars.study.comparisons import PROGRAMS, Comparison, comparisons
 
 Row = dict[str, Any]
-AMOUNTS = {
-    schema.HBM: "hbm_bytes",
-    schema.TEMPORARIES: "temp_bytes",
-    schema.CYCLES: "estimated_cycles",
-}
+AMOUNTS = {schema.HBM: "hbm_bytes", schema.TEMPORARIES: "temp_bytes", schema.CYCLES: "estimated_cycles"}
 """Quantities compared of two programs compiled for a target: columns of programs.csv."""
 AS_CLAIMED = {
     "flattening": ("preserved", "flattened"),
@@ -59,12 +55,7 @@ def rows(config: dict, cells: pd.DataFrame, programs: pd.DataFrame) -> Iterator[
 
 
 def _row(
-    quantity: str,
-    subject: pd.Series,
-    baseline: str,
-    verdict: str,
-    ratio: float | None = None,
-    **names: str,
+    quantity: str, subject: pd.Series, baseline: str, verdict: str, ratio: float | None = None, **names: str
 ) -> Row:
     return {
         **dict.fromkeys(schema.COMPARISON_KEYS, ""),
@@ -105,20 +96,11 @@ def ratio(one: float, base: float) -> float | None:
 
 def _memory(compiled: pd.DataFrame, pair: Comparison) -> Iterator[Row]:
     for subject, base in _sides(compiled, pair, ["workload", "target", "variant"]):
-        names = {
-            "device": subject["target"],
-            "compiler": subject["compiler"],
-            "variant": subject["variant"],
-        }
+        names = {"device": subject["target"], "compiler": subject["compiler"], "variant": subject["variant"]}
         for quantity, column in AMOUNTS.items():
             one, other = subject[column], base[column]
             yield _row(
-                quantity,
-                subject,
-                pair.baseline,
-                verdicts.amount(one, other),
-                ratio(one, other),
-                **names,
+                quantity, subject, pair.baseline, verdicts.amount(one, other), ratio(one, other), **names
             )
 
 
@@ -168,11 +150,7 @@ def _emitted(emitted: pd.DataFrame, pair: Comparison) -> Iterator[Row]:
         if subject["canonical_hash"] and base["canonical_hash"]:
             same = subject["canonical_hash"] == base["canonical_hash"]
             yield _row(
-                schema.PROGRAM,
-                subject,
-                pair.baseline,
-                verdicts.SAME if same else verdicts.DIFFERENT,
-                **names,
+                schema.PROGRAM, subject, pair.baseline, verdicts.SAME if same else verdicts.DIFFERENT, **names
             )
 
 

@@ -6,11 +6,12 @@ Standard library only: some steps run in the environment of a framework.
 from __future__ import annotations
 
 import argparse
+import gzip
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from stackwars.measure import documents
+from stackwars.measure import FORMS, documents
 from stackwars.setup.environments import REPOSITORY
 
 TABLES = ("cells", "programs", "rounds", "comparisons", "claims", "profile", "effects")
@@ -53,6 +54,14 @@ class Folder:
         if name in MEASURED:
             return self.measured / MEASURED[name]
         return self.results / MADE[name]
+
+
+def form(cell: Path, name: str) -> str:
+    """Return what the framework's compiler made of a workload, as it lies beside its cell.
+
+    :raises OSError: if it cannot be read.
+    """
+    return gzip.decompress((cell / FORMS / f"{name}.txt.gz").read_bytes()).decode()
 
 
 def parser(description: str | None) -> argparse.ArgumentParser:

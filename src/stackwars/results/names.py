@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import pandas as pd
 
 from stackwars import frameworks
-from stackwars.results.values import is_missing
+from stackwars.results.schema import is_missing
 
 TARGET = "tpu-v6e"
 """The device of the original."""

@@ -20,7 +20,7 @@ from scipy import special
 
 from stackwars.measure.log_ratio import LogRatio
 from stackwars.results import schema
-from stackwars.results.values import is_missing
+from stackwars.results.schema import is_missing
 
 FAMILY = ("quantity", "device", "compiler", "variant")
 """Ratios that agree in these columns are a family."""

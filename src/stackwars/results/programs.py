@@ -14,8 +14,7 @@ from stackwars import workloads
 from stackwars.compilers import fused
 from stackwars.measure import documents
 from stackwars.results import published, schema
-from stackwars.results.folder import Folder
-from stackwars.results.forms import form
+from stackwars.results.folder import Folder, form
 from stackwars.results.names import BASE, TARGET
 from stackwars.results.raw import Raw
 from stackwars.setup.device import CPU
@@ -25,15 +24,7 @@ from stackwars.workloads import parallel
 
 Row = dict[str, Any]
 OF_AHEAD = (
-    *(
-        "verdict",
-        "decided_by",
-        "argument_bytes",
-        "output_bytes",
-        "temp_bytes",
-        "alias_bytes",
-        "hbm_bytes",
-    ),
+    *("verdict", "decided_by", "argument_bytes", "output_bytes", "temp_bytes", "alias_bytes", "hbm_bytes"),
     *("usable_bytes", "compile_s", "peak_rss_bytes"),
 )
 """Columns that ahead.json has under the same names."""
@@ -101,17 +92,10 @@ def _compiled(config: dict, measured: Path, digests: dict[tuple[str, str], str])
     """A row for every compilation for a target that is asked for; the first compiler's with what its HLO
     holds."""
     there = published.read_published()
-    counted, searched = (
-        set(programs.base_compilations(config)),
-        set(programs.largest_batches(config)),
-    )
+    counted, searched = (set(programs.base_compilations(config)), set(programs.largest_batches(config)))
     for compilation in programs.compilations(config):
         program = compilation.program
-        names = {
-            "target": compilation.target,
-            "compiler": compilation.compiler,
-            "variant": program.variant,
-        }
+        names = {"target": compilation.target, "compiler": compilation.compiler, "variant": program.variant}
         row = _head(program.workload, program.framework, schema.OPTIMISED, **names)
         row |= _sizes(config, compilation)
         if compilation.target == TARGET and not program.edits:
@@ -132,10 +116,7 @@ def _compiled(config: dict, measured: Path, digests: dict[tuple[str, str], str])
         batches = measured / compilation.largest_batch_path
         if compilation in searched and batches.exists():
             search = documents.read(batches)
-            row |= {
-                "largest_batch": search["fits_batch"],
-                "smallest_refused_batch": search["oom_batch"],
-            }
+            row |= {"largest_batch": search["fits_batch"], "smallest_refused_batch": search["oom_batch"]}
         yield row
 
 
@@ -179,11 +160,7 @@ def _slices(config: dict, measured: Path) -> Iterator[Row]:
             **{"target": compilation.target, "compiler": compilation.compiler},
             "variant": f"{division.way}{division.devices}",
             "devices": division.devices,
-            **{
-                "status": found["status"],
-                "status_detail": found["message"],
-                "verdict": found["verdict"],
-            },
+            **{"status": found["status"], "status_detail": found["message"], "verdict": found["verdict"]},
             **{"hbm_bytes": found["hbm_bytes"], "usable_bytes": found["usable_bytes"]},
             "collectives": json.dumps(collectives) if collectives else "",
         }

@@ -18,11 +18,7 @@ PUBLISHED = REPOSITORY / "paper" / "published" / "tables.csv"
 LECTURE = PUBLISHED.with_name("lecture.csv")
 """The numbers of the lecture that some workloads are from."""
 PUBLISHED_KEYS = ["table", "workload", "framework", "title", "first_run_ms", "second_run_ms"]
-COLUMNS = {
-    schema.FIRST: "first_run_ms",
-    schema.SECOND: "second_run_ms",
-    schema.STEADY: "steady_state_ms",
-}
+COLUMNS = {schema.FIRST: "first_run_ms", schema.SECOND: "second_run_ms", schema.STEADY: "steady_state_ms"}
 RETURNED, DONE = "returned", "done"
 LECTURE_COLUMNS = {
     "workload": "name of the workload",

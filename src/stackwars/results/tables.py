@@ -5,17 +5,7 @@ from __future__ import annotations
 import json
 
 from stackwars.measure import documents
-from stackwars.results import (
-    cells,
-    comparisons,
-    context,
-    effects,
-    profile,
-    programs,
-    raw,
-    rounds,
-    schema,
-)
+from stackwars.results import cells, comparisons, context, effects, profile, programs, raw, rounds, schema
 from stackwars.results.folder import Folder, command
 from stackwars.study.programs import replays
 

@@ -1,4 +1,4 @@
-"""How much times and ratios vary between rounds, runs and kinds of machine.
+"""How much times and ratios vary between rounds, runs and kinds of machine, and whether runs predict each other.
 
 Moments of a nested design, on logarithms, pooled over the workloads and not under 0 (Searle, Casella &
 McCulloch, Variance Components, 1992, ch. 3)."""
@@ -12,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from stackwars.results import schema
+from stackwars.results import pooling, schema
+from stackwars.results.pooling import RunTable
 from stackwars.results.runs import Run
 from stackwars.setup.device import CPUS
 
@@ -74,10 +75,7 @@ def _grids(rounds: pd.DataFrame, device: str) -> Iterable[tuple[str, pd.DataFram
     native = native[native["device"] == device].sort_values("basis", kind="stable")  # all, then uncontended
     last = native.drop_duplicates(["workload", "subject", "round"], keep="last").sort_index()
     for workload, rows in last.groupby("workload", sort=False):
-        yield (
-            str(workload),
-            rows.pivot(index="round", columns="subject", values="subject_ms").dropna(),
-        )
+        yield (str(workload), rows.pivot(index="round", columns="subject", values="subject_ms").dropna())
 
 
 def _two_way(logs: np.ndarray) -> tuple[float, float] | None:
@@ -126,3 +124,50 @@ def _between(means: Iterable[list[Mean]]) -> dict[str, list[float]]:
     # The mean of a kind's runs varies by what is between runs too.
     of_a_run = max(0.0, float(np.mean(found))) if found else 0.0
     return {"run": found, "machine": [variance - of_a_run * share for variance, share in between]}
+
+
+HELD_OUT_COLUMNS: dict[str, str] = {
+    "run": "the run that is left out",
+    "machine": "its kind of machine",
+    "known": "whether another run is of that kind",
+    "quantity": "which of its ratios: first, second, steady or replay",
+    "inside": "how many lie in the 95 % prediction interval that the others give",
+    "total": "of how many",
+}
+QUANTITIES = (*schema.STAGES, schema.REPLAY)
+_FEWEST = 2
+"""Other runs without which nothing is predicted."""
+
+
+def held_out(accepted: list[Run]) -> pd.DataFrame:
+    """Return HELD_OUT_COLUMNS: whether each run, left out in turn, falls where the others predict it.
+
+    A row for each run and quantity; none of too few runs.
+    """
+    every = [RunTable(run.identity, run.machine, _timed(run)) for run in accepted]
+    rows = []
+    for left_out in every if len(every) > _FEWEST else ():
+        others = [one for one in every if one is not left_out]
+        pooled = pooling.pool(others).set_index(schema.COMPARISON_KEYS)
+        predicted = pooled[["predicted_low", "predicted_high"]].add_suffix("_of_others")
+        own = left_out.comparisons.join(predicted, on=schema.COMPARISON_KEYS)
+        known = own[own["predicted_low_of_others"].notna() & own["ratio"].notna()]
+        inside = known["ratio"].between(known["predicted_low_of_others"], known["predicted_high_of_others"])
+        for quantity in QUANTITIES:
+            of_it = known["quantity"] == quantity
+            rows.append(
+                {
+                    "run": left_out.run,
+                    "machine": left_out.machine,
+                    "known": any(one.machine == left_out.machine for one in others),
+                    "quantity": quantity,
+                    "inside": int((of_it & inside).sum()),
+                    "total": int(of_it.sum()),
+                }
+            )
+    return pd.DataFrame(rows, columns=list(HELD_OUT_COLUMNS))
+
+
+def _timed(run: Run) -> pd.DataFrame:
+    found = run.table("comparisons")
+    return found[found["quantity"].isin(QUANTITIES)].reset_index(drop=True)

@@ -19,7 +19,7 @@ from stackwars.measure.comparison import (
 )
 from stackwars.measure.log_ratio import LogRatio
 from stackwars.measure.statistics import Estimate
-from stackwars.results.values import is_missing
+from stackwars.results.schema import is_missing
 
 DECIDED = (SLOWER, FASTER)
 NOT_DECIDED = "not decided"

@@ -12,9 +12,9 @@ from stackwars.paper.tables.common import main, set_marks
 from stackwars.paper.tables.spec import Column, Ratio, Table, frame
 from stackwars.results import effects
 from stackwars.results.dataset import Dataset, Sources
-from stackwars.results.gaps import GAP, gaps
 from stackwars.results.names import compiler_title
-from stackwars.results.values import is_missing
+from stackwars.results.profile import GAP, gaps
+from stackwars.results.schema import is_missing
 from stackwars.results.verdicts import COMPILER, FRONTEND, INTERACTION
 
 STUDY = effects.STUDY
