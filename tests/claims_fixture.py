@@ -24,9 +24,7 @@ CLAIM = {
     "id": "one",
     "origin": "ours",
     "sentence": "One.",
-    "needs": {"devices": ["cpu"], "stages": ["cells"]},
     "tolerance": 0.02,
-    "human_minutes": 1,
 }
 
 

@@ -59,7 +59,6 @@ def test_classes_and_dispatch_make_up_the_profiled_call():
 @pytest.mark.parametrize(("timed", "consistent"), [(9.2, True), (8.9, False), (11.2, False)])
 def test_a_profile_far_from_the_timed_call_is_not_consistent(timed, consistent):
     found = table(profiled({"products": 9.0}), raw=replayed(timed)).iloc[0]
-    assert found.profile_overhead == pytest.approx(10 / timed - 1)
     assert found.profile_consistent == consistent
 
 
@@ -69,8 +68,7 @@ def test_a_process_without_uncontended_blocks_is_compared_by_all_of_them():
 
 def test_a_program_without_a_timed_call_is_not_consistent():
     found = table(profiled({"products": 9.0})).iloc[0]
-    assert math.isnan(found.profile_overhead) and math.isnan(found.call_ms)
-    assert found.profile_consistent is False
+    assert math.isnan(found.call_ms) and found.profile_consistent is False
 
 
 def test_workloads_are_in_the_order_of_the_configuration_and_no_profile_is_an_empty_table():

@@ -1,14 +1,11 @@
-"""What a claim needs: a configuration of its own, the results in it, and what they cost."""
+"""What a claim needs: a configuration of its own, and the results in it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable
-from functools import cache
-from pathlib import Path
+from collections.abc import Callable, Container
 from typing import Any
 
 from stackwars.claims.definitions import Claim, ClaimError, study_of
-from stackwars.measure import documents
 from stackwars.results.names import generations
 from stackwars.study import cells, growth, programs, sharding
 from stackwars.study.cells import Cell
@@ -155,36 +152,3 @@ def needed_sharding(config: dict, claim: Claim) -> tuple[list[sharding.Point], l
 
 def _if_needed(find: Callable[[dict], list], stage: str, config: dict, claim: Claim) -> list:
     return find(restricted(config, claim)) if stage in claim.needs["stages"] else []
-
-
-def compute_minutes(config: dict, claim: Claim, folders: Iterable[Path]) -> float | None:
-    """Return the wall minutes of everything above, each from the first of the folders that has it; None if none
-    has anything.
-
-    Lowering a program takes seconds and is not recorded.
-    """
-    places = [[folder / path for folder in folders] for path in _results(config, claim)]
-    files = [next((path for path in some if path.exists()), None) for some in places]
-    found = [_seconds(path) for path in files if path is not None]
-    return sum(found) / 60 if found else None
-
-
-def _results(config: dict, claim: Claim) -> list[Path]:
-    points, slices = needed_sharding(config, claim)
-    compilations = [*needed_compilations(config, claim), *slices]
-    return [
-        *(cell.path / "cell.json" for cell in needed_cells(config, claim)),
-        *(replay.path / "replay.json" for replay in needed_replays(config, claim)),
-        *(compilation.path / "ahead.json" for compilation in compilations),
-        *(point.path / "process.json" for point in (*needed_growth(config, claim), *points)),
-        *(compilation.largest_batch_path for compilation in needed_largest_batches(config, claim)),
-    ]
-
-
-@cache
-def _seconds(path: Path) -> float:
-    """Return the wall time of a result, or of its parts; many claims need the same results."""
-    found = documents.read(path)
-    if "wall_s" in found:
-        return found["wall_s"]
-    return sum(part["wall_s"] or 0.0 for part in found.get("processes", found.get("probes", [])))

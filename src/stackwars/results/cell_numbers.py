@@ -37,7 +37,6 @@ def numbers(result: dict, values: dict[int, ProcessValue], workload: ModuleType)
     row = {}
     for name, series in milliseconds.items():
         row |= times(name, series)
-    row |= times("steady_all", [value.all_ms for value in values.values()], spread=False)
     kinds = [value.kind for value in values.values()]
     # What most processes are, of two equally frequent classes the less steady one.
     usual = max(CLASSES, key=lambda kind: (kinds.count(kind), CLASSES.index(kind)))
@@ -71,10 +70,10 @@ def _maximum(counts: Iterable[int | None]) -> int | None:
     return max((count for count in counts if count is not None), default=None)
 
 
-def times(name: str, series: Sequence[float], spread: bool = True) -> dict[str, float | None]:
+def times(name: str, series: Sequence[float]) -> dict[str, float | None]:
     """Return the columns of a time: its geometric mean, the interval, and the smallest and largest process."""
     found = dict(zip((f"{name}_ms", f"{name}_low_ms", f"{name}_high_ms"), geometric_mean(series), strict=True))
-    return found | ({f"{name}_min_ms": min(series), f"{name}_max_ms": max(series)} if spread else {})
+    return found | {f"{name}_min_ms": min(series), f"{name}_max_ms": max(series)}
 
 
 PARTS = {"tracing": "first_trace_ms", "compiling": "first_compile_ms", "executing": "first_execute_ms"}
@@ -109,7 +108,6 @@ def _slow_runs(second: list[dict], steady_class: str, warmup: float) -> dict[str
     return {
         "slow_runs": verdicts.slow_runs(by_compiles, by_times),
         "slow_runs_by_compiles": by_compiles,
-        "slow_runs_by_times": by_times,
     }
 
 

@@ -62,13 +62,11 @@ def _classes(program: dict, timed: float | None) -> list[dict]:
         counts[operation["class"]] += 1
     whole = program["wall_s"]
     seconds[DISPATCH] += whole - sum(seconds.values())
-    overhead = 1e3 * whole / timed - 1 if timed else None
     call = {
         "calls": program["calls"],
         "profiled_ms": 1e3 * whole,
         "call_ms": timed,
-        "profile_overhead": overhead,
-        "profile_consistent": overhead is not None and abs(overhead) <= CONSISTENT,
+        "profile_consistent": bool(timed) and abs(1e3 * whole / timed - 1) <= CONSISTENT,
     }
     return [
         {
