@@ -20,12 +20,7 @@ CONTEXT = {
     "peaks": {},
     "sizes": {"mha": {"batch": 2}, "ffn": {"batch": 2}},
 }
-CLAIM = {
-    "id": "one",
-    "origin": "ours",
-    "sentence": "One.",
-    "tolerance": 0.02,
-}
+CLAIM = {"id": "one", "origin": "ours", "sentence": "One.", "tolerance": 0.02}
 
 
 @cache

@@ -74,21 +74,14 @@ DETAILS = {
         {"round": 1, "first": 70.0, "second": 3.0, "calls": 4, "blocks": [2.0], "kept": "1"},
     ],
 }
-OLD_DETAILS = {
-    **DETAILS,
-    "processes": [{**RAN, "memory": None, "log": None, "phases": []}],
-    "calls": [],
-}
+OLD_DETAILS = {**DETAILS, "processes": [{**RAN, "memory": None, "log": None, "phases": []}], "calls": []}
 TEXTS = (
     '%0 = stablehlo.tanh %a : tensor<2xf32> loc("/home/x/mha/in_jax.py":31:8)',
     "%0 = stablehlo.tanh %a : tensor<2xf32>\n%1 = stablehlo.exponential %0 : tensor<2xf32>",
 )
 # The operations of the first have the names that they have in its profile.
 _SMALL = hlo_pair.SMALL.replace("%dot", "%dot.3").replace("%add_tanh_fusion", "%fusion")
-OPTIMISED = {
-    "compiler": "an-xla",
-    **form({"jax": hlo_side(_SMALL), "torch_xla": hlo_side(hlo_pair.OTHER)}),
-}
+OPTIMISED = {"compiler": "an-xla", **form({"jax": hlo_side(_SMALL), "torch_xla": hlo_side(hlo_pair.OTHER)})}
 THIRD = "%0 = stablehlo.tanh %a : tensor<2xf32>\n%1 = stablehlo.negate %0 : tensor<2xf32>"
 EMITTED = form({"jax": side(TEXTS[0]), "torch_xla": side(TEXTS[1]), "torchax": side(THIRD)})
 CLAIM = {
@@ -173,14 +166,7 @@ def large(count: int) -> dict[str, Any]:
 
     def called(seed: int) -> dict[str, Any]:
         blocks = [round(2 + noise(seed, block), 3) for block in range(20)]
-        return {
-            "round": seed % 3,
-            "first": 80.0,
-            "second": 3.0,
-            "calls": 4,
-            "blocks": blocks,
-            "kept": "1" * 20,
-        }
+        return {"round": seed % 3, "first": 80.0, "second": 3.0, "calls": 4, "blocks": blocks, "kept": "1" * 20}
 
     def process(seed: int) -> dict[str, Any]:
         memory = [[at / 10, round(900 + 100 * noise(seed, at))] for at in range(POINTS)]

@@ -113,10 +113,7 @@ def without_torch_xla() -> dict:
     pairs = [row for row in config()["comparisons"] if row["subject"] in kept]
     edits = {w: found for w, found in config()["edits"].items() if "torch_xla" not in str(found)}
     studies = {name: narrowed(row, set(kept), set()) for name, row in config()["studies"].items()}
-    return {
-        **{**config(), "frameworks": kept, "comparisons": pairs, "edits": edits},
-        "studies": studies,
-    }
+    return {**{**config(), "frameworks": kept, "comparisons": pairs, "edits": edits}, "studies": studies}
 
 
 @pytest.mark.parametrize(

@@ -117,8 +117,7 @@ def test_correction_takes_a_verdict_back():
 
 
 @pytest.mark.parametrize(
-    ("basis", "marks"),
-    [("interleaved", (True, True)), ("uncontended", (False, True)), ("all", (False, False))],
+    ("basis", "marks"), [("interleaved", (True, True)), ("uncontended", (False, True)), ("all", (False, False))]
 )
 @pytest.mark.parametrize(("kept", "contended"), [(1.0, False), (0.81, False), (0.6, True)])
 def test_steady_ratio_tells_its_blocks_and_a_framework_that_contends_with_itself(basis, marks, kept, contended):
