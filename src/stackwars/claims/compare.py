@@ -18,8 +18,8 @@ from stackwars import frameworks
 from stackwars.claims import definitions
 from stackwars.claims.decide import dataset_of
 from stackwars.claims.definitions import Claim
-from stackwars.claims.verdicts import CONTRADICTED, NOT_TESTABLE, SUPPORTED, quantified
-from stackwars.claims.votes import Vote, of_claim, tally
+from stackwars.claims.verdicts import CONTRADICTED, NOT_TESTABLE, SUPPORTED, Vote, quantified, tally
+from stackwars.claims.votes import of_claim
 from stackwars.measure import documents
 from stackwars.results import runs, schema
 from stackwars.results.dataset import Dataset

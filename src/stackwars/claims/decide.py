@@ -12,9 +12,8 @@ import pandas as pd
 
 from stackwars.claims import definitions
 from stackwars.claims.definitions import Claim, ClaimError, Claims, study_of
-from stackwars.claims.evidence import evidence
-from stackwars.claims.verdicts import NOT_TESTABLE, margin, quantified
-from stackwars.claims.votes import Vote, of_claim, tally
+from stackwars.claims.verdicts import NOT_TESTABLE, Vote, evidence, margin, quantified, tally
+from stackwars.claims.votes import of_claim
 from stackwars.results import schema
 from stackwars.results.dataset import Dataset
 from stackwars.results.folder import REFERENCE_TABLES, Folder, command

@@ -12,8 +12,7 @@ from pathlib import Path
 import pandas as pd
 
 from stackwars.claims import definitions
-from stackwars.claims.evidence import counts
-from stackwars.claims.verdicts import NOT_TESTABLE
+from stackwars.claims.verdicts import NOT_TESTABLE, counts
 from stackwars.results import runs, schema, variance
 from stackwars.results.folder import REFERENCE_TABLES, Folder
 from stackwars.setup.device import CPU, ONE_THREAD

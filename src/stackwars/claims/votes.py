@@ -3,41 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from stackwars.claims import query as queries
 from stackwars.claims.definitions import Claim
-from stackwars.claims.verdicts import Tally
+from stackwars.claims.verdicts import AGAINST, FOR, OPEN, Vote
 from stackwars.results.dataset import Dataset
 from stackwars.results.schema import is_missing
 from stackwars.results.verdicts import DECIDED, NO_DATA, NO_INTERVAL
 
-FOR, AGAINST, OPEN = "for", "against", "open"
 WITHIN = "within the tolerance"
 BELOW, NOT_BELOW = "below", "not below"
 Row = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Vote:
-    """The vote of one row: for, against or open; the word for it; and the number behind it.
-
-    row: the columns that identify it, without the empty ones. A row without data has the word NO_DATA.
-    """
-
-    vote: str
-    word: str
-    title: str = ""
-    number: str = ""  # as it is shown
-    value: float | None = None
-    row: Row | None = None
-
-    @property
-    def is_silent(self) -> bool:
-        """Whether the row has no data."""
-        return self.word == NO_DATA
 
 
 def of_claim(claim: Claim, dataset: Dataset) -> list[Vote]:
@@ -57,12 +35,6 @@ def of_claim(claim: Claim, dataset: Dataset) -> list[Vote]:
     votes = _units(votes) if "unit" in query else votes
     labels = query.get("labels", {})
     return [replace(vote, word=labels.get(vote.word, vote.word)) for vote in votes]
-
-
-def tally(votes: Iterable[Vote]) -> Tally:
-    """Return how many votes there are for the claim, against it, and open."""
-    sides = [vote.vote for vote in votes]
-    return Tally(*(sides.count(side) for side in (FOR, AGAINST, OPEN)))
 
 
 def _vote(claim: Claim, row: Row, limit: Row | None) -> Vote:
