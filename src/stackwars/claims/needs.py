@@ -30,11 +30,11 @@ def restricted(config: dict, claim: Claim) -> dict:
     pairs = [row for row in config["comparisons"] if compiled or CELLS in row["of"]]
     pairs = [row for row in pairs if row["subject"] in wanted] or pairs[:1]
     subjects = {row["subject"] for row in pairs}
-    kept, idle = {*subjects, *(row["baseline"] for row in pairs)}, subjects - set(wanted)
-    own = narrowed(own, kept, kept if compiled else set())
+    frameworks, idle = {*subjects, *(row["baseline"] for row in pairs)}, subjects - set(wanted)
+    own = narrowed(own, frameworks, frameworks if compiled else set())
     if "ir" in stages:
         # The form of a program is compared with that of the baseline's, which another study may have.
-        own |= {"programs": [name for name in config["frameworks"] if name in kept]}
+        own |= {"programs": [name for name in config["frameworks"] if name in frameworks]}
     # A claim about anything else needs no processes of how a cost grows, and none of several devices.
     others = {key: row for key, row in config.items() if key not in ("growth", "sharding") or key in stages}
     return others | {
@@ -44,14 +44,14 @@ def restricted(config: dict, claim: Claim) -> dict:
         "frameworks": {
             name: row | ({"workloads": []} if name in idle else {})
             for name, row in config["frameworks"].items()
-            if name in kept
+            if name in frameworks
         },
         "workloads": [w for w in config["workloads"] if w in needs.get("workloads", config["workloads"])],
         "devices": [name for name in config["devices"] if name in needs["devices"]],
         "comparisons": [
             row | {"of": [what for what in row["of"] if what == CELLS or compiled]} for row in pairs
         ],
-        "edits": _edits(config, kept) if "replay" in stages else {},
+        "edits": _edits(config, frameworks) if "replay" in stages else {},
         "ahead": _ahead(config, claim) if {"ahead", "largest_batch"} & set(stages) else [],
     }
 
@@ -62,10 +62,10 @@ def _preset(row: dict[str, Any], study: str) -> dict[str, Any]:
     return row | {"measure": [study], "study_workloads": limits}
 
 
-def _edits(config: dict, kept: Container[str]) -> dict[str, list[str]]:
+def _edits(config: dict, frameworks: Container[str]) -> dict[str, list[str]]:
     """Return the edits of these frameworks' programs."""
     of_them = {
-        workload: [one for one in edits if one.split("+")[0] in kept]
+        workload: [one for one in edits if one.split("+")[0] in frameworks]
         for workload, edits in config["edits"].items()
     }
     return {workload: edits for workload, edits in of_them.items() if edits}

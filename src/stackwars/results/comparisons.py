@@ -100,9 +100,11 @@ def _row(quantity: str, columns: Row, **names: str) -> Row:
 
 def _times(native: pd.DataFrame, measured: Measured) -> Iterator[Row]:
     """First, second and steady time of every cell over its baseline's."""
-    kept = native.set_index(["workload", "framework", "device"])["kept_share"].to_dict()
-    asked = native[(native["baseline"] != "") & (native["device"].isin(CPUS) | (native["status"] != "not run"))]
-    for cell in asked.itertuples():
+    kept_shares = native.set_index(["workload", "framework", "device"])["kept_share"].to_dict()
+    compared_rows = native[
+        (native["baseline"] != "") & (native["device"].isin(CPUS) | (native["status"] != "not run"))
+    ]
+    for cell in compared_rows.itertuples():
         names = {
             "workload": cell.workload,
             "device": cell.device,
@@ -114,7 +116,7 @@ def _times(native: pd.DataFrame, measured: Measured) -> Iterator[Row]:
             marks = {}
             if stage == schema.STEADY and found.get("basis"):
                 shares = [
-                    kept.get((cell.workload, side, cell.device), math.nan)
+                    kept_shares.get((cell.workload, side, cell.device), math.nan)
                     for side in (cell.framework, cell.baseline)
                 ]
                 marks = {
@@ -135,14 +137,14 @@ def _replays(config: dict, replays: pd.DataFrame, measured: Measured) -> Iterato
     for where, rows in replays.groupby(["workload", "device", "compiler"], sort=False):
         names = dict(zip(("workload", "device", "compiler"), where, strict=True))
         compared = [pair for pair in pairs if {pair.subject, pair.baseline} <= set(rows["framework"])]
-        asked = [(schema.REPLAY, pair.subject, pair.baseline) for pair in compared]
+        compared_rows = [(schema.REPLAY, pair.subject, pair.baseline) for pair in compared]
         if names["compiler"] == native_compiler(config):
-            asked += [
+            compared_rows += [
                 (schema.CONTROL, base, base) for base in dict.fromkeys(pair.baseline for pair in compared)
             ]
         edited = rows["framework"][rows["framework"].str.contains("+", regex=False)]
-        asked += [(schema.EDIT, name, name.partition("+")[0]) for name in edited]
-        for quantity, subject, baseline in asked:
+        compared_rows += [(schema.EDIT, name, name.partition("+")[0]) for name in edited]
+        for quantity, subject, baseline in compared_rows:
             sides = {**names, "subject": subject, "baseline": baseline}
             yield _row(quantity, measured.get(_round_key(quantity, **sides), _columns(None)), **sides)
 

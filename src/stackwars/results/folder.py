@@ -18,7 +18,7 @@ TABLES = ("cells", "programs", "rounds", "comparisons", "claims", "profile", "ef
 """The five tables and two summaries: stackwars.results.schema describes their columns."""
 FIGURES = ("cell_figures", "compiler_figures")
 """Folders of figures, by what they are made from."""
-MADE = {
+RESULT_FILES = {
     **{name: f"{name}.csv" for name in TABLES},
     "context": "context.json",
     "program_forms": "program_forms.json",
@@ -53,7 +53,7 @@ class Folder:
     def __getitem__(self, name: str) -> Path:
         if name in MEASURED:
             return self.measured / MEASURED[name]
-        return self.results / MADE[name]
+        return self.results / RESULT_FILES[name]
 
 
 def form(cell: Path, name: str) -> str:
@@ -66,13 +66,13 @@ def form(cell: Path, name: str) -> str:
 
 def parser(description: str | None) -> argparse.ArgumentParser:
     """Return the parser of the arguments of every step; `chosen` reads them."""
-    made = argparse.ArgumentParser(description=description)
-    made.add_argument(
+    arguments = argparse.ArgumentParser(description=description)
+    arguments.add_argument(
         "--config", required=True, type=documents.read, help="the configuration as JSON, validated"
     )
-    made.add_argument("--results", required=True, help="the folder that the step reads and writes")
-    made.add_argument("--measured", help="the folder of what was measured, if it is another one")
-    return made
+    arguments.add_argument("--results", required=True, help="the folder that the step reads and writes")
+    arguments.add_argument("--measured", help="the folder of what was measured, if it is another one")
+    return arguments
 
 
 def chosen(arguments: argparse.Namespace) -> tuple[dict, Folder]:

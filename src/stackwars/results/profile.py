@@ -60,19 +60,19 @@ def _classes(program: dict, timed: float | None) -> list[dict]:
     for operation in program["operations"].values():
         seconds[operation["class"]] += operation["seconds"]
         counts[operation["class"]] += 1
-    whole = program["wall_s"]
-    seconds[DISPATCH] += whole - sum(seconds.values())
+    call_s = program["wall_s"]
+    seconds[DISPATCH] += call_s - sum(seconds.values())
     call = {
         "calls": program["calls"],
-        "profiled_ms": 1e3 * whole,
+        "profiled_ms": 1e3 * call_s,
         "call_ms": timed,
-        "profile_consistent": bool(timed) and abs(1e3 * whole / timed - 1) <= CONSISTENT,
+        "profile_consistent": bool(timed) and abs(1e3 * call_s / timed - 1) <= CONSISTENT,
     }
     return [
         {
             "class": name,
             "ms": 1e3 * seconds[name],
-            "share": seconds[name] / whole,
+            "share": seconds[name] / call_s,
             "operations": counts[name],
             **call,
         }
@@ -129,8 +129,10 @@ def gaps(comparisons: pd.DataFrame, profile: pd.DataFrame) -> pd.DataFrame:
 def _explained(pair: dict, edits: pd.DataFrame) -> dict:
     """Return the columns about edits: the simplest one that closes most of the gap, and the best of all."""
     sides = {pair["subject"], pair["baseline"]}
-    here = edits[(edits[_PLACE] == [pair[key] for key in _PLACE]).all(axis=1)]
-    known = here[here["baseline"].isin(sides) & here["detail"].isin(sides) & here["share"].notna()]
+    local_edits = edits[(edits[_PLACE] == [pair[key] for key in _PLACE]).all(axis=1)]
+    known = local_edits[
+        local_edits["baseline"].isin(sides) & local_edits["detail"].isin(sides) & local_edits["share"].notna()
+    ]
     known = known[known["verdict"] != NO_DATA]
     closing = known.loc[known["verdict"] == CLOSES_MOST, "subject"]
     best = known.loc[known["share"].idxmax()] if len(known) else None
@@ -152,12 +154,12 @@ def _differences(pair: dict, profile: pd.DataFrame) -> list[dict]:
     # Profiled calls that hardly differ, or differ in the other direction, do not show the gap.
     towards = math.copysign(1.0, math.log(pair["ratio"]))
     is_shown = math.log(subject.sum() / baseline.sum()) * towards > math.log(GAP)
-    whole = {
+    common = {
         "gap_ms": gap,
         "profile_consistent": all(bool(side["profile_consistent"].iloc[0]) for side in sides),
         "op_class": max(differences, key=lambda name: differences[name] / gap) if is_shown else "",
     }
     return [
-        {"class": name, "difference_ms": ms, "share": ms / gap if is_shown else math.nan, **whole}
+        {"class": name, "difference_ms": ms, "share": ms / gap if is_shown else math.nan, **common}
         for name, ms in differences.items()
     ]

@@ -91,7 +91,7 @@ def _fused(config: dict, measured: Path) -> Iterator[tuple[tuple[str, str], dict
 def _compiled(config: dict, measured: Path, digests: dict[tuple[str, str], str]) -> Iterator[Row]:
     """A row for every compilation for a target that is asked for; the first compiler's with what its HLO
     holds."""
-    there = published.read_published()
+    original = published.read_published()
     counted, searched = (set(programs.base_compilations(config)), set(programs.largest_batches(config)))
     for compilation in programs.compilations(config):
         program = compilation.program
@@ -99,7 +99,7 @@ def _compiled(config: dict, measured: Path, digests: dict[tuple[str, str], str])
         row = _head(program.workload, program.framework, schema.OPTIMISED, **names)
         row |= _sizes(config, compilation)
         if compilation.target == TARGET and not program.edits:
-            row["published_status"] = published.status(program.workload, program.framework, there)
+            row["published_status"] = published.status(program.workload, program.framework, original)
         path = measured / compilation.path / "ahead.json"
         if not path.exists():
             yield row | {"status": "not run", "status_detail": "no result"}

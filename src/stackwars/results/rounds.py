@@ -90,9 +90,9 @@ def _native(raw: Raw, valid: dict[Cell, str]) -> Iterator[Row]:
         names = {"workload": place[0], "device": place[1], "subject": cell.framework, "baseline": baseline}
         together, apart = measured_together(raw, raw.cells[cell], raw.cells[other], place)
         for stage in (schema.FIRST, schema.SECOND):
-            ours, theirs = (_singles(raw.cells[side], stage) for side in (cell, other))
+            times, base_times = (_singles(raw.cells[side], stage) for side in (cell, other))
             for number in sorted(together | apart):
-                row = _row(stage, number, ours[number], theirs[number], CALL, **names)
+                row = _row(stage, number, times[number], base_times[number], CALL, **names)
                 yield row if number in together else _unpaired(row)
         yield from _steady(raw, cell, other, names)
 
@@ -124,13 +124,13 @@ def _steady(raw: Raw, cell: Cell, other: Cell, names: dict[str, str]) -> Iterato
 
 def _aligned(raw: Raw, quantity: str, sides: list[tuple[dict, Values]], **names: str) -> Iterator[Row]:
     """Times of two results (each with its values), round by round: uncontended blocks if both have enough."""
-    (one, own), (other, base) = sides
+    (one, values), (other, base) = sides
     together, apart = measured_together(raw, one, other, (names["workload"], names["device"]))
-    times, gated = aligned(*({n: v for n, v in side.items() if n in together} for side in (own, base)))
+    times, gated = aligned(*({n: v for n, v in side.items() if n in together} for side in (values, base)))
     for number, pair in times.items():
         yield _row(quantity, number, *pair, UNCONTENDED if gated else ALL, **names)
     for number in sorted(apart):
-        yield _unpaired(_row(quantity, number, own[number].all_ms, base[number].all_ms, APART, **names))
+        yield _unpaired(_row(quantity, number, values[number].all_ms, base[number].all_ms, APART, **names))
 
 
 def _replayed(
@@ -189,7 +189,7 @@ def _compilers(config: dict, raw: Raw) -> Iterator[Row]:
         return
     study = full_study(config, MATRIX)
     before = {compiler: other for other, compiler in itertools.pairwise(study.compilers)}
-    for (replay, name), own in raw.replay_values.items():
+    for (replay, name), values in raw.replay_values.items():
         other = ReplayCell(replay.device, before.get(replay.compiler, ""), replay.workload)
         base = raw.replay_values.get((other, name))
         if base is None or name not in study.programs:
@@ -200,7 +200,7 @@ def _compilers(config: dict, raw: Raw) -> Iterator[Row]:
         )
         for number in sorted(together | apart):
             row = _row(
-                schema.COMPILER, number, own[number].all_ms, base[number].all_ms, ALL, **names, subject=name
+                schema.COMPILER, number, values[number].all_ms, base[number].all_ms, ALL, **names, subject=name
             )
             row |= {"baseline": name, "baseline_compiler": other.compiler}
             yield row if number in together else _unpaired(row)
