@@ -108,8 +108,7 @@ def test_names_of_compilers_targets_and_variants():
     assert [names.compiler_title(name) for name in compilers] == titles
     assert names.generations(compilers) == ["jaxlib-0.7.1", "jaxlib-0.10.2"]
     assert names.base_compiler(compilers[1]) == names.base_compiler(compilers[2]) == compilers[2]
-    assert [names.target_title(name) for name in ("tpu-v6e", "h100")] == ["TPU v6e", "H100"]
-    row = {"title": "BERT", "framework": "jax", "batch": 8.0, "sequence": 512.0}
-    assert names.program_title(row) == "BERT at 8\u00d7512 under JAX"
+    row = {"batch": 8.0, "sequence": 512.0}
+    assert names.variant_title(row) == "8\u00d7512"
     assert names.variant_title(row | {"sequence": NAN}) == "8"
     assert names.variant_title(row | {"batch": NAN}) == "not recorded"

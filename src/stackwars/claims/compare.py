@@ -20,7 +20,6 @@ from stackwars.claims.decide import dataset_of
 from stackwars.claims.definitions import Claim
 from stackwars.claims.verdicts import CONTRADICTED, NOT_TESTABLE, SUPPORTED, Vote, quantified, tally
 from stackwars.claims.votes import of_claim
-from stackwars.measure import documents
 from stackwars.results import runs, schema
 from stackwars.results.dataset import Dataset
 from stackwars.results.folder import REFERENCE_TABLES, Folder
@@ -226,11 +225,6 @@ def write(config: dict, folder: Folder) -> None:
         text = report(document)
     folder["reproduction"].write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     folder["reproduction_text"].write_text(text, encoding="utf-8")
-
-
-def read_summary(path: Path) -> str:
-    """Return the sentences of a reproduction.json; empty for the reference itself."""
-    return documents.read(path)["summary"]
 
 
 def main() -> None:

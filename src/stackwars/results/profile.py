@@ -80,34 +80,22 @@ def _classes(program: dict, timed: float | None) -> list[dict]:
     ]
 
 
-GAP_COLUMNS: dict[str, str] = {
-    "workload": "name of the workload",
-    "title": "its name in the tables",
-    "compiler": "what compiled and ran both programs",
-    "device": "where they ran",
-    "subject": "whose program is the numerator of the ratio",
-    "baseline": "whose program is the denominator",
-    "ratio": "replay of the subject's program / of the baseline's",
-    "verdict": "its verdict: a gap that is not decided may be chance",
-    "class": "class of operations; empty, in a single row, if a program was not profiled",
-    "difference_ms": "what the class takes in the subject's profiled call less in the baseline's",
-    "share": "of the difference of both profiled calls; below 0 if the class narrows the gap; empty if they do "
-    "not show it",
-    "gap_ms": "the difference of both profiled calls",
-    "profile_consistent": "whether both profiled calls take the time of a timed call",
-    "op_class": "the class with the largest share; empty if the profiled calls differ by less than GAP, or in "
-    "the other direction",
-    "cause": "the edit (or edits) that closes most of the gap; empty if there is none",
-    "best_edit": "the edited program that closes the largest share",
-    "share_closed": "that share, on logarithms",
-}
+GAP_COLUMNS = [
+    *("workload", "title", "compiler", "device", "subject", "baseline", "ratio", "verdict"),
+    *("gap_ms", "profile_consistent", "op_class", "share", "cause", "best_edit", "share_closed"),
+]
 GAP = 1.1
 """Programs that differ by more than this factor have a gap."""
 _PLACE = ["workload", "compiler", "device"]
 
 
 def gaps(comparisons: pd.DataFrame, profile: pd.DataFrame) -> pd.DataFrame:
-    """Return GAP_COLUMNS, a row for each gap and class of operations.
+    """Return GAP_COLUMNS, a row for each replay ratio over GAP, or under its inverse.
+
+    gap_ms is the difference of both profiled calls, empty unless both programs were profiled. op_class is the
+    class of operations with the largest share of it; empty if the profiled calls differ by less than GAP, or in
+    the other direction. cause: the simplest edit that closes most of the gap. best_edit closes the largest
+    share (share_closed, on logarithms).
 
     comparisons: rows of comparisons.csv; profile: rows of profile.csv, those of a workload from one run.
     """
@@ -118,12 +106,11 @@ def gaps(comparisons: pd.DataFrame, profile: pd.DataFrame) -> pd.DataFrame:
     for pair in replays.to_dict("records"):
         if is_missing(pair["ratio"]) or abs(math.log(pair["ratio"])) <= math.log(GAP):
             continue
-        head = {key: pair[key] for key in GAP_COLUMNS if key in pair and key != "share"} | _explained(
-            pair, edits
-        )
+        names = {key: pair[key] for key in GAP_COLUMNS[: GAP_COLUMNS.index("gap_ms")]}
         place = tuple(pair[key] for key in _PLACE)
-        rows += [head | row for row in _differences(pair, profiles.get(place, profile.iloc[:0]))]
-    return pd.DataFrame(rows, columns=list(GAP_COLUMNS))
+        carried = _carried(pair, profiles.get(place, profile.iloc[:0]))
+        rows.append(names | _explained(pair, edits) | carried)
+    return pd.DataFrame(rows, columns=GAP_COLUMNS)
 
 
 def _explained(pair: dict, edits: pd.DataFrame) -> dict:
@@ -143,23 +130,21 @@ def _explained(pair: dict, edits: pd.DataFrame) -> dict:
     }
 
 
-def _differences(pair: dict, profile: pd.DataFrame) -> list[dict]:
-    """Return a row for each class of operations."""
+def _carried(pair: dict, profile: pd.DataFrame) -> dict:
+    """Return the columns about classes of operations."""
     sides = [profile[profile["framework"] == pair[side]] for side in ("subject", "baseline")]
     if any(side.empty for side in sides):
-        return [{"class": "", "op_class": "", "profile_consistent": False}]
+        return {"gap_ms": math.nan, "profile_consistent": False, "op_class": "", "share": math.nan}
     subject, baseline = (side.set_index("class")["ms"] for side in sides)
     differences = {name: subject[name] - baseline[name] for name in CLASSES}
     gap = sum(differences.values())
     # Profiled calls that hardly differ, or differ in the other direction, do not show the gap.
     towards = math.copysign(1.0, math.log(pair["ratio"]))
     is_shown = math.log(subject.sum() / baseline.sum()) * towards > math.log(GAP)
-    common = {
+    largest = max(differences, key=lambda name: differences[name] / gap) if is_shown else ""
+    return {
         "gap_ms": gap,
         "profile_consistent": all(bool(side["profile_consistent"].iloc[0]) for side in sides),
-        "op_class": max(differences, key=lambda name: differences[name] / gap) if is_shown else "",
+        "op_class": largest,
+        "share": differences[largest] / gap if largest else math.nan,
     }
-    return [
-        {"class": name, "difference_ms": ms, "share": ms / gap if is_shown else math.nan, **common}
-        for name, ms in differences.items()
-    ]

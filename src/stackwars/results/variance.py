@@ -19,13 +19,7 @@ from stackwars.setup.device import CPUS
 
 LEVELS = ("process", "round", "run", "machine")
 LATENCY, RATIO = "latency", "ratio"
-COLUMNS: dict[str, str] = {
-    "quantity": f"{LATENCY} (steady state of a cell) or {RATIO} (steady ratio of a comparison)",
-    "device": "where",
-    "level": "process within a round, round within a run, run on one kind of machine, kind of machine",
-    "deviation": "standard deviation of the logarithm at this level; empty if there are too few to tell",
-    "count": "cells or ratios that it is pooled over",
-}
+COLUMNS = ["quantity", "device", "level", "deviation", "count"]
 
 
 class Mean(NamedTuple):
@@ -37,7 +31,12 @@ class Mean(NamedTuple):
 
 
 def table(accepted: list[Run]) -> pd.DataFrame:
-    """Return COLUMNS, a row for each quantity, device of the CPU and level."""
+    """Return COLUMNS, a row for each quantity, device of the CPU and level.
+
+    quantity: LATENCY (steady state of a cell) or RATIO (steady ratio of a comparison). deviation: standard
+    deviation of the logarithm at this level, empty if there are too few to tell. count: cells or ratios that it
+    is pooled over.
+    """
     rows = []
     for device in CPUS:
         found = {LATENCY: _latencies(accepted, device), RATIO: _ratios(accepted, device)}
@@ -47,7 +46,7 @@ def table(accepted: list[Run]) -> pd.DataFrame:
                 deviation = math.sqrt(max(0.0, float(np.mean(known)))) if known else None
                 names = {"quantity": quantity, "device": device, "level": level}
                 rows.append(names | {"deviation": deviation, "count": len(known)})
-    return pd.DataFrame(rows, columns=list(COLUMNS))
+    return pd.DataFrame(rows, columns=COLUMNS)
 
 
 def _latencies(accepted: list[Run], device: str) -> dict[str, list[float]]:
@@ -126,14 +125,7 @@ def _between(means: Iterable[list[Mean]]) -> dict[str, list[float]]:
     return {"run": found, "machine": [variance - of_a_run * share for variance, share in between]}
 
 
-HELD_OUT_COLUMNS: dict[str, str] = {
-    "run": "the run that is left out",
-    "machine": "its kind of machine",
-    "known": "whether another run is of that kind",
-    "quantity": "which of its ratios: first, second, steady or replay",
-    "inside": "how many lie in the 95 % prediction interval that the others give",
-    "total": "of how many",
-}
+HELD_OUT_COLUMNS = ["run", "machine", "known", "quantity", "inside", "total"]
 QUANTITIES = (*schema.STAGES, schema.REPLAY)
 _FEWEST = 2
 """Other runs without which nothing is predicted."""
@@ -142,7 +134,8 @@ _FEWEST = 2
 def held_out(accepted: list[Run]) -> pd.DataFrame:
     """Return HELD_OUT_COLUMNS: whether each run, left out in turn, falls where the others predict it.
 
-    A row for each run and quantity; none of too few runs.
+    A row for each run and quantity; none of too few runs. known: whether another run is of its kind of machine.
+    inside: how many of its ratios (total) lie in the 95 % prediction interval that the others give.
     """
     every = [RunTable(run.identity, run.machine, _timed(run)) for run in accepted]
     rows = []
@@ -165,7 +158,7 @@ def held_out(accepted: list[Run]) -> pd.DataFrame:
                     "total": int(of_it.sum()),
                 }
             )
-    return pd.DataFrame(rows, columns=list(HELD_OUT_COLUMNS))
+    return pd.DataFrame(rows, columns=HELD_OUT_COLUMNS)
 
 
 def _timed(run: Run) -> pd.DataFrame:

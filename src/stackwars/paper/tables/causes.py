@@ -40,14 +40,11 @@ def unexplained_rows(sources: Sources) -> pd.DataFrame:
     found = gaps(data.comparisons(), _profile(data))
     pair = main(sources)
     is_main = (found["subject"] == pair.subject) & (found["baseline"] == pair.baseline)
-    is_shown = (is_main & (found["class"] != "")) | (found["best_edit"] != "")
-    found = found[(found["cause"] == "") & is_shown]
-    made = []
-    for _, rows in found.groupby(["workload", "subject", "baseline", "compiler"], sort=False):
-        gap = rows.iloc[0]
-        largest = rows[rows["class"] == gap["op_class"]]["share"] if gap["op_class"] else []
+    is_shown = (is_main & found["gap_ms"].notna()) | (found["best_edit"] != "")
+    rows = []
+    for gap in found[(found["cause"] == "") & is_shown].to_dict("records"):
         is_missed = not is_missing(gap["gap_ms"]) and not gap["profile_consistent"]
-        made.append(
+        rows.append(
             {
                 "workload": gap["title"],
                 "pair": f"{title(gap['subject'])} / {title(gap['baseline'])}",
@@ -55,12 +52,12 @@ def unexplained_rows(sources: Sources) -> pd.DataFrame:
                 "ratio": Ratio(gap["ratio"], verdict=gap["verdict"]),
                 "gap": Ratio(gap["gap_ms"], marks=set_marks(missed=is_missed)),
                 "class": CLASSES.get(gap["op_class"]),
-                "share": largest.iloc[0] if len(largest) else None,
+                "share": gap["share"] if gap["op_class"] else None,
                 "edit": title(gap["best_edit"]) if gap["best_edit"] else None,
                 "closed": gap["share_closed"],
             }
         )
-    return frame(made)
+    return frame(rows)
 
 
 def effect_rows(sources: Sources) -> pd.DataFrame:
