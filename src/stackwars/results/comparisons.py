@@ -17,7 +17,7 @@ from stackwars.measure.log_ratio import LogRatio
 from stackwars.measure.statistics import LEVEL
 from stackwars.results import deciding, exact, schema
 from stackwars.results.deciding import Row, key_of, log_ratio
-from stackwars.results.rounds import APART
+from stackwars.results.rounds import ALL, APART, INTERLEAVED
 from stackwars.results.schema import is_missing
 from stackwars.results.verdicts import NO_DATA
 from stackwars.setup.device import CPU, CPUS
@@ -61,11 +61,9 @@ def ratio_of(rounds: pd.DataFrame) -> LogRatio:
         return LogRatio.of_rounds(list(rounds["ratio"]))
     row = summary.iloc[0]
     log = math.log(row["ratio"])
-    return (
-        LogRatio(log, None, None)
-        if is_missing(row["error"])
-        else LogRatio(log, row["error"], row["rounds"] - 1.0)
-    )
+    if is_missing(row["error"]):
+        return LogRatio(log, None, None)
+    return LogRatio(log, row["error"], row["rounds"] - 1.0)
 
 
 def _measured(rounds: pd.DataFrame) -> Measured:
@@ -100,29 +98,21 @@ def _row(quantity: str, columns: Row, **names: str) -> Row:
 
 def _times(native: pd.DataFrame, measured: Measured) -> Iterator[Row]:
     """First, second and steady time of every cell over its baseline's."""
-    kept_shares = native.set_index(["workload", "framework", "device"])["kept_share"].to_dict()
-    compared_rows = native[
-        (native["baseline"] != "") & (native["device"].isin(CPUS) | (native["status"] != "not run"))
-    ]
-    for cell in compared_rows.itertuples():
-        names = {
-            "workload": cell.workload,
-            "device": cell.device,
-            "subject": cell.framework,
-            "baseline": cell.baseline,
-        }
+    shares = native.set_index(["workload", "framework", "device"])["kept_share"].to_dict()
+    is_expected = native["device"].isin(CPUS) | (native["status"] != "not run")
+    for cell in native[(native["baseline"] != "") & is_expected].itertuples():
+        names = {"workload": cell.workload, "device": cell.device}
+        names |= {"subject": cell.framework, "baseline": cell.baseline}
         for stage in schema.STAGES:
             found = measured.get(_round_key(stage, **names), _columns(None))
             marks = {}
             if stage == schema.STEADY and found.get("basis"):
-                shares = [
-                    kept_shares.get((cell.workload, side, cell.device), math.nan)
-                    for side in (cell.framework, cell.baseline)
-                ]
+                sides = [(cell.workload, side, cell.device) for side in (cell.framework, cell.baseline)]
+                own, base = (shares.get(side, math.nan) for side in sides)
                 marks = {
-                    "interleaved": found["basis"] == "interleaved",
-                    "gated": found["basis"] != "all",
-                    "contended": abs(shares[0] - shares[1]) > CONTENDED,
+                    "interleaved": found["basis"] == INTERLEAVED,
+                    "gated": found["basis"] != ALL,
+                    "contended": abs(own - base) > CONTENDED,
                 }
             yield _row(stage, found, **names) | marks
 
@@ -137,14 +127,13 @@ def _replays(config: dict, replays: pd.DataFrame, measured: Measured) -> Iterato
     for where, rows in replays.groupby(["workload", "device", "compiler"], sort=False):
         names = dict(zip(("workload", "device", "compiler"), where, strict=True))
         compared = [pair for pair in pairs if {pair.subject, pair.baseline} <= set(rows["framework"])]
-        compared_rows = [(schema.REPLAY, pair.subject, pair.baseline) for pair in compared]
+        ratios = [(schema.REPLAY, pair.subject, pair.baseline) for pair in compared]
         if names["compiler"] == native_compiler(config):
-            compared_rows += [
-                (schema.CONTROL, base, base) for base in dict.fromkeys(pair.baseline for pair in compared)
-            ]
+            baselines = dict.fromkeys(pair.baseline for pair in compared)
+            ratios += [(schema.CONTROL, base, base) for base in baselines]
         edited = rows["framework"][rows["framework"].str.contains("+", regex=False)]
-        compared_rows += [(schema.EDIT, name, name.partition("+")[0]) for name in edited]
-        for quantity, subject, baseline in compared_rows:
+        ratios += [(schema.EDIT, name, name.partition("+")[0]) for name in edited]
+        for quantity, subject, baseline in ratios:
             sides = {**names, "subject": subject, "baseline": baseline}
             yield _row(quantity, measured.get(_round_key(quantity, **sides), _columns(None)), **sides)
 
@@ -166,8 +155,7 @@ def _factors(config: dict, found: dict[tuple, Row]) -> Iterator[Row]:
         if row["compiler"] != native_compiler(config):
             continue
         names = {name: row[name] for name in ("workload", "device", "subject", "baseline")}
-        steady = log_ratio(found.get(key_of({"quantity": schema.STEADY, **names}), {}))
-        replay = log_ratio(row)
+        steady, replay = _steady(found, **names), log_ratio(row)
         runtime = margin = None
         if steady and replay:
             runtime, margin = (steady.plus(replay, others=-1.0), replay.plus(steady, own=2.0, others=-1.0))
@@ -182,17 +170,16 @@ def _pairwise(config: dict, native: pd.DataFrame, found: dict[tuple, Row]) -> It
         for subject, other in config["paper"].get("pairwise", []):
             if not {subject, other} <= baselines.keys():
                 continue
+            names = {"workload": workload, "device": CPU}
             ratios = [
-                log_ratio(found.get(key_of({
-                    "quantity": schema.STEADY, "workload": workload, "device": CPU, "subject": side,
-                    "baseline": baselines[side],
-                }), {}))
-                for side in (subject, other)
-            ]  # fmt: skip
+                _steady(found, **names, subject=side, baseline=baselines[side]) for side in (subject, other)
+            ]
             ratio = ratios[0].plus(ratios[1], others=-1.0) if all(ratios) else None
-            yield _row(
-                schema.PAIRWISE, _columns(ratio), workload=workload, device=CPU, subject=subject, baseline=other
-            )
+            yield _row(schema.PAIRWISE, _columns(ratio), **names, subject=subject, baseline=other)
+
+
+def _steady(found: dict[tuple, Row], **names: str) -> LogRatio | None:
+    return log_ratio(found.get(key_of({"quantity": schema.STEADY, **names}), {}))
 
 
 def _forms(native: pd.DataFrame) -> Iterator[Row]:
@@ -209,13 +196,8 @@ def _forms(native: pd.DataFrame) -> Iterator[Row]:
             times = [_logarithm(one, stage) for one in (cell, other)]
             if all(times):
                 ratio = times[0].plus(times[1], others=-1.0)
-                yield _row(
-                    schema.FORM,
-                    _columns(ratio, cell["rounds"]),
-                    variant=stage,
-                    baseline_workload=plain,
-                    **names,
-                )
+                found = _columns(ratio, cell["rounds"])
+                yield _row(schema.FORM, found, variant=stage, baseline_workload=plain, **names)
 
 
 def _logarithm(cell: dict, stage: str) -> LogRatio | None:
