@@ -79,14 +79,6 @@ def test_words(rule, given, word):
         assert rule(*reversed(given)) == word
 
 
-def test_slow_runs_are_a_number_only_if_compilations_and_times_agree():
-    two = verdicts.runs_by_compiles(1)
-    found = [verdicts.slow_runs(two, runs_by_times("warm-up", n)) for n in (2, 1)]
-    assert found == [verdicts.TWO_SLOW_RUNS, verdicts.COUNTS_DISAGREE]
-    assert verdicts.slow_runs(two, verdicts.NOT_DECIDED) == verdicts.NOT_DECIDED
-    assert verdicts.slow_runs(verdicts.runs_by_compiles(NAN), verdicts.ONE_SLOW_RUN) == NO_DATA
-
-
 def test_directions_of_two_verdicts():
     words = (SLOWER, FASTER, INCONCLUSIVE, NO_DATA)
     found = {pair: verdicts.same_direction(*pair) for pair in product(words, repeat=2)}

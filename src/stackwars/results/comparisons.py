@@ -206,7 +206,6 @@ def _logarithm(cell: dict, stage: str) -> LogRatio | None:
     if is_missing(value):
         return None
     processes = cell["steady_processes"] if stage == schema.STEADY else cell["rounds"]
-    processes = cell["rounds"] if is_missing(processes) else processes
     if is_missing(low) or processes < 2:
         return LogRatio(math.log(value), None, None)
     half = math.log(high / low) / 2
