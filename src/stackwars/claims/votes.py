@@ -49,7 +49,7 @@ def _vote(claim: Claim, row: Row, limit: Row | None) -> Vote:
 
 
 def _by_word(query: dict, tolerance: float, row: Row) -> Vote:
-    """A direction of a ratio within 1 +- the tolerance is open."""
+    """Return a vote by a word; a direction of a ratio within 1 +- the tolerance is open."""
     word = row[query.get("field", "verdict")]
     if word in ("", NO_DATA):
         return Vote(OPEN, NO_DATA)
@@ -60,7 +60,7 @@ def _by_word(query: dict, tolerance: float, row: Row) -> Vote:
 
 
 def _by_number(query: dict, tolerance: float, row: Row) -> Vote:
-    """A number that has an interval votes by it; any other is open within the tolerance of its limit."""
+    """Return a vote by a number and its interval; without one it is open within the tolerance of its limit."""
     name = query["number"]
     low, high = _ends(row, name)
     open_word = NO_INTERVAL if math.isnan(low) else OPEN
@@ -78,7 +78,7 @@ def _by_number(query: dict, tolerance: float, row: Row) -> Vote:
 
 
 def _below(name: str, row: Row, limit: Row | None) -> Vote:
-    """Whether a number is below that of another row: with its whole interval, if it has one."""
+    """Return a vote on whether a number, with its interval if it has one, is below that of another row."""
     if limit is None or is_missing(limit[name]):
         return Vote(OPEN, NO_DATA)
     (low, high), (other_low, other_high) = _ends(row, name), _ends(limit, name)

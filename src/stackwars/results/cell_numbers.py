@@ -66,7 +66,7 @@ def numbers(result: dict, values: dict[int, ProcessValue], workload: ModuleType)
 
 
 def _maximum(counts: Iterable[int | None]) -> int | None:
-    """The maximum; None of a framework that compiles nothing."""
+    """Return the maximum, or None for a framework that compiles nothing."""
     return max((count for count in counts if count is not None), default=None)
 
 

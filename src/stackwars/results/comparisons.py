@@ -97,7 +97,7 @@ def _row(quantity: str, columns: Row, **names: str) -> Row:
 
 
 def _times(native: pd.DataFrame, measured: Measured) -> Iterator[Row]:
-    """First, second and steady time of every cell over its baseline's."""
+    """Yield first, second and steady time of every cell over its baseline's."""
     shares = native.set_index(["workload", "framework", "device"])["kept_share"].to_dict()
     is_expected = native["device"].isin(CPUS) | (native["status"] != "not run")
     for cell in native[(native["baseline"] != "") & is_expected].itertuples():
@@ -122,7 +122,7 @@ def _round_key(quantity: str, **names: str) -> tuple[str, ...]:
 
 
 def _replays(config: dict, replays: pd.DataFrame, measured: Measured) -> Iterator[Row]:
-    """Replay ratio of every pair of programs in every compiler, the control of each baseline, and the edits."""
+    """Yield the replay ratio of every pair of programs in every compiler, each baseline's control, the edits."""
     pairs = comparisons(config, PROGRAMS)
     for where, rows in replays.groupby(["workload", "device", "compiler"], sort=False):
         names = dict(zip(("workload", "device", "compiler"), where, strict=True))
@@ -139,7 +139,7 @@ def _replays(config: dict, replays: pd.DataFrame, measured: Measured) -> Iterato
 
 
 def _compilers(measured: Measured) -> Iterator[Row]:
-    """The time of every program in a compiler over its time in the compiler before it in the study's list."""
+    """Yield every program's time in a compiler over its time in the compiler before it in the study's list."""
     for key, found in measured.items():
         names = dict(zip(schema.ROUND_KEYS, key, strict=True))
         if names.pop("quantity") == schema.COMPILER:
@@ -147,7 +147,7 @@ def _compilers(measured: Measured) -> Iterator[Row]:
 
 
 def _factors(config: dict, found: dict[tuple, Row]) -> Iterator[Row]:
-    """The runtime factor of every steady ratio in the native compiler, and the margin between both factors.
+    """Yield the runtime factor of every steady ratio in the native compiler, and the margin between both factors.
 
     On logarithms, steady = replay + runtime, so margin = replay - runtime = 2 replay - steady; steady and
     replay are independent."""
@@ -164,7 +164,7 @@ def _factors(config: dict, found: dict[tuple, Row]) -> Iterator[Row]:
 
 
 def _pairwise(config: dict, native: pd.DataFrame, found: dict[tuple, Row]) -> Iterator[Row]:
-    """Steady ratio of pairs of frameworks with the same baseline, on every workload that has a cell of both."""
+    """Yield steady ratios of two frameworks with the same baseline, on every workload with a cell of both."""
     for workload, rows in native[native["device"] == CPU].groupby("workload", sort=False):
         baselines = dict(zip(rows["framework"], rows["baseline"], strict=True))
         for subject, other in config["paper"].get("pairwise", []):
@@ -183,7 +183,7 @@ def _steady(found: dict[tuple, Row], **names: str) -> LogRatio | None:
 
 
 def _forms(native: pd.DataFrame) -> Iterator[Row]:
-    """First and steady time of a workload over that of the plain form of its function, in each framework."""
+    """Yield first and steady time of a workload over those of its function's plain form, in each framework."""
     ok = native[(native["device"] == CPU) & (native["status"] == "ok")]
     cells = {(row["workload"], row["framework"]): row for row in ok.to_dict("records")}
     for (workload, framework), cell in cells.items():
@@ -213,8 +213,9 @@ def _logarithm(cell: dict, stage: str) -> LogRatio | None:
 
 
 def _scaling(grown: pd.DataFrame) -> Iterator[Row]:
-    """How the cost of compiling (first call less steady state) grows with a size: least squares on
-    logarithms."""
+    """Yield how the cost of compiling (first call less steady state) grows with a size.
+
+    Least squares on logarithms."""
     for keys, rows in grown[grown["status"] == "ok"].groupby(["workload", "framework", "size"], sort=False):
         workload, framework, size = keys
         costs = rows["first_ms"] - rows["steady_ms"]

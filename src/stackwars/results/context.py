@@ -64,7 +64,7 @@ def _devices(raw: Raw) -> dict:
 
 
 def _nodes(raw: Raw) -> list[dict]:
-    """A row for each node of a cluster and device that anything was measured on; none on one machine."""
+    """Return a row for each node of a cluster and device that measured anything; none on one machine."""
     found: dict[tuple[str, str], set[str]] = {}
     records: dict[str, dict] = {}
     measured = [(cell.device, cell.workload, one) for cell, one in raw.cells.items()]

@@ -85,7 +85,7 @@ def first_of_dialects(names: Iterable[str]) -> list[str]:
 
 
 def _of_subset(matrix: pd.DataFrame, times: Times) -> list[dict]:
-    """Three rows for each workload with a block of at least 2 by 2, then three for the mean over them."""
+    """Return three rows for each workload with a block of at least 2 by 2, then three for the mean over them."""
     rows: list[dict] = []
     for workload, cells in matrix.groupby("workload", sort=False):
         frontends, compilers = complete(cells)

@@ -160,8 +160,7 @@ def _normalised(emitted: pd.DataFrame) -> pd.DataFrame:
 
 
 def _structure(emitted: pd.DataFrame, pair: Comparison) -> Iterator[Row]:
-    """Whether both programs have the form that the original describes, for each of its claims that both
-    decide."""
+    """Yield whether both programs have the form that the original describes, for each claim that both decide."""
     for subject, base in _sides(_normalised(emitted), pair, ["workload"]):
         for form, (in_baseline, in_subject) in AS_CLAIMED.items():
             one, other = subject[form], base[form]
@@ -176,8 +175,7 @@ def _structure(emitted: pd.DataFrame, pair: Comparison) -> Iterator[Row]:
 
 
 def _likeness(emitted: pd.DataFrame, pairs: list[Comparison]) -> Iterator[Row]:
-    """Whose form the program of a third frontend has: that of the first comparison's subject, or its
-    baseline's.
+    """Yield whose form a third frontend's program has: the first comparison's subject's or its baseline's.
 
     Of products only if those two differ; of anything else if the baseline's is known.
     """

@@ -60,7 +60,7 @@ def _head(workload: str, framework: str, level: str, **names: object) -> Row:
 
 
 def _emitted(config: dict, measured: Path, forms: list[Row]) -> Iterator[Row]:
-    """Rows of both levels of every emitted program; of one whose compiler's forms are kept, what is fused."""
+    """Yield both levels of every emitted program, with what is fused if its compiler's forms are stored."""
     kernels = dict(_fused(config, measured))
     for row in forms:
         names = (row["workload"], row["framework"])
@@ -89,8 +89,7 @@ def _fused(config: dict, measured: Path) -> Iterator[tuple[tuple[str, str], dict
 
 
 def _compiled(config: dict, measured: Path, digests: dict[tuple[str, str], str]) -> Iterator[Row]:
-    """A row for every compilation for a target that is asked for; the first compiler's with what its HLO
-    holds."""
+    """Yield a row for every configured compilation for a target; the first compiler's with counts of its HLO."""
     original = published.read_published()
     counted, searched = (set(programs.base_compilations(config)), set(programs.largest_batches(config)))
     for compilation in programs.compilations(config):
@@ -148,7 +147,7 @@ def _optimised(hlo: dict | None) -> Row:
 
 
 def _slices(config: dict, measured: Path) -> Iterator[Row]:
-    """A row for every compilation for a slice of several chips."""
+    """Yield a row for every compilation for a slice of several chips."""
     for compilation in sharding.slices(config):
         path = measured / compilation.path / "ahead.json"
         if not path.exists():
@@ -167,7 +166,7 @@ def _slices(config: dict, measured: Path) -> Iterator[Row]:
 
 
 def _replayed(raw: Raw) -> Iterator[Row]:
-    """A row for every program of every replay: what its compiler made of it."""
+    """Yield a row for every program of every replay: what its compiler made of it."""
     for replay, result in raw.replays.items():
         for name, program in result["programs"].items():
             names = {"target": CPU, "compiler": replay.compiler}

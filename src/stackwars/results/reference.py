@@ -54,7 +54,7 @@ def _concatenated(accepted: list[Run], name: str) -> pd.DataFrame:
 
 
 def _effects(config: dict, cells: pd.DataFrame, accepted: list[Run]) -> pd.DataFrame:
-    """The effects of every workload, of the run whose replays are shown."""
+    """Return the effects of every workload, of the run whose replays are shown."""
     if effects.STUDY not in config["studies"]:
         return schema.empty("effects")
     shown = newest_runs(config, cells, effects.STUDY, schema.REPLAY)

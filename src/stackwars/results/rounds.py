@@ -81,7 +81,7 @@ def _row(quantity: str, number: int, one: float, base: float | None, basis: str,
 
 
 def _native(raw: Raw, valid: dict[Cell, str]) -> Iterator[Row]:
-    """First, second and steady times of every valid cell beside a valid one of its baseline."""
+    """Yield first, second and steady times of every valid cell with those of its valid baseline."""
     for cell, baseline in valid.items():
         other = Cell(baseline, cell.workload, cell.device)
         if other not in valid:
@@ -106,7 +106,7 @@ def _singles(result: dict, stage: str) -> dict[int, float]:
 
 
 def _steady(raw: Raw, cell: Cell, other: Cell, names: dict[str, str]) -> Iterator[Row]:
-    """Steady times: of interleaved slices if every process has them, else of each process's own blocks."""
+    """Yield steady times: of interleaved slices if every process has them, else of each process's own blocks."""
     slices = {
         process["repetition"]: pairs
         for process in raw.cells[cell]["processes"]
@@ -123,7 +123,7 @@ def _steady(raw: Raw, cell: Cell, other: Cell, names: dict[str, str]) -> Iterato
 
 
 def _aligned(raw: Raw, quantity: str, sides: list[tuple[dict, Values]], **names: str) -> Iterator[Row]:
-    """Times of two results (each with its values), round by round: uncontended blocks if both have enough."""
+    """Yield the times of two results by round, of uncontended blocks if both have enough of them."""
     (one, values), (other, base) = sides
     together, apart = measured_together(raw, one, other, (names["workload"], names["device"]))
     times, gated = aligned(*({n: v for n, v in side.items() if n in together} for side in (values, base)))
@@ -136,8 +136,7 @@ def _aligned(raw: Raw, quantity: str, sides: list[tuple[dict, Values]], **names:
 def _replayed(
     config: dict, raw: Raw, valid: dict[Cell, str], replay: ReplayCell, result: dict
 ) -> Iterator[Row]:
-    """Interleaved times of pairs of programs, edits included, and a baseline's native times beside its
-    replay's."""
+    """Yield interleaved times of pairs of programs, edits included, and each baseline's native and replay times."""
     names = {"workload": replay.workload, "device": replay.device, "compiler": replay.compiler}
     programs = result["programs"]
     pairs = [pair for pair in comparisons(config, PROGRAMS) if {pair.subject, pair.baseline} <= programs.keys()]
@@ -181,7 +180,7 @@ def interleaved_ratio(one: dict, other: dict) -> float:
 
 
 def _compilers(config: dict, raw: Raw) -> Iterator[Row]:
-    """Times of every program in a compiler and in the one before it in the list of the study of compilers.
+    """Yield times of every program in a compiler and in the one before it in the study's list.
 
     Of all blocks: the programs of a process are interleaved, and what slows one of them slows the others.
     """
@@ -207,8 +206,7 @@ def _compilers(config: dict, raw: Raw) -> Iterator[Row]:
 
 
 def _processes(raw: Raw, valid: dict[Cell, str]) -> Iterator[Row]:
-    """The steady state of every process by itself: from its uncontended blocks, if they suffice, and from
-    all."""
+    """Yield every process's steady state, from its uncontended blocks, if they suffice, and from all."""
     native = {
         (cell.workload, cell.device, "", cell.framework): values
         for cell, values in raw.cell_values.items()
