@@ -46,12 +46,7 @@ class Chromium:
         # Above 4, for the browser's own ends become 3 and 4.
         ends = [fcntl.fcntl(fd, fcntl.F_DUPFD, 10) for fd in (commands, answers)]
         flags = ["--headless=new", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe"]
-        flags += [
-            f"--user-data-dir={profile}",
-            "--window-size=1280,900",
-            "--no-first-run",
-            "about:blank",
-        ]
+        flags += [f"--user-data-dir={profile}", "--window-size=1280,900", "--no-first-run", "about:blank"]
         self._process = subprocess.Popen(
             ["bash", "-c", f'exec "$0" "$@" 3<&{ends[0]} 4>&{ends[1]}', BINARY, *flags],
             pass_fds=ends, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,

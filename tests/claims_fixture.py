@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from made_tables import write_tables
 from stackwars.claims import definitions
 from stackwars.claims.definitions import Claim, Claims
-from stackwars.results import schema
 from stackwars.results.dataset import Dataset
 from stackwars.study.config import load
 
@@ -20,14 +19,7 @@ CONTEXT = {
     "peaks": {},
     "sizes": {"mha": {"batch": 2}, "ffn": {"batch": 2}},
 }
-CLAIM = {
-    "id": "one",
-    "origin": "ours",
-    "sentence": "One.",
-    "needs": {"devices": ["cpu"], "stages": ["cells"]},
-    "tolerance": 0.02,
-    "human_minutes": 1,
-}
+CLAIM = {"id": "one", "origin": "ours", "sentence": "One.", "tolerance": 0.02}
 
 
 @cache
@@ -50,11 +42,7 @@ def claim(query: dict[str, Any], **changes: Any) -> Claim:
 
 def write(folder: Path, context: dict[str, Any] | None = None, **tables: list[dict]) -> Path:
     """Write a folder of results with these rows of its tables."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for name in schema.TABLES:
-        schema.write(schema.table(name, tables.get(name, [])), folder / f"{name}.csv")
-    (folder / "context.json").write_text(json.dumps({**CONTEXT, **(context or {})}))
-    return folder
+    return write_tables(folder, {**CONTEXT, **(context or {})}, **tables)
 
 
 def dataset(folder: Path, is_reference: bool = False, **tables: list[dict]) -> Dataset:

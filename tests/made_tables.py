@@ -70,7 +70,8 @@ def measured_replay(medians: dict[str, tuple], status: str = "ok", calls: int = 
         for name, values in medians.items()
     }
     where = {"workload": "gemm", "device": "cpu"}
-    processes = [{"repetition": number, "machine": {}} for number in range(count)]
+    times = {"started_s": 1000.0, "wall_s": 10.0}
+    processes = [{"repetition": number, "machine": {}, **times} for number in range(count)]
     return {**where, "programs": programs, "processes": processes}
 
 
@@ -109,15 +110,21 @@ def comparison(workload: str, ratio: float, error: float | None = 0.01, **column
     return {**names, **numbers, "ratio": ratio, "error": error, "dof": known.freedom, **columns}
 
 
+def write_tables(folder: Path, context: dict, **tables: list[dict]) -> Path:
+    """Write a folder of results with these rows of its tables, the others empty."""
+    for name in schema.TABLES:
+        schema.write(schema.table(name, tables.get(name, [])), folder / f"{name}.csv")
+    (folder / "context.json").write_text(json.dumps(context))
+    return folder
+
+
 def accepted(folder: Path, machine: str = "a", studies: tuple = ("tables",), **tables: list[dict]) -> runs.Run:
     """Write an accepted run of these studies with these rows of its tables.
 
     machine: the processor of its kind of machine.
     """
-    for name in schema.TABLES:
-        schema.write(schema.table(name, tables.get(name, [])), folder / f"{name}.csv")
     date = f"{folder.name}T00:00:00+00:00"
     facts = {"protocol": PROTOCOL, "machine": {"cpu_model": machine}, "date_utc": date, "studies": studies}
-    (folder / "context.json").write_text(json.dumps(facts))
+    write_tables(folder, facts, **tables)
     runs.write_manifest(folder)
     return runs.Run(folder.name, folder, machine)

@@ -58,10 +58,7 @@ def config(**changes: object) -> dict:
 
 
 def blocks(
-    steady_ms: tuple[float, ...],
-    wait: float | tuple[float, ...] = 0.0,
-    calls: int = 1,
-    others: float = 0.0,
+    steady_ms: tuple[float, ...], wait: float | tuple[float, ...] = 0.0, calls: int = 1, others: float = 0.0
 ) -> dict:
     """What is kept of steady blocks with these times of a call.
 

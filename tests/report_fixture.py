@@ -74,21 +74,14 @@ DETAILS = {
         {"round": 1, "first": 70.0, "second": 3.0, "calls": 4, "blocks": [2.0], "uncontended": "1"},
     ],
 }
-OLD_DETAILS = {
-    **DETAILS,
-    "processes": [{**RAN, "memory": None, "log": None, "phases": []}],
-    "calls": [],
-}
+OLD_DETAILS = {**DETAILS, "processes": [{**RAN, "memory": None, "log": None, "phases": []}], "calls": []}
 TEXTS = (
     '%0 = stablehlo.tanh %a : tensor<2xf32> loc("/home/x/mha/in_jax.py":31:8)',
     "%0 = stablehlo.tanh %a : tensor<2xf32>\n%1 = stablehlo.exponential %0 : tensor<2xf32>",
 )
 # The operations of the first have the names that they have in its profile.
 _SMALL = hlo_pair.SMALL.replace("%dot", "%dot.3").replace("%add_tanh_fusion", "%fusion")
-OPTIMISED = {
-    "compiler": "an-xla",
-    **form({"jax": hlo_side(_SMALL), "torch_xla": hlo_side(hlo_pair.OTHER)}),
-}
+OPTIMISED = {"compiler": "an-xla", **form({"jax": hlo_side(_SMALL), "torch_xla": hlo_side(hlo_pair.OTHER)})}
 THIRD = "%0 = stablehlo.tanh %a : tensor<2xf32>\n%1 = stablehlo.negate %0 : tensor<2xf32>"
 EMITTED = form({"jax": side(TEXTS[0]), "torch_xla": side(TEXTS[1]), "torchax": side(THIRD)})
 CLAIM = {

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import re
 
+from made_tables import write_tables
 from stackwars.paper.tables.render import render
 from stackwars.paper.tables.write import REGISTRY
 from stackwars.results import schema
@@ -19,9 +19,7 @@ RUN = {"run": "r1", "machine": "one", "date_utc": "2026-01-01", "studies": STUDI
 
 def sources(folder, **rows: list[dict]) -> Sources:
     """Return a folder with these rows of tables as the only source."""
-    for name in schema.TABLES:
-        schema.write(schema.table(name, rows.get(name, [])), folder / f"{name}.csv")
-    (folder / "context.json").write_text(json.dumps({"machine": {}, "runs": [RUN, RUN]}))
+    write_tables(folder, {"machine": {}, "runs": [RUN, RUN]}, **rows)
     config = {**load(), "results": "measured"}
     data = Dataset(config, folder)
     return Sources(data, data, list(config["studies"]))

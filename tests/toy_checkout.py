@@ -101,9 +101,7 @@ class ToyCheckout:
         self.folder = folder
         for part in ("src/stackwars", "workflow/schemas"):
             shutil.copytree(
-                REPOSITORY / part,
-                folder / part,
-                ignore=shutil.ignore_patterns("__pycache__", ".ruff_cache"),
+                REPOSITORY / part, folder / part, ignore=shutil.ignore_patterns("__pycache__", ".ruff_cache")
             )
         package = folder / "src" / "stackwars"
         (package / "frameworks" / "toy.py").write_text(FRAMEWORK)
@@ -165,12 +163,7 @@ class ToyCheckout:
         return {**self.variables, "TOY": toy, "TOY_PID": pid, **extra}
 
     def measure(
-        self,
-        toy: str,
-        repetition: int = 0,
-        device: str = "cpu",
-        partner: str = "",
-        **settings: object,
+        self, toy: str, repetition: int = 0, device: str = "cpu", partner: str = "", **settings: object
     ) -> dict:
         """Run one process to its end; its result, with what the command printed as `printed`.
 

@@ -1,8 +1,7 @@
-"""What one claim needs of a run, what that cost, and the claim decided from it alone."""
+"""What one claim needs of a run, and the claim decided from it alone."""
 
 from __future__ import annotations
 
-import json
 import shutil
 
 import pytest
@@ -11,7 +10,6 @@ from claims_fixture import claims, config
 from measured import process, write_cell, write_results
 from stackwars.claims.definitions import ClaimError
 from stackwars.claims.needs import (
-    compute_minutes,
     needed_cells,
     needed_compilations,
     needed_growth,
@@ -90,21 +88,6 @@ def test_a_study_of_other_frameworks_needs_no_more_than_it_has():
         assert not needed_replays(other, claim) and not needed_compilations(other, claim)
 
 
-def test_minutes_are_those_of_the_first_folder_that_has_them(tmp_path):
-    claim = claims().claim("gemm_first_pytorch")
-    folders = [tmp_path / "reference", tmp_path / "here"]
-    assert compute_minutes(config(), claim, folders) is None
-    for folder, framework, seconds in (
-        (folders[0], "jax", 30.0),
-        (folders[1], "jax", 999.0),
-        (folders[1], "torch_xla", 60.0),
-    ):
-        place = folder / "cpu" / framework / "gemm"
-        place.mkdir(parents=True)
-        (place / "cell.json").write_text(json.dumps({"wall_s": seconds}))
-    assert compute_minutes(config(), claim, folders) == pytest.approx(1.5)
-
-
 def test_one_claim_is_decided_from_its_cells_alone(tmp_path):
     folder = write_results(tmp_path / "results")
     smoke = {**config(), "preset": "smoke"}
@@ -130,10 +113,7 @@ def without_torch_xla() -> dict:
     pairs = [row for row in config()["comparisons"] if row["subject"] in kept]
     edits = {w: found for w, found in config()["edits"].items() if "torch_xla" not in str(found)}
     studies = {name: narrowed(row, set(kept), set()) for name, row in config()["studies"].items()}
-    return {
-        **{**config(), "frameworks": kept, "comparisons": pairs, "edits": edits},
-        "studies": studies,
-    }
+    return {**{**config(), "frameworks": kept, "comparisons": pairs, "edits": edits}, "studies": studies}
 
 
 @pytest.mark.parametrize(

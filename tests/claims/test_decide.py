@@ -11,8 +11,7 @@ from stackwars.audits import audit_entries
 from stackwars.claims import decide, pages
 from stackwars.claims.decide import decide as decided
 from stackwars.claims.definitions import AUDITS, Claim, listed, study_of
-from stackwars.claims.evidence import counts
-from stackwars.claims.verdicts import Tally, margin, quantified
+from stackwars.claims.verdicts import Tally, counts, margin, quantified
 from stackwars.results import reference, runs, schema
 from stackwars.results.dataset import Dataset
 from stackwars.results.folder import Folder

@@ -3,8 +3,7 @@
 import pytest
 
 from stackwars.paper import listing_text
-from stackwars.results.folder import REFERENCE
-from stackwars.results.forms import form
+from stackwars.results.folder import REFERENCE, form
 
 
 def text(framework: str, name: str) -> str:

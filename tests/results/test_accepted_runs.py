@@ -35,9 +35,8 @@ def test_runs_are_read_oldest_first_with_their_kind_of_machine(folder):
 
 def test_kind_of_machine_has_its_cache_for_a_host_may_hide_the_processor():
     machine = {"cpu_model": "A CPU", "cores": 8}
-    new = {"machine": machine, "peaks": {"cpu": {"last_cache_bytes": 32e6}, "tpu": {}}}
-    old = {"machine": machine, "peak": {"last_cache_bytes": 32e6}}
-    assert runs.kind(new) == runs.kind(old) == "A CPU, 8 cores, 32 MB of cache"
+    known = {"machine": machine, "peaks": {"cpu": {"last_cache_bytes": 32e6}, "tpu": {}}}
+    assert runs.kind(known) == "A CPU, 8 cores, 32 MB of cache"
     assert runs.kind({}) == "unknown processor, ? cores, unknown cache"
     assert runs.identity({"date_utc": "2026-01-02T03:04:05+00:00"}) == "2026-01-02T0304"
 

@@ -117,8 +117,7 @@ def test_correction_takes_a_verdict_back():
 
 
 @pytest.mark.parametrize(
-    ("basis", "marks"),
-    [("interleaved", (True, True)), ("uncontended", (False, True)), ("all", (False, False))],
+    ("basis", "marks"), [("interleaved", (True, True)), ("uncontended", (False, True)), ("all", (False, False))]
 )
 @pytest.mark.parametrize(("kept", "contended"), [(1.0, False), (0.81, False), (0.6, True)])
 def test_steady_ratio_tells_its_blocks_and_a_framework_that_contends_with_itself(basis, marks, kept, contended):
@@ -229,7 +228,7 @@ def test_a_program_in_two_compilers_is_compared():
 def timed(framework: str, workload: str, ms: float, spread: float = 0.02, **columns) -> dict:
     """A cell with a steady time and its interval over 3 processes."""
     ends = {f"steady_{end}_ms": ms * math.exp(sign * spread) for end, sign in (("low", -1), ("high", 1))}
-    return cell(framework, workload, steady_ms=ms, **ends, **columns)
+    return cell(framework, workload, **{"steady_ms": ms, "steady_processes": 3, **ends, **columns})
 
 
 def form(*cells, **where):
@@ -248,7 +247,7 @@ def test_a_form_is_compared_with_the_plain_form_in_the_same_framework():
 
 def test_processes_that_the_gate_left_out_are_no_degrees_of_freedom():
     other = timed("jax", "unrolled_rnn", 1.0, spread=0.0)
-    for processes, freedom in ((2, 1), (None, 2)):
+    for processes, freedom in ((2, 1), (3, 2)):
         found = form(timed("jax", "scan_rnn", 2.0, steady_processes=processes), other)
         assert found["error"] == pytest.approx(0.02 / stats.t.ppf(0.975, freedom))
     assert form(timed("jax", "scan_rnn", 2.0, steady_processes=1), other)["verdict"] == "no interval"

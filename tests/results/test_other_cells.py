@@ -9,7 +9,8 @@ import pytest
 from made_tables import OLD, measured_replay, only
 from measured import config
 from stackwars.compilers.collectives import KINDS
-from stackwars.results import other_cells, raw, schema
+from stackwars.results import cells as table_of_cells
+from stackwars.results import raw, schema
 from stackwars.results.raw import Raw
 from stackwars.study import growth, programs, sharding
 from stackwars.study.comparisons import with_programs
@@ -23,18 +24,18 @@ MEDIANS = {"jax": (9.9, 11.1, 12.0), "torch_xla": (18.0, 19.0, 20.0)}
 def replayed(medians=MEDIANS, **changes):
     """The rows of the only replay that was run."""
     found = Raw(replays={GEMM: measured_replay(medians, **changes)})
-    rows = list(other_cells.replayed(config(), found))
+    rows = list(table_of_cells.replayed(config(), found))
     table = schema.table("cells", rows)
     return table[table["status"] != "not run"].set_index("framework")
 
 
 def test_a_replay_that_nobody_ran_has_rows_that_say_so():
     asked = config()
-    table = schema.table("cells", list(other_cells.replayed(asked, Raw())))
+    table = schema.table("cells", list(table_of_cells.replayed(asked, Raw())))
     assert len(table) == len(programs.replays(asked)) * len(with_programs(asked)) > 0
     assert set(zip(table["status"], table["status_detail"], strict=True)) == {("not run", "no result")}
     none = config(comparisons=[{**asked["comparisons"][0], "of": ["cells"]}])
-    assert list(other_cells.replayed(none, Raw())) == []
+    assert list(table_of_cells.replayed(none, Raw())) == []
 
 
 def test_row_of_a_replayed_program():
@@ -76,7 +77,7 @@ def grown(folder, point: Point, events=(FIRST, STEADY), status="ok", node=None, 
 def rows_of_growth(folder):
     (folder / "devices.json").write_text("{}")
     asked = config(workloads=["decode", "attention_window"], measure=["beyond"])
-    return schema.table("cells", list(other_cells.grown(raw.read(asked, folder))))
+    return schema.table("cells", list(table_of_cells.grown(raw.read(asked, folder))))
 
 
 def test_row_of_a_growing_size(tmp_path):
@@ -127,7 +128,7 @@ def sharded(rel_l2: float = 1e-7, **counts: int):
     process = {"status": "ok", "status_detail": "", "events": [compared]}
     process["sizes"] = config()["presets"]["smoke"]["sizes"]["ffn"]
     found = Raw(sharded={sharding.Point("torch_xla", "ffn", "tensor", 4): process})
-    return only(schema.table("cells", list(other_cells.sharded(config(), found))))
+    return only(schema.table("cells", list(table_of_cells.sharded(config(), found))))
 
 
 def test_row_of_a_program_for_several_devices_has_its_collectives():

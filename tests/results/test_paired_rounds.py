@@ -1,8 +1,9 @@
 """The rows of rounds.csv: which times are paired, from which blocks, and which are not."""
 
+import pandas as pd
 import pytest
 
-from made_tables import NEW, OLD, cell, measured_cell, measured_replay
+from made_tables import NEW, OLD, cell, compared, measured_cell, measured_replay, only
 from measured import blocks, config, process
 from stackwars.results import rounds, schema
 from stackwars.results.raw import Raw
@@ -108,6 +109,54 @@ def interleaved(number: int, ours: tuple, theirs: tuple) -> dict:
     found = process(Cell("torch_xla", "gemm", "cpu"), number, steady_ms=(9.0,) * 3)
     found["events"] += side(ours)
     return found | {"partner": {"status": "ok", "events": side(theirs)}}
+
+
+@pytest.mark.parametrize("rounds_of_one", [3, 1])
+def test_rounds_of_a_cell_that_was_measured_again_days_later_are_not_paired(rounds_of_one):
+    """One cell is deleted and measured again: its rounds have the numbers of the baseline's, and no more."""
+    days = 3 * 24 * 3600.0
+    numbers = range(rounds_of_one)
+    cells = {
+        name: result(
+            name, *(process(Cell(name, "gemm", "cpu"), n, started_s=start + 60.0 * n) for n in numbers)
+        )
+        for name, start in (("jax", 1000.0), ("torch_xla", 1000.0 + days))
+    }
+    replays = {OLD: measured_replay(dict.fromkeys(("jax", "torch_xla"), (1.0,) * rounds_of_one))}
+    for one in replays[OLD]["processes"]:
+        one["started_s"] += days
+    table = built(cells, replays)
+    for quantity in ("first", "second", "steady", "control"):
+        found = of(table, quantity)
+        assert len(found) == rounds_of_one and set(found["basis"]) == {"apart"}
+        assert found["ratio"].isna().all() and found["subject_ms"].notna().all()
+    rows = compared([cell("jax"), cell("torch_xla")], table.to_dict("records"))
+    first = only(rows, quantity="first")
+    assert first["verdict"] == "no data" and pd.isna(first["ratio"])
+    assert first["detail"] == f"{rounds_of_one} of {rounds_of_one} rounds left out: not measured together"
+
+
+def test_rounds_measured_together_are_paired_without_those_that_were_not():
+    """A run that was killed in its second round, and finished on the next day."""
+    starts = {"jax": (1000.0, 1060.0, 90000.0), "torch_xla": (1020.0, 89000.0, 90020.0)}
+    cells = {
+        name: result(name, *(process(Cell(name, "gemm", "cpu"), n, started_s=s) for n, s in enumerate(times)))
+        for name, times in starts.items()
+    }
+    table = built(cells)
+    assert list(of(table, "first")["basis"]) == ["call", "apart", "call"]
+    row = only(compared([cell("jax"), cell("torch_xla")], table.to_dict("records")), quantity="steady")
+    assert (row["rounds"], row["detail"]) == (2, "1 of 3 rounds left out: not measured together")
+
+
+def test_a_pause_that_the_processes_of_the_round_explain_does_not_part_a_round():
+    long = {"wall_s": 2000.0}
+    starts = {"jax": 1000.0, "torch_xla": 3000.0, "torch_xla_pending": 5000.0}
+    cells = {
+        name: result(name, process(Cell(name, "gemm", "cpu"), started_s=start, **long))
+        for name, start in starts.items()
+    }
+    assert set(of(built(cells), "first")["basis"]) == {"call"}
 
 
 def test_steady_times_are_of_interleaved_slices_if_every_process_has_them():

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from made_tables import accepted, comparison
-from stackwars.results import held_out, pooling, schema
+from made_tables import comparison
+from stackwars.results import pooling, schema
 from stackwars.results.pooling import Family, RunRatio, RunTable, Units
 
 
@@ -152,25 +152,3 @@ def test_what_cannot_be_pooled_is_of_the_newest_run_that_has_it():
     assert (found["ratio"]["ffn"], found["run"]["ffn"], found["rounds"]["ffn"]) == (3.0, "2", 1)
     # Of one run in no family: as that run has it, with its rounds.
     assert tuple(found.loc["mha", ["ratio", "error", "run", "rounds"]]) == (4.0, 0.01, "1", 6)
-
-
-def test_each_run_is_left_out_and_looked_for(tmp_path):
-    names = [f"w{n}" for n in range(8)]
-    every = []
-    for place, machine in enumerate(("a", "b", "c")):
-        # Each machine a few percent off the others, in another direction for every other workload.
-        values = {name: math.exp(n + 0.03 * (place - 1) * (-1) ** n) for n, name in enumerate(names)}
-        values |= {"w0": 100.0} if machine == "c" else {}
-        rows = [comparison(name, value) for name, value in values.items()]
-        every.append(accepted(tmp_path / machine, machine, comparisons=rows))
-    found = held_out.table(every)
-    assert list(found.columns) == list(held_out.COLUMNS)
-    found = found.set_index(["run", "quantity"])
-    assert set(found["total"].xs("steady", level="quantity")) == {8}
-    assert found["inside"]["c", "steady"] == 7
-    assert found["total"]["c", "replay"] == found["total"]["c", "first"] == 0
-    assert not found["known"].any()
-    again = accepted(tmp_path / "d", "a", comparisons=[comparison("w1", math.e)])
-    known = held_out.table([*every, again]).groupby("run")["known"].all()
-    assert known.to_dict() == {"a": True, "b": False, "c": False, "d": True}
-    assert held_out.table(every[:2]).empty

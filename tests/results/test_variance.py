@@ -1,4 +1,4 @@
-"""Components of variance, of results drawn with known ones."""
+"""Components of variance, of results drawn with known ones; and each run predicted by the others."""
 
 import math
 
@@ -65,3 +65,25 @@ def test_one_run_says_nothing_above_its_rounds(tmp_path):
     assert table["latency", "cpu", "round"] > 0
     assert table[["latency", "ratio"]].loc[:, "cpu", ["run", "machine"]].isna().all()
     assert table.loc[:, "cpu-1t"].isna().all()
+
+
+def test_each_run_is_left_out_and_looked_for(tmp_path):
+    names = [f"w{n}" for n in range(8)]
+    every = []
+    for place, machine in enumerate(("a", "b", "c")):
+        # Each machine a few percent off the others, in another direction for every other workload.
+        values = {name: math.exp(n + 0.03 * (place - 1) * (-1) ** n) for n, name in enumerate(names)}
+        values |= {"w0": 100.0} if machine == "c" else {}
+        rows = [comparison(name, value) for name, value in values.items()]
+        every.append(accepted(tmp_path / machine, machine, comparisons=rows))
+    found = variance.held_out(every)
+    assert list(found.columns) == list(variance.HELD_OUT_COLUMNS)
+    found = found.set_index(["run", "quantity"])
+    assert set(found["total"].xs("steady", level="quantity")) == {8}
+    assert found["inside"]["c", "steady"] == 7
+    assert found["total"]["c", "replay"] == found["total"]["c", "first"] == 0
+    assert not found["known"].any()
+    again = accepted(tmp_path / "d", "a", comparisons=[comparison("w1", math.e)])
+    known = variance.held_out([*every, again]).groupby("run")["known"].all()
+    assert known.to_dict() == {"a": True, "b": False, "c": False, "d": True}
+    assert variance.held_out(every[:2]).empty

@@ -79,14 +79,6 @@ def test_words(rule, given, word):
         assert rule(*reversed(given)) == word
 
 
-def test_slow_runs_are_a_number_only_if_compilations_and_times_agree():
-    two = verdicts.runs_by_compiles(1)
-    found = [verdicts.slow_runs(two, runs_by_times("warm-up", n)) for n in (2, 1)]
-    assert found == [verdicts.TWO_SLOW_RUNS, verdicts.COUNTS_DISAGREE]
-    assert verdicts.slow_runs(two, verdicts.NOT_DECIDED) == verdicts.NOT_DECIDED
-    assert verdicts.slow_runs(verdicts.runs_by_compiles(NAN), verdicts.ONE_SLOW_RUN) == NO_DATA
-
-
 def test_directions_of_two_verdicts():
     words = (SLOWER, FASTER, INCONCLUSIVE, NO_DATA)
     found = {pair: verdicts.same_direction(*pair) for pair in product(words, repeat=2)}
@@ -108,8 +100,7 @@ def test_names_of_compilers_targets_and_variants():
     assert [names.compiler_title(name) for name in compilers] == titles
     assert names.generations(compilers) == ["jaxlib-0.7.1", "jaxlib-0.10.2"]
     assert names.base_compiler(compilers[1]) == names.base_compiler(compilers[2]) == compilers[2]
-    assert [names.target_title(name) for name in ("tpu-v6e", "h100")] == ["TPU v6e", "H100"]
-    row = {"title": "BERT", "framework": "jax", "batch": 8.0, "sequence": 512.0}
-    assert names.program_title(row) == "BERT at 8\u00d7512 under JAX"
+    row = {"batch": 8.0, "sequence": 512.0}
+    assert names.variant_title(row) == "8\u00d7512"
     assert names.variant_title(row | {"sequence": NAN}) == "8"
     assert names.variant_title(row | {"batch": NAN}) == "not recorded"

@@ -18,13 +18,12 @@ from stackwars import frameworks
 from stackwars.claims import definitions
 from stackwars.claims.decide import dataset_of
 from stackwars.claims.definitions import Claim
-from stackwars.claims.verdicts import CONTRADICTED, NOT_TESTABLE, SUPPORTED, quantified
-from stackwars.claims.votes import Vote, of_claim, tally
-from stackwars.measure import documents
+from stackwars.claims.verdicts import CONTRADICTED, NOT_TESTABLE, SUPPORTED, Vote, quantified, tally
+from stackwars.claims.votes import of_claim
 from stackwars.results import runs, schema
 from stackwars.results.dataset import Dataset
 from stackwars.results.folder import REFERENCE_TABLES, Folder
-from stackwars.results.values import is_missing
+from stackwars.results.schema import is_missing
 from stackwars.study.config import load
 
 REPRODUCED = "reproduced"
@@ -43,44 +42,44 @@ def compare(run: Dataset, reference: Dataset) -> dict[str, Any]:
     Only workloads with the same sizes in both are compared, and claims only if those are all of the
     reference's.
     """
-    here, there = run.context, reference.context
-    same = {w for w, sizes in here["sizes"].items() if there["sizes"].get(w) == sizes}
-    known = there.get("runs", [])
+    own, other = run.context, reference.context
+    same = {w for w, sizes in own["sizes"].items() if other["sizes"].get(w) == sizes}
+    known = other.get("runs", [])
     document: dict[str, Any] = {
         "schema": 1,
-        "run": {"date_utc": here["date_utc"], "machine": runs.kind(here)},
+        "run": {"date_utc": own["date_utc"], "machine": runs.kind(own)},
         "reference": {
             "runs": [one["run"] for one in known],
-            "machines": list(dict.fromkeys(one["machine"] for one in known)) or [runs.kind(there)],
+            "machines": list(dict.fromkeys(one["machine"] for one in known)) or [runs.kind(other)],
         },
-        "claims": _claims(run, reference) if same and set(there["sizes"]) <= same else [],
+        "claims": _claims(run, reference) if same and set(other["sizes"]) <= same else [],
         "ratios": [one for one in _ratios(run, reference) if one["workload"] in same],
         "cells": [one for one in _cells(run, reference) if one["workload"] in same],
     }
     return document | {"summary": summary(document)}
 
 
-def outcome(there: str, here: str) -> str:
+def outcome(reference: str, run: str) -> str:
     """Return what became of a claim's verdict."""
-    if there not in _DECIDED:
+    if reference not in _DECIDED:
         return NOT_DECIDED_THERE
-    if here not in _DECIDED:
+    if run not in _DECIDED:
         return NOT_DECIDED_HERE
-    return REPRODUCED if here == there else NOT_REPRODUCED
+    return REPRODUCED if run == reference else NOT_REPRODUCED
 
 
-def on_shared(claim: Claim, here: Dataset, there: Dataset) -> tuple[str, str] | None:
+def on_shared(claim: Claim, run: Dataset, reference: Dataset) -> tuple[str, str] | None:
     """Return the verdicts of both on the rows that have data in both; None if there are none.
 
     A run that tested a claim on less than another one reproduces or contradicts what it tested, and no more.
     """
-    votes = [_by_row(of_claim(claim, dataset)) for dataset in (here, there)]
+    votes = [_by_row(of_claim(claim, dataset)) for dataset in (run, reference)]
     shared = votes[0].keys() & votes[1].keys()
     if not shared:
         return None
     quantifier = claim.query["quantifier"]
-    own, other = (quantified(quantifier, tally(one[key] for key in shared)) for one in votes)
-    return own, other
+    first, second = (quantified(quantifier, tally(side[key] for key in shared)) for side in votes)
+    return first, second
 
 
 def _by_row(votes: list[Vote]) -> dict[str, Vote]:
@@ -88,37 +87,36 @@ def _by_row(votes: list[Vote]) -> dict[str, Vote]:
 
 
 def _claims(run: Dataset, reference: Dataset) -> list[dict]:
-    there = reference.table("claims").set_index("id")["verdict"].to_dict()
-    known = {claim.id: claim for claim in definitions.load().claims}
+    verdicts = reference.table("claims").set_index("id")["verdict"].to_dict()
+    claims = {claim.id: claim for claim in definitions.load().claims}
     found = []
     for row in run.table("claims").to_dict("records"):
-        if row["id"] not in there or row["id"] not in known:
+        identity = row["id"]
+        if identity not in verdicts or identity not in claims:
             continue
-        whole = there[row["id"]]
-        shared = on_shared(known[row["id"]], run, reference) if row["verdict"] != NOT_TESTABLE else None
-        own, other = shared or (NOT_TESTABLE, whole)
-        said = {name: row[name] for name in ("id", "sentence", "evidence")}
-        verdicts = {"reference": other, "reference_whole": whole, "run": own, "outcome": outcome(other, own)}
-        found.append(said | verdicts)
+        shared = on_shared(claims[identity], run, reference) if row["verdict"] != NOT_TESTABLE else None
+        own, other = shared or (NOT_TESTABLE, verdicts[identity])
+        found.append({
+            **{name: row[name] for name in ("id", "sentence", "evidence")},
+            **{"reference": other, "reference_whole": verdicts[identity], "run": own},
+            "outcome": outcome(other, own),
+        })  # fmt: skip
     return found
 
 
 def _ratios(run: Dataset, reference: Dataset) -> list[dict]:
     """Return every ratio that both have, of the three stages and of replayed programs, with whether it lies
-    in the prediction interval there."""
-    here, there = (_by_key(dataset) for dataset in (run, reference))
+    in the reference's prediction interval."""
+    own, others = (_by_key(dataset) for dataset in (run, reference))
     found = []
-    for key in (key for key in here if key in there):
-        value, other = here[key]["ratio"], there[key]
-        low, high = other["predicted_low"], other["predicted_high"]
-        found.append(
-            {
-                **{name: here[key][name] for name in schema.COMPARISON_KEYS if here[key][name]},
-                **{"run": value, "reference": other["ratio"]},
-                "predicted": None if is_missing(low) else [low, high],
-                "inside": None if is_missing(low) else low <= value <= high,
-            }
-        )
+    for key in (key for key in own if key in others):
+        value, low, high = own[key]["ratio"], *(others[key][f"predicted_{end}"] for end in ("low", "high"))
+        found.append({
+            **{name: own[key][name] for name in schema.COMPARISON_KEYS if own[key][name]},
+            **{"run": value, "reference": others[key]["ratio"]},
+            "predicted": None if is_missing(low) else [low, high],
+            "inside": None if is_missing(low) else low <= value <= high,
+        })  # fmt: skip
     return found
 
 
@@ -129,11 +127,11 @@ def _by_key(dataset: Dataset) -> dict[tuple, dict]:
 
 
 def _cells(run: Dataset, reference: Dataset) -> list[dict]:
-    here, there = (_statuses(dataset) for dataset in (run, reference))
+    own, others = (_statuses(dataset) for dataset in (run, reference))
     return [
-        {**dict(zip(_CELL_KEYS, key, strict=True)), "reference": there[key], "run": status}
-        for key, status in here.items()
-        if key in there
+        {**dict(zip(_CELL_KEYS, key, strict=True)), "reference": others[key], "run": status}
+        for key, status in own.items()
+        if key in others
     ]
 
 
@@ -200,10 +198,7 @@ def report(document: dict) -> str:
     for ratio in document["ratios"]:
         if ratio["inside"] is False:
             low, high = ratio["predicted"]
-            subject, where = (
-                frameworks.title(ratio["subject"]),
-                ratio.get("compiler") or ratio["device"],
-            )
+            subject, where = (frameworks.title(ratio["subject"]), ratio.get("compiler") or ratio["device"])
             lines.append(
                 f"  outside: {ratio['quantity']} ratio of {ratio['workload']}, {subject}, {where}: "
                 f"{ratio['run']:.3g}, predicted {low:.3g} to {high:.3g}"
@@ -230,11 +225,6 @@ def write(config: dict, folder: Folder) -> None:
         text = report(document)
     folder["reproduction"].write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     folder["reproduction_text"].write_text(text, encoding="utf-8")
-
-
-def read_summary(path: Path) -> str:
-    """Return the sentences of a reproduction.json; empty for the reference itself."""
-    return documents.read(path)["summary"]
 
 
 def main() -> None:

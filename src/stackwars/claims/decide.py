@@ -12,11 +12,9 @@ import pandas as pd
 
 from stackwars.claims import definitions
 from stackwars.claims.definitions import Claim, ClaimError, Claims, study_of
-from stackwars.claims.evidence import evidence
-from stackwars.claims.needs import compute_minutes
-from stackwars.claims.verdicts import NOT_TESTABLE, margin, quantified
-from stackwars.claims.votes import Vote, of_claim, tally
-from stackwars.results import runs, schema
+from stackwars.claims.verdicts import NOT_TESTABLE, Vote, evidence, margin, quantified, tally
+from stackwars.claims.votes import of_claim
+from stackwars.results import schema
 from stackwars.results.dataset import Dataset
 from stackwars.results.folder import REFERENCE_TABLES, Folder, command
 from stackwars.study.studies import measured_studies
@@ -52,17 +50,10 @@ def decide(claim: Claim, dataset: Dataset) -> Decision:
 
 def decide_all(claims: Claims, dataset: Dataset) -> pd.DataFrame:
     """Return claims.csv."""
-    rows = []
-    for claim in claims.claims:
-        minutes = compute_minutes(dataset.config, claim, [runs.REFERENCE, dataset.measured])
-        rows.append(
-            {
-                **{"id": claim.id, "origin": claim.origin, "sentence": claim.sentence},
-                **vars(decide(claim, dataset)),
-                "human_minutes": claim.human_minutes,
-                "compute_minutes": None if minutes is None else round(minutes, 1),
-            }
-        )
+    rows = [
+        {**{"id": claim.id, "origin": claim.origin, "sentence": claim.sentence}, **vars(decide(claim, dataset))}
+        for claim in claims.claims
+    ]
     return schema.table("claims", rows)
 
 

@@ -16,6 +16,7 @@ from stackwars.results import schema as tables
 from stackwars.results import verdicts
 from stackwars.results.cell_numbers import PARTS
 from stackwars.results.schema import Column
+from stackwars.setup.device import CPU
 from stackwars.setup.environments import REPOSITORY
 from stackwars.study import schema
 
@@ -61,8 +62,7 @@ class Claim:
     sentence: str
     query: dict[str, Any]
     needs: dict[str, Any]
-    tolerance: float
-    human_minutes: float
+    tolerance: float = 0.0
     responds_to: str = ""
 
 
@@ -97,7 +97,16 @@ def parse(document: Any) -> Claims:
     :raises ClaimError: if one of them is wrong.
     """
     _check_schema(document)
-    claims = [Claim(**row) for row in document["claims"]]
+    claims = [
+        Claim(
+            **{
+                **row,
+                "query": {"table": "comparisons", **row["query"]},
+                "needs": {"devices": [CPU], "stages": ["cells"], **row.get("needs", {})},
+            }
+        )
+        for row in document["claims"]
+    ]
     for place, claim in enumerate(claims):
         if claim.id in {other.id for other in claims[:place]}:
             raise ClaimError(claim.id, "id", "an id that no other claim has", claim.id)

@@ -1,14 +1,11 @@
-"""What a claim needs: a configuration of its own, the results in it, and what they cost."""
+"""What a claim needs: a configuration of its own, and the results in it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable
-from functools import cache
-from pathlib import Path
+from collections.abc import Callable, Container
 from typing import Any
 
 from stackwars.claims.definitions import Claim, ClaimError, study_of
-from stackwars.measure import documents
 from stackwars.results.names import generations
 from stackwars.study import cells, growth, programs, sharding
 from stackwars.study.cells import Cell
@@ -33,11 +30,11 @@ def restricted(config: dict, claim: Claim) -> dict:
     pairs = [row for row in config["comparisons"] if compiled or CELLS in row["of"]]
     pairs = [row for row in pairs if row["subject"] in wanted] or pairs[:1]
     subjects = {row["subject"] for row in pairs}
-    kept, idle = {*subjects, *(row["baseline"] for row in pairs)}, subjects - set(wanted)
-    own = narrowed(own, kept, kept if compiled else set())
+    frameworks, idle = {*subjects, *(row["baseline"] for row in pairs)}, subjects - set(wanted)
+    own = narrowed(own, frameworks, frameworks if compiled else set())
     if "ir" in stages:
         # The form of a program is compared with that of the baseline's, which another study may have.
-        own |= {"programs": [name for name in config["frameworks"] if name in kept]}
+        own |= {"programs": [name for name in config["frameworks"] if name in frameworks]}
     # A claim about anything else needs no processes of how a cost grows, and none of several devices.
     others = {key: row for key, row in config.items() if key not in ("growth", "sharding") or key in stages}
     return others | {
@@ -47,14 +44,14 @@ def restricted(config: dict, claim: Claim) -> dict:
         "frameworks": {
             name: row | ({"workloads": []} if name in idle else {})
             for name, row in config["frameworks"].items()
-            if name in kept
+            if name in frameworks
         },
         "workloads": [w for w in config["workloads"] if w in needs.get("workloads", config["workloads"])],
         "devices": [name for name in config["devices"] if name in needs["devices"]],
         "comparisons": [
             row | {"of": [what for what in row["of"] if what == CELLS or compiled]} for row in pairs
         ],
-        "edits": _edits(config, kept) if "replay" in stages else {},
+        "edits": _edits(config, frameworks) if "replay" in stages else {},
         "ahead": _ahead(config, claim) if {"ahead", "largest_batch"} & set(stages) else [],
     }
 
@@ -65,10 +62,10 @@ def _preset(row: dict[str, Any], study: str) -> dict[str, Any]:
     return row | {"measure": [study], "study_workloads": limits}
 
 
-def _edits(config: dict, kept: Container[str]) -> dict[str, list[str]]:
+def _edits(config: dict, frameworks: Container[str]) -> dict[str, list[str]]:
     """Return the edits of these frameworks' programs."""
     of_them = {
-        workload: [one for one in edits if one.split("+")[0] in kept]
+        workload: [one for one in edits if one.split("+")[0] in frameworks]
         for workload, edits in config["edits"].items()
     }
     return {workload: edits for workload, edits in of_them.items() if edits}
@@ -155,36 +152,3 @@ def needed_sharding(config: dict, claim: Claim) -> tuple[list[sharding.Point], l
 
 def _if_needed(find: Callable[[dict], list], stage: str, config: dict, claim: Claim) -> list:
     return find(restricted(config, claim)) if stage in claim.needs["stages"] else []
-
-
-def compute_minutes(config: dict, claim: Claim, folders: Iterable[Path]) -> float | None:
-    """Return the wall minutes of everything above, each from the first of the folders that has it; None if none
-    has anything.
-
-    Lowering a program takes seconds and is not recorded.
-    """
-    places = [[folder / path for folder in folders] for path in _results(config, claim)]
-    files = [next((path for path in some if path.exists()), None) for some in places]
-    found = [_seconds(path) for path in files if path is not None]
-    return sum(found) / 60 if found else None
-
-
-def _results(config: dict, claim: Claim) -> list[Path]:
-    points, slices = needed_sharding(config, claim)
-    compilations = [*needed_compilations(config, claim), *slices]
-    return [
-        *(cell.path / "cell.json" for cell in needed_cells(config, claim)),
-        *(replay.path / "replay.json" for replay in needed_replays(config, claim)),
-        *(compilation.path / "ahead.json" for compilation in compilations),
-        *(point.path / "process.json" for point in (*needed_growth(config, claim), *points)),
-        *(compilation.largest_batch_path for compilation in needed_largest_batches(config, claim)),
-    ]
-
-
-@cache
-def _seconds(path: Path) -> float:
-    """Return the wall time of a result, or of its parts; many claims need the same results."""
-    found = documents.read(path)
-    if "wall_s" in found:
-        return found["wall_s"]
-    return sum(part["wall_s"] or 0.0 for part in found.get("processes", found.get("probes", [])))

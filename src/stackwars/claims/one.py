@@ -54,9 +54,9 @@ def main() -> None:
         row = decide_one(a.claim, config, folder)
     except ClaimError as error:
         sys.exit(str(error))
-    made = folder.results / "claims" / a.claim
-    made.with_suffix(".json").write_text(json.dumps(row, indent=1) + "\n", encoding="utf-8")
-    made.with_suffix(".txt").write_text(format_verdict(row), encoding="utf-8")
+    path = folder.results / "claims" / a.claim
+    path.with_suffix(".json").write_text(json.dumps(row, indent=1) + "\n", encoding="utf-8")
+    path.with_suffix(".txt").write_text(format_verdict(row), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -12,9 +12,8 @@ from pathlib import Path
 import pandas as pd
 
 from stackwars.claims import definitions
-from stackwars.claims.evidence import counts
-from stackwars.claims.verdicts import NOT_TESTABLE
-from stackwars.results import held_out, runs, schema, variance
+from stackwars.claims.verdicts import NOT_TESTABLE, counts
+from stackwars.results import runs, schema, variance
 from stackwars.results.folder import REFERENCE_TABLES, Folder
 from stackwars.setup.device import CPU, ONE_THREAD
 from stackwars.setup.environments import REPOSITORY
@@ -54,7 +53,7 @@ def results(rows: Iterable[dict]) -> str:
 def between_runs(deviations: pd.DataFrame, held: pd.DataFrame) -> str:
     """Return a paragraph: how far the runs are apart, and whether each lies where the others predict it.
 
-    deviations, held: as `variance.table` and `held_out.table` give them.
+    deviations, held: as `variance.table` and `variance.held_out` give them.
     """
     ratios = deviations[deviations["quantity"] == variance.RATIO]
     levels = ratios.set_index(["device", "level"])["deviation"]
@@ -108,7 +107,7 @@ def write(repository: Path, reference: Path) -> None:
     rows = schema.read(Folder(reference)["claims"]).to_dict("records")
     responds_to = {claim.id: claim.responds_to for claim in definitions.load().claims}
     accepted = runs.read()
-    text = between_runs(variance.table(accepted), held_out.table(accepted))
+    text = between_runs(variance.table(accepted), variance.held_out(accepted))
     replace_section(repository / TABLE, "claims", table(rows, responds_to))
     replace_section(repository / README, "results", results(rows))
     replace_section(repository / PROTOCOL, "runs", text)

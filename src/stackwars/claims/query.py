@@ -13,7 +13,7 @@ from stackwars.results import runs, schema
 from stackwars.results.dataset import Dataset, newest_runs, of_study
 from stackwars.results.folder import MEASURED
 from stackwars.results.names import compiler_title
-from stackwars.results.values import is_missing
+from stackwars.results.schema import is_missing
 from stackwars.study import sharding
 
 KEYS = {**schema.KEYS, AUDITS: ["id"]}

@@ -3,41 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from stackwars.claims import query as queries
 from stackwars.claims.definitions import Claim
-from stackwars.claims.verdicts import Tally
+from stackwars.claims.verdicts import AGAINST, FOR, OPEN, Vote
 from stackwars.results.dataset import Dataset
-from stackwars.results.values import is_missing
+from stackwars.results.schema import is_missing
 from stackwars.results.verdicts import DECIDED, NO_DATA, NO_INTERVAL
 
-FOR, AGAINST, OPEN = "for", "against", "open"
 WITHIN = "within the tolerance"
 BELOW, NOT_BELOW = "below", "not below"
 Row = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Vote:
-    """The vote of one row: for, against or open; the word for it; and the number behind it.
-
-    row: the columns that identify it, without the empty ones. A row without data has the word NO_DATA.
-    """
-
-    vote: str
-    word: str
-    title: str = ""
-    number: str = ""  # as it is shown
-    value: float | None = None
-    row: Row | None = None
-
-    @property
-    def is_silent(self) -> bool:
-        """Whether the row has no data."""
-        return self.word == NO_DATA
 
 
 def of_claim(claim: Claim, dataset: Dataset) -> list[Vote]:
@@ -59,12 +37,6 @@ def of_claim(claim: Claim, dataset: Dataset) -> list[Vote]:
     return [replace(vote, word=labels.get(vote.word, vote.word)) for vote in votes]
 
 
-def tally(votes: Iterable[Vote]) -> Tally:
-    """Return how many votes there are for the claim, against it, and open."""
-    sides = [vote.vote for vote in votes]
-    return Tally(*(sides.count(side) for side in (FOR, AGAINST, OPEN)))
-
-
 def _vote(claim: Claim, row: Row, limit: Row | None) -> Vote:
     query = claim.query
     if "number" not in query:
@@ -77,7 +49,7 @@ def _vote(claim: Claim, row: Row, limit: Row | None) -> Vote:
 
 
 def _by_word(query: dict, tolerance: float, row: Row) -> Vote:
-    """A direction of a ratio within 1 +- the tolerance is open."""
+    """Return a vote by a word; a direction of a ratio within 1 +- the tolerance is open."""
     word = row[query.get("field", "verdict")]
     if word in ("", NO_DATA):
         return Vote(OPEN, NO_DATA)
@@ -88,7 +60,7 @@ def _by_word(query: dict, tolerance: float, row: Row) -> Vote:
 
 
 def _by_number(query: dict, tolerance: float, row: Row) -> Vote:
-    """A number that has an interval votes by it; any other is open within the tolerance of its limit."""
+    """Return a vote by a number and its interval; without one it is open within the tolerance of its limit."""
     name = query["number"]
     low, high = _ends(row, name)
     open_word = NO_INTERVAL if math.isnan(low) else OPEN
@@ -106,7 +78,7 @@ def _by_number(query: dict, tolerance: float, row: Row) -> Vote:
 
 
 def _below(name: str, row: Row, limit: Row | None) -> Vote:
-    """Whether a number is below that of another row: with its whole interval, if it has one."""
+    """Return a vote on whether a number, with its interval if it has one, is below that of another row."""
     if limit is None or is_missing(limit[name]):
         return Vote(OPEN, NO_DATA)
     (low, high), (other_low, other_high) = _ends(row, name), _ends(limit, name)

@@ -70,7 +70,6 @@ def lower(job: LowerJob) -> tuple[str, dict]:
                 **({"division": division} if division else {}),
             )
         except NotImplementedError as error:
-<<<<<<< HEAD
             lowered = Lowered(no_program_line(str(error)), [], [], ())
         except (ImportError, MemoryError):  # of the environment and the machine, not of the program
             raise
@@ -83,10 +82,6 @@ def lower(job: LowerJob) -> tuple[str, dict]:
 
 def _document(job: LowerJob, lowered: Lowered, versions: dict[str, str], seconds: float) -> dict:
     return {
-=======
-            lowered = Lowered(no_program_line(str(error)), [], [], ())
-    return lowered.text, {
->>>>>>> h-ir
         "schema": 1,
         "framework": job.framework,
         "workload": job.workload,

@@ -10,7 +10,7 @@ import pandas as pd
 from stackwars.claims.verdicts import CLAIM_VERDICTS, CONTRADICTED, NOT_TESTABLE, SUPPORTED
 from stackwars.measure import documents
 from stackwars.paper import latex
-from stackwars.results import effects, held_out, names, runs, schema
+from stackwars.results import effects, names, runs, schema, variance
 from stackwars.results.dataset import Dataset
 from stackwars.results.verdicts import CLOSES_MOST, COMPILER, COUNTS_DISAGREE, NO_DATA, NOT_DECIDED
 from stackwars.setup.device import CPU
@@ -139,7 +139,7 @@ def _audits(data: Dataset) -> Named:
 
 def _held_out(data: Dataset) -> Named:
     """Yield how many ratios of a run lie in the prediction interval of the other runs."""
-    coverage = held_out.table(runs.read())
+    coverage = variance.held_out(runs.read())
     yield from ((f"held_out/{name}", coverage[name].sum()) for name in ("inside", "total"))
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from stackwars.results.values import is_missing
+from stackwars.results.schema import is_missing
 
 
 class Latex(str):

@@ -16,8 +16,7 @@ from stackwars.frameworks import title
 from stackwars.ir import drawing, excerpt, layout, module
 from stackwars.ir.program_text import missing_reason
 from stackwars.paper import listing_text
-from stackwars.results.folder import REFERENCE, Folder, command
-from stackwars.results.forms import form
+from stackwars.results.folder import REFERENCE, Folder, command, form
 from stackwars.study import printed
 from stackwars.study.cells import Cell
 from stackwars.study.programs import Program

@@ -24,7 +24,7 @@ from stackwars.paper.values import BASELINE, SUBJECT, values, verdicts
 from stackwars.results.dataset import Dataset, Sources, sources
 from stackwars.results.folder import FIGURES, Folder, command
 from stackwars.results.runs import DamagedRunError
-from stackwars.results.values import is_missing
+from stackwars.results.schema import is_missing
 
 SUFFIX = ".tex.j2"
 FILTERS = {"num": latex.number, "gib": latex.gibibytes, "latex": latex.Latex}

@@ -19,7 +19,7 @@ import pandas as pd
 from stackwars.paper import aggregates, latex
 from stackwars.results import published, schema
 from stackwars.results.dataset import Dataset
-from stackwars.results.values import is_missing
+from stackwars.results.schema import is_missing
 from stackwars.results.verdicts import NO_DATA
 from stackwars.setup.device import CPU
 

@@ -37,7 +37,6 @@ def numbers(result: dict, values: dict[int, ProcessValue], workload: ModuleType)
     row = {}
     for name, series in milliseconds.items():
         row |= times(name, series)
-    row |= times("steady_all", [value.all_ms for value in values.values()], spread=False)
     kinds = [value.kind for value in values.values()]
     # What most processes are, of two equally frequent classes the less steady one.
     usual = max(CLASSES, key=lambda kind: (kinds.count(kind), CLASSES.index(kind)))
@@ -67,21 +66,17 @@ def numbers(result: dict, values: dict[int, ProcessValue], workload: ModuleType)
 
 
 def _maximum(counts: Iterable[int | None]) -> int | None:
-    """The maximum; None of a framework that compiles nothing."""
+    """Return the maximum, or None for a framework that compiles nothing."""
     return max((count for count in counts if count is not None), default=None)
 
 
-def times(name: str, series: Sequence[float], spread: bool = True) -> dict[str, float | None]:
+def times(name: str, series: Sequence[float]) -> dict[str, float | None]:
     """Return the columns of a time: its geometric mean, the interval, and the smallest and largest process."""
     found = dict(zip((f"{name}_ms", f"{name}_low_ms", f"{name}_high_ms"), geometric_mean(series), strict=True))
-    return found | ({f"{name}_min_ms": min(series), f"{name}_max_ms": max(series)} if spread else {})
+    return found | {f"{name}_min_ms": min(series), f"{name}_max_ms": max(series)}
 
 
-PARTS = {
-    "tracing": "first_trace_ms",
-    "compiling": "first_compile_ms",
-    "executing": "first_execute_ms",
-}
+PARTS = {"tracing": "first_trace_ms", "compiling": "first_compile_ms", "executing": "first_execute_ms"}
 
 
 def _first_split(events: list[dict]) -> dict[str, float | str | None]:
@@ -113,7 +108,6 @@ def _slow_runs(second: list[dict], steady_class: str, warmup: float) -> dict[str
     return {
         "slow_runs": verdicts.slow_runs(by_compiles, by_times),
         "slow_runs_by_compiles": by_compiles,
-        "slow_runs_by_times": by_times,
     }
 
 
@@ -136,3 +130,23 @@ def _returned(events: list[dict], steady_ms: float) -> dict[str, float]:
 
 def _generated(events: list[dict]) -> dict[str, int | None]:
     return {name: _maximum(one.get(name) for one in events) for name in GENERATED}
+
+
+def losses_of(result: dict) -> list[float]:
+    """Return the losses of a cell's first process; none if nothing is trained."""
+    return event(result["processes"][0], "losses").get("values", [])
+
+
+def loss_numbers(result: dict) -> dict[str, float | int | None]:
+    """Return {column: value} of one cell, without the comparison."""
+    found = losses_of(result)
+    if not found:
+        return {}
+    return {"loss_steps": len(found), "loss_first": found[0], "loss_last": found[-1]}
+
+
+def losses_apart(one: list[float], baseline: list[float]) -> float:
+    """Return the largest relative difference of a step's loss; infinite if the numbers of steps differ."""
+    if len(one) != len(baseline):
+        return float("inf")
+    return max(abs(a - b) / abs(b) for a, b in zip(one, baseline, strict=True))

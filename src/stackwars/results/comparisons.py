@@ -17,7 +17,8 @@ from stackwars.measure.log_ratio import LogRatio
 from stackwars.measure.statistics import LEVEL
 from stackwars.results import deciding, exact, schema
 from stackwars.results.deciding import Row, key_of, log_ratio
-from stackwars.results.values import is_missing
+from stackwars.results.rounds import ALL, APART, INTERLEAVED
+from stackwars.results.schema import is_missing
 from stackwars.results.verdicts import NO_DATA
 from stackwars.setup.device import CPU, CPUS
 from stackwars.study.comparisons import PROGRAMS, comparisons
@@ -60,19 +61,20 @@ def ratio_of(rounds: pd.DataFrame) -> LogRatio:
         return LogRatio.of_rounds(list(rounds["ratio"]))
     row = summary.iloc[0]
     log = math.log(row["ratio"])
-    return (
-        LogRatio(log, None, None)
-        if is_missing(row["error"])
-        else LogRatio(log, row["error"], row["rounds"] - 1.0)
-    )
+    if is_missing(row["error"]):
+        return LogRatio(log, None, None)
+    return LogRatio(log, row["error"], row["rounds"] - 1.0)
 
 
 def _measured(rounds: pd.DataFrame) -> Measured:
-    known = rounds[rounds["ratio"].notna()]
-    return {
-        key: {**_columns(ratio_of(rows), rows["rounds"].sum()), "basis": rows["basis"].iloc[0]}
-        for key, rows in known.groupby(schema.ROUND_KEYS, sort=False)
-    }
+    found = {}
+    for key, rows in rounds[rounds["quantity"] != schema.PROCESS].groupby(schema.ROUND_KEYS, sort=False):
+        known = rows[rows["ratio"].notna()]
+        ratio = _columns(ratio_of(known), known["rounds"].sum()) if len(known) else _columns(None)
+        found[key] = ratio | {"basis": known["basis"].iloc[0] if len(known) else ""}
+        if count := int((rows["basis"] == APART).sum()):
+            found[key]["detail"] = f"{count} of {len(rows)} rounds left out: not measured together"
+    return found
 
 
 def _columns(ratio: LogRatio | None, rounds: float | None = None) -> Row:
@@ -95,28 +97,22 @@ def _row(quantity: str, columns: Row, **names: str) -> Row:
 
 
 def _times(native: pd.DataFrame, measured: Measured) -> Iterator[Row]:
-    """First, second and steady time of every cell over its baseline's."""
-    kept = native.set_index(["workload", "framework", "device"])["kept_share"].to_dict()
-    asked = native[(native["baseline"] != "") & (native["device"].isin(CPUS) | (native["status"] != "not run"))]
-    for cell in asked.itertuples():
-        names = {
-            "workload": cell.workload,
-            "device": cell.device,
-            "subject": cell.framework,
-            "baseline": cell.baseline,
-        }
+    """Yield first, second and steady time of every cell over its baseline's."""
+    shares = native.set_index(["workload", "framework", "device"])["kept_share"].to_dict()
+    is_expected = native["device"].isin(CPUS) | (native["status"] != "not run")
+    for cell in native[(native["baseline"] != "") & is_expected].itertuples():
+        names = {"workload": cell.workload, "device": cell.device}
+        names |= {"subject": cell.framework, "baseline": cell.baseline}
         for stage in schema.STAGES:
             found = measured.get(_round_key(stage, **names), _columns(None))
             marks = {}
-            if stage == schema.STEADY and "basis" in found:
-                shares = [
-                    kept.get((cell.workload, side, cell.device), math.nan)
-                    for side in (cell.framework, cell.baseline)
-                ]
+            if stage == schema.STEADY and found.get("basis"):
+                sides = [(cell.workload, side, cell.device) for side in (cell.framework, cell.baseline)]
+                own, base = (shares.get(side, math.nan) for side in sides)
                 marks = {
-                    "interleaved": found["basis"] == "interleaved",
-                    "gated": found["basis"] != "all",
-                    "contended": abs(shares[0] - shares[1]) > CONTENDED,
+                    "interleaved": found["basis"] == INTERLEAVED,
+                    "gated": found["basis"] != ALL,
+                    "contended": abs(own - base) > CONTENDED,
                 }
             yield _row(stage, found, **names) | marks
 
@@ -126,25 +122,24 @@ def _round_key(quantity: str, **names: str) -> tuple[str, ...]:
 
 
 def _replays(config: dict, replays: pd.DataFrame, measured: Measured) -> Iterator[Row]:
-    """Replay ratio of every pair of programs in every compiler, the control of each baseline, and the edits."""
+    """Yield the replay ratio of every pair of programs in every compiler, each baseline's control, the edits."""
     pairs = comparisons(config, PROGRAMS)
     for where, rows in replays.groupby(["workload", "device", "compiler"], sort=False):
         names = dict(zip(("workload", "device", "compiler"), where, strict=True))
         compared = [pair for pair in pairs if {pair.subject, pair.baseline} <= set(rows["framework"])]
-        asked = [(schema.REPLAY, pair.subject, pair.baseline) for pair in compared]
+        ratios = [(schema.REPLAY, pair.subject, pair.baseline) for pair in compared]
         if names["compiler"] == native_compiler(config):
-            asked += [
-                (schema.CONTROL, base, base) for base in dict.fromkeys(pair.baseline for pair in compared)
-            ]
+            baselines = dict.fromkeys(pair.baseline for pair in compared)
+            ratios += [(schema.CONTROL, base, base) for base in baselines]
         edited = rows["framework"][rows["framework"].str.contains("+", regex=False)]
-        asked += [(schema.EDIT, name, name.partition("+")[0]) for name in edited]
-        for quantity, subject, baseline in asked:
+        ratios += [(schema.EDIT, name, name.partition("+")[0]) for name in edited]
+        for quantity, subject, baseline in ratios:
             sides = {**names, "subject": subject, "baseline": baseline}
             yield _row(quantity, measured.get(_round_key(quantity, **sides), _columns(None)), **sides)
 
 
 def _compilers(measured: Measured) -> Iterator[Row]:
-    """The time of every program in a compiler over its time in the compiler before it in the study's list."""
+    """Yield every program's time in a compiler over its time in the compiler before it in the study's list."""
     for key, found in measured.items():
         names = dict(zip(schema.ROUND_KEYS, key, strict=True))
         if names.pop("quantity") == schema.COMPILER:
@@ -152,7 +147,7 @@ def _compilers(measured: Measured) -> Iterator[Row]:
 
 
 def _factors(config: dict, found: dict[tuple, Row]) -> Iterator[Row]:
-    """The runtime factor of every steady ratio in the native compiler, and the margin between both factors.
+    """Yield the runtime factor of every steady ratio in the native compiler, and the margin between both factors.
 
     On logarithms, steady = replay + runtime, so margin = replay - runtime = 2 replay - steady; steady and
     replay are independent."""
@@ -160,45 +155,35 @@ def _factors(config: dict, found: dict[tuple, Row]) -> Iterator[Row]:
         if row["compiler"] != native_compiler(config):
             continue
         names = {name: row[name] for name in ("workload", "device", "subject", "baseline")}
-        steady = log_ratio(found.get(key_of({"quantity": schema.STEADY, **names}), {}))
-        replay = log_ratio(row)
+        steady, replay = _steady(found, **names), log_ratio(row)
         runtime = margin = None
         if steady and replay:
-            runtime, margin = (
-                steady.plus(replay, others=-1.0),
-                replay.plus(steady, own=2.0, others=-1.0),
-            )
+            runtime, margin = (steady.plus(replay, others=-1.0), replay.plus(steady, own=2.0, others=-1.0))
         for quantity, ratio in ((schema.RUNTIME, runtime), (schema.MARGIN, margin)):
             yield _row(quantity, _columns(ratio, row.get("rounds")), **names, compiler=row["compiler"])
 
 
 def _pairwise(config: dict, native: pd.DataFrame, found: dict[tuple, Row]) -> Iterator[Row]:
-    """Steady ratio of pairs of frameworks with the same baseline, on every workload that has a cell of both."""
+    """Yield steady ratios of two frameworks with the same baseline, on every workload with a cell of both."""
     for workload, rows in native[native["device"] == CPU].groupby("workload", sort=False):
         baselines = dict(zip(rows["framework"], rows["baseline"], strict=True))
         for subject, other in config["paper"].get("pairwise", []):
             if not {subject, other} <= baselines.keys():
                 continue
+            names = {"workload": workload, "device": CPU}
             ratios = [
-                log_ratio(found.get(key_of({
-                    "quantity": schema.STEADY, "workload": workload, "device": CPU, "subject": side,
-                    "baseline": baselines[side],
-                }), {}))
-                for side in (subject, other)
-            ]  # fmt: skip
+                _steady(found, **names, subject=side, baseline=baselines[side]) for side in (subject, other)
+            ]
             ratio = ratios[0].plus(ratios[1], others=-1.0) if all(ratios) else None
-            yield _row(
-                schema.PAIRWISE,
-                _columns(ratio),
-                workload=workload,
-                device=CPU,
-                subject=subject,
-                baseline=other,
-            )
+            yield _row(schema.PAIRWISE, _columns(ratio), **names, subject=subject, baseline=other)
+
+
+def _steady(found: dict[tuple, Row], **names: str) -> LogRatio | None:
+    return log_ratio(found.get(key_of({"quantity": schema.STEADY, **names}), {}))
 
 
 def _forms(native: pd.DataFrame) -> Iterator[Row]:
-    """First and steady time of a workload over that of the plain form of its function, in each framework."""
+    """Yield first and steady time of a workload over those of its function's plain form, in each framework."""
     ok = native[(native["device"] == CPU) & (native["status"] == "ok")]
     cells = {(row["workload"], row["framework"]): row for row in ok.to_dict("records")}
     for (workload, framework), cell in cells.items():
@@ -211,13 +196,8 @@ def _forms(native: pd.DataFrame) -> Iterator[Row]:
             times = [_logarithm(one, stage) for one in (cell, other)]
             if all(times):
                 ratio = times[0].plus(times[1], others=-1.0)
-                yield _row(
-                    schema.FORM,
-                    _columns(ratio, cell["rounds"]),
-                    variant=stage,
-                    baseline_workload=plain,
-                    **names,
-                )
+                found = _columns(ratio, cell["rounds"])
+                yield _row(schema.FORM, found, variant=stage, baseline_workload=plain, **names)
 
 
 def _logarithm(cell: dict, stage: str) -> LogRatio | None:
@@ -226,7 +206,6 @@ def _logarithm(cell: dict, stage: str) -> LogRatio | None:
     if is_missing(value):
         return None
     processes = cell["steady_processes"] if stage == schema.STEADY else cell["rounds"]
-    processes = cell["rounds"] if is_missing(processes) else processes
     if is_missing(low) or processes < 2:
         return LogRatio(math.log(value), None, None)
     half = math.log(high / low) / 2
@@ -234,8 +213,9 @@ def _logarithm(cell: dict, stage: str) -> LogRatio | None:
 
 
 def _scaling(grown: pd.DataFrame) -> Iterator[Row]:
-    """How the cost of compiling (first call less steady state) grows with a size: least squares on
-    logarithms."""
+    """Yield how the cost of compiling (first call less steady state) grows with a size.
+
+    Least squares on logarithms."""
     for keys, rows in grown[grown["status"] == "ok"].groupby(["workload", "framework", "size"], sort=False):
         workload, framework, size = keys
         costs = rows["first_ms"] - rows["steady_ms"]

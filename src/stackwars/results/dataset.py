@@ -43,18 +43,18 @@ def of_study(study: Study, table: pd.DataFrame) -> pd.DataFrame:
     """
     nothing = pd.Series("", index=table.index)
     mode, device = table.get("mode", nothing), table.get("device", nothing)
-    kept = table["workload"].isin(study.workloads)
+    selected = table["workload"].isin(study.workloads)
     names = {*study.frameworks, *study.programs}
     for side in SIDES:
         if side in table.columns and names:
             own = table[side].map(lambda name: name.partition("+")[0]).isin(names)
-            kept &= own | mode.isin((schema.GROWTH, schema.SHAPES, schema.SHARDED))
+            selected &= own | mode.isin((schema.GROWTH, schema.SHAPES, schema.SHARDED))
     if "compiler" in table.columns and study.compilers:
         replayed = (mode == schema.REPLAY) | (table.get("target", device) == CPU)
-        kept &= ~replayed | table["compiler"].isin(("", *study.compilers))
+        selected &= ~replayed | table["compiler"].isin(("", *study.compilers))
     if study.devices is not None:
-        kept &= device.isin(study.devices) | ~device.isin(DEVICES)  # a target is no device of the grid
-    return table[kept]
+        selected &= device.isin(study.devices) | ~device.isin(DEVICES)  # a target is no device of the grid
+    return table[selected]
 
 
 class Dataset:

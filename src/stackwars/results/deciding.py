@@ -13,7 +13,7 @@ from stackwars.measure.comparison import Comparison, direction, holm, verdict
 from stackwars.measure.log_ratio import LogRatio
 from stackwars.results import published, schema, verdicts
 from stackwars.results.names import generations
-from stackwars.results.values import is_missing
+from stackwars.results.schema import is_missing
 from stackwars.results.verdicts import NO_DATA
 from stackwars.setup.device import CPU, ONE_THREAD
 from stackwars.study.comparisons import PROGRAMS, comparisons
@@ -90,7 +90,7 @@ def _scaling(row: Row, by_key: dict[tuple, Row], config: dict) -> Row:
 
 
 def _margin(row: Row, by_key: dict[tuple, Row], config: dict) -> Row:
-    """Which factor does more, in the direction of the steady ratio; the program's share of it."""
+    """Decide which factor does more, in the direction of the steady ratio; the program's share of it."""
     steady, replay = (
         by_key.get(key_of({**_where(row), "quantity": quantity, "compiler": compiler}), {})
         for quantity, compiler in ((schema.STEADY, ""), (schema.REPLAY, row["compiler"]))
@@ -145,7 +145,7 @@ _RULES: dict[str, Callable[[Row, dict[tuple, Row], dict], Row]] = {
 
 
 def _cores(rows: list[Row], by_key: dict[tuple, Row]) -> list[Row]:
-    """Whether one core and all cores give the steady ratio one direction."""
+    """Return whether one core and all cores give the steady ratio one direction."""
     found = []
     for row in rows:
         if (row["quantity"], row["device"]) != (schema.STEADY, ONE_THREAD):
@@ -165,8 +165,9 @@ def _cores(rows: list[Row], by_key: dict[tuple, Row]) -> list[Row]:
 
 
 def _reversals(rows: list[Row]) -> list[Row]:
-    """Whether the faster program is the slower one in another generation of XLA: the newest against the
-    oldest."""
+    """Return whether the faster program is the slower one in another generation of XLA.
+
+    The newest generation is compared with the oldest."""
     replays = [row for row in rows if row["quantity"] == schema.REPLAY]
     order = generations(row["compiler"] for row in replays)
     ends: dict[tuple, dict[str, Row]] = {}

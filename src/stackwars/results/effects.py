@@ -18,14 +18,8 @@ from stackwars import frameworks
 from stackwars.compilers import XLA
 from stackwars.measure.statistics import LEVEL
 from stackwars.results import schema
-from stackwars.results.values import is_missing
-from stackwars.results.verdicts import (
-    COMPILER,
-    FRONTEND,
-    INTERACTION,
-    NO_INTERVAL,
-    NOT_SEPARATED,
-)
+from stackwars.results.schema import is_missing
+from stackwars.results.verdicts import COMPILER, FRONTEND, INTERACTION, NO_INTERVAL, NOT_SEPARATED
 from stackwars.setup.device import CPU
 from stackwars.study.comparisons import with_programs
 from stackwars.study.studies import studies
@@ -91,7 +85,7 @@ def first_of_dialects(names: Iterable[str]) -> list[str]:
 
 
 def _of_subset(matrix: pd.DataFrame, times: Times) -> list[dict]:
-    """Three rows for each workload with a block of at least 2 by 2, then three for the mean over them."""
+    """Return three rows for each workload with a block of at least 2 by 2, then three for the mean over them."""
     rows: list[dict] = []
     for workload, cells in matrix.groupby("workload", sort=False):
         frontends, compilers = complete(cells)

@@ -13,16 +13,12 @@ import pandas as pd
 
 from stackwars.results import schema, verdicts
 from stackwars.results.names import BASE, DEFAULT_PRECISION, TARGET, by_age, generations
-from stackwars.results.values import is_missing
+from stackwars.results.schema import is_missing
 from stackwars.setup.device import CPU
 from stackwars.study.comparisons import PROGRAMS, Comparison, comparisons
 
 Row = dict[str, Any]
-AMOUNTS = {
-    schema.HBM: "hbm_bytes",
-    schema.TEMPORARIES: "temp_bytes",
-    schema.CYCLES: "estimated_cycles",
-}
+AMOUNTS = {schema.HBM: "hbm_bytes", schema.TEMPORARIES: "temp_bytes", schema.CYCLES: "estimated_cycles"}
 """Quantities compared of two programs compiled for a target: columns of programs.csv."""
 AS_CLAIMED = {
     "flattening": ("preserved", "flattened"),
@@ -34,63 +30,79 @@ AS_CLAIMED = {
 stackwars.ir.structure."""
 OF_PRODUCTS = ("flattening", "contraction")
 """The forms that tell two frontends apart by what they do to products."""
+_LIKENESS = {
+    (True, True): verdicts.LIKE_BOTH,
+    (True, False): verdicts.LIKE_SUBJECT,
+    (False, True): verdicts.LIKE_BASELINE,
+    (False, False): verdicts.LIKE_NEITHER,
+}
+"""Verdicts by whether a form is the subject's, and whether it is the baseline's."""
 _UNDECIDED = ("not applicable", "no program", "")
 _KINDS = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "collective_permute")
 
 
 def rows(config: dict, cells: pd.DataFrame, programs: pd.DataFrame) -> Iterator[Row]:
-    """Every such row of one run."""
+    """Yield every such row of one run."""
     pairs = comparisons(config, PROGRAMS)
     emitted = programs[programs["level"] != schema.OPTIMISED]
     compiled = programs[(programs["level"] == schema.OPTIMISED) & (programs["target"] != CPU)]
-    whole = compiled[compiled["devices"].isna()]
+    undivided = compiled[compiled["devices"].isna()]
+    newest = _newest(undivided)
     yield from _rss(cells)
     for pair in pairs:
-        yield from _memory(_newest(whole), pair)
-        yield from _largest_batch(_newest(whole), pair)
-        yield from _optimised(_newest(whole), pair)
+        yield from _memory(newest, pair)
+        yield from _largest_batch(newest, pair)
+        yield from _optimised(newest, pair)
         yield from _emitted(emitted, pair)
         yield from _structure(emitted, pair)
         yield from _collectives(cells[cells["mode"] == schema.SHARDED], pair)
         yield from _collectives(_sliced(compiled), pair)
-    yield from _default_precision(_newest(whole))
-    yield from _fits(whole)
+    yield from _default_precision(newest)
+    yield from _fits(undivided)
     yield from _likeness(emitted, pairs)
 
 
-def _row(
-    quantity: str,
-    subject: pd.Series,
-    baseline: str,
-    verdict: str,
-    ratio: float | None = None,
-    **names: str,
-) -> Row:
+def _row(quantity: str, subject: pd.Series, baseline: str, verdict: str, **columns: object) -> Row:
     return {
         **dict.fromkeys(schema.COMPARISON_KEYS, ""),
-        "quantity": quantity,
-        "workload": subject["workload"],
-        "subject": subject["framework"],
-        "baseline": baseline,
-        "verdict": verdict,
-        "ratio": ratio,
-        "runs": 1,
-        "machines": 1,
-        **names,
+        **{"quantity": quantity, "workload": subject["workload"], "subject": subject["framework"]},
+        **{"baseline": baseline, "verdict": verdict, "runs": 1, "machines": 1, **columns},
     }
 
 
-def _sides(table: pd.DataFrame, pair: Comparison, keys: list[str]) -> Iterator[tuple[pd.Series, pd.Series]]:
-    """The rows of the subject with the same of the baseline, by these keys."""
-    base = table[table["framework"] == pair.baseline].drop_duplicates(keys).set_index(keys, drop=False)
-    for _, row in table[table["framework"] == pair.subject].iterrows():
+def _amount(
+    quantity: str,
+    subject: pd.Series,
+    base: pd.Series,
+    column: str,
+    within: float = verdicts.SAME_SIZE,
+    **names: str,
+) -> Row:
+    """Return the row of a column of both sides: more, less, or the same within this share."""
+    one, other = subject[column], base[column]
+    verdict = verdicts.amount(one, other, within)
+    return _row(quantity, subject, base["framework"], verdict, ratio=ratio(one, other), **names)
+
+
+def _matched(
+    subjects: pd.DataFrame, baselines: pd.DataFrame, keys: list[str]
+) -> Iterator[tuple[pd.Series, pd.Series]]:
+    """Yield each row with the first row of the baselines that has the same values in these columns."""
+    found = baselines.drop_duplicates(keys).set_index(keys, drop=False)
+    for _, row in subjects.iterrows():
         key = tuple(row[keys]) if len(keys) > 1 else row[keys[0]]
-        if key in base.index:
-            yield row, base.loc[key]
+        if key in found.index:
+            yield row, found.loc[key]
+
+
+def _sides(table: pd.DataFrame, pair: Comparison, keys: list[str]) -> Iterator[tuple[pd.Series, pd.Series]]:
+    """Yield the rows of the subject with those of the baseline."""
+    subject, base = (table[table["framework"] == side] for side in (pair.subject, pair.baseline))
+    return _matched(subject, base, keys)
 
 
 def _newest(compiled: pd.DataFrame) -> pd.DataFrame:
-    """The rows of the newest compiler of each target."""
+    """Return the rows of the newest compiler of each target."""
     parts = [
         rows[rows["compiler"] == by_age(rows["compiler"])[-1]]
         for _, rows in compiled.groupby("target", sort=False)
@@ -105,21 +117,8 @@ def ratio(one: float, base: float) -> float | None:
 
 def _memory(compiled: pd.DataFrame, pair: Comparison) -> Iterator[Row]:
     for subject, base in _sides(compiled, pair, ["workload", "target", "variant"]):
-        names = {
-            "device": subject["target"],
-            "compiler": subject["compiler"],
-            "variant": subject["variant"],
-        }
-        for quantity, column in AMOUNTS.items():
-            one, other = subject[column], base[column]
-            yield _row(
-                quantity,
-                subject,
-                pair.baseline,
-                verdicts.amount(one, other),
-                ratio(one, other),
-                **names,
-            )
+        names = {"device": subject["target"], "compiler": subject["compiler"], "variant": subject["variant"]}
+        yield from (_amount(quantity, subject, base, column, **names) for quantity, column in AMOUNTS.items())
 
 
 def _largest_batch(compiled: pd.DataFrame, pair: Comparison) -> Iterator[Row]:
@@ -127,53 +126,33 @@ def _largest_batch(compiled: pd.DataFrame, pair: Comparison) -> Iterator[Row]:
     columns = ["largest_batch", "smallest_refused_batch"]
     for subject, base in _sides(known, pair, ["workload", "target", "variant"]):
         one, other = tuple(subject[columns]), tuple(base[columns])
-        yield _row(
-            schema.BATCH, subject, pair.baseline, verdicts.largest_batch(one, other), ratio(one[0], other[0]),
-            device=subject["target"], compiler=subject["compiler"],
-        )  # fmt: skip
+        names = {"device": subject["target"], "compiler": subject["compiler"]}
+        verdict = verdicts.largest_batch(one, other)
+        yield _row(schema.BATCH, subject, pair.baseline, verdict, ratio=ratio(one[0], other[0]), **names)
 
 
 def _optimised(compiled: pd.DataFrame, pair: Comparison) -> Iterator[Row]:
-    """Bytes moved between layouts, fusions and operations of the programs compiled for the original's
-    device."""
-    base = compiled[
-        (compiled["target"] == TARGET) & (compiled["variant"] == BASE) & compiled["operations"].notna()
-    ]
-    for subject, other in _sides(base, pair, ["workload"]):
+    """Yield layout bytes, fusions and operations of the programs compiled for the original's device."""
+    counted = compiled[_is_base(compiled) & compiled["operations"].notna()]
+    for subject, base in _sides(counted, pair, ["workload"]):
         names = {"device": TARGET, "compiler": subject["compiler"]}
-        for quantity, column, within, variant in (
-            (schema.LAYOUT, "layout_bytes", verdicts.SAME_SIZE, ""),
-            (schema.FUSIONS, "fusions", 0, ""),
-            (schema.OPERATIONS, "operations", 0, schema.OPTIMISED),
-        ):
-            verdict = verdicts.amount(subject[column], other[column], within=within)
-            share = ratio(subject[column], other[column])
-            yield _row(quantity, subject, pair.baseline, verdict, share, variant=variant, **names)
+        yield _amount(schema.LAYOUT, subject, base, "layout_bytes", **names)
+        yield _amount(schema.FUSIONS, subject, base, "fusions", 0, **names)
+        yield _amount(schema.OPERATIONS, subject, base, "operations", 0, variant=schema.OPTIMISED, **names)
+
+
+def _is_base(compiled: pd.DataFrame) -> pd.Series:
+    return (compiled["target"] == TARGET) & (compiled["variant"] == BASE)
 
 
 def _emitted(emitted: pd.DataFrame, pair: Comparison) -> Iterator[Row]:
-    """Whether both programs are the same, and which has more operations, as emitted and normalised."""
-    ok = emitted[emitted["status"] == "ok"]
-    for subject, base in _sides(ok, pair, ["workload", "level"]):
-        one, other = subject["operations"], base["operations"]
-        names = {"variant": subject["level"]}
-        yield _row(
-            schema.OPERATIONS,
-            subject,
-            pair.baseline,
-            verdicts.amount(one, other, within=0),
-            ratio(one, other),
-            **names,
-        )
-        if subject["canonical_hash"] and base["canonical_hash"]:
-            same = subject["canonical_hash"] == base["canonical_hash"]
-            yield _row(
-                schema.PROGRAM,
-                subject,
-                pair.baseline,
-                verdicts.SAME if same else verdicts.DIFFERENT,
-                **names,
-            )
+    """Yield whether both programs are the same, and which has more operations, as emitted and normalised."""
+    for subject, base in _sides(emitted[emitted["status"] == "ok"], pair, ["workload", "level"]):
+        level, hashes = subject["level"], (subject["canonical_hash"], base["canonical_hash"])
+        yield _amount(schema.OPERATIONS, subject, base, "operations", 0, variant=level)
+        if all(hashes):
+            verdict = verdicts.SAME if hashes[0] == hashes[1] else verdicts.DIFFERENT
+            yield _row(schema.PROGRAM, subject, pair.baseline, verdict, variant=level)
 
 
 def _normalised(emitted: pd.DataFrame) -> pd.DataFrame:
@@ -181,8 +160,7 @@ def _normalised(emitted: pd.DataFrame) -> pd.DataFrame:
 
 
 def _structure(emitted: pd.DataFrame, pair: Comparison) -> Iterator[Row]:
-    """Whether both programs have the form that the original describes, for each of its claims that both
-    decide."""
+    """Yield whether both programs have the form that the original describes, for each claim that both decide."""
     for subject, base in _sides(_normalised(emitted), pair, ["workload"]):
         for form, (in_baseline, in_subject) in AS_CLAIMED.items():
             one, other = subject[form], base[form]
@@ -197,8 +175,7 @@ def _structure(emitted: pd.DataFrame, pair: Comparison) -> Iterator[Row]:
 
 
 def _likeness(emitted: pd.DataFrame, pairs: list[Comparison]) -> Iterator[Row]:
-    """Whose form the program of a third frontend has: that of the first comparison's subject, or its
-    baseline's.
+    """Yield whose form a third frontend's program has: the first comparison's subject's or its baseline's.
 
     Of products only if those two differ; of anything else if the baseline's is known.
     """
@@ -215,89 +192,65 @@ def _likeness(emitted: pd.DataFrame, pairs: list[Comparison]) -> Iterator[Row]:
                 continue
             if form in OF_PRODUCTS and (subject in _UNDECIDED or subject == base):
                 continue
-            verdict = {
-                (True, True): verdicts.LIKE_BOTH,
-                (True, False): verdicts.LIKE_SUBJECT,
-                (False, True): verdicts.LIKE_BASELINE,
-                (False, False): verdicts.LIKE_NEITHER,
-            }[row[form] == subject, row[form] == base]
+            verdict = _LIKENESS[row[form] == subject, row[form] == base]
             yield _row(schema.LIKENESS, row, first.baseline, verdict, variant=form, detail=row[form])
 
 
 def _default_precision(compiled: pd.DataFrame) -> Iterator[Row]:
-    """Memory of the programs whose products were edited to the default precision, over the same as emitted."""
-    of_target = compiled[(compiled["target"] == TARGET) & (compiled["variant"] == BASE)]
-    emitted = of_target.set_index(["workload", "framework"])
-    for _, row in of_target[of_target["framework"].str.endswith(f"+{DEFAULT_PRECISION}")].iterrows():
-        key = (row["workload"], row["framework"].partition("+")[0])
-        if key not in emitted.index:
-            continue
-        base = emitted.loc[key]
+    """Yield memory of the programs with products at the default precision, over the same as emitted."""
+    base = compiled[_is_base(compiled)]
+    edited = base[base["framework"].str.endswith(f"+{DEFAULT_PRECISION}")]
+    edited = edited.assign(emitted=edited["framework"].str.removesuffix(f"+{DEFAULT_PRECISION}"))
+    for subject, other in _matched(edited, base.assign(emitted=base["framework"]), ["workload", "emitted"]):
+        names = {"device": TARGET, "compiler": subject["compiler"], "variant": BASE}
         for quantity in (schema.HBM, schema.TEMPORARIES):
-            one, other = row[AMOUNTS[quantity]], base[AMOUNTS[quantity]]
-            yield _row(
-                quantity, row, key[1], verdicts.amount(one, other), ratio(one, other),
-                device=TARGET, compiler=row["compiler"], variant=BASE,
-            )  # fmt: skip
+            yield _amount(quantity, subject, other, AMOUNTS[quantity], **names)
 
 
 def _fits(compiled: pd.DataFrame) -> Iterator[Row]:
-    """Whether the oldest and the newest compiler for the original's device agree that a program fits it."""
-    here = compiled[(compiled["target"] == TARGET) & ~compiled["framework"].str.contains("+", regex=False)]
-    order = generations(here["compiler"])
+    """Yield whether the oldest and the newest compiler for the original's device agree that a program fits it."""
+    emitted = compiled[(compiled["target"] == TARGET) & ~compiled["framework"].str.contains("+", regex=False)]
+    order = generations(emitted["compiler"])
     if len(order) < 2:
         return
-    keys = ["workload", "variant", "framework"]
-    older, newer = (
-        here[here["compiler"] == name].set_index(keys, drop=False) for name in (order[0], order[-1])
-    )
-    for key, row in newer.iterrows():
-        other = older.loc[key]["verdict"] if key in older.index else ""
-        if {row["verdict"], other} <= {verdicts.FITS, verdicts.TOO_LARGE}:
-            yield _row(
-                schema.FIT, row, row["framework"],
-                verdicts.AGREES if row["verdict"] == other else verdicts.DIFFERS,
-                ratio(row["hbm_bytes"], older.loc[key]["hbm_bytes"]),
-                device=TARGET, compiler=order[-1], baseline_compiler=order[0], variant=row["variant"],
-            )  # fmt: skip
+    older, newer = (emitted[emitted["compiler"] == name] for name in (order[0], order[-1]))
+    for row, other in _matched(newer, older, ["workload", "variant", "framework"]):
+        words = {row["verdict"], other["verdict"]}
+        if words <= {verdicts.FITS, verdicts.TOO_LARGE}:
+            names = {"device": TARGET, "compiler": order[-1], "baseline_compiler": order[0]}
+            verdict = verdicts.AGREES if len(words) == 1 else verdicts.DIFFERS
+            share = ratio(row["hbm_bytes"], other["hbm_bytes"])
+            yield _row(schema.FIT, row, row["framework"], verdict, ratio=share, variant=row["variant"], **names)
 
 
 def _rss(cells: pd.DataFrame) -> Iterator[Row]:
-    """Peak resident set of every cell over its baseline's."""
+    """Yield the peak resident set of every cell over its baseline's."""
     ok = cells[(cells["mode"] == schema.NATIVE) & (cells["status"] == "ok")]
-    peaks = ok.set_index(["workload", "framework", "device"])["peak_rss_bytes"].to_dict()
-    for _, cell in ok[ok["baseline"] != ""].iterrows():
-        base = peaks.get((cell["workload"], cell["baseline"], cell["device"]))
-        if base is not None:
-            one = cell["peak_rss_bytes"]
-            yield _row(
-                schema.RSS,
-                cell,
-                cell["baseline"],
-                verdicts.amount(one, base),
-                ratio(one, base),
-                device=cell["device"],
-            )
+    baselines = ok.assign(baseline=ok["framework"])
+    for cell, base in _matched(ok[ok["baseline"] != ""], baselines, ["workload", "baseline", "device"]):
+        yield _amount(schema.RSS, cell, base, "peak_rss_bytes", device=cell["device"])
 
 
 def _sliced(compiled: pd.DataFrame) -> pd.DataFrame:
-    """The programs that are divided among the chips of a slice, with the columns of a sharded cell."""
+    """Return the programs that are divided among the chips of a slice, with the columns of a sharded cell."""
     sliced = compiled[compiled["devices"].notna()]
     way = sliced["variant"].str.extract(r"^([a-z]+)", expand=False)
     return sliced.assign(size=way, value=sliced["devices"], device=sliced["target"])
 
 
 def _collectives(divided: pd.DataFrame, pair: Comparison) -> Iterator[Row]:
-    """Whether both programs, annotated and divided by XLA, have as many collectives of each kind."""
+    """Yield whether both programs, annotated and divided by XLA, have as many collectives of each kind."""
     known = divided[(divided["collectives"] != "") & (divided["value"] > 1)]
     for subject, base in _sides(known, pair, ["workload", "size", "value", "device"]):
-        one, other = (json.loads(side["collectives"]) for side in (subject, base))
-        if any(is_missing(side.get(kind)) for side in (one, other) for kind in _KINDS):
+        sides = [json.loads(side["collectives"]) for side in (subject, base)]
+        counts = [[side.get(kind) for kind in _KINDS] for side in sides]
+        if any(map(is_missing, (*counts[0], *counts[1]))):
             continue
-        same = all(one[kind] == other[kind] for kind in _KINDS)
         yield _row(
-            schema.COLLECTIVES, subject, pair.baseline, verdicts.SAME if same else verdicts.DIFFERENT,
-            ratio(one.get("bytes"), other.get("bytes")), device=subject["device"],
+            schema.COLLECTIVES, subject, pair.baseline,
+            verdicts.SAME if counts[0] == counts[1] else verdicts.DIFFERENT,
+            ratio=ratio(*(side.get("bytes") for side in sides)),
+            device=subject["device"],
             variant=f"{subject['size']}{subject['value']:.0f}",
-            detail=f"{sum(one[kind] for kind in _KINDS)} and {sum(other[kind] for kind in _KINDS)}",
+            detail=f"{sum(counts[0])} and {sum(counts[1])}",
         )  # fmt: skip

@@ -6,18 +6,19 @@ Standard library only: some steps run in the environment of a framework.
 from __future__ import annotations
 
 import argparse
+import gzip
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from stackwars.measure import documents
+from stackwars.measure import FORMS, documents
 from stackwars.setup.environments import REPOSITORY
 
 TABLES = ("cells", "programs", "rounds", "comparisons", "claims", "profile", "effects")
 """The five tables and two summaries: stackwars.results.schema describes their columns."""
 FIGURES = ("cell_figures", "compiler_figures")
 """Folders of figures, by what they are made from."""
-MADE = {
+RESULT_FILES = {
     **{name: f"{name}.csv" for name in TABLES},
     "context": "context.json",
     "program_forms": "program_forms.json",
@@ -51,18 +52,26 @@ class Folder:
     def __getitem__(self, name: str) -> Path:
         if name in MEASURED:
             return self.measured / MEASURED[name]
-        return self.results / MADE[name]
+        return self.results / RESULT_FILES[name]
+
+
+def form(cell: Path, name: str) -> str:
+    """Return what the framework's compiler made of a workload, as it lies beside its cell.
+
+    :raises OSError: if it cannot be read.
+    """
+    return gzip.decompress((cell / FORMS / f"{name}.txt.gz").read_bytes()).decode()
 
 
 def parser(description: str | None) -> argparse.ArgumentParser:
     """Return the parser of the arguments of every step; `chosen` reads them."""
-    made = argparse.ArgumentParser(description=description)
-    made.add_argument(
+    arguments = argparse.ArgumentParser(description=description)
+    arguments.add_argument(
         "--config", required=True, type=documents.read, help="the configuration as JSON, validated"
     )
-    made.add_argument("--results", required=True, help="the folder that the step reads and writes")
-    made.add_argument("--measured", help="the folder of what was measured, if it is another one")
-    return made
+    arguments.add_argument("--results", required=True, help="the folder that the step reads and writes")
+    arguments.add_argument("--measured", help="the folder of what was measured, if it is another one")
+    return arguments
 
 
 def chosen(arguments: argparse.Namespace) -> tuple[dict, Folder]:

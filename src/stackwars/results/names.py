@@ -7,8 +7,7 @@ from collections.abc import Iterable
 
 import pandas as pd
 
-from stackwars import frameworks
-from stackwars.results.values import is_missing
+from stackwars.results.schema import is_missing
 
 TARGET = "tpu-v6e"
 """The device of the original."""
@@ -47,19 +46,9 @@ def compiler_title(compiler: str) -> str:
     return f"{name} {version}" + (f" without {without.upper()}" if without else "")
 
 
-def target_title(target: str) -> str:
-    """Return ``TPU v6e`` for ``tpu-v6e``, ``H100`` for ``h100``."""
-    return target.replace("-", " ", 1).replace("tpu", "TPU").replace("h100", "H100")
-
-
 def variant_title(row: pd.Series) -> str:
     """Return ``2``, or ``8x512`` with a multiplication sign if the program has a sequence."""
     if is_missing(row["batch"]):
         return "not recorded"
     batch = f"{row['batch']:.0f}"
     return batch if is_missing(row["sequence"]) else f"{batch}\u00d7{row['sequence']:.0f}"
-
-
-def program_title(row: pd.Series) -> str:
-    """Return ``LLaMA-3.1 8B at 8x512 under JAX``."""
-    return f"{row['title']} at {variant_title(row)} under {frameworks.title(row['framework'])}"

@@ -11,8 +11,8 @@ from stackwars import workloads
 from stackwars.measure import machine, nodes, parity
 from stackwars.measure.checks import output_problems, problems
 from stackwars.measure.peak import floor_ms
-from stackwars.results import losses, schema
-from stackwars.results.cell_numbers import numbers
+from stackwars.results import schema
+from stackwars.results.cell_numbers import loss_numbers, losses_apart, losses_of, numbers
 from stackwars.results.raw import Raw
 from stackwars.study import cells
 from stackwars.study.cells import Cell
@@ -20,53 +20,11 @@ from stackwars.study.comparisons import CELLS, baseline, comparisons
 
 Row = dict[str, Any]
 _KEPT_IF_INVALID = {
-    *(
-        "mode",
-        "workload",
-        "title",
-        "kind",
-        "table",
-        "framework",
-        "baseline",
-        "device",
-        "nodes",
-        "rounds",
-    ),
-    *(
-        "stop_reason",
-        "flops",
-        "parameter_bytes",
-        "parity_rel_l2",
-        "parity_limit",
-        "peak_rss_bytes",
-        "wall_s",
-    ),
-    *(
-        "losses_apart",
-        "losses_bound",
-        "losses",
-        "loss_steps",
-        "loss_first",
-        "loss_last",
-        "floor_ms",
-    ),
-    *(
-        "dtype",
-        "precision",
-        "compiles_first",
-        "compiles_second",
-        "compiles_steady",
-        "cache_hits_first",
-    ),
-    *(
-        "steady_class",
-        "warmup_points",
-        "gated",
-        "kept_share",
-        "used_cores",
-        "threads",
-        "steady_processes",
-    ),
+    *("mode", "workload", "title", "kind", "table", "framework", "baseline", "device", "nodes", "rounds"),
+    *("stop_reason", "flops", "parameter_bytes", "parity_rel_l2", "parity_limit", "peak_rss_bytes", "wall_s"),
+    *("losses_apart", "losses_bound", "losses", "loss_steps", "loss_first", "loss_last", "floor_ms"),
+    *("dtype", "precision", "compiles_first", "compiles_second", "compiles_steady", "cache_hits_first"),
+    *("steady_class", "warmup_points", "gated", "kept_share", "used_cores", "threads", "steady_processes"),
     *("steady_calls", "graphs", "graph_breaks", "kernels", "slow_runs_by_compiles"),
 }
 """Columns that an invalid cell keeps: all but its times."""
@@ -77,9 +35,7 @@ def rows(config: dict, raw: Raw) -> list[Row]:
     found = {cell: _row(config, cell, raw) for cell in cells.asked(config)}
     for workload, device in dict.fromkeys((cell.workload, cell.device) for cell in found):
         _audit(
-            config,
-            raw,
-            {c: row for c, row in found.items() if (c.workload, c.device) == (workload, device)},
+            config, raw, {c: row for c, row in found.items() if (c.workload, c.device) == (workload, device)}
         )
     return list(found.values())
 
@@ -117,7 +73,7 @@ def _row(config: dict, cell: Cell, raw: Raw) -> Row:
     }
     if result["status"] == "ok":
         row |= numbers(result, raw.cell_values[cell], workload)
-        row |= losses.numbers(result)
+        row |= loss_numbers(result)
         row |= {name: result["ir"][name] for name in ("dtype", "precision")}
         if peak := nodes.peak_of(raw.every_peak(cell.device), result["machine"]):
             row["floor_ms"] = floor_ms(row["flops"], workload.minimum_bytes(sizes), peak)
@@ -161,11 +117,7 @@ def _numbers_refused(cell: Cell, row: Row, raw: Raw, error: float | None) -> str
 def _losses(apart: float | None, bound: float) -> Row:
     if apart is None:
         return {}
-    return {
-        "losses_apart": apart,
-        "losses_bound": bound,
-        "losses": "differs" if apart > bound else "agrees",
-    }
+    return {"losses_apart": apart, "losses_bound": bound, "losses": "differs" if apart > bound else "agrees"}
 
 
 def _error(errors: dict[str, float], framework: str, baselines: dict[str, str], limit: float) -> float | None:
@@ -228,9 +180,9 @@ def _losses_apart(
     rel = getattr(workloads.load(workload), "losses_rel", None)
     if rel is None:
         return {}, float("inf")
-    series = {cell.framework: losses.of_cell(raw.cells[cell]) for cell in ok}
+    series = {cell.framework: losses_of(raw.cells[cell]) for cell in ok}
     apart = {
-        framework: losses.apart(series[framework], series[base])
+        framework: losses_apart(series[framework], series[base])
         for framework, base in baselines.items()
         if {framework, base} <= set(series)
     }

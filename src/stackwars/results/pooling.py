@@ -20,7 +20,7 @@ from scipy import special
 
 from stackwars.measure.log_ratio import LogRatio
 from stackwars.results import schema
-from stackwars.results.values import is_missing
+from stackwars.results.schema import is_missing
 
 FAMILY = ("quantity", "device", "compiler", "variant")
 """Ratios that agree in these columns are a family."""
@@ -149,11 +149,11 @@ def pool(tables: Sequence[RunTable]) -> pd.DataFrame:
     for key, one in members.items():
         families.setdefault(_family(key), []).append(one)
     priors = {group: family(of_it) for group, of_it in families.items()}
-    made = []
+    pooled_rows = []
     for key, of_key in rows.items():
         pooled = combine(members[key], priors[_family(key)]) if key in members else None
-        made.append(_newest(of_key) | (columns(pooled) if pooled else {}))
-    return schema.typed(pd.DataFrame(made, columns=list(schema.COMPARISONS)))
+        pooled_rows.append(_newest(of_key) | (columns(pooled) if pooled else {}))
+    return schema.typed(pd.DataFrame(pooled_rows, columns=list(schema.COMPARISONS)))
 
 
 def columns(pooled: Pooled) -> dict[str, object]:

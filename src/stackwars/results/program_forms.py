@@ -29,12 +29,7 @@ def analyse(text: str) -> list[Row]:
             settled = normalise(raw)
             return [
                 {"level": RAW, "status": OK, **_counted(raw)},
-                {
-                    "level": NORMALISED,
-                    "status": OK,
-                    **_counted(settled),
-                    **_forms(structure.decide(settled)),
-                },
+                {"level": NORMALISED, "status": OK, **_counted(settled), **_forms(structure.decide(settled))},
             ]
         except module.ProgramError as error:
             reason, status = str(error), UNREADABLE

@@ -14,8 +14,7 @@ from stackwars import workloads
 from stackwars.compilers import fused
 from stackwars.measure import documents
 from stackwars.results import published, schema
-from stackwars.results.folder import Folder
-from stackwars.results.forms import form
+from stackwars.results.folder import Folder, form
 from stackwars.results.names import BASE, TARGET
 from stackwars.results.raw import Raw
 from stackwars.setup.device import CPU
@@ -25,15 +24,7 @@ from stackwars.workloads import parallel
 
 Row = dict[str, Any]
 OF_AHEAD = (
-    *(
-        "verdict",
-        "decided_by",
-        "argument_bytes",
-        "output_bytes",
-        "temp_bytes",
-        "alias_bytes",
-        "hbm_bytes",
-    ),
+    *("verdict", "decided_by", "argument_bytes", "output_bytes", "temp_bytes", "alias_bytes", "hbm_bytes"),
     *("usable_bytes", "compile_s", "peak_rss_bytes"),
 )
 """Columns that ahead.json has under the same names."""
@@ -69,7 +60,7 @@ def _head(workload: str, framework: str, level: str, **names: object) -> Row:
 
 
 def _emitted(config: dict, measured: Path, forms: list[Row]) -> Iterator[Row]:
-    """Rows of both levels of every emitted program; of one whose compiler's forms are kept, what is fused."""
+    """Yield both levels of every emitted program, with what is fused if its compiler's forms are stored."""
     kernels = dict(_fused(config, measured))
     for row in forms:
         names = (row["workload"], row["framework"])
@@ -98,24 +89,16 @@ def _fused(config: dict, measured: Path) -> Iterator[tuple[tuple[str, str], dict
 
 
 def _compiled(config: dict, measured: Path, digests: dict[tuple[str, str], str]) -> Iterator[Row]:
-    """A row for every compilation for a target that is asked for; the first compiler's with what its HLO
-    holds."""
-    there = published.read_published()
-    counted, searched = (
-        set(programs.base_compilations(config)),
-        set(programs.largest_batches(config)),
-    )
+    """Yield a row for every configured compilation for a target; the first compiler's with counts of its HLO."""
+    original = published.read_published()
+    counted, searched = (set(programs.base_compilations(config)), set(programs.largest_batches(config)))
     for compilation in programs.compilations(config):
         program = compilation.program
-        names = {
-            "target": compilation.target,
-            "compiler": compilation.compiler,
-            "variant": program.variant,
-        }
+        names = {"target": compilation.target, "compiler": compilation.compiler, "variant": program.variant}
         row = _head(program.workload, program.framework, schema.OPTIMISED, **names)
         row |= _sizes(config, compilation)
         if compilation.target == TARGET and not program.edits:
-            row["published_status"] = published.status(program.workload, program.framework, there)
+            row["published_status"] = published.status(program.workload, program.framework, original)
         path = measured / compilation.path / "ahead.json"
         if not path.exists():
             yield row | {"status": "not run", "status_detail": "no result"}
@@ -132,10 +115,7 @@ def _compiled(config: dict, measured: Path, digests: dict[tuple[str, str], str])
         batches = measured / compilation.largest_batch_path
         if compilation in searched and batches.exists():
             search = documents.read(batches)
-            row |= {
-                "largest_batch": search["fits_batch"],
-                "smallest_refused_batch": search["oom_batch"],
-            }
+            row |= {"largest_batch": search["fits_batch"], "smallest_refused_batch": search["oom_batch"]}
         yield row
 
 
@@ -167,7 +147,7 @@ def _optimised(hlo: dict | None) -> Row:
 
 
 def _slices(config: dict, measured: Path) -> Iterator[Row]:
-    """A row for every compilation for a slice of several chips."""
+    """Yield a row for every compilation for a slice of several chips."""
     for compilation in sharding.slices(config):
         path = measured / compilation.path / "ahead.json"
         if not path.exists():
@@ -179,18 +159,14 @@ def _slices(config: dict, measured: Path) -> Iterator[Row]:
             **{"target": compilation.target, "compiler": compilation.compiler},
             "variant": f"{division.way}{division.devices}",
             "devices": division.devices,
-            **{
-                "status": found["status"],
-                "status_detail": found["message"],
-                "verdict": found["verdict"],
-            },
+            **{"status": found["status"], "status_detail": found["message"], "verdict": found["verdict"]},
             **{"hbm_bytes": found["hbm_bytes"], "usable_bytes": found["usable_bytes"]},
             "collectives": json.dumps(collectives) if collectives else "",
         }
 
 
 def _replayed(raw: Raw) -> Iterator[Row]:
-    """A row for every program of every replay: what its compiler made of it."""
+    """Yield a row for every program of every replay: what its compiler made of it."""
     for replay, result in raw.replays.items():
         for name, program in result["programs"].items():
             names = {"target": CPU, "compiler": replay.compiler}

@@ -18,11 +18,7 @@ PUBLISHED = REPOSITORY / "paper" / "published" / "tables.csv"
 LECTURE = PUBLISHED.with_name("lecture.csv")
 """The numbers of the lecture that some workloads are from."""
 PUBLISHED_KEYS = ["table", "workload", "framework", "title", "first_run_ms", "second_run_ms"]
-COLUMNS = {
-    schema.FIRST: "first_run_ms",
-    schema.SECOND: "second_run_ms",
-    schema.STEADY: "steady_state_ms",
-}
+COLUMNS = {schema.FIRST: "first_run_ms", schema.SECOND: "second_run_ms", schema.STEADY: "steady_state_ms"}
 RETURNED, DONE = "returned", "done"
 LECTURE_COLUMNS = {
     "workload": "name of the workload",
@@ -72,9 +68,9 @@ def _read(path: Path, columns: list[str]) -> pd.DataFrame:
     return table
 
 
-def status(workload: str, framework: str, there: pd.DataFrame) -> str:
+def status(workload: str, framework: str, original: pd.DataFrame) -> str:
     """Return what became of a program in the original; empty if it has none. there: its tables."""
-    rows = there[(there["workload"] == workload) & (there["framework"] == framework)]
+    rows = original[(original["workload"] == workload) & (original["framework"] == framework)]
     return str(rows["status"].iloc[0]) if len(rows) else ""
 
 
@@ -84,9 +80,9 @@ def compared(table: pd.DataFrame) -> pd.DataFrame:
     A variant is set beside the published numbers of the framework that it varies; only that framework's own
     direction is judged.
     """
-    there, lecture = read_published(), read_lecture()
-    made = table.copy()
-    times = there[there["status"] == "ok"].set_index(["workload", "framework"])
+    original, lecture = read_published(), read_lecture()
+    compared_table = table.copy()
+    times = original[original["status"] == "ok"].set_index(["workload", "framework"])
     done = lecture[lecture["what"] == DONE].set_index(["workload", "framework"])["ms"].to_dict()
     stages = {stage: times[column].to_dict() for stage, column in COLUMNS.items()}
     for index, row in table[table["device"] == CPU].iterrows():
@@ -98,8 +94,8 @@ def compared(table: pd.DataFrame) -> pd.DataFrame:
         if len(sides) < 2 or not set(sides) <= known.keys():
             continue
         ratio = known[sides[0]] / known[sides[1]]
-        made.loc[index, "published_ratio"] = ratio
+        compared_table.loc[index, "published_ratio"] = ratio
         is_itself = program_of(row["subject"]) == row["subject"]
         if is_itself and quantity in (schema.STEADY, schema.PAIRWISE):
-            made.loc[index, "agreement"] = agreement(ratio, row["verdict"])
-    return made
+            compared_table.loc[index, "agreement"] = agreement(ratio, row["verdict"])
+    return compared_table

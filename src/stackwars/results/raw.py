@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import gzip
 import re
+from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -61,6 +62,16 @@ class Raw:
                     both = zip(singles, program["steady"], strict=True)
                     values = process_value.of_rounds(dict(zip(rounds, both, strict=True)))
                     found[replay, name] = values
+        return found
+
+    @cached_property
+    def round_seconds(self) -> Counter[tuple[str, str, int]]:
+        """How long all processes of a round took, by workload, device and round; discarded attempts included."""
+        found: Counter[tuple[str, str, int]] = Counter()
+        for key, result in (*self.cells.items(), *self.replays.items()):
+            for process in result["processes"]:
+                seconds = process["wall_s"] + process.get("discarded_s", 0.0)
+                found[key.workload, key.device, process["repetition"]] += seconds
         return found
 
     def every_peak(self, device: str) -> list[dict]:

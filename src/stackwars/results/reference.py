@@ -41,8 +41,8 @@ def pooled(config: dict, accepted: list[Run]) -> pd.DataFrame:
 
 def _across_runs(config: dict, accepted: list[Run]) -> RunTable:
     programs = _concatenated(accepted, "programs")
-    made = programs[programs["status"] != "not run"]
-    newest = made.drop_duplicates(schema.PROGRAM_KEYS, keep="last")
+    emitted = programs[programs["status"] != "not run"]
+    newest = emitted.drop_duplicates(schema.PROGRAM_KEYS, keep="last")
     rows = list(exact.rows(config, schema.empty("cells"), newest))
     return RunTable("", "", schema.table("comparisons", rows))
 
@@ -54,7 +54,7 @@ def _concatenated(accepted: list[Run], name: str) -> pd.DataFrame:
 
 
 def _effects(config: dict, cells: pd.DataFrame, accepted: list[Run]) -> pd.DataFrame:
-    """The effects of every workload, of the run whose replays are shown."""
+    """Return the effects of every workload, of the run whose replays are shown."""
     if effects.STUDY not in config["studies"]:
         return schema.empty("effects")
     shown = newest_runs(config, cells, effects.STUDY, schema.REPLAY)

@@ -1,5 +1,11 @@
 """rounds.csv: every observation of a run, paired where it is compared, from which comparisons.csv is
-inferred."""
+inferred.
+
+Processes of one round are paired only if they were measured together: a cell that was measured again later has
+the same round numbers, but not the machine's conditions of its baseline. The pause between the two processes
+may be as long as all processes of the round took, which is what runs in between, or MAX_PAUSE_S. Rounds that
+are not paired keep their times and have no ratio (basis APART).
+"""
 
 from __future__ import annotations
 
@@ -12,9 +18,9 @@ import pandas as pd
 
 from stackwars.measure import interleaved
 from stackwars.measure.events import event
-from stackwars.measure.process_value import ProcessValue, aligned
+from stackwars.measure.process_value import aligned
 from stackwars.results import schema
-from stackwars.results.raw import Raw
+from stackwars.results.raw import Raw, Values
 from stackwars.study.cells import Cell
 from stackwars.study.comparisons import PROGRAMS, comparisons
 from stackwars.study.programs import ReplayCell, native_compiler
@@ -22,6 +28,10 @@ from stackwars.study.studies import full_study
 
 MATRIX = "matrix"
 """The study that compares compilers."""
+MAX_PAUSE_S = 600.0
+"""A pause of ten minutes may be the build of an environment in the middle of a round."""
+INTERLEAVED, UNCONTENDED, ALL, CALL, APART = "interleaved", "uncontended", "all", "call", "apart"
+"""The basis of a row."""
 Row = dict[str, Any]
 
 
@@ -42,6 +52,21 @@ def build(config: dict, raw: Raw, cells: pd.DataFrame) -> pd.DataFrame:
     return schema.table("rounds", rows)
 
 
+def measured_together(raw: Raw, one: dict, other: dict, place: tuple[str, str]) -> tuple[set[int], set[int]]:
+    """Return the rounds that two results share: those measured together, and those measured apart.
+
+    place: the workload and the device of both.
+    """
+    sides = [{process["repetition"]: process for process in result["processes"]} for result in (one, other)]
+    together, apart = set(), set()
+    for number in sides[0].keys() & sides[1].keys():
+        earlier, later = sorted((side[number] for side in sides), key=lambda process: process["started_s"])
+        pause = later["started_s"] - earlier["started_s"] - earlier["wall_s"]
+        is_together = pause <= max(MAX_PAUSE_S, raw.round_seconds[*place, number])
+        (together if is_together else apart).add(number)
+    return together, apart
+
+
 def _row(quantity: str, number: int, one: float, base: float | None, basis: str, **names: str) -> Row:
     return {
         "quantity": quantity,
@@ -56,22 +81,24 @@ def _row(quantity: str, number: int, one: float, base: float | None, basis: str,
 
 
 def _native(raw: Raw, valid: dict[Cell, str]) -> Iterator[Row]:
-    """First, second and steady times of every valid cell beside a valid one of its baseline."""
+    """Yield first, second and steady times of every valid cell with those of its valid baseline."""
     for cell, baseline in valid.items():
         other = Cell(baseline, cell.workload, cell.device)
         if other not in valid:
             continue
-        names = {
-            "workload": cell.workload,
-            "device": cell.device,
-            "subject": cell.framework,
-            "baseline": baseline,
-        }
+        place = (cell.workload, cell.device)
+        names = {"workload": place[0], "device": place[1], "subject": cell.framework, "baseline": baseline}
+        together, apart = measured_together(raw, raw.cells[cell], raw.cells[other], place)
         for stage in (schema.FIRST, schema.SECOND):
-            ours, theirs = (_singles(raw.cells[side], stage) for side in (cell, other))
-            for number in sorted(ours.keys() & theirs.keys()):
-                yield _row(stage, number, ours[number], theirs[number], "call", **names)
+            times, base_times = (_singles(raw.cells[side], stage) for side in (cell, other))
+            for number in sorted(together | apart):
+                row = _row(stage, number, times[number], base_times[number], CALL, **names)
+                yield row if number in together else _unpaired(row)
         yield from _steady(raw, cell, other, names)
+
+
+def _unpaired(row: Row) -> Row:
+    return row | {"ratio": None, "basis": APART}
 
 
 def _singles(result: dict, stage: str) -> dict[int, float]:
@@ -79,7 +106,7 @@ def _singles(result: dict, stage: str) -> dict[int, float]:
 
 
 def _steady(raw: Raw, cell: Cell, other: Cell, names: dict[str, str]) -> Iterator[Row]:
-    """Steady times: of interleaved slices if every process has them, else of each process's own blocks."""
+    """Yield steady times: of interleaved slices if every process has them, else of each process's own blocks."""
     slices = {
         process["repetition"]: pairs
         for process in raw.cells[cell]["processes"]
@@ -88,19 +115,28 @@ def _steady(raw: Raw, cell: Cell, other: Cell, names: dict[str, str]) -> Iterato
     if len(slices) == len(raw.cells[cell]["processes"]):
         for number, pairs in slices.items():
             one, base = (statistics.median(side) for side in zip(*pairs, strict=True))
-            row = _row(schema.STEADY, number, one, base, "interleaved", **names)
+            row = _row(schema.STEADY, number, one, base, INTERLEAVED, **names)
             yield row | {"ratio": interleaved.round_ratio(pairs)}
         return
-    steady, gated = aligned(raw.cell_values[cell], raw.cell_values[other])
-    for number, (one, base) in steady.items():
-        yield _row(schema.STEADY, number, one, base, "uncontended" if gated else "all", **names)
+    sides = [(raw.cells[one], raw.cell_values[one]) for one in (cell, other)]
+    yield from _aligned(raw, schema.STEADY, sides, **names)
+
+
+def _aligned(raw: Raw, quantity: str, sides: list[tuple[dict, Values]], **names: str) -> Iterator[Row]:
+    """Yield the times of two results by round, of uncontended blocks if both have enough of them."""
+    (one, values), (other, base) = sides
+    together, apart = measured_together(raw, one, other, (names["workload"], names["device"]))
+    times, gated = aligned(*({n: v for n, v in side.items() if n in together} for side in (values, base)))
+    for number, pair in times.items():
+        yield _row(quantity, number, *pair, UNCONTENDED if gated else ALL, **names)
+    for number in sorted(apart):
+        yield _unpaired(_row(quantity, number, values[number].all_ms, base[number].all_ms, APART, **names))
 
 
 def _replayed(
     config: dict, raw: Raw, valid: dict[Cell, str], replay: ReplayCell, result: dict
 ) -> Iterator[Row]:
-    """Interleaved times of pairs of programs, edits included, and a baseline's native times beside its
-    replay's."""
+    """Yield interleaved times of pairs of programs, edits included, and each baseline's native and replay times."""
     names = {"workload": replay.workload, "device": replay.device, "compiler": replay.compiler}
     programs = result["programs"]
     pairs = [pair for pair in comparisons(config, PROGRAMS) if {pair.subject, pair.baseline} <= programs.keys()]
@@ -108,35 +144,18 @@ def _replayed(
     sides += [(schema.EDIT, name, name.partition("+")[0]) for name in programs if "+" in name]
     for quantity, subject, baseline in sides:
         for number, one, base, ratio in paired(result, subject, baseline):
-            row = _row(
-                quantity,
-                number,
-                one,
-                base,
-                "interleaved",
-                **names,
-                subject=subject,
-                baseline=baseline,
-            )
+            row = _row(quantity, number, one, base, INTERLEAVED, **names, subject=subject, baseline=baseline)
             yield row | {"ratio": ratio}
     if replay.compiler != native_compiler(config):
         return
     for baseline in dict.fromkeys(pair.baseline for pair in pairs):
-        cell = Cell(baseline, replay.workload, replay.device)
-        native: dict[int, ProcessValue] = raw.cell_values[cell] if cell in valid else {}
-        control, gated = aligned(native, raw.replay_values.get((replay, baseline), {}))
-        for number, (one, base) in control.items():
-            basis = "uncontended" if gated else "all"
-            yield _row(
-                schema.CONTROL,
-                number,
-                one,
-                base,
-                basis,
-                **names,
-                subject=baseline,
-                baseline=baseline,
-            )
+        cell, replayed = (
+            Cell(baseline, replay.workload, replay.device),
+            raw.replay_values.get((replay, baseline)),
+        )
+        if cell in valid and replayed:
+            sides = [(raw.cells[cell], raw.cell_values[cell]), (result, replayed)]
+            yield from _aligned(raw, schema.CONTROL, sides, **names, subject=baseline, baseline=baseline)
 
 
 def paired(result: dict, subject: str, baseline: str) -> Iterator[tuple[int, float, float, float]]:
@@ -161,31 +180,33 @@ def interleaved_ratio(one: dict, other: dict) -> float:
 
 
 def _compilers(config: dict, raw: Raw) -> Iterator[Row]:
-    """Times of every program in a compiler and in the one before it in the list of the study of compilers.
+    """Yield times of every program in a compiler and in the one before it in the study's list.
 
     Of all blocks: the programs of a process are interleaved, and what slows one of them slows the others.
     """
     if MATRIX not in config["studies"]:
         return
     study = full_study(config, MATRIX)
-    before = {compiler: previous for previous, compiler in itertools.pairwise(study.compilers)}
-    times = {
-        (replay.workload, replay.device, name, replay.compiler): {n: v.all_ms for n, v in values.items()}
-        for (replay, name), values in raw.replay_values.items()
-        if name in study.programs
-    }
-    for (workload, device, name, compiler), own in times.items():
-        previous = before.get(compiler, "")
-        base = times.get((workload, device, name, previous), {})
-        names = {"workload": workload, "device": device, "compiler": compiler, "subject": name}
-        for number in sorted(own.keys() & base.keys()):
-            row = _row(schema.COMPILER, number, own[number], base[number], "all", **names)
-            yield row | {"baseline": name, "baseline_compiler": previous}
+    before = {compiler: other for other, compiler in itertools.pairwise(study.compilers)}
+    for (replay, name), values in raw.replay_values.items():
+        other = ReplayCell(replay.device, before.get(replay.compiler, ""), replay.workload)
+        base = raw.replay_values.get((other, name))
+        if base is None or name not in study.programs:
+            continue
+        names = {"workload": replay.workload, "device": replay.device, "compiler": replay.compiler}
+        together, apart = measured_together(
+            raw, raw.replays[replay], raw.replays[other], place=(replay.workload, replay.device)
+        )
+        for number in sorted(together | apart):
+            row = _row(
+                schema.COMPILER, number, values[number].all_ms, base[number].all_ms, ALL, **names, subject=name
+            )
+            row |= {"baseline": name, "baseline_compiler": other.compiler}
+            yield row if number in together else _unpaired(row)
 
 
 def _processes(raw: Raw, valid: dict[Cell, str]) -> Iterator[Row]:
-    """The steady state of every process by itself: from its uncontended blocks, if they suffice, and from
-    all."""
+    """Yield every process's steady state, from its uncontended blocks, if they suffice, and from all."""
     native = {
         (cell.workload, cell.device, "", cell.framework): values
         for cell, values in raw.cell_values.items()
@@ -198,6 +219,6 @@ def _processes(raw: Raw, valid: dict[Cell, str]) -> Iterator[Row]:
     for (workload, device, compiler, name), values in (native | replayed).items():
         names = {"workload": workload, "device": device, "compiler": compiler, "subject": name}
         for number, value in values.items():
-            for basis, ms in (("uncontended", value.gated_ms), ("all", value.all_ms)):
+            for basis, ms in ((UNCONTENDED, value.gated_ms), (ALL, value.all_ms)):
                 if ms is not None:
                     yield _row(schema.PROCESS, number, ms, None, basis, **names)

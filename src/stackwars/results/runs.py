@@ -94,7 +94,7 @@ def kind(context: dict) -> str:
     The name of the processor alone is not enough if a host hides it.
     """
     machine = context.get("machine", {})
-    cache = (context.get("peaks") or {}).get(CPU, context.get("peak") or {}).get("last_cache_bytes")
+    cache = context.get("peaks", {}).get(CPU, {}).get("last_cache_bytes")
     megabytes = f"{cache / 1e6:.0f} MB of cache" if cache else "unknown cache"
     return f"{machine.get('cpu_model', 'unknown processor')}, {machine.get('cores', '?')} cores, {megabytes}"
 

@@ -33,15 +33,7 @@ TABLES: dict[str, dict[str, Column]] = {
 CELLS, PROGRAMS, ROUNDS, COMPARISONS, CLAIMS, PROFILE, EFFECTS = TABLES.values()
 CELL_KEYS = ["mode", "workload", "framework", "device", "compiler", "size", "value", "pass"]
 PROGRAM_KEYS = ["workload", "framework", "level", "target", "compiler", "variant"]
-ROUND_KEYS = [
-    "quantity",
-    "workload",
-    "device",
-    "compiler",
-    "subject",
-    "baseline",
-    "baseline_compiler",
-]
+ROUND_KEYS = ["quantity", "workload", "device", "compiler", "subject", "baseline", "baseline_compiler"]
 COMPARISON_KEYS = [
     *("quantity", "workload", "device", "compiler", "baseline_compiler", "variant"),
     *("subject", "baseline", "baseline_workload"),
@@ -113,6 +105,11 @@ def _flags(values: pd.Series) -> pd.Series:
 
 _CONVERTED = {"number": _numbers, "text": _texts, "flag": _flags}
 _KINDS = {name: column.kind for columns in TABLES.values() for name, column in columns.items()}
+
+
+def is_missing(value: object) -> bool:
+    """Return whether a value of a table is missing: None, or a float NaN."""
+    return value is None or (isinstance(value, float) and math.isnan(value))
 
 
 def read(path: Path) -> pd.DataFrame:

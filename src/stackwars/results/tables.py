@@ -5,17 +5,7 @@ from __future__ import annotations
 import json
 
 from stackwars.measure import documents
-from stackwars.results import (
-    cells,
-    comparisons,
-    context,
-    effects,
-    profile,
-    programs,
-    raw,
-    rounds,
-    schema,
-)
+from stackwars.results import cells, comparisons, context, effects, profile, programs, raw, rounds, schema
 from stackwars.results.folder import Folder, command
 from stackwars.study.programs import replays
 
@@ -28,12 +18,12 @@ def write(config: dict, folder: Folder) -> None:
     folder.results.mkdir(parents=True, exist_ok=True)
     found = raw.read(config, folder.measured)
     paths = [folder.measured / replay.path / "profile.json" for replay in replays(config)]
-    made = {"cells": cells.build(config, found), "programs": programs.build(config, folder, found)}
-    made["rounds"] = rounds.build(config, found, made["cells"])
-    made["comparisons"] = comparisons.build(config, made["rounds"], made["cells"], made["programs"])
-    made["effects"] = effects.build(config, made["cells"], made["rounds"])
-    made["profile"] = profile.build(config, [documents.read(path) for path in paths if path.exists()], found)
-    for name, table in made.items():
+    tables = {"cells": cells.build(config, found), "programs": programs.build(config, folder, found)}
+    tables["rounds"] = rounds.build(config, found, tables["cells"])
+    tables["comparisons"] = comparisons.build(config, tables["rounds"], tables["cells"], tables["programs"])
+    tables["effects"] = effects.build(config, tables["cells"], tables["rounds"])
+    tables["profile"] = profile.build(config, [documents.read(path) for path in paths if path.exists()], found)
+    for name, table in tables.items():
         schema.write(table, folder[name])
     facts = context.build(config, found)
     folder["context"].write_text(json.dumps(facts, indent=1, sort_keys=True), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""How much times and ratios vary between rounds, runs and kinds of machine.
+"""How much times and ratios vary between rounds, runs and kinds of machine, and whether runs predict each other.
 
 Moments of a nested design, on logarithms, pooled over the workloads and not under 0 (Searle, Casella &
 McCulloch, Variance Components, 1992, ch. 3)."""
@@ -12,19 +12,14 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from stackwars.results import schema
+from stackwars.results import pooling, schema
+from stackwars.results.pooling import RunTable
 from stackwars.results.runs import Run
 from stackwars.setup.device import CPUS
 
 LEVELS = ("process", "round", "run", "machine")
 LATENCY, RATIO = "latency", "ratio"
-COLUMNS: dict[str, str] = {
-    "quantity": f"{LATENCY} (steady state of a cell) or {RATIO} (steady ratio of a comparison)",
-    "device": "where",
-    "level": "process within a round, round within a run, run on one kind of machine, kind of machine",
-    "deviation": "standard deviation of the logarithm at this level; empty if there are too few to tell",
-    "count": "cells or ratios that it is pooled over",
-}
+COLUMNS = ["quantity", "device", "level", "deviation", "count"]
 
 
 class Mean(NamedTuple):
@@ -36,7 +31,12 @@ class Mean(NamedTuple):
 
 
 def table(accepted: list[Run]) -> pd.DataFrame:
-    """Return COLUMNS, a row for each quantity, device of the CPU and level."""
+    """Return COLUMNS, a row for each quantity, device of the CPU and level.
+
+    quantity: LATENCY (steady state of a cell) or RATIO (steady ratio of a comparison). deviation: standard
+    deviation of the logarithm at this level, empty if there are too few to tell. count: cells or ratios that it
+    is pooled over.
+    """
     rows = []
     for device in CPUS:
         found = {LATENCY: _latencies(accepted, device), RATIO: _ratios(accepted, device)}
@@ -46,7 +46,7 @@ def table(accepted: list[Run]) -> pd.DataFrame:
                 deviation = math.sqrt(max(0.0, float(np.mean(known)))) if known else None
                 names = {"quantity": quantity, "device": device, "level": level}
                 rows.append(names | {"deviation": deviation, "count": len(known)})
-    return pd.DataFrame(rows, columns=list(COLUMNS))
+    return pd.DataFrame(rows, columns=COLUMNS)
 
 
 def _latencies(accepted: list[Run], device: str) -> dict[str, list[float]]:
@@ -74,10 +74,7 @@ def _grids(rounds: pd.DataFrame, device: str) -> Iterable[tuple[str, pd.DataFram
     native = native[native["device"] == device].sort_values("basis", kind="stable")  # all, then uncontended
     last = native.drop_duplicates(["workload", "subject", "round"], keep="last").sort_index()
     for workload, rows in last.groupby("workload", sort=False):
-        yield (
-            str(workload),
-            rows.pivot(index="round", columns="subject", values="subject_ms").dropna(),
-        )
+        yield (str(workload), rows.pivot(index="round", columns="subject", values="subject_ms").dropna())
 
 
 def _two_way(logs: np.ndarray) -> tuple[float, float] | None:
@@ -126,3 +123,44 @@ def _between(means: Iterable[list[Mean]]) -> dict[str, list[float]]:
     # The mean of a kind's runs varies by what is between runs too.
     of_a_run = max(0.0, float(np.mean(found))) if found else 0.0
     return {"run": found, "machine": [variance - of_a_run * share for variance, share in between]}
+
+
+HELD_OUT_COLUMNS = ["run", "machine", "known", "quantity", "inside", "total"]
+QUANTITIES = (*schema.STAGES, schema.REPLAY)
+_FEWEST = 2
+"""Other runs without which nothing is predicted."""
+
+
+def held_out(accepted: list[Run]) -> pd.DataFrame:
+    """Return HELD_OUT_COLUMNS: whether each run, left out in turn, falls where the others predict it.
+
+    A row for each run and quantity; none of too few runs. known: whether another run is of its kind of machine.
+    inside: how many of its ratios (total) lie in the 95 % prediction interval that the others give.
+    """
+    every = [RunTable(run.identity, run.machine, _timed(run)) for run in accepted]
+    rows = []
+    for left_out in every if len(every) > _FEWEST else ():
+        others = [one for one in every if one is not left_out]
+        pooled = pooling.pool(others).set_index(schema.COMPARISON_KEYS)
+        predicted = pooled[["predicted_low", "predicted_high"]].add_suffix("_of_others")
+        own = left_out.comparisons.join(predicted, on=schema.COMPARISON_KEYS)
+        known = own[own["predicted_low_of_others"].notna() & own["ratio"].notna()]
+        inside = known["ratio"].between(known["predicted_low_of_others"], known["predicted_high_of_others"])
+        for quantity in QUANTITIES:
+            of_it = known["quantity"] == quantity
+            rows.append(
+                {
+                    "run": left_out.run,
+                    "machine": left_out.machine,
+                    "known": any(one.machine == left_out.machine for one in others),
+                    "quantity": quantity,
+                    "inside": int((of_it & inside).sum()),
+                    "total": int(of_it.sum()),
+                }
+            )
+    return pd.DataFrame(rows, columns=HELD_OUT_COLUMNS)
+
+
+def _timed(run: Run) -> pd.DataFrame:
+    found = run.table("comparisons")
+    return found[found["quantity"].isin(QUANTITIES)].reset_index(drop=True)

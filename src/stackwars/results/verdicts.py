@@ -19,7 +19,7 @@ from stackwars.measure.comparison import (
 )
 from stackwars.measure.log_ratio import LogRatio
 from stackwars.measure.statistics import Estimate
-from stackwars.results.values import is_missing
+from stackwars.results.schema import is_missing
 
 DECIDED = (SLOWER, FASTER)
 NOT_DECIDED = "not decided"
@@ -70,13 +70,13 @@ COMPILED, SHARED, REUSED, COMPILED_AGAIN = "compiled", "shared", "reused", "comp
 """Outcomes of a call with a shape: the first two of its first call, the others of its second."""
 
 
-def agreement(published_ratio: float, ours: str) -> str:
+def agreement(published_ratio: float, verdict: str) -> str:
     """Return whether our verdict on a ratio has the direction of the published one; ours if it has none."""
-    if is_missing(published_ratio) or ours == NO_DATA:
+    if is_missing(published_ratio) or verdict == NO_DATA:
         return NOT_COMPARABLE
-    if ours not in DECIDED:
-        return ours
-    return AGREES if ours == (SLOWER if published_ratio > 1 else FASTER) else DIFFERS
+    if verdict not in DECIDED:
+        return verdict
+    return AGREES if verdict == (SLOWER if published_ratio > 1 else FASTER) else DIFFERS
 
 
 def runs_by_compiles(compiles_second: float) -> str:

@@ -11,9 +11,9 @@ from stackwars.paper.latex import Latex
 from stackwars.paper.tables.spec import Column, Ratio, Table, frame, main, set_marks
 from stackwars.results import effects
 from stackwars.results.dataset import Dataset, Sources
-from stackwars.results.gaps import GAP, gaps
 from stackwars.results.names import compiler_title
-from stackwars.results.values import is_missing
+from stackwars.results.profile import GAP, gaps
+from stackwars.results.schema import is_missing
 from stackwars.results.verdicts import COMPILER, FRONTEND, INTERACTION
 
 STUDY = effects.STUDY
@@ -39,14 +39,11 @@ def unexplained_rows(sources: Sources) -> pd.DataFrame:
     gap_rows = gaps(data.comparisons(), _profile(data))
     pair = main(sources)
     is_main = (gap_rows["subject"] == pair.subject) & (gap_rows["baseline"] == pair.baseline)
-    is_shown = (is_main & (gap_rows["class"] != "")) | (gap_rows["best_edit"] != "")
-    gap_rows = gap_rows[(gap_rows["cause"] == "") & is_shown]
-    result = []
-    for _, rows in gap_rows.groupby(["workload", "subject", "baseline", "compiler"], sort=False):
-        gap = rows.iloc[0]
-        largest = rows[rows["class"] == gap["op_class"]]["share"] if gap["op_class"] else []
+    is_shown = (is_main & gap_rows["gap_ms"].notna()) | (gap_rows["best_edit"] != "")
+    rows = []
+    for gap in gap_rows[(gap_rows["cause"] == "") & is_shown].to_dict("records"):
         is_missed = not is_missing(gap["gap_ms"]) and not gap["profile_consistent"]
-        result.append(
+        rows.append(
             {
                 "workload": gap["title"],
                 "pair": f"{title(gap['subject'])} / {title(gap['baseline'])}",
@@ -54,12 +51,12 @@ def unexplained_rows(sources: Sources) -> pd.DataFrame:
                 "ratio": Ratio(gap["ratio"], verdict=gap["verdict"]),
                 "gap": Ratio(gap["gap_ms"], marks=set_marks(missed=is_missed)),
                 "class": CLASSES.get(gap["op_class"]),
-                "share": largest.iloc[0] if len(largest) else None,
+                "share": gap["share"] if gap["op_class"] else None,
                 "edit": title(gap["best_edit"]) if gap["best_edit"] else None,
                 "closed": gap["share_closed"],
             }
         )
-    return frame(result)
+    return frame(rows)
 
 
 def effect_rows(sources: Sources) -> pd.DataFrame:

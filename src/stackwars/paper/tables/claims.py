@@ -8,8 +8,7 @@ from textwrap import shorten
 
 import pandas as pd
 
-from stackwars.claims.evidence import counts
-from stackwars.claims.verdicts import NOT_TESTABLE, OURS, PUBLISHED, TRANSFERRED
+from stackwars.claims.verdicts import NOT_TESTABLE, OURS, PUBLISHED, TRANSFERRED, counts
 from stackwars.paper.prose import texts
 from stackwars.paper.tables.audits import RAGGED
 from stackwars.paper.tables.spec import Column, Table

@@ -26,7 +26,7 @@ from stackwars.paper.tables.spec import (
 from stackwars.results import effects, schema
 from stackwars.results.dataset import Sources
 from stackwars.results.names import compiler_title
-from stackwars.results.values import is_missing
+from stackwars.results.schema import is_missing
 from stackwars.results.verdicts import (
     CLOSES_SOME,
     DUE_TO_PROGRAM,

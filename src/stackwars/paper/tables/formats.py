@@ -9,7 +9,7 @@ from stackwars.measure import NEGLIGIBLE
 from stackwars.paper.latex import escape, significant
 from stackwars.paper.tables.spec import Range, Ratio
 from stackwars.results import verdicts
-from stackwars.results.values import is_missing
+from stackwars.results.schema import is_missing
 
 GIB = 2**30
 NO_VALUE = "---"

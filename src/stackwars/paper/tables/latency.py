@@ -23,7 +23,7 @@ from stackwars.paper.tables.spec import (
 )
 from stackwars.results import published, runs, schema, variance
 from stackwars.results.dataset import Sources
-from stackwars.results.values import is_missing
+from stackwars.results.schema import is_missing
 from stackwars.results.verdicts import NO_STEADY_STATE
 from stackwars.setup.device import CPU, CPUS, ONE_THREAD
 
