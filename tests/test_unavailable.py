@@ -12,6 +12,7 @@ from stackwars.measure import cell, progress, supervisor
 from stackwars.results import programs
 from stackwars.results.folder import Folder
 from stackwars.results.raw import Raw
+from stackwars.setup import device
 from stackwars.setup.environments import REPOSITORY, Unavailable
 from stackwars.study.config import load
 from stackwars.study.programs import compilations, replay_job, replays
@@ -52,6 +53,17 @@ def test_cell_is_unsupported_and_a_later_round_is_not_tried(tmp_path, capsys):
     assert f"unsupported: {WHY}" in capsys.readouterr().err
 
 
+def test_cell_of_an_absent_device_is_not_run_and_builds_no_environment(tmp_path, monkeypatch, capsys):
+    monkeypatch.setitem(device.NODES, "cuda", (str(tmp_path / "nvidia"),))
+    monkeypatch.setattr(supervisor, "ensure", lambda pins: pytest.fail("built an environment"))
+    identity = ("jax", "jax", "gemm", "cuda", "smoke", 0, {"m": 1, "k": 1, "n": 1})
+    peers = {"baselines": {"jax": None}, "compilers": []}
+    found = cell.combine(rounds(supervisor.ProcessJob(*identity, SETTINGS, peers=peers), tmp_path))
+    why = f"no driver: none of {tmp_path}/nvidia exists"
+    assert (found["status"], found["status_detail"]) == ("not run", why)
+    assert f"not run: {why}" in capsys.readouterr().err
+
+
 def test_replay_is_unsupported(tmp_path):
     config = {**load(), "preset": "smoke"}
     job = ReplayJob(**replay_job(config, replays(config)[0], 0))
@@ -79,5 +91,5 @@ def test_compilation_is_a_row_that_says_why(tmp_path):
 
 
 def test_device_is_absent_for_that_framework(monkeypatch, tmp_path):
-    monkeypatch.setitem(devices._NODES, "tpu", (str(tmp_path),))
+    monkeypatch.setitem(device.NODES, "tpu", (str(tmp_path),))
     assert devices.ask("jax", "tpu", PINS) == {"present": False, "reason": WHY}

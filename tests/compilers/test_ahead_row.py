@@ -10,6 +10,7 @@ from compilers import hlo_texts
 from compilers.test_dump import ASSIGNMENT, ENDING
 from compilers.test_memory_verdict import LISTED, NEW, ON_CHIP
 from stackwars.compilers.ahead_row import Outcome, row
+from stackwars.measure.launch import ExitReport
 
 VERSIONS = {"jax": "1", "jaxlib": "1", "libtpu": "0"}
 OPENED = [{"event": "import"}, {"event": "open", "device_kind": "TPU", "versions": VERSIONS}]
@@ -17,10 +18,11 @@ COMPILED = [*OPENED, {"event": "compile"}, {"event": "compile_end", "seconds": 1
 ACCEPTED = {"event": "accepted", "at_s": 0, "code_bytes": 50}
 
 
-def came(tmp_path: Path, events: list[dict], **how) -> dict:
-    ended = {"exit_code": 0, "log_tail": "", "timed_out": False, "over_cap": False} | how
-    usable = ended.pop("usable", 10**6)
-    return row(Outcome(events=events, dumped=tmp_path, **ended), usable)
+def came(
+    tmp_path: Path, events: list[dict], usable: int = 10**6, assumed_code: int | None = None, **report
+) -> dict:
+    ended = ExitReport(**{"exit_code": 0, **report})
+    return row(Outcome(ended, events, tmp_path, assumed_code), usable)
 
 
 def dumped(tmp_path: Path, text: str = hlo_texts.KNOWN) -> None:
@@ -80,6 +82,11 @@ def test_a_crash_is_an_error_with_the_tail_of_its_log(tmp_path: Path) -> None:
     assert (found["status"], found["verdict"], found["hbm_bytes"]) == ("error", "", None)
     assert "-11" in found["message"]
     assert "stack overflow" in found["message"]
+
+
+def test_a_compiler_that_was_not_started_is_an_error_with_the_reason(tmp_path: Path) -> None:
+    found = came(tmp_path, [], exit_code=None, not_started="no such file")
+    assert (found["status"], found["verdict"], found["message"]) == ("error", "", "no such file")
 
 
 def test_a_crash_after_the_program_was_accepted_changes_nothing(tmp_path: Path) -> None:

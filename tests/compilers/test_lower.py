@@ -17,7 +17,7 @@ from stackwars.compilers.marks import DONATED
 from stackwars.compilers.sharded import CHILD, ShardedJob
 from stackwars.ir import source_lines
 from stackwars.ir.readback import readback
-from stackwars.measure.parity import relative_l2
+from stackwars.measure.checks import relative_l2
 from stackwars.measure.supervisor import supervise
 from stackwars.setup.environments import REPOSITORY, clean_environ
 from stackwars.study import config, programs, sharding

@@ -14,7 +14,7 @@ from faults import shown
 from faults.fault import NOT_SURVIVED, NOT_TRIED, SURVIVED, Fault, NotTried, Outcome
 from faults.finished import Finished, finished, lost
 from faults.scratch import PAPER, Scratch, copy
-from stackwars.measure.process_status import printable
+from stackwars.measure.launch import printable
 
 LONGEST = 300
 """Characters of a line that are kept."""

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from stackwars.measure.comparison import compare, direction, holm, verdict
-from stackwars.measure.statistics import Estimate
+from stackwars.measure.log_ratio import Estimate
 
 
 def rounds(random, ratio=1.0, count=10, noise=0.02, drift=0.2):

@@ -4,6 +4,7 @@ import io
 import itertools
 import os
 import time
+from pathlib import Path
 
 import pytest
 
@@ -12,7 +13,7 @@ from stackwars.measure import interleaved_child
 from stackwars.measure.contention import Usage
 from stackwars.measure.events import NAME, Events, read_events
 from stackwars.measure.interleaved import pairs_ms
-from stackwars.measure.interleaved_control import REPLY
+from stackwars.measure.interleaved_child import REPLY
 from toy_checkout import ToyCheckout
 
 pytestmark = pytest.mark.alone
@@ -60,6 +61,27 @@ def test_partner_that_fails_leaves_the_result_as_it_is(toy, fate):
     assert result["partner"]["status"] in ("error", "unsupported")
     assert result["partner"]["status_detail"]
     assert pairs_ms(result) == []
+
+
+def test_partner_that_cannot_be_started_ends_with_the_reason(toy):
+    pins = toy.folder / "envs" / "gone.txt"
+    pins.write_text("numpy==0  # gone\n")
+    where = "from stackwars.setup.environments import *; print(folder(Path('envs/gone.txt')))"
+    home = Path(toy.python("-c", where).stdout.strip())
+    home.mkdir()
+    (home / "ready").touch()  # its Python is gone: Popen fails
+    result = toy.measure("ok", partner="ok", partner_pins="envs/gone.txt")
+    assert result["status"] == "ok"
+    assert result["partner"]["status"] == "error"
+    assert f"expected {home}/bin/python to start" in result["partner"]["status_detail"]
+    assert pairs_ms(result) == []
+
+
+def test_process_that_cannot_be_started_ends_with_the_reason(toy):
+    result = toy.measure("ok", partner="ok", pins="envs/gone.txt")
+    assert result["status"] == "error"
+    assert "to start, got FileNotFoundError" in result["status_detail"]
+    assert result["partner"]["status"] == "not run"
 
 
 def test_blocks_longer_than_all_the_slices_have_no_partner(toy):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from stackwars.measure.parity import parity, relative_l2
+from stackwars.measure.checks import parity, relative_l2
 
 ONES = np.ones(4, np.float32)
 

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from stackwars.measure.statistics import geometric_mean
+from stackwars.measure.log_ratio import geometric_mean
 
 
 def test_interval_is_students_t_of_the_logarithms():

@@ -7,20 +7,16 @@ from pathlib import Path
 
 from stackwars.compilers import dump, memory_verdict
 from stackwars.compilers.hlo_facts import facts
-from stackwars.measure.process_status import printable
+from stackwars.measure.launch import ExitReport, printable
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How the child ended. events: its lines, oldest first; exit_code: negative for a signal; dumped:
-    the folder that XLA wrote into; timed_out, over_cap: its parent killed it for that; assumed_code: its
-    parent stopped it once its buffers were assigned, and takes its code for so many bytes."""
+    """How the child ended. events: its lines, oldest first; dumped: the folder that XLA wrote into;
+    assumed_code: its parent stopped it once its buffers were assigned, and takes its code for so many bytes."""
 
+    report: ExitReport
     events: list[dict]
-    exit_code: int
-    log_tail: str
-    timed_out: bool
-    over_cap: bool
     dumped: Path
     assumed_code: int | None = None
 
@@ -85,10 +81,12 @@ def _hlo(dumped: Path) -> tuple[dict | None, str]:
 
 
 def _status(outcome: Outcome, refused: bool, message: str) -> tuple[str, str]:
-    if outcome.timed_out:
+    if outcome.report.not_started:
+        return "error", outcome.report.not_started
+    if outcome.report.timed_out:
         last = outcome.events[-1]["event"] if outcome.events else "start"
         return "timeout", f"over the time limit; last phase begun or finished: {last}"
-    if outcome.over_cap:
+    if outcome.report.over_cap:
         return "error", "the compiler's process was killed at its memory cap"
     if outcome.assumed_code is not None:
         return "ok", "stopped once its buffers were assigned; the size of its code is assumed"
@@ -96,8 +94,8 @@ def _status(outcome: Outcome, refused: bool, message: str) -> tuple[str, str]:
         return "ok", message
     if message:
         return "error", message
-    said = outcome.log_tail.strip()[-memory_verdict.MESSAGE_CHARACTERS :]
-    return "error", f"the compiler's process ended with {outcome.exit_code}; log: {said}"
+    said = outcome.report.log_tail.strip()[-memory_verdict.MESSAGE_CHARACTERS :]
+    return "error", f"the compiler's process ended with {outcome.report.exit_code}; log: {said}"
 
 
 def _told(message: str, name: str) -> int | None:

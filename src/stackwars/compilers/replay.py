@@ -32,11 +32,11 @@ from stackwars.compilers import arguments, placement, profile
 from stackwars.compilers.arguments import OUTPUT
 from stackwars.ir.missing import missing
 from stackwars.measure import process_status
+from stackwars.measure.checks import relative_l2
 from stackwars.measure.child import block, checked, sample, surroundings, timed_call
 from stackwars.measure.contention import Meter, Usage
 from stackwars.measure.events import NAME, Events
 from stackwars.measure.inputs import INPUT_SETS
-from stackwars.measure.parity import relative_l2
 
 DETAIL = 2000
 """Characters that are kept of what a compiler says."""

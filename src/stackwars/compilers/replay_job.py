@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from stackwars.measure import documents, supervisor
@@ -17,7 +17,8 @@ class ReplayJob:
     programs: {framework, or framework+edit: {"program": path of program.mlir.gz, "arguments": path
     of its arguments.json}}, paths relative to the repository; an edited program has the arguments of
     the one that was edited. baseline: the program that the others' outputs must agree with.
-    settings: those of a cell's job, and parity_rel_l2. repetition: the round that it belongs to.
+    settings: those of a cell's job, and parity_rel_l2. repetition: the round that it belongs to. peers: what
+    is measured in the same rounds, as of `rounds.stop_reason`.
     """
 
     workload: str
@@ -31,6 +32,7 @@ class ReplayJob:
     sizes: dict[str, int]
     settings: dict
     programs: dict[str, dict[str, str]]
+    peers: dict = field(default_factory=dict, kw_only=True)
 
 
 def main() -> None:

@@ -14,8 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from stackwars.measure import NEGLIGIBLE
-from stackwars.measure.log_ratio import LogRatio
-from stackwars.measure.statistics import Estimate
+from stackwars.measure.log_ratio import Estimate, LogRatio
 
 ALPHA = 0.05
 

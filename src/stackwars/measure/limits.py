@@ -1,9 +1,10 @@
-"""Limits on the process of a cell: memory, time, and never outliving those who wait for it."""
+"""Limits on a child process, and what the kernel says of it: its memory, its end, who was killed for memory."""
 
 from __future__ import annotations
 
 import ctypes
 import os
+import re
 import resource
 import signal
 from pathlib import Path
@@ -11,22 +12,32 @@ from pathlib import Path
 GIB = 2**30
 _PR_SET_PDEATHSIG = 1
 _LIBC = ctypes.CDLL(None, use_errno=True)
+_FIRST_PID_NAMESPACE = 0xEFFFFFFC
+"""Inode of the namespace whose process numbers the kernel's log uses (PROC_PID_INIT_INO)."""
+_KILLED = re.compile(rb"Killed process (\d+) ")
+_RECORD_BYTES = 8192
 
 
 def machine_memory_bytes() -> int:
-    """Physical memory of this machine, in bytes."""
+    """Return the physical memory of this machine, in bytes."""
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
+def available_memory_bytes() -> int:
+    """Return the memory that a new process can have without swapping, in bytes."""
+    [kib] = re.findall(r"^MemAvailable: +(\d+) kB$", Path("/proc/meminfo").read_text(), re.MULTILINE)
+    return int(kib) * 1024
+
+
 def cap_bytes(memory_cap_gib: float | str) -> int:
-    """The cap in bytes; `auto` is the smaller of 32 GiB and three quarters of the machine's memory."""
+    """Return the cap in bytes; `auto` is the smaller of 32 GiB and three quarters of the machine's memory."""
     if memory_cap_gib == "auto":
         return min(32 * GIB, machine_memory_bytes() * 3 // 4)
     return int(float(memory_cap_gib) * GIB)
 
 
 def enter_child(cap: int, parent: int) -> None:
-    """Between fork and exec of the child: cap its data, put it first in line to be killed, tie its life.
+    """Cap the data of a child between its fork and exec, let the kernel kill it first, tie it to its parent.
 
     RLIMIT_DATA refuses private writable memory over the cap, so an allocation fails where it can be
     told apart. RLIMIT_AS would count reservations that are never touched.
@@ -41,7 +52,7 @@ def enter_child(cap: int, parent: int) -> None:
 
 
 def resident_bytes(pid: int) -> int:
-    """Resident memory of a process in bytes, 0 once it is gone."""
+    """Return the resident memory of a process in bytes, 0 once it is gone."""
     try:
         pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
     except (OSError, IndexError):
@@ -49,18 +60,90 @@ def resident_bytes(pid: int) -> int:
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
-def kernel_oom_kills() -> int:
-    """How many processes the kernel has killed for want of memory since it started."""
-    for line in Path("/proc/vmstat").read_text().splitlines():
-        if line.startswith("oom_kill "):
-            return int(line.split()[1])
-    return 0
-
-
 def alive(pid: int) -> bool:
-    """Whether a process of this number exists and has not ended (a zombie has)."""
+    """Return whether a process of this number exists and has not ended (a zombie has)."""
     try:
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except (OSError, IndexError):
         return False
     return state != "Z"
+
+
+class OomKills:
+    """The processes that the kernel has killed for memory since this object was made.
+
+    The count of the whole machine (/proc/vmstat) does not tell which process it was. The count of this
+    process's own control group does well enough, because a child is the first of it to be killed; the
+    kernel's log names the process, where it may be read.
+    """
+
+    def __init__(self, root: Path = Path("/")) -> None:
+        """root: the folder with proc, sys and dev."""
+        self._root = root
+        self._machine, self._group = self._of_machine(), self._of_group()
+        self._log = self._open_log()
+
+    def hit(self, pid: int) -> bool:
+        """Return whether there is evidence that this child was killed. To be called once, after its end."""
+        logged = self._logged()
+        return self._of_group() > self._group or pid in logged
+
+    def any(self) -> bool:
+        """Return whether any process of the machine was killed."""
+        return self._of_machine() > self._machine
+
+    def _of_machine(self) -> int:
+        return _count(self._root / "proc/vmstat")
+
+    def _of_group(self) -> int:
+        """The kills in this process's own control group; 0 where the kernel does not tell."""
+        try:
+            lines = (self._root / "proc/self/cgroup").read_text().splitlines()
+        except OSError:
+            return 0
+        fields = [line.split(":", 2) for line in lines]
+        groups = {controllers: path.lstrip("/") for _, controllers, path in fields}
+        mounted = self._root / "sys/fs/cgroup"
+        # Version 1, where the memory controller has a hierarchy of its own, or version 2.
+        if "memory" in groups:
+            return _count(mounted / "memory" / groups["memory"] / "memory.oom_control")
+        return _count(mounted / groups.get("", "") / "memory.events.local")
+
+    def _open_log(self) -> int | None:
+        """The kernel's log from here on; None where it may not be read, or has other process numbers."""
+        try:
+            if (self._root / "proc/self/ns/pid").stat().st_ino != _FIRST_PID_NAMESPACE:
+                return None
+            log = os.open(self._root / "dev/kmsg", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+            os.lseek(log, 0, os.SEEK_END)
+        except OSError:
+            return None
+        return log
+
+    def _logged(self) -> set[int]:
+        """The processes that the log names since it was opened; closes it."""
+        killed: set[int] = set()
+        if self._log is None:
+            return killed
+        while True:
+            try:
+                record = os.read(self._log, _RECORD_BYTES)
+            except BrokenPipeError:  # older records were overwritten meanwhile; the next reading goes on
+                continue
+            except OSError:
+                break
+            if not record:
+                break
+            killed |= {int(pid) for pid in _KILLED.findall(record)}
+        os.close(self._log)
+        self._log = None
+        return killed
+
+
+def _count(path: Path) -> int:
+    """The number after `oom_kill` in a file of counters; 0 where there is none."""
+    try:
+        lines = path.read_text().splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) for line in lines if line.startswith("oom_kill ")), 0)

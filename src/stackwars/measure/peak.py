@@ -92,11 +92,17 @@ def main() -> None:
     parser.add_argument("device")
     parser.add_argument("--seconds", type=float, default=3.0, help="for each operation")
     parser.add_argument("output", type=Path)
+    parser.add_argument("--unavailable", metavar="WHY", help="measure nothing, and write why")
     arguments = parser.parse_args()
+    arguments.output.parent.mkdir(parents=True, exist_ok=True)
     # Before this process is pinned to the device's cores.
     where = machine.record()
+    if why := arguments.unavailable:
+        result = {"device": arguments.device, "unavailable": why, "machine": where}
+        arguments.output.write_text(json.dumps(result, indent=1))
+        print(f"[stackwars] {arguments.device}: no peak: {why}")
+        return
     result = {**measure(arguments.device, arguments.seconds), "machine": where}
-    arguments.output.parent.mkdir(parents=True, exist_ok=True)
     arguments.output.write_text(json.dumps(result, indent=1))
     print(f"[stackwars] {arguments.device}: {result['gflop_per_s']:.0f} GFLOP/s, "
           f"{result['copy_gb_per_s']:.1f} GB/s")  # fmt: skip

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 from stackwars.compilers.collectives import KINDS
 from stackwars.measure import nodes
+from stackwars.measure.checks import parity_limit
 from stackwars.measure.events import event
-from stackwars.measure.parity import limit
 from stackwars.measure.process_value import per_round
 from stackwars.results import schema, verdicts
 from stackwars.results.cell_numbers import times
@@ -119,7 +119,7 @@ def sharded(config: dict, raw: Raw) -> Iterator[Row]:
         }
         if process["status"] == "ok":
             compared = event(process, "compared")
-            error, bound = compared["rel_l2"], limit(point.workload, process["sizes"], common)
+            error, bound = compared["rel_l2"], parity_limit(point.workload, process["sizes"], common)
             row |= {
                 "parity_rel_l2": error,
                 "parity_limit": bound,

@@ -7,7 +7,7 @@ import pandas as pd
 from stackwars.compilers import XLA
 from stackwars.frameworks import title
 from stackwars.measure.comparison import direction
-from stackwars.measure.statistics import Estimate
+from stackwars.measure.log_ratio import Estimate
 from stackwars.paper.latex import Latex, scientific
 from stackwars.paper.tables.common import indexed, main, pooled_over, ratio, short_status
 from stackwars.paper.tables.formats import mark, percentage
