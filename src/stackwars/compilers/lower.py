@@ -27,6 +27,7 @@ from stackwars.compilers import arguments
 from stackwars.compilers.arguments import Lowered
 from stackwars.ir import missing, source_lines
 from stackwars.measure import documents
+from stackwars.setup.environments import why_unavailable
 from stackwars.workloads import parallel, values
 
 
@@ -48,11 +49,36 @@ class LowerJob:
 
 
 def lower(job: LowerJob) -> tuple[str, dict]:
-    """(the program's text, the document for arguments.json).
+    """Return (the program's text, the document for arguments.json).
 
-    Where the workload has no form in the dialect, the text is the line that says why, without arguments.
+    If the workload has no form in the dialect, or this Python cannot have the framework, the text is the line
+    that says why, without arguments.
     """
     start = time.perf_counter()
+    lowered, versions = _lowered(job)
+    return lowered.text, {
+        "schema": 1,
+        "framework": job.framework,
+        "workload": job.workload,
+        "variant": job.variant,
+        "sizes": job.sizes,
+        "seed": job.seed,
+        "matmul_precision": job.matmul_precision,
+        "program_sha256": hashlib.sha256(lowered.text.encode()).hexdigest(),
+        "versions": versions,
+        "lower_s": round(time.perf_counter() - start, 3),
+        "peak_rss_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+        "unused": [entry.name for entry in lowered.unused],
+        "arguments": arguments.dump(lowered.arguments),
+        "results": [asdict(result) for result in lowered.results],
+        **_sources(lowered),
+    }
+
+
+def _lowered(job: LowerJob) -> tuple[Lowered, dict[str, str]]:
+    """The program, and the versions of what lowered it."""
+    if why := why_unavailable():
+        return Lowered(missing.line(why), [], [], ()), {}
     framework = import_module(f"stackwars.compilers.lower_{job.framework}")
     workload = workloads.load(job.workload)
     build = workloads.build(job.workload, job.dialect)
@@ -67,23 +93,7 @@ def lower(job: LowerJob) -> tuple[str, dict]:
             )
         except NotImplementedError as error:
             lowered = Lowered(missing.line(str(error)), [], [], ())
-    return lowered.text, {
-        "schema": 1,
-        "framework": job.framework,
-        "workload": job.workload,
-        "variant": job.variant,
-        "sizes": job.sizes,
-        "seed": job.seed,
-        "matmul_precision": job.matmul_precision,
-        "program_sha256": hashlib.sha256(lowered.text.encode()).hexdigest(),
-        "versions": framework.versions(),
-        "lower_s": round(time.perf_counter() - start, 3),
-        "peak_rss_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
-        "unused": [entry.name for entry in lowered.unused],
-        "arguments": arguments.dump(lowered.arguments),
-        "results": [asdict(result) for result in lowered.results],
-        **_sources(lowered),
-    }
+    return lowered, framework.versions()
 
 
 def _sources(lowered: Lowered) -> dict:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from stackwars.measure import machine
 from stackwars.setup.device import CPUS, cores, platform, variables
+from stackwars.setup.environments import why_unavailable
 
 SIDE = 2048
 COPY_BYTES = 2**28
@@ -92,12 +93,11 @@ def main() -> None:
     parser.add_argument("device")
     parser.add_argument("--seconds", type=float, default=3.0, help="for each operation")
     parser.add_argument("output", type=Path)
-    parser.add_argument("--unavailable", metavar="WHY", help="measure nothing, and write why")
     arguments = parser.parse_args()
     arguments.output.parent.mkdir(parents=True, exist_ok=True)
     # Before this process is pinned to the device's cores.
     where = machine.record()
-    if why := arguments.unavailable:
+    if why := why_unavailable():
         result = {"device": arguments.device, "unavailable": why, "machine": where}
         arguments.output.write_text(json.dumps(result, indent=1))
         print(f"[stackwars] {arguments.device}: no peak: {why}")

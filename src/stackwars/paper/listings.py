@@ -9,32 +9,34 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from stackwars import workloads
 from stackwars.frameworks import title
-from stackwars.ir import excerpt, graph, layout, module
+from stackwars.ir import layout
 from stackwars.paper import forms, listing_figure
 from stackwars.results.folder import REFERENCE, Folder, command
 from stackwars.results.forms import form
+from stackwars.setup.environments import why_unavailable
 from stackwars.study import printed
 from stackwars.study.cells import Cell
 from stackwars.study.programs import Program
 
+if not why_unavailable():
+    from stackwars.ir import excerpt, graph, module
+
 CHARACTERS = 76  # in a line: about 6.3 pt in half the width of IEEEtran's page
-Cut = Callable[[module.ir.Module], excerpt.Excerpt]
 WHOLE = "the whole program"
-EXCERPTS: dict[str, tuple[Cut, str]] = {
-    "ffn_relu": (excerpt.whole, f"Feed-forward block with ReLU, as the original shows: {WHOLE}"),
+EXCERPTS: dict[str, tuple[str, str]] = {
+    "ffn_relu": ("whole", f"Feed-forward block with ReLU, as the original shows: {WHOLE}"),
     "mha": (
-        excerpt.projection,
+        "projection",
         "Multi-head attention: the combined projection of the activations and the parts q, k and v",
     ),
-    "layernorm": (excerpt.normalisation, "Layer normalisation: from the input through scale and shift"),
+    "layernorm": ("normalisation", "Layer normalisation: from the input through scale and shift"),
 }
-"""Of a workload what is cut out of its program, and the caption; of any other the whole program."""
+"""{workload: (the function of stackwars.ir.excerpt that cuts its program, the caption)}; others are shown whole."""
 NOTE = (
     "StableHLO as each framework emits it, excerpted from the programs of {}. A comment marks what "
     "is left out; names are those of the full program."
@@ -46,17 +48,19 @@ FORMS_NOTE = (
 )
 
 
-def lines(cut: Cut, path: Path, limit: int) -> list[str]:
+def lines(cut: str, path: Path, limit: int) -> list[str]:
     """Return the lines of one program's listing; a comment if there is nothing to show.
 
     :raises OSError: if the file cannot be read.
     """
+    if why := why_unavailable():
+        return layout.wrap(f"// nothing to show: {why}", CHARACTERS, 0)
     text = module.read(path)
     reason = module.missing(text)
     if reason is not None:
         return layout.wrap(f"// no program: {reason}", CHARACTERS, 0)
     try:
-        found = cut(module.parse(text))
+        found = getattr(excerpt, cut)(module.parse(text))
     except module.ProgramError as error:
         print(f"[listings] {path}: {error}", file=sys.stderr)
         return layout.wrap(f"// nothing to show: {error}", CHARACTERS, 0)
@@ -68,7 +72,7 @@ def listing(workload: str, row: list[Cell], root: Path, source: str) -> str:
 
     :raises OSError: if a program cannot be read.
     """
-    cut, caption = EXCERPTS.get(workload, (excerpt.whole, f"{workloads.load(workload).TITLE}: {WHOLE}"))
+    cut, caption = EXCERPTS.get(workload, ("whole", f"{workloads.load(workload).TITLE}: {WHOLE}"))
     limit = listing_figure.page_lines(CHARACTERS) // -(-len(row) // 2)
     parts = [(title(cell.framework), lines(cut, root / cell.path / printed.PROGRAM, limit)) for cell in row]
     if any(text and text[-1].endswith(layout.LEFT_OUT) for _, text in parts):
@@ -90,7 +94,7 @@ def made_of(workload: str, row: list[Cell], root: Path, source: str) -> str:
     columns = [
         [
             ("JAX: jaxpr", text(jax, "jaxpr")),
-            ("JAX: StableHLO", lines(excerpt.whole, jax / printed.PROGRAM, limit)),
+            ("JAX: StableHLO", lines("whole", jax / printed.PROGRAM, limit)),
             ("JAX: HLO, optimised by XLA", text(jax, "optimised_hlo")),
         ],
         [
@@ -105,6 +109,8 @@ def made_of(workload: str, row: list[Cell], root: Path, source: str) -> str:
 def graphs(config: dict, measured: Path) -> dict[str, Any]:
     """Return the graph of every program that is drawn, by workload and framework."""
     found: dict[str, dict[str, Any]] = {}
+    if why_unavailable():
+        return {"workloads": found}
     for workload in config["paper"]["graphs"]:
         row = [Program(name, workload) for name in printed.compared(config)]
         root = measured if set(row) <= set(printed.drawn(config)) else REFERENCE

@@ -12,13 +12,16 @@ from stackwars import workloads
 from stackwars.compilers import optimised
 from stackwars.ir import source_lines
 from stackwars.ir.missing import missing
-from stackwars.ir.module import ProgramError, parse
-from stackwars.ir.normalise import normalise
 from stackwars.report.align import form, side
 from stackwars.report.optimised import side as hlo_side
 from stackwars.results.folder import ACCEPTED, Folder, command
+from stackwars.setup.environments import why_unavailable
 from stackwars.study import printed
 from stackwars.study.programs import BASE, Program
+
+if not why_unavailable():
+    from stackwars.ir.module import ProgramError, parse
+    from stackwars.ir.normalise import normalise
 
 MOST_CHARACTERS = 500_000
 """Of a program's text: LLaMA's has 410,000; one with its constants written out may have ten million."""
@@ -108,6 +111,8 @@ def compiled(
 
 def normalised(text: str) -> str:
     """Return the program in the one form for all its spellings; if it has none, a line that says why."""
+    if why := why_unavailable():
+        return f"// not normalised: {why}"
     try:
         return str(normalise(parse(text)))
     except ProgramError as error:
