@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from stackwars.compilers import arguments, largest_batch
+from stackwars.compilers.arguments import DONATED
 from stackwars.compilers.lower import LowerJob
-from stackwars.compilers.marks import DONATED
 from stackwars.compilers.sharded import CHILD, ShardedJob
 from stackwars.ir import source_lines
 from stackwars.ir.readback import readback

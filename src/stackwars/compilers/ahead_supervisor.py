@@ -17,9 +17,9 @@ from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from stackwars.compilers import dump, memory_verdict
+from stackwars.compilers import dump
 from stackwars.compilers.ahead import program_text
-from stackwars.compilers.ahead_row import Outcome, row
+from stackwars.compilers.ahead_row import Outcome, refuses, row, usable_bytes
 from stackwars.ir.missing import missing
 from stackwars.measure import documents, launch, limits, machine
 from stackwars.measure.events import read_events
@@ -122,8 +122,8 @@ def _document(job: CompileJob, program: Path, outcome: Outcome) -> dict:
         "program_sha256": hashlib.sha256(program_text(program)).hexdigest(),
         **row(
             outcome,
-            memory_verdict.usable_bytes(job.target_row, job.compiler),
-            memory_verdict.refuses(job.target_row),
+            usable_bytes(job.target_row, job.compiler),
+            refuses(job.target_row),
         ),
     }
 

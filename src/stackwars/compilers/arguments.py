@@ -8,6 +8,7 @@ program.
 from __future__ import annotations
 
 import base64
+import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -20,6 +21,9 @@ from stackwars.workloads.parallel import Division
 KINDS = ("weight", "input", "constant", "zeros")
 OUTPUT = "output"
 """The name of the result that a cell's call returns."""
+DONATED = ", jax.buffer_donor = true"
+_ARGUMENT = re.compile(r"%arg(?P<number>\d+): tensor<(?P<extents>(?:\d+x)*)\w+>(?=[,)])")
+"""An argument of a function."""
 
 
 class Leaf(np.ndarray):
@@ -161,3 +165,24 @@ def load(path: Path) -> tuple[dict, list[Entry]]:
         lists = {key: tuple(row[key]) for key in ("shape", "axes") if key in row}
         entries.append(Entry(**{**row, **lists}))
     return document, entries
+
+
+def marked(text: str, axes: list[int | None], updated: list[bool], devices: int) -> str:
+    """The program with the marks that torch_xla's mark_sharding puts on its arguments.
+
+    axes: of each argument; None where it is whole on every device. updated: which are donated.
+    """
+    numbers = ",".join(map(str, range(devices)))
+
+    def with_mark(found: re.Match) -> str:
+        number = int(found["number"])
+        placed = "replicated"
+        if axes[number] is not None:
+            parts = ["1"] * found["extents"].count("x")
+            parts[axes[number]] = str(devices)
+            placed = f"devices=[{','.join(parts)}]{numbers}"
+        donated = DONATED if updated[number] else ""
+        return f'{found[0]} {{mhlo.sharding = "{{{placed}}}"{donated}}}'
+
+    before, main, rest = re.split(r"(func\.func @main\(.*)", text, maxsplit=1)
+    return before + _ARGUMENT.sub(with_mark, main) + rest

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from stackwars.compilers import arguments
-from stackwars.compilers.arguments import OUTPUT, Entry, Leaf, Lowered, Result
-from stackwars.compilers.marks import marked
+from stackwars.compilers.arguments import OUTPUT, Entry, Leaf, Lowered, Result, marked
 from stackwars.frameworks.torch_eager import gradient_mode
 from stackwars.frameworks.torch_xla import unnumbered
 from stackwars.workloads.parallel import Division
