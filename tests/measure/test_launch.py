@@ -143,8 +143,8 @@ class Kernel:
 def test_kill_elsewhere_on_the_machine_is_no_evidence(tmp_path):
     kernel = Kernel(tmp_path)
     kernel.write("proc/vmstat", "nr_free_pages 7\noom_kill 2\n")
-    assert kernel.kills.any()
-    assert not kernel.kills.hit(os.getpid())
+    assert kernel.kills.on_machine()
+    assert not kernel.kills.in_group()
 
 
 @pytest.mark.parametrize(
@@ -158,31 +158,12 @@ def test_kill_in_the_own_control_group_is_evidence(tmp_path, groups, counter):
     kernel = Kernel(tmp_path, groups)
     kernel.write("proc/vmstat", "oom_kill 2\n")
     kernel.write(counter, "under_oom 0\noom_kill 1\n")
-    assert kernel.kills.hit(os.getpid())
+    assert kernel.kills.in_group()
 
 
-def test_kill_that_the_log_names_is_evidence(tmp_path, monkeypatch):
-    namespace = tmp_path / "proc" / "self" / "ns" / "pid"
-    namespace.parent.mkdir(parents=True)
-    namespace.touch()
-    log = tmp_path / "dev" / "kmsg"
-    log.parent.mkdir()
-    log.write_text("6,1,1;Killed process 41 (old) total-vm\n")
-    for first_namespace, found in ((namespace.stat().st_ino, True), (0, False)):
-        monkeypatch.setattr(limits, "_FIRST_PID_NAMESPACE", first_namespace)
-        kernel = Kernel(tmp_path)
-        with log.open("a") as file:
-            file.write("3,2,2;Out of memory: Killed process 42 (python) total-vm:9kB\n")
-        assert kernel.kills.hit(42) == found
-        # Of before the child started.
-        kernel = Kernel(tmp_path)
-        assert not kernel.kills.hit(41)
-
-
-def test_kernel_counts_its_kills():
+def test_nothing_is_killed_here():
     kills = limits.OomKills()
-    assert not kills.hit(os.getpid())
-    kills.any()
+    assert not kills.in_group()
 
 
 def test_thinning_keeps_the_peak_and_the_order():

@@ -18,9 +18,7 @@ import gzip
 import hashlib
 import json
 import math
-import os
 import re
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -33,9 +31,9 @@ from stackwars.compilers.arguments import OUTPUT
 from stackwars.ir.missing import missing
 from stackwars.measure import process_status
 from stackwars.measure.checks import relative_l2
-from stackwars.measure.child import block, checked, sample, surroundings, timed_call
+from stackwars.measure.child import block, checked, run_child, sample, surroundings, timed_call
 from stackwars.measure.contention import Meter, Usage
-from stackwars.measure.events import NAME, Events
+from stackwars.measure.events import Events
 from stackwars.measure.inputs import INPUT_SETS
 
 DETAIL = 2000
@@ -317,19 +315,8 @@ def measure(spec: dict, events: Events, folder: Path) -> None:
 
 
 def main() -> None:
-    """`python -m stackwars.compilers.replay FOLDER`: read FOLDER/spec.json, write beside it."""
-    folder = Path(sys.argv[1])
-    events = Events(folder / NAME)
-    try:
-        measure(json.loads((folder / "spec.json").read_text()), events, folder)
-    except BaseException as error:
-        events.write("raised", type=type(error).__name__, message=str(error)[-4000:], compiles=None)
-        raise
-    finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
-    # As in a cell: nothing is left to clean up.
-    os._exit(0)
+    """Run the process of a replay."""
+    run_child(measure)
 
 
 if __name__ == "__main__":

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import argparse
 from dataclasses import dataclass, field
-from pathlib import Path
 
-from stackwars.measure import documents, supervisor
+from stackwars.measure import supervisor
 
 
 @dataclass(frozen=True)
@@ -35,16 +33,5 @@ class ReplayJob:
     peers: dict = field(default_factory=dict, kw_only=True)
 
 
-def main() -> None:
-    """`python -m stackwars.compilers.replay_job`: one process of one replay, into one folder."""
-    parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--job", required=True, help="file of the ReplayJob, as JSON")
-    parser.add_argument("--pins", required=True, type=Path, help="pins file of the compiler")
-    parser.add_argument("--output", required=True, type=Path, help="folder to write, made afresh")
-    arguments = parser.parse_args()
-    job = ReplayJob(**documents.read(arguments.job))
-    supervisor.run(job, arguments.pins, arguments.output, "stackwars.compilers.replay")
-
-
 if __name__ == "__main__":
-    main()
+    supervisor.command(ReplayJob, "stackwars.compilers.replay")

@@ -128,7 +128,7 @@ def run_child(
     _, wait_status, usage = os.wait4(child.pid, 0)
     wall_s = time.monotonic() - start
     child.returncode = os.waitstatus_to_exitcode(wait_status)
-    hit = kills.hit(child.pid)
+    kernel_oom = kills.in_group()
     thin = thinned(samples, MAX_SAMPLES)
     return ExitReport(
         exit_code=child.returncode,
@@ -136,8 +136,8 @@ def run_child(
         timed_out=timed_out,
         over_cap=over_cap,
         stopped=stopped,
-        kernel_oom=hit,
-        other_oom=not hit and kills.any(),
+        kernel_oom=kernel_oom,
+        other_oom=kills.on_machine() and not kernel_oom,
         wall_s=round(wall_s, 3),
         user_s=round(usage.ru_utime, 3),
         system_s=round(usage.ru_stime, 3),

@@ -12,10 +12,6 @@ from pathlib import Path
 GIB = 2**30
 _PR_SET_PDEATHSIG = 1
 _LIBC = ctypes.CDLL(None, use_errno=True)
-_FIRST_PID_NAMESPACE = 0xEFFFFFFC
-"""Inode of the namespace whose process numbers the kernel's log uses (PROC_PID_INIT_INO)."""
-_KILLED = re.compile(rb"Killed process (\d+) ")
-_RECORD_BYTES = 8192
 
 
 def machine_memory_bytes() -> int:
@@ -72,72 +68,33 @@ def alive(pid: int) -> bool:
 class OomKills:
     """The processes that the kernel has killed for memory since this object was made.
 
-    The count of the whole machine (/proc/vmstat) does not tell which process it was. The count of this
-    process's own control group does well enough, because a child is the first of it to be killed; the
-    kernel's log names the process, where it may be read.
+    The count of the whole machine does not tell which process it was. That of this process's own control group
+    does well enough, because a child is the first of the group to be killed.
     """
 
     def __init__(self, root: Path = Path("/")) -> None:
-        """root: the folder with proc, sys and dev."""
-        self._root = root
-        self._machine, self._group = self._of_machine(), self._of_group()
-        self._log = self._open_log()
+        """root: the folder with proc and sys."""
+        self._machine, self._group = root / "proc/vmstat", _group_counter(root)
+        self._before = _count(self._machine), _count(self._group)
 
-    def hit(self, pid: int) -> bool:
-        """Return whether there is evidence that this child was killed. To be called once, after its end."""
-        logged = self._logged()
-        return self._of_group() > self._group or pid in logged
+    def in_group(self) -> bool:
+        """Return whether a process of this process's control group was killed."""
+        return _count(self._group) > self._before[1]
 
-    def any(self) -> bool:
+    def on_machine(self) -> bool:
         """Return whether any process of the machine was killed."""
-        return self._of_machine() > self._machine
+        return _count(self._machine) > self._before[0]
 
-    def _of_machine(self) -> int:
-        return _count(self._root / "proc/vmstat")
 
-    def _of_group(self) -> int:
-        """The kills in this process's own control group; 0 where the kernel does not tell."""
-        try:
-            lines = (self._root / "proc/self/cgroup").read_text().splitlines()
-        except OSError:
-            return 0
-        fields = [line.split(":", 2) for line in lines]
-        groups = {controllers: path.lstrip("/") for _, controllers, path in fields}
-        mounted = self._root / "sys/fs/cgroup"
-        # Version 1, where the memory controller has a hierarchy of its own, or version 2.
-        if "memory" in groups:
-            return _count(mounted / "memory" / groups["memory"] / "memory.oom_control")
-        return _count(mounted / groups.get("", "") / "memory.events.local")
-
-    def _open_log(self) -> int | None:
-        """The kernel's log from here on; None where it may not be read, or has other process numbers."""
-        try:
-            if (self._root / "proc/self/ns/pid").stat().st_ino != _FIRST_PID_NAMESPACE:
-                return None
-            log = os.open(self._root / "dev/kmsg", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-            os.lseek(log, 0, os.SEEK_END)
-        except OSError:
-            return None
-        return log
-
-    def _logged(self) -> set[int]:
-        """The processes that the log names since it was opened; closes it."""
-        killed: set[int] = set()
-        if self._log is None:
-            return killed
-        while True:
-            try:
-                record = os.read(self._log, _RECORD_BYTES)
-            except BrokenPipeError:  # older records were overwritten meanwhile; the next reading goes on
-                continue
-            except OSError:
-                break
-            if not record:
-                break
-            killed |= {int(pid) for pid in _KILLED.findall(record)}
-        os.close(self._log)
-        self._log = None
-        return killed
+def _group_counter(root: Path) -> Path:
+    """The file with the kills in this process's control group, which need not exist."""
+    lines = (root / "proc/self/cgroup").read_text().splitlines()
+    groups = {controllers: path.lstrip("/") for _, controllers, path in (line.split(":", 2) for line in lines)}
+    mounted = root / "sys/fs/cgroup"
+    # Version 1, whose memory controller has a hierarchy of its own, or version 2.
+    if "memory" in groups:
+        return mounted / "memory" / groups["memory"] / "memory.oom_control"
+    return mounted / groups.get("", "") / "memory.events.local"
 
 
 def _count(path: Path) -> int:

@@ -129,17 +129,16 @@ def _when(started: datetime) -> dict:
     return {"started_utc": started.isoformat(timespec="seconds"), "started_s": started.timestamp()}
 
 
-def main() -> None:
-    """`python -m stackwars.measure.supervisor`: one process of one cell, or of a growth point, into one folder."""
-    parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--job", required=True, help="file of the ProcessJob, as JSON")
+def command(job_class: type, child_module: str) -> None:
+    """`python -m MODULE --job FILE --pins FILE --output FOLDER`: run one process, into one folder."""
+    parser = argparse.ArgumentParser(description=command.__doc__)
+    parser.add_argument("--job", required=True, help=f"file of the {job_class.__name__}, as JSON")
     parser.add_argument("--pins", required=True, type=Path, help="pins file of the environment")
     parser.add_argument("--output", required=True, type=Path, help="folder to write, made afresh")
     parser.add_argument("--partner-pins", type=Path, help="pins file of the partner's environment")
     a = parser.parse_args()
-    job = ProcessJob(**documents.read(a.job))
-    child_module = SHAPES if "values" in job.settings else CELL
-    run(job, a.pins, a.output, child_module, a.partner_pins)
+    job = job_class(**documents.read(a.job))
+    run(job, a.pins, a.output, SHAPES if "values" in job.settings else child_module, a.partner_pins)
 
 
 def run(
@@ -265,4 +264,4 @@ def _not_needed(job: Any, output: Path) -> dict | None:
 
 
 if __name__ == "__main__":
-    main()
+    command(ProcessJob, CELL)
