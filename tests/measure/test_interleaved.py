@@ -3,6 +3,7 @@
 import io
 import itertools
 import os
+import threading
 import time
 from pathlib import Path
 
@@ -179,3 +180,38 @@ def test_a_slice_that_does_not_settle_ends(monkeypatch, tmp_path):
     (found,) = told_slices(monkeypatch, tmp_path, [3] * 9, 1)
     assert not found["settled"]
     assert 1 <= len(found["ns"]) <= 4
+
+
+def spin(seconds: float) -> threading.Thread:
+    """A thread that uses a core for so many seconds of its own time."""
+
+    def work() -> None:
+        end = time.thread_time() + seconds
+        while time.thread_time() < end:
+            pass
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    return thread
+
+
+def test_thread_that_still_works_is_waited_for(monkeypatch):
+    monkeypatch.setattr(interleaved_child, "REST_S", 60.0)
+    # Long enough that a pause of the machine's is not taken for the end of the work.
+    monkeypatch.setattr(interleaved_child, "STEP_S", 0.05)
+    thread = spin(0.3)
+    interleaved_child.rest()
+    assert not thread.is_alive()
+
+
+def test_process_at_rest_waits_one_step():
+    start = time.perf_counter()
+    interleaved_child.rest()
+    assert time.perf_counter() - start < interleaved_child.REST_S
+
+
+def test_process_that_never_rests_is_not_waited_for_long():
+    thread, start = spin(0.5), time.perf_counter()
+    interleaved_child.rest()
+    assert time.perf_counter() - start < 10 * interleaved_child.REST_S
+    thread.join()
