@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from stackwars.compilers import stablehlo
 from stackwars.measure.events import Events
 
 PACKAGES = ("jaxlib", "libtpu", "jax-cuda12-pjrt", "nvidia-cuda-nvcc-cu12")
@@ -94,7 +95,7 @@ def compile_for(devices: list[Any], text: str) -> Any:
 
 def _results(module: Any, ir: Any) -> int:
     """How many results the main function has."""
-    main = next(op for op in module.body.operations if op.attributes["sym_name"].value == "main")
+    main = stablehlo.main_function(module)
     return len(ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value).results)
 
 

@@ -67,7 +67,7 @@ def row(outcome: Outcome, usable: int | None, refuses: bool = True) -> dict:
     refused = refused_for_memory(message)
     status, message = _status(outcome, refused, message)
     found = dump.buffers(outcome.dumped)
-    hbm = found.hbm if found else _told(message, "needed")
+    hbm = found.hbm if found else _figure(message, "needed")
     code = accepted["code_bytes"] if accepted else None
     if outcome.assumed_code is not None:
         code, refuses = outcome.assumed_code, False  # it was not asked to the end
@@ -82,10 +82,10 @@ def row(outcome: Outcome, usable: int | None, refuses: bool = True) -> dict:
         "verdict": decision[0],
         "decided_by": decision[1],
         "message": printable(message),
-        "argument_bytes": found.argument if found else _told(message, "argument"),
-        "output_bytes": found.output if found else _told(message, "output"),
+        "argument_bytes": found.argument if found else _figure(message, "argument"),
+        "output_bytes": found.output if found else _figure(message, "output"),
         "temp_bytes": found.temp if found else None,
-        "alias_bytes": found.alias if found else _told(message, "alias"),
+        "alias_bytes": found.alias if found else _figure(message, "alias"),
         "hbm_bytes": hbm,
         "usable_bytes": usable,
         "code_bytes": code,
@@ -126,7 +126,7 @@ def _status(outcome: Outcome, refused: bool, message: str) -> tuple[str, str]:
     return "error", f"the compiler's process ended with {outcome.report.exit_code}; log: {said}"
 
 
-def _told(message: str, name: str) -> int | None:
+def _figure(message: str, name: str) -> int | None:
     return figures(message).get(name)
 
 

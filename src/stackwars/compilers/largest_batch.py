@@ -132,9 +132,9 @@ def _compiled(
         }  # fmt: skip
     digest = hashlib.sha256(program_text(program)).hexdigest()
     folder = scratch / f"compiled-{digest[:16]}"
-    made = folder / "ahead.json"
-    if made.exists():
-        return documents.read(made)
+    earlier = folder / "ahead.json"
+    if earlier.exists():
+        return documents.read(earlier)
     compilation = ahead_supervisor.CompileJob(
         job.workload, job.framework, variant, sizes,
         job.target, job.target_row, job.compiler, min(job.timeout_s, PROBE_TIMEOUT_S), code,

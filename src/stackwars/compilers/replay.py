@@ -269,9 +269,9 @@ def results_problem(results: dict[str, np.ndarray], baseline: dict[str, np.ndarr
 
 def output_problem(values: np.ndarray, baseline: np.ndarray) -> str | None:
     """Why an output cannot be compared with the baseline's, or None."""
-    came, expected = (f"{array.shape} {array.dtype}" for array in (values, baseline))
-    if came != expected:
-        return f"expected an output as the baseline's, {expected}; got {came}"
+    actual, expected = (f"{array.shape} {array.dtype}" for array in (values, baseline))
+    if actual != expected:
+        return f"expected an output as the baseline's, {expected}; got {actual}"
     return None if np.isfinite(values).all() else "expected finite values, some are not"
 
 

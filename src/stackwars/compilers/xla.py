@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from stackwars.compilers import hlo_facts
+from stackwars.compilers import hlo_facts, stablehlo
 from stackwars.measure.inputs import INPUT_SETS
 
 DTYPES = {
@@ -114,7 +114,7 @@ class Compiler:
 
 def _signature(module: Any, ir: Any) -> tuple[list[tuple[tuple[int, ...], np.dtype]], int]:
     """(shape and element type of each argument, how many results) of the main function."""
-    main = next(op for op in module.body.operations if op.attributes["sym_name"].value == "main")
+    main = stablehlo.main_function(module)
     function = ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value)
     found = []
     for kind in map(ir.RankedTensorType, function.inputs):
