@@ -2,20 +2,24 @@
 
 import gzip
 import json
+import subprocess
+import sys
 from dataclasses import asdict
+from pathlib import Path
 
 import pytest
 
-from stackwars.compilers import ahead_supervisor, replay_cell
+from stackwars.compilers import ahead_supervisor, arguments, replay_cell
 from stackwars.compilers.replay_job import ReplayJob
-from stackwars.measure import cell, progress, supervisor
-from stackwars.results import programs
+from stackwars.measure import cell, nodes, progress, supervisor
+from stackwars.results import context, programs
 from stackwars.results.folder import Folder
 from stackwars.results.raw import Raw
+from stackwars.setup import device, environments
 from stackwars.setup.environments import REPOSITORY, Unavailable
 from stackwars.study.config import load
-from stackwars.study.programs import compilations, replay_job, replays
-from stackwars.workflow import devices
+from stackwars.study.programs import BASE, Program, compilations, lower_job, replay_job, replays
+from stackwars.workflow import devices, job_files
 from toy_checkout import SETTINGS
 
 WHY = "libtpu==0.0.21 has no wheels with a matching Python ABI tag"
@@ -29,7 +33,7 @@ def no_wheel(monkeypatch, tmp_path):
     def refuse(pins):
         raise Unavailable(WHY)
 
-    for module in (supervisor, ahead_supervisor, devices):
+    for module in (supervisor, ahead_supervisor, devices, environments):
         monkeypatch.setattr(module, "ensure", refuse)
     monkeypatch.setattr(progress, "PLANNED", tmp_path / "planned.json")
 
@@ -50,6 +54,17 @@ def test_cell_is_unsupported_and_a_later_round_is_not_tried(tmp_path, capsys):
     assert (found["status"], found["status_detail"]) == ("unsupported", WHY)
     assert [process["repeated"] for process in found["processes"]] == [True, False]
     assert f"unsupported: {WHY}" in capsys.readouterr().err
+
+
+def test_cell_of_an_absent_device_is_not_run_and_builds_no_environment(tmp_path, monkeypatch, capsys):
+    monkeypatch.setitem(device.NODES, "cuda", (str(tmp_path / "nvidia"),))
+    monkeypatch.setattr(supervisor, "ensure", lambda pins: pytest.fail("built an environment"))
+    identity = ("jax", "jax", "gemm", "cuda", "smoke", 0, {"m": 1, "k": 1, "n": 1})
+    peers = {"baselines": {"jax": None}, "compilers": []}
+    found = cell.combine(rounds(supervisor.ProcessJob(*identity, SETTINGS, peers=peers), tmp_path))
+    why = f"no driver: none of {tmp_path}/nvidia exists"
+    assert (found["status"], found["status_detail"]) == ("not run", why)
+    assert f"not run: {why}" in capsys.readouterr().err
 
 
 def test_replay_is_unsupported(tmp_path):
@@ -77,7 +92,62 @@ def test_compilation_is_a_row_that_says_why(tmp_path):
     row = programs.build(config, Folder(tmp_path), Raw()).iloc[0]
     assert (row["status"], row["verdict"], row["status_detail"]) == ("unsupported", "", WHY)
 
+    # A run of compilations alone has the date of these.
+    found = context.build(config, Raw(compiled=[json.loads((folder / "ahead.json").read_text())]))
+    assert found["date_utc"] != context.NEVER and found["machine"]
+
+
+@pytest.fixture
+def run(monkeypatch):
+    """Run a command of the workflow in an environment that this Python cannot have."""
+
+    def execute(python: Path, command: list[str], environ: dict[str, str]) -> None:
+        subprocess.run(command, executable=python, env=environ, check=True)
+
+    def run_in_environment(module: str, *arguments: object) -> None:
+        command = [str(PINS), "--", "-m", module, *map(str, arguments)]
+        monkeypatch.setattr(sys, "argv", ["environments", *command])
+        environments.main()
+
+    monkeypatch.setattr(environments.os, "execve", execute)
+    return run_in_environment
+
+
+def test_lowered_and_edited_programs_are_files_that_say_why(run, tmp_path):
+    job = lower_job({**load(), "preset": "smoke"}, Program("jax", "gemm", BASE))
+    base, edited = tmp_path / "base", tmp_path / "edited"
+    run("stackwars.compilers.lower", "--job", job_files.file("lower", job, tmp_path), "--output", base)
+    run("stackwars.compilers.edits", "--program", base, "--edit", "erf_for_erfc", "--output", edited)
+    for folder in (base, edited):
+        text = gzip.decompress((folder / "program.mlir.gz").read_bytes()).decode()
+        assert text == f"// no program: {WHY}\n"
+        assert arguments.load(folder / "arguments.json")[1] == []
+
+
+def test_edit_of_a_program_that_is_there_says_why(run, tmp_path):
+    (tmp_path / "program.mlir.gz").write_bytes(gzip.compress(b"module {}"))
+    (tmp_path / "arguments.json").write_text('{"arguments": []}')
+    edited = tmp_path / "edited"
+    run("stackwars.compilers.edits", "--program", tmp_path, "--edit", "erf_for_erfc", "--output", edited)
+    assert WHY in gzip.decompress((edited / "program.mlir.gz").read_bytes()).decode()
+
+
+def test_peak_is_none_and_says_why(run, tmp_path):
+    run("stackwars.measure.peak", "cpu", tmp_path / "peak.json")
+    assert json.loads((tmp_path / "peak.json").read_text())["unavailable"] == WHY
+    assert nodes.peaks(tmp_path) == []
+
+
+def test_listings_and_forms_of_programs_are_written(run, tmp_path):
+    config = job_files.file("config", {**load(), "preset": "smoke"}, tmp_path)
+    folder = Folder(tmp_path / "results")
+    for module in ("paper.listings", "results.program_forms"):
+        run(f"stackwars.{module}", "--config", config, "--results", folder.results)
+    assert "// nothing to show: libtpu" in (folder["listings"] / "mha.tex").read_text()
+    assert json.loads(folder["graph_data"].read_text())["workloads"] == {}
+    assert json.loads(folder["program_forms"].read_text()) == []
+
 
 def test_device_is_absent_for_that_framework(monkeypatch, tmp_path):
-    monkeypatch.setitem(devices._NODES, "tpu", (str(tmp_path),))
+    monkeypatch.setitem(device.NODES, "tpu", (str(tmp_path),))
     assert devices.ask("jax", "tpu", PINS) == {"present": False, "reason": WHY}

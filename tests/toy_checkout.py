@@ -135,6 +135,8 @@ class ToyCheckout:
         device: str = "cpu",
         partner: bool = False,
         forms: bool = False,
+        pins: str = "envs/toy.txt",
+        partner_pins: str = "envs/toy.txt",
         **settings: object,
     ) -> list[str]:
         """The command of the workflow's rule for the process of one round, alone or with a partner."""
@@ -149,11 +151,12 @@ class ToyCheckout:
             "settings": {**SETTINGS, **settings},
             "partner": {"framework": "toy_partner", "dialect": "numpy"} if partner else None,
             "forms": forms,
+            "peers": {"baselines": {"toy": None}, "compilers": []},
         }
         handed_job = job_files.file("process", job, self.folder / "handed")
-        arguments = ["--job", handed_job, "--pins", "envs/toy.txt"]
+        arguments = ["--job", handed_job, "--pins", pins]
         if partner:
-            arguments += ["--partner-pins", "envs/toy.txt"]
+            arguments += ["--partner-pins", partner_pins]
         output = ["--output", str(self.output(repetition, device))]
         return [sys.executable, "-m", "stackwars.measure.supervisor", *arguments, *output]
 

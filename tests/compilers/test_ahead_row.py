@@ -1,4 +1,4 @@
-"""From how a compilation ended to its row."""
+"""From how a compilation ended to its row, and to whether the program fits; the refusals are real ones."""
 
 from __future__ import annotations
 
@@ -8,19 +8,41 @@ import pytest
 
 from compilers import hlo_texts
 from compilers.test_dump import ASSIGNMENT, ENDING
-from compilers.test_memory_verdict import LISTED, NEW, ON_CHIP
+from stackwars.compilers import ahead_row
 from stackwars.compilers.ahead_row import Outcome, row
+from stackwars.measure.launch import ExitReport
 
+GIB, MIB = 2**30, 2**20
+NEW = """RESOURCE_EXHAUSTED: E1000: CompileTimeHbmOom: Ran out of memory on HBM, the total memory required \
+for HLO temporaries (32.26G) exceeds available HBM (31.24G). HLO module: jit_model_function.
+See https://openxla.org/xla/errors/error_1000 for more details."""
+LISTED = """RESOURCE_EXHAUSTED: XLA:TPU compile permanent error. Ran out of memory in memory space hbm. \
+Used 70.00G of 31.25G hbm. Exceeded hbm capacity by 38.75G.
+
+Total hbm usage >= 70.25G:
+    reserved        260.00M 
+    program         unknown size 
+    arguments        70.00G 
+
+Output size 70.00G; shares 1.5K with arguments.
+
+Program hbm requirement 0B:
+ [type.googleapis.com/tensorflow.tpu.CompilationResultProto='\\x08\\x08']"""
+ON_CHIP = (
+    "RESOURCE_EXHAUSTED: Ran out of memory in memory space vmem. Used 130.00M of 128.00M vmem. "
+    "Exceeded vmem capacity by 2.00M."
+)
 VERSIONS = {"jax": "1", "jaxlib": "1", "libtpu": "0"}
 OPENED = [{"event": "import"}, {"event": "open", "device_kind": "TPU", "versions": VERSIONS}]
 COMPILED = [*OPENED, {"event": "compile"}, {"event": "compile_end", "seconds": 1.23456}]
 ACCEPTED = {"event": "accepted", "at_s": 0, "code_bytes": 50}
 
 
-def came(tmp_path: Path, events: list[dict], **how) -> dict:
-    ended = {"exit_code": 0, "log_tail": "", "timed_out": False, "over_cap": False} | how
-    usable = ended.pop("usable", 10**6)
-    return row(Outcome(events=events, dumped=tmp_path, **ended), usable)
+def came(
+    tmp_path: Path, events: list[dict], usable: int = 10**6, assumed_code: int | None = None, **report
+) -> dict:
+    ended = ExitReport(**{"exit_code": 0, **report})
+    return row(Outcome(ended, events, tmp_path, assumed_code), usable)
 
 
 def dumped(tmp_path: Path, text: str = hlo_texts.KNOWN) -> None:
@@ -82,6 +104,11 @@ def test_a_crash_is_an_error_with_the_tail_of_its_log(tmp_path: Path) -> None:
     assert "stack overflow" in found["message"]
 
 
+def test_a_compiler_that_was_not_started_is_an_error_with_the_reason(tmp_path: Path) -> None:
+    found = came(tmp_path, [], exit_code=None, not_started="no such file")
+    assert (found["status"], found["verdict"], found["message"]) == ("error", "", "no such file")
+
+
 def test_a_crash_after_the_program_was_accepted_changes_nothing(tmp_path: Path) -> None:
     dumped(tmp_path)
     found = came(tmp_path, [*COMPILED, ACCEPTED], exit_code=-6, log_tail="F0000 chip config")
@@ -120,3 +147,62 @@ def test_a_text_of_unknown_form_costs_its_counts_only(tmp_path: Path) -> None:
     assert found["verdict"] == "fits"
     assert found["hlo"] is None
     assert "not understood" in found["hlo_problem"]
+
+
+def test_a_refusal_for_hbm_is_told_from_others() -> None:
+    assert ahead_row.refused_for_memory(NEW)
+    assert ahead_row.refused_for_memory(LISTED)
+    assert not ahead_row.refused_for_memory(ON_CHIP)
+    assert not ahead_row.refused_for_memory("RESOURCE_EXHAUSTED: Out of memory allocating 9 bytes")
+    assert not ahead_row.refused_for_memory("INTERNAL: no HBM layout for this operation")
+
+
+def test_the_figures_of_a_refusal() -> None:
+    assert ahead_row.figures(NEW) == {
+        "needed": round(32.26 * GIB),
+        "available": round(31.24 * GIB),
+    }
+    assert ahead_row.figures(LISTED) == {
+        "needed": 70 * GIB,
+        "available": round(31.25 * GIB),
+        "exceeded": round(38.75 * GIB),
+        "reserved": 260 * MIB,
+        "argument": 70 * GIB,
+        "output": 70 * GIB,
+        "alias": 1536,
+    }
+    assert ahead_row.figures("INTERNAL: something else") == {}
+
+
+def test_what_is_kept_of_a_refusal_is_text() -> None:
+    kept = ahead_row.first_lines(LISTED)
+    assert kept.startswith("RESOURCE_EXHAUSTED")
+    assert "googleapis" not in kept
+    assert len(ahead_row.first_lines("x" * 10_000)) == ahead_row.MESSAGE_CHARACTERS
+
+
+@pytest.mark.parametrize(
+    ("refused", "hbm", "code", "usable", "decision"),
+    [
+        (True, None, 0, 100, ("oom", "compiler")),
+        (True, 90, 0, 100, ("oom", "compiler")),  # a refusal stands, whatever the bytes
+        (False, 101, 0, 100, ("oom", "bytes")),
+        (False, 99, 2, 100, ("oom", "bytes")),  # code lives there too
+        (False, 98, 2, 100, ("fits", "compiler")),
+        (False, 98, 2, None, ("fits", "compiler")),
+        (False, None, 0, 100, ("", "")),
+    ],
+)
+def test_the_rule(refused, hbm, code, usable, decision) -> None:
+    assert ahead_row.decide(refused, hbm, code, usable) == decision
+
+
+def test_a_compiler_that_never_refuses_decides_nothing() -> None:
+    assert ahead_row.decide(False, 98, 2, 100, refuses=False) == ("fits", "bytes")
+    assert ahead_row.decide(False, 98, 2, None, refuses=False) == ("", "")
+
+
+def test_what_is_usable_is_the_compilers_own() -> None:
+    row = {"usable_hbm_bytes": {"jaxlib-1": 5}}
+    assert ahead_row.usable_bytes(row, "jaxlib-1") == 5
+    assert ahead_row.usable_bytes(row, "jaxlib-2") is None

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from stackwars.compilers import arguments, largest_batch
+from stackwars.compilers.arguments import DONATED
 from stackwars.compilers.lower import LowerJob
-from stackwars.compilers.marks import DONATED
 from stackwars.compilers.sharded import CHILD, ShardedJob
 from stackwars.ir.program_text import load_sources, readback
-from stackwars.measure.parity import relative_l2
+from stackwars.measure.checks import relative_l2
 from stackwars.measure.supervisor import supervise
 from stackwars.setup.environments import REPOSITORY, clean_environ
 from stackwars.study import config, programs, sharding

@@ -86,7 +86,7 @@ def programs() -> dict[str, tuple[str, str]]:
             environment,
             (
                 f"import os; os.environ.update({SILENT!r})\n"
-                "from stackwars.compilers.target import open_target\n"
+                "from stackwars.compilers.ahead import open_target\n"
                 f"print('kind:', open_target({target!r})[0].device_kind)"
             ),
         )

@@ -12,8 +12,8 @@ from frameworks.probe import SEED, SIZES
 from frameworks.probed import pins, probe
 from stackwars.compilers import fused
 from stackwars.ir.program_text import readback
+from stackwars.measure.checks import relative_l2
 from stackwars.measure.inputs import input_sets
-from stackwars.measure.parity import relative_l2
 from stackwars.setup.environments import REPOSITORY, clean_environ, ensure
 from stackwars.study.config import load
 from stackwars.workloads import values

@@ -7,7 +7,7 @@ import pytest
 
 from frameworks.probed import pins
 from stackwars import frameworks
-from stackwars.measure.growth import SHAPES
+from stackwars.measure.supervisor import SHAPES
 from stackwars.setup.environments import clean_environ, ensure
 
 pytestmark = pytest.mark.env

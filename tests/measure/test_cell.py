@@ -9,7 +9,9 @@ import pytest
 import yaml
 
 from measured import PROGRAM, process, process_folder, run_main, stopped, write_cell
+from report_fixture import HOSTILE
 from stackwars.measure.cell import SCHEMA, combine
+from stackwars.setup.environments import REPOSITORY
 from stackwars.study.cells import Cell
 
 
@@ -123,3 +125,22 @@ def test_bad_cell_says_that_there_is_no_program(tmp_path):
     program = gzip.decompress((folder / "stablehlo.mlir.gz").read_bytes()).decode()
     assert program == "// no program: error: first line\n"
     assert (folder / "output.npy").read_bytes() == b""
+
+
+def test_cells_with_and_without_memory_and_log_are_of_one_schema(tmp_path):
+    more = {"memory": {"seconds": [0.1, 0.2], "bytes": [5, 7]}, "log_tail": HOSTILE}
+    for place, extra in enumerate(({}, more)):
+        cell = combined(tmp_path / str(place), process(**extra))
+        assert {key: cell["processes"][0].get(key) for key in extra} == extra
+
+
+def test_the_reference_is_of_the_schema():
+    """Its cells are from before memory and log were kept."""
+    schema = yaml.safe_load(SCHEMA.read_text())
+    path = REPOSITORY / "results" / "reference" / "cpu" / "jax" / "mha" / "cell.json"
+    jsonschema.validate(json.loads(path.read_text()), schema)
+
+
+def test_cell_of_an_absent_device_is_not_run(tmp_path):
+    cell = combined(tmp_path, process(status=("not run", "no driver")))
+    assert (cell["status"], cell["status_detail"], cell["stopped"]) == ("not run", "no driver", "")

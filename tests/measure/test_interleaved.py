@@ -3,7 +3,9 @@
 import io
 import itertools
 import os
+import threading
 import time
+from pathlib import Path
 
 import pytest
 
@@ -12,7 +14,7 @@ from stackwars.measure import interleaved_child
 from stackwars.measure.contention import Usage
 from stackwars.measure.events import NAME, Events, read_events
 from stackwars.measure.interleaved import pairs_ms
-from stackwars.measure.interleaved_control import REPLY
+from stackwars.measure.interleaved_child import REPLY
 from toy_checkout import ToyCheckout
 
 pytestmark = pytest.mark.alone
@@ -60,6 +62,27 @@ def test_partner_that_fails_leaves_the_result_as_it_is(toy, fate):
     assert result["partner"]["status"] in ("error", "unsupported")
     assert result["partner"]["status_detail"]
     assert pairs_ms(result) == []
+
+
+def test_partner_that_cannot_be_started_ends_with_the_reason(toy):
+    pins = toy.folder / "envs" / "gone.txt"
+    pins.write_text("numpy==0  # gone\n")
+    where = "from stackwars.setup.environments import *; print(folder(Path('envs/gone.txt')))"
+    home = Path(toy.python("-c", where).stdout.strip())
+    home.mkdir()
+    (home / "ready").touch()  # its Python is gone: Popen fails
+    result = toy.measure("ok", partner="ok", partner_pins="envs/gone.txt")
+    assert result["status"] == "ok"
+    assert result["partner"]["status"] == "error"
+    assert f"expected {home}/bin/python to start" in result["partner"]["status_detail"]
+    assert pairs_ms(result) == []
+
+
+def test_process_that_cannot_be_started_ends_with_the_reason(toy):
+    result = toy.measure("ok", partner="ok", pins="envs/gone.txt")
+    assert result["status"] == "error"
+    assert "to start, got FileNotFoundError" in result["status_detail"]
+    assert result["partner"]["status"] == "not run"
 
 
 def test_blocks_longer_than_all_the_slices_have_no_partner(toy):
@@ -157,3 +180,38 @@ def test_a_slice_that_does_not_settle_ends(monkeypatch, tmp_path):
     (found,) = told_slices(monkeypatch, tmp_path, [3] * 9, 1)
     assert not found["settled"]
     assert 1 <= len(found["ns"]) <= 4
+
+
+def spin(seconds: float) -> threading.Thread:
+    """A thread that uses a core for so many seconds of its own time."""
+
+    def work() -> None:
+        end = time.thread_time() + seconds
+        while time.thread_time() < end:
+            pass
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    return thread
+
+
+def test_thread_that_still_works_is_waited_for(monkeypatch):
+    monkeypatch.setattr(interleaved_child, "REST_S", 60.0)
+    # Long enough that a pause of the machine's is not taken for the end of the work.
+    monkeypatch.setattr(interleaved_child, "STEP_S", 0.05)
+    thread = spin(0.3)
+    interleaved_child.rest()
+    assert not thread.is_alive()
+
+
+def test_process_at_rest_waits_one_step():
+    start = time.perf_counter()
+    interleaved_child.rest()
+    assert time.perf_counter() - start < interleaved_child.REST_S
+
+
+def test_process_that_never_rests_is_not_waited_for_long():
+    thread, start = spin(0.5), time.perf_counter()
+    interleaved_child.rest()
+    assert time.perf_counter() - start < 10 * interleaved_child.REST_S
+    thread.join()

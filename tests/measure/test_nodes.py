@@ -105,7 +105,7 @@ def test_each_node_has_a_lock_of_its_own(monkeypatch):
 def test_what_is_kept_goes_once_its_cell_is_made(toy):
     toy.measure("ok")
     kept = toy.folder / ".snakemake" / "stackwars" / "kept" / "n1" / "smoke" / "cpu" / "toy" / "gemm"
-    forget = "from stackwars.measure import nodes; nodes.forget()"
+    forget = "from stackwars.measure import nodes; nodes.prune()"
     toy.python("-c", forget)
     assert (kept / "process-0" / "process.json").exists()
     (toy.folder / toy.output().parent / "cell.json").write_text("{}")

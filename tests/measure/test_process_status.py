@@ -4,7 +4,8 @@ import signal
 
 import pytest
 
-from stackwars.measure.process_status import Ending, status
+from stackwars.measure.launch import ExitReport
+from stackwars.measure.process_status import status
 
 BEGUN = ("import", "build", "run", "first", "second", "steady", "timed", "end")
 JAX_BUILD = "RESOURCE_EXHAUSTED: Out of memory allocating 8589934592 bytes."
@@ -21,12 +22,14 @@ NUMPY = "Unable to allocate 1.96 GiB for an array with shape (128256, 4096) and 
 ABORT = "terminate called after throwing an instance of 'std::bad_alloc'\n  what():  std::bad_alloc"
 
 
-def came_to(phase: str, raised: tuple[str, str] | None = None, **others) -> tuple[str, str]:
+def came_to(
+    phase: str, raised: tuple[str, str] | None = None, environment: str = "jax-0", **report
+) -> tuple[str, str]:
     """Status of a process whose last phase this was, and that raised (type, message) if given."""
     events = [{"event": name} for name in BEGUN[: BEGUN.index(phase) + 1]] if phase else []
     if raised:
         events.append({"event": "raised", "type": raised[0], "message": raised[1]})
-    return status(Ending(**{"events": events, "exit_code": 1, "log_tail": "", **others}))
+    return status(ExitReport(**{"exit_code": 1, **report}), events, environment)
 
 
 def test_ok_has_no_detail():
@@ -124,8 +127,19 @@ def test_sigkill_by_the_kernel_is_oom():
     assert detail.startswith("killed by the kernel for want of memory")
 
 
-def test_kernel_oom_elsewhere_leaves_an_exception_an_error():
-    assert came_to("run", ("ValueError", "no"), kernel_oom=True)[0] == "error"
+def test_oom_kill_elsewhere_on_the_machine_is_not_this_processs_oom():
+    found, detail = came_to("run", exit_code=-signal.SIGKILL, other_oom=True)
+    assert found == "error"
+    assert "SIGKILL" in detail and "nothing shows that it was this one" in detail
+
+
+@pytest.mark.parametrize("whose", ["kernel_oom", "other_oom"])
+def test_kernel_oom_leaves_an_exception_an_error(whose):
+    assert came_to("run", ("ValueError", "no"), **{whose: True})[0] == "error"
+
+
+def test_child_that_was_not_started_is_an_error_with_the_reason():
+    assert came_to("", exit_code=None, not_started="no such file") == ("error", "no such file")
 
 
 def test_exception_is_an_error_with_type_message_and_phase():

@@ -26,6 +26,13 @@ class Study:
         self.root = folder / "results" / "smoke"
         self.settings = {**SETTINGS, **settings}
 
+        self.baselines = {"jax": None, "torch_xla": "jax", "torch_xla_pending": "jax"}
+
+    @property
+    def peers(self) -> dict:
+        """What the configuration measures of the workload on the device."""
+        return {"baselines": self.baselines, "compilers": ["some-xla"]}
+
     def place(self, framework: str, repetition: int, workload="gemm", device="cpu") -> Path:
         return self.root / Cell(framework, workload, device).path / f"process-{repetition}"
 
@@ -46,23 +53,12 @@ class Study:
 
     def reason(self, repetition: int, framework="jax", workload="gemm", device="cpu") -> str | None:
         asked = (framework, "jax", workload, device, "smoke", repetition, {}, self.settings)
-        return stop_reason(ProcessJob(*asked), self.place(framework, repetition, workload, device))
+        job = ProcessJob(*asked, peers=self.peers)
+        return stop_reason(job, self.place(framework, repetition, workload, device))
 
     def replay_reason(self, repetition: int) -> str | None:
-        asked = (
-            "gemm",
-            "cpu",
-            "smoke",
-            "some-xla",
-            "xla",
-            {},
-            repetition,
-            "jax",
-            {},
-            self.settings,
-            {},
-        )
-        return stop_reason(ReplayJob(*asked), self.replay_place(repetition))
+        asked = ("gemm", "cpu", "smoke", "some-xla", "xla", {}, repetition, "jax", {}, self.settings, {})
+        return stop_reason(ReplayJob(*asked, peers=self.peers), self.replay_place(repetition))
 
 
 def write(folder: Path, result: dict) -> None:
@@ -97,6 +93,41 @@ def test_difference_that_is_large_beside_its_scatter_is_decided_whichever_way_it
     study = Study(tmp_path)
     study.ran("jax", (1.0, 1.0, 1.0))
     study.ran("torch_xla", medians)
+    assert study.reason(3) == "decided"
+
+
+def test_framework_that_is_no_longer_configured_does_not_count(tmp_path):
+    study = Study(tmp_path, round_budget_s=99.0)
+    study.ran("jax", DRIFT)
+    study.ran("torch_xla", [2 * ms for ms in DRIFT])
+    # Its ratio is open, and its time would spend the budget.
+    study.ran("numpy", WILD, wall_s=100.0)
+    assert study.reason(3) == study.replay_reason(3) == "decided"
+    study.baselines["numpy"] = "jax"
+    assert study.reason(3) == "budget"
+
+
+def test_compiler_that_is_no_longer_configured_does_not_count(tmp_path):
+    study = Study(tmp_path, round_budget_s=99.0)
+    study.ran("jax", DRIFT)
+    study.ran("torch_xla", WILD)
+    other = study.replay_place(0).parents[2] / "other-xla" / "gemm" / "process-0"
+    write(other, {"status": "ok", "status_detail": "", "repetition": 0, "wall_s": 900.0, "events": []})
+    assert study.reason(3) is None
+
+
+def test_ratios_are_to_the_configured_baseline(tmp_path):
+    study = Study(tmp_path)
+    study.baselines = {"jax": "torch_xla", "numpy": "torch_xla", "torch_xla": None}
+    study.ran("torch_xla", DRIFT)
+    study.ran("jax", DRIFT)
+    study.ran("numpy", [3 * ms for ms in DRIFT])
+    assert study.reason(3) == "decided"
+    # Over jax, whose name comes first, both ratios would be open.
+    study.baselines = {"jax": None, "numpy": "torch_xla", "torch_xla": None}
+    for repetition in range(3):
+        shutil.rmtree(study.place("jax", repetition))
+    study.ran("jax", WILD)
     assert study.reason(3) == "decided"
 
 
@@ -219,6 +250,7 @@ def test_result_from_before_the_gate_is_no_crash(tmp_path):
     steady = next(event for event in old["events"] if event["event"] == "steady")
     for name in ("run_ns", "wait_ns", "steal_ns", "other_processes_share"):
         del steady[name]
+    study.baselines["numpy"] = "jax"
     home = study.place("numpy", 0).parent
     home.mkdir(parents=True)
     (home / "cell.json").write_text(json.dumps({"processes": [old]}))

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.signal import lfilter
 
+from measure.steady_rates import SERIES, rates
 from stackwars.measure.steady import AT_ONCE, NONE, SLOWING, WARM_UP, classify
-from stackwars.measure.steady_rates import SERIES, rates
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from stackwars.measure.parity import parity
+from stackwars.measure.checks import parity
 from stackwars.study.config import load
 from toy_checkout import ToyCheckout
 
@@ -243,7 +243,10 @@ def test_child_sees_none_of_the_users_settings(toy):
     code = (
         "import os; from stackwars.measure import supervisor as s; from pathlib import Path;"
         "from types import SimpleNamespace as Job;"
-        "s._spawn(Job(device='cpu'), Path(os.environ['FAKE_PYTHON']), Path('spawned'), 2**30, '').wait()"
+        "job = Job(device='cpu', settings={'memory_cap_gib': 1, 'timeout_s': 20});"
+        "environ = s._environ(job, Path('spawned/cache').resolve(), None);"
+        "fake, log = Path(os.environ['FAKE_PYTHON']), Path('spawned/log.txt');"
+        "s.launch.run_child(fake, [], environ, 2**30, 20, log=log)"
     )
     fake = toy.folder / "print_environment"
     fake.write_text("#!/bin/sh\nenv\n")

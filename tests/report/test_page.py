@@ -10,7 +10,7 @@ import subprocess
 import pytest
 
 from report_fixture import DOCUMENT, HOSTILE, reference_document
-from stackwars.measure.statistics import geometric_mean
+from stackwars.measure.log_ratio import geometric_mean
 from stackwars.report.raw import digits
 from stackwars.report.write import MOST_BYTES, pack, page
 from stackwars.results.runs import REFERENCE

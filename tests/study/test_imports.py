@@ -71,5 +71,5 @@ def test_missing_module_is_an_error(package):
 def test_real_package_is_followed():
     found = imported_files(["stackwars.measure.cell"])
     names = {path.relative_to(Path(imports.__file__).parents[1]).as_posix() for path in found}
-    assert {"measure/cell.py", "measure/rounds.py", "ir/readback.py"} <= names
+    assert {"measure/cell.py", "measure/rounds.py", "ir/program_text.py"} <= names
     assert "measure/child.py" not in names

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from measured import config
+from stackwars.setup import device as machine_device
 from stackwars.setup import environments
 from stackwars.setup.environments import REPOSITORY, clean_environ
 from stackwars.workflow import devices, job_files
@@ -19,7 +20,7 @@ JAX = REPOSITORY / "envs" / "jax.txt"
 def no_driver(monkeypatch, tmp_path):
     """A machine without accelerators and without environments."""
     nodes = {name: (str(tmp_path / name), str(tmp_path / "other")) for name in ("cuda", "tpu")}
-    monkeypatch.setattr(devices, "_NODES", nodes)
+    monkeypatch.setattr(machine_device, "NODES", nodes)
     monkeypatch.setenv("STACKWARS_ENVS", str(tmp_path / "environments"))
     return tmp_path
 
@@ -29,7 +30,7 @@ def driver(monkeypatch, tmp_path):
     """A machine that has the driver nodes of every accelerator."""
     (tmp_path / "node").touch()
     nodes = {name: ("/gone", str(tmp_path / "node")) for name in ("cuda", "tpu")}
-    monkeypatch.setattr(devices, "_NODES", nodes)
+    monkeypatch.setattr(machine_device, "NODES", nodes)
 
 
 def answering(monkeypatch, tmp_path, script: str):

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from stackwars.measure.watch import RUNNER
+from stackwars.measure.launch import RUNNER
 from stackwars.workflow import orphans
 
 

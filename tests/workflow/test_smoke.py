@@ -314,7 +314,7 @@ def test_an_edited_file_touches_what_is_made_from_it_alone(smoke):
     for file, expected in (
         ("workloads/layernorm.py", {**made_from_it, **replays}),
         ("compilers/edit_layernorm.py", edits),
-        ("compilers/target.py", {"ahead": len(programs.compilations(ASKED))}),
+        ("compilers/ahead.py", {"ahead": len(programs.compilations(ASKED))}),
         ("results/comparisons.py", {}),
     ):
         before = (package / file).read_text()

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from stackwars.measure import inputs, parity
+from stackwars.measure import checks, inputs
 from stackwars.workloads import elementwise_chain
 from stackwars.workloads.elementwise_chain import WORKLOAD as chain
 
@@ -43,6 +43,6 @@ def test_the_other_sets_sum_is_far_beyond_the_bound(seed):
 
 
 def test_a_short_sum_has_the_common_bound():
-    assert parity.limit("elementwise_chain", {"elements": 10_000}, COMMON) == COMMON
-    assert parity.limit("elementwise_chain", SIZES, COMMON) == pytest.approx(2e-3)
-    assert parity.limit("gemm", {"m": 1, "k": 1, "n": 1}, COMMON) == COMMON
+    assert checks.parity_limit("elementwise_chain", {"elements": 10_000}, COMMON) == COMMON
+    assert checks.parity_limit("elementwise_chain", SIZES, COMMON) == pytest.approx(2e-3)
+    assert checks.parity_limit("gemm", {"m": 1, "k": 1, "n": 1}, COMMON) == COMMON

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from stackwars import frameworks, workloads
-from stackwars.measure.parity import relative_l2
+from stackwars.measure.checks import relative_l2
 from workloads.called import CALLS
 from workloads.conftest import CHOSEN, FRAMEWORKS
 from workloads.presets import BASIC, SMALL, UPDATING, expected

@@ -7,8 +7,8 @@ from measured import config, write_cell, write_results
 from measured import process as measured
 from stackwars import workloads
 from stackwars.measure import child
+from stackwars.measure.checks import parity_limit, relative_l2
 from stackwars.measure.events import Events
-from stackwars.measure.parity import limit, relative_l2
 from stackwars.results import cells as table_of_cells
 from stackwars.results import raw
 from stackwars.study.cells import Cell
@@ -114,7 +114,7 @@ def test_wrong_gradient_or_update_is_found_by_parity(tmp_path, monkeypatch, muta
     assert relative_l2(again, honest) == 0
     mutant(monkeypatch)
     wrong, _ = process(tmp_path / "wrong")
-    assert relative_l2(wrong, honest) > 10 * limit("train_mlp", SMALL["train_mlp"], 1e-5)
+    assert relative_l2(wrong, honest) > 10 * parity_limit("train_mlp", SMALL["train_mlp"], 1e-5)
     assert statuses(tmp_path / "same", honest, again) == ["ok", "ok"]
     assert statuses(tmp_path / "other", honest, wrong) == ["invalid", "invalid"]
 

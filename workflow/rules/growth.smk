@@ -14,5 +14,5 @@ rule growth_process:
     params:
         job=GROWTH_JOBS.job,
     shell:
-        "python -m stackwars.measure.growth --job {params.job} --pins {input.pins} --output {output}"
+        "python -m stackwars.measure.supervisor --job {params.job} --pins {input.pins} --output {output}"
         " 2> >(tee {log} >&2)"

@@ -1,6 +1,6 @@
 """The process that compiles one program for one device that is not here.
 
-It runs in a compiler's environment and appends what it has learnt to an event file, line by line:
+It runs in a compiler's environment (NumPy and JAX) and appends what it has learnt to an event file, line by line:
 a compiler may end its process at any point, and what was known before stands.
 """
 
@@ -11,25 +11,110 @@ import json
 import os
 import sys
 import time
+from importlib import metadata
 from pathlib import Path
+from typing import Any
 
-from stackwars.compilers import target
+import numpy as np
+
+from stackwars.compilers import stablehlo
 from stackwars.measure.events import Events
+
+PACKAGES = ("jaxlib", "libtpu", "jax-cuda12-pjrt", "nvidia-cuda-nvcc-cu12")
 
 
 def compile_ahead(spec: dict, events: Events) -> None:
     """Compile `spec["program"]` (.mlir or .mlir.gz) for `spec["target_row"]`."""
     events.write("import")
-    devices = target.open_target(spec["target_row"])
-    events.write("open", device_kind=devices[0].device_kind, versions=target.versions())
+    devices = open_target(spec["target_row"])
+    events.write("open", device_kind=devices[0].device_kind, versions=versions())
     text = program_text(Path(spec["program"])).decode()
     events.write("compile")
     start = time.perf_counter()
     try:
-        executable = target.compile_for(devices, text)
+        executable = compile_for(devices, text)
     finally:
         events.write("compile_end", seconds=time.perf_counter() - start)
-    events.write("accepted", code_bytes=target.code_bytes(executable))
+    events.write("accepted", code_bytes=code_bytes(executable))
+
+
+def open_target(row: dict) -> list[Any]:
+    """The devices of a target's row, which only compile: one, or the chips of a slice.
+
+    A TPU: {platform: tpu, topology: "v6e:2x2"}, compiled for by libtpu. A GPU: {platform: cuda, topology:
+    "1x1x1", description: h100.txtpb}, compiled for by JAX's CUDA plugin, with a file beside this one
+    that describes it; needs ptxas. Raises what JAX raises for a topology that it does not know.
+    """
+    from jax.experimental import topologies
+
+    if row["platform"] == "cuda":
+        topology = topologies.get_topology_desc(
+            platform="cuda",
+            topology_name="",
+            target_config=(Path(__file__).parent / row["description"]).read_text(),
+            topology=row["topology"],
+        )
+        return list(topology.devices)
+    extents = [int(e) for e in row["topology"].partition(":")[2].split("x")]
+    topology = topologies.get_topology_desc(
+        platform=row["platform"],
+        topology_name=row["topology"],
+        # One host has them all: the topology's own extents, made up to three.
+        chips_per_host_bounds=[*extents, 1, 1][:3],
+    )
+    return list(topology.devices)
+
+
+def compile_for(devices: list[Any], text: str) -> Any:
+    """Return the executable of a StableHLO program, divided among the devices as it says.
+
+    Raises what parser and compiler raise. jaxlib 0.7.1 wants the module's bytecode, 0.10.2 the module itself.
+    """
+    from jax.interpreters import mlir
+    from jaxlib import _jax
+    from jaxlib.mlir import ir
+
+    with mlir.make_ir_context():
+        module = ir.Module.parse(text)
+        options = _jax.CompileOptions()
+        options.num_replicas, options.num_partitions = 1, len(devices)
+        build = options.executable_build_options
+        if len(devices) > 1:
+            build.use_spmd_partitioning = True
+            # As both frameworks ask: what is updated stays divided, and is not gathered at the end of a call.
+            build.allow_spmd_sharding_propagation_to_output = [True] * _results(module, ir)
+        # What JAX divides is written in Shardy's dialect; what others divide GSPMD reads.
+        build.use_shardy_partitioner = "sdy." in text
+        assigned = np.array([[device.id for device in devices]])
+        options.device_assignment = _jax.DeviceAssignment.create(assigned)
+        client, devices = devices[0].client, _jax.DeviceList(tuple(devices))
+        if tuple(int(n) for n in metadata.version("jaxlib").split(".")[:2]) < (0, 8):
+            return client.compile(mlir.module_to_bytecode(module), devices, options)
+        return client.compile(module, devices, options)
+
+
+def _results(module: Any, ir: Any) -> int:
+    """How many results the main function has."""
+    main = stablehlo.main_function(module)
+    return len(ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value).results)
+
+
+def code_bytes(executable: Any) -> int:
+    """Bytes of its code in the device's main memory."""
+    return executable.get_compiled_memory_stats().generated_code_size_in_bytes
+
+
+def versions() -> dict[str, str]:
+    """What compiles: {package: version}."""
+    import jax
+
+    found = {}
+    for package in (jax.__name__, *PACKAGES):
+        try:
+            found[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
 
 
 def program_text(path: Path) -> bytes:

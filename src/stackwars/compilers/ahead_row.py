@@ -1,26 +1,50 @@
-"""From how a compilation ended to its row: status, verdict, bytes and what the optimised HLO holds."""
+"""From how a compilation ended to its row: status, verdict, bytes and what the optimised HLO holds.
+
+The verdict is whether the program fits the device's memory, and who says so: the compiler, or the bytes:
+
+1. The compiler refused the program because the device's main memory (HBM) is too small: `oom`, decided
+   by `compiler`. A refusal for want of on-chip memory, or of the host's, is an error and no verdict.
+2. It accepted, but arguments + outputs + temporaries - aliases + code are over what a program may use:
+   `oom`, decided by `bytes`. libtpu 0.0.21 accepts such programs: it does not add the outputs.
+3. It accepted, and the bytes agree: `fits`, decided by `compiler`; decided by `bytes` where the
+   compiler never refuses.
+
+The code is in the sum because it lives in HBM: libtpu's own refusals count it ("overlays").
+"""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from stackwars.compilers import dump, memory_verdict
+from stackwars.compilers import dump
 from stackwars.compilers.hlo_facts import facts
-from stackwars.measure.process_status import printable
+from stackwars.measure.launch import ExitReport, printable
+
+FITS, OOM = "fits", "oom"
+MESSAGE_CHARACTERS = 2000
+_HBM = re.compile(r"Ran out of memory (on HBM|in memory space hbm)|exceeds? available HBM", re.IGNORECASE)
+_UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+_SIZE = r"([\d.]+)([KMGT]?)B?\b"
+_FIGURES = {
+    "available": (rf"exceeds available HBM \({_SIZE}\)", rf"Used \S+ of {_SIZE} hbm"),
+    "needed": (rf"required for HLO temporaries \({_SIZE}\)", rf"Used {_SIZE} of \S+ hbm"),
+    "exceeded": (rf"Exceeded hbm capacity by {_SIZE}",),
+    "reserved": (rf"reserved\s+{_SIZE}",),
+    "argument": (rf"^\s+arguments\s+{_SIZE}",),
+    "output": (rf"Output size {_SIZE}",),
+    "alias": (rf"shares {_SIZE} with arguments",),
+}
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How the child ended. events: its lines, oldest first; exit_code: negative for a signal; dumped:
-    the folder that XLA wrote into; timed_out, over_cap: its parent killed it for that; assumed_code: its
-    parent stopped it once its buffers were assigned, and takes its code for so many bytes."""
+    """How the child ended. events: its lines, oldest first; dumped: the folder that XLA wrote into;
+    assumed_code: its parent stopped it once its buffers were assigned, and takes its code for so many bytes."""
 
+    report: ExitReport
     events: list[dict]
-    exit_code: int
-    log_tail: str
-    timed_out: bool
-    over_cap: bool
     dumped: Path
     assumed_code: int | None = None
 
@@ -39,16 +63,16 @@ def row(outcome: Outcome, usable: int | None, refuses: bool = True) -> dict:
     them smaller.
     """
     raised, accepted = outcome.event("raised"), outcome.event("accepted")
-    message = memory_verdict.first_lines(raised["message"]) if raised else ""
-    refused = memory_verdict.refused_for_memory(message)
+    message = first_lines(raised["message"]) if raised else ""
+    refused = refused_for_memory(message)
     status, message = _status(outcome, refused, message)
     found = dump.buffers(outcome.dumped)
-    hbm = found.hbm if found else _told(message, "needed")
+    hbm = found.hbm if found else _figure(message, "needed")
     code = accepted["code_bytes"] if accepted else None
     if outcome.assumed_code is not None:
         code, refuses = outcome.assumed_code, False  # it was not asked to the end
-    decision = memory_verdict.decide(refused, hbm, code or 0, usable, refuses)
-    if status != "ok" and decision[0] != memory_verdict.OOM:
+    decision = decide(refused, hbm, code or 0, usable, refuses)
+    if status != "ok" and decision[0] != OOM:
         decision = ("", "")  # a compiler that did not finish accepted nothing
     compiled = outcome.event("compile_end")
     opened = outcome.event("open")
@@ -58,10 +82,10 @@ def row(outcome: Outcome, usable: int | None, refuses: bool = True) -> dict:
         "verdict": decision[0],
         "decided_by": decision[1],
         "message": printable(message),
-        "argument_bytes": found.argument if found else _told(message, "argument"),
-        "output_bytes": found.output if found else _told(message, "output"),
+        "argument_bytes": found.argument if found else _figure(message, "argument"),
+        "output_bytes": found.output if found else _figure(message, "output"),
         "temp_bytes": found.temp if found else None,
-        "alias_bytes": found.alias if found else _told(message, "alias"),
+        "alias_bytes": found.alias if found else _figure(message, "alias"),
         "hbm_bytes": hbm,
         "usable_bytes": usable,
         "code_bytes": code,
@@ -85,10 +109,12 @@ def _hlo(dumped: Path) -> tuple[dict | None, str]:
 
 
 def _status(outcome: Outcome, refused: bool, message: str) -> tuple[str, str]:
-    if outcome.timed_out:
+    if outcome.report.not_started:
+        return "error", outcome.report.not_started
+    if outcome.report.timed_out:
         last = outcome.events[-1]["event"] if outcome.events else "start"
         return "timeout", f"over the time limit; last phase begun or finished: {last}"
-    if outcome.over_cap:
+    if outcome.report.over_cap:
         return "error", "the compiler's process was killed at its memory cap"
     if outcome.assumed_code is not None:
         return "ok", "stopped once its buffers were assigned; the size of its code is assumed"
@@ -96,9 +122,67 @@ def _status(outcome: Outcome, refused: bool, message: str) -> tuple[str, str]:
         return "ok", message
     if message:
         return "error", message
-    said = outcome.log_tail.strip()[-memory_verdict.MESSAGE_CHARACTERS :]
-    return "error", f"the compiler's process ended with {outcome.exit_code}; log: {said}"
+    said = outcome.report.log_tail.strip()[-MESSAGE_CHARACTERS:]
+    return "error", f"the compiler's process ended with {outcome.report.exit_code}; log: {said}"
 
 
-def _told(message: str, name: str) -> int | None:
-    return memory_verdict.figures(message).get(name)
+def _figure(message: str, name: str) -> int | None:
+    return figures(message).get(name)
+
+
+def usable_bytes(row: dict, compiler: str) -> int | None:
+    """Bytes of a target's main memory that a program may use, as this compiler has it; None if unknown.
+
+    row: of the configuration; its `usable_hbm_bytes` maps compilers to bytes, for what a compiler keeps
+    for itself differs by generation.
+    """
+    return row.get("usable_hbm_bytes", {}).get(compiler)
+
+
+def refuses(row: dict) -> bool:
+    """Whether a target's compiler refuses programs that are too large: XLA for GPUs does not."""
+    return row["platform"] != "cuda"
+
+
+def refused_for_memory(message: str) -> bool:
+    """Whether a compiler's message refuses a program for want of the device's main memory."""
+    return bool(_HBM.search(message))
+
+
+def figures(message: str) -> dict[str, int]:
+    """The sizes that a refusal tells, in bytes, rounded as it prints them (31.24G: to 0.01 GiB).
+
+    Those of: available, needed, exceeded, reserved, argument, output, alias.
+    """
+    found = {}
+    for name, patterns in _FIGURES.items():
+        for pattern in patterns:
+            match = re.search(pattern, message, re.MULTILINE)
+            if match:
+                found[name] = round(float(match.group(1)) * _UNITS[match.group(2)])
+                break
+    return found
+
+
+def first_lines(message: str) -> str:
+    """What is kept of a refusal: without the wire format that libtpu appends."""
+    return message.split("[type.googleapis.com")[0].strip()[:MESSAGE_CHARACTERS]
+
+
+def decide(
+    refused: bool, hbm: int | None, code: int, usable: int | None, refuses: bool = True
+) -> tuple[str, str]:
+    """(verdict, decided_by) by the rule above; both empty where nothing is known.
+
+    refused: the compiler refused for HBM. hbm, code: bytes, None where it told none. usable: of the
+    target, None where unknown. refuses: whether this compiler ever refuses.
+    """
+    if refused:
+        return OOM, "compiler"
+    if hbm is None:
+        return "", ""
+    if usable is not None and hbm + code > usable:
+        return OOM, "bytes"
+    if usable is None and not refuses:
+        return "", ""
+    return FITS, "compiler" if refuses else "bytes"

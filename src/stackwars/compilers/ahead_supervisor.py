@@ -10,28 +10,23 @@ import argparse
 import gzip
 import hashlib
 import json
-import os
 import shutil
-import signal
-import subprocess
 import sys
-import threading
 import time
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from stackwars.compilers import dump, memory_verdict
+from stackwars.compilers import dump
 from stackwars.compilers.ahead import program_text
-from stackwars.compilers.ahead_row import Outcome, row
+from stackwars.compilers.ahead_row import Outcome, refuses, row, usable_bytes
 from stackwars.ir.program_text import missing_reason
-from stackwars.measure import documents, limits, machine
+from stackwars.measure import documents, launch, limits, machine
 from stackwars.measure.events import read_events
-from stackwars.measure.watch import tail, watch
+from stackwars.measure.launch import ExitReport
 from stackwars.setup.environments import Unavailable, clean_environ, ensure
 
 CHILD = "stackwars.compilers.ahead"
-POLL_S = 0.2
 GRACE_S = 3.0
 CAP_BYTES = 8 * limits.GIB
 SILENT = {
@@ -64,6 +59,19 @@ class CompileJob:
     assumed_code_bytes: int | None = None
 
 
+class _Stop:
+    """Whether to stop a compilation whose buffers are assigned: GRACE_S later, for a refusal follows at once."""
+
+    def __init__(self, dumped: Path) -> None:
+        self._dumped = dumped
+        self._assigned_s: float | None = None
+
+    def __call__(self) -> bool:
+        if self._assigned_s is None and dump.buffers_assigned(self._dumped):
+            self._assigned_s = time.monotonic()
+        return self._assigned_s is not None and time.monotonic() - self._assigned_s > GRACE_S
+
+
 def compile_in_child(job: CompileJob, python: Path, program: Path, folder: Path) -> dict:
     """Compile `program` in a child and return the document of ahead.json; never raises for its fate.
 
@@ -76,41 +84,34 @@ def compile_in_child(job: CompileJob, python: Path, program: Path, folder: Path)
     spec = {**asdict(job), "program": str(program.resolve())}
     (scratch / "spec.json").write_text(json.dumps(spec))
     started = datetime.now(UTC)
-    start = time.monotonic()
-    process = _spawn(python, scratch, dumped)
-    ended, stopped = threading.Event(), threading.Event()
-    early = threading.Thread(target=_stop, args=(process.pid, dumped, ended, stopped))
-    if job.assumed_code_bytes is not None:
-        early.start()
-    timed_out, over_cap = watch(process.pid, CAP_BYTES, start + job.timeout_s)
-    ended.set()
-    if early.ident is not None:
-        early.join()
-    _, wait_status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(wait_status)
-    outcome = Outcome(
-        events=read_events(scratch),
-        exit_code=process.returncode,
-        log_tail=tail(scratch / "log.txt"),
-        timed_out=timed_out,
-        over_cap=over_cap,
-        dumped=dumped,
-        assumed_code=job.assumed_code_bytes if stopped.is_set() else None,
-    )
+    early = {} if job.assumed_code_bytes is None else {"stop": _Stop(dumped)}
+    report = launch.run_child(
+        python, ["-m", CHILD, str(scratch.resolve())], _environ(scratch, dumped), CAP_BYTES, job.timeout_s,
+        log=scratch / "log.txt", cwd=scratch, **early,
+    )  # fmt: skip
+    assumed = job.assumed_code_bytes if report.stopped else None
+    outcome = Outcome(report, read_events(scratch), dumped, assumed)
     found = {
         **_document(job, program, outcome),
-        "wall_s": round(time.monotonic() - start, 3),
-        "peak_rss_bytes": usage.ru_maxrss * 1024,
-        "memory_cap_bytes": CAP_BYTES,
-        "started_utc": started.isoformat(timespec="seconds"),
-        "machine": machine.record(),
-        "source": machine.revision(),
-        "environment": python.parents[1].name,
+        "wall_s": report.wall_s,
+        "peak_rss_bytes": report.peak_rss_bytes,
+        **_where(started, python.parents[1].name),
     }
     text, _ = dump.optimised_hlo(dumped)
     _write(found, text, folder)
     shutil.rmtree(scratch)
     return found
+
+
+def _where(started: datetime, environment: str) -> dict:
+    """What of ahead.json depends neither on the job nor on the outcome."""
+    return {
+        "memory_cap_bytes": CAP_BYTES,
+        "started_utc": started.isoformat(timespec="seconds"),
+        "machine": machine.record(),
+        "source": machine.revision(),
+        "environment": environment,
+    }
 
 
 def _document(job: CompileJob, program: Path, outcome: Outcome) -> dict:
@@ -121,8 +122,8 @@ def _document(job: CompileJob, program: Path, outcome: Outcome) -> dict:
         "program_sha256": hashlib.sha256(program_text(program)).hexdigest(),
         **row(
             outcome,
-            memory_verdict.usable_bytes(job.target_row, job.compiler),
-            memory_verdict.refuses(job.target_row),
+            usable_bytes(job.target_row, job.compiler),
+            refuses(job.target_row),
         ),
     }
 
@@ -144,44 +145,24 @@ def unsupported(job: CompileJob, program: Path, why: str, folder: Path) -> dict:
     """
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    nothing = Outcome([], 0, "", timed_out=False, over_cap=False, dumped=folder)
     found = {
-        **_document(job, program, nothing),
+        **_document(job, program, Outcome(ExitReport(None), [], dumped=folder)),
         "status": "unsupported",
         "message": why,
         "wall_s": 0.0,
         "peak_rss_bytes": 0,
-        "memory_cap_bytes": CAP_BYTES,
-        "machine": machine.record(),
-        "source": machine.revision(),
+        **_where(datetime.now(UTC), environment=""),
     }
     _write(found, None, folder)
     return found
 
 
-def _stop(pid: int, dumped: Path, ended: threading.Event, stopped: threading.Event) -> None:
-    """Kill the child once its buffers are assigned, unless it ends by itself: a refusal follows at once."""
-    while not ended.wait(POLL_S):
-        if dump.buffers_assigned(dumped):
-            if not ended.wait(GRACE_S):
-                stopped.set()
-                os.killpg(pid, signal.SIGKILL)
-            return
-
-
-def _spawn(python: Path, folder: Path, dumped: Path) -> subprocess.Popen:
+def _environ(folder: Path, dumped: Path) -> dict[str, str]:
     # XLA divides its flags at blanks, which the path of a checkout may have: a name relative to `folder`.
     flags = dump.flags(dumped.relative_to(folder))
     environ = clean_environ({"XLA_FLAGS": flags, "TMPDIR": str(folder.resolve())})
     # What a machine with a TPU says of its own would be taken for the target's.
-    environ = {k: v for k, v in environ.items() if not k.startswith("TPU_")} | SILENT
-    parent = os.getpid()
-    with (folder / "log.txt").open("wb") as log:
-        return subprocess.Popen(
-            [str(python), "-m", CHILD, str(folder.resolve())],
-            cwd=folder, env=environ, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-            preexec_fn=lambda: limits.enter_child(CAP_BYTES, parent),
-        )  # fmt: skip
+    return {k: v for k, v in environ.items() if not k.startswith("TPU_")} | SILENT
 
 
 def compile_into(job: CompileJob, pins: Path, program: Path, output: Path) -> dict:
@@ -193,9 +174,7 @@ def compile_into(job: CompileJob, pins: Path, program: Path, output: Path) -> di
         python = ensure(pins)
     except Unavailable as error:
         why = why or str(error)
-    found = (
-        compile_in_child(job, python, program, part) if why is None else unsupported(job, program, why, part)
-    )
+    found = unsupported(job, program, why, part) if why else compile_in_child(job, python, program, part)
     shutil.rmtree(output, ignore_errors=True)
     part.rename(output)
     return found

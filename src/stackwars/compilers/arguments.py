@@ -8,12 +8,14 @@ program.
 from __future__ import annotations
 
 import base64
+import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from stackwars.compilers import stablehlo
 from stackwars.measure import documents
 from stackwars.workloads import values
 from stackwars.workloads.parallel import Division
@@ -29,6 +31,9 @@ DTYPES = {
 """Element types of a StableHLO tensor and what NumPy calls them."""
 Types = list[tuple[tuple[int, ...], np.dtype]]
 """Shape and element type of each argument."""
+DONATED = ", jax.buffer_donor = true"
+_ARGUMENT = re.compile(r"%arg(?P<number>\d+): tensor<(?P<extents>(?:\d+x)*)\w+>(?=[,)])")
+"""An argument of a function."""
 
 
 class Leaf(np.ndarray):
@@ -177,8 +182,7 @@ def signature(module: Any, ir: Any) -> tuple[Types, int]:
 
     module: parsed by ir, the MLIR bindings of the compiler. Raises ValueError for a type NumPy does not have.
     """
-    main = next(op for op in module.body.operations if op.attributes["sym_name"].value == "main")
-    function = ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value)
+    function = ir.FunctionType(ir.TypeAttr(stablehlo.main_function(module).attributes["function_type"]).value)
     types = []
     for kind in map(ir.RankedTensorType, function.inputs):
         element = str(kind.element_type)
@@ -186,3 +190,24 @@ def signature(module: Any, ir: Any) -> tuple[Types, int]:
             raise ValueError(f"expected arguments of {', '.join(DTYPES)}, got {element}")
         types.append((tuple(kind.shape), np.dtype(DTYPES[element])))
     return types, len(function.results)
+
+
+def marked(text: str, axes: list[int | None], updated: list[bool], devices: int) -> str:
+    """The program with the marks that torch_xla's mark_sharding puts on its arguments.
+
+    axes: of each argument; None where it is whole on every device. updated: which are donated.
+    """
+    numbers = ",".join(map(str, range(devices)))
+
+    def with_mark(found: re.Match) -> str:
+        number = int(found["number"])
+        placed = "replicated"
+        if axes[number] is not None:
+            parts = ["1"] * found["extents"].count("x")
+            parts[axes[number]] = str(devices)
+            placed = f"devices=[{','.join(parts)}]{numbers}"
+        donated = DONATED if updated[number] else ""
+        return f'{found[0]} {{mhlo.sharding = "{{{placed}}}"{donated}}}'
+
+    before, main, rest = re.split(r"(func\.func @main\(.*)", text, maxsplit=1)
+    return before + _ARGUMENT.sub(with_mark, main) + rest

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from stackwars.compilers.memory_verdict import FITS, OOM
+from stackwars.compilers.ahead_row import FITS, OOM
 
 CLOSE = 0.02
 """A bracket no wider than this share of the batch that fits ends the search."""

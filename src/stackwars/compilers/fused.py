@@ -70,8 +70,8 @@ def _kinds(module: hlo.Module, instructions: list[hlo.Instruction]) -> list[str]
 def _origin(module: hlo.Module, i: hlo.Instruction) -> str:
     """The primitive that the instruction comes from; of a reduction also told by what it applies."""
     applied = [module.computations[name].root for name in i.called if i.opcode != "fusion"]
-    told = (_OP_NAME.search(one.attributes) for one in (i, *applied))
-    return next((match.group(1) for match in told if match), "")
+    op_names = (_OP_NAME.search(one.attributes) for one in (i, *applied))
+    return next((match.group(1) for match in op_names if match), "")
 
 
 def _verdicts(kernels: list[list[str]]) -> dict[str, str]:

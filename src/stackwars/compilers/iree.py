@@ -85,10 +85,10 @@ class Program:
     def _arguments(self, which: int) -> Any:
         """The buffers as the runtime takes them; made in the first call, as they are all there by then."""
         if which not in self._lists:
-            made = self._runtime.VmVariantList(len(self.types))
+            arguments = self._runtime.VmVariantList(len(self.types))
             for buffer in self.buffers[which]:
-                made.push_ref(buffer)
-            self._lists[which] = made
+                arguments.push_ref(buffer)
+            self._lists[which] = arguments
         return self._lists[which]
 
 
@@ -136,13 +136,13 @@ class Compiler:
 
         source, module, counted = (folder / name for name in ("in.mlir", "out.vmfb", "counted.json"))
         source.write_text(text)
-        asked = [
+        command = [
             *(find_tool("iree-compile"), str(source), "-o", str(module), *self._flags),
             "--iree-scheduling-dump-statistics-format=json",
             f"--iree-scheduling-dump-statistics-file={counted}",
         ]
         try:
-            done = subprocess.run(asked, capture_output=True, text=True, timeout=TIMEOUT_S)
+            done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S)
         except subprocess.TimeoutExpired:
             raise TimeoutError(f"iree-compile took over {TIMEOUT_S} s") from None
         if done.returncode != 0:

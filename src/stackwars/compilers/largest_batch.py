@@ -12,20 +12,20 @@ import argparse
 import contextlib
 import hashlib
 import json
-import os
 import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from stackwars.compilers import ahead_supervisor
 from stackwars.compilers.ahead import program_text
 from stackwars.compilers.batch_search import BatchSearch, Probe, search
-from stackwars.measure import documents, limits
-from stackwars.setup.environments import REPOSITORY, clean_environ, ensure
+from stackwars.measure import documents, launch
+from stackwars.setup.environments import clean_environ, ensure
 
 Lower = Callable[[str, str, dict[str, int], Path], Path]
 """(framework, workload, sizes, folder) -> the program's file, made in `folder`."""
@@ -132,9 +132,9 @@ def _compiled(
         }  # fmt: skip
     digest = hashlib.sha256(program_text(program)).hexdigest()
     folder = scratch / f"compiled-{digest[:16]}"
-    made = folder / "ahead.json"
-    if made.exists():
-        return documents.read(made)
+    earlier = folder / "ahead.json"
+    if earlier.exists():
+        return documents.read(earlier)
     compilation = ahead_supervisor.CompileJob(
         job.workload, job.framework, variant, sizes,
         job.target, job.target_row, job.compiler, min(job.timeout_s, PROBE_TIMEOUT_S), code,
@@ -145,18 +145,19 @@ def _compiled(
 def lower_with(pins: Path, job: LargestBatchJob) -> Lower:
     """A Lower that asks one process of `stackwars.compilers.lower`, in the framework's environment.
 
-    That process imports the framework once, and dies with this one.
+    That process starts with the first program, imports the framework once, and dies with this one.
     """
-    parent = os.getpid()
     # To append: what a process wrote that has been told of is cut off.
     errors = tempfile.NamedTemporaryFile("a+b")  # noqa: SIM115
     served = (job.framework, job.dialect, job.workload)
-    server = subprocess.Popen(
-        [str(ensure(pins)), "-m", "stackwars.compilers.lower", "--serve", *served],
-        cwd=REPOSITORY, env=clean_environ({"TF_CPP_MIN_LOG_LEVEL": "2"}),
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True,
-        preexec_fn=lambda: limits.enter_child(ahead_supervisor.CAP_BYTES, parent),
-    )  # fmt: skip
+
+    @cache
+    def start() -> subprocess.Popen:
+        return launch.start_child(
+            ensure(pins), ["-m", "stackwars.compilers.lower", "--serve", *served],
+            clean_environ({"TF_CPP_MIN_LOG_LEVEL": "2"}), ahead_supervisor.CAP_BYTES,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True,
+        )  # fmt: skip
 
     def lower(framework: str, workload: str, sizes: dict[str, int], folder: Path) -> Path:
         one = {
@@ -164,6 +165,7 @@ def lower_with(pins: Path, job: LargestBatchJob) -> Lower:
             "variant": f"b{sizes['batch']}", "sizes": sizes, "seed": job.seed,
             "matmul_precision": job.matmul_precision,
         }  # fmt: skip
+        server = start()
         request = {"job": one, "output": str(folder.resolve()), "timeout_s": job.timeout_s}
         with contextlib.suppress(BrokenPipeError):  # then there is no answer either
             print(json.dumps(request), file=server.stdin, flush=True)

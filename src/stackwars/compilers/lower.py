@@ -28,6 +28,7 @@ from stackwars.compilers import arguments
 from stackwars.compilers.arguments import Lowered
 from stackwars.ir.program_text import dump_sources, no_program_line, sources_of_plain
 from stackwars.measure import documents
+from stackwars.setup.environments import why_unavailable
 from stackwars.workloads import parallel, values
 
 CRASHES = {signal.SIGABRT, signal.SIGSEGV, signal.SIGFPE, signal.SIGILL, signal.SIGBUS}
@@ -52,32 +53,14 @@ class LowerJob:
 
 
 def lower(job: LowerJob) -> tuple[str, dict]:
-    """(the program's text, the document for arguments.json).
+    """Return (the program's text, the document for arguments.json).
 
-    Where the workload has no form in the dialect, the text is the line that says why, without arguments.
+    If the workload has no form in the dialect, or this Python cannot have the framework, the text is the line
+    that says why, without arguments.
     """
     start = time.perf_counter()
-    framework = import_module(f"stackwars.compilers.lower_{job.framework}")
-    workload = workloads.load(job.workload)
-    build = workloads.build(job.workload, job.dialect)
-    stand_ins = {name: getattr(arguments, name) for name in ("leaf", "activations", "images")}
-    with mock.patch.multiple(values, **stand_ins):
-        inputs = workload.inputs(job.sizes, job.seed)
-        try:
-            division = parallel.of_variant(workload, job.variant)
-            lowered = framework.lower(
-                *(build, job.sizes, job.seed, inputs, job.matmul_precision),
-                **({"division": division} if division else {}),
-            )
-        except NotImplementedError as error:
-            lowered = Lowered(no_program_line(str(error)), [], [], ())
-        except (ImportError, MemoryError):  # of the environment and the machine, not of the program
-            raise
-        except Exception as error:
-            traceback.print_exc()
-            why = f"{job.framework} does not lower it: {type(error).__name__}: {error}"
-            lowered = Lowered(no_program_line(why), [], [], ())
-    return lowered.text, _document(job, lowered, framework.versions(), time.perf_counter() - start)
+    lowered, versions = _lowered(job)
+    return lowered.text, _document(job, lowered, versions, time.perf_counter() - start)
 
 
 def _document(job: LowerJob, lowered: Lowered, versions: dict[str, str], seconds: float) -> dict:
@@ -98,6 +81,33 @@ def _document(job: LowerJob, lowered: Lowered, versions: dict[str, str], seconds
         "results": [asdict(result) for result in lowered.results],
         **_sources(lowered),
     }
+
+
+def _lowered(job: LowerJob) -> tuple[Lowered, dict[str, str]]:
+    """The program, and the versions of what lowered it."""
+    if why := why_unavailable():
+        return Lowered(no_program_line(why), [], [], ()), {}
+    framework = import_module(f"stackwars.compilers.lower_{job.framework}")
+    workload = workloads.load(job.workload)
+    build = workloads.build(job.workload, job.dialect)
+    stand_ins = {name: getattr(arguments, name) for name in ("leaf", "activations", "images")}
+    with mock.patch.multiple(values, **stand_ins):
+        inputs = workload.inputs(job.sizes, job.seed)
+        try:
+            division = parallel.of_variant(workload, job.variant)
+            lowered = framework.lower(
+                *(build, job.sizes, job.seed, inputs, job.matmul_precision),
+                **({"division": division} if division else {}),
+            )
+        except NotImplementedError as error:
+            lowered = Lowered(no_program_line(str(error)), [], [], ())
+        except (ImportError, MemoryError):  # of the environment and the machine, not of the program
+            raise
+        except Exception as error:
+            traceback.print_exc()
+            why = f"{job.framework} does not lower it: {type(error).__name__}: {error}"
+            lowered = Lowered(no_program_line(why), [], [], ())
+    return lowered, framework.versions()
 
 
 def _sources(lowered: Lowered) -> dict:

@@ -26,8 +26,7 @@ from unittest import mock
 import numpy as np
 
 from stackwars.compilers import arguments
-from stackwars.compilers.arguments import OUTPUT, Entry, Lowered, Result
-from stackwars.compilers.marks import marked
+from stackwars.compilers.arguments import OUTPUT, Entry, Lowered, Result, marked
 from stackwars.workloads import adamw
 from stackwars.workloads.parallel import Division
 

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from stackwars.compilers import arguments
-from stackwars.compilers.arguments import OUTPUT, Entry, Leaf, Lowered, Result
-from stackwars.compilers.marks import marked
+from stackwars.compilers.arguments import OUTPUT, Entry, Leaf, Lowered, Result, marked
 from stackwars.frameworks.torch_eager import gradient_mode
 from stackwars.frameworks.torch_xla import unnumbered
 from stackwars.workloads.parallel import Division
@@ -75,11 +74,11 @@ def lower(
     # Now: a call gives what it updates another number.
     known = {_XLAC._xla_get_tensor_id(tensor): entry for entry, tensor in placed}
     known |= {_XLAC._xla_get_tensor_id(t): Entry("input", name) for name, t in tensors.items()}
-    names = {_XLAC._xla_get_tensor_id(leaf): name for name, leaf in _leaves(module).items()}
+    names = {_XLAC._xla_get_tensor_id(leaf): name for name, leaf in getattr(module, "leaves", dict)().items()}
     torch.autograd.set_multithreading_enabled(False)  # see frameworks.torch_xla
     with gradient_mode(torch, module)():
         output = module(*tensors.values())
-    leaves = _leaves(module)
+    leaves = getattr(module, "leaves", dict)()
     results = [output, *leaves.values()]
     text = unnumbered(xm.get_stablehlo(results))
     # The arguments in the program's order: torch_xla's is that of its walk through the graph.
@@ -98,11 +97,6 @@ def lower(
         ]
         text = marked(text, axes, [number in names for number in numbers], division.devices)
     return Lowered(text, used, unused, tuple(map(Result, (OUTPUT, *leaves))))
-
-
-def _leaves(module: Any) -> dict[str, Any]:
-    """{name: tensor} of what a call updates."""
-    return module.leaves() if hasattr(module, "leaves") else {}
 
 
 def versions() -> dict[str, str]:

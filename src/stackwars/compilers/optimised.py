@@ -10,18 +10,15 @@ import argparse
 import gzip
 import hashlib
 import json
-import os
 import re
-import subprocess
 import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from stackwars.compilers.ahead import program_text
 from stackwars.ir.program_text import missing_reason, no_program_line
-from stackwars.measure import documents, limits
-from stackwars.measure.process_status import printable
-from stackwars.measure.watch import tail
+from stackwars.measure import documents, launch, limits
+from stackwars.measure.launch import printable
 from stackwars.setup.environments import Unavailable, clean_environ, ensure
 
 CHILD = "stackwars.compilers.optimised_child"
@@ -82,21 +79,19 @@ def read(kept: Path, program: bytes) -> tuple[str, str]:
 
 
 def _run(python: Path, folder: Path, timeout_s: float) -> str | None:
-    """Why the child has left no text; None where it has."""
-    parent, log = os.getpid(), folder / "log.txt"
-    with log.open("wb") as file:
-        try:
-            done = subprocess.run(
-                [str(python), "-m", CHILD, str(folder)],
-                cwd=folder, env=clean_environ({"TMPDIR": str(folder)}), timeout=timeout_s,
-                stdin=subprocess.DEVNULL, stdout=file, stderr=file,
-                preexec_fn=lambda: limits.enter_child(CAP_BYTES, parent),
-            )  # fmt: skip
-        except subprocess.TimeoutExpired:
-            return f"the compiler took over {timeout_s:g} s"
-    if done.returncode == 0:
+    """Why the child has left no text; None if it has."""
+    report = launch.run_child(
+        python, ["-m", CHILD, str(folder)], clean_environ({"TMPDIR": str(folder)}), CAP_BYTES, timeout_s,
+        log=folder / "log.txt", cwd=folder,
+    )  # fmt: skip
+    if report.exit_code == 0:
         return None
-    return printable(f"the compiler ended with {done.returncode}: {tail(log, 1)}")
+    if report.timed_out:
+        return f"the compiler took over {timeout_s:g} s"
+    if report.over_cap:
+        return "the compiler was killed at its memory cap"
+    said = report.not_started or report.log_tail.rpartition("\n")[2]
+    return printable(f"the compiler ended with {report.exit_code}: {said}")
 
 
 def main() -> None:

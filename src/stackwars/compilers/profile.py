@@ -92,11 +92,11 @@ def profile(calls: list[Call], text: str) -> dict:
             name: {"class": class_of(module, known[name]), "seconds": s}
             for name, s in sorted(taken.items(), key=lambda item: -item[1])
         },
-        "spans": _told(Call(typical.span, own)),
+        "spans": _relative_spans(Call(typical.span, own)),
     }
 
 
-def _told(call: Call) -> list[list]:
+def _relative_spans(call: Call) -> list[list]:
     """When each operation ran, or nothing of more than MOST_SPANS."""
     if len(call.operations) > MOST_SPANS:
         return []

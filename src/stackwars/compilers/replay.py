@@ -18,9 +18,7 @@ import gzip
 import hashlib
 import json
 import math
-import os
 import re
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -32,11 +30,11 @@ from stackwars.compilers import arguments, placement, profile
 from stackwars.compilers.arguments import OUTPUT
 from stackwars.ir.program_text import missing_reason
 from stackwars.measure import process_status
-from stackwars.measure.child import block, checked, sample, surroundings, timed_call
+from stackwars.measure.checks import relative_l2
+from stackwars.measure.child import block, checked, run_child, sample, surroundings, timed_call
 from stackwars.measure.contention import Meter, Usage
-from stackwars.measure.events import NAME, Events
+from stackwars.measure.events import Events
 from stackwars.measure.inputs import INPUT_SETS
-from stackwars.measure.parity import relative_l2
 
 DETAIL = 2000
 """Characters that are kept of what a compiler says."""
@@ -271,9 +269,9 @@ def results_problem(results: dict[str, np.ndarray], baseline: dict[str, np.ndarr
 
 def output_problem(values: np.ndarray, baseline: np.ndarray) -> str | None:
     """Why an output cannot be compared with the baseline's, or None."""
-    came, expected = (f"{array.shape} {array.dtype}" for array in (values, baseline))
-    if came != expected:
-        return f"expected an output as the baseline's, {expected}; got {came}"
+    actual, expected = (f"{array.shape} {array.dtype}" for array in (values, baseline))
+    if actual != expected:
+        return f"expected an output as the baseline's, {expected}; got {actual}"
     return None if np.isfinite(values).all() else "expected finite values, some are not"
 
 
@@ -317,19 +315,8 @@ def measure(spec: dict, events: Events, folder: Path) -> None:
 
 
 def main() -> None:
-    """`python -m stackwars.compilers.replay FOLDER`: read FOLDER/spec.json, write beside it."""
-    folder = Path(sys.argv[1])
-    events = Events(folder / NAME)
-    try:
-        measure(json.loads((folder / "spec.json").read_text()), events, folder)
-    except BaseException as error:
-        events.write("raised", type=type(error).__name__, message=str(error)[-4000:], compiles=None)
-        raise
-    finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
-    # As in a cell: nothing is left to clean up.
-    os._exit(0)
+    """Run the process of a replay."""
+    run_child(measure)
 
 
 if __name__ == "__main__":

@@ -12,8 +12,7 @@ import yaml
 
 from stackwars import workloads
 from stackwars.measure import documents, nodes
-from stackwars.measure.checks import output_problems, problems
-from stackwars.measure.parity import relative_l2
+from stackwars.measure.checks import output_problems, problems, relative_l2
 from stackwars.measure.peak import floor_ms
 from stackwars.measure.rounds import STOPPED
 from stackwars.setup.environments import REPOSITORY

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import argparse
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, field
 
-from stackwars.measure import documents, supervisor
+from stackwars.measure import supervisor
 
 
 @dataclass(frozen=True)
@@ -17,7 +15,8 @@ class ReplayJob:
     programs: {framework, or framework+edit: {"program": path of program.mlir.gz, "arguments": path
     of its arguments.json}}, paths relative to the repository; an edited program has the arguments of
     the one that was edited. baseline: the program that the others' outputs must agree with.
-    settings: those of a cell's job, and parity_rel_l2. repetition: the round that it belongs to.
+    settings: those of a cell's job, and parity_rel_l2. repetition: the round that it belongs to. peers: what
+    is measured in the same rounds, as of `rounds.stop_reason`.
     """
 
     workload: str
@@ -31,18 +30,8 @@ class ReplayJob:
     sizes: dict[str, int]
     settings: dict
     programs: dict[str, dict[str, str]]
-
-
-def main() -> None:
-    """`python -m stackwars.compilers.replay_job`: one process of one replay, into one folder."""
-    parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--job", required=True, help="file of the ReplayJob, as JSON")
-    parser.add_argument("--pins", required=True, type=Path, help="pins file of the compiler")
-    parser.add_argument("--output", required=True, type=Path, help="folder to write, made afresh")
-    arguments = parser.parse_args()
-    job = ReplayJob(**documents.read(arguments.job))
-    supervisor.run(job, arguments.pins, arguments.output, "stackwars.compilers.replay")
+    peers: dict = field(default_factory=dict, kw_only=True)
 
 
 if __name__ == "__main__":
-    main()
+    supervisor.command(ReplayJob, "stackwars.compilers.replay")

@@ -7,11 +7,9 @@ means anything, and none is kept.
 
 from __future__ import annotations
 
-import argparse
 from dataclasses import dataclass
-from pathlib import Path
 
-from stackwars.measure import documents, supervisor
+from stackwars.measure import supervisor
 
 CHILD = "stackwars.compilers.sharded_child"
 
@@ -35,15 +33,5 @@ class ShardedJob:
     settings: dict
 
 
-def main() -> None:
-    """`python -m stackwars.compilers.sharded`: one process, into one folder."""
-    parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--job", required=True, help="file of the ShardedJob, as JSON")
-    parser.add_argument("--pins", required=True, type=Path, help="pins file of the environment")
-    parser.add_argument("--output", required=True, type=Path, help="folder to write, made afresh")
-    a = parser.parse_args()
-    supervisor.run(ShardedJob(**documents.read(a.job)), a.pins, a.output, CHILD)
-
-
 if __name__ == "__main__":
-    main()
+    supervisor.command(ShardedJob, CHILD)

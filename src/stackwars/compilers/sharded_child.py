@@ -22,9 +22,9 @@ import numpy as np
 from stackwars import workloads
 from stackwars.compilers import collectives, hlo
 from stackwars.compilers.arguments import Leaf
+from stackwars.measure.checks import relative_l2
 from stackwars.measure.child import run_child
 from stackwars.measure.events import Events
-from stackwars.measure.parity import relative_l2
 from stackwars.workloads import values
 from stackwars.workloads.parallel import Division
 

@@ -50,9 +50,9 @@ class Session(sharded_jax.Session):
     def _mapped(self, chosen: Callable | None, function: Callable, given: tuple) -> Any:
         """The jitted function, or the chosen one, mapped over the devices as its arguments are divided."""
         # What an optimiser counts is on one device until it is called.
-        whole = self._jax.P()
-        specs = self._jax.tree.map(lambda array: getattr(array.sharding, "spec", whole), given)
+        undivided = self._jax.P()
+        specs = self._jax.tree.map(lambda array: getattr(array.sharding, "spec", undivided), given)
         # A step returns the state, divided as it was, and a loss; else the output is divided as the input.
-        results = (specs[1], whole) if hasattr(function, "leaves") else specs[-1]
+        results = (specs[1], undivided) if hasattr(function, "leaves") else specs[-1]
         mapped = self._jax.shard_map(chosen or function, mesh=self._mesh, in_specs=specs, out_specs=results)
         return self._jax.jit(mapped)

@@ -55,7 +55,7 @@ class Session:
             return self.place(array, arguments.of_array(array).divided_axis(division))
 
         module = build(sizes, seed, put)
-        for name, leaf in _leaves(module).items():
+        for name, leaf in getattr(module, "leaves", dict)().items():
             axis = division.weight_axis(name)
             # What an optimiser keeps is made from the weights, and not placed.
             if axis is not None and not self._torch_xla._XLAC._get_xla_sharding_spec(leaf):
@@ -65,7 +65,7 @@ class Session:
         earlier = set(self._dumped.iterdir())
         with gradient_mode(self._torch, module)():
             output = module(*tensors)
-        leaves = _leaves(module)
+        leaves = getattr(module, "leaves", dict)()
         self._emitted = unnumbered(self._xm.get_stablehlo([output, *leaves.values()]))
         self._torch_xla.sync(wait=True)
         self._xm.wait_device_ops()
@@ -79,7 +79,7 @@ class Session:
         module = build(sizes, seed, lambda array: self._torch.from_numpy(np.asarray(array)))
         with gradient_mode(self._torch, module)():
             output = module(*map(self._torch.from_numpy, inputs.values()))
-        leaves = _leaves(module)
+        leaves = getattr(module, "leaves", dict)()
         return {OUTPUT: _array(output), **{name: _array(leaf) for name, leaf in leaves.items()}}
 
     def place(self, array: np.ndarray, axis: int | None) -> Any:
@@ -99,11 +99,6 @@ class Session:
 
     def optimised(self) -> str:
         return self._optimised
-
-
-def _leaves(module: Any) -> dict[str, Any]:
-    """{name: tensor} of what a call updates."""
-    return module.leaves() if hasattr(module, "leaves") else {}
 
 
 def _array(tensor: Any) -> np.ndarray:

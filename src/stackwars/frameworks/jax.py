@@ -38,8 +38,8 @@ class Session:
         try:
             self._device = jax.devices()[0]
         except Exception as error:
-            came = f"{type(error).__name__}: {error}"
-            raise RuntimeError(f"expected JAX to open a {device}, it said {came}") from error
+            said = f"{type(error).__name__}: {str(error) or 'no message'}"
+            raise RuntimeError(f"expected JAX to open a {device}, got {said}") from error
         jax.config.update("jax_default_matmul_precision", precision)
         self._compiles = 0
         self._cache_hits = 0

@@ -108,8 +108,8 @@ class Session(torch_eager.Session):
             text = graph.owning_module.print_readable(print_output=False)
             graphs.append(_SOURCE.sub("# File: ", text))
 
-        told = {"post_grad_custom_post_pass": record, "cpp.descriptive_names": "inductor_node"}
-        with config.patch(told), self._mode():
+        options = {"post_grad_custom_post_pass": record, "cpp.descriptive_names": "inductor_node"}
+        with config.patch(options), self._mode():
             again = self._torch.compile(self._module._orig_mod, fullgraph=self._fullgraph)
             _, code = run_and_get_code(again, *self._inputs[0])
         return {"fx_graph": "\n".join(graphs), "generated_code": "\n".join(code)}

@@ -47,12 +47,12 @@ class Session(torch_xla.Session):
                 "the bridge from Dynamo to torch_xla 2.9 takes graphs whose arguments are tensors and numbers; "
                 "the body of a loop is neither"
             )
-        self._whole = not getattr(self._plain, "GRAPH_BREAKS", False)
+        self._fullgraph = not getattr(self._plain, "GRAPH_BREAKS", False)
         if hasattr(self._plain, "model"):
             # In place: a wrapper around the model would rename its weights.
             self._plain.model.compile(backend="openxla", fullgraph=True)
         else:
-            self._module = self._torch.compile(self._plain, backend="openxla", fullgraph=self._whole)
+            self._module = self._torch.compile(self._plain, backend="openxla", fullgraph=self._fullgraph)
 
     def counters(self) -> Counters:
         """Tracing is what Dynamo tells, with AOTAutograd; the walks with lazy tensors are part of the rest."""
@@ -68,7 +68,7 @@ class Session(torch_xla.Session):
 
     def stablehlo(self) -> str:
         """The graph that Dynamo gives to the backend, as torch_xla lowers it; none where a call is several."""
-        if not self._whole:
+        if not self._fullgraph:
             return "// no program: a call is several, of Dynamo's graphs and of what lies between them\n"
         from functorch.compile import make_boxed_func
         from torch._dynamo.backends.common import aot_autograd

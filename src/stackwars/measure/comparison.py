@@ -14,8 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from stackwars.measure import NEGLIGIBLE
-from stackwars.measure.log_ratio import LogRatio
-from stackwars.measure.statistics import Estimate
+from stackwars.measure.log_ratio import Estimate, LogRatio
 
 ALPHA = 0.05
 
@@ -63,7 +62,7 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
     adjusted = np.empty_like(tested)
     adjusted[order] = np.minimum(np.maximum.accumulate(scaled), 1)
     rest = iter(adjusted)
-    return [float(next(rest)) if there else None for there in given]
+    return [float(next(rest)) if is_tested else None for is_tested in given]
 
 
 def verdict(comparison: Comparison | None, p_adjusted: float | None) -> str:

@@ -79,8 +79,8 @@ class Meter:
         self.read()
         began_ns, began = self._began
         others_ns = sum(self._ticks()) - began - sum(self.run_by_thread.values())
-        whole = len(self._cpus) * (time.perf_counter_ns() - began_ns)
-        return min(1.0, max(0.0, others_ns / whole))
+        available_ns = len(self._cpus) * (time.perf_counter_ns() - began_ns)
+        return min(1.0, max(0.0, others_ns / available_ns))
 
     def workers(self) -> int:
         """Threads that had more than SHARE_OF_A_WORKER of the process's CPU time since the meter was made."""

@@ -6,19 +6,18 @@ steady state; from then on at most one of them runs.
 
 from __future__ import annotations
 
+import os
 import random
 import statistics
+import subprocess
 import threading
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
-
-import psutil
+from typing import Any, BinaryIO
 
 from stackwars.measure import limits
 from stackwars.measure.events import event, read_events
-from stackwars.measure.interleaved_control import Control
 
 HEADROOM = 1.25
 """The partner may need as much memory as the first process has, and a quarter more must be free."""
@@ -27,13 +26,59 @@ PARTNER_STEADY_S = 0.4
 KEPT = ("status", "status_detail", "framework", "wall_s", "peak_rss_bytes", "environment", "events")
 
 
+class Control:
+    """The parent's end of the two pipes of a child. Nothing here raises for a child that has ended."""
+
+    def __init__(self) -> None:
+        reader, self.writer = os.pipe()
+        self._answers: BinaryIO = os.fdopen(reader, "rb")
+        self._child: subprocess.Popen | None = None
+        self._closed = False
+
+    def attach(self, child: subprocess.Popen | None) -> None:
+        """Take the child whose standard input is a pipe, or None if it was not started."""
+        self._child = child
+        self.close()
+
+    def close(self) -> None:
+        """Close this process's copy of the writing end: the answers end with the child, or at once without one."""
+        if not self._closed:
+            self._closed = True
+            os.close(self.writer)
+
+    @property
+    def pid(self) -> int:
+        """The child's process number."""
+        return self._child.pid
+
+    def answered(self) -> bool:
+        """Wait for the child's next answer; False once it has ended."""
+        return bool(self._answers.readline())
+
+    def run_slice(self) -> bool:
+        """Let the child run a slice of blocks, and wait until it has; False once it has ended."""
+        try:
+            self._child.stdin.write(b"go\n")
+            self._child.stdin.flush()
+        except (OSError, AttributeError, ValueError):
+            return False
+        return self.answered()
+
+    def stop(self) -> None:
+        """Tell the child that there are no more slices."""
+        try:
+            self._child.stdin.close()
+        except (OSError, AttributeError):
+            return
+
+
 def run_with_partner(
     supervise: Any, job: Any, python: Path, partner_python: Path, folder: Path, seed: str
 ) -> dict:
-    """The result of the job's process, with that of its partner under "partner".
+    """Return the result of the job's process, with that of its partner under "partner".
 
     supervise: `supervisor.supervise` of a child module. job: its `partner` has what of the job is another
-    for the partner: {"framework", "dialect"}, and in an audit "sizes". Where the partner was not
+    for the partner: {"framework", "dialect"}, and in an audit "sizes". If the partner was not
     started, or failed, its status says so, and the first process's result is what it would have
     been without it.
     """
@@ -44,7 +89,12 @@ def run_with_partner(
     partner_job = replace(job, **job.partner, partner=None, settings={**job.settings, **short})
 
     def run_partner() -> None:
-        found.update(supervise(partner_job, partner_python, folder / "partner", control=second))
+        try:
+            found.update(supervise(partner_job, partner_python, folder / "partner", control=second))
+        except Exception as error:  # of the disk, for instance: the first process's result stands
+            found.update(status="error", status_detail=f"{type(error).__name__}: {error}")
+        finally:
+            second.close()
 
     def interleave() -> None:
         partner = threading.Thread(target=run_partner)
@@ -63,8 +113,11 @@ def run_with_partner(
 
     thread = threading.Thread(target=interleave)
     thread.start()
-    result = supervise(job, python, folder, control=first)
-    thread.join()
+    try:
+        result = supervise(job, python, folder, control=first)
+    finally:
+        first.close()  # else a child that was never started would leave the thread waiting
+        thread.join()
     if not found:
         found.update(status="not run", status_detail="the first process ended before it could start")
     kept = {"events": [], "wall_s": 0.0} | {key: found[key] for key in KEPT if key in found}
@@ -95,7 +148,7 @@ def _too_slow(folder: Path, seconds: float) -> str:
 
 def _no_memory(pid: int) -> str:
     """Why there is no memory for a second process beside the first; empty if there is."""
-    used, free = limits.resident_bytes(pid), psutil.virtual_memory().available
+    used, free = limits.resident_bytes(pid), limits.available_memory_bytes()
     if free >= HEADROOM * used:
         return ""
     return (

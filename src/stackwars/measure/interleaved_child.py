@@ -17,8 +17,9 @@ from collections.abc import Callable
 
 from stackwars.measure.contention import Meter, wait_share
 from stackwars.measure.events import Events
-from stackwars.measure.interleaved_control import REPLY
 
+REPLY = "STACKWARS_REPLY_FD"
+"""Environment variable with the file descriptor on which a child answers."""
 REST_S = 0.05
 STEP_S = 0.001
 IDLE_SHARE = 0.2

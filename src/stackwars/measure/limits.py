@@ -1,9 +1,10 @@
-"""Limits on the process of a cell: memory, time, and never outliving those who wait for it."""
+"""Limits on a child process, and what the kernel says of it: its memory, its end, who was killed for memory."""
 
 from __future__ import annotations
 
 import ctypes
 import os
+import re
 import resource
 import signal
 from pathlib import Path
@@ -14,19 +15,25 @@ _LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 def machine_memory_bytes() -> int:
-    """Physical memory of this machine, in bytes."""
+    """Return the physical memory of this machine, in bytes."""
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
+def available_memory_bytes() -> int:
+    """Return the memory that a new process can have without swapping, in bytes."""
+    [kib] = re.findall(r"^MemAvailable: +(\d+) kB$", Path("/proc/meminfo").read_text(), re.MULTILINE)
+    return int(kib) * 1024
+
+
 def cap_bytes(memory_cap_gib: float | str) -> int:
-    """The cap in bytes; `auto` is the smaller of 32 GiB and three quarters of the machine's memory."""
+    """Return the cap in bytes; `auto` is the smaller of 32 GiB and three quarters of the machine's memory."""
     if memory_cap_gib == "auto":
         return min(32 * GIB, machine_memory_bytes() * 3 // 4)
     return int(float(memory_cap_gib) * GIB)
 
 
 def enter_child(cap: int, parent: int) -> None:
-    """Between fork and exec of the child: cap its data, put it first in line to be killed, tie its life.
+    """Cap the data of a child between its fork and exec, let the kernel kill it first, tie it to its parent.
 
     RLIMIT_DATA refuses private writable memory over the cap, so an allocation fails where it can be
     told apart. RLIMIT_AS would count reservations that are never touched.
@@ -41,7 +48,7 @@ def enter_child(cap: int, parent: int) -> None:
 
 
 def resident_bytes(pid: int) -> int:
-    """Resident memory of a process in bytes, 0 once it is gone."""
+    """Return the resident memory of a process in bytes, 0 once it is gone."""
     try:
         pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
     except (OSError, IndexError):
@@ -49,18 +56,51 @@ def resident_bytes(pid: int) -> int:
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
-def kernel_oom_kills() -> int:
-    """How many processes the kernel has killed for want of memory since it started."""
-    for line in Path("/proc/vmstat").read_text().splitlines():
-        if line.startswith("oom_kill "):
-            return int(line.split()[1])
-    return 0
-
-
 def alive(pid: int) -> bool:
-    """Whether a process of this number exists and has not ended (a zombie has)."""
+    """Return whether a process of this number exists and has not ended (a zombie has)."""
     try:
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except (OSError, IndexError):
         return False
     return state != "Z"
+
+
+class OomKills:
+    """The processes that the kernel has killed for memory since this object was made.
+
+    The count of the whole machine does not tell which process it was. That of this process's own control group
+    does well enough, because a child is the first of the group to be killed.
+    """
+
+    def __init__(self, root: Path = Path("/")) -> None:
+        """root: the folder with proc and sys."""
+        self._machine, self._group = root / "proc/vmstat", _group_counter(root)
+        self._before = _count(self._machine), _count(self._group)
+
+    def in_group(self) -> bool:
+        """Return whether a process of this process's control group was killed."""
+        return _count(self._group) > self._before[1]
+
+    def on_machine(self) -> bool:
+        """Return whether any process of the machine was killed."""
+        return _count(self._machine) > self._before[0]
+
+
+def _group_counter(root: Path) -> Path:
+    """The file with the kills in this process's control group, which need not exist."""
+    lines = (root / "proc/self/cgroup").read_text().splitlines()
+    groups = {controllers: path.lstrip("/") for _, controllers, path in (line.split(":", 2) for line in lines)}
+    mounted = root / "sys/fs/cgroup"
+    # Version 1, whose memory controller has a hierarchy of its own, or version 2.
+    if "memory" in groups:
+        return mounted / "memory" / groups["memory"] / "memory.oom_control"
+    return mounted / groups.get("", "") / "memory.events.local"
+
+
+def _count(path: Path) -> int:
+    """The number after `oom_kill` in a file of counters; 0 where there is none."""
+    try:
+        lines = path.read_text().splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) for line in lines if line.startswith("oom_kill ")), 0)

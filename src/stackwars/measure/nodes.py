@@ -1,7 +1,7 @@
 """What a run on a cluster needs besides that of one machine: each node's peak, and a lost job's processes.
 
 Snakemake deletes the outputs of a job that failed, and the rounds of a workload are one job there: so each
-process that ended is also kept elsewhere, and taken from there when the job runs again on the same node. On a
+process that ended is also saved elsewhere, and restored when the job runs again on the same node. On a
 machine that is no node of a cluster nothing here does anything.
 """
 
@@ -11,20 +11,20 @@ import fcntl
 import hashlib
 import json
 import shutil
-import subprocess
 from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from stackwars.measure import documents, machine
+from stackwars.measure import documents, launch, limits, machine
 from stackwars.setup.device import CPUS
 from stackwars.setup.environments import REPOSITORY, clean_environ, ensure
 
-KEPT = REPOSITORY / ".snakemake" / "stackwars" / "kept"
+SAVED = REPOSITORY / ".snakemake" / "stackwars" / "kept"
 """The processes that ended, by their node and their paths below results/, until their cell is made: what one
-node measured is there still when another one took its job over."""
+node measured is still here when another one took its job over."""
 _STAMP = "kept.json"
+PEAK_TIMEOUT_S = 600.0
 
 
 def lock() -> Path:
@@ -34,29 +34,26 @@ def lock() -> Path:
 
 
 def peaks(folder: Path) -> list[dict]:
-    """The peaks of a device, as `stackwars.measure.peak` writes them: the run's own, then those of other nodes.
+    """Return the peaks of a device, as `stackwars.measure.peak` writes them: the run's own, then other nodes'.
 
-    folder: that of the device, below that of the run.
+    folder: that of the device, below that of the run. A peak that could not be measured is left out.
     """
     paths = [folder / "peak.json", *sorted((folder / "peaks").glob("*.json"))]
-    return [documents.read(path) for path in paths if path.exists()]
+    found = [documents.read(path) for path in paths if path.exists()]
+    return [peak for peak in found if "unavailable" not in peak]
 
 
 def peak_of(found: list[dict], record: dict) -> dict | None:
-    """The peak of the machine of a record among those found, or None.
+    """Return the peak of the machine of a record among those found, or None.
 
     One from before the machine was recorded counts as that of any.
     """
-    here = machine.described(record)
-    return next((p for p in found if _is_of(p, here)), None)
-
-
-def _is_of(peak: dict, described: str) -> bool:
-    return "machine" not in peak or machine.described(peak["machine"]) == described
+    described = machine.described(record)
+    return next((p for p in found if "machine" not in p or machine.described(p["machine"]) == described), None)
 
 
 def of(processes: Iterable[dict]) -> set[str]:
-    """The nodes of a cluster that measured some processes; empty without one."""
+    """Return the nodes of a cluster that measured some processes; empty without one."""
     return {p["machine"]["node"] for p in processes if "node" in p.get("machine", {})}
 
 
@@ -64,7 +61,7 @@ def ensure_peak(device: str, output: Path) -> None:
     """Measure this node's peak, unless it has been.
 
     output: the folder of a process that is about to be measured here. Raises BuildError, and
-    CalledProcessError where the measurement fails.
+    RuntimeError if the measurement fails.
     """
     if not machine.node():
         return
@@ -77,13 +74,21 @@ def ensure_peak(device: str, output: Path) -> None:
         if peak_of(peaks(folder), machine.record()):
             return
         part = path.with_suffix(".part")
-        command = [str(ensure(pins)), "-m", "stackwars.measure.peak", device, str(part)]
-        subprocess.run(command, cwd=REPOSITORY, env=clean_environ({}), check=True)
+        log = path.with_suffix(".txt")
+        report = launch.run_child(
+            ensure(pins), ["-m", "stackwars.measure.peak", device, str(part)],
+            clean_environ({}), limits.cap_bytes("auto"), PEAK_TIMEOUT_S, log=log,
+        )  # fmt: skip
+        if report.exit_code != 0:
+            raise RuntimeError(
+                f"expected the peak of node {machine.node()} to be measured, got exit code {report.exit_code}; "
+                f"fix: see {log}\n{report.not_started or report.log_tail}"
+            )
         part.rename(path)
 
 
-def keep(job: Any, pins: list[Path], output: Path) -> None:
-    """Keep a process of a cell or a replay that has ended. job: a dataclass, as of the supervisor."""
+def save(job: Any, pins: list[Path], output: Path) -> None:
+    """Save a process of a cell or a replay that has ended. job: a dataclass, as of the supervisor."""
     if not machine.node() or not output.name.startswith("process-"):
         return
     place = _place(output)
@@ -92,8 +97,8 @@ def keep(job: Any, pins: list[Path], output: Path) -> None:
     (place / _STAMP).write_text(json.dumps(_stamp(job, pins)))
 
 
-def bring_back(job: Any, pins: list[Path], output: Path) -> dict | None:
-    """Put a kept process of the same job, code, pins and node into its place; its result, or None."""
+def restore(job: Any, pins: list[Path], output: Path) -> dict | None:
+    """Put a saved process of the same job, code, pins and node into its place; return its result, or None."""
     if not machine.node():
         return None
     place = _place(output)
@@ -106,17 +111,17 @@ def bring_back(job: Any, pins: list[Path], output: Path) -> dict | None:
     return documents.read(output / "process.json")
 
 
-def forget() -> None:
-    """Delete what is kept of processes whose cell is made. For a run that no other runs beside."""
-    for stamp in list(KEPT.glob(f"**/{_STAMP}")):
+def prune() -> None:
+    """Delete the saved processes whose cell is made. To be called while no other run uses the folder."""
+    for stamp in list(SAVED.glob(f"**/{_STAMP}")):
         process = stamp.parent
-        made = REPOSITORY / "results" / Path(*process.relative_to(KEPT).parts[1:-1])
-        if (made / "cell.json").exists() or (made / "replay.json").exists():
+        result = REPOSITORY / "results" / Path(*process.relative_to(SAVED).parts[1:-1])
+        if (result / "cell.json").exists() or (result / "replay.json").exists():
             shutil.rmtree(process)
 
 
 def _stamp(job: Any, pins: list[Path]) -> dict:
-    """What a kept process must have in common with the one that is asked for."""
+    """What a saved process must have in common with the one that is wanted."""
     digest = hashlib.sha256()
     for path in [*pins, *sorted((REPOSITORY / "src" / "stackwars").rglob("*.py"))]:
         digest.update(path.read_bytes())
@@ -128,7 +133,7 @@ def _stamp(job: Any, pins: list[Path]) -> dict:
 
 
 def _place(output: Path) -> Path:
-    return KEPT / machine.node() / output.relative_to(_root(output).parent)
+    return SAVED / machine.node() / output.relative_to(_root(output).parent)
 
 
 def _root(output: Path) -> Path:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from stackwars.measure import machine
 from stackwars.setup.device import CPUS, cores, platform, variables
+from stackwars.setup.environments import why_unavailable
 
 SIDE = 2048
 COPY_BYTES = 2**28
@@ -93,10 +94,15 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=3.0, help="for each operation")
     parser.add_argument("output", type=Path)
     arguments = parser.parse_args()
+    arguments.output.parent.mkdir(parents=True, exist_ok=True)
     # Before this process is pinned to the device's cores.
     where = machine.record()
+    if why := why_unavailable():
+        result = {"device": arguments.device, "unavailable": why, "machine": where}
+        arguments.output.write_text(json.dumps(result, indent=1))
+        print(f"[stackwars] {arguments.device}: no peak: {why}")
+        return
     result = {**measure(arguments.device, arguments.seconds), "machine": where}
-    arguments.output.parent.mkdir(parents=True, exist_ok=True)
     arguments.output.write_text(json.dumps(result, indent=1))
     print(f"[stackwars] {arguments.device}: {result['gflop_per_s']:.0f} GFLOP/s, "
           f"{result['copy_gb_per_s']:.1f} GB/s")  # fmt: skip

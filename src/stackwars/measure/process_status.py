@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import signal
-from dataclasses import dataclass
+
+from stackwars.measure.launch import ExitReport, printable
 
 # The texts by which the allocators and compilers of these frameworks refuse memory.
 _OUT_OF_MEMORY = re.compile(
@@ -28,50 +29,28 @@ def out_of_memory(text: str) -> bool:
     return bool(_OUT_OF_MEMORY.search(text))
 
 
-@dataclass(frozen=True)
-class Ending:
-    """How a child ended.
+def status(report: ExitReport, events: list[dict], environment: str = "its environment") -> tuple[str, str]:
+    """Return (status, status_detail) of a process; the detail is empty for ok, and printable.
 
-    events: its event lines, oldest first. exit_code: negative for a signal, as in `subprocess`.
-    log_tail: last lines of its standard error. timed_out, over_cap: the parent killed it for that.
-    kernel_oom: the kernel killed some process for want of memory meanwhile. environment: the name of its
-    folder.
+    events: its event lines, oldest first. environment: the name of its folder.
     """
-
-    events: list[dict]
-    exit_code: int
-    log_tail: str
-    timed_out: bool = False
-    over_cap: bool = False
-    kernel_oom: bool = False
-    environment: str = "its environment"
-
-
-def status(ending: Ending) -> tuple[str, str]:
-    """(status, status_detail) of a process; the detail is empty for ok, and printable."""
-    found, detail = _status(ending)
+    found, detail = _status(report, events, environment)
     return found, printable(detail)
 
 
-def printable(text: str) -> str:
-    """The text with a question mark for each character that a table or a terminal does not take.
-
-    Messages of a framework may hold bytes that are no text, and sequences that control a terminal.
-    """
-    return "".join(c if c.isprintable() or c in "\n\t" else "?" for c in text.replace("\r\n", "\n"))
-
-
-def _status(ending: Ending) -> tuple[str, str]:
-    names = [event["event"] for event in ending.events]
+def _status(report: ExitReport, events: list[dict], environment: str) -> tuple[str, str]:
+    if report.not_started:
+        return "error", report.not_started
+    names = [event["event"] for event in events]
     phase = next((name for name in reversed(names) if name != "raised"), "start")
-    raised = next((event for event in ending.events if event["event"] == "raised"), None)
-    if ending.timed_out:
+    raised = next((event for event in events if event["event"] == "raised"), None)
+    if report.timed_out:
         return "timeout", f"over the time limit; last phase begun or finished: {phase}"
-    if ending.over_cap:
+    if report.over_cap:
         return "oom", f"killed at the cap: last phase begun or finished: {phase}"
-    if "end" in names and ending.exit_code == 0:
+    if "end" in names and report.exit_code == 0:
         return "ok", ""
-    text = f"{raised['type']}: {raised['message']}" if raised else ending.log_tail
+    text = f"{raised['type']}: {raised['message']}" if raised else report.log_tail
     if out_of_memory(text):
         return "oom", f"refused {_place(phase, raised, text)}: {_line(text)}"
     if raised and raised["type"] == "NotImplementedError":
@@ -80,16 +59,16 @@ def _status(ending: Ending) -> tuple[str, str]:
         return "timeout", raised["message"] or text
     if raised and raised["type"] in _INVALID:
         return "invalid", raised["message"] or text
-    if ending.exit_code == -signal.SIGKILL and ending.kernel_oom:
+    if report.exit_code == -signal.SIGKILL and report.kernel_oom:
         return "oom", f"killed by the kernel for want of memory: last phase: {phase}"
     if absent := _NO_PACKAGE.search(text):
         return "error", (
-            f"no package {absent[1]} in {ending.environment}, which was built with it: delete that folder of "
+            f"no package {absent[1]} in {environment}, which was built with it: delete that folder of "
             f"the environments, and this result, and both are made again\n{text.strip()}"
         )
     if raised:
         return "error", f"{text.strip()} (phase: {phase})"
-    return "error", f"{_how(ending.exit_code)} (phase: {phase}); log: {ending.log_tail.strip()}"
+    return "error", f"{_how(report)} (phase: {phase}); log: {report.log_tail.strip()}"
 
 
 def _place(phase: str, raised: dict | None, text: str) -> str:
@@ -107,9 +86,15 @@ def _line(text: str) -> str:
     return matching[0].strip()[:300] if matching else text[:300]
 
 
-def _how(exit_code: int) -> str:
-    if exit_code < 0:
-        number = -exit_code
-        name = signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
-        return f"ended by {name}, which this harness did not send"
-    return f"ended with exit code {exit_code} before its work was done"
+def _how(report: ExitReport) -> str:
+    if report.exit_code >= 0:
+        return f"ended with exit code {report.exit_code} before its work was done"
+    number = -report.exit_code
+    name = signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
+    how = f"ended by {name}, which this harness did not send"
+    if number == signal.SIGKILL and report.other_oom:
+        return (
+            f"{how}; meanwhile the kernel killed a process of this machine for memory, but nothing shows that it "
+            "was this one"
+        )
+    return how

@@ -86,7 +86,7 @@ def uncontended_blocks(blocks: dict, baseline_share: float) -> list[bool]:
 def _value(singles_ns: Sequence[int], blocks: dict, baseline_share: float) -> ProcessValue:
     from stackwars.measure import steady
 
-    pairs = _told_apart(blocks, baseline_share)
+    pairs = _blocks_ms(blocks, baseline_share)
     found = steady.classify([*(ns / 1e6 for ns in singles_ns), *(ms for ms, _ in pairs)])
     pairs = pairs[max(0, found.start - len(singles_ns)) :] or pairs
     gated = [ms for ms, ok in pairs if ok]
@@ -100,7 +100,7 @@ def _value(singles_ns: Sequence[int], blocks: dict, baseline_share: float) -> Pr
     )
 
 
-def _told_apart(blocks: dict, baseline_share: float) -> list[tuple[float, bool]]:
+def _blocks_ms(blocks: dict, baseline_share: float) -> list[tuple[float, bool]]:
     """(ms a call, whether it is uncontended) of each block."""
     per_call = [ns / blocks["calls"] / 1e6 for ns in blocks["ns"]]
     return list(zip(per_call, uncontended_blocks(blocks, baseline_share), strict=True))

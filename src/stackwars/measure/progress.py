@@ -66,7 +66,7 @@ def announce(job: object, output: Path) -> None:
 
 
 def report(output: Path, result: dict) -> None:
-    """Note that a process has ended, and say what came of it unless it was not needed."""
+    """Note that a process has ended, and say how, unless it was not needed."""
     if result["status"] != STOPPED:
         _say(f"    {_name(result)}: {summary(result)} [{result['wall_s']:.1f} s]")
     if PLANNED.exists():
@@ -89,11 +89,11 @@ def summary(result: dict) -> str:
         times = ", ".join(f"{e['program']} {_time(e)}" for e in steady)
         return f"ok: steady {times} ({calls} calls each)"
     first, second = (_time(event(result, name)) for name in ("first", "second"))
-    told = f"ok: first {first}, second {second}, steady {_time(steady[0])} ({calls} calls)"
+    line = f"ok: first {first}, second {second}, steady {_time(steady[0])} ({calls} calls)"
     partner = result.get("partner") or {"status": "not run"}
     if partner["status"] in ("ok", "not run"):
-        return told
-    return f"{told}; no ratio of this round, for its partner {partner['framework']}: {_ended_badly(partner)}"
+        return line
+    return f"{line}; no ratio of this round, for its partner {partner['framework']}: {_ended_badly(partner)}"
 
 
 def _ended_badly(result: dict) -> str:

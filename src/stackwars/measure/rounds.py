@@ -27,8 +27,11 @@ MARGIN = math.log1p(NEGLIGIBLE)
 
 
 def stop_reason(job: Any, output: Path) -> str | None:
-    """Why the process of this job is not needed any more, or None.
+    """Return why the process of this job is not needed any more, or None.
 
+    job: its `peers` are what the configuration measures of the workload on the device, itself included:
+    {"baselines": {framework: its baseline, None for one without}, "compilers": [those that replay]}. What
+    else lies in the folder of results is of another configuration.
     output: its folder <preset>/<device>/<framework>/<workload>/process-<round>, or of a replay
     <preset>/replay/<device>/<compiler>/<workload>/process-<round>; the other processes of the workload lie
     beside it, or in the result that they were put together in. Only rounds before this one are looked at, so
@@ -38,33 +41,37 @@ def stop_reason(job: Any, output: Path) -> str | None:
     if job.repetition < settings["rounds_min"]:
         return None
     root = next(parent for parent in output.parents if parent.parent.name == "results")
-    cells = _histories(root.glob(f"{job.device}/*/{job.workload}"), "cell.json", job.repetition)
-    replays = _histories(root.glob(f"replay/{job.device}/*/{job.workload}"), "replay.json", job.repetition)
-    earlier = [process for history in (*cells.values(), *replays.values()) for process in history]
+    baselines, compilers = job.peers["baselines"], job.peers["compilers"]
+    cells = {
+        framework: _history(root / job.device / framework / job.workload, "cell.json", job.repetition)
+        for framework in baselines
+    }
+    replays = [
+        _history(root / "replay" / job.device / compiler / job.workload, "replay.json", job.repetition)
+        for compiler in compilers
+    ]
+    earlier = [process for history in (*cells.values(), *replays) for process in history]
     for process in earlier:
         if process["status"] == STOPPED:
             return process["status_detail"]
     spent = sum(process["wall_s"] for process in earlier)
     if spent >= settings["round_budget_s"]:
         return BUDGET
-    values = {Path(folder).parent.name: _values(history) for folder, history in cells.items()}
-    interleaved = {Path(folder).parent.name: _interleaved_logs(h) for folder, h in cells.items()}
-    return DECIDED if _all_decided(values, interleaved) else None
+    values = {framework: _values(history) for framework, history in cells.items()}
+    interleaved = [_interleaved_logs(history) for history in cells.values()]
+    return DECIDED if _all_decided(values, interleaved, baselines) else None
 
 
-def _histories(folders: Any, result: str, before: int) -> dict[Path, list[dict]]:
-    """{folder: processes of the rounds before this one} of all cells or replays of a workload."""
-    found = {}
-    for folder in sorted(folders):
-        files = sorted(folder.glob("process-*/process.json"))
-        if files:
-            processes = [documents.read(file) for file in files]
-        elif (folder / result).exists():
-            processes = documents.read(folder / result)["processes"]
-        else:
-            continue
-        found[folder] = [p for p in processes if p["repetition"] < before]
-    return found
+def _history(folder: Path, result: str, before: int) -> list[dict]:
+    """The processes of the rounds before this one of a cell or a replay; [] if it has none."""
+    files = sorted(folder.glob("process-*/process.json"))
+    if files:
+        processes = [documents.read(file) for file in files]
+    elif (folder / result).exists():
+        processes = documents.read(folder / result)["processes"]
+    else:
+        processes = []
+    return [p for p in processes if p["repetition"] < before]
 
 
 def _values(history: list[dict]) -> dict[int, float]:
@@ -88,24 +95,21 @@ def _interleaved_logs(history: list[dict]) -> list[float]:
     return [math.log(round_ratio(pairs)) for pairs in interleaved if pairs]
 
 
-def _all_decided(values: dict[str, dict[int, float]], interleaved: dict[str, list[float]]) -> bool:
-    """Whether every ratio is decided; of a framework that is alone, whether its value is known to NEGLIGIBLE.
-
-    The ratios of the rounds, which count where none were interleaved, are to the framework whose name comes
-    first.
-    """
+def _all_decided(
+    values: dict[str, dict[int, float]], interleaved: list[list[float]], baselines: dict[str, str | None]
+) -> bool:
+    """Whether every ratio is decided; without a ratio, whether every value is known to NEGLIGIBLE."""
     known = {name: rounds for name, rounds in values.items() if rounds}
     if not known:
         return False
-    base, *others = sorted(known)
-    series = [
-        [math.log(known[name][r] / known[base][r]) for r in known[name].keys() & known[base].keys()]
-        for name in others
+    pairs = [(known[name], known[baselines[name]]) for name in known if baselines[name] in known]
+    # If there were interleaved runs, they decide; without them, the rounds.
+    series = list(filter(None, interleaved)) or [
+        [math.log(value[r] / base[r]) for r in value.keys() & base.keys()] for value, base in pairs
     ]
-    # Where there were interleaved runs, they decide; without them, the rounds.
-    series = list(filter(None, interleaved.values())) or series
     if not series:
-        return half_width_99([math.log(ms) for ms in known[base].values()]) <= MARGIN
+        logs = [[math.log(ms) for ms in rounds.values()] for rounds in known.values()]
+        return all(half_width_99(one) <= MARGIN for one in logs)
     return all(map(is_decided, series))
 
 

@@ -1,7 +1,7 @@
 """Whether, and from which call on, a process runs at a steady speed.
 
 Changepoints, as in Barrett et al., Virtual Machine Warmup Blows Hot and Cold, OOPSLA 2017, with a rule
-that also serves series of a few calls. How often it is right: `python -m stackwars.measure.steady_rates`.
+that also serves series of a few calls. How often it is right: `tests/measure/steady_rates.py`.
 """
 
 from __future__ import annotations

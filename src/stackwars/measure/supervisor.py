@@ -8,30 +8,28 @@ from __future__ import annotations
 import argparse
 import fcntl
 import json
-import os
 import random
 import shutil
 import statistics
-import subprocess
-import time
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from stackwars.measure import documents, interleaved, kept, limits, machine, nodes, progress, rounds
+from stackwars.measure import documents, interleaved, launch, limits, machine, nodes, progress, rounds
 from stackwars.measure.events import event, read_events
-from stackwars.measure.interleaved_control import REPLY, Control
-from stackwars.measure.process_status import Ending, status
-from stackwars.measure.watch import tail, watch
-from stackwars.setup.device import cores, variables
+from stackwars.measure.interleaved_child import REPLY
+from stackwars.measure.process_status import status
+from stackwars.setup import device
 from stackwars.setup.environments import REPOSITORY, Unavailable, clean_environ, ensure
 
 PADDING = 4096
 """Maximum bytes of random padding of a child's environment."""
 CELL = "stackwars.measure.child"
 """The module that a cell's process runs."""
+SHAPES = "stackwars.measure.shapes_child"
+"""The module that a process of several shapes runs: one whose settings have `values`."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +39,8 @@ class ProcessJob:
     repetition: the round that it belongs to, from 0. settings: those of the configuration, and
     block_calls, the calls in a block; sizes: those of the workload. partner: what of the job differs for the
     process that is interleaved with this one, see `interleaved`; None for the baseline itself. forms: whether
-    it also writes what the framework's compiler makes of the workload.
+    it also writes what the framework's compiler makes of the workload. peers: what is measured in the same
+    rounds, as of `rounds.stop_reason`.
     """
 
     framework: str
@@ -54,10 +53,15 @@ class ProcessJob:
     settings: dict
     partner: dict[str, str] | None = None
     forms: bool = False
+    peers: dict = field(default_factory=dict, kw_only=True)
 
 
 def supervise(
-    job: Any, python: Path, folder: Path, child_module: str = CELL, control: Control | None = None
+    job: Any,
+    python: Path,
+    folder: Path,
+    child_module: str = CELL,
+    control: interleaved.Control | None = None,
 ) -> dict:
     """Run the child in `folder` (made afresh) and return the process result; never raises for its fate.
 
@@ -66,38 +70,31 @@ def supervise(
     control: of a child that is interleaved with another.
     """
     shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
+    # An empty cache folder for each process: a first run must not find what another one compiled.
+    cache = (folder / "cache").resolve()
+    cache.mkdir(parents=True)
     (folder / "spec.json").write_text(json.dumps(asdict(job), indent=1))
-    started = datetime.now(UTC)
-    cap = limits.cap_bytes(job.settings["memory_cap_gib"])
-    kills = limits.kernel_oom_kills()
-    start = time.monotonic()
-    child = _spawn(job, python, folder, cap, child_module, control)
-    memory = kept.Memory(start)
-    timed_out, over_cap = watch(child.pid, cap, start + job.settings["timeout_s"], memory.add)
-    _, wait_status, usage = os.wait4(child.pid, 0)
-    child.returncode = os.waitstatus_to_exitcode(wait_status)
-    wall_s = time.monotonic() - start
-    events = read_events(folder)
-    ending = Ending(
-        events, child.returncode, tail(folder / "log.txt"),
-        timed_out, over_cap, limits.kernel_oom_kills() > kills, python.parents[1].name,
+    started, cap = datetime.now(UTC), limits.cap_bytes(job.settings["memory_cap_gib"])
+    report = launch.run_child(
+        python, ["-m", child_module, str(folder.resolve())],
+        _environ(job, cache, control), cap, job.settings["timeout_s"],
+        log=folder / "log.txt", cpus=device.cores(job.device), control=control,
     )  # fmt: skip
-    result_status, detail = status(ending)
+    events = read_events(folder)
+    result_status, detail = status(report, events, python.parents[1].name)
     return {
         "status": result_status,
         "status_detail": detail,
-        **asdict(job),
-        "started_utc": started.isoformat(timespec="seconds"),
-        "started_s": started.timestamp(),
-        "wall_s": round(wall_s, 3),
-        "user_s": round(usage.ru_utime, 3),
-        "system_s": round(usage.ru_stime, 3),
-        "peak_rss_bytes": usage.ru_maxrss * 1024,
-        "memory": memory.document(),
+        **_identity(job),
+        **_when(started),
+        "wall_s": report.wall_s,
+        "user_s": report.user_s,
+        "system_s": report.system_s,
+        "peak_rss_bytes": report.peak_rss_bytes,
+        "memory": report.memory,
         "memory_cap_bytes": cap,
-        "exit_code": child.returncode,
-        "log_tail": kept.log_tail(folder / "log.txt", python, result_status == "ok"),
+        "exit_code": report.exit_code,
+        "log_tail": launch.portable_log(folder / "log.txt", python, result_status == "ok"),
         "events": events,
         "machine": machine.record(),
         "source": machine.revision(),
@@ -106,13 +103,8 @@ def supervise(
     }
 
 
-def _spawn(
-    job: Any, python: Path, folder: Path, cap: int, module: str, control: Control | None = None
-) -> subprocess.Popen:
-    # An empty cache folder for each process: a first run must not find what another one compiled.
-    cache = (folder / "cache").resolve()
-    cache.mkdir()
-    environ = clean_environ(
+def _environ(job: Any, cache: Path, control: interleaved.Control | None) -> dict[str, str]:
+    return clean_environ(
         {
             "HF_HUB_OFFLINE": "1",
             "TRANSFORMERS_VERBOSITY": "error",
@@ -122,33 +114,31 @@ def _spawn(
             # The size of the environment moves the stack, and with it the speed of a process
             # (Mytkowicz et al., ASPLOS 2009): at random, so that it is noise and no bias.
             "STACKWARS_PADDING": "x" * random.randrange(PADDING),
-            **variables(job.device),
+            **device.variables(job.device),
             **({REPLY: str(control.writer)} if control else {}),
         }
     )
-    parent, cpus = os.getpid(), cores(job.device)
-    with (folder / "log.txt").open("wb") as log:
-        child = subprocess.Popen(
-            [str(python), "-m", module, str(folder.resolve())],
-            cwd=REPOSITORY, env=environ, stdout=log, stderr=log,
-            stdin=subprocess.PIPE if control else subprocess.DEVNULL,
-            pass_fds=(control.writer,) if control else (),
-            preexec_fn=lambda: (os.sched_setaffinity(0, cpus), limits.enter_child(cap, parent)),
-        )  # fmt: skip
-    if control:
-        control.attach(child)
-    return child
 
 
-def main() -> None:
-    """`python -m stackwars.measure.supervisor`: one process of one cell, into one folder."""
-    parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--job", required=True, help="file of the ProcessJob, as JSON")
+def _identity(job: Any) -> dict:
+    """What a result keeps of its job."""
+    return {key: value for key, value in asdict(job).items() if key != "peers"}
+
+
+def _when(started: datetime) -> dict:
+    return {"started_utc": started.isoformat(timespec="seconds"), "started_s": started.timestamp()}
+
+
+def command(job_class: type, child_module: str) -> None:
+    """`python -m MODULE --job FILE --pins FILE --output FOLDER`: run one process, into one folder."""
+    parser = argparse.ArgumentParser(description=command.__doc__)
+    parser.add_argument("--job", required=True, help=f"file of the {job_class.__name__}, as JSON")
     parser.add_argument("--pins", required=True, type=Path, help="pins file of the environment")
     parser.add_argument("--output", required=True, type=Path, help="folder to write, made afresh")
     parser.add_argument("--partner-pins", type=Path, help="pins file of the partner's environment")
     a = parser.parse_args()
-    run(ProcessJob(**documents.read(a.job)), a.pins, a.output, partner_pins=a.partner_pins)
+    job = job_class(**documents.read(a.job))
+    run(job, a.pins, a.output, SHAPES if "values" in job.settings else child_module, a.partner_pins)
 
 
 def run(
@@ -165,34 +155,21 @@ def run(
     output.parent.mkdir(parents=True, exist_ok=True)
     (REPOSITORY / "results").mkdir(exist_ok=True)
     part = output.with_name(output.name + ".part")
-    result = _not_run(job, output)
+    result = _not_needed(job, output)
     all_pins = [pins, partner_pins] if partner_pins else [pins]
-    if result is None and (earlier := nodes.bring_back(job, all_pins, output)):
+    if result is None and (earlier := nodes.restore(job, all_pins, output)):
         progress.report(output, earlier)
         return
+    # The device first: its environment may be a download of gigabytes.
+    if result is None and (absent := device.why_absent(job.device)):
+        result = _nothing(job, "not run", absent)
     if result is None:
         try:
-            python = ensure(pins)
-            partner = ensure(partner_pins) if partner_pins else None
+            python, *partner = [ensure(one) for one in all_pins]
         except Unavailable as error:
-            result = _unsupported(job, str(error))
+            result = {**_nothing(job, "unsupported", str(error)), "repeated": True}
     if result is None:
-        progress.announce(job, output)
-
-        def attempt(wanted: Any) -> dict:
-            if partner is None:
-                return supervise(wanted, python, part, child_module)
-            supervise_child = partial(supervise, child_module=child_module)
-            return interleaved.run_with_partner(supervise_child, wanted, python, partner, part, str(output))
-
-        with nodes.lock().open("w") as lock:
-            if not job.settings.get("side_by_side"):
-                fcntl.flock(lock, fcntl.LOCK_EX)  # two cells at once would measure each other
-            nodes.ensure_peak(job.device, output)
-            result = attempt(job)
-            if job.settings.get("steady_repeats") and _unsteady(result):
-                again = attempt(replace(job, settings=_longer(job.settings)))
-                result = {**again, "settings": job.settings, "discarded_s": result["wall_s"]}
+        result = _measured(job, python, partner, part, output, child_module)
     else:
         shutil.rmtree(part, ignore_errors=True)
         part.mkdir()
@@ -201,26 +178,45 @@ def run(
     (part / "process.json").write_text(json.dumps(result, indent=1))
     shutil.rmtree(output, ignore_errors=True)
     part.rename(output)
-    nodes.keep(job, all_pins, output)
+    nodes.save(job, all_pins, output)
     progress.report(output, result)
 
 
-def _unsupported(job: Any, why: str) -> dict:
-    """The result of a process whose packages cannot be had with this Python."""
-    now = datetime.now(UTC)
+def _measured(job: Any, python: Path, partner: list[Path], part: Path, output: Path, child_module: str) -> dict:
+    """Measure in the folder `part`, alone on this machine; partner: its Python, if it has one."""
+    progress.announce(job, output)
+
+    def attempt(wanted: Any) -> dict:
+        if not partner:
+            return supervise(wanted, python, part, child_module)
+        supervise_child = partial(supervise, child_module=child_module)
+        return interleaved.run_with_partner(supervise_child, wanted, python, partner[0], part, str(output))
+
+    with nodes.lock().open("w") as lock:
+        if not job.settings.get("side_by_side"):
+            fcntl.flock(lock, fcntl.LOCK_EX)  # two cells at once would measure each other
+        nodes.ensure_peak(job.device, output)
+        result = attempt(job)
+        if job.settings.get("steady_repeats") and _unsteady(result):
+            again = attempt(replace(job, settings=_longer(job.settings)))
+            result = {**again, "settings": job.settings, "discarded_s": result["wall_s"]}
+    return result
+
+
+def _nothing(job: Any, status_: str, why: str) -> dict:
+    """The result of a process that was not measured."""
     return {
-        "status": "unsupported",
+        "status": status_,
         "status_detail": why,
-        **asdict(job),
-        "started_utc": now.isoformat(timespec="seconds"),
-        "started_s": now.timestamp(),
+        **_identity(job),
+        **_when(datetime.now(UTC)),
         "wall_s": 0.0,
         "peak_rss_bytes": 0,
         "memory_cap_bytes": limits.cap_bytes(job.settings["memory_cap_gib"]),
         "events": [],
         "machine": machine.record(),
         "source": machine.revision(),
-        "repeated": True,
+        "repeated": False,
     }
 
 
@@ -252,21 +248,20 @@ def _longer(settings: dict) -> dict:
     return settings | {key: 2 * settings[key] for key in keys}
 
 
-def _not_run(job: Any, output: Path) -> dict | None:
+def _not_needed(job: Any, output: Path) -> dict | None:
     """The result of a process that is not needed; None if it is.
 
     Not needed is one whose first round ran out of memory or time or could not be had, which has the same
     result, and one after the rounds have ended.
     """
-    nothing = {**asdict(job), "events": [], "repeated": False, "wall_s": 0.0}
     first = output.with_name("process-0") / "process.json"
     if job.repetition and first.exists():
         result = documents.read(first)
         if result["status"] in ("oom", "timeout", "unsupported"):
             return {**result, "repetition": job.repetition, "repeated": False, "wall_s": 0.0}
     reason = rounds.stop_reason(job, output)
-    return reason and {**nothing, "status": rounds.STOPPED, "status_detail": reason}
+    return reason and _nothing(job, rounds.STOPPED, reason)
 
 
 if __name__ == "__main__":
-    main()
+    command(ProcessJob, CELL)

@@ -8,31 +8,34 @@ expected one: the paper is built either way.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 from stackwars import workloads
 from stackwars.frameworks import title
-from stackwars.ir import drawing, excerpt, layout, module
+from stackwars.ir import layout
 from stackwars.ir.program_text import missing_reason
 from stackwars.paper import listing_text
 from stackwars.results.folder import REFERENCE, Folder, command, form
+from stackwars.setup.environments import why_unavailable
 from stackwars.study import printed
 from stackwars.study.cells import Cell
 from stackwars.study.programs import Program
 
+if not why_unavailable():
+    from stackwars.ir import drawing, excerpt, module
+
 CHARACTERS = 76  # in a line: about 6.3 pt in half the width of IEEEtran's page
-Cut = Callable[[module.ir.Module], excerpt.Excerpt]
 FULL_PROGRAM = "the whole program"
-EXCERPTS: dict[str, tuple[Cut, str]] = {
-    "ffn_relu": (excerpt.full_program, f"Feed-forward block with ReLU, as the original shows: {FULL_PROGRAM}"),
+EXCERPTS: dict[str, tuple[str, str]] = {
+    "ffn_relu": ("full_program", f"Feed-forward block with ReLU, as the original shows: {FULL_PROGRAM}"),
     "mha": (
-        excerpt.projection,
+        "projection",
         "Multi-head attention: the combined projection of the activations and the parts q, k and v",
     ),
-    "layernorm": (excerpt.normalisation, "Layer normalisation: from the input through scale and shift"),
+    "layernorm": ("normalisation", "Layer normalisation: from the input through scale and shift"),
 }
-"""What to cut out of a workload's program, and the caption; any other workload shows the full program."""
+"""{workload: (the function of stackwars.ir.excerpt that cuts its program, the caption)}; any other workload shows
+the full program."""
 NOTE = (
     "StableHLO as each framework emits it, excerpted from the programs of {}. A comment marks what "
     "is left out; names are those of the full program."
@@ -44,17 +47,19 @@ FORMS_NOTE = (
 )
 
 
-def lines(cut: Cut, path: Path, limit: int) -> list[str]:
+def lines(cut: str, path: Path, limit: int) -> list[str]:
     """Return the lines of one program's listing; a comment if there is nothing to show.
 
     :raises OSError: if the file cannot be read.
     """
+    if why := why_unavailable():
+        return layout.wrap(f"// nothing to show: {why}", CHARACTERS, 0)
     text = module.read(path)
     reason = missing_reason(text)
     if reason is not None:
         return layout.wrap(f"// no program: {reason}", CHARACTERS, 0)
     try:
-        cut_out = cut(module.parse(text))
+        cut_out = getattr(excerpt, cut)(module.parse(text))
     except module.ProgramError as error:
         print(f"[listings] {path}: {error}", file=sys.stderr)
         return layout.wrap(f"// nothing to show: {error}", CHARACTERS, 0)
@@ -66,9 +71,7 @@ def listing(workload: str, row: list[Cell], root: Path, source: str) -> str:
 
     :raises OSError: if a program cannot be read.
     """
-    cut, caption = EXCERPTS.get(
-        workload, (excerpt.full_program, f"{workloads.load(workload).TITLE}: {FULL_PROGRAM}")
-    )
+    cut, caption = EXCERPTS.get(workload, ("full_program", f"{workloads.load(workload).TITLE}: {FULL_PROGRAM}"))
     limit = listing_text.page_lines(CHARACTERS) // -(-len(row) // 2)
     parts = [(title(cell.framework), lines(cut, root / cell.path / printed.PROGRAM, limit)) for cell in row]
     if any(text and text[-1].endswith(layout.LEFT_OUT) for _, text in parts):
@@ -90,7 +93,7 @@ def made_of(workload: str, row: list[Cell], root: Path, source: str) -> str:
     columns = [
         [
             ("JAX: jaxpr", text(jax, "jaxpr")),
-            ("JAX: StableHLO", lines(excerpt.full_program, jax / printed.PROGRAM, limit)),
+            ("JAX: StableHLO", lines("full_program", jax / printed.PROGRAM, limit)),
             ("JAX: HLO, optimised by XLA", text(jax, "optimised_hlo")),
         ],
         [
@@ -104,7 +107,9 @@ def made_of(workload: str, row: list[Cell], root: Path, source: str) -> str:
 
 def drawings(config: dict, measured: Path) -> dict[str, str]:
     """Return, by workload, the text for Graphviz of every program that is drawn."""
-    result = {}
+    result: dict[str, str] = {}
+    if why_unavailable():
+        return result
     for workload in config["paper"]["graphs"]:
         row = [Program(name, workload) for name in printed.compared(config)]
         root = measured if set(row) <= set(printed.drawn(config)) else REFERENCE

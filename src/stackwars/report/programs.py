@@ -10,14 +10,17 @@ from typing import Any
 
 from stackwars import workloads
 from stackwars.compilers import optimised
-from stackwars.ir.module import ProgramError, parse
-from stackwars.ir.normalise import normalise
 from stackwars.ir.program_text import load_sources, missing_reason
 from stackwars.report.align import form, side
 from stackwars.report.optimised import side as hlo_side
 from stackwars.results.folder import ACCEPTED, Folder, command
+from stackwars.setup.environments import why_unavailable
 from stackwars.study import printed
 from stackwars.study.programs import BASE, Program
+
+if not why_unavailable():
+    from stackwars.ir.module import ProgramError, parse
+    from stackwars.ir.normalise import normalise
 
 MOST_CHARACTERS = 500_000
 """The length of a program's text: LLaMA's has 410,000; one with its constants written out may have ten million."""
@@ -107,6 +110,8 @@ def compiled(
 
 def normalised(text: str) -> str:
     """Return the program in the one form for all its spellings; if it has none, a line that says why."""
+    if why := why_unavailable():
+        return f"// not normalised: {why}"
     try:
         return str(normalise(parse(text)))
     except ProgramError as error:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from stackwars.measure import documents
-from stackwars.measure.kept import thinned
+from stackwars.measure.launch import thinned
 from stackwars.measure.process_value import baseline_wait_share, uncontended_blocks
 
 Row = dict[str, Any]

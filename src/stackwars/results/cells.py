@@ -13,8 +13,8 @@ import pandas as pd
 
 from stackwars.compilers.collectives import KINDS
 from stackwars.measure import nodes
+from stackwars.measure.checks import parity_limit
 from stackwars.measure.events import event
-from stackwars.measure.parity import limit
 from stackwars.measure.process_value import per_round
 from stackwars.results import native, schema, verdicts
 from stackwars.results.cell_numbers import times
@@ -132,7 +132,7 @@ def sharded(config: dict, raw: Raw) -> Iterator[Row]:
         }
         if process["status"] == "ok":
             compared = event(process, "compared")
-            error, bound = compared["rel_l2"], limit(point.workload, process["sizes"], common)
+            error, bound = compared["rel_l2"], parity_limit(point.workload, process["sizes"], common)
             row |= {"parity_rel_l2": error, "parity_limit": bound, "collectives": _collectives(compared)}
             if error > bound:
                 detail = f"relative L2 error {error:.2e} against one device, over {bound:.0e}"

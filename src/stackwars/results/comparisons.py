@@ -13,8 +13,7 @@ import pandas as pd
 from scipy import stats
 
 from stackwars import workloads
-from stackwars.measure.log_ratio import LogRatio
-from stackwars.measure.statistics import LEVEL
+from stackwars.measure.log_ratio import LEVEL, LogRatio
 from stackwars.results import deciding, exact, schema
 from stackwars.results.deciding import Row, key_of, log_ratio
 from stackwars.results.rounds import ALL, APART, INTERLEAVED

@@ -16,7 +16,7 @@ from scipy.special import stdtrit  # scipy.stats takes a second to load
 
 from stackwars import frameworks
 from stackwars.compilers import XLA
-from stackwars.measure.statistics import LEVEL
+from stackwars.measure.log_ratio import LEVEL
 from stackwars.results import schema
 from stackwars.results.schema import is_missing
 from stackwars.results.verdicts import COMPILER, FRONTEND, INTERACTION, NO_INTERVAL, NOT_SEPARATED

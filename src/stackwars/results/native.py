@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from stackwars import workloads
-from stackwars.measure import machine, nodes, parity
-from stackwars.measure.checks import output_problems, problems
+from stackwars.measure import machine, nodes
+from stackwars.measure.checks import output_problems, parity, problems
 from stackwars.measure.peak import floor_ms
 from stackwars.results import schema
 from stackwars.results.cell_numbers import loss_numbers, losses_apart, losses_of, numbers
@@ -88,7 +88,7 @@ def _audit(config: dict, raw: Raw, of_workload: dict[Cell, Row]) -> None:
     first = next(iter(ok))
     baselines = {pair.subject: pair.baseline for pair in comparisons(config, CELLS)}
     outputs = _of_plain_form(raw, first, baselines) | {cell.framework: raw.outputs[cell] for cell in ok}
-    errors = parity.parity(outputs, baselines)
+    errors = parity(outputs, baselines)
     limit = cells.parity_limit(config, first.workload)
     apart, bound = _losses_apart(config, raw, ok, baselines)
     for cell, row in ok.items():

@@ -9,11 +9,14 @@ import hashlib
 import json
 from pathlib import Path
 
-from stackwars.ir import metrics, module, structure
-from stackwars.ir.normalise import normalise
 from stackwars.ir.program_text import missing_reason
 from stackwars.results.folder import Folder, command
+from stackwars.setup.environments import why_unavailable
 from stackwars.study import programs
+
+if not why_unavailable():
+    from stackwars.ir import metrics, module, structure
+    from stackwars.ir.normalise import normalise
 
 RAW, NORMALISED = "raw", "normalised"  # as in stackwars.results.schema, which needs pandas
 OK, MISSING, UNREADABLE = "ok", "no program", "unreadable"
@@ -51,7 +54,7 @@ def _forms(decided: list[structure.ClaimVerdict]) -> Row:
 def build(config: dict, folder: Folder) -> None:
     """Write program_forms.json: a list of rows with workload, framework and the digest of the text."""
     rows: list[Row] = []
-    for program in programs.base_programs(config):
+    for program in [] if why_unavailable() else programs.base_programs(config):
         path = Path(folder.measured) / program.path / "program.mlir.gz"
         if path.exists():
             text = module.read(path)

@@ -17,8 +17,7 @@ from stackwars.measure.comparison import (
     direction,
     is_within,
 )
-from stackwars.measure.log_ratio import LogRatio
-from stackwars.measure.statistics import Estimate
+from stackwars.measure.log_ratio import Estimate, LogRatio
 from stackwars.results.schema import is_missing
 
 DECIDED = (SLOWER, FASTER)

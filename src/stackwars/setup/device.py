@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 CPU = "cpu"
 """All cores of the CPU: what a user runs."""
@@ -10,11 +11,25 @@ ONE_THREAD = "cpu-1t"
 """The CPU as a quiet instrument: one thread, pinned to one core."""
 CPUS = (CPU, ONE_THREAD)
 """The devices that every machine has."""
+NODES = {
+    "cuda": ("/dev/nvidiactl", "/dev/nvidia0"),
+    "tpu": ("/dev/accel0", "/dev/vfio/0", "/dev/vfio/1"),
+}
+"""Without one of these files no driver is loaded, and no framework can find the device. Only if there is one,
+its environment (several GB) is built and its framework asked."""
 
 
 def platform(device: str) -> str:
     """What the frameworks call the device: cpu-1t is a cpu to them."""
     return CPU if device in CPUS else device
+
+
+def why_absent(device: str) -> str:
+    """Return why this machine cannot have the device; empty if it may."""
+    nodes = NODES.get(device, ())
+    if device in CPUS or any(Path(node).exists() for node in nodes):
+        return ""
+    return f"no driver: none of {', '.join(nodes)} exists"
 
 
 def cores(device: str) -> set[int]:

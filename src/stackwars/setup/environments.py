@@ -27,6 +27,10 @@ _SIZE = re.compile(r"^# Size on disk: ([0-9.]+) GB$", re.MULTILINE)
 _NO_WHEEL = re.compile(r"(\S+?)==\S+ has no wheels with a matching Python")
 
 
+_WHY_UNAVAILABLE = "STACKWARS_UNAVAILABLE"
+"""Environment variable with the reason for which a command runs without its environment."""
+
+
 class BuildError(RuntimeError):
     """An environment that was not built: what the installer said, and what to do."""
 
@@ -135,6 +139,14 @@ def _run(pins: Path, *arguments: str | Path) -> None:
     raise kind("\n".join([f"{what} and said", said, *advice.advise(said)]))
 
 
+def why_unavailable() -> str:
+    """Return why this command does not run in its own environment, in one line; empty if it does.
+
+    It then writes its outputs with that reason, and needs nothing but the packages of the harness.
+    """
+    return " ".join(os.environ.get(_WHY_UNAVAILABLE, "").split())
+
+
 def clean_environ(extra: dict[str, str]) -> dict[str, str]:
     """The parent's environment variables without those that would change how Python or XLA run."""
     dropped = (
@@ -147,19 +159,28 @@ def clean_environ(extra: dict[str, str]) -> dict[str, str]:
 
 
 def main() -> None:
-    """`python -m stackwars.setup.environments PINS [-- COMMAND ...]`: build, then print or run."""
+    """`python -m stackwars.setup.environments PINS [-- COMMAND ...]`: build, then print or run.
+
+    If this Python cannot have the environment, the command runs in this Python, to report the reason.
+    """
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("pins", type=Path)
     parser.add_argument("command", nargs="*", help="arguments of that environment's Python")
     arguments = parser.parse_args()
+    environ = clean_environ({})
     try:
         python = ensure(arguments.pins)
+    except Unavailable as error:
+        if not arguments.command:
+            sys.exit(str(error))
+        print(error, file=sys.stderr, flush=True)
+        python, environ[_WHY_UNAVAILABLE] = Path(sys.executable), str(error)
     except BuildError as error:
         sys.exit(str(error))
     if not arguments.command:
         print(python)
         return
-    os.execve(python, [str(python), *arguments.command], clean_environ({}))
+    os.execve(python, [str(python), *arguments.command], environ)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stackwars import frameworks, workloads
-from stackwars.measure import parity
+from stackwars.measure import checks
 from stackwars.study import comparisons, imports
 from stackwars.study.studies import Study, studies
 
@@ -75,7 +75,7 @@ def settings(config: dict) -> dict:
 
 def parity_limit(config: dict, workload: str) -> float:
     """The relative L2 error up to which outputs of the workload agree, in the chosen preset."""
-    return parity.limit(workload, sizes(config, workload), settings(config)["parity_rel_l2"])
+    return checks.parity_limit(workload, sizes(config, workload), settings(config)["parity_rel_l2"])
 
 
 def block_calls(config: dict, workload: str) -> int:
@@ -104,6 +104,14 @@ def partner(config: dict, cell: Cell, among: Container[Cell]) -> Cell | None:
         return None
     other = Cell(baseline, cell.workload, cell.device)
     return other if other in among else None
+
+
+def baselines(config: dict, workload: str, device: str) -> dict[str, str | None]:
+    """Return {framework: that which it is compared with, or None} of the workload's cells on the device."""
+    found = studies(config)
+    names = [f for f in config["frameworks"] if _is_asked(config, found, Cell(f, workload, device))]
+    wanted = {name: comparisons.baseline(config, name) for name in names}
+    return {name: base if base in names else None for name, base in wanted.items()}
 
 
 def sources(config: dict, cell: Cell) -> list[str]:

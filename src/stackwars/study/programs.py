@@ -226,9 +226,26 @@ def replays(config: dict) -> list[ReplayCell]:
     return [
         ReplayCell(CPU, compiler, workload)
         for workload in compiled_workloads(config)
+        for compiler in _replaying(config, workload)
+    ]
+
+
+def _replaying(config: dict, workload: str) -> list[str]:
+    """The compilers that replay the workload's programs."""
+    return [
+        compiler
         for compiler, row in config["compilers"].items()
         if workload in row.get("workloads", [workload]) and replayed(config, workload, compiler)
     ]
+
+
+def peers(config: dict, workload: str, device: str) -> dict:
+    """Return what is measured in the rounds of a workload on a device, as of `stackwars.measure.rounds`."""
+    compiled = device == CPU and CPU in config["devices"] and workload in compiled_workloads(config)
+    return {
+        "baselines": cells.baselines(config, workload, device),
+        "compilers": _replaying(config, workload) if compiled else [],
+    }
 
 
 def lower_job(config: dict, program: Program) -> dict:
@@ -304,6 +321,7 @@ def replay_job(config: dict, replay: ReplayCell, repetition: int) -> dict:
             }
             for program in replayed(config, replay.workload, replay.compiler)
         },
+        "peers": peers(config, replay.workload, replay.device),
     }
 
 

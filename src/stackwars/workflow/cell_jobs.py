@@ -60,6 +60,7 @@ class CellJobs:
             "sizes": cells.sizes(self._config, cell.workload),
             "partner": partner and self._runs(partner),
             "forms": cell.workload in self._config["paper"].get("forms", []),
+            "peers": programs.peers(self._config, cell.workload, cell.device),
             "settings": {
                 **{key: settings[key] for key in settings if key in plan.MEASURING},
                 "block_calls": cells.block_calls(self._config, cell.workload),

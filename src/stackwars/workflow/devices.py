@@ -8,16 +8,10 @@ import subprocess
 from pathlib import Path
 
 from stackwars.measure import documents
-from stackwars.setup.device import CPUS
+from stackwars.setup.device import CPUS, why_absent
 from stackwars.setup.environments import Unavailable, clean_environ, ensure
 from stackwars.study import cells
 
-# Without one of these nodes no driver is loaded, and no framework can find the device; only where
-# there is one is the device's environment (several GB) built and its framework asked.
-_NODES = {
-    "cuda": ("/dev/nvidiactl", "/dev/nvidia0"),
-    "tpu": ("/dev/accel0", "/dev/vfio/0", "/dev/vfio/1"),
-}
 _ASK = """
 import sys
 from importlib import import_module
@@ -43,9 +37,8 @@ def ask(framework: str, device: str, pins: Path) -> dict:
     """Whether the framework finds the device: {"present": ..., "reason" or "kind": ...}."""
     if device in CPUS:
         return {"present": True, "kind": device}
-    nodes = _NODES[device]
-    if not any(Path(node).exists() for node in nodes):
-        return {"present": False, "reason": f"no driver: none of {', '.join(nodes)} exists"}
+    if reason := why_absent(device):
+        return {"present": False, "reason": reason}
     try:
         command = [str(ensure(pins)), "-c", _ASK, framework, device]
     except Unavailable as error:

@@ -38,7 +38,7 @@ class GrowthJobs:
         return sorted(
             {
                 *cells.sources(self._config, cell),
-                *imports.sources("stackwars.measure.growth", "stackwars.measure.shapes_child"),
+                *imports.sources("stackwars.measure.supervisor", "stackwars.measure.shapes_child"),
             }
         )
 

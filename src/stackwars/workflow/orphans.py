@@ -1,6 +1,6 @@
 """What a killed run leaves behind: jobs that go on, and would write the same files as those of the next run.
 
-The processes of cells and compilations end with their run by themselves (`stackwars.measure.watch`); TeX and
+The processes of cells and compilations end with their run by themselves (`stackwars.measure.launch`); TeX and
 the steps between do not.
 """
 
@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 from stackwars.measure import limits
-from stackwars.measure.watch import RUNNER
+from stackwars.measure.launch import RUNNER
 
 WAIT_S = 5.0
 

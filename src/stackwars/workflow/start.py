@@ -79,7 +79,7 @@ def prepare(workflow: Any) -> None:
     if lock is None:
         raise WorkflowError(runlock.TAKEN)
     _held.append(lock)
-    nodes.forget()
+    nodes.prune()
     if left := orphans.end(Path.cwd()):
         logger.warning(f"ended {left} processes that a killed run had left behind")
     # Snakemake's limit on jobs per second starts a timer chain with every job. After fifty jobs they

@@ -129,7 +129,7 @@ def _noisy(levels: np.ndarray, noise: float, spikes: float, random: np.random.Ge
 
 
 def main() -> None:
-    """`python -m stackwars.measure.steady_rates`: print the rates by condition and series as JSON."""
+    """`python tests/measure/steady_rates.py`: print the rates by condition and series as JSON."""
     found = {name: rates(400, **condition, seed=1) for name, condition in CONDITIONS.items()}
     print(json.dumps(found, indent=1))
 

@@ -1,0 +1,213 @@
+"""The launcher of child processes: one memory cap, one time limit, one report of how a child ended.
+
+A child never outlives its parent, nor the workflow that started it, and it always leaves a report.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from stackwars.measure import limits
+from stackwars.setup.environments import REPOSITORY
+
+POLL_S = 0.1
+RUNNER = "STACKWARS_RUNNER_PID"
+"""Environment variable with the process number of the workflow; the child must not outlive it."""
+MAX_SAMPLES = 200
+"""Samples of a child's memory in its report."""
+_KEPT_LINES, _TAIL_LINES = 20, 30
+_CHARACTERS, _CHARACTERS_OF_OK = 4000, 500
+"""Length of the log in a result; there are many that ended well, and their logs matter less."""
+
+Sample = tuple[float, int]
+"""Seconds since the start of the process, and resident bytes then."""
+
+
+@dataclass(frozen=True)
+class ExitReport:
+    """How a child ended.
+
+    exit_code: negative for a signal, as in `subprocess`; None if it was not started, and `not_started` says
+    why. log_tail: the last lines of its output. timed_out, over_cap, stopped: its parent killed it, for its
+    time, for its memory or because it was asked to. kernel_oom: the kernel killed it for memory; other_oom:
+    the kernel killed some process meanwhile, and nothing shows that it was this one. memory: its resident
+    bytes over time, {"seconds", "bytes"}.
+    """
+
+    exit_code: int | None
+    log_tail: str = ""
+    timed_out: bool = False
+    over_cap: bool = False
+    stopped: bool = False
+    kernel_oom: bool = False
+    other_oom: bool = False
+    not_started: str = ""
+    wall_s: float = 0.0
+    user_s: float = 0.0
+    system_s: float = 0.0
+    peak_rss_bytes: int = 0
+    memory: dict[str, list] = field(default_factory=lambda: {"seconds": [], "bytes": []})
+
+
+def start_child(
+    python: Path,
+    arguments: Sequence[str],
+    environ: dict[str, str],
+    cap: int,
+    *,
+    cwd: Path = REPOSITORY,
+    cpus: set[int] | None = None,
+    **streams: Any,
+) -> subprocess.Popen:
+    """Start `python` with these arguments under a cap in bytes, tied to the life of this process.
+
+    cpus: the cores that it may use, None for all. streams: stdin, stdout and the like, as of Popen. Raises
+    OSError or SubprocessError if it cannot be started.
+    """
+    parent = os.getpid()
+
+    def enter() -> None:
+        if cpus is not None:
+            os.sched_setaffinity(0, cpus)
+        limits.enter_child(cap, parent)
+
+    command = [str(python), *arguments]
+    return subprocess.Popen(command, cwd=cwd, env=environ, preexec_fn=enter, **streams)
+
+
+def run_child(
+    python: Path,
+    arguments: Sequence[str],
+    environ: dict[str, str],
+    cap: int,
+    timeout_s: float,
+    *,
+    log: Path,
+    cwd: Path = REPOSITORY,
+    cpus: set[int] | None = None,
+    control: Any = None,
+    stop: Callable[[], bool] = lambda: False,
+) -> ExitReport:
+    """Run a child to its end and report how it ended; never raises for its fate.
+
+    log: file for what it prints. control: an `interleaved.Control` that talks to the child, which always gets
+    the child, or None if it was not started. stop: the child is killed once this is true; asked every POLL_S.
+    """
+    kills, start = limits.OomKills(), time.monotonic()
+    streams: dict[str, Any] = {"stdin": subprocess.DEVNULL}
+    if control:
+        streams = {"stdin": subprocess.PIPE, "pass_fds": (control.writer,)}
+    child = None
+    with log.open("wb") as file:
+        try:
+            child = start_child(
+                python, arguments, environ, cap, cwd=cwd, cpus=cpus, stdout=file, stderr=file, **streams
+            )
+        except (OSError, subprocess.SubprocessError) as error:
+            why = f"expected {python} to start, got {type(error).__name__}: {error}"
+            return ExitReport(None, not_started=why)
+        finally:
+            if control:
+                control.attach(child)
+    samples: list[Sample] = []
+
+    def record(resident: int) -> None:
+        if resident:
+            samples.append((time.monotonic() - start, resident))
+
+    timed_out, over_cap, stopped = watch(child.pid, cap, start + timeout_s, record, stop)
+    _, wait_status, usage = os.wait4(child.pid, 0)
+    wall_s = time.monotonic() - start
+    child.returncode = os.waitstatus_to_exitcode(wait_status)
+    kernel_oom = kills.in_group()
+    thin = thinned(samples, MAX_SAMPLES)
+    return ExitReport(
+        exit_code=child.returncode,
+        log_tail=tail(log),
+        timed_out=timed_out,
+        over_cap=over_cap,
+        stopped=stopped,
+        kernel_oom=kernel_oom,
+        other_oom=kills.on_machine() and not kernel_oom,
+        wall_s=round(wall_s, 3),
+        user_s=round(usage.ru_utime, 3),
+        system_s=round(usage.ru_stime, 3),
+        peak_rss_bytes=usage.ru_maxrss * 1024,
+        memory={"seconds": [round(s, 2) for s, _ in thin], "bytes": [b for _, b in thin]},
+    )
+
+
+def watch(
+    pid: int,
+    cap: int,
+    deadline: float,
+    record: Callable[[int], None] = lambda resident: None,
+    stop: Callable[[], bool] = lambda: False,
+) -> tuple[bool, bool, bool]:
+    """Wait until the child can be reaped; kill it for its memory, its time, a dead workflow, or `stop`.
+
+    cap: bytes. deadline: on the clock of time.monotonic. record: gets the resident bytes every POLL_S. Returns
+    whether it was killed for its time, for its memory, and because of `stop`.
+    """
+    runner = int(os.environ.get(RUNNER, os.getppid()))
+    timed_out = over_cap = stopped = False
+    while os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
+        resident = limits.resident_bytes(pid)
+        record(resident)
+        over_cap = resident > cap
+        timed_out = time.monotonic() > deadline
+        if not limits.alive(runner):
+            os.killpg(pid, signal.SIGKILL)
+            sys.exit("the workflow that asked for this cell is gone: the cell was stopped")
+        stopped = stop()
+        if over_cap or timed_out or stopped:
+            os.killpg(pid, signal.SIGKILL)
+            os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+            break
+        time.sleep(POLL_S)
+    return timed_out, over_cap, stopped
+
+
+def thinned(samples: Sequence[Sample], most: int) -> list[Sample]:
+    """Return the largest of each series of equally many samples, so that the peak is among them; at most `most`.
+
+    >>> thinned([(0.0, 1), (0.1, 5), (0.2, 3), (0.3, 2)], 2)
+    [(0.1, 5), (0.2, 3)]
+    """
+    size = max(1, math.ceil(len(samples) / most))
+    return [max(samples[at : at + size], key=lambda sample: sample[1]) for at in range(0, len(samples), size)]
+
+
+def tail(path: Path, lines: int = _TAIL_LINES) -> str:
+    """Return the last lines of a text file."""
+    return "\n".join(path.read_text(errors="replace").splitlines()[-lines:])
+
+
+def printable(text: str) -> str:
+    """Return the text with a question mark for each character that a table or a terminal does not take.
+
+    Messages of a framework may hold bytes that are no text, and sequences that control a terminal.
+    """
+    return "".join(c if c.isprintable() or c in "\n\t" else "?" for c in text.replace("\r\n", "\n"))
+
+
+def portable_log(path: Path, python: Path, ok: bool) -> str:
+    """Return the last lines of a log as a result holds them; python: that of the child.
+
+    Results are committed and published, so folders of this machine are named relative to the repository.
+    """
+    text = printable(tail(path, _KEPT_LINES))
+    folders = {python.parents[2]: ".envs", REPOSITORY: ".", Path.home(): "~"}
+    for folder in sorted(folders, key=lambda folder: -len(str(folder))):
+        if folder != Path(folder.anchor):
+            text = text.replace(str(folder), folders[folder])
+    return text[-(_CHARACTERS_OF_OK if ok else _CHARACTERS) :]
