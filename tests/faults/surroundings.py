@@ -10,7 +10,7 @@ from pathlib import Path
 from faults.children import CELL, CHILD, FIRST, OTHER
 from faults.fault import Fault, NotTried
 from faults.scratch import PAPER, TABLES, WHOLE, Ran, Scratch
-from stackwars.setup import environments, tex
+from stackwars.setup import environments, tools
 
 HOSTILE = r"$\input{/etc/passwd}$ 50 % & \end{document}{_^~# `touch pwned` $(touch pwned)$;touch pwned|<b>"
 """Syntax of TeX, of the shell, of Matplotlib and of a page."""
@@ -90,7 +90,7 @@ def without_tex(scratch: Scratch) -> Ran:
     for place in os.environ["PATH"].split(os.pathsep):
         for path in Path(place).glob("*"):
             link = folder / path.name
-            if path.name not in tex.COMMANDS and not link.exists() and not link.is_symlink():
+            if path.name not in tools.TEX_COMMANDS and not link.exists() and not link.is_symlink():
                 link.symlink_to(path)
     return scratch.run(PAPER, PATH=str(folder))
 

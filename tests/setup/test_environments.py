@@ -76,6 +76,22 @@ def test_finished_environment_is_used(pins):
     assert ensure(pins) == python
 
 
+@pytest.mark.parametrize(("name", "operation"), [("python", "executed"), ("ready", "written")])
+def test_environment_that_this_user_may_not_use_is_named(name, operation, pins, monkeypatch):
+    finished(folder(pins))
+    real = Path.exists
+
+    def exists(path: Path) -> bool:
+        if path.name == name:
+            raise PermissionError(13, "Permission denied", str(path))
+        return real(path)
+
+    monkeypatch.setattr(Path, "exists", exists)
+    said = rf"small.txt cannot be used: .*\nWhat to do: .*{name} may not be {operation}"
+    with pytest.raises(environments.BuildError, match=said):
+        ensure(pins)
+
+
 def test_command_runs_in_the_environment(pins):
     python = finished(folder(pins))
     command = [sys.executable, "-m", "stackwars.setup.environments", pins]
@@ -199,6 +215,7 @@ def test_other_package_without_a_build_is_unavailable_and_says_what_to_do(monkey
 def test_index_that_does_not_answer_is_said_to_be_it(monkeypatch, pins, capfd):
     monkeypatch.setenv("UV_DEFAULT_INDEX", "http://127.0.0.1:9/simple")
     monkeypatch.setenv("UV_CACHE_DIR", str(pins.parent / "cache"))
+    monkeypatch.setenv("UV_HTTP_RETRIES", "0")
     command = [sys.executable, "-m", "stackwars.setup.environments", str(pins)]
     done = subprocess.run(command, env=clean_environ({}), capture_output=True, text=True)
     assert done.returncode == 1
