@@ -1,11 +1,13 @@
 """What to do about a failure is found in its words; a refusal of the file system names file and operation."""
 
 import os
+import shutil
 import subprocess
-import sys
+from pathlib import Path
 
 import pytest
 
+from stackwars.setup import advice
 from stackwars.setup.advice import advise
 
 
@@ -33,31 +35,37 @@ def test_unknown_words_are_no_advice():
     assert advise("ValueError: something else") == []
 
 
+REFUSED = """
+import traceback
+from advice import advise
+try:
+    {code}
+except PermissionError:
+    print(advise(traceback.format_exc()))
+"""
+PYTHON = shutil.which("python3", path="/usr/bin:/bin")
+"""One that an ordinary user may run."""
+
+
+@pytest.mark.skipif(PYTHON is None or os.geteuid() != 0, reason="only root can become an ordinary user")
 @pytest.mark.parametrize(
-    ("code", "mode", "operation"),
-    [("import subprocess; subprocess.run(['{}'])", 0o644, "executed"),
-     ("open('{}').read()", 0o200, "read"),
-     ("open('{}', 'w')", 0o444, "written"),
-     ("open('{}/new', 'w')", None, "written")],
+    ("code", "operation"),
+    [("import subprocess; subprocess.run(['{folder}/file'])", "file may not be executed"),
+     ("open('{folder}/unreadable').read()", "unreadable may not be read"),
+     ("open('{folder}/file', 'w')", "file may not be written"),
+     ("open('{folder}/new', 'w')", "new may not be written"),
+     ("open('{folder}/closed/file').read()", "closed/file cannot be reached")],
 )  # fmt: skip
-def test_real_refusals_are_told_apart(code, mode, operation, tmp_path, monkeypatch):
-    """As an ordinary user, who has neither root's rights nor those of the file's owner."""
-    path = tmp_path / "file"
-    if mode is None:
-        path.mkdir(0o555)
-    else:
-        path.write_text("text")
-        path.chmod(mode)
-    user = {"user": 65534, "group": 65534, "extra_groups": []} if os.geteuid() == 0 else {}
+def test_what_an_ordinary_user_is_refused_is_told_apart(code, operation, tmp_path):
+    for name, mode in (("file", 0o644), ("unreadable", 0o200), ("advice.py", 0o644)):
+        (tmp_path / name).write_text(Path(advice.__file__).read_text())
+        (tmp_path / name).chmod(mode)
+    (tmp_path / "closed").mkdir(0o700)
     for folder in [tmp_path, *tmp_path.parents][:3]:
         folder.chmod(0o755)
     done = subprocess.run(
-        ["/usr/bin/env", "python3", "-c", code.format(path)] if user else [sys.executable, "-c", code.format(path)],
-        capture_output=True, text=True, cwd="/", env={"PATH": "/usr/bin:/bin"}, **user,
+        [PYTHON, "-B", "-c", REFUSED.format(code=code.format(folder=tmp_path))],
+        env={"PYTHONPATH": str(tmp_path)}, cwd="/", capture_output=True, text=True, user=65534, group=65534,
+        extra_groups=[],
     )  # fmt: skip
-    assert "PermissionError" in done.stderr, done.stderr
-    real = os.access
-    readable = mode != 0o200
-    monkeypatch.setattr(os, "access", lambda name, kind: real(name, kind) and (kind == os.F_OK or readable))
-    (what,) = advise(done.stderr)
-    assert f"{path}" in what and f"may not be {operation}" in what
+    assert f"What to do: {tmp_path}/{operation}" in done.stdout, done

@@ -73,6 +73,8 @@ def _advise_permission(text: str) -> list[str]:
         what = "is on a read-only file system: mount it writable"
     elif _EXECUTION.search(text[: last.end()]) or (last["shell"] and Path(name).parent.name == "bin"):
         return [advise_execution(where)]
+    elif any(os.access(folder, os.F_OK) and not os.access(folder, os.X_OK) for folder in Path(name).parents):
+        what = "cannot be reached by this user: make the folders above it readable and executable (chmod a+rx)"
     elif os.access(name, os.F_OK) and not os.access(name, os.R_OK):
         what = "may not be read by this user: make it readable (chmod a+r)"
     else:
