@@ -123,17 +123,16 @@ def test_all_that_is_missing_is_said_at_once_with_one_line_that_installs_it():
     for missing in (LIBRARY, TEX, INDEX):
         assert f"  - {missing.what}" in lines
     (line,) = [line for line in lines if "apt-get" in line]
+    assert "apt-get" not in preflight.explain([INDEX])
     packages = "libpython3.11 latexmk texlive-science"
     assert line.strip() == (
         "sudo apt-get update && sudo apt-get install -y --no-install-recommends " + packages
     )
 
 
-def test_nothing_that_packages_bring_means_no_such_line():
-    assert "apt-get" not in preflight.explain([INDEX])
-
-
 def test_ordinary_user_is_told_and_nothing_is_installed(monkeypatch, apt):
+    found(monkeypatch)
+    preflight.main()
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     found(monkeypatch, [LIBRARY], [INDEX])
     with pytest.raises(SystemExit) as ended:
@@ -184,12 +183,6 @@ def test_set_up_goes_on_without_a_compiler_and_says_what_installs_it(monkeypatch
     said = capsys.readouterr().err
     assert "E: no such package" in said and "will be unsupported" in said
     assert "sudo apt-get update && " in said and "g++ libpython3.11-dev" in said
-
-
-def test_machine_that_has_all_is_left_alone(monkeypatch, apt):
-    found(monkeypatch)
-    preflight.main()
-    assert not apt.exists()
 
 
 def test_environments_that_some_targets_do_not_need_are_a_warning_once_set_up(monkeypatch, capsys):
