@@ -1,20 +1,21 @@
-# make paper      all set-up, then paper.pdf and report.html from cells measured here: the original's study
-#                 STUDIES=stacks,matrix,beyond adds studies to it; WORKLOADS=gemm,mha measures these alone
-# make study      STUDIES=matrix: measures these studies alone, as a run of its own with tables and no paper
-# make quick      the same shapes with fewer rounds: wider intervals
-# make smoke      tiny shapes, in a few minutes: shows that everything works
-# make test       all set-up, then the tests
+# make paper        sets up, then builds paper.pdf and report.html from cells measured here: the original's study
+#                   (STUDIES=stacks,matrix,beyond adds studies; WORKLOADS=gemm,mha measures these workloads alone)
+# make study        STUDIES=matrix: measures these studies alone, as a run of its own with tables and no paper
+# make quick        measures the same shapes in fewer rounds, for wider intervals (WORKLOADS too)
+# make smoke        runs every study with tiny shapes in a few minutes, to show that everything works (WORKLOADS too)
+# make reference    builds paper.pdf and report.html from the committed runs, without measuring
+# make report       builds report.html alone, of the full run made here (or RESULTS=reference)
+# make plan         prints what a run would measure here, and its time, memory and disk (PRESET, STUDIES)
+# make audits       checks the harness: fences, mutants, A/A, power; the next paper shows the outcome
+# make compare      RUN=results/full: which results of the reference (or of WITH=<folder>) a run reproduces
+# make accept       adds the full run made here (or RUN=<folder>) to the committed runs
+# make archive      packs every committed file into one and prints its digest
+# make test         sets up, then runs lint and all tests
 # make test-faults  injects faults into copies of a smoke run (FAULTS="tex-missing link": these alone)
-# make reference  paper.pdf and report.html from the committed runs in results/reference, measuring nothing
-# make report     report.html alone, of the full run made here (or RESULTS=reference)
-# make audits     checks the harness: fences, mutants, A/A, power; the next paper shows the outcome
-# make accept     adds the full run that was made here (or RUN=<folder>) to the committed ones
-# make compare    RUN=results/full: which results of the reference (or of WITH=<folder>) a run reproduces; compare.html
-#                 draws the ratios of both
-# make archive    every committed file in one, with its digest: what one would deposit
-# make cluster    the workflow on a Slurm of two nodes, started here (as root, with its packages)
-# make plan       what a run would measure, and what it costs here (PRESET, STUDIES)
-# make debian     `make smoke` in bare Debians, as root and as an ordinary user (as root, with debootstrap)
+# make cluster      tests the workflow on a Slurm of two nodes that it starts here (as root)
+# make debian       tests `make smoke` in bare Debians, as root and as an ordinary user (as root)
+# make lint         runs the linters
+# make set-up       sets up the harness environment; every other command begins with this
 
 # A cell takes all cores, so cells never run side by side (but in smoke); two compilations for a target may.
 SNAKEMAKE = .venv/bin/snakemake --cores all
@@ -25,7 +26,10 @@ ADDED_STUDIES = 'measure=[tables,$(STUDIES)]'
 CHOSEN_WORKLOADS = $(if $(WORKLOADS),'workloads=[$(WORKLOADS)]')
 CHOSEN = $(strip $(if $(STUDIES),$(ADDED_STUDIES)) $(CHOSEN_WORKLOADS))
 
-.PHONY: paper study audits smoke quick test test-faults reference report accept archive compare plan debian cluster lint set-up
+.PHONY: help paper study audits smoke quick test test-faults reference report accept archive compare plan debian cluster lint set-up
+
+help:
+	@sed -n '/^# make/,/^$$/s/^# //p' Makefile
 
 paper: set-up
 	$(SNAKEMAKE) paper.pdf report.html $(if $(CHOSEN),--config $(CHOSEN))
@@ -68,11 +72,10 @@ debian: set-up
 cluster: set-up
 	STACKWARS_CLUSTER=1 .venv/bin/python -m pytest -rs tests/cluster
 
-# Three tests at a time on two cores: many wait for a process. What times something runs alone, and again where it
-# fails: a host that takes the cores away for seconds is no fault of the harness. A fault fails three times.
-# A browser is for the tests alone, so that set-up does not bring it.
+# Three tests at a time on two cores, because many wait for a process. A test that times something runs alone, and
+# again if it fails, because a host can take the cores away for seconds. Only the tests need a browser.
 test: set-up lint
-	@.venv/bin/python -m stackwars.setup.browser
+	@.venv/bin/python -m stackwars.setup.preflight browser
 	.venv/bin/python -m pytest -m "not alone" --numprocesses 3 --dist loadfile --no-loadscope-reorder
 	.venv/bin/python -m pytest -m alone --reruns 2 --reruns-delay 20
 

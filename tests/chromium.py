@@ -13,11 +13,11 @@ import time
 from pathlib import Path
 from typing import Any
 
-from stackwars.setup import browser
+from stackwars.setup import preflight
 
-BINARY = shutil.which(browser.COMMAND)
+BINARY = shutil.which(preflight.BROWSER)
 """None where there is none."""
-WITHOUT = browser.explain()
+WITHOUT = preflight.explain_browser()
 SECONDS = 60
 FIRST_PICTURE = """new Promise((done) => {
   const drawn = performance.getEntriesByName("drawn")[0].startTime;

@@ -3,7 +3,7 @@
 A product with a 3 x 3 matrix, squared and summed over the 3, for 32,769 rows: one more than the block that YNN
 works on. The row behind the block is wrong, and right without YNN; which value it gets depends on the processor
 (on an AMD EPYC, that of the row 128 before it). The outputs of the workloads show nothing of the kind. Where
-nothing is wrong any more, jaxlib is a newer one: take this out, and its sentence in docs/numbers.md.
+nothing is wrong any more, jaxlib is a newer one: delete this test.
 """
 
 import json

@@ -54,42 +54,31 @@ def set_up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SetUp]:
         yield SetUp(debian)
 
 
+CODE = "from stackwars.{} import {} as Opened; print('kind:', Opened('cpu', {}).device_kind())"
+
+
 def programs() -> dict[str, tuple[str, str]]:
-    """What must load: {name: (environment, code)}."""
+    """Return what must load, and say of which kind its device is: {name: (environment, code)}."""
     found = {}
     for name, row in CONFIG["frameworks"].items():
-        if "environments" not in row:
-            continue
-        found[name] = (
-            row["environments"]["cpu"],
-            (
-                "import importlib\n"
-                f"module = importlib.import_module('stackwars.frameworks.{name}')\n"
-                "print('kind:', module.Session('cpu', 'highest').device_kind())"
-            ),
-        )
+        if "environments" in row:
+            found[name] = (
+                row["environments"]["cpu"],
+                CODE.format(f"frameworks.{name}", "Session", "'highest'"),
+            )
     for compiler, row in CONFIG["compilers"].items():
-        module, options = row.get("module", compilers.XLA), row.get("options", {})
-        found[compiler] = (
-            row["environment"],
-            (
-                f"from stackwars.compilers import {module} as module\n"
-                f"print('kind:', module.Compiler('cpu', {options!r}).device_kind())"
-            ),
-        )
+        module = f"compilers.{row.get('module', compilers.XLA)}"
+        found[compiler] = (row["environment"], CODE.format(module, "Compiler", row.get("options", {})))
     for ahead in CONFIG["ahead"]:
         target = CONFIG["targets"][ahead["target"]]
         own = CONFIG["compilers"][ahead["compiler"]]["environment"]
         environment = target.get("environments", {}).get(ahead["compiler"], own)
         # Opening a target loads the compiler's library for it: libtpu, or the plugin for CUDA.
-        found[f"{ahead['target']} in {environment}"] = (
-            environment,
-            (
-                f"import os; os.environ.update({SILENT!r})\n"
-                "from stackwars.compilers.ahead import open_target\n"
-                f"print('kind:', open_target({target!r})[0].device_kind)"
-            ),
+        code = (
+            f"import os; os.environ.update({SILENT!r}); from stackwars.compilers.ahead import open_target; "
+            f"print('kind:', open_target({target!r})[0].device_kind)"
         )
+        found[f"{ahead['target']} in {environment}"] = (environment, code)
     return found
 
 

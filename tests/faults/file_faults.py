@@ -17,7 +17,7 @@ import pytest
 from faults.injection import Fault
 from faults.process_faults import CELL, CHILD, FIRST, OTHER, delete_cell, delete_other
 from faults.scratch import PAPER, TABLES, Ran, Scratch, mount_or_skip
-from stackwars.setup import environments, tex
+from stackwars.setup import environments, tools
 
 HEADER = 128
 """Bytes of the header of an output; garbage behind it can still be read as numbers."""
@@ -204,7 +204,7 @@ def without_tex(scratch: Scratch) -> Ran:
     for place in os.environ["PATH"].split(os.pathsep):
         for path in Path(place).glob("*"):
             link = folder / path.name
-            if path.name not in tex.COMMANDS and not link.exists() and not link.is_symlink():
+            if path.name not in tools.TEX_COMMANDS and not link.exists() and not link.is_symlink():
                 link.symlink_to(path)
     return scratch.run(PAPER, PATH=str(folder))
 

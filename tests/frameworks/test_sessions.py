@@ -204,7 +204,7 @@ def test_program_of_the_pending_framework_is_that_of_the_forward_pass():
     assert count[0] == count[1] > 5
 
 
-@pytest.mark.parametrize("name", [name for name in FRAMEWORKS if name != "torch_eager"])
+@pytest.mark.parametrize("name", [name for name in FRAMEWORKS if name not in TELL_NOTHING])
 def test_compiling_takes_time_and_some_tell_their_tracing(name):
     found = probe(name, "small")
     if name in TENSORFLOW:

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -38,26 +39,18 @@ def finished(home: Path) -> Path:
     return home / "bin" / "python"
 
 
-def test_folder_is_named_after_the_pins_and_their_text(pins):
+def test_folder_is_named_after_the_pins_their_text_and_the_python_wherever_they_are(
+    pins, tmp_path, monkeypatch
+):
     before = folder(pins)
     assert before.parent == environments.root()
     assert re.fullmatch(r"small-[0-9a-f]{12}", before.name)
-    assert folder(pins) == before
-    pins.write_text(pins.read_text() + "# another\n")
-    assert folder(pins) != before
-
-
-def test_folder_does_not_depend_on_where_the_pins_are(pins, tmp_path):
     (tmp_path / "clone").mkdir()
-    other = Path(tmp_path, "clone", pins.name)
-    other.write_bytes(pins.read_bytes())
-    assert folder(other) == folder(pins)
-
-
-def test_folder_depends_on_the_python(pins, monkeypatch):
-    before = folder(pins)
+    assert folder(Path(shutil.copy(pins, tmp_path / "clone"))) == before
+    pins.write_text(pins.read_text() + "# another\n")
+    changed = folder(pins)
     monkeypatch.setattr(sys, "version_info", type("V", (), {"major": 3, "minor": 99}))
-    assert folder(pins) != before
+    assert len({before, changed, folder(pins)}) == 3
 
 
 def test_root_is_in_the_repository_unless_moved(monkeypatch):
@@ -74,6 +67,22 @@ def test_missing_pins_are_an_error(tmp_path):
 def test_finished_environment_is_used(pins):
     python = finished(folder(pins))
     assert ensure(pins) == python
+
+
+@pytest.mark.parametrize(("name", "operation"), [("python", "executed"), ("ready", "written")])
+def test_environment_that_this_user_may_not_use_is_named(name, operation, pins, monkeypatch):
+    finished(folder(pins))
+    real = Path.exists
+
+    def exists(path: Path) -> bool:
+        if path.name == name:
+            raise PermissionError(13, "Permission denied", str(path))
+        return real(path)
+
+    monkeypatch.setattr(Path, "exists", exists)
+    said = rf"small.txt cannot be used: .*\nWhat to do: .*{name} may not be {operation}"
+    with pytest.raises(environments.BuildError, match=said):
+        ensure(pins)
 
 
 def test_command_runs_in_the_environment(pins):
@@ -199,6 +208,7 @@ def test_other_package_without_a_build_is_unavailable_and_says_what_to_do(monkey
 def test_index_that_does_not_answer_is_said_to_be_it(monkeypatch, pins, capfd):
     monkeypatch.setenv("UV_DEFAULT_INDEX", "http://127.0.0.1:9/simple")
     monkeypatch.setenv("UV_CACHE_DIR", str(pins.parent / "cache"))
+    monkeypatch.setenv("UV_HTTP_RETRIES", "0")
     command = [sys.executable, "-m", "stackwars.setup.environments", str(pins)]
     done = subprocess.run(command, env=clean_environ({}), capture_output=True, text=True)
     assert done.returncode == 1

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from stackwars.setup import cxx, environments, preflight, tex
+from stackwars.setup import environments, preflight, tools
 from stackwars.setup.environments import REPOSITORY
 from stackwars.setup.preflight import Missing
 
@@ -41,11 +41,11 @@ def apt(tmp_path, monkeypatch):
     return log
 
 
-def found(monkeypatch, machine=(), later=(), harness=False, after=None, useful=()):
+def found(monkeypatch, machine=(), later=(), harness=False, after=None, optional=()):
     """Set what the checks find; after: what they find once packages were installed."""
     answers = [list(machine), list(machine if after is None else after)]
     monkeypatch.setattr(preflight, "missing_on_machine", lambda with_tex: answers.pop(0))
-    monkeypatch.setattr(preflight, "useful_on_machine", lambda: list(useful))
+    monkeypatch.setattr(preflight, "optional_on_machine", lambda: list(optional))
     monkeypatch.setattr(preflight, "missing_for_environments", lambda: list(later))
     ready = REPOSITORY / ("README.md" if harness else "no-such-file")
     monkeypatch.setattr(preflight, "HARNESS", ready)
@@ -56,7 +56,7 @@ def test_python_without_its_library_names_debians_package(monkeypatch, debians_p
         raise OSError(f"{name}: cannot open shared object file")
 
     monkeypatch.setattr(ctypes, "CDLL", refuse)
-    missing = preflight.shared_library()
+    missing = preflight.check_shared_library()
     assert missing.packages == (f"libpython{debians_python}",)
     assert f"libpython{debians_python}.so.1.0" in missing.what
 
@@ -64,12 +64,12 @@ def test_python_without_its_library_names_debians_package(monkeypatch, debians_p
 def test_another_python_without_its_library_is_told_to_be_replaced(monkeypatch):
     monkeypatch.setattr(ctypes, "CDLL", lambda name: (_ for _ in ()).throw(OSError("no")))
     monkeypatch.setattr(sys, "base_prefix", "/opt/python")
-    missing = preflight.shared_library()
+    missing = preflight.check_shared_library()
     assert not missing.packages and "make PYTHON=" in missing.what
 
 
 def test_the_library_is_really_loaded():
-    assert preflight.shared_library() is None
+    assert preflight.check_shared_library() is None
     code = "import ctypes; ctypes.CDLL('libpython-nobody-has.so')"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode != 0
 
@@ -78,25 +78,25 @@ def test_python_without_venv_names_debians_package(monkeypatch, debians_python):
     real = preflight.importlib.util.find_spec
     hidden = lambda name: None if name == "ensurepip" else real(name)  # noqa: E731
     monkeypatch.setattr(preflight.importlib.util, "find_spec", hidden)
-    assert preflight.venv().packages == (f"python{debians_python}-venv",)
+    assert preflight.check_venv().packages == (f"python{debians_python}-venv",)
 
 
 def test_tex_is_missing_with_its_packages(monkeypatch):
-    monkeypatch.setattr(tex, "missing", lambda: ["latexmk", "IEEEtran.cls"])
-    missing = preflight.typesetting()
-    assert "latexmk, IEEEtran.cls" in missing.what and missing.packages == tuple(tex.PACKAGES.split())
+    monkeypatch.setattr(tools, "missing_for_paper", lambda: ["latexmk", "IEEEtran.cls"])
+    missing = preflight.check_tex()
+    assert "latexmk, IEEEtran.cls" in missing.what and missing.packages == tools.PAPER_PACKAGES
 
 
 def test_disk_that_is_too_small_says_how_much_is_needed(tmp_path):
-    missing = preflight.disk({"jax": 0.9, "torch_xla": 1e9}, tmp_path / "not" / "there")
+    missing = preflight.check_disk({"jax": 0.9, "torch_xla": 1e9}, tmp_path / "not" / "there")
     assert "jax, torch_xla" in missing.what and "1000000000.9 GB free" in missing.what
     assert str(tmp_path) in missing.what and not missing.packages
-    assert preflight.disk({"jax": 0.0}, tmp_path) is None
+    assert preflight.check_disk({"jax": 0.0}, tmp_path) is None
 
 
 @pytest.mark.env
 def test_index_that_answers_is_not_missing():
-    assert preflight.index() is None
+    assert preflight.check_index() is None
 
 
 def test_index_that_does_not_answer_is_missing(monkeypatch):
@@ -105,15 +105,15 @@ def test_index_that_does_not_answer_is_missing(monkeypatch):
             monkeypatch.delenv(name)
     monkeypatch.setenv("PIP_INDEX_URL", UNREACHABLE)
     monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
-    assert "PIP_INDEX_URL" in preflight.index().what
+    assert "PIP_INDEX_URL" in preflight.check_index().what
 
 
 def test_index_is_asked_and_disk_looked_at_only_if_something_is_to_be_built(monkeypatch):
-    monkeypatch.setattr(environments, "absent", dict)
-    monkeypatch.setattr(preflight, "index", lambda: INDEX)
+    monkeypatch.setattr(environments, "missing_sizes_gb", dict)
+    monkeypatch.setattr(preflight, "check_index", lambda: INDEX)
     monkeypatch.setattr(preflight, "HARNESS", REPOSITORY / "README.md")
     assert preflight.missing_for_environments() == []
-    monkeypatch.setattr(environments, "absent", lambda: {"torch_xla": 1e9})
+    monkeypatch.setattr(environments, "missing_sizes_gb", lambda: {"torch_xla": 1e9})
     disk, index = preflight.missing_for_environments()
     assert "torch_xla" in disk.what and index == INDEX
 
@@ -123,17 +123,16 @@ def test_all_that_is_missing_is_said_at_once_with_one_line_that_installs_it():
     for missing in (LIBRARY, TEX, INDEX):
         assert f"  - {missing.what}" in lines
     (line,) = [line for line in lines if "apt-get" in line]
+    assert "apt-get" not in preflight.explain([INDEX])
     packages = "libpython3.11 latexmk texlive-science"
     assert line.strip() == (
         "sudo apt-get update && sudo apt-get install -y --no-install-recommends " + packages
     )
 
 
-def test_nothing_that_packages_bring_means_no_such_line():
-    assert "apt-get" not in preflight.explain([INDEX])
-
-
 def test_ordinary_user_is_told_and_nothing_is_installed(monkeypatch, apt):
+    found(monkeypatch)
+    preflight.main()
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     found(monkeypatch, [LIBRARY], [INDEX])
     with pytest.raises(SystemExit) as ended:
@@ -164,32 +163,26 @@ def test_installer_that_fails_is_heard(monkeypatch, apt):
 
 
 def test_compiler_is_missing_with_its_packages(monkeypatch, debians_python):
-    monkeypatch.setattr(cxx, "missing", lambda: ["the C++ compiler g++"])
-    (missing,) = preflight.useful_on_machine()
+    monkeypatch.setattr(tools, "missing_for_inductor", lambda: ["the C++ compiler g++"])
+    (missing,) = preflight.optional_on_machine()
     assert missing.packages == ("g++", f"libpython{debians_python}-dev")
-    monkeypatch.setattr(cxx, "missing", list)
-    assert preflight.useful_on_machine() == []
+    monkeypatch.setattr(tools, "missing_for_inductor", list)
+    assert preflight.optional_on_machine() == []
 
 
 def test_root_installs_the_compiler_too(monkeypatch, apt):
-    found(monkeypatch, [LIBRARY], after=[], useful=[COMPILER])
+    found(monkeypatch, [LIBRARY], after=[], optional=[COMPILER])
     preflight.main()
     assert apt.read_text().splitlines()[1].endswith("libpython3.11 g++ libpython3.11-dev")
 
 
 def test_set_up_goes_on_without_a_compiler_and_says_what_installs_it(monkeypatch, apt, capsys):
     (apt.parent / "broken").touch()
-    found(monkeypatch, useful=[COMPILER])
+    found(monkeypatch, optional=[COMPILER])
     preflight.main()
     said = capsys.readouterr().err
     assert "E: no such package" in said and "will be unsupported" in said
     assert "sudo apt-get update && " in said and "g++ libpython3.11-dev" in said
-
-
-def test_machine_that_has_all_is_left_alone(monkeypatch, apt):
-    found(monkeypatch)
-    preflight.main()
-    assert not apt.exists()
 
 
 def test_environments_that_some_targets_do_not_need_are_a_warning_once_set_up(monkeypatch, capsys):
@@ -202,7 +195,7 @@ def test_tex_can_be_left_out(monkeypatch):
     asked = []
     monkeypatch.setattr(preflight, "missing_on_machine", lambda with_tex: asked.append(with_tex) or [])
     monkeypatch.setattr(preflight, "missing_for_environments", list)
-    monkeypatch.setattr(preflight, "useful_on_machine", list)
+    monkeypatch.setattr(preflight, "optional_on_machine", list)
     monkeypatch.setenv("STACKWARS_WITHOUT_TEX", "1")
     preflight.main()
     assert asked == [False]
@@ -213,3 +206,19 @@ def test_check_needs_no_package_and_takes_seconds():
     code = f"import sys; sys.path.insert(0, {str(REPOSITORY / 'src')!r}); from stackwars.setup import preflight"
     subprocess.run([sys.executable, "-I", "-S", "-c", code], check=True, timeout=10)
     assert Path(preflight.__file__).is_file()
+
+
+@pytest.mark.parametrize(("user", "works"), [(0, True), (0, False), (1000, False)])
+def test_the_tests_browser_is_installed_by_root_or_its_line_is_printed(
+    user, works, tmp_path, monkeypatch, capsys
+):
+    script, command = tmp_path / "apt-get", tmp_path / preflight.BROWSER
+    created = f'echo "#!/bin/sh" >{command}; /bin/chmod +x {command}'
+    script.write_text(f'#!/bin/sh\ncase "$*" in *install*chromium) {created if works else "exit 100"};; esac\n')
+    script.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(os, "geteuid", lambda: user)
+    preflight.install_browser()
+    said = capsys.readouterr().err
+    assert command.exists() == works == ("warning" not in said)
+    assert works or ("apt-get install -y --no-install-recommends chromium" in said and "skipped" in said)

@@ -61,6 +61,8 @@ def test_the_order_of_the_studies_is_that_of_the_configuration():
 def test_a_preset_may_limit_the_workloads_of_a_study():
     limits = {"more": ["gemm", "mha"]}
     assert workloads_of("numpy", study_workloads=limits, measure=["more"]) == ["mha"]
+    assert workloads_of("numpy", study_workloads=limits, measure=["more"], workloads=["ffn"]) == ["ffn"]
+    assert workloads_of("numpy", study_workloads={"more": []}, measure=["more"]) == []
     assert full_study(config(study_workloads=limits), "more").workloads == ("ffn", "mha")
 
 

@@ -172,21 +172,3 @@ def test_end_of_a_failed_run_repeats_nothing():
     assert terminal.refusal("RuleException", "CalledProcessError in file ...") == ""
     last = "WorkflowError:\nAt least one job did not complete successfully."
     assert terminal.refusal("WorkflowError", last) == ""
-
-
-@pytest.mark.parametrize(
-    ("words", "about"),
-    [("OSError: [Errno 28] No space left on device", "disk"),
-     ("libtpu==0.0.21 has no wheels with a matching Python ABI tag", "Python 3.11"),
-     ("error: Request failed: tcp connect error", "network"),
-     ("ImportError: libpython3.11.so.1.0: cannot open shared object file", "shared library"),
-     ("! LaTeX Error: File `x.sty' not found.", "main.log"),
-     ("stackwars.measure.documents.Damaged: cell.json: expected a whole document", "set aside")],
-)  # fmt: skip
-def test_words_of_a_failure_are_known(words, about):
-    (what,) = advice.advise(words)
-    assert about in what
-
-
-def test_unknown_words_are_no_advice():
-    assert advice.advise("ValueError: something else") == []

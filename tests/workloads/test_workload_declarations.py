@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from stackwars import workloads
+from stackwars.workloads import in_numpy
 from workloads.presets import FULL, SMALL
 
 NAMES = workloads.names()
@@ -19,6 +20,13 @@ def test_an_unknown_name_is_refused_with_the_names_that_are_known():
     for name in ("gem", "values"):  # the second is a module, and no workload
         with pytest.raises(ValueError, match=rf"gemm, ffn.*got '{name}'"):
             workloads.load(name)
+
+
+def test_an_operation_that_a_dialect_lacks_is_named_with_the_file_that_may_have_it():
+    with pytest.raises(
+        AttributeError, match=r"xp.erf: expected an operation of XP in in_numpy.py; fix: .* in_numpy$"
+    ):
+        in_numpy.XP.erf  # noqa: B018
 
 
 def test_a_half_written_workload_is_named_with_its_file(tmp_path, monkeypatch):

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from stackwars.frameworks import Counters, torch_eager
-from stackwars.setup import cxx
+from stackwars.setup import tools
 
 TITLE = "TorchInductor"
 DIALECT = torch_eager.DIALECT
@@ -48,10 +48,10 @@ class Session(torch_eager.Session):
     """Whether a graph is for every shape; None leaves it to PyTorch, which makes it so when a shape changes."""
 
     def __init__(self, device: str, precision: str) -> None:
-        if lacking := cxx.missing():
+        if lacking := tools.missing_for_inductor():
             raise NotImplementedError(
                 f"expected what TorchInductor compiles with; missing: {', '.join(lacking)}. On Debian or "
-                f"Ubuntu: sudo apt-get install --no-install-recommends {' '.join(cxx.packages())}"
+                f"Ubuntu: sudo apt-get install --no-install-recommends {' '.join(tools.inductor_packages())}"
             )
         os.environ.update(
             TORCHINDUCTOR_CACHE_DIR=str(Path(tempfile.gettempdir(), "inductor")),
@@ -118,7 +118,7 @@ class Session(torch_eager.Session):
         return "// no program: TorchInductor compiles its own representation, not StableHLO\n"
 
     def versions(self) -> dict[str, str]:
-        return {**super().versions(), cxx.compiler(): cxx.version()}
+        return {**super().versions(), tools.cxx_compiler(): tools.cxx_version()}
 
 
 def _watch(exception: type[BaseException], found: list[str]) -> None:

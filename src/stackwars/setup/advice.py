@@ -1,8 +1,10 @@
-"""What to do about a failure, where its words tell: of the installer, of a job, of a run."""
+"""Advise what to do about a failure, from the text of its log: of the installer, of a job, of a run."""
 
 from __future__ import annotations
 
+import os
 import re
+from pathlib import Path
 
 LABEL = "What to do: "
 _KNOWN = (
@@ -10,11 +12,6 @@ _KNOWN = (
         r"No space left on device|os error 28|Disk quota exceeded",
         "The disk is full: free some, or put the environments elsewhere with STACKWARS_ENVS=<folder> "
         "(torch_xla's takes 7 GB). What was measured is kept.",
-    ),
-    (
-        r"Read-only file system|Permission denied",
-        "Something cannot be written: make the folder that the message names writable, and give the same "
-        "command again. What was measured is kept.",
     ),
     (
         r"has no wheels with a matching Python",
@@ -41,8 +38,45 @@ _KNOWN = (
         "name and measured again.",
     ),
 )
+# The file that the system refused, before the reason (bash, uv) or after it (Python).
+_DENIED = re.compile(
+    r"(?:[`'\"](?P<quoted>[^`'\"\n]+)[`'\"]|(?P<shell>\S+)): (?:Permission denied|Read-only file system)"
+    r"|(?:Permission denied|Read-only file system)(?:: [`'\"](?P<named>[^`'\"\n]+)[`'\"])?"
+)
+_EXECUTION = re.compile(r"_execute_child|execve?\(|posix_spawn|bad interpreter")
+"""What a traceback or a shell says of a program that could not be started."""
 
 
 def advise(text: str) -> list[str]:
-    """What to do about the failure that a log or a message tells of, a line each; [] if unknown."""
-    return [LABEL + what for pattern, what in _KNOWN if re.search(pattern, text)]
+    """Return what to do about the failure that a log or message describes, one line each; [] if unknown."""
+    known = [LABEL + what for pattern, what in _KNOWN if re.search(pattern, text)]
+    return known + _advise_permission(text)
+
+
+def advise_execution(program: str | Path) -> str:
+    """Return what to do about a program that this user may not execute."""
+    return (
+        f"{LABEL}{program} may not be executed by this user: make it and the folders above it readable and executable "
+        "(chmod a+rx); if another user built it, build your own with STACKWARS_ENVS=<folder>."
+    )
+
+
+def _advise_permission(text: str) -> list[str]:
+    """Return what to do about the last refusal of the file system, by its reason and operation."""
+    refusals = list(_DENIED.finditer(text))
+    if not refusals:
+        return []
+    last = refusals[-1]
+    name = next((found for found in last.groups() if found), "")
+    where = name or "the file that the message names"
+    if "Read-only file system" in last[0]:
+        what = "is on a read-only file system: mount it writable"
+    elif _EXECUTION.search(text[: last.end()]) or (last["shell"] and Path(name).parent.name == "bin"):
+        return [advise_execution(where)]
+    elif any(os.access(folder, os.F_OK) and not os.access(folder, os.X_OK) for folder in Path(name).parents):
+        what = "cannot be reached by this user: make the folders above it readable and executable (chmod a+rx)"
+    elif os.access(name, os.F_OK) and not os.access(name, os.R_OK):
+        what = "may not be read by this user: make it readable (chmod a+r)"
+    else:
+        what = "may not be written by this user: make it and its folder writable (chmod u+w)"
+    return [f"{LABEL}{where} {what}, and give the same command again; what was measured is kept."]

@@ -1,4 +1,4 @@
-"""What a device's name means to the frameworks and to the kernel. Standard library only."""
+"""Translate a device's name for the frameworks and for the kernel. Standard library only."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ its environment (several GB) is built and its framework asked."""
 
 
 def platform(device: str) -> str:
-    """What the frameworks call the device: cpu-1t is a cpu to them."""
+    """Return the frameworks' name of a device: cpu-1t is a cpu to them."""
     return CPU if device in CPUS else device
 
 
@@ -33,14 +33,14 @@ def why_absent(device: str) -> str:
 
 
 def cores(device: str) -> set[int]:
-    """The cores that a process for this device may use: of cpu-1t the last one, else all.
+    """Return the cores that a process for this device may use: the last one for cpu-1t, else all.
 
-    The last one, because interrupts go to the first where nobody has changed it.
+    The last one, because interrupts go to the first by default.
     """
     allowed = os.sched_getaffinity(0)
     return {max(allowed)} if device == ONE_THREAD else allowed
 
 
 def variables(device: str) -> dict[str, str]:
-    """Environment variables that tell the thread pools of the libraries what `cores` tells the kernel."""
+    """Return the environment variables that limit the libraries' thread pools to `cores`."""
     return {"OMP_NUM_THREADS": "1"} if device == ONE_THREAD else {}

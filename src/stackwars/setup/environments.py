@@ -1,4 +1,4 @@
-"""Pinned Python environments: built once from a pins file, then used by every job.
+"""Build the pinned Python environments: once from a pins file, then used by every job.
 
 An environment lives in `<repository>/.envs/<name>-<key>/`, where the key is a digest of the pins and
 the Python version: a changed pin is a new folder, and a deleted folder is simply built again.
@@ -7,6 +7,7 @@ the Python version: a changed pin is a new folder, and a deleted folder is simpl
 from __future__ import annotations
 
 import argparse
+import errno
 import fcntl
 import hashlib
 import os
@@ -21,8 +22,8 @@ from stackwars.setup import advice
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 BORROWED = {"libtpu": "3.12"}
-"""Packages that may be installed as for an earlier Python, and which. libtpu is a library with a C interface
-and a few lines of Python: its release 0.0.21 names CPython 3.10 to 3.12 and works with 3.13."""
+"""Packages that may be installed as for an earlier Python: {name: its version}. libtpu is a library with a C
+interface and a few lines of Python: its release 0.0.21 names CPython 3.10 to 3.12 and works with 3.13."""
 _SIZE = re.compile(r"^# Size on disk: ([0-9.]+) GB$", re.MULTILINE)
 _NO_WHEEL = re.compile(r"(\S+?)==\S+ has no wheels with a matching Python")
 
@@ -32,25 +33,25 @@ _WHY_UNAVAILABLE = "STACKWARS_UNAVAILABLE"
 
 
 class BuildError(RuntimeError):
-    """An environment that was not built: what the installer said, and what to do."""
+    """An environment was not built, or may not be used: the installer's message, and what to do."""
 
 
 class Unavailable(BuildError):
-    """An environment that this Python cannot have: a pinned package has no build for it."""
+    """This Python cannot have the environment: a pinned package has no build for it."""
 
 
 def root() -> Path:
-    """Folder of all environments; `STACKWARS_ENVS` moves it, e.g. to share it between clones."""
+    """Return the folder of all environments; `STACKWARS_ENVS` moves it, e.g. to share it between clones."""
     return Path(os.environ.get("STACKWARS_ENVS", REPOSITORY / ".envs"))
 
 
 def folder(pins: Path) -> Path:
-    """Where the environment of this pins file lives, whether or not it exists.
+    """Return where the environment of a pins file lives, whether or not it exists.
 
-    Raises FileNotFoundError where the pins file does not exist.
+    :raises FileNotFoundError: if the pins file does not exist.
     """
     if not pins.is_file():
-        raise FileNotFoundError(f"expected a pins file at {pins}; make it with envs/lock.sh")
+        raise FileNotFoundError(f"expected a pins file at {pins}; fix: make it with envs/lock.sh")
     python = f"{sys.version_info.major}.{sys.version_info.minor}"
     key = hashlib.sha256(python.encode() + pins.read_bytes()).hexdigest()[:12]
     return root() / f"{pins.stem}-{key}"
@@ -60,60 +61,69 @@ def ensure(pins: Path) -> Path:
     """Build the environment if it is missing; return the path of its Python.
 
     Safe to call from several processes: one builds, the others wait. An interrupted build leaves
-    nothing that looks finished. Raises Unavailable where a package has no build for this Python, and
-    BuildError with the installer's last lines where it fails for another reason.
+    nothing that looks finished.
+    :raises Unavailable: if a package has no build for this Python.
+    :raises BuildError: with the installer's last lines if it fails for another reason, and if this user may
+        not use the environment.
     """
     home = folder(pins)
     python = home / "bin" / "python"
     ready = home / "ready"
-    if ready.exists():
-        return python
-    home.parent.mkdir(parents=True, exist_ok=True)
-    with home.with_name(home.name + ".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    try:
         if not ready.exists():
-            _build(pins, home, python)
-            ready.write_text(f"{pins.name}\n")
+            home.parent.mkdir(parents=True, exist_ok=True)
+            with home.with_name(home.name + ".lock").open("w") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                if not ready.exists():
+                    _build(pins, home, python)
+                    ready.write_text(f"{pins.name}\n")
+        if python.exists() and not os.access(python, os.X_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(python))
+    except PermissionError as error:
+        is_program = str(error.filename) == str(python)
+        advised = [advice.advise_execution(python.resolve())] if is_program else advice.advise(str(error))
+        raise BuildError(
+            "\n".join([f"the environment of {pins.name} cannot be used: {error}", *advised])
+        ) from None
     return python
 
 
 def sizes_gb() -> dict[str, float]:
-    """Disk that each environment of a run on a CPU takes, in 10^9 bytes, as envs/<name>.in says."""
-    files = sorted((REPOSITORY / "envs").glob("*.in"))
-    found = {path.stem: _SIZE.search(path.read_text()) for path in files}
-    return {name: float(match[1]) for name, match in found.items() if match}
+    """Return the disk space of each environment of a run on a CPU, in 10^9 bytes, from envs/<name>.in."""
+    sizes = {path.stem: _SIZE.search(path.read_text()) for path in (REPOSITORY / "envs").glob("*.in")}
+    return {name: float(size[1]) for name, size in sorted(sizes.items()) if size}
 
 
-def absent() -> dict[str, float]:
-    """The environments of a run on a CPU that are not built yet: {name: GB on disk}."""
-    sizes = sizes_gb()
-    pins = {name: REPOSITORY / "envs" / f"{name}.txt" for name in sizes}
-    return {name: sizes[name] for name in pins if not (folder(pins[name]) / "ready").exists()}
+def missing_sizes_gb() -> dict[str, float]:
+    """Return the environments of a run on a CPU that are not built yet: {name: GB on disk}."""
+    pins = {name: REPOSITORY / "envs" / f"{name}.txt" for name in sizes_gb()}
+    return {name: size for name, size in sizes_gb().items() if not (folder(pins[name]) / "ready").exists()}
 
 
 def _build(pins: Path, home: Path, python: Path) -> None:
     start = time.monotonic()
     print(f"[environment] building {home.name} from {pins.name} ...", file=sys.stderr, flush=True)
     shutil.rmtree(home, ignore_errors=True)
-    _run(pins, "venv", "--quiet", "--python", sys.executable, home)
+    # Relocatable: it works after the checkout that contains it was moved or copied.
+    _run_uv(pins, "venv", "--quiet", "--relocatable", "--python", sys.executable, home)
     sync = ["pip", "sync", "--quiet", "--require-hashes", "--python", python]
     try:
-        _run(pins, *sync, pins)
+        _run_uv(pins, *sync, pins)
     except Unavailable as error:
         package = _NO_WHEEL.search(str(error))[1]
         if package not in BORROWED:
             raise
-        rest, one = _without(pins, package, home)
-        _run(pins, *sync, rest)
+        rest, one = _split_pins(pins, package, home)
+        _run_uv(pins, *sync, rest)
         site = next(home.glob("lib/python*/site-packages"))
         install = ["pip", "install", "--quiet", "--require-hashes", "--no-deps", "--target", site]
-        _run(pins, *install, "--python-version", BORROWED[package], "-r", one)
+        _run_uv(pins, *install, "--python-version", BORROWED[package], "-r", one)
     seconds = time.monotonic() - start
     print(f"[environment] {home.name} ready after {seconds:.0f} s", file=sys.stderr, flush=True)
 
 
-def _without(pins: Path, package: str, home: Path) -> tuple[Path, Path]:
-    """Two pins files in `home`: all packages but one, and that one."""
+def _split_pins(pins: Path, package: str, home: Path) -> tuple[Path, Path]:
+    """Write two pins files into `home`: all packages but one, and that one."""
     blocks = re.findall(r"^[\w.-]+==.*(?:\n    .*)*", pins.read_text(), flags=re.MULTILINE)
     rest, one = home / "rest.txt", home / f"{package}.txt"
     rest.write_text("\n".join(b for b in blocks if not b.startswith(f"{package}==")))
@@ -121,8 +131,11 @@ def _without(pins: Path, package: str, home: Path) -> tuple[Path, Path]:
     return rest, one
 
 
-def _run(pins: Path, *arguments: str | Path) -> None:
-    """Run uv. Raises Unavailable or BuildError with what it said."""
+def _run_uv(pins: Path, *arguments: str | Path) -> None:
+    """Run uv.
+
+    :raises Unavailable: see `ensure`; so for BuildError.
+    """
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     # Compiled ahead: otherwise the first cell of a framework would pay for it in its import time.
     environment.setdefault("UV_COMPILE_BYTECODE", "1")
@@ -132,11 +145,11 @@ def _run(pins: Path, *arguments: str | Path) -> None:
     )  # fmt: skip
     if done.returncode == 0:
         return
-    said = "\n".join(done.stderr.strip().splitlines()[-15:])
-    kind = Unavailable if _NO_WHEEL.search(said) else BuildError
+    tail = "\n".join(done.stderr.strip().splitlines()[-15:])
+    kind = Unavailable if _NO_WHEEL.search(tail) else BuildError
     command = " ".join(["uv", *map(str, arguments[:2])])
-    what = f"the environment of {pins.name} was not built: `{command}` ended with {done.returncode}"
-    raise kind("\n".join([f"{what} and said", said, *advice.advise(said)]))
+    what = f"the environment of {pins.name} was not built: `{command}` ended with {done.returncode} and said"
+    raise kind("\n".join([what, tail, *advice.advise(tail)]))
 
 
 def why_unavailable() -> str:
@@ -148,14 +161,14 @@ def why_unavailable() -> str:
 
 
 def clean_environ(extra: dict[str, str]) -> dict[str, str]:
-    """The parent's environment variables without those that would change how Python or XLA run."""
+    """Return this process's environment variables without those that change how Python or XLA run."""
     dropped = (
         *("PYTHON", "VIRTUAL_ENV", "LD_PRELOAD", "MALLOC_"),
         *("XLA_", "JAX_", "PJRT_", "PT_XLA_", "TORCH", "LIBTPU_", "TF_", "HF_", "TRANSFORMERS_"),
         *("OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_"),
     )
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(dropped)}
-    return {**kept, "PYTHONPATH": str(REPOSITORY / "src"), "PYTHONHASHSEED": "0", **extra}
+    others = {k: v for k, v in os.environ.items() if not k.startswith(dropped)}
+    return {**others, "PYTHONPATH": str(REPOSITORY / "src"), "PYTHONHASHSEED": "0", **extra}
 
 
 def main() -> None:

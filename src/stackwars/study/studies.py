@@ -105,10 +105,13 @@ def _preset(config: dict) -> dict:
 
 
 def _study(config: dict, name: str, limit: list[str] | None = None) -> Study:
-    """Return a study of the configuration; limit: the only workloads that it may have."""
+    """Return a study of the configuration.
+
+    limit: the only workloads that it may have, unless the run has chosen none of them.
+    """
     row = config["studies"][name]
     wanted = set(row.get("workloads", config["workloads"]))
-    if limit is not None:
+    if limit is not None and (not limit or wanted.intersection(limit, config["workloads"])):
         wanted &= set(limit)
     return Study(
         name,

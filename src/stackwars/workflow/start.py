@@ -11,7 +11,7 @@ from snakemake.logging import logger
 
 from stackwars.measure import nodes, progress
 from stackwars.results import runs
-from stackwars.setup import tex
+from stackwars.setup import tools
 from stackwars.workflow import damage, dates, orphans, plan, runlock
 from stackwars.workflow.grid import REFERENCE, REFERENCE_TABLES, Grid
 
@@ -88,9 +88,9 @@ def prepare(workflow: Any) -> None:
     jobs = list(workflow.dag.needrun_jobs())
     names = {job.name for job in jobs}
     _planned.update(names)
-    lacking = tex.missing(typeset="typeset" in names, draw="compiler_figures" in names)
+    lacking = tools.missing_for_paper(typeset="typeset" in names, draw="compiler_figures" in names)
     if lacking:
-        raise WorkflowError(tex.explain(lacking))
+        raise WorkflowError(tools.explain_missing_for_paper(lacking))
     outputs = [str(job.output[0]) for job in jobs if job.name in _TIMED]
     progress.start(plan.expected_process_s(outputs))
 

@@ -32,6 +32,7 @@ sizes. Attributes that only some have:
 
 import math
 from collections.abc import Callable, Mapping
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -58,6 +59,16 @@ def float64(arrays: Mapping[str, np.ndarray]) -> Arrays:
     return {
         name: array.astype(np.float64) if array.dtype.kind == "f" else array for name, array in arrays.items()
     }
+
+
+class Operations(SimpleNamespace):
+    """The operations of an array dialect under NumPy's names, for forms that several dialects share."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(
+            f"xp.{name}: expected an operation of XP in in_{self.dialect}.py; fix: add it there, or give the "
+            f"workload a method in_{self.dialect}"
+        )
 
 
 class Workload:

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from functools import partial
-from types import SimpleNamespace
 
 import jax
 import numpy as np
 from jax import numpy as jnp
 
 from stackwars.workloads import adamw
-from stackwars.workloads.base import torch_names
+from stackwars.workloads.base import Operations, torch_names
 
 SAME = (
     *("arange", "concatenate", "einsum", "exp", "matmul", "mean", "pad", "reshape", "split"),
     *("sqrt", "square", "sum", "tanh", "where", "zeros"),
 )
-XP = SimpleNamespace(
+XP = Operations(
+    dialect="jax",
     **{name: getattr(jnp, name) for name in SAME},
     gelu=partial(jax.nn.gelu, approximate=False),
     gelu_tanh=partial(jax.nn.gelu, approximate=True),

@@ -1,12 +1,11 @@
 """What the forms in NumPy share: operations, and a training step."""
 
 import math
-from types import SimpleNamespace
 
 import numpy as np
 
 from stackwars.workloads import adamw
-from stackwars.workloads.base import build_in_place
+from stackwars.workloads.base import Operations, build_in_place
 
 SAME = (
     *("arange", "concatenate", "exp", "matmul", "mean", "reshape", "sqrt", "square", "sum"),
@@ -61,10 +60,17 @@ def sigmoid(x):
     return expit(x)
 
 
-XP = SimpleNamespace(
+def softmax(x, axis):
+    powers = np.exp(x - x.max(axis=axis, keepdims=True))
+    return powers / powers.sum(axis=axis, keepdims=True)
+
+
+XP = Operations(
+    dialect="numpy",
     **{name: getattr(np, name) for name in SAME},
     gelu=gelu,
     gelu_tanh=gelu_tanh,
     relu=relu,
     sigmoid=sigmoid,
+    softmax=softmax,
 )

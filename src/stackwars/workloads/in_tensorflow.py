@@ -5,18 +5,18 @@ function (Kingma and Ba, 2015, name both forms).
 """
 
 from functools import partial
-from types import SimpleNamespace
 
 import tensorflow as tf
 
 from stackwars.workloads import adamw
-from stackwars.workloads.base import build_in_place
+from stackwars.workloads.base import Operations, build_in_place
 
 SAME = (
     *("einsum", "exp", "matmul", "pad", "reshape", "split", "sqrt", "square", "tanh", "where"),
     *("one_hot", "sigmoid", "zeros"),
 )
-XP = SimpleNamespace(
+XP = Operations(
+    dialect="tensorflow",
     **{name: getattr(tf, name) for name in SAME},
     arange=tf.range,
     concatenate=tf.concat,

@@ -1,0 +1,70 @@
+"""Which programs outside Python a machine has: TeX, Graphviz, a C++ compiler."""
+
+import sysconfig
+
+import pytest
+
+from stackwars.setup import tools
+
+STYLES = "IEEEtran.cls IEEEtran.bst booktabs.sty siunitx.sty listings.sty microtype.sty hyperref.sty t1txtt.fd"
+COMMANDS = ("latexmk", "pdflatex", "bibtex", "kpsewhich", "dot")
+
+
+@pytest.fixture
+def install(tmp_path, monkeypatch):
+    """Return a function that installs the only commands of a machine: TeX with some styles, and Graphviz."""
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    (tmp_path / "bin").mkdir()
+
+    def install(styles: str = STYLES, commands: tuple[str, ...] = COMMANDS) -> None:
+        listed = "".join(f"echo /usr/share/texmf/{name}\n" for name in styles.split())
+        for name in commands:
+            path = tmp_path / "bin" / name
+            path.write_text(f"#!/bin/sh\n{listed if name == 'kpsewhich' else 'true'}\n")
+            path.chmod(0o755)
+
+    return install
+
+
+def test_nothing_is_missing_on_a_complete_machine(install):
+    install()
+    assert tools.missing_for_paper() == []
+
+
+def test_every_command_is_missing_on_an_empty_machine(install):
+    assert tools.missing_for_paper() == list(COMMANDS)
+    assert tools.missing_for_paper(draw=False) == list(COMMANDS[:-1])
+
+
+def test_commands_and_styles_are_missing_by_name(install):
+    install(STYLES.replace("siunitx.sty ", ""), tuple(name for name in COMMANDS if name != "bibtex"))
+    assert tools.missing_for_paper() == ["bibtex", "siunitx.sty"]
+
+
+def test_a_run_that_only_draws_needs_only_graphviz(install):
+    install(commands=("dot",))
+    assert tools.missing_for_paper(typeset=False) == []
+
+
+def test_explanation_names_what_is_missing_and_the_line_that_installs_it():
+    text = tools.explain_missing_for_paper(["latexmk", "siunitx.sty"])
+    assert "missing: latexmk, siunitx.sty;" in text
+    assert text.endswith(f"apt-get install --no-install-recommends {' '.join(tools.PAPER_PACKAGES)}")
+
+
+def test_compiler_and_header_are_missing_by_name(monkeypatch, tmp_path):
+    monkeypatch.setenv("CXX", "a-compiler-nobody-has")
+    monkeypatch.setattr(sysconfig, "get_path", lambda name, scheme: str(tmp_path))
+    assert tools.missing_for_inductor() == ["the C++ compiler a-compiler-nobody-has", f"{tmp_path}/Python.h"]
+    (tmp_path / "Python.h").touch()
+    assert tools.missing_for_inductor() == ["the C++ compiler a-compiler-nobody-has"]
+
+
+def test_compiler_is_that_of_the_environment_or_gcc(monkeypatch, tmp_path):
+    monkeypatch.delenv("CXX", raising=False)
+    assert tools.cxx_compiler() == "g++"
+    script = tmp_path / "c++"
+    script.write_text("#!/bin/sh\necho 12.2.0\n")
+    script.chmod(0o755)
+    monkeypatch.setenv("CXX", str(script))
+    assert (tools.cxx_compiler(), tools.cxx_version()) == (str(script), "12.2.0")
