@@ -330,9 +330,8 @@ def compiler_module(config: dict, compiler: str) -> str:
 
 
 def replay_sources(config: dict, compiler: str) -> list[str]:
-    """The files that decide how a compiler replays, relative to the repository."""
-    module = compilers.__name__ + "." + compiler_module(config, compiler)
-    return imports.sources("stackwars.compilers.replay", module)
+    """Return the file of the compiler that replays, relative to the repository."""
+    return imports.measured_sources(f"{compilers.__name__}.{compiler_module(config, compiler)}")
 
 
 def lower_pins(config: dict, framework: str) -> str:
@@ -356,12 +355,10 @@ def compiler_pins(config: dict, compiler: str, target: str | None = None) -> str
 
 
 def lower_sources(config: dict, framework: str, workload: str) -> list[str]:
-    """The files that decide a program's text, relative to the repository."""
+    """Return the files that decide a program's text, relative to the repository."""
     dialect = frameworks.load(framework).DIALECT
-    return imports.sources(
-        *workloads.sources(workload, dialect),
-        f"stackwars.compilers.lower_{framework}",
-        "stackwars.compilers.lower",
+    return imports.measured_sources(
+        *workloads.sources(workload, dialect), f"stackwars.compilers.lower_{framework}"
     )
 
 
