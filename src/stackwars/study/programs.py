@@ -82,9 +82,9 @@ class ReplayCell:
 
 
 def compiled_workloads(config: dict) -> list[str]:
-    """The workloads whose programs go to the compilers, in the order of the grid."""
-    chosen = _preset(config).get("compiled", config["workloads"])
-    return [workload for workload in config["workloads"] if workload in chosen]
+    """Return the workloads whose programs go to the compilers, in the order of the grid."""
+    excluded = _preset(config).get("exclude_programs", [])
+    return [workload for workload in config["workloads"] if workload not in excluded]
 
 
 def sizes(config: dict, workload: str, variant: str = BASE) -> dict[str, int]:
@@ -227,7 +227,7 @@ def replays(config: dict) -> list[ReplayCell]:
         ReplayCell(CPU, compiler, workload)
         for workload in compiled_workloads(config)
         for compiler, row in config["compilers"].items()
-        if workload in row.get("workloads", [workload]) and replayed(config, workload, compiler)
+        if workload not in row.get("exclude_workloads", []) and replayed(config, workload, compiler)
     ]
 
 
