@@ -78,7 +78,7 @@ def test_process_in_its_own_folder_is_the_one_in_its_cell(scratch):
 def test_lost_is_what_is_gone_or_another_and_not_what_was_set_aside(scratch):
     before, cell = finished(scratch.results), scratch.results / TORCH.path
     (cell / "stablehlo.mlir.gz").write_bytes(b"torn")
-    assert len(damage.set_aside(scratch.results)) == 1 and not (cell / "cell.json").exists()
+    assert len(damage.quarantine(scratch.results)) == 1 and not (cell / "cell.json").exists()
     shutil.rmtree(cell)
     assert lost(before, finished(scratch.results)) == []
     peak = scratch.results / "cpu" / "peak.json"

@@ -27,7 +27,7 @@ def ended(tmp_path_factory, jax_python):
         **{"rounds_min": 1, "rounds_max": 1, "timeout_s": 6, "memory_cap_gib": 1.0},
     )
     fakes = {f"FAKE_{f}_{w}": does for (f, w), (does, *_) in BAD.items()}
-    made.run("paper.pdf", FAKE_theirs_two_matmuls="disagree", **fakes)
+    made.run("all", FAKE_theirs_two_matmuls="disagree", **fakes)
     return made
 
 
