@@ -1,4 +1,4 @@
-"""What both profiles of clusters say of jobs."""
+"""What a cluster is told of jobs: by the rules, and by its profile."""
 
 from __future__ import annotations
 
@@ -9,49 +9,45 @@ import yaml
 
 from stackwars.setup.environments import REPOSITORY
 
-PROFILES = {
-    name: yaml.safe_load((REPOSITORY / "profiles" / name / "config.yaml").read_text())
-    for name in ("slurm", "kubernetes")
-}
+SLURM = yaml.safe_load((REPOSITORY / "profiles" / "slurm" / "config.yaml").read_text())
 RULES = {
-    rule
+    name: text
     for path in (REPOSITORY / "workflow" / "rules").glob("*.smk")
-    for rule in re.findall(r"^(?:rule|checkpoint) (\w+):$", path.read_text(), re.MULTILINE)
+    for name, text in re.findall(
+        r"^(?:rule|checkpoint) (\w+):\n(.*?)(?=^\S|\Z)", path.read_text(), re.DOTALL | re.MULTILINE
+    )
 }
 
 
-def groups(profile: dict) -> dict[str, str]:
-    return dict(entry.split("=") for entry in profile["groups"])
+def group(rule: str) -> str | None:
+    found = re.search(r'    group:\n        "(.*)"', RULES[rule])
+    return found[1] if found else dict(entry.split("=") for entry in SLURM["groups"]).get(rule)
 
 
-def test_both_make_the_same_jobs():
-    assert groups(PROFILES["slurm"]) == groups(PROFILES["kubernetes"])
-    assert PROFILES["slurm"]["group-components"] == PROFILES["kubernetes"]["group-components"]
+def test_the_profile_names_rules_and_groups_that_exist():
+    assert {entry.split("=")[0] for entry in SLURM["groups"]} <= RULES.keys()
+    components = {entry.split("=")[0] for entry in SLURM["group-components"]}
+    assert components == {group(rule) for rule in RULES} - {None}
 
 
-@pytest.mark.parametrize("name", PROFILES)
-def test_a_profile_names_rules_that_there_are(name):
-    profile = PROFILES[name]
-    assert groups(profile).keys() <= RULES
-    assert profile["set-resources"].keys() <= RULES
-    components = {entry.split("=")[0] for entry in profile["group-components"]}
-    assert components == set(groups(profile).values())
+@pytest.mark.parametrize("rule", ["process", "cell", "replay_process", "replay", "workload_done"])
+def test_all_that_is_compared_of_a_workload_is_one_job(rule):
+    assert group(rule) == "measured-{device}-{workload}"
 
 
-@pytest.mark.parametrize("name", PROFILES)
-def test_what_is_timed_is_in_one_job_and_alone(name):
-    profile = PROFILES[name]
-    timed = ("process", "replay_process", "growth_process")
-    assert {rule: groups(profile)[rule].partition("-")[0] for rule in timed} == {
-        "process": "measured", "replay_process": "measured", "growth_process": "grown"
-    }  # fmt: skip
-    for rule in timed:
-        asked = profile["set-resources"][rule]
-        assert asked.get("alone") or "--exclusive" in asked["slurm_extra"]
+@pytest.mark.parametrize(
+    "rule", ["process", "replay_process", "growth_process", "sharded", "peak", "device", "audit"]
+)
+def test_what_is_timed_or_finds_a_device_has_its_node_for_itself(rule):
+    assert "**EXCLUSIVE_NODE" in RULES[rule]
+
+
+@pytest.mark.parametrize("rule", ["lower", "edit", "ahead", "largest_batch"])
+def test_a_workload_s_programs_are_compiled_in_one_job_with_memory(rule):
+    assert group(rule) == "compiled-{workload}" and "mem_mb=COMPILING_MB" in RULES[rule]
 
 
 def test_a_job_of_slurm_is_on_one_node():
     # Snakemake adds up what the steps of a job ask for that run side by side, their nodes too.
-    slurm = PROFILES["slurm"]
-    asked = [slurm["default-resources"], *slurm["set-resources"].values()]
-    assert not any("nodes" in resources for resources in asked)
+    assert "nodes" not in SLURM["default-resources"]
+    assert not any("nodes=" in text for text in RULES.values())

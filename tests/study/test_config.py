@@ -193,8 +193,8 @@ REFUSED = {
         put("compilers/newer", {"environment": "xla-99"}),
         "compilers.newer.environment", "xla-0.7.1", "xla-99"),
     "unknown workload of a compiler": (
-        put("compilers/jaxlib-0.10.2/workloads", ["gpt5"]),
-        "compilers.jaxlib-0.10.2.workloads.0", "one of", "gpt5"),
+        put("compilers/jaxlib-0.10.2/exclude_workloads", ["gpt5"]),
+        "compilers.jaxlib-0.10.2.exclude_workloads.0", "one of", "gpt5"),
     "two native compilers": (
         put("compilers/newer", {"environment": "xla-0.10.2", "native": True}),
         "compilers", "at most one native", "newer"),
