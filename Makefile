@@ -28,14 +28,14 @@ CHOSEN = $(strip $(if $(STUDIES),$(ADDED_STUDIES)) $(CHOSEN_WORKLOADS))
 .PHONY: paper study audits smoke quick test test-faults reference report accept archive compare plan debian cluster lint set-up
 
 paper: set-up
-	$(SNAKEMAKE) paper.pdf report.html $(if $(CHOSEN),--config $(CHOSEN))
+	$(SNAKEMAKE) $(if $(CHOSEN),--config $(CHOSEN))
 
 study: set-up
 	$(if $(STUDIES),,$(error expected make study STUDIES=<names of studies>, got none))
 	$(SNAKEMAKE) results --config 'measure=[$(STUDIES)]' $(CHOSEN_WORKLOADS)
 
 quick smoke: set-up
-	$(SNAKEMAKE) paper.pdf report.html --config preset=$@ $(CHOSEN_WORKLOADS)
+	$(SNAKEMAKE) --config preset=$@ $(CHOSEN_WORKLOADS)
 
 audits: set-up
 	$(SNAKEMAKE) audits
@@ -44,7 +44,7 @@ test-faults: set-up
 	PYTHONPATH=src:tests .venv/bin/python -m faults.run $(FAULTS)
 
 reference: set-up
-	$(SNAKEMAKE) paper.pdf report.html --config results=reference
+	$(SNAKEMAKE) --config results=reference
 
 accept: set-up
 	.venv/bin/python -m stackwars.workflow.accept $(RUN)

@@ -167,7 +167,7 @@ FAULTS = [
         "Workload's title of TeX and shell syntax",
         prepare=Scratch.forget,
         run=retitled,
-        says=r"making paper.pdf",
+        says=r"\] typeset",
         recover=Scratch.forget,
         again=WHOLE,
         extra=obeyed,

@@ -32,6 +32,8 @@ FULL = "No space left on device"
 """What the log of a job would say that failed for a full disk."""
 LABEL = "[stackwars]"
 """Begins a line that a job says of its result, in its log."""
+ENVIRONMENT = "[environment]"
+"""Begins a line about an environment that a job builds."""
 STOPPED = "stopped; what was measured is kept; run the same command again"
 _PASSED_ON = ("Nothing to be done", "Cancelling", "Will exit after", "Unlocking", "Congratulations")
 """Beginnings of Snakemake's messages that are passed on."""
@@ -101,13 +103,10 @@ class Terminal(logging.Handler):
         if self._progress is None:
             return ""
         self._progress.end(job)
-        found = [_result(Path(path)) for path in self._logs.pop(job, ())]
-        lines = [
-            textwrap.fill(text, WIDTH, initial_indent="    ", subsequent_indent="      ")
-            for text in found
-            if text
-        ]
-        return "\n".join(lines)
+        lines = [line for path in self._logs.pop(job, ()) for line in _results(Path(path))]
+        return "\n".join(
+            textwrap.fill(line, WIDTH, initial_indent="    ", subsequent_indent="      ") for line in lines
+        )
 
     def _failure(self, told: str, made: str) -> str:
         self._failed.append(told)
@@ -188,11 +187,11 @@ def _duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
 
 
-def _result(log: Path) -> str:
-    """Return what a job says of its result in the last line of its log; empty if it says nothing."""
-    text = log.read_text(errors="replace").strip() if log.is_file() else ""
-    last = text.rpartition("\n")[2]
-    return last.removeprefix(LABEL).strip() if last.startswith(LABEL) else ""
+def _results(log: Path) -> list[str]:
+    """Return what a job says in its log: environments that it built and, in the last line, its result."""
+    lines = log.read_text(errors="replace").strip().splitlines() if log.is_file() else []
+    built = [line for line in lines if line.startswith(ENVIRONMENT)]
+    return built + [line.removeprefix(LABEL).strip() for line in lines[-1:] if line.startswith(LABEL)]
 
 
 def failure(job: dict) -> str:
