@@ -38,7 +38,7 @@ rule reproduction:
     params:
         step=GRID.step_args,
     shell:
-        "python -m stackwars.workflow.steps stackwars.claims.compare {params.step} >{log} 2>&1"
+        "python -m stackwars.claims.compare {params.step} >{log} 2>&1"
 
 
 # One claim from what it alone needs.

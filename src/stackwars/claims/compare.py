@@ -23,7 +23,7 @@ from stackwars.claims.votes import Vote, of_claim, tally
 from stackwars.measure import documents
 from stackwars.results import runs, schema
 from stackwars.results.dataset import Dataset
-from stackwars.results.folder import REFERENCE_TABLES, Folder
+from stackwars.results.folder import REFERENCE_TABLES, Folder, command
 from stackwars.results.values import is_missing
 from stackwars.study.config import load
 
@@ -238,6 +238,9 @@ def read_summary(path: Path) -> str:
 
 
 def main() -> None:
+    """Compare the two runs that the command names or, as a step of a run, that run with the reference."""
+    if "--config" in sys.argv:
+        return command(write, definitions.ClaimError)
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("run", type=Path)
     parser.add_argument("other", type=Path, nargs="?", default=REFERENCE_TABLES)
