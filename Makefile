@@ -32,14 +32,14 @@ help:
 	@sed -n '/^# make/,/^$$/s/^# //p' Makefile
 
 paper: set-up
-	$(SNAKEMAKE) paper.pdf report.html $(if $(CHOSEN),--config $(CHOSEN))
+	$(SNAKEMAKE) $(if $(CHOSEN),--config $(CHOSEN))
 
 study: set-up
 	$(if $(STUDIES),,$(error expected make study STUDIES=<names of studies>, got none))
 	$(SNAKEMAKE) results --config 'measure=[$(STUDIES)]' $(CHOSEN_WORKLOADS)
 
 quick smoke: set-up
-	$(SNAKEMAKE) paper.pdf report.html --config preset=$@ $(CHOSEN_WORKLOADS)
+	$(SNAKEMAKE) --config preset=$@ $(CHOSEN_WORKLOADS)
 
 audits: set-up
 	$(SNAKEMAKE) audits
@@ -48,7 +48,7 @@ test-faults: set-up
 	.venv/bin/python -m pytest tests/faults/inject_faults.py --numprocesses 2 $(if $(FAULTS),-k "$(subst $(SPACE), or ,$(strip $(FAULTS)))")
 
 reference: set-up
-	$(SNAKEMAKE) paper.pdf report.html --config results=reference
+	$(SNAKEMAKE) --config results=reference
 
 accept: set-up
 	.venv/bin/python -m stackwars.workflow.accept $(RUN)

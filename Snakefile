@@ -1,4 +1,4 @@
-# The paper from one command: snakemake --cores 1 paper.pdf
+# The paper and the report from one command: snakemake --cores all
 import os
 import sys
 from pathlib import Path
@@ -19,7 +19,7 @@ sys.path.insert(0, SOURCE)
 
 from stackwars.workflow import terminal
 
-terminal.attach(workflow.logger_manager)
+terminal.attach(workflow)
 
 
 configfile: "config/config.yaml"
@@ -32,19 +32,31 @@ container: "docker://debian:bookworm"
 
 include: "workflow/rules/common.smk"
 include: "workflow/rules/cells.smk"
-include: "workflow/rules/growth.smk"
 include: "workflow/rules/compile.smk"
 include: "workflow/rules/replay.smk"
-include: "workflow/rules/sharding.smk"
 include: "workflow/rules/audits.smk"
 include: "workflow/rules/tables.smk"
 include: "workflow/rules/claims.smk"
 include: "workflow/rules/paper.smk"
 
 
+# Every result is an input, so that one that is missing is made again, and the paper from it.
+rule all:
+    default_target: True
+    input:
+        "paper.pdf",
+        "report.html",
+        GRID.files(GRID.cpu_cells, "cell.json"),
+        GRID.available_files("cell.json", "stablehlo.mlir.gz", "output.npy"),
+        GRID.compiled("ahead.json"),
+        GRID.largest_batches(),
+        GRID.replays("replay.json"),
+        GRID.peaks(GRID.cpu_cells),
+
+
 onstart:
-    start.prepare(workflow)
+    start.prepare(GRID, workflow)
 
 
 onsuccess:
-    start.print_summary(GRID)
+    start.print_summary(GRID, workflow)

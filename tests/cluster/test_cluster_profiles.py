@@ -1,4 +1,4 @@
-"""The profile of Slurm names rules that exist, and runs what is timed as one job, alone on a node."""
+"""What a cluster is told of jobs: by the rules, and by its profile."""
 
 from __future__ import annotations
 
@@ -9,38 +9,45 @@ import yaml
 
 from stackwars.setup.environments import REPOSITORY
 
+SLURM = yaml.safe_load((REPOSITORY / "profiles" / "slurm" / "config.yaml").read_text())
 RULES = {
-    rule
+    name: text
     for path in (REPOSITORY / "workflow" / "rules").glob("*.smk")
-    for rule in re.findall(r"^(?:rule|checkpoint) (\w+):$", path.read_text(), re.MULTILINE)
+    for name, text in re.findall(
+        r"^(?:rule|checkpoint) (\w+):\n(.*?)(?=^\S|\Z)", path.read_text(), re.DOTALL | re.MULTILINE
+    )
 }
 
 
-@pytest.fixture(scope="module")
-def slurm() -> dict:
-    return yaml.safe_load((REPOSITORY / "profiles" / "slurm" / "config.yaml").read_text())
+def group(rule: str) -> str | None:
+    found = re.search(r'    group:\n        "(.*)"', RULES[rule])
+    return found[1] if found else dict(entry.split("=") for entry in SLURM["groups"]).get(rule)
 
 
-def groups(profile: dict) -> dict[str, str]:
-    return dict(entry.split("=") for entry in profile["groups"])
+def test_the_profile_names_rules_and_groups_that_exist():
+    assert {entry.split("=")[0] for entry in SLURM["groups"]} <= RULES.keys()
+    components = {entry.split("=")[0] for entry in SLURM["group-components"]}
+    assert components == {group(rule) for rule in RULES} - {None}
 
 
-def test_it_names_rules_that_exist(slurm):
-    assert groups(slurm).keys() <= RULES
-    assert slurm["set-resources"].keys() <= RULES
-    components = {entry.split("=")[0] for entry in slurm["group-components"]}
-    assert components == set(groups(slurm).values())
+@pytest.mark.parametrize("rule", ["process", "cell", "replay_process", "replay", "workload_done"])
+def test_all_that_is_compared_of_a_workload_is_one_job(rule):
+    assert group(rule) == "measured-{device}-{workload}"
 
 
-def test_what_is_timed_is_in_one_job_and_alone(slurm):
-    timed = ("process", "replay_process", "growth_process")
-    assert {rule: groups(slurm)[rule].partition("-")[0] for rule in timed} == {
-        "process": "measured", "replay_process": "measured", "growth_process": "grown"
-    }  # fmt: skip
-    assert all("--exclusive" in slurm["set-resources"][rule]["slurm_extra"] for rule in timed)
+@pytest.mark.parametrize(
+    "rule", ["process", "replay_process", "growth_process", "sharded", "peak", "device", "audit"]
+)
+def test_what_is_timed_or_finds_a_device_has_its_node_for_itself(rule):
+    assert "**EXCLUSIVE_NODE" in RULES[rule]
+
+
+@pytest.mark.parametrize("rule", ["lower", "edit", "ahead", "largest_batch"])
+def test_a_workload_s_programs_are_compiled_in_one_job_with_memory(rule):
+    assert group(rule) == "compiled-{workload}" and "mem_mb=COMPILING_MB" in RULES[rule]
 
 
 def test_a_job_is_on_one_node(slurm):
     # Snakemake adds up what the steps of a job ask for that run side by side, their nodes too.
-    resources = [slurm["default-resources"], *slurm["set-resources"].values()]
-    assert not any("nodes" in one for one in resources)
+    assert "nodes" not in SLURM["default-resources"]
+    assert not any("nodes=" in text for text in RULES.values())

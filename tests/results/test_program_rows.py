@@ -33,7 +33,7 @@ def asked() -> dict:
     """One workload, one target, one compiler, a variant and a search for the largest batch."""
     chosen = config(workloads=["bert_base"])
     preset = chosen["presets"]["smoke"]
-    preset |= {"compiled": ["bert_base"], "variants": {"bert_base": ["b8"]}, "largest_batch": ["bert_base"]}
+    preset |= {"variants": {"bert_base": ["b8"]}, "largest_batch": ["bert_base"]}
     chosen["ahead"] = [{"target": "tpu-v6e", "compiler": OLD}]
     return chosen
 

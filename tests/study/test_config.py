@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from stackwars import workloads
+from stackwars.study import programs
 from stackwars.study.config import ConfigError, load, validate
 
 
@@ -192,8 +193,8 @@ REFUSED = {
         put("compilers/newer", {"environment": "xla-99"}),
         "compilers.newer.environment", "xla-0.7.1", "xla-99"),
     "unknown workload of a compiler": (
-        put("compilers/jaxlib-0.10.2/workloads", ["gpt5"]),
-        "compilers.jaxlib-0.10.2.workloads.0", "one of", "gpt5"),
+        put("compilers/jaxlib-0.10.2/exclude_workloads", ["gpt5"]),
+        "compilers.jaxlib-0.10.2.exclude_workloads.0", "one of", "gpt5"),
     "two native compilers": (
         put("compilers/newer", {"environment": "xla-0.10.2", "native": True}),
         "compilers", "at most one native", "newer"),
@@ -323,3 +324,27 @@ def test_misspelt_workload_among_sizes_is_refused():
     config["presets"]["full"]["sizes"]["gemn"] = {"m": 1, "k": 1, "n": 1}
     with pytest.raises(ConfigError, match=r"presets\.full\.sizes: .* got \"gemn\""):
         validate(config)
+
+
+def test_key_that_is_given_twice_is_refused(tmp_path):
+    path = tmp_path / "config.yaml"
+    path.write_text("sizes:\n  gemm: {m: 16, k: 32, n: 64, n: 65}\n")
+    with pytest.raises(ConfigError, match=r"config.yaml: expected each key once, got n again .* line 2; fix"):
+        load(path)
+
+
+def test_half_written_workload_is_named_with_its_file(tmp_path, monkeypatch):
+    (tmp_path / "half_written.py").write_text("import numpy\nWORKLOAD = \n")
+    monkeypatch.setattr(workloads, "__path__", [*workloads.__path__, str(tmp_path)])
+    with pytest.raises(ConfigError, match=r"^workload half_written: .*half_written.py: .*; fix: that file$"):
+        load()
+
+
+def test_new_workload_goes_to_every_compiler_unless_it_is_excluded():
+    config = copy.deepcopy(CONFIG) | {"preset": "smoke"}
+    excluded = config["presets"]["smoke"]["exclude_programs"]
+    config["workloads"].append("fresh")
+    config["studies"]["tables"]["workloads"].append("fresh")
+    assert ("fresh", "jaxlib-0.10.2") in {(r.workload, r.compiler) for r in programs.replays(config)}
+    excluded.append("fresh")
+    assert "fresh" not in {replay.workload for replay in programs.replays(config)}

@@ -22,6 +22,7 @@ from pathlib import Path
 import yaml
 
 import study
+from checkout import OVERLAY
 
 FRAMEWORKS = 10
 BARE = """
@@ -57,9 +58,18 @@ def large(folder: Path, cells: int) -> None:
     config["comparisons"] = [{"subject": name, "baseline": "ours", "of": ["cells"]} for name in frameworks[1:]]
     config |= {"workloads": workloads, "studies": {"tables": {"frameworks": frameworks}}}
     del config["growth"], config["sharding"]
-    preset = config["presets"]["full"]
-    preset["sizes"] = dict.fromkeys(workloads, preset["sizes"]["gemm"])
+    config |= {
+        "device_workloads": {},
+        "edits": {},
+        "devices": ["cpu"],
+        "settings": config["settings"] | study.SETTINGS,
+    }
+    config |= {"audits": {"frameworks": [], "replays": []}, "ahead": config["ahead"][:1]}
+    config["paper"] = {"listings": [], "graphs": []}
+    sizes = dict.fromkeys(workloads, config["presets"]["full"]["sizes"]["gemm"])
+    config["presets"] = {"full": {"measure": ["tables"], "sizes": sizes}}
     path.write_text(yaml.safe_dump(config, sort_keys=False))
+    (folder / OVERLAY).write_text("preset: full\n")
 
 
 def bare(folder: Path, cells: int) -> None:
@@ -91,7 +101,7 @@ def main() -> None:
     parser.add_argument("--keep", type=Path, help="make the study here and leave it, to profile")
     a = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
-        for name, make, target in (("study", large, "paper.pdf"), ("bare", bare, "all")):
+        for name, make, target in (("study", large, "all"), ("bare", bare, "all")):
             folder = (a.keep or Path(scratch)) / name
             make(folder, a.cells)
             runs = [planned(folder, target) for _ in range(a.times)]

@@ -3,6 +3,8 @@
 import gzip
 import hashlib
 import json
+import os
+import time
 
 import numpy as np
 import pytest
@@ -34,7 +36,7 @@ def cut(path, share=0.5):
 
 def test_whole_results_are_left_alone(root):
     before = sorted(root.rglob("*"))
-    assert damage.find(root) == {} and damage.set_aside(root) == []
+    assert damage.find(root) == {} and damage.quarantine(root) == []
     assert sorted(root.rglob("*")) == before
 
 
@@ -43,18 +45,18 @@ def test_whole_results_are_left_alone(root):
 def test_file_that_breaks_off_is_named_and_kept_under_its_own_path(root, name, share):
     path = cut(root / "cpu" / "jax" / "gemm" / name, share)
     damaged = path.read_bytes()
-    (line,) = damage.set_aside(root)
+    (line,) = damage.quarantine(root)
     aside = root / "damaged" / "cpu" / "jax" / "gemm" / name
-    assert str(path) in line and str(aside) in line and "paper.pdf measures it again" in line
+    assert str(path) in line and str(aside) in line and "what needs it is measured again" in line
     assert not path.exists() and aside.read_bytes() == damaged
-    assert damage.set_aside(root) == []
+    assert damage.quarantine(root) == []
 
 
 def test_second_damage_of_one_file_does_not_replace_the_first(root):
     path = root / "cpu" / "jax" / "gemm" / "cell.json"
     for content in ("first {", "second {"):
         path.write_text(content)
-        damage.set_aside(root)
+        damage.quarantine(root)
     kept = (root / "damaged" / "cpu" / "jax" / "gemm").glob("cell.json*")
     assert {file.read_text() for file in kept} == {"first {", "second {"}
 
@@ -63,7 +65,7 @@ def test_process_goes_as_a_whole(root):
     process = root / "cpu" / "jax" / "gemm" / "process-1"
     cut(process / "process.json")
     assert set(damage.find(root)) == {process}
-    damage.set_aside(root)
+    damage.quarantine(root)
     assert not process.exists()
     assert (root / "damaged" / "cpu" / "jax" / "gemm" / "process-1" / "log.txt").exists()
 
@@ -73,7 +75,7 @@ def test_what_was_measured_goes_with_a_damaged_file_beside_it(root, name):
     cell = root / "cpu" / "jax" / "gemm"
     measured = (cell / "cell.json").read_bytes()
     cut(cell / name)
-    (line,) = damage.set_aside(root)
+    (line,) = damage.quarantine(root)
     assert f"{name}, with what was made with it" in line
     # The process is of a run that is at work on the cell.
     assert [path.name for path in cell.iterdir()] == ["process-1"]
@@ -105,7 +107,7 @@ def test_forms_go_as_a_whole(root):
     assert set(damage.find(root)) == {forms}
 
 
-def test_a_folder_above_the_results_is_never_set_aside(root):
+def test_a_folder_above_the_results_is_never_quarantined(root):
     above = root.rename(root.with_name("forms"))
     path = cut(above / "cpu" / "jax" / "gemm" / "cell.json")
     assert set(damage.find(above)) == {path}
@@ -125,10 +127,30 @@ def test_what_is_being_written_and_logs_are_no_results(root):
 
 
 def test_no_results_have_no_damage(tmp_path):
-    assert damage.set_aside(tmp_path / "none") == []
+    assert damage.quarantine(tmp_path / "none") == []
 
 
 def test_reading_names_the_file(root):
     path = cut(root / "cpu" / "jax" / "gemm" / "cell.json")
     with pytest.raises(documents.Damaged, match=f"{path}: expected a whole document; it ends or"):
         documents.read(path)
+
+
+def dated(path, seconds: float):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch()
+    os.utime(path, (0, time.time() + seconds))
+    return path
+
+
+def test_what_is_ahead_is_dated_now_in_its_order(tmp_path):
+    results = tmp_path / "results"
+    old, cell = dated(results / "old.json", -100), dated(results / "cpu" / "cell.json", 3600)
+    frame, paper = dated(results / "frame.csv", 3700), dated(tmp_path / "paper.pdf", 3800)
+    before = old.stat().st_mtime
+    assert damage.fix_future_mtimes([results, tmp_path / "none"], [paper, tmp_path / "report.html"]) == 3
+    found = [path.stat().st_mtime_ns for path in (old, cell, frame, paper)]
+    assert found == sorted(set(found))
+    assert found[-1] < time.time_ns()
+    assert old.stat().st_mtime == before
+    assert damage.fix_future_mtimes([results], [paper]) == 0

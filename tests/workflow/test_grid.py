@@ -18,11 +18,11 @@ from stackwars.study.cells import Cell
 from stackwars.study.comparisons import with_programs
 from stackwars.study.config import load
 from stackwars.study.programs import Program
+from stackwars.workflow import job_files
 from stackwars.workflow.audit_jobs import AuditJobs
-from stackwars.workflow.cell_jobs import CellJobs
 from stackwars.workflow.claim_jobs import ClaimJobs
-from stackwars.workflow.compiler_jobs import CompilerJobs
-from stackwars.workflow.grid import Grid
+from stackwars.workflow.grid import Grid, paper_files
+from stackwars.workflow.jobs import KINDS, Jobs
 
 GEMM = SimpleNamespace(framework="torch_xla", workload="gemm", device="cpu")
 ANSWERS = {
@@ -57,6 +57,7 @@ def reference(*paths: str) -> Grid:
 
 
 def content(path: str) -> dict:
+    job_files.write_planned()
     return json.loads(Path(path).read_text())
 
 
@@ -157,9 +158,9 @@ def test_what_the_native_compiler_makes_is_kept_of_the_listed_programs_alone():
     assert made.optimised() == [
         f"results/full/cpu/{framework}/mha/optimised_cpu.hlo.gz" for framework in ("jax", "torch_xla")
     ]
-    job = content(CompilerJobs(made).optimise(GEMM))
+    job = content(Jobs(made).spec("optimised")(GEMM))
     assert (job["compiler"], job["module"], job["options"]) == ("jaxlib-0.7.1", "xla", {})
-    assert CompilerJobs(made).native_pins(GEMM) == "envs/xla-0.7.1.txt"
+    assert Jobs(made).pins("optimised")(GEMM) == "envs/xla-0.7.1.txt"
     compilers = {name: {**row, "native": False} for name, row in config()["compilers"].items()}
     assert grid(preset="full", workloads=["mha"], compilers=compilers).optimised() == []
     # Of the reference, what lies beside the programs that the report shows.
@@ -179,7 +180,7 @@ def test_forms_are_kept_of_the_workloads_that_are_named_and_listed_where_both_co
     }
     made = grid(**chosen)
     told = {
-        name: content(CellJobs(made).job(SimpleNamespace(framework="jax", workload=name, device="cpu")))
+        name: content(Jobs(made).spec("process")(SimpleNamespace(framework="jax", workload=name, device="cpu")))
         for name in names
     }
     assert {name: job["forms"] for name, job in told.items()} == {
@@ -201,41 +202,41 @@ def test_forms_are_kept_of_the_workloads_that_are_named_and_listed_where_both_co
 
 def test_unknown_names_are_refused():
     with pytest.raises(WorkflowError, match="target: workload: expected one of gemm, ffn, got x"):
-        CellJobs(grid()).sources(SimpleNamespace(framework="jax", workload="x", device="cpu"))
+        Jobs(grid()).sources("process")(SimpleNamespace(framework="jax", workload="x", device="cpu"))
 
 
 def test_a_process_is_made_from_its_own_files_and_its_partner_s():
-    jobs = CellJobs(grid())
-    files = jobs.sources(GEMM)
+    jobs = Jobs(grid())
+    files = jobs.sources("process")(GEMM)
     for name in ("gemm", "in_torch", "in_jax"):
         assert f"src/stackwars/workloads/{name}.py" in files
-    assert (jobs.pins(GEMM), jobs.partner_pins(GEMM)) == ("envs/torch_xla.txt", "envs/jax.txt")
+    assert (jobs.pins("process")(GEMM), jobs.partner_pins(GEMM)) == ("envs/torch_xla.txt", "envs/jax.txt")
     jax = SimpleNamespace(framework="jax", workload="gemm", device="cpu")
     assert jobs.partner_pins(jax) == []
-    assert "src/stackwars/workloads/in_torch.py" not in jobs.sources(jax)
+    assert "src/stackwars/workloads/in_torch.py" not in jobs.sources("process")(jax)
 
 
 def test_a_process_is_told_what_it_measures():
-    jobs = CellJobs(grid())
-    job = content(jobs.job(SimpleNamespace(**vars(GEMM), repetition="2")))
+    jobs = Jobs(grid())
+    job = content(jobs.spec("process")(SimpleNamespace(**vars(GEMM), repetition="2")))
     assert (job["repetition"], job["dialect"]) == (2, "torch")
     assert job["partner"] == {"framework": "jax", "dialect": "jax"}
     assert job["settings"]["block_calls"] == 16
     assert "audit_rounds" not in job["settings"]
-    assert content(jobs.job(GEMM))["repetition"] == 0, "a cell has no repetition"
+    assert content(jobs.spec("process")(GEMM))["repetition"] == 0, "a cell has no repetition"
 
 
 def test_a_change_of_one_setting_is_another_file():
     settings = config()["settings"]
     names = {
-        CellJobs(grid(settings={**settings, **changed})).job(GEMM)
+        Jobs(grid(settings={**settings, **changed})).spec("process")(GEMM)
         for changed in ({}, {"seed": 7}, {"audit_rounds": 7})
     }
     assert len(names) == 2, "audits are no part of a process"
 
 
 def test_a_compilation_takes_the_code_s_size_from_a_finished_one():
-    jobs = CompilerJobs(grid(preset="full"))
+    jobs = Jobs(grid(preset="full"))
     first, other = config()["ahead"][:2]
     wildcards = {"framework": "jax", "workload": "gemm", "variant": "base"}
     finished = SimpleNamespace(target=first["target"], compiler=first["compiler"], **wildcards)
@@ -243,33 +244,33 @@ def test_a_compilation_takes_the_code_s_size_from_a_finished_one():
     stopped = SimpleNamespace(target=other["target"], compiler=other["compiler"], **wildcards)
     place = f"{first['target']}/{first['compiler']}/jax/gemm/base"
     assert jobs.code_source(stopped) == f"results/full/ahead/{place}/ahead.json"
-    assert content(jobs.ahead(stopped))["target"] == other["target"]
+    assert content(jobs.spec("ahead")(stopped))["target"] == other["target"]
 
 
 def test_an_edited_program_takes_the_code_s_size_from_the_one_before_the_edit():
     first = config()["ahead"][0]
     place = {"target": first["target"], "compiler": first["compiler"], "variant": "base"}
     edited = SimpleNamespace(framework="jax+default_precision", workload="gemm", **place)
-    jobs = CompilerJobs(grid(preset="full"))
+    jobs = Jobs(grid(preset="full"))
     place = f"{first['target']}/{first['compiler']}/jax/gemm/base"
     assert jobs.code_source(edited) == f"results/full/ahead/{place}/ahead.json"
-    assert content(jobs.ahead(edited))["framework"] == "jax+default_precision"
+    assert content(jobs.spec("ahead")(edited))["framework"] == "jax+default_precision"
 
 
 def test_only_a_gpu_is_described():
-    jobs = CompilerJobs(grid())
+    jobs = Jobs(grid())
     (described,) = jobs.description(SimpleNamespace(target="h100"))
     assert (REPOSITORY / described).is_file()
     assert jobs.description(SimpleNamespace(target="tpu-v6e")) == []
 
 
 def test_a_replay_reads_every_program_and_is_checked_against_their_cells():
-    jobs = CompilerJobs(grid())
+    jobs = Jobs(grid())
     replay = SimpleNamespace(device="cpu", compiler=next(iter(config()["compilers"])), workload="gemm")
     assert len(jobs.replayed(replay)) == 2 * len(with_programs(config()))
     assert jobs.replayed_folders(replay)[0] == "--cell jax=results/smoke/cpu/jax/gemm"
     assert "results/smoke/cpu/torch_xla/gemm/output.npy" in jobs.replayed_cells(replay)
-    job = content(jobs.replay(SimpleNamespace(**vars(replay), repetition="1")))
+    job = content(jobs.spec("replay")(SimpleNamespace(**vars(replay), repetition="1")))
     assert (job["repetition"], set(job["programs"])) == (1, set(with_programs(config())))
 
 
@@ -299,20 +300,51 @@ def test_what_the_configuration_adds_is_broken_and_slowed_down_too():
     assert iree == {f"{folder}/{name}/cpu/jax-iree-3.13.json" for name in ("mutants", "power")}
 
 
+def audit(name: str, subject: str) -> list:
+    """The wildcards of an audit, as Snakemake has them."""
+
+    class Names(list):
+        audit, device = name, "cpu"
+
+    names = Names([name, "cpu", subject])
+    names.subject = subject
+    return names
+
+
 def test_a_replay_is_audited_in_the_compiler_s_environment_with_programs_of_the_framework_s():
-    jobs = AuditJobs(grid())
-    wildcards = SimpleNamespace(device="cpu", framework="jax", compiler="iree-3.13")
-    assert jobs.replay_pins(wildcards) == "envs/iree.txt"
-    job = content(jobs.replay_job(wildcards))
+    jobs, wildcards = AuditJobs(grid()), audit("mutants", "jax-iree-3.13")
+    assert jobs.pins(wildcards) == "envs/iree.txt"
+    assert jobs.lower_pins(wildcards) == "envs/jax.txt"
+    command = jobs.command(wildcards, SimpleNamespace(pins="envs/iree.txt", peak="peak.json")).split()
+    assert command[0] == "stackwars.audits.mutants"
+    assert command[-2:] == ["--folder", "results/smoke/audits/kept/mutants-cpu-jax-iree-3.13"]
+    job = content(command[command.index("--job") + 1])
     assert (job["module"], job["dialect"], job["lower_pins"]) == ("iree", "jax", "envs/jax.txt")
-    files = jobs.replay_sources("stackwars.audits.mutants", "stackwars.workloads.gemm")(wildcards)
-    for name in (
-        "compilers/iree",
-        "compilers/lower_jax",
-        "compilers/replay",
-        "workloads/gemm",
-    ):
+    files = jobs.sources(wildcards)
+    for name in ("audits/mutants", "compilers/iree", "compilers/lower_jax", "workloads/gemm"):
         assert f"src/stackwars/{name}.py" in files
+    with pytest.raises(WorkflowError, match="expected one of mutants, power of a replay, got fences"):
+        jobs.pins(audit("fences", "jax-iree-3.13"))
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("fences", "--framework torch_xla --dialect torch --device cpu --precision highest --peak peak.json"),
+        ("mutants", "--peak peak.json"),
+        ("power", "--rounds 4"),
+        ("aa_interleaved", "--same --rounds 1"),
+        ("independent", "--processes 1"),
+    ],
+)
+def test_an_audit_has_the_arguments_of_its_command(name, arguments):
+    jobs, wildcards = AuditJobs(grid()), audit(name, "torch_xla")
+    paths = SimpleNamespace(pins=jobs.pins(wildcards), peak="peak.json")
+    command = jobs.command(wildcards, paths)
+    module = "power" if name == "aa_interleaved" else name
+    assert f"stackwars.audits.{module}" in command and "envs/torch_xla.txt" in command
+    assert arguments in command
+    assert bool(jobs.peak(wildcards)) == (name in ("fences", "mutants"))
 
 
 def test_a_framework_with_some_workloads_only_is_not_audited():
@@ -326,8 +358,8 @@ def test_a_framework_without_programs_and_some_workloads_stops_nothing():
     made = Grid({**load(), "preset": "smoke", "devices": ["cpu"]}, lambda: "")
     cell = SimpleNamespace(framework=other, workload="ffn", device="cpu")
     assert Cell(other, "ffn", "cpu") in made.available_cells()
-    assert "src/stackwars/workloads/ffn.py" in CellJobs(made).sources(cell)
-    assert content(CellJobs(made).job(cell))["partner"]["framework"] == "jax"
+    assert "src/stackwars/workloads/ffn.py" in Jobs(made).sources("process")(cell)
+    assert content(Jobs(made).spec("process")(cell))["partner"]["framework"] == "jax"
     asked = [
         *made.compiled("ahead.json"),
         *made.replays("replay.json"),
@@ -357,7 +389,10 @@ def test_a_claim_asks_for_its_cells_programs_and_replays_alone():
     names = {Path(path).name for path in jobs.results(claim("gemm_first_pytorch"))}
     assert names == {"cell.json", "output.npy", "peak.json"}
     assert {Path(path).name for path in jobs.results(claim("gemm_same_program"))} == {"program_forms.json"}
-    assert [p.workload for p in jobs.programs(claim("gemm_same_program"))] == ["gemm", "gemm"]
+    own = SimpleNamespace(results="results/smoke/claims/gemm_same_program")
+    assert [Path(path).parts[4] for path in jobs.programs(own)] == ["gemm", "gemm"]
+    of_the_run = jobs.programs(SimpleNamespace(results="results/smoke"))
+    assert {Path(path).parts[4] for path in of_the_run} == {"gemm"}
     assert "replay.json" in {Path(path).name for path in jobs.results(claim("program_is_reason"))}
     assert any("/tpu/jax/" in path for path in jobs.results(claim("tpu_gemm_first")))
 
@@ -374,3 +409,61 @@ def test_a_claim_about_a_study_that_the_run_does_not_measure_is_refused():
         match=r"expected a run that measures the study tables.*fix: --config 'measure=",
     ):
         jobs.results(claim("gemm_first_pytorch"))
+
+
+def refused(**changes) -> str:
+    names = {"device": "cpu", "framework": "jax", "workload": "gemm"} | changes
+    with pytest.raises(WorkflowError) as error:
+        Grid(load(), lambda: "").check(SimpleNamespace(**names))
+    return str(error.value)
+
+
+def test_a_target_may_name_what_is_configured():
+    made = Grid(load(), lambda: "")
+    made.check(GEMM)
+    made.check(SimpleNamespace(framework="torch_xla+pretransposed_weights", workload="mha"))
+    made.check(SimpleNamespace(compiler="jaxlib-0.7.1", target="tpu-v6e"))
+
+
+@pytest.mark.parametrize(
+    ("what", "got", "expected"),
+    [("framework", "jaxx", "jax"), ("workload", "gem", "gemm, ffn"),
+     ("target", "tpu-v7", "tpu-v6e"), ("compiler", "jaxlib-1", "jaxlib-0.7.1"),
+     ("device", "tpux", "cpu, cpu-1t")],
+)  # fmt: skip
+def test_what_is_not_configured_is_refused_with_what_was_expected(what, got, expected):
+    message = refused(**{what: got})
+    assert message.startswith(f"target: {what}: expected one of {expected}") and f"got {got}; fix" in message
+
+
+def test_device_that_a_framework_has_no_environment_for_is_refused():
+    message = refused(framework="torch_xla", device="cuda")
+    assert message.startswith("target: device of torch_xla: expected one of cpu, cpu-1t, tpu, got cuda")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_job_is_made_from_no_file_of_the_protocol_but_has_its_version(kind):
+    made = Jobs(Grid({**load(), "preset": "full", "measure": list(load()["studies"])}, lambda: ""))
+    wildcards = {
+        **{"device": "cpu", "framework": "jax", "workload": "ffn", "repetition": "0", "variant": "base"},
+        **{"compiler": "jaxlib-0.10.2", "target": "tpu-v6e", "frontend": "jax", "way": "data", "devices": "2"},
+    }
+    if kind == "growth":
+        wildcards |= {"workload": "decode", "size": "layers", "value": "4"}
+    files = made.sources(kind)(SimpleNamespace(**wildcards))
+    folders = {Path(file).parts[2] for file in files}
+    assert folders <= {"workloads", "frameworks", "compilers"}
+    assert made.version(kind) == KINDS[kind].version != ""
+    assert Path(REPOSITORY, made.pins(kind)(SimpleNamespace(**wildcards))).is_file()
+
+
+def test_what_workloads_share_is_a_file_of_each_of_them():
+    files = Jobs(grid()).sources("process")(GEMM)
+    assert {f"src/stackwars/workloads/{name}.py" for name in ("gemm", "base", "in_torch")} <= set(files)
+
+
+def test_an_editor_s_files_are_no_text_of_the_paper():
+    for name in ("main.tex.j2", ".main.tex.j2.swp", "main.tex.j2~", "#main.tex.j2#", "sub/a.bib", ".cache/x"):
+        Path("paper", name).parent.mkdir(parents=True, exist_ok=True)
+        Path("paper", name).touch()
+    assert paper_files() == ["paper/main.tex.j2", "paper/sub/a.bib"]

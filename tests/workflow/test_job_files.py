@@ -26,3 +26,16 @@ def test_file_that_is_there_is_not_written_again(tmp_path):
     before = (tmp_path / "new").stat().st_mtime_ns
     assert job_files.file("config", {"x": 1}, tmp_path / "new") == path
     assert (tmp_path / "new").stat().st_mtime_ns == before
+
+
+def test_planned_files_are_written_when_the_run_starts_and_old_ones_go(tmp_path, monkeypatch):
+    monkeypatch.setattr(job_files, "FOLDER", tmp_path)
+    monkeypatch.setattr(job_files, "_planned", {})
+    monkeypatch.setattr(job_files, "_running", False)
+    old = Path(job_files.file("process", {"of": "an earlier run"}, tmp_path))
+    planned = Path(job_files.planned("process", {"a": 1}))
+    assert not planned.exists() and old.exists(), "planning writes nothing"
+    job_files.write_planned()
+    assert json.loads(planned.read_text()) == {"a": 1} and not old.exists()
+    late = Path(job_files.planned("process", {"a": 2}))
+    assert late.exists() and planned.exists(), "what a checkpoint adds is written at once"

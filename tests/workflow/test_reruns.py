@@ -12,7 +12,7 @@ import pytest
 
 import study
 
-MADE_FROM_CELLS = {"tables", "claims", "paper_tables", "cell_figures", "latex", "paper.pdf"}
+MADE_FROM_CELLS = {"tables", "claims", "paper_tables", "cell_figures", "latex", "typeset"}
 
 
 @pytest.mark.slow
@@ -21,22 +21,22 @@ def test_only_what_an_edit_touches_is_measured_again(tmp_path, jax_python):
     made = study.make(tmp_path)
 
     # All of it: 2 frameworks x 2 workloads x 2 rounds.
-    ran = made.run("paper.pdf")
+    ran = made.run("all")
     assert ran["process"] == 8
     assert ran["cell"] == 4
-    assert ran["paper.pdf"] == 1
+    assert ran["typeset"] == 1
     assert not list(tmp_path.glob("results/full/cpu/**/process-*")), "the processes are temporary"
 
     # Run again it does nothing, dry or not.
     for arguments in (["-n"], []):
-        done = made.snakemake("paper.pdf", *arguments)
+        done = made.snakemake(*arguments)
         assert "Nothing to be done" in done.stdout, done.stdout
         assert study.jobs(done.stdout) == {}
 
     # One cell's result deleted: that cell, and what is made from it.
     before = (made.cell("theirs", "gemm") / "cell.json").read_bytes()
     (made.cell("ours", "gemm") / "cell.json").unlink()
-    planned = study.planned(made.snakemake("paper.pdf", "-n").stdout)
+    planned = study.planned(made.snakemake("-n").stdout)
     assert set(planned) >= MADE_FROM_CELLS
     ran = made.run(study.CELLS, "results/full/cpu/ours/gemm/cell.json")
     assert (ran["process"], ran["cell"]) == (2, 1)
@@ -45,6 +45,7 @@ def test_only_what_an_edit_touches_is_measured_again(tmp_path, jax_python):
     # What an edit would have measured again: of a workload in one dialect, of a framework's pins, of sizes.
     edits = {
         "src/stackwars/workloads/gemm.py": lambda text: f"{text}\nEDITED = True\n",
+        "src/stackwars/measure/__init__.py": lambda text: text.replace("PROTOCOL = ", "PROTOCOL = 1"),
         "envs/theirs.txt": lambda text: f"{text}# changed\n",
         "config/config.yaml": lambda text: text.replace("m: 128", "m: 130"),
     }
@@ -54,9 +55,16 @@ def test_only_what_an_edit_touches_is_measured_again(tmp_path, jax_python):
         assert edit(text) != text
         file.write_text(edit(text))
         planned = study.planned(made.snakemake(study.CELLS, "-n").stdout)
-        assert (planned["process"], planned["cell"]) == (4, 2), name
+        of_all = name == "src/stackwars/measure/__init__.py"  # the version of what every cell measures
+        assert (planned["process"], planned["cell"]) == ((8, 4) if of_all else (4, 2)), name
         file.write_text(text)
     assert "Nothing to be done" in made.snakemake(study.CELLS, "-n").stdout
+
+    # What the protocol's version stands for measures nothing again by itself.
+    for name in ("supervisor", "interleaved", "limits", "child", "rounds"):
+        study.write(tmp_path / f"src/stackwars/measure/{name}.py", '"""A remark."""\n')
+    planned = study.planned(made.snakemake(study.CELLS, "-n").stdout)
+    assert not {"process", "cell", "peak", "replay_process"} & set(planned)
 
     # An edit of a workload, run.
     study.write(tmp_path / "src/stackwars/workloads/gemm.py", "\nEDITED = True\n")
@@ -66,7 +74,7 @@ def test_only_what_an_edit_touches_is_measured_again(tmp_path, jax_python):
 
     # A deleted environment harms nothing; a sentence edited costs no measurement.
     study.write(tmp_path / "paper" / "replication.tex.j2", "One more sentence.\n")
-    ran = made.run("paper.pdf")
+    ran = made.run("all")
     assert "process" not in ran and "cell" not in ran
     assert "One more sentence." in made.text()
 
@@ -87,7 +95,8 @@ def test_a_killed_run_goes_on_where_it_was(tmp_path, jax_python):
             made.command("paper.pdf"), cwd=tmp_path, env=environ, stdout=file, stderr=file
         )
     deadline = time.monotonic() + 120
-    while "layernorm cpu process 1: running" not in log.read_text():
+    waiting = tmp_path / "results/full/logs/cpu"
+    while not any(path.stat().st_size for path in waiting.glob("*/layernorm/process-0.txt")):
         assert time.monotonic() < deadline and running.poll() is None, log.read_text()
         time.sleep(0.05)
     time.sleep(0.5)

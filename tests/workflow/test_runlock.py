@@ -1,11 +1,13 @@
 """One run at a time, and no trouble from one that was killed."""
 
+import os
 import subprocess
 import sys
-from pathlib import Path
+import time
 
 import pytest
 
+from stackwars.measure.launch import RUNNER
 from stackwars.setup.environments import clean_environ
 from stackwars.workflow import runlock
 
@@ -14,10 +16,8 @@ HOLD = "from stackwars.workflow import runlock; held = runlock.take(); print(hel
 
 @pytest.fixture(autouse=True)
 def here(tmp_path, monkeypatch):
-    """An empty folder to run in, with a lock file of Snakemake's."""
+    """An empty folder to run in."""
     monkeypatch.chdir(tmp_path)
-    runlock.SNAKEMAKE_LOCKS.mkdir(parents=True)
-    Path(runlock.SNAKEMAKE_LOCKS, "0.output.lock").touch()
 
 
 @pytest.fixture
@@ -40,10 +40,6 @@ def other_run():
         process.communicate()
 
 
-def stale() -> list[str]:
-    return [path.name for path in runlock.SNAKEMAKE_LOCKS.iterdir()]
-
-
 def test_lock_is_taken_once(other_run):
     other_run("input()")
     assert runlock.take() is None
@@ -58,20 +54,6 @@ def test_lock_is_free_again_after_its_file_is_closed():
     again.close()
 
 
-def test_locks_of_a_run_at_work_stay(other_run):
-    other_run("input()")
-    runlock.clear_stale()
-    assert stale() == ["0.output.lock"]
-
-
-def test_locks_of_a_killed_run_go(other_run):
-    process = other_run("input()")
-    process.kill()
-    process.wait()
-    runlock.clear_stale()
-    assert stale() == []
-
-
 def test_child_that_outlives_its_run_does_not_hold_the_lock(other_run):
     code = "import subprocess; p = subprocess.Popen(['sleep', '30']); print(p.pid, flush=True); input()"
     process = other_run(code)
@@ -84,20 +66,46 @@ def test_child_that_outlives_its_run_does_not_hold_the_lock(other_run):
     held.close()
 
 
-def test_only_lock_files_are_removed():
-    Path(runlock.SNAKEMAKE_LOCKS, "notes.txt").touch()
-    runlock.clear_stale()
-    assert stale() == ["notes.txt"]
+@pytest.fixture
+def start(tmp_path):
+    """A function that starts a process that sleeps in a folder and says it was started by a run."""
+    started = []
+
+    def sleeper(folder, runner: int | None) -> subprocess.Popen:
+        folder.mkdir(parents=True, exist_ok=True)
+        environ = {key: value for key, value in os.environ.items() if key != RUNNER}
+        said = {} if runner is None else {RUNNER: str(runner)}
+        command = [sys.executable, "-c", "import time; print(1, flush=True); time.sleep(60)"]
+        process = subprocess.Popen(command, cwd=folder, env=environ | said, stdout=subprocess.PIPE, text=True)
+        started.append(process)
+        process.stdout.readline()
+        return process
+
+    yield sleeper
+    for process in started:
+        process.kill()
+        process.communicate()
 
 
-def test_clearing_leaves_the_lock_free():
-    runlock.clear_stale()
-    held = runlock.take()
-    assert held is not None
-    held.close()
+@pytest.fixture
+def gone() -> int:
+    """The number of a process that has ended."""
+    process = subprocess.Popen(["true"])
+    process.wait()
+    return process.pid
 
 
-def test_folder_without_any_lock(tmp_path, monkeypatch):
-    (tmp_path / "empty").mkdir()
-    monkeypatch.chdir(tmp_path / "empty")
-    runlock.clear_stale()
+def test_processes_of_a_run_that_is_gone_are_ended(tmp_path, start, gone):
+    left = [start(tmp_path, gone), start(tmp_path / "results" / "latex", gone)]
+    begun = time.monotonic()
+    assert runlock.end_orphans(tmp_path) == 2
+    assert time.monotonic() - begun < runlock.WAIT_S
+    assert all(process.wait(5) < 0 for process in left)
+    assert runlock.orphans(tmp_path) == []
+
+
+def test_others_stay(tmp_path, start, gone):
+    start(tmp_path, os.getpid())  # of a run that is at work
+    start(tmp_path, None)  # of no run
+    start(tmp_path / "here" / "elsewhere", gone)
+    assert runlock.end_orphans(tmp_path / "here" / "else") == 0

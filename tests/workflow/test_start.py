@@ -1,5 +1,6 @@
 """What a run refuses before it plans anything."""
 
+import contextlib
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -7,7 +8,7 @@ import pytest
 from snakemake.exceptions import WorkflowError
 
 from stackwars.results import runs, schema
-from stackwars.workflow import runlock, start
+from stackwars.workflow import start
 
 
 @pytest.fixture
@@ -22,8 +23,14 @@ def grid(tmp_path, monkeypatch):
 
 
 def test_good_results_pass_in_silence(grid):
-    start.check_results(grid)
+    assert not start.check_results(grid)
     assert Path("results/smoke/cpu/jax/gemm/cell.json").exists()
+
+
+def test_damaged_result_is_moved_aside_and_the_jobs_planned_again(grid):
+    Path("results/smoke/cpu/jax/gemm/cell.json").write_text("{")
+    assert start.check_results(grid)
+    assert not start.check_results(grid)
 
 
 def test_link_out_of_the_results_is_refused(grid, tmp_path):
@@ -41,12 +48,15 @@ def test_results_may_be_a_link_themselves(grid, tmp_path):
 
 
 def test_results_that_cannot_be_written_are_refused(grid, monkeypatch):
-    def refuse() -> None:
-        raise OSError(30, "Read-only file system", "results/.run.lock")
+    def refuse(dir: str) -> None:
+        if dir == "results/smoke":
+            raise OSError(30, "Read-only file system", dir)
+        return contextlib.nullcontext()
 
-    monkeypatch.setattr(runlock, "take", refuse)
-    with pytest.raises(WorkflowError, match="results: expected a folder that can be written, got"):
-        start.check_results(grid)
+    monkeypatch.setattr(start.tempfile, "TemporaryFile", refuse)
+    with pytest.raises(WorkflowError, match="a folder that can be written, got results/smoke: Read-only"):
+        start.prepare(grid, SimpleNamespace(touch=False))
+    assert start.prepare(grid, SimpleNamespace(touch=True)) is None, "--touch makes nothing"
 
 
 @pytest.fixture

@@ -12,12 +12,28 @@ from snakemake_interface_logger_plugins.common import LogEvent
 from stackwars.setup import advice
 from stackwars.workflow import terminal
 
-QUIET = {Quietness.HOST, Quietness.RULES, Quietness.REASON, Quietness.PROGRESS}
+
+class Job(SimpleNamespace):
+    """A job of Snakemake's plan."""
+
+    @staticmethod
+    def of(number: int, rule: str) -> "Job":
+        return Job(
+            jobid=number,
+            rule=SimpleNamespace(name=rule),
+            output=[f"results/full/cpu/jax/{rule}/process-{number}"],
+        )
 
 
-def settings(**changes):
-    plain = {"quiet": QUIET, "debug_dag": False, "verbose": False, "dryrun": False}
-    return SimpleNamespace(**plain | {"printshellcmds": False} | changes)
+class Plan(list):
+    """Snakemake's plan of jobs."""
+
+    def needrun_jobs(self):
+        return self
+
+
+def workflow(*jobs: Job, touch: bool = False) -> SimpleNamespace:
+    return SimpleNamespace(dag=Plan(jobs), touch=touch)
 
 
 def record(message, level=logging.INFO, **extra):
@@ -74,36 +90,87 @@ def test_job_without_a_log_or_with_an_empty_one_says_so(job, tmp_path):
     ]
 
 
-def test_job_that_says_nothing_itself_is_named_when_it_begins(capsys):
-    begun = {
-        "event": LogEvent.JOB_INFO,
-        "rule_name": "tables",
-        "output": ["results/a", "results/b"],
-    }
-    handler = terminal.Terminal(settings())
-    assert said(handler, record("x", **begun), capsys=capsys) == "[stackwars] making results/a and 1 more\n"
-    speaking = begun | {"rule_name": "process"}
-    assert said(handler, record("x", **speaking), capsys=capsys) == ""
+def begun(number: int, rule: str, log: str = "none.txt", **wildcards: str) -> logging.LogRecord:
+    names = {"jobid": number, "rule_name": rule, "wildcards": wildcards, "log": [log], "output": ["x"]}
+    return record("x", event=LogEvent.JOB_INFO, **names)
+
+
+def finished(number: int) -> logging.LogRecord:
+    return record("x", event=LogEvent.JOB_FINISHED, job_id=number)
+
+
+def test_every_job_is_a_line_of_at_most_80_columns_with_its_place_and_the_time_left(capsys, monkeypatch):
+    jobs = [Job.of(1, "lower"), Job.of(2, "tables"), Job.of(3, "tables")]
+    handler = terminal.Terminal(workflow(*jobs))
+    clock = iter((0.0, 4.0, 10.0, 20.0, 21.0))
+    monkeypatch.setattr(terminal.time, "monotonic", lambda: next(clock))
+    told = said(handler, begun(1, "lower", framework="jax", workload="w" * 80), capsys=capsys)
+    assert told.startswith("[1/3, 20 s left] lower jax www") and len(told.rstrip("\n")) == 80
+    # Steps of unknown length take a few seconds, or what those of their rule took.
+    assert said(handler, finished(1), begun(2, "tables"), capsys=capsys) == "[2/3, 10 s left] tables\n"
+    assert said(handler, finished(2), begun(3, "tables"), capsys=capsys) == "[3/3, 10 s left] tables\n"
+
+
+def test_time_left_follows_the_reference_and_this_machine(monkeypatch):
+    monkeypatch.setattr(terminal.plan, "expected_s", lambda jobs: dict.fromkeys(jobs, 10.0))
+    progress = terminal.Progress(workflow(*(Job.of(number, "process") for number in range(4))))
+    assert progress.seconds_left() == 40.0
+    clock = iter((0.0, 20.0))
+    monkeypatch.setattr(terminal.time, "monotonic", lambda: next(clock))
+    progress.begin(0, "process")
+    progress.end(0)
+    assert progress.seconds_left() == 60.0, "half as fast as the reference"
+
+
+def test_time_that_is_not_known_is_not_made_up(monkeypatch):
+    monkeypatch.setattr(terminal.plan, "expected_s", lambda jobs: dict.fromkeys(jobs))
+    progress = terminal.Progress(workflow(Job.of(1, "process"), Job.of(2, "tables")))
+    assert progress.seconds_left() is None
+    progress.begin(1, "process")
+    assert progress.count() == "[1/2]"
+
+
+def test_result_of_a_job_is_the_last_line_of_its_log(capsys, tmp_path):
+    log = tmp_path / "process-0.txt"
+    log.write_text("a warning\n[stackwars]     jax gemm cpu process 1: ok: first 1 ms" + ", more" * 10 + "\n")
+    handler = terminal.Terminal(workflow(Job.of(1, "process"), Job.of(2, "tables")))
+    said(handler, begun(1, "process", str(log)), begun(2, "tables"), capsys=capsys)
+    lines = said(handler, finished(1), capsys=capsys).splitlines()
+    assert lines[0].startswith("    jax gemm cpu process 1: ok: first 1 ms, more")
+    assert len(lines) == 2 and max(map(len, lines)) <= 80
+    assert said(handler, finished(2), capsys=capsys) == ""
+
+
+def test_touching_makes_nothing_and_says_so(capsys):
+    handler = terminal.Terminal(workflow(Job.of(1, "report"), touch=True))
+    assert said(handler, begun(1, "report"), finished(1), capsys=capsys) == ""
 
 
 def test_failures_are_said_last_and_once(job, capsys):
-    handler = terminal.Terminal(settings())
+    handler = terminal.Terminal(workflow())
     during = said(handler, record("Error in rule lower", logging.ERROR, **job), capsys=capsys)
-    assert during.startswith("[stackwars] failed: results/x/program.mlir.gz")
-    assert "line 39" not in during
+    assert during == "failed: results/x/program.mlir.gz; what runs beside it continues\n"
     handler.close()
     assert "line 39" in capsys.readouterr().err
     handler.close()
     assert capsys.readouterr().err == ""
 
 
+def test_interrupt_is_no_failure_and_says_how_to_go_on(job, capsys):
+    handler = terminal.Terminal(workflow())
+    interrupt = record("Terminating processes on user request, this might take some time.")
+    assert said(handler, interrupt, record("x", logging.ERROR, **job), capsys=capsys) == ""
+    handler.close()
+    assert capsys.readouterr().err == ("\nstopped; what was measured is kept; run the same command again\n")
+
+
 def test_job_of_a_cluster_is_one_line_and_its_loss_is_told_once(job, capsys, tmp_path):
-    handler = terminal.Terminal(settings())
+    handler = terminal.Terminal(workflow(*(Job.of(number, "tables") for number in range(3))))
     name = "measured-cpu-gemm"
-    begun = {"event": LogEvent.GROUP_INFO, "group_id": name, "jobs": [1, 2, 3]}
-    step = {"event": LogEvent.JOB_INFO, "rule_name": "tables", "output": ["a"], "indent": True}
-    told = said(handler, record("x", **begun), record("x", **step), capsys=capsys)
-    assert told == f"[stackwars] submitting {name}, 3 steps\n"
+    group = {"event": LogEvent.GROUP_INFO, "group_id": name, "jobs": [1, 2, 3]}
+    step = begun(1, "tables")
+    step.indent = True
+    assert said(handler, record("x", **group), step, capsys=capsys) == f"submitting {name}, 3 steps\n"
     log = tmp_path / "slurm.log"
     log.write_text("slurmstepd: error: *** JOB 7 CANCELLED DUE TO TIME LIMIT ***\n")
     ended = {
@@ -112,7 +179,7 @@ def test_job_of_a_cluster_is_one_line_and_its_loss_is_told_once(job, capsys, tmp
     }
     steps = [record("x", logging.ERROR, **job, indent=True)] * 3
     told = said(handler, record("x", logging.ERROR, **ended), *steps, capsys=capsys)
-    assert told == f"[stackwars] failed: the job {name}; the others go on to their end\n"
+    assert told == f"failed: the job {name}; what runs beside it continues\n"
     handler.close()
     last = capsys.readouterr().err
     assert last.count("Failed:") == 1
@@ -125,21 +192,31 @@ CHATTER = ("Select jobs to execute...", "Building DAG of jobs...", "Complete log
 
 
 @pytest.mark.parametrize("message", CHATTER)
-def test_chatter_is_left_out_and_comes_back_on_request(message, capsys):
-    assert said(terminal.Terminal(settings()), record(message), capsys=capsys) == ""
-    loud = terminal.Terminal(settings(quiet={Quietness.HOST}))
-    assert said(loud, record(message), capsys=capsys) == message + "\n"
-    for asked in ("dryrun", "verbose"):
-        told = terminal.Terminal(settings(**{asked: True}))
-        assert said(told, record(message), capsys=capsys) == message + "\n"
+def test_chatter_is_left_out(message, capsys):
+    assert said(terminal.Terminal(workflow()), record(message), capsys=capsys) == ""
+
+
+@pytest.mark.parametrize(
+    ("settings", "own"),
+    [({}, True), ({"quiet": {Quietness.HOST}}, False), ({"dryrun": True}, False), ({"verbose": True}, False)],
+)
+def test_snakemake_speaks_itself_in_a_dry_run_and_on_request(settings, own, monkeypatch):
+    added = []
+    monkeypatch.setattr(terminal.logger, "addHandler", added.append)
+    quiet = {"quiet": {Quietness.ALL}, "dryrun": False, "verbose": False}
+    output = SimpleNamespace(**quiet | settings)
+    terminal.attach(SimpleNamespace(output_settings=output, is_main_process=True))
+    assert bool(added) == own
+    terminal.attach(SimpleNamespace(output_settings=output, is_main_process=False))
+    assert len(added) <= 1, "not on a node of a cluster"
 
 
 def test_what_a_user_must_know_is_passed_on(capsys):
-    handler = terminal.Terminal(settings(quiet=QUIET))
+    handler = terminal.Terminal(workflow())
     nothing = "Nothing to be done (all requested files are present and up to date)."
     assert said(handler, record(nothing), capsys=capsys) == nothing + "\n"
     warning = record("damaged: cell.json", logging.WARNING)
-    assert said(handler, warning, capsys=capsys) == "[stackwars] damaged: cell.json\n"
+    assert said(handler, warning, capsys=capsys) == "damaged: cell.json\n"
 
 
 def test_refusal_has_none_of_snakemakes_stack():
@@ -165,7 +242,7 @@ def test_refusal_of_a_function_of_the_workflow_keeps_its_words_alone():
 def test_target_that_nothing_makes_is_named_with_what_could_be_meant():
     message = "No rule to produce results/x (if you use input functions make sure that they don't ...)"
     said = terminal.refusal("MissingRuleException", f"MissingRuleException:\n{message}")
-    assert said.startswith("target: nothing makes results/x: expected paper.pdf")
+    assert said.startswith("target: expected paper.pdf") and "got results/x, which nothing makes" in said
 
 
 def test_end_of_a_failed_run_repeats_nothing():

@@ -1,4 +1,4 @@
-# Measuring: one rule for a process, one for a cell, one for the machine's peak, one for its devices.
+# Measuring: cells, their processes, the machine's peak and devices, and processes of growing sizes.
 
 CELL = f"{ROOT}/{{device}}/{{framework}}/{{workload}}"
 
@@ -16,11 +16,13 @@ rule device:
         f"{ROOT}/{{device}}/found.json",
     log:
         f"{ROOT}/logs/{{device}}/found.txt",
+    resources:
+        **EXCLUSIVE_NODE,
     params:
         config=CONFIG,
     shell:
         "python -m stackwars.workflow.devices --config {params.config} --device {wildcards.device}"
-        " --output {output} 2> >(tee {log} >&2)"
+        " --output {output} >{log} 2>&1"
 
 
 checkpoint devices:
@@ -34,57 +36,64 @@ checkpoint devices:
         config=CONFIG,
     shell:
         "python -m stackwars.workflow.devices --config {params.config} --answers {input}"
-        " --output {output} 2> >(tee {log} >&2)"
+        " --output {output} >{log} 2>&1"
 
 
 rule peak:
     input:
-        sources("stackwars.measure.peak"),
-        pins=lambda w: "envs/jax.txt" if w.device in CPUS else f"envs/jax-{w.device}.txt",
+        pins=JOBS.pins("peak"),
     output:
         f"{ROOT}/{{device}}/peak.json",
     log:
         f"{ROOT}/logs/{{device}}/peak.txt",
     priority: 2
     threads: workflow.cores
+    resources:
+        **EXCLUSIVE_NODE,
     params:
         seconds=SETTINGS["peak_seconds"],
+        version=JOBS.version("peak"),
     shell:
         "python -m stackwars.setup.environments {input.pins} -- -m stackwars.measure.peak"
-        " {wildcards.device} {output} --seconds {params.seconds} 2> >(tee {log} >&2)"
+        " {wildcards.device} {output} --seconds {params.seconds} >{log} 2>&1"
 
 
-# Cells never run side by side: each takes all cores, but in the smoke preset. The rounds of one workload follow each other, a
-# process of every framework and of every replay in each, so that what is compared was measured under the
-# same machine conditions. A process that is not needed any more says so and measures nothing.
+# Cells never run side by side, except in the smoke preset: each takes all cores. The rounds of one workload follow each
+# other, a process of every framework and of every replay in each, so that what is compared was measured under the
+# same machine conditions. Processes beyond the stopping rule exit without measuring.
 rule process:
     input:
-        CELL_JOBS.sources,
-        pins=CELL_JOBS.pins,
-        partner=CELL_JOBS.partner_pins,
+        JOBS.sources("process"),
+        pins=JOBS.pins("process"),
+        partner=JOBS.partner_pins,
     output:
         temp(directory(f"{CELL}/process-{{repetition}}")),
     log:
         f"{ROOT}/logs/{{device}}/{{framework}}/{{workload}}/process-{{repetition}}.txt",
-    priority: CELL_JOBS.priority
+    priority: JOBS.priority
+    group:
+        "measured-{device}-{workload}"
     threads: EXCLUSIVE_THREADS
+    resources:
+        **EXCLUSIVE_NODE,
     params:
-        job=CELL_JOBS.job,
+        job=JOBS.spec("process"),
+        version=JOBS.version("process"),
         partner=lambda wildcards, input: (
             f"--partner-pins {input.partner}" if input.partner else ""
         ),
     shell:
         "python -m stackwars.measure.supervisor --job {params.job} --pins {input.pins}"
-        " {params.partner} --output {output} 2> >(tee {log} >&2)"
+        " {params.partner} --output {output} >{log} 2>&1"
 
 
 # The processes are temporary, all that they measured is in the cell. So whatever makes a process
 # out of date must stand here as well.
 rule cell:
     input:
-        CELL_JOBS.sources,
-        pins=CELL_JOBS.pins,
-        partner=CELL_JOBS.partner_pins,
+        JOBS.sources("process"),
+        pins=JOBS.pins("process"),
+        partner=JOBS.partner_pins,
         processes=[f"{CELL}/process-{repetition}" for repetition in range(SETTINGS["rounds_max"])],
     output:
         result=f"{CELL}/cell.json",
@@ -94,23 +103,55 @@ rule cell:
     log:
         f"{ROOT}/logs/{{device}}/{{framework}}/{{workload}}/cell.txt",
     priority: 1_000_000
+    group:
+        "measured-{device}-{workload}"
     # As many cores for a moment's work: a compilation for a target would else take the core that it leaves
     # free, and the next process of the round would wait until all of them are done.
     threads: EXCLUSIVE_THREADS
+    resources:
+        **EXCLUSIVE_NODE,
     params:
-        job=CELL_JOBS.job,
+        job=JOBS.spec("process"),
+        version=JOBS.version("process"),
     shell:
         "python -m stackwars.measure.cell {input.processes} --output $(dirname {output.result}) >{log} 2>&1"
 
 
-# All that is compared of a workload on a device. On a cluster it makes its parts one group, and that a job on one node
-# (profiles/): a group is what hangs together.
-rule measured:
+# All that is compared of a workload on a device. On a cluster it makes its parts one group, and so a job on one
+# node: a group is what hangs together.
+rule workload_done:
     input:
-        CELL_JOBS.compared,
+        JOBS.compared,
     output:
         f"{ROOT}/measured/{{device}}/{{workload}}",
     log:
         f"{ROOT}/logs/{{device}}/measured/{{workload}}.txt",
+    group:
+        "measured-{device}-{workload}"
+    resources:
+        **EXCLUSIVE_NODE,
     shell:
         "touch {output} >{log} 2>&1"
+
+
+# How the cost of compiling grows: a process for each value of a size, and one for all shapes.
+rule growth_process:
+    input:
+        JOBS.sources("growth"),
+        pins=JOBS.pins("growth"),
+    output:
+        directory(f"{ROOT}/growth/{{framework}}/{{workload}}/{{size}}-{{value}}"),
+    log:
+        f"{ROOT}/logs/growth/{{framework}}/{{workload}}/{{size}}-{{value}}.txt",
+    priority: 1
+    group:
+        "grown-{framework}-{workload}"
+    threads: EXCLUSIVE_THREADS
+    resources:
+        **EXCLUSIVE_NODE,
+    params:
+        job=JOBS.spec("growth"),
+        version=JOBS.version("growth"),
+    shell:
+        "python -m stackwars.measure.supervisor --job {params.job} --pins {input.pins} --output {output}"
+        " >{log} 2>&1"

@@ -15,6 +15,8 @@ rule claims:
         "{results}/logs/claims.txt",
     # Most of what is left waits for it.
     priority: 2
+    group:
+        "made"
     params:
         step=lambda wildcards: GRID.args_of(wildcards.results),
         digest=AUDIT_JOBS.digest(CELLS, REFERENCE),
@@ -31,29 +33,15 @@ rule reproduction:
         GRID.result_paths("reproduction", "reproduction_text"),
     log:
         f"{OUT}/logs/reproduction.txt",
+    group:
+        "made"
     params:
         step=GRID.step_args,
     shell:
-        "python -m stackwars.workflow.steps stackwars.claims.compare {params.step} >{log} 2>&1"
+        "python -m stackwars.claims.compare {params.step} >{log} 2>&1"
 
 
-# In jax's environment, for the MLIR bindings.
-rule claim_program_forms:
-    input:
-        sources("stackwars.results.program_forms"),
-        pins="envs/jax.txt",
-        programs=lambda wildcards: GRID.program_files(CLAIM_JOBS.programs(wildcards)),
-    output:
-        CLAIM_JOBS.program_forms,
-    log:
-        f"{OUT}/logs/claims/{{claim}}-forms.txt",
-    params:
-        step=CLAIM_JOBS.forms_args,
-    shell:
-        "python -m stackwars.setup.environments {input.pins} -- -m stackwars.results.program_forms"
-        " {params.step} 2> >(tee {log} >&2)"
-
-
+# One claim from what it alone needs.
 rule claim_decision:
     input:
         CLAIM_JOBS.sources,
@@ -64,14 +52,14 @@ rule claim_decision:
         results=CLAIM_JOBS.results,
         devices=f"{CELLS}/devices.json",
     output:
-        f"{OUT}/claims/{{claim}}.json",
-        f"{OUT}/claims/{{claim}}.txt",
+        f"{CLAIM_JOBS.folder}/{{claim}}.json",
+        f"{CLAIM_JOBS.folder}/{{claim}}.txt",
     log:
         f"{OUT}/logs/claims/{{claim}}.txt",
     params:
         step=GRID.step_args,
     shell:
-        "python -m stackwars.claims.one {wildcards.claim} {params.step} 2> >(tee {log} >&2)"
+        "python -m stackwars.claims.one {wildcards.claim} {params.step} >{log} 2>&1"
 
 
 # snakemake claim_<id>: what the claim needs, and then its verdict.
@@ -81,7 +69,7 @@ for decided in CLAIMS.claims:
         name:
             f"claim_{decided.id}"
         input:
-            f"{OUT}/claims/{decided.id}.txt",
+            f"{CLAIM_JOBS.folder}/{decided.id}.txt",
         log:
             f"{OUT}/logs/claims/{decided.id}-shown.txt",
         shell:

@@ -8,8 +8,8 @@ AHEAD = f"{ROOT}/ahead/{{target}}/{{compiler}}/{{framework}}/{{workload}}"
 
 rule lower:
     input:
-        COMPILER_JOBS.lowering_sources,
-        pins=COMPILER_JOBS.lowering_pins,
+        JOBS.sources("lower"),
+        pins=JOBS.pins("lower"),
     output:
         program=f"{PROGRAM}/program.mlir.gz",
         arguments=f"{PROGRAM}/arguments.json",
@@ -17,9 +17,14 @@ rule lower:
         f"{ROOT}/logs/programs/{{framework}}/{{workload}}/{{variant}}.txt",
     # Before the cells: a replay stands among them.
     priority: 10
+    group:
+        "compiled-{workload}"
     threads: HALF_THREADS
+    resources:
+        mem_mb=COMPILING_MB,
     params:
-        job=COMPILER_JOBS.lower,
+        job=JOBS.spec("lower"),
+        version=JOBS.version("lower"),
     shell:
         "python -m stackwars.setup.environments {input.pins} -- -m stackwars.compilers.lower"
         " --job {params.job} --output $(dirname {output.program}) >{log} 2>&1"
@@ -28,8 +33,8 @@ rule lower:
 # A program with one suspected cause of a difference changed.
 rule edit:
     input:
-        sources("stackwars.compilers.edits"),
-        pins=editing_pins(config),
+        JOBS.sources("edit"),
+        pins=JOBS.pins("edit"),
         program=f"{ROOT}/programs/{{framework}}/{{workload}}/base/program.mlir.gz",
         arguments=f"{ROOT}/programs/{{framework}}/{{workload}}/base/arguments.json",
     output:
@@ -38,19 +43,23 @@ rule edit:
     log:
         f"{ROOT}/logs/programs/{{framework}}+{{edits}}/{{workload}}/base.txt",
     priority: 10
+    group:
+        "compiled-{workload}"
+    resources:
+        mem_mb=COMPILING_MB,
     params:
+        version=JOBS.version("edit"),
         edits=lambda wildcards: [f"--edit {edit}" for edit in wildcards.edits.split("+")],
     shell:
         "python -m stackwars.setup.environments {input.pins} -- -m stackwars.compilers.edits {params.edits}"
         " --program $(dirname {input.program}) --output $(dirname {output.program}) >{log} 2>&1"
 
 
-# Of the programs that the report shows: what the native compiler makes of them, as text. Each is a job of its own on a
-# cluster: made from a cell, it cannot be of the group that the cell's replay is made from.
+# What the native compiler makes of the programs that the report shows, as text. Each is a job of its own on a
+# cluster: it is made from a cell, so it cannot be of the group that the cell's replay is made from.
 rule optimised:
     input:
-        sources("stackwars.compilers.optimised", "stackwars.compilers.optimised_child"),
-        pins=COMPILER_JOBS.native_pins,
+        pins=JOBS.pins("optimised"),
         program=f"{CELL}/stablehlo.mlir.gz",
     output:
         f"{CELL}/optimised_cpu.hlo.gz",
@@ -58,20 +67,23 @@ rule optimised:
         f"{ROOT}/logs/{{device}}/{{framework}}/{{workload}}/optimised.txt",
     priority: -1_000_000_000
     threads: HALF_THREADS
+    resources:
+        mem_mb=COMPILING_MB,
     params:
-        job=COMPILER_JOBS.optimise,
+        job=JOBS.spec("optimised"),
+        version=JOBS.version("optimised"),
     shell:
         "python -m stackwars.compilers.optimised --job {params.job} --pins {input.pins}"
-        " --program {input.program} --output {output} 2> >(tee {log} >&2)"
+        " --program {input.program} --output {output} >{log} 2>&1"
 
 
+# variant: the preset's sizes, others, or a program that is divided among the chips of a slice.
 rule ahead:
     input:
-        sources("stackwars.compilers.ahead_supervisor", "stackwars.compilers.ahead"),
-        COMPILER_JOBS.description,
-        pins=COMPILER_JOBS.compiler_pins,
+        JOBS.description,
+        pins=JOBS.pins("ahead"),
         program=f"{PROGRAM}/program.mlir.gz",
-        code=COMPILER_JOBS.code_source,
+        code=JOBS.code_source,
     output:
         result=f"{AHEAD}/{{variant}}/ahead.json",
         optimised=f"{AHEAD}/{{variant}}/optimised.hlo.gz",
@@ -79,32 +91,60 @@ rule ahead:
         f"{ROOT}/logs/ahead/{{target}}/{{compiler}}/{{framework}}/{{workload}}/{{variant}}.txt",
     wildcard_constraints:
         framework="[a-z0-9_+]+",  # an edited program's too
-        variant=r"base|b\d+(s\d+)?",
     priority: -1_000_000_000
+    group:
+        "compiled-{workload}"
     threads: HALF_THREADS
+    resources:
+        mem_mb=COMPILING_MB,
     params:
-        job=COMPILER_JOBS.ahead,
+        job=JOBS.spec("ahead"),
+        version=JOBS.version("ahead"),
         code=lambda wildcards, input: f"--code-from {input.code}" if input.code else "",
     shell:
         "python -m stackwars.compilers.ahead_supervisor --job {params.job} --pins {input.pins}"
-        " --program {input.program} {params.code} --output $(dirname {output.result}) 2> >(tee {log} >&2)"
+        " --program {input.program} {params.code} --output $(dirname {output.result}) >{log} 2>&1"
 
 
 rule largest_batch:
     input:
-        COMPILER_JOBS.lowering_sources,
-        sources("stackwars.compilers.largest_batch", "stackwars.compilers.ahead"),
-        pins=COMPILER_JOBS.compiler_pins,
-        lower_pins=COMPILER_JOBS.lowering_pins,
+        JOBS.sources("largest_batch"),
+        pins=JOBS.pins("largest_batch"),
+        lower_pins=JOBS.lower_pins,
         base=f"{AHEAD}/base/ahead.json",
     output:
         f"{AHEAD}/largest_batch.json",
     log:
         f"{ROOT}/logs/ahead/{{target}}/{{compiler}}/{{framework}}/{{workload}}/largest_batch.txt",
     priority: -1_000_000_001
+    group:
+        "compiled-{workload}"
     threads: HALF_THREADS
+    resources:
+        mem_mb=COMPILING_MB,
     params:
-        job=COMPILER_JOBS.largest_batch,
+        job=JOBS.spec("largest_batch"),
+        version=JOBS.version("largest_batch"),
     shell:
         "python -m stackwars.compilers.largest_batch --job {params.job} --pins {input.pins}"
-        " --lower-pins {input.lower_pins} --base {input.base} --output {output} 2> >(tee {log} >&2)"
+        " --lower-pins {input.lower_pins} --base {input.base} --output {output} >{log} 2>&1"
+
+
+# Programs for several devices, run on this machine's: the CPU's threads stand for them.
+rule sharded:
+    input:
+        JOBS.sources("sharded"),
+        pins=JOBS.pins("sharded"),
+    output:
+        directory(f"{ROOT}/sharded/{{frontend}}/{{workload}}/{{way}}{{devices}}"),
+    log:
+        f"{ROOT}/logs/sharded/{{frontend}}/{{workload}}/{{way}}{{devices}}.txt",
+    threads: EXCLUSIVE_THREADS
+    resources:
+        **EXCLUSIVE_NODE,
+    params:
+        job=JOBS.spec("sharded"),
+        version=JOBS.version("sharded"),
+    shell:
+        "python -m stackwars.compilers.sharded --job {params.job} --pins {input.pins} --output {output}"
+        " >{log} 2>&1"

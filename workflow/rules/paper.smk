@@ -14,6 +14,8 @@ rule paper_tables:
         directory(GRID.result_paths("tables")),
     log:
         f"{OUT}/logs/paper_tables.txt",
+    group:
+        "made"
     params:
         step=GRID.step_args,
         digest=AUDIT_JOBS.digest(CELLS, REFERENCE),
@@ -33,6 +35,8 @@ rule cell_figures:
         f"{OUT}/logs/cell_figures.txt",
     # The longest steps: what waits for them waits less when they begin first.
     priority: 1
+    group:
+        "made"
     params:
         step=GRID.step_args,
     shell:
@@ -50,6 +54,8 @@ rule compiler_figures:
     log:
         f"{OUT}/logs/compiler_figures.txt",
     priority: 1
+    group:
+        "made"
     params:
         step=GRID.step_args,
     shell:
@@ -68,11 +74,13 @@ rule listings:
         directory(GRID.result_paths("listings", "graphs")),
     log:
         f"{OUT}/logs/listings.txt",
+    group:
+        "made"
     params:
         step=GRID.step_args,
     shell:
         "python -m stackwars.setup.environments {input.pins} -- -m stackwars.paper.listings"
-        " {params.step} 2> >(tee {log} >&2)"
+        " {params.step} >{log} 2>&1"
 
 
 rule latex:
@@ -81,7 +89,7 @@ rule latex:
         WORKLOADS,
         PUBLISHED,
         "config/claims.yaml",
-        texts=[str(path) for path in sorted(Path("paper").rglob("*")) if path.is_file()],
+        texts=paper_files(),
         data=GRID.both(*TABLES, "context"),
         reproduction=GRID.result_paths("reproduction"),
         made=GRID.result_paths("tables", *FIGURES, "listings"),
@@ -89,6 +97,8 @@ rule latex:
         directory(GRID.result_paths("latex")),
     log:
         f"{OUT}/logs/latex.txt",
+    group:
+        "made"
     params:
         step=GRID.step_args,
         digest=AUDIT_JOBS.digest(CELLS, REFERENCE),
@@ -103,14 +113,16 @@ rule typeset:
         "paper.pdf",
     log:
         f"{OUT}/logs/latexmk.txt",
+    group:
+        "made"
     params:
         # A fixed date: the same results give the same bytes, whenever they are typeset.
         date=946684800,
         # The text of another run may be longer; that of the reference is the authors' to shorten.
-        length=(
-            f" && python -m stackwars.paper.length {OUT}/latex/main.aux"
-            if config["results"] == "reference"
-            else ""
+        length=branch(
+            config["results"] == "reference",
+            then=f" && python -m stackwars.paper.length {OUT}/latex/main.aux",
+            otherwise="",
         ),
     shell:
         "(SOURCE_DATE_EPOCH={params.date} FORCE_SOURCE_DATE=1 latexmk -cd -pdf -halt-on-error"
@@ -130,11 +142,13 @@ rule report_programs:
         GRID.result_paths("report_programs"),
     log:
         f"{OUT}/logs/report_programs.txt",
+    group:
+        "made"
     params:
         step=GRID.step_args,
     shell:
         "python -m stackwars.setup.environments {input.pins} -- -m stackwars.report.programs"
-        " {params.step} 2> >(tee {log} >&2)"
+        " {params.step} >{log} 2>&1"
 
 
 rule report:
@@ -155,24 +169,10 @@ rule report:
         f"{OUT}/logs/report.txt",
     # Nothing waits for it.
     priority: -1
+    group:
+        "made"
     params:
         step=GRID.step_args,
         digest=AUDIT_JOBS.digest(CELLS, REFERENCE),
     shell:
         "python -m stackwars.report.write {params.step} --output {output} >{log} 2>&1"
-
-
-# Asked for paper.pdf, Snakemake takes the rule of that name. It has no output of its own and every
-# result as input: a result that is missing is then made again, and the paper from it. Asked for the
-# file alone, Snakemake would find it up to date.
-rule paper:
-    name:
-        "paper.pdf"
-    input:
-        "paper.pdf",
-        GRID.files(GRID.cpu_cells, "cell.json"),
-        GRID.available_files("cell.json", "stablehlo.mlir.gz", "output.npy"),
-        GRID.compiled("ahead.json"),
-        GRID.largest_batches(),
-        GRID.replays("replay.json"),
-        GRID.peaks(GRID.cpu_cells),

@@ -6,30 +6,33 @@ REPLAY = f"{ROOT}/replay/{{device}}/{{compiler}}/{{workload}}"
 
 rule replay_process:
     input:
-        COMPILER_JOBS.replay_sources,
-        lambda wildcards: f"src/stackwars/workloads/{wildcards.workload}.py",
-        COMPILER_JOBS.replayed,
-        pins=COMPILER_JOBS.compiler_pins,
+        JOBS.sources("replay"),
+        programs=JOBS.replayed,
+        pins=JOBS.pins("replay"),
     output:
         # Kept, unlike a cell's: a replay is also made from its cells, and made again when one of them is.
         directory(f"{REPLAY}/process-{{repetition}}"),
     log:
         f"{ROOT}/logs/replay/{{device}}/{{compiler}}/{{workload}}/process-{{repetition}}.txt",
-    priority: COMPILER_JOBS.replay_priority
+    priority: JOBS.replay_priority
+    group:
+        "measured-{device}-{workload}"
     threads: EXCLUSIVE_THREADS
+    resources:
+        **EXCLUSIVE_NODE,
     params:
-        job=COMPILER_JOBS.replay,
+        job=JOBS.spec("replay"),
+        version=JOBS.version("replay"),
     shell:
         "python -m stackwars.compilers.replay_job --job {params.job} --pins {input.pins}"
-        " --output {output} 2> >(tee {log} >&2)"
+        " --output {output} >{log} 2>&1"
 
 
 rule replay:
     input:
-        sources("stackwars.compilers.replay_cell"),
         # In the first rounds only: its programs are interleaved in one process, which later rounds add little to.
         processes=[f"{REPLAY}/process-{repetition}" for repetition in range(SETTINGS["rounds_min"])],
-        cells=COMPILER_JOBS.replayed_cells,
+        cells=JOBS.replayed_cells,
         peak=f"{ROOT}/{{device}}/peak.json",
     output:
         result=f"{REPLAY}/replay.json",
@@ -37,10 +40,15 @@ rule replay:
     log:
         f"{ROOT}/logs/replay/{{device}}/{{compiler}}/{{workload}}/replay.txt",
     priority: 1_000_000
+    group:
+        "measured-{device}-{workload}"
     # As a cell: nothing may slip in between the processes of a round.
     threads: EXCLUSIVE_THREADS
+    resources:
+        **EXCLUSIVE_NODE,
     params:
-        cells=COMPILER_JOBS.replayed_folders,
+        cells=JOBS.replayed_folders,
+        version=JOBS.version("replay"),
     shell:
         "python -m stackwars.compilers.replay_cell {input.processes} {params.cells}"
         " --peak {input.peak} --output {output.result} >{log} 2>&1"

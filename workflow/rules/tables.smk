@@ -1,23 +1,29 @@
 # From what was measured to the tables of the run, and from the accepted runs to those of the reference.
 
 
-# In jax's environment, for the MLIR bindings: what every program is made of.
+# In jax's environment, for the MLIR bindings: what every program of the run, or of one claim, is made of.
 rule program_forms:
     input:
         sources("stackwars.results.program_forms"),
         pins="envs/jax.txt",
-        programs=GRID.program_files(GRID.base_programs()),
+        programs=CLAIM_JOBS.programs,
     output:
-        f"{ROOT}/program_forms.json",
+        "{results}/program_forms.json",
     log:
-        f"{ROOT}/logs/program_forms.txt",
+        "{results}/logs/program_forms.txt",
+    wildcard_constraints:
+        results=f"{ROOT}|{CLAIM_JOBS.folder}/[a-z][a-z0-9_]*",
+    group:
+        "made"
     params:
-        step=GRID.step_args,
+        step=CLAIM_JOBS.args,
     shell:
         "python -m stackwars.setup.environments {input.pins} -- -m stackwars.results.program_forms"
-        " {params.step} 2> >(tee {log} >&2)"
+        " {params.step} >{log} 2>&1"
 
 
+# Its group is in the profiles of clusters: Snakemake 9.27 ends a dry run with a KeyError if a rule has one whose input
+# awaits a checkpoint.
 rule tables:
     input:
         sources("stackwars.results.tables"),
@@ -58,6 +64,8 @@ rule reference_tables:
         GRID.reference_paths(*MEASURED_TABLES),
     log:
         f"{REFERENCE_TABLES}/logs/tables.txt",
+    group:
+        "made"
     params:
         step=GRID.reference_args,
     shell:

@@ -22,7 +22,7 @@ from stackwars.claims.verdicts import CONTRADICTED, NOT_TESTABLE, SUPPORTED, Vot
 from stackwars.claims.votes import of_claim
 from stackwars.results import runs, schema
 from stackwars.results.dataset import Dataset
-from stackwars.results.folder import REFERENCE_TABLES, Folder
+from stackwars.results.folder import REFERENCE_TABLES, Folder, command
 from stackwars.results.schema import is_missing
 from stackwars.study.config import load
 
@@ -228,6 +228,9 @@ def write(config: dict, folder: Folder) -> None:
 
 
 def main() -> None:
+    """Compare the two runs that the command names or, as a step of a run, that run with the reference."""
+    if "--config" in sys.argv:
+        return command(write, definitions.ClaimError)
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("run", type=Path)
     parser.add_argument("other", type=Path, nargs="?", default=REFERENCE_TABLES)

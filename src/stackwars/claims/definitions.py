@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from stackwars import frameworks, workloads
 from stackwars.audits import audit_entries
 from stackwars.results import schema as tables
@@ -88,7 +86,10 @@ def load(path: Path = CLAIMS) -> Claims:
 
     :raises ClaimError: if one of them is wrong.
     """
-    return parse(yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader))
+    try:
+        return parse(schema.read_yaml(path))
+    except schema.DuplicateKeyError as error:
+        raise ClaimError("", "id", "each key once", str(error)) from None
 
 
 def parse(document: Any) -> Claims:
@@ -128,7 +129,7 @@ def _check_schema(document: Any) -> None:
         row = document["claims"][path[1]]
         who = str(row.get("id", f"claim {path[1] + 1}")) if isinstance(row, dict) else str(row)
         path = path[2:]
-    raise ClaimError(who, ".".join(map(str, path)), found.expected, found.came)
+    raise ClaimError(who, ".".join(map(str, path)), found.expected, found.got)
 
 
 def _vocabularies() -> dict[str, dict]:

@@ -1,77 +1,24 @@
-"""What the user sees while cells run: which of how many, the time so far and left, each result.
-
-The workflow writes the list of processes that this run will measure when it starts; each process
-adds a line to a second file when it ends. Without them (a rule's command pasted into a shell) the
-lines simply carry no count.
-"""
+"""What a process says of itself in its log; the run's terminal shows the last line (stackwars.workflow.terminal)."""
 
 from __future__ import annotations
 
-import json
 import statistics
 import sys
-import time
 from pathlib import Path
 
 from stackwars.measure.events import event
 from stackwars.measure.rounds import STOPPED
-from stackwars.setup.environments import REPOSITORY
-
-PLANNED = REPOSITORY / ".snakemake" / "stackwars" / "planned.json"
-FINISHED = PLANNED.with_name("finished.jsonl")
-
-
-def start(outputs: dict[str, float | None]) -> None:
-    """Write the plan of this run: {output folder: expected seconds, or None where unknown}."""
-    PLANNED.parent.mkdir(parents=True, exist_ok=True)
-    PLANNED.write_text(json.dumps({"started_s": time.time(), "outputs": outputs}))
-    FINISHED.write_text("")
-
-
-def remaining_s(expected: list[float | None], finished: list[tuple[float | None, float]]) -> float | None:
-    """Seconds left: the expected ones of what is to come, scaled by how this machine has kept to them.
-
-    expected: of each process to come. finished: (expected, actual) of each ended one. A process with
-    no expectation counts as the mean of those that have ended. None where nothing is known.
-    """
-    actual_s = [actual for _, actual in finished]
-    known = [(wanted, actual) for wanted, actual in finished if wanted]
-    scale = sum(a for _, a in known) / sum(w for w, _ in known) if known else 1.0
-    mean = statistics.fmean(actual_s) if actual_s else None
-    total = 0.0
-    for seconds in expected:
-        share = seconds * scale if seconds is not None else mean
-        if share is None:
-            return None
-        total += share
-    return total
 
 
 def announce(job: object, output: Path) -> None:
     """Say which process is about to run."""
-    name = _name(vars(job))
-    plan = _plan()
-    if str(output) not in plan["outputs"]:
-        _say(f"{name}: running")
-        return
-    ended = _ended()
-    outputs = plan["outputs"]
-    remaining = remaining_s(
-        [seconds for path, seconds in outputs.items() if path not in ended],
-        [(outputs.get(path), seconds) for path, seconds in ended.items()],
-    )
-    so_far = _minutes(time.time() - plan["started_s"])
-    to_go = "time left not known yet" if remaining is None else f"about {_minutes(remaining)} left"
-    _say(f"{len(ended) + 1} of {len(outputs)}: {name}: running ({so_far} so far, {to_go})")
+    _say(f"{_name(vars(job))}: running")
 
 
 def report(output: Path, result: dict) -> None:
-    """Note that a process has ended, and say how, unless it was not needed."""
+    """Say how a process ended, unless it was not needed."""
     if result["status"] != STOPPED:
         _say(f"    {_name(result)}: {summary(result)} [{result['wall_s']:.1f} s]")
-    if PLANNED.exists():
-        with FINISHED.open("a") as file:
-            file.write(json.dumps({"output": str(output), "wall_s": result["wall_s"]}) + "\n")
 
 
 def summary(result: dict) -> str:
@@ -111,19 +58,6 @@ def _name(record: dict) -> str:
     """What a process is called: by its framework or, a replay, by the compiler."""
     who = record.get("framework") or f"replay in {record['compiler']}"
     return f"{who} {record['workload']} {record['device']} process {record['repetition'] + 1}"
-
-
-def _plan() -> dict:
-    return json.loads(PLANNED.read_text()) if PLANNED.exists() else {"outputs": {}}
-
-
-def _ended() -> dict[str, float]:
-    rows = [json.loads(line) for line in FINISHED.read_text().splitlines()] if FINISHED.exists() else []
-    return {row["output"]: row["wall_s"] for row in rows}
-
-
-def _minutes(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
 
 
 def _say(text: str) -> None:

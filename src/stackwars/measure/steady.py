@@ -12,8 +12,6 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-import ruptures
-from scipy import ndimage, stats
 
 AT_ONCE, WARM_UP, SLOWING, NONE = "steady at once", "warm-up", "slowing down", "no steady state"
 BAND = math.log(1.05)  # levels this close are one level
@@ -73,6 +71,8 @@ def _slow(logs: np.ndarray) -> int:
     That is: over its median by 4 MAD, or by more where few points give the MAD; and over its
     tenth-slowest by 5 %, so that the slower of two modes is no warm-up.
     """
+    from scipy import stats  # here and below: reading the rules needs none of it, and it takes a second
+
     points = max(len(logs) // 2, min(5, len(logs) - 2))
     tail = logs[-points:]
     middle, spread = float(np.median(tail)), float(stats.median_abs_deviation(tail))
@@ -87,6 +87,9 @@ def _slow(logs: np.ndarray) -> int:
 
 def _changepoints(logs: np.ndarray) -> list[int]:
     """Ends of the segments of constant level, the last one being the number of points."""
+    import ruptures
+    from scipy import ndimage
+
     if len(logs) < 2 * SHORTEST:
         return [len(logs)]
     # A spike must make no segment and no variance: clip what is far from its neighbours. (Levels are
@@ -118,6 +121,8 @@ def _steady_from(sizes: list[int], levels: list[float]) -> tuple[int, float]:
 
 def _trend(logs: np.ndarray) -> float:
     """Change along the Theil-Sen line from first to last; 0 where Kendall's test sees no trend."""
+    from scipy import stats
+
     order = np.arange(len(logs))
     if len(logs) < 2 or not stats.kendalltau(order, logs).pvalue < 0.01:
         return 0.0

@@ -115,14 +115,11 @@ def baselines(config: dict, workload: str, device: str) -> dict[str, str | None]
 
 
 def sources(config: dict, cell: Cell) -> list[str]:
-    """The files that decide what the cell measures, relative to the repository.
+    """Return the files of the cell's workload in its dialect and of its framework, relative to the repository.
 
-    Its workload in its dialect, its framework and the timed loop, with every module of this package
-    that they import. Editing one of them measures the cell again, and no cell that does not use it.
+    Editing one of them measures the cell again, and no cell that does not use it.
     """
     dialect = frameworks.load(cell.framework).DIALECT
-    return imports.sources(
-        *workloads.sources(cell.workload, dialect),
-        f"stackwars.frameworks.{cell.framework}",
-        "stackwars.measure.child",
+    return imports.measured_sources(
+        *workloads.sources(cell.workload, dialect), f"stackwars.frameworks.{cell.framework}"
     )

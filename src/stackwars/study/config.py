@@ -7,8 +7,6 @@ import math
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from stackwars import compilers, frameworks, workloads
 from stackwars.compilers import XLA
 from stackwars.compilers.edits import EDITS
@@ -36,12 +34,30 @@ class ConfigError(ValueError):
         )
 
 
+class UnreadableError(ConfigError):
+    """A file that the configuration is read from, or a workload that it names, which cannot be read."""
+
+    def __init__(self, error: Exception) -> None:
+        ValueError.__init__(self, str(error))
+
+
+def read(path: Path) -> Any:
+    """Return what a configuration file holds.
+
+    :raises ConfigError: for a key that is given twice.
+    """
+    try:
+        return schema.read_yaml(path)
+    except schema.DuplicateKeyError as error:
+        raise UnreadableError(error) from None
+
+
 def load(path: Path = REPOSITORY / "config" / "config.yaml") -> dict:
     """Return the configuration of a file, validated.
 
     :raises ConfigError: if it cannot be used.
     """
-    return validate(yaml.safe_load(path.read_text()))
+    return validate(read(path))
 
 
 def validate(config: dict) -> dict:
@@ -49,8 +65,12 @@ def validate(config: dict) -> dict:
 
     :raises ConfigError: for the first key or value that cannot be used.
     """
-    if found := schema.problem(SCHEMA, config, _definitions(config)):
-        raise ConfigError(".".join(map(str, found.path)), found.expected, found.came)
+    try:
+        definitions = _definitions(config)
+    except ImportError as error:  # a half-written workload, which it names with its file
+        raise UnreadableError(error) from None
+    if found := schema.problem(SCHEMA, config, definitions):
+        raise ConfigError(".".join(map(str, found.path)), found.expected, found.got)
     _check_settings(config)
     _check_comparisons(config)
     _check_positions(config)

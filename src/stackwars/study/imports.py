@@ -35,8 +35,30 @@ def _reached(source: Path, module: str) -> frozenset[Path]:
 
 @cache
 def sources(*modules: str) -> list[str]:
-    """`imported_files` relative to the repository, in order: as a rule names its inputs."""
+    """Return `imported_files` relative to the repository, sorted, as a rule names its inputs."""
     return sorted(str(file.relative_to(SOURCE.parent)) for file in imported_files(list(modules)))
+
+
+@cache
+def measured_sources(*modules: str) -> list[str]:
+    """Return the named modules' files, and what they import of workloads and frameworks.
+
+    These are inputs of the jobs that measure or compile. What else decides a result (the supervisor, the
+    interleaving, the statistics of a process) is covered by the version of its kind of job.
+    """
+    named = {_file(module) for module in modules}
+    shared = [SOURCE / PACKAGE / name for name in ("workloads", "frameworks")]
+    found = {
+        file
+        for file in imported_files(list(modules))
+        if file in named or any(file.is_relative_to(folder) for folder in shared)
+    }
+    return sorted(str(file.relative_to(SOURCE.parent)) for file in found)
+
+
+def exists(module: str) -> bool:
+    """Whether a module of this package has a file."""
+    return _file(module) is not None
 
 
 def _file(module: str) -> Path | None:

@@ -82,9 +82,9 @@ class ReplayCell:
 
 
 def compiled_workloads(config: dict) -> list[str]:
-    """The workloads whose programs go to the compilers, in the order of the grid."""
-    chosen = _preset(config).get("compiled", config["workloads"])
-    return [workload for workload in config["workloads"] if workload in chosen]
+    """Return the workloads whose programs go to the compilers, in the order of the grid."""
+    excluded = _preset(config).get("exclude_programs", [])
+    return [workload for workload in config["workloads"] if workload not in excluded]
 
 
 def sizes(config: dict, workload: str, variant: str = BASE) -> dict[str, int]:
@@ -235,7 +235,7 @@ def _replaying(config: dict, workload: str) -> list[str]:
     return [
         compiler
         for compiler, row in config["compilers"].items()
-        if workload in row.get("workloads", [workload]) and replayed(config, workload, compiler)
+        if workload not in row.get("exclude_workloads", []) and replayed(config, workload, compiler)
     ]
 
 
@@ -348,9 +348,8 @@ def compiler_module(config: dict, compiler: str) -> str:
 
 
 def replay_sources(config: dict, compiler: str) -> list[str]:
-    """The files that decide how a compiler replays, relative to the repository."""
-    module = compilers.__name__ + "." + compiler_module(config, compiler)
-    return imports.sources("stackwars.compilers.replay", module)
+    """Return the file of the compiler that replays, relative to the repository."""
+    return imports.measured_sources(f"{compilers.__name__}.{compiler_module(config, compiler)}")
 
 
 def lower_pins(config: dict, framework: str) -> str:
@@ -374,12 +373,10 @@ def compiler_pins(config: dict, compiler: str, target: str | None = None) -> str
 
 
 def lower_sources(config: dict, framework: str, workload: str) -> list[str]:
-    """The files that decide a program's text, relative to the repository."""
+    """Return the files that decide a program's text, relative to the repository."""
     dialect = frameworks.load(framework).DIALECT
-    return imports.sources(
-        *workloads.sources(workload, dialect),
-        f"stackwars.compilers.lower_{framework}",
-        "stackwars.compilers.lower",
+    return imports.measured_sources(
+        *workloads.sources(workload, dialect), f"stackwars.compilers.lower_{framework}"
     )
 
 

@@ -11,16 +11,43 @@ import jsonschema
 import yaml
 
 
+class DuplicateKeyError(ValueError):
+    """A key that a YAML file has twice, of which YAML would silently take the last."""
+
+
+class _Loader(yaml.CSafeLoader):
+    """Reads YAML and refuses a key that is given twice."""
+
+    def construct_mapping(self, node, deep=False):
+        names = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
+        for place, name in enumerate(names):
+            if name in names[:place]:
+                raise DuplicateKeyError(
+                    f"{node.start_mark.name}: expected each key once, got {name} again in the mapping of line "
+                    f"{node.start_mark.line + 1}; fix: delete one of them"
+                )
+        return super().construct_mapping(node, deep)
+
+
+def read_yaml(path: Path) -> Any:
+    """Return what a YAML file holds.
+
+    :raises DuplicateKeyError: for a key that is given twice.
+    """
+    with path.open(encoding="utf-8") as file:
+        return yaml.load(file, Loader=_Loader)
+
+
 class Problem(NamedTuple):
-    """The keys that lead to a value, what was expected there, and what came."""
+    """The keys that lead to a value, what was expected there, and what it is."""
 
     path: list[str | int]
     expected: str
-    came: Any
+    got: Any
 
 
 def problem(schema: Path, document: Any, definitions: Mapping[str, dict]) -> Problem | None:
-    """What is wrong with a document; None if nothing is.
+    """Return what is wrong with a document; None if nothing is.
 
     definitions: what the schema has under $defs for names alone, such as the workloads that there are.
     """

@@ -95,13 +95,10 @@ def sharded_job(config: dict, point: Point) -> dict:
 
 
 def sources(config: dict, point: Point) -> list[str]:
-    """The files that decide what the process finds, relative to the repository."""
+    """Return the files of its workload and of its frontend, relative to the repository."""
     dialect = frameworks.load(point.framework).DIALECT
-    return imports.sources(
-        *workloads.sources(point.workload, dialect),
-        f"stackwars.compilers.sharded_{point.frontend}",
-        "stackwars.compilers.sharded",
-        "stackwars.compilers.sharded_child",
+    return imports.measured_sources(
+        *workloads.sources(point.workload, dialect), f"stackwars.compilers.sharded_{point.frontend}"
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from snakemake.exceptions import WorkflowError
 
 from stackwars.claims import needs
@@ -9,7 +11,6 @@ from stackwars.claims.definitions import Claim, ClaimError, Claims, study_of
 from stackwars.results.folder import Folder
 from stackwars.setup.device import CPUS
 from stackwars.study import imports
-from stackwars.study.programs import Program
 from stackwars.study.studies import measured_studies
 from stackwars.workflow import job_files
 from stackwars.workflow.grid import Grid, Wildcards
@@ -20,9 +21,8 @@ class ClaimJobs:
 
     def __init__(self, grid: Grid, claims: Claims) -> None:
         self._grid, self._config, self._claims = grid, grid.config, claims
-        self._folder = f"{grid.out}/claims/{{claim}}"
-        self.program_forms = str(Folder(self._folder)["program_forms"])
-        """Counts and structure of the programs of any claim, as the output of a rule."""
+        self.folder = f"{grid.out}/claims"
+        """Where claims that are decided alone have their tables and verdicts."""
 
     def _claim(self, wildcards: Wildcards) -> Claim:
         """Return the claim of a target.
@@ -55,12 +55,9 @@ class ClaimJobs:
         if not self._grid.is_measured:
             return self._grid.result_paths("claims")
         claim = self._claim(wildcards)
-        forms = self.program_forms.format(claim=claim.id)
-        return [
-            *self._cells(claim),
-            *self._others(claim),
-            *([forms] if self.programs(wildcards) else []),
-        ]
+        has_programs = needs.needed_programs(self._config, claim)
+        forms = Folder(f"{self.folder}/{claim.id}")["program_forms"]
+        return [*self._cells(claim), *self._others(claim), *([str(forms)] if has_programs else [])]
 
     def _cells(self, claim: Claim) -> list[str]:
         """Return files of its cells on the devices that this machine has."""
@@ -85,12 +82,16 @@ class ClaimJobs:
         ]
         return [f"{self._grid.measured}/{path}" for path in paths]
 
-    def programs(self, wildcards: Wildcards) -> list[Program]:
-        """Return the programs whose structure it is about."""
-        return needs.needed_programs(self._config, self._claim(wildcards))
+    def programs(self, wildcards: Wildcards) -> list[str]:
+        """Return the programs whose structure the tables in wildcards.results hold: of the run, or of a claim."""
+        if wildcards.results == self._grid.root:
+            return self._grid.program_files(self._grid.base_programs())
+        claim = self._claims.claim(Path(wildcards.results).name)
+        return self._grid.program_files(needs.needed_programs(self._config, claim))
 
-    def forms_args(self, wildcards: Wildcards) -> str:
-        """Return the arguments of the step that makes it."""
-        only = needs.restricted(self._config, self._claim(wildcards))
-        folder = self._folder.format(claim=wildcards.claim)
-        return self._grid.arguments(job_files.file("config", only), folder, self._grid.measured)
+    def args(self, wildcards: Wildcards) -> str:
+        """Return the arguments of a step that makes tables of the run, or of a claim."""
+        if wildcards.results == self._grid.root:
+            return self._grid.step_args
+        only = needs.restricted(self._config, self._claims.claim(Path(wildcards.results).name))
+        return self._grid.arguments(job_files.planned("config", only), wildcards.results, self._grid.measured)

@@ -1,12 +1,14 @@
-"""Damaged results: found before a run, moved aside, and measured again."""
+"""Results that a run cannot build on: damaged ones, and those dated ahead of the clock."""
 
 from __future__ import annotations
 
 import gzip
 import hashlib
+import os
 import re
+import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -17,14 +19,17 @@ ASIDE = "damaged"
 """The folder, beside the results, that damaged files are moved to."""
 NO_RESULTS = {ASIDE, "logs", "claims"}
 """Folders beside the results that hold none."""
+SLACK_S = 2.0
+"""File systems round dates, and so do network clocks."""
+STEP_NS = 1000
 _CHUNK = 1 << 20
 _DOCUMENTS = ("cell.json", "replay.json", "ahead.json", "arguments.json")
-"""Of what is measured or made as one, the document; its other files lie beside it."""
+"""The documents of what is measured or made as one; its other files lie beside them."""
 _DIGEST = re.compile(r'"output_sha256": "(\w+)"')
 
 
 def find(root: Path) -> dict[Path, str]:
-    """What under `root` is damaged: {file, or folder of a process: why}.
+    """Return what under `root` is damaged: {file, or folder of a process: why}.
 
     Documents (.json), programs (.gz) and outputs (.npy) are read to their end. An empty output belongs to
     a cell that is not ok.
@@ -41,12 +46,12 @@ def find(root: Path) -> dict[Path, str]:
 
 
 def links(root: Path) -> list[Path]:
-    """The symbolic links among the results: what they point to was written by no rule, and is not looked at."""
+    """Return the symbolic links among the results: no rule wrote what they point to."""
     return [path for path in _results(root) if path.is_symlink()]
 
 
-def set_aside(root: Path) -> list[str]:
-    """Move what is damaged to `root`/damaged, under its own path; a line for each that says so.
+def quarantine(root: Path) -> list[str]:
+    """Move what is damaged to `root`/damaged, under its own path; return a line for each that says so.
 
     The other files of a cell, replay or compilation go with it: they are measured again as one, and what
     was measured must not be replaced before somebody has seen it.
@@ -61,13 +66,13 @@ def set_aside(root: Path) -> list[str]:
             _move(root, other)
         which = ", with what was made with it" if with_it else ""
         lines.append(
-            f"damaged: {path} ({problem}); it is kept as {aside}{which}, and paper.pdf measures it again"
+            f"damaged: {path} ({problem}); it is kept as {aside}{which}, and what needs it is measured again"
         )
     return lines
 
 
 def _results(root: Path) -> Iterator[Path]:
-    """Everything under `root` that may be a result, in order."""
+    """Yield everything under `root` that may be a result, in order."""
     for path in sorted(root.rglob("*")):
         parts = path.relative_to(root).parts
         if parts[0] not in NO_RESULTS and not any(part.endswith(".part") for part in parts):
@@ -75,7 +80,7 @@ def _results(root: Path) -> Iterator[Path]:
 
 
 def _others(path: Path) -> list[Path]:
-    """What was made together with a damaged file or folder."""
+    """Return what was made together with a damaged file or folder."""
     if path.name.startswith("process-") or not any((path.parent / d).exists() for d in _DOCUMENTS):
         return []
     beside = sorted(path.parent.iterdir())
@@ -89,7 +94,7 @@ def _move(root: Path, path: Path) -> Path:
 
 
 def _problem(path: Path) -> str:
-    """Why the file is damaged; empty where it is not."""
+    """Return why the file is damaged; empty if it is not."""
     try:
         if path.suffix == ".json":
             documents.read(path)
@@ -108,16 +113,31 @@ def _problem(path: Path) -> str:
 
 
 def _other_output(path: Path) -> str:
-    """Why this is not the output whose digest its cell has; empty where it is, or no cell says."""
+    """Return why this is not the output whose digest its cell has; empty if it is, or if no cell says."""
     cell = path.with_name("cell.json")
-    said = _DIGEST.search(cell.read_text(errors="replace")) if cell.exists() else None
-    came = hashlib.sha256(path.read_bytes()).hexdigest()
-    if said is None or said[1] == came:
+    recorded = _DIGEST.search(cell.read_text(errors="replace")) if cell.exists() else None
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    if recorded is None or recorded[1] == digest:
         return ""
-    return f"expected the digest {said[1][:12]} of {cell.name}, got {came[:12]}"
+    return f"expected the digest {recorded[1][:12]} of {cell.name}, got {digest[:12]}"
 
 
 def _free(path: Path) -> Path:
-    """The path, or the first of path.1, path.2, ... that nothing has yet."""
+    """Return the path, or the first of path.1, path.2, ... that does not exist."""
     names = (path.with_name(f"{path.name}.{number}") for number in range(1, 10_000))
     return path if not path.exists() else next(name for name in names if not name.exists())
+
+
+def fix_future_mtimes(folders: Iterable[Path], files: Iterable[Path] = ()) -> int:
+    """Date files that are ahead of the clock now, in the order in which they were made; return their number.
+
+    The clock was set back since they were made. Snakemake goes by dates: it refuses what it makes from such a
+    result, and takes a paper for newer than the tables that it is to be made from.
+    """
+    now = time.time_ns()
+    paths = [*files, *(path for folder in folders for path in folder.rglob("*"))]
+    dated = [(path.stat().st_mtime_ns, path) for path in paths if path.exists()]
+    ahead = sorted((date, path) for date, path in dated if date > now + SLACK_S * 1e9)
+    for place, (_, path) in enumerate(ahead):
+        os.utime(path, ns=(now, now + place * STEP_NS))
+    return len(ahead)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from stackwars.study import cells, growth, printed, programs, sharding, studies
 from stackwars.study.cells import Cell
 from stackwars.study.config import load
 from stackwars.study.programs import Program
-from stackwars.workflow import job_files, targets
+from stackwars.workflow import job_files
 
 REFERENCE = "results/reference"
 """The committed results; no rule writes there."""
@@ -44,28 +45,42 @@ class Grid:
         self.measured = self.root if self.is_measured else REFERENCE
         self.out = self.root if self.is_measured else REFERENCE_TABLES
         self.settings = cells.settings(config)
-        self.config_file = job_files.file("config", config)
+        self._known = {
+            what: config[f"{what}s"] for what in ("device", "framework", "workload", "target", "compiler")
+        }
+        self.config_file = job_files.planned("config", config)
         self.step_args = self.arguments(self.config_file, self.out, self.measured)
         """The arguments of every step that makes something of the run."""
-        own = job_files.file("config", {**load(), "results": "reference"})
+        own = job_files.planned("config", {**load(), "results": "reference"})
         self.reference_args = self.arguments(own, REFERENCE_TABLES, REFERENCE)
         """Those of a step that makes tables of the reference: they follow the configuration as its file has it,
         because what a run overrides does not change the reference."""
         self.selected_cells = cells.asked(config)
         if not self.is_measured:
             self.selected_cells = [c for c in self.selected_cells if self._exists(c.path / "cell.json")]
+        self.selected = frozenset(self.selected_cells)
+        self.partner: Callable[[Cell], Cell | None] = cache(partial(cells.partner, config, among=self.selected))
+        """Returns the cell of the baseline whose process takes turns with that of a cell."""
         self.cpu_cells = [cell for cell in self.selected_cells if cell.device in CPUS]
         """The cells that every machine can run."""
 
     def check(self, wildcards: Wildcards) -> None:
         """Refuse a path that names something that the configuration does not have.
 
+        wildcards: has the names as attributes. A framework may have edits, `torch_xla+pretransposed_weights`; it
+        must have an environment for the device, if the path names one.
+
         :raises WorkflowError: naming it.
         """
-        try:
-            targets.check(self.config, wildcards)
-        except targets.UnknownTarget as error:
-            raise WorkflowError(str(error)) from None
+        for what, known in self._known.items():
+            got = getattr(wildcards, what, None)
+            if got is not None and got.split("+")[0] not in known:
+                raise _unknown(what, known, got)
+        framework, device = (getattr(wildcards, what, None) for what in ("framework", "device"))
+        if framework and device:
+            devices = cells.environments(self.config, framework)
+            if device not in devices:
+                raise _unknown(f"device of {framework}", devices, device)
 
     # Arguments and results of the steps
 
@@ -226,3 +241,22 @@ class Grid:
 
     def _exists(self, path: Path | str) -> bool:
         return Path(self.measured, path).exists()
+
+
+def _unknown(what: str, known: Iterable[str], got: str) -> WorkflowError:
+    return WorkflowError(
+        f"target: {what}: expected one of {', '.join(known)}, got {got}; fix: change the path, or add it to "
+        "config/config.yaml"
+    )
+
+
+def paper_files() -> list[str]:
+    """Return the files of the paper's text, without hidden ones and those that an editor keeps for itself."""
+    found = (path for path in Path("paper").rglob("*") if path.is_file())
+    return sorted(str(path) for path in found if not _is_editors(path))
+
+
+def _is_editors(path: Path) -> bool:
+    """Return whether an editor has made the file: a swap, backup or lock file."""
+    is_hidden = any(part.startswith(".") for part in path.parts)
+    return is_hidden or path.name.endswith(("~", ".bak", ".orig", ".swp", ".tmp")) or path.name.startswith("#")

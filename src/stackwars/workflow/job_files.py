@@ -1,7 +1,7 @@
-"""What a job is handed that is too long for its command: in a file, named by what is in it.
+"""Specifications of jobs, which are too long for a command: JSON files, named by their content.
 
-A command then is short and can be pasted into a shell, and a job is out of date where its content changed,
-for then the name is another one.
+A command then is short and can be pasted into a shell, and a changed specification is another parameter of the
+rule. Reading the rules writes no file: `planned` names it, and `write_planned` writes all when a run starts.
 """
 
 from __future__ import annotations
@@ -11,19 +11,47 @@ import json
 from pathlib import Path
 from typing import Any
 
-FOLDER = Path(".snakemake", "stackwars", "handed")
+FOLDER = Path(".snakemake", "stackwars", "job_specs")
+_planned: dict[Path, str] = {}
+_running = False
 
 
 def file(kind: str, content: Any, folder: Path = FOLDER) -> str:
-    """The path of a JSON file with this content, written unless it is there. kind: the name's beginning.
-
-    Keys keep their order: that of the configuration's frameworks and compilers is that of the tables.
-    """
-    text = json.dumps(content, indent=1)
-    path = folder / f"{kind}-{hashlib.sha256(text.encode()).hexdigest()[:12]}.json"
-    if not path.exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        part = path.with_suffix(".part")
-        part.write_text(text)
-        part.replace(path)
+    """Write a JSON file with this content and return its path. kind: the beginning of its name."""
+    path, text = _named(kind, content, folder)
+    _write(path, text)
     return str(path)
+
+
+def planned(kind: str, content: Any) -> str:
+    """Return the path that the file has in this run; it is written when the run starts, or at once after that."""
+    path, text = _named(kind, content, FOLDER)
+    _planned[path] = text
+    if _running:
+        _write(path, text)
+    return str(path)
+
+
+def write_planned() -> None:
+    """Write the files of this run and delete those of earlier ones. The run holds the lock."""
+    global _running
+    _running = True
+    for path in set(FOLDER.glob("*.json")) - _planned.keys():
+        path.unlink()
+    for path, text in _planned.items():
+        _write(path, text)
+
+
+def _named(kind: str, content: Any, folder: Path) -> tuple[Path, str]:
+    # Keys keep their order: that of the configuration's frameworks and compilers is that of the tables.
+    text = json.dumps(content, indent=1)
+    return folder / f"{kind}-{hashlib.sha256(text.encode()).hexdigest()[:12]}.json", text
+
+
+def _write(path: Path, text: str) -> None:
+    if path.exists():
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_suffix(".part")
+    part.write_text(text)
+    part.replace(path)

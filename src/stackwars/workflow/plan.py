@@ -25,6 +25,13 @@ from stackwars.study.studies import measured_studies, of_tables
 REFERENCE = REPOSITORY / "results" / "reference"
 PRESET = "full"
 """The preset of the reference."""
+TIMED = ("process", "replay_process")
+"""The rules whose jobs are most of a run's time."""
+GUESSED_S = {
+    **{"lower": 10.0, "optimised": 10.0, "growth_process": 15.0, "sharded": 20.0, "ahead": 20.0},
+    **{"largest_batch": 60.0, "audit": 120.0},
+}
+"""Seconds of a job of other rules, until one of the rule has ended."""
 MEASURING = (
     "seed",
     "matmul_precision",
@@ -112,10 +119,8 @@ def expected_process_s(outputs: list[str]) -> dict[str, float | None]:
     expected: dict[str, float | None] = {}
     for output in outputs:
         path = Path(output)
-        # results/full, or results/full-stacks of a run without the first study.
-        is_known = path.parts[1].partition("-")[0] == PRESET
         device, who, workload, _ = path.parts[-4:]
-        if not is_known:
+        if not _is_full(path):
             expected[output] = None
         elif _is_replay(output):
             expected[output] = replay_s(device, who, workload, _repetition(path))
@@ -124,11 +129,35 @@ def expected_process_s(outputs: list[str]) -> dict[str, float | None]:
     return expected
 
 
+def expected_s(jobs: dict[int, tuple[str, str]]) -> dict[int, float | None]:
+    """Return {job: its expected seconds here, None if nothing is known} of {job: (rule, first output)}."""
+    processes = expected_process_s([output for rule, output in jobs.values() if rule in TIMED])
+    return {
+        job: processes[output] if rule in TIMED else _recorded_s(output) or GUESSED_S.get(rule)
+        for job, (rule, output) in jobs.items()
+    }
+
+
+def _recorded_s(output: str) -> float | None:
+    """Return the seconds that a compilation or process took in the reference."""
+    path = Path(output)
+    if len(path.parts) < 3 or not _is_full(path):
+        return None
+    known = REFERENCE / Path(*path.parts[2:])
+    known = known if known.suffix else known / "process.json"
+    return documents.read(known).get("wall_s") if known.suffix == ".json" and known.is_file() else None
+
+
+def _is_full(output: Path) -> bool:
+    """Return whether a file is of a run of the reference's preset: results/full, or results/full-stacks."""
+    return output.parts[1].partition("-")[0] == PRESET
+
+
 def to_run(config: dict) -> list[str]:
-    """Return the outputs of the processes that `snakemake paper.pdf` would measure now, by asking Snakemake."""
+    """Return the outputs of the processes that `snakemake` would measure now, by asking it."""
     overrides = [f"{key}={config[key]}" for key in ("preset", "results")]
     overrides.append(f"measure=[{','.join(measured_studies(config))}]")
-    snakemake = [sys.executable, "-m", "snakemake", "paper.pdf", "--cores", "1", "--dry-run"]
+    snakemake = [sys.executable, "-m", "snakemake", "all", "--cores", "1", "--dry-run"]
     command = [*snakemake, "--config", *overrides, "--quiet", "host"]
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True)
     if done.returncode != 0:

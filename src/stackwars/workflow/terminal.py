@@ -1,7 +1,7 @@
-"""What a run says on the terminal: what the jobs say, and at its end what failed and what to do.
+"""What a run prints: a line for each job, with k of n and the time left, and at its end what failed and what to do.
 
-Snakemake's own words are left out, but for a dry run and where `--verbose` or another `--quiet` than the
-profile's asks for them.
+A handler of its own beside Snakemake's, which the default profile keeps quiet (`quiet: all`). With another --quiet, in
+a dry run and with --verbose Snakemake speaks, and this one does not.
 """
 
 from __future__ import annotations
@@ -11,56 +11,56 @@ import re
 import shlex
 import shutil
 import sys
+import textwrap
+import time
 from pathlib import Path
+from typing import Any
 
-from snakemake.logging import DefaultFilter, DefaultFormatter, LoggerManager
+from snakemake.logging import logger
 from snakemake.settings.enums import Quietness
-from snakemake.settings.types import OutputSettings
 from snakemake_interface_logger_plugins.common import LogEvent
 
 from stackwars.setup import advice
-from stackwars.workflow import runlock
+from stackwars.workflow import plan
 
+WIDTH = 80
 LINES = 12
 """Lines of a failed job's log that are shown."""
 LEAST_BYTES = 1_000_000
 """A disk with less is full."""
 FULL = "No space left on device"
 """What the log of a job would say that failed for a full disk."""
-_KEPT = ("Nothing to be done", "Cancelling", "Will exit after", "Unlocking", "Congratulations")
-"""Beginnings of what is passed on of Snakemake's own words."""
-_SPEAKING = ("process", "replay_process", "cell", "replay", "paper.pdf")
-"""Rules whose jobs say themselves what they do, or take no time."""
+LABEL = "[stackwars]"
+"""Begins a line that a job says of its result, in its log."""
+ENVIRONMENT = "[environment]"
+"""Begins a line about an environment that a job builds."""
+STOPPED = "stopped; what was measured is kept; run the same command again"
+_PASSED_ON = ("Nothing to be done", "Cancelling", "Will exit after", "Unlocking", "Congratulations")
+"""Beginnings of Snakemake's messages that are passed on."""
+_INTERRUPTED = ("Terminating processes on user request", "Cancelling snakemake on user request")
 
 
-def attach(manager: LoggerManager) -> None:
-    """Put ours in the place of Snakemake's handler for the terminal; another one that was asked for stays.
-
-    Not as a logger plugin of Snakemake's: it would be loaded before the Snakefile says which checkout's
-    source is meant.
-    """
-    for handler in manager.logger.handlers:
-        if handler.name == "DefaultStreamHandler":
-            manager.logger.removeHandler(handler)
-            manager.logger.addHandler(Terminal(manager.settings))
-            return
+def attach(workflow: Any) -> None:
+    """Add the handler to Snakemake's logger, in the process that runs the workflow, if Snakemake is quiet."""
+    settings = workflow.output_settings
+    quiet = Quietness.ALL in (settings.quiet or ()) and not settings.dryrun and not settings.verbose
+    if quiet and workflow.is_main_process:
+        logger.addHandler(Terminal(workflow))
 
 
 class Terminal(logging.Handler):
     """A handler of Snakemake's messages."""
 
-    def __init__(self, settings: OutputSettings) -> None:
+    def __init__(self, workflow: Any) -> None:
         super().__init__()
+        self._workflow = workflow
         self._failed: list[str] = []
-        quiet = Quietness.PROGRESS in (settings.quiet or ())
-        self._all = settings.dryrun or settings.verbose or not quiet
-        self._filter = DefaultFilter(
-            settings.quiet, settings.debug_dag, settings.verbose, settings.dryrun, settings.printshellcmds
-        )  # fmt: skip
-        self._formatter = DefaultFormatter(settings.quiet, show_failed_logs=False)
+        self._interrupted = False
+        self._progress: Progress | None = None
+        self._logs: dict[int, list[str]] = {}
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Say what is worth saying of one message."""
+        """Print what is worth printing of one message."""
         text = self._text(record)
         if text:
             print(text, file=sys.stderr, flush=True)
@@ -68,45 +68,140 @@ class Terminal(logging.Handler):
     def _text(self, record: logging.LogRecord) -> str:
         event = getattr(record, "event", None)
         in_group = getattr(record, "indent", False)
-        if event == LogEvent.GROUP_ERROR:
-            self._failed.append(lost(vars(record)))
-            return f"[stackwars] failed: the job {record.groupid}; the others go on to their end"
-        if in_group and event == LogEvent.JOB_ERROR:
-            return ""  # said of the group
-        if event == LogEvent.GROUP_INFO and not self._all:
-            return f"[stackwars] submitting {record.group_id}, {len(record.jobs)} steps"
-        if in_group and not self._all:
-            return ""
-        if event == LogEvent.JOB_ERROR:
-            self._failed.append(failure(vars(record)))
-            return f"[stackwars] failed: {_made(vars(record))}; what runs beside it goes on to its end"
-        if event == LogEvent.ERROR:
-            return refusal(record.exception, record.getMessage())
-        if event == LogEvent.JOB_INFO and not self._all and record.rule_name not in _SPEAKING:
-            return f"[stackwars] making {_made(vars(record))}"
-        if self._all:
-            return self._formatter.format(record) if self._filter.filter(record) else ""
         message = record.getMessage()
+        if message.startswith(_INTERRUPTED):
+            self._interrupted = True
+            return ""
+        match event:
+            case LogEvent.JOB_INFO:
+                return "" if self._workflow.touch else self._begun(record, in_group)
+            case LogEvent.JOB_FINISHED:
+                return "" if self._workflow.touch else self._ended(record.job_id)
+            case LogEvent.GROUP_INFO:
+                return f"submitting {record.group_id}, {len(record.jobs)} steps"
+            case LogEvent.JOB_ERROR:
+                return "" if in_group else self._failure(failure(vars(record)), _made(vars(record)))
+            case LogEvent.GROUP_ERROR:
+                return self._failure(lost(vars(record)), f"the job {record.groupid}")
+            case LogEvent.ERROR:
+                return refusal(record.exception, message)
         if record.levelno >= logging.WARNING and "Exiting because a job" not in message:
-            return f"[stackwars] {message}"
-        return message if message.startswith(_KEPT) else ""
+            return message
+        return message if message.startswith(_PASSED_ON) else ""
+
+    def _begun(self, record: logging.LogRecord, in_group: bool) -> str:
+        if self._progress is None:
+            self._progress = Progress(self._workflow)
+        self._logs[record.jobid] = list(map(str, record.log))
+        self._progress.begin(record.jobid, record.rule_name)
+        if in_group:
+            return ""
+        name = " ".join([record.rule_name, *map(str, record.wildcards.values())])
+        return f"{self._progress.count()} {name}"[:WIDTH]
+
+    def _ended(self, job: int) -> str:
+        if self._progress is None:
+            return ""
+        self._progress.end(job)
+        lines = [line for path in self._logs.pop(job, ()) for line in _results(Path(path))]
+        return "\n".join(
+            textwrap.fill(line, WIDTH, initial_indent="    ", subsequent_indent="      ") for line in lines
+        )
+
+    def _failure(self, told: str, made: str) -> str:
+        self._failed.append(told)
+        return "" if self._interrupted else f"failed: {made}; what runs beside it continues"
 
     def close(self) -> None:
-        """Say last what failed."""
-        if self._failed:
+        """Print what failed, as the last lines of a run; or that it was stopped."""
+        if self._interrupted:
+            print(f"\n{STOPPED}", file=sys.stderr, flush=True)
+        elif self._failed:
             print("\n".join(["", *self._failed]), file=sys.stderr, flush=True)
-            self._failed.clear()
+        self._failed.clear()
+        self._interrupted = False
         super().close()
 
 
+class Progress:
+    """How many jobs of a run have begun, and the time that the others take.
+
+    A job is expected to take what it took in the reference, scaled by how this machine has kept to that; or else the
+    mean of the jobs of its rule that have ended; or else, of a rule that times or compiles nothing, a few seconds.
+    """
+
+    FEW_S = 5.0
+
+    def __init__(self, workflow: Any) -> None:
+        self._workflow = workflow
+        jobs = list(workflow.dag.needrun_jobs())
+        self._rules = {job.jobid: job.rule.name for job in jobs}
+        self._expected = plan.expected_s(
+            {job.jobid: (job.rule.name, str(job.output[0]) if job.output else "") for job in jobs}
+        )
+        self._begun: dict[int, float] = {}
+        self._took: dict[int, float] = {}
+
+    def begin(self, job: int, rule: str) -> None:
+        """Note that a job begins."""
+        self._rules[job] = rule
+        self._begun[job] = time.monotonic()
+
+    def end(self, job: int) -> None:
+        """Note that a job has ended."""
+        if job in self._begun:
+            self._took[job] = time.monotonic() - self._begun[job]
+
+    def count(self) -> str:
+        """Return which job of how many is the last that began, and the time left."""
+        number, total = len(self._begun), max(len(self._begun), len(self._workflow.dag))
+        left = self.seconds_left()
+        return f"[{number}/{total}{'' if left is None else f', {_duration(left)} left'}]"
+
+    def seconds_left(self) -> float | None:
+        """Return the seconds that the jobs take which have not ended; None if one of them is unknown."""
+        known = [(self._expected[job], took) for job, took in self._took.items() if self._expected.get(job)]
+        scale = sum(took for _, took in known) / sum(wanted for wanted, _ in known) if known else 1.0
+        by_rule: dict[str, list[float]] = {}
+        for job, took in self._took.items():
+            by_rule.setdefault(self._rules[job], []).append(took)
+        total = 0.0
+        for job, rule in self._rules.items():
+            if job in self._took:
+                continue
+            expected = self._expected.get(job)
+            if expected is not None:
+                total += expected * scale
+            elif rule in by_rule:
+                total += sum(by_rule[rule]) / len(by_rule[rule])
+            elif rule in plan.TIMED:
+                return None
+            else:
+                total += self.FEW_S
+        return total
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
+
+
+def _results(log: Path) -> list[str]:
+    """Return what a job says in its log: environments that it built and, in the last line, its result."""
+    lines = log.read_text(errors="replace").strip().splitlines() if log.is_file() else []
+    built = [line for line in lines if line.startswith(ENVIRONMENT)]
+    return built + [line.removeprefix(LABEL).strip() for line in lines[-1:] if line.startswith(LABEL)]
+
+
 def failure(job: dict) -> str:
-    """What was being made, its log, the log's last lines, and what to do.
+    """Return what was being made, its log, the log's last lines, and what to do.
 
     job: rule_name, output, log and shellcmd of Snakemake's message about the failed job.
     """
-    lines, said = _logged([Path(path) for path in job["log"]])
+    lines, logged = _logged([Path(path) for path in job["log"]])
     lines.insert(0, f"Failed: {_made(job)} (rule {job['rule_name']})")
-    lines += advice.advise(said)
+    lines += advice.advise(logged)
     if job.get("shellcmd"):
         # The commands find the harness's Python and the source by these two variables.
         lines += [
@@ -117,7 +212,7 @@ def failure(job: dict) -> str:
 
 
 def lost(group: dict) -> str:
-    """A job of a cluster that failed: its log, the log's last lines, and what to do.
+    """Return the same of a job of a cluster.
 
     group: groupid, aux_logs and job_error_info of Snakemake's message about it.
     """
@@ -132,25 +227,23 @@ def lost(group: dict) -> str:
 
 
 def _logged(logs: list[Path]) -> tuple[list[str], str]:
-    """What is shown of the logs of a failed job, and all that they say."""
-    lines, said = [], ""
+    """Return the lines that are shown of the logs of a failed job, and the end of what they say."""
+    lines, logged = [], ""
     for path in logs:
         text = path.read_text(errors="replace").strip() if path.is_file() else ""
         lines.append(f"Log: {path}{'' if text else ', which is empty'}")
         shown = [line for line in text.splitlines() if not line.startswith(advice.LABEL)]
         lines += [f"    {line[:300]}" for line in shown[-LINES:]]
-        said += text[-20_000:]
+        logged += text[-20_000:]
         if _is_full(path.parent):
-            said += FULL  # on a full disk the log is empty too
-    return lines, said
+            logged += FULL  # on a full disk the log is empty too
+    return lines, logged
 
 
 def refusal(exception: str, message: str) -> str:
-    """Snakemake's message about an exception without its own stack; empty where it says nothing new."""
+    """Return Snakemake's message about an exception without its own stack; empty if it says nothing new."""
     if exception == "RuleException" or "At least one job did not complete" in message:
-        return ""  # a failed job: said by its own message
-    if exception == "LockException":
-        return runlock.TAKEN  # locks of a run that is no more have been removed
+        return ""  # a failed job has a message of its own
     lines = message.splitlines()
     if exception == "InputFunctionException":
         lines = _between(lines, "Error:", "Wildcards:")
@@ -158,26 +251,26 @@ def refusal(exception: str, message: str) -> str:
         target = re.search(r"No rule to produce (.+?) \(if you use", message)
         if target:
             return (
-                f"target: nothing makes {target[1]}: expected paper.pdf, audits, claim_<id> or a file of a "
-                "rule, as in the README; the files of a preset other than full need --config preset=<it>"
+                f"target: expected paper.pdf, audits, claim_<id> or a file of a rule, got {target[1]}, which nothing "
+                "makes; fix: see the README; the files of a preset other than full need --config preset=<it>"
             )
     return "\n".join(line for line in map(_without_stack, lines) if line)
 
 
 def _is_full(folder: Path) -> bool:
-    """Whether hardly anything can be written there any more."""
+    """Return whether hardly anything can be written there any more."""
     return folder.exists() and shutil.disk_usage(folder).free < LEAST_BYTES
 
 
 def _made(job: dict) -> str:
-    """What a job makes: its first output, and how many more there are."""
+    """Return what a job makes: its first output, and how many more it has."""
     output = [str(path) for path in job["output"]]
     more = f" and {len(output) - 1} more" if len(output) > 1 else ""
     return f"{output[0]}{more}" if output else job["rule_name"]
 
 
 def _between(lines: list[str], start: str, end: str) -> list[str]:
-    """The lines after one and before the other, both of them whole lines; all where there is no start."""
+    """Return the lines after one and before the other; all of them if the first is missing."""
     if start not in lines:
         return lines
     lines = lines[lines.index(start) + 1 :]
@@ -185,7 +278,7 @@ def _between(lines: list[str], start: str, end: str) -> list[str]:
 
 
 def _without_stack(line: str) -> str:
-    """The line, or nothing where it is Snakemake's: an exception's name, a file with a line's number."""
+    """Return the line without an exception's name; nothing for a file with a line's number."""
     stripped = line.strip()
     stripped = re.sub(r"^(WorkflowError|InputFunctionException)\b.*?:$", "", stripped)
     stripped = re.sub(r"^WorkflowError: ", "", stripped)

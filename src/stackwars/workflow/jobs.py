@@ -1,0 +1,309 @@
+"""The kinds of jobs that measure or compile: for each its version, its environment, its files and what it is told.
+
+A job runs again if its pins, one of its files or its specification changes, or the version of its kind. The files
+are those of the workload, the framework or the compiler. Everything else that decides a result (the supervisor, the
+interleaving, limits, statistics of a process) is the protocol of the kind: whoever changes it so that results differ
+raises the version here, and then every job of the kind runs again. An edit of a comment there costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from snakemake.exceptions import WorkflowError
+
+from stackwars import frameworks
+from stackwars.measure import PROTOCOL
+from stackwars.setup.device import CPU, CPUS
+from stackwars.study import cells, growth, programs, sharding
+from stackwars.study.cells import Cell
+from stackwars.study.growth import Point as GrowthPoint
+from stackwars.study.programs import BASE, Compilation, Program, ReplayCell
+from stackwars.study.sharding import Point as ShardingPoint
+from stackwars.workflow import job_files, plan
+from stackwars.workflow.grid import Grid, Wildcards
+from stackwars.workloads import parallel
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of job; its functions take the grid and the wildcards of a rule.
+
+    version: of its protocol, see above. pins: its environment's. sources: its files. spec: the JSON that its command
+    reads, if it reads one.
+    """
+
+    version: str
+    pins: Callable[[Grid, Wildcards], str]
+    sources: Callable[[Grid, Wildcards], list[str]] = lambda grid, wildcards: []
+    spec: Callable[[Grid, Wildcards], dict] | None = None
+
+
+class Jobs:
+    """Inputs and parameters of the rules that measure or compile, by the kind of their jobs."""
+
+    def __init__(self, grid: Grid) -> None:
+        self._grid = grid
+
+    def version(self, kind: str) -> str:
+        """Return the version of the kind's protocol."""
+        return KINDS[kind].version
+
+    def pins(self, kind: str) -> Callable[[Wildcards], str]:
+        """Return an input function: the pins of the environment that the job runs in."""
+        return self._checked(KINDS[kind].pins)
+
+    def sources(self, kind: str) -> Callable[[Wildcards], list[str]]:
+        """Return an input function: the files that decide the job's result."""
+        return self._checked(KINDS[kind].sources)
+
+    def spec(self, kind: str) -> Callable[[Wildcards], str]:
+        """Return a function for params: the path of the job's specification."""
+        found = self._checked(KINDS[kind].spec)
+        return lambda wildcards: job_files.planned(kind, found(wildcards))
+
+    def _checked(self, function: Callable) -> Callable:
+        def checked(wildcards: Wildcards):
+            self._grid.check(wildcards)
+            return function(self._grid, wildcards)
+
+        return checked
+
+    # Inputs and parameters of single rules
+
+    def partner_pins(self, wildcards: Wildcards) -> str | list:
+        """Return the pins of the environment of a process's partner; [] without one."""
+        self._grid.check(wildcards)
+        partner = self._grid.partner(_cell(wildcards))
+        return cells.pins(self._grid.config, partner.framework, partner.device) if partner else []
+
+    def lower_pins(self, wildcards: Wildcards) -> str:
+        """Return the pins of the environment in which a framework's programs are made."""
+        return KINDS["lower"].pins(self._grid, wildcards)
+
+    def priority(self, wildcards: Wildcards) -> int:
+        """Return the place of a cell's process among all."""
+        return plan.priority(self._grid.config, _cell(wildcards), int(wildcards.repetition))
+
+    def replay_priority(self, wildcards: Wildcards) -> int:
+        """Return the place of a replay's process among all."""
+        return plan.replay_priority(self._grid.config, _replay(wildcards), int(wildcards.repetition))
+
+    def compared(self, wildcards: Wildcards) -> list[str]:
+        """Return the cells and replays of a workload on a device, which are compared with each other."""
+        grid, place = self._grid, (wildcards.device, wildcards.workload)
+        available = grid.cpu_cells if wildcards.device in CPUS else grid.available_cells()
+        found = [cell for cell in available if (cell.device, cell.workload) == place]
+        replays = programs.replays(grid.config)
+        return grid.files(found, "cell.json") + [
+            f"{grid.root}/{replay.path}/replay.json"
+            for replay in replays
+            if (replay.device, replay.workload) == place
+        ]
+
+    def description(self, wildcards: Wildcards) -> list[str]:
+        """Return the file that tells XLA what a GPU is, for a target that has one."""
+        self._grid.check(wildcards)
+        name = self._grid.config["targets"][wildcards.target].get("description")
+        return [f"src/stackwars/compilers/{name}"] if name else []
+
+    def code_source(self, wildcards: Wildcards) -> str | list:
+        """Return where a compilation that stops before its code takes the code's size from; [] for others."""
+        self._grid.check(wildcards)
+        config, compilation = self._grid.config, _compilation(wildcards)
+        is_slice = parallel.is_variant(compilation.program.variant)
+        if is_slice or programs.finished(config, compilation):
+            return []
+        return f"{self._grid.root}/{programs.code_source(config, compilation).path}/ahead.json"
+
+    def replayed(self, wildcards: Wildcards) -> list[str]:
+        """Return the programs and lists of arguments that a replay of the workload reads."""
+        found = programs.replayed(self._grid.config, wildcards.workload, wildcards.compiler)
+        names = ("program.mlir.gz", "arguments.json")
+        return [f"{self._grid.root}/{program.path}/{name}" for program in found for name in names]
+
+    def replayed_cells(self, wildcards: Wildcards) -> list[str]:
+        """Return files of the cells that a replay is checked against: the same programs, natively."""
+        found = self._native(wildcards)
+        return [path for name in ("cell.json", "output.npy") for path in self._grid.files(found, name)]
+
+    def replayed_folders(self, wildcards: Wildcards) -> list[str]:
+        """Return the same as arguments of `stackwars.compilers.replay_cell`."""
+        found = self._native(wildcards)
+        return [f"--cell {cell.framework}={self._grid.measured}/{cell.path}" for cell in found]
+
+    def _native(self, wildcards: Wildcards) -> list[Cell]:
+        found = programs.replayed(self._grid.config, wildcards.workload, wildcards.compiler)
+        native = [Cell(program.framework, program.workload, wildcards.device) for program in found]
+        return [cell for cell in native if cell in self._grid.selected]
+
+
+# The keys that a rule's wildcards name
+
+
+def _cell(wildcards: Wildcards) -> Cell:
+    return Cell(wildcards.framework, wildcards.workload, wildcards.device)
+
+
+def _replay(wildcards: Wildcards) -> ReplayCell:
+    return ReplayCell(wildcards.device, wildcards.compiler, wildcards.workload)
+
+
+def _program(wildcards: Wildcards) -> Program:
+    return Program(wildcards.framework, wildcards.workload, getattr(wildcards, "variant", BASE))
+
+
+def _compilation(wildcards: Wildcards) -> Compilation:
+    return Compilation(wildcards.target, wildcards.compiler, _program(wildcards))
+
+
+def _growth(grid: Grid, wildcards: Wildcards) -> GrowthPoint:
+    found = GrowthPoint(wildcards.framework, wildcards.workload, wildcards.size, wildcards.value)
+    return _configured("growth", growth.all_points(grid.config), found)
+
+
+def _sharded(grid: Grid, wildcards: Wildcards) -> ShardingPoint:
+    names = (wildcards.frontend, wildcards.workload, wildcards.way, int(wildcards.devices))
+    return _configured("sharding", sharding.all_points(grid.config), ShardingPoint(*names))
+
+
+def _configured(key: str, known: list, wanted):
+    if wanted not in known:
+        raise WorkflowError(
+            f"target: {key}: expected what the key {key} in config/config.yaml names, got {wanted.path}; fix: change "
+            "the path, or that key"
+        )
+    return wanted
+
+
+# Their environments, files and specifications
+
+
+def _process_sources(grid: Grid, wildcards: Wildcards) -> list[str]:
+    cell = _cell(wildcards)
+    both = [one for one in (cell, grid.partner(cell)) if one]
+    return sorted({file for one in both for file in cells.sources(grid.config, one)})
+
+
+def _process_spec(grid: Grid, wildcards: Wildcards) -> dict:
+    """Return a ProcessJob of `stackwars.measure.supervisor`, of process 0 if none is named."""
+    cell, config = _cell(wildcards), grid.config
+    partner = grid.partner(cell)
+    return {
+        **_runs(cell.framework),
+        "workload": cell.workload,
+        "device": cell.device,
+        "preset": config["preset"],
+        "repetition": int(getattr(wildcards, "repetition", 0)),
+        "sizes": cells.sizes(config, cell.workload),
+        "partner": partner and _runs(partner.framework),
+        "forms": cell.workload in config["paper"].get("forms", []),
+        "peers": programs.peers(config, cell.workload, cell.device),
+        "settings": {**_measuring(grid), "block_calls": cells.block_calls(config, cell.workload)},
+    }
+
+
+def _growth_spec(grid: Grid, wildcards: Wildcards) -> dict:
+    """Return a ProcessJob too."""
+    point = _growth(grid, wildcards)
+    shapes = growth.values(grid.config, point)
+    return {
+        **_runs(point.framework),
+        "workload": point.workload,
+        "device": CPU,
+        "preset": grid.config["preset"],
+        "repetition": 0,
+        "sizes": growth.sizes(grid.config, point),
+        "partner": None,
+        "forms": False,
+        "settings": {
+            **_measuring(grid),
+            **growth.SETTINGS,
+            **({"size": point.size, "values": shapes} if shapes else {}),
+        },
+    }
+
+
+def _runs(framework: str) -> dict[str, str]:
+    return {"framework": framework, "dialect": frameworks.load(framework).DIALECT}
+
+
+def _measuring(grid: Grid) -> dict:
+    return {key: value for key, value in grid.settings.items() if key in plan.MEASURING}
+
+
+def _growth_sources(grid: Grid, wildcards: Wildcards) -> list[str]:
+    point = _growth(grid, wildcards)
+    return cells.sources(grid.config, Cell(point.framework, point.workload, CPU))
+
+
+def _replay_sources(grid: Grid, wildcards: Wildcards) -> list[str]:
+    declared = f"src/stackwars/workloads/{wildcards.workload}.py"
+    return sorted({*programs.replay_sources(grid.config, wildcards.compiler), declared})
+
+
+def _replay_spec(grid: Grid, wildcards: Wildcards) -> dict:
+    repetition = int(getattr(wildcards, "repetition", 0))
+    return programs.replay_job(grid.config, _replay(wildcards), repetition)
+
+
+def _ahead_spec(grid: Grid, wildcards: Wildcards) -> dict:
+    """Return a CompileJob of `stackwars.compilers.ahead_supervisor`: of one device, or of a slice of several."""
+    wanted = _compilation(wildcards)
+    if not parallel.is_variant(wanted.program.variant):
+        return programs.ahead_job(grid.config, wanted)
+    return sharding.job(grid.config, _configured("sharding", sharding.slices(grid.config), wanted))
+
+
+def _compiler_pins(grid: Grid, wildcards: Wildcards) -> str:
+    target = getattr(wildcards, "target", None)
+    return programs.compiler_pins(grid.config, wildcards.compiler, target)
+
+
+KINDS = {
+    "process": Kind(
+        version=f"{PROTOCOL}.0",
+        pins=lambda grid, w: cells.pins(grid.config, w.framework, w.device),
+        sources=_process_sources,
+        spec=_process_spec,
+    ),
+    "replay": Kind(f"{PROTOCOL}.0", _compiler_pins, _replay_sources, _replay_spec),
+    "growth": Kind(
+        version=f"{PROTOCOL}.0",
+        pins=lambda grid, w: cells.pins(grid.config, _growth(grid, w).framework, CPU),
+        sources=_growth_sources,
+        spec=_growth_spec,
+    ),
+    "sharded": Kind(
+        version="1",
+        pins=lambda grid, w: cells.pins(grid.config, _sharded(grid, w).framework, CPU),
+        sources=lambda grid, w: sharding.sources(grid.config, _sharded(grid, w)),
+        spec=lambda grid, w: sharding.sharded_job(grid.config, _sharded(grid, w)),
+    ),
+    "lower": Kind(
+        version="1",
+        pins=lambda grid, w: programs.lower_pins(grid.config, w.framework),
+        sources=lambda grid, w: programs.lower_sources(grid.config, w.framework, w.workload),
+        spec=lambda grid, w: programs.lower_job(grid.config, _program(w)),
+    ),
+    "edit": Kind(
+        version="1",
+        pins=lambda grid, w: programs.editing_pins(grid.config),
+        sources=lambda grid, w: sorted(map(str, Path("src/stackwars/compilers").glob("edit*.py"))),
+    ),
+    "ahead": Kind("1", _compiler_pins, spec=_ahead_spec),
+    "largest_batch": Kind(
+        version="1",
+        pins=_compiler_pins,
+        sources=lambda grid, w: programs.lower_sources(grid.config, w.framework, w.workload),
+        spec=lambda grid, w: programs.largest_batch_job(grid.config, _compilation(w)),
+    ),
+    "optimised": Kind(
+        version="1",
+        pins=lambda grid, w: programs.compiler_pins(grid.config, programs.native_compiler(grid.config)),
+        spec=lambda grid, w: programs.optimise_job(grid.config),
+    ),
+    "peak": Kind("1", lambda grid, w: "envs/jax.txt" if w.device in CPUS else f"envs/jax-{w.device}.txt"),
+}

@@ -1,0 +1,107 @@
+"""What a user's first commands show, and that looking changes nothing."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+import study
+from checkout import copy_checkout
+
+OWN = (".snakemake/iocache", ".snakemake/log")
+"""What Snakemake keeps for itself: a cache of dates, and the log of a --summary."""
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A study in which something was measured, something is damaged and something is of the future."""
+    made = study.make(tmp_path_factory.mktemp("planning"), ("gemm",))
+    made.snakemake("-n")
+    cell = made.cell("ours", "gemm")
+    cell.mkdir(parents=True)
+    (cell / "cell.json").write_text('{"status": ')
+    (made.folder / ".snakemake/locks").mkdir(exist_ok=True)
+    (made.folder / ".snakemake/locks/0.output.lock").touch()
+    return made
+
+
+def state(folder: Path) -> dict[str, tuple[int, str]]:
+    """The date and the content of every file and folder, but for Python's and Snakemake's caches."""
+    found = {}
+    for path in folder.rglob("*"):
+        name = path.relative_to(folder).as_posix()
+        if name != ".snakemake" and "__pycache__" not in name and not name.startswith(OWN):
+            content = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
+            found[name] = (path.stat().st_mtime_ns, content)
+    return found
+
+
+def changed_by(made: study.Study, command: list[str]) -> set[str]:
+    """Return the files and folders that a command changes, makes or deletes."""
+    before = state(made.folder)
+    done = made.shell(command, PYTHONPATH="src")
+    assert done.returncode == 0, done.stdout
+    after = state(made.folder)
+    return {name for name in before | after if before.get(name) != after.get(name)}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("look", [["-n"], ["--lint"], ["--summary"], ["-n", "audits"]], ids=" ".join)
+def test_looking_changes_no_file_no_date_and_no_lock(made, look):
+    assert changed_by(made, made.command(*look)) == set()
+
+
+@pytest.mark.slow
+def test_a_plan_changes_nothing_either(tmp_path):
+    checkout = study.Study(copy_checkout(tmp_path))
+    checkout.snakemake("-n")
+    plan = [sys.executable, "-m", "stackwars.workflow.plan", "--preset", "smoke"]
+    assert changed_by(checkout, plan) == set()
+
+
+@pytest.mark.slow
+def test_a_bare_dry_run_says_what_would_run_and_how_much(made):
+    command = made.command("-n")
+    done = made.shell(command[: command.index("--quiet")])
+    planned = study.planned(done.stdout)
+    assert (planned["process"], planned["typeset"], planned["report"]) == (4, 1, 1)
+    assert planned["total"] == sum(planned.values()) - planned["total"]
+    assert re.search(r"output: .*cpu/ours/gemm/process-0", done.stdout)
+    of_the_paper = study.planned(made.snakemake("paper.pdf", "-n").stdout)
+    assert of_the_paper["typeset"] == 1 and "report" not in of_the_paper
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("target", "reason"),
+    [
+        ("results/full/ahead/tpu-v6e/jaxlib-0.10.2/jax/gemm/b0/ahead.json", "which nothing makes"),
+        ("claim_gemm", "which nothing makes"),
+    ],
+)
+def test_a_target_that_nothing_makes_is_refused_in_a_line(made, target, reason):
+    command = made.command(target)
+    done = made.shell(command[: command.index("--quiet")])
+    assert done.returncode == 1
+    assert f"got {target}, {reason}" in done.stdout and "Traceback" not in done.stdout
+
+
+@pytest.mark.slow
+def test_a_key_that_is_given_twice_and_a_half_written_workload_stop_in_a_line(tmp_path):
+    made = study.make(tmp_path, ("gemm",))
+    bare = made.command()
+    bare = bare[: bare.index("--quiet")]
+    config = tmp_path / "config" / "config.yaml"
+    text = config.read_text()
+    config.write_text(text.replace("gemm: {m: 128,", "gemm: {m: 128, m: 129,"))
+    done = made.shell(bare)
+    assert done.returncode == 1 and "config.yaml: expected each key once, got m again" in done.stdout
+    config.write_text(text)
+    (tmp_path / "src/stackwars/workloads/half.py").write_text("WORKLOAD = Half(\n")
+    done = made.shell(bare)
+    assert done.returncode == 1 and "Traceback" not in done.stdout
+    assert re.search(r"^workload half: .*half.py: .*; fix: that file$", done.stdout, re.MULTILINE), done.stdout
