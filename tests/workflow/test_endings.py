@@ -112,5 +112,5 @@ def test_missing_tex_and_graphviz_are_found_before_anything_is_measured(tmp_path
                 link.symlink_to(path)
     done = made.snakemake("paper.pdf", PATH=str(tools))
     assert done.returncode != 0
-    assert f"missing: {', '.join(lacking)}." in done.stdout and "apt-get install" in done.stdout
+    assert f"missing: {', '.join(lacking)};" in done.stdout and "apt-get install" in done.stdout
     assert not list((tmp_path / "results").rglob("process*.json"))
