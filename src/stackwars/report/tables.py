@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from stackwars.compilers import FACTS
+from stackwars.compilers.op_classes import CLASSES
+from stackwars.measure import documents
+from stackwars.paper.figures.style import OPERATION_LOOKS
 from stackwars.report.raw import digits
 from stackwars.results import schema
 from stackwars.results.dataset import Dataset, Sources, newest_runs, of_study
@@ -38,6 +42,10 @@ COMPILED = (
 EFFECT = ("subset", "workload", "effect", "share", "share_low", "share_high", "factor", "largest", "run")
 _NATIVE = (*schema.STAGES, schema.PAIRWISE, schema.FORM, schema.SCALING, schema.CORES, schema.RSS)
 """Quantities of native calls."""
+PROGRAM = ["study", "workload", "title", "compiler", "device", "framework", "run"]
+"""The columns that identify a profiled call."""
+PART = ("ms", "share", "operations")
+CALL = ("profiled_ms", "call_ms", "profile_consistent")
 
 
 def cells(sources: Sources) -> list[Row]:
@@ -151,6 +159,58 @@ def effects(sources: Sources) -> list[Row]:
         return []
     data = sources.of(COMPILERS)
     return records(in_order(data.study(COMPILERS), data.table("effects")), EFFECT)
+
+
+def profiles(sources: Sources, raw_run: str) -> dict[str, Any]:
+    """Return {"classes": title and colour of each, "calls": every profiled call, by study}.
+
+    raw_run: the run whose raw results lie beside the tables of `sources.run`.
+    """
+    titles = {
+        name: {"title": title, "colour": OPERATION_LOOKS[name]["facecolor"]} for name, title in CLASSES.items()
+    }
+    return {"classes": titles, "calls": [call | _raw(call, sources, raw_run) for call in _calls(sources)]}
+
+
+def _calls(sources: Sources) -> Iterator[dict[str, Any]]:
+    for name in sources.run.config["studies"]:
+        data = sources.of(name)
+        study = data.study(name)
+        if not study.compilers:
+            continue
+        table = of_study(study, data.table("profile"))
+        shown = newest_runs(data.config, data.table("cells"), name, schema.REPLAY)
+        table = in_order(study, table[table["run"] == table["workload"].map(shown)]).assign(study=name)
+        for key, rows in table.groupby(PROGRAM, sort=False):
+            parts = {part: records(row, PART)[0] for part, row in rows.groupby("class", sort=False)}
+            yield dict(zip(PROGRAM, key, strict=True)) | records(rows, CALL)[0] | {"parts": parts}
+
+
+def _raw(call: dict[str, Any], sources: Sources, raw_run: str) -> dict[str, Any]:
+    return {"profile": operations(sources.run.measured, call) if call["run"] == raw_run else None}
+
+
+def operations(measured: Path, program: dict[str, str]) -> dict[str, list] | None:
+    """Return the operations of a profiled call: name, class and ms of each; and when each ran: its place among
+    them, start and duration in ms.
+
+    None if the folder has no profile of the program; no spans if it has sums alone.
+    """
+    folder = measured / "replay" / program["device"] / program["compiler"] / program["workload"]
+    path = folder / "profile.json"
+    profile = documents.read(path)["programs"].get(program["framework"]) if path.exists() else None
+    if profile is None:
+        return None
+    places = {name: place for place, name in enumerate(profile["operations"])}
+    return {
+        "operations": [
+            [name, one["class"], round(1e3 * one["seconds"], 6)] for name, one in profile["operations"].items()
+        ],
+        "spans": [
+            [places[name], round(1e3 * start, 6), round(1e3 * (end - start), 6)]
+            for name, start, end in profile.get("spans", [])
+        ],
+    }
 
 
 def records(table: pd.DataFrame, columns: Iterable[str]) -> list[Row]:
