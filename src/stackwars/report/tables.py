@@ -15,7 +15,7 @@ from stackwars.measure import documents
 from stackwars.paper.figures.style import OPERATION_LOOKS
 from stackwars.report.raw import digits
 from stackwars.results import schema
-from stackwars.results.dataset import Dataset, Sources, newest_runs, of_study
+from stackwars.results.dataset import Dataset, Sources, in_order, newest_runs, of_study
 from stackwars.results.effects import STUDY as COMPILERS
 from stackwars.setup.device import CPU
 from stackwars.study.studies import Study
@@ -78,13 +78,7 @@ def _belongs(data: Dataset, key: str, study: Study) -> bool:
 def newest(data: Dataset, study: Study, table: pd.DataFrame, mode: str = schema.NATIVE) -> pd.DataFrame:
     """Return of each workload the rows of the run that has most of them, in the order of the workloads."""
     rows = table[table["run"] == table["workload"].map(newest_runs(data.config, table, study.name, mode))]
-    return in_order(study, rows)
-
-
-def in_order(study: Study, table: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows in the order of the workloads of a study."""
-    place = {workload: number for number, workload in enumerate(study.workloads)}
-    return table.sort_values("workload", key=lambda names: names.map(place), kind="stable")
+    return in_order(study.workloads, rows)
 
 
 def _replayed(data: Dataset, study: Study) -> list[Row]:
@@ -158,7 +152,7 @@ def effects(sources: Sources) -> list[Row]:
     if COMPILERS not in sources.run.config["studies"]:
         return []
     data = sources.of(COMPILERS)
-    return records(in_order(data.study(COMPILERS), data.table("effects")), EFFECT)
+    return records(in_order(data.study(COMPILERS).workloads, data.table("effects")), EFFECT)
 
 
 def profiles(sources: Sources, raw_run: str) -> dict[str, Any]:
@@ -180,7 +174,9 @@ def _calls(sources: Sources) -> Iterator[dict[str, Any]]:
             continue
         table = of_study(study, data.table("profile"))
         shown = newest_runs(data.config, data.table("cells"), name, schema.REPLAY)
-        table = in_order(study, table[table["run"] == table["workload"].map(shown)]).assign(study=name)
+        table = in_order(study.workloads, table[table["run"] == table["workload"].map(shown)]).assign(
+            study=name
+        )
         for key, rows in table.groupby(PROGRAM, sort=False):
             parts = {part: records(row, PART)[0] for part, row in rows.groupby("class", sort=False)}
             yield dict(zip(PROGRAM, key, strict=True)) | records(rows, CALL)[0] | {"parts": parts}
