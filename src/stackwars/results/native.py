@@ -182,8 +182,6 @@ def _losses_apart(
         for framework, base in baselines.items()
         if {framework, base} <= set(series)
     }
-    for base in {baselines[framework] for framework in apart} - apart.keys():
-        apart[base] = max(value for framework, value in apart.items() if baselines.get(framework) == base)
     return apart, rel(cells.sizes(config, workload))
 
 
