@@ -70,15 +70,12 @@ def _is_default(op: ir.Operation, name: str, value: str) -> bool:
     if name == "precision_config":
         return not re.search(r"HIGH", value)
     if name == "compare_type":
-        return re.search(r"[A-Z]{2,}", value)[0] == _comparison(element(op.operands[0]))
+        kind = element(op.operands[0])
+        return re.search(r"[A-Z]{2,}", value)[0] == ("UNSIGNED" if kind == "i1" else _COMPARED[kind[0]])
     if name not in _DEFAULTS or op.name == _PADDED:
         return False
     numbers = value.split(":")[1] if value.startswith("array<") else value.split(":")[0]
     return set(re.findall(r"-?\d+|true|false", numbers)) <= {_DEFAULTS[name]}
-
-
-def _comparison(kind: str) -> str:
-    return "UNSIGNED" if kind == "i1" else _COMPARED[kind[0]]
 
 
 def _region(region: ir.Region, captured: list[ir.Value]) -> str:

@@ -163,7 +163,10 @@ def profiles(sources: Sources, raw_run: str) -> dict[str, Any]:
     titles = {
         name: {"title": title, "colour": OPERATION_LOOKS[name]["facecolor"]} for name, title in CLASSES.items()
     }
-    return {"classes": titles, "calls": [call | _raw(call, sources, raw_run) for call in _calls(sources)]}
+    calls = list(_calls(sources))
+    for call in calls:
+        call["profile"] = operations(sources.run.measured, call) if call["run"] == raw_run else None
+    return {"classes": titles, "calls": calls}
 
 
 def _calls(sources: Sources) -> Iterator[dict[str, Any]]:
@@ -174,16 +177,11 @@ def _calls(sources: Sources) -> Iterator[dict[str, Any]]:
             continue
         table = of_study(study, data.table("profile"))
         shown = newest_runs(data.config, data.table("cells"), name, schema.REPLAY)
-        table = in_order(study.workloads, table[table["run"] == table["workload"].map(shown)]).assign(
-            study=name
-        )
+        table = table[table["run"] == table["workload"].map(shown)].assign(study=name)
+        table = in_order(study.workloads, table)
         for key, rows in table.groupby(PROGRAM, sort=False):
             parts = {part: records(row, PART)[0] for part, row in rows.groupby("class", sort=False)}
             yield dict(zip(PROGRAM, key, strict=True)) | records(rows, CALL)[0] | {"parts": parts}
-
-
-def _raw(call: dict[str, Any], sources: Sources, raw_run: str) -> dict[str, Any]:
-    return {"profile": operations(sources.run.measured, call) if call["run"] == raw_run else None}
 
 
 def operations(measured: Path, program: dict[str, str]) -> dict[str, list] | None:
