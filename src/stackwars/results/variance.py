@@ -123,7 +123,11 @@ def held_out(accepted: list[Run]) -> pd.DataFrame:
     A row for each run and quantity; none of too few runs. known: whether another run is of its kind of machine.
     inside: how many of its ratios (total) lie in the 95 % prediction interval that the others give.
     """
-    every = [RunTable(run.identity, run.machine, _timed(run)) for run in accepted]
+    every = []
+    for run in accepted:
+        table = run.table("comparisons")
+        timed = table[table["quantity"].isin(QUANTITIES)].reset_index(drop=True)
+        every.append(RunTable(run.identity, run.machine, timed))
     rows = []
     for left_out in every if len(every) > _FEWEST else ():
         others = [one for one in every if one is not left_out]
@@ -145,8 +149,3 @@ def held_out(accepted: list[Run]) -> pd.DataFrame:
                 }
             )
     return pd.DataFrame(rows, columns=HELD_OUT_COLUMNS)
-
-
-def _timed(run: Run) -> pd.DataFrame:
-    found = run.table("comparisons")
-    return found[found["quantity"].isin(QUANTITIES)].reset_index(drop=True)
