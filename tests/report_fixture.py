@@ -12,9 +12,8 @@ from made_tables import accepted
 from stackwars.claims import decide
 from stackwars.compilers.op_classes import CLASSES, DISPATCH, ELEMENTWISE, PRODUCTS
 from stackwars.measure import documents
-from stackwars.report.align import form, side
+from stackwars.report.align import form, hlo_side, side
 from stackwars.report.gather import gather
-from stackwars.report.optimised import side as hlo_side
 from stackwars.report.raw import POINTS
 from stackwars.results import reference, runs
 from stackwars.results.dataset import Dataset, Sources, sources

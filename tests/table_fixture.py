@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 
 from made_tables import write_tables
-from stackwars.paper.tables.render import render
-from stackwars.paper.tables.write import REGISTRY
+from stackwars.paper.tables.write import REGISTRY, render
 from stackwars.results import schema
 from stackwars.results.dataset import Dataset, Sources
 from stackwars.study.config import load

@@ -12,7 +12,7 @@ import pytest
 from stackwars.compilers import ahead_supervisor, arguments, replay_cell
 from stackwars.compilers.replay_job import ReplayJob
 from stackwars.measure import cell, nodes, supervisor
-from stackwars.results import context, programs
+from stackwars.results import programs, tables
 from stackwars.results.folder import Folder
 from stackwars.results.raw import Raw
 from stackwars.setup import device, environments
@@ -92,8 +92,8 @@ def test_compilation_is_a_row_that_says_why(tmp_path):
     assert (row["status"], row["verdict"], row["status_detail"]) == ("unsupported", "", WHY)
 
     # A run of compilations alone has the date of these.
-    found = context.build(config, Raw(compiled=[json.loads((folder / "ahead.json").read_text())]))
-    assert found["date_utc"] != context.NEVER and found["machine"]
+    found = tables.context(config, Raw(compiled=[json.loads((folder / "ahead.json").read_text())]))
+    assert found["date_utc"] != tables.NEVER and found["machine"]
 
 
 @pytest.fixture

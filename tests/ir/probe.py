@@ -62,13 +62,9 @@ def drawn(folder: Path) -> dict:
     }
 
 
-def lines(found: excerpt.Excerpt) -> list[str]:
-    return [line for _, line in found.lines()]
-
-
 def attempt(cut, program) -> list[str] | str:
     try:
-        return lines(cut(module.parse(program)))
+        return [line for _, line in cut(module.parse(program))]
     except module.ProgramError as error:
         return str(error)
 

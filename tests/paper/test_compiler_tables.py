@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from stackwars.paper.tables.render import render
+from stackwars.paper.tables.write import render
 from stackwars.results import verdicts
 from stackwars.study.config import load
 from table_fixture import BY_NAME, NAN, body, cell, compared, compiled, program, shown, sources

@@ -15,7 +15,7 @@ from pypdf import PdfReader
 from made_tables import NEW, OLD, cell, comparison, measured_cell, replay
 from stackwars.compilers.op_classes import CLASSES
 from stackwars.frameworks import title
-from stackwars.paper.figures import calls, heat, of_cells, of_compilers, op_times, ratios, stack
+from stackwars.paper.figures import heat, of_cells, of_compilers, ratios
 from stackwars.paper.figures.style import LOOKS, draw_graphs, round_ticks, save
 from stackwars.results import dataset, schema
 from stackwars.results.folder import Folder
@@ -245,7 +245,7 @@ def test_the_bars_of_a_program_sum_to_its_time_over_the_baselines():
     rows += profile("mha", "torchax", (50.0,)) + profile("mha", "jax", (2.0,), NO_YNN)
     rows += profile("mha", "torch_xla", (2.0, 1.0), NO_YNN)
     rows += profile("conv", "jax", (1.0,)) + profile("conv", "torch_xla", (9.0,))
-    figure = op_times.draw_op_times(schema.table("profile", named(*rows)), PAIR)
+    figure = of_compilers.draw_op_times(schema.table("profile", named(*rows)), PAIR)
     ends = []
     for axis in figure.axes:
         by_bar: dict[float, float] = {}
@@ -256,9 +256,9 @@ def test_the_bars_of_a_program_sum_to_its_time_over_the_baselines():
     assert [axis.get_title() for axis in figure.axes] == ["jaxlib 0.7.1", "jaxlib 0.10.2 without YNN"]
     assert labels(figure.axes[0]) == ["MHA,  JAX", "torch_xla", "Conv 3x3,  JAX", "torch_xla"]
     first, second = ([text.get_text() for text in axis.texts if text.get_text()] for axis in figure.axes)
-    assert first == [op_times.INCONSISTENT, "9.0"], "a bar that is cut has its length"
-    assert second == [op_times.NO_PROFILE]
-    assert figure.axes[0].get_xlim()[1] == op_times.WIDEST
+    assert first == [of_compilers.INCONSISTENT, "9.0"], "a bar that is cut has its length"
+    assert second == [of_compilers.NO_PROFILE]
+    assert figure.axes[0].get_xlim()[1] == of_compilers.WIDEST
 
 
 def test_a_block_of_calls_stands_at_its_first_call_and_cells_that_failed_are_left_out(tmp_path):
@@ -266,7 +266,7 @@ def test_a_block_of_calls_stands_at_its_first_call_and_cells_that_failed_are_lef
         home = tmp_path / "cpu" / name / "gemm"
         home.mkdir(parents=True)
         (home / "cell.json").write_text(json.dumps(measured_cell(name, (2.0,)) | {"status": status}))
-    found = calls.read_calls(tmp_path, ["gemm", "conv"], ["jax", "torch_xla"])
+    found = of_cells.read_calls(tmp_path, ["gemm", "conv"], ["jax", "torch_xla"])
     assert set(found.framework) == {"jax"} and set(found.workload) == {"gemm"}
     assert list(found.call) == [1, 2, 3, 4, 5]
     assert list(found.latency_ms) == pytest.approx([100.0, 2.0, 1.0, 2.0, 18.0])
@@ -276,7 +276,7 @@ def test_each_panel_of_calls_has_its_own_range():
     made = [("gemm", "jax", number, 5.0 / number) for number in range(1, 301)]
     made += [("conv", framework, number, 7.0) for framework in ("jax", "numpy") for number in (1, 2, 3)]
     columns = ["workload", "framework", "call", "latency_ms"]
-    figure = calls.draw_calls(pd.DataFrame(made, columns=columns), ["jax", "torch_xla", "numpy"])
+    figure = of_cells.draw_calls(pd.DataFrame(made, columns=columns), ["jax", "torch_xla", "numpy"])
     first, second = (axis for axis in figure.axes if axis.axison)
     assert [axis.get_title() for axis in (first, second)] == ["GEMM", "Conv 3x3"]
     assert first.get_xlim()[1] > 300 and second.get_xlim()[1] < 5
@@ -300,8 +300,8 @@ def test_calls_are_of_the_workloads_that_are_asked_for_or_else_of_the_first_that
 
 
 def test_the_diagram_has_three_stacks_and_where_a_replay_enters():
-    said = words(stack.draw_stack())
-    for name in ("jax.jit", "torch_xla", "TorchInductor", "XLA", "IREE", stack.REPLAY):
+    said = words(of_compilers.draw_stack())
+    for name in ("jax.jit", "torch_xla", "TorchInductor", "XLA", "IREE", of_compilers.REPLAY):
         assert name in said
 
 

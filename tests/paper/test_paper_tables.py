@@ -9,9 +9,8 @@ import pytest
 from stackwars.paper import prose
 from stackwars.paper.latex import Latex, escape, series, significant
 from stackwars.paper.tables import formats
-from stackwars.paper.tables.render import render
 from stackwars.paper.tables.spec import Column, Range, Ratio, Table, frame, spanning
-from stackwars.paper.tables.write import REGISTRY, write
+from stackwars.paper.tables.write import REGISTRY, render, write
 from stackwars.results import verdicts
 from stackwars.results.dataset import Dataset, Sources
 from stackwars.results.folder import Folder

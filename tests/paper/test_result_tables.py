@@ -8,8 +8,8 @@ import re
 import pandas as pd
 import yaml
 
-from stackwars.paper.tables import artifact, claims
-from stackwars.paper.tables.render import render
+from stackwars.paper.tables import claims
+from stackwars.paper.tables.write import render
 from stackwars.results.dataset import Dataset, Sources
 from stackwars.setup.environments import REPOSITORY
 from table_fixture import BY_NAME, NAN, body, cell, compared, shown, sources
@@ -166,10 +166,10 @@ def test_our_claims_are_those_that_the_text_uses(tmp_path, monkeypatch):
 
 
 def test_what_the_artifact_needs_names_targets_that_exist(tmp_path):
-    document = yaml.safe_load(artifact.SOURCE.read_text(encoding="utf-8"))
+    document = yaml.safe_load(claims.EVALUATION.read_text(encoding="utf-8"))
     rows = shown(tmp_path, "needs")
     assert len(rows) == len(document["needs"]) + len(document["quick_start"])
-    assert [artifact.minutes(value) for value in (0.3, 1.7)] == ["18 s", "1.7 min"]
+    assert [claims.minutes(value) for value in (0.3, 1.7)] == ["18 s", "1.7 min"]
     targets = [
         one["command"].split()[1] for one in document["quick_start"] if one["command"].startswith("make ")
     ]

@@ -4,12 +4,12 @@ import pytest
 
 from compilers.hlo_texts import LOOP
 from hlo_pair import OTHER, SMALL
-from stackwars.report import align, optimised
+from stackwars.report import align
 
 
 @pytest.fixture(scope="module")
 def small():
-    return optimised.side(SMALL)
+    return align.hlo_side(SMALL)
 
 
 def of(side, text: str) -> dict:
@@ -58,21 +58,21 @@ def test_a_line_of_the_program_has_the_source_that_its_frontend_tells():
         (emitted, "ffn/in_torch.py:9 (line 3 as emitted)"),
         (emitted[:2], "line 3 as emitted"),
     ):
-        made = optimised.side(SMALL, known)
+        made = align.hlo_side(SMALL, known)
         [at] = [at for at, line in enumerate(made["texts"]) if line.strip().startswith("%add.2")]
         assert made["sources"][at] == expected
     assert "ffn/in_jax.py:7" in made["sources"]
 
 
 def test_a_loop_runs_what_is_in_its_body():
-    found = of(optimised.side(LOOP), "%while")
+    found = of(align.hlo_side(LOOP), "%while")
     assert found["classes"] is None
     assert {"while", "product", "copy.11", "add.1"} <= set(found["runs"])
     assert "convolution.3" not in found["runs"]
 
 
 def test_equal_programs_are_equal_and_shapes_part_others():
-    small, other = optimised.side(SMALL), optimised.side(OTHER)
+    small, other = align.hlo_side(SMALL), align.hlo_side(OTHER)
     lines = len(small["texts"])
     assert align.matched(small["keys"], small["keys"]) == {"blocks": [[0, 0, lines]], "share": 1}
     found = align.matched(small["keys"], other["keys"])
@@ -90,4 +90,4 @@ def test_equal_programs_are_equal_and_shapes_part_others():
 
 def test_a_text_that_is_no_module_is_refused():
     with pytest.raises(ValueError, match="expected the text of an HLO module"):
-        optimised.side("// no program: refused\n")
+        align.hlo_side("// no program: refused\n")

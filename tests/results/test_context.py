@@ -7,7 +7,8 @@ import pytest
 from made_tables import OLD
 from measured import PEAK, config, process, write_cell, write_results
 from stackwars.measure import PROTOCOL
-from stackwars.results import context, raw
+from stackwars.results import raw
+from stackwars.results.tables import context
 from stackwars.study.cells import Cell
 
 JAX, TORCH = Cell("jax", "gemm", "cpu"), Cell("torch_xla", "gemm", "cpu")
@@ -21,7 +22,7 @@ def results(tmp_path):
 
 def built(results, **changes) -> dict:
     asked = config(**changes)
-    return context.build(asked, raw.read(asked, results))
+    return context(asked, raw.read(asked, results))
 
 
 def test_run_is_described(results):

@@ -6,22 +6,18 @@ import pytest
 from made_tables import comparison
 from stackwars import workloads
 from stackwars.results import published, schema
-from stackwars.results.published import LECTURE
 
 
 def lecture() -> pandas.DataFrame:
     keys = ["workload", "framework", "what"]
-    return published.read_lecture(LECTURE).set_index(keys)
+    return published.read_lecture().set_index(keys)
 
 
-def changed(tmp_path, **values):
-    """The committed file with a value of its first row changed."""
-    table = pandas.read_csv(LECTURE)
-    for column, value in values.items():
-        table[column] = table[column].astype(object)
-        table.loc[0, column] = value
-    table.to_csv(tmp_path / "lecture.csv", index=False)
-    return tmp_path / "lecture.csv"
+def test_the_committed_rows_are_possible():
+    table = published.read_lecture()
+    assert not table[["workload", "framework", "what"]].duplicated().any()
+    assert set(table["what"]) == {published.RETURNED, published.DONE}
+    assert (table["ms"] > 0).all() and (table["plus_minus_ms"] >= 0).all()
 
 
 def test_every_workload_of_the_lecture_has_all_three_frameworks():
@@ -45,27 +41,10 @@ def test_the_times_are_the_lectures():
     assert lecture().plus_minus_ms["mlp_postnorm", "torch_eager", "done"] == 0.0628
 
 
-@pytest.mark.parametrize(
-    ("values", "told"),
-    [
-        ({"workload": "three_matmuls"}, "workload: expected one of gemm, .*, got three_matmuls"),
-        ({"what": "begun"}, "what: expected one of returned, done, got begun"),
-        ({"what": "done"}, "got some twice"),
-        ({"ms": 0}, "expected times over 0 ms"),
-    ],
-)
-def test_a_row_that_cannot_be_is_refused(tmp_path, values, told):
-    with pytest.raises(ValueError, match=told):
-        published.read_lecture(changed(tmp_path, **values))
-
-
-def test_a_file_of_the_original_s_times_without_a_column_is_refused(tmp_path):
+def test_the_original_s_times_are_of_three_tables():
     there = published.read_published()
     assert set(there["table"]) == {"I", "II", "III"} and set(there["framework"]) == {"jax", "torch_xla"}
     assert [published.status(name, "jax", there) for name in ("gemm", "newton")] == ["ok", ""]
-    there.drop(columns="title").to_csv(tmp_path / "tables.csv")
-    with pytest.raises(ValueError, match=r"tables\.csv: expected the columns .*; missing: title"):
-        published.read_published(tmp_path / "tables.csv")
 
 
 def compared(workload: str = "gemm", ratio: float = 2.0, **columns):

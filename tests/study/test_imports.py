@@ -1,5 +1,6 @@
 """The closure of a module's imports within the package, read from the source."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -73,3 +74,9 @@ def test_real_package_is_followed():
     names = {path.relative_to(Path(imports.__file__).parents[1]).as_posix() for path in found}
     assert {"measure/cell.py", "measure/rounds.py", "ir/program_text.py"} <= names
     assert "measure/child.py" not in names
+
+
+@pytest.mark.parametrize("module", ["paper.listings", "report.programs", "results.program_forms"])
+def test_what_runs_in_a_framework_s_environment_imports_no_pandas(module):
+    files = imported_files([f"stackwars.{module}"])
+    assert not [file for file in files if re.search(r"^(import|from) pandas", file.read_text(), re.MULTILINE)]

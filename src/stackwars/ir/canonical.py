@@ -6,17 +6,13 @@ constants, shapes, element types, dimension numbers, precision, how operations a
 the order of results.
 
 How: every value gets a colour, a hash of the operation that makes it and of the colours it reads;
-every argument one of its type and of all its uses, down to the results. Both are refined alternately
-until no more arguments differ (colour refinement, after Weisfeiler and Leman). Where
-arguments are still alike, each of them is singled out once and the minimum hash is taken.
+every argument one of its type and of all its uses. Both are refined alternately until no more
+arguments differ (colour refinement, after Weisfeiler and Leman). Where arguments are still alike,
+each of them is singled out once and the minimum hash is taken.
 
-Guarantee: isomorphic programs hash the same. Programs that are not differ, but for collisions of
-a 128-bit hash, as long as the search needs no more than BUDGET refinements; beyond, alike
-arguments are left unresolved, and two programs that refinement alone cannot tell apart would
-share a hash. Two limits: if a program repeats an operation on the same values, it may not be
-seen which of the twins another operation reads (normalising leaves no twins); and values that a
-region reads from outside are numbered in the order of the region's text. Programs are compared as
-they are: normalise them first.
+Guarantee: isomorphic programs hash the same; others differ, but for collisions of 128 bits, within
+BUDGET refinements. Beyond, programs that refinement alone cannot tell apart share a hash. Programs
+are compared as they are: normalise them first, which also leaves no repeated operations.
 """
 
 from __future__ import annotations

@@ -104,14 +104,10 @@ def _function(op: ir.Operation, name: str, first: numpy.generic) -> Callable | N
         return (lambda number: number) if floating or (exact and small) else None
     if name == "compare":
         text = str(op.attributes["comparison_direction"])
-        total = "TOTALORDER" in str(op.attributes["compare_type"]) if _typed(op) else False
+        total = "compare_type" in op.attributes and "TOTALORDER" in str(op.attributes["compare_type"])
         return None if total else next(f for word, f in _COMPARE.items() if f" {word}>" in text)
     if isinstance(first, numpy.bool_):
         return _BITS.get(name)
     if isinstance(first, numpy.floating):
         return (_ANY | _FLOATS).get(name)
     return (_ANY | _BITS).get(name)
-
-
-def _typed(op: ir.Operation) -> bool:
-    return "compare_type" in op.attributes

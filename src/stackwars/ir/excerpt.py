@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
 
 from jaxlib.mlir import ir
 
@@ -31,44 +30,22 @@ ELEMENTS_PRINTED = 8  # constants of more elements are printed as dense<...>
 _PREFIX = re.compile(r"^((?:%[\w:, %#]+ = )?)func\.(?=call |return)")
 
 
-@dataclass(frozen=True)
-class Function:
-    """One function of an excerpt: the line that opens it, its body's lines, and its name."""
-
-    name: str
-    head: str
-    body: list[str]
+Lines = list[tuple[int, str]]
+"""(Depth of nesting, line)."""
 
 
-@dataclass(frozen=True)
-class Excerpt:
-    """Functions cut from a program; `head` opens the module, or is empty if it is left out."""
-
-    head: list[str]
-    functions: list[Function]
-
-    def lines(self) -> list[tuple[int, str]]:
-        """Return the text as (depth of nesting, line)."""
-        inner = 1 if self.head else 0
-        result = [(min(i, inner), line) for i, line in enumerate(self.head)]
-        for function in self.functions:
-            result.append((inner, function.head))
-            result.extend((inner + 1, line) for line in function.body)
-            result.append((inner, "}"))
-        return result + ([(0, "}")] if self.head else [])
-
-
-def full_program(module: ir.Module) -> Excerpt:
+def full_program(module: ir.Module) -> Lines:
     """Return every function of the program, with its signature."""
-    head = text(module.operation).splitlines()[:1]
-    for op in module.body.operations:
-        if op.operation.name != "func.func":
-            head.append(f"// ... 1 {op.operation.name} left out")
-    selected = [fragment(function, set(operations(function))) for function in functions(module)]
-    return Excerpt(head, selected)
+    others = [op.operation.name for op in module.body.operations if op.operation.name != "func.func"]
+    return [
+        (0, text(module.operation).splitlines()[0]),
+        *((1, f"// ... 1 {kind} left out") for kind in others),
+        *(line for one in functions(module) for line in fragment(one, set(operations(one)), depth=1)),
+        (0, "}"),
+    ]
 
 
-def projection(module: ir.Module) -> Excerpt:
+def projection(module: ir.Module) -> Lines:
     """Cut out one combined projection of attention, from the activations to the parts q, k and v.
 
     The rule: the first dot_general that makes three values of each one it contracts over, and whose
@@ -78,14 +55,14 @@ def projection(module: ir.Module) -> Excerpt:
     for function in functions(module):
         for dot in walk(function):
             if dot.name == "stablehlo.dot_general" and _is_threefold(dot):
-                return Excerpt([], _with_callees(module, function, _parts(dot)))
+                return _with_callees(module, function, _parts(dot))
     raise ProgramError(
         "expected a dot_general with a result three times as wide as what it contracts over, "
         "sliced in three: the program has no combined projection of attention"
     )
 
 
-def normalisation(module: ir.Module) -> Excerpt:
+def normalisation(module: ir.Module) -> Lines:
     """Cut out one layer normalisation, from its input to its result after scale and shift.
 
     The rule: it begins with batch_norm_training or a sum (its own or that of a function it
@@ -100,7 +77,7 @@ def normalisation(module: ir.Module) -> Excerpt:
             for shift in operations(function):
                 between = _ending_in(shift, op, source)
                 if between:
-                    return Excerpt([], _with_callees(module, function, between))
+                    return _with_callees(module, function, between)
     raise ProgramError(
         "expected a sum or batch_norm_training whose result a vector argument is added to: "
         "the program has no layer normalisation with scale and shift"
@@ -155,16 +132,16 @@ def _called(module: ir.Module, call: ir.Operation) -> list[ir.Operation]:
     return [function for function in functions(module) if name(function) == callee(call)]
 
 
-def _with_callees(module: ir.Module, function: ir.Operation, chosen: set[ir.Operation]) -> list[Function]:
+def _with_callees(module: ir.Module, function: ir.Operation, chosen: set[ir.Operation]) -> Lines:
     """Return the chosen operations of a function, then every function that they call, in full."""
-    result, seen = [fragment(function, chosen)], {name(function)}
+    result, seen = fragment(function, chosen), {name(function)}
     waiting = [op for op in operations(function) if op in chosen]
     while waiting:
         op = waiting.pop(0)
         for called in _called(module, op) if op.name == "func.call" else []:
             if name(called) not in seen:
                 seen.add(name(called))
-                result.append(fragment(called, set(operations(called))))
+                result += fragment(called, set(operations(called)))
                 waiting.extend(operations(called))
     return result
 
@@ -173,7 +150,7 @@ def _elements(value: ir.Value) -> int:
     return math.prod(shape(value)) if is_tensor(value) else 0
 
 
-def fragment(function: ir.Operation, chosen: set[ir.Operation]) -> Function:
+def fragment(function: ir.Operation, chosen: set[ir.Operation], depth: int = 0) -> Lines:
     """Return the chosen operations of a function, and its return if they make all that it returns."""
     read = [operand for op in chosen for operand in op.operands]
     body, skipped = [], 0
@@ -185,7 +162,7 @@ def fragment(function: ir.Operation, chosen: set[ir.Operation]) -> Function:
         else:
             skipped += op.name != "func.return"
     body.extend([left_out(skipped)] if skipped else [])
-    return Function(name(function), _head(function, read), body)
+    return [(depth, _head(function, read)), *((depth + 1, line) for line in body), (depth, "}")]
 
 
 def _made_by(op: ir.Operation) -> set[ir.Operation]:

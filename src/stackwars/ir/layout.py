@@ -6,7 +6,7 @@ Plain text work, so it needs no MLIR bindings. Nothing is dropped without `...` 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 HANG = 4  # further indent of a broken line's second and later parts, in characters
 # What says where a value lies or how a front end keeps book, not what is computed.
@@ -46,10 +46,7 @@ def elide(line: str) -> tuple[str, set[str]]:
     """Return the line with bookkeeping attributes replaced by `...`, and the names of those."""
     names: set[str] = set()
     result, at = "", 0
-    while (start := _unquoted(line, "{", at)) >= 0:
-        end = _matching(line, start)
-        if end < 0:  # the brace that opens a body
-            break
+    for start, end in _braces(line):
         shown = []
         cut = False
         for item in split(line[start + 1 : end]):
@@ -128,20 +125,15 @@ def _depths(text: str, count: str = _OPENING) -> list[int]:
     return result
 
 
-def _unquoted(text: str, wanted: str, start: int) -> int:
-    depths = _depths(text[start:], count="")
-    for offset, depth in enumerate(depths):
-        if depth < 1000 and text[start + offset] == wanted:
-            return start + offset
-    return -1
-
-
-def _matching(text: str, start: int) -> int:
-    depth = 0
-    for offset, level in enumerate(_depths(text[start:], count="")):
-        if level < 1000:
-            character = text[start + offset]
-            depth += (character == "{") - (character == "}")
+def _braces(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where each outermost {...} begins and ends, but not one in a string or one that opens a body."""
+    depth = start = 0
+    for at, (character, is_quoted) in enumerate(zip(text, _depths(text, count=""), strict=True)):
+        if is_quoted or character not in "{}":
+            continue
+        if character == "{":
+            start, depth = (start if depth else at), depth + 1
+        elif depth:
+            depth -= 1
             if depth == 0:
-                return start + offset
-    return -1
+                yield start, at

@@ -11,14 +11,7 @@ from collections import Counter
 from jaxlib.mlir import ir
 
 from stackwars.ir.canonical import canonical_hash
-from stackwars.ir.module import (
-    CONTROL_FLOW,
-    callee,
-    entry,
-    functions,
-    name,
-    walk,
-)
+from stackwars.ir.module import CONTROL_FLOW, callee, entry, functions, name, walk
 from stackwars.ir.queries import BROADCAST, CONSTANT, RESHAPE, TRANSPOSE, size
 
 # These give their operands' elements in other places, repeated or left out. A reshape keeps the row-major order of

@@ -22,16 +22,7 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 from jaxlib.mlir.passmanager import PassManager
 
-from stackwars.ir.module import (
-    CONTROL_FLOW,
-    ProgramError,
-    block,
-    callee,
-    entry,
-    functions,
-    name,
-    walk,
-)
+from stackwars.ir.module import CONTROL_FLOW, ProgramError, block, callee, entry, functions, name, walk
 from stackwars.ir.queries import producer
 from stackwars.ir.signature import signature
 from stackwars.ir.simplify import simpler
@@ -48,20 +39,8 @@ CHLO = {"mhlo.erf": "chlo.erf"}
 EFFECTS = {
     f"stablehlo.{kind}"
     for kind in (
-        "custom_call",
-        "rng",
-        "infeed",
-        "outfeed",
-        "send",
-        "recv",
-        "all_gather",
-        "all_reduce",
-        "all_to_all",
-        "collective_permute",
-        "reduce_scatter",
-        "while",
-        "case",
-        "if",
+        *("custom_call", "rng", "infeed", "outfeed", "send", "recv", "while", "case", "if"),
+        *("all_gather", "all_reduce", "all_to_all", "collective_permute", "reduce_scatter"),
     )
 }
 

@@ -21,15 +21,8 @@ _STEPS = MOVES | {
 }
 
 
-@dataclass(frozen=True)
-class Attention:
-    """One attention: the projections that queries, keys and values come from, without repeats."""
-
-    projections: list[ir.Operation]
-
-
-def attentions(function: ir.Operation) -> list[Attention]:
-    """Return every attention of a function, in program order.
+def attentions(function: ir.Operation) -> list[list[ir.Operation]]:
+    """Return the projections of every attention of a function, in program order; each once.
 
     The rule: a product with batching dimensions whose result reaches, without passing another
     product, an exponential and then a second product with batching dimensions. Queries and keys are
@@ -45,7 +38,7 @@ def attentions(function: ir.Operation) -> list[Attention]:
         if any(op.name == "stablehlo.exponential" for op in reached):
             values = _values(reached)
             if values:
-                matches.append(Attention(_projections([*dot.operands, *values])))
+                matches.append(_projections([*dot.operands, *values]))
     return matches
 
 

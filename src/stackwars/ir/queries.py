@@ -12,18 +12,10 @@ from jaxlib.mlir.dialects import stablehlo
 from stackwars.ir.module import element, shape
 
 DOT, CONSTANT = "stablehlo.dot_general", "stablehlo.constant"
-RESHAPE, TRANSPOSE, BROADCAST = (
-    "stablehlo.reshape",
-    "stablehlo.transpose",
-    "stablehlo.broadcast_in_dim",
-)
+RESHAPE, TRANSPOSE = "stablehlo.reshape", "stablehlo.transpose"
+BROADCAST = "stablehlo.broadcast_in_dim"
 # These change where a value lies, not what it is; convert changes its type alone.
-MOVES = {
-    "stablehlo.reshape",
-    "stablehlo.transpose",
-    "stablehlo.broadcast_in_dim",
-    "stablehlo.convert",
-}
+MOVES = {RESHAPE, TRANSPOSE, BROADCAST, "stablehlo.convert"}
 
 
 def producer(value: ir.Value) -> ir.Operation | None:

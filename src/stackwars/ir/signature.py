@@ -16,16 +16,11 @@ from stackwars.ir.module import ProgramError, element
 COMMUTATIVE = {f"stablehlo.{kind}" for kind in ("add", "multiply", "maximum", "minimum", "and", "or", "xor")}
 _NOTES = {"result_layout", "xla_shape"}  # with every attribute of a dialect, such as mhlo.x
 _DEFAULTS = {
-    "window_strides": {"1"},
-    "base_dilations": {"1"},
-    "window_dilations": {"1"},
-    "lhs_dilation": {"1"},
-    "rhs_dilation": {"1"},
-    "padding": {"0"},
-    "window_reversal": {"false"},
-    "indices_are_sorted": {"false"},
-    "unique_indices": {"false"},
-    "has_side_effect": {"false"},
+    **dict.fromkeys(
+        ("window_strides", "base_dilations", "window_dilations", "lhs_dilation", "rhs_dilation"), "1"
+    ),
+    "padding": "0",
+    **dict.fromkeys(("window_reversal", "indices_are_sorted", "unique_indices", "has_side_effect"), "false"),
 }
 _PADDED = "stablehlo.pad"  # spells its padding with other attributes, always in full
 _COMPARED = {"f": "FLOAT", "b": "FLOAT", "i": "SIGNED", "u": "UNSIGNED"}
@@ -75,15 +70,12 @@ def _is_default(op: ir.Operation, name: str, value: str) -> bool:
     if name == "precision_config":
         return not re.search(r"HIGH", value)
     if name == "compare_type":
-        return re.search(r"[A-Z]{2,}", value)[0] == _comparison(element(op.operands[0]))
+        kind = element(op.operands[0])
+        return re.search(r"[A-Z]{2,}", value)[0] == ("UNSIGNED" if kind == "i1" else _COMPARED[kind[0]])
     if name not in _DEFAULTS or op.name == _PADDED:
         return False
     numbers = value.split(":")[1] if value.startswith("array<") else value.split(":")[0]
-    return set(re.findall(r"-?\d+|true|false", numbers)) <= _DEFAULTS[name]
-
-
-def _comparison(kind: str) -> str:
-    return "UNSIGNED" if kind == "i1" else _COMPARED[kind[0]]
+    return set(re.findall(r"-?\d+|true|false", numbers)) <= {_DEFAULTS[name]}
 
 
 def _region(region: ir.Region, captured: list[ir.Value]) -> str:

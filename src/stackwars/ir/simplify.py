@@ -24,7 +24,8 @@ def constant_result(op: ir.Operation) -> ir.Value | None:
     if op.name in (BROADCAST, RESHAPE, TRANSPOSE, "stablehlo.slice"):
         number = splat(op.operands[0])
     else:
-        number = computed(op) if op.name.startswith("stablehlo.") and _is_single(op) else None
+        is_single = len(op.results) == 1 and len(op.regions) == 0 and op.name != "stablehlo.constant"
+        number = computed(op) if op.name.startswith("stablehlo.") and is_single else None
     return None if number is None else filled(op.results[0].type, number, op)
 
 
@@ -114,10 +115,6 @@ RULES: tuple[Rule, ...] = (
 def simpler(op: ir.Operation) -> ir.Value | None:
     """Return the value that the first rule that applies puts in the place of the operation's result."""
     return next((value for rule in RULES if (value := rule(op)) is not None), None)
-
-
-def _is_single(op: ir.Operation) -> bool:
-    return len(op.results) == 1 and len(op.regions) == 0 and op.name != "stablehlo.constant"
 
 
 def _is_identity(name: str, number: numpy.generic | None) -> bool:

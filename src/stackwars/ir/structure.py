@@ -15,12 +15,7 @@ from stackwars.ir.module import entry, shape, walk
 from stackwars.ir.patterns import activation, attentions, norms
 from stackwars.ir.queries import TRANSPOSE
 
-FLATTENING, LAYERNORM, QKV, CONTRACTION = CLAIMS = (
-    "flattening",
-    "layernorm",
-    "qkv",
-    "contraction",
-)
+FLATTENING, LAYERNORM, QKV, CONTRACTION = CLAIMS = ("flattening", "layernorm", "qkv", "contraction")
 PRESERVED, FLATTENED = "preserved", "flattened"  # batch and sequence before a matrix product
 FINE_GRAINED, HIGH_LEVEL = "fine-grained", "high-level"  # layer normalisation
 COMBINED, SEPARATE = "combined", "separate"  # projections of queries, keys and values
@@ -82,8 +77,8 @@ def _layernorm(main: ir.Operation) -> ClaimVerdict:
 def _qkv(main: ir.Operation) -> ClaimVerdict:
     """Decide how many projections the queries, keys and values of an attention come from."""
     blocks = attentions(main)
-    sizes = [len(block.projections) for block in blocks]
-    shared = sum(len({activation(projection) for projection in block.projections}) == 1 for block in blocks)
+    sizes = [len(block) for block in blocks]
+    shared = sum(len({activation(projection) for projection in block}) == 1 for block in blocks)
     spread = ", ".join(f"{n} ({sizes.count(n)} times)" for n in sorted(set(sizes)))
     evidence = f"attentions: {len(blocks)}" + (
         f"; projections of each for queries, keys and values: {spread}; reading one value: {shared}"

@@ -85,22 +85,22 @@ def number(value: float, digits: int = 3) -> Latex:
     return Latex(rf"\num{{{significant(value, digits)}}}")
 
 
-def duration(milliseconds: float, digits: int = 3) -> Latex:
+def duration(milliseconds: float) -> Latex:
     """Return a time given in ms, in ms, in s from one second and in min from five minutes on."""
     _require(milliseconds)
     if milliseconds >= 300_000:
-        return Latex(rf"\qty{{{significant(milliseconds / 60_000, digits)}}}{{\minute}}")
+        return Latex(rf"\qty{{{significant(milliseconds / 60_000)}}}{{\minute}}")
     if milliseconds >= 1000:
-        return Latex(rf"\qty{{{significant(milliseconds / 1000, digits)}}}{{\second}}")
-    return Latex(rf"\qty{{{significant(milliseconds, digits)}}}{{\milli\second}}")
+        return Latex(rf"\qty{{{significant(milliseconds / 1000)}}}{{\second}}")
+    return Latex(rf"\qty{{{significant(milliseconds)}}}{{\milli\second}}")
 
 
-def gibibytes(size: float, digits: int = 3) -> Latex:
+def gibibytes(size: float) -> Latex:
     """Return a size given in bytes, in GiB (in MiB below a tenth of one)."""
     _require(size)
     if size < 0.1 * 2**30:
-        return Latex(rf"\qty{{{significant(size / 2**20, digits)}}}{{\mebi\byte}}")
-    return Latex(rf"\qty{{{significant(size / 2**30, digits)}}}{{\gibi\byte}}")
+        return Latex(rf"\qty{{{significant(size / 2**20)}}}{{\mebi\byte}}")
+    return Latex(rf"\qty{{{significant(size / 2**30)}}}{{\gibi\byte}}")
 
 
 def scientific(value: float) -> Latex:

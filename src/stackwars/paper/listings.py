@@ -63,7 +63,7 @@ def lines(cut: str, path: Path, limit: int) -> list[str]:
     except module.ProgramError as error:
         print(f"[listings] {path}: {error}", file=sys.stderr)
         return layout.wrap(f"// nothing to show: {error}", CHARACTERS, 0)
-    return layout.listing(cut_out.lines(), CHARACTERS, limit)
+    return layout.listing(cut_out, CHARACTERS, limit)
 
 
 def listing(workload: str, row: list[Cell], root: Path, source: str) -> str:

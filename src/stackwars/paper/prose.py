@@ -94,16 +94,11 @@ class Guard(NamedTuple):
 
 
 class Stale(NamedTuple):
-    """A verdict that a paragraph does not expect."""
+    """A verdict that a paragraph does not expect: of what, the expected one and the one it got."""
 
-    guard: Guard
     name: str
+    expected: str
     got: str
-
-    @property
-    def expected(self) -> str:
-        """The verdict that the paragraph expects."""
-        return self.guard.expected[self.name]
 
 
 def read_guards(paper: Path = PAPER) -> list[Guard]:
@@ -143,7 +138,12 @@ def check_guards(guards: list[Guard], reference: dict[str, str]) -> None:
 
 def require(guards: list[Guard], reference: dict[str, str]) -> None:
     """Raise ProseError with every paragraph that expects another verdict than the reference has."""
-    found = [_stale_text(one) for guard in guards for one in _different(guard, reference)]
+    found = [
+        f"{guard.place} ({guard.words} ...): {one.name}: expected {one.expected}, got {one.got}; "
+        "fix: rewrite the paragraph and its guard"
+        for guard in guards
+        for one in _different(guard, reference)
+    ]
     if found:
         raise ProseError("paragraphs that the results of the reference no longer support:\n" + "\n".join(found))
 
@@ -157,15 +157,5 @@ def stale(guards: list[Guard], run: dict[str, str]) -> dict[str, list[Stale]]:
 
 
 def _different(guard: Guard, got: dict[str, str]) -> list[Stale]:
-    return [
-        Stale(guard, name, got.get(name, verdicts.NO_DATA))
-        for name, verdict in guard.expected.items()
-        if got.get(name, verdicts.NO_DATA) != verdict
-    ]
-
-
-def _stale_text(one: Stale) -> str:
-    return (
-        f"{one.guard.place} ({one.guard.words} ...): {one.name}: expected {one.expected}, got {one.got}; "
-        "fix: rewrite the paragraph and its guard"
-    )
+    every = (Stale(name, verdict, got.get(name, verdicts.NO_DATA)) for name, verdict in guard.expected.items())
+    return [one for one in every if one.got != one.expected]

@@ -12,7 +12,6 @@ from stackwars.claims.votes import of_claim
 from stackwars.compilers import FACTS
 from stackwars.measure import documents
 from stackwars.report import raw, tables
-from stackwars.report.profiles import profiles
 from stackwars.results import schema
 from stackwars.results.dataset import Dataset, Sources
 from stackwars.results.folder import Folder
@@ -39,7 +38,7 @@ def gather(sources: Sources) -> Row:
     cells, comparisons, compiled = (
         make(sources) for make in (tables.cells, tables.comparisons, tables.compiled)
     )
-    programs, timeline = _listed(folder, "report_programs", "programs"), profiles(sources, raw_run)
+    programs, timeline = _listed(folder, "report_programs", "programs"), tables.profiles(sources, raw_run)
     names = [row["framework"] for row in (*cells, *timeline["calls"])]
     names += [row[side] for row in comparisons for side in ("subject", "baseline")]
     names += [name for one in programs for name in (*one["frameworks"], *one["left_out"])]

@@ -11,8 +11,7 @@ from typing import Any
 from stackwars import workloads
 from stackwars.compilers import optimised
 from stackwars.ir.program_text import load_sources, missing_reason
-from stackwars.report.align import form, side
-from stackwars.report.optimised import side as hlo_side
+from stackwars.report.align import form, hlo_side, side
 from stackwars.results.folder import ACCEPTED, Folder, command
 from stackwars.setup.environments import why_unavailable
 from stackwars.study import printed

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from stackwars.compilers import FACTS
+from stackwars.compilers.op_classes import CLASSES
+from stackwars.measure import documents
+from stackwars.paper.figures.style import OPERATION_LOOKS
 from stackwars.report.raw import digits
 from stackwars.results import schema
-from stackwars.results.dataset import Dataset, Sources, newest_runs, of_study
+from stackwars.results.dataset import Dataset, Sources, in_order, newest_runs, of_study
 from stackwars.results.effects import STUDY as COMPILERS
 from stackwars.setup.device import CPU
 from stackwars.study.studies import Study
@@ -38,6 +42,10 @@ COMPILED = (
 EFFECT = ("subset", "workload", "effect", "share", "share_low", "share_high", "factor", "largest", "run")
 _NATIVE = (*schema.STAGES, schema.PAIRWISE, schema.FORM, schema.SCALING, schema.CORES, schema.RSS)
 """Quantities of native calls."""
+PROGRAM = ["study", "workload", "title", "compiler", "device", "framework", "run"]
+"""The columns that identify a profiled call."""
+PART = ("ms", "share", "operations")
+CALL = ("profiled_ms", "call_ms", "profile_consistent")
 
 
 def cells(sources: Sources) -> list[Row]:
@@ -70,13 +78,7 @@ def _belongs(data: Dataset, key: str, study: Study) -> bool:
 def newest(data: Dataset, study: Study, table: pd.DataFrame, mode: str = schema.NATIVE) -> pd.DataFrame:
     """Return of each workload the rows of the run that has most of them, in the order of the workloads."""
     rows = table[table["run"] == table["workload"].map(newest_runs(data.config, table, study.name, mode))]
-    return in_order(study, rows)
-
-
-def in_order(study: Study, table: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows in the order of the workloads of a study."""
-    place = {workload: number for number, workload in enumerate(study.workloads)}
-    return table.sort_values("workload", key=lambda names: names.map(place), kind="stable")
+    return in_order(study.workloads, rows)
 
 
 def _replayed(data: Dataset, study: Study) -> list[Row]:
@@ -150,7 +152,59 @@ def effects(sources: Sources) -> list[Row]:
     if COMPILERS not in sources.run.config["studies"]:
         return []
     data = sources.of(COMPILERS)
-    return records(in_order(data.study(COMPILERS), data.table("effects")), EFFECT)
+    return records(in_order(data.study(COMPILERS).workloads, data.table("effects")), EFFECT)
+
+
+def profiles(sources: Sources, raw_run: str) -> dict[str, Any]:
+    """Return {"classes": title and colour of each, "calls": every profiled call, by study}.
+
+    raw_run: the run whose raw results lie beside the tables of `sources.run`.
+    """
+    titles = {
+        name: {"title": title, "colour": OPERATION_LOOKS[name]["facecolor"]} for name, title in CLASSES.items()
+    }
+    calls = list(_calls(sources))
+    for call in calls:
+        call["profile"] = operations(sources.run.measured, call) if call["run"] == raw_run else None
+    return {"classes": titles, "calls": calls}
+
+
+def _calls(sources: Sources) -> Iterator[dict[str, Any]]:
+    for name in sources.run.config["studies"]:
+        data = sources.of(name)
+        study = data.study(name)
+        if not study.compilers:
+            continue
+        table = of_study(study, data.table("profile"))
+        shown = newest_runs(data.config, data.table("cells"), name, schema.REPLAY)
+        table = table[table["run"] == table["workload"].map(shown)].assign(study=name)
+        table = in_order(study.workloads, table)
+        for key, rows in table.groupby(PROGRAM, sort=False):
+            parts = {part: records(row, PART)[0] for part, row in rows.groupby("class", sort=False)}
+            yield dict(zip(PROGRAM, key, strict=True)) | records(rows, CALL)[0] | {"parts": parts}
+
+
+def operations(measured: Path, program: dict[str, str]) -> dict[str, list] | None:
+    """Return the operations of a profiled call: name, class and ms of each; and when each ran: its place among
+    them, start and duration in ms.
+
+    None if the folder has no profile of the program; no spans if it has sums alone.
+    """
+    folder = measured / "replay" / program["device"] / program["compiler"] / program["workload"]
+    path = folder / "profile.json"
+    profile = documents.read(path)["programs"].get(program["framework"]) if path.exists() else None
+    if profile is None:
+        return None
+    places = {name: place for place, name in enumerate(profile["operations"])}
+    return {
+        "operations": [
+            [name, one["class"], round(1e3 * one["seconds"], 6)] for name, one in profile["operations"].items()
+        ],
+        "spans": [
+            [places[name], round(1e3 * start, 6), round(1e3 * (end - start), 6)]
+            for name, start, end in profile.get("spans", [])
+        ],
+    }
 
 
 def records(table: pd.DataFrame, columns: Iterable[str]) -> list[Row]:

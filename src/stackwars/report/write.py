@@ -14,10 +14,7 @@ from stackwars.results.dataset import sources
 from stackwars.results.folder import chosen, parser
 
 PAGE = Path(__file__).with_name("page")
-SCRIPTS = (
-    *("base", "place", "start", "calls", "cells", "comparisons", "programs", "timeline", "claims", "audits"),
-    "views",
-)
+SCRIPTS = ("base", "start", "calls", "cells", "comparisons", "programs", "timeline", "views")
 """In the order in which they stand in the page; the last one draws it."""
 MOST_BYTES = 15_000_000
 

@@ -42,6 +42,7 @@ def numbers(result: dict, values: dict[int, ProcessValue], workload: ModuleType)
     usual = max(CLASSES, key=lambda kind: (kinds.count(kind), CLASSES.index(kind)))
     warmup = statistics.median_low(value.warmup for value in values.values() if value.kind == usual)
     seconds, sizes = row["steady_ms"] / 1e3, result["sizes"]
+    timed = [event(process, "timed") for process in result["processes"]]
     return {
         **row,
         "steady_processes": len(steady_ms),
@@ -59,7 +60,7 @@ def numbers(result: dict, values: dict[int, ProcessValue], workload: ModuleType)
         **_slow_runs(calls["second"], usual, warmup),
         "second_over_steady": row["second_ms"] / row["steady_ms"],
         **_returned([event(process, "dispatch") for process in result["processes"]], row["steady_ms"]),
-        **_generated([event(process, "timed") for process in result["processes"]]),
+        **{name: _maximum(one.get(name) for one in timed) for name in GENERATED},
         "items_per_s": workload.items(sizes) / seconds,
         "gflop_per_s": workload.flops(sizes) / seconds / 1e9,
     }
@@ -105,10 +106,7 @@ def _slow_runs(second: list[dict], steady_class: str, warmup: float) -> dict[str
     """Return how many runs were slow, by compilations, by times and by both."""
     by_compiles = verdicts.runs_by_compiles(_maximum(one["compiles"] for one in second))
     by_times = verdicts.runs_by_times(steady_class, warmup)
-    return {
-        "slow_runs": verdicts.slow_runs(by_compiles, by_times),
-        "slow_runs_by_compiles": by_compiles,
-    }
+    return {"slow_runs": verdicts.slow_runs(by_compiles, by_times), "slow_runs_by_compiles": by_compiles}
 
 
 def _returned(events: list[dict], steady_ms: float) -> dict[str, float]:
@@ -126,10 +124,6 @@ def _returned(events: list[dict], steady_ms: float) -> dict[str, float]:
         "returned_share": statistics.median(part / whole for part, whole in zip(returned, done, strict=True)),
         "returned_over_steady": min(1.0, ms / steady_ms),
     }
-
-
-def _generated(events: list[dict]) -> dict[str, int | None]:
-    return {name: _maximum(one.get(name) for one in events) for name in GENERATED}
 
 
 def losses_of(result: dict) -> list[float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
 
@@ -57,6 +58,13 @@ def of_study(study: Study, table: pd.DataFrame) -> pd.DataFrame:
     return table[selected]
 
 
+def in_order(workloads: Iterable[str], table: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows in the order of these workloads."""
+    place = {workload: number for number, workload in enumerate(workloads)}
+    ordered = table.sort_values("workload", key=lambda names: names.map(place), kind="stable")
+    return ordered.reset_index(drop=True)
+
+
 class Dataset:
     """A folder with the five tables and the two summaries; a table is read when it is asked for first.
 
@@ -96,10 +104,7 @@ class Dataset:
             table = table[table["mode"] == mode]
         shown = table["workload"].map(newest_runs(self.config, self.table(name), study, mode))
         table = table[table["run"] == shown.fillna("")]  # what this run did not run stays
-        place = {workload: number for number, workload in enumerate(self.study(study).workloads)}
-        return table.sort_values("workload", key=lambda names: names.map(place), kind="stable").reset_index(
-            drop=True
-        )
+        return in_order(self.study(study).workloads, table)
 
     def comparisons(self, study: str | None = None, **where: str) -> pd.DataFrame:
         """Return the comparisons of a study (or of all) with these values, in the order of the workloads.
@@ -109,13 +114,9 @@ class Dataset:
         table = self.table("comparisons")
         for column, value in where.items():
             table = table[table[column] == value]
-        if study is not None:
-            table = of_study(self.study(study), table)
-        workloads = self.config["workloads"] if study is None else self.study(study).workloads
-        place = {workload: number for number, workload in enumerate(workloads)}
-        return table.sort_values("workload", key=lambda names: names.map(place), kind="stable").reset_index(
-            drop=True
-        )
+        if study is None:
+            return in_order(self.config["workloads"], table)
+        return in_order(self.study(study).workloads, of_study(self.study(study), table))
 
 
 class Sources:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import pandas as pd
@@ -29,10 +28,8 @@ def decide(config: dict, table: pd.DataFrame) -> pd.DataFrame:
     _correct(rows)
     by_key = {key_of(row): row for row in rows}
     for row in rows:
-        if row["quantity"] in _RULES and not is_missing(row["ratio"]):
-            row |= _RULES[row["quantity"]](row, by_key, config)
-        elif row["quantity"] not in schema.EXACT:
-            row["verdict"] = NO_DATA
+        if row["quantity"] not in schema.EXACT:
+            row |= {"verdict": NO_DATA} if is_missing(row["ratio"]) else _decided(row, by_key, config)
     rows += [*_cores(rows, by_key), *_reversals(rows)]
     for row in rows:
         workload = workloads.load(row["workload"])
@@ -71,25 +68,25 @@ def _correct(rows: list[Row]) -> None:
             row["p_adjusted"] = p
 
 
-def _time(row: Row, by_key: dict[tuple, Row], config: dict) -> Row:
-    p = None if is_missing(row["p_adjusted"]) else row["p_adjusted"]
-    names = ("ratio", "low", "high", "p", "detectable", "error")
-    return {"verdict": verdict(Comparison(row["rounds"], *(row[name] for name in names)), p)}
+def _decided(row: Row, by_key: dict[tuple, Row], config: dict) -> Row:
+    """Return the verdict of a ratio, with the other columns that go with it."""
+    quantity, estimate = row["quantity"], log_ratio(row).estimate()
+    if quantity == schema.MARGIN:
+        return _margin(row, by_key)
+    if quantity == schema.EDIT:
+        return _edit(row, by_key, config)
+    if quantity == schema.CONTROL:
+        return {"verdict": verdicts.control(estimate)}
+    if quantity == schema.SCALING:
+        return {"verdict": verdicts.scaling(*(math.log2(row[end]) for end in ("low", "high")))}
+    if quantity in schema.STAGES:
+        p = None if is_missing(row["p_adjusted"]) else row["p_adjusted"]
+        names = ("ratio", "low", "high", "p", "detectable", "error")
+        return {"verdict": verdict(Comparison(row["rounds"], *(row[name] for name in names)), p)}
+    return {"verdict": direction(estimate)}
 
 
-def _by_interval(row: Row, by_key: dict[tuple, Row], config: dict) -> Row:
-    return {"verdict": direction(log_ratio(row).estimate())}
-
-
-def _control(row: Row, by_key: dict[tuple, Row], config: dict) -> Row:
-    return {"verdict": verdicts.control(log_ratio(row).estimate())}
-
-
-def _scaling(row: Row, by_key: dict[tuple, Row], config: dict) -> Row:
-    return {"verdict": verdicts.scaling(*(math.log2(row[end]) for end in ("low", "high")))}
-
-
-def _margin(row: Row, by_key: dict[tuple, Row], config: dict) -> Row:
+def _margin(row: Row, by_key: dict[tuple, Row]) -> Row:
     """Decide which factor does more, in the direction of the steady ratio; the program's share of it."""
     steady, replay = (
         by_key.get(key_of({**_where(row), "quantity": quantity, "compiler": compiler}), {})
@@ -130,18 +127,6 @@ def _edit(row: Row, by_key: dict[tuple, Row], config: dict) -> Row:
 
 def _where(row: Row) -> Row:
     return {name: row[name] for name in ("workload", "device", "compiler", "subject", "baseline")}
-
-
-_RULES: dict[str, Callable[[Row, dict[tuple, Row], dict], Row]] = {
-    **dict.fromkeys(schema.STAGES, _time),
-    **dict.fromkeys(
-        (schema.REPLAY, schema.RUNTIME, schema.PAIRWISE, schema.FORM, schema.COMPILER), _by_interval
-    ),
-    schema.CONTROL: _control,
-    schema.MARGIN: _margin,
-    schema.EDIT: _edit,
-    schema.SCALING: _scaling,
-}
 
 
 def _cores(rows: list[Row], by_key: dict[tuple, Row]) -> list[Row]:

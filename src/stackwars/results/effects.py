@@ -29,8 +29,6 @@ ALL, XLA_ALONE = "all", "XLA alone"
 ONE_EACH, BOTH = "one frontend a dialect", "both restrictions"
 MIN_ROUNDS = 2
 """Rounds without which noise cannot be told from an effect."""
-Times = dict[tuple[str, str, str], dict[int, float]]
-"""{(workload, framework, compiler): {round: median of all steady blocks in ms}}."""
 
 
 def build(config: dict, cells: pd.DataFrame, rounds: pd.DataFrame) -> pd.DataFrame:
@@ -54,17 +52,15 @@ def build(config: dict, cells: pd.DataFrame, rounds: pd.DataFrame) -> pd.DataFra
     return schema.table("effects", rows)
 
 
-def times_of(rounds: pd.DataFrame) -> Times:
-    """Return the times of every program in every compiler, by round.
+def times_of(rounds: pd.DataFrame) -> pd.DataFrame:
+    """Return the median of all steady blocks in ms, a row a round, a column a (workload, framework, compiler).
 
     Of all blocks, not of the uncontended ones: the programs of a process are interleaved, and what slows one of
     them slows the others.
     """
-    replayed = rounds[(rounds["quantity"] == schema.PROCESS) & (rounds["compiler"] != "")]
-    found: Times = {}
-    for row in replayed[replayed["basis"] == "all"].itertuples():
-        found.setdefault((row.workload, row.subject, row.compiler), {})[int(row.round)] = row.subject_ms
-    return found
+    is_replay = (rounds["quantity"] == schema.PROCESS) & (rounds["compiler"] != "") & (rounds["basis"] == "all")
+    keys = ["workload", "subject", "compiler"]
+    return rounds[is_replay].pivot_table(index="round", columns=keys, values="subject_ms", aggfunc="last")
 
 
 def subsets(config: dict, matrix: pd.DataFrame) -> dict[str, pd.DataFrame]:
@@ -84,7 +80,7 @@ def first_of_dialects(names: Iterable[str]) -> list[str]:
     return list(found.values())
 
 
-def _of_subset(matrix: pd.DataFrame, times: Times) -> list[dict]:
+def _of_subset(matrix: pd.DataFrame, times: pd.DataFrame) -> list[dict]:
     """Return three rows for each workload with a block of at least 2 by 2, then three for the mean over them."""
     rows: list[dict] = []
     for workload, cells in matrix.groupby("workload", sort=False):
@@ -117,12 +113,11 @@ def complete(cells: pd.DataFrame) -> tuple[list[str], list[str]]:
     return list(ok.index), list(ok.columns)
 
 
-def _logs(times: Times, workload: str, frontends: list[str], compilers: list[str]) -> np.ndarray:
+def _logs(times: pd.DataFrame, workload: str, frontends: list[str], compilers: list[str]) -> np.ndarray:
     """Return logarithms (rounds, frontends, compilers) of the times of the rounds that have all of them."""
-    cells = [times.get((workload, *pair), {}) for pair in itertools.product(frontends, compilers)]
-    shared = sorted(set.intersection(*map(set, cells))) if cells else []
-    size = (len(shared), len(frontends), len(compilers))
-    return np.log([[cell[number] for cell in cells] for number in shared]).reshape(size)
+    columns = [(workload, *pair) for pair in itertools.product(frontends, compilers)]
+    shared = times.reindex(columns=columns).dropna()
+    return np.log(shared.to_numpy()).reshape(len(shared), len(frontends), len(compilers))
 
 
 def decompose(logs: np.ndarray) -> dict[str, dict[str, float]]:

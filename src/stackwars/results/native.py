@@ -19,15 +19,11 @@ from stackwars.study.cells import Cell
 from stackwars.study.comparisons import CELLS, baseline, comparisons
 
 Row = dict[str, Any]
-_KEPT_IF_INVALID = {
-    *("mode", "workload", "title", "kind", "table", "framework", "baseline", "device", "nodes", "rounds"),
-    *("stop_reason", "flops", "parameter_bytes", "parity_rel_l2", "parity_limit", "peak_rss_bytes", "wall_s"),
-    *("losses_apart", "losses_bound", "losses", "loss_steps", "loss_first", "loss_last", "floor_ms"),
-    *("dtype", "precision", "compiles_first", "compiles_second", "compiles_steady", "cache_hits_first"),
-    *("steady_class", "warmup_points", "gated", "kept_share", "used_cores", "threads", "steady_processes"),
-    *("steady_calls", "graphs", "graph_breaks", "kernels", "slow_runs_by_compiles"),
+_RATES = {
+    *("second_over_steady", "items_per_s", "gflop_per_s", "first_largest", "first_largest_share", "slow_runs"),
+    *("returned_share", "returned_over_steady"),
 }
-"""Columns that an invalid cell keeps: all but its times."""
+"""Columns that follow from times; an invalid cell has neither."""
 
 
 def rows(config: dict, raw: Raw) -> list[Row]:
@@ -186,12 +182,11 @@ def _losses_apart(
         for framework, base in baselines.items()
         if {framework, base} <= set(series)
     }
-    for base in {baselines[framework] for framework in apart} - apart.keys():
-        apart[base] = max(value for framework, value in apart.items() if baselines.get(framework) == base)
     return apart, rel(cells.sizes(config, workload))
 
 
 def _mark_invalid(row: Row, detail: str) -> None:
-    for column in [name for name in row if name not in _KEPT_IF_INVALID]:
-        row[column] = None
+    for column in row:
+        if column in _RATES or (column.endswith("_ms") and column != "floor_ms"):
+            row[column] = None
     row |= {"status": "invalid", "status_detail": detail}

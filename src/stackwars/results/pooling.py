@@ -65,16 +65,6 @@ class Family(NamedTuple):
     dof: float
 
 
-class Pooled(NamedTuple):
-    """A ratio over several runs; spread, in logarithms, is between its units."""
-
-    ratio: LogRatio
-    units: Units
-    spread: float
-    predicted_low: float
-    predicted_high: float
-
-
 def units(found: Sequence[RunRatio]) -> Units:
     """Return the kinds of machine of some runs, each the mean of its runs; the runs if there is one kind."""
     kinds: dict[str, list[float]] = {}
@@ -109,12 +99,12 @@ def family(members: Iterable[Units]) -> Family | None:
     return Family(prior, 2 * half)
 
 
-def combine(found: Units, prior: Family | None) -> Pooled | None:
-    """Return a ratio over its units; None of one unit in no family.
+def combine(found: Units, prior: Family | None) -> dict[str, object] | None:
+    """Return the columns of comparisons.csv of a ratio over its units; None of one unit in no family.
 
     The units' mean, unweighted: their errors are of few rounds, and small beside what is between them. Its
-    variance is (d0 s0^2 + d s^2) / (d0 + d), and never under that within a run. Prediction interval:
-    t s sqrt(1 + 1/k), for another estimate and not another true ratio.
+    variance is (d0 s0^2 + d s^2) / (d0 + d), and never under that within a run. spread, in logarithms, is between
+    units. Prediction interval: t s sqrt(1 + 1/k), for another estimate and not another true ratio.
     """
     count = len(found.logs)
     parts = [(found.dof, found.variance)] if found.dof else []
@@ -123,10 +113,14 @@ def combine(found: Units, prior: Family | None) -> Pooled | None:
         return None
     dof = sum(free for free, _ in parts)
     total = max(sum(free * variance for free, variance in parts) / dof, found.within)
-    mean = float(np.mean(found.logs))
-    ratio = LogRatio(mean, math.sqrt(total / count), dof)
+    mean, error = float(np.mean(found.logs)), math.sqrt(total / count)
+    ratio = LogRatio(mean, error, dof).estimate()
     reach = LogRatio(mean, math.sqrt(total * (1 + 1 / count)), dof).estimate()
-    return Pooled(ratio, found, math.sqrt(total), reach.low, reach.high)
+    return {
+        **{"ratio": ratio.value, "low": ratio.low, "high": ratio.high, "error": error, "dof": dof},
+        **{"runs": found.runs, "machines": found.machines, "spread": math.sqrt(total)},
+        **{"predicted_low": reach.low, "predicted_high": reach.high, "run": ""},
+    }
 
 
 class RunTable(NamedTuple):
@@ -152,26 +146,8 @@ def pool(tables: Sequence[RunTable]) -> pd.DataFrame:
     pooled_rows = []
     for key, of_key in rows.items():
         pooled = combine(members[key], priors[_family(key)]) if key in members else None
-        pooled_rows.append(_newest(of_key) | (columns(pooled) if pooled else {}))
+        pooled_rows.append(_newest(of_key) | (pooled or {}))
     return schema.typed(pd.DataFrame(pooled_rows, columns=list(schema.COMPARISONS)))
-
-
-def columns(pooled: Pooled) -> dict[str, object]:
-    """Return the columns of comparisons.csv that pooling decides."""
-    found = pooled.ratio.estimate()
-    return {
-        "ratio": found.value,
-        "low": found.low,
-        "high": found.high,
-        "error": pooled.ratio.error,
-        "dof": pooled.ratio.freedom,
-        "runs": pooled.units.runs,
-        "machines": pooled.units.machines,
-        "spread": pooled.spread,
-        "predicted_low": pooled.predicted_low,
-        "predicted_high": pooled.predicted_high,
-        "run": "",
-    }
 
 
 def _rows_by_key(tables: Sequence[RunTable]) -> dict[tuple, list[tuple[str, dict]]]:

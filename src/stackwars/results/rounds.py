@@ -88,17 +88,21 @@ def _native(raw: Raw, valid: dict[Cell, str]) -> Iterator[Row]:
             continue
         place = (cell.workload, cell.device)
         names = {"workload": place[0], "device": place[1], "subject": cell.framework, "baseline": baseline}
-        together, apart = measured_together(raw, raw.cells[cell], raw.cells[other], place)
+        rounds = measured_together(raw, raw.cells[cell], raw.cells[other], place)
         for stage in (schema.FIRST, schema.SECOND):
             times, base_times = (_singles(raw.cells[side], stage) for side in (cell, other))
-            for number in sorted(together | apart):
-                row = _row(stage, number, times[number], base_times[number], CALL, **names)
-                yield row if number in together else _unpaired(row)
+            yield from _each(stage, rounds, (times, base_times), CALL, **names)
         yield from _steady(raw, cell, other, names)
 
 
-def _unpaired(row: Row) -> Row:
-    return row | {"ratio": None, "basis": APART}
+def _each(
+    quantity: str, rounds: tuple[set, set], times: tuple[dict, dict], basis: str, **names: str
+) -> Iterator[Row]:
+    """Yield the times of both sides in each round. rounds: those measured together, and apart, which have no ratio."""
+    together, apart = rounds
+    for number in sorted(together | apart):
+        row = _row(quantity, number, *(side[number] for side in times), basis, **names)
+        yield row if number in together else row | {"ratio": None, "basis": APART}
 
 
 def _singles(result: dict, stage: str) -> dict[int, float]:
@@ -129,8 +133,11 @@ def _aligned(raw: Raw, quantity: str, sides: list[tuple[dict, Values]], **names:
     times, gated = aligned(*({n: v for n, v in side.items() if n in together} for side in (values, base)))
     for number, pair in times.items():
         yield _row(quantity, number, *pair, UNCONTENDED if gated else ALL, **names)
-    for number in sorted(apart):
-        yield _unpaired(_row(quantity, number, values[number].all_ms, base[number].all_ms, APART, **names))
+    yield from _each(quantity, (set(), apart), (_all_ms(values), _all_ms(base)), APART, **names)
+
+
+def _all_ms(values: Values) -> dict[int, float]:
+    return {number: value.all_ms for number, value in values.items()}
 
 
 def _replayed(
@@ -194,15 +201,10 @@ def _compilers(config: dict, raw: Raw) -> Iterator[Row]:
         if base is None or name not in study.programs:
             continue
         names = {"workload": replay.workload, "device": replay.device, "compiler": replay.compiler}
-        together, apart = measured_together(
-            raw, raw.replays[replay], raw.replays[other], place=(replay.workload, replay.device)
-        )
-        for number in sorted(together | apart):
-            row = _row(
-                schema.COMPILER, number, values[number].all_ms, base[number].all_ms, ALL, **names, subject=name
-            )
-            row |= {"baseline": name, "baseline_compiler": other.compiler}
-            yield row if number in together else _unpaired(row)
+        names |= {"subject": name, "baseline": name, "baseline_compiler": other.compiler}
+        results = (raw.replays[replay], raw.replays[other])
+        rounds = measured_together(raw, *results, (replay.workload, replay.device))
+        yield from _each(schema.COMPILER, rounds, (_all_ms(values), _all_ms(base)), ALL, **names)
 
 
 def _processes(raw: Raw, valid: dict[Cell, str]) -> Iterator[Row]:

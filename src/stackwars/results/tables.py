@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import json
 
-from stackwars.measure import documents
-from stackwars.results import cells, comparisons, context, effects, profile, programs, raw, rounds, schema
+from stackwars.measure import PROTOCOL, documents, nodes
+from stackwars.results import cells, comparisons, effects, profile, programs, raw, rounds, schema
 from stackwars.results.folder import Folder, command
+from stackwars.results.raw import Raw
+from stackwars.setup.device import CPU
+from stackwars.study.cells import settings, sizes
 from stackwars.study.programs import replays
+from stackwars.study.studies import measured_studies
+
+NEVER = "never"
+"""The date of a run in which nothing was measured."""
 
 
 def write(config: dict, folder: Folder) -> None:
@@ -25,8 +32,86 @@ def write(config: dict, folder: Folder) -> None:
     tables["profile"] = profile.build(config, [documents.read(path) for path in paths if path.exists()], found)
     for name, table in tables.items():
         schema.write(table, folder[name])
-    facts = context.build(config, found)
+    facts = context(config, found)
     folder["context"].write_text(json.dumps(facts, indent=1, sort_keys=True), encoding="utf-8")
+
+
+def context(config: dict, raw: Raw) -> dict:
+    """Return what is true of a run as a whole: machine, date, versions, devices, settings, sizes.
+
+    Values are empty if nothing was measured.
+    """
+    of_cells = [p for result in raw.cells.values() for p in result["processes"]]
+    # A run may have no cell: that of programs for several devices.
+    processes = [p for p in of_cells or _lone(raw) if p["repeated"]]
+    processes.sort(key=lambda process: process["started_s"])
+    # Nor has one of programs alone a process; one whose compilers are unavailable has no date.
+    compiled = [one for one in raw.compiled if "started_utc" in one]
+    dated = processes or sorted(compiled, key=lambda one: one["started_utc"])
+    last = dated[-1] if dated else {}
+    versions = {"python": last.get("machine", {}).get("python", "unknown")}
+    for cell, result in raw.cells.items():
+        for name, version in result["versions"].items():
+            # Two environments may hold one package in two versions: then say whose.
+            other = versions.get(name, version)
+            versions[name if other == version else f"{name} ({cell.framework})"] = version
+    revisions = sorted({one["source"]["git_revision"] for one in dated})
+    return {
+        "preset": config["preset"],
+        "studies": measured_studies(config),
+        "protocol": PROTOCOL,
+        "machine": last.get("machine", {}),
+        "date_utc": last.get("started_utc", NEVER),
+        "git_revision": " ".join(revisions) or "unknown",
+        "git_dirty": any(one["source"]["git_dirty"] for one in dated),
+        "versions": versions,
+        "devices": _devices(raw),
+        "peak": raw.peaks.get(CPU) or next(iter(raw.peaks.values()), {}),
+        "peaks": raw.peaks,
+        "nodes": _nodes(raw),
+        "settings": {**settings(config), "memory_cap_bytes": last.get("memory_cap_bytes", 0)},
+        "sizes": {workload: sizes(config, workload) for workload in config["workloads"]},
+    }
+
+
+def _lone(raw: Raw) -> list[dict]:
+    """Return the processes of growing sizes and of several devices, which belong to no cell."""
+    return [*raw.growth.values(), *raw.sharded.values()]
+
+
+def _devices(raw: Raw) -> dict:
+    found = {}
+    for device, answers in raw.devices.items():
+        reasons = [answer["reason"] for answer in answers.values() if not answer["present"]]
+        found[device] = {
+            "present": any(answer["present"] for answer in answers.values()),
+            "reason": "; ".join(dict.fromkeys(reasons)),
+        }
+    return found
+
+
+def _nodes(raw: Raw) -> list[dict]:
+    """Return a row for each node of a cluster and device that measured anything; none on one machine."""
+    found: dict[tuple[str, str], set[str]] = {}
+    records: dict[str, dict] = {}
+    measured = [(cell.device, cell.workload, one) for cell, one in raw.cells.items()]
+    measured += [(one["device"], one["workload"], one) for one in raw.replays.values()]
+    # What belongs to no cell has one process.
+    measured += [(p["device"], p["workload"], {"processes": [p]}) for p in _lone(raw)]
+    for device, workload, one in measured:
+        for process in one["processes"]:
+            if node := process["machine"].get("node"):
+                found.setdefault((node, device), set()).add(workload)
+                records.setdefault(node, process["machine"])
+    return [
+        {
+            **records[node],
+            "device": device,
+            "workloads": sorted(workloads),
+            "peak": nodes.peak_of(raw.every_peak(device), records[node]),
+        }
+        for (node, device), workloads in sorted(found.items())
+    ]
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -22,12 +21,8 @@ LATENCY, RATIO = "latency", "ratio"
 COLUMNS = ["quantity", "device", "level", "deviation", "count"]
 
 
-class Mean(NamedTuple):
-    """One run's estimate of a cell or a ratio: the kind of its machine, the mean logarithm and its variance."""
-
-    machine: str
-    log: float
-    variance: float
+MEAN = ["key", "machine", "log", "variance"]
+"""One run's estimate of a cell or a ratio: its key, the kind of machine, the mean logarithm and its variance."""
 
 
 def table(accepted: list[Run]) -> pd.DataFrame:
@@ -53,7 +48,7 @@ def _latencies(accepted: list[Run], device: str) -> dict[str, list[float]]:
     """Return variances of the logarithm of a steady latency by level, one for each cell or run of a
     workload."""
     found: dict[str, list[float]] = {"process": [], "round": []}
-    means: dict[tuple[str, str], list[Mean]] = {}
+    means = []
     for run in accepted:
         for workload, grid in _grids(run.table("rounds"), device):
             logs = np.log(grid.to_numpy())
@@ -63,9 +58,9 @@ def _latencies(accepted: list[Run], device: str) -> dict[str, list[float]]:
             for level, part in zip(("process", "round"), parts, strict=True):
                 found[level].append(part)
             variance = max(0.0, sum(parts)) / len(logs)
-            for framework, mean in zip(grid.columns, logs.mean(axis=0), strict=True):
-                means.setdefault((workload, framework), []).append(Mean(run.machine, float(mean), variance))
-    return found | _between(means.values())
+            centres = zip(grid.columns, logs.mean(axis=0), strict=True)
+            means += [((workload, name), run.machine, mean, variance) for name, mean in centres]
+    return found | _between(pd.DataFrame(means, columns=MEAN))
 
 
 def _grids(rounds: pd.DataFrame, device: str) -> Iterable[tuple[str, pd.DataFrame]]:
@@ -90,39 +85,30 @@ def _two_way(logs: np.ndarray) -> tuple[float, float] | None:
 
 def _ratios(accepted: list[Run], device: str) -> dict[str, list[float]]:
     """Return variances of the logarithm of a steady ratio by level, one for each ratio of a run or of all."""
-    found: dict[str, list[float]] = {"round": []}
-    means: dict[tuple[str, str], list[Mean]] = {}
-    for run in accepted:
-        rows = run.table("comparisons")
-        rows = rows[(rows["quantity"] == schema.STEADY) & (rows["device"] == device) & rows["error"].notna()]
-        for row in rows.itertuples():
-            found["round"].append(row.error**2 * row.rounds)
-            mean = Mean(run.machine, math.log(row.ratio), row.error**2)
-            means.setdefault((row.workload, row.subject), []).append(mean)
-    return found | _between(means.values())
+    tables = [run.table("comparisons").assign(machine=run.machine) for run in accepted]
+    rows = pd.concat(tables) if tables else schema.empty("comparisons").assign(machine="")
+    rows = rows[(rows["quantity"] == schema.STEADY) & (rows["device"] == device) & rows["error"].notna()]
+    names = list(zip(rows["workload"], rows["subject"], strict=True))
+    variances = rows["error"] ** 2
+    means = rows.assign(key=names, log=np.log(rows["ratio"]), variance=variances)
+    return {"round": list(variances * rows["rounds"]), **_between(means)}
 
 
-def _between(means: Iterable[list[Mean]]) -> dict[str, list[float]]:
-    """Return variances between the runs of a kind of machine, and between kinds."""
-    found: list[float] = []
-    between: list[tuple[float, float]] = []
-    for runs_of_one in means:
-        kinds: dict[str, list[Mean]] = {}
-        for one in runs_of_one:
-            kinds.setdefault(one.machine, []).append(one)
-        found += [
-            float(np.var([one.log for one in same], ddof=1) - np.mean([one.variance for one in same]))
-            for same in kinds.values()
-            if len(same) > 1
-        ]
-        if len(kinds) > 1:
-            centres = [np.mean([one.log for one in same]) for same in kinds.values()]
-            errors = [np.mean([one.variance for one in same]) / len(same) for same in kinds.values()]
-            share = float(np.mean([1 / len(same) for same in kinds.values()]))
-            between.append((float(np.var(centres, ddof=1) - np.mean(errors)), share))
+def _between(means: pd.DataFrame) -> dict[str, list[float]]:
+    """Return variances between the runs of a kind of machine, and between kinds. means: MEAN, a row a run."""
+    kinds = means.groupby(["key", "machine"], sort=False).agg(
+        log=("log", "mean"), between=("log", "var"), within=("variance", "mean"), runs=("log", "size")
+    )
+    several = kinds[kinds["runs"] > 1]
+    found = list(several["between"] - several["within"])
+    kinds = kinds.assign(error=kinds["within"] / kinds["runs"], share=1 / kinds["runs"])
+    every = kinds.groupby("key", sort=False).agg(
+        between=("log", "var"), error=("error", "mean"), share=("share", "mean")
+    )
+    every = every[every["between"].notna()]  # of two kinds or more
     # The mean of a kind's runs varies by what is between runs too.
     of_a_run = max(0.0, float(np.mean(found))) if found else 0.0
-    return {"run": found, "machine": [variance - of_a_run * share for variance, share in between]}
+    return {"run": found, "machine": list(every["between"] - every["error"] - of_a_run * every["share"])}
 
 
 HELD_OUT_COLUMNS = ["run", "machine", "known", "quantity", "inside", "total"]
@@ -137,7 +123,11 @@ def held_out(accepted: list[Run]) -> pd.DataFrame:
     A row for each run and quantity; none of too few runs. known: whether another run is of its kind of machine.
     inside: how many of its ratios (total) lie in the 95 % prediction interval that the others give.
     """
-    every = [RunTable(run.identity, run.machine, _timed(run)) for run in accepted]
+    every = []
+    for run in accepted:
+        table = run.table("comparisons")
+        timed = table[table["quantity"].isin(QUANTITIES)].reset_index(drop=True)
+        every.append(RunTable(run.identity, run.machine, timed))
     rows = []
     for left_out in every if len(every) > _FEWEST else ():
         others = [one for one in every if one is not left_out]
@@ -159,8 +149,3 @@ def held_out(accepted: list[Run]) -> pd.DataFrame:
                 }
             )
     return pd.DataFrame(rows, columns=HELD_OUT_COLUMNS)
-
-
-def _timed(run: Run) -> pd.DataFrame:
-    found = run.table("comparisons")
-    return found[found["quantity"].isin(QUANTITIES)].reset_index(drop=True)

@@ -16,9 +16,9 @@ from stackwars.audits import audit_entries
 from stackwars.claims import pages
 from stackwars.measure import FORMS, PROTOCOL, documents
 from stackwars.results import runs, schema
-from stackwars.results.context import NEVER
 from stackwars.results.folder import MEASURED
 from stackwars.results.runs import OF_A_RUN, REFERENCE
+from stackwars.results.tables import NEVER
 from stackwars.setup.environments import REPOSITORY
 from stackwars.study import cells, printed
 from stackwars.study.config import load

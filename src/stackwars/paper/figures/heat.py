@@ -125,15 +125,9 @@ def _heat(axis: plt.Axes, values: pd.DataFrame, states: pd.DataFrame, limit: flo
             value = values.iat[row, column]
             known = not pd.isna(value)
             is_dark = known and math.log(value) >= DARK * math.log(limit)
-            axis.text(
-                column,
-                row,
-                number(value) if known else states.iat[row, column],
-                ha="center",
-                va="center_baseline",
-                fontsize=6.5 if known else 6,
-                color="white" if is_dark else "black",
-            )
+            look = {"fontsize": 6.5 if known else 6, "color": "white" if is_dark else "black"}
+            text = number(value) if known else states.iat[row, column]
+            axis.text(column, row, text, ha="center", va="center_baseline", **look)
 
 
 def number(value: float) -> str:

@@ -35,14 +35,22 @@ class Series:
     look: dict[str, Any]
 
 
-def _draw_rows(
-    axis: plt.Axes, titles: dict[str, str], series: list[Series], ends: tuple[str, str], hollow: bool = False
-) -> None:
-    """Draw a row for each of these workloads, and say in rows without a mark that there is no ratio.
+def _draw(
+    rows: pd.DataFrame,
+    series: list[Series],
+    label: str,
+    ends: tuple[str, str],
+    columns: int,
+    row_inches: float = 0.21,
+    hollow: bool = False,
+) -> plt.Figure:
+    """Draw a row for each workload of these comparisons, and say in rows without a mark that there is no ratio.
 
-    titles: {workload: its title}. ends: what a ratio below 1 means, and one above 1. hollow: whether a mark is filled
-    only if its verdict is slower or faster.
+    label: of the axis. ends: what a ratio below 1 means, and one above 1. columns: of the legend. hollow: whether a
+    mark is filled only if its verdict is slower or faster.
     """
+    titles = dict(zip(rows["workload"], rows["title"], strict=True))
+    figure, axis = plt.subplots(figsize=(COLUMN, 0.85 + row_inches * max(3, len(titles))))
     known = [Series(one.label, one.rows.dropna(subset=["ratio"]), one.look) for one in series]
     _rows(axis, titles)
     low, high = _limits(axis, [ratio for one in known for ratio in one.rows["ratio"]])
@@ -51,23 +59,19 @@ def _draw_rows(
         here = [(row, one.look) for one in known for row in one.rows.itertuples() if row.workload == workload]
         for index, (row, look) in enumerate(here):
             y = place + step * (index - (len(here) - 1) / 2)
-            is_hollow = hollow and row.verdict not in DECIDED
+            look = look | {"linestyle": "none"}
+            if hollow and row.verdict not in DECIDED:
+                look["markerfacecolor"] = "white"
             _interval(axis, y, (row.low, row.high), (low, high), look["color"])
-            axis.plot(
-                row.ratio,
-                y,
-                **look | {"linestyle": "none"} | ({"markerfacecolor": "white"} if is_hollow else {}),
-            )
+            axis.plot(row.ratio, y, **look)
         if not here:
             axis.text(0.02, place, NO_RATIO, style="italic", va="center", transform=axis.get_yaxis_transform())
     _say_ends(axis, *ends)
-
-
-def _legend(figure: plt.Figure, series: list[Series], columns: int) -> None:
-    """Name the looks above the axes."""
+    axis.set_xlabel(label)
     handles = [plt.Line2D([], [], label=one.label, **one.look | {"linestyle": "none"}) for one in series]
     spacing = {"handlelength": 1.0, "handletextpad": 0.4, "columnspacing": 1.4}
-    figure.legend(handles=handles, loc="outside upper center", ncols=max(1, columns), **spacing)
+    figure.legend(handles=handles, loc="outside upper center", ncols=columns, **spacing)
+    return figure
 
 
 def _rows(axis: plt.Axes, titles: dict[str, str]) -> None:
@@ -103,21 +107,10 @@ def _interval(
 
 
 def _say_ends(axis: plt.Axes, below: str, above: str) -> None:
-    for x, side, text in (
-        (0, "left", f"\N{LEFTWARDS ARROW} {below}"),
-        (1, "right", f"{above} \N{RIGHTWARDS ARROW}"),
-    ):
-        axis.annotate(
-            text,
-            (x, 0),
-            (0, -15),
-            "axes fraction",
-            "offset points",
-            ha=side,
-            va="top",
-            fontsize=7.5,
-            style="italic",
-        )
+    ends = ((0, "left", f"\N{LEFTWARDS ARROW} {below}"), (1, "right", f"{above} \N{RIGHTWARDS ARROW}"))
+    for x, side, text in ends:
+        look = {"ha": side, "va": "top", "fontsize": 7.5, "style": "italic"}
+        axis.annotate(text, (x, 0), (0, -15), "axes fraction", "offset points", **look)
     axis.xaxis.labelpad = 12
 
 
@@ -132,11 +125,8 @@ def draw_compilers(rows: pd.DataFrame, pair: Comparison, compilers: list[str]) -
     ]
     shown = [one for one in series if len(one.rows)]
     base, own = map(title, pair.sides)
-    figure, axis = _figure(rows, COLUMN, 0.21)
-    _draw_rows(axis, _titles(rows), shown, (f"{own}'s program faster", f"{base}'s program faster"))
-    axis.set_xlabel(f"replay of {own}'s program over that of {base}'s")
-    _legend(figure, shown, 2)
-    return figure
+    label = f"replay of {own}'s program over that of {base}'s"
+    return _draw(rows, shown, label, (f"{own}'s program faster", f"{base}'s program faster"), columns=2)
 
 
 def draw_ratios(rows: pd.DataFrame, baseline: str) -> plt.Figure:
@@ -145,14 +135,10 @@ def draw_ratios(rows: pd.DataFrame, baseline: str) -> plt.Figure:
     rows: comparisons of the quantity steady.
     """
     subjects = list(rows.dropna(subset=["ratio"])["subject"].drop_duplicates())
-    looks = [baseline, *subjects]
+    looks, base = [baseline, *subjects], title(baseline)
     series = [Series(title(s), rows[rows["subject"] == s], line_look(s, looks)) for s in subjects]
-    base = title(baseline)
-    figure, axis = _figure(rows, COLUMN, 0.21)
-    _draw_rows(axis, _titles(rows), series, (f"faster than {base}", f"{base} faster"), hollow=True)
-    axis.set_xlabel(f"steady-state latency over {base}'s")
-    _legend(figure, series, 3)
-    return figure
+    ends = (f"faster than {base}", f"{base} faster")
+    return _draw(rows, series, f"steady-state latency over {base}'s", ends, columns=3, hollow=True)
 
 
 def draw_split(rows: pd.DataFrame, pair: Comparison) -> plt.Figure:
@@ -163,17 +149,4 @@ def draw_split(rows: pd.DataFrame, pair: Comparison) -> plt.Figure:
     looks = list(FACTORS)
     series = [Series(FACTORS[q], rows[rows["quantity"] == q], line_look(q, looks)) for q in looks]
     base, own = map(title, pair.sides)
-    figure, axis = _figure(rows, COLUMN, 0.24)
-    _draw_rows(axis, _titles(rows), series, (f"{own} faster", f"{base} faster"))
-    axis.set_xlabel(f"{own} over {base}")
-    _legend(figure, series, 3)
-    return figure
-
-
-def _titles(rows: pd.DataFrame) -> dict[str, str]:
-    return dict(zip(rows["workload"], rows["title"], strict=True))
-
-
-def _figure(rows: pd.DataFrame, width: float, row: float) -> tuple[plt.Figure, plt.Axes]:
-    """Return a figure whose height is by the number of workloads; row: inches for one."""
-    return plt.subplots(figsize=(width, 0.85 + row * max(3, rows["workload"].nunique())))
+    return _draw(rows, series, f"{own} over {base}", (f"{own} faster", f"{base} faster"), 3, row_inches=0.24)

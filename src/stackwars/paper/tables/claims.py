@@ -1,4 +1,4 @@
-"""The claims: the original's with their verdicts, and those of ours that the text uses."""
+"""The claims with their verdicts, the audits of the harness, and what the artifact needs."""
 
 from __future__ import annotations
 
@@ -7,13 +7,19 @@ from collections.abc import Iterable
 from textwrap import shorten
 
 import pandas as pd
+import yaml
 
+from stackwars.audits import audit_entries
 from stackwars.claims.verdicts import NOT_TESTABLE, OURS, PUBLISHED, TRANSFERRED, counts
+from stackwars.paper.latex import escape
 from stackwars.paper.prose import texts
-from stackwars.paper.tables.audits import RAGGED
-from stackwars.paper.tables.spec import Column, Table
+from stackwars.paper.tables.spec import Column, Table, frame
 from stackwars.results.dataset import Sources
+from stackwars.results.folder import MEASURED
+from stackwars.setup.environments import REPOSITORY
 
+RAGGED = r">{\raggedright\arraybackslash}"
+EVALUATION = REPOSITORY / "config" / "evaluation.yaml"
 ORIGIN_HEADS = {PUBLISHED: "As the original states them", TRANSFERRED: "The same, tested on this CPU"}
 MOST = 120
 """Characters of what a claim rests on: two or three lines."""
@@ -47,6 +53,39 @@ def _rows(sources: Sources) -> pd.DataFrame:
     return table.assign(rests_on=[shorten(text, MOST, placeholder=" ...") for text in rests_on])
 
 
+def audit_rows(sources: Sources) -> pd.DataFrame:
+    """Return a row an audit: of this run, or else of the reference."""
+    paths = [data.measured / MEASURED["audits"] for data in (sources.run, sources.reference)]
+    path = next((path for path in paths if path.exists()), paths[0])
+    run = audit_entries.run_of(path)
+    origin = f"Of the accepted run {run}." if run else "Of this run."
+    return frame(audit_entries.read(path), escape(origin))
+
+
+def need_rows(sources: Sources) -> pd.DataFrame:
+    """Return what the artifact needs, then the commands of a quick start with their times."""
+    document = yaml.safe_load(EVALUATION.read_text(encoding="utf-8"))
+    needs = [
+        {"part": "Needs", "what": one["what"].capitalize(), "text": one["minimum"], "time": ""}
+        for one in document["needs"]
+    ]
+    commands = [
+        {
+            "part": "Quick start",
+            "what": one["command"],
+            "text": one["shows"],
+            "time": minutes(one["minutes"]),
+        }
+        for one in document["quick_start"]
+    ]
+    return frame([*needs, *commands])
+
+
+def minutes(value: float) -> str:
+    """Return ``18 s`` or ``1.7 min``."""
+    return f"{round(60 * value)} s" if value < 1 else f"{value:g} min"
+
+
 _COLUMNS = (
     Column("Claim", "sentence", align=rf"{RAGGED}p{{0.38\textwidth}}"),
     Column("Verdict", "verdict", align=rf"{RAGGED}p{{0.1\textwidth}}"),
@@ -56,6 +95,32 @@ _COLUMNS = (
 _NOTE = r"""Supported by: the rows of the results that support the claim, and how many it needs. Slower, more
     and the like are said of torch\_xla unless the claim names another."""
 TABLES = (
+    Table(
+        name="audits",
+        caption="Attempts to Break the Harness",
+        rows=audit_rows,
+        columns=(
+            Column("Audit", "title"),
+            Column("What it should show", "aim", align=rf"{RAGGED}p{{0.6\linewidth}}"),
+            Column("Verdict", "verdict"),
+        ),
+        note=r"Figures: Table~\ref{tab:audits_full}.",
+        wide=False,
+    ),
+    Table(
+        name="audits_full",
+        caption="Audits of the Harness, with Their Figures",
+        rows=audit_rows,
+        columns=(
+            Column("Audit", "title"),
+            Column("What it should show", "aim", align=rf"{RAGGED}p{{0.2\linewidth}}"),
+            Column("Verdict", "verdict"),
+            Column("Figures", "detail", align=rf"{RAGGED}p{{0.58\linewidth}}"),
+        ),
+        note=r"""A verdict is pass if the figures stay within the limits given in the text. Ratios are our
+        harness's times over the third party's.""",
+        loose=True,
+    ),
     Table(
         name="claims_original",
         caption="Claims of the Original",
@@ -76,5 +141,19 @@ TABLES = (
         note=_NOTE,
         empty="no claim of this origin",
         max_rows=32,
+    ),
+    Table(
+        name="needs",
+        caption="What the Artifact Needs, and Its First Minutes",
+        rows=need_rows,
+        columns=(
+            Column("", "part"),
+            Column("What, or command", "what", align=rf"{RAGGED}p{{0.34\textwidth}}"),
+            Column("At least, or what it shows", "text", align=rf"{RAGGED}p{{0.44\textwidth}}"),
+            Column("Time", "time"),
+        ),
+        group_by="part",
+        loose=True,
+        note="Times are of a virtual machine of the reference (2 cores, 24 GiB).",
     ),
 )

@@ -69,11 +69,6 @@ def percentage(share: float) -> str:
     return rf"{significant(100 * share, 2)}\,\%".replace("-", r"$-$")
 
 
-def interval(low: float, high: float) -> str:
-    """Return ``[low, high]``."""
-    return f"[{_end(low)}, {_end(high)}]"
-
-
 def _end(value: float) -> str:
     if value < LEAST:
         return rf"$<${LEAST}"
@@ -101,7 +96,7 @@ def _range(value: Range) -> Cell:
 def _ratio(value: Ratio) -> Cell:
     if is_missing(value.ratio):
         return Cell(text=NO_VALUE)
-    ends = "" if is_missing(value.low) else interval(value.low, value.high)
+    ends = "" if is_missing(value.low) else f"[{_end(value.low)}, {_end(value.high)}]"
     return Cell(significant(value.ratio), "".join([mark(value.verdict), ends, *map(mark, value.marks)]))
 
 

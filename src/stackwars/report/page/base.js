@@ -71,3 +71,109 @@ function save(name, text, kind) {
   h("a", { href: url, download: name }).click();
   setTimeout(() => URL.revokeObjectURL(url), 1000);
 }
+
+// The fragment of the address: view/of/what?filter=value
+function place() {
+  const [path, query] = location.hash.slice(1).split("?");
+  const plain = (text) => { try { return decodeURIComponent(text); } catch { return text; } };
+  return { parts: path ? path.split("/").map(plain) : ["start"], query: new URLSearchParams(query || "") };
+}
+
+function address(parts, query = []) {
+  const params = new URLSearchParams([...query].filter(([, value]) => value)).toString();
+  return `#${parts.map(encodeURIComponent).join("/")}${params ? `?${params}` : ""}`;
+}
+
+// The same place with other values of some keys; another filter begins at its first page.
+function changed({ parts, query }, values) {
+  const params = new URLSearchParams(query);
+  if (!("page" in values)) params.delete("page");
+  for (const [key, value] of Object.entries(values)) params.set(key, value);
+  return address(parts, params);
+}
+
+const go = (at, values) => { location.hash = changed(at, values); };
+
+const link = (text, parts, query) => h("a", { href: address(parts, query) }, text);
+const cellLink = (text, cell) => link(text, ["cell", cell.study, cell.device, cell.framework, cell.workload]);
+const replayParts = (row) => ["replay", row.study, row.device, row.compiler, row.framework, row.workload];
+const listOf = (nodes) => nodes.flatMap((one, place) => [place ? ", " : "", one]);
+
+// A name finds the control again once the view is drawn anew, so that the keyboard stays where it was.
+function choice(name, values, current, change) {
+  const select = h("select", { "data-name": name, change: () => change(select.value) },
+    values.map(([value, text]) => h("option", { value, selected: value === current ? "" : null }, text)));
+  return h("label", {}, `${name[0].toUpperCase()}${name.slice(1)} `, select);
+}
+
+// A control for each of these columns in which the rows differ.
+const filters = (rows, at, ...keys) => keys.map((key) => {
+  const values = unique(rows.map((row) => row[key])).filter(Boolean), shown = { workload: titleOf, framework: title, subject: title }[key] || String;
+  return values.length < 2 ? null
+    : choice(key, [["", "all"], ...values.map((value) => [value, shown(value)])], at.query.get(key) || "", (value) => go(at, { [key]: value }));
+});
+
+// The rows that the address asks for by these keys. A value that no row has, from another view or study, is ignored.
+function wanted(rows, at, ...keys) {
+  const keysInUse = keys.filter((key) => rows.some((row) => row[key] === at.query.get(key)));
+  return rows.filter((row) => keysInUse.every((key) => row[key] === at.query.get(key)));
+}
+
+// The value in the address if it is one of these, else the first.
+const oneOf = (at, name, values) => (values.includes(at.query.get(name)) ? at.query.get(name) : values[0]);
+
+// The study of some rows that a view shows, with its control and the line that says where its results are from.
+function studyOf(rows, at, first = (names) => names[0]) {
+  const names = Object.keys(DATA.studies).filter((name) => rows.some((row) => row.study === name));
+  const study = oneOf(at, "study", [first(names), ...names]);
+  const control = choice("study", names.map((name) => [name, name]), study, (value) => go(at, { study: value }));
+  return { study, control, origin: study ? origin(study) : null, rows: rows.filter((row) => row.study === study) };
+}
+
+const origin = (study) => (DATA.studies[study] ? h("p", { class: "origin" }, `Study ${study}. ${DATA.studies[study].origin}`) : null);
+
+const PAGE = 200;
+
+// The rows of one page, and the links to the others: a table of thousands is slow to draw and to read.
+function paged(rows, at, size = PAGE) {
+  const pages = Math.max(1, Math.ceil(rows.length / size));
+  const page = Math.min(Math.max(1, Number(at.query.get("page")) || 1), pages);
+  const first = (page - 1) * size, shown = rows.slice(first, first + size);
+  const turn = (text, to) => (to < 1 || to > pages ? h("span", {}, text)
+    : h("a", { href: changed(at, { page: to }), "data-name": text }, text));
+  const pager = pages === 1 ? null : h("nav", { class: "bar", "aria-label": "Pages" }, turn("Previous", page - 1),
+    ` ${first + 1} to ${first + shown.length} of ${rows.length} `, turn("Next", page + 1));
+  return { shown, pager };
+}
+
+// The meaning of a word in the glossary, for a tooltip.
+const meaning = (word) => DATA.glossary[word.toLowerCase()];
+
+const plainText = (shown) => (shown instanceof Node ? shown.textContent : String(shown ?? ""));
+
+function csv(columns, rows) {
+  const quoted = (text) => `"${text.replaceAll('"', '""')}"`;
+  const lines = [columns.map(([head]) => head), ...rows.map((row) => columns.map(([, show]) => plainText(show(row))))];
+  return lines.map((line) => line.map(quoted).join(",")).join("\n");
+}
+
+// The columns in which some row has something.
+const filled = (columns, rows) => columns.filter(([, show]) => rows.some((row) => plainText(show(row)) !== ""));
+
+// columns: [head, row => text or node, "number", "keep" (on one line), "wide" or nothing]; shown: the rows to draw, of all that the button copies.
+function table(caption, columns, rows, shown = rows) {
+  const body = shown.map((row) => h("tr", {}, columns.map(([, show, kind]) => h("td", { class: kind }, show(row) ?? ""))));
+  const element = h("table", {}, h("caption", {}, caption),
+    h("thead", {}, h("tr", {}, columns.map(([head, , kind]) => h("th", { scope: "col", class: kind, title: meaning(head) }, head)))),
+    h("tbody", {}, body));
+  return h("div", {}, h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption }, element),
+    h("p", { class: "bar" }, copied(columns, rows)));
+}
+
+function copied(columns, rows) {
+  const copy = h("button", { type: "button", click: async () => {
+    const done = navigator.clipboard ? navigator.clipboard.writeText(csv(columns, rows)) : Promise.reject();
+    copy.textContent = await done.then(() => "Copied", () => "This browser does not let a page copy");
+  } }, "Copy as CSV");
+  return copy;
+}
