@@ -9,35 +9,27 @@ import pytest
 from claims_fixture import claims, config
 from measured import process, write_cell, write_results
 from stackwars.claims.definitions import ClaimError
-from stackwars.claims.needs import (
-    needed_cells,
-    needed_compilations,
-    needed_growth,
-    needed_largest_batches,
-    needed_programs,
-    needed_replays,
-    needed_sharding,
-    restricted,
-)
+from stackwars.claims.needs import needed_cells, needed_programs, restricted
 from stackwars.claims.one import decide_one, format_verdict
 from stackwars.results.folder import Folder
 from stackwars.results.names import generations
+from stackwars.study import growth, programs, sharding
 from stackwars.study.cells import Cell
 from stackwars.study.config import validate
 from stackwars.study.studies import narrowed
 
 
-def needed(identity: str, asked: dict | None = None):
+def needed(identity: str):
     claim = claims().claim(identity)
-    finders = (needed_cells, needed_replays, needed_compilations)
-    finders += (needed_largest_batches, needed_programs)
-    return [find(asked or config(), claim) for find in finders]
+    only = restricted(config(), claim)
+    others = [find(only) for find in (programs.replays, programs.compilations, programs.largest_batches)]
+    return [needed_cells(config(), claim), *others, needed_programs(config(), claim)]
 
 
 @pytest.mark.parametrize("claim", claims().claims, ids=lambda claim: claim.id)
 def test_a_restricted_configuration_can_be_used(claim):
-    validate(restricted(config(), claim))
-    others = (needed_growth(config(), claim), *needed_sharding(config(), claim))
+    only = validate(restricted(config(), claim))
+    others = (growth.asked(only), sharding.asked(only), sharding.slices(only))
     assert any([*needed(claim.id), *others]), "it needs something"
 
 
@@ -85,7 +77,8 @@ def test_a_study_of_other_frameworks_needs_no_more_than_it_has():
     other |= {"studies": {"ours": {"frameworks": ["ours", "theirs"]}}}
     for claim in claims().claims:
         assert {cell.framework for cell in needed_cells(other, claim)} <= {"ours", "theirs"}
-        assert not needed_replays(other, claim) and not needed_compilations(other, claim)
+        only = restricted(other, claim)
+        assert not programs.replays(only) and not programs.compilations(only)
 
 
 def test_one_claim_is_decided_from_its_cells_alone(tmp_path):
@@ -119,9 +112,9 @@ def without_torch_xla() -> dict:
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"workloads": ["ffn"]}, 'workloads: expected any of the configured ffn, got ["gemm"]'),
-        ({"devices": ["tpu"]}, 'devices: expected any of the configured tpu, got ["cpu"]'),
-        (without_torch_xla(), "frameworks: expected one of the configured jax"),
+        ({"workloads": ["ffn"]}, "query.where: expected workloads of the configured ffn, got {"),
+        ({"devices": ["tpu"]}, "query.where: expected devices of the configured tpu, got {"),
+        (without_torch_xla(), "query.where.subject: expected one of the configured jax"),
     ],
     ids=["workload", "device", "framework"],
 )
@@ -129,7 +122,7 @@ def test_a_claim_about_what_is_not_asked_for_is_refused(changes, said, tmp_path)
     lone = validate({**config(), **changes})
     with pytest.raises(ClaimError) as caught:
         decide_one("gemm_first_pytorch", lone, Folder(tmp_path))
-    assert f"gemm_first_pytorch: needs.{said}" in str(caught.value)
+    assert f"gemm_first_pytorch: {said}" in str(caught.value)
 
 
 def test_a_claim_about_a_study_that_is_not_configured_is_refused(tmp_path):
@@ -141,7 +134,6 @@ def test_a_claim_about_a_study_that_is_not_configured_is_refused(tmp_path):
 
 
 def test_a_claim_about_the_baseline_alone_needs_its_cells_and_is_decided(tmp_path):
-    assert claims().claim("one_run_jax").needs["frameworks"] == []
     cells, *others = needed("one_run_jax")
     assert {cell.framework for cell in cells} == {"jax"}
     assert others == [[], [], [], []]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from stackwars.claims import definitions
+from stackwars.claims import definitions, needs
 from stackwars.claims.definitions import Claim, ClaimError, Claims, study_of
 from stackwars.claims.verdicts import NOT_TESTABLE, Vote, evidence, margin, quantified, tally
 from stackwars.claims.votes import of_claim
@@ -43,7 +43,7 @@ def decide(claim: Claim, dataset: Dataset) -> Decision:
     votes = of_claim(claim, dataset)
     cast = tally(votes)
     if all(vote.is_silent for vote in votes):
-        return Decision(NOT_TESTABLE, *cast, "", _why(claim, votes, dataset.context["devices"]))
+        return Decision(NOT_TESTABLE, *cast, "", _why(claim, votes, dataset))
     quantifier = claim.query["quantifier"]
     return Decision(quantified(quantifier, cast), *cast, margin(quantifier, cast), evidence(votes))
 
@@ -71,10 +71,11 @@ def write(config: dict, folder: Folder) -> None:
     schema.write(decide_all(definitions.load(), dataset_of(config, folder)), folder["claims"])
 
 
-def _why(claim: Claim, votes: Sequence[Vote], devices: dict[str, dict]) -> str:
+def _why(claim: Claim, votes: Sequence[Vote], dataset: Dataset) -> str:
+    devices = dataset.context["devices"]
     absent = {
         name: devices.get(name, {}).get("reason") or "not asked for"
-        for name in claim.needs["devices"]
+        for name in needs.devices(dataset.config, claim)
         if not devices.get(name, {}).get("present")
     }
     if absent:

@@ -14,7 +14,6 @@ from stackwars.results import schema as tables
 from stackwars.results import verdicts
 from stackwars.results.cell_numbers import PARTS
 from stackwars.results.schema import Column
-from stackwars.setup.device import CPU
 from stackwars.setup.environments import REPOSITORY
 from stackwars.study import schema
 
@@ -59,7 +58,6 @@ class Claim:
     origin: str
     sentence: str
     query: dict[str, Any]
-    needs: dict[str, Any]
     tolerance: float = 0.0
     responds_to: str = ""
 
@@ -99,13 +97,7 @@ def parse(document: Any) -> Claims:
     """
     _check_schema(document)
     claims = [
-        Claim(
-            **{
-                **row,
-                "query": {"table": "comparisons", **row["query"]},
-                "needs": {"devices": [CPU], "stages": ["cells"], **row.get("needs", {})},
-            }
-        )
+        Claim(**{**row, "query": {"table": "comparisons", "where": {}, **row["query"]}})
         for row in document["claims"]
     ]
     for place, claim in enumerate(claims):

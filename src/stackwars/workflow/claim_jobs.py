@@ -7,10 +7,10 @@ from pathlib import Path
 from snakemake.exceptions import WorkflowError
 
 from stackwars.claims import needs
-from stackwars.claims.definitions import Claim, ClaimError, Claims, study_of
+from stackwars.claims.definitions import AUDITS, Claim, ClaimError, Claims, study_of
 from stackwars.results.folder import Folder
 from stackwars.setup.device import CPUS
-from stackwars.study import imports
+from stackwars.study import growth, imports, programs, sharding
 from stackwars.study.studies import measured_studies
 from stackwars.workflow import job_files
 from stackwars.workflow.grid import Grid, Wildcards
@@ -55,32 +55,25 @@ class ClaimJobs:
         if not self._grid.is_measured:
             return self._grid.result_paths("claims")
         claim = self._claim(wildcards)
-        has_programs = needs.needed_programs(self._config, claim)
-        forms = Folder(f"{self.folder}/{claim.id}")["program_forms"]
-        return [*self._cells(claim), *self._others(claim), *([str(forms)] if has_programs else [])]
-
-    def _cells(self, claim: Claim) -> list[str]:
-        """Return files of its cells on the devices that this machine has."""
+        config, grid = needs.restricted(self._config, claim), self._grid
         wanted = needs.needed_cells(self._config, claim)
-        elsewhere = any(cell.device not in CPUS for cell in wanted)
-        there = self._grid.available_cells() if elsewhere else self._grid.cpu_cells
-        found = [cell for cell in there if cell in wanted]
-        files = [f for name in ("cell.json", "output.npy") for f in self._grid.files(found, name)]
-        return [*files, *self._grid.peaks(found)]
-
-    def _others(self, claim: Claim) -> list[str]:
-        """Return its replays, compilations, searches and audits."""
-        points, slices = needs.needed_sharding(self._config, claim)
-        paths = [
-            *(point.path for point in points),
-            *(c.path / "ahead.json" for c in slices),
-            *(r.path / "replay.json" for r in needs.needed_replays(self._config, claim)),
-            *(c.path / "ahead.json" for c in needs.needed_compilations(self._config, claim)),
-            *(point.path for point in needs.needed_growth(self._config, claim)),
-            *(c.largest_batch_path for c in needs.needed_largest_batches(self._config, claim)),
-            *(["audits.json"] if "audits" in claim.needs["stages"] else []),
+        is_on_cpu = all(cell.device in CPUS for cell in wanted)
+        found = [c for c in (grid.cpu_cells if is_on_cpu else grid.available_cells()) if c in wanted]
+        compiled = (*programs.compilations(config), *sharding.slices(config))
+        others = [
+            *(point.path for point in (*growth.asked(config), *sharding.asked(config))),
+            *(compilation.path / "ahead.json" for compilation in compiled),
+            *(compilation.largest_batch_path for compilation in programs.largest_batches(config)),
+            *(replay.path / "replay.json" for replay in programs.replays(config)),
+            *(["audits.json"] if claim.query["table"] == AUDITS else []),
         ]
-        return [f"{self._grid.measured}/{path}" for path in paths]
+        forms = Folder(f"{self.folder}/{claim.id}")["program_forms"]
+        return [
+            *(path for name in ("cell.json", "output.npy") for path in grid.files(found, name)),
+            *grid.peaks(found),
+            *(f"{grid.measured}/{path}" for path in others),
+            *([str(forms)] if needs.needed_programs(self._config, claim) else []),
+        ]
 
     def programs(self, wildcards: Wildcards) -> list[str]:
         """Return the programs whose structure the tables in wildcards.results hold: of the run, or of a claim."""
