@@ -131,8 +131,6 @@ def _vocabularies() -> dict[str, dict]:
     return {
         "table": {"enum": list(COLUMNS)},
         "verdict": {"enum": sorted(words)},
-        "workload": {"enum": workloads.names()},
-        "framework": {"enum": frameworks.names()},
     }
 
 
