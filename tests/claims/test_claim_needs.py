@@ -8,9 +8,9 @@ import pytest
 
 from claims_fixture import claims, config
 from measured import process, write_cell, write_results
+from stackwars.claims.decide import decide_one, format_verdict
 from stackwars.claims.definitions import ClaimError
 from stackwars.claims.needs import needed_cells, needed_programs, restricted
-from stackwars.claims.one import decide_one, format_verdict
 from stackwars.results.folder import Folder
 from stackwars.results.names import generations
 from stackwars.study import growth, programs, sharding

@@ -10,6 +10,7 @@ from typing import Any
 
 from stackwars import frameworks, workloads
 from stackwars.audits import audit_entries
+from stackwars.claims.verdicts import OURS
 from stackwars.results import schema as tables
 from stackwars.results import verdicts
 from stackwars.results.cell_numbers import PARTS
@@ -55,9 +56,9 @@ class Claim:
     """One claim of claims.yaml; its keys are described in the schema."""
 
     id: str
-    origin: str
     sentence: str
     query: dict[str, Any]
+    origin: str = OURS
     tolerance: float = 0.0
     responds_to: str = ""
 

@@ -46,7 +46,7 @@ class ClaimJobs:
         """Return the sources that decide the claim, and that make the tables that it needs."""
         chosen = needs.restricted(self._config, self._claim(wildcards))
         return [
-            *imports.sources("stackwars.claims.one"),
+            *imports.sources("stackwars.claims.decide"),
             *(f"src/stackwars/workloads/{name}.py" for name in chosen["workloads"]),
         ]
 
