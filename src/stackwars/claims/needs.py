@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
-from typing import Any
+from pathlib import Path
 
 from stackwars import workloads
 from stackwars.claims.definitions import AUDITS, Claim, ClaimError, listed, study_of
 from stackwars.results import schema
+from stackwars.results.folder import MEASURED
 from stackwars.setup.device import CPU, CPUS
-from stackwars.study import cells, programs
+from stackwars.study import cells, growth, programs, sharding
 from stackwars.study.cells import Cell
-from stackwars.study.comparisons import CELLS, PROGRAMS
+from stackwars.study.comparisons import CELLS, PROGRAMS, with_programs
 from stackwars.study.studies import narrowed
 
-REPLAYS, AHEAD, BATCHES, GROWTH, SHARDING = "replays", "ahead", "batches", "growth", "sharding"
+REPLAYS, AHEAD, BATCHES, GROWTH = "replays", "ahead", "batches", "growth"
+SHARDING, SLICES = "sharding", "slices"
 STAGES = {
     **dict.fromkeys((schema.REPLAY, schema.REVERSAL, schema.EDIT, schema.COMPILER), (CELLS, REPLAYS)),
     **dict.fromkeys((schema.MARGIN, schema.CONTROL, schema.RUNTIME), (CELLS, REPLAYS)),
@@ -23,7 +24,6 @@ STAGES = {
     **dict.fromkeys((schema.OPERATIONS, schema.PROGRAM, schema.STRUCTURE, schema.LIKENESS), (PROGRAMS,)),
     **dict.fromkeys((schema.RAW, schema.NORMALISED), (PROGRAMS,)),
     **dict.fromkeys((schema.SCALING, schema.GROWTH, schema.SHAPES), (GROWTH,)),
-    **dict.fromkeys((schema.COLLECTIVES, schema.SHARDED), (SHARDING,)),
     schema.BATCH: (AHEAD, BATCHES),
 }
 """What is run for a quantity, a mode or a level; cells for any other."""
@@ -35,9 +35,9 @@ def stages(config: dict, claim: Claim) -> set[str]:
     """Return what is run for a claim."""
     table, where = claim.query["table"], claim.query["where"]
     if study_of(config, claim) == config.get("sharding", {}).get("study"):
-        return {SHARDING}
+        return {SLICES if table == "programs" else SHARDING}
     if table in (AUDITS, "effects"):
-        return {CELLS, REPLAYS}
+        return {CELLS, REPLAYS, table}
     column = {"comparisons": "quantity", "cells": "mode", "programs": "level"}[table]
     return {stage for name in listed(where.get(column)) for stage in STAGES.get(name, (CELLS,))}
 
@@ -51,47 +51,22 @@ def devices(config: dict, claim: Claim) -> list[str]:
 
 
 def restricted(config: dict, claim: Claim) -> dict:
-    """Return the configuration with only what the claim needs; valid if that leaves a workload and a device.
-
-    A baseline stays with its subject. If the claim is about a baseline's cells alone, its comparison stays, and the
-    subject runs no workload. A comparison of programs goes unless programs are needed, and with it a framework
-    that has nothing else. Compilers stay too: targets refer to them.
-    """
-    needed = stages(config, claim)
-    compiled = bool({REPLAYS, AHEAD, PROGRAMS} & needed)
-    study = study_of(config, claim)
-    own = config["studies"].get(study, {})
-    wanted = set().union(*_sides(claim).values())
-    wanted = wanted or {*own.get("frameworks", []), *own.get("programs", [])}
-    if claim.query["where"].get("quantity") == schema.LIKENESS:  # to the subject of the first comparison
-        wanted = {*wanted, config["comparisons"][0]["subject"]}
-    pairs = [row for row in config["comparisons"] if compiled or CELLS in row["of"]]
-    pairs = [row for row in pairs if row["subject"] in wanted] or pairs[:1]
-    subjects = {row["subject"] for row in pairs}
-    frameworks = {*subjects, *(row["baseline"] for row in pairs)}
-    idle = subjects - wanted if needed == {CELLS} else set()
-    own = narrowed(own, frameworks, frameworks if compiled else set())
-    if PROGRAMS in needed:
-        # The form of a program is compared with that of the baseline's, which another study may have.
-        own |= {"programs": [name for name in config["frameworks"] if name in frameworks]}
-    own |= {"compilers": _compilers(config, claim, own.get("compilers", [])) if REPLAYS in needed else []}
-    others = {key: row for key, row in config.items() if key not in (GROWTH, SHARDING) or key in needed}
-    return others | {
+    """Return the configuration with only the study that the claim is about, and of it what the claim needs."""
+    where, study = claim.query["where"], study_of(config, claim)
+    own = dict(config["studies"].get(study, {}))
+    if wanted := _frameworks(config, claim):
+        own = narrowed(own, wanted, wanted)
+        if PROGRAMS in stages(config, claim):
+            # The form of a program is compared with that of the baseline's, which another study may have.
+            own["programs"] = [name for name in with_programs(config) if name in wanted]
+    if NATIVE_ALONE.issuperset(listed(where.get("quantity"))):
+        own["compilers"] = [n for n in own.get("compilers", []) if n == programs.native_compiler(config)]
+    return config | {
         "measure": [study],
-        "presets": {name: _preset(row, study, needed) for name, row in config["presets"].items()},
-        "studies": {study: own},
-        "frameworks": {
-            name: row | ({"workloads": []} if name in idle else {})
-            for name, row in config["frameworks"].items()
-            if name in frameworks
-        },
+        "studies": config["studies"] | {study: own},
         "workloads": _workloads(config, claim),
         "devices": [name for name in config["devices"] if name in devices(config, claim)],
-        "comparisons": [
-            row | {"of": [what for what in row["of"] if what == CELLS or compiled]} for row in pairs
-        ],
-        "edits": _edits(config, frameworks) if REPLAYS in needed else {},
-        "ahead": _ahead(config, claim) if AHEAD in needed else [],
+        "ahead": _ahead(config, claim),
     }
 
 
@@ -123,6 +98,21 @@ def needed_programs(config: dict, claim: Claim) -> list[programs.Program]:
     return programs.base_programs(restricted(config, claim)) if PROGRAMS in stages(config, claim) else []
 
 
+def needed_files(config: dict, claim: Claim) -> list[Path]:
+    """Return the files, and folders of processes, that are neither a cell's nor a program's."""
+    only, needed, wanted = restricted(config, claim), stages(config, claim), _frameworks(config, claim)
+    found = {
+        REPLAYS: [replay.path / "replay.json" for replay in programs.replays(only)],
+        AHEAD: [compilation.path / "ahead.json" for compilation in programs.compilations(only)],
+        BATCHES: [compilation.largest_batch_path for compilation in programs.largest_batches(only)],
+        GROWTH: [point.path for point in growth.asked(only) if not wanted or point.framework in wanted],
+        SHARDING: [point.path for point in sharding.asked(only)],
+        SLICES: [compilation.path / "ahead.json" for compilation in sharding.slices(only)],
+        AUDITS: [Path(MEASURED["audits"])],
+    }
+    return [path for stage, paths in found.items() if stage in needed for path in paths]
+
+
 def _sides(claim: Claim) -> dict[str, set[str]]:
     """Return the frameworks that a claim names, without their edits, by the column that has them."""
     where = claim.query["where"]
@@ -130,9 +120,12 @@ def _sides(claim: Claim) -> dict[str, set[str]]:
     return {side: {name.partition("+")[0] for name in listed(where[side])} for side in sides}
 
 
-def _edited(claim: Claim) -> set[str]:
-    """Return the edits of the programs that a claim names."""
-    return {name.partition("+")[2] for name in listed(claim.query["where"].get("subject", []))} - {""}
+def _frameworks(config: dict, claim: Claim) -> set[str]:
+    """Return the frameworks that a claim names, with what they are compared with; none if it names none."""
+    wanted = set().union(*_sides(claim).values())
+    if claim.query["where"].get("quantity") == schema.LIKENESS:  # to the subject of the first comparison
+        wanted.add(config["comparisons"][0]["subject"])
+    return wanted | {row["baseline"] for row in config["comparisons"] if row["subject"] in wanted}
 
 
 def _workloads(config: dict, claim: Claim) -> list[str]:
@@ -144,37 +137,17 @@ def _workloads(config: dict, claim: Claim) -> list[str]:
     return [name for name in config["workloads"] if name in named and workloads.load(name).KIND in kinds]
 
 
-def _preset(row: dict[str, Any], study: str, needed: set[str]) -> dict[str, Any]:
-    """Return a preset that measures this study alone."""
-    limits = {name: limit for name, limit in row.get("study_workloads", {}).items() if name == study}
-    largest = row.get("largest_batch", []) if BATCHES in needed else []
-    return row | {"measure": [study], "study_workloads": limits, "largest_batch": largest}
-
-
-def _compilers(config: dict, claim: Claim, known: list[str]) -> list[str]:
-    is_native = claim.query["where"].get("quantity") in NATIVE_ALONE
-    return [name for name in known if not is_native or name == programs.native_compiler(config)]
-
-
-def _edits(config: dict, frameworks: Container[str]) -> dict[str, list[str]]:
-    """Return the edits of these frameworks' programs."""
-    of_them = {
-        workload: [one for one in edits if one.split("+")[0] in frameworks]
-        for workload, edits in config["edits"].items()
-    }
-    return {workload: edits for workload, edits in of_them.items() if edits}
-
-
 def _ahead(config: dict, claim: Claim) -> list[dict]:
     """Return which compiler compiles for which target for it: the first one, unless it compares them."""
     where = claim.query["where"]
     named = listed(where.get("target", where.get("device", list(config["targets"]))))
     first = programs.first_compilers(config)
     compares = where.get("quantity") == schema.FIT
+    edits = {name.partition("+")[2] for name in listed(where.get("subject", []))}
     return [
         row
         for row in config["ahead"]
         if row["target"] in named
         and (compares or row["compiler"] == first[row["target"]])
-        and ("edit" not in row or row["edit"] in _edited(claim))
+        and ("edit" not in row or row["edit"] in edits)
     ]

@@ -7,10 +7,10 @@ from pathlib import Path
 from snakemake.exceptions import WorkflowError
 
 from stackwars.claims import needs
-from stackwars.claims.definitions import AUDITS, Claim, ClaimError, Claims, study_of
+from stackwars.claims.definitions import Claim, ClaimError, Claims, study_of
 from stackwars.results.folder import Folder
 from stackwars.setup.device import CPUS
-from stackwars.study import growth, imports, programs, sharding
+from stackwars.study import imports
 from stackwars.study.studies import measured_studies
 from stackwars.workflow import job_files
 from stackwars.workflow.grid import Grid, Wildcards
@@ -55,23 +55,14 @@ class ClaimJobs:
         if not self._grid.is_measured:
             return self._grid.result_paths("claims")
         claim = self._claim(wildcards)
-        config, grid = needs.restricted(self._config, claim), self._grid
-        wanted = needs.needed_cells(self._config, claim)
+        grid, wanted = self._grid, needs.needed_cells(self._config, claim)
         is_on_cpu = all(cell.device in CPUS for cell in wanted)
         found = [c for c in (grid.cpu_cells if is_on_cpu else grid.available_cells()) if c in wanted]
-        compiled = (*programs.compilations(config), *sharding.slices(config))
-        others = [
-            *(point.path for point in (*growth.asked(config), *sharding.asked(config))),
-            *(compilation.path / "ahead.json" for compilation in compiled),
-            *(compilation.largest_batch_path for compilation in programs.largest_batches(config)),
-            *(replay.path / "replay.json" for replay in programs.replays(config)),
-            *(["audits.json"] if claim.query["table"] == AUDITS else []),
-        ]
         forms = Folder(f"{self.folder}/{claim.id}")["program_forms"]
         return [
             *(path for name in ("cell.json", "output.npy") for path in grid.files(found, name)),
             *grid.peaks(found),
-            *(f"{grid.measured}/{path}" for path in others),
+            *(f"{grid.measured}/{path}" for path in needs.needed_files(self._config, claim)),
             *([str(forms)] if needs.needed_programs(self._config, claim) else []),
         ]
 
