@@ -137,7 +137,7 @@ def compilations(config: dict) -> list[Compilation]:
         if workload in row.get("workloads", [workload])
         for framework in with_programs(config)
         if any(
-            study.is_compiled(framework, workload, row["target"])
+            study.has_program(framework, workload) and row["target"] in study.targets
             for study in (first if "edit" in row else found)
         )
         for program in (
@@ -212,7 +212,7 @@ def replayed(config: dict, workload: str, compiler: str) -> list[Program]:
     unedited = [
         framework
         for framework in with_programs(config)
-        if any(study.is_replayed(framework, workload, compiler) for study in found)
+        if any(study.has_program(framework, workload) and compiler in study.compilers for study in found)
     ]
     edits = config["edits"].get(workload, [])
     edited = [edit for edit in edits if edit.partition("+")[0] in unedited]
