@@ -42,9 +42,7 @@ def test_each_limitation_and_each_other_source_has_a_claim_that_responds_to_it()
         ({"origin": "theirs"}, 'origin: expected one of published, transferred, ours, got "theirs"'),
         ({"sentence": None}, "the claim: expected the keys sentence"),
         ({"tolerance": -1}, "tolerance: expected a number of at least 0, got -1"),
-        ({"remark": "x"}, "remark: expected no such key; known keys are id, needs"),
-        ({"needs": {"devices": ["gpu"]}}, "needs.devices.0: expected one of cpu"),
-        ({"needs": {"workloads": ["gem"]}}, "needs.workloads.0: expected one of"),
+        ({"remark": "x"}, "remark: expected no such key; known keys are id, origin"),
     ],
 )
 def test_a_wrong_claim_is_named_with_its_key(changes, said):
@@ -94,9 +92,8 @@ def test_a_query_of_no_form_is_shown_the_forms():
 
 def test_keys_that_a_claim_lacks_have_defaults():
     words = {"quantifier": "every", "supports": ["slower"], "contradicts": []}
-    claim = parse(document(query=words, needs=None, tolerance=None)).claims[0]
-    assert claim.query["table"] == "comparisons" and claim.tolerance == 0
-    assert claim.needs == {"devices": ["cpu"], "stages": ["cells"]}
+    claim = parse(document(query=words, tolerance=None)).claims[0]
+    assert (claim.query["table"], claim.query["where"], claim.tolerance) == ("comparisons", {}, 0)
 
 
 def test_two_claims_have_two_ids_and_an_unknown_id_names_those_there_are():

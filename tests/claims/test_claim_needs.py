@@ -8,73 +8,82 @@ import pytest
 
 from claims_fixture import claims, config
 from measured import process, write_cell, write_results
+from stackwars.claims.decide import decide_one, format_verdict
 from stackwars.claims.definitions import ClaimError
-from stackwars.claims.needs import (
-    needed_cells,
-    needed_compilations,
-    needed_growth,
-    needed_largest_batches,
-    needed_programs,
-    needed_replays,
-    needed_sharding,
-    restricted,
-)
-from stackwars.claims.one import decide_one, format_verdict
+from stackwars.claims.needs import check, needed_cells, needed_files, needed_programs, restricted
 from stackwars.results.folder import Folder
 from stackwars.results.names import generations
+from stackwars.study import programs
 from stackwars.study.cells import Cell
 from stackwars.study.config import validate
+from stackwars.study.programs import Program
 from stackwars.study.studies import narrowed
 
 
-def needed(identity: str, asked: dict | None = None):
+def needed(identity: str) -> tuple[list[Cell], set[str], list[Program]]:
+    """Return the cells, the files of other kinds, and the programs that a claim needs."""
     claim = claims().claim(identity)
-    finders = (needed_cells, needed_replays, needed_compilations)
-    finders += (needed_largest_batches, needed_programs)
-    return [find(asked or config(), claim) for find in finders]
+    files = {str(path) for path in needed_files(config(), claim)}
+    return needed_cells(config(), claim), files, needed_programs(config(), claim)
 
 
 @pytest.mark.parametrize("claim", claims().claims, ids=lambda claim: claim.id)
-def test_a_restricted_configuration_can_be_used(claim):
-    validate(restricted(config(), claim))
-    others = (needed_growth(config(), claim), *needed_sharding(config(), claim))
-    assert any([*needed(claim.id), *others]), "it needs something"
+def test_every_claim_needs_something_in_every_preset(claim):
+    check({**config(), "preset": "smoke"}, claim)
+    assert any(needed(claim.id))
 
 
 def test_a_claim_about_gemm_needs_two_cells():
-    found = needed("gemm_first_pytorch")
-    assert found[0] == [Cell("jax", "gemm", "cpu"), Cell("torch_xla", "gemm", "cpu")]
-    assert found[1:] == [[], [], [], []]
+    cells = [Cell("jax", "gemm", "cpu"), Cell("torch_xla", "gemm", "cpu")]
+    assert needed("gemm_first_pytorch") == (cells, set(), [])
 
 
 def test_a_claim_about_the_split_needs_replays_of_one_generation():
-    cells, replays, *rest = needed("program_is_reason")
+    cells, replays, found = needed("program_is_reason")
     assert {cell.framework for cell in cells} == {"jax", "torch_xla"}
-    assert {replay.compiler for replay in replays} == {"jaxlib-0.7.1"}
-    assert len(replays) == len(config()["studies"]["tables"]["workloads"])
-    assert rest == [[], [], []]
-    both = needed("generation_turns")[1]
-    assert {replay.compiler for replay in both} == set(generations(config()["compilers"]))
+    workloads = config()["studies"]["tables"]["workloads"]
+    assert replays == {f"replay/cpu/jaxlib-0.7.1/{workload}/replay.json" for workload in workloads}
+    assert found == []
+    both = {path.split("/")[2] for path in needed("generation_turns")[1]}
+    assert both == set(generations(config()["compilers"]))
 
 
 def test_a_claim_about_a_target_needs_compilations_for_it_alone():
-    cells, replays, compilations, largest_batches, _ = needed("oom_pytorch")
-    assert (cells, replays, largest_batches) == ([], [], [])
-    assert {(c.target, c.compiler) for c in compilations} == {("tpu-v6e", "jaxlib-0.10.2")}
-    assert {c.program.workload for c in compilations} == {"vit_b16", "gpt_neo_1p3b"}
-    assert len(needed("room_jax")[3]) == 12
+    cells, compilations, _ = needed("oom_pytorch")
+    assert cells == []
+    assert {path.split("/")[1:3] == ["tpu-v6e", "jaxlib-0.10.2"] for path in compilations} == {True}
+    assert {path.split("/")[4] for path in compilations} == {"vit_b16", "gpt_neo_1p3b"}
+    assert len([path for path in needed("room_jax")[1] if path.endswith("largest_batch.json")]) == 12
+    compared = {path.split("/")[2] for path in needed("generations_agree_fit")[1]}
+    assert compared == {"jaxlib-0.7.1", "jaxlib-0.10.2"}
 
 
 def test_only_a_claim_about_edited_programs_needs_their_compilations():
-    plain = {c.program.edits for c in needed("memory_jax")[2]}
-    both = {c.program.edits for c in needed("default_precision_smaller")[2]}
+    plain, both = (
+        {path.split("/")[3].partition("+")[2] for path in needed(identity)[1]}
+        for identity in ("memory_jax", "default_precision_smaller")
+    )
     assert (plain, both) == ({""}, {"", "default_precision"})
 
 
 def test_a_claim_about_form_needs_programs_alone():
-    found = needed("gemm_same_program")
-    assert found[:4] == [[], [], [], []]
-    assert [(p.framework, p.workload) for p in found[4]] == [("jax", "gemm"), ("torch_xla", "gemm")]
+    cells, files, found = needed("gemm_same_program")
+    assert (cells, files) == ([], set())
+    assert [(p.framework, p.workload) for p in found] == [("jax", "gemm"), ("torch_xla", "gemm")]
+    _, _, likened = needed("successor_keeps_form")
+    assert {p.framework for p in likened} == {"jax", "torch_xla", "torch_tpu"}
+
+
+def test_a_claim_about_another_form_of_a_workload_needs_both():
+    assert {cell.workload for cell in needed("blocks_pay")[0]} == {"attention_window", "attention_blocked"}
+
+
+def test_a_claim_about_growth_or_division_needs_their_processes_alone():
+    _, files, _ = needed("new_shapes_compile")
+    frameworks = ("jax", "torch_xla", "tensorflow_xla")
+    assert files == {f"growth/{name}/attention_window/sequence-all" for name in frameworks}
+    assert {path.split("/")[0] for path in needed("same_collectives")[1]} == {"sharded"}
+    assert {path.split("/")[0] for path in needed("llama_fits_four_chips")[1]} == {"ahead"}
 
 
 def test_a_study_of_other_frameworks_needs_no_more_than_it_has():
@@ -85,7 +94,7 @@ def test_a_study_of_other_frameworks_needs_no_more_than_it_has():
     other |= {"studies": {"ours": {"frameworks": ["ours", "theirs"]}}}
     for claim in claims().claims:
         assert {cell.framework for cell in needed_cells(other, claim)} <= {"ours", "theirs"}
-        assert not needed_replays(other, claim) and not needed_compilations(other, claim)
+        assert not programs.replays(restricted(other, claim))
 
 
 def test_one_claim_is_decided_from_its_cells_alone(tmp_path):
@@ -119,9 +128,9 @@ def without_torch_xla() -> dict:
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"workloads": ["ffn"]}, 'workloads: expected any of the configured ffn, got ["gemm"]'),
-        ({"devices": ["tpu"]}, 'devices: expected any of the configured tpu, got ["cpu"]'),
-        (without_torch_xla(), "frameworks: expected one of the configured jax"),
+        ({"workloads": ["ffn"]}, "query.where: expected workloads of the configured ffn, got {"),
+        ({"devices": ["tpu"]}, "query.where: expected devices of the configured tpu, got {"),
+        (without_torch_xla(), "query.where.subject: expected one of the configured jax"),
     ],
     ids=["workload", "device", "framework"],
 )
@@ -129,7 +138,7 @@ def test_a_claim_about_what_is_not_asked_for_is_refused(changes, said, tmp_path)
     lone = validate({**config(), **changes})
     with pytest.raises(ClaimError) as caught:
         decide_one("gemm_first_pytorch", lone, Folder(tmp_path))
-    assert f"gemm_first_pytorch: needs.{said}" in str(caught.value)
+    assert f"gemm_first_pytorch: {said}" in str(caught.value)
 
 
 def test_a_claim_about_a_study_that_is_not_configured_is_refused(tmp_path):
@@ -141,10 +150,9 @@ def test_a_claim_about_a_study_that_is_not_configured_is_refused(tmp_path):
 
 
 def test_a_claim_about_the_baseline_alone_needs_its_cells_and_is_decided(tmp_path):
-    assert claims().claim("one_run_jax").needs["frameworks"] == []
     cells, *others = needed("one_run_jax")
     assert {cell.framework for cell in cells} == {"jax"}
-    assert others == [[], [], [], []]
+    assert others == [set(), []]
     folder = write_results(tmp_path / "results")
     write_cell(folder, [process(Cell("jax", "gemm", "cpu"), second_ms=1.0)])
     smoke = {**config(), "preset": "smoke"}

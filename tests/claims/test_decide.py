@@ -94,7 +94,7 @@ def test_a_claim_without_data_says_why(count, why, tmp_path):
 
 def test_a_claim_about_an_absent_device_or_a_study_that_was_not_measured_says_so(tmp_path):
     data = dataset(tmp_path, comparisons=[comparison("mha", 2.0)])
-    away = claim({**WORDS, "where": {"device": "tpu"}}, needs={"devices": ["tpu"], "stages": ["cells"]})
+    away = claim({**WORDS, "where": {"device": "tpu"}})
     assert decided(away, data).evidence == "no TPU here (no chip)"
     partly = Dataset({**config(), "measure": ["beyond"]}, tmp_path)
     found = decided(claim(WORDS), partly)
@@ -105,7 +105,7 @@ def test_a_claim_about_an_absent_device_or_a_study_that_was_not_measured_says_so
 def world(one: Claim, holds: bool) -> tuple[dict[str, list[dict]], list[dict]]:
     """The tables and audits of a run in which a committed claim holds, or does not, by a single row."""
     query, study = one.query, full_study(config(), study_of(config(), one))
-    row = {column: listed(wanted)[0] for column, wanted in query.get("where", {}).items()}
+    row = {column: listed(wanted)[0] for column, wanted in query["where"].items()}
     row = {column: 2.0 if value == {"present": True} else value for column, value in row.items()}
     kinds = (row.get("kind"), None)
     row.setdefault(

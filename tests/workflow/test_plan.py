@@ -134,11 +134,7 @@ def test_rounds_beyond_those_of_the_reference_take_no_time(reference):
 
 
 def test_cell_that_ran_out_of_memory_costs_its_first_process(reference):
-    accept(
-        reference,
-        "2026-01-02",
-        [{"framework": "jax", "rounds": 1, "wall_s": 20.0, "status": "oom"}],
-    )
+    accept(reference, "2026-01-02", [{"framework": "jax", "rounds": 1, "wall_s": 20.0, "status": "oom"}])
     outputs = [output("jax", "gemm", n) for n in (0, 1)]
     assert plan.expected_process_s(outputs) == {outputs[0]: 20.0, outputs[1]: 0.0}
 
@@ -169,17 +165,7 @@ def test_plan_adds_up_time_memory_and_count(reference):
     lines = text.splitlines()
     assert lines[0] == "preset full: 2 cells and replays to measure, at most 4 processes"
     assert lines[1].split() == ["cpu", "jax", "gemm", "2", "processes", "20", "s", "3.0", "GiB"]
-    assert lines[2].split() == [
-        "cpu",
-        "torch_xla",
-        "gemm",
-        "2",
-        "processes",
-        "50",
-        "s",
-        "5.0",
-        "GiB",
-    ]
+    assert lines[2].split() == ["cpu", "torch_xla", "gemm", "2", "processes", "50", "s", "5.0", "GiB"]
     assert "time: about 1 min by the reference" in lines
     assert "memory: at most 5.0 GiB in the reference; cap " in text
 

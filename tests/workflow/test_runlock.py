@@ -9,9 +9,9 @@ import pytest
 
 from stackwars.measure.launch import RUNNER
 from stackwars.setup.environments import clean_environ
-from stackwars.workflow import runlock
+from stackwars.workflow import start as starting
 
-HOLD = "from stackwars.workflow import runlock; held = runlock.take(); print(held is not None, flush=True);"
+HOLD = "from stackwars.workflow import start; held = start.take_lock(); print(held is not None, flush=True);"
 
 
 @pytest.fixture(autouse=True)
@@ -42,14 +42,14 @@ def other_run():
 
 def test_lock_is_taken_once(other_run):
     other_run("input()")
-    assert runlock.take() is None
+    assert starting.take_lock() is None
 
 
 def test_lock_is_free_again_after_its_file_is_closed():
-    held = runlock.take()
-    assert runlock.take() is None
+    held = starting.take_lock()
+    assert starting.take_lock() is None
     held.close()
-    again = runlock.take()
+    again = starting.take_lock()
     assert again is not None
     again.close()
 
@@ -60,7 +60,7 @@ def test_child_that_outlives_its_run_does_not_hold_the_lock(other_run):
     child = process.stdout.readline().strip()
     process.kill()
     process.wait()
-    held = runlock.take()
+    held = starting.take_lock()
     subprocess.run(["kill", child], check=True)
     assert held is not None
     held.close()
@@ -98,14 +98,14 @@ def gone() -> int:
 def test_processes_of_a_run_that_is_gone_are_ended(tmp_path, start, gone):
     left = [start(tmp_path, gone), start(tmp_path / "results" / "latex", gone)]
     begun = time.monotonic()
-    assert runlock.end_orphans(tmp_path) == 2
-    assert time.monotonic() - begun < runlock.WAIT_S
+    assert starting.end_orphans(tmp_path) == 2
+    assert time.monotonic() - begun < starting.WAIT_S
     assert all(process.wait(5) < 0 for process in left)
-    assert runlock.orphans(tmp_path) == []
+    assert starting.orphans(tmp_path) == []
 
 
 def test_others_stay(tmp_path, start, gone):
     start(tmp_path, os.getpid())  # of a run that is at work
     start(tmp_path, None)  # of no run
     start(tmp_path / "here" / "elsewhere", gone)
-    assert runlock.end_orphans(tmp_path / "here" / "else") == 0
+    assert starting.end_orphans(tmp_path / "here" / "else") == 0

@@ -59,7 +59,7 @@ rule claim_decision:
     params:
         step=GRID.step_args,
     shell:
-        "python -m stackwars.claims.one {wildcards.claim} {params.step} >{log} 2>&1"
+        "python -m stackwars.claims.decide --claim {wildcards.claim} {params.step} >{log} 2>&1"
 
 
 # snakemake claim_<id>: what the claim needs, and then its verdict.

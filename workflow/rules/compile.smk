@@ -110,7 +110,7 @@ rule largest_batch:
     input:
         JOBS.sources("largest_batch"),
         pins=JOBS.pins("largest_batch"),
-        lower_pins=JOBS.lower_pins,
+        lower_pins=JOBS.pins("lower"),
         base=f"{AHEAD}/base/ahead.json",
     output:
         f"{AHEAD}/largest_batch.json",

@@ -1,22 +1,26 @@
-"""Every claim of config/claims.yaml, decided by the tables of a run: ``python -m stackwars.claims.decide``.
+"""Decide the claims of config/claims.yaml by the tables of a run: ``python -m stackwars.claims.decide``.
 
-One claim alone, from what it alone needs, is :mod:`stackwars.claims.one`.
+With ``--claim ID`` one claim, from what it alone needs: its tables are made by the same functions as the paper's, from
+a configuration that has only the claim's workloads and frameworks, in a folder of the claim's own.
 """
 
 from __future__ import annotations
 
+import json
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 
-from stackwars.claims import definitions
+from stackwars.claims import definitions, needs
 from stackwars.claims.definitions import Claim, ClaimError, Claims, study_of
 from stackwars.claims.verdicts import NOT_TESTABLE, Vote, evidence, margin, quantified, tally
 from stackwars.claims.votes import of_claim
-from stackwars.results import schema
+from stackwars.results import schema, tables
 from stackwars.results.dataset import Dataset
-from stackwars.results.folder import REFERENCE_TABLES, Folder, command
+from stackwars.results.folder import REFERENCE_TABLES, Folder, chosen, parser
 from stackwars.study.studies import measured_studies
 
 
@@ -43,7 +47,7 @@ def decide(claim: Claim, dataset: Dataset) -> Decision:
     votes = of_claim(claim, dataset)
     cast = tally(votes)
     if all(vote.is_silent for vote in votes):
-        return Decision(NOT_TESTABLE, *cast, "", _why(claim, votes, dataset.context["devices"]))
+        return Decision(NOT_TESTABLE, *cast, "", _why(claim, votes, dataset))
     quantifier = claim.query["quantifier"]
     return Decision(quantified(quantifier, cast), *cast, margin(quantifier, cast), evidence(votes))
 
@@ -71,10 +75,39 @@ def write(config: dict, folder: Folder) -> None:
     schema.write(decide_all(definitions.load(), dataset_of(config, folder)), folder["claims"])
 
 
-def _why(claim: Claim, votes: Sequence[Vote], devices: dict[str, dict]) -> str:
+def decide_one(identity: str, config: dict, folder: Folder) -> dict[str, Any]:
+    """Return the row of claims.csv of one claim, from what was measured for it.
+
+    The tables go to claims/<id>/ in the folder, where program_forms.json must be for a claim about the
+    structure of programs. The reference's claim is the one that its own tables decide.
+
+    :raises ClaimError: if there is no such claim, or the configuration lacks something that it needs.
+    """
+    claim = definitions.load().claim(identity)
+    needs.check(config, claim)
+    if config["results"] == "reference":
+        every = schema.read(folder["claims"])
+        found = every[every["id"] == identity]
+    else:
+        only = needs.restricted(config, claim)
+        own = Folder(folder.results / "claims" / identity, folder.measured)
+        tables.write(only, own)
+        found = decide_all(Claims([claim]), dataset_of(only, own))
+        schema.write(found, own["claims"])
+    return {key: None if value != value else value for key, value in found.iloc[0].to_dict().items()}
+
+
+def format_verdict(row: dict[str, Any]) -> str:
+    """Return the id and the verdict, what is claimed, and the evidence, on a line each."""
+    count = f" ({row['margin']})" if row["margin"] else ""
+    return f"{row['id']}: {row['verdict']}{count}\n  {row['sentence']}\n  {row['evidence']}\n"
+
+
+def _why(claim: Claim, votes: Sequence[Vote], dataset: Dataset) -> str:
+    devices = dataset.context["devices"]
     absent = {
         name: devices.get(name, {}).get("reason") or "not asked for"
-        for name in claim.needs["devices"]
+        for name in needs.devices(dataset.config, claim)
         if not devices.get(name, {}).get("present")
     }
     if absent:
@@ -84,5 +117,21 @@ def _why(claim: Claim, votes: Sequence[Vote], devices: dict[str, dict]) -> str:
     return f"none of {len(votes)} results has data" if votes else "nothing in this run is about it"
 
 
+def main() -> None:
+    arguments = parser(__doc__)
+    arguments.add_argument("--claim", help="id of the only claim")
+    a = arguments.parse_args()
+    config, folder = chosen(a)
+    try:
+        if not a.claim:
+            return write(config, folder)
+        row = decide_one(a.claim, config, folder)
+    except ClaimError as error:
+        sys.exit(str(error))
+    path = folder.results / "claims" / a.claim
+    path.with_suffix(".json").write_text(json.dumps(row, indent=1) + "\n", encoding="utf-8")
+    path.with_suffix(".txt").write_text(format_verdict(row), encoding="utf-8")
+
+
 if __name__ == "__main__":
-    command(write, ClaimError)
+    main()

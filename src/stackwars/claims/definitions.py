@@ -10,11 +10,11 @@ from typing import Any
 
 from stackwars import frameworks, workloads
 from stackwars.audits import audit_entries
+from stackwars.claims.verdicts import OURS
 from stackwars.results import schema as tables
 from stackwars.results import verdicts
 from stackwars.results.cell_numbers import PARTS
 from stackwars.results.schema import Column
-from stackwars.setup.device import CPU
 from stackwars.setup.environments import REPOSITORY
 from stackwars.study import schema
 
@@ -56,10 +56,9 @@ class Claim:
     """One claim of claims.yaml; its keys are described in the schema."""
 
     id: str
-    origin: str
     sentence: str
     query: dict[str, Any]
-    needs: dict[str, Any]
+    origin: str = OURS
     tolerance: float = 0.0
     responds_to: str = ""
 
@@ -99,13 +98,7 @@ def parse(document: Any) -> Claims:
     """
     _check_schema(document)
     claims = [
-        Claim(
-            **{
-                **row,
-                "query": {"table": "comparisons", **row["query"]},
-                "needs": {"devices": [CPU], "stages": ["cells"], **row.get("needs", {})},
-            }
-        )
+        Claim(**{**row, "query": {"table": "comparisons", "where": {}, **row["query"]}})
         for row in document["claims"]
     ]
     for place, claim in enumerate(claims):
@@ -139,8 +132,6 @@ def _vocabularies() -> dict[str, dict]:
     return {
         "table": {"enum": list(COLUMNS)},
         "verdict": {"enum": sorted(words)},
-        "workload": {"enum": workloads.names()},
-        "framework": {"enum": frameworks.names()},
     }
 
 

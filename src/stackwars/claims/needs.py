@@ -1,94 +1,73 @@
-"""What a claim needs: a configuration of its own, and the results in it."""
+"""What a claim needs, by the table and the values of its query, and the configuration that has just that."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
-from typing import Any
+from pathlib import Path
 
-from stackwars.claims.definitions import Claim, ClaimError, study_of
-from stackwars.results.names import generations
+from stackwars import workloads
+from stackwars.claims.definitions import AUDITS, Claim, ClaimError, listed, study_of
+from stackwars.results import schema
+from stackwars.results.folder import MEASURED
+from stackwars.setup.device import CPU, CPUS
 from stackwars.study import cells, growth, programs, sharding
 from stackwars.study.cells import Cell
-from stackwars.study.comparisons import CELLS
-from stackwars.study.growth import Point
-from stackwars.study.programs import Compilation, Program, ReplayCell
+from stackwars.study.comparisons import CELLS, PROGRAMS, with_programs
 from stackwars.study.studies import narrowed
+
+REPLAYS, AHEAD, BATCHES, GROWTH = "replays", "ahead", "batches", "growth"
+SHARDING, SLICES = "sharding", "slices"
+STAGES = {
+    **dict.fromkeys((schema.REPLAY, schema.REVERSAL, schema.EDIT, schema.COMPILER), (CELLS, REPLAYS)),
+    **dict.fromkeys((schema.MARGIN, schema.CONTROL, schema.RUNTIME), (CELLS, REPLAYS)),
+    **dict.fromkeys((schema.HBM, schema.TEMPORARIES, schema.CYCLES, schema.FIT, schema.OPTIMISED), (AHEAD,)),
+    **dict.fromkeys((schema.LAYOUT, schema.FUSIONS), (AHEAD, PROGRAMS)),
+    **dict.fromkeys((schema.OPERATIONS, schema.PROGRAM, schema.STRUCTURE, schema.LIKENESS), (PROGRAMS,)),
+    **dict.fromkeys((schema.RAW, schema.NORMALISED), (PROGRAMS,)),
+    **dict.fromkeys((schema.SCALING, schema.GROWTH, schema.SHAPES), (GROWTH,)),
+    schema.BATCH: (AHEAD, BATCHES),
+}
+"""What is run for a quantity, a mode or a level; cells for any other."""
+NATIVE_ALONE = {schema.MARGIN, schema.CONTROL, schema.RUNTIME}
+"""Quantities of replays by the generation of XLA that the frameworks' own environments have."""
+
+
+def stages(config: dict, claim: Claim) -> set[str]:
+    """Return what is run for a claim."""
+    table, where = claim.query["table"], claim.query["where"]
+    if study_of(config, claim) == config.get("sharding", {}).get("study"):
+        return {SLICES if table == "programs" else SHARDING}
+    if table in (AUDITS, "effects"):
+        return {CELLS, REPLAYS, table}
+    column = {"comparisons": "quantity", "cells": "mode", "programs": "level"}[table]
+    return {stage for name in listed(where.get(column)) for stage in STAGES.get(name, (CELLS,))}
+
+
+def devices(config: dict, claim: Claim) -> list[str]:
+    """Return the devices that its cells run on; the CPU if it names none, or a target."""
+    where = claim.query["where"]
+    if claim.query["table"] == AUDITS or where.get("quantity") == schema.CORES:
+        return list(CPUS)
+    return [CPU if name in config["targets"] else name for name in listed(where.get("device", CPU))]
 
 
 def restricted(config: dict, claim: Claim) -> dict:
-    """Return the configuration with only what the claim needs; valid if that leaves a workload and a device.
-
-    A baseline stays with its subject. If the claim is about a baseline alone, its comparison stays, and the
-    subject runs no workload. A comparison of programs goes unless programs are needed, and with it a framework
-    that has nothing else. Compilers stay too: targets refer to them.
-    """
-    needs, stages = claim.needs, claim.needs["stages"]
-    compiled = bool({"replay", "ahead", "largest_batch", "ir"} & set(stages))
-    study = study_of(config, claim)
-    own = config["studies"].get(study, {})
-    wanted = needs.get("frameworks", [*own.get("frameworks", []), *own.get("programs", [])])
-    pairs = [row for row in config["comparisons"] if compiled or CELLS in row["of"]]
-    pairs = [row for row in pairs if row["subject"] in wanted] or pairs[:1]
-    subjects = {row["subject"] for row in pairs}
-    frameworks, idle = {*subjects, *(row["baseline"] for row in pairs)}, subjects - set(wanted)
-    own = narrowed(own, frameworks, frameworks if compiled else set())
-    if "ir" in stages:
-        # The form of a program is compared with that of the baseline's, which another study may have.
-        own |= {"programs": [name for name in config["frameworks"] if name in frameworks]}
-    # A claim about anything else needs no processes of how a cost grows, and none of several devices.
-    others = {key: row for key, row in config.items() if key not in ("growth", "sharding") or key in stages}
-    return others | {
+    """Return the configuration with only the study that the claim is about, and of it what the claim needs."""
+    where, study = claim.query["where"], study_of(config, claim)
+    own = dict(config["studies"].get(study, {}))
+    if wanted := _frameworks(config, claim):
+        own = narrowed(own, wanted, wanted)
+        if PROGRAMS in stages(config, claim):
+            # The form of a program is compared with that of the baseline's, which another study may have.
+            own["programs"] = [name for name in with_programs(config) if name in wanted]
+    if NATIVE_ALONE.issuperset(listed(where.get("quantity"))):
+        own["compilers"] = [n for n in own.get("compilers", []) if n == programs.native_compiler(config)]
+    return config | {
         "measure": [study],
-        "presets": {name: _preset(row, study) for name, row in config["presets"].items()},
-        "studies": {study: own},
-        "frameworks": {
-            name: row | ({"workloads": []} if name in idle else {})
-            for name, row in config["frameworks"].items()
-            if name in frameworks
-        },
-        "workloads": [w for w in config["workloads"] if w in needs.get("workloads", config["workloads"])],
-        "devices": [name for name in config["devices"] if name in needs["devices"]],
-        "comparisons": [
-            row | {"of": [what for what in row["of"] if what == CELLS or compiled]} for row in pairs
-        ],
-        "edits": _edits(config, frameworks) if "replay" in stages else {},
-        "ahead": _ahead(config, claim) if {"ahead", "largest_batch"} & set(stages) else [],
+        "studies": config["studies"] | {study: own},
+        "workloads": _workloads(config, claim),
+        "devices": [name for name in config["devices"] if name in devices(config, claim)],
+        "ahead": _ahead(config, claim),
     }
-
-
-def _preset(row: dict[str, Any], study: str) -> dict[str, Any]:
-    """Return a preset that measures this study alone."""
-    limits = {name: limit for name, limit in row.get("study_workloads", {}).items() if name == study}
-    return row | {"measure": [study], "study_workloads": limits}
-
-
-def _edits(config: dict, frameworks: Container[str]) -> dict[str, list[str]]:
-    """Return the edits of these frameworks' programs."""
-    of_them = {
-        workload: [one for one in edits if one.split("+")[0] in frameworks]
-        for workload, edits in config["edits"].items()
-    }
-    return {workload: edits for workload, edits in of_them.items() if edits}
-
-
-def _ahead(config: dict, claim: Claim) -> list[dict]:
-    """Return which compiler compiles for which target for it."""
-    return [
-        row
-        for row in config["ahead"]
-        if row["target"] in claim.needs.get("targets", [row["target"]])
-        and row["compiler"] in needed_compilers(config, claim)
-        and ("edit" not in row or "edited" in claim.needs["stages"])
-    ]
-
-
-def needed_compilers(config: dict, claim: Claim) -> list[str]:
-    """Return the compilers that it needs."""
-    known = config["studies"].get(study_of(config, claim), {}).get("compilers", [])
-    wanted = claim.needs.get("generation")
-    if wanted == "native":
-        return [name for name in known if name == programs.native_compiler(config)]
-    return generations(known)[-1:] if wanted == "newest" else list(known)
 
 
 def check(config: dict, claim: Claim) -> None:
@@ -99,56 +78,76 @@ def check(config: dict, claim: Claim) -> None:
     if (study := study_of(config, claim)) not in config["studies"]:
         expected = f"one of the configured {', '.join(config['studies'])}"
         raise ClaimError(claim.id, "query.study", expected, study)
-    for name in claim.needs.get("frameworks", []):
-        if name not in config["frameworks"]:
+    for side, names in _sides(claim).items():
+        if not config["frameworks"].keys() & names:
             expected = f"one of the configured {', '.join(config['frameworks'])}"
-            raise ClaimError(claim.id, "needs.frameworks", expected, name)
+            raise ClaimError(claim.id, f"query.where.{side}", expected, sorted(names))
     for key in ("workloads", "devices"):
         if not restricted(config, claim)[key]:
-            expected = f"any of the configured {', '.join(config[key])}"
-            raise ClaimError(claim.id, f"needs.{key}", expected, claim.needs[key])
+            expected = f"{key} of the configured {', '.join(config[key])}"
+            raise ClaimError(claim.id, "query.where", expected, claim.query["where"])
 
 
 def needed_cells(config: dict, claim: Claim) -> list[Cell]:
     """Return its cells; a replay is paired with cells, so it needs them too."""
-    if not {"cells", "replay"} & set(claim.needs["stages"]):
-        return []
-    return cells.asked(restricted(config, claim))
+    return cells.asked(restricted(config, claim)) if CELLS in stages(config, claim) else []
 
 
-def needed_replays(config: dict, claim: Claim) -> list[ReplayCell]:
-    """Return its replays."""
-    if "replay" not in claim.needs["stages"]:
-        return []
-    wanted = needed_compilers(config, claim)
-    return [r for r in programs.replays(restricted(config, claim)) if r.compiler in wanted]
-
-
-def needed_compilations(config: dict, claim: Claim) -> list[Compilation]:
-    """Return its compilations for absent targets."""
-    return _if_needed(programs.compilations, "ahead", config, claim)
-
-
-def needed_largest_batches(config: dict, claim: Claim) -> list[Compilation]:
-    """Return the compilations from which the largest batch is searched for it."""
-    return _if_needed(programs.largest_batches, "largest_batch", config, claim)
-
-
-def needed_programs(config: dict, claim: Claim) -> list[Program]:
+def needed_programs(config: dict, claim: Claim) -> list[programs.Program]:
     """Return the programs whose structure it is about."""
-    return _if_needed(programs.base_programs, "ir", config, claim)
+    return programs.base_programs(restricted(config, claim)) if PROGRAMS in stages(config, claim) else []
 
 
-def needed_growth(config: dict, claim: Claim) -> list[Point]:
-    """Return its processes of growing sizes."""
-    return _if_needed(growth.asked, "growth", config, claim)
+def needed_files(config: dict, claim: Claim) -> list[Path]:
+    """Return the files, and folders of processes, that are neither a cell's nor a program's."""
+    only, needed, wanted = restricted(config, claim), stages(config, claim), _frameworks(config, claim)
+    found = {
+        REPLAYS: [replay.path / "replay.json" for replay in programs.replays(only)],
+        AHEAD: [compilation.path / "ahead.json" for compilation in programs.compilations(only)],
+        BATCHES: [compilation.largest_batch_path for compilation in programs.largest_batches(only)],
+        GROWTH: [point.path for point in growth.asked(only) if not wanted or point.framework in wanted],
+        SHARDING: [point.path for point in sharding.asked(only)],
+        SLICES: [compilation.path / "ahead.json" for compilation in sharding.slices(only)],
+        AUDITS: [Path(MEASURED["audits"])],
+    }
+    return [path for stage, paths in found.items() if stage in needed for path in paths]
 
 
-def needed_sharding(config: dict, claim: Claim) -> tuple[list[sharding.Point], list[Compilation]]:
-    """Return its processes of several devices, and its compilations for slices."""
-    listed = (_if_needed(find, "sharding", config, claim) for find in (sharding.asked, sharding.slices))
-    return tuple(listed)
+def _sides(claim: Claim) -> dict[str, set[str]]:
+    """Return the frameworks that a claim names, without their edits, by the column that has them."""
+    where = claim.query["where"]
+    sides = [side for side in ("framework", "subject", "baseline") if side in where]
+    return {side: {name.partition("+")[0] for name in listed(where[side])} for side in sides}
 
 
-def _if_needed(find: Callable[[dict], list], stage: str, config: dict, claim: Claim) -> list:
-    return find(restricted(config, claim)) if stage in claim.needs["stages"] else []
+def _frameworks(config: dict, claim: Claim) -> set[str]:
+    """Return the frameworks that a claim names, with what they are compared with; none if it names none."""
+    wanted = set().union(*_sides(claim).values())
+    if claim.query["where"].get("quantity") == schema.LIKENESS:  # to the subject of the first comparison
+        wanted.add(config["comparisons"][0]["subject"])
+    return wanted | {row["baseline"] for row in config["comparisons"] if row["subject"] in wanted}
+
+
+def _workloads(config: dict, claim: Claim) -> list[str]:
+    where = claim.query["where"]
+    named = listed(where.get("workload", config["workloads"]))
+    if where.get("quantity") == schema.FORM:
+        named = [*named, *(workloads.load(name).FORM_OF for name in named)]
+    kinds = listed(where.get("kind", ["basic", "model"]))
+    return [name for name in config["workloads"] if name in named and workloads.load(name).KIND in kinds]
+
+
+def _ahead(config: dict, claim: Claim) -> list[dict]:
+    """Return which compiler compiles for which target for it: the first one, unless it compares them."""
+    where = claim.query["where"]
+    named = listed(where.get("target", where.get("device", list(config["targets"]))))
+    first = programs.first_compilers(config)
+    compares = where.get("quantity") == schema.FIT
+    edits = {name.partition("+")[2] for name in listed(where.get("subject", []))}
+    return [
+        row
+        for row in config["ahead"]
+        if row["target"] in named
+        and (compares or row["compiler"] == first[row["target"]])
+        and ("edit" not in row or row["edit"] in edits)
+    ]

@@ -33,7 +33,7 @@ def rows(claim: Claim, dataset: Dataset) -> pd.DataFrame:
     configuration without the claim's study has none.
     """
     query = claim.query
-    table, where = query["table"], query.get("where", {})
+    table, where = query["table"], query["where"]
     if table == AUDITS:
         found = _audits(dataset)
         return found[matches(found, where)]

@@ -13,7 +13,6 @@ class Comparison:
 
     subject: str
     baseline: str
-    of: tuple[str, ...] = (CELLS, PROGRAMS)
 
     @property
     def sides(self) -> tuple[str, str]:
@@ -23,8 +22,7 @@ class Comparison:
 
 def comparisons(config: dict, of: str) -> list[Comparison]:
     """Return those that compare `of`: CELLS or PROGRAMS."""
-    rows = config["comparisons"]
-    return [Comparison(r["subject"], r["baseline"], tuple(r["of"])) for r in rows if of in r["of"]]
+    return [Comparison(row["subject"], row["baseline"]) for row in config["comparisons"] if of in row["of"]]
 
 
 def baseline(config: dict, framework: str) -> str | None:

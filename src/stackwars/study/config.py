@@ -12,7 +12,7 @@ from stackwars.compilers import XLA
 from stackwars.compilers.edits import EDITS
 from stackwars.setup.device import CPU
 from stackwars.setup.environments import REPOSITORY
-from stackwars.study import schema, sharding
+from stackwars.study import growth, schema, sharding
 from stackwars.study.cells import environments, settings
 from stackwars.study.comparisons import CELLS, PROGRAMS, comparisons, with_programs
 from stackwars.study.programs import resized
@@ -167,12 +167,9 @@ def _check_studies(config: dict) -> None:
             if framework not in compared:
                 expected = "frameworks that a comparison of programs has"
                 raise ConfigError(f"studies.{name}.programs", expected, framework)
-    studied = {f for study in config["studies"].values() for f in study.get("frameworks", [])}
-    studied |= {f for study in config["studies"].values() for f in study.get("programs", [])}
-    growth = config.get("growth") or {"frameworks": [], "series": [], "shapes": []}
-    studied |= set(growth["frameworks"])
-    studied |= {point.framework for point in sharding.all_points(config)}
-    studied |= {f for kind in ("series", "shapes") for row in growth[kind] for f in row.get("frameworks", [])}
+    rows = config["studies"].values()
+    studied = {name for row in rows for key in ("frameworks", "programs") for name in row.get(key, [])}
+    studied |= {point.framework for point in (*growth.all_points(config), *sharding.all_points(config))}
     for framework in config["frameworks"]:
         if framework not in studied:
             raise ConfigError("studies", f"one that has {framework}", sorted(studied))
@@ -212,14 +209,14 @@ def _check_positions(config: dict) -> None:
 
 
 def _check_growth(config: dict) -> None:
-    growth = config.get("growth")
-    for kind in ("series", "shapes") if growth else ():
-        for place, row in enumerate(growth[kind]):
+    rows = config.get("growth", {})
+    for kind in ("series", "shapes") if rows else ():
+        for place, row in enumerate(rows[kind]):
             key, module = f"growth.{kind}.{place}", workloads.load(row["workload"])
             if row["size"] not in module.SIZES:
                 expected = f"one of the sizes of {row['workload']}, {', '.join(module.SIZES)}"
                 raise ConfigError(f"{key}.size", expected, row["size"])
-            for framework in row.get("frameworks", growth["frameworks"]):
+            for framework in row.get("frameworks", rows["frameworks"]):
                 asked = framework in config["frameworks"]
                 if asked and CPU not in environments(config, framework):
                     expected = f"frameworks with an environment for {CPU}"
@@ -227,7 +224,7 @@ def _check_growth(config: dict) -> None:
             for preset, chosen in config["presets"].items():
                 for value in row["values"] if row["workload"] in chosen["sizes"] else ():
                     given = chosen["sizes"][row["workload"]] | {row["size"]: value}
-                    for size, expected in _problems(module, given).items():
+                    for size, expected in module.problems(given).items():
                         expected = f"values with which {size} is {expected}, in the preset {preset}"
                         raise ConfigError(f"{key}.values", expected, value)
 
@@ -238,21 +235,16 @@ def _check_sharding(config: dict) -> None:
             raise ConfigError(*problem)
 
 
-def _problems(module: Any, given: dict[str, int]) -> dict[str, str]:
-    """Return what a workload says is wrong with these sizes together: {size: what is expected}."""
-    return module.problems(given)
-
-
 def _check_sizes(config: dict) -> None:
     """Refuse sizes, those of variants too, that break a workload's own limits (`Workload.problems`)."""
     for preset, chosen in config["presets"].items():
         for workload, given in chosen["sizes"].items():
             module = workloads.load(workload)
-            for size, expected in _problems(module, given).items():
+            for size, expected in module.problems(given).items():
                 raise ConfigError(f"presets.{preset}.sizes.{workload}.{size}", expected, given[size])
             variants = chosen.get("variants", {}).get(workload, [])
             for place, variant in enumerate(variants):
-                for size, expected in _problems(module, resized(given, variant)).items():
+                for size, expected in module.problems(resized(given, variant)).items():
                     key = f"presets.{preset}.variants.{workload}.{place}"
                     raise ConfigError(key, f"one with a {size} of {expected}", variant)
 

@@ -37,28 +37,22 @@ class Point:
 
 
 def asked(config: dict) -> list[Point]:
-    """The processes of this run: those of workloads that it measures of the study that the series belong to."""
-    growth = config.get("growth")
-    if growth is None:
-        return []
-    frameworks = config["frameworks"]
-    measured = {w for s in studies(config) if s.name == growth["study"] for w in s.workloads}
-    return [p for p in all_points(config) if p.workload in measured and p.framework in frameworks]
+    """Return the processes of this run: those of workloads that it measures of the study of the key growth."""
+    study = config.get("growth", {}).get("study")
+    measured = {w for s in studies(config) if s.name == study for w in s.workloads}
+    known = config["frameworks"]
+    return [p for p in all_points(config) if p.workload in measured and p.framework in known]
 
 
 def all_points(config: dict) -> list[Point]:
-    """Every process that the configuration names."""
-    growth = config.get("growth") or {"series": [], "shapes": []}
-    found = [
+    """Return every process that the configuration names."""
+    growth = config.get("growth", {})
+    return [
         Point(framework, row["workload"], row["size"], str(value))
-        for row in growth["series"]
+        for kind in ("series", "shapes")
+        for row in growth.get(kind, ())
         for framework in row.get("frameworks", growth["frameworks"])
-        for value in row["values"]
-    ]
-    return found + [
-        Point(framework, row["workload"], row["size"], ALL)
-        for row in growth["shapes"]
-        for framework in row.get("frameworks", growth["frameworks"])
+        for value in (row["values"] if kind == "series" else [ALL])
     ]
 
 

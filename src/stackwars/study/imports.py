@@ -56,11 +56,6 @@ def measured_sources(*modules: str) -> list[str]:
     return sorted(str(file.relative_to(SOURCE.parent)) for file in found)
 
 
-def exists(module: str) -> bool:
-    """Whether a module of this package has a file."""
-    return _file(module) is not None
-
-
 def _file(module: str) -> Path | None:
     return _file_below(SOURCE, module)
 

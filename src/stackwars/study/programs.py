@@ -137,7 +137,7 @@ def compilations(config: dict) -> list[Compilation]:
         if workload in row.get("workloads", [workload])
         for framework in with_programs(config)
         if any(
-            study.is_compiled(framework, workload, row["target"])
+            study.has_program(framework, workload) and row["target"] in study.targets
             for study in (first if "edit" in row else found)
         )
         for program in (
@@ -212,7 +212,7 @@ def replayed(config: dict, workload: str, compiler: str) -> list[Program]:
     unedited = [
         framework
         for framework in with_programs(config)
-        if any(study.is_replayed(framework, workload, compiler) for study in found)
+        if any(study.has_program(framework, workload) and compiler in study.compilers for study in found)
     ]
     edits = config["edits"].get(workload, [])
     edited = [edit for edit in edits if edit.partition("+")[0] in unedited]
@@ -280,23 +280,16 @@ def ahead_job(config: dict, compilation: Compilation) -> dict:
 def largest_batch_job(config: dict, compilation: Compilation) -> dict:
     """The LargestBatchJob of `stackwars.compilers.largest_batch` as a dictionary."""
     lowering, compiling = lower_job(config, compilation.program), ahead_job(config, compilation)
-    wanted = {
-        **lowering,
-        **compiling,
-        "limit": cells.settings(config)["largest_batch_compilations"],
-    }
-    del wanted["variant"]
-    return wanted
+    found = lowering | compiling | {"limit": cells.settings(config)["largest_batch_compilations"]}
+    del found["variant"]
+    return found
 
 
 def replay_job(config: dict, replay: ReplayCell, repetition: int) -> dict:
     """The ReplayJob of `stackwars.compilers.replay_job` as a dictionary."""
     settings = cells.settings(config)
     row = config["compilers"][replay.compiler]
-    measuring = (
-        *("seed", "memory_cap_gib", "timeout_s", "steady_max_blocks"),
-        *cells.ROUNDS,
-    )
+    measuring = ("seed", "memory_cap_gib", "timeout_s", "steady_max_blocks", *cells.ROUNDS)
     return {
         "workload": replay.workload,
         "device": replay.device,

@@ -60,10 +60,10 @@ def asked(config: dict) -> list[Point]:
 
 def slices(config: dict) -> list[Compilation]:
     """Every compilation for a slice that this run makes."""
-    sharding = config.get("sharding")
-    if sharding is None:
+    measured = _measured(config)
+    if not measured:
         return []
-    rows, measured = sharding["slices"], _measured(config)
+    rows = config["sharding"]["slices"]
     return [
         Compilation(target, rows["compiler"], Program(framework, workload, f"{way}{chips}"))
         for workload, ways in rows["workloads"].items()
@@ -142,7 +142,7 @@ def _sizes(config: dict, preset: str, workload: str) -> dict[str, int]:
 
 
 def _measured(config: dict) -> set[str]:
-    study = (config.get("sharding") or {}).get("study")
+    study = config.get("sharding", {}).get("study")
     return {w for s in studies(config) if s.name == study for w in s.workloads}
 
 

@@ -38,14 +38,6 @@ class Study:
         """Return whether the framework's program of the workload is part of it."""
         return framework in self.programs and workload in self.workloads
 
-    def is_replayed(self, framework: str, workload: str, compiler: str) -> bool:
-        """Return whether it replays that program with the compiler."""
-        return self.has_program(framework, workload) and compiler in self.compilers
-
-    def is_compiled(self, framework: str, workload: str, target: str) -> bool:
-        """Return whether it compiles that program for the target."""
-        return self.has_program(framework, workload) and target in self.targets
-
 
 def measured_studies(config: dict) -> list[str]:
     """Return the names of the studies that this run measures; the reference measures none."""

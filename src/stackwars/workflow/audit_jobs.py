@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import import_module
 
 from snakemake.exceptions import WorkflowError
 
@@ -24,12 +23,8 @@ from stackwars.workflow.grid import Grid, Wildcards
 VERSION = "1"
 """Of the audits' protocol; see `stackwars.workflow.jobs`."""
 SETTINGS = (
-    "seed",
-    "matmul_precision",
-    "memory_cap_gib",
-    "timeout_s",
-    "interleaved_slice_seconds",
-    "parity_rel_l2",
+    *("seed", "matmul_precision", "memory_cap_gib", "timeout_s"),
+    *("interleaved_slice_seconds", "parity_rel_l2"),
 )
 """The settings that an audit's processes depend on."""
 TIMED_TWICE = ("ffn", "mha", "conv")
@@ -40,13 +35,6 @@ MODULES = {"aa_interleaved": "power"}
 """The modules of audits that do not have their name."""
 PEAKS = ("fences", "mutants")
 """The audits that compare with the machine's peak."""
-WORKLOADS = {
-    "fences": "stackwars.audits.depth_scaling",
-    "power": "stackwars.audits.depth_scaling",
-    "aa_interleaved": "stackwars.audits.depth_scaling",
-    "mutants": "stackwars.workloads.gemm",
-}
-"""What each audit runs; the independent one has its own programs."""
 
 
 @dataclass(frozen=True)
@@ -130,7 +118,8 @@ class AuditJobs:
             modules += [m for name in self._timed_twice for m in workloads.sources(name, audit.dialect)]
             modules.append("stackwars.audits.third_party")
         else:
-            declared = import_module(WORKLOADS[audit.name]).WORKLOAD
+            # The independent audit, above, has its own programs.
+            declared = "gemm" if audit.name == "mutants" else depth_scaling
             modules += workloads.sources(declared, audit.dialect)
         if audit.compiler:
             names = (f"lower_{audit.framework}", programs.compiler_module(self._config, audit.compiler))

@@ -46,7 +46,7 @@ class ClaimJobs:
         """Return the sources that decide the claim, and that make the tables that it needs."""
         chosen = needs.restricted(self._config, self._claim(wildcards))
         return [
-            *imports.sources("stackwars.claims.one"),
+            *imports.sources("stackwars.claims.decide"),
             *(f"src/stackwars/workloads/{name}.py" for name in chosen["workloads"]),
         ]
 
@@ -55,32 +55,16 @@ class ClaimJobs:
         if not self._grid.is_measured:
             return self._grid.result_paths("claims")
         claim = self._claim(wildcards)
-        has_programs = needs.needed_programs(self._config, claim)
+        grid, wanted = self._grid, needs.needed_cells(self._config, claim)
+        is_on_cpu = all(cell.device in CPUS for cell in wanted)
+        found = [c for c in (grid.cpu_cells if is_on_cpu else grid.available_cells()) if c in wanted]
         forms = Folder(f"{self.folder}/{claim.id}")["program_forms"]
-        return [*self._cells(claim), *self._others(claim), *([str(forms)] if has_programs else [])]
-
-    def _cells(self, claim: Claim) -> list[str]:
-        """Return files of its cells on the devices that this machine has."""
-        wanted = needs.needed_cells(self._config, claim)
-        elsewhere = any(cell.device not in CPUS for cell in wanted)
-        there = self._grid.available_cells() if elsewhere else self._grid.cpu_cells
-        found = [cell for cell in there if cell in wanted]
-        files = [f for name in ("cell.json", "output.npy") for f in self._grid.files(found, name)]
-        return [*files, *self._grid.peaks(found)]
-
-    def _others(self, claim: Claim) -> list[str]:
-        """Return its replays, compilations, searches and audits."""
-        points, slices = needs.needed_sharding(self._config, claim)
-        paths = [
-            *(point.path for point in points),
-            *(c.path / "ahead.json" for c in slices),
-            *(r.path / "replay.json" for r in needs.needed_replays(self._config, claim)),
-            *(c.path / "ahead.json" for c in needs.needed_compilations(self._config, claim)),
-            *(point.path for point in needs.needed_growth(self._config, claim)),
-            *(c.largest_batch_path for c in needs.needed_largest_batches(self._config, claim)),
-            *(["audits.json"] if "audits" in claim.needs["stages"] else []),
+        return [
+            *(path for name in ("cell.json", "output.npy") for path in grid.files(found, name)),
+            *grid.peaks(found),
+            *(f"{grid.measured}/{path}" for path in needs.needed_files(self._config, claim)),
+            *([str(forms)] if needs.needed_programs(self._config, claim) else []),
         ]
-        return [f"{self._grid.measured}/{path}" for path in paths]
 
     def programs(self, wildcards: Wildcards) -> list[str]:
         """Return the programs whose structure the tables in wildcards.results hold: of the run, or of a claim."""

@@ -79,10 +79,6 @@ class Jobs:
         partner = self._grid.partner(_cell(wildcards))
         return cells.pins(self._grid.config, partner.framework, partner.device) if partner else []
 
-    def lower_pins(self, wildcards: Wildcards) -> str:
-        """Return the pins of the environment in which a framework's programs are made."""
-        return KINDS["lower"].pins(self._grid, wildcards)
-
     def priority(self, wildcards: Wildcards) -> int:
         """Return the place of a cell's process among all."""
         return plan.priority(self._grid.config, _cell(wildcards), int(wildcards.repetition))

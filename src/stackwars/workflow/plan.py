@@ -33,17 +33,9 @@ GUESSED_S = {
 }
 """Seconds of a job of other rules, until one of the rule has ended."""
 MEASURING = (
-    "seed",
-    "matmul_precision",
-    "memory_cap_gib",
-    "timeout_s",
-    "steady_min_blocks",
-    "steady_max_blocks",
-    "steady_seconds",
-    "steady_repeats",
-    "side_by_side",
-    "interleaved_slice_seconds",
-    "interleaved_seconds",
+    *("seed", "matmul_precision", "memory_cap_gib", "timeout_s", "side_by_side"),
+    *("steady_min_blocks", "steady_max_blocks", "steady_seconds", "steady_repeats"),
+    *("interleaved_slice_seconds", "interleaved_seconds"),
     *cells.ROUNDS,
 )
 """The settings that a process depends on; a change of one of them measures every cell again."""
@@ -105,8 +97,8 @@ def replay_s(device: str, compiler: str, workload: str, repetition: int = 0) -> 
     return statistics.fmean(process["wall_s"] for process in processes)
 
 
-def _is_replay(output: str) -> bool:
-    return "replay" in Path(output).parts
+def _is_replay(output: Path) -> bool:
+    return "replay" in output.parts
 
 
 def _repetition(output: Path) -> int:
@@ -116,17 +108,16 @@ def _repetition(output: Path) -> int:
 def expected_process_s(outputs: list[str]) -> dict[str, float | None]:
     """Return {output folder of a process: its expected seconds here, None if the reference has none}."""
     rows = reference()
-    expected: dict[str, float | None] = {}
-    for output in outputs:
-        path = Path(output)
+
+    def expected(path: Path) -> float | None:
         device, who, workload, _ = path.parts[-4:]
         if not _is_full(path):
-            expected[output] = None
-        elif _is_replay(output):
-            expected[output] = replay_s(device, who, workload, _repetition(path))
-        else:
-            expected[output] = process_s(rows.get(Cell(who, workload, device)), _repetition(path))
-    return expected
+            return None
+        if _is_replay(path):
+            return replay_s(device, who, workload, _repetition(path))
+        return process_s(rows.get(Cell(who, workload, device)), _repetition(path))
+
+    return {output: expected(Path(output)) for output in outputs}
 
 
 def expected_s(jobs: dict[int, tuple[str, str]]) -> dict[int, float | None]:
@@ -169,7 +160,7 @@ def to_run(config: dict) -> list[str]:
     def order(path: Path) -> int:
         device, who, workload, _ = path.parts[-4:]
         repetition = _repetition(path)
-        if _is_replay(str(path)):
+        if _is_replay(path):
             return -replay_priority(config, ReplayCell(device, who, workload), repetition)
         return -priority(config, Cell(who, workload, device), repetition)
 
@@ -198,10 +189,10 @@ def describe(config: dict, outputs: list[str]) -> str:
         lines.append(f"  {device:6} {framework:18} {workload:14} {len(seconds)} processes {time} {memory}")
     total = sum(s for s in expected.values() if s is not None)
     unknown = sum(s is None for s in expected.values())
-    known = (
-        f"about {total / 60:.0f} min by the reference" if unknown < len(expected) or not expected else "unknown"
-    )
-    lines.append(f"time: {known}{_unknown(unknown)}")
+    is_known = unknown < len(expected) or not expected
+    known = f"about {total / 60:.0f} min by the reference" if is_known else "unknown"
+    others = f"; no reference for {unknown} processes (another preset or a new cell)" if unknown else ""
+    lines.append(f"time: {known}{others}")
     ahead = len(programs.compilations(config)) + len(programs.largest_batches(config))
     ahead += len(sharding.slices(config))
     lines.append(
@@ -213,14 +204,9 @@ def describe(config: dict, outputs: list[str]) -> str:
     have = machine_memory_bytes() / GIB
     largest = max(peaks, default=0)
     used = f"at most {largest:.1f} GiB in the reference" if largest else "unknown"
-    lines.append(f"memory: {used}; "
-                 f"cap {cap:.1f} GiB of this machine's {have:.1f} GiB")  # fmt: skip
+    lines.append(f"memory: {used}; cap {cap:.1f} GiB of this machine's {have:.1f} GiB")
     lines.append(f"disk: {_disk(config)}")
     return "\n".join(lines)
-
-
-def _unknown(count: int) -> str:
-    return f"; no reference for {count} processes (another preset or a new cell)" if count else ""
 
 
 def _disk(config: dict) -> str:
@@ -229,8 +215,8 @@ def _disk(config: dict) -> str:
         needed += [Path(programs.lower_pins(config, name)).stem for name in with_programs(config)]
         needed += [row["environment"] for row in config["compilers"].values()]
         needed += [e for row in config["targets"].values() for e in row.get("environments", {}).values()]
-    absent = [n for n in dict.fromkeys(filter(None, needed))
-              if not folder(REPOSITORY / "envs" / f"{n}.txt").exists()]  # fmt: skip
+    names = dict.fromkeys(filter(None, needed))
+    absent = [name for name in names if not folder(REPOSITORY / "envs" / f"{name}.txt").exists()]
     if not absent:
         return "all environments are there; results take under 0.1 GiB"
     sizes = sizes_gb()

@@ -2,27 +2,39 @@
 
 Reading the rules writes nothing, so that a dry run, --lint and --summary change no file. All of this is done once it
 is certain that jobs run.
+
+Snakemake's own lock is a set of files, which outlive a process that is killed; the default profile turns it off. The
+one here is held by the process itself. A killed run also leaves jobs that would write the same files as those of the
+next run: cells and compilations end with their run (`stackwars.measure.launch`), TeX and the steps between do not.
 """
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import os
+import signal
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import Any, TextIO
 
 from snakemake.exceptions import WorkflowError
 from snakemake.logging import logger
 
-from stackwars.measure import nodes
+from stackwars.measure import limits, nodes
+from stackwars.measure.launch import RUNNER
 from stackwars.results import runs
 from stackwars.setup import tools
-from stackwars.workflow import damage, job_files, runlock
+from stackwars.workflow import damage, job_files
 from stackwars.workflow.grid import REFERENCE, REFERENCE_TABLES, Grid
 
 MADE = ("paper.pdf", "report.html")
 """What a run makes beside its results."""
+LOCK = Path("results", ".run.lock")
+TAKEN = "another run is already using this folder; fix: wait for it, or end it"
+WAIT_S = 5.0
 _held: list[TextIO] = []
 """The run's lock, for as long as this process lives."""
 
@@ -38,11 +50,11 @@ def prepare(grid: Grid, workflow: Any) -> None:
     if workflow.touch:
         return
     _check_writable(grid)
-    lock = runlock.take()
+    lock = take_lock()
     if lock is None:
-        raise WorkflowError(runlock.TAKEN)
+        raise WorkflowError(TAKEN)
     _held.append(lock)
-    if ended := runlock.end_orphans(Path.cwd()):
+    if ended := end_orphans(Path.cwd()):
         logger.warning(f"ended {ended} processes that a killed run had left behind")
     if check_results(grid):
         os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
@@ -112,3 +124,48 @@ def print_summary(grid: Grid, workflow: Any) -> None:
     names = {job.name for job in workflow.dag.needrun_jobs()}
     if "typeset" in names and not workflow.touch and text.exists():
         print(f"\n{text.read_text()}", file=sys.stderr, end="", flush=True)
+
+
+def take_lock() -> TextIO | None:
+    """Return the lock, held for as long as this file stays open; None if another run has it.
+
+    :raises OSError: if the folder of results cannot be written.
+    """
+    LOCK.parent.mkdir(exist_ok=True)
+    file = LOCK.open("w")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        file.close()
+        return None
+    return file
+
+
+def orphans(folder: Path) -> list[int]:
+    """Return the processes at work in this folder or below that a run which has ended started."""
+    pids = [int(path.name) for path in Path("/proc").iterdir() if path.name.isdecimal()]
+    return [pid for pid in pids if pid != os.getpid() and _is_orphan(pid, folder.resolve())]
+
+
+def end_orphans(folder: Path) -> int:
+    """Kill them, wait until they are gone and return their number. For a run that holds the lock."""
+    left = orphans(folder)
+    for pid in left:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    deadline = time.monotonic() + WAIT_S
+    while any(map(limits.alive, left)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return len(left)
+
+
+def _is_orphan(pid: int, folder: Path) -> bool:
+    try:
+        variables = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+        working = Path(f"/proc/{pid}/cwd").readlink()
+    except OSError:
+        return False  # it has ended, or is another user's
+    name = f"{RUNNER}=".encode()
+    runner = next((v[len(name) :] for v in variables if v.startswith(name)), b"")
+    is_below = working == folder or folder in working.parents
+    return is_below and runner.isdigit() and not limits.alive(int(runner))
