@@ -6,8 +6,8 @@ from dataclasses import asdict
 
 import pytest
 
-from stackwars.compilers import collectives
 from stackwars.compilers.ahead_supervisor import CompileJob, compile_in_child
+from stackwars.compilers.hlo_facts import COLLECTIVES
 from stackwars.compilers.lower import LowerJob
 from stackwars.compilers.sharded import CHILD, ShardedJob
 from stackwars.measure.events import event, read_events
@@ -61,8 +61,8 @@ def test_two_products_that_are_divided_need_one_sum(frontend, request, tmp_path)
     assert (result["status"], result["status_detail"]) == ("ok", "")
     found, sizes = event(result, "compared"), result["sizes"]
     assert found["rel_l2"] < 1e-5
-    counts = {kind: found["partitioned"][kind] for kind in collectives.KINDS}
-    assert counts == {**dict.fromkeys(collectives.KINDS, 0), "all_reduce": 1}
+    counts = {kind: found["partitioned"][kind] for kind in COLLECTIVES}
+    assert counts == {**dict.fromkeys(COLLECTIVES, 0), "all_reduce": 1}
     elements = sizes["batch"] * sizes["sequence"] * sizes["features"]
     assert found["partitioned"]["bytes"] == 4 * elements
 

@@ -20,7 +20,7 @@ from unittest import mock
 import numpy as np
 
 from stackwars import workloads
-from stackwars.compilers import collectives, hlo
+from stackwars.compilers import hlo, hlo_facts
 from stackwars.compilers.arguments import Leaf
 from stackwars.measure.checks import relative_l2
 from stackwars.measure.child import run_child
@@ -61,8 +61,8 @@ def measure(spec: dict, events: Events, folder: Path) -> None:
         "compared",
         rel_l2=worst(divided, alone),
         results=len(alone),
-        emitted=collectives.emitted(session.emitted()),
-        partitioned=collectives.partitioned(hlo.read(session.optimised())),
+        emitted=hlo_facts.emitted_collectives(session.emitted()),
+        partitioned=hlo_facts.partitioned_collectives(hlo.read(session.optimised())),
     )
     events.write("end")
 

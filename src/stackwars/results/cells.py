@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from stackwars.compilers.collectives import KINDS
+from stackwars.compilers.hlo_facts import COLLECTIVES
 from stackwars.measure import nodes
 from stackwars.measure.checks import parity_limit
 from stackwars.measure.events import event
@@ -142,5 +142,5 @@ def sharded(config: dict, raw: Raw) -> Iterator[Row]:
 
 def _collectives(compared: dict) -> str:
     emitted = compared["emitted"]
-    counts = {"emitted": sum(emitted[kind] for kind in KINDS), "emitted_bytes": emitted["bytes"]}
+    counts = {"emitted": sum(emitted[kind] for kind in COLLECTIVES), "emitted_bytes": emitted["bytes"]}
     return json.dumps(counts | compared["partitioned"])
