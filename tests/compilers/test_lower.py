@@ -11,10 +11,10 @@ from unittest import mock
 import numpy as np
 import pytest
 
-from stackwars.compilers import arguments, largest_batch
+from stackwars.compilers import arguments, largest_batch, sharded
 from stackwars.compilers.arguments import DONATED
 from stackwars.compilers.lower import LowerJob
-from stackwars.compilers.sharded import CHILD, ShardedJob
+from stackwars.compilers.sharded import ShardedJob
 from stackwars.ir.program_text import load_sources, readback
 from stackwars.measure.checks import relative_l2
 from stackwars.measure.supervisor import supervise
@@ -189,7 +189,7 @@ def test_marked_program_is_what_torch_xla_marks(torch_xla_python, workload, tmp_
     point = sharding.Point("torch_xla", workload, "tensor", 2)
     spec = {**sharding.sharded_job(SMOKE, point), "sizes": job["sizes"]}
     folder = tmp_path / "sharded"
-    assert supervise(ShardedJob(**spec), torch_xla_python, folder, CHILD)["status"] == "ok"
+    assert supervise(ShardedJob(**spec), torch_xla_python, folder, sharded.__name__)["status"] == "ok"
     emitted = gzip.decompress((folder / "program.mlir.gz").read_bytes()).decode()
     # What is donated torch_xla says beside the program; what a step has updated it marks once more.
     assert main_of(text.replace(DONATED, "")) == main_of(emitted)

@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from measured import process, stopped
-from stackwars.compilers.replay_job import ReplayJob
+from stackwars.compilers.replay import ReplayJob
 from stackwars.measure.rounds import half_width_99, is_decided, stop_reason
 from stackwars.measure.supervisor import ProcessJob
 from stackwars.study.cells import Cell

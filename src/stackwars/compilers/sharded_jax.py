@@ -19,7 +19,7 @@ FRAMEWORK = "jax"
 
 
 class Session:
-    """One process's use of JAX on several devices. The verbs are those of `sharded_child`."""
+    """One process's use of JAX on several devices. The verbs are those of `sharded`."""
 
     def __init__(self, devices: int, precision: str, folder: Path) -> None:
         os.environ["JAX_PLATFORMS"] = "cpu"

@@ -21,7 +21,7 @@ FRAMEWORK = "torch_xla"
 
 
 class Session:
-    """One process's use of torch_xla on several devices. The verbs are those of `sharded_child`."""
+    """One process's use of torch_xla on several devices. The verbs are those of `sharded`."""
 
     def __init__(self, devices: int, precision: str, folder: Path) -> None:
         self._dumped = folder / "cache" / "dump"

@@ -14,6 +14,7 @@ import statistics
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -129,16 +130,20 @@ def _when(started: datetime) -> dict:
     return {"started_utc": started.isoformat(timespec="seconds"), "started_s": started.timestamp()}
 
 
-def command(job_class: type, child_module: str) -> None:
-    """`python -m MODULE --job FILE --pins FILE --output FOLDER`: run one process, into one folder."""
-    parser = argparse.ArgumentParser(description=command.__doc__)
-    parser.add_argument("--job", required=True, help=f"file of the {job_class.__name__}, as JSON")
+def main() -> None:
+    """`python -m stackwars.measure.supervisor`: run one process, into one folder."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("--job", required=True, help="file of the job, as JSON")
+    parser.add_argument(
+        "--child", default=CELL, help="the module to run, which has the class of its jobs as JOB"
+    )
     parser.add_argument("--pins", required=True, type=Path, help="pins file of the environment")
     parser.add_argument("--output", required=True, type=Path, help="folder to write, made afresh")
     parser.add_argument("--partner-pins", type=Path, help="pins file of the partner's environment")
     a = parser.parse_args()
+    job_class = ProcessJob if a.child == CELL else import_module(a.child).JOB
     job = job_class(**documents.read(a.job))
-    run(job, a.pins, a.output, SHAPES if "values" in job.settings else child_module, a.partner_pins)
+    run(job, a.pins, a.output, SHAPES if "values" in job.settings else a.child, a.partner_pins)
 
 
 def run(
@@ -264,4 +269,4 @@ def _not_needed(job: Any, output: Path) -> dict | None:
 
 
 if __name__ == "__main__":
-    command(ProcessJob, CELL)
+    main()
