@@ -30,6 +30,7 @@ from stackwars.compilers.arguments import OUTPUT, Entry, Lowered, Result, marked
 from stackwars.workloads import adamw
 from stackwars.workloads.parallel import Division
 
+PACKAGES = ("torch", "torch_tpu")
 _PRECISION = {"default": "medium", "high": "high", "highest": "highest"}
 """What PyTorch calls the precisions of a product of float32 that XLA calls DEFAULT, HIGH and HIGHEST."""
 
@@ -145,13 +146,6 @@ def lower_traced(
         text = marked(text, axes, [id(entry) in updated for entry in used], division.devices)
     unused = [e for e, _ in placed if e.kind == "weight" and e not in used]
     return Lowered(text, used, unused, tuple(map(Result, results)))
-
-
-def versions() -> dict[str, str]:
-    """Versions of what lowered it."""
-    from importlib.metadata import version
-
-    return {name: version(name) for name in ("torch", "torch_tpu")}
 
 
 def _entries(module: Any, placed: list[tuple[Entry, Any]]) -> dict[str, Entry]:

@@ -13,10 +13,10 @@ import numpy as np
 
 from stackwars.compilers import lower_torch_tpu
 from stackwars.compilers.arguments import Lowered
-from stackwars.compilers.lower_torch_tpu import Traced, load, versions
+from stackwars.compilers.lower_torch_tpu import PACKAGES, Traced, load
 from stackwars.workloads.parallel import Division
 
-__all__ = ["load", "lower", "versions"]
+__all__ = ["PACKAGES", "load", "lower"]
 
 
 def lower(

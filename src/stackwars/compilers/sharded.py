@@ -10,8 +10,9 @@ the verbs
     run(build, sizes, seed, inputs, division)
                  the results of one call on the devices, {name: array in torch's layout}, OUTPUT among them
     alone(...)   of the same, on one device and without any division
-    emitted()    the program that the frontend gave to its compiler in `run`
-    optimised()  what its compiler made of it
+
+and, once it has run, the attributes `emitted`, the program that the frontend gave to its compiler, and `optimised`,
+what the compiler made of it.
 """
 
 from __future__ import annotations
@@ -81,7 +82,7 @@ def measure(spec: dict, events: Events, folder: Path) -> None:
         given = (build, spec["sizes"], seed, workload.inputs(spec["sizes"], seed))
         events.write("run")
         divided = session.run(*given, Division(workload, spec["way"], spec["devices"]))
-        for name, text in ((EMITTED, session.emitted()), (OPTIMISED, session.optimised())):
+        for name, text in ((EMITTED, session.emitted), (OPTIMISED, session.optimised)):
             with gzip.GzipFile(folder / name, "wb", mtime=0) as file:
                 file.write(text.encode())
         alone = session.alone(*given)
@@ -89,8 +90,8 @@ def measure(spec: dict, events: Events, folder: Path) -> None:
         "compared",
         rel_l2=worst(divided, alone),
         results=len(alone),
-        emitted=hlo_facts.emitted_collectives(session.emitted()),
-        partitioned=hlo_facts.partitioned_collectives(hlo.read(session.optimised())),
+        emitted=hlo_facts.emitted_collectives(session.emitted),
+        partitioned=hlo_facts.partitioned_collectives(hlo.read(session.optimised)),
     )
     events.write("end")
 

@@ -26,7 +26,7 @@ from stackwars.measure import FORMS
 from stackwars.measure.contention import Meter, Usage, frequencies_mhz, pressure, wait_share
 from stackwars.measure.events import NAME, Events
 from stackwars.measure.inputs import input_sets
-from stackwars.measure.interleaved_child import REPLY, run_interleaved_blocks
+from stackwars.measure.interleaved import REPLY, run_interleaved_blocks
 from stackwars.workloads.base import Workload
 from stackwars.workloads.losses import STEPS
 

@@ -20,7 +20,7 @@ from typing import Any
 
 from stackwars.measure import documents, interleaved, launch, limits, machine, nodes, progress, rounds
 from stackwars.measure.events import event, read_events
-from stackwars.measure.interleaved_child import REPLY
+from stackwars.measure.interleaved import REPLY
 from stackwars.measure.process_status import status
 from stackwars.setup import device
 from stackwars.setup.environments import REPOSITORY, Unavailable, clean_environ, ensure
@@ -163,7 +163,7 @@ def run(
     result = _not_needed(job, output)
     all_pins = [pins, partner_pins] if partner_pins else [pins]
     if result is None and (earlier := nodes.restore(job, all_pins, output)):
-        progress.report(output, earlier)
+        progress.report(earlier)
         return
     # The device first: its environment may be a download of gigabytes.
     if result is None and (absent := device.why_absent(job.device)):
@@ -184,12 +184,12 @@ def run(
     shutil.rmtree(output, ignore_errors=True)
     part.rename(output)
     nodes.save(job, all_pins, output)
-    progress.report(output, result)
+    progress.report(result)
 
 
 def _measured(job: Any, python: Path, partner: list[Path], part: Path, output: Path, child_module: str) -> dict:
     """Measure in the folder `part`, alone on this machine; partner: its Python, if it has one."""
-    progress.announce(job, output)
+    progress.announce(job)
 
     def attempt(wanted: Any) -> dict:
         if not partner:
