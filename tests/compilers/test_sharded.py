@@ -11,7 +11,7 @@ from stackwars.compilers.ahead_supervisor import CompileJob, compile_in_child
 from stackwars.compilers.hlo_facts import COLLECTIVES
 from stackwars.compilers.lower import LowerJob
 from stackwars.compilers.sharded import ShardedJob
-from stackwars.measure.events import event, read_events
+from stackwars.measure.documents import event, read_events
 from stackwars.measure.supervisor import supervise
 from stackwars.setup.environments import REPOSITORY, clean_environ, ensure
 from stackwars.study import config, programs, sharding

@@ -11,7 +11,7 @@ import pytest
 
 from measured import process
 from stackwars.measure.contention import Usage
-from stackwars.measure.events import NAME, Events, read_events
+from stackwars.measure.documents import EVENTS, Events, read_events
 from stackwars.measure.interleaved import pairs_ms
 from toy_checkout import ToyCheckout
 
@@ -160,7 +160,7 @@ def told_slices(monkeypatch, tmp_path, waits: list[int], slices: int) -> list[di
         time.sleep(0.003)
         return number
 
-    events = Events(tmp_path / NAME)
+    events = Events(tmp_path / EVENTS)
     interleaved.run_interleaved_blocks(block, 1, 1e-9, 0.25, events)
     return read_events(tmp_path)
 

@@ -22,7 +22,7 @@ from stackwars.compilers.ahead import program_text
 from stackwars.compilers.ahead_row import Outcome, row, usable_bytes
 from stackwars.ir.program_text import missing_reason
 from stackwars.measure import documents, launch, limits, machine
-from stackwars.measure.events import read_events
+from stackwars.measure.documents import read_events
 from stackwars.measure.launch import ExitReport
 from stackwars.setup.environments import Unavailable, clean_environ, ensure
 

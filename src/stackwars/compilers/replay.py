@@ -31,10 +31,10 @@ from stackwars.compilers import arguments, placement, profile
 from stackwars.compilers.arguments import OUTPUT
 from stackwars.ir.program_text import missing_reason
 from stackwars.measure import process_status
-from stackwars.measure.checks import relative_l2
-from stackwars.measure.child import block, checked, run_child, sample, surroundings, timed_call
+from stackwars.measure.checks import checked, relative_l2, sample
+from stackwars.measure.child import block, run_child, surroundings, timed_call
 from stackwars.measure.contention import Meter, Usage
-from stackwars.measure.events import Events
+from stackwars.measure.documents import Events
 from stackwars.measure.inputs import INPUT_SETS
 
 DETAIL = 2000

@@ -30,7 +30,7 @@ from stackwars.compilers import hlo, hlo_facts
 from stackwars.compilers.arguments import Leaf
 from stackwars.measure.checks import relative_l2
 from stackwars.measure.child import run_child
-from stackwars.measure.events import Events
+from stackwars.measure.documents import Events
 from stackwars.workloads import values
 from stackwars.workloads.parallel import Division
 

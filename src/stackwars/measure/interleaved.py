@@ -22,7 +22,7 @@ from typing import Any, BinaryIO
 
 from stackwars.measure import limits
 from stackwars.measure.contention import Meter, wait_share
-from stackwars.measure.events import Events, event, read_events
+from stackwars.measure.documents import Events, event, read_events
 
 HEADROOM = 1.25
 """The partner may need as much memory as the first process has, and a quarter more must be free."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 import sys
 
-from stackwars.measure.events import event
+from stackwars.measure.documents import event
 from stackwars.measure.rounds import STOPPED
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from stackwars.measure import NEGLIGIBLE, documents
-from stackwars.measure.events import event
+from stackwars.measure.documents import event
 from stackwars.measure.interleaved import pairs_ms, round_ratio
 from stackwars.measure.log_ratio import LogRatio
 from stackwars.measure.process_value import MIN_UNCONTENDED, baseline_wait_share, uncontended_blocks

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from stackwars.measure import documents, interleaved, launch, limits, machine, nodes, progress, rounds
-from stackwars.measure.events import event, read_events
+from stackwars.measure.documents import event, read_events
 from stackwars.measure.interleaved import REPLY
 from stackwars.measure.process_status import status
 from stackwars.setup import device
@@ -29,8 +29,6 @@ PADDING = 4096
 """Maximum bytes of random padding of a child's environment."""
 CELL = "stackwars.measure.child"
 """The module that a cell's process runs."""
-SHAPES = "stackwars.measure.shapes_child"
-"""The module that a process of several shapes runs: one whose settings have `values`."""
 
 
 @dataclass(frozen=True)
@@ -143,7 +141,7 @@ def main() -> None:
     a = parser.parse_args()
     job_class = ProcessJob if a.child == CELL else import_module(a.child).JOB
     job = job_class(**documents.read(a.job))
-    run(job, a.pins, a.output, SHAPES if "values" in job.settings else a.child, a.partner_pins)
+    run(job, a.pins, a.output, a.child, a.partner_pins)
 
 
 def run(

@@ -14,7 +14,7 @@ import pandas as pd
 from stackwars.compilers.hlo_facts import COLLECTIVES
 from stackwars.measure import nodes
 from stackwars.measure.checks import parity_limit
-from stackwars.measure.events import event
+from stackwars.measure.documents import event
 from stackwars.measure.process_value import per_round
 from stackwars.results import native, schema, verdicts
 from stackwars.results.cell_numbers import times

@@ -10,7 +10,7 @@ import pandas as pd
 from stackwars import workloads
 from stackwars.frameworks import title
 from stackwars.measure import documents
-from stackwars.measure.events import event
+from stackwars.measure.documents import event
 from stackwars.paper.figures.style import PAGE, RC, line_look, round_ticks
 from stackwars.setup.device import CPU
 from stackwars.study.cells import Cell
