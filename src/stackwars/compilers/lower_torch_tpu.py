@@ -10,8 +10,8 @@ its `torch.compile` are left out, `fold_gqa` and `detect_causal_mask`: they look
 attention, and the models here write attention out.
 
 A training step is traced by `make_fx`: gradients by `torch.func`, then torch.optim's own functional AdamW.
-Autograd asks a tensor's device for its streams, which ends the process where there is no TPU: so gradients are
-traced on PyTorch's meta device, and the operations then moved.
+Autograd asks a device for its streams, which aborts without a TPU: gradients are traced on the meta device, and the
+operations then moved.
 """
 
 from __future__ import annotations
