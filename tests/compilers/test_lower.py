@@ -6,7 +6,6 @@ import re
 import subprocess
 from collections import Counter
 from dataclasses import asdict
-from unittest import mock
 
 import numpy as np
 import pytest
@@ -204,16 +203,16 @@ def test_marked_program_is_what_torch_xla_marks(torch_xla_python, workload, tmp_
 
 
 @pytest.mark.env
-def test_programs_that_one_process_serves_are_those_made_alone(framework, tmp_path):
+def test_programs_that_one_process_serves_are_those_made_alone(framework, tmp_path, monkeypatch):
     name, python = framework
+    monkeypatch.setattr(largest_batch, "ensure", lambda _: python)
     job = programs.lower_job(SMOKE, Program(name, "bert_base"))
     asked = largest_batch.LargestBatchJob(
         **{key: job[key] for key in ("workload", "framework", "dialect", "sizes", "seed")},
         **{"matmul_precision": job["matmul_precision"], "target": "", "target_row": {}},
         **{"compiler": "", "timeout_s": 300},
     )
-    with mock.patch.object(largest_batch, "ensure", lambda _: python):
-        lower = largest_batch.lower_with(tmp_path / "no.pins", asked)
+    lower = largest_batch.lower_with(tmp_path / "no.pins", asked)
     with pytest.raises(OSError, match="ended with 1: "):
         lower(name, "bert_base", {"batch": 3}, tmp_path / "without-sizes")
     sizes = [{**job["sizes"], "batch": batch} for batch in (3, 5)]
