@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from stackwars.compilers import ahead_supervisor, arguments, replay_cell
-from stackwars.compilers.replay_job import ReplayJob
+from stackwars.compilers.replay import ReplayJob
 from stackwars.measure import cell, nodes, supervisor
 from stackwars.results import programs, tables
 from stackwars.results.folder import Folder

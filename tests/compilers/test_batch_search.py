@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from stackwars.compilers.batch_search import CLOSE, LARGEST, BatchSearch, Probe, search
+from stackwars.compilers.largest_batch import CLOSE, LARGEST, BatchSearch, Probe, search
 
 USABLE = 33_546_043_392
 WEIGHTS = 435_000_000

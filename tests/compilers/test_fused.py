@@ -2,7 +2,7 @@
 
 import pytest
 
-from stackwars.compilers.fused import APART, FUSED, IN_PART, by_inductor, by_xla
+from stackwars.compilers.op_classes import APART, FUSED, IN_PART, fused_by_inductor, fused_by_xla
 
 HLO = """HloModule jit_f
 
@@ -57,25 +57,25 @@ def kernels(*names: str) -> str:
 
 
 def test_an_instruction_of_xla_is_fused_where_its_fusion_computes_another_kind_too():
-    found = by_xla(HLO)
+    found = fused_by_xla(HLO)
     assert found == {
         "add": IN_PART, "product": APART, "square": FUSED, "sum": APART, "tanh": FUSED
     }  # fmt: skip
 
 
 def test_a_node_of_inductor_is_fused_where_its_kernel_computes_another_kind_too():
-    one = by_inductor(GRAPH, kernels("add_add_1_tanh_var_mean"))
+    one = fused_by_inductor(GRAPH, kernels("add_add_1_tanh_var_mean"))
     assert one == {"add": FUSED, "product": APART, "sum": FUSED, "tanh": FUSED}
-    two = by_inductor(GRAPH, kernels("add", "permute_add_1_tanh", "var_mean"))
+    two = fused_by_inductor(GRAPH, kernels("add", "permute_add_1_tanh", "var_mean"))
     assert two == {"add": IN_PART, "product": APART, "sum": APART, "tanh": FUSED}
 
 
 def test_adds_alone_are_not_fused_with_another_kind():
-    assert by_inductor(GRAPH, kernels("add_add_1", "tanh"))["add"] == APART
+    assert fused_by_inductor(GRAPH, kernels("add_add_1", "tanh"))["add"] == APART
 
 
 def test_a_text_without_operations_is_refused():
     with pytest.raises(ValueError, match="FX graph with nodes"):
-        by_inductor("", "")
+        fused_by_inductor("", "")
     with pytest.raises(ValueError, match="ENTRY"):
-        by_xla("")
+        fused_by_xla("")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from compilers import hlo_texts
-from stackwars.compilers import collectives, hlo, op_classes
+from stackwars.compilers import hlo, hlo_facts, op_classes
 from stackwars.compilers.hlo_facts import counts, facts
 from stackwars.compilers.op_classes import class_of
 
@@ -93,7 +93,7 @@ DIVIDED = hlo_texts.entry(
 
 
 def test_emitted_collectives_and_the_bytes_of_their_results():
-    found = collectives.emitted(EMITTED)
+    found = hlo_facts.emitted_collectives(EMITTED)
     assert {kind: count for kind, count in found.items() if count} == {
         **{"all_reduce": 1, "all_gather": 1},
         "bytes": 4 * (8 * 16 + 16 * 16),
@@ -101,7 +101,7 @@ def test_emitted_collectives_and_the_bytes_of_their_results():
 
 
 def test_one_that_is_started_and_awaited_is_one():
-    found = collectives.partitioned(hlo.read(DIVIDED))
+    found = hlo_facts.partitioned_collectives(hlo.read(DIVIDED))
     assert {kind: count for kind, count in found.items() if count} == {
         **{"all_reduce": 1, "all_gather": 1, "collective_permute": 1},
         "bytes": 4 * (4 + 1 + 8 + 4),

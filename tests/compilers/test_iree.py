@@ -7,7 +7,7 @@ import handmade
 import pytest
 
 from stackwars.compilers import iree, replay_cell
-from stackwars.compilers.replay_job import ReplayJob
+from stackwars.compilers.replay import ReplayJob
 from stackwars.measure.supervisor import supervise
 from stackwars.setup.environments import REPOSITORY, clean_environ, ensure
 

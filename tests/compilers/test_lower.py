@@ -6,15 +6,14 @@ import re
 import subprocess
 from collections import Counter
 from dataclasses import asdict
-from unittest import mock
 
 import numpy as np
 import pytest
 
-from stackwars.compilers import arguments, largest_batch
+from stackwars.compilers import arguments, largest_batch, sharded
 from stackwars.compilers.arguments import DONATED
 from stackwars.compilers.lower import LowerJob
-from stackwars.compilers.sharded import CHILD, ShardedJob
+from stackwars.compilers.sharded import ShardedJob
 from stackwars.ir.program_text import load_sources, readback
 from stackwars.measure.checks import relative_l2
 from stackwars.measure.supervisor import supervise
@@ -189,7 +188,7 @@ def test_marked_program_is_what_torch_xla_marks(torch_xla_python, workload, tmp_
     point = sharding.Point("torch_xla", workload, "tensor", 2)
     spec = {**sharding.sharded_job(SMOKE, point), "sizes": job["sizes"]}
     folder = tmp_path / "sharded"
-    assert supervise(ShardedJob(**spec), torch_xla_python, folder, CHILD)["status"] == "ok"
+    assert supervise(ShardedJob(**spec), torch_xla_python, folder, sharded.__name__)["status"] == "ok"
     emitted = gzip.decompress((folder / "program.mlir.gz").read_bytes()).decode()
     # What is donated torch_xla says beside the program; what a step has updated it marks once more.
     assert main_of(text.replace(DONATED, "")) == main_of(emitted)
@@ -204,16 +203,16 @@ def test_marked_program_is_what_torch_xla_marks(torch_xla_python, workload, tmp_
 
 
 @pytest.mark.env
-def test_programs_that_one_process_serves_are_those_made_alone(framework, tmp_path):
+def test_programs_that_one_process_serves_are_those_made_alone(framework, tmp_path, monkeypatch):
     name, python = framework
+    monkeypatch.setattr(largest_batch, "ensure", lambda _: python)
     job = programs.lower_job(SMOKE, Program(name, "bert_base"))
     asked = largest_batch.LargestBatchJob(
         **{key: job[key] for key in ("workload", "framework", "dialect", "sizes", "seed")},
         **{"matmul_precision": job["matmul_precision"], "target": "", "target_row": {}},
         **{"compiler": "", "timeout_s": 300},
     )
-    with mock.patch.object(largest_batch, "ensure", lambda _: python):
-        lower = largest_batch.lower_with(tmp_path / "no.pins", asked)
+    lower = largest_batch.lower_with(tmp_path / "no.pins", asked)
     with pytest.raises(OSError, match="ended with 1: "):
         lower(name, "bert_base", {"batch": 3}, tmp_path / "without-sizes")
     sizes = [{**job["sizes"], "batch": batch} for batch in (3, 5)]

@@ -44,7 +44,7 @@ def compiler(tmp_path, monkeypatch):
 
 
 def test_what_is_kept_says_of_which_program_and_by_which_compiler(tmp_path, compiler):
-    compiler("echo 'HloModule x' > $3/optimised.hlo")
+    compiler("echo 'HloModule x' > $4/optimised.hlo")
     text = optimised.optimise(job(), PINS, program(tmp_path))
     kept = tmp_path / "kept.gz"
     kept.write_bytes(gzip.compress(text.encode()))

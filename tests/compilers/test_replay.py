@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from stackwars.compilers import replay, replay_cell
-from stackwars.compilers.replay_job import ReplayJob
-from stackwars.measure.events import Events, read_events
+from stackwars.compilers.replay import ReplayJob
+from stackwars.measure.documents import Events, read_events
 from stackwars.measure.supervisor import supervise
 from stackwars.setup.environments import REPOSITORY, clean_environ, ensure
 

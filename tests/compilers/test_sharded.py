@@ -6,11 +6,12 @@ from dataclasses import asdict
 
 import pytest
 
-from stackwars.compilers import collectives
+from stackwars.compilers import sharded
 from stackwars.compilers.ahead_supervisor import CompileJob, compile_in_child
+from stackwars.compilers.hlo_facts import COLLECTIVES
 from stackwars.compilers.lower import LowerJob
-from stackwars.compilers.sharded import CHILD, ShardedJob
-from stackwars.measure.events import event, read_events
+from stackwars.compilers.sharded import ShardedJob
+from stackwars.measure.documents import event, read_events
 from stackwars.measure.supervisor import supervise
 from stackwars.setup.environments import REPOSITORY, clean_environ, ensure
 from stackwars.study import config, programs, sharding
@@ -21,11 +22,11 @@ FRONTENDS = ("jax", "jax_shard_map", "torch_xla")
 WRONG = """
 from functools import partial
 import jax
-from stackwars.compilers import sharded_child
+from stackwars.compilers import sharded
 # Every device takes a step along the gradient of its own part of the batch.
 jax.lax.pmean = lambda loss, axis_name: loss
 jax.shard_map = partial(jax.shard_map, check_vma=False)
-sharded_child.run_child(sharded_child.measure)
+sharded.run_child(sharded.measure)
 """
 
 
@@ -34,7 +35,7 @@ def python_of(frontend, request):
     return request.getfixturevalue(f"{framework}_python")
 
 
-def process(python, folder, *point, module=CHILD):
+def process(python, folder, *point, module=sharded.__name__):
     job = ShardedJob(**sharding.sharded_job(SMOKE, Point(*point)))
     return supervise(job, python, folder, module)
 
@@ -61,8 +62,8 @@ def test_two_products_that_are_divided_need_one_sum(frontend, request, tmp_path)
     assert (result["status"], result["status_detail"]) == ("ok", "")
     found, sizes = event(result, "compared"), result["sizes"]
     assert found["rel_l2"] < 1e-5
-    counts = {kind: found["partitioned"][kind] for kind in collectives.KINDS}
-    assert counts == {**dict.fromkeys(collectives.KINDS, 0), "all_reduce": 1}
+    counts = {kind: found["partitioned"][kind] for kind in COLLECTIVES}
+    assert counts == {**dict.fromkeys(COLLECTIVES, 0), "all_reduce": 1}
     elements = sizes["batch"] * sizes["sequence"] * sizes["features"]
     assert found["partitioned"]["bytes"] == 4 * elements
 

@@ -92,7 +92,7 @@ ACTIONS = {
 
 def _act_after(name: str, act) -> None:
     """Act after a child has written the event of this name."""
-    from stackwars.measure.events import Events
+    from stackwars.measure.documents import Events
 
     write = Events.write
 

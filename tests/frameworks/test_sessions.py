@@ -10,7 +10,7 @@ import pytest
 
 from frameworks.probe import SEED, SIZES
 from frameworks.probed import pins, probe
-from stackwars.compilers import fused
+from stackwars.compilers.op_classes import APART, FUSED, fused_by_inductor, fused_by_xla
 from stackwars.ir.program_text import readback
 from stackwars.measure.checks import relative_l2
 from stackwars.measure.inputs import input_sets
@@ -142,15 +142,15 @@ def test_asked_precision_stands_in_the_program(name):
 def test_forms_of_jax_go_from_the_jaxpr_to_the_optimised_hlo():
     forms = probe("jax", "small")["forms"]
     assert forms["jaxpr"].count("dot_general[") == 2
-    found = fused.by_xla(forms["optimised_hlo"])
-    assert (found["product"], found["mul"]) == (fused.APART, fused.FUSED)
+    found = fused_by_xla(forms["optimised_hlo"])
+    assert (found["product"], found["mul"]) == (APART, FUSED)
     assert "source_file" not in forms["optimised_hlo"]
 
 
 def test_forms_of_inductor_go_from_the_graph_to_kernels_named_by_its_nodes():
     forms = probe("torch_inductor", "small")["forms"]
-    found = fused.by_inductor(forms["fx_graph"], forms["generated_code"])
-    assert (found["product"], found["erf"]) == (fused.APART, fused.FUSED)
+    found = fused_by_inductor(forms["fx_graph"], forms["generated_code"])
+    assert (found["product"], found["erf"]) == (APART, FUSED)
     assert forms["generated_code"].count("extern_kernels.addmm(") == 2
     assert "# File: ffn.py" in forms["fx_graph"]
 

@@ -7,7 +7,7 @@ import pytest
 
 from frameworks.probed import pins
 from stackwars import frameworks
-from stackwars.measure.supervisor import SHAPES
+from stackwars.measure.supervisor import CELL
 from stackwars.setup.environments import clean_environ, ensure
 
 pytestmark = pytest.mark.env
@@ -32,7 +32,7 @@ def test_every_shape_is_compiled_once_or_all_at_once(framework, tmp_path):
     }  # fmt: skip
     (tmp_path / "spec.json").write_text(json.dumps(spec))
     done = subprocess.run(
-        [ensure(pins(framework)), "-m", SHAPES, str(tmp_path)],
+        [ensure(pins(framework)), "-m", CELL, str(tmp_path)],
         env=clean_environ({"TMPDIR": str(tmp_path)}), capture_output=True, text=True, timeout=300,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-3000:]

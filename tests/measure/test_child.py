@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from stackwars.frameworks import Counters
-from stackwars.measure import child
-from stackwars.measure.events import Events, read_events
+from stackwars.measure import checks, child
+from stackwars.measure.documents import Events, read_events
 from stackwars.measure.inputs import input_sets
 from stackwars.workloads.gemm import WORKLOAD as gemm
 
@@ -206,32 +206,32 @@ def test_sets_of_inputs_are_of_the_seed_and_the_next():
 
 def test_sample_of_a_small_output_is_all_of_it():
     values = np.arange(6.0).reshape(2, 3)
-    assert child.sample(values, 1).tolist() == [0, 1, 2, 3, 4, 5]
-    assert child.sample(values, 1).dtype == np.float32
+    assert checks.sample(values, 1).tolist() == [0, 1, 2, 3, 4, 5]
+    assert checks.sample(values, 1).dtype == np.float32
 
 
 def test_sample_takes_the_same_positions_of_equal_shapes():
     values = np.arange(20_000, dtype=np.float32).reshape(100, 200)
-    taken = child.sample(values, 1)
-    assert taken.shape == (child.SAMPLE,)
-    assert len(set(taken)) == child.SAMPLE
-    assert np.array_equal(child.sample(values + 1, 1), taken + 1)
-    assert not np.array_equal(child.sample(values, 2), taken)
+    taken = checks.sample(values, 1)
+    assert taken.shape == (checks.SAMPLE,)
+    assert len(set(taken)) == checks.SAMPLE
+    assert np.array_equal(checks.sample(values + 1, 1), taken + 1)
+    assert not np.array_equal(checks.sample(values, 2), taken)
 
 
 def test_sample_spans_the_whole_output():
-    taken = child.sample(np.arange(10**6, dtype=np.float32), 1)
+    taken = checks.sample(np.arange(10**6, dtype=np.float32), 1)
     counts, _ = np.histogram(taken, bins=10, range=(0, 10**6))
-    assert counts.min() > child.SAMPLE / 20
+    assert counts.min() > checks.SAMPLE / 20
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 def test_output_that_is_not_finite_is_refused(bad):
     values = np.array([1.0, bad])
     with pytest.raises(FloatingPointError, match="finite values from the last call"):
-        child.checked(values, "last")
+        checks.checked(values, "last")
 
 
 def test_finite_output_is_passed_on():
     values = np.ones(3)
-    assert child.checked(values, "first") is values
+    assert checks.checked(values, "first") is values

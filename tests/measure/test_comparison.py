@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from stackwars.measure.comparison import compare, direction, holm, verdict
-from stackwars.measure.log_ratio import Estimate, LogRatio, geometric_mean
+from stackwars.measure.log_ratio import Estimate, LogRatio, compare, direction, geometric_mean, holm, verdict
 
 
 def rounds(random, ratio=1.0, count=10, noise=0.02, drift=0.2):

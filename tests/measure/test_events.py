@@ -5,13 +5,13 @@ import random
 
 import pytest
 
-from stackwars.measure.events import NAME, read_events
+from stackwars.measure.documents import EVENTS, read_events
 
 LINES = [json.dumps({"event": name, "at_s": 1.0}) for name in ("import", "build", "end")]
 
 
 def read(folder, data: bytes) -> list[str]:
-    (folder / NAME).write_bytes(data)
+    (folder / EVENTS).write_bytes(data)
     return [event["event"] for event in read_events(folder)]
 
 

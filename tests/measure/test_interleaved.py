@@ -10,11 +10,9 @@ from pathlib import Path
 import pytest
 
 from measured import process
-from stackwars.measure import interleaved_child
 from stackwars.measure.contention import Usage
-from stackwars.measure.events import NAME, Events, read_events
+from stackwars.measure.documents import EVENTS, Events, read_events
 from stackwars.measure.interleaved import pairs_ms
-from stackwars.measure.interleaved_child import REPLY
 from toy_checkout import ToyCheckout
 
 pytestmark = pytest.mark.alone
@@ -153,17 +151,17 @@ def told_slices(monkeypatch, tmp_path, waits: list[int], slices: int) -> list[di
         def read(self) -> Usage:
             return Usage(3, next(usages), 0)
 
-    monkeypatch.setattr(interleaved_child, "Meter", Meter)
-    monkeypatch.setattr(interleaved_child, "SETTLE_S", 0.01)
+    monkeypatch.setattr(interleaved, "Meter", Meter)
+    monkeypatch.setattr(interleaved, "SETTLE_S", 0.01)
     monkeypatch.setattr("sys.stdin", io.StringIO("go\n" * slices))
-    monkeypatch.setenv(REPLY, str(os.open(os.devnull, os.O_WRONLY)))
+    monkeypatch.setenv(interleaved.REPLY, str(os.open(os.devnull, os.O_WRONLY)))
 
     def block(number: int) -> int:
         time.sleep(0.003)
         return number
 
-    events = Events(tmp_path / NAME)
-    interleaved_child.run_interleaved_blocks(block, 1, 1e-9, 0.25, events)
+    events = Events(tmp_path / EVENTS)
+    interleaved.run_interleaved_blocks(block, 1, 1e-9, 0.25, events)
     return read_events(tmp_path)
 
 
@@ -196,22 +194,22 @@ def spin(seconds: float) -> threading.Thread:
 
 
 def test_thread_that_still_works_is_waited_for(monkeypatch):
-    monkeypatch.setattr(interleaved_child, "REST_S", 60.0)
+    monkeypatch.setattr(interleaved, "REST_S", 60.0)
     # Long enough that a pause of the machine's is not taken for the end of the work.
-    monkeypatch.setattr(interleaved_child, "STEP_S", 0.05)
+    monkeypatch.setattr(interleaved, "STEP_S", 0.05)
     thread = spin(0.3)
-    interleaved_child.rest()
+    interleaved.rest()
     assert not thread.is_alive()
 
 
 def test_process_at_rest_waits_one_step():
     start = time.perf_counter()
-    interleaved_child.rest()
-    assert time.perf_counter() - start < interleaved_child.REST_S
+    interleaved.rest()
+    assert time.perf_counter() - start < interleaved.REST_S
 
 
 def test_process_that_never_rests_is_not_waited_for_long():
     thread, start = spin(0.5), time.perf_counter()
-    interleaved_child.rest()
-    assert time.perf_counter() - start < 10 * interleaved_child.REST_S
+    interleaved.rest()
+    assert time.perf_counter() - start < 10 * interleaved.REST_S
     thread.join()

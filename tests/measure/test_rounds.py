@@ -1,6 +1,7 @@
 """When a workload has been measured often enough: on verdicts, on time, for all processes of a round alike."""
 
 import json
+import math
 import shutil
 from pathlib import Path
 
@@ -8,8 +9,9 @@ import pytest
 from scipy import stats
 
 from measured import process, stopped
-from stackwars.compilers.replay_job import ReplayJob
-from stackwars.measure.rounds import half_width_99, is_decided, stop_reason
+from stackwars.compilers.replay import ReplayJob
+from stackwars.measure.log_ratio import LogRatio
+from stackwars.measure.rounds import is_decided, stop_reason
 from stackwars.measure.supervisor import ProcessJob
 from stackwars.study.cells import Cell
 
@@ -136,7 +138,8 @@ def test_small_difference_is_open_where_it_may_matter_or_not(tmp_path):
     study.ran("jax", (1.0, 1.0, 1.0))
     study.ran("torch_xla", (1.04, 1.05, 1.06))
     assert study.reason(3) is None
-    assert not is_decided([0.5])
+    assert not is_decided([1.5])
+    assert not is_decided([])
 
 
 @pytest.mark.parametrize("repetition", [0, 1])
@@ -260,6 +263,5 @@ def test_result_from_before_the_gate_is_no_crash(tmp_path):
 def test_half_width_is_that_of_students_interval():
     logs = [0.1, 0.2, 0.4]
     low, high = stats.t.interval(0.99, 2, loc=0, scale=stats.sem(logs))
-    assert half_width_99(logs) == pytest.approx(high)
-    assert high == pytest.approx(-low)
-    assert half_width_99([0.1]) == float("inf")
+    half = LogRatio.of_rounds([math.exp(log) for log in logs]).half_width(0.99)
+    assert half == pytest.approx(high) == pytest.approx(-low)

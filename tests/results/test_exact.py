@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from made_tables import NEW, OLD, cell, compared, only, program, word
-from stackwars.compilers.collectives import KINDS
+from stackwars.compilers.hlo_facts import COLLECTIVES
 from stackwars.results import exact, schema
 
 TPU = {"target": "tpu-v6e", "compiler": NEW}
@@ -140,7 +140,7 @@ def test_resident_sets_of_cells_are_over_their_baseline_s():
 
 
 def collectives(**counts: int) -> str:
-    return json.dumps({**dict.fromkeys(KINDS, 0), "bytes": 8, **counts})
+    return json.dumps({**dict.fromkeys(COLLECTIVES, 0), "bytes": 8, **counts})
 
 
 @pytest.mark.parametrize(("count", "verdict"), [(1, "same"), (3, "different")])

@@ -8,7 +8,7 @@ import pytest
 
 from made_tables import OLD, measured_replay, only
 from measured import config
-from stackwars.compilers.collectives import KINDS
+from stackwars.compilers.hlo_facts import COLLECTIVES
 from stackwars.results import cells as table_of_cells
 from stackwars.results import raw, schema
 from stackwars.results.raw import Raw
@@ -123,7 +123,7 @@ def test_rows_of_several_shapes(tmp_path):
 
 def sharded(rel_l2: float = 1e-7, **counts: int):
     """The row of FFN's program of torch_xla, divided among 4 devices."""
-    none = dict.fromkeys((*KINDS, "bytes"), 0)
+    none = dict.fromkeys((*COLLECTIVES, "bytes"), 0)
     compared = {"event": "compared", "rel_l2": rel_l2, "emitted": none, "partitioned": none | counts}
     process = {"status": "ok", "status_detail": "", "events": [compared]}
     process["sizes"] = config()["presets"]["smoke"]["sizes"]["ffn"]

@@ -7,7 +7,7 @@ import pytest
 
 from made_tables import OLD, measured_replay, only
 from measured import config
-from stackwars.compilers.collectives import KINDS
+from stackwars.compilers.hlo_facts import COLLECTIVES
 from stackwars.results import programs, schema
 from stackwars.results.folder import REFERENCE, Folder
 from stackwars.results.raw import Raw
@@ -131,7 +131,7 @@ def test_emitted_programs_have_both_levels_and_a_compilation_of_another_one_is_r
 def test_programs_for_slices_have_their_collectives(tmp_path):
     asked = config(workloads=["llama3_8b"], measure=["sharding"])
     first, second, *_ = sharding.slices(asked)
-    counts = {**dict.fromkeys(KINDS, 2), "bytes": 10}
+    counts = {**dict.fromkeys(COLLECTIVES, 2), "bytes": 10}
     write(tmp_path / first.path / "ahead.json", COMPILED | {"verdict": "oom", "hlo": {"collectives": counts}})
     write(tmp_path / second.path / "ahead.json", COMPILED | {"status": "error", "verdict": "", "hlo": None})
     one, other = built(asked, tmp_path).to_dict("records")

@@ -318,7 +318,7 @@ def test_an_edited_file_touches_what_is_made_from_it_alone(smoke):
     edits |= {"replay_process": edited, "replay": edited}
     for file, expected in (
         ("workloads/layernorm.py", {**made_from_it, **replays}),
-        ("compilers/edit_layernorm.py", edits),
+        ("compilers/edit_rewrites.py", edits),
         ("compilers/ahead.py", {}),
         ("results/comparisons.py", {}),
     ):

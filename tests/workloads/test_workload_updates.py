@@ -6,9 +6,9 @@ import pytest
 from measured import config, write_cell, write_results
 from measured import process as measured
 from stackwars import workloads
-from stackwars.measure import child
+from stackwars.measure import checks, child
 from stackwars.measure.checks import parity_limit, relative_l2
-from stackwars.measure.events import Events
+from stackwars.measure.documents import Events
 from stackwars.results import cells as table_of_cells
 from stackwars.results import raw
 from stackwars.study.cells import Cell
@@ -148,9 +148,9 @@ def test_losses_of_the_first_steps_are_told_and_fall(tmp_path):
 
 def test_every_leaf_weighs_the_same_and_its_size_is_kept():
     small = {"weight": np.full(1000, 1e3), "gradient": np.full(2, 1e-9), "none": np.zeros(3)}
-    found = child.leaf_samples(small, 1)
-    assert found.shape == (2 + 1 + 3 + 1 + child.LEAF_SAMPLE + 1,)
+    found = checks.leaf_samples(small, 1)
+    assert found.shape == (2 + 1 + 3 + 1 + checks.LEAF_SAMPLE + 1,)
     assert found[:2].tolist() == [1, 1]
     assert found[2] == pytest.approx(np.log(1e-9))
-    twice = child.leaf_samples({**small, "gradient": np.full(2, 2e-9)}, 1)
+    twice = checks.leaf_samples({**small, "gradient": np.full(2, 2e-9)}, 1)
     assert twice[:2].tolist() == [1, 1] and twice[2] - found[2] == pytest.approx(np.log(2), rel=1e-3)

@@ -146,5 +146,5 @@ rule sharded:
         job=JOBS.spec("sharded"),
         version=JOBS.version("sharded"),
     shell:
-        "python -m stackwars.compilers.sharded --job {params.job} --pins {input.pins} --output {output}"
-        " >{log} 2>&1"
+        "python -m stackwars.measure.supervisor --child stackwars.compilers.sharded --job {params.job}"
+        " --pins {input.pins} --output {output} >{log} 2>&1"

@@ -24,8 +24,8 @@ rule replay_process:
         job=JOBS.spec("replay"),
         version=JOBS.version("replay"),
     shell:
-        "python -m stackwars.compilers.replay_job --job {params.job} --pins {input.pins}"
-        " --output {output} >{log} 2>&1"
+        "python -m stackwars.measure.supervisor --child stackwars.compilers.replay --job {params.job}"
+        " --pins {input.pins} --output {output} >{log} 2>&1"
 
 
 rule replay:

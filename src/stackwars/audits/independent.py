@@ -11,7 +11,7 @@ from typing import Any
 from stackwars.audits import subjects
 from stackwars.audits.subjects import CellSubject
 from stackwars.measure import documents
-from stackwars.measure.events import event
+from stackwars.measure.documents import event
 
 AGREE = 0.05
 """The medians may differ by this share."""

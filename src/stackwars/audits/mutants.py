@@ -12,9 +12,8 @@ from stackwars.audits import subjects
 from stackwars.audits.mutant import HONEST
 from stackwars.audits.subjects import CellSubject
 from stackwars.measure import documents
-from stackwars.measure.checks import output_problems, problems
-from stackwars.measure.child import sample
-from stackwars.measure.events import event
+from stackwars.measure.checks import output_problems, problems, sample
+from stackwars.measure.documents import event
 from stackwars.measure.inputs import input_sets
 from stackwars.measure.peak import floor_ms
 from stackwars.workloads.gemm import WORKLOAD as gemm

@@ -26,7 +26,7 @@ from stackwars import frameworks, workloads
 from stackwars.audits import mutant
 from stackwars.audits.mutant import HONEST
 from stackwars.compilers.lower import LowerJob
-from stackwars.compilers.replay_job import ReplayJob
+from stackwars.compilers.replay import ReplayJob
 from stackwars.measure import documents, interleaved, nodes
 from stackwars.measure.supervisor import CELL, ProcessJob, supervise
 from stackwars.setup.environments import REPOSITORY, clean_environ, ensure

@@ -13,13 +13,11 @@ import os
 import sys
 from collections.abc import Callable
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from stackwars import workloads
-from stackwars.measure.child import block
-from stackwars.measure.events import NAME, Events
+from stackwars.measure.child import block, opened
+from stackwars.measure.documents import EVENTS, Events
 from stackwars.measure.inputs import INPUT_SETS, input_sets
 
 VALUES = 40
@@ -39,10 +37,7 @@ class Prepared(NamedTuple):
 def prepared(spec: dict) -> Prepared:
     """Return the specification's workload, already called once with each set of inputs."""
     settings, sizes = spec["settings"], spec["sizes"]
-    framework = import_module(f"stackwars.frameworks.{spec['framework']}")
-    session = framework.Session(spec["device"], settings["matmul_precision"])
-    workload = workloads.load(spec["workload"])
-    build = workloads.build(spec["workload"], spec["dialect"])
+    session, workload, build = opened(spec)
     seed = settings["seed"]
     session.build(build, sizes, seed, input_sets(workload, sizes, seed))
     session.settle()
@@ -73,7 +68,7 @@ def time_with_pyperf(spec: dict, folder: Path) -> None:
     calls = itertools.cycle((lambda: ready().third_party(), lambda: ours.append(ready().ours())))
     # pyperf times every call of this; every second one times itself as well.
     found = runner.bench_func(spec["workload"], lambda: next(calls)())
-    events = Events(folder / NAME)
+    events = Events(folder / EVENTS)
     if runner.args.worker:
         events.write("ours", ns=ours[-VALUES:])
         return
@@ -93,7 +88,7 @@ def time_with_torch(spec: dict, folder: Path) -> None:
     for _ in range(VALUES):
         third_party.append(round(1e9 * timer.timeit(1).mean))
         ours.append(ready.ours())
-    events = Events(folder / NAME)
+    events = Events(folder / EVENTS)
     events.write("ours", ns=ours)
     events.write("third_party", harness=f"torch.utils.benchmark {torch.__version__}", ns=third_party)
     events.write("end")

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stackwars.measure import process_value
-from stackwars.measure.comparison import ALPHA, Comparison, compare
+from stackwars.measure.log_ratio import ALPHA, Comparison, compare
 from stackwars.measure.process_value import ProcessValue
 
 Rounds = dict[int, ProcessValue]

@@ -73,19 +73,8 @@ def aa(of_run: list[Trial], interleaved: list[dict]) -> Entry:
             for device in dict.fromkeys(trial.device for trial in of_run)
         },
         RUN_ALL: false_claims(of_run),
-        **interleaved_groups(interleaved),
+        **{f"{AA_INTERLEAVED}, {subject_label(one)}": one["aa"] for one in interleaved},
     }
-    claimed = [f"{t.name} on {t.device}" for t in of_run if t.claimed]
-    return of_groups(groups, claimed, [_trial(t) for t in of_run])
-
-
-def interleaved_groups(found: list[dict]) -> dict[str, dict]:
-    """Return the interleaved A/A trials of each framework and replay, by the name of their group."""
-    return {f"{AA_INTERLEAVED}, {subject_label(one)}": one["aa"] for one in found}
-
-
-def of_groups(groups: dict[str, dict], claimed: list[str], trials: list[dict]) -> Entry:
-    """Judge A/A by groups of trials. claimed, trials: those of the run's own rounds, for the record."""
     groups = {name: figures for name, figures in groups.items() if figures["trials"]}
     if not groups:
         return not_run_entry("aa", "no cell has the four rounds that a trial needs")
@@ -102,8 +91,8 @@ def of_groups(groups: dict[str, dict], claimed: list[str], trials: list[dict]) -
         "few": few,
         "small": small,
         "groups": groups,
-        "claimed": claimed,
-        "trials": trials,
+        "claimed": [f"{t.name} on {t.device}" for t in of_run if t.claimed],
+        "trials": [_trial(t) for t in of_run],
     }
     return entry("aa", PASS if few and small else FAIL, figures, "; ".join(parts))
 

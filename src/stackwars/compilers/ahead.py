@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from stackwars.compilers import stablehlo
-from stackwars.measure.events import Events
+from stackwars.measure.documents import Events
 
 PACKAGES = ("jaxlib", "libtpu", "jax-cuda12-pjrt", "nvidia-cuda-nvcc-cu12")
 

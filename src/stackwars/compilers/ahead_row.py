@@ -28,10 +28,7 @@ _HBM = re.compile(r"Ran out of memory (on HBM|in memory space hbm)|exceeds? avai
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 _SIZE = r"([\d.]+)([KMGT]?)B?\b"
 _FIGURES = {
-    "available": (rf"exceeds available HBM \({_SIZE}\)", rf"Used \S+ of {_SIZE} hbm"),
     "needed": (rf"required for HLO temporaries \({_SIZE}\)", rf"Used {_SIZE} of \S+ hbm"),
-    "exceeded": (rf"Exceeded hbm capacity by {_SIZE}",),
-    "reserved": (rf"reserved\s+{_SIZE}",),
     "argument": (rf"^\s+arguments\s+{_SIZE}",),
     "output": (rf"Output size {_SIZE}",),
     "alias": (rf"shares {_SIZE} with arguments",),
@@ -66,8 +63,8 @@ def row(outcome: Outcome, usable: int | None, refuses: bool = True) -> dict:
     message = first_lines(raised["message"]) if raised else ""
     refused = refused_for_memory(message)
     status, message = _status(outcome, refused, message)
-    found = dump.buffers(outcome.dumped)
-    hbm = found.hbm if found else _figure(message, "needed")
+    found, told = dump.buffers(outcome.dumped), figures(message)
+    hbm = found.hbm if found else told.get("needed")
     code = accepted["code_bytes"] if accepted else None
     if outcome.assumed_code is not None:
         code, refuses = outcome.assumed_code, False  # it was not asked to the end
@@ -82,10 +79,10 @@ def row(outcome: Outcome, usable: int | None, refuses: bool = True) -> dict:
         "verdict": decision[0],
         "decided_by": decision[1],
         "message": printable(message),
-        "argument_bytes": found.argument if found else _figure(message, "argument"),
-        "output_bytes": found.output if found else _figure(message, "output"),
+        "argument_bytes": found.argument if found else told.get("argument"),
+        "output_bytes": found.output if found else told.get("output"),
         "temp_bytes": found.temp if found else None,
-        "alias_bytes": found.alias if found else _figure(message, "alias"),
+        "alias_bytes": found.alias if found else told.get("alias"),
         "hbm_bytes": hbm,
         "usable_bytes": usable,
         "code_bytes": code,
@@ -126,10 +123,6 @@ def _status(outcome: Outcome, refused: bool, message: str) -> tuple[str, str]:
     return "error", f"the compiler's process ended with {outcome.report.exit_code}; log: {said}"
 
 
-def _figure(message: str, name: str) -> int | None:
-    return figures(message).get(name)
-
-
 def usable_bytes(row: dict, compiler: str) -> int | None:
     """Bytes of a target's main memory that a program may use, as this compiler has it; None if unknown.
 
@@ -137,11 +130,6 @@ def usable_bytes(row: dict, compiler: str) -> int | None:
     for itself differs by generation.
     """
     return row.get("usable_hbm_bytes", {}).get(compiler)
-
-
-def refuses(row: dict) -> bool:
-    """Whether a target's compiler refuses programs that are too large: XLA for GPUs does not."""
-    return row["platform"] != "cuda"
 
 
 def refused_for_memory(message: str) -> bool:
@@ -152,7 +140,7 @@ def refused_for_memory(message: str) -> bool:
 def figures(message: str) -> dict[str, int]:
     """The sizes that a refusal tells, in bytes, rounded as it prints them (31.24G: to 0.01 GiB).
 
-    Those of: available, needed, exceeded, reserved, argument, output, alias.
+    Those of: needed, argument, output, alias.
     """
     found = {}
     for name, patterns in _FIGURES.items():

@@ -19,10 +19,10 @@ from pathlib import Path
 
 from stackwars.compilers import dump
 from stackwars.compilers.ahead import program_text
-from stackwars.compilers.ahead_row import Outcome, refuses, row, usable_bytes
+from stackwars.compilers.ahead_row import Outcome, row, usable_bytes
 from stackwars.ir.program_text import missing_reason
 from stackwars.measure import documents, launch, limits, machine
-from stackwars.measure.events import read_events
+from stackwars.measure.documents import read_events
 from stackwars.measure.launch import ExitReport
 from stackwars.setup.environments import Unavailable, clean_environ, ensure
 
@@ -91,40 +91,31 @@ def compile_in_child(job: CompileJob, python: Path, program: Path, folder: Path)
     )  # fmt: skip
     assumed = job.assumed_code_bytes if report.stopped else None
     outcome = Outcome(report, read_events(scratch), dumped, assumed)
-    found = {
-        **_document(job, program, outcome),
-        "wall_s": report.wall_s,
-        "peak_rss_bytes": report.peak_rss_bytes,
-        **_where(started, python.parents[1].name),
-    }
+    found = _document(job, program, outcome, started, python.parents[1].name)
     text, _ = dump.optimised_hlo(dumped)
     _write(found, text, folder)
     shutil.rmtree(scratch)
     return found
 
 
-def _where(started: datetime, environment: str) -> dict:
-    """What of ahead.json depends neither on the job nor on the outcome."""
+def _document(
+    job: CompileJob, program: Path, outcome: Outcome, started: datetime, environment: str = ""
+) -> dict:
+    """Return the content of ahead.json."""
+    # XLA for GPUs does not refuse programs that are too large.
+    refuses = job.target_row["platform"] != "cuda"
     return {
+        "schema": 1,
+        **{key: value for key, value in asdict(job).items() if key != "target_row"},
+        "program_sha256": hashlib.sha256(program_text(program)).hexdigest(),
+        **row(outcome, usable_bytes(job.target_row, job.compiler), refuses),
+        "wall_s": outcome.report.wall_s,
+        "peak_rss_bytes": outcome.report.peak_rss_bytes,
         "memory_cap_bytes": CAP_BYTES,
         "started_utc": started.isoformat(timespec="seconds"),
         "machine": machine.record(),
         "source": machine.revision(),
         "environment": environment,
-    }
-
-
-def _document(job: CompileJob, program: Path, outcome: Outcome) -> dict:
-    """What of ahead.json the job and the outcome decide."""
-    return {
-        "schema": 1,
-        **{key: value for key, value in asdict(job).items() if key != "target_row"},
-        "program_sha256": hashlib.sha256(program_text(program)).hexdigest(),
-        **row(
-            outcome,
-            usable_bytes(job.target_row, job.compiler),
-            refuses(job.target_row),
-        ),
     }
 
 
@@ -146,12 +137,9 @@ def unsupported(job: CompileJob, program: Path, why: str, folder: Path) -> dict:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     found = {
-        **_document(job, program, Outcome(ExitReport(None), [], dumped=folder)),
+        **_document(job, program, Outcome(ExitReport(None), [], dumped=folder), datetime.now(UTC)),
         "status": "unsupported",
         "message": why,
-        "wall_s": 0.0,
-        "peak_rss_bytes": 0,
-        **_where(datetime.now(UTC), environment=""),
     }
     _write(found, None, folder)
     return found

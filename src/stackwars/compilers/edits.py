@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from stackwars.compilers import arguments, edit_layernorm, edit_pretransposed_weights, stablehlo
+from stackwars.compilers import arguments, edit_rewrites, stablehlo
 from stackwars.compilers.arguments import Entry
 from stackwars.ir.program_text import missing_reason, no_program_line
 from stackwars.setup.environments import why_unavailable
@@ -80,12 +80,12 @@ EDITS = {
     "pretransposed_weights": Edit(
         "Weights that the program transposes in every call are handed over transposed: those of a "
         "matrix multiplication as (in, out), of a convolution as (height, width, in, out).",
-        edit_pretransposed_weights.apply,
+        edit_rewrites.pretranspose_weights,
     ),
     "explicit_layernorm": Edit(
         "Layer normalisation written as batch_norm_training over reshaped rows becomes arithmetic "
         "with the same formula on the last axis of the array as it was before the reshape.",
-        edit_layernorm.apply,
+        edit_rewrites.spell_out_layernorm,
     ),
     "erf_for_erfc": Edit(
         "The complementary error function, which XLA expands into two polynomials and an "

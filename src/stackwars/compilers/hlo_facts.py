@@ -1,11 +1,16 @@
-"""What a compiler made of a program: counts over the optimised HLO, for one row of a table."""
+"""What a program holds: counts over the optimised HLO, and its collectives as emitted and as optimised.
+
+Collectives are counted as they stand in the text: one in a loop's body counts once. Their bytes are those of an
+instruction's result on a device, which for an all-gather is all that is gathered, and for a reduce-scatter the
+part that a device keeps.
+"""
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 
-from stackwars.compilers import collectives
 from stackwars.compilers.hlo import CALLS, Instruction, Module, read
 
 _CYCLES = re.compile(r'"estimated_cycles":"?(\d+)')
@@ -17,6 +22,11 @@ FORWARDS = ("bitcast", "tuple", "get-tuple-element", "parameter", "constant")
 """Operations that move nothing."""
 _NO_STEP = (*FORWARDS, "copy-done", "async-done")
 
+COLLECTIVES = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "collective_permute")
+_EMITTED = re.compile(rf"\"?stablehlo\.({'|'.join(COLLECTIVES)})\"?\(")
+_RESULT = re.compile(r"-> \(?(tensor<.*)$")
+_TENSOR = re.compile(r"tensor<((?:\d+x)*)([a-z]+)(\d+)[^>]*>")
+
 
 def facts(text: str, estimated: bool = True) -> dict:
     """Counts over one optimised module; estimated: whether its cycles are estimates of the final code.
@@ -27,7 +37,7 @@ def facts(text: str, estimated: bool = True) -> dict:
     path through the entry, a loop's body once. estimated_cycles: XLA's own estimate, summed over the
     operations that run by themselves, loops multiplied. Bytes and cycles are null where XLA does not
     tell how often a loop that has some runs; cycles also where it gives none. collectives: those of
-    `collectives.partitioned`.
+    `partitioned_collectives`.
     """
     module = read(text)
     kinds = Counter(i.opcode for c in module.computations.values() for i in c.instructions.values())
@@ -36,7 +46,7 @@ def facts(text: str, estimated: bool = True) -> dict:
         "layout_bytes": _times(module, lambda i: i.bytes if _only_layout(module, i) else 0),
         "depth": _depth(module, module.entry),
         "estimated_cycles": _cycles(module) if estimated else None,
-        "collectives": collectives.partitioned(module),
+        "collectives": partitioned_collectives(module),
     }
 
 
@@ -98,3 +108,42 @@ def _depth(module: Module, name: str) -> int:
             before += 1
         longest[i.name] = before
     return max(longest.values(), default=0)
+
+
+def emitted_collectives(text: str) -> dict[str, int]:
+    """{kind: count} and `bytes` of a StableHLO program; the types in a manual computation are a device's."""
+    found = dict.fromkeys((*COLLECTIVES, "bytes"), 0)
+    open_ = False
+    for line in text.splitlines():
+        match = _EMITTED.search(line)
+        if match:
+            found[match[1]] += 1
+        # A reduction's type stands after its region.
+        open_ = bool(match) or open_
+        if open_ and (result := _RESULT.search(line)):
+            found["bytes"] += sum(_tensor_bytes(*one) for one in _TENSOR.findall(result[1]))
+            open_ = False
+    return found
+
+
+def _tensor_bytes(extents: str, kind: str, bits: str) -> int:
+    count = math.prod(int(extent) for extent in extents.split("x") if extent)
+    return count * max(8, int(bits)) // 8
+
+
+def partitioned_collectives(module: Module) -> dict[str, int]:
+    """The same of an optimised HLO module; one that is started and awaited apart is one."""
+    found = dict.fromkeys((*COLLECTIVES, "bytes"), 0)
+    for computation in module.computations.values():
+        for instruction in computation.instructions.values():
+            kind = instruction.opcode.removesuffix("-start").replace("-", "_")
+            if kind not in COLLECTIVES:
+                continue
+            found[kind] += 1
+            arrays = instruction.arrays
+            if instruction.opcode in ("all-gather-start", "collective-permute-start"):
+                # Operands and results in one tuple, at last perhaps numbers of its own.
+                sent = len(instruction.operands)
+                arrays = arrays[sent : 2 * sent]
+            found["bytes"] += sum(array.bytes for array in arrays)
+    return found

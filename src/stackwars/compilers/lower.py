@@ -1,5 +1,7 @@
 """A framework's StableHLO of one workload, made in the framework's environment without weights.
 
+A framework that can do it has a module lower_<framework> here, with PACKAGES, those whose versions are recorded, a
+function `lower`, and `load` if it needs more than importing them before the first program; it opens no device.
 The program is the text that the framework's cell compiles; LLaMA 8B's takes seconds and 0.8 GiB.
 """
 
@@ -18,7 +20,7 @@ import sys
 import time
 import traceback
 from dataclasses import asdict, dataclass
-from importlib import import_module
+from importlib import import_module, metadata
 from pathlib import Path
 from typing import NoReturn
 from unittest import mock
@@ -107,7 +109,12 @@ def _lowered(job: LowerJob) -> tuple[Lowered, dict[str, str]]:
             traceback.print_exc()
             why = f"{job.framework} does not lower it: {type(error).__name__}: {error}"
             lowered = Lowered(no_program_line(why), [], [], ())
-    return lowered, framework.versions()
+    return lowered, {name: _version(name) for name in framework.PACKAGES}
+
+
+def _version(package: str) -> str:
+    """The version that a package gives itself, or else that of its wheel."""
+    return getattr(import_module(package), "__version__", None) or metadata.version(package)
 
 
 def _sources(lowered: Lowered) -> dict:
@@ -157,7 +164,10 @@ def serve(framework: str, dialect: str, workload: str) -> None:
     """
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what a library prints is no answer
-    import_module(f"stackwars.compilers.lower_{framework}").load()
+    module = import_module(f"stackwars.compilers.lower_{framework}")
+    getattr(module, "load", lambda: None)()  # first, for it sets what an import reads
+    for package in module.PACKAGES:
+        import_module(package)
     workloads.build(workload, dialect)
     for line in sys.stdin:
         child = os.fork()

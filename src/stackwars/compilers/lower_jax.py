@@ -12,10 +12,7 @@ from stackwars.compilers.arguments import OUTPUT, Entry, Lowered, Result
 from stackwars.workloads import parallel
 from stackwars.workloads.parallel import Division
 
-
-def load() -> None:
-    """Import what `lower` needs; opens no device."""
-    import jax  # noqa: F401
+PACKAGES = ("jax", "jaxlib")
 
 
 def lower(
@@ -107,11 +104,3 @@ def _updated(leaves: Callable, state: Any) -> tuple[Result, ...]:
     }
     found = [marker.__array_interface__["data"] for marker in jax.tree.leaves(markers)]
     return (*(places.get(one, Result("")) for one in found), Result(OUTPUT))
-
-
-def versions() -> dict[str, str]:
-    """Versions of what lowered it."""
-    import jax
-    import jaxlib
-
-    return {"jax": jax.__version__, "jaxlib": jaxlib.__version__}

@@ -12,13 +12,9 @@ from stackwars.compilers import arguments
 from stackwars.compilers.arguments import OUTPUT, Entry, Leaf, Lowered, Result
 from stackwars.frameworks import tensorflow_xla
 
+PACKAGES = ("tensorflow",)
 _ALIAS = re.compile(r"parameter_number = (\d+) : i64}, output_index = array<i64: (\d+)>")
 """An argument whose memory a result takes over: a variable that is assigned to."""
-
-
-def load() -> None:
-    """Import what `lower` needs; opens no device."""
-    import tensorflow  # noqa: F401
 
 
 def lower(build: Callable, sizes: dict, seed: int, inputs: dict[str, np.ndarray], precision: str) -> Lowered:
@@ -64,10 +60,3 @@ def lower(build: Callable, sizes: dict, seed: int, inputs: dict[str, np.ndarray]
 def _constant(tensor: Any) -> Entry:
     """The entry of a tensor that a model has made for itself."""
     return arguments.of_array(tensor.numpy())
-
-
-def versions() -> dict[str, str]:
-    """Versions of what lowered it."""
-    import tensorflow
-
-    return {"tensorflow": tensorflow.__version__}

@@ -10,8 +10,8 @@ its `torch.compile` are left out, `fold_gqa` and `detect_causal_mask`: they look
 attention, and the models here write attention out.
 
 A training step is traced by `make_fx`: gradients by `torch.func`, then torch.optim's own functional AdamW.
-Autograd asks a tensor's device for its streams, which ends the process where there is no TPU: so gradients are
-traced on PyTorch's meta device, and the operations then moved.
+Autograd asks a device for its streams, which aborts without a TPU: gradients are traced on the meta device, and the
+operations then moved.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from stackwars.compilers.arguments import OUTPUT, Entry, Lowered, Result, marked
 from stackwars.workloads import adamw
 from stackwars.workloads.parallel import Division
 
+PACKAGES = ("torch", "torch_tpu")
 _PRECISION = {"default": "medium", "high": "high", "highest": "highest"}
 """What PyTorch calls the precisions of a product of float32 that XLA calls DEFAULT, HIGH and HIGHEST."""
 
@@ -145,13 +146,6 @@ def lower_traced(
         text = marked(text, axes, [id(entry) in updated for entry in used], division.devices)
     unused = [e for e, _ in placed if e.kind == "weight" and e not in used]
     return Lowered(text, used, unused, tuple(map(Result, results)))
-
-
-def versions() -> dict[str, str]:
-    """Versions of what lowered it."""
-    from importlib.metadata import version
-
-    return {name: version(name) for name in ("torch", "torch_tpu")}
 
 
 def _entries(module: Any, placed: list[tuple[Entry, Any]]) -> dict[str, Entry]:

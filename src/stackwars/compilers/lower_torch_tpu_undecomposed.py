@@ -6,30 +6,19 @@ operations one by one; `lower_torch_tpu` has that of its `torch.compile`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
-
-import numpy as np
 
 from stackwars.compilers import lower_torch_tpu
 from stackwars.compilers.arguments import Lowered
-from stackwars.compilers.lower_torch_tpu import Traced, load, versions
+from stackwars.compilers.lower_torch_tpu import PACKAGES, Traced, load
 from stackwars.workloads.parallel import Division
 
-__all__ = ["load", "lower", "versions"]
+__all__ = ["PACKAGES", "load", "lower"]
 
 
-def lower(
-    build: Callable,
-    sizes: dict,
-    seed: int,
-    inputs: dict[str, np.ndarray],
-    precision: str,
-    division: Division | None = None,
-) -> Lowered:
+def lower(*given: Any, division: Division | None = None) -> Lowered:
     """As `lower_torch_tpu.lower`."""
-    given = (build, sizes, seed, inputs, precision, division)
-    return lower_torch_tpu.lower_traced(_exported, dict, *given)
+    return lower_torch_tpu.lower_traced(_exported, dict, *given, division)
 
 
 def _exported(module: Any, inputs: list[Any]) -> Traced:

@@ -14,6 +14,8 @@ from stackwars.frameworks.torch_eager import gradient_mode
 from stackwars.frameworks.torch_xla import unnumbered
 from stackwars.workloads.parallel import Division
 
+PACKAGES = ("torch", "torch_xla")
+
 
 def load() -> None:
     """Import what `lower` needs; opens no device."""
@@ -97,11 +99,3 @@ def lower(
         ]
         text = marked(text, axes, [number in names for number in numbers], division.devices)
     return Lowered(text, used, unused, tuple(map(Result, (OUTPUT, *leaves))))
-
-
-def versions() -> dict[str, str]:
-    """Versions of what lowered it."""
-    import torch
-    import torch_xla
-
-    return {"torch": torch.__version__, "torch_xla": torch_xla.__version__}

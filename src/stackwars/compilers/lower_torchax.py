@@ -11,13 +11,8 @@ from stackwars.compilers import arguments, lower_jax
 from stackwars.compilers.arguments import Entry, Lowered
 from stackwars.frameworks import torchax as in_torchax
 
+PACKAGES = ("jax", "jaxlib", "torch", "torchax")
 IN_PLACE = "of what updates itself, torchax is lowered for a training step; this module writes into its buffers"
-
-
-def load() -> None:
-    """Import what `lower` needs; opens no device."""
-    import jax  # noqa: F401
-    import torchax  # noqa: F401
 
 
 def lower(build: Callable, sizes: dict, seed: int, inputs: dict[str, np.ndarray], precision: str) -> Lowered:
@@ -80,13 +75,3 @@ def lower(build: Callable, sizes: dict, seed: int, inputs: dict[str, np.ndarray]
 def _shape(jax: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
     """As JAX places an array: without 64-bit types."""
     return jax.ShapeDtypeStruct(shape, jax.dtypes.canonicalize_dtype(dtype))
-
-
-def versions() -> dict[str, str]:
-    """Versions of what lowered it."""
-    import jax
-    import jaxlib
-    import torch
-    import torchax
-
-    return {module.__name__: module.__version__ for module in (jax, jaxlib, torch, torchax)}

@@ -5,9 +5,8 @@ cell. What differs between two programs here is their StableHLO alone: compiler,
 weights and inputs are the same.
 
 A program that updates what it keeps does here the same step in every call, from the same state, and its
-results have memory of their own: the cells are where it updates in place. The process keeps such memory once it
-has it, and makes so many blocks (`study.programs`) that those of fresh memory are the fewer. JAX's step of
-train_transformer, on 2 cores: 0.5 s in a call with 120,000 page faults, 0.3 s in one with none.
+results have memory of their own. The process keeps such memory once it has it, because page faults would double the
+time of a training step, and makes so many blocks (`study.programs`) that those of fresh memory are the fewer.
 """
 
 from __future__ import annotations
@@ -20,6 +19,7 @@ import json
 import math
 import re
 import time
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -30,10 +30,10 @@ from stackwars.compilers import arguments, placement, profile
 from stackwars.compilers.arguments import OUTPUT
 from stackwars.ir.program_text import missing_reason
 from stackwars.measure import process_status
-from stackwars.measure.checks import relative_l2
-from stackwars.measure.child import block, checked, run_child, sample, surroundings, timed_call
+from stackwars.measure.checks import checked, relative_l2, sample
+from stackwars.measure.child import block, run_child, surroundings, timed_call
 from stackwars.measure.contention import Meter, Usage
-from stackwars.measure.events import Events
+from stackwars.measure.documents import Events
 from stackwars.measure.inputs import INPUT_SETS
 
 DETAIL = 2000
@@ -58,6 +58,32 @@ REFUSALS = {
 }
 """Why a program is not replayed: it is another one or computes something else, the compiler refuses it, or
 takes too long. With what is raised where it is the baseline's."""
+
+
+@dataclass(frozen=True)
+class ReplayJob:
+    """One process of the replay of a workload's programs in one compiler.
+
+    module, options: the compiler's file in this folder, and what its constructor is told.
+    programs: {framework, or framework+edit: {"program": path of program.mlir.gz, "arguments": path
+    of its arguments.json}}, paths relative to the repository; an edited program has the arguments of
+    the one that was edited. baseline: the program that the others' outputs must agree with.
+    settings: those of a cell's job, and parity_rel_l2. repetition: the round that it belongs to. peers: what
+    is measured in the same rounds, as of `rounds.stop_reason`.
+    """
+
+    workload: str
+    device: str
+    preset: str
+    compiler: str
+    module: str
+    options: dict[str, str]
+    repetition: int
+    baseline: str
+    sizes: dict[str, int]
+    settings: dict
+    programs: dict[str, dict[str, str]]
+    peers: dict = field(default_factory=dict, kw_only=True)
 
 
 class ReplayProcess:
@@ -223,6 +249,10 @@ class ReplayProcess:
                 self.events.write("profiled", program=name, **found)
 
 
+JOB = ReplayJob
+"""What `stackwars.measure.supervisor` reads a job of this process as."""
+
+
 def readable(text: str) -> str:
     """The program in what every generation of MLIR reads: truth values one by one.
 
@@ -286,7 +316,7 @@ def digest_problem(name: str, digest: str, listed: str) -> str | None:
 
 
 def measure(spec: dict, events: Events, folder: Path) -> None:
-    """Run one process of a replay; see `replay_job.ReplayJob` for the specification."""
+    """Run one process of a replay; spec: of a ReplayJob."""
     events.write("import")
     if hasattr(workloads.load(spec["workload"]), "STATE"):
         keep_memory()

@@ -1,17 +1,41 @@
-"""The parent of a process that runs one workload on several devices of this machine, and without them.
+"""The process that runs one call of a workload on several devices, and the same call on one.
 
-What it is about is the programs: the collectives that a frontend's has and those of the program that XLA makes
-of it, and whether the output is that of one device. The devices are made of the CPU's threads, so no time of it
-means anything, and none is kept.
+What it is about is the programs: the collectives that a frontend's has and those of the program that XLA makes of
+it, and whether the output is that of one device. The devices are made of the CPU's threads, so no time of it means
+anything, and none is kept.
+
+A module sharded_<frontend> has TITLE, FRAMEWORK and a class `Session(devices, precision, folder)` with
+the verbs
+
+    run(build, sizes, seed, inputs, division)
+                 the results of one call on the devices, {name: array in torch's layout}, OUTPUT among them
+    alone(...)   of the same, on one device and without any division
+
+and, once it has run, the attributes `emitted`, the program that the frontend gave to its compiler, and `optimised`,
+what the compiler made of it.
 """
 
 from __future__ import annotations
 
+import gzip
 from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from unittest import mock
 
-from stackwars.measure import supervisor
+import numpy as np
 
-CHILD = "stackwars.compilers.sharded_child"
+from stackwars import workloads
+from stackwars.compilers import hlo, hlo_facts
+from stackwars.compilers.arguments import Leaf
+from stackwars.measure.checks import relative_l2
+from stackwars.measure.child import run_child
+from stackwars.measure.documents import Events
+from stackwars.workloads import values
+from stackwars.workloads.parallel import Division
+
+EMITTED, OPTIMISED = "program.mlir.gz", "optimised.hlo.gz"
+_leaf = values.leaf
 
 
 @dataclass(frozen=True)
@@ -33,5 +57,52 @@ class ShardedJob:
     settings: dict
 
 
+JOB = ShardedJob
+"""What `stackwars.measure.supervisor` reads a job of this process as."""
+
+
+def leaf(name: str, shape: tuple[int, ...], seed: int) -> Leaf:
+    """Stands in for `values.leaf`: a weight that knows its name, and so how it is divided."""
+    made = _leaf(name, shape, seed).view(Leaf)
+    made.name = name
+    return made
+
+
+def measure(spec: dict, events: Events, folder: Path) -> None:
+    """Run the whole process; spec: of a ShardedJob."""
+    events.write("import")
+    settings = spec["settings"]
+    frontend = import_module(f"stackwars.compilers.sharded_{spec['frontend']}")
+    session = frontend.Session(spec["devices"], settings["matmul_precision"], folder)
+    workload = workloads.load(spec["workload"])
+    build = workloads.build(spec["workload"], spec["dialect"])
+    events.write("build")
+    seed = settings["seed"]
+    with mock.patch.object(values, "leaf", leaf):
+        given = (build, spec["sizes"], seed, workload.inputs(spec["sizes"], seed))
+        events.write("run")
+        divided = session.run(*given, Division(workload, spec["way"], spec["devices"]))
+        for name, text in ((EMITTED, session.emitted), (OPTIMISED, session.optimised)):
+            with gzip.GzipFile(folder / name, "wb", mtime=0) as file:
+                file.write(text.encode())
+        alone = session.alone(*given)
+    events.write(
+        "compared",
+        rel_l2=worst(divided, alone),
+        results=len(alone),
+        emitted=hlo_facts.emitted_collectives(session.emitted),
+        partitioned=hlo_facts.partitioned_collectives(hlo.read(session.optimised)),
+    )
+    events.write("end")
+
+
+def worst(divided: dict[str, np.ndarray], alone: dict[str, np.ndarray]) -> float:
+    """The largest relative L2 error of a result. Raises ValueError where one of the two has others."""
+    if divided.keys() != alone.keys():
+        apart = ", ".join(sorted(divided.keys() ^ alone.keys())[:5])
+        raise ValueError(f"expected the results of one device; only one of the two has {apart}")
+    return max(relative_l2(divided[name], alone[name]) for name in alone)
+
+
 if __name__ == "__main__":
-    supervisor.command(ShardedJob, CHILD)
+    run_child(measure)

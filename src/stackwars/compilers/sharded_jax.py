@@ -19,7 +19,7 @@ FRAMEWORK = "jax"
 
 
 class Session:
-    """One process's use of JAX on several devices. The verbs are those of `sharded_child`."""
+    """One process's use of JAX on several devices. The verbs are those of `sharded`."""
 
     def __init__(self, devices: int, precision: str, folder: Path) -> None:
         os.environ["JAX_PLATFORMS"] = "cpu"
@@ -39,7 +39,7 @@ class Session:
     ) -> dict[str, np.ndarray]:
         put = partial(self.put, division=division)
         placed = [self.place(array, division.input_axis) for array in inputs.values()]
-        found, self._emitted, self._optimised = self._call(*build(sizes, seed, put), placed)
+        found, self.emitted, self.optimised = self._call(*build(sizes, seed, put), placed)
         return found
 
     def alone(
@@ -73,9 +73,3 @@ class Session:
     def jitted(self, function: Callable, given: tuple) -> Any:
         """The function, to be compiled for these arguments."""
         return self._jax.jit(function)
-
-    def emitted(self) -> str:
-        return self._emitted
-
-    def optimised(self) -> str:
-        return self._optimised

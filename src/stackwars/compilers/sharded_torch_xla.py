@@ -21,7 +21,7 @@ FRAMEWORK = "torch_xla"
 
 
 class Session:
-    """One process's use of torch_xla on several devices. The verbs are those of `sharded_child`."""
+    """One process's use of torch_xla on several devices. The verbs are those of `sharded`."""
 
     def __init__(self, devices: int, precision: str, folder: Path) -> None:
         self._dumped = folder / "cache" / "dump"
@@ -66,10 +66,10 @@ class Session:
         with gradient_mode(self._torch, module)():
             output = module(*tensors)
         leaves = getattr(module, "leaves", dict)()
-        self._emitted = unnumbered(self._xm.get_stablehlo([output, *leaves.values()]))
+        self.emitted = unnumbered(self._xm.get_stablehlo([output, *leaves.values()]))
         self._torch_xla.sync(wait=True)
         self._xm.wait_device_ops()
-        self._optimised = _largest(set(self._dumped.iterdir()) - earlier)
+        self.optimised = _largest(set(self._dumped.iterdir()) - earlier)
         return {OUTPUT: _array(output), **{name: _array(leaf) for name, leaf in leaves.items()}}
 
     def alone(
@@ -93,12 +93,6 @@ class Session:
         """Say that a tensor is divided along an axis."""
         spec = tuple(parallel.AXIS if one == axis else None for one in range(tensor.ndim))
         self._spmd.mark_sharding(tensor, self._mesh, spec)
-
-    def emitted(self) -> str:
-        return self._emitted
-
-    def optimised(self) -> str:
-        return self._optimised
 
 
 def _array(tensor: Any) -> np.ndarray:

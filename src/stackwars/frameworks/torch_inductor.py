@@ -5,12 +5,8 @@ counted. At a break inside a loop Dynamo leaves the whole function to Python, an
 
 On the CPU it writes C++ and has g++ compile it, with every cache empty. So run 1 includes precompiling
 PyTorch's header (about 7 s on two cores), which a user pays for once a machine and not once a program.
-
 Before run 1 it is asked which vector instructions the processor has (`pick_vec_isa`), which does not depend on
-the program. With TORCHINDUCTOR_VEC_ISA_OK it believes the processor's own flags, in about 3 s, and does not try
-each set of instructions with g++, which has the same answer and takes 20 to 40 s in every process.
-
-On a GPU it writes Triton; the authors have not run that.
+the program; with TORCHINDUCTOR_VEC_ISA_OK it believes the processor's flags and saves 20 to 40 s of trying each.
 """
 
 from __future__ import annotations

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
-from typing import Any
-
-import numpy as np
 
 from stackwars.frameworks import Counters, torch_eager
 from stackwars.setup.device import platform
@@ -27,7 +23,7 @@ def unnumbered(text: str) -> str:
     return re.sub(r"^(module @\w+)\.\d+", r"\1", text)
 
 
-class Session:
+class Session(torch_eager.Session):
     """One process's use of torch_xla on one device. The verbs are described in `stackwars.frameworks`."""
 
     def __init__(self, device: str, precision: str) -> None:
@@ -48,37 +44,14 @@ class Session:
         # synchronised: the tensor becomes an output, and the program another one, now and then.
         torch.autograd.set_multithreading_enabled(False)
 
-    def put(self, array: np.ndarray) -> Any:
-        return self._torch.from_numpy(array).to(self._device)
-
-    def build(self, build: Callable, sizes: dict, seed: int, inputs: list[dict]) -> None:
-        self._module = build(sizes, seed, self.put)
-        self._mode = torch_eager.gradient_mode(self._torch, self._module)
-        self._leaves = getattr(self._module, "leaves", dict)
-        self._inputs = [[self.put(array) for array in one.values()] for one in inputs]
-
     def start(self) -> None:
         """Begin what the calls have recorded, and wait for nothing."""
         self._torch_xla.sync()
 
-    def settle(self) -> None:
-        self.start()
-        self._xm.wait_device_ops()
-
-    def call(self, which: int) -> Any:
-        with self._mode():
-            return self._module(*self._inputs[which])
-
-    def fence(self, output: Any) -> None:
+    def _wait(self) -> None:
         # sync(wait=True) alone returns before the device is done; wait_device_ops() does wait.
         self.start()
         self._xm.wait_device_ops()
-
-    def fetch(self, output: Any) -> np.ndarray:
-        return output.cpu().numpy()
-
-    def state(self) -> dict[str, np.ndarray]:
-        return {name: self.fetch(leaf.detach()) for name, leaf in self._leaves().items()}
 
     def counters(self) -> Counters:
         compiled = self._metrics.metric_data("CompileTime")

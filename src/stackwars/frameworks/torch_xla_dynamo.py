@@ -1,13 +1,8 @@
 """PyTorch through `torch.compile(backend="openxla")`: Dynamo finds the graph, torch_xla compiles it.
 
-Run 1 contains Dynamo's tracing, AOTAutograd, three walks through the graph with lazy tensors (for operations
-that torch_xla has no lowering of, for the inputs of each part, and for the program itself), one compilation by
-XLA and one execution. The extraction synchronises by itself (`torch_xla._dynamo.dynamo_bridge` calls sync and
-wait_device_ops before it compiles), so run 2 compiles nothing, even where work was pending.
-
-The program is that of the lazy tensors to the letter (FFN, BERT and GPT-2 at smoke sizes, torch_xla 2.9.0).
-What differs is what a call costs on its way to it. In GPT-2 a scalar of the mask stays outside the graph's part
-for XLA: it is a program of its own, compiled in run 1 and executed before each call.
+Run 1 contains Dynamo's tracing, AOTAutograd, three walks through the graph with lazy tensors, one compilation by
+XLA and one execution. The bridge synchronises before it compiles, so run 2 compiles nothing, even if work was
+pending. The program is that of the lazy tensors to the letter; in GPT-2 a scalar of the mask is a program of its own.
 
 A module that breaks the graph (`GRAPH_BREAKS`) is compiled without `fullgraph`, as in TorchInductor. Of a
 training step, Dynamo has the loss and its gradients, and lazy tensors have the optimiser, as torch_xla's manual

@@ -1,10 +1,7 @@
-"""torch_xla as beside this file, but nothing is settled before run 1.
+"""torch_xla without settling before run 1: each input is the result of a device operation that has not run yet.
 
-Weights are moved with `.to(device)` and no sync, and each input is the result of a device operation
-that has not run yet, as when a program makes its inputs on the device. Run 1 then compiles the
-forward pass together with that operation, and run 2 compiles the forward pass alone: two slow runs.
-The operation is needed: with transfers alone unsettled, GPT-2, BERT and ViT compiled once and only
-ResNet-50 twice (torch_xla 2.9.0 on the CPU, smoke sizes).
+Run 1 then compiles the forward pass together with that operation, and run 2 the forward pass alone: two slow runs.
+With transfers alone unsettled, most models compile once.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ import yaml
 
 from stackwars.ir.program_text import no_program_line, readback
 from stackwars.measure import FORMS, documents
-from stackwars.measure.events import event as _event
+from stackwars.measure.documents import event as _event
 from stackwars.measure.rounds import STOPPED
 from stackwars.setup.environments import REPOSITORY
 

@@ -6,6 +6,7 @@ Pure functions of a process's result; tried on processes that are broken on purp
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -17,6 +18,12 @@ FLOOR, WALL, CLOCK, CACHE = "floor", "wall clock", "second clock", "cache"
 CORES = "cores"
 INPUTS, OUTPUT = "inputs", "output"
 # A problem starts with the name of the check that found it.
+SAMPLE = 4096
+"""Elements of each output that are kept for the parity check."""
+LEAF_SAMPLE = 256
+"""Elements that are kept of each weight, or whatever else the calls of a workload update."""
+TINY = 1e-30
+"""Stands for the size of a leaf that is 0."""
 SHARE_BELOW = 0.05
 """So large a share of the blocks may be below the floor; of blocks that were timed whole, none is."""
 APART = 0.2
@@ -143,6 +150,34 @@ def _cores(process: dict) -> list[str]:
 
 def _named(process: dict, name: str) -> list[dict]:
     return [event for event in process["events"] if event["event"] == name]
+
+
+def sample(values: np.ndarray, seed: int, most: int = SAMPLE) -> np.ndarray:
+    """At most that many elements, the same positions for every framework: (n,) float32."""
+    flat = np.ascontiguousarray(values, dtype=np.float32).reshape(-1)
+    if flat.size <= most:
+        return flat
+    return flat[np.sort(np.random.default_rng(seed).choice(flat.size, most, replace=False))]
+
+
+def leaf_samples(state: dict[str, np.ndarray], seed: int) -> np.ndarray:
+    """At most LEAF_SAMPLE elements of every leaf over its root mean square, and that one's logarithm: (n,).
+
+    So every leaf weighs the same in the parity error, however small a gradient is beside its weight.
+    """
+    parts = []
+    for _, values in sorted(state.items()):
+        size = float(np.sqrt(np.mean(np.square(values, dtype=np.float64))))
+        some = sample(values, seed, LEAF_SAMPLE)
+        parts += [some / np.float32(size or 1), [np.float32(math.log(size or TINY))]]
+    return np.concatenate([np.empty(0, np.float32), *parts])
+
+
+def checked(values: np.ndarray, call: str) -> np.ndarray:
+    """The fetched output, refused with a FloatingPointError if it is not finite."""
+    if not np.isfinite(values).all():
+        raise FloatingPointError(f"expected finite values from the {call} call, some are not")
+    return values
 
 
 def relative_l2(values: np.ndarray, baseline: np.ndarray) -> float:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import gc
 import gzip
 import json
-import math
 import os
 import statistics
 import sys
@@ -23,21 +22,18 @@ import numpy as np
 
 from stackwars import workloads
 from stackwars.measure import FORMS
+from stackwars.measure.checks import checked, leaf_samples, sample
 from stackwars.measure.contention import Meter, Usage, frequencies_mhz, pressure, wait_share
-from stackwars.measure.events import NAME, Events
+from stackwars.measure.documents import EVENTS, Events
 from stackwars.measure.inputs import input_sets
-from stackwars.measure.interleaved_child import REPLY, run_interleaved_blocks
+from stackwars.measure.interleaved import REPLY, run_interleaved_blocks
 from stackwars.workloads.base import Workload
 from stackwars.workloads.losses import STEPS
 
-SAMPLE = 4096
-"""Elements of each output that are kept for the parity check."""
-LEAF_SAMPLE = 256
-"""Elements that are kept of each weight, or whatever else the calls of a workload update."""
-TINY = 1e-30
-"""Stands for the size of a leaf that is 0."""
 EXTRACTED = (0, 1)
 """The rounds in which the StableHLO is extracted: two tell whether every process has the same one."""
+TURNS = 2
+"""How often every shape is called."""
 DISPATCHED = 32
 DISPATCH_S = 0.2
 """Maximum of steady calls of which it is told when they returned, and of seconds in which they begin."""
@@ -156,27 +152,6 @@ def dispatch_calls(session: Any, events: Events, outputs: list[Any]) -> None:
     events.write("dispatch", returned_ns=returned, total_ns=done)
 
 
-def sample(values: np.ndarray, seed: int, most: int = SAMPLE) -> np.ndarray:
-    """At most that many elements, the same positions for every framework: (n,) float32."""
-    flat = np.ascontiguousarray(values, dtype=np.float32).reshape(-1)
-    if flat.size <= most:
-        return flat
-    return flat[np.sort(np.random.default_rng(seed).choice(flat.size, most, replace=False))]
-
-
-def leaf_samples(state: dict[str, np.ndarray], seed: int) -> np.ndarray:
-    """At most LEAF_SAMPLE elements of every leaf over its root mean square, and that one's logarithm: (n,).
-
-    So every leaf weighs the same in the parity error, however small a gradient is beside its weight.
-    """
-    parts = []
-    for _, values in sorted(state.items()):
-        size = float(np.sqrt(np.mean(np.square(values, dtype=np.float64))))
-        some = sample(values, seed, LEAF_SAMPLE)
-        parts += [some / np.float32(size or 1), [np.float32(math.log(size or TINY))]]
-    return np.concatenate([np.empty(0, np.float32), *parts])
-
-
 def follow_losses(session: Any, events: Events, outputs: list[Any]) -> None:
     """Go on to STEPS steps of training, of which two are done, and tell the loss before each.
 
@@ -190,21 +165,18 @@ def follow_losses(session: Any, events: Events, outputs: list[Any]) -> None:
     events.write("losses", values=losses)
 
 
-def checked(values: np.ndarray, call: str) -> np.ndarray:
-    """The fetched output, refused with a FloatingPointError if it is not finite."""
-    if not np.isfinite(values).all():
-        raise FloatingPointError(f"expected finite values from the {call} call, some are not")
-    return values
+def opened(spec: dict) -> tuple[Any, Workload, Callable]:
+    """Return the framework's session, the workload, and its `build` in the framework's dialect."""
+    framework = import_module(f"stackwars.frameworks.{spec['framework']}")
+    session = framework.Session(spec["device"], spec["settings"]["matmul_precision"])
+    return session, workloads.load(spec["workload"]), workloads.build(spec["workload"], spec["dialect"])
 
 
 def measure(spec: dict, events: Events, folder: Path) -> None:
     """Run the whole process that the specification describes; see `supervisor.ProcessJob`."""
     settings, sizes, seed = spec["settings"], spec["sizes"], spec["settings"]["seed"]
     events.write("import")
-    framework = import_module(f"stackwars.frameworks.{spec['framework']}")
-    session = framework.Session(spec["device"], settings["matmul_precision"])
-    workload = workloads.load(spec["workload"])
-    build = workloads.build(spec["workload"], spec["dialect"])
+    session, workload, build = opened(spec)
     versions = {"numpy": np.__version__, **session.versions(), **_models_library()}
     events.write("build", device_kind=session.device_kind(), versions=versions)
     session.build(build, sizes, seed, input_sets(workload, sizes, seed))
@@ -254,6 +226,27 @@ def measure(spec: dict, events: Events, folder: Path) -> None:
     events.write("end")
 
 
+def measure_shapes(spec: dict, events: Events, folder: Path) -> None:
+    """Call one workload with several shapes in turn, twice, and tell what each call compiled.
+
+    spec: of a ProcessJob whose settings have `size` and `values`.
+    """
+    settings, sizes = spec["settings"], spec["sizes"]
+    events.write("import")
+    session, workload, build = opened(spec)
+    events.write("build", device_kind=session.device_kind(), versions=session.versions())
+    sets = [
+        workload.inputs(sizes | {settings["size"]: value}, settings["seed"]) for value in settings["values"]
+    ]
+    session.build(build, sizes, settings["seed"], sets)
+    session.settle()
+    events.write("run")
+    for turn in range(TURNS):
+        for which, value in enumerate(settings["values"]):
+            single_call(session, events, "shape", which, turn=turn, value=value)
+    events.write("end")
+
+
 def _forms(session: Any) -> dict[str, str]:
     """The session's forms, or why there are none: what was timed stands without them."""
     try:
@@ -290,7 +283,7 @@ def _models_library() -> dict[str, str]:
 def run_child(measure: Callable[[dict, Events, Path], None]) -> None:
     """`python -m <the child's module> FOLDER`: read FOLDER/spec.json, measure, write beside it."""
     folder = Path(sys.argv[1])
-    events = Events(folder / NAME)
+    events = Events(folder / EVENTS)
     spec = json.loads((folder / "spec.json").read_text())
     try:
         measure(spec, events, folder)
@@ -307,8 +300,13 @@ def run_child(measure: Callable[[dict, Events, Path], None]) -> None:
 
 
 def main() -> None:
-    """The process of a cell."""
-    run_child(measure)
+    """Run the process of a cell, or of several shapes."""
+
+    def measure_spec(spec: dict, events: Events, folder: Path) -> None:
+        chosen = measure_shapes if "values" in spec["settings"] else measure
+        chosen(spec, events, folder)
+
+    run_child(measure_spec)
 
 
 if __name__ == "__main__":

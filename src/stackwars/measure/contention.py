@@ -1,11 +1,8 @@
-"""How long this process wanted a core and did not get one, as the kernel counts it.
+"""How long this process wanted a core and did not get one, as the kernel counts it: see docs/protocol.md.
 
-The run-queue wait of every thread (/proc/self/task/*/schedstat, Documentation/scheduler/sched-stats.rst)
-tells when something was in the way. That can be the process itself: where one thread hands over to another,
-as both frameworks do at every call, some wait is its own, on an idle machine too (7 % of an attention block
-of 8 ms in JAX on one core, 17 % in torch_xla). So a block is judged by what it waited beyond that. What
-others used of the cores (/proc/stat, proc(5)), and what the host took away, is known for the whole steady
-state alone: the kernel tells it in steps of 10 ms. Standard library only: it runs in the process of a cell.
+The run-queue wait of every thread is in /proc/self/task/*/schedstat (Documentation/scheduler/sched-stats.rst). What
+others used of the cores (/proc/stat, proc(5)), and what the host took away, is known for the whole steady state
+alone: the kernel tells it in steps of 10 ms. Standard library only: it runs in the process of a cell.
 """
 
 from __future__ import annotations

@@ -1,10 +1,16 @@
-"""JSON documents on disk: an error names the file, and what a kill left half-written is told from a result."""
+"""JSON on disk: documents, and the event file in which a child says line by line what it has done so far.
+
+An error names the file, and what a kill left half-written is told from a result.
+"""
 
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
+
+EVENTS = "events.jsonl"
 
 
 class Damaged(ValueError):
@@ -22,3 +28,37 @@ def read(path: Path | str) -> Any:
         return json.loads(Path(path).read_text(encoding="utf-8"))
     except ValueError as error:  # JSON's and Unicode's errors both are
         raise Damaged(Path(path), f"it ends or breaks off: {error}") from None
+
+
+class Events:
+    """An append-only file of JSON lines; the parent reads it after the child's end."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = path.open("a", buffering=1)
+
+    def write(self, event: str, **values: Any) -> None:
+        """Append one event with its values and the time in seconds since the epoch, `at_s`."""
+        self._file.write(json.dumps({"event": event, "at_s": time.time(), **values}) + "\n")
+
+
+def read_events(folder: Path) -> list[dict]:
+    """The events of a child that worked in this folder, oldest first; [] if it wrote none.
+
+    They end at the first line that is none: the child died while it wrote it, or the file was damaged.
+    """
+    path = folder / EVENTS
+    events = []
+    for line in path.read_text(errors="replace").splitlines() if path.exists() else []:
+        try:
+            found = json.loads(line)
+        except json.JSONDecodeError:
+            break
+        if not isinstance(found, dict) or "event" not in found:
+            break
+        events.append(found)
+    return events
+
+
+def event(process: dict, name: str) -> dict:
+    """The first event of this name of a process's result; {} if there is none."""
+    return next((event for event in process["events"] if event["event"] == name), {})

@@ -1,7 +1,9 @@
 """Interleaved runs: the process of a cell and its partner, a process of the baseline, run slices alternately.
 
 Each is supervised like any process of a cell. The partner starts when the first process has finished its own
-steady state; from then on at most one of them runs.
+steady state; from then on at most one of them runs. What slows the machine for a second then slows both alike, and
+hardly affects the ratio of times that were taken right after each other. A slice has to settle: docs/protocol.md says
+why. Standard library only: a part of it runs in the process of a cell.
 """
 
 from __future__ import annotations
@@ -10,20 +12,33 @@ import os
 import random
 import statistics
 import subprocess
+import sys
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from stackwars.measure import limits
-from stackwars.measure.events import event, read_events
+from stackwars.measure.contention import Meter, wait_share
+from stackwars.measure.documents import Events, event, read_events
 
 HEADROOM = 1.25
 """The partner may need as much memory as the first process has, and a quarter more must be free."""
 MIN_PAIRS = 3
 PARTNER_STEADY_S = 0.4
 KEPT = ("status", "status_detail", "framework", "wall_s", "peak_rss_bytes", "environment", "events")
+REPLY = "STACKWARS_REPLY_FD"
+"""Environment variable with the file descriptor on which a child answers."""
+REST_S = 0.05
+STEP_S = 0.001
+IDLE_SHARE = 0.2
+"""A process is at rest if it used less than this share of a core during a step."""
+SETTLED = 0.05
+SETTLE_S = 0.25
+"""A slice has settled once a block's wait share is at most so much above the usual; it is given up after
+so many seconds."""
 
 
 class Control:
@@ -190,3 +205,46 @@ def _slice_ms(event: dict) -> float:
     ns = event["ns"]
     ns = ns[event.get("settling", 0) or int(len(ns) > 2) :]
     return statistics.median(ns) / event["calls"] / 1e6
+
+
+def run_interleaved_blocks(
+    block: Callable[[int], int], calls: int, seconds: float, usual: float, events: Events
+) -> None:
+    """For each line on standard input, a slice: blocks for so many seconds (one at least), and an answer.
+
+    block(number) runs the block of that number, counted over all slices, and returns its ns. The seconds
+    begin with the first block of a slice that is settled: whose wait share exceeds `usual`, that of the
+    process's steady blocks, by SETTLED at most; or after SETTLE_S. Each slice is an event "interleaved"
+    with the number of blocks before that one, and whether it was settled. Ends with the standard input.
+    """
+    number, meter = 0, Meter()
+    with os.fdopen(int(os.environ[REPLY]), "w", buffering=1) as answers:
+        answers.write("ready\n")
+        for _ in sys.stdin:
+            ns: list[int] = []
+            settled, settling, start = False, 0, time.perf_counter()
+            meter.read()
+            while not ns or time.perf_counter() - start < (seconds if settled else SETTLE_S):
+                begin = time.perf_counter()
+                ns.append(block(number))
+                number += 1
+                used = None if settled else meter.read()
+                if used and wait_share(used.run, used.wait) <= usual + SETTLED:
+                    settled, settling, start = True, len(ns) - 1, begin
+            events.write("interleaved", ns=ns, calls=calls, settled=settled, settling=settling)
+            rest()
+            answers.write("done\n")
+
+
+def rest() -> None:
+    """Wait until no thread of this process works any more, REST_S at most.
+
+    PyTorch's OpenMP threads look for more work for about 4 ms after a call (libgomp, on two cores), which
+    would be taken from the other process's slice.
+    """
+    end = time.perf_counter() + REST_S
+    while time.perf_counter() < end:
+        used, start = time.process_time(), time.perf_counter()
+        time.sleep(STEP_S)
+        if time.process_time() - used < IDLE_SHARE * (time.perf_counter() - start):
+            return

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from stackwars.measure.contention import GATE, MAX_OTHER_PROCESSES_SHARE, wait_share
-from stackwars.measure.events import event
+from stackwars.measure.documents import event
 
 MIN_UNCONTENDED = 3
 """Uncontended blocks without which a process has no gated value: a median of fewer can be any of them."""

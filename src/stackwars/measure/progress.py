@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import statistics
 import sys
-from pathlib import Path
 
-from stackwars.measure.events import event
+from stackwars.measure.documents import event
 from stackwars.measure.rounds import STOPPED
 
 
-def announce(job: object, output: Path) -> None:
+def announce(job: object) -> None:
     """Say which process is about to run."""
     _say(f"{_name(vars(job))}: running")
 
 
-def report(output: Path, result: dict) -> None:
+def report(result: dict) -> None:
     """Say how a process ended, unless it was not needed."""
     if result["status"] != STOPPED:
         _say(f"    {_name(result)}: {summary(result)} [{result['wall_s']:.1f} s]")

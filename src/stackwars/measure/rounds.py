@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from stackwars.measure import NEGLIGIBLE, documents
-from stackwars.measure.events import event
+from stackwars.measure.documents import event
 from stackwars.measure.interleaved import pairs_ms, round_ratio
+from stackwars.measure.log_ratio import LogRatio
 from stackwars.measure.process_value import MIN_UNCONTENDED, baseline_wait_share, uncontended_blocks
 
 STOPPED = "stopped"
@@ -24,6 +25,7 @@ STOPPED = "stopped"
 DECIDED = "decided"
 BUDGET = "budget"
 MARGIN = math.log1p(NEGLIGIBLE)
+LOOK = 0.99
 
 
 def stop_reason(job: Any, output: Path) -> str | None:
@@ -58,7 +60,7 @@ def stop_reason(job: Any, output: Path) -> str | None:
     if spent >= settings["round_budget_s"]:
         return BUDGET
     values = {framework: _values(history) for framework, history in cells.items()}
-    interleaved = [_interleaved_logs(history) for history in cells.values()]
+    interleaved = [_interleaved_ratios(history) for history in cells.values()]
     return DECIDED if _all_decided(values, interleaved, baselines) else None
 
 
@@ -89,10 +91,10 @@ def _values(history: list[dict]) -> dict[int, float]:
     return found
 
 
-def _interleaved_logs(history: list[dict]) -> list[float]:
-    """The logarithm of the ratio of each process that was interleaved with one of the baseline."""
+def _interleaved_ratios(history: list[dict]) -> list[float]:
+    """The ratio of each process that was interleaved with one of the baseline."""
     interleaved = (pairs_ms(process) for process in history if process["status"] == "ok")
-    return [math.log(round_ratio(pairs)) for pairs in interleaved if pairs]
+    return [round_ratio(pairs) for pairs in interleaved if pairs]
 
 
 def _all_decided(
@@ -105,28 +107,23 @@ def _all_decided(
     pairs = [(known[name], known[baselines[name]]) for name in known if baselines[name] in known]
     # If there were interleaved runs, they decide; without them, the rounds.
     series = list(filter(None, interleaved)) or [
-        [math.log(value[r] / base[r]) for r in value.keys() & base.keys()] for value, base in pairs
+        [value[r] / base[r] for r in value.keys() & base.keys()] for value, base in pairs
     ]
     if not series:
-        logs = [[math.log(ms) for ms in rounds.values()] for rounds in known.values()]
-        return all(half_width_99(one) <= MARGIN for one in logs)
+        return all(is_known(list(rounds.values())) for rounds in known.values())
     return all(map(is_decided, series))
 
 
-def is_decided(logs: list[float]) -> bool:
-    """Whether the 99 % interval of a ratio excludes 1, or lies within NEGLIGIBLE of 1; logs: one a round."""
-    half = half_width_99(logs)
-    if math.isinf(half):
+def is_decided(ratios: list[float]) -> bool:
+    """Whether the 99 % interval of a ratio excludes 1, or lies within NEGLIGIBLE of 1; ratios: one a round."""
+    if not ratios:
         return False
-    mean = abs(statistics.mean(logs))
-    return mean > half or mean + half <= MARGIN
+    found = LogRatio.of_rounds(ratios)
+    half = found.half_width(LOOK)
+    return half is not None and (abs(found.log) > half or abs(found.log) + half <= MARGIN)
 
 
-def half_width_99(logs: list[float]) -> float:
-    """Half the width of Student's 99 % interval of a mean of logarithms; infinite for one value."""
-    from scipy.special import stdtrit  # not scipy.stats, for the time that it takes to load
-
-    if len(logs) < 2:
-        return math.inf
-    error = statistics.stdev(logs) / math.sqrt(len(logs))
-    return float(stdtrit(len(logs) - 1, 0.995)) * error
+def is_known(values: list[float]) -> bool:
+    """Whether the 99 % interval of a value lies within NEGLIGIBLE of it; values: one a round."""
+    half = LogRatio.of_rounds(values).half_width(LOOK)
+    return half is not None and half <= MARGIN

@@ -14,12 +14,13 @@ import statistics
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from stackwars.measure import documents, interleaved, launch, limits, machine, nodes, progress, rounds
-from stackwars.measure.events import event, read_events
-from stackwars.measure.interleaved_child import REPLY
+from stackwars.measure.documents import event, read_events
+from stackwars.measure.interleaved import REPLY
 from stackwars.measure.process_status import status
 from stackwars.setup import device
 from stackwars.setup.environments import REPOSITORY, Unavailable, clean_environ, ensure
@@ -28,8 +29,6 @@ PADDING = 4096
 """Maximum bytes of random padding of a child's environment."""
 CELL = "stackwars.measure.child"
 """The module that a cell's process runs."""
-SHAPES = "stackwars.measure.shapes_child"
-"""The module that a process of several shapes runs: one whose settings have `values`."""
 
 
 @dataclass(frozen=True)
@@ -129,16 +128,20 @@ def _when(started: datetime) -> dict:
     return {"started_utc": started.isoformat(timespec="seconds"), "started_s": started.timestamp()}
 
 
-def command(job_class: type, child_module: str) -> None:
-    """`python -m MODULE --job FILE --pins FILE --output FOLDER`: run one process, into one folder."""
-    parser = argparse.ArgumentParser(description=command.__doc__)
-    parser.add_argument("--job", required=True, help=f"file of the {job_class.__name__}, as JSON")
+def main() -> None:
+    """`python -m stackwars.measure.supervisor`: run one process, into one folder."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("--job", required=True, help="file of the job, as JSON")
+    parser.add_argument(
+        "--child", default=CELL, help="the module to run, which has the class of its jobs as JOB"
+    )
     parser.add_argument("--pins", required=True, type=Path, help="pins file of the environment")
     parser.add_argument("--output", required=True, type=Path, help="folder to write, made afresh")
     parser.add_argument("--partner-pins", type=Path, help="pins file of the partner's environment")
     a = parser.parse_args()
+    job_class = ProcessJob if a.child == CELL else import_module(a.child).JOB
     job = job_class(**documents.read(a.job))
-    run(job, a.pins, a.output, SHAPES if "values" in job.settings else child_module, a.partner_pins)
+    run(job, a.pins, a.output, a.child, a.partner_pins)
 
 
 def run(
@@ -158,7 +161,7 @@ def run(
     result = _not_needed(job, output)
     all_pins = [pins, partner_pins] if partner_pins else [pins]
     if result is None and (earlier := nodes.restore(job, all_pins, output)):
-        progress.report(output, earlier)
+        progress.report(earlier)
         return
     # The device first: its environment may be a download of gigabytes.
     if result is None and (absent := device.why_absent(job.device)):
@@ -179,12 +182,12 @@ def run(
     shutil.rmtree(output, ignore_errors=True)
     part.rename(output)
     nodes.save(job, all_pins, output)
-    progress.report(output, result)
+    progress.report(result)
 
 
 def _measured(job: Any, python: Path, partner: list[Path], part: Path, output: Path, child_module: str) -> dict:
     """Measure in the folder `part`, alone on this machine; partner: its Python, if it has one."""
-    progress.announce(job, output)
+    progress.announce(job)
 
     def attempt(wanted: Any) -> dict:
         if not partner:
@@ -264,4 +267,4 @@ def _not_needed(job: Any, output: Path) -> dict | None:
 
 
 if __name__ == "__main__":
-    command(ProcessJob, CELL)
+    main()

@@ -9,7 +9,7 @@ from types import ModuleType
 from stackwars.frameworks import GENERATED
 from stackwars.measure import process_value
 from stackwars.measure.checks import used_cores
-from stackwars.measure.events import event
+from stackwars.measure.documents import event
 from stackwars.measure.log_ratio import geometric_mean
 from stackwars.measure.process_value import ProcessValue
 from stackwars.measure.steady import AT_ONCE, NONE, SLOWING, WARM_UP

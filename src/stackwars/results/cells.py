@@ -11,10 +11,10 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from stackwars.compilers.collectives import KINDS
+from stackwars.compilers.hlo_facts import COLLECTIVES
 from stackwars.measure import nodes
 from stackwars.measure.checks import parity_limit
-from stackwars.measure.events import event
+from stackwars.measure.documents import event
 from stackwars.measure.process_value import per_round
 from stackwars.results import native, schema, verdicts
 from stackwars.results.cell_numbers import times
@@ -142,5 +142,5 @@ def sharded(config: dict, raw: Raw) -> Iterator[Row]:
 
 def _collectives(compared: dict) -> str:
     emitted = compared["emitted"]
-    counts = {"emitted": sum(emitted[kind] for kind in KINDS), "emitted_bytes": emitted["bytes"]}
+    counts = {"emitted": sum(emitted[kind] for kind in COLLECTIVES), "emitted_bytes": emitted["bytes"]}
     return json.dumps(counts | compared["partitioned"])

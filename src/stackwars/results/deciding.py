@@ -8,8 +8,7 @@ from typing import Any
 import pandas as pd
 
 from stackwars import workloads
-from stackwars.measure.comparison import Comparison, direction, holm, verdict
-from stackwars.measure.log_ratio import LogRatio
+from stackwars.measure.log_ratio import Comparison, LogRatio, direction, holm, verdict
 from stackwars.results import published, schema, verdicts
 from stackwars.results.names import generations
 from stackwars.results.schema import is_missing

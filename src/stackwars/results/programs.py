@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from stackwars import workloads
-from stackwars.compilers import fused
+from stackwars.compilers.op_classes import fused_by_inductor, fused_by_xla
 from stackwars.measure import documents
 from stackwars.results import published, schema
 from stackwars.results.folder import Folder, form
@@ -80,9 +80,9 @@ def _fused(config: dict, measured: Path) -> Iterator[tuple[tuple[str, str], dict
             try:
                 yield (
                     (workload, cell.framework),
-                    fused.by_xla(form(folder, "optimised_hlo"))
+                    fused_by_xla(form(folder, "optimised_hlo"))
                     if cell is jax
-                    else fused.by_inductor(form(folder, "fx_graph"), form(folder, "generated_code")),
+                    else fused_by_inductor(form(folder, "fx_graph"), form(folder, "generated_code")),
                 )
             except FileNotFoundError:
                 continue

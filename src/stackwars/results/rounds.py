@@ -17,7 +17,7 @@ from typing import Any
 import pandas as pd
 
 from stackwars.measure import interleaved
-from stackwars.measure.events import event
+from stackwars.measure.documents import event
 from stackwars.measure.process_value import aligned
 from stackwars.results import schema
 from stackwars.results.raw import Raw, Values

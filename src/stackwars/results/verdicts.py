@@ -7,17 +7,18 @@ from __future__ import annotations
 
 import math
 
-from stackwars.measure.comparison import (
+from stackwars.measure.log_ratio import (
     EQUIVALENT,
     FASTER,
     INCONCLUSIVE,
     NO_DATA,
     NO_INTERVAL,
     SLOWER,
+    Estimate,
+    LogRatio,
     direction,
     is_within,
 )
-from stackwars.measure.log_ratio import Estimate, LogRatio
 from stackwars.results.schema import is_missing
 
 DECIDED = (SLOWER, FASTER)

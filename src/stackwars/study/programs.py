@@ -286,7 +286,7 @@ def largest_batch_job(config: dict, compilation: Compilation) -> dict:
 
 
 def replay_job(config: dict, replay: ReplayCell, repetition: int) -> dict:
-    """The ReplayJob of `stackwars.compilers.replay_job` as a dictionary."""
+    """The ReplayJob of `stackwars.compilers.replay` as a dictionary."""
     settings = cells.settings(config)
     row = config["compilers"][replay.compiler]
     measuring = ("seed", "memory_cap_gib", "timeout_s", "steady_max_blocks", *cells.ROUNDS)

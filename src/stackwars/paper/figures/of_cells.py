@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from stackwars import workloads
 from stackwars.frameworks import program_of, title
 from stackwars.measure import documents
-from stackwars.measure.events import event
+from stackwars.measure.documents import event
 from stackwars.paper.figures.heat import draw_stacks
 from stackwars.paper.figures.ratios import draw_ratios
 from stackwars.paper.figures.style import PAGE, RC, line_look, round_ticks, save

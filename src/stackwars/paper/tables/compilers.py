@@ -6,8 +6,7 @@ import pandas as pd
 
 from stackwars.compilers import XLA
 from stackwars.frameworks import title
-from stackwars.measure.comparison import direction
-from stackwars.measure.log_ratio import Estimate
+from stackwars.measure.log_ratio import Estimate, direction
 from stackwars.paper.latex import Latex, scientific
 from stackwars.paper.tables.formats import mark, percentage
 from stackwars.paper.tables.spec import (

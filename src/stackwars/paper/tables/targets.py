@@ -7,7 +7,7 @@ import json
 import pandas as pd
 
 from stackwars import workloads
-from stackwars.compilers.collectives import KINDS
+from stackwars.compilers.hlo_facts import COLLECTIVES
 from stackwars.frameworks import title
 from stackwars.paper.tables.programs import DASH
 from stackwars.paper.tables.spec import Column, Table, frame, indexed, main
@@ -18,7 +18,7 @@ from stackwars.results.verdicts import FITS, TOO_LARGE
 
 STUDY, SHARDING, LLAMA = "tables", "sharding", "llama3_8b"
 MIB, GIB = 2**20, 2**30
-COLLECTIVES = dict(zip(KINDS, ("AR", "AG", "RS", "A2A", "CP"), strict=True))
+COLLECTIVES = dict(zip(COLLECTIVES, ("AR", "AG", "RS", "A2A", "CP"), strict=True))
 
 
 def fit_rows(sources: Sources) -> pd.DataFrame:
@@ -102,7 +102,7 @@ def slice_rows(sources: Sources) -> pd.DataFrame:
             {
                 **{"framework": title(row["framework"]), "chips": row["devices"]},
                 "memory": _memory(row),
-                **{kind: float(counts[kind]) if kind in counts else None for kind in KINDS},
+                **{kind: float(counts[kind]) if kind in counts else None for kind in COLLECTIVES},
                 "moved": counts["bytes"] / MIB if counts.get("bytes") else 0.0,
             }
         )
@@ -132,7 +132,7 @@ TABLES = (
         columns=(
             *(Column("Framework", "framework"), Column("Chips", "chips", "count")),
             Column("GiB", "memory", "bytes"),
-            *(Column(COLLECTIVES[kind], kind, "count", "Collectives") for kind in KINDS),
+            *(Column(COLLECTIVES[kind], kind, "count", "Collectives") for kind in COLLECTIVES),
             Column("MiB", "moved", "number", "Collectives"),
         ),
         study=SHARDING,
