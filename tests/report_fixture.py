@@ -9,14 +9,12 @@ from typing import Any
 import hlo_pair
 import measured
 from made_tables import accepted
-from stackwars.claims import decide
 from stackwars.compilers.op_classes import CLASSES, DISPATCH, ELEMENTWISE, PRODUCTS
 from stackwars.measure import documents
 from stackwars.report.align import form, side
 from stackwars.report.gather import gather
 from stackwars.report.optimised import side as hlo_side
 from stackwars.report.raw import POINTS
-from stackwars.results import reference, runs
 from stackwars.results.dataset import Dataset, Sources, sources
 from stackwars.results.folder import Folder
 from stackwars.study.config import load
@@ -204,14 +202,9 @@ def large(count: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def reference_document(folder: Path) -> dict[str, Any]:
-    """The document of the reference, whose tables are made in this folder."""
-    config = {**load(), "results": "reference"}
-    results = Folder(folder / "from-reference", runs.REFERENCE)
-    results.results.mkdir(exist_ok=True)
-    reference.write(config, results)
-    decide.write(config, results)
-    return gather(sources(config, results))
+def reference_document(tables: Folder) -> dict[str, Any]:
+    """The document of the reference with these tables."""
+    return gather(sources({**load(), "results": "reference"}, tables))
 
 
 def made_sources(folder: Path, run: dict[str, list], reference: dict[str, list], **changes: object) -> Sources:
