@@ -51,13 +51,8 @@ def test_no_vote_tests_nothing_and_an_unknown_quantifier_is_refused():
 
 
 def test_the_evidence_counts_and_lists_and_what_has_no_data_counts_as_open(tmp_path):
-    verdicts = {
-        "gemm": "slower",
-        "mha": "slower",
-        "ffn": "faster",
-        "conv": "inconclusive",
-        "layernorm": "no data",
-    }
+    verdicts = {"gemm": "slower", "mha": "slower", "ffn": "faster"}
+    verdicts |= {"conv": "inconclusive", "layernorm": "no data"}
     rows = [comparison(workload, 2.0, verdict=word) for workload, word in verdicts.items()]
     found = decided(claim(WORDS), dataset(tmp_path, comparisons=rows))
     assert (found.verdict, found.margin) == ("not decided", "2 of 5, needs 3")
@@ -75,10 +70,8 @@ def test_of_many_rows_the_ends_are_shown_and_a_word_may_have_a_label(tmp_path):
     rows = [comparison(name, 1.5 + number) for number, name in enumerate(names)]
     labelled = {**WORDS, "labels": {"slower": "JAX ahead"}}
     found = decided(claim(labelled), dataset(tmp_path, comparisons=rows))
-    assert (
-        found.evidence
-        == "JAX ahead in 9 of 9: from 1.50 (1.44 to 1.57) (GEMM) to 9.50 (9.10 to 9.92) (GPT-2 small)"
-    )
+    ends = "from 1.50 (1.44 to 1.57) (GEMM) to 9.50 (9.10 to 9.92) (GPT-2 small)"
+    assert found.evidence == f"JAX ahead in 9 of 9: {ends}"
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ import re
 import subprocess
 from collections import Counter
 from dataclasses import asdict
-from unittest import mock
 
 import numpy as np
 import pytest
@@ -188,7 +187,7 @@ def test_marked_program_is_what_torch_xla_marks(torch_xla_python, workload, tmp_
 
 @pytest.mark.env
 @pytest.mark.parametrize("name", ["jax", "torch_xla", "torchax", "tensorflow_xla"])
-def test_programs_that_one_process_serves_are_those_that_cells_run(name, request, tmp_path):
+def test_programs_that_one_process_serves_are_those_that_cells_run(name, request, monkeypatch, tmp_path):
     python = request.getfixturevalue(f"{name}_python")
     job = programs.lower_job(SMOKE, Program(name, "bert_base"))
     asked = largest_batch.LargestBatchJob(
@@ -196,8 +195,8 @@ def test_programs_that_one_process_serves_are_those_that_cells_run(name, request
         **{"matmul_precision": job["matmul_precision"], "target": "", "target_row": {}},
         **{"compiler": "", "timeout_s": 300},
     )
-    with mock.patch.object(largest_batch, "ensure", lambda _: python):
-        lower = largest_batch.lower_with(tmp_path / "no.pins", asked)
+    monkeypatch.setattr(largest_batch, "ensure", lambda _: python)
+    lower = largest_batch.lower_with(tmp_path / "no.pins", asked)
     with pytest.raises(OSError, match="ended with 1: "):
         lower(name, "bert_base", {"batch": 3}, tmp_path / "without-sizes")
     other = lower(name, "bert_base", {**job["sizes"], "batch": 3}, tmp_path / "other")

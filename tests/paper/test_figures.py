@@ -12,7 +12,7 @@ from matplotlib import pyplot
 from matplotlib.colors import to_rgba
 from pypdf import PdfReader
 
-from made_tables import NEW, OLD, cell, comparison, measured_cell, replay
+from made_tables import NEW, OLD, cell, comparison, measured_cell, replay, write_tables
 from stackwars.compilers.op_classes import CLASSES
 from stackwars.frameworks import title
 from stackwars.paper.figures import calls, heat, of_cells, of_compilers, op_times, ratios, stack
@@ -52,10 +52,7 @@ def profile(name: str, framework: str, ms: tuple, compiler: str = OLD, consisten
 def folder_of(path: Path, cells=(), comparisons=(), profiles=()) -> Folder:
     """Return a folder of results with these rows of its tables, without a graph."""
     tables = {"cells": cells, "comparisons": comparisons, "profile": profiles}
-    path.mkdir(exist_ok=True)
-    for name in schema.TABLES:
-        schema.write(schema.table(name, named(*tables.get(name, []))), path / f"{name}.csv")
-    return Folder(path)
+    return Folder(write_tables(path, {}, **{name: named(*rows) for name, rows in tables.items()}))
 
 
 def filled(path: Path) -> Folder:
