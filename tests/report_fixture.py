@@ -165,14 +165,7 @@ def large(count: int) -> dict[str, Any]:
 
     def called(seed: int) -> dict[str, Any]:
         blocks = [round(2 + noise(seed, block), 3) for block in range(20)]
-        return {
-            "round": seed % 3,
-            "first": 80.0,
-            "second": 3.0,
-            "calls": 4,
-            "blocks": blocks,
-            "uncontended": "1" * 20,
-        }
+        return {**DETAILS["calls"][0], "round": seed % 3, "blocks": blocks, "uncontended": "1" * 20}
 
     def process(seed: int) -> dict[str, Any]:
         memory = [[at / 10, round(900 + 100 * noise(seed, at))] for at in range(POINTS)]
@@ -215,12 +208,8 @@ def made_sources(folder: Path, run: dict[str, list], reference: dict[str, list],
     config = measured.config(**changes)
     made = {"run": accepted(folder / "run", **run), "reference": accepted(folder / "reference", **reference)}
     path = folder / "reference" / "context.json"
-    known = [
-        {
-            **{"run": "a", "machine": "a machine", "date_utc": "2026-01-01T00:00:00+00:00"},
-            "studies": list(config["studies"]),
-        }
-    ]
-    path.write_text(json.dumps({**documents.read(path), "runs": known}), encoding="utf-8")
+    known = {"run": "a", "machine": "a machine", "date_utc": "2026-01-01T00:00:00+00:00"}
+    known |= {"studies": list(config["studies"])}
+    path.write_text(json.dumps({**documents.read(path), "runs": [known]}), encoding="utf-8")
     datasets = {name: Dataset(config, one.folder, name == "reference") for name, one in made.items()}
     return Sources(**datasets, measured=list(config["measure"]))

@@ -150,10 +150,7 @@ def test_a_text_of_unknown_form_costs_its_counts_only(tmp_path: Path) -> None:
 
 
 def test_the_figures_of_a_refusal() -> None:
-    assert ahead_row.figures(NEW) == {
-        "needed": round(32.26 * GIB),
-        "available": round(31.24 * GIB),
-    }
+    assert ahead_row.figures(NEW) == {"needed": round(32.26 * GIB), "available": round(31.24 * GIB)}
     assert ahead_row.figures(LISTED) == {
         "needed": 70 * GIB,
         "available": round(31.25 * GIB),

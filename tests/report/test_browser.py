@@ -28,7 +28,7 @@ VIEWS = {
     "cells?study=stacks&mode=growth": ["layers 4"],
     "cells?mode=replay": ["2 of 2 cells", "an XLA", "0.500"],
     "replay/tables/cpu/an%20XLA/jax/mha": [
-        *("2.000 ms a call", "Compile time", "<circle", "0.520", "jaxlib 0.7.1", "Measured in this run."),
+        *("2.000 ms a call", "Compile time", "<circle", "0.520", "jaxlib 0.7.1", "Measured in this run.")
     ],
     "replay/tables/cpu/an%20XLA/torch_xla/mha": ["Status: unsupported", 'class="scroll log"'],
     "replay/tables/cpu/none": ["no such replay"],
@@ -49,13 +49,11 @@ VIEWS = {
     ],
     "comparisons?quantity=replay&rounds=shown": ["[1.20, 1.30]", "#replay/tables/cpu/an%20XLA/jax/mha", "1.25"],
     "compiled": ["fits", "a TPU", "3.00", "Measured in this run."],
-    "programs/mha": [
-        *("of both", "\u2260 %1 = stablehlo.exponential", "numpy is not shown: it is too long"),
-    ],
+    "programs/mha": [*("of both", "\u2260 %1 = stablehlo.exponential", "numpy is not shown: it is too long")],
     "programs/mha?left=torchax&right=jax": ["of both", "negate", "accepted run 2026-01-01T0000"],
     "programs/mha?form=optimised": ["HLO as an-xla has optimised", "\u2260 %bitcast = f32[4]"],
     "timeline/mha": [
-        *("Timeline: MHA", "Longest operations of JAX", "dot.3", "torch_xla (sums)", "Measured in this run."),
+        *("Timeline: MHA", "Longest operations of JAX", "dot.3", "torch_xla (sums)", "Measured in this run.")
     ],
     "claims": ["It holds.", "supported", "#claim/x", "1 of 1, needs 1"],
     "claim/x": ["Supported, 1 of 1, needs 1", "#comparisons?study=tables&amp;quantity=steady&amp;workload=mha"],
@@ -347,10 +345,7 @@ def test_the_trace_of_several_frontends_has_a_process_and_threads_for_each(repor
 
 def test_two_runs_stand_in_one_comparison(browser, tmp_path):
     other = {**report_fixture.RATIO, "ratio": 2.5}
-    document = {
-        **DOCUMENT,
-        "other": {"name": "the other", "summary": "It moved.", "comparisons": [other]},
-    }
+    document = {**DOCUMENT, "other": {"name": "the other", "summary": "It moved.", "comparisons": [other]}}
     (tmp_path / "report.html").write_text(page(document))
     browser.open(tmp_path / "report.html")
     text = browser.visit("comparisons")
