@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import fcntl
 import json
 import os
@@ -59,7 +58,7 @@ class Chromium:
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         attached = self.call("Target.attachToTarget", targetId=target, flatten=True)
         self._session = attached["sessionId"]
-        for domain in ("Page", "Runtime", "Log", "Performance"):
+        for domain in ("Page", "Runtime", "Log"):
             self.call(f"{domain}.enable")
 
     def call(self, method: str, **parameters: Any) -> dict:
@@ -98,16 +97,6 @@ class Chromium:
         """Press a key and let it go."""
         for kind in ("keyDown", "keyUp"):
             self.call("Input.dispatchKeyEvent", type=kind, key=key, **more)
-
-    def screenshot(self, path: Path) -> None:
-        """A picture of the whole page."""
-        found = self.call("Page.captureScreenshot", captureBeyondViewport=True)
-        path.write_bytes(base64.b64decode(found["data"]))
-
-    def heap_bytes(self) -> int:
-        """What the page's objects take."""
-        metrics = self.call("Performance.getMetrics")["metrics"]
-        return next(int(one["value"]) for one in metrics if one["name"] == "JSHeapUsedSize")
 
     def close(self) -> None:
         """End the browser."""

@@ -1,4 +1,4 @@
-"""What several tests need: the environments' Pythons."""
+"""What several tests need: the environments' Pythons, and the tables of the reference."""
 
 from __future__ import annotations
 
@@ -7,7 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from stackwars.claims import decide
+from stackwars.results import reference, runs
+from stackwars.results.folder import Folder
 from stackwars.setup.environments import REPOSITORY, ensure, root
+from stackwars.study.config import load
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -54,6 +58,17 @@ def torchax_python() -> Path:
 def torch_tpu_python() -> Path:
     """Python of the torch_tpu environment, built if it is missing."""
     return ensure(REPOSITORY / "envs" / "torch_tpu.txt")
+
+
+@pytest.fixture(scope="session")
+def reference_tables(tmp_path_factory: pytest.TempPathFactory) -> Folder:
+    """The tables of the reference, made from the accepted runs."""
+    config = {**load(), "results": "reference"}
+    made = Folder(tmp_path_factory.mktemp("tables") / "from-reference", runs.REFERENCE)
+    made.results.mkdir()
+    reference.write(config, made)
+    decide.write(config, made)
+    return made
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -112,6 +112,7 @@ def comparison(workload: str, ratio: float, error: float | None = 0.01, **column
 
 def write_tables(folder: Path, context: dict, **tables: list[dict]) -> Path:
     """Write a folder of results with these rows of its tables, the others empty."""
+    folder.mkdir(parents=True, exist_ok=True)
     for name in schema.TABLES:
         schema.write(schema.table(name, tables.get(name, [])), folder / f"{name}.csv")
     (folder / "context.json").write_text(json.dumps(context))

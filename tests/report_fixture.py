@@ -9,13 +9,11 @@ from typing import Any
 import hlo_pair
 import measured
 from made_tables import accepted
-from stackwars.claims import decide
 from stackwars.compilers.op_classes import CLASSES, DISPATCH, ELEMENTWISE, PRODUCTS
 from stackwars.measure import documents
 from stackwars.report.align import form, hlo_side, side
 from stackwars.report.gather import gather
 from stackwars.report.raw import POINTS
-from stackwars.results import reference, runs
 from stackwars.results.dataset import Dataset, Sources, sources
 from stackwars.results.folder import Folder
 from stackwars.study.config import load
@@ -166,14 +164,7 @@ def large(count: int) -> dict[str, Any]:
 
     def called(seed: int) -> dict[str, Any]:
         blocks = [round(2 + noise(seed, block), 3) for block in range(20)]
-        return {
-            "round": seed % 3,
-            "first": 80.0,
-            "second": 3.0,
-            "calls": 4,
-            "blocks": blocks,
-            "uncontended": "1" * 20,
-        }
+        return {**DETAILS["calls"][0], "round": seed % 3, "blocks": blocks, "uncontended": "1" * 20}
 
     def process(seed: int) -> dict[str, Any]:
         memory = [[at / 10, round(900 + 100 * noise(seed, at))] for at in range(POINTS)]
@@ -203,14 +194,9 @@ def large(count: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def reference_document(folder: Path) -> dict[str, Any]:
-    """The document of the reference, whose tables are made in this folder."""
-    config = {**load(), "results": "reference"}
-    results = Folder(folder / "from-reference", runs.REFERENCE)
-    results.results.mkdir(exist_ok=True)
-    reference.write(config, results)
-    decide.write(config, results)
-    return gather(sources(config, results))
+def reference_document(tables: Folder) -> dict[str, Any]:
+    """The document of the reference with these tables."""
+    return gather(sources({**load(), "results": "reference"}, tables))
 
 
 def made_sources(folder: Path, run: dict[str, list], reference: dict[str, list], **changes: object) -> Sources:
@@ -221,12 +207,8 @@ def made_sources(folder: Path, run: dict[str, list], reference: dict[str, list],
     config = measured.config(**changes)
     made = {"run": accepted(folder / "run", **run), "reference": accepted(folder / "reference", **reference)}
     path = folder / "reference" / "context.json"
-    known = [
-        {
-            **{"run": "a", "machine": "a machine", "date_utc": "2026-01-01T00:00:00+00:00"},
-            "studies": list(config["studies"]),
-        }
-    ]
-    path.write_text(json.dumps({**documents.read(path), "runs": known}), encoding="utf-8")
+    known = {"run": "a", "machine": "a machine", "date_utc": "2026-01-01T00:00:00+00:00"}
+    known |= {"studies": list(config["studies"])}
+    path.write_text(json.dumps({**documents.read(path), "runs": [known]}), encoding="utf-8")
     datasets = {name: Dataset(config, one.folder, name == "reference") for name, one in made.items()}
     return Sources(**datasets, measured=list(config["measure"]))

@@ -12,7 +12,7 @@ from stackwars.claims import decide, pages
 from stackwars.claims.decide import decide as decided
 from stackwars.claims.definitions import AUDITS, Claim, listed, study_of
 from stackwars.claims.verdicts import Tally, counts, margin, quantified
-from stackwars.results import reference, runs, schema
+from stackwars.results import schema
 from stackwars.results.dataset import Dataset
 from stackwars.results.folder import Folder
 from stackwars.setup.environments import REPOSITORY
@@ -51,13 +51,8 @@ def test_no_vote_tests_nothing_and_an_unknown_quantifier_is_refused():
 
 
 def test_the_evidence_counts_and_lists_and_what_has_no_data_counts_as_open(tmp_path):
-    verdicts = {
-        "gemm": "slower",
-        "mha": "slower",
-        "ffn": "faster",
-        "conv": "inconclusive",
-        "layernorm": "no data",
-    }
+    verdicts = {"gemm": "slower", "mha": "slower", "ffn": "faster"}
+    verdicts |= {"conv": "inconclusive", "layernorm": "no data"}
     rows = [comparison(workload, 2.0, verdict=word) for workload, word in verdicts.items()]
     found = decided(claim(WORDS), dataset(tmp_path, comparisons=rows))
     assert (found.verdict, found.margin) == ("not decided", "2 of 5, needs 3")
@@ -75,10 +70,8 @@ def test_of_many_rows_the_ends_are_shown_and_a_word_may_have_a_label(tmp_path):
     rows = [comparison(name, 1.5 + number) for number, name in enumerate(names)]
     labelled = {**WORDS, "labels": {"slower": "JAX ahead"}}
     found = decided(claim(labelled), dataset(tmp_path, comparisons=rows))
-    assert (
-        found.evidence
-        == "JAX ahead in 9 of 9: from 1.50 (1.44 to 1.57) (GEMM) to 9.50 (9.10 to 9.92) (GPT-2 small)"
-    )
+    ends = "from 1.50 (1.44 to 1.57) (GEMM) to 9.50 (9.10 to 9.92) (GPT-2 small)"
+    assert found.evidence == f"JAX ahead in 9 of 9: {ends}"
 
 
 @pytest.mark.parametrize(
@@ -160,17 +153,13 @@ def test_claims_csv_has_every_claim(tmp_path):
     assert (gemm["verdict"], gemm["margin"], gemm["votes_against"]) == ("contradicted", "0 of 1, needs 1", 1.0)
 
 
-def test_the_pages_say_what_the_reference_says(tmp_path):
+def test_the_pages_say_what_the_reference_says(reference_tables, tmp_path):
     """Made again from the accepted runs, the blocks of the committed pages stay as they are."""
-    folder = Folder(tmp_path / "from-reference", runs.REFERENCE)
-    folder.results.mkdir()
-    reference.write(config(), folder)
-    decide.write(config(), folder)
     written = (pages.README, pages.TABLE, pages.PROTOCOL)
     for page in written:
         (tmp_path / page).parent.mkdir(exist_ok=True)
         (tmp_path / page).write_text((REPOSITORY / page).read_text())
-    pages.write(tmp_path, folder.results)
+    pages.write(tmp_path, reference_tables.results)
     for page in written:
         assert (tmp_path / page).read_text() == (REPOSITORY / page).read_text()
 

@@ -105,13 +105,8 @@ def test_a_count_is_below_another_exactly(operations, vote, tmp_path):
 
 
 def test_rows_of_one_unit_have_one_vote_and_a_mixed_one_is_open(tmp_path):
-    sizes = {
-        "mha": ("oom", "oom"),
-        "ffn": ("fits", "fits"),
-        "gemm": ("fits", "oom"),
-        "conv": ("", "oom"),
-        "layernorm": ("", ""),
-    }
+    sizes = {"mha": ("oom", "oom"), "ffn": ("fits", "fits"), "gemm": ("fits", "oom")}
+    sizes |= {"conv": ("", "oom"), "layernorm": ("", "")}
     rows = [
         program("jax", workload, target="tpu-v6e", variant=f"b{number}", verdict=verdict)
         for workload, verdicts in sizes.items()
@@ -167,10 +162,8 @@ def test_audits_vote_by_their_verdicts(tmp_path):
 
 def test_titles_name_several_frameworks_and_whatever_else_tells_rows_apart(tmp_path):
     def titles(*rows):
-        return [
-            title
-            for *_, title in said({**STEADY, "where": {"device": "cpu"}}, tmp_path, comparisons=list(rows))
-        ]
+        votes = said({**STEADY, "where": {"device": "cpu"}}, tmp_path, comparisons=list(rows))
+        return [title for *_, title in votes]
 
     replayed = {"quantity": "replay", "compiler": OLD}
     assert titles(comparison("mha", 2.0), comparison("ffn", 2.0)) == ["FFN", "MHA"]
@@ -181,10 +174,9 @@ def test_titles_name_several_frameworks_and_whatever_else_tells_rows_apart(tmp_p
         "MHA (jaxlib 0.7.1)", "MHA (jaxlib 0.10.2)",
     ]  # fmt: skip
     # Baselines that differ with the subject tell nothing more.
+    edit = {"quantity": "edit", "compiler": OLD}
     edits = [
-        comparison(
-            "mha", 2.0, quantity="edit", compiler=OLD, subject=f"{one}+pretransposed_weights", baseline=one
-        )
+        comparison("mha", 2.0, **edit, subject=f"{one}+pretransposed_weights", baseline=one)
         for one in ("jax", "torch_xla")
     ]
     assert titles(*edits) == [

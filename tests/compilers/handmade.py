@@ -97,10 +97,7 @@ def write(folder: Path, name: str, text: str, listed: str | None = None, steps: 
     document = {"program_sha256": listed or digest, "arguments": ARGUMENTS[framework]}
     document |= {"results": RESULTS[framework]} if steps else {}
     (home / "arguments.json").write_text(json.dumps(document))
-    return {
-        "program": str(home / "program.mlir.gz"),
-        "arguments": str(home / "arguments.json"),
-    }
+    return {"program": str(home / "program.mlir.gz"), "arguments": str(home / "arguments.json")}
 
 
 def write_cell(folder: Path, text: str, output: np.ndarray) -> Path:

@@ -12,13 +12,7 @@ USABLE = 33_546_043_392
 WEIGHTS = 435_000_000
 
 
-def run(
-    demand: Callable[[int], int],
-    limit: int,
-    base: int = 2,
-    told: bool = True,
-    first: int | None = None,
-) -> tuple[BatchSearch, int]:
+def run(demand: Callable[[int], int], limit: int, base: int = 2, told: bool = True) -> tuple[BatchSearch, int]:
     """(what the search found, its number of tries). told: whether a refusal tells its bytes."""
     tried: list[int] = []
 

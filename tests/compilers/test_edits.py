@@ -5,6 +5,7 @@ import json
 import subprocess
 from pathlib import Path
 
+import handmade
 import pytest
 
 from stackwars.setup.environments import REPOSITORY, clean_environ, ensure
@@ -91,29 +92,14 @@ def test_a_layer_normalisation_is_on_the_array_before_the_reshape(probed):
 
 
 def test_the_command_writes_program_and_arguments(python, tmp_path):
-    source = """
-    import gzip, json, sys
-    from pathlib import Path
-    sys.path.insert(0, sys.argv[2])
-    from edits_probe import CASES
-    from stackwars.compilers.arguments import dump
-    text, entries = CASES["flattened"]
-    Path(sys.argv[1]).mkdir()
-    (Path(sys.argv[1]) / "program.mlir.gz").write_bytes(gzip.compress(text.encode()))
-    document = {"schema": 1, "workload": "ffn", "arguments": dump(entries)}
-    (Path(sys.argv[1]) / "arguments.json").write_text(json.dumps(document))
-    """
-    script = "\n".join(line.strip() for line in source.splitlines())
-    made = run(python, "-c", script, str(tmp_path / "program"), str(Path(__file__).parent))
-    assert made.returncode == 0, made.stderr
-    command = ["-m", "stackwars.compilers.edits", "--program", str(tmp_path / "program")]
+    handmade.write(tmp_path, "torch_xla", handmade.TORCH)
+    command = ["-m", "stackwars.compilers.edits", "--program", str(tmp_path / "torch_xla")]
     done = run(python, *command, "--edit", "pretransposed_weights", "--output", str(tmp_path / "edited"))
     assert done.returncode == 0, done.stderr
     text = gzip.decompress((tmp_path / "edited" / "program.mlir.gz").read_bytes()).decode()
     assert "stablehlo.transpose" not in text
     document = json.loads((tmp_path / "edited" / "arguments.json").read_text())
-    assert document["workload"] == "ffn"
-    assert document["arguments"][0]["axes"] == [1, 0]
+    assert document["arguments"][-1]["axes"] == [1, 0]
     assert document["edits"] == ["pretransposed_weights"]
     assert document["program_sha256"] != document["edited_from_sha256"]
     refused = run(python, *command, "--edit", "erf_for_erfc", "--output", str(tmp_path / "no"))

@@ -76,12 +76,6 @@ def test_the_edge_is_found_and_every_probe_told(tmp_path: Path) -> None:
     assert {probe["verdict"] for probe in found["probes"]} == {"fits", "oom"}
 
 
-def test_the_limit_bounds_the_compilations(tmp_path: Path) -> None:
-    played = Played()
-    found = find(tmp_path, played, limit=1)
-    assert len(played.compiled) == found["limit"] == 1
-
-
 def test_a_search_that_was_killed_goes_on(tmp_path: Path) -> None:
     killed = Played(patience=1)
     with pytest.raises(KeyboardInterrupt):

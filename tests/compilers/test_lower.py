@@ -77,30 +77,13 @@ def lowered(python, job, folder):
     """(text, document, entries) of a job."""
     handed_job = job_files.file("lower", job, folder.parent)
     run(python, "-m", "stackwars.compilers.lower", "--job", handed_job, "--output", folder)
+    return read(folder)
+
+
+def read(folder):
+    """(text, document, entries) of a lowered program."""
     text = gzip.decompress((folder / "program.mlir.gz").read_bytes()).decode()
     return text, *arguments.load(folder / "arguments.json")
-
-
-@pytest.fixture(params=["jax", "torch_xla", "torchax", "tensorflow_xla"])
-def framework(request):
-    python = request.getfixturevalue(f"{request.param}_python")
-    return request.param, python
-
-
-@pytest.fixture(params=["torch_tpu", "torch_tpu_undecomposed"])
-def without_cells(request, torch_tpu_python):
-    return request.param, torch_tpu_python
-
-
-@pytest.mark.env
-def test_program_is_the_one_that_the_cell_ran(framework, tmp_path):
-    (name, python), workload = framework, "bert_base"
-    job = programs.lower_job(SMOKE, Program(name, workload))
-    text, document, entries = lowered(python, job, tmp_path)
-    run(python, "-c", CELL, name, job["dialect"], workload, job["sizes"], tmp_path / "cell.mlir")
-    assert text == (tmp_path / "cell.mlir").read_text()
-    assert document["program_sha256"] == hashlib.sha256(text.encode()).hexdigest()
-    assert main_of(text).count("%arg") == len(entries)
 
 
 @pytest.mark.env
@@ -203,30 +186,32 @@ def test_marked_program_is_what_torch_xla_marks(torch_xla_python, workload, tmp_
 
 
 @pytest.mark.env
-def test_programs_that_one_process_serves_are_those_made_alone(framework, tmp_path, monkeypatch):
-    name, python = framework
-    monkeypatch.setattr(largest_batch, "ensure", lambda _: python)
+@pytest.mark.parametrize("name", ["jax", "torch_xla", "torchax", "tensorflow_xla"])
+def test_programs_that_one_process_serves_are_those_that_cells_run(name, request, monkeypatch, tmp_path):
+    python = request.getfixturevalue(f"{name}_python")
     job = programs.lower_job(SMOKE, Program(name, "bert_base"))
     asked = largest_batch.LargestBatchJob(
         **{key: job[key] for key in ("workload", "framework", "dialect", "sizes", "seed")},
         **{"matmul_precision": job["matmul_precision"], "target": "", "target_row": {}},
         **{"compiler": "", "timeout_s": 300},
     )
+    monkeypatch.setattr(largest_batch, "ensure", lambda _: python)
     lower = largest_batch.lower_with(tmp_path / "no.pins", asked)
     with pytest.raises(OSError, match="ended with 1: "):
         lower(name, "bert_base", {"batch": 3}, tmp_path / "without-sizes")
-    sizes = [{**job["sizes"], "batch": batch} for batch in (3, 5)]
-    served = [lower(name, "bert_base", one, tmp_path / f"served-{one['batch']}") for one in sizes]
+    other = lower(name, "bert_base", {**job["sizes"], "batch": 3}, tmp_path / "other")
     # The second of the two: nothing of the first is in it.
-    alone, _, _ = lowered(python, {**job, "sizes": sizes[1]}, tmp_path / "alone")
-    assert gzip.decompress(served[1].read_bytes()).decode() == alone
-    assert gzip.decompress(served[0].read_bytes()).decode() != alone
+    text, document, entries = read(lower(name, "bert_base", job["sizes"], tmp_path / "served").parent)
+    run(python, "-c", CELL, name, job["dialect"], "bert_base", job["sizes"], tmp_path / "cell.mlir")
+    assert text == (tmp_path / "cell.mlir").read_text() != read(other.parent)[0]
+    assert document["program_sha256"] == hashlib.sha256(text.encode()).hexdigest()
+    assert main_of(text).count("%arg") == len(entries)
 
 
 @pytest.mark.env
-@pytest.mark.parametrize("who", ["jax", "torch_xla", "torch_tpu"])
-def test_llama_8b_needs_no_32_gb(who, request, tmp_path):
-    name, python = who, request.getfixturevalue(f"{who}_python")
+@pytest.mark.parametrize("name", ["jax", "torch_xla", "torch_tpu"])
+def test_llama_8b_needs_no_32_gb(name, request, tmp_path):
+    python = request.getfixturevalue(f"{name}_python")
     job = programs.lower_job(FULL, Program(name, "llama3_8b"))
     text, document, entries = lowered(python, job, tmp_path)
     assert document["peak_rss_bytes"] < 2 * 2**30
@@ -254,13 +239,12 @@ def test_workload_without_a_form_leaves_the_reason(tensorflow_xla_python, tmp_pa
 
 
 @pytest.mark.env
-def test_torch_tpu_transposes_weights_unless_linear_layers_are_left_whole(without_cells, tmp_path):
-    (name, python), workload = without_cells, "gpt2_small"
-    job = programs.lower_job(SMOKE, Program(name, workload))
-    text, document, entries = lowered(python, job, tmp_path)
+@pytest.mark.parametrize("name", ["torch_tpu", "torch_tpu_undecomposed"])
+def test_torch_tpu_transposes_weights_unless_linear_layers_are_left_whole(name, torch_tpu_python, tmp_path):
+    job = programs.lower_job(SMOKE, Program(name, "gpt2_small"))
+    text, document, entries = lowered(torch_tpu_python, job, tmp_path)
     assert text.startswith("module @torch_tpu {")
-    main = text[text.index("@main(") :].split("->")[0]
-    assert main.count("%arg") == len(entries)
+    assert main_of(text).count("%arg") == len(entries)
     assert document["unused"] == []
     assert readback(text) == {"precision": "HIGHEST", "dtype": "f32"}
     # GPT-2's Conv1D keeps its weights as its product wants them; its head is a linear layer.

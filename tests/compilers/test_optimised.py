@@ -92,22 +92,8 @@ def test_the_command_writes_what_the_compiler_makes_the_same_each_time(tmp_path)
     texts = []
     for number, text in enumerate((PROGRAM, DONATED)):
         output = tmp_path / "made" / f"{number}.gz"
-        handed = [
-            "--job",
-            tmp_path / "job.json",
-            "--pins",
-            PINS,
-            "--program",
-            program(tmp_path, text),
-        ]
-        command = [
-            sys.executable,
-            "-m",
-            "stackwars.compilers.optimised",
-            *handed,
-            "--output",
-            output,
-        ]
+        handed = ["--job", tmp_path / "job.json", "--pins", PINS, "--program", program(tmp_path, text)]
+        command = [sys.executable, "-m", "stackwars.compilers.optimised", *handed, "--output", output]
         subprocess.run(command, check=True)
         compiler, found = optimised.read(output, text.encode())
         assert compiler == "jaxlib-0.7.1"

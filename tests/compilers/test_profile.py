@@ -66,10 +66,7 @@ def test_the_typical_call_is_the_one_of_median_time():
 def test_spans_are_in_the_order_in_which_they_began_and_end_with_the_call(monkeypatch):
     both = [Span("dot", 600, 1300), Span("dot", 200, 500)]
     spans = profile.profile([Call(CALL, both)], ONE)["spans"]
-    assert [(round(1e9 * start), round(1e9 * end)) for _, start, end in spans] == [
-        (100, 400),
-        (500, 1000),
-    ]
+    assert [(round(1e9 * start), round(1e9 * end)) for _, start, end in spans] == [(100, 400), (500, 1000)]
     monkeypatch.setattr(profile, "MOST_SPANS", 1)
     assert profile.profile([Call(CALL, both)], ONE)["spans"] == []
 

@@ -51,15 +51,18 @@ def of(result: dict, event: str) -> dict[str, dict]:
 
 @pytest.fixture(scope="module")
 def two(each_python, tmp_path_factory):
-    """Two rounds of both spellings, and two edited programs that compute something else."""
+    """Two rounds of both spellings, and programs that compute something else or nothing."""
     home = tmp_path_factory.mktemp("replay")
     texts = {
         "jax": handmade.JAX,
         "torch_xla": handmade.TORCH,
         "jax+constant": handmade.OTHER_CONSTANT,
         "jax+shape": handmade.OTHER_SHAPE,
+        "jax+refused": handmade.JAX.replace("stablehlo.multiply", "stablehlo.no_such_operation"),
+        "jax+none": "// no program: no such model\n",
     }
     programs = {name: handmade.write(home, name, text) for name, text in texts.items()}
+    programs["jax+results"] = handmade.write(home, "jax+results", handmade.JAX, steps=True)
     cells = {
         name: handmade.write_cell(home / "cells" / name, texts[name], handmade.expected())
         for name in ("jax", "torch_xla")
@@ -113,18 +116,21 @@ def test_order_alternates_with_the_round(two):
 
 @pytest.mark.env
 @pytest.mark.parametrize(
-    ("name", "detail"),
+    ("name", "status", "detail"),
     [
-        ("jax+constant", "relative L2 error 5.00e-04 against the baseline, over 1e-05"),
-        (
-            "jax+shape",
-            "expected an output as the baseline's, (16, 64) float32; got (64, 16) float32",
-        ),
+        ("jax+constant", "invalid", "relative L2 error 5.00e-04 against the baseline, over 1e-05"),
+        ("jax+shape", "invalid", "an output as the baseline's, (16, 64) float32; got (64, 16) float32"),
+        ("jax+results", "invalid", "expected the 2 results"),
+        ("jax+refused", "unsupported", "no_such_operation"),
+        ("jax+none", "unsupported", "no such model"),
     ],
 )
-def test_another_function_is_invalid_and_shows_no_time(two, name, detail):
+def test_a_program_that_is_not_the_function_shows_no_time_and_does_not_end_the_others(
+    two, name, status, detail
+):
     program = two[1]["programs"][name]
-    assert (program["status"], program["status_detail"]) == ("invalid", detail)
+    assert program["status"] == status
+    assert detail in program["status_detail"]
     assert program["steady"] == program["first_ns"] == program["second_ns"] == []
 
 
@@ -148,16 +154,6 @@ def test_what_a_program_updates_is_compared_and_each_call_begins_anew(each_pytho
 
 
 @pytest.mark.env
-def test_program_with_other_results_than_listed_is_invalid(python, tmp_path):
-    programs = {
-        "jax": handmade.write(tmp_path, "jax", handmade.JAX),
-        "torch_xla": handmade.write(tmp_path, "torch_xla", handmade.TORCH, steps=True),
-    }
-    result = run(python, tmp_path / "process-0", programs)
-    assert "expected the 2 results" in of(result, "refused")["torch_xla"]["detail"]
-
-
-@pytest.mark.env
 def test_another_program_than_listed_is_invalid(python, tmp_path):
     programs = {
         "jax": handmade.write(tmp_path, "jax", handmade.JAX),
@@ -170,19 +166,6 @@ def test_another_program_than_listed_is_invalid(python, tmp_path):
 
 
 @pytest.mark.env
-def test_program_that_there_is_none_of_is_unsupported(python, tmp_path):
-    programs = {
-        "jax": handmade.write(tmp_path, "jax", handmade.JAX),
-        "torch_xla": handmade.write(tmp_path, "torch_xla", "// no program: no such model\n"),
-    }
-    folder = tmp_path / "process-0"
-    assert run(python, folder, programs)["status"] == "ok"
-    found = replay_cell.combine([folder], {})["programs"]
-    assert (found["torch_xla"]["status"], found["jax"]["status"]) == ("unsupported", "ok")
-    assert found["torch_xla"]["status_detail"] == "no such model"
-
-
-@pytest.mark.env
 def test_baseline_with_another_programs_arguments_makes_all_invalid(python, tmp_path):
     programs = {
         "torch_xla": handmade.write(tmp_path, "torch_xla", handmade.TORCH),
@@ -192,23 +175,6 @@ def test_baseline_with_another_programs_arguments_makes_all_invalid(python, tmp_
     assert result["status"] == "invalid"
     assert result["status_detail"].startswith("nothing to compare with: jax's program: the program's digest")
     assert not of(result, "steady")
-
-
-REFUSED = handmade.TORCH.replace("stablehlo.multiply", "stablehlo.no_such_operation")
-
-
-@pytest.mark.env
-def test_program_that_the_compiler_refuses_does_not_end_the_others(python, tmp_path):
-    programs = {
-        "torch_xla": handmade.write(tmp_path, "torch_xla", REFUSED),
-        "jax": handmade.write(tmp_path, "jax", handmade.JAX),
-    }
-    result = run(python, tmp_path / "process-0", programs)
-    assert result["status"] == "ok"
-    refused = of(result, "refused")["torch_xla"]
-    assert refused["status"] == "unsupported"
-    assert "no_such_operation" in refused["detail"]
-    assert list(of(result, "steady")) == ["jax"]
 
 
 @pytest.mark.env
@@ -272,13 +238,6 @@ def verified(tmp_path):
 def outputs(**values):
     """As a replay fetches them: of each program's calls the results, by name."""
     return {name: [{"output": value} for value in calls] for name, calls in values.items()}
-
-
-def test_results_of_other_names_are_a_problem():
-    one = {"output": np.ones(3, np.float32)}
-    assert replay.results_problem(one, one) is None
-    other = {**one, "up.weight": np.ones(3, np.float32)}
-    assert "only one of the two has up.weight" in replay.results_problem(other, one)
 
 
 def test_donated_memory_is_taken_back_and_nothing_else():
@@ -346,18 +305,7 @@ def test_a_profile_that_fails_is_told_and_costs_no_time(verified, tmp_path, monk
     assert "jax" in verified.programs
 
 
-def test_edited_program_needs_no_digest_of_its_own():
-    assert replay.digest_problem("jax+edit", "a" * 64, "b" * 64) is None
-    assert replay.digest_problem("jax", "a" * 64, "b" * 64) is not None
-
-
-def test_output_that_is_not_finite_is_a_problem():
-    good = np.ones(3, np.float32)
-    assert replay.output_problem(good, good) is None
-    assert "finite" in replay.output_problem(np.array([1, np.nan, 1], np.float32), good)
-    assert "float64" in replay.output_problem(good.astype(np.float64), good)
-
-
+@pytest.mark.env
 def test_weights_over_the_cap_are_refused_before_they_are_made(python, tmp_path):
     program = handmade.write(tmp_path, "jax", handmade.JAX)
     listed = json.loads((REPOSITORY / program["arguments"]).read_text())
@@ -367,3 +315,14 @@ def test_weights_over_the_cap_are_refused_before_they_are_made(python, tmp_path)
     assert result["status"] == "oom"
     assert "they are 16.0 GiB, this process may use 4.0 GiB" in result["status_detail"]
     assert result["wall_s"] < 60
+
+
+def test_results_that_are_not_finite_or_not_like_the_baseline_s_are_a_problem():
+    good = {"output": np.ones(3, np.float32)}
+    assert replay.results_problem(good, good) is None
+    for wrong, told in (
+        ({"output": np.array([1, np.nan, 1], np.float32)}, "finite"),
+        ({"output": np.ones(3)}, "float64"),
+        ({**good, "up.weight": np.ones(3, np.float32)}, "only one of the two has up.weight"),
+    ):
+        assert told in replay.results_problem(wrong, good)

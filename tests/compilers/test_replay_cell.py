@@ -133,10 +133,7 @@ def test_program_with_one_output_for_both_sets_of_inputs_is_invalid(tmp_path):
     np.save(folder / "torch_xla.npy", np.ones(8, np.float32))
     programs = replay_cell.combine([folder], {})["programs"]
     assert programs["torch_xla"]["status_detail"].startswith("inputs: two different sets")
-    assert {name: one["status"] for name, one in programs.items()} == {
-        "jax": "ok",
-        "torch_xla": "invalid",
-    }
+    assert {name: one["status"] for name, one in programs.items()} == {"jax": "ok", "torch_xla": "invalid"}
 
 
 def test_program_of_its_cell_with_its_output_is_ok(tmp_path):

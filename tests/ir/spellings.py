@@ -111,11 +111,7 @@ SAME = {
             "%x: tensor<2x3x1xf32>",
             BLOCK,
         ),
-        program(
-            broadcast("x", "r", "0, 1, 2", "tensor<2x3x1xf32>", BLOCK),
-            "%x: tensor<2x3x1xf32>",
-            BLOCK,
-        ),
+        program(broadcast("x", "r", "0, 1, 2", "tensor<2x3x1xf32>", BLOCK), "%x: tensor<2x3x1xf32>", BLOCK),
     ),
     "a reshape in two steps": (
         program(
@@ -144,10 +140,7 @@ SAME = {
             f"%x: {V}",
         ),
     ),
-    "arguments that only the search tells apart": (
-        sums("ab", "ba", "cd", "dc"),
-        sums("dc", "cd", "ba", "ab"),
-    ),
+    "arguments that only the search tells apart": (sums("ab", "ba", "cd", "dc"), sums("dc", "cd", "ba", "ab")),
 }
 
 # Two programs that differ, whatever their arguments are called.
@@ -193,11 +186,7 @@ DIFFERENT = {
         program(binary("divide", "y", "x")),
     ),
     "a transpose is more than a reshape": (
-        program(
-            f"%s = stablehlo.transpose %x, dims = [1, 0] : ({M}) -> {M}\n" + dot("s", "x"),
-            f"%x: {M}",
-            M,
-        ),
+        program(f"%s = stablehlo.transpose %x, dims = [1, 0] : ({M}) -> {M}\n" + dot("s", "x"), f"%x: {M}", M),
         program(dot("x", "x"), f"%x: {M}", M),
     ),
     "another direction of comparison": (

@@ -24,10 +24,7 @@ def test_layout_attributes_become_an_ellipsis():
 
 def test_other_attributes_stay():
     text, names = elide("%0 = stablehlo.convolution(%a, %b) {groups = 1 : i64, mhlo.x = {}} : t")
-    assert (text, names) == (
-        "%0 = stablehlo.convolution(%a, %b) {groups = 1 : i64, ...} : t",
-        {"mhlo.x"},
-    )
+    assert (text, names) == ("%0 = stablehlo.convolution(%a, %b) {groups = 1 : i64, ...} : t", {"mhlo.x"})
     kept = '"stablehlo.batch_norm_training"(%0) <{epsilon = 1.0 : f32, feature_index = 1 : i64}> : t'
     assert elide(kept) == (kept, set())
 
@@ -46,11 +43,7 @@ def test_nested_and_quoted_braces():
 
 
 def test_split_heeds_brackets_arrows_and_strings():
-    assert split('a = [1, 2], b = (x, y) -> z, c = "p, q"') == [
-        "a = [1, 2]",
-        " b = (x, y) -> z",
-        ' c = "p, q"',
-    ]
+    assert split('a = [1, 2], b = (x, y) -> z, c = "p, q"') == ["a = [1, 2]", " b = (x, y) -> z", ' c = "p, q"']
     assert split("  ") == []
 
 

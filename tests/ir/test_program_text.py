@@ -69,11 +69,6 @@ def test_mixed_and_missing_precision():
     assert readback(f"{dot} : {types}")["precision"] == "DEFAULT"
 
 
-def test_product_of_two_matrices_in_its_old_form():
-    text = "%1 = stablehlo.dot %a, %b, precision = [HIGHEST, HIGHEST] : (tensor<2x3xf32>, tensor<3x4xf32>)"
-    assert readback(text) == {"precision": "HIGHEST", "dtype": "f32"}
-
-
 def test_no_program():
     assert readback("// no program: timeout") == {"precision": "", "dtype": ""}
 

@@ -6,30 +6,26 @@ import json
 
 import pytest
 
+from made_tables import NEW, OLD
+from stackwars.compilers.hlo_facts import COLLECTIVES
+from stackwars.compilers.op_classes import CLASSES, PRODUCTS
 from stackwars.paper.tables.write import render
 from stackwars.results import verdicts
 from stackwars.study.config import load
 from table_fixture import BY_NAME, NAN, body, cell, compared, compiled, program, shown, sources
 
 
-def replayed(framework: str, compiler: str = "jaxlib-0.7.1", **columns: object) -> dict:
+def replayed(framework: str, compiler: str = OLD, **columns: object) -> dict:
     return cell(framework, mode="replay", compiler=compiler, **columns)
 
 
 def test_the_split_has_native_ratios_for_the_native_compiler_alone(tmp_path):
-    cells = [
-        replayed(side, compiler)
-        for compiler in ("jaxlib-0.7.1", "jaxlib-0.10.2")
-        for side in ("jax", "torch_xla")
-    ]
+    cells = [replayed(side, compiler) for compiler in (OLD, NEW) for side in ("jax", "torch_xla")]
     cells[0] |= {"parity_rel_l2": 1.6e-6}
-    rows = [compared("steady", 2.0), compared("runtime", 1.25, compiler="jaxlib-0.7.1")]
-    rows += [compared("margin", compiler="jaxlib-0.7.1", verdict=verdicts.DUE_TO_PROGRAM)]
-    rows += [compared("control", 1.0, compiler="jaxlib-0.7.1", subject="jax", verdict=verdicts.WITHIN_CONTROL)]
-    rows += [
-        compared("replay", ratio, compiler=name)
-        for name, ratio in (("jaxlib-0.7.1", 1.6), ("jaxlib-0.10.2", 1.0))
-    ]
+    rows = [compared("steady", 2.0), compared("runtime", 1.25, compiler=OLD)]
+    rows += [compared("margin", compiler=OLD, verdict=verdicts.DUE_TO_PROGRAM)]
+    rows += [compared("control", 1.0, compiler=OLD, subject="jax", verdict=verdicts.WITHIN_CONTROL)]
+    rows += [compared("replay", ratio, compiler=name) for name, ratio in ((OLD, 1.6), (NEW, 1.0))]
     text = render(BY_NAME["split"], sources(tmp_path, cells=cells, comparisons=rows))
     old, new = body(text)
     assert old[:6] == ["GEMM", "jaxlib 0.7.1", "30.00", "29.0--31.0", "30.00", "29.0--31.0"]
@@ -41,24 +37,15 @@ def test_the_split_has_native_ratios_for_the_native_compiler_alone(tmp_path):
 
 def test_a_replay_that_failed_shows_why(tmp_path):
     cells = [replayed("jax"), replayed("torch_xla", status="timeout", status_detail="after 900 s")]
-    row = shown(tmp_path, "split", cells=cells, comparisons=[compared("replay", NAN, compiler="jaxlib-0.7.1")])[
-        0
-    ]
+    row, *_ = shown(tmp_path, "split", cells=cells, comparisons=[compared("replay", NAN, compiler=OLD)])
     assert row[2:] == [r"\multicolumn{9}{c}{timeout, after 900 s}"]
 
 
 def test_the_ratio_of_both_programs_has_a_column_for_each_compiler(tmp_path):
-    rows = [
-        compared("replay", ratio, compiler=name) for name, ratio in (("jaxlib-0.7.1", 1.7), ("iree-3.13", 1.0))
-    ]
+    rows = [compared("replay", ratio, compiler=name) for name, ratio in ((OLD, 1.7), ("iree-3.13", 1.0))]
     rows += [compared("replay", 9.0, compiler="iree-3.13", subject="torchax")]
-    assert [one.split()[0] for one in shown(tmp_path, "compilers", comparisons=rows)[0]] == [
-        "GEMM",
-        "1.70",
-        "---",
-        "---",
-        "1.00",
-    ]
+    row, *_ = shown(tmp_path, "compilers", comparisons=rows)
+    assert [one.split()[0] for one in row] == ["GEMM", "1.70", "---", "---", "1.00"]
 
 
 @pytest.mark.parametrize(
@@ -73,8 +60,8 @@ def test_the_ratio_of_both_programs_has_a_column_for_each_compiler(tmp_path):
 )
 def test_an_edit_shows_the_gap_and_the_share_that_it_closes(tmp_path, verdict, share, closed):
     edit = compared("edit", 0.5, subject="torch_xla+pretransposed_weights", baseline="torch_xla")
-    edit |= {"compiler": "jaxlib-0.7.1", "detail": "jax", "verdict": verdict, "share": share}
-    gap = compared("replay", 2.0, compiler="jaxlib-0.7.1")
+    edit |= {"compiler": OLD, "detail": "jax", "verdict": verdict, "share": share}
+    gap = compared("replay", 2.0, compiler=OLD)
     row = shown(tmp_path, "edits", comparisons=[edit, gap])[0]
     assert row == [
         *("GEMM", r"torch\_xla, pretransposed weights", r"2.00 $\blacktriangle$"),
@@ -83,65 +70,40 @@ def test_an_edit_shows_the_gap_and_the_share_that_it_closes(tmp_path, verdict, s
 
 
 def test_the_gap_of_an_edit_of_the_baseline_is_turned_round(tmp_path):
-    edit = compared("edit", 0.5, subject="jax+pretransposed_weights", baseline="jax", compiler="jaxlib-0.7.1")
+    edit = compared("edit", 0.5, subject="jax+pretransposed_weights", baseline="jax", compiler=OLD)
     rows = [edit | {"detail": "torch_xla", "share": 1.0, "verdict": verdicts.CLOSES_MOST}]
-    rows += [compared("replay", 0.5, compiler="jaxlib-0.7.1", verdict=verdicts.FASTER)]
+    rows += [compared("replay", 0.5, compiler=OLD, verdict=verdicts.FASTER)]
     assert shown(tmp_path, "edits", comparisons=rows)[0][2] == r"2.00 $\blacktriangle$"
 
 
 def test_gaps_without_a_cause_are_those_of_the_main_pair_and_of_edited_programs(tmp_path):
-    at = {"compiler": "jaxlib-0.7.1"}
+    at = {"compiler": OLD}
+    head = {"workload": "gemm", "device": "cpu", **at}
     profiles = [
-        at
-        | {
-            "workload": "gemm",
-            "framework": side,
-            "device": "cpu",
-            "class": name,
-            "ms": ms * (name == "products"),
-        }
+        head | {"framework": side, "class": name, "ms": ms * (name == PRODUCTS)}
         for side, ms in (("jax", 2.0), ("torch_xla", 3.0), ("torchax", 3.0))
-        for name in ("products", "transposes", "reductions", "elementwise", "library", "dispatch")
+        for name in CLASSES
     ]
+
+    def unexplained(*more: dict) -> list[list[str]]:
+        return shown(tmp_path, "unexplained", comparisons=[*rows, *more], profile=profiles)
+
     rows = [compared("replay", 1.5, **at), compared("replay", 1.5, subject="torchax", **at)]
-    gap = shown(tmp_path, "unexplained", comparisons=rows, profile=profiles)
-    assert len(gap) == 1
-    assert gap[0][4:7] == [r"1.00$^{\P}$", "products and convolutions", r"100\,\%"]
-    edit = compared(
-        "edit", 0.9, subject="torchax+explicit_layernorm", baseline="torchax", detail="jax", share=0.2, **at
-    )
-    assert (
-        len(
-            shown(
-                tmp_path,
-                "unexplained",
-                comparisons=[*rows, edit | {"verdict": verdicts.CLOSES_PART}],
-                profile=profiles,
-            )
-        )
-        == 2
-    )
-    edit |= {
-        "subject": "torch_xla+explicit_layernorm",
-        "baseline": "torch_xla",
-        "verdict": verdicts.CLOSES_MOST,
-    }
-    assert shown(tmp_path, "unexplained", comparisons=[*rows, edit], profile=profiles)[0] == [
-        r"\multicolumn{9}{c}{no gap is unexplained}"
-    ]
+    [gap] = unexplained()
+    assert gap[4:7] == [r"1.00$^{\P}$", "products and convolutions", r"100\,\%"]
+    edit = compared("edit", 0.9, subject="torchax+explicit_layernorm", baseline="torchax", detail="jax", **at)
+    edit |= {"share": 0.2, "verdict": verdicts.CLOSES_PART}
+    assert len(unexplained(edit)) == 2
+    edit |= {"subject": "torch_xla+explicit_layernorm", "baseline": "torch_xla"}
+    edit |= {"verdict": verdicts.CLOSES_MOST}
+    assert unexplained(edit)[0] == [r"\multicolumn{9}{c}{no gap is unexplained}"]
 
 
 def test_effects_have_factors_and_the_largest_part_of_each_subset(tmp_path):
     parts = {"frontend": (1.1, 0.15), "compiler": (1.4, 0.9), "interaction": (1.0, -0.05)}
+    columns = ("subset", "workload", "effect", "factor", "share", "largest")
     rows = [
-        {
-            "subset": subset,
-            "workload": "gemm",
-            "effect": part,
-            "factor": factor,
-            "share": share,
-            "largest": largest,
-        }
+        dict(zip(columns, (subset, "gemm", part, factor, share, largest), strict=True))
         for subset, largest in (("all", "compiler"), ("XLA alone", verdicts.NOT_SEPARATED))
         for part, (factor, share) in parts.items()
     ]
@@ -160,27 +122,11 @@ def test_the_form_of_both_programs_is_one_word_if_it_is_the_same(tmp_path):
 
 
 def test_normalised_programs_are_counted_and_compared_by_hash(tmp_path):
-    counts = {
-        "operations": 10,
-        "reshapes": 1,
-        "transposes": 2,
-        "broadcasts": 3,
-        "layout_bytes": 2**20,
-        "depth": 4,
-    }
+    counts = {"operations": 10, "reshapes": 1, "transposes": 2, "broadcasts": 3}
+    counts |= {"layout_bytes": 2**20, "depth": 4}
     rows = [program("jax", canonical_hash="a", **counts), program("torch_xla", canonical_hash="b", **counts)]
-    assert shown(tmp_path, "metrics", programs=rows)[0] == [
-        "ResNet-50",
-        "10",
-        "10",
-        "6",
-        "6",
-        "1.00",
-        "1.00",
-        "4",
-        "4",
-        "no",
-    ]
+    expected = ["ResNet-50", "10", "10", "6", "6", "1.00", "1.00", "4", "4", "no"]
+    assert shown(tmp_path, "metrics", programs=rows)[0] == expected
 
 
 @pytest.mark.parametrize(
@@ -188,13 +134,10 @@ def test_normalised_programs_are_counted_and_compared_by_hash(tmp_path):
     [(37, 38, "37"), (37, 40, "37--39"), (70, NAN, r"$\geq$70"), (NAN, 1, "---")],
 )
 def test_memory_and_the_largest_batch_by_model(tmp_path, largest, refused, expected):
-    rows = [
-        compiled(
-            "jax", largest_batch=largest, smallest_refused_batch=refused, published_status="ok", code_bytes=2
-        )
-    ]
+    batches = {"largest_batch": largest, "smallest_refused_batch": refused}
+    rows = [compiled("jax", **batches, published_status="ok", code_bytes=2)]
     rows += [compiled("torch_xla", hbm_bytes=2**31, verdict="oom", published_status="oom", code_bytes=3)]
-    rows += [compiled("torch_xla", compiler="jaxlib-0.7.1", hbm_bytes=1.0)]
+    rows += [compiled("torch_xla", compiler=OLD, hbm_bytes=1.0)]
     text = render(BY_NAME["fits"], sources(tmp_path, programs=rows))
     assert body(text) == [
         ["ResNet-50", "2", "1.000", r"\textbf{2.000}", "2.00", "1.50", "ok / oom", expected, "---"]
@@ -203,13 +146,7 @@ def test_memory_and_the_largest_batch_by_model(tmp_path, largest, refused, expec
 
 
 def test_slices_are_of_one_run_with_their_collectives(tmp_path):
-    collectives = {
-        "all_reduce": 129,
-        "all_gather": 65,
-        "reduce_scatter": 0,
-        "all_to_all": 0,
-        "collective_permute": 0,
-    }
+    collectives = {**dict.fromkeys(COLLECTIVES, 0), "all_reduce": 129, "all_gather": 65}
     llama = {"workload": "llama3_8b", "variant": "tensor4", "devices": 4, "target": "tpu-v6e-4"}
     llama |= {"collectives": json.dumps(collectives | {"bytes": 2**21})}
     rows = [compiled(name, run="new", **llama) for name in ("torch_xla", "jax")]

@@ -12,7 +12,7 @@ from matplotlib import pyplot
 from matplotlib.colors import to_rgba
 from pypdf import PdfReader
 
-from made_tables import NEW, OLD, cell, comparison, measured_cell, replay
+from made_tables import NEW, OLD, cell, comparison, measured_cell, replay, write_tables
 from stackwars.compilers.op_classes import CLASSES
 from stackwars.frameworks import title
 from stackwars.paper.figures import heat, of_cells, of_compilers, ratios
@@ -25,6 +25,7 @@ from stackwars.workloads import load as workload
 
 PAIR = Comparison("torch_xla", "jax")
 NO_YNN, IREE = "jaxlib-0.10.2-no-ynn", "iree-3.13"
+FIGURES = {"ratios", "calls", "stacks", "beyond", "compilers", "stack", "split", "matrix", "op_times"}
 STUDIES = ["tables", "stacks", "matrix", "beyond"]
 
 
@@ -51,10 +52,7 @@ def profile(name: str, framework: str, ms: tuple, compiler: str = OLD, consisten
 def folder_of(path: Path, cells=(), comparisons=(), profiles=()) -> Folder:
     """Return a folder of results with these rows of its tables, without a graph."""
     tables = {"cells": cells, "comparisons": comparisons, "profile": profiles}
-    path.mkdir(exist_ok=True)
-    for name in schema.TABLES:
-        schema.write(schema.table(name, named(*tables.get(name, []))), path / f"{name}.csv")
-    return Folder(path)
+    return Folder(write_tables(path, {}, **{name: named(*rows) for name, rows in tables.items()}))
 
 
 def filled(path: Path) -> Folder:
@@ -107,10 +105,7 @@ def closed():
 def test_every_figure_is_a_vector_and_the_same_tables_give_the_same_bytes(tmp_path):
     files = filled(tmp_path)
     first = pdfs(files)
-    assert set(first) == {
-        *("ratios", "calls", "stacks", "beyond"),
-        *("compilers", "stack", "split", "matrix", "op_times"),
-    }
+    assert set(first) == FIGURES
     assert first == pdfs(files)
     for pdf in first.values():
         assert b"/CreationDate" not in pdf
@@ -129,7 +124,7 @@ def test_a_graph_is_drawn_in_the_font_of_the_figures(tmp_path):
 
 def test_tables_without_a_row_still_give_every_figure(tmp_path):
     made = pdfs(folder_of(tmp_path))
-    assert len(made) == 9 and all(pdf.startswith(b"%PDF") for pdf in made.values())
+    assert set(made) == FIGURES and all(pdf.startswith(b"%PDF") for pdf in made.values())
 
 
 def test_a_study_that_this_run_did_not_measure_is_drawn_from_the_reference(tmp_path, monkeypatch):
@@ -195,10 +190,8 @@ def test_a_claimed_direction_is_filled_and_an_open_one_is_not(tmp_path):
 
 def test_a_native_ratio_stands_above_its_factors_in_the_native_compiler(tmp_path):
     rows = [comparison("mha", 2.0), replayed("mha", OLD, 1.6), replayed("mha", NEW, 1.1)]
-    rows += [
-        comparison("mha", 1.25, quantity="runtime", compiler=OLD),
-        comparison("mha", 9.0, subject="torchax"),
-    ]
+    rows += [comparison("mha", 1.25, quantity="runtime", compiler=OLD)]
+    rows += [comparison("mha", 9.0, subject="torchax")]
     figure = of_compilers.figures(config(), folder_of(tmp_path, comparisons=rows))["split"]
     by_height = sorted(drawn(figure.axes[0]).items(), key=lambda one: float(one[1].get_ydata()[0]))
     assert [ratio for (_, ratio), _ in by_height] == [2.0, 1.6, 1.25]
@@ -210,9 +203,8 @@ def test_every_stack_is_drawn_over_the_best_of_its_workload():
     rows += [cell("jax", "conv", steady_ms=3.0), cell("numpy", "conv", status="unsupported")]
     rows += [cell(name, "llama3_8b", status="oom") for name in ("jax", "numpy")]
     (axis,) = heat.draw_stacks(schema.table("cells", named(*rows))).axes
-    assert [label.get_text() for label in axis.get_xticklabels()] == ["GEMM", "Conv 3x3"], (
-        "nothing ran of LLaMA"
-    )
+    columns = [label.get_text() for label in axis.get_xticklabels()]
+    assert columns == ["GEMM", "Conv 3x3"], "nothing ran of LLaMA"
     assert labels(axis) == ["JAX", "NumPy"]
     assert [text.get_text() for text in axis.texts] == ["1", "1", "2.50", "\N{EN DASH}"]
 
@@ -231,13 +223,8 @@ def test_a_workload_that_no_compiler_slows_down_has_no_panel_and_is_named():
 
 
 def test_numbers_in_a_heat_map_have_about_three_characters():
-    assert [heat.number(value) for value in (1.004, 1.234, 9.99, 14.2, 120.4)] == [
-        "1",
-        "1.23",
-        "9.99",
-        "14",
-        "120",
-    ]
+    shown = [heat.number(value) for value in (1.004, 1.234, 9.99, 14.2, 120.4)]
+    assert shown == ["1", "1.23", "9.99", "14", "120"]
 
 
 def test_the_bars_of_a_program_sum_to_its_time_over_the_baselines():
@@ -286,17 +273,14 @@ def test_each_panel_of_calls_has_its_own_range():
 
 def test_calls_are_of_the_workloads_that_are_asked_for_or_else_of_the_first_that_ran(tmp_path):
     rows = [cell("jax", name, steady_ms=1.0) for name in ("gemm", "ffn", "mha", "conv", "layernorm")]
-    data = dataset.Dataset(
-        config(), folder_of(tmp_path, [*rows, cell("jax", "resnet50", status="oom")]).results
-    )
-    paper = load()["paper"]
-    assert of_cells.chosen(config(paper=paper | {"calls": ["resnet50", "mha"]}), data) == ["mha"]
-    assert of_cells.chosen(config(paper=paper | {"calls": ["resnet50"]}), data) == [
-        "gemm",
-        "ffn",
-        "mha",
-        "layernorm",
-    ]
+    rows += [cell("jax", "resnet50", status="oom")]
+    data = dataset.Dataset(config(), folder_of(tmp_path, rows).results)
+
+    def chosen(*calls: str) -> list[str]:
+        return of_cells.chosen(config(paper=load()["paper"] | {"calls": list(calls)}), data)
+
+    assert chosen("resnet50", "mha") == ["mha"]
+    assert chosen("resnet50") == ["gemm", "ffn", "mha", "layernorm"]
 
 
 def test_the_diagram_has_three_stacks_and_where_a_replay_enters():

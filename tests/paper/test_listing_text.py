@@ -72,10 +72,6 @@ def test_the_listings_of_a_column_stand_below_each_other():
     assert places == sorted(places) and text.count(r"\begin{minipage}") == 2
 
 
-def test_style_fits_the_characters():
-    assert r"\numexpr 62*\number\stablehlocell" in listing_text.style(62)
-
-
 def test_more_characters_are_smaller_and_so_more_lines():
     assert listing_text.page_lines(62) < listing_text.page_lines(76) < 100
     # The font grows no further than 8 pt.

@@ -6,7 +6,6 @@ import re
 
 import pytest
 
-from stackwars.paper import prose
 from stackwars.paper.latex import Latex, escape, series, significant
 from stackwars.paper.tables import formats
 from stackwars.paper.tables.spec import Column, Range, Ratio, Table, frame, spanning
@@ -151,11 +150,6 @@ def test_every_table_renders_without_a_result(tmp_path):
         assert text.count(r"\begin{tabular}") == text.count(r"\end{tabular}") >= 1
         assert not re.search(r"\bnan\b|None", text), name
     assert "no program was replayed" in texts["split"]
-
-
-def test_the_paper_has_every_table_and_no_other():
-    named = re.findall(r"\\(?:input|here)\{tables/(\w+)\}", "".join(prose.texts().values()))
-    assert set(named) == set(BY_NAME)
 
 
 def test_the_step_writes_a_file_for_each_table(tmp_path, monkeypatch):

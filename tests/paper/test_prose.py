@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from made_tables import write_tables
 from stackwars.paper import prose, render, values
 from stackwars.results import schema
 from stackwars.results.dataset import Dataset, Sources
@@ -28,7 +29,7 @@ def without_aggregates(monkeypatch):
 
 
 def written(folder, text=TEXT):
-    (folder / "sections").mkdir(exist_ok=True)
+    (folder / "sections").mkdir(parents=True, exist_ok=True)
     (folder / "sections" / "latency.tex").write_text(text)
     return folder
 
@@ -44,10 +45,7 @@ def claim(verdict="supported", votes=(9, 1, 5), **columns) -> dict:
 
 
 def dataset(folder, comparisons=(), claims=(), is_reference=False, **changes) -> Dataset:
-    folder.mkdir(exist_ok=True)
-    rows = {"comparisons": list(comparisons), "claims": list(claims)}
-    for name in schema.TABLES:
-        schema.write(schema.table(name, rows.get(name, [])), folder / f"{name}.csv")
+    write_tables(folder, {}, comparisons=list(comparisons), claims=list(claims))
     return Dataset(load() | changes, folder, is_reference)
 
 
@@ -72,10 +70,8 @@ def test_all_unknown_names_are_reported_at_once(tmp_path):
 
 
 def test_a_comment_uses_no_number(tmp_path):
-    assert [use.name for use in prose.uses(written(tmp_path))] == [
-        "steady/bert_base/torch_xla",
-        "outputs_agree",
-    ]
+    names = [use.name for use in prose.uses(written(tmp_path))]
+    assert names == ["steady/bert_base/torch_xla", "outputs_agree"]
 
 
 # Keys.
@@ -126,11 +122,8 @@ def test_a_missing_ratio_has_no_key_so_naming_it_is_an_error(tmp_path):
 
 
 def test_verdicts_of_a_study_are_counted(tmp_path):
-    rows = [
-        comparison(),
-        comparison(workload="mha", ratio=4.0),
-        comparison(workload="gemm", verdict="inconclusive"),
-    ]
+    rows = [comparison(), comparison(workload="mha", ratio=4.0)]
+    rows += [comparison(workload="gemm", verdict="inconclusive")]
     found = values.values(dataset(tmp_path, rows))
     assert found["n/tables/steady/torch_xla/slower"] == "2"
     assert found["n/tables/steady/torch_xla/compared"] == "3"
@@ -192,14 +185,12 @@ def test_a_guard_that_cannot_be_checked_is_an_error(tmp_path, guard, named):
 def test_another_run_makes_a_paragraph_stale_only_by_deciding_otherwise(tmp_path):
     found = prose.read_guards(written(tmp_path))
     assert not prose.stale(found, AS_EXPECTED)
-    assert not prose.stale(
-        found, {"outputs_agree": "not decided", "steady/bert_base/torch_xla": "inconclusive"}
-    )
+    undecided = {"outputs_agree": "not decided", "steady/bert_base/torch_xla": "inconclusive"}
+    assert not prose.stale(found, undecided)
     assert not prose.stale(found, {})
     (some,) = prose.stale(found, AS_EXPECTED | {"outputs_agree": "contradicted"}).values()
-    assert [(one.name, one.expected, one.got) for one in some] == [
-        ("outputs_agree", "supported", "contradicted")
-    ]
+    [one] = some
+    assert (one.name, one.expected, one.got) == ("outputs_agree", "supported", "contradicted")
 
 
 # What is generated.
@@ -208,7 +199,7 @@ def test_another_run_makes_a_paragraph_stale_only_by_deciding_otherwise(tmp_path
 @pytest.fixture
 def paper(tmp_path, monkeypatch):
     """A paper of one section in place of the repository's."""
-    folder = written(tmp_path / "paper") if (tmp_path / "paper").mkdir() is None else None
+    folder = written(tmp_path / "paper")
     for function in (prose.uses, prose.texts, prose.read_guards):
         monkeypatch.setattr(function, "__defaults__", (folder,))
     return folder

@@ -8,36 +8,26 @@ from pathlib import Path
 
 import pytest
 
-from stackwars.claims import decide, definitions
 from stackwars.paper import length, prose, render
 from stackwars.paper.figures import of_cells, of_compilers
 from stackwars.paper.tables.write import REGISTRY
-from stackwars.results import dataset, reference, runs, schema
+from stackwars.results import dataset, schema
 from stackwars.results.dataset import Dataset, Sources
 from stackwars.results.folder import FIGURES, Folder
 from stackwars.study.config import load
 
 REFERENCE = load() | {"results": "reference"}
-MOST_BRANCHES = 25
+
+
+def defined(tables: Folder, **changes: object) -> str:
+    data = Dataset(REFERENCE | changes, tables.results, True, tables.measured)
+    return render.definitions(Sources(data, data, []), is_reference=True)
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory) -> Folder:
-    """The tables of the reference, pooled from the committed runs."""
-    made = Folder(tmp_path_factory.mktemp("reference"), runs.REFERENCE)
-    accepted = runs.read()
-    for name, table in reference.tables(REFERENCE, accepted).items():
-        schema.write(table, made[name])
-    made["context"].write_text(json.dumps(reference.context(REFERENCE, accepted)))
-    data = Dataset(REFERENCE, made.results, True, made.measured)
-    schema.write(decide.decide_all(definitions.load(), data), made["claims"])
-    return made
-
-
-@pytest.fixture(scope="module")
-def sources(folder) -> Sources:
-    data = Dataset(REFERENCE, folder.results, True, folder.measured)
-    return Sources(data, data, [])
+def definitions(reference_tables) -> str:
+    """What the prose of the reference prints."""
+    return defined(reference_tables)
 
 
 def with_parts(folder: Folder) -> Folder:
@@ -57,25 +47,11 @@ def text_of(paths) -> str:
 # The repository's paper.
 
 
-def test_every_name_and_every_guard_of_the_paper_fits_the_reference(sources):
-    text = render.definitions(sources, is_reference=True)
+def test_every_name_and_every_guard_of_the_paper_fits_the_reference(definitions):
     used = {use.name for use in prose.uses() if use.command == prose.VAL}
     assert len(used) > 100
-    assert all(rf"\csname val@{name}\endcsname" in text for name in used)
-
-
-def test_the_paper_is_guarded(sources):
+    assert all(rf"\csname val@{name}\endcsname" in definitions for name in used)
     assert len(prose.read_guards()) >= 25
-
-
-def test_a_verdict_that_turns_round_names_the_paragraphs_that_rest_on_it(folder):
-    changed = Dataset(REFERENCE, folder.results, True, folder.measured)
-    claims = changed.table("claims")
-    claims.loc[claims["id"] == "pending_two_runs", "verdict"] = "contradicted"
-    with pytest.raises(prose.ProseError) as error:
-        render.definitions(Sources(changed, changed, []), is_reference=True)
-    assert "paper/sections/slow_runs.tex, line" in str(error.value)
-    assert "pending_two_runs: expected supported, got contradicted" in str(error.value)
 
 
 def test_every_reference_of_the_paper_has_its_label():
@@ -95,10 +71,10 @@ def test_the_paper_shows_every_table_once_and_refers_to_it():
     assert all(rf"\ref{{tab:{name}}}" in text for name in shown)
 
 
-def test_the_paper_shows_every_figure_that_is_drawn_once(folder):
+def test_the_paper_shows_every_figure_that_is_drawn_once(reference_tables):
     text = "\n".join(prose.texts().values())
     shown = re.findall(r"\\includegraphics\[[^]]*\]\{figures/(\w+)\}", text)
-    drawn = [*of_cells.figures(REFERENCE, folder), *of_compilers.figures(REFERENCE, folder)]
+    drawn = [name for made in (of_cells, of_compilers) for name in made.figures(REFERENCE, reference_tables)]
     assert sorted(shown) == sorted(drawn)
 
 
@@ -109,18 +85,13 @@ def test_numbers_of_the_text_are_no_digits_typed_by_hand():
     assert not {name: some for name, some in found.items() if some}
 
 
-def test_templates_have_few_branches():
-    templates = text_of(prose.PAPER.rglob("*.j2"))
-    branches = re.findall(r"\\BLOCK\{(?:if|elif|else|for)|\\VAR\{[^}]* if ", templates)
-    assert 0 < len(branches) <= MOST_BRANCHES
-
-
 # A build.
 
 
-def test_a_build_of_the_reference_has_everything_that_latex_reads(folder):
-    render.build(REFERENCE, with_parts(folder))
-    latex = folder["latex"]
+def test_a_build_of_the_reference_has_everything_that_latex_reads(reference_tables, definitions, monkeypatch):
+    monkeypatch.setattr(render, "definitions", lambda *_: definitions)
+    render.build(REFERENCE, with_parts(reference_tables))
+    latex = reference_tables["latex"]
     inputs = re.findall(r"^\\input\{([^}]*)\}", text_of([latex / "main.tex"]), re.M)
     missing = [name for name in inputs if name != "listings/style" and not (latex / f"{name}.tex").exists()]
     assert not missing and "sections/latency" in inputs
@@ -128,12 +99,14 @@ def test_a_build_of_the_reference_has_everything_that_latex_reads(folder):
     assert r"\input{listings/mha}" in text_of([latex / "appendix" / "listings.tex"])
 
 
-def test_a_smoke_run_has_its_tables_and_claim_boxes_and_no_findings(folder, tmp_path, monkeypatch):
-    monkeypatch.setattr(dataset, "REFERENCE_TABLES", folder.results)
+def test_a_smoke_run_has_its_tables_and_claim_boxes_and_no_findings(reference_tables, tmp_path, monkeypatch):
+    monkeypatch.setattr(dataset, "REFERENCE_TABLES", reference_tables.results)
     made = with_parts(Folder(tmp_path))
     for name in schema.TABLES:
-        schema.write(schema.read(folder[name]) if name == "claims" else schema.empty(name), made[name])
-    context = json.loads(folder["context"].read_text()) | {"preset": "smoke"}
+        schema.write(
+            schema.read(reference_tables[name]) if name == "claims" else schema.empty(name), made[name]
+        )
+    context = json.loads(reference_tables["context"].read_text()) | {"preset": "smoke"}
     made["context"].write_text(json.dumps(context))
     render.build(load() | {"preset": "smoke"}, made)
     main, report = ((made["latex"] / f"{name}.tex").read_text() for name in ("main", "replication"))
@@ -159,10 +132,8 @@ def test_a_study_of_other_frameworks_has_no_prose():
     assert not render.has_prose(config | {"comparisons": config["comparisons"][::-1]})
 
 
-def test_numbers_of_the_text_do_not_depend_on_the_workloads_of_a_build(folder, sources):
-    config = load() | {"workloads": ["gemm"], "results": "reference"}
-    few = Dataset(config, folder.results, True, folder.measured)
-    assert render.definitions(Sources(few, few, []), True) == render.definitions(sources, True)
+def test_numbers_of_the_text_do_not_depend_on_the_workloads_of_a_build(reference_tables, definitions):
+    assert defined(reference_tables, workloads=["gemm"]) == definitions
 
 
 def test_an_undefined_name_in_a_template_is_named_with_it(tmp_path):

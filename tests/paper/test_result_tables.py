@@ -17,18 +17,8 @@ from table_fixture import BY_NAME, NAN, body, cell, compared, shown, sources
 
 def test_tables_one_to_three_have_our_times_and_the_published_ones_verbatim(tmp_path):
     rows = shown(tmp_path, "I", cells=[cell("jax"), cell("torch_xla")])
-    assert rows[0] == [
-        "GEMM",
-        "JAX",
-        "10.00",
-        "9.00--11.0",
-        "20.00",
-        "19.0--21.0",
-        "30.00",
-        "29.0--31.0",
-        "250",
-        "3",
-    ]
+    times = ["10.00", "9.00--11.0", "20.00", "19.0--21.0", "30.00", "29.0--31.0"]
+    assert rows[0] == ["GEMM", "JAX", *times, "250", "3"]
     assert rows[3] == ["", r"\quad\textit{published}", "0.198", "", "0.086", "", "0.055", "", "", ""]
     assert len(rows) == 4
 
@@ -98,9 +88,8 @@ def test_pairs_have_a_column_each_and_workloads_without_a_ratio_no_row(tmp_path)
 
 def test_two_forms_of_a_function_are_named_by_what_differs(tmp_path):
     rows = [
-        compared(
-            "form", ratio, workload=one, baseline_workload=other, subject=name, baseline=name, variant=stage
-        )
+        compared("form", ratio, workload=one, baseline_workload=other, variant=stage)
+        | {"subject": name, "baseline": name}
         for one, other in (("unrolled_rnn", "scan_rnn"), ("moe_sorted", "moe"))
         for name in ("torch_inductor", "jax", "numpy")
         for stage, ratio in (("steady", 1.5), ("first", 2.0))
@@ -139,11 +128,8 @@ def test_audits_are_of_this_run_or_else_of_the_reference(tmp_path):
 
 
 def claim(identity: str, origin: str = "ours", **columns: object) -> dict:
-    known = {
-        "verdict": "supported",
-        "margin": "2 of 3, needs 2",
-        "evidence": "slower in 2 of 3: A 1.2, B 1.3; faster in 1: C 0.9",
-    }
+    known = {"verdict": "supported", "margin": "2 of 3, needs 2"}
+    known |= {"evidence": "slower in 2 of 3: A 1.2, B 1.3; faster in 1: C 0.9"}
     return {"id": identity, "origin": origin, "sentence": f"It is {identity}."} | known | columns
 
 
@@ -170,9 +156,8 @@ def test_what_the_artifact_needs_names_targets_that_exist(tmp_path):
     rows = shown(tmp_path, "needs")
     assert len(rows) == len(document["needs"]) + len(document["quick_start"])
     assert [claims.minutes(value) for value in (0.3, 1.7)] == ["18 s", "1.7 min"]
-    targets = [
-        one["command"].split()[1] for one in document["quick_start"] if one["command"].startswith("make ")
-    ]
+    commands = [one["command"].split() for one in document["quick_start"]]
+    targets = [words[1] for words in commands if words[0] == "make"]
     assert targets
     for target in targets:
         assert re.search(rf"^{target}:", (REPOSITORY / "Makefile").read_text(), re.MULTILINE)

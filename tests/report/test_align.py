@@ -28,11 +28,7 @@ def test_lines_match_by_what_they_compute():
 def test_every_two_programs_are_matched():
     sides = {name: align.side(text) for name, text in {"a": LEFT, "b": RIGHT, "c": LEFT}.items()}
     pairs = align.form(sides)["pairs"]
-    assert {name: one["share"] for name, one in pairs.items()} == {
-        "a b": 4 / 6,
-        "a c": 1,
-        "b c": 4 / 6,
-    }
+    assert {name: one["share"] for name, one in pairs.items()} == {"a b": 4 / 6, "a c": 1, "b c": 4 / 6}
 
 
 def test_share_is_of_the_operations_of_both():
@@ -56,10 +52,7 @@ def test_what_is_no_operation_may_stand_opposite_its_like_and_counts_for_nothing
         ("%0 = stablehlo.transpose %a, dims = [1, 0]", "transposes"),
         ("%0 = stablehlo.broadcast_in_dim %a, dims = [0]", "transposes"),
         ("%0 = stablehlo.dynamic_slice %a, %i, sizes = [1]", "transposes"),
-        (
-            "%0 = stablehlo.reduce(%a init: %c) applies stablehlo.add across dimensions = [1]",
-            "reductions",
-        ),
+        ("%0 = stablehlo.reduce(%a init: %c) applies stablehlo.add across dimensions = [1]", "reductions"),
         ('%o, %m, %v = "stablehlo.batch_norm_training"(%a, %s, %b) <{}>', "reductions"),
         ("%0 = stablehlo.add %a, %b : tensor<2xf32>", "elementwise"),
         ("%0 = chlo.erf %a : tensor<2xf32>", "elementwise"),

@@ -23,9 +23,9 @@ REFERENCE_BYTES = 2_600_000
 
 
 @pytest.fixture(scope="module")
-def document(tmp_path_factory):
+def document(reference_tables):
     """The reference's, without its programs, which are made in the environment of a framework."""
-    return reference_document(tmp_path_factory.mktemp("results"))
+    return reference_document(reference_tables)
 
 
 def unpack(text):

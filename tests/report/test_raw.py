@@ -152,10 +152,7 @@ OPERATIONS = {"dot.3": {"class": "products", "seconds": 0.0015}}
 
 @pytest.mark.parametrize(
     ("spans", "shown"),
-    [
-        ({"spans": [["dot.3", 0.0, 0.001], ["dot.3", 0.0015, 0.002]]}, [[0, 0.0, 1.0], [0, 1.5, 0.5]]),
-        ({}, []),
-    ],
+    [({"spans": [["dot.3", 0.0, 0.001], ["dot.3", 0.0015, 0.002]]}, [[0, 0.0, 1.0], [0, 1.5, 0.5]]), ({}, [])],
 )
 def test_operations_are_those_of_the_profile(spans, shown, tmp_path):
     found = profiled(tmp_path, operations=OPERATIONS, **spans)

@@ -11,31 +11,15 @@ NAMES = [
 
 
 def slice_(ts: float, dur: float, **changes) -> dict:
-    return {
-        "ph": "X",
-        "pid": 1,
-        "tid": 1,
-        "name": "dot",
-        "cat": "x",
-        "ts": ts,
-        "dur": dur,
-    } | changes
+    return {"ph": "X", "pid": 1, "tid": 1, "name": "dot", "cat": "x", "ts": ts, "dur": dur} | changes
 
 
 def problems(*events, names=NAMES) -> list[str]:
     return trace_format.problems({"traceEvents": [*names, *events]})
 
 
-@pytest.mark.parametrize(
-    "slices",
-    [
-        [(0, 1), (1, 1)],
-        [(0, 4), (1, 2), (2, 0.5), (3.5, 0.5)],
-        [(0, 1), (1, 0), (1.5, 3)],
-    ],
-)
-def test_slices_that_follow_or_hold_each_other_are_right(slices):
-    assert problems(*(slice_(*one) for one in slices)) == []
+def test_slices_that_follow_or_hold_each_other_are_right():
+    assert problems(*(slice_(*one) for one in [(0, 4), (1, 2), (2, 0.5), (3.5, 0.5), (4, 0), (4.5, 3)])) == []
 
 
 # A thousand times 1.001 is cut off to 1000.
@@ -48,25 +32,13 @@ def test_slices_that_overlap_are_wrong(slices):
 @pytest.mark.parametrize(
     ("event", "told"),
     [
-        (slice_(0, 1, pid=0), "process or thread [0, 1]"),
         (slice_(0, 1, tid=0), "process or thread [1, 0]"),
-        (slice_(0, 1, tid="a"), "process or thread"),
         (slice_(0, 1, tid=2), "no name before it"),
         (slice_(0, 1, pid=2), "thread 1 is of processes 1 and 2"),
-        (slice_(-1, 1), "times from 0"),
-        (slice_(0, 1, name=""), "expected a name"),
-        (
-            {"ph": "X", "pid": 1, "tid": 1, "name": "dot", "cat": "x", "ts": 0},
-            "the keys of its phase",
-        ),
+        (slice_(-1, 1, name=""), "expected a name, and times from 0"),
         ({**NAMES[0], "args": {}}, "metadata without its argument"),
         ({**slice_(0, 1), "ph": "B"}, "the keys of its phase"),
     ],
 )
 def test_what_else_is_wrong_is_told(event, told):
     assert told in problems(event)[0]
-
-
-def test_names_come_first():
-    assert "no name" in problems(slice_(0, 1), names=[])[0]
-    assert "displayTimeUnit" in trace_format.problems({"traceEvents": [], "displayTimeUnit": "us"})[0]

@@ -224,13 +224,3 @@ def test_a_program_is_compared_in_a_compiler_and_in_the_one_before_it_in_the_lis
     assert of(built({}, last, measure=["matrix"]), "compiler").empty
     studies = {"tables": config()["studies"]["tables"]}
     assert of(built({}, replays, studies=studies), "compiler").empty
-
-
-def test_calls_of_a_process_are_analysed_once_for_all_that_reads_them(monkeypatch):
-    from stackwars.measure import steady
-
-    seen, classify = [], steady.classify
-    monkeypatch.setattr(steady, "classify", lambda series: seen.append(series) or classify(series))
-    cells = {name: measured_cell(name, (1.0, 2.0)) for name in ("jax", "torch_xla")}
-    built(cells, {OLD: measured_replay({"jax": (1.0, 2.0), "torch_xla": (1.0, 2.0)})})
-    assert len(seen) == 2 * 2 + 2 * 2

@@ -5,6 +5,7 @@ import math
 import pandas as pd
 import pytest
 
+import measured
 from stackwars.compilers.op_classes import CLASSES, ELEMENTWISE, PRODUCTS, TRANSPOSES
 from stackwars.results import profile, schema
 from stackwars.results.profile import GAP_COLUMNS, gaps
@@ -26,16 +27,8 @@ def profiled(classes: dict[str, float], workload="gemm", wall_ms=10.0) -> dict:
 
 def replayed(ms: float, wait: float = 0.0, blocks: int = 4) -> Raw:
     """A replay whose program's steady blocks take so long; their threads wait this share of the time."""
-    ns = [round(1e6 * ms)] * blocks
-    steady = {
-        "ns": ns,
-        "calls": 1,
-        "run_ns": [round((1 - wait) * n) for n in ns],
-        "wait_ns": [round(wait * n) for n in ns],
-        "steal_ns": [0] * blocks,
-        "other_processes_share": 0.0,
-    }
-    one = {"status": "ok", "first_ns": [ns[0]], "second_ns": [ns[0]], "steady": [steady]}
+    steady = measured.blocks((ms,) * blocks, wait)
+    one = {"status": "ok", "first_ns": steady["ns"][:1], "second_ns": steady["ns"][:1], "steady": [steady]}
     result = {"processes": [{"repetition": 0}], "programs": {"jax": one}}
     return Raw(replays={ReplayCell("cpu", XLA, "gemm"): result})
 

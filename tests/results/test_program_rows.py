@@ -53,12 +53,8 @@ def test_a_row_for_every_compilation(asked, tmp_path):
     table = built(asked, tmp_path)
     assert list(table.columns) == list(schema.PROGRAMS) and len(table) == 2 + len(of_the_subject) == 4
     first, second, *_ = table.to_dict("records")
-    assert (first["framework"], first["variant"], first["status"], first["verdict"]) == (
-        "jax",
-        "base",
-        "ok",
-        "fits",
-    )
+    assert (first["framework"], first["variant"]) == ("jax", "base")
+    assert (first["status"], first["verdict"]) == ("ok", "fits")
     assert (first["batch"], first["sequence"]) == (2, 8)
     assert (first["hbm_bytes"], first["estimated_cycles"], first["published_status"]) == (2**40 + 1, 3, "ok")
     assert (second["variant"], second["batch"], second["status"]) == ("b8", 8, "not run")

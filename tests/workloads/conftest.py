@@ -31,8 +31,9 @@ FRAMEWORKS = {
 }
 """Of each framework a dialect in whose environment it runs."""
 BEYOND = [name for name in SMALL if workloads.load(name).TABLE == "beyond"]
-CHOSEN = {"torchax": BEYOND, "torch_xla_dynamo": UPDATING}
-"""Frameworks that are tried with some workloads only, to save time."""
+WITHOUT_MODELS = [name for name in SMALL if workloads.load(name).KIND != "model"]
+CHOSEN = {"torchax": BEYOND, "torch_xla_dynamo": UPDATING, "tensorflow_graph": WITHOUT_MODELS}
+"""Frameworks that are tried with some workloads only, to save time: another one calls the others in their dialect."""
 
 
 @pytest.fixture(scope="session")

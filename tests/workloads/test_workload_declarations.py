@@ -62,10 +62,7 @@ def test_inputs_are_seeded_and_have_the_batch(name):
 
 def test_a_form_s_sources_are_its_module_and_that_which_builds_it():
     builders = ("stackwars.workloads.in_torch", "stackwars.workloads.hf_jax")
-    assert workloads.sources("moe_sorted", "torch") == [
-        "stackwars.workloads.moe_sorted",
-        builders[0],
-    ]
+    assert workloads.sources("moe_sorted", "torch") == ["stackwars.workloads.moe_sorted", builders[0]]
     assert workloads.sources("bert_base", "jax") == ["stackwars.workloads.bert_base", builders[1]]
     assert workloads.sources("bert_base", "numpy") == ["stackwars.workloads.bert_base"]
 

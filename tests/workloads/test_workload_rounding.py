@@ -1,0 +1,119 @@
+"""What rounding must not decide: the sum of a chain, the experts of a token, the steps of an iteration."""
+
+import numpy as np
+import pytest
+
+from stackwars.measure import checks
+from stackwars.measure.inputs import input_sets
+from stackwars.workloads import elementwise_chain, values
+from stackwars.workloads.elementwise_chain import WORKLOAD as chain
+from stackwars.workloads.moe import WORKLOAD as moe
+from stackwars.workloads.newton import MARGIN, TOLERANCE, iterated
+from stackwars.workloads.newton import WORKLOAD as newton
+from workloads.presets import CONFIG, FULL, SMALL
+
+SEEDS = sorted({0, CONFIG["settings"]["seed"]})
+
+# The bound on the elementwise chain's sum, and its two sets of inputs.
+
+COMMON = 1e-5
+SIZES = {"elements": 10_000_000}
+
+
+def error(terms: np.ndarray, accumulators: int) -> float:
+    """Relative error of adding the terms up one after the other in so many float32 accumulators."""
+    sums = np.cumsum(terms.astype(np.float32).reshape(-1, accumulators), axis=0)[-1]
+    exact = terms.sum()
+    return abs(sums.sum(dtype=np.float64) - exact) / exact
+
+
+@pytest.fixture(scope="module")
+def terms() -> list[np.ndarray]:
+    sets = input_sets(chain, SIZES, 2025)
+    return [elementwise_chain.terms(one["x"].astype(np.float64)) for one in sets]
+
+
+@pytest.mark.parametrize("accumulators", [8, 16, 32, 64])
+def test_the_sum_of_a_vectorised_loop_is_within_the_bound(terms, accumulators):
+    errors = [error(one, accumulators) for one in terms]
+    assert max(errors) > COMMON
+    assert max(errors) < chain.parity_rel_l2(SIZES)
+
+
+def test_one_accumulator_is_refused(terms):
+    assert np.hypot(*(error(one, 1) for one in terms)) / np.sqrt(2) > 5 * chain.parity_rel_l2(SIZES)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2025])
+def test_the_other_sets_sum_is_far_beyond_the_bound(seed):
+    sizes = {"elements": 100_000}
+    one, other = (chain.reference({}, given) for given in input_sets(chain, sizes, seed))
+    assert abs(one / other - 1) > 10 * chain.parity_rel_l2(SIZES)
+
+
+def test_a_short_sum_has_the_common_bound():
+    assert checks.parity_limit("elementwise_chain", {"elements": 10_000}, COMMON) == COMMON
+    assert checks.parity_limit("elementwise_chain", SIZES, COMMON) == pytest.approx(2e-3)
+    assert checks.parity_limit("gemm", {"m": 1, "k": 1, "n": 1}, COMMON) == COMMON
+
+
+# The router of the mixture of experts decides by a margin, and uses every expert.
+
+ROUTER_MARGIN = 5  # times the error of a logit in float32
+
+
+def logits(sizes: dict[str, int], seed: int, kind: type) -> list[np.ndarray]:
+    """Of each set of inputs, (tokens, experts)."""
+    name = "router.weight"
+    weight = values.leaf(name, moe.parameters(sizes)[name], seed).astype(kind)
+    return [one["x"].astype(kind) @ weight.T for one in input_sets(moe, sizes, seed)]
+
+
+@pytest.mark.parametrize("sizes", [FULL["moe"], SMALL["moe"]], ids=["full", "small"])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_no_choice_is_within_the_rounding_of_logits(sizes, seed):
+    exact, rounded = (logits(sizes, seed, kind) for kind in (np.float64, np.float32))
+    for one, other in zip(exact, rounded, strict=True):
+        ranked = np.sort(one, axis=-1)
+        gap = ranked[:, -sizes["chosen"]] - ranked[:, -sizes["chosen"] - 1]
+        assert gap.min() > ROUTER_MARGIN * np.abs(one - other).max()
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_every_expert_has_tokens_and_the_sets_differ_in_how_many(seed):
+    sizes = FULL["moe"]
+    rows = [
+        np.bincount(np.argsort(one)[:, -sizes["chosen"] :].ravel(), minlength=sizes["experts"])
+        for one in logits(sizes, seed, np.float64)
+    ]
+    assert min(map(np.min, rows)) > 0
+    assert (rows[0] != rows[1]).any()
+
+
+# How often the Newton-Schulz iteration runs: the same in every precision, and never by a hair.
+
+NEWTON_SIZES = {
+    str(chosen["sizes"]["newton"]): chosen["sizes"]["newton"] for chosen in CONFIG["presets"].values()
+}
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("sizes", NEWTON_SIZES.values(), ids=NEWTON_SIZES)
+def test_both_precisions_take_as_many_steps_and_no_residual_is_near_the_tolerance(sizes, seed):
+    for given in input_sets(newton, sizes, seed):
+        _, residuals = iterated(given["a"].astype(np.float64))
+        _, single = iterated(given["a"])
+        assert len(single) == len(residuals) > 5
+        ratios = np.array(residuals) / TOLERANCE
+        assert np.all((ratios > MARGIN) | (ratios < 1 / MARGIN))
+
+
+def test_the_matrix_is_symmetric_and_well_conditioned():
+    a = newton.inputs(SMALL["newton"], 0)["a"]
+    np.testing.assert_array_equal(a, a.T)
+    assert 1 <= np.linalg.cond(a.astype(np.float64)) < 10
+
+
+def test_the_other_sets_output_is_far_from_the_bound():
+    first, other = (newton.reference({}, g) for g in input_sets(newton, SMALL["newton"], 0))
+    assert np.linalg.norm(first - other) > 0.1 * np.linalg.norm(first)
