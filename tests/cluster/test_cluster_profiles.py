@@ -47,7 +47,7 @@ def test_a_workload_s_programs_are_compiled_in_one_job_with_memory(rule):
     assert group(rule) == "compiled-{workload}" and "mem_mb=COMPILING_MB" in RULES[rule]
 
 
-def test_a_job_is_on_one_node(slurm):
+def test_a_job_is_on_one_node():
     # Snakemake adds up what the steps of a job ask for that run side by side, their nodes too.
     assert "nodes" not in SLURM["default-resources"]
     assert not any("nodes=" in text for text in RULES.values())

@@ -17,7 +17,7 @@ import pytest
 from faults.injection import Fault
 from faults.process_faults import CELL, CHILD, FIRST, OTHER, delete_cell, delete_other
 from faults.scratch import PAPER, TABLES, Ran, Scratch, mount_or_skip
-from stackwars.setup import environments, tools
+from stackwars.setup import environments
 
 HEADER = 128
 """Bytes of the header of an output; garbage behind it can still be read as numbers."""
@@ -125,22 +125,6 @@ def date_ahead(scratch: Scratch) -> None:
         os.utime(path, ns=(found.st_atime_ns, found.st_mtime_ns + 3600 * 10**9))
 
 
-def truncate_accepted(scratch: Scratch) -> None:
-    scratch.delete()
-    path = accepted_table(scratch)
-    shutil.copy2(path, path.with_suffix(".saved"))
-    truncate(path)
-
-
-def restore_accepted(scratch: Scratch) -> None:
-    path = accepted_table(scratch)
-    path.with_suffix(".saved").rename(path)
-
-
-def accepted_table(scratch: Scratch) -> Path:
-    return max(scratch.folder.glob("results/reference/runs/*/comparisons.csv"))
-
-
 def own_environment(scratch: Scratch) -> Path:
     """Give the checkout a folder of environments, which links to the real ones; return the path of NumPy's."""
     scratch.delete(OTHER)
@@ -197,18 +181,6 @@ def build(scratch: Scratch) -> Ran:
     return ran
 
 
-def without_tex(scratch: Scratch) -> Ran:
-    """Run with a PATH that has everything but TeX."""
-    folder = scratch.folder / "tools"
-    folder.mkdir()
-    for place in os.environ["PATH"].split(os.pathsep):
-        for path in Path(place).glob("*"):
-            link = folder / path.name
-            if path.name not in tools.TEX_COMMANDS and not link.exists() and not link.is_symlink():
-                link.symlink_to(path)
-    return scratch.run(PAPER, PATH=str(folder))
-
-
 def with_failing_tex(scratch: Scratch) -> Ran:
     return scratch.run(PAPER, PATH=scratch.path_with(pdflatex="echo '! LaTeX Error: broken.'\nexit 1"))
 
@@ -247,13 +219,6 @@ FAULTS = [
         link_out,
         recover=link_back,
     ),
-    between_runs(
-        "accepted-truncated",
-        r"comparisons\.csv: expected the accepted file with the digest",
-        truncate_accepted,
-        recover=restore_accepted,
-        again=(TABLES, PAPER),
-    ),
     between_runs("clock-files", r"\d+ results were dated ahead of the clock", date_ahead),
     Fault("environment-half", r"\[environment\] building numpy", build, prepare=half_build),
     between_runs(
@@ -269,13 +234,6 @@ FAULTS = [
         build,
         prepare=change_hash,
         recover=restore_hash,
-    ),
-    Fault(
-        "tex-missing",
-        r"missing: latexmk, pdflatex",
-        without_tex,
-        prepare=Scratch.delete_paper,
-        again=(PAPER,),
     ),
     Fault(
         "tex-failing",

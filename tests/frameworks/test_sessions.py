@@ -26,7 +26,6 @@ WITH_PROGRAM = (*("jax", "torch_xla", "torch_xla_pending", "torch_xla_dynamo", "
 WITHOUT_PROGRAM = (*INDUCTOR, "torch_eager", "tensorflow_graph")
 FRAMEWORKS = (*WITH_PROGRAM, *WITHOUT_PROGRAM)
 TELL_NOTHING = ("torch_eager", "tensorflow_graph")
-SETTLED = [name for name in FRAMEWORKS if name not in ("torch_xla_pending", *TELL_NOTHING)]
 TELLS_TRACING = ("jax", "torchax", "torch_xla_dynamo", *INDUCTOR, *TENSORFLOW)
 
 
@@ -47,22 +46,14 @@ def pinned(framework: str, package: str) -> str:
     return re.search(rf"^{package}==(\S+)", text, re.MULTILINE)[1]
 
 
-@pytest.mark.parametrize("name", SETTLED)
-def test_settled_framework_compiles_in_the_first_call_only(name):
-    assert probe(name, "small")["compiles"] == [1, 0, 0, 0]
-
-
-def test_pending_framework_compiles_in_the_first_and_second_call():
-    assert probe("torch_xla_pending", "small")["compiles"] == [1, 1, 0, 0]
-
-
-@pytest.mark.parametrize("name", TELL_NOTHING)
-def test_framework_that_tells_no_compilation(name):
-    assert set(probe(name, "small")["compiles"]) == {None}
-
-
-def test_asking_for_the_program_changes_no_later_call(found):
-    assert not found["compiles_after_stablehlo"]
+def test_calls_are_computed_on_the_cpu_in_float32_and_compiled_without_a_cache(found, framework):
+    pending = framework == "torch_xla_pending"
+    assert found["compiles"] == ([None] * 4 if framework in TELL_NOTHING else [1, int(pending), 0, 0])
+    assert not found["compiles_after_stablehlo"], "asking for the program changes no later call"
+    assert found["cache_hits"] == 0
+    assert (found["dtype"], found["same"]) == ("float32", True)
+    assert found["put"] == [[0, 1, 2], [3, 4, 5]], "values come back as they were put"
+    assert found["device_kind"].lower() == "cpu"
 
 
 def test_output_is_that_of_the_reference_for_each_set_of_inputs(found):
@@ -70,10 +61,6 @@ def test_output_is_that_of_the_reference_for_each_set_of_inputs(found):
     weights = {name: values.leaf(name, s, SEED) for name, s in ffn.parameters(sizes).items()}
     for output, inputs in zip(found["values"], input_sets(ffn, sizes, SEED), strict=True):
         assert relative_l2(np.array(output), ffn.reference(weights, inputs)) < 1e-5
-
-
-def test_nothing_comes_from_a_cache_on_disk(found):
-    assert found["cache_hits"] == 0
 
 
 CACHED = """
@@ -122,14 +109,6 @@ def test_torch_xla_reads_no_executable_for_the_cpu_from_its_cache(tmp_path):
     # It finds the file and cannot read it: PersistentCacheDeserializeFailure, then it compiles.
     assert [with_a_cache("torch_xla", tmp_path) for _ in range(2)] == [(0, 1), (0, 1)]
     assert list(tmp_path.iterdir())
-
-
-def test_output_is_float32_and_the_same_each_time(found):
-    assert (found["dtype"], found["same"]) == ("float32", True)
-
-
-def test_values_come_back_as_they_were_put(found):
-    assert found["put"] == [[0, 1, 2], [3, 4, 5]]
 
 
 @pytest.mark.parametrize("name", WITH_PROGRAM)
@@ -214,10 +193,6 @@ def test_compiling_takes_time_and_some_tell_their_tracing(name):
     assert (found["trace_s"] is not None) == (name in TELLS_TRACING)
     if name in TELLS_TRACING:
         assert found["trace_s"] > 1e-4
-
-
-def test_device_is_the_cpu(found):
-    assert found["device_kind"].lower() == "cpu"
 
 
 def test_versions_are_those_of_the_pins(found, framework):

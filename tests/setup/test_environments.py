@@ -164,7 +164,8 @@ def test_other_variables_are_kept_and_ours_win(monkeypatch):
 LIBTPU = re.search(
     r"^libtpu==.*(?:\n    .*)*", (REPOSITORY / "envs" / "xla-0.7.1.txt").read_text(), re.MULTILINE
 )[0]
-PYTHONS = ("3.11", "3.12", "3.13")
+PYTHONS = ("3.11", "3.13")
+"""Those of the Debians that `make smoke` is tried on."""
 
 
 def refusing(monkeypatch, tmp_path, package):

@@ -9,7 +9,6 @@ import time
 import numpy as np
 import pytest
 
-from stackwars.measure import documents
 from stackwars.workflow import damage
 
 
@@ -124,16 +123,6 @@ def test_what_is_being_written_and_logs_are_no_results(root):
         (root / name).parent.mkdir(parents=True)
         (root / name).write_text("{")
     assert damage.find(root) == {}
-
-
-def test_no_results_have_no_damage(tmp_path):
-    assert damage.quarantine(tmp_path / "none") == []
-
-
-def test_reading_names_the_file(root):
-    path = cut(root / "cpu" / "jax" / "gemm" / "cell.json")
-    with pytest.raises(documents.Damaged, match=f"{path}: expected a whole document; it ends or"):
-        documents.read(path)
 
 
 def dated(path, seconds: float):

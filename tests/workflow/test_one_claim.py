@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 import study
@@ -37,15 +35,6 @@ def test_a_claim_runs_just_what_it_needs(checkout):
     planned = study.planned(checkout.snakemake("claim_gemm_same_program", *DRY).stdout)
     assert planned["lower"] == 2
     assert not {"cell", "replay", "ahead"} & set(planned)
-
-
-@pytest.mark.slow
-def test_a_claim_is_decided_by_the_reference(checkout):
-    done = checkout.snakemake("claim_one_run_jax", "--config", "results=reference")
-    assert done.returncode == 0, done.stdout[-3000:]
-    assert "one_run_jax: " in done.stdout
-    made = checkout.folder / "results" / "from-reference" / "claims" / "one_run_jax.json"
-    assert json.loads(made.read_text())["verdict"] == "supported"
 
 
 @pytest.mark.slow

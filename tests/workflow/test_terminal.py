@@ -219,33 +219,32 @@ def test_what_a_user_must_know_is_passed_on(capsys):
     assert said(handler, warning, capsys=capsys) == "damaged: cell.json\n"
 
 
-def test_refusal_has_none_of_snakemakes_stack():
-    message = (
-        'WorkflowError in file "/x/workflow/rules/common.smk", line 18:\n'
-        "config: presett: expected no such key\n"
-        '  File "/x/workflow/rules/common.smk", line 18, in <module>'
-    )
-    assert terminal.refusal("WorkflowError", message) == "config: presett: expected no such key"
+IN_A_FILE = (
+    'WorkflowError in file "/x/workflow/rules/common.smk", line 18:\nconfig: presett: expected no such key\n'
+    '  File "/x/workflow/rules/common.smk", line 18, in <module>'
+)
+IN_A_FUNCTION = (
+    'InputFunctionException in rule cell in file "/x/cells.smk", line 65:\nError:\n'
+    "  WorkflowError:\n    target: framework: expected one of jax, got jaxx.\n"
+    "Wildcards:\n  framework=jaxx\nTraceback:\n"
+    '  File "/x/common.smk", line 58, in process_sources (rule cell, line 131, /x/cells.smk)'
+)
 
 
-def test_refusal_of_a_function_of_the_workflow_keeps_its_words_alone():
-    message = (
-        'InputFunctionException in rule cell in file "/x/cells.smk", line 65:\nError:\n'
-        "  WorkflowError:\n    target: framework: expected one of jax, got jaxx.\n"
-        "Wildcards:\n  framework=jaxx\nTraceback:\n"
-        '  File "/x/common.smk", line 58, in process_sources (rule cell, line 131, /x/cells.smk)'
-    )
-    said = terminal.refusal("InputFunctionException", message)
-    assert said == "target: framework: expected one of jax, got jaxx."
+@pytest.mark.parametrize(
+    ("kind", "message", "said"),
+    [
+        ("WorkflowError", IN_A_FILE, "config: presett: expected no such key"),
+        ("InputFunctionException", IN_A_FUNCTION, "target: framework: expected one of jax, got jaxx."),
+        ("RuleException", "CalledProcessError in file ...", ""),
+        ("WorkflowError", "WorkflowError:\nAt least one job did not complete successfully.", ""),
+    ],
+)
+def test_refusal_keeps_its_words_without_snakemakes_stack_and_repeats_nothing(kind, message, said):
+    assert terminal.refusal(kind, message) == said
 
 
 def test_target_that_nothing_makes_is_named_with_what_could_be_meant():
     message = "No rule to produce results/x (if you use input functions make sure that they don't ...)"
     said = terminal.refusal("MissingRuleException", f"MissingRuleException:\n{message}")
     assert said.startswith("target: expected paper.pdf") and "got results/x, which nothing makes" in said
-
-
-def test_end_of_a_failed_run_repeats_nothing():
-    assert terminal.refusal("RuleException", "CalledProcessError in file ...") == ""
-    last = "WorkflowError:\nAt least one job did not complete successfully."
-    assert terminal.refusal("WorkflowError", last) == ""
