@@ -11,7 +11,7 @@ import pytest
 
 from stackwars.compilers import ahead_supervisor, arguments, replay_cell
 from stackwars.compilers.replay_job import ReplayJob
-from stackwars.measure import cell, nodes, progress, supervisor
+from stackwars.measure import cell, nodes, supervisor
 from stackwars.results import context, programs
 from stackwars.results.folder import Folder
 from stackwars.results.raw import Raw
@@ -27,7 +27,7 @@ PINS = REPOSITORY / "envs" / "jax.txt"
 
 
 @pytest.fixture(autouse=True)
-def no_wheel(monkeypatch, tmp_path):
+def no_wheel(monkeypatch):
     """No environment can be had."""
 
     def refuse(pins):
@@ -35,7 +35,6 @@ def no_wheel(monkeypatch, tmp_path):
 
     for module in (supervisor, ahead_supervisor, devices, environments):
         monkeypatch.setattr(module, "ensure", refuse)
-    monkeypatch.setattr(progress, "PLANNED", tmp_path / "planned.json")
 
 
 def rounds(job, folder, child: str = supervisor.CELL):
@@ -144,7 +143,7 @@ def test_listings_and_forms_of_programs_are_written(run, tmp_path):
     for module in ("paper.listings", "results.program_forms"):
         run(f"stackwars.{module}", "--config", config, "--results", folder.results)
     assert "// nothing to show: libtpu" in (folder["listings"] / "mha.tex").read_text()
-    assert json.loads(folder["graph_data"].read_text())["workloads"] == {}
+    assert not list(folder["graphs"].iterdir())
     assert json.loads(folder["program_forms"].read_text()) == []
 
 

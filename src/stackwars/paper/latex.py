@@ -9,8 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from stackwars.results.schema import is_missing
-
 
 class Latex(str):
     """Text that already is LaTeX and must not be escaped again."""
@@ -62,7 +60,7 @@ def _escape_character(character: str) -> str:
 
 
 def _require(value: object) -> None:
-    if is_missing(value):
+    if value is None or value != value:  # None or NaN; schema.is_missing needs pandas, which listings lack
         raise ValueError(
             "expected a value to print, got a missing one (None or NaN); fix: print a dash, or another sentence"
         )

@@ -47,7 +47,7 @@ def prepare(grid: Grid, workflow: Any) -> None:
     if check_results(grid):
         os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
     job_files.write_planned()
-    nodes.forget()
+    nodes.prune()
     # Snakemake's limit on jobs per second starts a timer chain with every job. After fifty jobs they took 13 % of a
     # core, from the cells that are being measured, and no option turns it off.
     workflow.scheduler.job_rate_limiter = None
