@@ -55,21 +55,14 @@ def test_python_without_its_library_names_debians_package(monkeypatch, debians_p
     def refuse(name):
         raise OSError(f"{name}: cannot open shared object file")
 
+    assert preflight.check_shared_library() is None
     monkeypatch.setattr(ctypes, "CDLL", refuse)
     missing = preflight.check_shared_library()
     assert missing.packages == (f"libpython{debians_python}",)
     assert f"libpython{debians_python}.so.1.0" in missing.what
-
-
-def test_another_python_without_its_library_is_told_to_be_replaced(monkeypatch):
-    monkeypatch.setattr(ctypes, "CDLL", lambda name: (_ for _ in ()).throw(OSError("no")))
     monkeypatch.setattr(sys, "base_prefix", "/opt/python")
     missing = preflight.check_shared_library()
-    assert not missing.packages and "make PYTHON=" in missing.what
-
-
-def test_the_library_is_really_loaded():
-    assert preflight.check_shared_library() is None
+    assert not missing.packages and "make PYTHON=" in missing.what, "another Python is to be replaced"
 
 
 def test_python_without_venv_names_debians_package(monkeypatch, debians_python):
@@ -149,16 +142,18 @@ def test_root_installs_all_packages_in_one_go(monkeypatch, apt):
     )
 
 
-def test_root_is_told_what_stays_missing(monkeypatch, apt):
-    found(monkeypatch, [LIBRARY, TEX], after=[LIBRARY])
-    with pytest.raises(SystemExit, match="this machine lacks\n  - the shared library"):
-        preflight.main()
-
-
-def test_installer_that_fails_is_heard(monkeypatch, apt):
-    (apt.parent / "broken").touch()
-    found(monkeypatch, [LIBRARY])
-    with pytest.raises(SystemExit, match="E: no such package\nset-up: `apt-get update` failed"):
+@pytest.mark.parametrize(
+    ("broken", "said"),
+    [
+        (False, "this machine lacks\n  - the shared library"),
+        (True, "E: no such package\nset-up: `apt-get update` failed"),
+    ],
+)
+def test_root_is_told_what_stays_missing_and_that_the_installer_failed(monkeypatch, apt, broken, said):
+    if broken:
+        (apt.parent / "broken").touch()
+    found(monkeypatch, [LIBRARY], after=[LIBRARY])
+    with pytest.raises(SystemExit, match=said):
         preflight.main()
 
 

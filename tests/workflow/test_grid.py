@@ -196,13 +196,6 @@ def test_a_compilation_takes_the_code_s_size_from_a_finished_one():
     assert content(jobs.spec("ahead")(stopped))["target"] == other["target"]
 
 
-def test_only_a_gpu_is_described():
-    jobs = Jobs(grid())
-    (described,) = jobs.description(SimpleNamespace(target="h100"))
-    assert (REPOSITORY / described).is_file()
-    assert jobs.description(SimpleNamespace(target="tpu-v6e")) == []
-
-
 def test_a_replay_reads_every_program_and_is_checked_against_their_cells():
     jobs = Jobs(grid())
     replay = SimpleNamespace(device="cpu", compiler=next(iter(config()["compilers"])), workload="gemm")
@@ -266,26 +259,6 @@ def test_a_replay_is_audited_in_the_compiler_s_environment_with_programs_of_the_
         jobs.pins(audit("fences", "jax-iree-3.13"))
 
 
-@pytest.mark.parametrize(
-    ("name", "arguments"),
-    [
-        ("fences", "--framework torch_xla --dialect torch --device cpu --precision highest --peak peak.json"),
-        ("mutants", "--peak peak.json"),
-        ("power", "--rounds 4"),
-        ("aa_interleaved", "--same --rounds 1"),
-        ("independent", "--processes 1"),
-    ],
-)
-def test_an_audit_has_the_arguments_of_its_command(name, arguments):
-    jobs, wildcards = AuditJobs(grid()), audit(name, "torch_xla")
-    paths = SimpleNamespace(pins=jobs.pins(wildcards), peak="peak.json")
-    command = jobs.command(wildcards, paths)
-    module = "power" if name == "aa_interleaved" else name
-    assert f"stackwars.audits.{module}" in command and "envs/torch_xla.txt" in command
-    assert arguments in command
-    assert bool(jobs.peak(wildcards)) == (name in ("fences", "mutants"))
-
-
 def test_the_digest_of_the_audits_follows_their_files():
     Path("run").mkdir()
     assert AuditJobs.digest("run", "other") == "none"
@@ -317,15 +290,6 @@ def test_a_claim_asks_for_its_cells_programs_and_replays_alone():
 def test_a_claim_of_the_reference_is_decided_from_its_tables():
     jobs = ClaimJobs(reference(), definitions.load())
     assert jobs.results(claim("gemm_first_pytorch")) == ["results/from-reference/claims.csv"]
-
-
-def test_a_claim_about_a_study_that_the_run_does_not_measure_is_refused():
-    jobs = ClaimJobs(Grid({**load(), "measure": ["matrix"]}, lambda: ""), definitions.load())
-    with pytest.raises(
-        WorkflowError,
-        match=r"expected a run that measures the study tables.*fix: --config 'measure=",
-    ):
-        jobs.results(claim("gemm_first_pytorch"))
 
 
 def refused(**changes) -> str:
