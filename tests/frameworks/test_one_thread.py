@@ -38,7 +38,7 @@ def wanted_cores(result: dict) -> float:
     return (sum(steady["run_ns"]) + sum(steady["wait_ns"])) / sum(steady["ns"])
 
 
-# One of each pool of threads; the smoke run sees every framework on one core.
+# One of each pool of threads; the smoke run sees JAX on one core.
 @pytest.mark.parametrize("framework", ["torch_xla", "torch_inductor", "tensorflow_xla"])
 def test_one_thread_device_works_with_one_thread_at_a_time_on_one_core(framework, tmp_path):
     result = run(framework, "cpu-1t", tmp_path)
@@ -52,7 +52,7 @@ def test_one_thread_device_works_with_one_thread_at_a_time_on_one_core(framework
 
 
 @pytest.mark.skipif(len(CORES) < 2, reason="needs two cores")
-@pytest.mark.parametrize("framework", ["jax", "torch_xla"])
+@pytest.mark.parametrize("framework", ["jax", "torch_xla", "tensorflow_xla"])
 def test_cpu_works_with_all_cores(framework, tmp_path):
     result = run(framework, "cpu", tmp_path)
     assert event(result, "run")["affinity"] == CORES

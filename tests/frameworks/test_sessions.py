@@ -3,18 +3,16 @@
 import json
 import os
 import re
-import subprocess
 
 import numpy as np
 import pytest
 
 from frameworks.probe import SEED, SIZES
-from frameworks.probed import pins, probe
+from frameworks.probed import pins, probe, run_code
 from stackwars.compilers import fused
 from stackwars.ir.program_text import readback
 from stackwars.measure.checks import relative_l2
 from stackwars.measure.inputs import input_sets
-from stackwars.setup.environments import REPOSITORY, clean_environ, ensure
 from stackwars.study.config import load
 from stackwars.workloads import values
 from stackwars.workloads.ffn import WORKLOAD as ffn
@@ -90,11 +88,7 @@ print(session.counters().cache_hits, session.counters().compiles)
 
 def with_a_cache(name: str, folder) -> tuple[int, int]:
     """(cache hits, compilations) of the first call of a process that uses a cache on disk."""
-    python = ensure(REPOSITORY / "envs" / f"{name}.txt")
-    done = subprocess.run(
-        [python, "-c", CACHED, name, folder],
-        env=clean_environ({}), capture_output=True, text=True,
-    )  # fmt: skip
+    done = run_code(name, CACHED, name, folder)
     assert done.returncode == 0, done.stderr[-2000:]
     hits, compiles = done.stdout.split()[-2:]
     return int(hits), int(compiles)
@@ -165,8 +159,7 @@ def test_pytorch_loads_no_other_framework_and_makes_kernels_of_one_graph(name):
 @pytest.mark.parametrize("name", INDUCTOR)
 def test_inductor_without_a_compiler_is_not_supported(name):
     code = f"from stackwars.frameworks import {name} as f; f.Session('cpu', 'highest')"
-    environ = clean_environ({"CXX": "a-compiler-nobody-has"})
-    done = subprocess.run([ensure(pins(name)), "-c", code], env=environ, capture_output=True, text=True)
+    done = run_code(name, code, CXX="a-compiler-nobody-has")
     (said,) = [line for line in done.stderr.splitlines() if line.startswith("NotImplementedError")]
     assert "a-compiler-nobody-has" in said and "apt-get install" in said
 
@@ -213,14 +206,8 @@ for name, sizes in json.loads(sys.argv[1]).items():
 
 
 def test_breaks_in_a_loop_are_counted():
-    paths = clean_environ({"PYTHONPATH": str(REPOSITORY / "src")})
     small = load()["presets"]["smoke"]["sizes"]
     chosen = {name: small[name] for name in ("moe", "moe_sorted", "newton_readback")}
-    done = subprocess.run(
-        [ensure(pins("torch_inductor")), "-c", BROKEN, json.dumps(chosen)],
-        env=paths,
-        capture_output=True,
-        text=True,
-    )
+    done = run_code("torch_inductor", BROKEN, json.dumps(chosen))
     told = [line for line in done.stdout.splitlines() if line.startswith("breaks")]
     assert told == ["breaks 0", "breaks 1", "breaks 1"], done.stderr[-2000:]

@@ -75,19 +75,13 @@ def test_known_failure_says_what_to_do_once(job):
     assert "disk is full" in what
 
 
-def test_full_disk_is_told_though_the_log_is_empty(job, monkeypatch):
+def test_full_disk_is_told_though_the_log_is_empty_or_missing(job, monkeypatch):
     Path(job["log"][0]).write_text("")
-    assert "disk is full" not in terminal.failure(job)
+    assert "which is empty" in terminal.failure(job) and "disk is full" not in terminal.failure(job)
+    (line,) = terminal.failure(job | {"log": [], "shellcmd": None}).splitlines()
+    assert line == "Failed: results/x/program.mlir.gz (rule lower)"
     monkeypatch.setattr(terminal.shutil, "disk_usage", lambda folder: SimpleNamespace(free=4096))
     assert "What to do: The disk is full" in terminal.failure(job)
-
-
-def test_job_without_a_log_or_with_an_empty_one_says_so(job, tmp_path):
-    (tmp_path / "lower.txt").write_text("")
-    assert "which is empty" in terminal.failure(job)
-    assert terminal.failure(job | {"log": [], "shellcmd": None}).splitlines() == [
-        "Failed: results/x/program.mlir.gz (rule lower)"
-    ]
 
 
 def begun(number: int, rule: str, log: str = "none.txt", **wildcards: str) -> logging.LogRecord:
