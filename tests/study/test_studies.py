@@ -5,7 +5,7 @@ import pytest
 from stackwars.study import programs
 from stackwars.study.cells import Cell, asked
 from stackwars.study.config import ConfigError, load, validate
-from stackwars.study.studies import folder, full_study, measured_studies, studies
+from stackwars.study.studies import folder, full_study, measured_studies
 
 CONFIG = load()
 STUDIES = {
@@ -49,13 +49,6 @@ def test_a_run_without_the_first_study_has_a_folder_of_its_own():
     names = [["tables"], ["more", "tables"], ["more"], ["other", "more"]]
     folders = [folder(config(measure=measure)) for measure in names]
     assert folders == ["full", "full", "full-more", "full-more-other"]
-
-
-def test_the_order_of_the_studies_is_that_of_the_configuration():
-    assert [study.name for study in studies(config(measure=["other", "tables"]))] == [
-        "tables",
-        "other",
-    ]
 
 
 def test_a_preset_may_limit_the_workloads_of_a_study():
