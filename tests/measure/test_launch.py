@@ -31,29 +31,20 @@ def test_auto_cap(monkeypatch, machine_gib, cap_gib):
     assert limits.cap_bytes("auto") == cap_gib * limits.GIB
 
 
-def test_memory_over_the_cap_is_refused_where_it_is_asked_for(tmp_path):
+def test_memory_over_the_cap_is_refused_where_it_is_asked_for_and_a_reservation_is_not(tmp_path):
     code = "print(len(bytearray(2**27)))\ntry: bytearray(2**30)\nexcept MemoryError: print('refused')"
-    assert launched(tmp_path, code)[1] == f"{2**27}\nrefused\n"
-
-
-def test_reservation_does_not_count(tmp_path):
     # Frameworks reserve far more than they use; PROT_NONE (0) is such a reservation.
-    code = "import mmap; mmap.mmap(-1, 2**34, flags=mmap.MAP_PRIVATE, prot=0); print('given')"
-    assert launched(tmp_path, code)[1] == "given\n"
+    code += "\nimport mmap; mmap.mmap(-1, 2**34, flags=mmap.MAP_PRIVATE, prot=0); print('given')"
+    assert launched(tmp_path, code)[1] == f"{2**27}\nrefused\ngiven\n"
 
 
-def test_child_is_first_to_be_killed_leads_its_group_and_leaves_no_core(tmp_path):
+def test_child_is_first_to_be_killed_has_its_cores_leads_its_group_and_leaves_no_dump(tmp_path):
     code = (
-        "import os, resource; print(open('/proc/self/oom_score_adj').read().strip(),"
+        "import os, resource; print(open('/proc/self/oom_score_adj').read().strip(), os.sched_getaffinity(0),"
         " os.getpgid(0) == os.getsid(0) == os.getpid(), resource.getrlimit(resource.RLIMIT_CORE))"
     )
-    assert launched(tmp_path, code)[1] == "1000 True (0, 0)\n"
-
-
-def test_child_has_its_cores(tmp_path):
     one = max(os.sched_getaffinity(0))
-    _, said = launched(tmp_path, "import os; print(os.sched_getaffinity(0))", cpus={one})
-    assert said == f"{{{one}}}\n"
+    assert launched(tmp_path, code, cpus={one})[1] == f"1000 {{{one}}} True (0, 0)\n"
 
 
 def test_child_of_a_dead_parent_does_not_start():
@@ -74,12 +65,9 @@ def test_end_of_a_child_is_reported(tmp_path):
     assert launched(tmp_path, "import os; os.kill(os.getpid(), 9)")[0].exit_code == -9
 
 
-def test_child_over_its_time_is_killed(tmp_path):
+def test_child_over_its_time_or_stopped_on_demand_is_killed(tmp_path):
     report, _ = launched(tmp_path, "import time; time.sleep(60)", timeout_s=0.5)
     assert report.timed_out and report.exit_code == -9 and report.wall_s < 10
-
-
-def test_child_that_is_stopped_on_demand(tmp_path):
     marker = tmp_path / "marker"
     code = f"import time; open({str(marker)!r}, 'w'); time.sleep(60)"
     report, _ = launched(tmp_path, code, stop=marker.exists)
