@@ -65,11 +65,11 @@ def test_a_copy_uses_its_own_files(original, copy):
     texts = {path: path.read_text() for path in (archive, schema)}
     archive.write_text("print('the file of the copy')")
     assert run(copy, ".venv/bin/python", "-m", "stackwars.workflow.archive").stdout == "the file of the copy\n"
-    schema.write_text("false")
+    schema.write_text(f"{texts[schema]}\nminProperties: 1000\n")
     done = run(copy, ".venv/bin/snakemake", "-n", CELL, "--config", "preset=smoke")
     for path, text in texts.items():
         path.write_text(text)
-    assert done.returncode != 0 and "config" in done.stderr
+    assert done.returncode != 0 and "config: the whole file: expected" in done.stdout + done.stderr
 
 
 def test_set_up_notices_a_copy_once(copy):
