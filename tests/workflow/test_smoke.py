@@ -214,10 +214,6 @@ def test_every_claim_is_decided_in_the_run_and_in_the_reference(smoke):
         assert list(decided["id"]) == [claim.id for claim in definitions.load().claims]
         assert (decided["verdict"] != "").all()
     assert "claims" in json.loads((results / "smoke" / "reproduction.json").read_text())
-    done = smoke[0].snakemake("claim_one_run_jax", "--config", "results=reference")
-    assert done.returncode == 0 and "one_run_jax: " in done.stdout, done.stdout[-3000:]
-    own = json.loads((results / "from-reference" / "claims" / "one_run_jax.json").read_text())
-    assert own["verdict"] == "supported"
 
 
 def test_the_paper_says_what_it_is(smoke):
@@ -241,7 +237,7 @@ def test_the_user_sees_how_far_it_is(smoke):
     output = smoke[1]
     measured = number_of_cells("cpu", "cpu-1t")
     replays = len(REPLAYS)
-    lines = output.splitlines()
+    lines = output.splitlines()[1:]  # Snakemake names the profile before it loads any logger
     assert max(map(len, lines)) <= 80
     places = [re.match(r"\[(\d+)/(\d+), .* left\] ", line) for line in lines]
     (last,) = {place[2] for place in places if place and int(place[1]) > measured}
@@ -298,3 +294,11 @@ def test_an_edited_file_touches_what_is_made_from_it_alone(smoke):
             path.write_text(text)
         measuring = ("process", "cell", "lower", "edit", "ahead", "largest_batch", *replays)
         assert {rule: planned[rule] for rule in measuring if rule in planned} == expected, files
+
+
+def test_a_claim_is_decided_by_the_reference(smoke):
+    """The last test, because a run of the reference makes its tables again."""
+    done = smoke[0].snakemake("claim_one_run_jax", "--config", "results=reference")
+    assert done.returncode == 0 and "one_run_jax: " in done.stdout, done.stdout[-3000:]
+    path = smoke[0].folder / "results" / "from-reference" / "claims" / "one_run_jax.json"
+    assert json.loads(path.read_text())["verdict"] == "supported"
