@@ -11,7 +11,7 @@
 # make accept       adds the full run made here (or RUN=<folder>) to the committed runs
 # make archive      packs every committed file into one and prints its digest
 # make test         sets up, then runs lint and all tests
-# make test-faults  injects faults into copies of a smoke run (FAULTS="tex-missing link": these alone)
+# make test-faults  injects faults into copies of a smoke run (FAULTS="tex-failing two-runs": these alone)
 # make cluster      tests the workflow on a Slurm of two nodes that it starts here (as root)
 # make debian       tests `make smoke` in bare Debians, as root and as an ordinary user (as root)
 # make lint         runs the linters

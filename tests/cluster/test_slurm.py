@@ -158,7 +158,7 @@ def test_lost_node_costs_its_job_and_what_it_had_measured_is_taken_back(cluster,
 
 
 def test_job_over_its_time_limit_ends_whole_and_is_told(cluster, toy):
-    short = [f"{rule}:slurm_partition='short'" for rule in ("process", "cell", "measured")]
+    short = [f"{rule}:slurm_partition='short'" for rule in ("process", "cell", "workload_done")]
     run = start(toy, "results", "--set-resources", *short, FAKE_theirs_gemm="sleep")
     said = run.communicate()[0]
     assert run.returncode != 0

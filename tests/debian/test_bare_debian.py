@@ -58,17 +58,21 @@ CODE = "from stackwars.{} import {} as Opened; print('kind:', Opened('cpu', {}).
 
 
 def programs() -> dict[str, tuple[str, str]]:
-    """Return what must load, and say of which kind its device is: {name: (environment, code)}."""
+    """Return what must load, and say of which kind its device is: {name: (environment, code)}.
+
+    One framework or compiler of each environment, and every target that is compiled for.
+    """
     found = {}
+    for row in CONFIG["compilers"].values():
+        module = f"compilers.{row.get('module', compilers.XLA)}"
+        code = CODE.format(module, "Compiler", row.get("options", {}))
+        found[row["environment"]] = (row["environment"], code)
     for name, row in CONFIG["frameworks"].items():
         if "environments" in row:
-            found[name] = (
-                row["environments"]["cpu"],
-                CODE.format(f"frameworks.{name}", "Session", "'highest'"),
+            environment = row["environments"]["cpu"]
+            found.setdefault(
+                environment, (environment, CODE.format(f"frameworks.{name}", "Session", "'highest'"))
             )
-    for compiler, row in CONFIG["compilers"].items():
-        module = f"compilers.{row.get('module', compilers.XLA)}"
-        found[compiler] = (row["environment"], CODE.format(module, "Compiler", row.get("options", {})))
     for ahead in CONFIG["ahead"]:
         target = CONFIG["targets"][ahead["target"]]
         own = CONFIG["compilers"][ahead["compiler"]]["environment"]

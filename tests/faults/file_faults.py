@@ -1,23 +1,18 @@
-"""Faults of files: damaged, from elsewhere, on a full or read-only disk; and of environments and TeX."""
+"""Faults of files: damaged, or on a full disk; and of environments and TeX."""
 
 from __future__ import annotations
 
-import json
 import os
 import random
-import re
 import shutil
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from faults.injection import Fault
-from faults.process_faults import CELL, CHILD, FIRST, OTHER, delete_cell, delete_other
-from faults.scratch import PAPER, TABLES, Ran, Scratch, mount_or_skip
-from stackwars.setup import environments, tools
+from faults.process_faults import CELL, CHILD, FIRST, OTHER, delete_cell
+from faults.scratch import PAPER, TABLES, Ran, Scratch
+from stackwars.setup import environments
 
 HEADER = 128
 """Bytes of the header of an output; garbage behind it can still be read as numbers."""
@@ -73,74 +68,6 @@ def full(stage: str, prepare: Callable[[Scratch], None], target: str = TABLES, *
     )
 
 
-def copy_from_machine(scratch: Scratch) -> None:
-    """Replace a cell by one that another machine measured, whose clocks agree with each other."""
-    scratch.delete()
-    path = scratch.results / OTHER / "cell.json"
-    cell = json.loads(path.read_text())
-    for record in (cell, *cell["processes"]):
-        record["machine"] |= {"cpu_model": "Another Processor", "cores": 64, "memory_bytes": 2**39}
-    path.write_text(json.dumps(cell, indent=1))
-
-
-def copy_other_cell(scratch: Scratch) -> None:
-    scratch.delete(OTHER)
-    shutil.copytree(scratch.results / CELL, scratch.results / OTHER)
-
-
-def link_out(scratch: Scratch) -> None:
-    """Replace a cell's folder by a symbolic link to a folder outside of the results."""
-    scratch.delete()
-    cell, outside = scratch.results / CELL, scratch.folder / "outside"
-    cell.rename(outside)
-    cell.symlink_to(outside)
-
-
-def link_back(scratch: Scratch) -> None:
-    (scratch.results / CELL).unlink()
-    (scratch.folder / "outside").rename(scratch.results / CELL)
-
-
-def make_unwritable(scratch: Scratch) -> None:
-    """Make the results read-only; as root only a mount does that."""
-    scratch.delete(CELL)
-    results = str(scratch.folder / "results")
-    if os.geteuid():
-        subprocess.run(["chmod", "-R", "a-w", results], check=True)
-    else:
-        mount_or_skip("--bind", results, results)
-        mount_or_skip("-o", "remount,bind,ro", results)
-
-
-def make_writable(scratch: Scratch) -> None:
-    command = ["chmod", "-R", "u+w"] if os.geteuid() else ["umount"]
-    subprocess.run([*command, str(scratch.folder / "results")], check=True)
-
-
-def date_ahead(scratch: Scratch) -> None:
-    """Date every result an hour ahead, as if the clock had been set back since."""
-    scratch.delete(CELL)
-    for path in scratch.results.rglob("*"):
-        found = path.stat()
-        os.utime(path, ns=(found.st_atime_ns, found.st_mtime_ns + 3600 * 10**9))
-
-
-def truncate_accepted(scratch: Scratch) -> None:
-    scratch.delete()
-    path = accepted_table(scratch)
-    shutil.copy2(path, path.with_suffix(".saved"))
-    truncate(path)
-
-
-def restore_accepted(scratch: Scratch) -> None:
-    path = accepted_table(scratch)
-    path.with_suffix(".saved").rename(path)
-
-
-def accepted_table(scratch: Scratch) -> Path:
-    return max(scratch.folder.glob("results/reference/runs/*/comparisons.csv"))
-
-
 def own_environment(scratch: Scratch) -> Path:
     """Give the checkout a folder of environments, which links to the real ones; return the path of NumPy's."""
     scratch.delete(OTHER)
@@ -151,15 +78,6 @@ def own_environment(scratch: Scratch) -> Path:
             (folder / path.name).symlink_to(path)
     scratch.variables["STACKWARS_ENVS"] = str(folder)
     return folder / environments.folder(scratch.folder / "envs" / "numpy.txt").name
-
-
-def half_build(scratch: Scratch) -> None:
-    """Leave what a killed installer leaves: a Python, some of a package, no mark that it is ready."""
-    home = own_environment(scratch)
-    real = home.resolve()
-    home.unlink()
-    shutil.copytree(real / "bin", home / "bin", symlinks=True)
-    (home / "lib" / "numpy").mkdir(parents=True)
 
 
 def remove_package(scratch: Scratch) -> None:
@@ -177,105 +95,22 @@ def delete_environment(scratch: Scratch) -> None:
         shutil.rmtree(home) if home.is_dir() else home.unlink()
 
 
-def change_hash(scratch: Scratch) -> None:
-    own_environment(scratch)
-    pins = scratch.folder / "envs" / "numpy.txt"
-    shutil.copy2(pins, pins.with_suffix(".saved"))
-    pins.write_text(re.sub(r"sha256:[0-9a-f]{8}", "sha256:00000000", pins.read_text()))
-
-
-def restore_hash(scratch: Scratch) -> None:
-    pins = scratch.folder / "envs" / "numpy.txt"
-    pins.with_suffix(".saved").rename(pins)
-
-
-def build(scratch: Scratch) -> Ran:
-    """Run what has to build an environment."""
-    ran = scratch.run(TABLES)
-    if "package index did not answer" in ran.output:
-        pytest.skip("the package index did not answer")
-    return ran
-
-
-def without_tex(scratch: Scratch) -> Ran:
-    """Run with a PATH that has everything but TeX."""
-    folder = scratch.folder / "tools"
-    folder.mkdir()
-    for place in os.environ["PATH"].split(os.pathsep):
-        for path in Path(place).glob("*"):
-            link = folder / path.name
-            if path.name not in tools.TEX_COMMANDS and not link.exists() and not link.is_symlink():
-                link.symlink_to(path)
-    return scratch.run(PAPER, PATH=str(folder))
-
-
 def with_failing_tex(scratch: Scratch) -> Ran:
     return scratch.run(PAPER, PATH=scratch.path_with(pdflatex="echo '! LaTeX Error: broken.'\nexit 1"))
 
 
 FAULTS = [
     damaged("cell-truncated", "cell.json", truncate),
-    damaged("output-truncated", "output.npy", truncate),
     damaged("output-garbage", "output.npy", garble),
-    damaged("program-truncated", "stablehlo.mlir.gz", truncate),
     full("process", delete_cell, module=CHILD, argument=f"jax/gemm/{FIRST}", event="run"),
     full("tables", Scratch.delete, module="stackwars.results.tables"),
     full("tex", Scratch.delete_paper, PAPER),
-    between_runs(
-        "foreign-machine",
-        r"invalid: expected a result of the machine of this run",
-        copy_from_machine,
-        recover=delete_other,
-        spends=(OTHER,),
-    ),
-    between_runs(
-        "foreign-cell",
-        r"invalid: expected the result of this cell, got that of",
-        copy_other_cell,
-        recover=delete_other,
-        spends=(OTHER,),
-    ),
-    between_runs(
-        "read-only",
-        r"results: expected a folder that can be written",
-        make_unwritable,
-        recover=make_writable,
-    ),
-    between_runs(
-        "link",
-        r"expected a file or folder of the results, got a symbolic link",
-        link_out,
-        recover=link_back,
-    ),
-    between_runs(
-        "accepted-truncated",
-        r"comparisons\.csv: expected the accepted file with the digest",
-        truncate_accepted,
-        recover=restore_accepted,
-        again=(TABLES, PAPER),
-    ),
-    between_runs("clock-files", r"\d+ results were dated ahead of the clock", date_ahead),
-    Fault("environment-half", r"\[environment\] building numpy", build, prepare=half_build),
     between_runs(
         "environment-package",
         r"no package numpy in numpy-\w+, which was built with it: delete that folder",
         remove_package,
         recover=delete_environment,
         spends=(OTHER,),
-    ),
-    Fault(
-        "environment-hash",
-        r"the environment of numpy.txt was not built",
-        build,
-        prepare=change_hash,
-        recover=restore_hash,
-    ),
-    Fault(
-        "tex-missing",
-        r"missing: latexmk, pdflatex",
-        without_tex,
-        prepare=Scratch.delete_paper,
-        again=(PAPER,),
     ),
     Fault(
         "tex-failing",

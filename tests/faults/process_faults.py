@@ -97,8 +97,6 @@ def run_twice(scratch: Scratch) -> Ran:
 
 
 FAULTS = [
-    child("child-killed", "die", r"error: ended by SIGKILL", "first"),
-    child("child-hung", "hang", r"timeout: over the time limit", "run"),
     child("child-silent", "leave", r"error: ended with exit code 0 before its work was done"),
     child(
         "child-raised",
@@ -110,7 +108,6 @@ FAULTS = [
     # So small a workload asks for nothing when it is called: the request stands for a larger one.
     child("cap-compiling", "reach_cap", r": oom: refused at compile", "run"),
     child("cap-calling", "reach_cap", r": oom: refused at run", "second", ask=2**30),
-    child("events-garbage", "garble", r"error: .* before its work", "end"),
     child("clock-back", "set_clock_back", r"invalid: second clock", "run"),
     Fault(
         "supervisor-killed",

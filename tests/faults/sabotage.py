@@ -8,7 +8,6 @@ environment.
 
 import json
 import os
-import random
 import resource
 import signal
 import sys
@@ -62,11 +61,6 @@ def reach_cap(wanted: dict, events: Path | None) -> None:
         used_up.append(bytearray(wanted["ask"]))
 
 
-def garble(wanted: dict, events: Path | None) -> None:
-    """Fill the event file with bytes that are no text."""
-    events.write_bytes(random.Random(0).randbytes(events.stat().st_size))
-
-
 def set_clock_back(wanted: dict, events: Path | None) -> None:
     """Set the clock back by an hour, for this process alone."""
     now = time.time
@@ -85,8 +79,7 @@ def fill(wanted: dict, events: Path | None) -> None:
 
 
 ACTIONS = {
-    action.__name__: action
-    for action in (die, kill_parent, hang, leave, fail, reach_cap, garble, set_clock_back, fill)
+    action.__name__: action for action in (die, kill_parent, hang, leave, fail, reach_cap, set_clock_back, fill)
 }
 
 

@@ -8,9 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from faults import file_faults, injection, process_faults
 from faults.injection import assert_intact, finished, wrong_numbers
-from faults.scratch import TABLES, base
 from measured import GEMM, config, process, write_cell, write_results
 from stackwars.measure import machine
 from stackwars.results import schema, tables
@@ -80,18 +78,3 @@ def test_wrong_tables_and_outputs_are_found(results):
     path.write_bytes(before)
     np.save(results / GEMM.path / "output.npy", np.arange(8))
     assert "another output" in next(wrong_numbers(results))
-
-
-def test_every_fault_has_its_own_name():
-    names = [fault.name for fault in (*process_faults.FAULTS, *file_faults.FAULTS)]
-    assert len(names) == len(set(names))
-
-
-@pytest.mark.slow
-@pytest.mark.env
-def test_some_real_faults_are_survived(tmp_path, jax_python, torch_xla_python):
-    home = tmp_path.resolve()
-    made = base(home / "base", TABLES)
-    faults = {fault.name: fault for fault in (*process_faults.FAULTS, *file_faults.FAULTS)}
-    for name in ("child-silent", "output-garbage", "link"):
-        injection.inject(faults[name], made, home)

@@ -21,6 +21,12 @@ def pins(framework: str) -> Path:
     return REPOSITORY / cells.pins(load(), framework, CPU)
 
 
+def run_code(framework: str, code: str, *arguments: object, **variables: str) -> subprocess.CompletedProcess:
+    """Run Python code in a framework's environment."""
+    command = [ensure(pins(framework)), "-c", code, *map(str, arguments)]
+    return subprocess.run(command, env=clean_environ(variables), capture_output=True, text=True)
+
+
 @cache
 def probe(framework: str, what: str) -> dict:
     """The answer of `probe.py FRAMEWORK small|fences`."""

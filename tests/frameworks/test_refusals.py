@@ -2,23 +2,14 @@
 
 import json
 import re
-import subprocess
 
 import pytest
 
-from frameworks.probed import pins
-from stackwars.setup.environments import REPOSITORY, clean_environ, ensure
+from frameworks.probed import run_code
 from stackwars.study.config import load
 
 pytestmark = pytest.mark.env
 SMALL = load()["presets"]["smoke"]["sizes"]
-
-
-def run(name: str, code: str, *arguments: str) -> subprocess.CompletedProcess:
-    """That code in the environment of a framework."""
-    paths = clean_environ({"PYTHONPATH": str(REPOSITORY / "src")})
-    command = [ensure(pins(name)), "-c", code, *arguments]
-    return subprocess.run(command, env=paths, capture_output=True, text=True)
 
 
 REFUSED = """
@@ -45,7 +36,7 @@ for case, sizes in json.loads(sys.argv[2]).items():
     ],
 )
 def test_what_a_framework_has_no_form_of_is_refused_with_the_reason(name, cases, why):
-    done = run(name, REFUSED, name, json.dumps({case: SMALL[case] for case in cases}))
+    done = run_code(name, REFUSED, name, json.dumps({case: SMALL[case] for case in cases}))
     told = [line for line in done.stdout.splitlines() if line.startswith("refused")]
     assert [line.split()[1] for line in told] == cases, done.stderr[-2000:]
     assert all(why in line for line in told)
@@ -70,6 +61,6 @@ print("apart", np.linalg.norm(graph - xla) / np.linalg.norm(graph))
 
 def test_xla_in_tensorflow_gets_sizes_that_depend_on_values_wrong():
     # Should it ever be right, tensorflow_xla need not refuse it.
-    done = run("tensorflow_xla", WRONG, json.dumps(SMALL["moe_sorted"]))
+    done = run_code("tensorflow_xla", WRONG, json.dumps(SMALL["moe_sorted"]))
     apart = re.search(r"^apart (\S+)$", done.stdout, re.MULTILINE)
     assert done.returncode < 0 or float(apart[1]) > 0.1, done.stderr[-2000:]

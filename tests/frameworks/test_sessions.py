@@ -3,18 +3,16 @@
 import json
 import os
 import re
-import subprocess
 
 import numpy as np
 import pytest
 
 from frameworks.probe import SEED, SIZES
-from frameworks.probed import pins, probe
+from frameworks.probed import pins, probe, run_code
 from stackwars.compilers.op_classes import APART, FUSED, fused_by_inductor, fused_by_xla
 from stackwars.ir.program_text import readback
 from stackwars.measure.checks import relative_l2
 from stackwars.measure.inputs import input_sets
-from stackwars.setup.environments import REPOSITORY, clean_environ, ensure
 from stackwars.study.config import load
 from stackwars.workloads import values
 from stackwars.workloads.ffn import WORKLOAD as ffn
@@ -26,7 +24,6 @@ WITH_PROGRAM = (*("jax", "torch_xla", "torch_xla_pending", "torch_xla_dynamo", "
 WITHOUT_PROGRAM = (*INDUCTOR, "torch_eager", "tensorflow_graph")
 FRAMEWORKS = (*WITH_PROGRAM, *WITHOUT_PROGRAM)
 TELL_NOTHING = ("torch_eager", "tensorflow_graph")
-SETTLED = [name for name in FRAMEWORKS if name not in ("torch_xla_pending", *TELL_NOTHING)]
 TELLS_TRACING = ("jax", "torchax", "torch_xla_dynamo", *INDUCTOR, *TENSORFLOW)
 
 
@@ -47,22 +44,14 @@ def pinned(framework: str, package: str) -> str:
     return re.search(rf"^{package}==(\S+)", text, re.MULTILINE)[1]
 
 
-@pytest.mark.parametrize("name", SETTLED)
-def test_settled_framework_compiles_in_the_first_call_only(name):
-    assert probe(name, "small")["compiles"] == [1, 0, 0, 0]
-
-
-def test_pending_framework_compiles_in_the_first_and_second_call():
-    assert probe("torch_xla_pending", "small")["compiles"] == [1, 1, 0, 0]
-
-
-@pytest.mark.parametrize("name", TELL_NOTHING)
-def test_framework_that_tells_no_compilation(name):
-    assert set(probe(name, "small")["compiles"]) == {None}
-
-
-def test_asking_for_the_program_changes_no_later_call(found):
-    assert not found["compiles_after_stablehlo"]
+def test_calls_are_computed_on_the_cpu_in_float32_and_compiled_without_a_cache(found, framework):
+    pending = framework == "torch_xla_pending"
+    assert found["compiles"] == ([None] * 4 if framework in TELL_NOTHING else [1, int(pending), 0, 0])
+    assert not found["compiles_after_stablehlo"], "asking for the program changes no later call"
+    assert found["cache_hits"] == 0
+    assert (found["dtype"], found["same"]) == ("float32", True)
+    assert found["put"] == [[0, 1, 2], [3, 4, 5]], "values come back as they were put"
+    assert found["device_kind"].lower() == "cpu"
 
 
 def test_output_is_that_of_the_reference_for_each_set_of_inputs(found):
@@ -70,10 +59,6 @@ def test_output_is_that_of_the_reference_for_each_set_of_inputs(found):
     weights = {name: values.leaf(name, s, SEED) for name, s in ffn.parameters(sizes).items()}
     for output, inputs in zip(found["values"], input_sets(ffn, sizes, SEED), strict=True):
         assert relative_l2(np.array(output), ffn.reference(weights, inputs)) < 1e-5
-
-
-def test_nothing_comes_from_a_cache_on_disk(found):
-    assert found["cache_hits"] == 0
 
 
 CACHED = """
@@ -103,11 +88,7 @@ print(session.counters().cache_hits, session.counters().compiles)
 
 def with_a_cache(name: str, folder) -> tuple[int, int]:
     """(cache hits, compilations) of the first call of a process that uses a cache on disk."""
-    python = ensure(REPOSITORY / "envs" / f"{name}.txt")
-    done = subprocess.run(
-        [python, "-c", CACHED, name, folder],
-        env=clean_environ({}), capture_output=True, text=True,
-    )  # fmt: skip
+    done = run_code(name, CACHED, name, folder)
     assert done.returncode == 0, done.stderr[-2000:]
     hits, compiles = done.stdout.split()[-2:]
     return int(hits), int(compiles)
@@ -122,14 +103,6 @@ def test_torch_xla_reads_no_executable_for_the_cpu_from_its_cache(tmp_path):
     # It finds the file and cannot read it: PersistentCacheDeserializeFailure, then it compiles.
     assert [with_a_cache("torch_xla", tmp_path) for _ in range(2)] == [(0, 1), (0, 1)]
     assert list(tmp_path.iterdir())
-
-
-def test_output_is_float32_and_the_same_each_time(found):
-    assert (found["dtype"], found["same"]) == ("float32", True)
-
-
-def test_values_come_back_as_they_were_put(found):
-    assert found["put"] == [[0, 1, 2], [3, 4, 5]]
 
 
 @pytest.mark.parametrize("name", WITH_PROGRAM)
@@ -166,13 +139,6 @@ def test_framework_without_a_program_says_why(name):
     assert probe(name, "small")["stablehlo"].startswith("// no program: ")
 
 
-@pytest.mark.parametrize("name", INDUCTOR)
-def test_inductor_makes_kernels_of_one_graph(name):
-    made = probe(name, "small")["generated"]
-    assert (made["graphs"], made["graph_breaks"]) == (1, 0)
-    assert made["kernels"] >= 1  # the GELU; the products are library calls
-
-
 def test_dynamo_gives_torch_xla_one_graph_and_its_lazy_program():
     found = probe("torch_xla_dynamo", "small")
     assert found["generated"] == {"graphs": 1, "graph_breaks": 0}
@@ -181,19 +147,19 @@ def test_dynamo_gives_torch_xla_one_graph_and_its_lazy_program():
 
 
 @pytest.mark.parametrize("name", [*INDUCTOR, "torch_eager"])
-def test_pytorch_alone_loads_no_other_framework(name):
-    assert probe(name, "small")["loaded"] == []
-
-
-def test_pytorch_has_as_many_threads_as_cores_it_may_use():
-    assert probe("torch_eager", "small")["torch_threads"] == len(os.sched_getaffinity(0))
+def test_pytorch_loads_no_other_framework_and_makes_kernels_of_one_graph(name):
+    found = probe(name, "small")
+    assert found["loaded"] == []
+    assert found["torch_threads"] == len(os.sched_getaffinity(0))
+    if name in INDUCTOR:
+        assert (found["generated"]["graphs"], found["generated"]["graph_breaks"]) == (1, 0)
+        assert found["generated"]["kernels"] >= 1  # the GELU; the products are library calls
 
 
 @pytest.mark.parametrize("name", INDUCTOR)
 def test_inductor_without_a_compiler_is_not_supported(name):
     code = f"from stackwars.frameworks import {name} as f; f.Session('cpu', 'highest')"
-    environ = clean_environ({"CXX": "a-compiler-nobody-has"})
-    done = subprocess.run([ensure(pins(name)), "-c", code], env=environ, capture_output=True, text=True)
+    done = run_code(name, code, CXX="a-compiler-nobody-has")
     (said,) = [line for line in done.stderr.splitlines() if line.startswith("NotImplementedError")]
     assert "a-compiler-nobody-has" in said and "apt-get install" in said
 
@@ -214,10 +180,6 @@ def test_compiling_takes_time_and_some_tell_their_tracing(name):
     assert (found["trace_s"] is not None) == (name in TELLS_TRACING)
     if name in TELLS_TRACING:
         assert found["trace_s"] > 1e-4
-
-
-def test_device_is_the_cpu(found):
-    assert found["device_kind"].lower() == "cpu"
 
 
 def test_versions_are_those_of_the_pins(found, framework):
@@ -244,14 +206,8 @@ for name, sizes in json.loads(sys.argv[1]).items():
 
 
 def test_breaks_in_a_loop_are_counted():
-    paths = clean_environ({"PYTHONPATH": str(REPOSITORY / "src")})
     small = load()["presets"]["smoke"]["sizes"]
     chosen = {name: small[name] for name in ("moe", "moe_sorted", "newton_readback")}
-    done = subprocess.run(
-        [ensure(pins("torch_inductor")), "-c", BROKEN, json.dumps(chosen)],
-        env=paths,
-        capture_output=True,
-        text=True,
-    )
+    done = run_code("torch_inductor", BROKEN, json.dumps(chosen))
     told = [line for line in done.stdout.splitlines() if line.startswith("breaks")]
     assert told == ["breaks 0", "breaks 1", "breaks 1"], done.stderr[-2000:]

@@ -23,53 +23,39 @@ def test_blocks_of_several_calls_are_judged_by_the_call():
     assert checks(problems(process(steady=block, wall_s=5.0), 2 * CALL_MS)) == ["floor"]
 
 
-def test_unfenced_calls_are_below_the_floor():
-    ns = [50_000] * 20
-    steady = {"ns": ns, "seconds": 0.0014, "at_s": 100.8214}
-    assert checks(problems(process(steady=steady), FLOOR_MS)) == ["floor"]
-
-
-def test_calls_that_queue_up_until_the_queue_is_full_are_below_the_floor():
+HALVED = {"ns": [5_000_000] * 20, "seconds": process()["events"][3]["seconds"] / 2}
+BLOCK_PROBLEMS = {
+    "unfenced calls": ({"ns": [50_000] * 20, "seconds": 0.0014, "at_s": 100.8214}, {}, ["floor"]),
     # The median of these is honest; the first three were not waited for.
-    ns = [50_000] * 3 + [10_000_000] * 17
-    steady = {"ns": ns, "seconds": 0.1705, "at_s": 100.9905}
-    assert checks(problems(process(steady=steady), FLOOR_MS)) == ["floor"]
+    "calls that queue up until the queue is full": (
+        {"ns": [50_000] * 3 + [10_000_000] * 17, "seconds": 0.1705, "at_s": 100.9905}, {}, ["floor"]),
+    "one odd block in many": (
+        {"ns": [3_000_000] + [10_000_000] * 99, "seconds": 0.995, "at_s": 101.815}, {}, []),
+    "halved clock": (HALVED, {"ns": 400_000_000}, ["second clock", "second clock"]),
+    # As if the blocks were too short for their clock to be checked.
+    "halved clock of the first call": ({}, {"ns": 400_000_000}, ["second clock"]),
+    "halved clock of the blocks": ({"ns": [6_000_000] * 20}, {}, ["second clock"]),
+    "fast clock": ({}, {"ns": 1_600_000_000}, ["second clock"]),
+    "first call from a cache": ({}, {"cache_hits": 2}, ["cache"]),
+    "compilation in the steady state": ({"compiles": 3}, {}, []),
+}  # fmt: skip
 
 
-def test_one_odd_block_in_many_is_no_problem():
-    ns = [3_000_000] + [10_000_000] * 99
-    steady = {"ns": ns, "seconds": 0.995, "at_s": 101.815}
-    assert problems(process(steady=steady), FLOOR_MS) == []
-
-
-def test_more_time_in_calls_than_the_parent_saw_is_noticed():
-    assert checks(problems(process(wall_s=1.0), FLOOR_MS)) == ["wall clock"]
-    assert reported_s(process()) == pytest.approx(1.01)
-
-
-def test_halved_clock_is_noticed():
-    halved = {"ns": [5_000_000] * 20, "seconds": process()["events"][3]["seconds"] / 2}
-    found = problems(process(first={"ns": 400_000_000}, steady=halved), FLOOR_MS)
-    assert checks(found) == ["second clock", "second clock"]
-
-
-def test_halved_clock_is_noticed_in_the_first_call_alone():
-    # As where the blocks are too short for their clock to be checked.
-    assert checks(problems(process(first={"ns": 400_000_000}), FLOOR_MS)) == ["second clock"]
-
-
-def test_clock_of_the_blocks_alone_is_noticed():
-    assert checks(problems(process(steady={"ns": [6_000_000] * 20}), FLOOR_MS)) == ["second clock"]
-
-
-def test_fast_clock_is_noticed():
-    assert checks(problems(process(first={"ns": 1_600_000_000}), FLOOR_MS)) == ["second clock"]
+@pytest.mark.parametrize("case", BLOCK_PROBLEMS)
+def test_wrong_first_calls_and_blocks_are_noticed_and_odd_ones_are_not(case):
+    steady, first, found = BLOCK_PROBLEMS[case]
+    assert checks(problems(process(steady=steady, first=first), FLOOR_MS)) == found
 
 
 def test_short_blocks_are_not_taken_for_a_slow_clock():
     # The meters take longer to read than such a block.
     steady = {"ns": [40_000] * 20, "seconds": 0.004, "at_s": 100.824}
     assert problems(process(steady=steady), 0.001) == []
+
+
+def test_more_time_in_calls_than_the_parent_saw_is_noticed():
+    assert checks(problems(process(wall_s=1.0), FLOOR_MS)) == ["wall clock"]
+    assert reported_s(process()) == pytest.approx(1.01)
 
 
 @pytest.mark.parametrize(("run_ns", "found"), [([9_900_000] * 20, []), ([19_000_000] * 20, ["cores"])])
@@ -82,14 +68,6 @@ def test_process_that_is_not_pinned_to_one_core_is_noticed():
     both = {"affinity": [0, 1]}
     assert checks(problems(process(timed=both), FLOOR_MS)) == ["cores"]
     assert problems(process(run=both, timed=both, device="cpu"), FLOOR_MS) == []
-
-
-def test_first_call_from_a_cache_is_noticed():
-    assert checks(problems(process(first={"cache_hits": 2}), FLOOR_MS)) == ["cache"]
-
-
-def test_compilation_in_the_steady_state_is_no_problem():
-    assert problems(process(steady={"compiles": 3}), FLOOR_MS) == []
 
 
 def test_process_of_a_replay_is_judged_too():
@@ -117,37 +95,32 @@ def test_halved_clock_of_a_replay_is_noticed():
     assert problems(replay, FLOOR_MS) == []
 
 
-@pytest.fixture
-def sample() -> np.ndarray:
-    """Output samples of two sets of inputs."""
-    return np.random.default_rng(0).standard_normal(8).astype(np.float32)
-
-
-def test_right_output_has_no_problem(sample):
-    assert output_problems(sample) == []
-    assert output_problems(sample, sample + 1e-9, 1e-5) == []
-
-
-def test_same_output_for_different_inputs_is_noticed(sample):
+def test_outputs_that_are_the_same_for_other_inputs_or_unexpected_are_noticed():
+    sample = np.random.default_rng(0).standard_normal(8).astype(np.float32)
     same = np.tile(sample[:4], 2)
+    assert output_problems(sample) == output_problems(sample, sample + 1e-9, 1e-5) == []
     assert checks(output_problems(same)) == ["inputs"]
     assert checks(output_problems(same, sample, 1e-5)) == ["inputs", "output"]
-
-
-def test_output_unlike_what_is_expected_is_noticed(sample):
     assert checks(output_problems(sample, 1.001 * sample, 1e-5)) == ["output"]
 
 
 ONES = np.ones(4, np.float32)
 
 
-def test_relative_l2_by_hand():
-    # ||(0, 4) - (3, 4)|| / ||(3, 4)|| = 3/5
-    assert relative_l2(np.array([0.0, 4.0]), np.array([3.0, 4.0])) == pytest.approx(0.6)
-
-
-def test_equal_values_have_no_error():
-    assert relative_l2(ONES, ONES.copy()) == 0.0
+@pytest.mark.parametrize(
+    ("values", "baseline", "error"),
+    [
+        ([0.0, 4.0], [3.0, 4.0], 0.6),  # ||(0, 4) - (3, 4)|| / ||(3, 4)|| = 3/5
+        ([1.0, 1.0], [1.0, 1.0], 0.0),
+        ([3.0, 4.0], [0.0, 0.0], 5.0),  # absolute if the baseline is zero
+        ([1.0], [1.0, 1.0], np.inf),  # another shape
+        ([1.0, np.nan], [1.0, 1.0], np.inf),
+        ([np.inf, np.inf], [1.0, 1.0], np.inf),
+        ([1.0, 1.0], [1.0, np.nan], np.inf),
+    ],
+)
+def test_relative_l2_by_hand(values, baseline, error):
+    assert relative_l2(np.array(values), np.array(baseline)) == pytest.approx(error)
 
 
 def test_error_of_small_differences_is_not_lost_in_float32():
@@ -155,25 +128,11 @@ def test_error_of_small_differences_is_not_lost_in_float32():
     assert relative_l2(np.nextafter(big, np.float32(np.inf)), big) == pytest.approx(1e-7, rel=0.1)
 
 
-def test_baseline_of_zeros_gives_the_absolute_error():
-    assert relative_l2(np.array([3.0, 4.0]), np.zeros(2)) == pytest.approx(5.0)
-
-
-@pytest.mark.parametrize(
-    "values", [np.ones(3), np.ones((2, 2)), np.array([1, 1, 1, np.nan]), np.full(4, np.inf)]
-)
-def test_other_shapes_and_values_not_finite_are_infinitely_far(values):
-    assert relative_l2(values, ONES) == float("inf")
-
-
-def test_values_not_finite_in_the_baseline_are_infinitely_far():
-    assert relative_l2(ONES, np.array([1, 1, 1, np.nan])) == float("inf")
-
-
 def test_parity_is_against_the_baseline_which_has_the_largest():
     outputs = {"a": 1.5 * ONES, "base": ONES, "b": 1.25 * ONES}
     errors = parity(outputs, {"a": "base", "b": "base"})
     assert errors == pytest.approx({"base": 0.5, "a": 0.5, "b": 0.25})
+    assert parity({"base": ONES}, {"a": "base"}) == parity(outputs, {}) == {}, "nothing to compare"
 
 
 def test_each_subject_is_compared_with_its_own_baseline():
@@ -184,9 +143,3 @@ def test_each_subject_is_compared_with_its_own_baseline():
     assert parity(outputs, baselines) == pytest.approx(errors)
     apart = parity({**outputs, "b": 6 * ONES, "c": 5 * ONES}, baselines)
     assert apart == pytest.approx({**errors, "b": 2.0, "other": 0.0, "c": 0.0})
-
-
-def test_nothing_to_compare_has_no_parity():
-    assert parity({"base": ONES}, {"a": "base"}) == {}
-    assert parity({"a": ONES, "b": ONES}, {"a": "base", "b": "base"}) == {}
-    assert parity({"a": ONES, "base": ONES}, {}) == {}

@@ -10,7 +10,7 @@ import pytest
 
 from stackwars.frameworks import Counters
 from stackwars.measure import checks, child
-from stackwars.measure.documents import Events, read_events
+from stackwars.measure.documents import Events
 from stackwars.measure.inputs import input_sets
 from stackwars.workloads.gemm import WORKLOAD as gemm
 
@@ -86,15 +86,13 @@ def test_dispatch_tells_when_each_call_returned_and_when_it_was_done(events, tmp
     assert {id(output) for output in outputs} == {id(output) for output in alive}
 
 
-def test_dispatch_is_told_of_one_call_however_long_it_is(events, tmp_path, monkeypatch):
-    monkeypatch.setattr(child, "DISPATCH_S", 0.0)
-    child.dispatch_calls(Session(), events, [Output(), Output()])
-    assert len(written(tmp_path)[0]["total_ns"]) == 1
-
-
-def test_dispatch_of_short_calls_is_told_of_a_few_dozen(events, tmp_path):
+@pytest.mark.parametrize(("most_s", "calls"), [(0.0, 1), (60.0, child.DISPATCHED)])
+def test_dispatch_is_told_of_at_least_one_call_and_at_most_a_few_dozen(
+    events, tmp_path, monkeypatch, most_s, calls
+):
+    monkeypatch.setattr(child, "DISPATCH_S", most_s)
     child.dispatch_calls(Session(seconds=(0, 0)), events, [Output(), Output()])
-    assert len(written(tmp_path)[0]["total_ns"]) == child.DISPATCHED
+    assert len(written(tmp_path)[0]["total_ns"]) == calls
 
 
 def test_single_call_says_what_was_compiled_in_it(events, tmp_path):
@@ -121,21 +119,13 @@ def test_event_is_on_disk_at_once(events, tmp_path):
     assert time.time() - written(tmp_path)[0]["at_s"] < 60
 
 
-def test_event_that_was_cut_off_ends_the_list(events, tmp_path):
-    events.write("import")
-    with (tmp_path / "events.jsonl").open("a") as file:
-        file.write('{"event": "bui')
-    assert [event["event"] for event in read_events(tmp_path)] == ["import"]
-
-
-def test_steady_state_takes_the_minimum_number_of_blocks(events, tmp_path):
-    steady(events, Session(seconds=(0, 0)), steady_min_blocks=7)
-    assert len(written(tmp_path)[0]["ns"]) == 7
-
-
-def test_steady_state_takes_at_most_the_maximum_number_of_blocks(events, tmp_path):
-    steady(events, Session(seconds=(0, 0)), steady_max_blocks=9, steady_seconds=60.0)
-    assert len(written(tmp_path)[0]["ns"]) == 9
+@pytest.mark.parametrize(
+    ("settings", "blocks"),
+    [({"steady_min_blocks": 7}, 7), ({"steady_max_blocks": 9, "steady_seconds": 60.0}, 9)],
+)
+def test_steady_state_takes_its_numbers_of_blocks(events, tmp_path, settings, blocks):
+    steady(events, Session(seconds=(0, 0)), **settings)
+    assert len(written(tmp_path)[0]["ns"]) == blocks
 
 
 def test_steady_state_takes_its_time(events, tmp_path):
@@ -204,25 +194,16 @@ def test_sets_of_inputs_are_of_the_seed_and_the_next():
     assert not np.array_equal(sets[0]["left"], sets[1]["left"])
 
 
-def test_sample_of_a_small_output_is_all_of_it():
-    values = np.arange(6.0).reshape(2, 3)
-    assert checks.sample(values, 1).tolist() == [0, 1, 2, 3, 4, 5]
-    assert checks.sample(values, 1).dtype == np.float32
-
-
-def test_sample_takes_the_same_positions_of_equal_shapes():
+def test_sample_is_a_small_output_or_the_same_positions_of_equal_shapes():
+    assert checks.sample(np.arange(6.0).reshape(2, 3), 1).tolist() == [0, 1, 2, 3, 4, 5]
     values = np.arange(20_000, dtype=np.float32).reshape(100, 200)
     taken = checks.sample(values, 1)
     assert taken.shape == (checks.SAMPLE,)
     assert len(set(taken)) == checks.SAMPLE
     assert np.array_equal(checks.sample(values + 1, 1), taken + 1)
     assert not np.array_equal(checks.sample(values, 2), taken)
-
-
-def test_sample_spans_the_whole_output():
-    taken = checks.sample(np.arange(10**6, dtype=np.float32), 1)
-    counts, _ = np.histogram(taken, bins=10, range=(0, 10**6))
-    assert counts.min() > checks.SAMPLE / 20
+    counts, _ = np.histogram(taken, bins=10, range=(0, values.size))
+    assert counts.min() > checks.SAMPLE / 20, "it spans the whole output"
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
@@ -230,8 +211,3 @@ def test_output_that_is_not_finite_is_refused(bad):
     values = np.array([1.0, bad])
     with pytest.raises(FloatingPointError, match="finite values from the last call"):
         checks.checked(values, "last")
-
-
-def test_finite_output_is_passed_on():
-    values = np.ones(3)
-    assert checks.checked(values, "first") is values

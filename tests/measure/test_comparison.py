@@ -29,13 +29,9 @@ def test_is_the_paired_t_test_on_logarithms(random):
     assert found.p == pytest.approx(known.pvalue)
     interval = known.confidence_interval(0.95)
     assert (found.low, found.high) == pytest.approx(tuple(np.exp(interval)))
-
-
-def test_swapped_sides_give_the_inverse(random):
-    ours, theirs = rounds(random, ratio=1.4)
-    there, back = compare(ours, theirs), compare(theirs, ours)
-    assert there.ratio * back.ratio == pytest.approx(1)
-    assert (there.p, there.detectable) == pytest.approx((back.p, back.detectable))
+    swapped = compare(theirs, ours)
+    assert swapped.ratio * found.ratio == pytest.approx(1)
+    assert (swapped.p, swapped.detectable) == pytest.approx((found.p, found.detectable))
 
 
 def test_one_round_has_a_ratio_and_nothing_else():
@@ -84,9 +80,6 @@ def test_holm_of_a_worked_example():
 def test_holm_counts_only_what_was_tested():
     assert holm([None, 0.03, math.nan, 0.01]) == pytest.approx([None, 0.03, None, 0.02])
     assert holm([]) == []
-
-
-def test_holm_s_p_is_at_most_one():
     assert holm([0.9, 0.8]) == [1, 1]
 
 
@@ -150,6 +143,8 @@ def test_one_round_has_no_error():
 def test_a_ratio_that_has_no_logarithm_is_refused(ratios):
     with pytest.raises(ValueError, match="at least one ratio and all over zero"):
         LogRatio.of_rounds(ratios)
+    with pytest.raises(ValueError, match="at least one value and all over zero; got"):
+        geometric_mean(ratios)
 
 
 def test_a_difference_is_welch_s():
@@ -181,27 +176,5 @@ def test_interval_is_students_t_of_the_logarithms():
     assert found.value == pytest.approx(math.e)
     assert found.low == pytest.approx(math.exp(1 - half), rel=1e-6)
     assert found.high == pytest.approx(math.exp(1 + half), rel=1e-6)
-
-
-def test_interval_of_two_values():
-    # Logarithms 0 and ln 4: mean ln 2, standard error ln 2, and t(0.975, 1) = 12.706205.
-    found = geometric_mean([4.0, 1.0])
-    assert found.value == pytest.approx(2.0)
-    assert found.low == pytest.approx(2 ** (1 - 12.706205), rel=1e-6)
-    assert found.high == pytest.approx(2 ** (1 + 12.706205), rel=1e-6)
-
-
-def test_equal_values_leave_no_width():
     assert geometric_mean([3.0, 3.0, 3.0]) == pytest.approx((3.0, 3.0, 3.0))
-
-
-def test_one_value_has_no_interval():
-    found = geometric_mean([7.0])
-    assert found.value == pytest.approx(7.0)
-    assert found[1:] == (None, None)
-
-
-@pytest.mark.parametrize("values", [[], [1.0, 0.0], [1.0, -2.0]])
-def test_logarithm_must_exist(values):
-    with pytest.raises(ValueError, match="at least one value and all over zero; got"):
-        geometric_mean(values)
+    assert geometric_mean([7.0]) == (pytest.approx(7.0), None, None)

@@ -33,14 +33,6 @@ def test_no_host_is_named():
     assert platform.node() == "" or platform.node() not in names
 
 
-def test_field_is_read_without_quotes(tmp_path):
-    path = tmp_path / "os-release"
-    path.write_text('NAME="Debian"\nPRETTY_NAME="Debian GNU/Linux 12"\n')
-    assert machine._field(path, "PRETTY_NAME", "=") == "Debian GNU/Linux 12"
-    assert machine._field(path, "VERSION", "=") == ""
-    assert machine._field(tmp_path / "gone", "NAME", "=") == ""
-
-
 @pytest.fixture
 def checkout(tmp_path, monkeypatch):
     """A function that runs git in a checkout, which the revision is then asked of."""
@@ -60,9 +52,12 @@ def revision() -> dict:
     return machine.revision.__wrapped__()
 
 
-def test_revision_is_the_commit(checkout, tmp_path):
+def test_revision_is_the_commit_or_unknown(checkout, tmp_path):
+    assert revision() == {"git_revision": "unknown", "git_dirty": False}
+    checkout("init")
+    assert revision()["git_revision"] == "unknown", "before the first commit"
     (tmp_path / "file").write_text("1")
-    for arguments in (["init"], ["add", "."], ["commit", "-m", "one"]):
+    for arguments in (["add", "."], ["commit", "-m", "one"]):
         checkout(*arguments)
     (tmp_path / "untracked").touch()
     head = checkout("rev-parse", "HEAD")
@@ -71,15 +66,6 @@ def test_revision_is_the_commit(checkout, tmp_path):
     assert revision() == {"git_revision": head[:12], "git_dirty": True}
 
 
-def test_revision_outside_a_checkout_is_unknown(checkout):
-    assert revision() == {"git_revision": "unknown", "git_dirty": False}
-
-
-def test_revision_before_the_first_commit_is_unknown(checkout):
-    checkout("init")
-    assert revision()["git_revision"] == "unknown"
-
-
-def test_revision_without_git_is_unknown(checkout, monkeypatch, tmp_path):
+def test_revision_without_git_is_unknown(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     assert revision()["git_revision"] == "unknown"

@@ -36,10 +36,59 @@ def test_ok_has_no_detail():
     assert came_to("end", exit_code=0) == ("ok", "")
 
 
-def test_exit_without_the_end_is_an_error():
-    found, detail = came_to("second", exit_code=0, log_tail="last line")
-    assert found == "error"
-    assert "exit code 0 before its work was done (phase: second); log: last line" in detail
+KILLED, ABORTED = {"exit_code": -signal.SIGKILL}, {"exit_code": -signal.SIGABRT}
+ENDS = {
+    "exit without the end": (
+        "second", None, {"exit_code": 0, "log_tail": "last line"},
+        "error", "exit code 0 before its work was done (phase: second); log: last line"),
+    "end with a bad exit": ("end", None, {"exit_code": 3}, "error", ""),
+    "library without room": (
+        "import", ("ImportError", "libjax_common.so: failed to map segment from shared object"), {},
+        "oom", "refused at import: "),
+    "thread without room": (
+        "build", None, {"exit_code": 127, "log_tail": "cannot allocate memory for thread-local data: ABORT"},
+        "oom", ""),
+    "refusal told by its own line": (
+        "run", ("RuntimeError", f"during the call\n{JAX_RUN}\nBacktrace: ..."), {},
+        "oom", f"refused at run: {JAX_RUN}"),
+    "abort for want of memory at import": ("", None, {**ABORTED, "log_tail": ABORT}, "oom", "refused at import: "),
+    "abort for want of memory": ("build", None, {**ABORTED, "log_tail": ABORT}, "oom", "refused at build: "),
+    "abort for another reason": (
+        "run", None, {**ABORTED, "log_tail": "Check failed: a == b"}, "error", "Check failed: a == b"),
+    "over the cap": (
+        "build", None, {**KILLED, "over_cap": True},
+        "oom", "killed at the cap: last phase begun or finished: build"),
+    "over the time": (
+        "first", None, {**KILLED, "timed_out": True}, "timeout", "; last phase begun or finished: first"),
+    "bare SIGKILL": (
+        "second", None, KILLED, "error", "ended by SIGKILL, which this harness did not send (phase: second)"),
+    "SIGKILL by the kernel": (
+        "run", None, {**KILLED, "kernel_oom": True}, "oom", "killed by the kernel for want of memory"),
+    "SIGKILL while another was killed for memory": (
+        "run", None, {**KILLED, "other_oom": True}, "error", "nothing shows that it was this one"),
+    "exception while the kernel killed": ("run", ("ValueError", "no"), {"kernel_oom": True}, "error", ""),
+    "exception while another was killed": ("run", ("ValueError", "no"), {"other_oom": True}, "error", ""),
+    "not started": ("", None, {"exit_code": None, "not_started": "no such file"}, "error", "no such file"),
+    "exception": (
+        "build", ("ValueError", "a wrong shape"), {}, "error", "ValueError: a wrong shape (phase: build)"),
+    "exception with a log of memory": (
+        "run", ("ValueError", "no"), {"log_tail": "warning: MemoryError"}, "error", ""),
+    "not implemented": (
+        "run", ("NotImplementedError", "aten::foo has no lowering"), {},
+        "unsupported", "aten::foo has no lowering"),
+    "values not finite": (
+        "first", ("FloatingPointError", "expected finite values from the first call"), {},
+        "invalid", "expected finite values from the first call"),
+}  # fmt: skip
+"""{name: (last phase, what was raised, how it ended, status, what the detail contains)}."""
+
+
+@pytest.mark.parametrize("name", ENDS)
+def test_every_end_has_its_status_and_detail(name):
+    phase, raised, report, expected, part = ENDS[name]
+    found, detail = came_to(phase, raised, **report)
+    assert found == expected
+    assert part in detail
 
 
 def test_package_that_an_environment_lacks_is_told_with_what_to_do():
@@ -49,10 +98,6 @@ def test_package_that_an_environment_lacks_is_told_with_what_to_do():
         assert found == "error"
         assert detail.splitlines()[0].startswith("no package numpy in numpy-0123")
     assert "no package" not in came_to("", log_tail=gone.replace("numpy", "stackwars.x"))[1]
-
-
-def test_end_with_a_bad_exit_is_an_error():
-    assert came_to("end", exit_code=3)[0] == "error"
 
 
 @pytest.mark.parametrize(
@@ -76,89 +121,6 @@ def test_refused_memory_is_oom_where_it_was_refused(phase, raised, place):
     assert found == "oom"
     assert detail.startswith(f"refused {place}: ")
     assert raised[1].split("\n")[0][:60] in detail
-
-
-def test_library_that_finds_no_room_is_oom():
-    raised = ("ImportError", "libjax_common.so: failed to map segment from shared object")
-    found, detail = came_to("import", raised)
-    assert (found, detail[:18]) == ("oom", "refused at import:")
-    abort = "cannot allocate memory for thread-local data: ABORT"
-    assert came_to("build", exit_code=127, log_tail=abort)[0] == "oom"
-
-
-def test_refusal_is_told_by_its_own_line():
-    message = f"during the call\n{JAX_RUN}\nBacktrace: ..."
-    assert came_to("run", ("RuntimeError", message))[1] == f"refused at run: {JAX_RUN}"
-
-
-@pytest.mark.parametrize(("phase", "place"), [("", "import"), ("build", "build"), ("run", "run")])
-def test_abort_for_want_of_memory_is_oom(phase, place):
-    found, detail = came_to(phase, exit_code=-signal.SIGABRT, log_tail=ABORT)
-    assert found == "oom"
-    assert detail.startswith(f"refused at {place}: ")
-
-
-def test_abort_for_another_reason_is_an_error():
-    found, detail = came_to("run", exit_code=-signal.SIGABRT, log_tail="Check failed: a == b")
-    assert found == "error"
-    assert "SIGABRT" in detail
-    assert "Check failed: a == b" in detail
-
-
-def test_over_the_cap_is_oom():
-    found, detail = came_to("build", exit_code=-signal.SIGKILL, over_cap=True)
-    assert (found, detail) == ("oom", "killed at the cap: last phase begun or finished: build")
-
-
-def test_over_the_time_is_timeout():
-    found, detail = came_to("first", exit_code=-signal.SIGKILL, timed_out=True)
-    assert (found, detail.split("; ")[1]) == ("timeout", "last phase begun or finished: first")
-
-
-def test_bare_sigkill_is_an_error():
-    found, detail = came_to("second", exit_code=-signal.SIGKILL)
-    assert found == "error"
-    assert detail.startswith("ended by SIGKILL, which this harness did not send (phase: second)")
-
-
-def test_sigkill_by_the_kernel_is_oom():
-    found, detail = came_to("run", exit_code=-signal.SIGKILL, kernel_oom=True)
-    assert found == "oom"
-    assert detail.startswith("killed by the kernel for want of memory")
-
-
-def test_oom_kill_elsewhere_on_the_machine_is_not_this_processs_oom():
-    found, detail = came_to("run", exit_code=-signal.SIGKILL, other_oom=True)
-    assert found == "error"
-    assert "SIGKILL" in detail and "nothing shows that it was this one" in detail
-
-
-@pytest.mark.parametrize("whose", ["kernel_oom", "other_oom"])
-def test_kernel_oom_leaves_an_exception_an_error(whose):
-    assert came_to("run", ("ValueError", "no"), **{whose: True})[0] == "error"
-
-
-def test_child_that_was_not_started_is_an_error_with_the_reason():
-    assert came_to("", exit_code=None, not_started="no such file") == ("error", "no such file")
-
-
-def test_exception_is_an_error_with_type_message_and_phase():
-    assert came_to("build", ("ValueError", "a wrong shape")) == (
-        "error", "ValueError: a wrong shape (phase: build)")  # fmt: skip
-
-
-def test_log_of_an_exception_does_not_make_it_oom():
-    assert came_to("run", ("ValueError", "no"), log_tail="warning: MemoryError")[0] == "error"
-
-
-def test_not_implemented_is_unsupported():
-    raised = ("NotImplementedError", "aten::foo has no lowering")
-    assert came_to("run", raised) == ("unsupported", "aten::foo has no lowering")
-
-
-def test_values_not_finite_are_invalid():
-    raised = ("FloatingPointError", "expected finite values from the first call")
-    assert came_to("first", raised) == ("invalid", raised[1])
 
 
 @pytest.mark.parametrize("kind", ["NotImplementedError", "FloatingPointError", "ValueError"])

@@ -22,14 +22,10 @@ def test_ok_result_tells_its_latencies(capsys):
         "steady 1.250 ms (3 calls) [12.3 s]\n")  # fmt: skip
 
 
-def test_steady_state_is_told_per_call(capsys):
-    progress.report(ended("gemm", 1.0, steady_ms=(1.0, 3.0, 1.25), calls=16))
-    assert "steady 1.250 ms (48 calls)" in capsys.readouterr().err
-
-
-def test_bad_result_tells_the_first_line_of_its_detail():
+def test_bad_result_tells_the_first_line_of_its_detail_cut():
     bad = process(status=("error", "RuntimeError: no\nTraceback ..."))
     assert progress.summary(bad) == "error: RuntimeError: no"
+    assert len(progress.summary(process(status=("error", "x" * 5000)))) < 200
 
 
 def test_partner_that_failed_is_told_beside_the_times():
@@ -39,10 +35,6 @@ def test_partner_that_failed_is_told_beside_the_times():
     assert told.endswith("calls); no ratio of this round, for its partner numpy: error: killed")
     for partner in (None, {"status": "ok"}, {"status": "not run"}):
         assert "partner" not in progress.summary(process(partner=partner))
-
-
-def test_long_detail_is_cut():
-    assert len(progress.summary(process(status=("error", "x" * 5000)))) < 200
 
 
 def test_replay_is_named_by_its_compiler_and_tells_each_program(capsys):
@@ -60,11 +52,8 @@ def test_replay_is_named_by_its_compiler_and_tells_each_program(capsys):
         "ok: steady jax 2.000 ms, torch_xla 3.000 ms (6 calls each) [3.0 s]\n")  # fmt: skip
 
 
-def test_process_is_announced(capsys):
+def test_process_is_announced_and_one_that_was_not_needed_says_nothing(capsys):
     progress.announce(job("gemm", 2))
     assert capsys.readouterr().err == "[stackwars] jax gemm cpu process 3: running\n"
-
-
-def test_process_that_was_not_needed_says_nothing(capsys):
     progress.report(stopped(repetition=3))
     assert capsys.readouterr().err == ""

@@ -28,23 +28,9 @@ def test_class_is_mostly_found_under_5_percent_noise_with_spikes(loud, series):
     assert loud[series] >= 0.8
 
 
-def test_every_class_has_a_series():
-    assert {kind for kind, _ in SERIES.values()} == {AT_ONCE, WARM_UP, SLOWING, NONE}
-
-
 def noisy(*levels, noise=0.01):
     random = np.random.default_rng(3)
     return [level * np.exp(random.normal(0, noise)) for level in levels]
-
-
-def test_first_call_alone_is_no_warm_up():
-    found = classify(noisy(900, *[100] * 40))
-    assert (found.kind, found.warmup, found.start) == (AT_ONCE, 1, 1)
-    assert abs(found.drift) < 0.02
-
-
-def test_first_call_need_not_be_slow():
-    assert classify(noisy(*[100] * 40))[:3] == (AT_ONCE, 0, 0)
 
 
 @pytest.mark.parametrize("calls", [2, 3, 10])
@@ -127,3 +113,10 @@ def test_no_length_is_refused(length):
 def test_times_are_needed(series):
     with pytest.raises(ValueError, match="at least one block"):
         classify(series)
+
+
+def test_first_call_alone_is_no_warm_up_and_need_not_be_slow():
+    found = classify(noisy(900, *[100] * 40))
+    assert (found.kind, found.warmup, found.start) == (AT_ONCE, 1, 1)
+    assert abs(found.drift) < 0.02
+    assert classify(noisy(*[100] * 40))[:3] == (AT_ONCE, 0, 0)

@@ -2,16 +2,7 @@
 
 import os
 
-import pytest
-
 from stackwars.setup import device
-
-
-@pytest.mark.parametrize(
-    ("name", "platform"), [("cpu", "cpu"), ("cpu-1t", "cpu"), ("cuda", "cuda"), ("tpu", "tpu")]
-)
-def test_platform_is_what_the_frameworks_call_it(name, platform):
-    assert device.platform(name) == platform
 
 
 def test_one_thread_is_the_last_core_of_those_allowed(monkeypatch):
@@ -19,6 +10,8 @@ def test_one_thread_is_the_last_core_of_those_allowed(monkeypatch):
     assert device.cores("cpu-1t") == {5}
     for whole in ("cpu", "cuda", "tpu"):
         assert device.cores(whole) == {1, 3, 5}
+        assert device.platform(whole) == whole
+    assert device.platform("cpu-1t") == "cpu"
 
 
 def test_thread_pools_are_told_of_one_thread_only():

@@ -38,10 +38,17 @@ def original(tmp_path_factory) -> Path:
     return folder
 
 
-@pytest.fixture
-def copy(original, tmp_path) -> Path:
-    subprocess.run(["cp", "-a", "--reflink=auto", original, tmp_path / "copy"], check=True)
-    return tmp_path / "copy"
+@pytest.fixture(scope="module")
+def copy(original, tmp_path_factory) -> Path:
+    """A copy for all tests, one after the other; `moved` takes it away from the first ones."""
+    folder = tmp_path_factory.mktemp("copies") / "copy"
+    subprocess.run(["cp", "-a", "--reflink=auto", original, folder], check=True)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def moved(copy) -> Path:
+    return copy.rename(copy.with_name("Stäck wars"))
 
 
 def test_no_file_of_the_environment_names_the_checkout(original):
@@ -53,12 +60,16 @@ def test_no_file_of_the_environment_names_the_checkout(original):
 
 def test_a_copy_uses_its_own_files(original, copy):
     assert run(copy, ".venv/bin/python", "-c", WHERE).stdout == f"{copy}\n"
-    (copy / "src" / "stackwars" / "workflow" / "archive.py").write_text("print('the file of the copy')")
-    assert run(copy, ".venv/bin/python", "-m", "stackwars.workflow.archive").stdout == "the file of the copy\n"
+    archive = copy / "src" / "stackwars" / "workflow" / "archive.py"
     schema = copy / "workflow" / "schemas" / "config.schema.yaml"
-    schema.write_text("false")
+    texts = {path: path.read_text() for path in (archive, schema)}
+    archive.write_text("print('the file of the copy')")
+    assert run(copy, ".venv/bin/python", "-m", "stackwars.workflow.archive").stdout == "the file of the copy\n"
+    schema.write_text(f"{texts[schema]}\nminProperties: 1000\n")
     done = run(copy, ".venv/bin/snakemake", "-n", CELL, "--config", "preset=smoke")
-    assert done.returncode != 0 and "config" in done.stderr
+    for path, text in texts.items():
+        path.write_text(text)
+    assert done.returncode != 0 and "config: the whole file: expected" in done.stdout + done.stderr
 
 
 def test_set_up_notices_a_copy_once(copy):
@@ -66,8 +77,7 @@ def test_set_up_notices_a_copy_once(copy):
     assert set_up(copy) == []
 
 
-def test_a_checkout_moved_to_a_folder_that_is_not_ascii_works_in_every_locale(copy):
-    moved = copy.rename(copy.with_name("Stäck wars"))
+def test_a_checkout_moved_to_a_folder_that_is_not_ascii_works_in_every_locale(moved):
     for locale in ("C", "xx_YY.UTF-8"):
         assert run(moved, ".venv/bin/python", "-c", WHERE, LC_ALL=locale).stdout == f"{moved}\n"
     assert set_up(moved) == [NOTICE]
@@ -75,9 +85,9 @@ def test_a_checkout_moved_to_a_folder_that_is_not_ascii_works_in_every_locale(co
     assert done.returncode == 0, done.stderr
 
 
-def test_an_environment_whose_python_is_gone_is_built_again(copy):
+def test_an_environment_whose_python_is_gone_is_built_again(moved):
     """It begins to; without a package index it does not end."""
-    python = copy / ".venv" / "bin" / "python"
+    python = moved / ".venv" / "bin" / "python"
     python.unlink()
     python.symlink_to("/usr/lib/a-python-that-was-removed")
     unreachable = {
@@ -85,6 +95,6 @@ def test_an_environment_whose_python_is_gone_is_built_again(copy):
         "PIP_RETRIES": "0",
         "PIP_CONFIG_FILE": os.devnull,
     }
-    done = run(copy, "envs/setup.sh", **unreachable)
+    done = run(moved, "envs/setup.sh", **unreachable)
     assert done.returncode != 0 and "building the harness environment" in done.stderr
-    assert not (copy / ".venv" / "ready").exists()
+    assert not (moved / ".venv" / "ready").exists()

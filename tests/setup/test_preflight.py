@@ -55,23 +55,14 @@ def test_python_without_its_library_names_debians_package(monkeypatch, debians_p
     def refuse(name):
         raise OSError(f"{name}: cannot open shared object file")
 
+    assert preflight.check_shared_library() is None
     monkeypatch.setattr(ctypes, "CDLL", refuse)
     missing = preflight.check_shared_library()
     assert missing.packages == (f"libpython{debians_python}",)
     assert f"libpython{debians_python}.so.1.0" in missing.what
-
-
-def test_another_python_without_its_library_is_told_to_be_replaced(monkeypatch):
-    monkeypatch.setattr(ctypes, "CDLL", lambda name: (_ for _ in ()).throw(OSError("no")))
     monkeypatch.setattr(sys, "base_prefix", "/opt/python")
     missing = preflight.check_shared_library()
-    assert not missing.packages and "make PYTHON=" in missing.what
-
-
-def test_the_library_is_really_loaded():
-    assert preflight.check_shared_library() is None
-    code = "import ctypes; ctypes.CDLL('libpython-nobody-has.so')"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode != 0
+    assert not missing.packages and "make PYTHON=" in missing.what, "another Python is to be replaced"
 
 
 def test_python_without_venv_names_debians_package(monkeypatch, debians_python):
@@ -142,23 +133,27 @@ def test_ordinary_user_is_told_and_nothing_is_installed(monkeypatch, apt):
 
 
 def test_root_installs_all_packages_in_one_go(monkeypatch, apt):
-    found(monkeypatch, [LIBRARY, TEX], after=[])
+    found(monkeypatch, [LIBRARY, TEX], after=[], optional=[COMPILER])
     preflight.main()
     update, install = apt.read_text().splitlines()
     assert update == "-qq update"
-    assert install.endswith("--no-install-recommends libpython3.11 latexmk texlive-science")
+    assert install.endswith(
+        "--no-install-recommends libpython3.11 latexmk texlive-science g++ libpython3.11-dev"
+    )
 
 
-def test_root_is_told_what_stays_missing(monkeypatch, apt):
-    found(monkeypatch, [LIBRARY, TEX], after=[LIBRARY])
-    with pytest.raises(SystemExit, match="this machine lacks\n  - the shared library"):
-        preflight.main()
-
-
-def test_installer_that_fails_is_heard(monkeypatch, apt):
-    (apt.parent / "broken").touch()
-    found(monkeypatch, [LIBRARY])
-    with pytest.raises(SystemExit, match="E: no such package\nset-up: `apt-get update` failed"):
+@pytest.mark.parametrize(
+    ("broken", "said"),
+    [
+        (False, "this machine lacks\n  - the shared library"),
+        (True, "E: no such package\nset-up: `apt-get update` failed"),
+    ],
+)
+def test_root_is_told_what_stays_missing_and_that_the_installer_failed(monkeypatch, apt, broken, said):
+    if broken:
+        (apt.parent / "broken").touch()
+    found(monkeypatch, [LIBRARY], after=[LIBRARY])
+    with pytest.raises(SystemExit, match=said):
         preflight.main()
 
 
@@ -168,12 +163,6 @@ def test_compiler_is_missing_with_its_packages(monkeypatch, debians_python):
     assert missing.packages == ("g++", f"libpython{debians_python}-dev")
     monkeypatch.setattr(tools, "missing_for_inductor", list)
     assert preflight.optional_on_machine() == []
-
-
-def test_root_installs_the_compiler_too(monkeypatch, apt):
-    found(monkeypatch, [LIBRARY], after=[], optional=[COMPILER])
-    preflight.main()
-    assert apt.read_text().splitlines()[1].endswith("libpython3.11 g++ libpython3.11-dev")
 
 
 def test_set_up_goes_on_without_a_compiler_and_says_what_installs_it(monkeypatch, apt, capsys):

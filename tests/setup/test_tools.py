@@ -26,24 +26,19 @@ def install(tmp_path, monkeypatch):
     return install
 
 
-def test_nothing_is_missing_on_a_complete_machine(install):
-    install()
-    assert tools.missing_for_paper() == []
-
-
-def test_every_command_is_missing_on_an_empty_machine(install):
-    assert tools.missing_for_paper() == list(COMMANDS)
-    assert tools.missing_for_paper(draw=False) == list(COMMANDS[:-1])
-
-
-def test_commands_and_styles_are_missing_by_name(install):
-    install(STYLES.replace("siunitx.sty ", ""), tuple(name for name in COMMANDS if name != "bibtex"))
-    assert tools.missing_for_paper() == ["bibtex", "siunitx.sty"]
-
-
-def test_a_run_that_only_draws_needs_only_graphviz(install):
-    install(commands=("dot",))
-    assert tools.missing_for_paper(typeset=False) == []
+@pytest.mark.parametrize(
+    ("styles", "commands", "wanted", "missing"),
+    [
+        (STYLES, COMMANDS, {}, []),
+        ("", (), {}, list(COMMANDS)),
+        ("", (), {"draw": False}, list(COMMANDS[:-1])),
+        (STYLES.replace("siunitx.sty ", ""), COMMANDS[:2] + COMMANDS[3:], {}, ["bibtex", "siunitx.sty"]),
+        ("", ("dot",), {"typeset": False}, []),  # a run that only draws
+    ],
+)
+def test_commands_and_styles_are_missing_by_name(install, styles, commands, wanted, missing):
+    install(styles, commands)
+    assert tools.missing_for_paper(**wanted) == missing
 
 
 def test_explanation_names_what_is_missing_and_the_line_that_installs_it():

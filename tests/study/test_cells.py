@@ -1,6 +1,5 @@
 """Which cells a configuration asks for, and which files decide each of them."""
 
-from stackwars.setup.environments import REPOSITORY
 from stackwars.study import cells
 from stackwars.study.cells import Cell, asked
 from stackwars.study.config import load
@@ -36,12 +35,6 @@ def test_one_thread_device_is_asked_for_its_list_of_workloads():
     assert workloads(preset="smoke") == set(own) < workloads()
 
 
-def test_list_of_one_device_is_none_of_another():
-    grid = asked(config(device_workloads={"cpu-1t": []}))
-    assert {cell.device for cell in grid} == {"cpu", "cuda", "tpu"}
-    assert grid == [cell for cell in asked(CONFIG) if cell.device != "cpu-1t"]
-
-
 def test_blocks_are_of_one_call_where_the_preset_names_no_number():
     numbers = CONFIG["presets"]["full"]["block_calls"]
     assert cells.block_calls(config(), "layernorm") == numbers["layernorm"] > 1
@@ -64,10 +57,6 @@ def test_framework_without_an_environment_for_a_device_has_no_cell_there():
     assert len(grid) == len(TABLES["workloads"])
 
 
-def test_path_is_device_framework_workload():
-    assert str(Cell("torch_xla", "gemm", "cpu").path) == "cpu/torch_xla/gemm"
-
-
 def test_baseline_is_the_partner_of_every_framework_with_programs_of_its_own():
     names = ("jax", "torch_xla", "torch_xla_pending")
     jax, torch, pending = (Cell(name, "resnet50", "cpu") for name in names)
@@ -87,20 +76,12 @@ def test_framework_alone_on_a_device_has_no_partner():
     assert cells.partner(CONFIG, cell, asked(CONFIG)) is not None
 
 
-def test_sizes_are_those_of_the_preset():
-    assert cells.sizes(config(preset="full"), "gemm") == {"m": 128, "k": 256, "n": 1024}
-    assert cells.sizes(config(preset="smoke"), "gemm") != {"m": 128, "k": 256, "n": 1024}
-
-
-def test_preset_overrides_settings():
+def test_preset_has_its_sizes_and_overrides_settings():
+    full, smoke = (cells.sizes(config(preset=preset), "gemm") for preset in ("full", "smoke"))
+    assert full == {"m": 128, "k": 256, "n": 1024} != smoke
     full, smoke = (cells.settings(config(preset=preset)) for preset in ("full", "smoke"))
     assert (full["rounds_min"], smoke["rounds_min"]) == (3, 1)
     assert full["seed"] == smoke["seed"]
-
-
-def test_pins_file_of_each_framework_exists():
-    for cell in asked(CONFIG):
-        assert (REPOSITORY / cells.pins(CONFIG, cell.framework, cell.device)).is_file()
 
 
 def test_file_of_a_workload_decides_its_cells_of_every_framework():

@@ -5,7 +5,7 @@ import pytest
 from stackwars.study import programs
 from stackwars.study.cells import Cell, asked
 from stackwars.study.config import ConfigError, load, validate
-from stackwars.study.studies import folder, full_study, measured_studies, narrowed, studies
+from stackwars.study.studies import folder, full_study, measured_studies
 
 CONFIG = load()
 STUDIES = {
@@ -51,13 +51,6 @@ def test_a_run_without_the_first_study_has_a_folder_of_its_own():
     assert folders == ["full", "full", "full-more", "full-more-other"]
 
 
-def test_the_order_of_the_studies_is_that_of_the_configuration():
-    assert [study.name for study in studies(config(measure=["other", "tables"]))] == [
-        "tables",
-        "other",
-    ]
-
-
 def test_a_preset_may_limit_the_workloads_of_a_study():
     limits = {"more": ["gemm", "mha"]}
     assert workloads_of("numpy", study_workloads=limits, measure=["more"]) == ["mha"]
@@ -96,11 +89,6 @@ def test_a_replay_has_the_programs_of_the_studies_that_have_its_compiler_and_the
         ("jaxlib-0.10.2", "ffn"): ["jax", "torch_xla"],
         ("jaxlib-0.10.2", "mha"): ["jax", "torch_xla", "torch_xla+pretransposed_weights"],
     }
-
-
-def test_a_narrowed_study_keeps_its_other_keys():
-    found = narrowed(STUDIES["more"], {"jax"}, set())
-    assert (found["frameworks"], found["programs"], found["devices"]) == (["jax"], [], ["cpu"])
 
 
 @pytest.mark.parametrize(

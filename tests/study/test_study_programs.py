@@ -4,7 +4,7 @@ import pytest
 
 from stackwars.study import cells, printed, programs
 from stackwars.study.config import load
-from stackwars.study.programs import Compilation, Program, ReplayCell
+from stackwars.study.programs import Program, ReplayCell
 
 CONFIG = load()
 CELLS_ALONE = [row | {"of": ["cells"]} for row in CONFIG["comparisons"]]
@@ -106,30 +106,11 @@ def test_edited_programs_are_compiled_beside_the_others_for_the_first_study_alon
         assert programs.code_source(both, one).program.framework == one.program.emitter
 
 
-def test_native_compiler_is_the_marked_one_or_none():
-    named = {"older": {"environment": "x"}, "newer": {"environment": "y", "native": True}}
-    assert programs.native_compiler({"compilers": named}) == "newer"
-    assert programs.native_compiler({"compilers": {"older": named["older"]}}) is None
-
-
 @pytest.mark.parametrize(("variant", "batch", "sequence"), [("base", 2, 64), ("b8", 8, 64), ("b8s512", 8, 512)])
 def test_variant_overrides_batch_and_sequence(variant, batch, sequence):
     sizes = programs.sizes(CONFIG, "llama3_8b", variant)
     assert (sizes["batch"], sizes["sequence"]) == (batch, sequence)
     assert sizes["hidden"] == 4096
-
-
-def test_variant_of_another_form_is_refused():
-    with pytest.raises(ValueError, match="expected a variant like b8 or b8s512, got 'big'"):
-        programs.sizes(CONFIG, "llama3_8b", "big")
-
-
-def test_folders_are_apart():
-    program = Program("jax", "gemm", "b8")
-    one = Compilation("tpu-v6e", "jaxlib-0.7.1", program)
-    other = Compilation("tpu-v6e", "jaxlib-0.10.2", program)
-    paths = {one.path, other.path, one.largest_batch_path, other.largest_batch_path, program.path}
-    assert len(paths) == 5
 
 
 def test_program_depends_on_its_own_dialect_alone():

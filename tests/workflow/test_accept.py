@@ -197,30 +197,28 @@ def test_what_was_set_aside_is_no_result(tmp_path):
     assert not (reference / "damaged").exists()
 
 
-def test_a_replay_of_uncommitted_sources_is_refused(tmp_path):
-    run = full(tmp_path / "run")
-    path = run / "replay" / "cpu" / "iree" / "gemm" / "replay.json"
-    path.parent.mkdir(parents=True)
-    path.write_text(json.dumps({"processes": [{"source": {"git_dirty": True}}]}))
-    with pytest.raises(accept.AcceptError, match=r"replay\.json and 0 more"):
-        accept.check(run, tmp_path / "reference")
-
-
-def test_a_run_without_its_tables_is_refused(tmp_path):
-    run = full(tmp_path / "run")
-    (run / "comparisons.csv").unlink()
-    with pytest.raises(accept.AcceptError, match=r"none named comparisons\.csv; fix: make paper"):
-        accept.check(run, tmp_path / "reference")
-
-
-def test_a_run_with_tables_of_another_version_is_refused(tmp_path):
-    run = full(tmp_path / "run")
-    (run / "cells.csv").write_text("mode,workload\n")
-    with pytest.raises(accept.AcceptError, match=r"cells\.csv: expected columns of"):
-        accept.check(run, tmp_path / "reference")
-
-
 def test_tables_that_are_too_large_are_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(accept, "MOST_BYTES", 10)
     with pytest.raises(accept.AcceptError, match="expected at most 10 bytes of tables"):
         accept.accept(full(tmp_path / "run"), tmp_path / "reference")
+
+
+REPLAY = {"processes": [{"source": {"git_dirty": True}}]}
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("replay/cpu/iree/gemm/replay.json", json.dumps(REPLAY), r"replay\.json and 0 more"),
+        ("comparisons.csv", None, r"none named comparisons\.csv; fix: make paper"),
+        ("cells.csv", "mode,workload\n", r"cells\.csv: expected columns of"),
+    ],
+)
+def test_uncommitted_replays_and_missing_or_other_tables_are_refused(tmp_path, name, content, said):
+    path = full(tmp_path / "run") / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)
+    if content:
+        path.write_text(content)
+    with pytest.raises(accept.AcceptError, match=said):
+        accept.accept(tmp_path / "run", tmp_path / "reference")

@@ -9,7 +9,6 @@ import time
 import numpy as np
 import pytest
 
-from stackwars.measure import documents
 from stackwars.workflow import damage
 
 
@@ -61,15 +60,6 @@ def test_second_damage_of_one_file_does_not_replace_the_first(root):
     assert {file.read_text() for file in kept} == {"first {", "second {"}
 
 
-def test_process_goes_as_a_whole(root):
-    process = root / "cpu" / "jax" / "gemm" / "process-1"
-    cut(process / "process.json")
-    assert set(damage.find(root)) == {process}
-    damage.quarantine(root)
-    assert not process.exists()
-    assert (root / "damaged" / "cpu" / "jax" / "gemm" / "process-1" / "log.txt").exists()
-
-
 @pytest.mark.parametrize("name", ["output.npy", "stablehlo.mlir.gz"])
 def test_what_was_measured_goes_with_a_damaged_file_beside_it(root, name):
     cell = root / "cpu" / "jax" / "gemm"
@@ -98,42 +88,34 @@ def test_links_are_named_and_not_those_of_a_process_at_work(root):
     assert damage.links(root) == [root / "cpu" / "jax" / "ffn"]
 
 
-def test_forms_go_as_a_whole(root):
-    forms = root / "cpu" / "jax" / "gemm" / "forms"
-    forms.mkdir()
-    for name in ("jaxpr", "optimised_hlo"):
-        (forms / f"{name}.txt.gz").write_bytes(gzip.compress(b"a program" * 1000))
-    cut(forms / "jaxpr.txt.gz")
-    assert set(damage.find(root)) == {forms}
+@pytest.mark.parametrize("name", ["process-1/process.json", "forms/jaxpr.txt.gz"])
+def test_processes_and_forms_go_as_a_whole(root, name):
+    path = root / "cpu" / "jax" / "gemm" / name
+    path.parent.mkdir(exist_ok=True)
+    (path.parent / "log.txt").write_text("one line\n")
+    if name.endswith("gz"):
+        path.write_bytes(gzip.compress(b"a program" * 1000))
+    cut(path)
+    assert set(damage.find(root)) == {path.parent}
+    damage.quarantine(root)
+    assert not path.parent.exists()
+    assert (root / "damaged" / path.parent.relative_to(root) / "log.txt").exists()
+
+
+def test_empty_document_is_damaged_and_not_what_is_no_result(root):
+    (root / "ahead" / "x" / "ahead.json").write_text("")
+    # The output of a cell that failed, what is being written, and logs.
+    (root / "cpu" / "jax" / "gemm" / "output.npy").write_bytes(b"")
+    for name in ("cpu/jax/gemm/process-2.part/process.json", "logs/some.json"):
+        (root / name).parent.mkdir(parents=True)
+        (root / name).write_text("{")
+    assert set(damage.find(root)) == {root / "ahead" / "x" / "ahead.json"}
 
 
 def test_a_folder_above_the_results_is_never_quarantined(root):
     above = root.rename(root.with_name("forms"))
     path = cut(above / "cpu" / "jax" / "gemm" / "cell.json")
     assert set(damage.find(above)) == {path}
-
-
-def test_empty_document_is_damaged_and_the_empty_output_of_a_failed_cell_is_not(root):
-    (root / "ahead" / "x" / "ahead.json").write_text("")
-    (root / "cpu" / "jax" / "gemm" / "output.npy").write_bytes(b"")
-    assert set(damage.find(root)) == {root / "ahead" / "x" / "ahead.json"}
-
-
-def test_what_is_being_written_and_logs_are_no_results(root):
-    for name in ("cpu/jax/gemm/process-2.part/process.json", "logs/some.json"):
-        (root / name).parent.mkdir(parents=True)
-        (root / name).write_text("{")
-    assert damage.find(root) == {}
-
-
-def test_no_results_have_no_damage(tmp_path):
-    assert damage.quarantine(tmp_path / "none") == []
-
-
-def test_reading_names_the_file(root):
-    path = cut(root / "cpu" / "jax" / "gemm" / "cell.json")
-    with pytest.raises(documents.Damaged, match=f"{path}: expected a whole document; it ends or"):
-        documents.read(path)
 
 
 def dated(path, seconds: float):

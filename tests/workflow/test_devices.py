@@ -54,20 +54,22 @@ def test_device_without_a_driver_is_absent_and_builds_no_environment(no_driver, 
     assert not environments.root().exists()
 
 
-def test_framework_that_finds_the_device_tells_its_kind(driver, monkeypatch, tmp_path):
-    answering(monkeypatch, tmp_path, 'echo a warning; echo "$3 $4"')
-    assert devices.ask("jax", "tpu", JAX) == {"present": True, "kind": "jax tpu"}
-
-
-def test_framework_that_does_not_find_it_tells_why(driver, monkeypatch, tmp_path):
-    answering(monkeypatch, tmp_path, "echo Traceback >&2; echo RuntimeError: no TPU >&2; exit 1")
-    answer = devices.ask("jax", "tpu", JAX)
-    assert answer == {"present": False, "reason": "jax: RuntimeError: no TPU"}
-
-
-def test_framework_that_dies_in_silence_is_told(driver, monkeypatch, tmp_path):
-    answering(monkeypatch, tmp_path, "kill -9 $$")
-    assert devices.ask("jax", "cuda", JAX)["reason"] == "jax: it ended without a message"
+@pytest.mark.parametrize(
+    ("script", "told"),
+    [
+        ('echo a warning; echo "$3 $4"', {"present": True, "kind": "jax tpu"}),
+        (
+            "echo Traceback >&2; echo RuntimeError: no TPU >&2; exit 1",
+            {"present": False, "reason": "jax: RuntimeError: no TPU"},
+        ),
+        ("kill -9 $$", {"present": False, "reason": "jax: it ended without a message"}),
+    ],
+)
+def test_framework_tells_the_kind_of_the_device_or_why_it_is_absent(
+    driver, monkeypatch, tmp_path, script, told
+):
+    answering(monkeypatch, tmp_path, script)
+    assert devices.ask("jax", "tpu", JAX) == told
 
 
 def test_framework_that_does_not_answer_is_given_up(driver, monkeypatch, tmp_path):

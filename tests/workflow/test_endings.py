@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 import study
@@ -33,20 +31,15 @@ def ended(tmp_path_factory, jax_python):
 
 @pytest.mark.slow
 @pytest.mark.env
-@pytest.mark.parametrize("cell", BAD)
-def test_a_bad_end_has_its_status_and_a_finished_paper(ended, cell):
-    _, status, detail = BAD[cell]
-    row = ended.frame().loc[cell]
-    assert row["status"] == status
-    assert detail in row["status_detail"]
-    assert row[["first_ms", "second_ms", "steady_ms"]].isna().all()
-    assert status in ended.text()
-
-
-@pytest.mark.slow
-@pytest.mark.env
-def test_a_bad_end_harms_no_other_cell(ended):
-    good = ended.frame().xs("mha", level="workload")
+def test_a_bad_end_has_its_status_in_a_finished_paper_and_harms_no_other_cell(ended):
+    frame, text = ended.frame(), ended.text()
+    for cell, (_, status, detail) in BAD.items():
+        row = frame.loc[cell]
+        assert row["status"] == status
+        assert detail in row["status_detail"]
+        assert row[["first_ms", "second_ms", "steady_ms"]].isna().all()
+        assert status in text
+    good = frame.xs("mha", level="workload")
     assert (good["status"] == "ok").all() and (good["steady_ms"] > 0).all()
 
 
@@ -62,44 +55,22 @@ def test_outputs_that_disagree_are_invalid_in_every_table(ended):
     assert "invalid" in ended.text()
 
 
-@pytest.mark.parametrize(
-    ("edit", "key", "came"),
-    [
-        (("  ours:", "  our:"), "frameworks", "our"),
-        (("m: 128", "m: -3"), ".sizes.gemm.m", "-3"),
-        (("  seed:", "  sede:"), "settings.sede", "sede"),
-        (("baseline: ours", "baseline: theirs"), "comparisons.0.baseline", "theirs"),
-    ],
-)
-def test_a_bad_configuration_is_refused_at_once(tmp_path, edit, key, came):
+def test_a_bad_request_is_refused_before_anything_is_measured(tmp_path):
     made = study.make(tmp_path)
-    files = [tmp_path / name for name in (OVERLAY, "config/config.yaml")]
-    config = next(path for path in files if edit[0] in path.read_text())
-    config.write_text(config.read_text().replace(*edit, 1))
-    start = time.monotonic()
+    done = made.snakemake("claim_bert_first_pytorch")
+    assert done.returncode != 0
+    expected = "bert_first_pytorch: needs.workloads: expected any of the configured gemm, layernorm, got"
+    assert expected in done.stdout
+    overlay = tmp_path / OVERLAY
+    overlay.write_text(overlay.read_text().replace("baseline: ours", "baseline: theirs", 1))
     done = made.snakemake("paper.pdf")
-    assert time.monotonic() - start < 60
     assert done.returncode != 0
     message = next(line for line in done.stdout.splitlines() if "config: " in line)
-    assert (
-        key in message
-        and "expected" in message
-        and f'got "{came}"' in message.replace(f"got {came}", f'got "{came}"')
-    )
+    assert "comparisons.0.baseline: expected" in message and 'got "theirs"' in message
     assert not (tmp_path / "results" / "full").exists()
 
 
-def test_a_claim_about_a_workload_that_is_not_configured_is_refused_at_once(tmp_path):
-    done = study.make(tmp_path).snakemake("claim_bert_first_pytorch")
-    assert done.returncode != 0
-    assert (
-        "bert_first_pytorch: needs.workloads: expected any of the configured gemm, layernorm, got"
-        in done.stdout
-    )
-    assert not (tmp_path / "results" / "full").exists()
-
-
-def test_missing_tex_and_graphviz_are_found_before_anything_is_measured(tmp_path, monkeypatch):
+def test_missing_tex_and_graphviz_are_found_before_anything_is_measured(tmp_path):
     made = study.make(tmp_path)
     # A PATH that has everything but them.
     lacking = ("latexmk", "pdflatex", "bibtex", "kpsewhich", "dot")

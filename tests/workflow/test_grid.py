@@ -81,12 +81,6 @@ def test_available_cells_are_those_of_present_devices():
     assert {"results/smoke/tpu/jax/ffn/cell.json", "results/smoke/cpu/jax/ffn/output.npy"} <= set(files)
 
 
-def test_a_study_of_programs_alone_has_no_cells():
-    sharding = grid(preset="full", measure=["sharding"])
-    assert (sharding.selected_cells, sharding.replays("replay.json")) == ([], [])
-    assert sharding.sharded() and sharding.slices()
-
-
 def test_no_device_is_asked_where_only_the_cpu_is_wanted():
     def asked() -> str:
         raise AssertionError("the checkpoint was asked")
@@ -142,17 +136,6 @@ def test_programs_are_listed_from_this_run_or_from_the_reference():
     assert both.listings() == [path for w in ("mha", "newton") for path in listed("results/full", w)]
 
 
-def test_programs_are_drawn_from_this_run_or_from_the_reference():
-    paper = config()["paper"] | {"graphs": ["ffn", "train_mlp"]}
-    chosen = {"workloads": ["ffn", "train_mlp"], "preset": "full", "paper": paper}
-    reference("programs/jax/train_mlp/base/program.mlir.gz")
-    drawn = [Path(path).parts[1:5] for path in grid(**chosen).drawn()]
-    assert drawn == [
-        *(("full", "programs", name, "ffn") for name in ("jax", "torch_xla")),
-        ("reference", "programs", "jax", "train_mlp"),
-    ]
-
-
 def test_what_the_native_compiler_makes_is_kept_of_the_listed_programs_alone():
     made = grid(preset="full", workloads=["gemm", "mha"])
     assert made.optimised() == [
@@ -167,42 +150,6 @@ def test_what_the_native_compiler_makes_is_kept_of_the_listed_programs_alone():
     cells = [f"runs/one/cpu/{framework}/ffn" for framework in ("jax", "torch_xla")]
     made = reference(*(f"{cell}/{name}" for cell in cells for name in (printed.PROGRAM, printed.OPTIMISED)))
     assert made.optimised() == [f"results/reference/{cell}/{printed.OPTIMISED}" for cell in cells]
-
-
-def test_forms_are_kept_of_the_workloads_that_are_named_and_listed_where_both_compilers_ran():
-    paper = config()["paper"] | {"forms": ["layernorm", "elementwise_chain"]}
-    names = ["conv", "layernorm", "elementwise_chain"]
-    chosen = {
-        "preset": "full",
-        "paper": paper,
-        "workloads": names,
-        "frameworks": load()["frameworks"],
-    }
-    made = grid(**chosen)
-    told = {
-        name: content(Jobs(made).spec("process")(SimpleNamespace(framework="jax", workload=name, device="cpu")))
-        for name in names
-    }
-    assert {name: job["forms"] for name, job in told.items()} == {
-        "conv": False, "layernorm": True, "elementwise_chain": True,
-    }  # fmt: skip
-    # TorchInductor has no cell in the study of the tables.
-    assert made.own_forms() == []
-    both = grid(**chosen, measure=["tables", "stacks"])
-    assert (
-        both.own_forms()
-        == both.forms()
-        == [
-            f"results/full/cpu/{framework}/{workload}/forms"
-            for workload in ("layernorm", "elementwise_chain")
-            for framework in ("jax", "torch_inductor")
-        ]
-    )
-
-
-def test_unknown_names_are_refused():
-    with pytest.raises(WorkflowError, match="target: workload: expected one of gemm, ffn, got x"):
-        Jobs(grid()).sources("process")(SimpleNamespace(framework="jax", workload="x", device="cpu"))
 
 
 def test_a_process_is_made_from_its_own_files_and_its_partner_s():
@@ -224,6 +171,8 @@ def test_a_process_is_told_what_it_measures():
     assert job["settings"]["block_calls"] == 16
     assert "audit_rounds" not in job["settings"]
     assert content(jobs.spec("process")(GEMM))["repetition"] == 0, "a cell has no repetition"
+    paper = config()["paper"] | {"forms": ["gemm"]}
+    assert content(Jobs(grid(paper=paper)).spec("process")(GEMM))["forms"] and not job["forms"]
 
 
 def test_a_change_of_one_setting_is_another_file():
@@ -245,23 +194,6 @@ def test_a_compilation_takes_the_code_s_size_from_a_finished_one():
     place = f"{first['target']}/{first['compiler']}/jax/gemm/base"
     assert jobs.code_source(stopped) == f"results/full/ahead/{place}/ahead.json"
     assert content(jobs.spec("ahead")(stopped))["target"] == other["target"]
-
-
-def test_an_edited_program_takes_the_code_s_size_from_the_one_before_the_edit():
-    first = config()["ahead"][0]
-    place = {"target": first["target"], "compiler": first["compiler"], "variant": "base"}
-    edited = SimpleNamespace(framework="jax+default_precision", workload="gemm", **place)
-    jobs = Jobs(grid(preset="full"))
-    place = f"{first['target']}/{first['compiler']}/jax/gemm/base"
-    assert jobs.code_source(edited) == f"results/full/ahead/{place}/ahead.json"
-    assert content(jobs.spec("ahead")(edited))["framework"] == "jax+default_precision"
-
-
-def test_only_a_gpu_is_described():
-    jobs = Jobs(grid())
-    (described,) = jobs.description(SimpleNamespace(target="h100"))
-    assert (REPOSITORY / described).is_file()
-    assert jobs.description(SimpleNamespace(target="tpu-v6e")) == []
 
 
 def test_a_replay_reads_every_program_and_is_checked_against_their_cells():
@@ -327,48 +259,6 @@ def test_a_replay_is_audited_in_the_compiler_s_environment_with_programs_of_the_
         jobs.pins(audit("fences", "jax-iree-3.13"))
 
 
-@pytest.mark.parametrize(
-    ("name", "arguments"),
-    [
-        ("fences", "--framework torch_xla --dialect torch --device cpu --precision highest --peak peak.json"),
-        ("mutants", "--peak peak.json"),
-        ("power", "--rounds 4"),
-        ("aa_interleaved", "--same --rounds 1"),
-        ("independent", "--processes 1"),
-    ],
-)
-def test_an_audit_has_the_arguments_of_its_command(name, arguments):
-    jobs, wildcards = AuditJobs(grid()), audit(name, "torch_xla")
-    paths = SimpleNamespace(pins=jobs.pins(wildcards), peak="peak.json")
-    command = jobs.command(wildcards, paths)
-    module = "power" if name == "aa_interleaved" else name
-    assert f"stackwars.audits.{module}" in command and "envs/torch_xla.txt" in command
-    assert arguments in command
-    assert bool(jobs.peak(wildcards)) == (name in ("fences", "mutants"))
-
-
-def test_a_framework_with_some_workloads_only_is_not_audited():
-    frameworks = copy.deepcopy(config()["frameworks"])
-    frameworks["torch_xla"]["workloads"] = ["gemm"]
-    assert not [p for p in AuditJobs(grid(frameworks=frameworks)).parts() if "torch_xla" in p]
-
-
-def test_a_framework_without_programs_and_some_workloads_stops_nothing():
-    other = "numpy"
-    made = Grid({**load(), "preset": "smoke", "devices": ["cpu"]}, lambda: "")
-    cell = SimpleNamespace(framework=other, workload="ffn", device="cpu")
-    assert Cell(other, "ffn", "cpu") in made.available_cells()
-    assert "src/stackwars/workloads/ffn.py" in Jobs(made).sources("process")(cell)
-    assert content(Jobs(made).spec("process")(cell))["partner"]["framework"] == "jax"
-    asked = [
-        *made.compiled("ahead.json"),
-        *made.replays("replay.json"),
-        *AuditJobs(made).parts(),
-        *made.listings(),
-    ]
-    assert asked and not [path for path in asked if other in path]
-
-
 def test_the_digest_of_the_audits_follows_their_files():
     Path("run").mkdir()
     assert AuditJobs.digest("run", "other") == "none"
@@ -400,15 +290,6 @@ def test_a_claim_asks_for_its_cells_programs_and_replays_alone():
 def test_a_claim_of_the_reference_is_decided_from_its_tables():
     jobs = ClaimJobs(reference(), definitions.load())
     assert jobs.results(claim("gemm_first_pytorch")) == ["results/from-reference/claims.csv"]
-
-
-def test_a_claim_about_a_study_that_the_run_does_not_measure_is_refused():
-    jobs = ClaimJobs(Grid({**load(), "measure": ["matrix"]}, lambda: ""), definitions.load())
-    with pytest.raises(
-        WorkflowError,
-        match=r"expected a run that measures the study tables.*fix: --config 'measure=",
-    ):
-        jobs.results(claim("gemm_first_pytorch"))
 
 
 def refused(**changes) -> str:
@@ -455,11 +336,6 @@ def test_a_job_is_made_from_no_file_of_the_protocol_but_has_its_version(kind):
     assert folders <= {"workloads", "frameworks", "compilers"}
     assert made.version(kind) == KINDS[kind].version != ""
     assert Path(REPOSITORY, made.pins(kind)(SimpleNamespace(**wildcards))).is_file()
-
-
-def test_what_workloads_share_is_a_file_of_each_of_them():
-    files = Jobs(grid()).sources("process")(GEMM)
-    assert {f"src/stackwars/workloads/{name}.py" for name in ("gemm", "base", "in_torch")} <= set(files)
 
 
 def test_an_editor_s_files_are_no_text_of_the_paper():

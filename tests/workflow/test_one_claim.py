@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 import study
@@ -31,21 +29,11 @@ def test_every_claim_has_a_target_that_can_be_planned(checkout):
 
 @pytest.mark.slow
 def test_a_claim_runs_just_what_it_needs(checkout):
-    planned = study.planned(checkout.snakemake("claim_gemm_first_pytorch", *DRY).stdout)
-    assert planned["cell"] == 2
-    assert not {"replay", "ahead", "lower", "tables"} & set(planned)
-    planned = study.planned(checkout.snakemake("claim_gemm_same_program", *DRY).stdout)
-    assert planned["lower"] == 2
-    assert not {"cell", "replay", "ahead"} & set(planned)
-
-
-@pytest.mark.slow
-def test_a_claim_is_decided_by_the_reference(checkout):
-    done = checkout.snakemake("claim_one_run_jax", "--config", "results=reference")
-    assert done.returncode == 0, done.stdout[-3000:]
-    assert "one_run_jax: " in done.stdout
-    made = checkout.folder / "results" / "from-reference" / "claims" / "one_run_jax.json"
-    assert json.loads(made.read_text())["verdict"] == "supported"
+    # The one needs two cells, the other two programs.
+    done = checkout.snakemake("claim_gemm_first_pytorch", "claim_gemm_same_program", *DRY)
+    planned = study.planned(done.stdout)
+    assert (planned["cell"], planned["lower"]) == (2, 2)
+    assert not {"replay", "ahead", "tables"} & set(planned)
 
 
 @pytest.mark.slow

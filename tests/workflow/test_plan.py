@@ -73,6 +73,7 @@ def test_order_within_a_round_is_random_and_the_same_each_time():
     whole = three(devices=["cpu"])
     order = ordered(whole, 40)
     assert order == ordered(three(devices=["cpu"]), 40)
+    assert order != ordered({**whole, "settings": {**whole["settings"], "seed": 1}}, 40)
     of_round = {}
     for workload, n, who in order:
         of_round.setdefault((workload, n), []).append(who)
@@ -86,22 +87,10 @@ def test_order_within_a_round_is_random_and_the_same_each_time():
     assert of_round["gemm", 0] != of_round["ffn", 0] or of_round["gemm", 1] != of_round["ffn", 1]
 
 
-def test_another_seed_is_another_order():
-    whole = three(devices=["cpu"])
-    other = {**whole, "settings": {**whole["settings"], "seed": 1}}
-    assert ordered(whole, 12) != ordered(other, 12)
-
-
 def test_devices_follow_each_other():
     whole = three()
     last_on_cpu = plan.priority(whole, Cell("torch_xla", "ffn", "cpu"), 99)
     assert last_on_cpu > plan.priority(whole, Cell("jax", "gemm", "tpu"), 0)
-
-
-def test_cells_come_before_the_processes_of_others():
-    # A finished cell is put together at once; the rule gives it a million.
-    whole = three()
-    assert max(plan.priority(whole, cell, 0) for cell in cells.asked(whole)) < 1_000_000
 
 
 def test_expected_seconds_are_those_of_one_process(reference):
@@ -154,11 +143,6 @@ def test_replay_is_expected_to_take_what_its_rounds_took(tmp_path, monkeypatch):
     assert plan.expected_process_s([study]) == {study: 4.0}
 
 
-def test_without_a_reference_nothing_is_expected(tmp_path, monkeypatch):
-    monkeypatch.setattr(plan, "REFERENCE", tmp_path / "gone")
-    assert plan.expected_process_s([output("jax", "gemm")]) == {output("jax", "gemm"): None}
-
-
 def test_plan_adds_up_time_memory_and_count(reference):
     outputs = [output(f, "gemm", n) for f in ("jax", "torch_xla") for n in (0, 1)]
     text = plan.describe(config(preset="full"), outputs)
@@ -175,15 +159,9 @@ def test_plan_says_what_it_does_not_know(reference):
         config(preset="full"), [output("jax", "gemm"), output("jax", "mha"), output("jax", "ffn")]
     )
     assert "no reference for 2 processes" in text
-    lines = [line.split() for line in text.splitlines()]
-    assert ["cpu", "jax", "mha", "1", "processes", "?", "s", "?", "GiB"] in lines
-
-
-def test_plan_of_nothing(reference):
-    text = plan.describe(config(preset="full"), [])
-    assert text.startswith(
-        "preset full: 0 cells and replays to measure, at most 0 processes\ntime: about 0 min"
-    )
+    assert ["cpu", "jax", "mha", "1", "processes", "?", "s", "?", "GiB"] in [
+        line.split() for line in text.splitlines()
+    ]
 
 
 def test_disk_is_that_of_the_environments_that_are_missing(reference, monkeypatch, tmp_path):

@@ -50,15 +50,15 @@ def changed_by(made: study.Study, command: list[str]) -> set[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("look", [["-n"], ["--lint"], ["--summary"], ["-n", "audits"]], ids=" ".join)
+@pytest.mark.parametrize("look", ["-n", "--lint", "--summary"])
 def test_looking_changes_no_file_no_date_and_no_lock(made, look):
-    assert changed_by(made, made.command(*look)) == set()
+    assert changed_by(made, made.command(look)) == set()
 
 
 @pytest.mark.slow
 def test_a_plan_changes_nothing_either(tmp_path):
     checkout = study.Study(copy_checkout(tmp_path))
-    checkout.snakemake("-n")
+    checkout.snakemake("-n", "results/smoke/cpu/jax/gemm/cell.json", "--config", "preset=smoke")
     plan = [sys.executable, "-m", "stackwars.workflow.plan", "--preset", "smoke"]
     assert changed_by(checkout, plan) == set()
 
@@ -71,23 +71,15 @@ def test_a_bare_dry_run_says_what_would_run_and_how_much(made):
     assert (planned["process"], planned["typeset"], planned["report"]) == (4, 1, 1)
     assert planned["total"] == sum(planned.values()) - planned["total"]
     assert re.search(r"output: .*cpu/ours/gemm/process-0", done.stdout)
-    of_the_paper = study.planned(made.snakemake("paper.pdf", "-n").stdout)
-    assert of_the_paper["typeset"] == 1 and "report" not in of_the_paper
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("target", "reason"),
-    [
-        ("results/full/ahead/tpu-v6e/jaxlib-0.10.2/jax/gemm/b0/ahead.json", "which nothing makes"),
-        ("claim_gemm", "which nothing makes"),
-    ],
-)
-def test_a_target_that_nothing_makes_is_refused_in_a_line(made, target, reason):
+def test_a_target_that_nothing_makes_is_refused_in_a_line(made):
+    target = "results/full/ahead/tpu-v6e/jaxlib-0.10.2/jax/gemm/b0/ahead.json"
     command = made.command(target)
     done = made.shell(command[: command.index("--quiet")])
     assert done.returncode == 1
-    assert f"got {target}, {reason}" in done.stdout and "Traceback" not in done.stdout
+    assert f"got {target}, which nothing makes" in done.stdout and "Traceback" not in done.stdout
 
 
 @pytest.mark.slow

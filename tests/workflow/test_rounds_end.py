@@ -34,4 +34,3 @@ def test_rounds_run_whole_and_end_once_the_time_is_spent(tmp_path, jax_python):
     assert set(frame["stop_reason"]) == {"budget"}
     cell = json.loads((made.cell("ours", "gemm") / "cell.json").read_text())
     assert (cell["stopped"], len(cell["processes"])) == ("budget", 2)
-    assert "Nothing to be done" in made.snakemake(study.CELLS, "-n").stdout

@@ -40,15 +40,11 @@ def other_run():
         process.communicate()
 
 
-def test_lock_is_taken_once(other_run):
-    other_run("input()")
+def test_lock_is_taken_once_and_free_again_after_its_run(other_run):
+    other = other_run("input()")
     assert starting.take_lock() is None
-
-
-def test_lock_is_free_again_after_its_file_is_closed():
-    held = starting.take_lock()
-    assert starting.take_lock() is None
-    held.close()
+    other.kill()
+    other.wait()
     again = starting.take_lock()
     assert again is not None
     again.close()

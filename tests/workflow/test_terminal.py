@@ -75,19 +75,13 @@ def test_known_failure_says_what_to_do_once(job):
     assert "disk is full" in what
 
 
-def test_full_disk_is_told_though_the_log_is_empty(job, monkeypatch):
+def test_full_disk_is_told_though_the_log_is_empty_or_missing(job, monkeypatch):
     Path(job["log"][0]).write_text("")
-    assert "disk is full" not in terminal.failure(job)
+    assert "which is empty" in terminal.failure(job) and "disk is full" not in terminal.failure(job)
+    (line,) = terminal.failure(job | {"log": [], "shellcmd": None}).splitlines()
+    assert line == "Failed: results/x/program.mlir.gz (rule lower)"
     monkeypatch.setattr(terminal.shutil, "disk_usage", lambda folder: SimpleNamespace(free=4096))
     assert "What to do: The disk is full" in terminal.failure(job)
-
-
-def test_job_without_a_log_or_with_an_empty_one_says_so(job, tmp_path):
-    (tmp_path / "lower.txt").write_text("")
-    assert "which is empty" in terminal.failure(job)
-    assert terminal.failure(job | {"log": [], "shellcmd": None}).splitlines() == [
-        "Failed: results/x/program.mlir.gz (rule lower)"
-    ]
 
 
 def begun(number: int, rule: str, log: str = "none.txt", **wildcards: str) -> logging.LogRecord:
@@ -219,33 +213,32 @@ def test_what_a_user_must_know_is_passed_on(capsys):
     assert said(handler, warning, capsys=capsys) == "damaged: cell.json\n"
 
 
-def test_refusal_has_none_of_snakemakes_stack():
-    message = (
-        'WorkflowError in file "/x/workflow/rules/common.smk", line 18:\n'
-        "config: presett: expected no such key\n"
-        '  File "/x/workflow/rules/common.smk", line 18, in <module>'
-    )
-    assert terminal.refusal("WorkflowError", message) == "config: presett: expected no such key"
+IN_A_FILE = (
+    'WorkflowError in file "/x/workflow/rules/common.smk", line 18:\nconfig: presett: expected no such key\n'
+    '  File "/x/workflow/rules/common.smk", line 18, in <module>'
+)
+IN_A_FUNCTION = (
+    'InputFunctionException in rule cell in file "/x/cells.smk", line 65:\nError:\n'
+    "  WorkflowError:\n    target: framework: expected one of jax, got jaxx.\n"
+    "Wildcards:\n  framework=jaxx\nTraceback:\n"
+    '  File "/x/common.smk", line 58, in process_sources (rule cell, line 131, /x/cells.smk)'
+)
 
 
-def test_refusal_of_a_function_of_the_workflow_keeps_its_words_alone():
-    message = (
-        'InputFunctionException in rule cell in file "/x/cells.smk", line 65:\nError:\n'
-        "  WorkflowError:\n    target: framework: expected one of jax, got jaxx.\n"
-        "Wildcards:\n  framework=jaxx\nTraceback:\n"
-        '  File "/x/common.smk", line 58, in process_sources (rule cell, line 131, /x/cells.smk)'
-    )
-    said = terminal.refusal("InputFunctionException", message)
-    assert said == "target: framework: expected one of jax, got jaxx."
+@pytest.mark.parametrize(
+    ("kind", "message", "said"),
+    [
+        ("WorkflowError", IN_A_FILE, "config: presett: expected no such key"),
+        ("InputFunctionException", IN_A_FUNCTION, "target: framework: expected one of jax, got jaxx."),
+        ("RuleException", "CalledProcessError in file ...", ""),
+        ("WorkflowError", "WorkflowError:\nAt least one job did not complete successfully.", ""),
+    ],
+)
+def test_refusal_keeps_its_words_without_snakemakes_stack_and_repeats_nothing(kind, message, said):
+    assert terminal.refusal(kind, message) == said
 
 
 def test_target_that_nothing_makes_is_named_with_what_could_be_meant():
     message = "No rule to produce results/x (if you use input functions make sure that they don't ...)"
     said = terminal.refusal("MissingRuleException", f"MissingRuleException:\n{message}")
     assert said.startswith("target: expected paper.pdf") and "got results/x, which nothing makes" in said
-
-
-def test_end_of_a_failed_run_repeats_nothing():
-    assert terminal.refusal("RuleException", "CalledProcessError in file ...") == ""
-    last = "WorkflowError:\nAt least one job did not complete successfully."
-    assert terminal.refusal("WorkflowError", last) == ""
