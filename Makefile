@@ -48,13 +48,13 @@ test-faults: set-up
 	.venv/bin/python -m pytest tests/faults/inject_faults.py --numprocesses 2 $(if $(FAULTS),-k "$(subst $(SPACE), or ,$(strip $(FAULTS)))")
 
 reference: set-up
-	$(SNAKEMAKE) --config results=reference
+	$(SNAKEMAKE) --config source=reference
 
 accept: set-up
 	.venv/bin/python -m stackwars.workflow.accept $(RUN)
 
 report: set-up
-	$(SNAKEMAKE) report.html $(if $(RESULTS),--config results=$(RESULTS))
+	$(SNAKEMAKE) report.html $(if $(RESULTS),--config source=$(RESULTS))
 
 archive: set-up
 	@.venv/bin/python -m stackwars.workflow.archive

@@ -63,7 +63,7 @@ def torch_tpu_python() -> Path:
 @pytest.fixture(scope="session")
 def reference_tables(tmp_path_factory: pytest.TempPathFactory) -> Folder:
     """The tables of the reference, made from the accepted runs."""
-    config = {**load(), "results": "reference"}
+    config = {**load(), "source": "reference"}
     made = Folder(tmp_path_factory.mktemp("tables") / "from-reference", runs.REFERENCE)
     made.results.mkdir()
     reference.write(config, made)

@@ -196,7 +196,7 @@ def large(count: int) -> dict[str, Any]:
 
 def reference_document(tables: Folder) -> dict[str, Any]:
     """The document of the reference with these tables."""
-    return gather(sources({**load(), "results": "reference"}, tables))
+    return gather(sources({**load(), "source": "reference"}, tables))
 
 
 def made_sources(folder: Path, run: dict[str, list], reference: dict[str, list], **changes: object) -> Sources:

@@ -88,7 +88,7 @@ def test_a_claim_about_growth_or_division_needs_their_processes_alone():
 
 def test_a_study_of_other_frameworks_needs_no_more_than_it_has():
     row = {"environments": {"cpu": "jax"}}
-    pair = {"subject": "theirs", "baseline": "ours", "of": ["cells"]}
+    pair = {"subject": "theirs", "baseline": "ours", "compare": ["cells"]}
     other = {**config(), "frameworks": {"ours": row, "theirs": row}, "comparisons": [pair]}
     other |= {"edits": {}, "workloads": ["gemm", "layernorm"], "devices": ["cpu"]}
     other |= {"studies": {"ours": {"frameworks": ["ours", "theirs"]}}}

@@ -115,7 +115,7 @@ def test_only_workloads_of_the_same_sizes_are_compared_and_claims_only_with_all_
 
 def test_the_reference_itself_is_compared_with_nothing(tmp_path):
     folder = Folder(tmp_path)
-    compare.write({"results": "reference"}, folder)
+    compare.write({"source": "reference"}, folder)
     assert json.loads(folder["reproduction"].read_text())["summary"] == ""
     assert "from the reference" in folder["reproduction_text"].read_text()
 

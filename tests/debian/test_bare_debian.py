@@ -73,7 +73,7 @@ def programs() -> dict[str, tuple[str, str]]:
             found.setdefault(
                 environment, (environment, CODE.format(f"frameworks.{name}", "Session", "'highest'"))
             )
-    for ahead in CONFIG["ahead"]:
+    for ahead in CONFIG["aot_compilations"]:
         target = CONFIG["targets"][ahead["target"]]
         own = CONFIG["compilers"][ahead["compiler"]]["environment"]
         environment = target.get("environments", {}).get(ahead["compiler"], own)

@@ -182,7 +182,7 @@ def _small(checkout: Path) -> dict:
         **{"preset": "smoke", "measure": ["tables"], "workloads": list(WORKLOADS), "devices": ["cpu"]},
         # Every framework must be in some study.
         "studies": {"tables": study, "others": config["studies"]["tables"]},
-        "ahead": config["ahead"][:1],
+        "aot_compilations": config["aot_compilations"][:1],
         "audits": {"frameworks": [], "replays": []},
         "presets": {"smoke": {"settings": SETTINGS}},
     }

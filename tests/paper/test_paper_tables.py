@@ -155,5 +155,5 @@ def test_every_table_renders_without_a_result(tmp_path):
 def test_the_step_writes_a_file_for_each_table(tmp_path, monkeypatch):
     monkeypatch.setattr("stackwars.paper.tables.latency.runs.read", lambda: [])
     sources(tmp_path)
-    write({**load(), "results": "reference"}, Folder(tmp_path))
+    write({**load(), "source": "reference"}, Folder(tmp_path))
     assert {path.stem for path in (tmp_path / "tables").glob("*.tex")} == set(BY_NAME)

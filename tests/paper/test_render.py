@@ -16,7 +16,7 @@ from stackwars.results.dataset import Dataset, Sources
 from stackwars.results.folder import FIGURES, Folder
 from stackwars.study.config import load
 
-REFERENCE = load() | {"results": "reference"}
+REFERENCE = load() | {"source": "reference"}
 
 
 def defined(tables: Folder, **changes: object) -> str:

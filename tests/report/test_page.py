@@ -124,7 +124,7 @@ def test_every_vote_of_the_reference_is_found_in_a_view(document):
 
 @pytest.mark.env
 def test_programs_of_the_reference_stand_beside_each_other(jax_python, tmp_path):
-    config = job_files.file("config", {**load(), "results": "reference"}, tmp_path)
+    config = job_files.file("config", {**load(), "source": "reference"}, tmp_path)
     step = ("--config", config, "--results", tmp_path, "--measured", REFERENCE)
     subprocess.run([jax_python, "-m", "stackwars.report.programs", *step], env=clean_environ({}), check=True)
     found = json.loads((tmp_path / "report_programs.json").read_text())["programs"]

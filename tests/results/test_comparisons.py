@@ -174,7 +174,7 @@ def test_only_the_native_compiler_has_a_runtime_factor_and_a_control():
 
 def test_every_subject_is_split_against_the_baseline_by_itself():
     ratios = {"torch_xla": (STEADY, REPLAY), "torchax": ((3.1, 3.0, 3.0), (3.0,) * 3)}
-    pairs = [{"subject": name, "baseline": "jax", "of": ["cells", "programs"]} for name in ratios]
+    pairs = [{"subject": name, "baseline": "jax", "compare": ["cells", "programs"]} for name in ratios]
     cells, paired = [JAX, replay("jax"), *map(cell, ratios), *map(replay, ratios)], []
     for name, (steady, program) in ratios.items():
         paired += rounds("steady", name, steady) + rounds("replay", name, program, compiler=OLD)

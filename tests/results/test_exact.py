@@ -10,7 +10,7 @@ from stackwars.compilers.hlo_facts import COLLECTIVES
 from stackwars.results import exact, schema
 
 TPU = {"target": "tpu-v6e", "compiler": NEW}
-PAIRS = [{"subject": name, "baseline": "jax", "of": ["programs"]} for name in ("torch_xla", "torch_tpu")]
+PAIRS = [{"subject": name, "baseline": "jax", "compare": ["programs"]} for name in ("torch_xla", "torch_tpu")]
 
 
 def both(one: dict, base: dict, **columns) -> list[dict]:

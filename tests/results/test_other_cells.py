@@ -34,7 +34,7 @@ def test_a_replay_that_nobody_ran_has_rows_that_say_so():
     table = schema.table("cells", list(table_of_cells.replayed(asked, Raw())))
     assert len(table) == len(programs.replays(asked)) * len(with_programs(asked)) > 0
     assert set(zip(table["status"], table["status_detail"], strict=True)) == {("not run", "no result")}
-    none = config(comparisons=[{**asked["comparisons"][0], "of": ["cells"]}])
+    none = config(comparisons=[{**asked["comparisons"][0], "compare": ["cells"]}])
     assert list(table_of_cells.replayed(none, Raw())) == []
 
 

@@ -34,7 +34,7 @@ def asked() -> dict:
     chosen = config(workloads=["bert_base"])
     preset = chosen["presets"]["smoke"]
     preset |= {"variants": {"bert_base": ["b8"]}, "largest_batch": ["bert_base"]}
-    chosen["ahead"] = [{"target": "tpu-v6e", "compiler": OLD}]
+    chosen["aot_compilations"] = [{"target": "tpu-v6e", "compiler": OLD}]
     return chosen
 
 
@@ -86,7 +86,9 @@ def test_a_compilation_without_optimised_hlo_has_its_message(asked, tmp_path):
 
 
 def test_an_edited_program_is_a_row_of_its_own(asked, tmp_path):
-    asked["ahead"].append(asked["ahead"][0] | {"edit": "default_precision", "finish": False})
+    asked["aot_compilations"].append(
+        asked["aot_compilations"][0] | {"edit": "default_precision", "stop_after": "buffer_assignment"}
+    )
     edited = [one for one in study.compilations(asked) if one.program.edits]
     write(tmp_path / edited[0].path / "ahead.json", COMPILED)
     table = built(asked, tmp_path)

@@ -45,9 +45,9 @@ def drop(path: str) -> Callable[[dict], None]:
 CONFIG = json.loads(json.dumps(load()))
 JAX = {"environments": {"cpu": "jax"}}
 BOTH = ["cells", "programs"]
-PENDING = {"subject": "torch_xla_pending", "baseline": "jax", "of": ["cells"]}
+PENDING = {"subject": "torch_xla_pending", "baseline": "jax", "compare": ["cells"]}
 OTHERS = [row for row in CONFIG["comparisons"] if row != PENDING]
-TPU = {"subject": "torch_tpu", "baseline": "jax", "of": ["programs"]}
+TPU = {"subject": "torch_tpu", "baseline": "jax", "compare": ["programs"]}
 GEMM = "presets/full/sizes/gemm"
 REFUSED = {
     "series of a size that the workload has not": (
@@ -94,7 +94,7 @@ REFUSED = {
     "framework in no comparison": (
         put("comparisons", OTHERS), "comparisons", "the cells of torch_xla_pending", "torch_xla"),
     "framework compared by its programs alone": (
-        put("comparisons", [*OTHERS, {**PENDING, "of": ["programs"]}]),
+        put("comparisons", [*OTHERS, {**PENDING, "compare": ["programs"]}]),
         "comparisons", "the cells of torch_xla_pending", "torch_xla"),
     "programs in no comparison": (
         put("comparisons", [row for row in CONFIG["comparisons"] if row != TPU]),
@@ -103,23 +103,23 @@ REFUSED = {
         drop("frameworks/torch_tpu/programs"),
         "frameworks.torch_tpu", "environments, one for each device that it has cells on; programs", "{}"),
     "cells of a framework that has none": (
-        put("comparisons", [*(row for row in CONFIG["comparisons"] if row != TPU), {**TPU, "of": BOTH}]),
+        put("comparisons", [*(row for row in CONFIG["comparisons"] if row != TPU), {**TPU, "compare": BOTH}]),
         "frameworks.torch_tpu", "environments, which a framework needs", "torch_tpu"),
     "programs of a framework that has no environment on the CPU": (
         put("frameworks/torch_xla/environments", {"tpu": "torch_xla-tpu"}),
         "frameworks.torch_xla", "programs or environments.cpu", "torch_xla-tpu"),
     "programs of a framework that cannot be lowered": (
-        put("comparisons", [*OTHERS, {**PENDING, "of": BOTH}]),
-        "comparisons.of", "a src/stackwars/compilers/lower_<framework>.py", "torch_xla_pending"),
+        put("comparisons", [*OTHERS, {**PENDING, "compare": BOTH}]),
+        "comparisons.compare", "a src/stackwars/compilers/lower_<framework>.py", "torch_xla_pending"),
     "programs with two baselines": (
-        put("comparisons", [*OTHERS, {**PENDING, "baseline": "torch_xla", "of": BOTH}]),
+        put("comparisons", [*OTHERS, {**PENDING, "baseline": "torch_xla", "compare": BOTH}]),
         "comparisons", "one baseline of all programs", '["jax", "torch_xla"]'),
     "unknown preset": (put("preset", "fulll"), "preset", "one of full, quick, smoke", "fulll"),
     "negative size": (put(f"{GEMM}/m", -128), "presets.full.sizes.gemm.m", "at least 1", -128),
     "missing size": (drop(f"{GEMM}/m"), "presets.full.sizes.gemm", "the keys m", '["k", "n"]'),
     "extra size": (put(f"{GEMM}/depth", 7), "presets.full.sizes.gemm.depth", "k, m, n", "depth"),
     "missing sizes": (drop(GEMM), "presets.full.sizes", "the keys gemm", "layernorm"),
-    "misspelt key": (put("workload", []), "workload", "presets, results, settings", "workload"),
+    "misspelt key": (put("workload", []), "workload", "presets, settings", "workload"),
     "misspelt setting of a preset": (
         put("presets/smoke/settings/timeout", 1), "presets.smoke.settings.timeout", "timeout_s",
         "timeout"),
@@ -143,23 +143,23 @@ REFUSED = {
         put("compilers/newer", {"environment": "xla-0.10.2", "module": "hlo"}),
         "compilers.newer.module", "xla", "hlo"),
     "unknown target": (
-        put("ahead", [{"target": "tpu-v9", "compiler": "jaxlib-0.7.1"}]),
-        "ahead.0.target", "one of tpu-v6e", "tpu-v9"),
+        put("aot_compilations", [{"target": "tpu-v9", "compiler": "jaxlib-0.7.1"}]),
+        "aot_compilations.0.target", "one of tpu-v6e", "tpu-v9"),
     "GPU without a description": (
         put("targets/h100/description", "h200.txtpb"),
         "targets.h100.description", "one of h100.txtpb", "h200.txtpb"),
     "GPU that is not described": (
         drop("targets/h100/description"), "targets.h100", "the keys description", "platform"),
     "first row that stops early": (
-        put("ahead", [{"target": "tpu-v6e", "compiler": "jaxlib-0.7.1", "finish": False}]),
-        "ahead.0.finish", "compiled to the end", "false"),
+        put("aot_compilations/0/stop_after", "buffer_assignment"),
+        "aot_compilations.0", "compiled to the end", "buffer_assignment"),
     "first row of some workloads": (
-        put("ahead/0/workloads", ["gemm"]), "ahead.0", "for all workloads", "gemm"),
+        put("aot_compilations/0/workloads", ["gemm"]), "aot_compilations.0", "for all workloads", "gemm"),
     "first row of an edit": (
-        put("ahead/0/edit", "default_precision"), "ahead.0", "without an edit", "default_precision"),
+        put("aot_compilations/0/edit", "default_precision"), "aot_compilations.0", "without an edit", "default_precision"),
     "edit of a precision that is not asked for": (
         put("settings/matmul_precision", "high"),
-        "settings.matmul_precision", "highest, which the edit of ahead.", "high"),
+        "settings.matmul_precision", "highest, which the edit of aot_compilations.", "high"),
     "unknown edit": (put("edits/mha", ["jax+faster"]), "edits.mha.0", "pretransposed_weights", "faster"),
     "variant of another form": (
         put("presets/full/variants/mha", ["large"]),
@@ -214,9 +214,9 @@ def test_refused(case):
 
 def test_reference_is_of_the_full_preset_only():
     config = CONFIG
-    validate({**config, "results": "reference"})
+    validate({**config, "source": "reference"})
     with pytest.raises(ConfigError, match=r"config: preset: expected full, the preset of .*got \"smoke\""):
-        validate({**config, "results": "reference", "preset": "smoke"})
+        validate({**config, "source": "reference", "preset": "smoke"})
 
 
 def test_workload_without_the_dialect_of_a_framework_that_is_asked_for_it_is_refused(monkeypatch):

@@ -37,7 +37,7 @@ def test_programs_of_the_compared_frameworks_are_listed_and_drawn():
 def test_nothing_is_listed_without_two_frameworks_to_compare():
     alone = {"jax": load()["frameworks"]["jax"]}
     assert printed.listings(config(paper=PAPER, workloads=WORKLOADS, frameworks=alone)) == {}
-    cells_alone = [row | {"of": ["cells"]} for row in config()["comparisons"]]
+    cells_alone = [row | {"compare": ["cells"]} for row in config()["comparisons"]]
     assert printed.listings(config(paper=PAPER, workloads=WORKLOADS, comparisons=cells_alone)) == {}
 
 
@@ -66,7 +66,7 @@ def test_the_reference_also_has_the_programs_of_its_runs_the_newest_first(tmp_pa
             f"runs/{run}/cpu/torch_xla/gemm/stablehlo.mlir.gz",
             f"runs/{run}/cpu/jax/ffn/stablehlo.mlir.gz",
         )
-    found = printed.emitted(config(results="reference"), tmp_path, tmp_path / "runs")
+    found = printed.emitted(config(source="reference"), tmp_path, tmp_path / "runs")
     assert list(found) == ["gemm"], "of FFN one program alone"
     runs = [path.relative_to(tmp_path / "runs").parts[0] for path in found["gemm"]["torch_xla"]]
     assert runs == ["2026-02", "2026-01"]

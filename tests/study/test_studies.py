@@ -60,7 +60,7 @@ def test_a_preset_may_limit_the_workloads_of_a_study():
 
 
 def test_the_reference_measures_nothing_and_may_have_results_of_every_study():
-    reference = config(results="reference", study_workloads={"more": []})
+    reference = config(source="reference", study_workloads={"more": []})
     assert measured_studies(reference) == []
     assert [cell for cell in asked(reference) if cell.framework == "numpy"] == [
         Cell("numpy", "ffn", "cpu"), Cell("numpy", "mha", "cpu"),

@@ -7,11 +7,11 @@ from stackwars.study.config import load
 from stackwars.study.programs import Program, ReplayCell
 
 CONFIG = load()
-CELLS_ALONE = [row | {"of": ["cells"]} for row in CONFIG["comparisons"]]
+CELLS_ALONE = [row | {"compare": ["cells"]} for row in CONFIG["comparisons"]]
 
 
 def test_every_workload_of_both_frameworks_is_compiled_for_the_first_target():
-    first = CONFIG["ahead"][0]
+    first = CONFIG["aot_compilations"][0]
     found = [
         c
         for c in programs.compilations(CONFIG)
@@ -46,7 +46,7 @@ def test_every_workload_is_replayed_with_every_compiler_that_is_asked_for_it():
 
 
 def test_frontier_is_searched_with_the_first_row_alone():
-    found, first = programs.largest_batches(CONFIG), CONFIG["ahead"][0]
+    found, first = programs.largest_batches(CONFIG), CONFIG["aot_compilations"][0]
     assert {(c.target, c.compiler) for c in found} == {(first["target"], first["compiler"])}
     assert {c.program.workload for c in found} == set(CONFIG["presets"]["full"]["largest_batch"])
 
@@ -70,7 +70,7 @@ def test_without_programs_nothing_is_compiled_or_replayed():
 
 
 def test_programs_of_every_subject_go_to_the_compilers_after_the_one_baseline_s():
-    both = [row | {"of": ["cells", "programs"]} for row in CONFIG["comparisons"]]
+    both = [row | {"compare": ["cells", "programs"]} for row in CONFIG["comparisons"]]
     frameworks = ["jax", *(row["subject"] for row in both)]
     study = CONFIG["studies"]["tables"] | {"programs": frameworks}
     chosen = {**CONFIG, "comparisons": both, "workloads": ["bert_base"]}
@@ -86,9 +86,9 @@ def test_programs_of_every_subject_go_to_the_compilers_after_the_one_baseline_s(
 
 def test_edited_programs_are_compiled_beside_the_others_for_the_first_study_alone():
     row = {"target": "tpu-v6e", "compiler": "jaxlib-0.10.2", "edit": "default_precision"}
-    row |= {"finish": False, "workloads": ["mha", "vit_b16"]}
-    rows = [other for other in CONFIG["ahead"] if "edit" not in other]
-    without, both = ({**CONFIG, "ahead": found} for found in (rows, [*rows, row]))
+    row |= {"stop_after": "buffer_assignment", "workloads": ["mha", "vit_b16"]}
+    rows = [other for other in CONFIG["aot_compilations"] if "edit" not in other]
+    without, both = ({**CONFIG, "aot_compilations": found} for found in (rows, [*rows, row]))
     found = programs.compilations(both)
     plain = programs.compilations(without)
     edited = [c for c in found if c not in plain]
@@ -127,7 +127,7 @@ def test_compiler_of_a_gpu_has_an_environment_of_its_own():
 
 
 def test_base_programs_of_the_first_row_are_finished_and_give_the_others_their_code():
-    first = CONFIG["ahead"][0]
+    first = CONFIG["aot_compilations"][0]
     for compilation in programs.compilations(CONFIG):
         source = programs.code_source(CONFIG, compilation)
         assert (source.target, source.compiler) == (first["target"], first["compiler"])

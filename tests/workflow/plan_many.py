@@ -55,7 +55,9 @@ def large(folder: Path, cells: int) -> None:
     path = folder / "config" / "config.yaml"
     config = yaml.safe_load(path.read_text())
     config["frameworks"] = {name: {"environments": {"cpu": "ours"}} for name in frameworks}
-    config["comparisons"] = [{"subject": name, "baseline": "ours", "of": ["cells"]} for name in frameworks[1:]]
+    config["comparisons"] = [
+        {"subject": name, "baseline": "ours", "compare": ["cells"]} for name in frameworks[1:]
+    ]
     config |= {"workloads": workloads, "studies": {"tables": {"frameworks": frameworks}}}
     del config["growth"], config["sharding"]
     config |= {
@@ -64,7 +66,7 @@ def large(folder: Path, cells: int) -> None:
         "devices": ["cpu"],
         "settings": config["settings"] | study.SETTINGS,
     }
-    config |= {"audits": {"frameworks": [], "replays": []}, "ahead": config["ahead"][:1]}
+    config |= {"audits": {"frameworks": [], "replays": []}, "aot_compilations": config["aot_compilations"][:1]}
     config["paper"] = {"listings": [], "graphs": []}
     sizes = dict.fromkeys(workloads, config["presets"]["full"]["sizes"]["gemm"])
     config["presets"] = {"full": {"measure": ["tables"], "sizes": sizes}}

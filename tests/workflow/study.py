@@ -114,7 +114,7 @@ def make(folder: Path, workloads: Sequence[str] = ("gemm", "layernorm"), **setti
         "frameworks": {name: {"environments": {"cpu": name}} for name in ("ours", "theirs")},
         # Of cells alone: NumPy emits no program.
         "comparisons": [
-            {"subject": "theirs", "baseline": "ours", "of": ["cells"]},
+            {"subject": "theirs", "baseline": "ours", "compare": ["cells"]},
             *config["comparisons"],
         ],
         "studies": {

@@ -58,7 +58,7 @@ def test_paper_of_the_reference_is_planned_from_what_is_unpacked(tmp_path):
         packed.extractall(tmp_path / "unpacked", filter="data")
     [folder] = (tmp_path / "unpacked").iterdir()
     assert not (folder / ".git").exists()
-    targets = ("paper.pdf", "report.html", "--config", "results=reference")
+    targets = ("paper.pdf", "report.html", "--config", "source=reference")
     done = study.Study(folder).shell(
         [sys.executable, "-m", "snakemake", "-n", "--cores", "1", *targets, "--quiet", "host"],
         PYTHONPATH="",

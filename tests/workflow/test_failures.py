@@ -57,7 +57,7 @@ def test_a_damaged_accepted_run_is_named_and_refused(made):
     path = next(made.folder.glob("results/reference/runs/*/comparisons.csv"))
     content = path.read_bytes()
     path.write_bytes(content[: len(content) // 2])
-    done = quietly(made, "paper.pdf", "--config", "results=reference")
+    done = quietly(made, "paper.pdf", "--config", "source=reference")
     path.write_bytes(content)
     assert done.returncode == 1
     name = path.relative_to(made.folder)

@@ -53,7 +53,7 @@ def reference(*paths: str) -> Grid:
     for path in paths:
         Path("results/reference", path).parent.mkdir(parents=True, exist_ok=True)
         Path("results/reference", path).touch()
-    return grid(results="reference", preset="full")
+    return grid(source="reference", preset="full")
 
 
 def content(path: str) -> dict:
@@ -65,7 +65,7 @@ def test_a_measuring_run_reads_and_writes_one_folder_and_a_reference_paper_two()
     made = grid()
     assert {made.root, made.measured, made.out} == {"results/smoke"}
     assert grid(measure=["matrix"]).root == "results/smoke-matrix"
-    made = grid(results="reference", preset="full")
+    made = grid(source="reference", preset="full")
     assert (made.root, made.measured, made.out) == (
         *("results/full", "results/reference", "results/from-reference"),
     )
@@ -131,7 +131,7 @@ def test_programs_are_listed_from_this_run_or_from_the_reference():
     reference(*(f"cpu/{name}/newton/{printed.PROGRAM}" for name in ("jax", "torch_xla")))
     newton = listed("results/reference", "newton")
     assert grid(**chosen).listings() == [*listed("results/full", "mha"), *newton]
-    assert grid(**chosen | {"results": "reference"}).listings() == newton
+    assert grid(**chosen | {"source": "reference"}).listings() == newton
     both = grid(**chosen, measure=["tables", "beyond"])
     assert both.listings() == [path for w in ("mha", "newton") for path in listed("results/full", w)]
 
@@ -186,7 +186,7 @@ def test_a_change_of_one_setting_is_another_file():
 
 def test_a_compilation_takes_the_code_s_size_from_a_finished_one():
     jobs = Jobs(grid(preset="full"))
-    first, other = config()["ahead"][:2]
+    first, other = config()["aot_compilations"][:2]
     wildcards = {"framework": "jax", "workload": "gemm", "variant": "base"}
     finished = SimpleNamespace(target=first["target"], compiler=first["compiler"], **wildcards)
     assert jobs.code_source(finished) == []

@@ -180,6 +180,6 @@ def test_disk_is_that_of_the_environments_that_are_missing(reference, monkeypatc
 
 def test_without_programs_no_compiler_is_needed(reference, monkeypatch, tmp_path):
     monkeypatch.setenv("STACKWARS_ENVS", str(tmp_path))
-    without = [row | {"of": ["cells"]} for row in config()["comparisons"]]
+    without = [row | {"compare": ["cells"]} for row in config()["comparisons"]]
     missing = plan.describe({**config(preset="full"), "comparisons": without}, []).splitlines()[-1]
     assert missing.startswith("disk: about 8.0 GB for the environments jax, torch_xla; ")

@@ -298,7 +298,7 @@ def test_an_edited_file_touches_what_is_made_from_it_alone(smoke):
 
 def test_a_claim_is_decided_by_the_reference(smoke):
     """The last test, because a run of the reference makes its tables again."""
-    done = smoke[0].snakemake("claim_one_run_jax", "--config", "results=reference")
+    done = smoke[0].snakemake("claim_one_run_jax", "--config", "source=reference")
     assert done.returncode == 0 and "one_run_jax: " in done.stdout, done.stdout[-3000:]
     path = smoke[0].folder / "results" / "from-reference" / "claims" / "one_run_jax.json"
     assert json.loads(path.read_text())["verdict"] == "supported"

@@ -120,7 +120,7 @@ rule typeset:
         date=946684800,
         # The text of another run may be longer; that of the reference is the authors' to shorten.
         length=branch(
-            config["results"] == "reference",
+            config["source"] == "reference",
             then=f" && python -m stackwars.paper.length {OUT}/latex/main.aux",
             otherwise="",
         ),

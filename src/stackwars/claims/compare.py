@@ -216,7 +216,7 @@ def write(config: dict, folder: Folder) -> None:
     """Write reproduction.json and .txt of a run; of the reference itself, that it is the reference."""
     reference = Folder(REFERENCE_TABLES)
     document: dict[str, Any] = {"schema": 1, "summary": ""}
-    if config["results"] == "reference":
+    if config["source"] == "reference":
         text = "This paper is made from the reference, not from a run of this machine.\n"
     elif not reference["context"].exists():
         text = "There is no reference to compare this run with; fix: make accept makes it one.\n"

@@ -63,7 +63,7 @@ def decide_all(claims: Claims, dataset: Dataset) -> pd.DataFrame:
 
 def dataset_of(config: dict, folder: Folder) -> Dataset:
     """Return the tables of a folder of results; those of `make reference` are the reference's."""
-    is_reference = config["results"] == "reference" or folder.results.name == REFERENCE_TABLES.name
+    is_reference = config["source"] == "reference" or folder.results.name == REFERENCE_TABLES.name
     return Dataset(config, folder.results, is_reference, folder.measured)
 
 
@@ -85,7 +85,7 @@ def decide_one(identity: str, config: dict, folder: Folder) -> dict[str, Any]:
     """
     claim = definitions.load().claim(identity)
     needs.check(config, claim)
-    if config["results"] == "reference":
+    if config["source"] == "reference":
         every = schema.read(folder["claims"])
         found = every[every["id"] == identity]
     else:

@@ -66,7 +66,7 @@ def restricted(config: dict, claim: Claim) -> dict:
         "studies": config["studies"] | {study: own},
         "workloads": _workloads(config, claim),
         "devices": [name for name in config["devices"] if name in devices(config, claim)],
-        "ahead": _ahead(config, claim),
+        "aot_compilations": _ahead(config, claim),
     }
 
 
@@ -146,7 +146,7 @@ def _ahead(config: dict, claim: Claim) -> list[dict]:
     edits = {name.partition("+")[2] for name in listed(where.get("subject", []))}
     return [
         row
-        for row in config["ahead"]
+        for row in config["aot_compilations"]
         if row["target"] in named
         and (compares or row["compiler"] == first[row["target"]])
         and ("edit" not in row or row["edit"] in edits)

@@ -134,7 +134,7 @@ def write(config: dict, folder: Folder) -> None:
         ("forms-", printed.forms(config), made_of),
     ):
         for workload, row in rows.items():
-            is_here = config["results"] != "reference" and printed.is_measured(config, row)
+            is_here = config["source"] != "reference" and printed.is_measured(config, row)
             root, source = (folder.measured, "this run") if is_here else (REFERENCE, "the reference")
             try:
                 text = figure(workload, row, root, source)

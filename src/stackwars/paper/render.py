@@ -42,7 +42,7 @@ class RenderError(RuntimeError):
 def is_full_size(config: dict) -> bool:
     """Return whether this build has the sizes of the study."""
     sizes = {name: preset["sizes"] for name, preset in config["presets"].items()}
-    return config["results"] == "reference" or sizes[config["preset"]] == sizes[FULL]
+    return config["source"] == "reference" or sizes[config["preset"]] == sizes[FULL]
 
 
 def has_prose(config: dict) -> bool:
@@ -95,7 +95,7 @@ def template_names(config: dict, folder: Folder, datasets: Sources) -> dict[str,
     printed = config["paper"]
     own = [study for study in config["studies"] if not datasets.of(study).is_reference]
     return {
-        "is_reference": config["results"] == "reference",
+        "is_reference": config["source"] == "reference",
         "is_full_size": is_full_size(config),
         "has_prose": has_prose(config),
         "context": datasets.run.context,
@@ -127,7 +127,7 @@ def build(config: dict, folder: Folder) -> None:
     :raises ProseError: if the prose names something unknown, or the reference no longer supports it.
     """
     output, datasets = folder["latex"], sources(config, folder)
-    values_tex = definitions(datasets, config["results"] == "reference")
+    values_tex = definitions(datasets, config["source"] == "reference")
     # A file left from an earlier build must not stand in for one that is missing now.
     shutil.rmtree(output, ignore_errors=True)
     copied = {part: part for part in ("tables", "listings")} | dict.fromkeys(FIGURES, "figures")

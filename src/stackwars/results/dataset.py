@@ -146,10 +146,10 @@ def sources(config: dict, folder: Folder) -> Sources:
 
     The reference has the configuration of the file: what a run overrides does not change it.
     """
-    is_reference = config["results"] == "reference"
+    is_reference = config["source"] == "reference"
     run = Dataset(config, folder.results, is_reference, folder.measured)
     if is_reference:
         return Sources(run, run, [])
-    own = {**load(), "results": "reference"}
+    own = {**load(), "source": "reference"}
     reference = Dataset(own, REFERENCE_TABLES, True, REFERENCE)
     return Sources(run, reference, measured_studies(config))

@@ -22,7 +22,9 @@ class Comparison:
 
 def comparisons(config: dict, of: str) -> list[Comparison]:
     """Return those that compare `of`: CELLS or PROGRAMS."""
-    return [Comparison(row["subject"], row["baseline"]) for row in config["comparisons"] if of in row["of"]]
+    return [
+        Comparison(row["subject"], row["baseline"]) for row in config["comparisons"] if of in row["compare"]
+    ]
 
 
 def baseline(config: dict, framework: str) -> str | None:

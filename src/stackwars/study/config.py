@@ -191,7 +191,7 @@ def _check_programs(config: dict) -> None:
     for framework in with_programs(config):
         if not (COMPILERS / f"lower_{framework}.py").is_file():
             expected = "frameworks with a src/stackwars/compilers/lower_<framework>.py"
-            raise ConfigError("comparisons.of", f"programs only of {expected}", framework)
+            raise ConfigError("comparisons.compare", f"programs only of {expected}", framework)
         row = config["frameworks"][framework]
         if "programs" not in row and CPU not in environments(config, framework):
             expected = f"programs or environments.{CPU}, where the compared programs are made"
@@ -254,11 +254,11 @@ def _check_compilers(config: dict) -> None:
     if len(native) > 1:
         raise ConfigError("compilers", "at most one native compiler", native)
     others = [n for n, row in config["compilers"].items() if row.get("module", XLA) != XLA]
-    for place, row in enumerate(config["ahead"]):
+    for place, row in enumerate(config["aot_compilations"]):
         if row["compiler"] in others:
             expected = f"a compiler whose module is {XLA}: no other compiles for an absent target"
-            raise ConfigError(f"ahead.{place}.compiler", expected, row["compiler"])
+            raise ConfigError(f"aot_compilations.{place}.compiler", expected, row["compiler"])
         asked = settings(config)["matmul_precision"]
         if row.get("edit") == "default_precision" and asked != "highest":
-            expected = f"highest, which the edit of ahead.{place} changes"
+            expected = f"highest, which the edit of aot_compilations.{place} changes"
             raise ConfigError("settings.matmul_precision", expected, asked)

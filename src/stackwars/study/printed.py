@@ -73,7 +73,7 @@ def emitted(config: dict, measured: Path, accepted: Path) -> dict[str, dict[str,
             for one in programs.base_programs(config)
         ),
     ]
-    if config["results"] == "reference":
+    if config["source"] == "reference":
         kept = sorted(accepted.glob(f"*/{device}/*/*/{PROGRAM}"), reverse=True)
         files = [one for one in files if one[-1].exists()]
         files += [(path.parent.name, path.parent.parent.name, path) for path in kept]

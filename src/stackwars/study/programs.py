@@ -132,7 +132,7 @@ def compilations(config: dict) -> list[Compilation]:
     first = [study for study in found if study.name == next(iter(config["studies"]))]
     return [
         Compilation(row["target"], row["compiler"], program)
-        for row in config["ahead"]
+        for row in config["aot_compilations"]
         for workload in compiled_workloads(config)
         if workload in row.get("workloads", [workload])
         for framework in with_programs(config)
@@ -156,7 +156,7 @@ def native_compiler(config: dict) -> str | None:
 def first_compilers(config: dict) -> dict[str, str]:
     """The compiler of each target that the tables show first."""
     first: dict[str, str] = {}
-    for row in config["ahead"]:
+    for row in config["aot_compilations"]:
         first.setdefault(row["target"], row["compiler"])
     return first
 
@@ -175,11 +175,13 @@ def finished(config: dict, compilation: Compilation) -> bool:
     """Whether it is compiled to the end; else only until its buffers are assigned.
 
     Generating code takes most of the time, and moves no buffer: it is done for the base programs of
-    the rows of `ahead` that do not say otherwise.
+    the rows of `aot_compilations` that do not say otherwise.
     """
     wanted = (compilation.target, compilation.compiler, compilation.program.edits)
-    row = next(r for r in config["ahead"] if (r["target"], r["compiler"], r.get("edit", "")) == wanted)
-    return row.get("finish", True) and compilation.program.variant == BASE
+    row = next(
+        r for r in config["aot_compilations"] if (r["target"], r["compiler"], r.get("edit", "")) == wanted
+    )
+    return "stop_after" not in row and compilation.program.variant == BASE
 
 
 def code_source(config: dict, compilation: Compilation) -> Compilation:
@@ -187,15 +189,15 @@ def code_source(config: dict, compilation: Compilation) -> Compilation:
 
     Of an edited program, that of the program before the edits.
     """
-    first, program = config["ahead"][0], compilation.program
+    first, program = config["aot_compilations"][0], compilation.program
     base = Program(program.emitter, program.workload)
     return Compilation(first["target"], first["compiler"], base)
 
 
 def largest_batches(config: dict) -> list[Compilation]:
-    """The base compilations from which the largest batch is searched: those of the first row of `ahead`."""
+    """The base compilations from which the largest batch is searched: those of the first row of `aot_compilations`."""
     wanted = _preset(config).get("largest_batch", [])
-    first = [(row["target"], row["compiler"]) for row in config["ahead"][:1]]
+    first = [(row["target"], row["compiler"]) for row in config["aot_compilations"][:1]]
     return [
         c
         for c in compilations(config)

@@ -41,7 +41,7 @@ class Study:
 
 def measured_studies(config: dict) -> list[str]:
     """Return the names of the studies that this run measures; the reference measures none."""
-    return [] if config["results"] == "reference" else _named(config)
+    return [] if config["source"] == "reference" else _named(config)
 
 
 def studies(config: dict) -> list[Study]:
@@ -49,7 +49,7 @@ def studies(config: dict) -> list[Study]:
 
     Those are the measured ones; the reference may have results of every study.
     """
-    if config["results"] == "reference":
+    if config["source"] == "reference":
         return [full_study(config, name) for name in config["studies"]]
     limits = _preset(config).get("study_workloads", {})
     return [_study(config, name, limits.get(name)) for name in _named(config)]

@@ -225,7 +225,7 @@ def pool_again(repository: Path) -> None:
     """
     made = [f"{REFERENCE_TABLES}/{name}" for name in FOR_READERS]
     snakemake = [sys.executable, "-m", "snakemake", *made, "--cores", "1"]
-    subprocess.run([*snakemake, "--config", "results=reference"], cwd=repository, check=True)
+    subprocess.run([*snakemake, "--config", "source=reference"], cwd=repository, check=True)
     for path in made:
         _copy(repository / path, repository / "results" / "reference" / Path(path).name)
 

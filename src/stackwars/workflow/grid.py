@@ -40,7 +40,7 @@ class Grid:
         """config: validated. devices: returns the file of the devices that this machine has."""
         self._devices = devices
         self.config = config
-        self.is_measured = config["results"] == "measured"
+        self.is_measured = config["source"] == "measured"
         self.root = f"results/{studies.folder(config)}"
         self.measured = self.root if self.is_measured else REFERENCE
         self.out = self.root if self.is_measured else REFERENCE_TABLES
@@ -51,7 +51,7 @@ class Grid:
         self.config_file = job_files.planned("config", config)
         self.step_args = self.arguments(self.config_file, self.out, self.measured)
         """The arguments of every step that makes something of the run."""
-        own = job_files.planned("config", {**load(), "results": "reference"})
+        own = job_files.planned("config", {**load(), "source": "reference"})
         self.reference_args = self.arguments(own, REFERENCE_TABLES, REFERENCE)
         """Those of a step that makes tables of the reference: they follow the configuration as its file has it,
         because what a run overrides does not change the reference."""

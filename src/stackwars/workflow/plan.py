@@ -146,7 +146,7 @@ def _is_full(output: Path) -> bool:
 
 def to_run(config: dict) -> list[str]:
     """Return the outputs of the processes that `snakemake` would measure now, by asking it."""
-    overrides = [f"{key}={config[key]}" for key in ("preset", "results")]
+    overrides = [f"{key}={config[key]}" for key in ("preset", "source")]
     overrides.append(f"measure=[{','.join(measured_studies(config))}]")
     snakemake = [sys.executable, "-m", "snakemake", "all", "--cores", "1", "--dry-run"]
     command = [*snakemake, "--config", *overrides, "--quiet", "host"]
