@@ -56,8 +56,8 @@ def read(path: Path) -> list[Entry]:
         raise ValueError(
             f"{path}: expected audits of schema {SCHEMA}, got {document.get('schema')}; fix: make audits"
         )
-    found = {entry["id"]: entry for entry in document["audits"]}
-    return [found.get(identity) or not_run_entry(identity) for identity in AUDITS]
+    result = {entry["id"]: entry for entry in document["audits"]}
+    return [result.get(identity) or not_run_entry(identity) for identity in AUDITS]
 
 
 def run_of(path: Path) -> str:

@@ -124,7 +124,7 @@ def audit_fences(
     gc.collect()
     gc.disable()
     longest = steps[-1]
-    found = {
+    result = {
         "framework": framework,
         "device": where,
         **residual(sessions[-1]),
@@ -133,8 +133,8 @@ def audit_fences(
         "dropped_ms": dropped(sessions[-1]),
         "floor_ms": floor_ms(depth_scaling.flops(longest), depth_scaling.minimum_bytes(longest), peak),
     }
-    ok = verdicts(found)
-    return {**found, "limits": {"residual": RESIDUAL, "depth_scaling": TOLERANCE}, "ok": ok}
+    ok = verdicts(result)
+    return {**result, "limits": {"residual": RESIDUAL, "depth_scaling": TOLERANCE}, "ok": ok}
 
 
 def _fenced(session: Any, which: int) -> Any:
@@ -159,10 +159,10 @@ def main() -> None:
     nodes.lock().parent.mkdir(exist_ok=True)
     with nodes.lock().open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # two processes at once would measure each other
-        found = audit_fences(a.framework, a.dialect, a.device, a.precision, peak, sizes, LAYERS)
+        result = audit_fences(a.framework, a.dialect, a.device, a.precision, peak, sizes, LAYERS)
     a.output.parent.mkdir(parents=True, exist_ok=True)
-    a.output.write_text(json.dumps(found, indent=1))
-    print(f"[audit] fences of {a.framework} on {a.device}: {found['ok']}")
+    a.output.write_text(json.dumps(result, indent=1))
+    print(f"[audit] fences of {a.framework} on {a.device}: {result['ok']}")
 
 
 if __name__ == "__main__":

@@ -36,13 +36,13 @@ def audit_mutants(subject: CellSubject, peak: dict) -> dict:
         process, output = subject.run_broken(
             f"{number}-{mutant}", "gemm", SIZES, repetition=number, settings=BLOCKS, mutant=mutant
         )
-        found = judge(process, output, expected, floor, settings["parity_rel_l2"])
+        result = judge(process, output, expected, floor, settings["parity_rel_l2"])
         rows.append(
             {
                 "mutant": mutant,
                 "steady_ms": float(np.median(event(process, "steady")["ns"])) / 1e6,
-                "rejected_by": sorted({problem.partition(":")[0] for problem in found}),
-                "problems": found,
+                "rejected_by": sorted({problem.partition(":")[0] for problem in result}),
+                "problems": result,
             }
         )
     return {

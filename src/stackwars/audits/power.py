@@ -137,11 +137,11 @@ def figures(
         pooled, swapped = compared(sides[name], sides[BASE]), compared(sides[AGAIN], sides[name])
         longer = trials(device, name, parts[name], parts[BASE])
         off = [abs(_error(trial.comparison.ratio, percent)) for trial in longer]
-        found = [trial for trial in longer if trial.claimed and trial.comparison.ratio > 1]
+        result = [trial for trial in longer if trial.claimed and trial.comparison.ratio > 1]
         sizes.append(
             {
                 "percent": percent,
-                **rate(len(found), len(longer)),
+                **rate(len(result), len(longer)),
                 "ratio": pooled and pooled.ratio,
                 "error_points": pooled and _error(pooled.ratio, percent),
                 "trial_error_points": max(off, default=None),

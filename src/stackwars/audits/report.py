@@ -29,15 +29,15 @@ LISTED = 5
 
 def report(config: dict, folder: Path, cells_csv: Path, parts: list[Path]) -> list[Entry]:
     """Return all audits of the results in `folder`. parts: files <audit>/<device>/<subject>.json."""
-    found = {name: [] for name in PARTS}
+    result = {name: [] for name in PARTS}
     for path in parts:
-        found[path.parents[1].name].append(documents.read(path))
+        result[path.parents[1].name].append(documents.read(path))
     entries = [
-        verdicts.fences(found["fences"]),
-        verdicts.mutants(found["mutants"]),
-        verdicts.aa(list(run_trials(raw.read(config, folder))), [*found["power"], *found["aa_interleaved"]]),
-        verdicts.power(found["power"]),
-        verdicts.independent(found["independent"]),
+        verdicts.fences(result["fences"]),
+        verdicts.mutants(result["mutants"]),
+        verdicts.aa(list(run_trials(raw.read(config, folder))), [*result["power"], *result["aa_interleaved"]]),
+        verdicts.power(result["power"]),
+        verdicts.independent(result["independent"]),
         *counts(schema.read(cells_csv), cells.settings(config)["matmul_precision"]),
     ]
     return sorted(entries, key=lambda one: list(audit_entries.AUDITS).index(one["id"]))

@@ -206,9 +206,9 @@ def command(audit: Callable[..., dict], doc: str | None, **options: dict[str, An
     for name, keywords in options.items():
         parser.add_argument(f"--{name}", **keywords)
     a = parser.parse_args()
-    found = audit(subject(a.job, a.pins, a.folder), **{name: getattr(a, name) for name in options})
+    result = audit(subject(a.job, a.pins, a.folder), **{name: getattr(a, name) for name in options})
     a.output.parent.mkdir(parents=True, exist_ok=True)
-    a.output.write_text(json.dumps(found, indent=1))
+    a.output.write_text(json.dumps(result, indent=1))
     shutil.rmtree(a.folder)
 
 

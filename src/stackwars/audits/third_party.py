@@ -67,12 +67,12 @@ def time_with_pyperf(spec: dict, folder: Path) -> None:
     ours: list[int] = []
     calls = itertools.cycle((lambda: ready().third_party(), lambda: ours.append(ready().ours())))
     # pyperf times every call of this; every second one times itself as well.
-    found = runner.bench_func(spec["workload"], lambda: next(calls)())
+    result = runner.bench_func(spec["workload"], lambda: next(calls)())
     events = Events(folder / EVENTS)
     if runner.args.worker:
         events.write("ours", ns=ours[-VALUES:])
         return
-    ns = [round(1e9 * seconds) for seconds in found.get_values()[::2]]
+    ns = [round(1e9 * seconds) for seconds in result.get_values()[::2]]
     events.write("third_party", harness=f"pyperf {pyperf.__version__}", ns=ns)
     events.write("end")
 

@@ -137,7 +137,7 @@ def _weaknesses(size: dict) -> list[str]:
             abs(size["ratio"] * size["swapped_ratio"] - 1) <= SWAPPED
         ),
     }
-    return [problem for problem, found in problems.items() if found]
+    return [problem for problem, result in problems.items() if result]
 
 
 def independent(found: list[dict]) -> Entry:

@@ -89,35 +89,35 @@ def _by_row(votes: list[Vote]) -> dict[str, Vote]:
 def _claims(run: Dataset, reference: Dataset) -> list[dict]:
     verdicts = reference.table("claims").set_index("id")["verdict"].to_dict()
     claims = {claim.id: claim for claim in definitions.load().claims}
-    found = []
+    result = []
     for row in run.table("claims").to_dict("records"):
         identity = row["id"]
         if identity not in verdicts or identity not in claims:
             continue
         shared = on_shared(claims[identity], run, reference) if row["verdict"] != NOT_TESTABLE else None
         own, other = shared or (NOT_TESTABLE, verdicts[identity])
-        found.append({
+        result.append({
             **{name: row[name] for name in ("id", "sentence", "evidence")},
             **{"reference": other, "reference_whole": verdicts[identity], "run": own},
             "outcome": outcome(other, own),
         })  # fmt: skip
-    return found
+    return result
 
 
 def _ratios(run: Dataset, reference: Dataset) -> list[dict]:
     """Return every ratio that both have, of the three stages and of replayed programs, with whether it lies
     in the reference's prediction interval."""
     own, others = (_by_key(dataset) for dataset in (run, reference))
-    found = []
+    result = []
     for key in (key for key in own if key in others):
         value, low, high = own[key]["ratio"], *(others[key][f"predicted_{end}"] for end in ("low", "high"))
-        found.append({
+        result.append({
             **{name: own[key][name] for name in schema.COMPARISON_KEYS if own[key][name]},
             **{"run": value, "reference": others[key]["ratio"]},
             "predicted": None if is_missing(low) else [low, high],
             "inside": None if is_missing(low) else low <= value <= high,
         })  # fmt: skip
-    return found
+    return result
 
 
 def _by_key(dataset: Dataset) -> dict[tuple, dict]:

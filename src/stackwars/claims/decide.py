@@ -87,14 +87,14 @@ def decide_one(identity: str, config: dict, folder: Folder) -> dict[str, Any]:
     needs.check(config, claim)
     if config["source"] == "reference":
         every = schema.read(folder["claims"])
-        found = every[every["id"] == identity]
+        result = every[every["id"] == identity]
     else:
         only = needs.restricted(config, claim)
         own = Folder(folder.results / "claims" / identity, folder.measured)
         tables.write(only, own)
-        found = decide_all(Claims([claim]), dataset_of(only, own))
-        schema.write(found, own["claims"])
-    return {key: None if value != value else value for key, value in found.iloc[0].to_dict().items()}
+        result = decide_all(Claims([claim]), dataset_of(only, own))
+        schema.write(result, own["claims"])
+    return {key: None if value != value else value for key, value in result.iloc[0].to_dict().items()}
 
 
 def format_verdict(row: dict[str, Any]) -> str:

@@ -114,15 +114,15 @@ def study_of(config: dict, claim: Claim) -> str:
 
 
 def _check_schema(document: Any) -> None:
-    found = schema.problem(SCHEMA, document, _vocabularies())
-    if found is None:
+    result = schema.problem(SCHEMA, document, _vocabularies())
+    if result is None:
         return
-    path, who = found.path, ""
+    path, who = result.path, ""
     if path[:1] == ["claims"] and len(path) > 1:
         row = document["claims"][path[1]]
         who = str(row.get("id", f"claim {path[1] + 1}")) if isinstance(row, dict) else str(row)
         path = path[2:]
-    raise ClaimError(who, ".".join(map(str, path)), found.expected, found.got)
+    raise ClaimError(who, ".".join(map(str, path)), result.expected, result.got)
 
 
 def _vocabularies() -> dict[str, dict]:

@@ -101,7 +101,7 @@ def needed_programs(config: dict, claim: Claim) -> list[programs.Program]:
 def needed_files(config: dict, claim: Claim) -> list[Path]:
     """Return the files, and folders of processes, that are neither a cell's nor a program's."""
     only, needed, wanted = restricted(config, claim), stages(config, claim), _frameworks(config, claim)
-    found = {
+    result = {
         REPLAYS: [replay.path / "replay.json" for replay in programs.replays(only)],
         AHEAD: [compilation.path / "ahead.json" for compilation in programs.compilations(only)],
         BATCHES: [compilation.largest_batch_path for compilation in programs.largest_batches(only)],
@@ -110,7 +110,7 @@ def needed_files(config: dict, claim: Claim) -> list[Path]:
         SLICES: [compilation.path / "ahead.json" for compilation in sharding.slices(only)],
         AUDITS: [Path(MEASURED["audits"])],
     }
-    return [path for stage, paths in found.items() if stage in needed for path in paths]
+    return [path for stage, paths in result.items() if stage in needed for path in paths]
 
 
 def _sides(claim: Claim) -> dict[str, set[str]]:

@@ -42,9 +42,9 @@ def table(rows: Iterable[dict], responds_to: dict[str, str]) -> str:
 
 def results(rows: Iterable[dict]) -> str:
     """Return a Markdown list of RESULTS: sentence, verdict, and the count that it rests on."""
-    found = {row["id"]: row for row in rows}
+    result = {row["id"]: row for row in rows}
     lines = []
-    for row in (found[identity] for identity in RESULTS):
+    for row in (result[identity] for identity in RESULTS):
         text = f"{row['sentence']} **{row['verdict'].capitalize()}**: {_short(row)}."
         lines += textwrap.wrap(text, WIDTH, initial_indent="- ", subsequent_indent="  ")
     return "\n".join(lines)
@@ -95,9 +95,9 @@ def replace_section(page: Path, name: str, text: str) -> None:
     :raises ValueError: if the two markers are not there once each, in their order.
     """
     begin, end = f"<!-- {name} -->", f"<!-- /{name} -->"
-    before, found, rest = page.read_text(encoding="utf-8").partition(begin)
+    before, result, rest = page.read_text(encoding="utf-8").partition(begin)
     _, closed, after = rest.partition(end)
-    if not found or not closed or begin in rest or end in after:
+    if not result or not closed or begin in rest or end in after:
         raise ValueError(f"{page}: expected {begin} and {end} once each, in this order; fix: put them back")
     page.write_text(f"{before}{begin}\n{text}\n{end}{after}", encoding="utf-8")
 

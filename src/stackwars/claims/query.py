@@ -35,31 +35,31 @@ def rows(claim: Claim, dataset: Dataset) -> pd.DataFrame:
     query = claim.query
     table, where = query["table"], query["where"]
     if table == AUDITS:
-        found = _audits(dataset)
-        return found[matches(found, where)]
+        result = _audits(dataset)
+        return result[matches(result, where)]
     study = study_of(dataset.config, claim)
     if study not in dataset.config["studies"]:
         return schema.empty(table)
     if table == "comparisons":
-        found = dataset.comparisons(study)
+        result = dataset.comparisons(study)
     elif table == "cells":
         modes = listed(where.get("mode", schema.NATIVE))
-        found = pd.concat([dataset.rows("cells", study, mode) for mode in modes], ignore_index=True)
+        result = pd.concat([dataset.rows("cells", study, mode) for mode in modes], ignore_index=True)
     else:
-        found = of_study(dataset.study(study), dataset.table(table))
-    found = found[matches(found, where)]
-    return _of_one_run(dataset, found, study) if table == "programs" else found
+        result = of_study(dataset.study(study), dataset.table(table))
+    result = result[matches(result, where)]
+    return _of_one_run(dataset, result, study) if table == "programs" else result
 
 
 def matches(table: pd.DataFrame, where: dict[str, Any]) -> pd.Series:
     """Return which rows have these values: one of them if a list is given, any if `present` is asked for."""
-    found = pd.Series(True, index=table.index)
+    result = pd.Series(True, index=table.index)
     for column, wanted in where.items():
         if isinstance(wanted, dict):
-            found &= table[column].map(lambda value: not is_missing(value) and value != "")
+            result &= table[column].map(lambda value: not is_missing(value) and value != "")
         else:
-            found &= table[column].isin(listed(wanted))
-    return found
+            result &= table[column].isin(listed(wanted))
+    return result
 
 
 def identity(row: dict[str, Any], columns: list[str]) -> dict[str, Any]:

@@ -21,12 +21,12 @@ Row = dict[str, Any]
 def of_claim(claim: Claim, dataset: Dataset) -> list[Vote]:
     """Return a vote for each row that the claim is about, those without data included; or for each unit."""
     query = claim.query
-    found = queries.rows(claim, dataset)
+    result = queries.rows(claim, dataset)
     limit = None
     if "below" in query:  # the row that others are compared with does not vote itself
-        is_limit = queries.matches(found, query["below"])
-        limit, found = next(iter(found[is_limit].to_dict("records")), None), found[~is_limit]
-    rows = found.to_dict("records")
+        is_limit = queries.matches(result, query["below"])
+        limit, result = next(iter(result[is_limit].to_dict("records")), None), result[~is_limit]
+    rows = result.to_dict("records")
     columns = query.get("unit", queries.KEYS[query["table"]])
     votes = [
         replace(_vote(claim, row, limit), title=title, row=queries.identity(row, columns))

@@ -53,15 +53,15 @@ def names() -> list[str]:
 def frontends() -> list[str]:
     """Every way to write a program for several devices: a module sharded_<name> here."""
     files = Path(__file__).parent.glob("sharded_*.py")
-    found = sorted(path.stem for path in files if "\nclass Session" in path.read_text())
-    return [name.removeprefix("sharded_") for name in found]
+    result = sorted(path.stem for path in files if "\nclass Session" in path.read_text())
+    return [name.removeprefix("sharded_") for name in result]
 
 
 def dividing() -> list[str]:
     """Every framework whose programs are lowered for several devices too, without running there."""
     files = Path(__file__).parent.glob("lower_*.py")
-    found = sorted(path.stem for path in files if "    division: Division" in path.read_text())
-    return [name.removeprefix("lower_") for name in found]
+    result = sorted(path.stem for path in files if "    division: Division" in path.read_text())
+    return [name.removeprefix("lower_") for name in result]
 
 
 def load(name: str) -> ModuleType:

@@ -108,19 +108,19 @@ def versions() -> dict[str, str]:
     """What compiles: {package: version}."""
     import jax
 
-    found = {}
+    result = {}
     for package in (jax.__name__, *PACKAGES):
         try:
-            found[package] = metadata.version(package)
+            result[package] = metadata.version(package)
         except metadata.PackageNotFoundError:
             continue
-    return found
+    return result
 
 
 def program_text(path: Path) -> bytes:
     """The bytes of a program's text, decompressed where the name ends in .gz."""
-    found = path.read_bytes()
-    return gzip.decompress(found) if path.suffix == ".gz" else found
+    result = path.read_bytes()
+    return gzip.decompress(result) if path.suffix == ".gz" else result
 
 
 def main() -> None:

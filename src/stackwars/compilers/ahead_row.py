@@ -63,8 +63,8 @@ def row(outcome: Outcome, usable: int | None, refuses: bool = True) -> dict:
     message = first_lines(raised["message"]) if raised else ""
     refused = refused_for_memory(message)
     status, message = _status(outcome, refused, message)
-    found, told = dump.buffers(outcome.dumped), figures(message)
-    hbm = found.hbm if found else told.get("needed")
+    result, told = dump.buffers(outcome.dumped), figures(message)
+    hbm = result.hbm if result else told.get("needed")
     code = accepted["code_bytes"] if accepted else None
     if outcome.assumed_code is not None:
         code, refuses = outcome.assumed_code, False  # it was not asked to the end
@@ -79,10 +79,10 @@ def row(outcome: Outcome, usable: int | None, refuses: bool = True) -> dict:
         "verdict": decision[0],
         "decided_by": decision[1],
         "message": printable(message),
-        "argument_bytes": found.argument if found else told.get("argument"),
-        "output_bytes": found.output if found else told.get("output"),
-        "temp_bytes": found.temp if found else None,
-        "alias_bytes": found.alias if found else told.get("alias"),
+        "argument_bytes": result.argument if result else told.get("argument"),
+        "output_bytes": result.output if result else told.get("output"),
+        "temp_bytes": result.temp if result else None,
+        "alias_bytes": result.alias if result else told.get("alias"),
         "hbm_bytes": hbm,
         "usable_bytes": usable,
         "code_bytes": code,
@@ -142,14 +142,14 @@ def figures(message: str) -> dict[str, int]:
 
     Those of: needed, argument, output, alias.
     """
-    found = {}
+    result = {}
     for name, patterns in _FIGURES.items():
         for pattern in patterns:
             match = re.search(pattern, message, re.MULTILINE)
             if match:
-                found[name] = round(float(match.group(1)) * _UNITS[match.group(2)])
+                result[name] = round(float(match.group(1)) * _UNITS[match.group(2)])
                 break
-    return found
+    return result
 
 
 def first_lines(message: str) -> str:

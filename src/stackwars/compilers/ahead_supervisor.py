@@ -91,11 +91,11 @@ def compile_in_child(job: CompileJob, python: Path, program: Path, folder: Path)
     )  # fmt: skip
     assumed = job.assumed_code_bytes if report.stopped else None
     outcome = Outcome(report, read_events(scratch), dumped, assumed)
-    found = _document(job, program, outcome, started, python.parents[1].name)
+    result = _document(job, program, outcome, started, python.parents[1].name)
     text, _ = dump.optimised_hlo(dumped)
-    _write(found, text, folder)
+    _write(result, text, folder)
     shutil.rmtree(scratch)
-    return found
+    return result
 
 
 def _document(
@@ -136,13 +136,13 @@ def unsupported(job: CompileJob, program: Path, why: str, folder: Path) -> dict:
     """
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    found = {
+    result = {
         **_document(job, program, Outcome(ExitReport(None), [], dumped=folder), datetime.now(UTC)),
         "status": "unsupported",
         "message": why,
     }
-    _write(found, None, folder)
-    return found
+    _write(result, None, folder)
+    return result
 
 
 def _environ(folder: Path, dumped: Path) -> dict[str, str]:
@@ -162,10 +162,10 @@ def compile_into(job: CompileJob, pins: Path, program: Path, output: Path) -> di
         python = ensure(pins)
     except Unavailable as error:
         why = why or str(error)
-    found = unsupported(job, program, why, part) if why else compile_in_child(job, python, program, part)
+    result = unsupported(job, program, why, part) if why else compile_in_child(job, python, program, part)
     shutil.rmtree(output, ignore_errors=True)
     part.rename(output)
-    return found
+    return result
 
 
 def main() -> None:
@@ -185,10 +185,10 @@ def main() -> None:
     if arguments.code_from:
         code = documents.read(arguments.code_from)["code_bytes"] or 0
         job = replace(job, assumed_code_bytes=code)
-    found = compile_into(job, arguments.pins, arguments.program, arguments.output)
+    result = compile_into(job, arguments.pins, arguments.program, arguments.output)
     name = f"{job.framework} {job.workload} {job.variant} for {job.target} by {job.compiler}"
-    said = found["verdict"] or found["status"]
-    print(f"[stackwars] {name}: {said}, {found['wall_s']:.0f} s", file=sys.stderr, flush=True)
+    said = result["verdict"] or result["status"]
+    print(f"[stackwars] {name}: {said}, {result['wall_s']:.0f} s", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

@@ -93,5 +93,5 @@ def _first(folder: Path, ending: str) -> Path | None:
     modules = [(int(match[1]), match[2], path) for path in folder.glob("module_*")
                if (match := _MODULE.match(path.name))]  # fmt: skip
     program = min(modules, default=(0, "", folder))[1]
-    found = [(n, path) for n, name, path in modules if name == program and str(path).endswith(ending)]
-    return min(found, default=(0, None))[1]
+    result = [(n, path) for n, name, path in modules if name == program and str(path).endswith(ending)]
+    return min(result, default=(0, None))[1]

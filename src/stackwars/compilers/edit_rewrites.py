@@ -23,12 +23,12 @@ def spell_out_layernorm(module: Any, entries: list[Entry]) -> list[Entry]:
 
     Raises ValueError if the module has none.
     """
-    found = [op for op in stablehlo.named(module, "stablehlo.batch_norm_training") if _is_row_wise(op)]
-    if not found:
+    result = [op for op in stablehlo.named(module, "stablehlo.batch_norm_training") if _is_row_wise(op)]
+    if not result:
         raise ValueError(
             "expected a program with batch_norm_training over single rows; this has none: no edit to make"
         )
-    for op in found:
+    for op in result:
         _replace_layernorm(op)
     return entries
 

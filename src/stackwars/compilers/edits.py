@@ -67,10 +67,10 @@ def _default_precision(module: Any, entries: list[Entry]) -> list[Entry]:
         for name in ("stablehlo.dot_general", "stablehlo.convolution")
         for op in stablehlo.named(module, name)
     ]
-    found = [op for op in products if _OPERANDS in op.attributes and _HIGHEST in str(op.attributes[_OPERANDS])]
-    if not found:
+    result = [op for op in products if _OPERANDS in op.attributes and _HIGHEST in str(op.attributes[_OPERANDS])]
+    if not result:
         raise ValueError("expected a product at HIGHEST precision; this has none: no edit to make")
-    for op in found:
+    for op in result:
         changed = str(op.attributes[_OPERANDS]).replace(_HIGHEST, _DEFAULT)
         op.attributes[_OPERANDS] = ir.Attribute.parse(changed)
     return entries
@@ -120,14 +120,14 @@ def apply(text: str, entries: list[Entry], name: str) -> tuple[str, list[Entry]]
 
 def applicable(text: str, entries: list[Entry]) -> list[str]:
     """The edits that would change this program, in the order of EDITS."""
-    found = []
+    result = []
     for name in EDITS:
         try:
             apply(text, entries, name)
         except ValueError:
             continue
-        found.append(name)
-    return found
+        result.append(name)
+    return result
 
 
 def main() -> None:

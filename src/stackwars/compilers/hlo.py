@@ -56,8 +56,8 @@ class Instruction:
 
     def attribute(self, key: str) -> str:
         """The word or the {...} after `key=`; empty where there is none."""
-        found = re.search(rf"\b{key}=(\{{[^}}]*\}}|[^,\s]+)", self.attributes)
-        return found.group(1) if found else ""
+        result = re.search(rf"\b{key}=(\{{[^}}]*\}}|[^,\s]+)", self.attributes)
+        return result.group(1) if result else ""
 
     @cached_property
     def called(self) -> tuple[str, ...]:
@@ -116,13 +116,13 @@ class Module:
 
     def inside(self, instruction: Instruction) -> list[Instruction]:
         """Instructions of the fusion that this one is, and of those in it."""
-        found = []
+        result = []
         for name in instruction.called:
             for i in self.computations[name].instructions.values():
-                found.append(i)
+                result.append(i)
                 if i.opcode == "fusion":
-                    found += self.inside(i)
-        return found
+                    result += self.inside(i)
+        return result
 
 
 def read(text: str) -> Module:
@@ -165,11 +165,11 @@ def _instruction(line: str) -> Instruction:
 
 
 def _arrays(text: str) -> list[Array]:
-    found = []
+    result = []
     for dtype, extents in _SHAPE.findall(text):
         numbers = tuple(int(e.lstrip("<=")) for e in extents.split(",") if e)
-        found.append(Array(dtype, numbers))
-    return found
+        result.append(Array(dtype, numbers))
+    return result
 
 
 def _closing(text: str, start: int) -> int:

@@ -90,8 +90,8 @@ def _times(module: Module, value) -> int | None:
 
 def _cycles(module: Module) -> int | None:
     def of(i: Instruction) -> int:
-        found = _CYCLES.search(i.attributes)
-        cycles = int(found.group(1)) if found and i.opcode != "while" else 0
+        result = _CYCLES.search(i.attributes)
+        cycles = int(result.group(1)) if result and i.opcode != "while" else 0
         return cycles if cycles < _UNKNOWN else 0
 
     return _times(module, of) or None
@@ -133,17 +133,17 @@ def _tensor_bytes(extents: str, kind: str, bits: str) -> int:
 
 def partitioned_collectives(module: Module) -> dict[str, int]:
     """The same of an optimised HLO module; one that is started and awaited apart is one."""
-    found = dict.fromkeys((*COLLECTIVES, "bytes"), 0)
+    result = dict.fromkeys((*COLLECTIVES, "bytes"), 0)
     for computation in module.computations.values():
         for instruction in computation.instructions.values():
             kind = instruction.opcode.removesuffix("-start").replace("-", "_")
             if kind not in COLLECTIVES:
                 continue
-            found[kind] += 1
+            result[kind] += 1
             arrays = instruction.arrays
             if instruction.opcode in ("all-gather-start", "collective-permute-start"):
                 # Operands and results in one tuple, at last perhaps numbers of its own.
                 sent = len(instruction.operands)
                 arrays = arrays[sent : 2 * sent]
-            found["bytes"] += sum(array.bytes for array in arrays)
-    return found
+            result["bytes"] += sum(array.bytes for array in arrays)
+    return result

@@ -148,8 +148,8 @@ class Compiler:
         if done.returncode != 0:
             said = done.stderr.replace(f"{source}:", "")
             raise RuntimeError(f"iree-compile ended with {done.returncode} and said {said}")
-        found = json.loads(counted.read_text())["stream-aggregate"]["execution"]
-        return module.read_bytes(), {"dispatches": found["dispatch-count"]}
+        result = json.loads(counted.read_text())["stream-aggregate"]["execution"]
+        return module.read_bytes(), {"dispatches": result["dispatch-count"]}
 
 
 def rewritten(text: str) -> str:

@@ -293,12 +293,12 @@ def main() -> None:
 
     base = documents.read(arguments.base)
     lower = lower_with(arguments.lower_pins, job)
-    found = find(job, base, scratch, lower, compile_program)
+    result = find(job, base, scratch, lower, compile_program)
     part = arguments.output.with_name(arguments.output.name + ".part")
-    part.write_text(json.dumps(found, indent=1))
+    part.write_text(json.dumps(result, indent=1))
     part.replace(arguments.output)
     shutil.rmtree(scratch)
-    said = f"{found['fits_batch']} fits, {found['oom_batch']} does not"
+    said = f"{result['fits_batch']} fits, {result['oom_batch']} does not"
     print(
         f"[stackwars] largest batch of {job.framework} {job.workload}: {said}",
         file=sys.stderr,

@@ -119,8 +119,8 @@ def _version(package: str) -> str:
 
 def _sources(lowered: Lowered) -> dict:
     """{"sources": of each line of the program}, where the frontend tells them."""
-    found = sources_of_plain(lowered.text, lowered.located)
-    return {"sources": dump_sources(found)} if found else {}
+    result = sources_of_plain(lowered.text, lowered.located)
+    return {"sources": dump_sources(result)} if result else {}
 
 
 def write(job: LowerJob, output: Path) -> None:

@@ -102,5 +102,5 @@ def _updated(leaves: Callable, state: Any) -> tuple[Result, ...]:
         view.__array_interface__["data"]: Result(name, tuple(extent - 1 for extent in view.shape))
         for name, view in leaves(markers).items()
     }
-    found = [marker.__array_interface__["data"] for marker in jax.tree.leaves(markers)]
-    return (*(places.get(one, Result("")) for one in found), Result(OUTPUT))
+    result = [marker.__array_interface__["data"] for marker in jax.tree.leaves(markers)]
+    return (*(places.get(one, Result("")) for one in result), Result(OUTPUT))

@@ -197,7 +197,7 @@ def _step(module: Any, inputs: list[Any], table: dict) -> tuple[Any, list[str]]:
     from torch.optim.adamw import adamw as functional
 
     model = module.model
-    weights, buffers = (dict(found) for found in (model.named_parameters(), model.named_buffers()))
+    weights, buffers = (dict(result) for result in (model.named_parameters(), model.named_buffers()))
     count = len(weights)
 
     def loss(given: list[Any], kept: list[Any], *batch: Any) -> Any:

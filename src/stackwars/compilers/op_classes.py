@@ -75,23 +75,23 @@ def _kinds(module: Module, instruction: Instruction) -> set[str]:
     """Opcodes of what runs in this operation: of itself, or of the bodies of a fusion or a call."""
     if instruction.opcode not in ("fusion", "call"):
         return {instruction.opcode}
-    found: set[str] = set()
+    result: set[str] = set()
     for name in instruction.called:
         for inner in module.computations[name].instructions.values():
-            found |= _kinds(module, inner)
-    return found
+            result |= _kinds(module, inner)
+    return result
 
 
 def callers(module: Module) -> dict[str, str]:
     """Operation -> the loop or call in whose body it runs; those of the entry and of fusions have none."""
-    found: dict[str, str] = {}
+    result: dict[str, str] = {}
     for computation in module.computations.values():
         for instruction in computation.instructions.values():
             if instruction.opcode in (*CALLS, *_CONTROL):
                 for name in instruction.called:
                     inner = module.computations[name].instructions
-                    found |= dict.fromkeys(inner, instruction.name)
-    return found
+                    result |= dict.fromkeys(inner, instruction.name)
+    return result
 
 
 def fused_by_xla(text: str) -> dict[str, str]:
@@ -120,9 +120,9 @@ def fused_by_inductor(graph: str, code: str) -> dict[str, str]:
         raise ValueError("expected an FX graph with nodes of torch.ops.aten; got none")
     # add_1 before add, which it begins with.
     names = "|".join(sorted(nodes, key=len, reverse=True))
-    found = [re.findall(rf"(?<![^_])({names})(?=_|$)", kernel) for kernel in _KERNEL.findall(code)]
-    computed = {name for kernel in found for name in kernel}
-    kernels = [[nodes[name] for name in kernel] for kernel in found]
+    result = [re.findall(rf"(?<![^_])({names})(?=_|$)", kernel) for kernel in _KERNEL.findall(code)]
+    computed = {name for kernel in result for name in kernel}
+    kernels = [[nodes[name] for name in kernel] for kernel in result]
     return _verdicts(kernels + [[nodes[name]] for name in nodes if name not in computed])
 
 
@@ -132,8 +132,8 @@ def kind(operation: str) -> str:
 
 
 def _origins(module: Module, instructions: list[Instruction]) -> list[str]:
-    found = [_origin(module, i) for i in instructions if i.opcode not in _FREE]
-    return [kind(name) for name in found if name]
+    result = [_origin(module, i) for i in instructions if i.opcode not in _FREE]
+    return [kind(name) for name in result if name]
 
 
 def _origin(module: Module, i: Instruction) -> str:
@@ -150,6 +150,6 @@ def _verdicts(kernels: list[list[str]]) -> dict[str, str]:
         for one in kinds:
             fused.setdefault(one, set()).add(len(set(kinds)) > 1)
     return {
-        one: IN_PART if len(found) == 2 else FUSED if True in found else APART
-        for one, found in sorted(fused.items())
+        one: IN_PART if len(result) == 2 else FUSED if True in result else APART
+        for one, result in sorted(fused.items())
     }

@@ -73,10 +73,10 @@ def read(kept: Path, program: bytes) -> tuple[str, str]:
     if why := missing_reason(text):
         raise ValueError(why)
     first, _, hlo = text.partition("\n")
-    found = _HEAD.match(first)
-    if found is None or found[2] != hashlib.sha256(program).hexdigest():
+    result = _HEAD.match(first)
+    if result is None or result[2] != hashlib.sha256(program).hexdigest():
         raise ValueError("what is kept is of another program")
-    return found[1], hlo
+    return result[1], hlo
 
 
 def _run(python: Path, folder: Path, timeout_s: float) -> str | None:

@@ -54,13 +54,13 @@ def record(calls: Mapping[str, Callable[[int], Any]], block: int) -> dict[str, l
     calls: makes one fenced call of a program, of the number given. Raises ValueError where the profiler saw
     none of a program.
     """
-    found: dict[str, list[Call]] = {name: [] for name in calls}
+    result: dict[str, list[Call]] = {name: [] for name in calls}
     for call in _joined(*_spans(_events(calls, block))):
-        found[call.span.name].append(call)
-    for name, some in found.items():
+        result[call.span.name].append(call)
+    for name, some in result.items():
         if not some:
             raise ValueError(f"expected events of the profiled calls of {name}; found none")
-    return found
+    return result
 
 
 def profile(calls: list[Call], text: str) -> dict:
@@ -129,13 +129,13 @@ def seconds(call: Call) -> dict[str, float]:
 
 def _joined(calls: list[Span], operations: list[Span]) -> list[Call]:
     """Every call with the operations that began in it."""
-    found = [Call(span, []) for span in sorted(calls, key=lambda span: span.start)]
-    starts = [call.span.start for call in found]
+    result = [Call(span, []) for span in sorted(calls, key=lambda span: span.start)]
+    starts = [call.span.start for call in result]
     for span in operations:
         place = bisect.bisect(starts, span.start) - 1
-        if place >= 0 and span.start < found[place].span.end:
-            found[place].operations.append(span)
-    return found
+        if place >= 0 and span.start < result[place].span.end:
+            result[place].operations.append(span)
+    return result
 
 
 def _events(calls: Mapping[str, Callable[[int], Any]], block: int) -> list[tuple[Any, dict]]:
@@ -162,8 +162,8 @@ def _events(calls: Mapping[str, Callable[[int], Any]], block: int) -> list[tuple
         finally:
             jax.profiler.stop_trace()
         [path] = Path(folder).rglob("*.xplane.pb")
-        found = jax.profiler.ProfileData.from_file(str(path))
-        planes = [plane for plane in found.planes if plane.name == _PLANE]
+        result = jax.profiler.ProfileData.from_file(str(path))
+        planes = [plane for plane in result.planes if plane.name == _PLANE]
         return [(event, dict(event.stats)) for plane in planes for line in plane.lines for event in line.events]
 
 

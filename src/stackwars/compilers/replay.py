@@ -112,13 +112,13 @@ class ReplayProcess:
 
     def load(self, compiler: Any) -> None:
         """Compile every program that is the one its list of arguments is for, and place them."""
-        found = {}
+        result = {}
         for name in self.names:
             paths = self.spec["programs"][name]
             text = gzip.decompress(Path(paths["program"]).read_bytes())
             digest = hashlib.sha256(text).hexdigest()
             self.events.write("read", program=name, sha256=digest)
-            document, found[name] = arguments.load(Path(paths["arguments"]))
+            document, result[name] = arguments.load(Path(paths["arguments"]))
             self.documents[name] = document
             problem = digest_problem(name, digest, document["program_sha256"])
             if problem is not None:
@@ -128,9 +128,9 @@ class ReplayProcess:
             if why is not None:
                 self.refuse(name, why, "unsupported")
                 continue
-            placement.check_memory(name, found[name])
+            placement.check_memory(name, result[name])
             self.compile(name, readable(not_donated(text.decode())), compiler)
-        placement.place(self.programs, found, self.spec, compiler.put)
+        placement.place(self.programs, result, self.spec, compiler.put)
 
     def compile(self, name: str, text: str, compiler: Any) -> None:
         """Compile a program, or refuse it with what the compiler says; raises only for want of memory."""
@@ -159,14 +159,14 @@ class ReplayProcess:
 
         A program that has others than its arguments.json names is refused.
         """
-        found = {}
+        result = {}
         for name, program in list(self.programs.items()):
             fetched = [program.fetch(output) for output in outputs[name]]
             try:
-                found[name] = [arguments.named(self.documents[name], values) for values in fetched]
+                result[name] = [arguments.named(self.documents[name], values) for values in fetched]
             except ValueError as error:
                 self.refuse(name, str(error))
-        return found
+        return result
 
     def single_calls(self, event: str, which: int) -> dict[str, Any]:
         """One timed call of every program, written as this event; {program: output}."""
@@ -242,11 +242,11 @@ class ReplayProcess:
             return
         for name, program in self.programs.items():
             try:
-                found = profile.profile(recorded[name], program.optimised_hlo())
+                result = profile.profile(recorded[name], program.optimised_hlo())
             except Exception as error:
                 self.events.write("not profiled", program=name, detail=str(error)[-500:])
             else:
-                self.events.write("profiled", program=name, **found)
+                self.events.write("profiled", program=name, **result)
 
 
 JOB = ReplayJob
@@ -293,8 +293,8 @@ def results_problem(results: dict[str, np.ndarray], baseline: dict[str, np.ndarr
     if results.keys() != baseline.keys():
         apart = sorted(results.keys() ^ baseline.keys())
         return f"expected results as the baseline's; only one of the two has {', '.join(apart[:5])}"
-    found = (output_problem(results[key], baseline[key]) for key in baseline)
-    return next(filter(None, found), None)
+    result = (output_problem(results[key], baseline[key]) for key in baseline)
+    return next(filter(None, result), None)
 
 
 def output_problem(values: np.ndarray, baseline: np.ndarray) -> str | None:

@@ -89,15 +89,15 @@ def _broken(processes: list[dict], peak: dict | None) -> dict[str, str] | None:
     if peak is not None:
         workload, sizes = workloads.load(processes[0]["workload"]), processes[0]["sizes"]
         floor = floor_ms(workload.flops(sizes), workload.minimum_bytes(sizes), peak)
-    found = (problem for process in processes for problem in problems(process, floor))
-    problem = next(found, None)
+    result = (problem for process in processes for problem in problems(process, floor))
+    problem = next(result, None)
     return problem and {"status": "invalid", "status_detail": problem}
 
 
 def _parted(processes: list[dict], cells: dict[str, Path]) -> dict[str, str] | None:
     """Status and detail of a replay of which another node measured a part, or its cells; None for one node."""
-    found = [documents.read(cell / "cell.json").get("processes", []) for cell in cells.values()]
-    every = [process for some in (processes, *found) for process in some if process["repeated"]]
+    result = [documents.read(cell / "cell.json").get("processes", []) for cell in cells.values()]
+    every = [process for some in (processes, *result) for process in some if process["repeated"]]
     names = sorted({process["machine"].get("node", "unknown") for process in every})
     if len(names) < 2:
         return None
@@ -209,8 +209,8 @@ def main() -> None:
     replay = combine(arguments.processes, folders, peak)
     arguments.output.parent.mkdir(parents=True, exist_ok=True)
     arguments.output.write_text(json.dumps(replay, indent=1))
-    found = profiles(arguments.processes, replay)
-    arguments.output.with_name("profile.json").write_text(json.dumps(found, indent=1))
+    result = profiles(arguments.processes, replay)
+    arguments.output.with_name("profile.json").write_text(json.dumps(result, indent=1))
 
 
 if __name__ == "__main__":

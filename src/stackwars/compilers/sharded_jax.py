@@ -39,15 +39,15 @@ class Session:
     ) -> dict[str, np.ndarray]:
         put = partial(self.put, division=division)
         placed = [self.place(array, division.input_axis) for array in inputs.values()]
-        found, self.emitted, self.optimised = self._call(*build(sizes, seed, put), placed)
-        return found
+        result, self.emitted, self.optimised = self._call(*build(sizes, seed, put), placed)
+        return result
 
     def alone(
         self, build: Callable, sizes: dict, seed: int, inputs: dict[str, np.ndarray]
     ) -> dict[str, np.ndarray]:
         put = partial(self._jax.device_put, device=self._jax.devices()[0])
-        found, _, _ = self._call(*build(sizes, seed, put), list(map(put, inputs.values())))
-        return found
+        result, _, _ = self._call(*build(sizes, seed, put), list(map(put, inputs.values())))
+        return result
 
     def put(self, array: np.ndarray, division: Division) -> Any:
         """Place what a dialect's `build` makes: a weight in the parts that it is divided into."""
@@ -67,8 +67,8 @@ class Session:
         executable = lowered.compile()
         results = executable(*given)
         state, output = results if leaves else (None, results)
-        found = {OUTPUT: np.asarray(output), **(leaves(state) if leaves else {})}
-        return found, lowered.as_text(), executable.as_text()
+        result = {OUTPUT: np.asarray(output), **(leaves(state) if leaves else {})}
+        return result, lowered.as_text(), executable.as_text()
 
     def jitted(self, function: Callable, given: tuple) -> Any:
         """The function, to be compiled for these arguments."""

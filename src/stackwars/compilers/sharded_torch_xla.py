@@ -101,5 +101,5 @@ def _array(tensor: Any) -> np.ndarray:
 
 def _largest(paths: set[Path]) -> str:
     """The optimised HLO of the largest module that was compiled meanwhile: the call's."""
-    found = [path for path in paths if path.name.endswith(dump.OPTIMISED)]
-    return max((path.read_text() for path in found), key=len)
+    result = [path for path in paths if path.name.endswith(dump.OPTIMISED)]
+    return max((path.read_text() for path in result), key=len)

@@ -92,7 +92,7 @@ class Compiler:
         """
         from jax._src import compiler
 
-        found = compiler.get_compile_options(
+        result = compiler.get_compile_options(
             num_replicas=1,
             num_partitions=1,
             device_assignment=np.array([[self._device.id]]),
@@ -101,7 +101,7 @@ class Compiler:
             backend=self._device.client,
         )
         # As jax._src.interpreters.pxla.create_compile_options does for a jit without shardings.
-        build = found.executable_build_options
+        build = result.executable_build_options
         build.allow_spmd_sharding_propagation_to_parameters = [True] * arguments
         build.allow_spmd_sharding_propagation_to_output = [True] * results
-        return found
+        return result

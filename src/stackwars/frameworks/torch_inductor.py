@@ -72,21 +72,21 @@ class Session(torch_eager.Session):
 
     def counters(self) -> Counters:
         """compiles: graphs. Tracing is Dynamo's, compiling all of the backend's, from AOTAutograd to g++."""
-        found, spent = self._dynamo.counters, self._dynamo.calculate_time_spent()
+        result, spent = self._dynamo.counters, self._dynamo.calculate_time_spent()
         compile_s = spent.get(_BACKEND, 0.0)
         return Counters(
-            compiles=found["stats"]["unique_graphs"],
-            cache_hits=sum(found[group][name] for group, name in _CACHE_HITS),
+            compiles=result["stats"]["unique_graphs"],
+            cache_hits=sum(result[group][name] for group, name in _CACHE_HITS),
             trace_s=spent.get(_ALL, 0.0) - compile_s,
             compile_s=compile_s,
         )
 
     def generated(self) -> dict[str, int]:
-        found = self._dynamo.counters
+        result = self._dynamo.counters
         return {
-            "graphs": found["stats"]["unique_graphs"],
-            "graph_breaks": sum(found["graph_break"].values())
-            + sum(why not in found["graph_break"] for why in self._skipped),
+            "graphs": result["stats"]["unique_graphs"],
+            "graph_breaks": sum(result["graph_break"].values())
+            + sum(why not in result["graph_break"] for why in self._skipped),
             "kernels": self._metrics.generated_kernel_count,
         }
 

@@ -36,9 +36,9 @@ class Session(torch_eager.Session):
 
         self._torch, self._torch_xla, self._xm, self._metrics = torch, torch_xla, xm, metrics
         self._device = torch_xla.device()
-        found = xm.xla_device_hw(self._device)
-        if found != platform(device).upper():
-            raise RuntimeError(f"expected torch_xla to open a {device}, it opened a {found}")
+        result = xm.xla_device_hw(self._device)
+        if result != platform(device).upper():
+            raise RuntimeError(f"expected torch_xla to open a {device}, it opened a {result}")
         torch_xla.backends.set_mat_mul_precision(precision)
         # A backward pass runs in a thread of its own, which may not have let go of a tensor when the step is
         # synchronised: the tensor becomes an output, and the program another one, now and then.

@@ -51,14 +51,14 @@ class Session(torch_xla.Session):
 
     def counters(self) -> Counters:
         """Tracing is what Dynamo tells, with AOTAutograd; the walks with lazy tensors are part of the rest."""
-        found = super().counters()
-        return replace(found, trace_s=self._dynamo.calculate_time_spent().get(_ALL, 0.0))
+        result = super().counters()
+        return replace(result, trace_s=self._dynamo.calculate_time_spent().get(_ALL, 0.0))
 
     def generated(self) -> dict[str, int]:
-        found = self._dynamo.counters
+        result = self._dynamo.counters
         return {
-            "graphs": found["stats"]["unique_graphs"],
-            "graph_breaks": sum(found["graph_break"].values()),
+            "graphs": result["stats"]["unique_graphs"],
+            "graph_breaks": sum(result["graph_break"].values()),
         }
 
     def stablehlo(self) -> str:

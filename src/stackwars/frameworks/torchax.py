@@ -115,9 +115,9 @@ def stepping(model: Any, environment: Any, weights: dict[str, Any]) -> tuple:
 
 def _moved(module: Any, put: Callable) -> dict[str, Any]:
     """Weights and buffers as JAX's arrays, by name; the module keeps none of its own."""
-    found = {}
+    result = {}
     for name, leaf in [*module.named_parameters(), *module.named_buffers()]:
-        found[name] = put(leaf.detach().numpy())
+        result[name] = put(leaf.detach().numpy())
         # One at a time, so that no second copy of the model is held.
         leaf.data = leaf.data.new_empty(0)
-    return found
+    return result

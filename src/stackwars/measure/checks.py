@@ -39,8 +39,8 @@ def problems(process: dict, floor_ms: float | None) -> list[str]:
     floor_ms: minimum time that the machine needs for a call, or None where it is not known. Compilations in
     the steady state are no problem here: the frame reports them.
     """
-    found = _floor(process, floor_ms) if floor_ms is not None else []
-    return [*found, *_wall(process), *_clock(process), *_cache(process), *_cores(process)]
+    result = _floor(process, floor_ms) if floor_ms is not None else []
+    return [*result, *_wall(process), *_clock(process), *_cache(process), *_cores(process)]
 
 
 def output_problems(
@@ -51,15 +51,15 @@ def output_problems(
     sample, expected: (2n,), those of the second set behind those of the first. tolerance: largest
     relative L2 error against what is expected.
     """
-    found = []
+    result = []
     first, second = np.split(sample, 2)
     if np.array_equal(first, second):
-        found.append(f"{INPUTS}: two different sets of inputs have the same output")
+        result.append(f"{INPUTS}: two different sets of inputs have the same output")
     if expected is not None:
         error = relative_l2(sample, expected)
         if error > tolerance:
-            found.append(f"{OUTPUT}: relative L2 error {error:.2e}, expected at most {tolerance:.0e}")
-    return found
+            result.append(f"{OUTPUT}: relative L2 error {error:.2e}, expected at most {tolerance:.0e}")
+    return result
 
 
 def reported_s(process: dict) -> float:
@@ -93,19 +93,19 @@ def _wall(process: dict) -> list[str]:
 
 def _clock(process: dict) -> list[str]:
     """What the clock of the calls says against that of the events, in which a call lies between two."""
-    found = []
+    result = []
     spans = [("the first call", *span) for span in _first_call(process)]
     spans += [("the steady calls", *span) for span in _steady_calls(process)]
     for name, reported, passed in spans:
         if abs(reported - passed) > APART * passed + SLACK_S:
-            found.append(f"{CLOCK}: {reported:.3f} s are reported for {name}, {passed:.3f} s passed")
+            result.append(f"{CLOCK}: {reported:.3f} s are reported for {name}, {passed:.3f} s passed")
     for event in _named(process, "steady"):
         accounted = sum(event["ns"]) / 1e9 + event.get("outside_s", 0.0)
         if "seconds" in event and accounted < (1 - APART) * event["seconds"] - SLACK_S:
-            found.append(
+            result.append(
                 f"{CLOCK}: {accounted:.3f} s of {event['seconds']:.3f} s of steady calls are accounted for"
             )
-    return found
+    return result
 
 
 def _first_call(process: dict) -> Iterator[tuple[float, float]]:
@@ -136,12 +136,12 @@ def _cores(process: dict) -> list[str]:
     """Whether the limit to one core held: pinned to the end, and no more time used on cores than passed."""
     if process["device"] != ONE_THREAD:
         return []
-    found = [
+    result = [
         f"{CORES}: pinned to cores {event['affinity']}, expected one of them"
         for event in process["events"]
         if len(event.get("affinity", [0])) != 1
     ]
-    return found + [
+    return result + [
         f"{CORES}: {used_cores(event):.2f} cores were used, expected at most one"
         for event in _named(process, "steady")
         if "seconds" in event and used_cores(event) > ONE_CORE

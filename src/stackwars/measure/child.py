@@ -271,13 +271,13 @@ def surroundings() -> dict[str, Any]:
 
 
 def _models_library() -> dict[str, str]:
-    found = {}
+    result = {}
     for package in ("flax", "transformers"):
         try:
-            found[package] = metadata.version(package)
+            result[package] = metadata.version(package)
         except metadata.PackageNotFoundError:
             continue
-    return found
+    return result
 
 
 def run_child(measure: Callable[[dict, Events, Path], None]) -> None:

@@ -85,7 +85,7 @@ class Meter:
         return sum(ran > SHARE_OF_A_WORKER * total for ran in self.run_by_thread.values())
 
     def _threads(self) -> dict[str, tuple[int, int]]:
-        found, listed = {}, os.listdir(_TASKS)  # noqa: PTH208 (a third of the time)
+        result, listed = {}, os.listdir(_TASKS)  # noqa: PTH208 (a third of the time)
         for ended in self._files.keys() - listed:
             os.close(self._files.pop(ended))
         for task in listed:
@@ -97,8 +97,8 @@ class Meter:
                 ran, waited, _ = os.pread(self._files[task], 100, 0).split()
             except OSError:  # the thread has ended since it was listed
                 continue
-            found[task] = int(ran), int(waited)
-        return found
+            result[task] = int(ran), int(waited)
+        return result
 
     def _ticks(self) -> tuple[int, int]:
         """Busy and stolen time of the cores since the machine started, in ns."""
@@ -130,24 +130,24 @@ def pressure() -> dict[str, float]:
 
     From /proc/pressure (Documentation/accounting/psi.rst); what the kernel does not tell is left out.
     """
-    found = {}
+    result = {}
     for name in ("cpu", "memory", "io"):
         try:
             line = Path("/proc/pressure", name).read_text().splitlines()[0]
         except (OSError, IndexError):
             continue
         fields = dict(field.split("=") for field in line.split()[1:])
-        found[name] = float(fields["avg10"]) / 100
-    return found
+        result[name] = float(fields["avg10"]) / 100
+    return result
 
 
 def frequencies_mhz() -> list[float]:
     """Current frequency of each core that this process may use, in MHz; [] where the kernel does not say."""
-    found = []
+    result = []
     for cpu in sorted(os.sched_getaffinity(0)):
         path = Path(f"/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_cur_freq")
         try:
-            found.append(int(path.read_text()) / 1e3)
+            result.append(int(path.read_text()) / 1e3)
         except (OSError, ValueError):
             return []
-    return found
+    return result

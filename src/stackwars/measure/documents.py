@@ -50,12 +50,12 @@ def read_events(folder: Path) -> list[dict]:
     events = []
     for line in path.read_text(errors="replace").splitlines() if path.exists() else []:
         try:
-            found = json.loads(line)
+            result = json.loads(line)
         except json.JSONDecodeError:
             break
-        if not isinstance(found, dict) or "event" not in found:
+        if not isinstance(result, dict) or "event" not in result:
             break
-        events.append(found)
+        events.append(result)
     return events
 
 

@@ -187,13 +187,13 @@ def pairs_ms(process: dict) -> list[tuple[float, float]]:
         [event for event in side["events"] if event["event"] == "interleaved"] for side in (process, partner)
     ]
     pairs = list(zip(*both, strict=False))[1:]
-    found = [
+    result = [
         tuple(map(_slice_ms, pair))
         for pair in pairs
         # Slices of runs of before were not told apart.
         if all(one.get("settled", True) for one in pair)
     ]
-    return found if len(found) >= min(MIN_PAIRS, len(pairs)) else []
+    return result if len(result) >= min(MIN_PAIRS, len(pairs)) else []
 
 
 def round_ratio(pairs: list[tuple[float, float]]) -> float:

@@ -139,8 +139,8 @@ def compare(values: Sequence[float], baseline: Sequence[float]) -> Comparison:
     """
     if len(values) != len(baseline):
         raise ValueError(f"expected as many values as baselines; got {len(values)}, {len(baseline)}")
-    found = LogRatio.of_rounds([a / b for a, b in zip(values, baseline, strict=True)])
-    return Comparison(len(values), *found.estimate(), found.p(), found.detectable(), found.error)
+    result = LogRatio.of_rounds([a / b for a, b in zip(values, baseline, strict=True)])
+    return Comparison(len(values), *result.estimate(), result.p(), result.detectable(), result.error)
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:

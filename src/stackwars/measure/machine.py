@@ -61,8 +61,8 @@ def _field(path: Path, name: str, separator: str) -> str:
     except OSError:
         return ""
     for line in lines:
-        key, found, value = line.partition(separator)
-        if found and key.strip() == name:
+        key, result, value = line.partition(separator)
+        if result and key.strip() == name:
             return value.strip().strip('"')
     return ""
 

@@ -39,8 +39,8 @@ def peaks(folder: Path) -> list[dict]:
     folder: that of the device, below that of the run. A peak that could not be measured is left out.
     """
     paths = [folder / "peak.json", *sorted((folder / "peaks").glob("*.json"))]
-    found = [documents.read(path) for path in paths if path.exists()]
-    return [peak for peak in found if "unavailable" not in peak]
+    result = [documents.read(path) for path in paths if path.exists()]
+    return [peak for peak in result if "unavailable" not in peak]
 
 
 def peak_of(found: list[dict], record: dict) -> dict | None:

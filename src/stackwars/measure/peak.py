@@ -80,11 +80,11 @@ def measure(device: str, seconds: float) -> dict:
 
 def last_cache_bytes() -> int:
     """Size of the first CPU's largest cache in bytes; 0 where the kernel does not say."""
-    found = [0]
+    result = [0]
     for path in Path("/sys/devices/system/cpu/cpu0/cache").glob("index*/size"):
         text = path.read_text().strip()
-        found.append(int(text[:-1]) * {"K": 2**10, "M": 2**20}[text[-1]])
-    return max(found)
+        result.append(int(text[:-1]) * {"K": 2**10, "M": 2**20}[text[-1]])
+    return max(result)
 
 
 def main() -> None:

@@ -34,8 +34,8 @@ def status(report: ExitReport, events: list[dict], environment: str = "its envir
 
     events: its event lines, oldest first. environment: the name of its folder.
     """
-    found, detail = _status(report, events, environment)
-    return found, printable(detail)
+    result, detail = _status(report, events, environment)
+    return result, printable(detail)
 
 
 def _status(report: ExitReport, events: list[dict], environment: str) -> tuple[str, str]:

@@ -87,15 +87,15 @@ def _value(singles_ns: Sequence[int], blocks: dict, baseline_share: float) -> Pr
     from stackwars.measure import steady
 
     pairs = _blocks_ms(blocks, baseline_share)
-    found = steady.classify([*(ns / 1e6 for ns in singles_ns), *(ms for ms, _ in pairs)])
-    pairs = pairs[max(0, found.start - len(singles_ns)) :] or pairs
+    result = steady.classify([*(ns / 1e6 for ns in singles_ns), *(ms for ms, _ in pairs)])
+    pairs = pairs[max(0, result.start - len(singles_ns)) :] or pairs
     gated = [ms for ms, ok in pairs if ok]
     return ProcessValue(
         statistics.median(gated) if len(gated) >= MIN_UNCONTENDED else None,
         statistics.median(ms for ms, _ in pairs),
         len(gated) / len(pairs),
-        found.kind,
-        found.warmup,
+        result.kind,
+        result.warmup,
         len(pairs),
     )
 
@@ -112,8 +112,8 @@ def per_round(values: dict[int, ProcessValue]) -> tuple[dict[int, float], bool]:
     A contended round (one without a gated value) is left out where at least half of the rounds are
     uncontended; else the machine was never quiet, and all rounds count, ungated.
     """
-    found, gated = aligned(values)
-    return {r: ms for r, (ms,) in found.items()}, gated
+    result, gated = aligned(values)
+    return {r: ms for r, (ms,) in result.items()}, gated
 
 
 def aligned(*series: dict[int, ProcessValue]) -> tuple[dict[int, tuple[float, ...]], bool]:

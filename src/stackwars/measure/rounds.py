@@ -82,13 +82,13 @@ def _values(history: list[dict]) -> dict[int, float]:
     # A result from before the run queue was watched says nothing of it.
     known = {r: blocks for r, blocks in steady.items() if "other_processes_share" in blocks}
     baseline_share = baseline_wait_share(list(known.values()))
-    found = {}
+    result = {}
     for r, blocks in known.items():
         half = len(blocks["ns"]) // 2
         late, ok = blocks["ns"][half:], uncontended_blocks(blocks, baseline_share)[half:]
         uncontended = [ns for ns, alone in zip(late, ok, strict=True) if alone]
-        found[r] = statistics.median(uncontended if len(uncontended) >= MIN_UNCONTENDED else late)
-    return found
+        result[r] = statistics.median(uncontended if len(uncontended) >= MIN_UNCONTENDED else late)
+    return result
 
 
 def _interleaved_ratios(history: list[dict]) -> list[float]:
@@ -118,9 +118,9 @@ def is_decided(ratios: list[float]) -> bool:
     """Whether the 99 % interval of a ratio excludes 1, or lies within NEGLIGIBLE of 1; ratios: one a round."""
     if not ratios:
         return False
-    found = LogRatio.of_rounds(ratios)
-    half = found.half_width(LOOK)
-    return half is not None and (abs(found.log) > half or abs(found.log) + half <= MARGIN)
+    result = LogRatio.of_rounds(ratios)
+    half = result.half_width(LOOK)
+    return half is not None and (abs(result.log) > half or abs(result.log) + half <= MARGIN)
 
 
 def is_known(values: list[float]) -> bool:

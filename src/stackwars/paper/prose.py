@@ -59,8 +59,8 @@ def texts(paper: Path = PAPER) -> dict[str, str]:
 def uses(paper: Path = PAPER) -> Iterator[Use]:
     """Return every use of a number, a claim box or an origin."""
     for name, text in texts(paper).items():
-        for found in _USE.finditer(text):
-            yield Use(found[1], " ".join(found[2].split()), place(name, text, found.start()))
+        for result in _USE.finditer(text):
+            yield Use(result[1], " ".join(result[2].split()), place(name, text, result.start()))
 
 
 def place(name: str, text: str, offset: int) -> str:
@@ -104,9 +104,9 @@ class Stale(NamedTuple):
 def read_guards(paper: Path = PAPER) -> list[Guard]:
     """Return the guards of the prose. Raises ProseError for one that is not `name=verdict, ...`."""
     return [
-        _guard(found[1], found[2], place(name, text, found.start()))
+        _guard(result[1], result[2], place(name, text, result.start()))
         for name, text in texts(paper).items()
-        for found in _GUARD.finditer(text)
+        for result in _GUARD.finditer(text)
     ]
 
 
@@ -138,22 +138,24 @@ def check_guards(guards: list[Guard], reference: dict[str, str]) -> None:
 
 def require(guards: list[Guard], reference: dict[str, str]) -> None:
     """Raise ProseError with every paragraph that expects another verdict than the reference has."""
-    found = [
+    result = [
         f"{guard.place} ({guard.words} ...): {one.name}: expected {one.expected}, got {one.got}; "
         "fix: rewrite the paragraph and its guard"
         for guard in guards
         for one in _different(guard, reference)
     ]
-    if found:
-        raise ProseError("paragraphs that the results of the reference no longer support:\n" + "\n".join(found))
+    if result:
+        raise ProseError(
+            "paragraphs that the results of the reference no longer support:\n" + "\n".join(result)
+        )
 
 
 def stale(guards: list[Guard], run: dict[str, str]) -> dict[str, list[Stale]]:
     """Return, by the text of a guard, the verdicts that this run decides otherwise; undecided ones do not count."""
-    found = {
+    result = {
         guard.text: [one for one in _different(guard, run) if one.got not in UNDECIDED] for guard in guards
     }
-    return {text: some for text, some in found.items() if some}
+    return {text: some for text, some in result.items() if some}
 
 
 def _different(guard: Guard, got: dict[str, str]) -> list[Stale]:

@@ -73,8 +73,8 @@ def _maximum(counts: Iterable[int | None]) -> int | None:
 
 def times(name: str, series: Sequence[float]) -> dict[str, float | None]:
     """Return the columns of a time: its geometric mean, the interval, and the smallest and largest process."""
-    found = dict(zip((f"{name}_ms", f"{name}_low_ms", f"{name}_high_ms"), geometric_mean(series), strict=True))
-    return found | {f"{name}_min_ms": min(series), f"{name}_max_ms": max(series)}
+    result = dict(zip((f"{name}_ms", f"{name}_low_ms", f"{name}_high_ms"), geometric_mean(series), strict=True))
+    return result | {f"{name}_min_ms": min(series), f"{name}_max_ms": max(series)}
 
 
 PARTS = {"tracing": "first_trace_ms", "compiling": "first_compile_ms", "executing": "first_execute_ms"}

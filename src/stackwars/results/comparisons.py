@@ -44,8 +44,8 @@ def build(config: dict, rounds: pd.DataFrame, cells: pd.DataFrame, programs: pd.
         *_forms(native),
         *_scaling(cells[cells["mode"] == schema.GROWTH]),
     ]
-    found = {key_of(row): row for row in rows}
-    rows += [*_factors(config, found), *_pairwise(config, native, found)]
+    result = {key_of(row): row for row in rows}
+    rows += [*_factors(config, result), *_pairwise(config, native, result)]
     rows += exact.rows(config, cells, programs)
     return deciding.decide(config, schema.table("comparisons", rows))
 
@@ -66,14 +66,14 @@ def ratio_of(rounds: pd.DataFrame) -> LogRatio:
 
 
 def _measured(rounds: pd.DataFrame) -> Measured:
-    found = {}
+    result = {}
     for key, rows in rounds[rounds["quantity"] != schema.PROCESS].groupby(schema.ROUND_KEYS, sort=False):
         known = rows[rows["ratio"].notna()]
         ratio = _columns(ratio_of(known), known["rounds"].sum()) if len(known) else _columns(None)
-        found[key] = ratio | {"basis": known["basis"].iloc[0] if len(known) else ""}
+        result[key] = ratio | {"basis": known["basis"].iloc[0] if len(known) else ""}
         if count := int((rows["basis"] == APART).sum()):
-            found[key]["detail"] = f"{count} of {len(rows)} rounds left out: not measured together"
-    return found
+            result[key]["detail"] = f"{count} of {len(rows)} rounds left out: not measured together"
+    return result
 
 
 def _columns(ratio: LogRatio | None, rounds: float | None = None) -> Row:
@@ -103,17 +103,17 @@ def _times(native: pd.DataFrame, measured: Measured) -> Iterator[Row]:
         names = {"workload": cell.workload, "device": cell.device}
         names |= {"subject": cell.framework, "baseline": cell.baseline}
         for stage in schema.STAGES:
-            found = measured.get(_round_key(stage, **names), _columns(None))
+            result = measured.get(_round_key(stage, **names), _columns(None))
             marks = {}
-            if stage == schema.STEADY and found.get("basis"):
+            if stage == schema.STEADY and result.get("basis"):
                 sides = [(cell.workload, side, cell.device) for side in (cell.framework, cell.baseline)]
                 own, base = (shares.get(side, math.nan) for side in sides)
                 marks = {
-                    "interleaved": found["basis"] == INTERLEAVED,
-                    "gated": found["basis"] != ALL,
+                    "interleaved": result["basis"] == INTERLEAVED,
+                    "gated": result["basis"] != ALL,
                     "contended": abs(own - base) > CONTENDED,
                 }
-            yield _row(stage, found, **names) | marks
+            yield _row(stage, result, **names) | marks
 
 
 def _round_key(quantity: str, **names: str) -> tuple[str, ...]:
@@ -139,10 +139,10 @@ def _replays(config: dict, replays: pd.DataFrame, measured: Measured) -> Iterato
 
 def _compilers(measured: Measured) -> Iterator[Row]:
     """Yield every program's time in a compiler over its time in the compiler before it in the study's list."""
-    for key, found in measured.items():
+    for key, result in measured.items():
         names = dict(zip(schema.ROUND_KEYS, key, strict=True))
         if names.pop("quantity") == schema.COMPILER:
-            yield _row(schema.COMPILER, found, **names)
+            yield _row(schema.COMPILER, result, **names)
 
 
 def _factors(config: dict, found: dict[tuple, Row]) -> Iterator[Row]:
@@ -195,8 +195,8 @@ def _forms(native: pd.DataFrame) -> Iterator[Row]:
             times = [_logarithm(one, stage) for one in (cell, other)]
             if all(times):
                 ratio = times[0].plus(times[1], others=-1.0)
-                found = _columns(ratio, cell["rounds"])
-                yield _row(schema.FORM, found, variant=stage, baseline_workload=plain, **names)
+                result = _columns(ratio, cell["rounds"])
+                yield _row(schema.FORM, result, variant=stage, baseline_workload=plain, **names)
 
 
 def _logarithm(cell: dict, stage: str) -> LogRatio | None:

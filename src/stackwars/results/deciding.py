@@ -57,9 +57,9 @@ def _correct(rows: list[Row]) -> None:
     """
     families: dict[tuple, list[Row]] = {}
     for row in rows:
-        found = log_ratio(row) if row["quantity"] in schema.STAGES else None
-        if found is not None:
-            row |= {"p": found.p(), "detectable": found.detectable()}
+        result = log_ratio(row) if row["quantity"] in schema.STAGES else None
+        if result is not None:
+            row |= {"p": result.p(), "detectable": result.detectable()}
             table = workloads.load(row["workload"]).TABLE
             families.setdefault((row["quantity"], table, row["device"], row["subject"]), []).append(row)
     for family in families.values():
@@ -130,7 +130,7 @@ def _where(row: Row) -> Row:
 
 def _cores(rows: list[Row], by_key: dict[tuple, Row]) -> list[Row]:
     """Return whether one core and all cores give the steady ratio one direction."""
-    found = []
+    result = []
     for row in rows:
         if (row["quantity"], row["device"]) != (schema.STEADY, ONE_THREAD):
             continue
@@ -138,14 +138,14 @@ def _cores(rows: list[Row], by_key: dict[tuple, Row]) -> list[Row]:
         if every is None:
             continue
         known = NO_DATA not in (row["verdict"], every["verdict"])
-        found.append({
+        result.append({
             **dict.fromkeys(schema.COMPARISON_KEYS, ""),
             **_where(row),
             "quantity": schema.CORES,
             "ratio": row["ratio"] / every["ratio"] if known else None,
             "verdict": verdicts.same_direction(row["verdict"], every["verdict"]),
         })  # fmt: skip
-    return found
+    return result
 
 
 def _reversals(rows: list[Row]) -> list[Row]:
@@ -158,14 +158,14 @@ def _reversals(rows: list[Row]) -> list[Row]:
     for row in replays:
         names = tuple(row[name] for name in ("workload", "device", "subject", "baseline"))
         ends.setdefault(names, {})[row["compiler"]] = row
-    found = []
+    result = []
     for of_pair in ends.values():
         if len(order) < 2 or not {order[0], order[-1]} <= of_pair.keys():
             continue
         older, newer = of_pair[order[0]], of_pair[order[-1]]
         logs = [log_ratio(row) for row in (newer, older)]
         ratio = logs[0].plus(logs[1], others=-1.0).estimate() if all(logs) else (None, None, None)
-        found.append({
+        result.append({
             **dict.fromkeys(schema.COMPARISON_KEYS, ""),
             **_where(newer),
             "quantity": schema.REVERSAL,
@@ -174,4 +174,4 @@ def _reversals(rows: list[Row]) -> list[Row]:
             "verdict": verdicts.reversal(older["verdict"], newer["verdict"]),
             "detail": f"{older['verdict']}, then {newer['verdict']}",
         })  # fmt: skip
-    return found
+    return result

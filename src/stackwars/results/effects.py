@@ -74,10 +74,10 @@ def subsets(config: dict, matrix: pd.DataFrame) -> dict[str, pd.DataFrame]:
 
 def first_of_dialects(names: Iterable[str]) -> list[str]:
     """Return the first framework of each dialect."""
-    found: dict[str, str] = {}
+    result: dict[str, str] = {}
     for name in names:
-        found.setdefault(frameworks.load(name).DIALECT, name)
-    return list(found.values())
+        result.setdefault(frameworks.load(name).DIALECT, name)
+    return list(result.values())
 
 
 def _of_subset(matrix: pd.DataFrame, times: pd.DataFrame) -> list[dict]:
@@ -88,11 +88,11 @@ def _of_subset(matrix: pd.DataFrame, times: pd.DataFrame) -> list[dict]:
         logs = _logs(times, str(workload), frontends, compilers)
         if min(len(frontends), len(compilers)) < 2 or len(logs) < MIN_ROUNDS:
             continue
-        found = decompose(logs)
+        result = decompose(logs)
         head = {"frontends": len(frontends), "compilers": len(compilers), "rounds": len(logs)}
         rows += [
-            {"workload": workload, "effect": effect, **values, "largest": largest(found), **head}
-            for effect, values in found.items()
+            {"workload": workload, "effect": effect, **values, "largest": largest(result), **head}
+            for effect, values in result.items()
         ]
     return rows + _over_all(pd.DataFrame(rows))
 
@@ -199,17 +199,17 @@ def over_all(table: pd.DataFrame) -> pd.DataFrame:
 def _over_all(rows: pd.DataFrame) -> list[dict]:
     """Return the mean share of each effect over the workloads, with Student's interval; none of a single
     one."""
-    found = []
+    result = []
     for effect, own in rows.groupby("effect", sort=False) if len(rows) else ():
         if len(own) < 2:
             continue
         half = float(stdtrit(len(own) - 1, (1 + LEVEL) / 2) * own["share"].sem())
         mean = float(own["share"].mean())
         factor = math.exp(math.sqrt(np.mean(np.log(own["factor"]) ** 2)))
-        found.append(
+        result.append(
             {
                 **{"workload": "all", "effect": effect, "share": mean, "factor": factor},
                 **{"share_low": mean - half, "share_high": mean + half},
             }
         )
-    return found
+    return result

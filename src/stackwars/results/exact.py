@@ -88,11 +88,11 @@ def _matched(
     subjects: pd.DataFrame, baselines: pd.DataFrame, keys: list[str]
 ) -> Iterator[tuple[pd.Series, pd.Series]]:
     """Yield each row with the first row of the baselines that has the same values in these columns."""
-    found = baselines.drop_duplicates(keys).set_index(keys, drop=False)
+    result = baselines.drop_duplicates(keys).set_index(keys, drop=False)
     for _, row in subjects.iterrows():
         key = tuple(row[keys]) if len(keys) > 1 else row[keys[0]]
-        if key in found.index:
-            yield row, found.loc[key]
+        if key in result.index:
+            yield row, result.loc[key]
 
 
 def _sides(table: pd.DataFrame, pair: Comparison, keys: list[str]) -> Iterator[tuple[pd.Series, pd.Series]]:

@@ -28,12 +28,12 @@ _RATES = {
 
 def rows(config: dict, raw: Raw) -> list[Row]:
     """Return a row for every cell, in the order of the grid."""
-    found = {cell: _row(config, cell, raw) for cell in cells.asked(config)}
-    for workload, device in dict.fromkeys((cell.workload, cell.device) for cell in found):
+    result = {cell: _row(config, cell, raw) for cell in cells.asked(config)}
+    for workload, device in dict.fromkeys((cell.workload, cell.device) for cell in result):
         _audit(
-            config, raw, {c: row for c, row in found.items() if (c.workload, c.device) == (workload, device)}
+            config, raw, {c: row for c, row in result.items() if (c.workload, c.device) == (workload, device)}
         )
-    return list(found.values())
+    return list(result.values())
 
 
 def head(workload: str, mode: str, framework: str, device: str) -> Row:
@@ -105,9 +105,9 @@ def _numbers_refused(cell: Cell, row: Row, raw: Raw, error: float | None) -> str
     if row.get("losses") == "differs":
         return f"losses part by {row['losses_apart']:.2e}, over {row['losses_bound']:.0e}"
     processes = raw.cells[cell]["processes"]
-    found = [problem for process in processes for problem in problems(process, row.get("floor_ms"))]
-    found += output_problems(raw.outputs[cell])
-    return found[0] if found else ""
+    result = [problem for process in processes for problem in problems(process, row.get("floor_ms"))]
+    result += output_problems(raw.outputs[cell])
+    return result[0] if result else ""
 
 
 def _losses(apart: float | None, bound: float) -> Row:
@@ -163,8 +163,8 @@ def _of_plain_form(raw: Raw, cell: Cell, baselines: dict[str, str]) -> dict[str,
     """Return outputs of the baselines for the same function in its plain form, if the workload is another
     form."""
     plain = getattr(workloads.load(cell.workload), "FORM_OF", None)
-    found = {base: raw.outputs.get(Cell(base, plain, cell.device)) for base in baselines.values()}
-    return {base: output for base, output in found.items() if output is not None}
+    result = {base: raw.outputs.get(Cell(base, plain, cell.device)) for base in baselines.values()}
+    return {base: output for base, output in result.items() if output is not None}
 
 
 def _losses_apart(

@@ -138,7 +138,7 @@ def pool(tables: Sequence[RunTable]) -> pd.DataFrame:
     pooled (it is exact, of a single round, or of one run in no family) is that of the newest run that has it.
     """
     rows = _rows_by_key(tables)
-    members = {key: units(found) for key, of_key in rows.items() if (found := _ratios(of_key))}
+    members = {key: units(result) for key, of_key in rows.items() if (result := _ratios(of_key))}
     families: dict[tuple, list[Units]] = {}
     for key, one in members.items():
         families.setdefault(_family(key), []).append(one)

@@ -42,8 +42,8 @@ def analyse(text: str) -> list[Row]:
 
 
 def _counted(program: module.ir.Module) -> Row:
-    found = metrics.metrics(program)
-    return found | {"operations_by_kind": json.dumps(found["operations_by_kind"])}
+    result = metrics.metrics(program)
+    return result | {"operations_by_kind": json.dumps(result["operations_by_kind"])}
 
 
 def _forms(decided: list[structure.ClaimVerdict]) -> Row:

@@ -65,11 +65,11 @@ def _emitted(config: dict, measured: Path, forms: list[Row]) -> Iterator[Row]:
     for row in forms:
         names = (row["workload"], row["framework"])
         columns = {key: value for key, value in row.items() if key in schema.PROGRAMS}
-        found = json.dumps(kernels.pop(names)) if row["level"] == schema.RAW and names in kernels else ""
-        yield _head(*names, str(row["level"])) | columns | {"fused": found}
-    for names, found in kernels.items():
+        result = json.dumps(kernels.pop(names)) if row["level"] == schema.RAW and names in kernels else ""
+        yield _head(*names, str(row["level"])) | columns | {"fused": result}
+    for names, result in kernels.items():
         detail = "no StableHLO is kept of it"
-        yield _head(*names, schema.RAW, status="no program", status_detail=detail, fused=json.dumps(found))
+        yield _head(*names, schema.RAW, status="no program", status_detail=detail, fused=json.dumps(result))
 
 
 def _fused(config: dict, measured: Path) -> Iterator[tuple[tuple[str, str], dict[str, str]]]:
@@ -103,15 +103,15 @@ def _compiled(config: dict, measured: Path, digests: dict[tuple[str, str], str])
         if not path.exists():
             yield row | {"status": "not run", "status_detail": "no result"}
             continue
-        found = documents.read(path)
-        row |= {"status": found["status"], "status_detail": found["message"]}
-        row |= {key: found[key] for key in OF_AHEAD}
-        row["estimated_cycles"] = (found["hlo"] or {}).get("estimated_cycles")
-        if found["compile_s"] is not None:  # else its size is an assumption
-            row["code_bytes"] = found["code_bytes"]
+        result = documents.read(path)
+        row |= {"status": result["status"], "status_detail": result["message"]}
+        row |= {key: result[key] for key in OF_AHEAD}
+        row["estimated_cycles"] = (result["hlo"] or {}).get("estimated_cycles")
+        if result["compile_s"] is not None:  # else its size is an assumption
+            row["code_bytes"] = result["code_bytes"]
         if compilation in counted:
-            _check_digest(path, found, digests.get((program.workload, program.framework)))
-            row |= _optimised(found["hlo"])
+            _check_digest(path, result, digests.get((program.workload, program.framework)))
+            row |= _optimised(result["hlo"])
         batches = measured / compilation.largest_batch_path
         if compilation in searched and batches.exists():
             search = documents.read(batches)
@@ -152,15 +152,15 @@ def _slices(config: dict, measured: Path) -> Iterator[Row]:
         path = measured / compilation.path / "ahead.json"
         if not path.exists():
             continue
-        program, found = compilation.program, documents.read(path)
+        program, result = compilation.program, documents.read(path)
         division = parallel.of_variant(workloads.load(program.workload), program.variant)
-        collectives = (found["hlo"] or {}).get("collectives")
+        collectives = (result["hlo"] or {}).get("collectives")
         yield _head(program.workload, program.framework, schema.OPTIMISED) | {
             **{"target": compilation.target, "compiler": compilation.compiler},
             "variant": f"{division.way}{division.devices}",
             "devices": division.devices,
-            **{"status": found["status"], "status_detail": found["message"], "verdict": found["verdict"]},
-            **{"hbm_bytes": found["hbm_bytes"], "usable_bytes": found["usable_bytes"]},
+            **{"status": result["status"], "status_detail": result["message"], "verdict": result["verdict"]},
+            **{"hbm_bytes": result["hbm_bytes"], "usable_bytes": result["usable_bytes"]},
             "collectives": json.dumps(collectives) if collectives else "",
         }
 

@@ -104,10 +104,10 @@ def read(config: dict, folder: Path) -> Raw:
 
 def _growth(config: dict, folder: Path) -> dict[growth.Point, dict]:
     """Read the processes of growing sizes, each with the number of operations of its program, if it has one."""
-    found = _documents(folder, {one: one.path / "process.json" for one in growth.asked(config)})
+    result = _documents(folder, {one: one.path / "process.json" for one in growth.asked(config)})
     return {
         point: process | {"operations": _operations(folder / point.path / "stablehlo.mlir.gz")}
-        for point, process in found.items()
+        for point, process in result.items()
     }
 
 

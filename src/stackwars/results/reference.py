@@ -22,11 +22,11 @@ CONCATENATED = ("cells", "programs", "rounds", "profile")
 
 def tables(config: dict, accepted: list[Run]) -> dict[str, pd.DataFrame]:
     """Return the tables of the reference but claims.csv."""
-    found = {name: _concatenated(accepted, name) for name in CONCATENATED}
+    result = {name: _concatenated(accepted, name) for name in CONCATENATED}
     return {
-        **found,
+        **result,
         "comparisons": pooled(config, accepted),
-        "effects": _effects(config, found["cells"], accepted),
+        "effects": _effects(config, result["cells"], accepted),
     }
 
 

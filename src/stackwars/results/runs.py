@@ -50,13 +50,13 @@ def read(reference: Path = REFERENCE) -> list[Run]:
 
     :raises DamagedRunError: if a file differs from the manifest of its run.
     """
-    found = []
+    result = []
     for folder in sorted(path for path in (reference / FOLDER).glob("*") if path.is_dir()):
         check(folder)
         context = documents.read(folder / "context.json")
         if context.get("protocol") == PROTOCOL:
-            found.append(Run(folder.name, folder, kind(context)))
-    return found
+            result.append(Run(folder.name, folder, kind(context)))
+    return result
 
 
 def check(folder: Path) -> None:
@@ -69,11 +69,11 @@ def check(folder: Path) -> None:
     except (FileNotFoundError, documents.Damaged):
         expected = {}
     for name in OF_A_RUN:
-        found = digest(folder / name)
-        if found != expected.get(name):
+        result = digest(folder / name)
+        if result != expected.get(name):
             raise DamagedRunError(
                 f"{folder / name}: expected the accepted file with the digest "
-                f"{expected.get(name, 'none')}, got {found}; fix: git checkout {folder}"
+                f"{expected.get(name, 'none')}, got {result}; fix: git checkout {folder}"
             )
 
 

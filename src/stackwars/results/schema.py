@@ -120,15 +120,15 @@ def read(path: Path) -> pd.DataFrame:
     :raises ValueError: naming the columns that identify a row and are missing, or that no table has.
     """
     columns = TABLES[path.stem]
-    found = pd.read_csv(path, dtype=str, keep_default_na=False, na_values=[""], encoding="utf-8")
-    unknown = [name for name in found.columns if name not in columns]
-    missing = [name for name in KEYS[path.stem] if name not in found.columns]
+    result = pd.read_csv(path, dtype=str, keep_default_na=False, na_values=[""], encoding="utf-8")
+    unknown = [name for name in result.columns if name not in columns]
+    missing = [name for name in KEYS[path.stem] if name not in result.columns]
     if unknown or missing:
         raise ValueError(
             f"{path}: expected columns of columns.yaml, got {', '.join(unknown) or 'none'} that are "
             f"unknown and {', '.join(missing) or 'none'} missing; fix: make the file again with this version"
         )
-    return typed(found.reindex(columns=list(columns)))
+    return typed(result.reindex(columns=list(columns)))
 
 
 def write(frame: pd.DataFrame, path: Path) -> None:

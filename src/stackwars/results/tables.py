@@ -23,16 +23,16 @@ def write(config: dict, folder: Folder) -> None:
     :raises ValueError: if a compilation is of another program than the one that was emitted.
     """
     folder.results.mkdir(parents=True, exist_ok=True)
-    found = raw.read(config, folder.measured)
+    result = raw.read(config, folder.measured)
     paths = [folder.measured / replay.path / "profile.json" for replay in replays(config)]
-    tables = {"cells": cells.build(config, found), "programs": programs.build(config, folder, found)}
-    tables["rounds"] = rounds.build(config, found, tables["cells"])
+    tables = {"cells": cells.build(config, result), "programs": programs.build(config, folder, result)}
+    tables["rounds"] = rounds.build(config, result, tables["cells"])
     tables["comparisons"] = comparisons.build(config, tables["rounds"], tables["cells"], tables["programs"])
     tables["effects"] = effects.build(config, tables["cells"], tables["rounds"])
-    tables["profile"] = profile.build(config, [documents.read(path) for path in paths if path.exists()], found)
+    tables["profile"] = profile.build(config, [documents.read(path) for path in paths if path.exists()], result)
     for name, table in tables.items():
         schema.write(table, folder[name])
-    facts = context(config, found)
+    facts = context(config, result)
     folder["context"].write_text(json.dumps(facts, indent=1, sort_keys=True), encoding="utf-8")
 
 
@@ -80,19 +80,19 @@ def _lone(raw: Raw) -> list[dict]:
 
 
 def _devices(raw: Raw) -> dict:
-    found = {}
+    result = {}
     for device, answers in raw.devices.items():
         reasons = [answer["reason"] for answer in answers.values() if not answer["present"]]
-        found[device] = {
+        result[device] = {
             "present": any(answer["present"] for answer in answers.values()),
             "reason": "; ".join(dict.fromkeys(reasons)),
         }
-    return found
+    return result
 
 
 def _nodes(raw: Raw) -> list[dict]:
     """Return a row for each node of a cluster and device that measured anything; none on one machine."""
-    found: dict[tuple[str, str], set[str]] = {}
+    result: dict[tuple[str, str], set[str]] = {}
     records: dict[str, dict] = {}
     measured = [(cell.device, cell.workload, one) for cell, one in raw.cells.items()]
     measured += [(one["device"], one["workload"], one) for one in raw.replays.values()]
@@ -101,7 +101,7 @@ def _nodes(raw: Raw) -> list[dict]:
     for device, workload, one in measured:
         for process in one["processes"]:
             if node := process["machine"].get("node"):
-                found.setdefault((node, device), set()).add(workload)
+                result.setdefault((node, device), set()).add(workload)
                 records.setdefault(node, process["machine"])
     return [
         {
@@ -110,7 +110,7 @@ def _nodes(raw: Raw) -> list[dict]:
             "workloads": sorted(workloads),
             "peak": nodes.peak_of(raw.every_peak(device), records[node]),
         }
-        for (node, device), workloads in sorted(found.items())
+        for (node, device), workloads in sorted(result.items())
     ]
 
 

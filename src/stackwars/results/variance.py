@@ -34,8 +34,8 @@ def table(accepted: list[Run]) -> pd.DataFrame:
     """
     rows = []
     for device in CPUS:
-        found = {LATENCY: _latencies(accepted, device), RATIO: _ratios(accepted, device)}
-        for quantity, variances in found.items():
+        result = {LATENCY: _latencies(accepted, device), RATIO: _ratios(accepted, device)}
+        for quantity, variances in result.items():
             for level in LEVELS:
                 known = variances.get(level, [])
                 deviation = math.sqrt(max(0.0, float(np.mean(known)))) if known else None
@@ -47,7 +47,7 @@ def table(accepted: list[Run]) -> pd.DataFrame:
 def _latencies(accepted: list[Run], device: str) -> dict[str, list[float]]:
     """Return variances of the logarithm of a steady latency by level, one for each cell or run of a
     workload."""
-    found: dict[str, list[float]] = {"process": [], "round": []}
+    result: dict[str, list[float]] = {"process": [], "round": []}
     means = []
     for run in accepted:
         for workload, grid in _grids(run.table("rounds"), device):
@@ -56,11 +56,11 @@ def _latencies(accepted: list[Run], device: str) -> dict[str, list[float]]:
             if parts is None:
                 continue
             for level, part in zip(("process", "round"), parts, strict=True):
-                found[level].append(part)
+                result[level].append(part)
             variance = max(0.0, sum(parts)) / len(logs)
             centres = zip(grid.columns, logs.mean(axis=0), strict=True)
             means += [((workload, name), run.machine, mean, variance) for name, mean in centres]
-    return found | _between(pd.DataFrame(means, columns=MEAN))
+    return result | _between(pd.DataFrame(means, columns=MEAN))
 
 
 def _grids(rounds: pd.DataFrame, device: str) -> Iterable[tuple[str, pd.DataFrame]]:
@@ -100,15 +100,15 @@ def _between(means: pd.DataFrame) -> dict[str, list[float]]:
         log=("log", "mean"), between=("log", "var"), within=("variance", "mean"), runs=("log", "size")
     )
     several = kinds[kinds["runs"] > 1]
-    found = list(several["between"] - several["within"])
+    result = list(several["between"] - several["within"])
     kinds = kinds.assign(error=kinds["within"] / kinds["runs"], share=1 / kinds["runs"])
     every = kinds.groupby("key", sort=False).agg(
         between=("log", "var"), error=("error", "mean"), share=("share", "mean")
     )
     every = every[every["between"].notna()]  # of two kinds or more
     # The mean of a kind's runs varies by what is between runs too.
-    of_a_run = max(0.0, float(np.mean(found))) if found else 0.0
-    return {"run": found, "machine": list(every["between"] - every["error"] - of_a_run * every["share"])}
+    of_a_run = max(0.0, float(np.mean(result))) if result else 0.0
+    return {"run": result, "machine": list(every["between"] - every["error"] - of_a_run * every["share"])}
 
 
 HELD_OUT_COLUMNS = ["run", "machine", "known", "quantity", "inside", "total"]

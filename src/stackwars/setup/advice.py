@@ -67,7 +67,7 @@ def _advise_permission(text: str) -> list[str]:
     if not refusals:
         return []
     last = refusals[-1]
-    name = next((found for found in last.groups() if found), "")
+    name = next((result for result in last.groups() if result), "")
     where = name or "the file that the message names"
     if "Read-only file system" in last[0]:
         what = "is on a read-only file system: mount it writable"

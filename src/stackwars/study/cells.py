@@ -35,14 +35,14 @@ def asked(config: dict) -> list[Cell]:
     Ordered by device, then workload, then framework, so that the frameworks of one workload are
     measured one beside the other. A framework that has no environment for a device has no cell there.
     """
-    found = studies(config)
+    result = studies(config)
     every = (
         Cell(framework, workload, device)
         for device in config["devices"]
         for workload in config["workloads"]
         for framework in config["frameworks"]
     )
-    return [cell for cell in every if _is_asked(config, found, cell)]
+    return [cell for cell in every if _is_asked(config, result, cell)]
 
 
 def _is_asked(config: dict, found: list[Study], cell: Cell) -> bool:
@@ -108,8 +108,8 @@ def partner(config: dict, cell: Cell, among: Container[Cell]) -> Cell | None:
 
 def baselines(config: dict, workload: str, device: str) -> dict[str, str | None]:
     """Return {framework: that which it is compared with, or None} of the workload's cells on the device."""
-    found = studies(config)
-    names = [f for f in config["frameworks"] if _is_asked(config, found, Cell(f, workload, device))]
+    result = studies(config)
+    names = [f for f in config["frameworks"] if _is_asked(config, result, Cell(f, workload, device))]
     wanted = {name: comparisons.baseline(config, name) for name in names}
     return {name: base if base in names else None for name, base in wanted.items()}
 

@@ -69,8 +69,8 @@ def validate(config: dict) -> dict:
         definitions = _definitions(config)
     except ImportError as error:  # a half-written workload, which it names with its file
         raise UnreadableError(error) from None
-    if found := schema.problem(SCHEMA, config, definitions):
-        raise ConfigError(".".join(map(str, found.path)), found.expected, found.got)
+    if result := schema.problem(SCHEMA, config, definitions):
+        raise ConfigError(".".join(map(str, result.path)), result.expected, result.got)
     _check_settings(config)
     _check_comparisons(config)
     _check_positions(config)
@@ -86,8 +86,8 @@ def _definitions(config: dict) -> dict[str, dict]:
     """Return the names of the schema: of this repository's modules, and those that the configuration gives."""
 
     def own(key: str) -> list[str]:
-        found = config.get(key) if isinstance(config, dict) else None
-        rows = found if isinstance(found, dict | list) else []
+        result = config.get(key) if isinstance(config, dict) else None
+        rows = result if isinstance(result, dict | list) else []
         return [row for row in rows if isinstance(row, str)]
 
     known = {name: list(workloads.load(name).SIZES) for name in workloads.names()}
@@ -185,9 +185,9 @@ def _check_dialects(config: dict) -> None:
 
 
 def _check_programs(config: dict) -> None:
-    found = list(dict.fromkeys(pair.baseline for pair in comparisons(config, PROGRAMS)))
-    if len(found) > 1:
-        raise ConfigError("comparisons", "one baseline of all programs", found)
+    result = list(dict.fromkeys(pair.baseline for pair in comparisons(config, PROGRAMS)))
+    if len(result) > 1:
+        raise ConfigError("comparisons", "one baseline of all programs", result)
     for framework in with_programs(config):
         if not (COMPILERS / f"lower_{framework}.py").is_file():
             expected = "frameworks with a src/stackwars/compilers/lower_<framework>.py"

@@ -23,14 +23,14 @@ def imported_files(modules: list[str]) -> set[Path]:
 def _reached(source: Path, module: str) -> frozenset[Path]:
     if _file(module) is None:
         raise ModuleNotFoundError(f"expected a source file for the module {module} under {source}")
-    found: set[Path] = set()
+    result: set[Path] = set()
     waiting = [module]
     while waiting:
         file = _file(waiting.pop())
-        if file is not None and file not in found:
-            found.add(file)
+        if file is not None and file not in result:
+            result.add(file)
             waiting.extend(_imports(file))
-    return frozenset(found)
+    return frozenset(result)
 
 
 @cache
@@ -48,12 +48,12 @@ def measured_sources(*modules: str) -> list[str]:
     """
     named = {_file(module) for module in modules}
     shared = [SOURCE / PACKAGE / name for name in ("workloads", "frameworks")]
-    found = {
+    result = {
         file
         for file in imported_files(list(modules))
         if file in named or any(file.is_relative_to(folder) for folder in shared)
     }
-    return sorted(str(file.relative_to(SOURCE.parent)) for file in found)
+    return sorted(str(file.relative_to(SOURCE.parent)) for file in result)
 
 
 def _file(module: str) -> Path | None:

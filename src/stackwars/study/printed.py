@@ -77,15 +77,15 @@ def emitted(config: dict, measured: Path, accepted: Path) -> dict[str, dict[str,
         kept = sorted(accepted.glob(f"*/{device}/*/*/{PROGRAM}"), reverse=True)
         files = [one for one in files if one[-1].exists()]
         files += [(path.parent.name, path.parent.parent.name, path) for path in kept]
-    found: dict[str, dict[str, list[Path]]] = {}
+    result: dict[str, dict[str, list[Path]]] = {}
     for workload in config["workloads"]:
         row = {
             name: [path for w, f, path in files if (w, f) == (workload, name)] for name in config["frameworks"]
         }
         row = {name: paths for name, paths in row.items() if paths}
         if len(row) > 1:
-            found[workload] = row
-    return found
+            result[workload] = row
+    return result
 
 
 def _rows(config: dict, workloads: Sequence[str], frameworks: Sequence[str]) -> Rows:

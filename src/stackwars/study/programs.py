@@ -114,12 +114,12 @@ def programs(config: dict, framework: str, workload: str) -> list[Program]:
 
 def base_programs(config: dict) -> list[Program]:
     """Every framework's program of every compiled workload, at the preset's sizes."""
-    found = studies(config)
+    result = studies(config)
     return [
         Program(framework, workload)
         for workload in compiled_workloads(config)
         for framework in with_programs(config)
-        if any(study.has_program(framework, workload) for study in found)
+        if any(study.has_program(framework, workload) for study in result)
     ]
 
 
@@ -128,8 +128,8 @@ def compilations(config: dict) -> list[Compilation]:
 
     Edited programs only at the preset's sizes, and only of the first study, which the tables are of.
     """
-    found = studies(config)
-    first = [study for study in found if study.name == next(iter(config["studies"]))]
+    result = studies(config)
+    first = [study for study in result if study.name == next(iter(config["studies"]))]
     return [
         Compilation(row["target"], row["compiler"], program)
         for row in config["aot_compilations"]
@@ -138,7 +138,7 @@ def compilations(config: dict) -> list[Compilation]:
         for framework in with_programs(config)
         if any(
             study.has_program(framework, workload) and row["target"] in study.targets
-            for study in (first if "edit" in row else found)
+            for study in (first if "edit" in row else result)
         )
         for program in (
             [Program(f"{framework}+{row['edit']}", workload)]
@@ -210,11 +210,11 @@ def largest_batches(config: dict) -> list[Compilation]:
 
 def replayed(config: dict, workload: str, compiler: str) -> list[Program]:
     """Return the programs that a replay of the workload runs: each framework's, then the edited ones."""
-    found = studies(config)
+    result = studies(config)
     unedited = [
         framework
         for framework in with_programs(config)
-        if any(study.has_program(framework, workload) and compiler in study.compilers for study in found)
+        if any(study.has_program(framework, workload) and compiler in study.compilers for study in result)
     ]
     edits = config["edits"].get(workload, [])
     edited = [edit for edit in edits if edit.partition("+")[0] in unedited]
@@ -282,9 +282,9 @@ def ahead_job(config: dict, compilation: Compilation) -> dict:
 def largest_batch_job(config: dict, compilation: Compilation) -> dict:
     """The LargestBatchJob of `stackwars.compilers.largest_batch` as a dictionary."""
     lowering, compiling = lower_job(config, compilation.program), ahead_job(config, compilation)
-    found = lowering | compiling | {"limit": cells.settings(config)["largest_batch_compilations"]}
-    del found["variant"]
-    return found
+    result = lowering | compiling | {"limit": cells.settings(config)["largest_batch_compilations"]}
+    del result["variant"]
+    return result
 
 
 def replay_job(config: dict, replay: ReplayCell, repetition: int) -> dict:

@@ -127,10 +127,10 @@ def problem(config: dict, preset: str) -> tuple[str, str, object] | None:
         if workload not in given:
             continue
         sizes = _sizes(config, preset, workload)
-        found = Division(workloads.load(workload), way, devices).problem(sizes)
-        if found:
+        result = Division(workloads.load(workload), way, devices).problem(sizes)
+        if result:
             where = f"with which {workload} is divided {way}-parallel in the preset {preset}"
-            return f"sharding.{key}.{place}", f"{found}, {where}", devices
+            return f"sharding.{key}.{place}", f"{result}, {where}", devices
     return None
 
 

@@ -85,14 +85,14 @@ class AuditJobs:
         :raises WorkflowError: if the configuration lacks its framework, its compiler or the device.
         """
         framework, _, compiler = wildcards.subject.partition("-")
-        found = Audit(wildcards.audit, wildcards.device, framework, compiler or None)
-        self._grid.check(found)
-        if compiler and found.name not in OF_REPLAYS:
+        result = Audit(wildcards.audit, wildcards.device, framework, compiler or None)
+        self._grid.check(result)
+        if compiler and result.name not in OF_REPLAYS:
             raise WorkflowError(
-                f"target: audits: expected one of {', '.join(OF_REPLAYS)} of a replay, got {found.name}; fix: "
+                f"target: audits: expected one of {', '.join(OF_REPLAYS)} of a replay, got {result.name}; fix: "
                 "change the path"
             )
-        return found
+        return result
 
     def pins(self, wildcards: Wildcards) -> str:
         """Return the pins of the audited framework's environment, or of the compiler's."""
@@ -211,8 +211,8 @@ class AuditJobs:
         }
         return [
             f"{self.folder}/{name}/{device}/{subject}.json"
-            for name, found in wanted.items()
-            for device, subject in sorted(found)
+            for name, result in wanted.items()
+            for device, subject in sorted(result)
         ]
 
     def _audited(self) -> list[str]:

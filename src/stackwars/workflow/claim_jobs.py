@@ -57,11 +57,11 @@ class ClaimJobs:
         claim = self._claim(wildcards)
         grid, wanted = self._grid, needs.needed_cells(self._config, claim)
         is_on_cpu = all(cell.device in CPUS for cell in wanted)
-        found = [c for c in (grid.cpu_cells if is_on_cpu else grid.available_cells()) if c in wanted]
+        result = [c for c in (grid.cpu_cells if is_on_cpu else grid.available_cells()) if c in wanted]
         forms = Folder(f"{self.folder}/{claim.id}")["program_forms"]
         return [
-            *(path for name in ("cell.json", "output.npy") for path in grid.files(found, name)),
-            *grid.peaks(found),
+            *(path for name in ("cell.json", "output.npy") for path in grid.files(result, name)),
+            *grid.peaks(result),
             *(f"{grid.measured}/{path}" for path in needs.needed_files(self._config, claim)),
             *([str(forms)] if needs.needed_programs(self._config, claim) else []),
         ]

@@ -34,15 +34,15 @@ def find(root: Path) -> dict[Path, str]:
     Documents (.json), programs (.gz) and outputs (.npy) are read to their end. An empty output belongs to
     a cell that is not ok.
     """
-    found: dict[Path, str] = {}
+    result: dict[Path, str] = {}
     for path in _results(root):
         if problem := _problem(path):
             # A process is one result: its events without its end say nothing. Of a folder of forms, Snakemake
             # finds out that it is missing, not that a file in it is.
             inside = path.relative_to(root).parents
             folders = [root / p for p in inside if p.name.startswith("process-") or p.name == FORMS]
-            found.setdefault(folders[-1] if folders else path, problem)
-    return found
+            result.setdefault(folders[-1] if folders else path, problem)
+    return result
 
 
 def links(root: Path) -> list[Path]:

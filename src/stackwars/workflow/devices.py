@@ -65,12 +65,12 @@ def main() -> None:
     one.add_argument("--answers", nargs="+", type=Path, help="<device>/found.json of each")
     arguments = parser.parse_args()
     if arguments.device:
-        found = find(arguments.config, arguments.device)
+        result = find(arguments.config, arguments.device)
     else:
         answers = {path.parent.name: documents.read(path) for path in arguments.answers}
-        found = {device: answer for device, answer in answers.items() if answer}
+        result = {device: answer for device, answer in answers.items() if answer}
     arguments.output.parent.mkdir(parents=True, exist_ok=True)
-    arguments.output.write_text(json.dumps(found, indent=1))
+    arguments.output.write_text(json.dumps(result, indent=1))
 
 
 if __name__ == "__main__":

@@ -155,8 +155,8 @@ class Grid:
 
     def replays(self, *names: str) -> list[str]:
         """Return the files of these names of all replays: replay.json, profile.json."""
-        found = programs.replays(self.config)
-        return self.existing_or_expected(replay.path / name for name in names for replay in found)
+        result = programs.replays(self.config)
+        return self.existing_or_expected(replay.path / name for name in names for replay in result)
 
     def scaling_runs(self) -> list[str]:
         """Return the folders of the processes of growing sizes."""
@@ -202,12 +202,12 @@ class Grid:
         return self.existing_or_expected(cell.path / FORMS for row in rows for cell in row)
 
     def _of_cells(self, rows: dict[str, list[Cell]], name: str) -> list[str]:
-        found = []
+        result = []
         for row in rows.values():
             is_here = self.is_measured and printed.is_measured(self.config, row)
             paths = [Path(self.measured if is_here else REFERENCE, cell.path, name) for cell in row]
-            found += [str(path) for path in paths if is_here or path.exists()]
-        return found
+            result += [str(path) for path in paths if is_here or path.exists()]
+        return result
 
     def emitted(self) -> list[str]:
         """Return the programs that the report shows side by side."""
@@ -231,13 +231,13 @@ class Grid:
 
     def drawn(self) -> list[str]:
         """Return the programs that are drawn as graphs: this run's if it makes them, else the reference's."""
-        found = []
+        result = []
         for workload in self.config["paper"]["graphs"]:
             row = [Program(name, workload) for name in printed.compared(self.config)]
             is_here = self.is_measured and set(row) <= set(printed.drawn(self.config))
             paths = [Path(self.measured if is_here else REFERENCE, p.path, "program.mlir.gz") for p in row]
-            found += [str(path) for path in paths if is_here or path.exists()]
-        return found
+            result += [str(path) for path in paths if is_here or path.exists()]
+        return result
 
     def _exists(self, path: Path | str) -> bool:
         return Path(self.measured, path).exists()
@@ -252,8 +252,8 @@ def _unknown(what: str, known: Iterable[str], got: str) -> WorkflowError:
 
 def paper_files() -> list[str]:
     """Return the files of the paper's text, without hidden ones and those that an editor keeps for itself."""
-    found = (path for path in Path("paper").rglob("*") if path.is_file())
-    return sorted(str(path) for path in found if not _is_editors(path))
+    result = (path for path in Path("paper").rglob("*") if path.is_file())
+    return sorted(str(path) for path in result if not _is_editors(path))
 
 
 def _is_editors(path: Path) -> bool:

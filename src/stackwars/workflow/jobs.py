@@ -61,8 +61,8 @@ class Jobs:
 
     def spec(self, kind: str) -> Callable[[Wildcards], str]:
         """Return a function for params: the path of the job's specification."""
-        found = self._checked(KINDS[kind].spec)
-        return lambda wildcards: job_files.planned(kind, found(wildcards))
+        result = self._checked(KINDS[kind].spec)
+        return lambda wildcards: job_files.planned(kind, result(wildcards))
 
     def _checked(self, function: Callable) -> Callable:
         def checked(wildcards: Wildcards):
@@ -91,9 +91,9 @@ class Jobs:
         """Return the cells and replays of a workload on a device, which are compared with each other."""
         grid, place = self._grid, (wildcards.device, wildcards.workload)
         available = grid.cpu_cells if wildcards.device in CPUS else grid.available_cells()
-        found = [cell for cell in available if (cell.device, cell.workload) == place]
+        result = [cell for cell in available if (cell.device, cell.workload) == place]
         replays = programs.replays(grid.config)
-        return grid.files(found, "cell.json") + [
+        return grid.files(result, "cell.json") + [
             f"{grid.root}/{replay.path}/replay.json"
             for replay in replays
             if (replay.device, replay.workload) == place
@@ -116,23 +116,23 @@ class Jobs:
 
     def replayed(self, wildcards: Wildcards) -> list[str]:
         """Return the programs and lists of arguments that a replay of the workload reads."""
-        found = programs.replayed(self._grid.config, wildcards.workload, wildcards.compiler)
+        result = programs.replayed(self._grid.config, wildcards.workload, wildcards.compiler)
         names = ("program.mlir.gz", "arguments.json")
-        return [f"{self._grid.root}/{program.path}/{name}" for program in found for name in names]
+        return [f"{self._grid.root}/{program.path}/{name}" for program in result for name in names]
 
     def replayed_cells(self, wildcards: Wildcards) -> list[str]:
         """Return files of the cells that a replay is checked against: the same programs, natively."""
-        found = self._native(wildcards)
-        return [path for name in ("cell.json", "output.npy") for path in self._grid.files(found, name)]
+        result = self._native(wildcards)
+        return [path for name in ("cell.json", "output.npy") for path in self._grid.files(result, name)]
 
     def replayed_folders(self, wildcards: Wildcards) -> list[str]:
         """Return the same as arguments of `stackwars.compilers.replay_cell`."""
-        found = self._native(wildcards)
-        return [f"--cell {cell.framework}={self._grid.measured}/{cell.path}" for cell in found]
+        result = self._native(wildcards)
+        return [f"--cell {cell.framework}={self._grid.measured}/{cell.path}" for cell in result]
 
     def _native(self, wildcards: Wildcards) -> list[Cell]:
-        found = programs.replayed(self._grid.config, wildcards.workload, wildcards.compiler)
-        native = [Cell(program.framework, program.workload, wildcards.device) for program in found]
+        result = programs.replayed(self._grid.config, wildcards.workload, wildcards.compiler)
+        native = [Cell(program.framework, program.workload, wildcards.device) for program in result]
         return [cell for cell in native if cell in self._grid.selected]
 
 
@@ -156,8 +156,8 @@ def _compilation(wildcards: Wildcards) -> Compilation:
 
 
 def _growth(grid: Grid, wildcards: Wildcards) -> GrowthPoint:
-    found = GrowthPoint(wildcards.framework, wildcards.workload, wildcards.size, wildcards.value)
-    return _configured("growth", growth.all_points(grid.config), found)
+    result = GrowthPoint(wildcards.framework, wildcards.workload, wildcards.size, wildcards.value)
+    return _configured("growth", growth.all_points(grid.config), result)
 
 
 def _sharded(grid: Grid, wildcards: Wildcards) -> ShardingPoint:

@@ -67,12 +67,12 @@ def _priority(config: dict, device: str, workload: str, repetition: int, number:
 
 def reference() -> dict[Cell, dict[str, str]]:
     """Return the row of every cell in the newest accepted run that measured it."""
-    found = {}
+    result = {}
     for path in sorted(REFERENCE.glob("runs/*/cells.csv")):
         with path.open(encoding="utf-8") as file:
             rows = [row for row in csv.DictReader(file) if row["mode"] == "native" and row["wall_s"]]
-        found |= {Cell(row["framework"], row["workload"], row["device"]): row for row in rows}
-    return found
+        result |= {Cell(row["framework"], row["workload"], row["device"]): row for row in rows}
+    return result
 
 
 def process_s(row: dict[str, str] | None, repetition: int = 0) -> float | None:
@@ -154,8 +154,8 @@ def to_run(config: dict) -> list[str]:
     if done.returncode != 0:
         sys.exit(done.stderr or done.stdout)
     lines = (done.stdout + done.stderr).splitlines()
-    found = [line.split("output:")[1].strip() for line in lines if "output:" in line]
-    paths = [Path(path) for path in found if "/process-" in path]
+    result = [line.split("output:")[1].strip() for line in lines if "output:" in line]
+    paths = [Path(path) for path in result if "/process-" in path]
 
     def order(path: Path) -> int:
         device, who, workload, _ = path.parts[-4:]

@@ -42,24 +42,24 @@ def build(workload: str | Workload, dialect: str) -> Callable:
     In an array dialect it returns (weights, function of them and the inputs), in torch a module. It raises
     NotImplementedError, with the reason, if there is no such form. put: places a NumPy array on the device.
     """
-    found = load(workload) if isinstance(workload, str) else workload
-    if why := found.NO_FORM.get(dialect):
+    result = load(workload) if isinstance(workload, str) else workload
+    if why := result.NO_FORM.get(dialect):
         return partial(_refuse, why)
-    if not found.has_form(dialect):
+    if not result.has_form(dialect):
         raise ValueError(
             f"workload: expected a form in {dialect} or a reason in NO_FORM, got neither; "
-            f"fix: {type(found).__module__}"
+            f"fix: {type(result).__module__}"
         )
-    module = import_module(_builder(found, dialect))
-    found.preload(dialect)
-    return partial(module.build, found)
+    module = import_module(_builder(result, dialect))
+    result.preload(dialect)
+    return partial(module.build, result)
 
 
 def sources(workload: str | Workload, dialect: str) -> list[str]:
     """Return the modules that decide a workload's form: its own, and the one that builds it."""
-    found = load(workload) if isinstance(workload, str) else workload
-    own = type(found).__module__
-    return [own] if dialect in found.NO_FORM else [own, _builder(found, dialect)]
+    result = load(workload) if isinstance(workload, str) else workload
+    own = type(result).__module__
+    return [own] if dialect in result.NO_FORM else [own, _builder(result, dialect)]
 
 
 def _builder(workload: Workload, dialect: str) -> str:

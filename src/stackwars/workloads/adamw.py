@@ -98,7 +98,7 @@ def trained(
     """
     betas = tuple(map(rounding.constant, (BETA_1, BETA_2))) if rounding else (BETA_1, BETA_2)
     optimiser = Optimiser(float64(weights), betas)
-    found = []
+    result = []
     for batch in batches:
         loss, by_weight = gradients(optimiser.weights, batch, rounding)
         if rounding:
@@ -108,5 +108,5 @@ def trained(
         if rounding:
             for array in optimiser.leaves().values():
                 rounding.stored(array)
-        found.append(float(loss))
-    return found, optimiser.leaves()
+        result.append(float(loss))
+    return result, optimiser.leaves()

@@ -24,8 +24,8 @@ class Blocked(Window):
 
     def problems(self, sizes):
         """Return those of `attention_window`, and blocks that do not fill the sequence."""
-        if found := super().problems(sizes):
-            return found
+        if result := super().problems(sizes):
+            return result
         if sizes["sequence"] % sizes["window"]:
             return {"window": f"a divisor of the sequence, {sizes['sequence']}"}
         return {}

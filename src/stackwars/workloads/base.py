@@ -218,15 +218,15 @@ def flat(shapes: Shapes, seed: int, put: Put) -> dict[str, Any]:
 
 def torch_names(parameters: Mapping[str, Any], path: str = "") -> Arrays:
     """Invert `tree`: return {torch name: host array in torch's layout}."""
-    found: Arrays = {}
+    result: Arrays = {}
     for last, value in parameters.items():
         if isinstance(value, Mapping):
-            found |= torch_names(value, f"{path}{last}.")
+            result |= torch_names(value, f"{path}{last}.")
         elif last == "kernel":
-            found[f"{path}weight"] = value.T
+            result[f"{path}weight"] = value.T
         else:
-            found[f"{path}{last}"] = value
-    return found
+            result[f"{path}{last}"] = value
+    return result
 
 
 def build_in_place(

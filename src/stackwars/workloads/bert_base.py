@@ -29,20 +29,20 @@ class Bert(LanguageModel):
 
     def parameters(self, sizes):
         width, inner = sizes["hidden"], sizes["intermediate"]
-        found = counts.embedding("embeddings.word_embeddings", sizes["vocabulary"], width)
-        found |= counts.embedding("embeddings.position_embeddings", sizes["positions"], width)
-        found |= counts.embedding("embeddings.token_type_embeddings", TOKEN_TYPES, width)
-        found |= counts.norm("embeddings.LayerNorm", width)
+        result = counts.embedding("embeddings.word_embeddings", sizes["vocabulary"], width)
+        result |= counts.embedding("embeddings.position_embeddings", sizes["positions"], width)
+        result |= counts.embedding("embeddings.token_type_embeddings", TOKEN_TYPES, width)
+        result |= counts.norm("embeddings.LayerNorm", width)
         for layer in range(sizes["layers"]):
             name = f"encoder.layer.{layer}"
             for part in ("query", "key", "value"):
-                found |= counts.linear(f"{name}.attention.self.{part}", width, width)
-            found |= counts.linear(f"{name}.attention.output.dense", width, width)
-            found |= counts.norm(f"{name}.attention.output.LayerNorm", width)
-            found |= counts.linear(f"{name}.intermediate.dense", width, inner)
-            found |= counts.linear(f"{name}.output.dense", inner, width)
-            found |= counts.norm(f"{name}.output.LayerNorm", width)
-        return found
+                result |= counts.linear(f"{name}.attention.self.{part}", width, width)
+            result |= counts.linear(f"{name}.attention.output.dense", width, width)
+            result |= counts.norm(f"{name}.attention.output.LayerNorm", width)
+            result |= counts.linear(f"{name}.intermediate.dense", width, inner)
+            result |= counts.linear(f"{name}.output.dense", inner, width)
+            result |= counts.norm(f"{name}.output.LayerNorm", width)
+        return result
 
     def flops(self, sizes):
         s = sizes

@@ -30,17 +30,17 @@ class GPT2(LanguageModel):
         def linear(name, inputs, outputs):
             return {f"{name}.weight": (inputs, outputs), f"{name}.bias": (outputs,)}
 
-        found = counts.embedding("transformer.wte", sizes["vocabulary"], width)
-        found |= counts.embedding("transformer.wpe", sizes["positions"], width)
+        result = counts.embedding("transformer.wte", sizes["vocabulary"], width)
+        result |= counts.embedding("transformer.wpe", sizes["positions"], width)
         for layer in range(sizes["layers"]):
             name = f"transformer.h.{layer}"
-            found |= counts.norm(f"{name}.ln_1", width)
-            found |= linear(f"{name}.attn.c_attn", width, 3 * width)
-            found |= linear(f"{name}.attn.c_proj", width, width)
-            found |= counts.norm(f"{name}.ln_2", width)
-            found |= linear(f"{name}.mlp.c_fc", width, inner)
-            found |= linear(f"{name}.mlp.c_proj", inner, width)
-        return found | counts.norm("transformer.ln_f", width)
+            result |= counts.norm(f"{name}.ln_1", width)
+            result |= linear(f"{name}.attn.c_attn", width, 3 * width)
+            result |= linear(f"{name}.attn.c_proj", width, width)
+            result |= counts.norm(f"{name}.ln_2", width)
+            result |= linear(f"{name}.mlp.c_fc", width, inner)
+            result |= linear(f"{name}.mlp.c_proj", inner, width)
+        return result | counts.norm("transformer.ln_f", width)
 
     def constants_in_torch(self, sizes, torch):
         """Return the constants of an attention layer, made by the model's own code at width 1.

@@ -34,18 +34,18 @@ class GPTNeo(LanguageModel):
 
     def parameters(self, sizes):
         width, inner = sizes["hidden"], sizes["intermediate"]
-        found = counts.embedding("transformer.wte", sizes["vocabulary"], width)
-        found |= counts.embedding("transformer.wpe", sizes["positions"], width)
+        result = counts.embedding("transformer.wte", sizes["vocabulary"], width)
+        result |= counts.embedding("transformer.wpe", sizes["positions"], width)
         for layer in range(sizes["layers"]):
             name = f"transformer.h.{layer}"
-            found |= counts.norm(f"{name}.ln_1", width)
+            result |= counts.norm(f"{name}.ln_1", width)
             for part in ("q_proj", "k_proj", "v_proj"):
-                found |= counts.linear(f"{name}.attn.attention.{part}", width, width, bias=False)
-            found |= counts.linear(f"{name}.attn.attention.out_proj", width, width)
-            found |= counts.norm(f"{name}.ln_2", width)
-            found |= counts.linear(f"{name}.mlp.c_fc", width, inner)
-            found |= counts.linear(f"{name}.mlp.c_proj", inner, width)
-        return found | counts.norm("transformer.ln_f", width)
+                result |= counts.linear(f"{name}.attn.attention.{part}", width, width, bias=False)
+            result |= counts.linear(f"{name}.attn.attention.out_proj", width, width)
+            result |= counts.norm(f"{name}.ln_2", width)
+            result |= counts.linear(f"{name}.mlp.c_fc", width, inner)
+            result |= counts.linear(f"{name}.mlp.c_proj", inner, width)
+        return result | counts.norm("transformer.ln_f", width)
 
     def constants_in_torch(self, sizes, torch):
         """Return the constants of each attention layer, made by the model's own code at width 1.

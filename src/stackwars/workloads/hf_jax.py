@@ -49,11 +49,11 @@ def weights(model: Any, shapes: Shapes, seed: int, put: Put) -> Any:
     abstract = jax.eval_shape(lambda: model.init_weights(jax.random.key(0), model.input_shape))
     paths, tree = jax.tree_util.tree_flatten_with_path(abstract)
     leaves = [(torch_name(path), torch_axes(path, leaf)) for path, leaf in paths]
-    found = [
+    result = [
         (name, tuple(leaf.shape[axis] for axis in axes))
         for (name, axes), (_, leaf) in zip(leaves, paths, strict=True)
     ]
-    check_weights(found, shapes, "or the mapping of names in hf_jax")
+    check_weights(result, shapes, "or the mapping of names in hf_jax")
     return jax.tree_util.tree_unflatten(
         tree, [put(_flax_leaf(name, shapes[name], axes, seed)) for name, axes in leaves]
     )

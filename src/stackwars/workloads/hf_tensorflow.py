@@ -36,7 +36,7 @@ def give_weights(model: Any, shapes: Shapes, seed: int, put: Put, prefix: str) -
     The model is fresh and holds no weights. prefix: what TensorFlow's names have before torch's. Biases of
     (1, n) become (n,), as torch has them; they are only added. Raises ValueError as `check_weights`.
     """
-    found: list[tuple[str, tuple[int, ...]]] = []
+    result: list[tuple[str, tuple[int, ...]]] = []
 
     def make(next_creator: Callable, **wanted: Any) -> Any:
         if not callable(wanted["initial_value"]):  # a value: put's own variable
@@ -46,7 +46,7 @@ def give_weights(model: Any, shapes: Shapes, seed: int, put: Put, prefix: str) -
         shape = tuple(wanted["shape"][axis] for axis in axes)
         if name.endswith(".bias"):
             shape = shape[-1:]
-        found.append((name, shape))
+        result.append((name, shape))
         if tuple(shapes.get(name, ())) != shape:
             return next_creator(**wanted)  # refused below, with all others
         value = values.leaf(name, shape, seed)
@@ -54,7 +54,7 @@ def give_weights(model: Any, shapes: Shapes, seed: int, put: Put, prefix: str) -
 
     with tf.variable_creator_scope(make):
         model.build_in_name_scope()
-    check_weights(found, shapes, "or the mapping of names in hf_tensorflow")
+    check_weights(result, shapes, "or the mapping of names in hf_tensorflow")
 
 
 def torch_name(scope: str, rank: int, prefix: str) -> tuple[str, tuple[int, ...]]:

@@ -29,8 +29,8 @@ def stepping(weights, gradients):
     optimiser = adamw.Optimiser(weights)
 
     def function(weights, *inputs):
-        loss, found = gradients(weights, *inputs)
-        optimiser.step(found)
+        loss, result = gradients(weights, *inputs)
+        optimiser.step(result)
         return np.asarray(loss, weights[next(iter(weights))].dtype)
 
     function.leaves = lambda weights: optimiser.leaves()

@@ -35,8 +35,8 @@ def fill(
     constants = buffers or {}
     old = dict(module.named_parameters()) | dict(module.named_buffers())
     weights = {name: leaf for name, leaf in old.items() if not name.endswith(tuple(constants))}
-    found = [(name, tuple(leaf.shape)) for name, leaf in weights.items()]
-    check_weights(found, shapes, "or name the module's constants in buffers")
+    result = [(name, tuple(leaf.shape)) for name, leaf in weights.items()]
+    check_weights(result, shapes, "or name the module's constants in buffers")
     new = {}
     for name, leaf in old.items():
         if name in weights:

@@ -61,7 +61,7 @@ class Llama(LanguageModel):
 
     def parameters(self, sizes):
         width, inner, narrow = sizes["hidden"], sizes["intermediate"], _kv_width(sizes)
-        found = counts.embedding("model.embed_tokens", sizes["vocabulary"], width)
+        result = counts.embedding("model.embed_tokens", sizes["vocabulary"], width)
         for layer in range(sizes["layers"]):
             name = f"model.layers.{layer}"
             for part, inputs, outputs in (
@@ -73,11 +73,11 @@ class Llama(LanguageModel):
                 ("mlp.up_proj", width, inner),
                 ("mlp.down_proj", inner, width),
             ):
-                found |= counts.linear(f"{name}.{part}", inputs, outputs, bias=False)
-            found[f"{name}.input_layernorm.weight"] = (width,)
-            found[f"{name}.post_attention_layernorm.weight"] = (width,)
-        found["model.norm.weight"] = (width,)
-        return found | counts.linear("lm_head", width, sizes["vocabulary"], bias=False)
+                result |= counts.linear(f"{name}.{part}", inputs, outputs, bias=False)
+            result[f"{name}.input_layernorm.weight"] = (width,)
+            result[f"{name}.post_attention_layernorm.weight"] = (width,)
+        result["model.norm.weight"] = (width,)
+        return result | counts.linear("lm_head", width, sizes["vocabulary"], bias=False)
 
     def flops(self, sizes):
         batch, sequence, width = sizes["batch"], sizes["sequence"], sizes["hidden"]

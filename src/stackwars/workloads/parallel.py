@@ -39,8 +39,8 @@ class Division:
             return None
         for end in STATE:
             name = name.removesuffix(end)
-        found = (axis for end, axis in self.workload.TENSOR_PARALLEL.items() if name.endswith(end))
-        return next(found, None)
+        result = (axis for end, axis in self.workload.TENSOR_PARALLEL.items() if name.endswith(end))
+        return next(result, None)
 
     def problem(self, sizes: dict[str, int]) -> str | None:
         """Return what the configuration should have so that these sizes can be divided, or None."""

@@ -128,8 +128,8 @@ class Gradients(Workload):
 
         def gradients(loss, weights, x, labels):
             of_example = torch.func.grad(loss)
-            found = torch.func.vmap(of_example, in_dims=(None, 0, 0))(weights, x, labels)
-            return torch.cat([found[name].flatten(1) for name in weights], dim=1)
+            result = torch.func.vmap(of_example, in_dims=(None, 0, 0))(weights, x, labels)
+            return torch.cat([result[name].flatten(1) for name in weights], dim=1)
 
         return gradients
 

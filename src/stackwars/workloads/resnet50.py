@@ -68,12 +68,12 @@ class ResNet(ImageModel):
                 channels = out
 
     def parameters(self, sizes):
-        found = {}
+        result = {}
         for name, kernel, channels_in, out, _ in self.convolutions(sizes):
-            found[f"{name}.convolution.weight"] = (out, channels_in, kernel, kernel)
+            result[f"{name}.convolution.weight"] = (out, channels_in, kernel, kernel)
             for part in ("weight", "bias", "running_mean", "running_var"):
-                found[f"{name}.normalization.{part}"] = (out,)
-        return found | counts.linear("classifier.1", 8 * sizes["width"], sizes["labels"])
+                result[f"{name}.normalization.{part}"] = (out,)
+        return result | counts.linear("classifier.1", 8 * sizes["width"], sizes["labels"])
 
     def flops(self, sizes):
         batch = sizes["batch"]

@@ -37,16 +37,16 @@ not that of its heads."""
 def parameters(sizes: dict[str, int], positions: int) -> dict[str, tuple[int, ...]]:
     """Return names and shapes of the weights, as torch has them."""
     width, inner, vocabulary = sizes["hidden"], sizes["intermediate"], sizes["vocabulary"]
-    found = counts.embedding("wte", vocabulary, width) | counts.embedding("wpe", positions, width)
+    result = counts.embedding("wte", vocabulary, width) | counts.embedding("wpe", positions, width)
     for layer in range(sizes["layers"]):
         name = f"h.{layer}"
-        found |= counts.norm(f"{name}.ln_1", width)
-        found |= counts.linear(f"{name}.attn.qkv", width, 3 * width, bias=False)
-        found |= counts.linear(f"{name}.attn.out", width, width)
-        found |= counts.norm(f"{name}.ln_2", width)
-        found |= counts.linear(f"{name}.mlp.up", width, inner)
-        found |= counts.linear(f"{name}.mlp.down", inner, width)
-    return found | counts.norm("ln_f", width) | counts.linear("head", width, vocabulary, bias=False)
+        result |= counts.norm(f"{name}.ln_1", width)
+        result |= counts.linear(f"{name}.attn.qkv", width, 3 * width, bias=False)
+        result |= counts.linear(f"{name}.attn.out", width, width)
+        result |= counts.norm(f"{name}.ln_2", width)
+        result |= counts.linear(f"{name}.mlp.up", width, inner)
+        result |= counts.linear(f"{name}.mlp.down", inner, width)
+    return result | counts.norm("ln_f", width) | counts.linear("head", width, vocabulary, bias=False)
 
 
 def heads_apart(x: np.ndarray, heads: int) -> np.ndarray:
@@ -85,17 +85,17 @@ def loss_and_gradients(
     logits = linear(weights, "head", last)
     classes = logits.shape[-1]
     loss, by_logits = losses.cross_entropy(logits.reshape(-1, classes), tokens[:, 1:].reshape(-1), rounding)
-    found: dict[str, np.ndarray] = {}
-    by_x = _linear_gradients(weights, "head", last, by_logits.reshape(logits.shape), found)
-    by_x = _norm_gradients(weights, "ln_f", of_norm, by_x, found)
+    result: dict[str, np.ndarray] = {}
+    by_x = _linear_gradients(weights, "head", last, by_logits.reshape(logits.shape), result)
+    by_x = _norm_gradients(weights, "ln_f", of_norm, by_x, result)
     for layer in reversed(range(layers)):
         of_attention, of_mlp = saved[layer]
-        by_x = _mlp_gradients(weights, f"h.{layer}", of_mlp, by_x, found)
-        by_x = _attention_gradients(weights, f"h.{layer}", of_attention, by_x, heads, found)
-    found["wpe.weight"] = by_x.sum(axis=0)
-    found["wte.weight"] = np.zeros_like(weights["wte.weight"])
-    np.add.at(found["wte.weight"], tokens[:, :-1], by_x)
-    return loss, found
+        by_x = _mlp_gradients(weights, f"h.{layer}", of_mlp, by_x, result)
+        by_x = _attention_gradients(weights, f"h.{layer}", of_attention, by_x, heads, result)
+    result["wpe.weight"] = by_x.sum(axis=0)
+    result["wte.weight"] = np.zeros_like(weights["wte.weight"])
+    np.add.at(result["wte.weight"], tokens[:, :-1], by_x)
+    return loss, result
 
 
 def _norm(weights, name, x):

@@ -21,22 +21,22 @@ class Unrolled(Recurrence):
 
     def in_torch(self, sizes, torch):
         def states(hidden, x, next_state, weights):
-            found = []
+            result = []
             for row in x:
                 hidden = next_state(hidden, row, *weights)
-                found.append(hidden)
-            return torch.stack(found)
+                result.append(hidden)
+            return torch.stack(result)
 
         return self.module_in_torch(sizes, torch, states)
 
 
 def states(parameters, x, rows, xp):
     """Return every hidden state; rows: those of x."""
-    hidden, found = start(parameters, x, xp), []
+    hidden, result = start(parameters, x, xp), []
     for row in rows:
         hidden = next_state(parameters, hidden, row, xp)
-        found.append(hidden)
-    return found
+        result.append(hidden)
+    return result
 
 
 WORKLOAD = Unrolled()

@@ -34,7 +34,7 @@ class ViT(ImageModel):
     def parameters(self, sizes):
         width, inner, patch = sizes["hidden"], sizes["intermediate"], sizes["patch"]
         projection = "vit.embeddings.patch_embeddings.projection"
-        found = {
+        result = {
             "vit.embeddings.cls_token": (1, 1, width),
             "vit.embeddings.position_embeddings": (1, _patches(sizes) + 1, width),
             f"{projection}.weight": (width, CHANNELS, patch, patch),
@@ -43,14 +43,14 @@ class ViT(ImageModel):
         for layer in range(sizes["layers"]):
             name = f"vit.encoder.layer.{layer}"
             for part in ("query", "key", "value"):
-                found |= counts.linear(f"{name}.attention.attention.{part}", width, width)
-            found |= counts.linear(f"{name}.attention.output.dense", width, width)
-            found |= counts.linear(f"{name}.intermediate.dense", width, inner)
-            found |= counts.linear(f"{name}.output.dense", inner, width)
-            found |= counts.norm(f"{name}.layernorm_before", width)
-            found |= counts.norm(f"{name}.layernorm_after", width)
-        found |= counts.norm("vit.layernorm", width)
-        return found | counts.linear("classifier", width, sizes["labels"])
+                result |= counts.linear(f"{name}.attention.attention.{part}", width, width)
+            result |= counts.linear(f"{name}.attention.output.dense", width, width)
+            result |= counts.linear(f"{name}.intermediate.dense", width, inner)
+            result |= counts.linear(f"{name}.output.dense", inner, width)
+            result |= counts.norm(f"{name}.layernorm_before", width)
+            result |= counts.norm(f"{name}.layernorm_after", width)
+        result |= counts.norm("vit.layernorm", width)
+        return result | counts.linear("classifier", width, sizes["labels"])
 
     def flops(self, sizes):
         batch, width, patches = sizes["batch"], sizes["hidden"], _patches(sizes)
