@@ -156,7 +156,8 @@ REFUSED = {
     "first row of some workloads": (
         put("aot_compilations/0/workloads", ["gemm"]), "aot_compilations.0", "for all workloads", "gemm"),
     "first row of an edit": (
-        put("aot_compilations/0/edit", "default_precision"), "aot_compilations.0", "without an edit", "default_precision"),
+        put("aot_compilations/0/edit", "default_precision"), "aot_compilations.0", "without an edit",
+        "default_precision"),
     "edit of a precision that is not asked for": (
         put("settings/matmul_precision", "high"),
         "settings.matmul_precision", "highest, which the edit of aot_compilations.", "high"),

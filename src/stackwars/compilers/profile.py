@@ -173,16 +173,16 @@ def _spans(events: list[tuple[Any, dict]]) -> tuple[list[Span], list[Span]]:
     An operation and its end event have the same number, as the producer and the consumer of a context.
     """
     ends = {
-        (told["_ct"], told["_c"]): event.start_ns
-        for event, told in events
-        if event.name.startswith("end: ") and "_c" in told
+        (stats["_ct"], stats["_c"]): event.start_ns
+        for event, stats in events
+        if event.name.startswith("end: ") and "_c" in stats
     }
     calls, operations = [], []
-    for event, told in events:
+    for event, stats in events:
         returned = event.start_ns + event.duration_ns
         if event.name.startswith(_CALL):
             calls.append(Span(event.name.removeprefix(_CALL), event.start_ns, returned))
-        elif "hlo_op" in told:
-            end = ends.get((told.get("_pt"), told.get("_p")), returned)
-            operations.append(Span(told["hlo_op"], event.start_ns, max(end, returned)))
+        elif "hlo_op" in stats:
+            end = ends.get((stats.get("_pt"), stats.get("_p")), returned)
+            operations.append(Span(stats["hlo_op"], event.start_ns, max(end, returned)))
     return calls, operations

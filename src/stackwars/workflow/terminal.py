@@ -108,8 +108,8 @@ class Terminal(logging.Handler):
             textwrap.fill(line, WIDTH, initial_indent="    ", subsequent_indent="      ") for line in lines
         )
 
-    def _failure(self, told: str, made: str) -> str:
-        self._failed.append(told)
+    def _failure(self, message: str, made: str) -> str:
+        self._failed.append(message)
         return "" if self._interrupted else f"failed: {made}; what runs beside it continues"
 
     def close(self) -> None:
