@@ -175,6 +175,22 @@ def test_a_process_is_told_what_it_measures():
     assert content(Jobs(grid(paper=paper)).spec("process")(GEMM))["forms"] and not job["forms"]
 
 
+def test_another_study_changes_the_stopping_rule_and_measures_nothing_again():
+    """What is measured in the same rounds is in a file whose path is a parameter, and always the same."""
+    alone, beside = (
+        Jobs(Grid({**load(), "preset": "smoke", "measure": measure}, lambda: ""))
+        for measure in (["tables"], ["tables", "stacks"])
+    )
+    assert alone.spec("process")(GEMM) == beside.spec("process")(GEMM)
+    found = []
+    for jobs in (alone, beside):
+        path = jobs.peers()
+        found.append((path, content(path)["cpu"]["gemm"]["baselines"]))
+    (path, few), (other, more) = found
+    assert path == other and few.keys() < more.keys()
+    assert (more["jax"], more["torch_xla"]) == (None, "jax")
+
+
 def test_a_change_of_one_setting_is_another_file():
     settings = config()["settings"]
     names = {

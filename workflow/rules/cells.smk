@@ -79,12 +79,13 @@ rule process:
     params:
         job=JOBS.spec("process"),
         version=JOBS.version("process"),
+        peers=PEERS,
         partner=lambda wildcards, input: (
             f"--partner-pins {input.partner}" if input.partner else ""
         ),
     shell:
         "python -m stackwars.measure.supervisor --job {params.job} --pins {input.pins}"
-        " {params.partner} --output {output} >{log} 2>&1"
+        " {params.partner} --peers {params.peers} --output {output} >{log} 2>&1"
 
 
 # The processes are temporary, all that they measured is in the cell. So whatever makes a process

@@ -25,6 +25,7 @@ JOBS = Jobs(GRID)
 AUDIT_JOBS = audit_jobs.AuditJobs(GRID)
 CLAIM_JOBS = ClaimJobs(GRID, CLAIMS)
 
+PEERS = JOBS.peers()
 ROOT, CELLS, OUT = GRID.root, GRID.measured, GRID.out
 SETTINGS = GRID.settings
 CONFIG = GRID.config_file

@@ -23,9 +23,10 @@ rule replay_process:
     params:
         job=JOBS.spec("replay"),
         version=JOBS.version("replay"),
+        peers=PEERS,
     shell:
         "python -m stackwars.measure.supervisor --child stackwars.compilers.replay --job {params.job}"
-        " --pins {input.pins} --output {output} >{log} 2>&1"
+        " --pins {input.pins} --peers {params.peers} --output {output} >{log} 2>&1"
 
 
 rule replay:

@@ -138,9 +138,12 @@ def main() -> None:
     parser.add_argument("--pins", required=True, type=Path, help="pins file of the environment")
     parser.add_argument("--output", required=True, type=Path, help="folder to write, made afresh")
     parser.add_argument("--partner-pins", type=Path, help="pins file of the partner's environment")
+    parser.add_argument("--peers", type=Path, help="file of the peers of each workload on each device, as JSON")
     a = parser.parse_args()
     job_class = ProcessJob if a.child == CELL else import_module(a.child).JOB
     job = job_class(**documents.read(a.job))
+    if a.peers:
+        job = replace(job, peers=documents.read(a.peers)[job.device][job.workload])
     run(job, a.pins, a.output, a.child, a.partner_pins)
 
 

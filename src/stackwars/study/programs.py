@@ -316,7 +316,6 @@ def replay_job(config: dict, replay: ReplayCell, repetition: int) -> dict:
             }
             for program in replayed(config, replay.workload, replay.compiler)
         },
-        "peers": peers(config, replay.workload, replay.device),
     }
 
 

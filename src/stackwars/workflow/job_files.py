@@ -32,6 +32,13 @@ def planned(kind: str, content: Any) -> str:
     return str(path)
 
 
+def planned_shared(name: str, content: Any) -> str:
+    """Return the path of a file of this run that has the same name in every run, so that no job depends on it."""
+    path = FOLDER / f"{name}.json"
+    _planned[path] = json.dumps(content, indent=1)
+    return str(path)
+
+
 def write_planned() -> None:
     """Write the files of this run and delete those of earlier ones. The run holds the lock."""
     global _running
@@ -49,7 +56,7 @@ def _named(kind: str, content: Any, folder: Path) -> tuple[Path, str]:
 
 
 def _write(path: Path, text: str) -> None:
-    if path.exists():
+    if path.exists() and path.read_text() == text:
         return
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_suffix(".part")

@@ -73,6 +73,18 @@ class Jobs:
 
     # Inputs and parameters of single rules
 
+    def peers(self) -> str:
+        """Return the path of what the configuration measures in the rounds of each workload on each device.
+
+        The path is the same whatever is in the file: another study, or a further framework, measures nothing again.
+        """
+        config = self._grid.config
+        content = {
+            device: {name: programs.peers(config, name, device) for name in config["workloads"]}
+            for device in config["devices"]
+        }
+        return job_files.planned_shared("peers", content)
+
     def partner_pins(self, wildcards: Wildcards) -> str | list:
         """Return the pins of the environment of a process's partner; [] without one."""
         self._grid.check(wildcards)
@@ -196,7 +208,6 @@ def _process_spec(grid: Grid, wildcards: Wildcards) -> dict:
         "sizes": cells.sizes(config, cell.workload),
         "partner": partner and _runs(partner.framework),
         "forms": cell.workload in config["paper"].get("forms", []),
-        "peers": programs.peers(config, cell.workload, cell.device),
         "settings": {**_measuring(grid), "block_calls": cells.block_calls(config, cell.workload)},
     }
 
