@@ -59,7 +59,7 @@ def test_a_bad_request_is_refused_before_anything_is_measured(tmp_path):
     made = study.make(tmp_path)
     done = made.snakemake("claim_bert_first_pytorch")
     assert done.returncode != 0
-    expected = "bert_first_pytorch: needs.workloads: expected any of the configured gemm, layernorm, got"
+    expected = "bert_first_pytorch: query.where: expected workloads of the configured gemm, layernorm, got"
     assert expected in done.stdout
     overlay = tmp_path / OVERLAY
     overlay.write_text(overlay.read_text().replace("baseline: ours", "baseline: theirs", 1))

@@ -178,7 +178,7 @@ def test_a_process_is_told_what_it_measures():
 def test_another_study_changes_the_stopping_rule_and_measures_nothing_again():
     """What is measured in the same rounds is in a file whose path is a parameter, and always the same."""
     alone, beside = (
-        Jobs(Grid({**load(), "preset": "smoke", "measure": measure}, lambda: ""))
+        Jobs(Grid({**load(), "preset": "full", "measure": measure}, lambda: ""))
         for measure in (["tables"], ["tables", "stacks"])
     )
     assert alone.spec("process")(GEMM) == beside.spec("process")(GEMM)
