@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from measured import process
+from stackwars.measure import interleaved
 from stackwars.measure.contention import Usage
 from stackwars.measure.documents import EVENTS, Events, read_events
 from stackwars.measure.interleaved import pairs_ms
@@ -89,7 +90,7 @@ def test_process_or_partner_that_cannot_be_started_ends_with_the_reason(toy):
     assert "to start, got FileNotFoundError" in result["status_detail"]
 
 
-def interleaved(first: list[list[int]], second: list[list[int]], status: str = "ok", **told: object) -> dict:
+def sliced(first: list[list[int]], second: list[list[int]], status: str = "ok", **told: object) -> dict:
     """A process with slices of these ns, eight calls in a block; the first side's say what is `told`."""
 
     def events(slices_ns: list[list[int]], **told: object) -> list[dict]:
@@ -102,18 +103,18 @@ def interleaved(first: list[list[int]], second: list[list[int]], status: str = "
 
 def test_pairs_are_medians_of_a_call_without_the_cold_block_and_the_first_pair():
     cold = [80_000_000, 8_000_000, 8_000_000]
-    found = pairs_ms(interleaved([[9_000_000_000], cold, [16_000_000]], [[1], [8_000_000] * 3, [8_000_000]]))
+    found = pairs_ms(sliced([[9_000_000_000], cold, [16_000_000]], [[1], [8_000_000] * 3, [8_000_000]]))
     assert found == [pytest.approx((1.0, 1.0)), pytest.approx((2.0, 1.0))]
-    assert pairs_ms(interleaved([[1], [2]], [[1], [2]], status="error")) == []
+    assert pairs_ms(sliced([[1], [2]], [[1], [2]], status="error")) == []
 
 
 def test_blocks_before_a_slice_has_settled_do_not_count():
     slow = [80_000_000, 80_000_000, 8_000_000]
     found = pairs_ms(
-        interleaved([slow] * 4, [[8_000_000]] * 4, settled=True, settling=2),
+        sliced([slow] * 4, [[8_000_000]] * 4, settled=True, settling=2),
     )
     assert found == [pytest.approx((1.0, 1.0))] * 3
-    assert pairs_ms(interleaved([[8]] * 9, [[8]] * 9, settled=False, settling=0)) == []
+    assert pairs_ms(sliced([[8]] * 9, [[8]] * 9, settled=False, settling=0)) == []
 
 
 def told_slices(monkeypatch, tmp_path, waits: list[int], slices: int) -> list[dict]:
