@@ -58,7 +58,8 @@ def inject(fault: Fault, made: Scratch, home: Path) -> None:
         again = scratch.run(*fault.again)
         assert_intact(scratch.results, before, fault.spends)
         output += again.output
-        assert re.search(fault.says, output), f"nothing says {fault.says!r}: {output[-1000:]}"
+        words = " ".join(output.split())  # the terminal wraps lines
+        assert re.search(fault.says, words), f"nothing says {fault.says!r}: {output[-1000:]}"
         assert again.code == 0, f"the run after it failed: {again.output[-1000:]}"
         assert not (bad := bad_ends(scratch.results)), bad
         fault.check(scratch)

@@ -34,7 +34,7 @@ def delete_other(scratch: Scratch) -> None:
 def child(name: str, do: str, says: str, event: str = "", **more: Any) -> Fault:
     """Return a fault in the first process of a cell, which the user then deletes to measure it again."""
     wanted = {"module": CHILD, "argument": f"jax/gemm/{FIRST}", "do": do, "event": event, **more}
-    again = (PAPER,) if "message" in more else (TABLES,)
+    again = (TABLES, PAPER) if "message" in more else (TABLES,)
     return Fault(
         name,
         says,
@@ -66,7 +66,7 @@ def nothing_is_left(scratch: Scratch) -> None:
 def kill_in_cell(scratch: Scratch) -> Ran:
     """Kill Snakemake in the second process of a cell; the first one has finished."""
     running = scratch.start(TABLES)
-    running.wait_for_output(r"jax gemm cpu process 2: running")
+    running.wait_for_output(r"process cpu jax gemm 1")
     running.wait_for(lambda: scratch.processes(CHILD))
     return running.kill()
 
@@ -89,7 +89,7 @@ def kill_in_tex(scratch: Scratch) -> Ran:
 def run_twice(scratch: Scratch) -> Ran:
     """Start a second run while the first one measures."""
     first = scratch.start(TABLES)
-    first.wait_for_output(r"jax gemm cpu process 1: running")
+    first.wait_for_output(r"process cpu jax gemm 0")
     second, ended = scratch.run(TABLES), first.finish()
     assert not ended.code, f"the first run was disturbed: {ended.output[-1000:]}"
     assert second.code, f"the second run was not refused: {second.output[-1000:]}"
