@@ -1,4 +1,4 @@
-"""What several tests need: the environments' Pythons, and the tables of the reference."""
+"""Shared fixtures: the environments' Pythons, and the tables of the reference."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one claim needs of a run, and the claim decided from it alone."""
+"""The needs of one claim, and its verdict from these alone."""
 
 from __future__ import annotations
 

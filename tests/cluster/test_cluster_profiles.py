@@ -1,4 +1,4 @@
-"""What a cluster is told of jobs: by the rules, and by its profile."""
+"""Groups and resources of jobs on a cluster, in the rules and in its profile."""
 
 from __future__ import annotations
 

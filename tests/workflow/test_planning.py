@@ -1,4 +1,4 @@
-"""What a user's first commands show, and that looking changes nothing."""
+"""The output of a user's first commands, which change nothing."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ FRAMEWORKS = {
     "torch_xla_dynamo": "torch",
     "numpy": "jax",  # its environment has NumPy too
 }
-"""Of each framework a dialect in whose environment it runs."""
+"""For each framework, a dialect in whose environment it runs."""
 BEYOND = [name for name in SMALL if workloads.load(name).TABLE == "beyond"]
 WITHOUT_MODELS = [name for name in SMALL if workloads.load(name).KIND != "model"]
 CHOSEN = {"torchax": BEYOND, "torch_xla_dynamo": UPDATING, "tensorflow_graph": WITHOUT_MODELS}

@@ -63,7 +63,7 @@ ROUTER_MARGIN = 5  # times the error of a logit in float32
 
 
 def logits(sizes: dict[str, int], seed: int, kind: type) -> list[np.ndarray]:
-    """Of each set of inputs, (tokens, experts)."""
+    """Return (tokens, experts) for each set of inputs."""
     name = "router.weight"
     weight = values.leaf(name, moe.parameters(sizes)[name], seed).astype(kind)
     return [one["x"].astype(kind) @ weight.T for one in input_sets(moe, sizes, seed)]

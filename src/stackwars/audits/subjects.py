@@ -1,4 +1,4 @@
-"""What an audit measures: the process of a framework's cell, or of a compiler's replay of its programs.
+"""The subject of an audit: the process of a framework's cell, or of a compiler's replay of its programs.
 
 Processes are supervised like those of the study, alone on the machine, and stay in the audit's folder as they
 finish: an audit that was killed resumes after them. A change of the sources, the pins or the job runs a process

@@ -1,4 +1,4 @@
-"""What a claim needs, by the table and the values of its query, and the configuration that has just that."""
+"""Derive from a claim's query what must be measured for it, and the configuration restricted to that."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ STAGES = {
     **dict.fromkeys((schema.SCALING, schema.GROWTH, schema.SHAPES), (GROWTH,)),
     schema.BATCH: (AHEAD, BATCHES),
 }
-"""What is run for a quantity, a mode or a level; cells for any other."""
+"""The stages that run for a quantity, a mode or a level; cells for any other."""
 NATIVE_ALONE = {schema.MARGIN, schema.CONTROL, schema.RUNTIME}
 """Quantities of replays by the generation of XLA that the frameworks' own environments have."""
 

@@ -105,7 +105,7 @@ def code_bytes(executable: Any) -> int:
 
 
 def versions() -> dict[str, str]:
-    """What compiles: {package: version}."""
+    """Return the versions of what compiles, {package: version}."""
     import jax
 
     result = {}

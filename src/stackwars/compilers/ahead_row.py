@@ -153,7 +153,7 @@ def figures(message: str) -> dict[str, int]:
 
 
 def first_lines(message: str) -> str:
-    """What is kept of a refusal: without the wire format that libtpu appends."""
+    """Return a refusal without the wire format that libtpu appends."""
     return message.split("[type.googleapis.com")[0].strip()[:MESSAGE_CHARACTERS]
 
 

@@ -69,7 +69,7 @@ def _replace_layernorm(op: Any) -> None:
 
 
 def _before_reshape(x: Any) -> Any:
-    """What was reshaped to x, if its rows are x's rows; else x."""
+    """Return the value that was reshaped to x if it has x's rows, else x."""
     op = stablehlo.producer(x)
     if op is None or op.name != "stablehlo.reshape":
         return x

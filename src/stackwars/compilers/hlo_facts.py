@@ -1,4 +1,4 @@
-"""What a program holds: counts over the optimised HLO, and its collectives as emitted and as optimised.
+"""Facts of a program: counts over the optimised HLO, and its collectives as emitted and as optimised.
 
 Collectives are counted as they stand in the text: one in a loop's body counts once. Their bytes are those of an
 instruction's result on a device, which for an all-gather is all that is gathered, and for a reduce-scatter the

@@ -58,7 +58,7 @@ KEPT = (
 
 @dataclass(frozen=True)
 class Probe:
-    """What one compilation said of a batch. verdict: fits, oom, or empty where it told neither;
+    """The outcome of compiling one batch. verdict: fits, oom, or empty if it said neither;
     demand: bytes of memory that it needs, None where it did not tell."""
 
     batch: int
@@ -68,7 +68,7 @@ class Probe:
 
 @dataclass
 class BatchSearch:
-    """What is known so far. usable: bytes of memory; weights: bytes needed whatever the batch, None if
+    """The state of the search. usable: bytes of memory; weights: bytes needed whatever the batch, None if
     unknown; probes: oldest first."""
 
     usable: int | None

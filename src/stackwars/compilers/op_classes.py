@@ -1,4 +1,4 @@
-"""What kind of work each operation of an optimised program does, and which are computed in one kernel with others.
+"""The class of work of each operation of an optimised program, and which operations share a kernel.
 
 Standard library only: it runs in a compiler's environment, and the tables name the classes by it.
 """

@@ -250,7 +250,7 @@ class ReplayProcess:
 
 
 JOB = ReplayJob
-"""What `stackwars.measure.supervisor` reads a job of this process as."""
+"""The class of this process's jobs, for `stackwars.measure.supervisor`."""
 
 
 def readable(text: str) -> str:

@@ -58,7 +58,7 @@ class ShardedJob:
 
 
 JOB = ShardedJob
-"""What `stackwars.measure.supervisor` reads a job of this process as."""
+"""The class of this process's jobs, for `stackwars.measure.supervisor`."""
 
 
 def leaf(name: str, shape: tuple[int, ...], seed: int) -> Leaf:

@@ -121,7 +121,7 @@ def prune() -> None:
 
 
 def _stamp(job: Any, pins: list[Path]) -> dict:
-    """What a saved process must have in common with the one that is wanted."""
+    """Return everything that a saved process must share with the requested one."""
     digest = hashlib.sha256()
     for path in [*pins, *sorted((REPOSITORY / "src" / "stackwars").rglob("*.py"))]:
         digest.update(path.read_bytes())

@@ -1,4 +1,6 @@
-"""What a process says of itself in its log; the run's terminal shows the last line (stackwars.workflow.terminal)."""
+"""The lines that a process writes about itself to its log, of which the terminal shows the last one
+(`stackwars.workflow.terminal`).
+"""
 
 from __future__ import annotations
 

@@ -120,7 +120,7 @@ def _environ(job: Any, cache: Path, control: interleaved.Control | None) -> dict
 
 
 def _identity(job: Any) -> dict:
-    """What a result keeps of its job."""
+    """Return the fields of a job that its result stores."""
     return {key: value for key, value in asdict(job).items() if key != "peers"}
 
 

@@ -44,7 +44,7 @@ _DENIED = re.compile(
     r"|(?:Permission denied|Read-only file system)(?:: [`'\"](?P<named>[^`'\"\n]+)[`'\"])?"
 )
 _EXECUTION = re.compile(r"_execute_child|execve?\(|posix_spawn|bad interpreter")
-"""What a traceback or a shell says of a program that could not be started."""
+"""The words of a traceback or a shell about a program that could not be started."""
 
 
 def advise(text: str) -> list[str]:

@@ -21,7 +21,7 @@ from stackwars.workflow import job_files
 from stackwars.workflow.grid import Grid, Wildcards
 
 VERSION = "1"
-"""Of the audits' protocol; see `stackwars.workflow.jobs`."""
+"""The version of the audits' protocol; see `stackwars.workflow.jobs`."""
 SETTINGS = (
     *("seed", "matmul_precision", "memory_cap_gib", "timeout_s"),
     *("interleaved_slice_seconds", "parity_rel_l2"),

@@ -1,4 +1,4 @@
-"""What happens before a run's first job, and the summary after its last.
+"""Prepare a run before its first job, and summarise it after its last.
 
 Reading the rules writes nothing, so that a dry run, --lint and --summary change no file. All of this is done once it
 is certain that jobs run.

@@ -1,4 +1,4 @@
-"""What a run prints: a line for each job, with k of n and the time left, and at its end what failed and what to do.
+"""The output of a run: a line for each job, with k of n and the time left, and at its end what failed and what to do.
 
 A handler of its own beside Snakemake's, which the default profile keeps quiet (`quiet: all`). With another --quiet, in
 a dry run and with --verbose Snakemake speaks, and this one does not.

@@ -1,4 +1,4 @@
-"""What a workload declares, and the defaults of what most do not have to say.
+"""The declaration of a workload, with defaults.
 
 A workload is a module of this folder with a subclass of `Workload`, whose one instance it calls WORKLOAD. It
 needs NumPy alone. The class has the computation in every Python API (*dialect*), each form in a method that is
@@ -81,7 +81,7 @@ class Workload:
     """Its place in the tables."""
     KIND = "basic"
     ITEM = "sequences"
-    """What is counted by `items`."""
+    """The unit that `items` counts."""
     SIZES: ClassVar[dict[str, str]]
     """{name: meaning} of its sizes; the first is the number of items in a call."""
     INPUTS: ClassVar[dict[str, Axes]] = {"x": ("batch", "sequence", "features")}

@@ -11,7 +11,7 @@ from stackwars.workloads.base import Workload
 
 CHANNELS = 3
 PREFIXES = {"jax": "Flax", "tensorflow": "TF", "torch": ""}
-"""What the names of transformers' classes begin with, by dialect."""
+"""The prefix of transformers' class names, by dialect."""
 
 
 def no_form(*dialects: str) -> dict[str, str]:
@@ -36,7 +36,7 @@ class Model(Workload):
     RESULT = "logits"
     """The field of the model's output that is compared."""
     TENSORFLOW_PREFIX = ""
-    """What the names of the weights in TensorFlow have before those in torch."""
+    """The prefix of the weights' names in TensorFlow."""
 
     def hf_config(self, sizes) -> dict[str, Any]:
         """Return the keywords of the configuration."""

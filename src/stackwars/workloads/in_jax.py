@@ -1,4 +1,4 @@
-"""What the forms in JAX share: operations, and a training step."""
+"""Operations and the training step that the forms in JAX share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the forms in NumPy share: operations, and a training step."""
+"""Operations and the training step that the forms in NumPy share."""
 
 import math
 

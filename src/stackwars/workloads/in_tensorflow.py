@@ -1,4 +1,4 @@
-"""What the forms in TensorFlow share: operations, and a training step.
+"""Operations and the training step that the forms in TensorFlow share.
 
 AdamW is written out, because Keras adds epsilon before the second moment's bias is corrected, which is another
 function (Kingma and Ba, 2015, name both forms).

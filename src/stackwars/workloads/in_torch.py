@@ -1,4 +1,4 @@
-"""What the forms in torch share: modules filled with weights, a training step."""
+"""Modules filled with weights, and the training step, that the forms in torch share."""
 
 from collections.abc import Mapping
 
