@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 import study
@@ -63,7 +65,9 @@ def test_a_bad_request_is_refused_before_anything_is_measured(tmp_path):
     assert expected in done.stdout
     overlay = tmp_path / OVERLAY
     overlay.write_text(overlay.read_text().replace("baseline: ours", "baseline: theirs", 1))
+    start = time.monotonic()
     done = made.snakemake("paper.pdf")
+    assert time.monotonic() - start < 8
     assert done.returncode != 0
     message = next(line for line in done.stdout.splitlines() if "config: " in line)
     assert "comparisons.0.baseline: expected" in message and 'got "theirs"' in message
