@@ -296,6 +296,42 @@ def test_an_edited_file_touches_what_is_made_from_it_alone(smoke):
         assert {rule: planned[rule] for rule in measuring if rule in planned} == expected, files
 
 
+def test_one_changed_weight_makes_the_pair_invalid(smoke):
+    made, _ = smoke
+    # In NumPy: of all dialects the one that the fewest processes measure again.
+    dialect = made.folder / "src" / "stackwars" / "workloads" / "in_numpy.py"
+    study.write(
+        dialect,
+        """
+
+        _build = build
+
+
+        def build(workload, sizes, seed, put):
+            def changed(array):
+                array.flat[0] *= 1.01 if workload.TITLE == "LayerNorm" else 1
+                return put(array)
+
+            return _build(workload, sizes, seed, changed)
+        """,
+    )
+    of_numpy = [
+        cell
+        for cell in cells.asked(ASKED)
+        if cell.device in CPUS
+        and cell.framework == "numpy"
+        and "src/stackwars/workloads/in_numpy.py" in cells.sources(ASKED, cell)
+    ]
+    ran = made.run("results/smoke/cells.csv", *SMOKE)
+    assert ran == {"process": len(of_numpy), "cell": len(of_numpy), "tables": 1}
+    frame = rows(made)
+    row = frame.loc[("numpy", "layernorm")]
+    assert row["status"] == "invalid" and row["parity_rel_l2"] > 1e-5
+    # The others agree with each other.
+    others = frame.drop(index=("numpy", "layernorm"))["status"]
+    assert set(others) == {"ok", "unsupported"}
+
+
 def test_a_claim_is_decided_by_the_reference(smoke):
     """The last test, because a run of the reference makes its tables again."""
     done = smoke[0].snakemake("claim_one_run_jax", "--config", "source=reference")
