@@ -74,6 +74,28 @@ REFUSED = {
     "slices of a framework that lowers for one device": (
         put("sharding/slices/frameworks", ["numpy"]),
         "sharding.slices.frameworks.0", "one of jax, torch_tpu, ", "numpy"),
+    "odd sizes of a workload that there is not": (
+        put("odd_sizes/workloads/gem", [{"m": 1, "k": 1, "n": 1}]), "odd_sizes.workloads", "conv, ", "gem"),
+    "odd sizes without one of the workload's": (
+        drop("odd_sizes/workloads/gemm/1/k"), "odd_sizes.workloads.gemm.1", "the keys k", '["m", "n"]'),
+    "odd sizes with another one": (
+        put("odd_sizes/workloads/gemm/0/depth", 7),
+        "odd_sizes.workloads.gemm.0.depth", "known keys are k, m, n", "depth"),
+    "empty axis at odd sizes": (
+        put("odd_sizes/workloads/gemm/0/m", 0), "odd_sizes.workloads.gemm.0.m", "at least 1", 0),
+    "odd sizes that the workload cannot have": (
+        put("odd_sizes/workloads/attention_blocked/0/window", 4),
+        "odd_sizes.workloads.attention_blocked.0.window", "a divisor of the sequence, 35", 4),
+    "odd sizes of an unknown program": (
+        put("odd_sizes/programs/0", "jaxx"), "odd_sizes.programs.0", "one of jax, ", "jaxx"),
+    "odd sizes of a framework whose programs are not compared": (
+        put("odd_sizes/programs/0", "numpy"),
+        "odd_sizes.programs", "frameworks that a comparison of programs has", "numpy"),
+    "odd sizes in an unknown compiler": (
+        put("odd_sizes/compilers/0", "jaxlib-0.9"),
+        "odd_sizes.compilers.0", "one of jaxlib-0.7.1", "jaxlib-0.9"),
+    "odd sizes of an unknown study": (
+        put("odd_sizes/study", "values_"), "odd_sizes.study", "one of tables", "values_"),
     "cache that is full": (
         put("presets/full/sizes/decode/past", 1024),
         "presets.full.sizes.decode.past", "fewer than positions, 1024", 1024),

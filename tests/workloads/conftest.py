@@ -9,7 +9,7 @@ import pytest
 
 from stackwars import workloads
 from stackwars.setup import environments
-from workloads.presets import SMALL, UPDATING
+from workloads.presets import ODD, SMALL, UPDATING
 
 HERE = Path(__file__).parent
 REPOSITORY = HERE.parents[1]
@@ -54,15 +54,17 @@ def in_dialect():
 
 @pytest.fixture(scope="session")
 def called(in_dialect, tmp_path_factory):
-    """A function of a framework: what `called` found there, {workload: {what: array}}."""
+    """A function of a framework and, of odd sizes, their place: what `called` found, {workload: {what: array}}."""
     folder = tmp_path_factory.mktemp("called")
 
-    def of(framework: str) -> dict[str, dict[str, np.ndarray]]:
-        path = folder / f"{framework}.npz"
+    def of(framework: str, place: int | None = None) -> dict[str, dict[str, np.ndarray]]:
+        given = SMALL if place is None else {n: rows[place] for n, rows in ODD.items() if rows[place:]}
+        path = folder / str(place) / f"{framework}.npz"
         if not path.exists():
-            sizes = {name: SMALL[name] for name in CHOSEN.get(framework, SMALL)}
+            path.parent.mkdir(exist_ok=True)
+            sizes = {name: given[name] for name in CHOSEN.get(framework, given) if name in given}
             path.with_suffix(".json").write_text(json.dumps(sizes))
-            in_dialect(FRAMEWORKS[framework], "-m", "workloads.called", framework, str(folder))
+            in_dialect(FRAMEWORKS[framework], "-m", "workloads.called", framework, str(path.parent))
         found: dict[str, dict[str, np.ndarray]] = {}
         for key, array in np.load(path).items():
             name, _, what = key.partition("/")

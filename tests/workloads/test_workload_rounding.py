@@ -10,7 +10,7 @@ from stackwars.workloads.elementwise_chain import WORKLOAD as chain
 from stackwars.workloads.moe import WORKLOAD as moe
 from stackwars.workloads.newton import MARGIN, TOLERANCE, iterated
 from stackwars.workloads.newton import WORKLOAD as newton
-from workloads.presets import CONFIG, FULL, SMALL
+from workloads.presets import CONFIG, FULL, ODD, SMALL
 
 SEEDS = sorted({0, CONFIG["settings"]["seed"]})
 
@@ -69,7 +69,7 @@ def logits(sizes: dict[str, int], seed: int, kind: type) -> list[np.ndarray]:
     return [one["x"].astype(kind) @ weight.T for one in input_sets(moe, sizes, seed)]
 
 
-@pytest.mark.parametrize("sizes", [FULL["moe"], SMALL["moe"]], ids=["full", "small"])
+@pytest.mark.parametrize("sizes", [FULL["moe"], SMALL["moe"], *ODD["moe"]], ids=str)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_no_choice_is_within_the_rounding_of_logits(sizes, seed):
     exact, rounded = (logits(sizes, seed, kind) for kind in (np.float64, np.float32))
@@ -92,9 +92,7 @@ def test_every_expert_has_tokens_and_the_sets_differ_in_how_many(seed):
 
 # How often the Newton-Schulz iteration runs: the same in every precision, and never by a hair.
 
-NEWTON_SIZES = {
-    str(chosen["sizes"]["newton"]): chosen["sizes"]["newton"] for chosen in CONFIG["presets"].values()
-}
+NEWTON_SIZES = {str(sizes): sizes for sizes in (FULL["newton"], SMALL["newton"], *ODD["newton"])}
 
 
 @pytest.mark.parametrize("seed", SEEDS)

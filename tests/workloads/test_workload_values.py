@@ -27,6 +27,7 @@ def test_the_values_of_a_leaf_do_not_change_between_releases():
         ("recurrent.weight", (400, 256), 0, 1 / 32),
         ("embedder.convolution.weight", (400, 16, 4, 4), 0, 1 / 16),
         ("transformer.wte.weight", (400, 256), 0, 0.02),
+        ("h.0.key", (4, 4, 100, 64), 0, 1),
         ("embeddings.patch_embeddings.projection.weight", (400, 16, 4, 4), 0, 1 / 16),
         ("ln_1.weight", (100_000,), 1, 0.1),
         ("normalization.running_var", (100_000,), 1, 0.1),

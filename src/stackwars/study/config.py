@@ -12,7 +12,7 @@ from stackwars.compilers import XLA
 from stackwars.compilers.edits import EDITS
 from stackwars.setup.device import CPU
 from stackwars.setup.environments import REPOSITORY
-from stackwars.study import growth, schema, sharding
+from stackwars.study import growth, odd, schema, sharding
 from stackwars.study.cells import environments, settings
 from stackwars.study.comparisons import CELLS, PROGRAMS, comparisons, with_programs
 from stackwars.study.programs import resized
@@ -77,6 +77,7 @@ def validate(config: dict) -> dict:
     _check_sizes(config)
     _check_growth(config)
     _check_sharding(config)
+    _check_odd(config)
     _check_studies(config)
     _check_compilers(config)
     return config
@@ -92,6 +93,10 @@ def _definitions(config: dict) -> dict[str, dict]:
 
     known = {name: list(workloads.load(name).SIZES) for name in workloads.names()}
     batched = [name for name, sizes in known.items() if "batch" in sizes]
+    keys = {
+        name: {"required": sizes, "properties": dict.fromkeys(sizes, True), "additionalProperties": False}
+        for name, sizes in known.items()
+    }
     return {
         "workload": {"enum": list(known)},
         "batched": {"enum": batched},
@@ -108,17 +113,8 @@ def _definitions(config: dict) -> dict[str, dict]:
         "studied": {"enum": own("studies")},
         "edit": {"enum": list(EDITS)},
         "edited": {"pattern": f"^({'|'.join(own('frameworks'))})([+]({'|'.join(EDITS)}))+$"},
-        "sizes": {
-            "required": own("workloads"),
-            "properties": {
-                name: {
-                    "required": sizes,
-                    "properties": dict.fromkeys(sizes, True),
-                    "additionalProperties": False,
-                }
-                for name, sizes in known.items()
-            },
-        },
+        "sizes": {"required": own("workloads"), "properties": keys},
+        "odd": {"properties": {name: {"items": one} for name, one in keys.items()}},
         "variants": {
             "properties": {
                 name: {"items": {"pattern": VARIANT if "sequence" in known[name] else BATCH}}
@@ -233,6 +229,18 @@ def _check_sharding(config: dict) -> None:
     for preset in config["presets"] if "sharding" in config else ():
         if problem := sharding.problem(config, preset):
             raise ConfigError(*problem)
+
+
+def _check_odd(config: dict) -> None:
+    for framework in config.get("odd_sizes", {}).get("programs", ()):
+        if framework in config["frameworks"] and framework not in odd.programs(config):
+            expected = "frameworks that a comparison of programs has"
+            raise ConfigError("odd_sizes.programs", expected, framework)
+    for workload, rows in config.get("odd_sizes", {}).get("workloads", {}).items():
+        for place, given in enumerate(rows):
+            for size, expected in workloads.load(workload).problems(given).items():
+                key = f"odd_sizes.workloads.{workload}.{place}.{size}"
+                raise ConfigError(key, expected, given[size])
 
 
 def _check_sizes(config: dict) -> None:

@@ -40,6 +40,9 @@ class Window(Attention):
 
         return masked
 
+    def further(self, sizes, seed):
+        return {"heads": sizes["heads"], "window": sizes["window"]}
+
     def reference(self, weights, inputs, heads, window):
         return self.exact(weights, inputs, {"heads": heads, "window": window})
 

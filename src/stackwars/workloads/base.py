@@ -17,8 +17,9 @@ given its framework, and is called by the process that runs that dialect and by 
 
 A method uses the shapes of what it is given: it is also called with inputs of other sizes.
 
-`reference(weights, inputs, ...)` of a workload that has one is its output in float64; further arguments are
-sizes. Attributes that only some have:
+`reference(weights, inputs, ...)` of a workload that has one is its output in float64, or of one with STATE the outputs
+of a call for each of several inputs, and what is then updated by name; `further` has the arguments that follow.
+Attributes that only some have:
 
     FORM_OF             the workload that computes the same in another form
     STATE               in words, what its calls update in place
@@ -54,11 +55,14 @@ def shape(axes: Axes, sizes: Sizes) -> tuple[int, ...]:
     return tuple(sizes[axis] if isinstance(axis, str) else axis for axis in axes)
 
 
+def precise(array: np.ndarray) -> np.ndarray:
+    """Return the array with floating-point values converted to float64."""
+    return array.astype(np.float64) if array.dtype.kind == "f" else array
+
+
 def float64(arrays: Mapping[str, np.ndarray]) -> Arrays:
     """Return the arrays with floating-point values converted to float64."""
-    return {
-        name: array.astype(np.float64) if array.dtype.kind == "f" else array for name, array in arrays.items()
-    }
+    return {name: precise(array) for name, array in arrays.items()}
 
 
 class Operations(SimpleNamespace):
@@ -161,6 +165,35 @@ class Workload:
         A form in an array dialect has it after the weights; in JAX it returns (new state, output).
         """
         return {}
+
+    def weights(self, sizes: Sizes, seed: int) -> Arrays:
+        """Return the weights by their names in torch, in torch's layout."""
+        return {name: values.leaf(name, extents, seed) for name, extents in self.parameters(sizes).items()}
+
+    def further(self, sizes: Sizes, seed: int) -> dict[str, Any]:
+        """Return the arguments of `reference` besides weights and inputs."""
+        return {}
+
+    def expected(
+        self, sizes: Sizes, seed: int, calls: int | None = None
+    ) -> tuple[list[np.ndarray], Arrays] | None:
+        """Return (output of each call, {name: what the calls update, after the last}) of the reference, in float64.
+
+        Names are those of `Session.state`. Calls alternate between the inputs of the seed and those of the next;
+        by default there is one of a workload that updates, and two of any other. None without a reference.
+        """
+        if not hasattr(self, "reference"):
+            return None
+        updates = hasattr(self, "STATE")
+        sets = [self.inputs(sizes, seed + number) for number in range(2)]
+        given = [sets[call % 2] for call in range(calls or (1 if updates else 2))]
+        weights, further = self.weights(sizes, seed), self.further(sizes, seed)
+        if updates:
+            outputs, state = self.reference(weights, given, **further)
+        else:
+            outputs, state = [self.reference(weights, one, **further) for one in given], {}
+        # Whole numbers stay as they are: they are compared exactly.
+        return [precise(np.asarray(output)) for output in outputs], state
 
     def has_form(self, dialect: str) -> bool:
         """Return whether it has a form in the dialect, or says why it has none."""

@@ -42,12 +42,13 @@ class Decode(Workload):
     def state(self, sizes, seed):
         """Return the cache at first, each (batch, heads, positions, width of a head), float32.
 
-        It is drawn, beyond the past too, which no token may see.
+        It is drawn, beyond the past too, which no token may see, and like a weight, so that a program that is made
+        without values tells which it is to be given.
         """
         heads, layers = sizes["heads"], range(sizes["layers"])
         shape = (sizes["batch"], heads, sizes["positions"], sizes["hidden"] // heads)
         names = [f"h.{layer}.{part}" for layer in layers for part in ("key", "value")]
-        return {name: values.activations(name, shape, seed) for name in names}
+        return {name: values.leaf(name, shape, seed) for name in names}
 
     def flops(self, sizes):
         """Return the operations as in the base, with attention to the full cache."""
@@ -62,6 +63,10 @@ class Decode(Workload):
         read = self.parameter_count(sizes) - counts.unread(sizes["vocabulary"], used, width)
         read -= counts.unread(sizes["positions"], 1, width)
         return 4 * (read + 2 * sizes["layers"] * sizes["batch"] * (sizes["past"] + 1) * width)
+
+    def further(self, sizes, seed):
+        """Return the heads, and the cache as it is filled at first."""
+        return {"heads": sizes["heads"], "filled": self.state(sizes, seed)}
 
     def reference(self, weights, batches, heads, filled):
         """Return (logits (batch, vocabulary) of a call for each set of inputs, the cache after the last)."""

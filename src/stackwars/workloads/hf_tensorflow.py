@@ -23,6 +23,9 @@ def build(workload, sizes, seed, put):
     config_class, model_class = workload.classes("tensorflow")
     model = model_class(config_class(**workload.hf_config(sizes)), **workload.MODEL_KEYWORDS)
     give_weights(model, workload.parameters(sizes), seed, put, workload.TENSORFLOW_PREFIX)
+    # Keras has a variable that is not trainable twice in the `weights` of a layer that is, and GPT-2's head
+    # multiplies by all of its embedding's.
+    model.trainable = False
 
     def function(model, *inputs):
         return getattr(model(*inputs, training=False), workload.RESULT)

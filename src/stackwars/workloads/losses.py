@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from stackwars import workloads
-from stackwars.workloads import values
 from stackwars.workloads.base import Workload
 
 STEPS = 50
@@ -126,12 +125,10 @@ def apart(module: Workload, sizes: dict[str, int], draws: int, seed: int) -> lis
     """Return, for each draw, the largest relative difference of a step's loss to the undisturbed training's."""
     sets = [module.inputs(sizes, seed), module.inputs(sizes, seed + 1)]
     batches = [sets[step % 2] for step in range(STEPS)]
-    heads = [sizes["heads"]] if "heads" in sizes else []
-    shapes = module.parameters(sizes).items()
-    weights = {name: values.leaf(name, shape, seed) for name, shape in shapes}
+    weights, further = module.weights(sizes, seed), module.further(sizes, seed)
 
     def trained(rounding: Rounding | None) -> np.ndarray:
-        return np.array(module.reference(weights, batches, *heads, rounding=rounding)[0])
+        return np.array(module.reference(weights, batches, **further, rounding=rounding)[0])
 
     plain, longest = trained(None), module.longest(sizes)
     disturbed = (trained(Rounding(longest, draw)) for draw in range(draws))

@@ -40,6 +40,9 @@ class TrainTransformer(adamw.Training):
     def longest(self, sizes):
         return max(sizes["vocabulary"], sizes["intermediate"], sizes["batch"] * sizes["sequence"])
 
+    def further(self, sizes, seed):
+        return {"heads": sizes["heads"]}
+
     def reference(self, weights, batches, heads, rounding=None):
         """As `adamw.trained`."""
 

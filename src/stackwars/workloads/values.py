@@ -30,6 +30,7 @@ UNSCALED_QUERY_FACTOR = 0.1
 RECURRENT = "recurrent.weight"
 RECURRENT_FACTOR = 0.5
 FACTORS = {UNSCALED_QUERY: UNSCALED_QUERY_FACTOR, RECURRENT: RECURRENT_FACTOR}
+CACHED = (".key", ".value")  # of a layer, which normalisation before it keeps near a standard deviation of 1
 SMALL_STD = 0.02
 SCALE_STD = 0.1
 TILE = 32  # pixels
@@ -41,8 +42,9 @@ def leaf(name: str, shape: tuple[int, ...], seed: int) -> np.ndarray:
 
     Matrices and kernels have mean 0 and standard deviation 1/sqrt(values per row), which is the
     fan-in in the layout of torch's linear and convolution layers (a tenth of that in GPT-Neo's
-    queries, half of it in a recurrent weight); embeddings 0.02. One-dimensional weights and running
-    variances lie within 1 +- 0.174, biases and running means within +- 0.035.
+    queries, half of it in a recurrent weight); embeddings 0.02, keys and values of a cache 1.
+    One-dimensional weights and running variances lie within 1 +- 0.174, biases and running means
+    within +- 0.035.
     """
     mean, std = _moments(name, shape)
     # An integer uniform on [-2^31, 2^31) has standard deviation 2^32/sqrt(12).
@@ -91,6 +93,8 @@ def _entropy(name: str, seed: int) -> list[int]:
 def _moments(name: str, shape: tuple[int, ...]) -> tuple[float, float]:
     if name.endswith(EMBEDDINGS):
         return 0.0, EMBEDDING_STD
+    if name.endswith(CACHED):
+        return 0.0, 1.0
     if len(shape) > 1:
         factor = next((factor for end, factor in FACTORS.items() if name.endswith(end)), 1.0)
         return 0.0, factor / math.sqrt(math.prod(shape[1:]))

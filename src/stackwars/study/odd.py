@@ -1,0 +1,84 @@
+"""Odd sizes, at which kernels break: programs are called at them, untimed, and their values judged.
+
+The configuration's key odd_sizes has a list of sizes for each workload. Its variants are their places in the
+list: odd1, odd2, and so on.
+"""
+
+from __future__ import annotations
+
+import re
+
+from stackwars.study.comparisons import with_programs
+from stackwars.study.studies import studies
+
+BASE = "base"
+"""The variant of the preset's sizes."""
+_VARIANT = re.compile(r"odd([1-9]\d*)")
+
+
+def is_variant(variant: str) -> bool:
+    """Return whether a variant has this form."""
+    return _VARIANT.fullmatch(variant) is not None
+
+
+def variants(config: dict, workload: str) -> list[str]:
+    """Return the workload's variants, in the order of their list."""
+    return [f"odd{place}" for place, _ in enumerate(_rows(config, workload), 1)]
+
+
+def sizes(config: dict, workload: str, variant: str) -> dict[str, int]:
+    """Return the sizes of a variant, which no preset changes. Raises ValueError for one that has none."""
+    known = variants(config, workload)
+    if variant not in known:
+        raise ValueError(
+            f"variant of {workload}: expected one of {', '.join(known) or 'none'}, got {variant}; "
+            "fix: add its sizes to odd_sizes.workloads in config/config.yaml"
+        )
+    return dict(_rows(config, workload)[known.index(variant)])
+
+
+def programs(config: dict) -> list[str]:
+    """Return the frameworks whose programs are called, of those that the configuration has."""
+    known = with_programs(config)
+    return [name for name in config.get("odd_sizes", {}).get("programs", ()) if name in known]
+
+
+def checks(config: dict) -> list[tuple[str, str, str]]:
+    """Return (compiler, workload, variant) of every check of the study of the key odd_sizes, in the order of the grid.
+
+    Beside the odd sizes these are the preset's, of workloads whose programs go to the compiler. The others take
+    long there, and at odd sizes they are small.
+    """
+    return [
+        (compiler, workload, variant)
+        for workload in _measured(config)
+        for variant in (BASE, *variants(config, workload))
+        for compiler in config["odd_sizes"]["compilers"]
+        if is_checked(config, compiler, workload, variant)
+    ]
+
+
+def is_checked(config: dict, compiler: str, workload: str, variant: str) -> bool:
+    """Return whether a check belongs to the study."""
+    if workload not in _measured(config) or compiler not in config["odd_sizes"]["compilers"]:
+        return False
+    if variant != BASE:
+        return variant in variants(config, workload)
+    excluded = config["presets"][config["preset"]].get("exclude_programs", [])
+    return workload not in [*excluded, *config["compilers"][compiler].get("exclude_workloads", [])]
+
+
+def _measured(config: dict) -> tuple[str, ...]:
+    """Return the workloads that this run measures of the study, if it has programs of any framework."""
+    name = config.get("odd_sizes", {}).get("study")
+    found = next((study.workloads for study in studies(config) if study.name == name), ())
+    return found if found and programs(config) else ()
+
+
+def asked(config: dict) -> bool:
+    """Return whether this run has any check at odd sizes."""
+    return bool(checks(config))
+
+
+def _rows(config: dict, workload: str) -> list[dict[str, int]]:
+    return config.get("odd_sizes", {}).get("workloads", {}).get(workload, [])

@@ -1,0 +1,86 @@
+"""Odd sizes: which workloads are checked at which, and in which compilers."""
+
+import pytest
+
+from stackwars import workloads
+from stackwars.study import odd, programs
+from stackwars.study.config import load
+from stackwars.study.programs import Program
+
+CONFIG = load()
+ROWS = CONFIG["odd_sizes"]
+MEASURED = {**CONFIG, "measure": ["values"]}
+
+
+def test_a_run_that_measures_the_study_checks_every_workload_at_its_odd_sizes_in_every_compiler():
+    assert [check for check in odd.checks(MEASURED) if check[2] != odd.BASE] == [
+        (compiler, workload, f"odd{place + 1}")
+        for workload in CONFIG["workloads"]
+        for place in range(len(ROWS["workloads"][workload]))
+        for compiler in ROWS["compilers"]
+    ]
+    assert odd.programs(MEASURED) == ROWS["programs"]
+    assert odd.asked(MEASURED)
+    assert odd.asked({**CONFIG, "source": "reference"})
+
+
+def test_it_checks_the_preset_s_sizes_too_but_of_workloads_that_a_compiler_is_not_given():
+    base = {(compiler, workload) for compiler, workload, variant in odd.checks(MEASURED) if variant == odd.BASE}
+    compilers = {name: CONFIG["compilers"][name].get("exclude_workloads", []) for name in ROWS["compilers"]}
+    assert any(compilers.values())
+    assert base == {
+        (c, w) for c, excluded in compilers.items() for w in CONFIG["workloads"] if w not in excluded
+    }
+    preset = {**CONFIG["presets"]["full"], "exclude_programs": ["mha"]}
+    less = odd.checks({**MEASURED, "presets": {"full": preset}})
+    assert {check for check in odd.checks(MEASURED) if check not in less} == {
+        (compiler, "mha", odd.BASE) for compiler, excluded in compilers.items() if "mha" not in excluded
+    }
+    assert all(odd.is_checked(MEASURED, *check) for check in odd.checks(MEASURED))
+    assert not odd.is_checked(MEASURED, "jaxlib-0.7.1", "gemm", "odd3")
+
+
+def test_a_run_without_the_study_or_the_key_checks_none():
+    assert odd.checks({**CONFIG, "measure": ["tables", "matrix"]}) == []
+    without = {key: value for key, value in MEASURED.items() if key != "odd_sizes"}
+    assert odd.checks(without) == []
+    assert not odd.asked(without)
+    assert odd.variants(without, "gemm") == odd.programs(without) == []
+
+
+def test_a_preset_may_limit_the_workloads_that_are_checked():
+    preset = {**CONFIG["presets"]["full"], "study_workloads": {"values": ["gemm"]}}
+    some = {**MEASURED, "presets": {"full": preset}}
+    assert {workload for _, workload, _ in odd.checks(some)} == {"gemm"}
+
+
+def test_frameworks_that_the_run_does_not_have_are_left_out():
+    frameworks = {"jax": CONFIG["frameworks"]["jax"], "torch_xla": CONFIG["frameworks"]["torch_xla"]}
+    assert odd.programs({**MEASURED, "comparisons": CONFIG["comparisons"][:1], "frameworks": frameworks}) == [
+        "jax", "torch_xla",
+    ]  # fmt: skip
+    alone = [row | {"compare": ["cells"]} for row in CONFIG["comparisons"]]
+    assert not odd.asked({**MEASURED, "comparisons": alone})
+
+
+@pytest.mark.parametrize("preset", CONFIG["presets"])
+def test_a_variant_has_its_own_sizes_in_every_preset(preset):
+    config = {**CONFIG, "preset": preset}
+    for workload, rows in ROWS["workloads"].items():
+        assert [programs.sizes(config, workload, one) for one in odd.variants(config, workload)] == rows
+    job = programs.lower_job(config, Program("jax", "gemm", "odd2"))
+    assert job["sizes"] == ROWS["workloads"]["gemm"][1]
+
+
+@pytest.mark.parametrize("variant", ["odd3", "odd0", "odd"])
+def test_a_variant_beyond_the_list_is_refused(variant):
+    with pytest.raises(ValueError, match=variant):
+        programs.sizes(CONFIG, "gemm", variant)
+    with pytest.raises(ValueError, match="expected one of odd1, odd2, got odd3; fix: add its sizes"):
+        programs.sizes(CONFIG, "gemm", "odd3")
+
+
+def test_every_workload_has_odd_sizes_and_all_but_models_have_two():
+    assert list(ROWS["workloads"]) == workloads.names()
+    for name, rows in ROWS["workloads"].items():
+        assert len(rows) >= (1 if workloads.load(name).KIND == "model" else 2), name
