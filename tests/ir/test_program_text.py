@@ -9,9 +9,12 @@ from stackwars.ir.program_text import (
     load_sources,
     missing_reason,
     no_program_line,
+    not_donated,
+    readable,
     readback,
     source_lines,
     sources_of_plain,
+    with_chlo_erf,
 )
 
 FIXTURES = Path(__file__).parent / "fixtures"
@@ -104,3 +107,25 @@ def test_a_text_without_locations_takes_those_of_the_same_text_with_them():
 def test_locations_of_another_text_are_refused():
     with pytest.raises(ValueError, match="expected the 1 lines of the plain text, got 7"):
         sources_of_plain("return %0", TEXT)
+
+
+def test_donated_memory_is_taken_back_and_nothing_else():
+    donated = "%a: t {tf.aliasing_output = 0 : i32}, %b: u {jax.buffer_donor = true, x = 1}) {} = {}"
+    assert not_donated(donated) == "%a: t, %b: u {x = 1}) {} = {}"
+    alias = "mhlo.input_output_alias = [{alias = {parameter_number = 2 : i64}, output_index = array<i64: 1>}]"
+    assert not_donated(f"module @m attributes {{a = [], {alias}}} {{") == "module @m attributes {a = []} {"
+
+
+def test_only_packed_truth_values_are_spelled_out():
+    packed = 'dense<"0x0DFF01"> : tensor<3x6xi1>'
+    assert readable(packed).startswith("dense<[[true, false, true, true, false, false], [")
+    for other in ('dense<"0x01"> : tensor<4x2xi32>', 'dense<"0x0001"> : tensor<2xi1>'):
+        assert readable(other) == other
+
+
+def test_the_error_function_is_chlo_s_and_no_other_call_is():
+    types = ": (tensor<2xf32>) -> tensor<2xf32>"
+    call = "stablehlo.custom_call @mhlo.erf(%3) {mhlo.version = 1 : i64}"
+    assert with_chlo_erf(f"%4 = {call} {types}") == "%4 = chlo.erf %3 : tensor<2xf32> -> tensor<2xf32>"
+    other = f"%4 = stablehlo.custom_call @mhlo.topk(%3) {types}"
+    assert with_chlo_erf(other) == other

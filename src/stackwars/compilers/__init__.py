@@ -5,9 +5,11 @@ profile.json for the replay of a workload's programs in one process, ahead.json 
 target, and largest_batch.json for the search for the largest batch that fits one.
 
 A compiler that replays is a module here with a class `Compiler(device, options)`, whose constructor imports
-the compiler and opens the device (cpu, cuda or tpu). Only the process of a replay makes one. Its verbs:
+the compiler and opens the device (cpu, cuda or tpu), and a function `preload(device)` that imports the compiler and
+opens none, so that the process can be forked. Verbs of a Compiler:
 
     compile(text)     a StableHLO program, ready to be called; raises what the compiler says against it
+    load(text, bytes) the same from what its `serialize` returned in another process
     put(array)        place a NumPy array on the device; return the buffer once it is there
     device_kind()     what the compiler calls the device
     versions()        package versions, {name: version}
@@ -19,6 +21,7 @@ What `compile` returns has
     call(which)       start one call on that set of inputs, return its results
     fence(results)    return only when the device has finished them
     fetch(results)    their values, a list of NumPy arrays
+    serialize()       the compiled program as bytes
     facts()           some of FACTS, counted in the optimised program
     optimised_hlo()   of XLA alone: the text of the optimised program, which a profile is joined with
 """

@@ -3,8 +3,8 @@
 Runs in an environment of its own (NumPy, iree-base-compiler, iree-base-runtime), whose modules are imported
 once a device is opened. Facts from IREE 3.13:
 
-- Without being told, it compiles for a generic x86-64 at no level of optimisation, and starts one thread for
-  each physical core whatever cores the process may use.
+- Without being told, it compiles for a generic x86-64 at no level of optimisation, computes float64 in float32,
+  and starts one thread for each physical core whatever cores the process may use.
 - It refuses the custom call by which torch_xla's programs reach the error function, and unsigned integers of 8
   bits, in which torch_xla's masks count modulo 256. The text is rewritten: the second to signed integers, and
   only where every operation on them gives the same bits for both (sums, logic, equality, moves); a program that
@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 
 from stackwars.compilers.arguments import Types, signature
+from stackwars.ir.program_text import with_chlo_erf
 from stackwars.measure.inputs import INPUT_SETS
 
 PACKAGES = ("numpy", "iree-base-compiler", "iree-base-runtime")
@@ -35,12 +36,10 @@ FLAGS = (
     "--iree-llvmcpu-target-cpu=host",
     "--iree-opt-level=O2",
     "--iree-opt-data-tiling",
+    "--iree-input-demote-f64-to-f32=false",
 )
 TIMEOUT_S = 300
 """How long one program may take to compile."""
-_ERF = re.compile(
-    r"stablehlo\.custom_call @mhlo\.erf\((%[\w#]+)\)(?: \{.*\})? : \((tensor<\S+>)\) -> (tensor<\S+>)"
-)
 _SAME_BITS = re.compile(
     r"stablehlo\.(?:constant|add|subtract|multiply|and|or|xor|not|select|gather|slice|concatenate|reshape"
     r"|transpose|broadcast_in_dim|return)\b|stablehlo\.compare +(?:EQ|NE),"
@@ -54,12 +53,13 @@ class Program:
     """One compiled module, loaded, with its arguments on the device."""
 
     def __init__(
-        self, module: Any, types: Types, results: int, runtime: Any, config: Any, facts: dict[str, int]
+        self, compiled: bytes, types: Types, results: int, runtime: Any, config: Any, facts: dict[str, int]
     ) -> None:
-        """results: how many the main function has."""
+        """compiled: what iree-compile writes. results: how many the main function has."""
+        module = runtime.VmModule.copy_buffer(config.vm_instance, compiled)
         self._main, self.types, self._results = module.lookup_function("main"), types, results
         self.buffers: list[list[Any]] = [[None] * len(self.types) for _ in range(INPUT_SETS)]
-        self._runtime, self._device, self._facts = runtime, config.device, facts
+        self._runtime, self._device, self._facts, self._compiled = runtime, config.device, facts, compiled
         modules = [*config.default_vm_modules, module]
         self._context = runtime.VmContext(config.vm_instance, modules=modules)
         self._lists: dict[int, Any] = {}
@@ -79,6 +79,10 @@ class Program:
         found = [array(self._device, result, implicit_host_transfer=True) for result in results]
         return [np.array(one.to_host()) for one in found]
 
+    def serialize(self) -> bytes:
+        """Return a line with the facts as JSON, and the compiled module."""
+        return json.dumps(self._facts).encode() + b"\n" + self._compiled
+
     def facts(self) -> dict[str, int]:
         return self._facts
 
@@ -90,6 +94,12 @@ class Program:
                 arguments.push_ref(buffer)
             self._lists[which] = arguments
         return self._lists[which]
+
+
+def preload(device: str) -> None:
+    """Import IREE, and open no device: a process can still be forked."""
+    from iree import runtime  # noqa: F401
+    from iree.compiler import ir  # noqa: F401
 
 
 class Compiler:
@@ -119,16 +129,23 @@ class Compiler:
     def compile(self, text: str) -> Program:
         """Raises ValueError where the program has an argument of an unknown type, TimeoutError after TIMEOUT_S,
         and RuntimeError with what iree-compile says against the program."""
-        from iree.compiler import ir
-
         text = rewritten(text)
         with tempfile.TemporaryDirectory() as folder:
             compiled, facts = self._compile(text, Path(folder))
-            module = self._runtime.VmModule.copy_buffer(self._config.vm_instance, compiled)
+        return self._program(text, compiled, facts)
+
+    def load(self, text: str, serialized: bytes) -> Program:
+        """Return the program of this text as another process on this machine compiled and serialised it."""
+        facts, _, compiled = serialized.partition(b"\n")
+        return self._program(rewritten(text), compiled, json.loads(facts))
+
+    def _program(self, text: str, compiled: bytes, facts: dict[str, int]) -> Program:
+        from iree.compiler import ir
+
         # The declaration that the compiled function carries has no unsigned types.
         with ir.Context():
             types, results = signature(ir.Module.parse(text), ir)
-        return Program(module, types, results, self._runtime, self._config, facts)
+        return Program(compiled, types, results, self._runtime, self._config, facts)
 
     def _compile(self, text: str, folder: Path) -> tuple[bytes, dict[str, int]]:
         """The compiled module and what its statistics say, from a process that can be ended."""
@@ -154,6 +171,6 @@ class Compiler:
 
 def rewritten(text: str) -> str:
     """The program without what IREE refuses and has another form of."""
-    text = _ERF.sub(r"chlo.erf \1 : \2 -> \3", text)
+    text = with_chlo_erf(text)
     unsigned = [line for line in text.splitlines() if "ui8>" in line]
     return text.replace("ui8>", "i8>") if all(map(_SAME_BITS.search, unsigned)) else text

@@ -98,7 +98,7 @@ def _run(python: Path, folder: Path, timeout_s: float) -> str | None:
 def compile_here(folder: Path) -> None:
     """Compile the program of `folder`/spec.json for this machine's CPU, in the compiler's own environment."""
     from stackwars import compilers
-    from stackwars.compilers.replay import not_donated
+    from stackwars.ir.program_text import not_donated
     from stackwars.setup.device import CPU
 
     spec = json.loads((folder / "spec.json").read_text())

@@ -34,6 +34,9 @@ class Program:
     def fetch(self, results: list[Any]) -> list[np.ndarray]:
         return [np.asarray(result) for result in results]
 
+    def serialize(self) -> bytes:
+        return self._executable.client.serialize_executable(self._executable)
+
     def facts(self) -> dict[str, int]:
         return hlo_facts.counts(self.optimised_hlo())
 
@@ -41,15 +44,30 @@ class Program:
         return self._executable.hlo_modules()[0].to_string()
 
 
+def _initialize(text: str) -> None:
+    """Load LAPACK if the program calls it; `jax.jit` does so as it lowers such a call. Else a call ends the process."""
+    if "@lapack_" in text:
+        from jaxlib import lapack
+
+        lapack._lapack.initialize()
+
+
+def preload(device: str) -> None:
+    """Import JAX, and open no device: a process can still be forked."""
+    os.environ["JAX_PLATFORMS"] = device
+    import jax
+
+    # Only for placing arguments: torch's programs have 64-bit integers among them.
+    jax.config.update("jax_enable_x64", True)
+
+
 class Compiler:
     """XLA for the first device of a kind. options: XLA's debug options, {name: value as text}."""
 
     def __init__(self, device: str, options: dict[str, str]) -> None:
-        os.environ["JAX_PLATFORMS"] = device
+        preload(device)
         import jax
 
-        # Only for placing arguments: torch's programs have 64-bit integers among them.
-        jax.config.update("jax_enable_x64", True)
         self._device = jax.devices()[0]
         self._options = options
 
@@ -77,13 +95,26 @@ class Compiler:
         from jaxlib import xla_client
         from jaxlib.mlir import ir
 
+        devices = xla_client.DeviceList((self._device,))
+        _initialize(text)
         with mlir.make_ir_context():
             module = ir.Module.parse(text)
             types, results = signature(module, ir)
             chosen = self.compile_options(module, len(types), results)
-            devices = xla_client.DeviceList((self._device,))
             executable = compiler.backend_compile_and_load(self._device.client, module, devices, chosen, [])
         return Program(executable, types)
+
+    def load(self, text: str, serialized: bytes) -> Program:
+        """Return the program of this text as another process on this machine compiled and serialised it."""
+        from jax._src.interpreters import mlir
+        from jaxlib import xla_client
+        from jaxlib.mlir import ir
+
+        _initialize(text)
+        with mlir.make_ir_context():
+            types, _ = signature(ir.Module.parse(text), ir)
+        devices = xla_client.DeviceList((self._device,))
+        return Program(self._device.client.deserialize_executable(serialized, devices, None), types)
 
     def compile_options(self, module: Any, arguments: int, results: int) -> Any:
         """The CompileOptions with which `jax.jit` compiles a module, and our own options.

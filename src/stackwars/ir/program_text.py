@@ -5,8 +5,12 @@ For processes that have no MLIR bindings, such as torch's, or must not wait for 
 
 from __future__ import annotations
 
+import json
+import math
 import re
 from pathlib import PurePosixPath
+
+import numpy as np
 
 NO_PROGRAM = "// no program:"
 """How a file begins that stands in the place of a program and says why there is none."""
@@ -19,6 +23,16 @@ _RETURN = re.compile(r"^    return .*? : (.*)$", re.MULTILINE)
 _DEFINED = re.compile(r"^(#loc\d*) = loc\((.*)\)\s*$")
 _USED = re.compile(r"\bloc\((.*)\)\s*$")
 _ALIAS = re.compile(r"#loc\d*")
+_DONATED = re.compile(
+    r", {0}| \{{{0}\}}|(?<=\{{){0}, ".format(
+        r"(?:tf\.aliasing_output = \d+ : i32|jax\.buffer_donor = true|mhlo\.input_output_alias = \[[^\]]*\])"
+    )
+)
+"""What says of an argument that a result takes over its memory."""
+_BITS = re.compile(r'dense<"0x([0-9A-Fa-f]+)"> : tensor<((?:\d+x)+)i1>')
+_ERF = re.compile(
+    r"stablehlo\.custom_call @mhlo\.erf\((%[\w#]+)\)(?: \{.*\})? : \((tensor<\S+>)\) -> (tensor<\S+>)"
+)
 _FILE = re.compile(r'"([^"]+)":(\d+):\d+')
 
 
@@ -114,3 +128,31 @@ def _resolved(location: str, aliases: dict[str, str], seen: frozenset[str]) -> s
             if source:
                 return source
     return None
+
+
+def not_donated(text: str) -> str:
+    """Return the program without the attributes by which a result takes over an argument's memory."""
+    return _DONATED.sub("", text)
+
+
+def readable(text: str) -> str:
+    """Return the program in a form that every generation of MLIR reads: truth values one by one.
+
+    In hexadecimal, LLVM of 2025 printed them as bits (jaxlib 0.7.1, TensorFlow 2.21), and the next reads bytes.
+    """
+    return _BITS.sub(_spelled_out, text)
+
+
+def _spelled_out(found: re.Match) -> str:
+    digits, extents = found.groups()
+    shape = [int(extent) for extent in extents.split("x")[:-1]]
+    count, data = math.prod(shape), bytes.fromhex(digits)
+    if len(data) != math.ceil(count / 8):
+        return found[0]
+    bits = np.unpackbits(np.frombuffer(data, np.uint8), count=count, bitorder="little")
+    return f"dense<{json.dumps(bits.astype(bool).reshape(shape).tolist())}> : tensor<{extents}i1>"
+
+
+def with_chlo_erf(text: str) -> str:
+    """Return the program with CHLO's error function in place of the custom call that torch_xla emits for it."""
+    return _ERF.sub(r"chlo.erf \1 : \2 -> \3", text)

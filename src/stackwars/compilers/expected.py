@@ -1,0 +1,233 @@
+"""Compute the expected values of a workload: its outputs by an evaluation that is no suspect.
+
+In this order: the workload's own evaluation by NumPy in float64; the baseline's program in the StableHLO interpreter
+in float64, if it is small; the same in XLA with its optimisation passes off. A model that does not fit the memory in
+float64 is evaluated in float32. Without NumPy a second frontend's program is evaluated too: if the two differ, no
+values are expected of either.
+
+The limit of an error follows from the program: the larger of what rounding does to its longest sum (4 standard
+deviations, u sqrt(n): Higham and Mary, SIAM J. Sci. Comput. 41, 2019) and 8 times what an evaluation of the same
+program in its precision differs from that in float64.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import math
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from stackwars import workloads
+from stackwars.compilers import arguments
+from stackwars.compilers.arguments import OUTPUT
+from stackwars.compilers.evaluate import Program, unit_roundoff
+from stackwars.compilers.xla import Compiler
+from stackwars.ir.program_text import missing_reason
+from stackwars.measure import documents, judge, launch, limits
+from stackwars.measure.agreement import agreement
+from stackwars.measure.inputs import input_sets
+from stackwars.setup.environments import why_unavailable
+
+ROUNDINGS = 32
+"""The least limit in units of roundoff: libraries' exponentials and the like are a few apart."""
+DEVIATIONS = 4
+"""Of the rounding error of a sum, in standard deviations."""
+MARGIN = 8
+"""How many times the error of one evaluation in the program's precision another may have."""
+NUMPY = "NumPy in float64"
+NO_PROGRAM = 1e-5
+"""The limit if there is no program to derive it from, as of a workload that reads values back."""
+MOST = 1e-2
+"""The largest limit: a program that is more sensitive to rounding cannot be judged this way."""
+Values = dict[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class ExpectedJob:
+    """The expected values of a workload at some sizes.
+
+    programs: {framework: {"program": path of program.mlir.gz, "arguments": path of its arguments.json}}, the
+    baseline's first. memory_cap_gib, timeout_s: as of a cell.
+    """
+
+    workload: str
+    variant: str
+    sizes: dict[str, int]
+    seed: int
+    memory_cap_gib: float | str
+    timeout_s: float
+    programs: dict[str, dict[str, str]]
+
+
+class Evaluation:
+    """A frontend's program with its arguments, evaluated with every set of inputs."""
+
+    def __init__(self, name: str, paths: dict[str, str], job: ExpectedJob) -> None:
+        text = gzip.decompress(Path(paths["program"]).read_bytes()).decode()
+        self.name, self.missing = name, missing_reason(text)
+        if self.missing is None:
+            self.document, self.entries = arguments.load(Path(paths["arguments"]))
+            self.program, self.roundoff = Program(text), unit_roundoff(text)
+        self._job = job
+        self._sets = input_sets(workloads.load(job.workload), job.sizes, job.seed)
+
+    def outputs(self, double: bool, sets: int) -> tuple[Values, str]:
+        """Return (the values by key of the first sets of inputs, what evaluated them)."""
+        precision = "float64" if double else "float32"
+        if self.program.interpretable:
+            return self._keyed(
+                self.program.interpreter(double), sets
+            ), f"the StableHLO interpreter in {precision}"
+        version = Compiler("cpu", {}).versions()["jaxlib"]
+        return self._keyed(self.program.compiled(double), sets), f"jaxlib {version} in {precision}, passes off"
+
+    def _keyed(self, evaluate: Callable[[list[np.ndarray]], list[np.ndarray]], sets: int) -> Values:
+        result = {}
+        # Only inputs differ from one set to the other.
+        fixed = {
+            place: entry.value(self._job.seed, {})
+            for place, entry in enumerate(self.entries)
+            if entry.kind != "input"
+        }
+        for number, inputs in enumerate(self._sets[:sets]):
+            given = [
+                fixed[p] if p in fixed else e.value(self._job.seed, inputs) for p, e in enumerate(self.entries)
+            ]
+            for name, value in arguments.named(self.document, evaluate(given)).items():
+                if name == OUTPUT:
+                    result[f"{OUTPUT}{number}"] = value
+                elif number == 0:
+                    result[f"state/{name}"] = value
+        return result
+
+
+def expected(job: ExpectedJob) -> tuple[Values, dict[str, Any]]:
+    """Return (the values by key, the document of expected.json); the values are empty if there is a reason."""
+    start = time.perf_counter()
+    values, found = _values(job)
+    document = _document(job, seconds=round(time.perf_counter() - start, 3), **found)
+    return ({} if document["reason"] else values), document
+
+
+def _document(job: ExpectedJob, **found: Any) -> dict[str, Any]:
+    identity = {
+        key: value for key, value in asdict(job).items() if key in ("workload", "variant", "sizes", "seed")
+    }
+    missing = {"judge": "", "reason": "", "limits": {}, "rounding": {}, "witness": None}
+    return {"schema": 1, **identity, **missing, **found}
+
+
+def _values(job: ExpectedJob) -> tuple[Values, dict[str, Any]]:
+    workload = workloads.load(job.workload)
+    evaluations = [Evaluation(name, paths, job) for name, paths in job.programs.items()]
+    known = [one for one in evaluations if one.missing is None]
+    by_numpy = _by_numpy(workload, job)
+    if not known and by_numpy:
+        return by_numpy, {"judge": NUMPY, "limits": dict.fromkeys(by_numpy, NO_PROGRAM)}
+    if not known:
+        return {}, {"reason": f"no program to evaluate: {evaluations[0].missing}"}
+    first, *others = known
+    weights = 4 * sum(math.prod(entry.shape) for entry in first.entries if entry.kind == "weight")
+    double = 6 * weights < limits.available_memory_bytes()
+    if 3 * weights > limits.available_memory_bytes():
+        return {}, {"reason": f"the weights, {weights / 2**30:.1f} GiB, do not fit the memory twice"}
+    sets = 1 if hasattr(workload, "STATE") else len(first._sets)
+    exact, judged_by = first.outputs(double, 1 if by_numpy else sets)
+    rounding = {}
+    if double:
+        rounded, _ = first.outputs(False, 1)
+        rounding = {key: _error(value, exact[key]) for key, value in rounded.items()}
+    allowed = _limits(job, first, rounding, by_numpy or exact)
+    found = {
+        "judge": judged_by, "limits": allowed, "rounding": rounding,
+        "accumulation": first.program.accumulation, "program": first.name,
+    }  # fmt: skip
+    if by_numpy:
+        errors = {key: _error(value, by_numpy[key]) for key, value in exact.items() if key in by_numpy}
+        witness = {"program": first.name, "largest": max(errors.values())}
+        return by_numpy, found | {"judge": NUMPY, "witness": witness}
+    if others:
+        second, _ = others[0].outputs(double, 1)
+        errors = {key: _error(second[key], exact[key]) for key in second if key in exact}
+        found["witness"] = {"program": others[0].name, "largest": max(errors.values())}
+        apart = {key: error for key, error in errors.items() if not error <= 2 * allowed[key]}
+        if apart:
+            key = max(apart, key=apart.get)
+            found["reason"] = (
+                f"the programs of {first.name} and {others[0].name} are not of one computation: {key} differs by "
+                f"{apart[key]:.1e} in {judged_by.partition(' in ')[0]}"
+            )
+    return exact, found
+
+
+def _by_numpy(workload: Any, job: ExpectedJob) -> Values | None:
+    result = workload.expected(job.sizes, job.seed)
+    if result is None:
+        return None
+    outputs, state = result
+    return {f"{OUTPUT}{number}": np.asarray(value) for number, value in enumerate(outputs)} | {
+        f"state/{name}": np.asarray(value) for name, value in state.items()
+    }
+
+
+def _error(values: np.ndarray, right: np.ndarray) -> float:
+    verdict = agreement(values, right, np.inf)
+    return max(verdict.l2, verdict.largest)
+
+
+def _limits(
+    job: ExpectedJob, evaluation: Evaluation, rounding: dict[str, float], values: Values
+) -> dict[str, float]:
+    """Return the limit of every value's errors."""
+    roundoff = evaluation.roundoff
+    least = max(ROUNDINGS * roundoff, DEVIATIONS * math.sqrt(evaluation.program.accumulation) * roundoff)
+    declared = getattr(workloads.load(job.workload), "parity_rel_l2", None)
+    if declared is not None:
+        least = max(least, declared(job.sizes))
+    result = {}
+    for key in values:
+        # Rounding was measured with the first set of inputs.
+        measured = rounding.get(f"{OUTPUT}0" if key.startswith(OUTPUT) else key, 0.0)
+        result[key] = min(MOST, max(least, MARGIN * measured))
+    return result
+
+
+def write(job: ExpectedJob, output: Path) -> None:
+    """Write the expected values and their document into the folder."""
+    judge.write(output, *expected(job))
+
+
+def main() -> None:
+    """`python -m stackwars.compilers.expected --job FILE --output DIR`.
+
+    A reference evaluation that fails leaves the reason in expected.json, and the status is 0.
+    """
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("--job", required=True, help="file of the ExpectedJob, as JSON")
+    parser.add_argument("--output", required=True, type=Path, help="folder to write into")
+    options = parser.parse_args()
+    job = ExpectedJob(**documents.read(options.job))
+    if why := why_unavailable():
+        judge.write(options.output, {}, _document(job, reason=why, seconds=0.0))
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder) / "log.txt"
+        cap = limits.cap_bytes(job.memory_cap_gib)
+        report = launch.run_forked(lambda: write(job, options.output), cap, job.timeout_s, log)
+        print(log.read_text(errors="replace"))
+    if report.exit_code:
+        last = (report.log_tail.strip().splitlines() or [""])[-1]
+        how = "took too long" if report.timed_out else "needed too much memory" if report.over_cap else "failed"
+        reason = f"the reference evaluation {how}: {last}" if last else f"the reference evaluation {how}"
+        judge.write(options.output, {}, _document(job, reason=reason, seconds=report.wall_s))
+
+
+if __name__ == "__main__":
+    main()

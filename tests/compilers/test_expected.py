@@ -1,0 +1,180 @@
+"""Who computes the expected values, from small programs, and how far from them a right result may be."""
+
+import json
+import subprocess
+
+import handmade
+import numpy as np
+import pytest
+
+from stackwars import workloads
+from stackwars.compilers import expected
+from stackwars.measure import judge
+from stackwars.measure.inputs import input_sets
+from stackwars.setup.environments import REPOSITORY, clean_environ, ensure
+from stackwars.workloads import values
+
+SIZES = {"m": 3, "k": 40, "n": 5}
+SCALED = """module @jit_f {{
+  func.func public @main(%x: tensor<{m}x{k}xf32>, %y: tensor<{k}x{n}xf32>) -> tensor<{m}x{n}xf32> {{
+    %0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0], precision = [HIGHEST, HIGHEST]
+      : (tensor<{m}x{k}xf32>, tensor<{k}x{n}xf32>) -> tensor<{m}x{n}xf32>
+    %c = stablehlo.constant dense<{scale}> : tensor<{m}x{n}xf32>
+    %1 = stablehlo.multiply %0, %c : tensor<{m}x{n}xf32>
+    return %1 : tensor<{m}x{n}xf32>
+  }}
+}}
+"""
+OPERANDS = [{"kind": "input", "name": "left"}, {"kind": "input", "name": "right"}]
+# A model without values in NumPy: of its images one product with a weight.
+MODEL = {
+    **{"batch": 2, "image": 4, "patch": 2, "layers": 1, "hidden": 4, "heads": 1, "intermediate": 4},
+    "labels": 5,
+}
+PRODUCT = """module @jit_f {
+  func.func public @main(%w: tensor<5x48xf32>, %x: tensor<2x3x4x4xf32>) -> tensor<2x5xf32> {
+    %0 = stablehlo.reshape %x : (tensor<2x3x4x4xf32>) -> tensor<2x48xf32>
+    %1 = stablehlo.dot_general %0, %w, contracting_dims = [1] x [1], precision = [HIGHEST, HIGHEST]
+      : (tensor<2x48xf32>, tensor<5x48xf32>) -> tensor<2x5xf32>
+    return %1 : tensor<2x5xf32>
+  }
+}
+"""
+WEIGHTED = [
+    {"kind": "weight", "name": "w", "shape": [5, 48], "axes": [0, 1]},
+    {"kind": "input", "name": "pixel_values"},
+]
+OTHER = PRODUCT.replace("dot_general %0, %w", "dot_general %n, %w").replace(
+    "    %1 =", "    %n = stablehlo.tanh %0 : tensor<2x48xf32>\n    %1 ="
+)
+
+
+@pytest.fixture(scope="module")
+def python():
+    return ensure(REPOSITORY / "envs" / "xla-0.10.2.txt")
+
+
+def gemm(scale: float = 1.0, **sizes: int) -> str:
+    return SCALED.format(scale=scale, **{**SIZES, **sizes})
+
+
+def compute(python, folder, texts: dict, workload="gemm", sizes=SIZES, rows=OPERANDS, code=None, **changes):
+    """The expected values as the workflow computes them, and their document. code: run in place of the module."""
+    programs = {name: handmade.write(folder, name, text, rows=rows) for name, text in texts.items()}
+    job = {
+        "workload": workload, "variant": "base", "sizes": sizes, "seed": handmade.SEED, "memory_cap_gib": 8,
+        "timeout_s": 120, "programs": programs, **changes,
+    }  # fmt: skip
+    (folder / "job.json").write_text(json.dumps(job))
+    output = folder / "expected"
+    module = ["-c", code] if code else ["-m", "stackwars.compilers.expected"]
+    command = [python, *module, "--job", folder / "job.json", "--output", output]
+    done = subprocess.run(command, env=clean_environ({}), capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return judge.read(output), json.loads((output / judge.DOCUMENT).read_text())
+
+
+@pytest.mark.env
+def test_a_workload_s_own_values_are_numpy_s_and_its_program_is_their_witness(python, tmp_path):
+    found, document = compute(python, tmp_path, {"jax": gemm()})
+    sets = input_sets(workloads.load("gemm"), SIZES, handmade.SEED)
+    assert (found.judge, found.reason, list(found.values)) == ("NumPy in float64", "", ["output0", "output1"])
+    for number, one in enumerate(sets):
+        right = one["left"].astype(np.float64) @ one["right"].astype(np.float64)
+        np.testing.assert_allclose(found.values[f"output{number}"], right, rtol=1e-7)
+    assert document["witness"]["program"] == "jax" and document["witness"]["largest"] < 1e-12
+    assert document["accumulation"] == SIZES["k"]
+    # A program that is wrong changes no value: the workload's own are judged by.
+    other, document = compute(python, tmp_path / "other", {"jax": gemm(2.0)})
+    assert document["witness"]["largest"] > 0.5
+    np.testing.assert_array_equal(other.values["output0"], found.values["output0"])
+
+
+@pytest.mark.env
+def test_without_numpy_the_interpreter_judges_and_a_second_frontend_is_the_witness(python, tmp_path):
+    texts = {"jax": PRODUCT, "torch_xla": PRODUCT.replace("@jit_f", "@other")}
+    found, document = compute(python, tmp_path, texts, "vit_b16", MODEL, WEIGHTED)
+    assert (found.judge, found.reason) == ("the StableHLO interpreter in float64", "")
+    assert document["witness"] == {"program": "torch_xla", "largest": 0.0}
+    weight = values.leaf("w", (5, 48), handmade.SEED).astype(np.float64)
+    for number, one in enumerate(input_sets(workloads.load("vit_b16"), MODEL, handmade.SEED)):
+        right = one["pixel_values"].reshape(2, 48).astype(np.float64) @ weight.T
+        np.testing.assert_allclose(found.values[f"output{number}"], right, rtol=1e-6)
+    assert 0 < document["rounding"]["output0"] < 1e-5
+    assert found.limits["output0"] >= max(expected.ROUNDINGS * 2.0**-24, 8 * document["rounding"]["output0"])
+
+
+@pytest.mark.env
+def test_programs_that_are_not_of_one_computation_judge_nobody(python, tmp_path):
+    found, _ = compute(python, tmp_path, {"jax": PRODUCT, "torch_xla": OTHER}, "vit_b16", MODEL, WEIGHTED)
+    assert found.reason.startswith(
+        "the programs of jax and torch_xla are not of one computation: output0 differs"
+    )
+    assert found.values == {}
+    assert list(np.load(tmp_path / "expected" / judge.ARRAYS)) == []
+
+
+@pytest.mark.env
+def test_a_frontend_without_a_program_is_passed_over(python, tmp_path):
+    texts = {"jax": "// no program: no such model\n", "torch_xla": PRODUCT}
+    found, document = compute(python, tmp_path, texts, "vit_b16", MODEL, WEIGHTED)
+    assert (found.reason, document["program"], document["witness"]) == ("", "torch_xla", None)
+    none = {"jax": "// no program: no such model\n"}
+    found, _ = compute(python, tmp_path / "none", none, "vit_b16", MODEL, WEIGHTED)
+    assert found.reason == "no program to evaluate: no such model"
+
+
+@pytest.mark.env
+def test_a_program_too_large_for_the_interpreter_goes_to_xla_with_its_passes_off(python, tmp_path):
+    # A sum for nothing, of 4e7 terms.
+    large = PRODUCT.replace(
+        "    return",
+        "    %o = stablehlo.constant dense<1.0> : tensor<1024x40000xf32>\n"
+        "    %z = stablehlo.constant dense<0.0> : tensor<f32>\n"
+        "    %s = stablehlo.reduce(%o init: %z) applies stablehlo.add across dimensions = [0, 1]\n"
+        "      : (tensor<1024x40000xf32>, tensor<f32>) -> tensor<f32>\n"
+        "    return",
+    )
+    found, document = compute(python, tmp_path, {"jax": large}, "vit_b16", MODEL, WEIGHTED)
+    assert (found.judge, found.reason) == ("jaxlib 0.10.2 in float64, passes off", "")
+    assert document["accumulation"] == 1024 * 40000
+    small, _ = compute(python, tmp_path / "small", {"jax": PRODUCT}, "vit_b16", MODEL, WEIGHTED)
+    for key, value in small.values.items():
+        np.testing.assert_allclose(found.values[key], value, rtol=1e-6)
+
+
+@pytest.mark.env
+@pytest.mark.parametrize(
+    ("how", "reason"),
+    [
+        ("os.kill(os.getpid(), 11)", "the reference evaluation failed"),
+        ("raise ValueError('no such value')", "the reference evaluation failed: ValueError: no such value"),
+        ("time.sleep(60)", "the reference evaluation took too long"),
+    ],
+)
+def test_an_evaluation_that_fails_leaves_the_reason(python, tmp_path, how, reason):
+    code = f"""
+import os, time
+from stackwars.compilers import expected
+def _values(job):
+    {how}
+expected._values = _values
+expected.main()
+"""
+    found, document = compute(python, tmp_path, {"jax": gemm()}, code=code, timeout_s=3)
+    assert found.reason.startswith(reason)
+    assert (found.values, document["limits"], document["workload"]) == ({}, {}, "gemm")
+
+
+@pytest.mark.env
+def test_limits_grow_with_the_longest_sum(python, tmp_path):
+    limits = {}
+    for k in (2, 40, 4000):
+        folder = tmp_path / str(k)
+        found, document = compute(python, folder, {"jax": gemm(k=k)}, sizes={**SIZES, "k": k})
+        limits[k] = found.limits["output0"]
+        assert document["rounding"]["output0"] * expected.MARGIN <= limits[k] <= expected.MOST
+    roundoff = 2.0**-24
+    assert limits[2] >= expected.ROUNDINGS * roundoff
+    assert limits[4000] >= expected.DEVIATIONS * 4000**0.5 * roundoff > expected.ROUNDINGS * roundoff
+    assert limits[2] <= limits[4000]
