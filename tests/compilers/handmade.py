@@ -10,10 +10,12 @@ import base64
 import gzip
 import hashlib
 import json
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 
+from stackwars.measure import judge
 from stackwars.measure.inputs import input_sets
 from stackwars.workloads import values
 from stackwars.workloads.gemm import WORKLOAD as gemm
@@ -83,27 +85,70 @@ def expected() -> np.ndarray:
     return 2 * left @ values.leaf("up.weight", (64, 32), SEED).T.astype(np.float64)
 
 
-def write(folder: Path, name: str, text: str, listed: str | None = None, steps: bool = False) -> dict[str, str]:
+def write(
+    folder: Path, name: str, text: str, listed: str | None = None, steps: bool = False, rows: list | None = None
+) -> dict[str, str]:
     """A program and its arguments in a folder, as a ReplayJob names them.
 
     name: a framework or framework+edit, whose arguments the program has. listed: the digest in the
-    list, where it is not the program's. steps: whether it updates its weight.
+    list, where it is not the program's. steps: whether it updates its weight. rows: of arguments other than these.
     """
     home = folder / name
     home.mkdir(parents=True)
     (home / "program.mlir.gz").write_bytes(gzip.compress(text.encode(), mtime=0))
     digest = hashlib.sha256(text.encode()).hexdigest()
     framework = name.partition("+")[0]
-    document = {"program_sha256": listed or digest, "arguments": ARGUMENTS[framework]}
+    document = {"program_sha256": listed or digest, "arguments": rows or ARGUMENTS[framework]}
     document |= {"results": RESULTS[framework]} if steps else {}
     (home / "arguments.json").write_text(json.dumps(document))
     return {"program": str(home / "program.mlir.gz"), "arguments": str(home / "arguments.json")}
 
 
-def write_cell(folder: Path, text: str, output: np.ndarray) -> Path:
-    """The folder of a framework's own ok cell, which ran this program to this output."""
+def write_cell(folder: Path, text: str) -> Path:
+    """The folder of a framework's own ok cell, which ran this program."""
     folder.mkdir(parents=True)
     digest = hashlib.sha256(text.encode()).hexdigest()
     (folder / "cell.json").write_text(json.dumps({"status": "ok", "ir": {"sha256": digest}}))
-    np.save(folder / "output.npy", output.astype(np.float32).reshape(-1))
     return folder
+
+
+def write_expected(folder: Path, steps: bool = False, reason: str = "", **changed: np.ndarray) -> str:
+    """The folder of the function's expected values, some of them changed; of a step's if it updates its weight."""
+    values_ = {f"output{number}": value for number, value in enumerate(expected())} | changed
+    if steps:
+        values_ = {
+            "output0": values_["output0"],
+            "state/up.weight": 2.0 * values.leaf("up.weight", (64, 32), SEED),
+        }
+    folder.mkdir(parents=True, exist_ok=True)
+    np.savez(folder / judge.ARRAYS, **values_)
+    document = {"judge": "NumPy in float64", "reason": reason, "limits": dict.fromkeys(values_, 1e-5)}
+    (folder / judge.DOCUMENT).write_text(json.dumps(document))
+    return str(folder)
+
+
+def outcome(status: str = "ok", detail: str = "", **numbers: float | None) -> dict:
+    """What a check says of a program; one that is not ok did not come to a call."""
+    verdict = {
+        "wrong": 0,
+        "total": 2048,
+        "l2": 1e-9,
+        "largest": 1e-9,
+        "where": "",
+        "limit": 1e-5,
+        "flaky": False,
+    }
+    result = verdict if status == "ok" else dict.fromkeys(verdict)
+    times = {"compile_s": 0.1, "first_ns": 100, "repeat_ns": 70}
+    return {"status": status, "status_detail": detail, **result, **times, **numbers}
+
+
+def checked(names: Iterable[str], **bad: dict) -> dict:
+    """The check of programs, all ok but those whose outcomes are given."""
+    return {"judge": "NumPy in float64", "programs": {name: outcome() for name in names} | bad}
+
+
+def write_check(path: Path, names: Iterable[str], **bad: dict) -> str:
+    """The file of the check of programs."""
+    path.write_text(json.dumps(checked(names, **bad)))
+    return str(path)

@@ -12,7 +12,7 @@ from stackwars.measure.supervisor import supervise
 from stackwars.setup.environments import REPOSITORY, clean_environ, ensure
 
 SETTINGS = {
-    "seed": handmade.SEED, "memory_cap_gib": 4, "timeout_s": 300, "parity_rel_l2": 1e-5,
+    "seed": handmade.SEED, "memory_cap_gib": 4, "timeout_s": 300,
     "steady_min_blocks": 2, "steady_max_blocks": 2, "steady_seconds": 0.0, "block_calls": 2,
 }  # fmt: skip
 ERF = (
@@ -96,19 +96,19 @@ def test_unsigned_arguments_and_results_are_unsigned():
 def test_programs_are_replayed_and_the_one_that_is_refused_says_why(tmp_path):
     texts = {"jax": handmade.JAX, "torch_xla": REWRITTEN, "jax+edit": REFUSED}
     programs = {name: handmade.write(tmp_path, name, text) for name, text in texts.items()}
-    cells = {"jax": handmade.write_cell(tmp_path / "cell", handmade.JAX, handmade.expected())}
+    cells = {"jax": handmade.write_cell(tmp_path / "cell", handmade.JAX)}
     job = ReplayJob(
-        "gemm", "cpu", "smoke", "some-iree", "iree", {}, 0, "jax", handmade.SIZES, SETTINGS, programs
+        "gemm", "cpu", "smoke", "some-iree", "iree", {}, 0, "jax", handmade.SIZES, SETTINGS, programs,
+        handmade.write_check(tmp_path / "check.json", programs), handmade.write_expected(tmp_path / "expected"),
     )  # fmt: skip
     folder = tmp_path / "process-0"
     result = supervise(job, ensure(REPOSITORY / "envs" / "iree.txt"), folder, "stackwars.compilers.replay")
     (folder / "process.json").write_text(json.dumps(result))
     assert (result["status"], result["status_detail"]) == ("ok", "")
-    found = replay_cell.combine([folder], cells)["programs"]
+    found = replay_cell.combine([folder], cells, handmade.checked(programs))["programs"]
     for name in ("jax", "torch_xla"):
         assert found[name]["status"] == "ok", found[name]["status_detail"]
-        assert found[name]["parity_rel_l2"] < 1e-6
+        assert 0 < found[name]["values"]["l2"] < 1e-6
         assert found[name]["optimised"]["dispatches"] >= 1
-    assert 0 < found["jax"]["native_rel_l2"] < 1e-6
     assert found["jax+edit"]["status"] == "unsupported"
     assert "no_such_operation" in found["jax+edit"]["status_detail"]

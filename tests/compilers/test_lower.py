@@ -21,7 +21,6 @@ from stackwars.setup.environments import REPOSITORY, clean_environ
 from stackwars.study import config, programs, sharding
 from stackwars.study.programs import Program
 from stackwars.workflow import job_files
-from stackwars.workloads import values
 from stackwars.workloads.train_mlp import WORKLOAD as train_mlp
 
 FULL = config.load()
@@ -43,15 +42,16 @@ STEP = """
 import sys
 from pathlib import Path
 import numpy as np
-from stackwars.compilers import arguments, replay
+from stackwars.compilers import arguments
 from stackwars.compilers.xla import Compiler
+from stackwars.ir.program_text import not_donated
 from stackwars.workloads.train_mlp import WORKLOAD as train_mlp
 folder, sizes = Path(sys.argv[1]), eval(sys.argv[2])
 import gzip
 text = gzip.decompress((folder / "program.mlir.gz").read_bytes()).decode()
 document, entries = arguments.load(folder / "arguments.json")
 compiler = Compiler("cpu", {})
-program = compiler.compile(replay.not_donated(text))
+program = compiler.compile(not_donated(text))
 given = train_mlp.inputs(sizes, document["seed"])
 for place, (entry, (_, dtype)) in enumerate(zip(entries, program.types, strict=True)):
     program.buffers[0][place] = compiler.put(entry.value(document["seed"], given).astype(dtype))
@@ -145,8 +145,8 @@ def test_lowered_step_is_a_step(name, request, jax_python, tmp_path):
     run(jax_python, "-c", STEP, tmp_path / "program", job["sizes"])
     found = dict(np.load(tmp_path / "program" / "results.npz"))
     sizes, seed = job["sizes"], document["seed"]
-    weights = {n: values.leaf(n, s, seed) for n, s in train_mlp.parameters(sizes).items()}
-    (loss,), state = train_mlp.reference(weights, [train_mlp.inputs(sizes, seed)])
+    weights = train_mlp.weights(sizes, seed)
+    (loss,), state = train_mlp.expected(sizes, seed)
     assert found.keys() == {"output", *state}
     assert found["output"] == pytest.approx(loss, rel=1e-6)
     for leaf, value in state.items():

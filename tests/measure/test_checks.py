@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from audits.made import CALL_MS, FLOOR_MS, process
-from stackwars.measure.checks import output_problems, parity, problems, relative_l2, reported_s
+from stackwars.measure.checks import output_problems, problems, relative_l2, reported_s
 
 
 def checks(found: list[str]) -> list[str]:
@@ -104,9 +104,6 @@ def test_outputs_that_are_the_same_for_other_inputs_or_unexpected_are_noticed():
     assert checks(output_problems(sample, 1.001 * sample, 1e-5)) == ["output"]
 
 
-ONES = np.ones(4, np.float32)
-
-
 @pytest.mark.parametrize(
     ("values", "baseline", "error"),
     [
@@ -126,20 +123,3 @@ def test_relative_l2_by_hand(values, baseline, error):
 def test_error_of_small_differences_is_not_lost_in_float32():
     big = np.full(4, 1e4, np.float32)
     assert relative_l2(np.nextafter(big, np.float32(np.inf)), big) == pytest.approx(1e-7, rel=0.1)
-
-
-def test_parity_is_against_the_baseline_which_has_the_largest():
-    outputs = {"a": 1.5 * ONES, "base": ONES, "b": 1.25 * ONES}
-    errors = parity(outputs, {"a": "base", "b": "base"})
-    assert errors == pytest.approx({"base": 0.5, "a": 0.5, "b": 0.25})
-    assert parity({"base": ONES}, {"a": "base"}) == parity(outputs, {}) == {}, "nothing to compare"
-
-
-def test_each_subject_is_compared_with_its_own_baseline():
-    outputs = {"base": ONES, "a": 2 * ONES, "b": 4 * ONES, "other": 5 * ONES, "c": 10 * ONES}
-    baselines = {"a": "base", "b": "a", "c": "other", "absent": "base"}
-    # A baseline that is a subject itself keeps its own error.
-    errors = {"base": 1.0, "a": 1.0, "b": 1.0, "other": 1.0, "c": 1.0}
-    assert parity(outputs, baselines) == pytest.approx(errors)
-    apart = parity({**outputs, "b": 6 * ONES, "c": 5 * ONES}, baselines)
-    assert apart == pytest.approx({**errors, "b": 2.0, "other": 0.0, "c": 0.0})

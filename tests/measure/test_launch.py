@@ -1,8 +1,10 @@
 """The launcher: the limits that a child lives under, how it ended, and what is kept of it."""
 
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -182,3 +184,67 @@ def test_of_a_long_log_the_end_is_kept_and_less_where_all_went_well(tmp_path):
     assert launch.portable_log(log, PYTHON, ok=True) == "\N{REPLACEMENT CHARACTER}" * 2
     log.write_text("")
     assert launch.portable_log(log, PYTHON, ok=True) == ""
+
+
+@pytest.fixture
+def forked(tmp_path, capfd):
+    """A function: how a fork that does this work ended, and what it printed."""
+    log = tmp_path / "log.txt"
+
+    def run(work, timeout_s: float = 30):
+        # pytest's own capture would take what Python prints.
+        with capfd.disabled():
+            return launch.run_forked(work, 4096 * MIB, timeout_s, log), log.read_text()
+
+    return run
+
+
+def test_end_of_a_fork_is_reported_with_what_it_printed(tmp_path, forked):
+    written = tmp_path / "written"
+
+    def work():
+        written.write_text(str(os.getpid()))
+        print("a", flush=True)
+        os.write(2, b"b\n")
+
+    report, printed = forked(work)
+    assert (report.exit_code, report.log_tail, printed) == (0, "a\nb", "a\nb\n")
+    assert not (report.timed_out or report.over_cap or report.kernel_oom)
+    assert 0 < report.wall_s < 30 and report.peak_rss_bytes > MIB
+    assert written.read_text() != str(os.getpid())
+
+
+@pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGABRT, signal.SIGKILL])
+def test_a_signal_ends_a_fork_and_not_its_parent(forked, number):
+    report, _ = forked(lambda: os.kill(os.getpid(), number))
+    assert report.exit_code == -number
+    assert not report.timed_out
+
+
+def test_work_that_raises_leaves_its_trace_and_never_returns_to_the_caller_s_code(tmp_path, forked):
+    parent, returned = os.getpid(), tmp_path / "returned"
+    for error in (ValueError("no such thing"), SystemExit(0)):
+
+        def work(error=error):
+            raise error
+
+        report, printed = forked(work)
+        if os.getpid() != parent:
+            returned.touch()
+            os._exit(0)
+        assert report.exit_code == 1
+        assert type(error).__name__ in printed
+    assert report.log_tail and not returned.exists()
+
+
+def test_a_fork_over_its_time_or_its_memory_is_ended(forked):
+    report, _ = forked(lambda: time.sleep(60), timeout_s=0.5)
+    assert report.timed_out and report.exit_code == -signal.SIGKILL and report.wall_s < 10
+
+    def hog():
+        print(len(bytearray(2**27)), flush=True)
+        bytearray(2**33)
+
+    report, printed = forked(hog)
+    assert report.exit_code == 1
+    assert printed.startswith(f"{2**27}\n") and printed.rstrip().endswith("MemoryError")

@@ -54,18 +54,18 @@ ENDS = {
     "abort for want of memory at import": ("", None, {**ABORTED, "log_tail": ABORT}, "oom", "refused at import: "),
     "abort for want of memory": ("build", None, {**ABORTED, "log_tail": ABORT}, "oom", "refused at build: "),
     "abort for another reason": (
-        "run", None, {**ABORTED, "log_tail": "Check failed: a == b"}, "error", "Check failed: a == b"),
+        "run", None, {**ABORTED, "log_tail": "Check failed: a == b"}, "crash", "Check failed: a == b"),
     "over the cap": (
         "build", None, {**KILLED, "over_cap": True},
         "oom", "killed at the cap: last phase begun or finished: build"),
     "over the time": (
         "first", None, {**KILLED, "timed_out": True}, "timeout", "; last phase begun or finished: first"),
     "bare SIGKILL": (
-        "second", None, KILLED, "error", "ended by SIGKILL, which this harness did not send (phase: second)"),
+        "second", None, KILLED, "crash", "ended by SIGKILL, which this harness did not send (phase: second)"),
     "SIGKILL by the kernel": (
         "run", None, {**KILLED, "kernel_oom": True}, "oom", "killed by the kernel for want of memory"),
     "SIGKILL while another was killed for memory": (
-        "run", None, {**KILLED, "other_oom": True}, "error", "nothing shows that it was this one"),
+        "run", None, {**KILLED, "other_oom": True}, "crash", "nothing shows that it was this one"),
     "exception while the kernel killed": ("run", ("ValueError", "no"), {"kernel_oom": True}, "error", ""),
     "exception while another was killed": ("run", ("ValueError", "no"), {"other_oom": True}, "error", ""),
     "not started": ("", None, {"exit_code": None, "not_started": "no such file"}, "error", "no such file"),

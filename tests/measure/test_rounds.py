@@ -59,7 +59,21 @@ class Study:
         return stop_reason(job, self.place(framework, repetition, workload, device))
 
     def replay_reason(self, repetition: int) -> str | None:
-        asked = ("gemm", "cpu", "smoke", "some-xla", "xla", {}, repetition, "jax", {}, self.settings, {})
+        asked = (
+            "gemm",
+            "cpu",
+            "smoke",
+            "some-xla",
+            "xla",
+            {},
+            repetition,
+            "jax",
+            {},
+            self.settings,
+            {},
+            "",
+            "",
+        )
         return stop_reason(ReplayJob(*asked, peers=self.peers), self.replay_place(repetition))
 
 

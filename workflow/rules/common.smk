@@ -39,7 +39,7 @@ COMPILING_MB = 8000
 MEASURED_TABLES = [name for name in TABLES if name != "claims"] + ["context"]
 WORKLOADS = [f"src/stackwars/workloads/{name}.py" for name in config["workloads"]]
 COLUMNS = "src/stackwars/results/columns.yaml"
-PUBLISHED = ["paper/published/tables.csv", "paper/published/lecture.csv"]
+PUBLISHED = [f"paper/published/{name}.csv" for name in ("tables", "lecture", "faults")]
 
 
 def node_group(cells):
@@ -54,7 +54,7 @@ wildcard_constraints:
     repetition=r"\d+",
     size="[a-z0-9_]+",
     value=r"\d+|all",
-    variant=r"base|b[1-9]\d*(s[1-9]\d*)?|(data|tensor)\d+",
+    variant=r"base|odd[1-9]|b[1-9]\d*(s[1-9]\d*)?|(data|tensor)\d+",
     frontend="[a-z0-9_]+",
     way="data|tensor",
     devices=r"\d+",

@@ -8,6 +8,9 @@ rule replay_process:
     input:
         JOBS.sources("replay"),
         programs=JOBS.replayed,
+        check=f"{ROOT}/checks/{{compiler}}/{{workload}}/base/check.json",
+        executables=f"{ROOT}/checks/{{compiler}}/{{workload}}/base/executables",
+        expected=JOBS.expected,
         pins=JOBS.pins("replay"),
     output:
         # Kept, unlike a cell's: a replay is also made from its cells, and made again when one of them is.
@@ -33,6 +36,7 @@ rule replay:
     input:
         # In the first rounds only: its programs are interleaved in one process, which later rounds add little to.
         processes=[f"{REPLAY}/process-{repetition}" for repetition in range(SETTINGS["rounds_min"])],
+        check=f"{ROOT}/checks/{{compiler}}/{{workload}}/base/check.json",
         cells=JOBS.replayed_cells,
         peak=f"{ROOT}/{{device}}/peak.json",
     output:
@@ -51,5 +55,5 @@ rule replay:
         cells=JOBS.replayed_folders,
         version=JOBS.version("replay"),
     shell:
-        "python -m stackwars.compilers.replay_cell {input.processes} {params.cells}"
+        "python -m stackwars.compilers.replay_cell {input.processes} {params.cells} --check {input.check}"
         " --peak {input.peak} --output {output.result} >{log} 2>&1"

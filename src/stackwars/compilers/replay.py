@@ -15,9 +15,6 @@ import ctypes
 import gc
 import gzip
 import hashlib
-import json
-import math
-import re
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,37 +24,17 @@ import numpy as np
 
 from stackwars import compilers, workloads
 from stackwars.compilers import arguments, placement, profile
-from stackwars.compilers.arguments import OUTPUT
-from stackwars.ir.program_text import missing_reason
-from stackwars.measure import process_status
-from stackwars.measure.checks import checked, relative_l2, sample
+from stackwars.compilers.check import EXECUTABLES, keyed
+from stackwars.ir.program_text import not_donated, readable
+from stackwars.measure import documents, judge, machine, process_status
 from stackwars.measure.child import block, run_child, surroundings, timed_call
 from stackwars.measure.contention import Meter, Usage
 from stackwars.measure.documents import Events
 from stackwars.measure.inputs import INPUT_SETS
 
+OK = {"status": "ok"}
 DETAIL = 2000
 """Characters that are kept of what a compiler says."""
-_DONATED = re.compile(
-    r", {0}| \{{{0}\}}|(?<=\{{){0}, ".format(
-        r"(?:tf\.aliasing_output = \d+ : i32|jax\.buffer_donor = true|mhlo\.input_output_alias = \[[^\]]*\])"
-    )
-)
-"""What says of an argument that a result takes over its memory."""
-_BITS = re.compile(r'dense<"0x([0-9A-Fa-f]+)"> : tensor<((?:\d+x)+)i1>')
-
-
-class ReplayRefused(Exception):
-    """The baseline's program is not what it must be: no time of this process would mean anything."""
-
-
-REFUSALS = {
-    "invalid": ReplayRefused,
-    "unsupported": NotImplementedError,
-    "timeout": TimeoutError,
-}
-"""Why a program is not replayed: it is another one or computes something else, the compiler refuses it, or
-takes too long. With what is raised where it is the baseline's."""
 
 
 @dataclass(frozen=True)
@@ -66,10 +43,11 @@ class ReplayJob:
 
     module, options: the compiler's file in this folder, and what its constructor is told.
     programs: {framework, or framework+edit: {"program": path of program.mlir.gz, "arguments": path
-    of its arguments.json}}, paths relative to the repository; an edited program has the arguments of
-    the one that was edited. baseline: the program that the others' outputs must agree with.
-    settings: those of a cell's job, and parity_rel_l2. repetition: the round that it belongs to. peers: what
-    is measured in the same rounds, as of `rounds.stop_reason`.
+    of its arguments.json}}, paths relative to the repository; an edited program has the arguments of the one that was
+    edited. baseline: the program that the others' times are compared with. settings: those of a cell's job. check:
+    file of the check of these programs, of which only those that are ok run here; "" if there is none. expected:
+    folder of the values that their outputs are compared with; "" if there are none. repetition: the round that it
+    belongs to. peers: what is measured in the same rounds, as of `rounds.stop_reason`.
     """
 
     workload: str
@@ -83,6 +61,8 @@ class ReplayJob:
     sizes: dict[str, int]
     settings: dict
     programs: dict[str, dict[str, str]]
+    check: str
+    expected: str
     peers: dict = field(default_factory=dict, kw_only=True)
 
 
@@ -100,43 +80,54 @@ class ReplayProcess:
         self.documents: dict[str, dict] = {}
 
     def refuse(self, name: str, detail: str, status: str = "invalid") -> None:
-        """Take a program out, and say why.
-
-        Without the baseline's program there is nothing that the others' outputs could be compared with:
-        then the whole process has this status, by the exception that is raised.
-        """
+        """Take a program out, and say why."""
         self.events.write("refused", program=name, status=status, detail=detail)
         self.programs.pop(name, None)
-        if name == self.spec["baseline"]:
-            raise REFUSALS[status](f"nothing to compare with: {name}'s program: {detail}")
 
     def load(self, compiler: Any) -> None:
-        """Compile every program that is the one its list of arguments is for, and place them."""
-        result = {}
+        """Compile every program that passed its check and is the one its list of arguments is for, and place them."""
+        result, check = {}, self.spec["check"]
+        outcomes = documents.read(check)["programs"] if check else dict.fromkeys(self.names, OK)
         for name in self.names:
             paths = self.spec["programs"][name]
             text = gzip.decompress(Path(paths["program"]).read_bytes())
             digest = hashlib.sha256(text).hexdigest()
             self.events.write("read", program=name, sha256=digest)
-            document, result[name] = arguments.load(Path(paths["arguments"]))
-            self.documents[name] = document
-            problem = digest_problem(name, digest, document["program_sha256"])
-            if problem is not None:
+            document, entries = arguments.load(Path(paths["arguments"]))
+            if outcomes[name]["status"] != "ok":
+                self.refuse(name, outcomes[name]["status_detail"], outcomes[name]["status"])
+                continue
+            if problem := digest_problem(name, digest, document["program_sha256"]):
                 self.refuse(name, problem)
                 continue
-            why = missing_reason(text.decode())
-            if why is not None:
-                self.refuse(name, why, "unsupported")
-                continue
-            placement.check_memory(name, result[name])
-            self.compile(name, readable(not_donated(text.decode())), compiler)
+            self.documents[name], result[name] = document, entries
+            placement.check_memory(name, entries)
+            self.compile(name, readable(not_donated(text.decode())), compiler, self._checked(name))
         placement.place(self.programs, result, self.spec, compiler.put)
 
-    def compile(self, name: str, text: str, compiler: Any) -> None:
-        """Compile a program, or refuse it with what the compiler says; raises only for want of memory."""
+    def _checked(self, name: str) -> tuple[bytes, float] | None:
+        """Return (the program as its check compiled it, the seconds that took), for the first process of a replay.
+
+        Compiling it again would tell nothing new. The later processes compile, for their own times.
+        """
+        path = Path(self.spec["check"])
+        executable = path.parent / EXECUTABLES / name
+        if self.spec["repetition"] or not self.spec["check"] or not executable.exists():
+            return None
+        document = documents.read(path)
+        # Another node of a cluster may lack instructions that the code has.
+        if document["machine"] != machine.record():
+            return None
+        return executable.read_bytes(), document["programs"][name]["compile_s"]
+
+    def compile(self, name: str, text: str, compiler: Any, checked: tuple[bytes, float] | None = None) -> None:
+        """Compile a program, or refuse it with what the compiler says; raises only if memory runs out.
+
+        checked: what its check compiled, which is loaded in its place.
+        """
         start = time.perf_counter()
         try:
-            self.programs[name] = compiler.compile(text)
+            self.programs[name] = compiler.load(text, checked[0]) if checked else compiler.compile(text)
         except Exception as error:
             said = f"{type(error).__name__}: {error}"
             if process_status.out_of_memory(said):
@@ -144,7 +135,7 @@ class ReplayProcess:
             status = "timeout" if isinstance(error, TimeoutError) else "unsupported"
             self.refuse(name, f"the compiler refuses it: {said[:DETAIL]}", status)
         else:
-            seconds = time.perf_counter() - start
+            seconds = checked[1] if checked else time.perf_counter() - start
             self.events.write("compiled", program=name, compile_s=seconds, **self.facts(name))
 
     def facts(self, name: str) -> dict[str, Any]:
@@ -202,32 +193,19 @@ class ReplayProcess:
         others = {"other_processes_share": meter.other_processes_share()}
         return {name: {"ns": times[name], **samples[name], **others} for name in self.programs}
 
-    def verify(self, outputs: dict[str, list[dict[str, np.ndarray]]], call: str) -> None:
-        """Write how far the results agree, at last with samples of the output; refuse programs whose do not.
-
-        Raises FloatingPointError where one of the baseline's is not finite.
-        """
-        settings = self.spec["settings"]
-        baseline = outputs[self.spec["baseline"]]
-        for results in baseline:
-            for value in results.values():
-                checked(value, call)
-        for name, values in outputs.items():
-            pairs = list(zip(values, baseline, strict=True))
-            problem = next(filter(None, (results_problem(*pair) for pair in pairs)), None)
-            error = None
-            if problem is None:
-                error = max(relative_l2(ours[key], base[key]) for ours, base in pairs for key in base)
-                if error > settings["parity_rel_l2"]:
-                    limit = f"{settings['parity_rel_l2']:.0e}"
-                    problem = f"relative L2 error {error:.2e} against the baseline, over {limit}"
-            self.events.write("parity", program=name, call=call, rel_l2=error)
-            # Of the first call there is one set of inputs, which nothing else has a sample of.
-            if call == "last":
-                samples = [sample(results[OUTPUT], settings["seed"]) for results in values]
-                np.save(self.folder / f"{name}.npy", np.concatenate(samples))
-            if problem is not None:
-                self.refuse(name, problem)
+    def verify(self, outputs: dict[str, list[dict[str, np.ndarray]]]) -> None:
+        """Write how far the last results of each program are from the expected values; refuse those that are wrong."""
+        if not self.spec["expected"]:
+            return
+        expected = judge.read(Path(self.spec["expected"]))
+        for name, results in outputs.items():
+            values: dict[str, np.ndarray] = {}
+            for which, result in enumerate(results):
+                values |= keyed("last", which, result)
+            verdict = judge.judge(values, expected)
+            self.events.write("values", program=name, verdict=verdict)
+            if problem := judge.problem(verdict):
+                self.refuse(name, problem, "wrong")
 
     def profile(self) -> None:
         """Write where the time of each program's calls goes, or why that is unknown; no time depends on it."""
@@ -253,24 +231,6 @@ JOB = ReplayJob
 """The class of this process's jobs, for `stackwars.measure.supervisor`."""
 
 
-def readable(text: str) -> str:
-    """The program in what every generation of MLIR reads: truth values one by one.
-
-    In hexadecimal, LLVM of 2025 printed them as bits (jaxlib 0.7.1, TensorFlow 2.21), and the next reads bytes.
-    """
-    return _BITS.sub(_spelled_out, text)
-
-
-def _spelled_out(found: re.Match) -> str:
-    digits, extents = found.groups()
-    shape = [int(extent) for extent in extents.split("x")[:-1]]
-    count, data = math.prod(shape), bytes.fromhex(digits)
-    if len(data) != math.ceil(count / 8):
-        return found[0]
-    bits = np.unpackbits(np.frombuffer(data, np.uint8), count=count, bitorder="little")
-    return f"dense<{json.dumps(bits.astype(bool).reshape(shape).tolist())}> : tensor<{extents}i1>"
-
-
 def keep_memory() -> None:
     """Have the C library give no memory back to the system, for which it would have to ask again.
 
@@ -281,28 +241,6 @@ def keep_memory() -> None:
     if mallopt is not None:
         mallopt(-1, -1)
         mallopt(-4, 0)
-
-
-def not_donated(text: str) -> str:
-    """The program without what says that an argument's memory becomes a result's."""
-    return _DONATED.sub("", text)
-
-
-def results_problem(results: dict[str, np.ndarray], baseline: dict[str, np.ndarray]) -> str | None:
-    """Why results cannot be compared with the baseline's, or None."""
-    if results.keys() != baseline.keys():
-        apart = sorted(results.keys() ^ baseline.keys())
-        return f"expected results as the baseline's; only one of the two has {', '.join(apart[:5])}"
-    result = (output_problem(results[key], baseline[key]) for key in baseline)
-    return next(filter(None, result), None)
-
-
-def output_problem(values: np.ndarray, baseline: np.ndarray) -> str | None:
-    """Why an output cannot be compared with the baseline's, or None."""
-    actual, expected = (f"{array.shape} {array.dtype}" for array in (values, baseline))
-    if actual != expected:
-        return f"expected an output as the baseline's, {expected}; got {actual}"
-    return None if np.isfinite(values).all() else "expected finite values, some are not"
 
 
 def digest_problem(name: str, digest: str, listed: str) -> str | None:
@@ -327,17 +265,19 @@ def measure(spec: dict, events: Events, folder: Path) -> None:
     gc.collect()
     gc.disable()
     events.write("run", **surroundings())
+    if not replay.programs:
+        events.write("end")
+        return
     first = replay.single_calls("first", 0)
-    replay.verify(replay.fetch({name: [output] for name, output in first.items()}), "first")
     second = replay.single_calls("second", 1)
     outputs = {name: [first[name], second[name]] for name in replay.programs}
     del first, second
     samples = replay.steady_calls(outputs)
     gc.enable()
-    replay.verify(replay.fetch(outputs), "last")
     for name in replay.programs:
         calls = spec["settings"]["block_calls"]
         events.write("steady", program=name, calls=calls, **samples[name])
+    replay.verify(replay.fetch(outputs))
     events.write("timed", **surroundings())
     if spec["repetition"] == 0:
         replay.profile()

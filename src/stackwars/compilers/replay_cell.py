@@ -7,12 +7,11 @@ import json
 from pathlib import Path
 
 import jsonschema
-import numpy as np
 import yaml
 
 from stackwars import workloads
-from stackwars.measure import documents, nodes
-from stackwars.measure.checks import output_problems, problems, relative_l2
+from stackwars.measure import documents, judge, nodes
+from stackwars.measure.checks import problems
 from stackwars.measure.peak import floor_ms
 from stackwars.measure.rounds import STOPPED
 from stackwars.setup.environments import REPOSITORY
@@ -24,7 +23,7 @@ _MOVED = (
     *("baseline", "module", "options"),
 )
 """What a process has and the result holds in another place."""
-_OF_CELLS = ("memory", "log_tail")
+_OF_CELLS = ("memory", "log_tail", "values")
 """What is kept of the processes of cells alone."""
 STEADY = ("ns", "calls", "run_ns", "wait_ns", "steal_ns", "other_processes_share")
 """What is kept of the steady blocks of each process."""
@@ -32,14 +31,14 @@ PROFILE = ("calls", "wall_s", "operations", "spans")
 """What is kept of a program's profile."""
 
 
-def combine(folders: list[Path], cells: dict[str, Path], peak: dict | None = None) -> dict:
+def combine(folders: list[Path], cells: dict[str, Path], check: dict, peak: dict | None = None) -> dict:
     """The replay's result from the folders of its processes, in the order of repetitions.
 
-    cells: {framework: folder of its own cell}. peak: of the device, as `stackwars.measure.peak` writes it, or
-    None. The replay is ok only where every process is; else it has the status of the first
-    that is not, and no times; it is invalid where a process fails the checks that every cell's must pass. A
-    program that any process refused has that status and no times, and one that is not the program of its cell,
-    or gives another output, is invalid; one that there is none of is unsupported. The others keep theirs.
+    cells: {framework: folder of its own cell}. check: of its programs, as `stackwars.compilers.check` writes it.
+    peak: of the device, as `stackwars.measure.peak` writes it, or None. The replay is ok only if every process is;
+    else it has the status of the first that is not, and no times; it is invalid if a process fails the checks that
+    every cell's must pass. A program that any process refused has that status and no times, and one that is not the
+    program of its cell is invalid. The others keep theirs.
     """
     every = [(folder, documents.read(folder / "process.json")) for folder in folders]
     folders = [folder for folder, process in every if process["status"] != STOPPED]
@@ -58,7 +57,7 @@ def combine(folders: list[Path], cells: dict[str, Path], peak: dict | None = Non
         "status_detail": bad["status_detail"] if bad else "",
         "peak_rss_bytes": max(process["peak_rss_bytes"] for process in processes),
         "programs": {
-            name: _program(name, processes, bad, folders, cells.get(name)) for name in first["programs"]
+            name: _program(name, processes, bad, cells.get(name), check) for name in first["programs"]
         },
         "processes": [_record(process) for process in processes],
     }
@@ -108,21 +107,15 @@ def _parted(processes: list[dict], cells: dict[str, Path]) -> dict[str, str] | N
     return {"status": "invalid", "status_detail": detail}
 
 
-def _program(
-    name: str, processes: list[dict], bad: dict | None, folders: list[Path], cell: Path | None
-) -> dict:
+def _program(name: str, processes: list[dict], bad: dict | None, cell: Path | None, check: dict) -> dict:
+    outcome = check["programs"][name]
     events = [[event for event in process["events"] if event.get("program") == name] for process in processes]
     refused = _named(events, "refused")
     status, detail = (bad["status"], bad["status_detail"]) if bad else ("ok", "")
     if refused:
         status, detail = refused[0]["status"], refused[0]["detail"]
     digests = list(dict.fromkeys(_values(events, "read", "sha256")))
-    samples = [folder / f"{name}.npy" for folder in folders]
-    # The cell's own last output is of a later state than that from which every call begins here.
-    compared = [] if hasattr(workloads.load(processes[0]["workload"]), "STATE") else samples
-    error, problem = _against_cell(digests, compared, cell, processes[0]["settings"])
-    same = (same for path in samples if path.exists() for same in output_problems(np.load(path)))
-    problem = problem or next(same, None)
+    problem = _another_program(digests, cell)
     if status == "ok" and problem:
         status, detail = "invalid", problem
     return {
@@ -134,8 +127,8 @@ def _program(
             key: next(iter(_values(events, "compiled", key)), missing)
             for key, missing in (("optimised", None), ("optimised_problem", "not compiled"))
         },
-        "parity_rel_l2": _worst(_values(events, "parity", "rel_l2")),
-        "native_rel_l2": error,
+        "values": judge.worst([*_values(events, "values", "verdict"), _checked_values(outcome, check)]),
+        "struck_ns": outcome["repeat_ns"] if status == "wrong" else None,
         **{
             key: _values(events, event, "ns") if status == "ok" else []
             for key, event in (("first_ns", "first"), ("second_ns", "second"))
@@ -146,23 +139,24 @@ def _program(
     }
 
 
-def _against_cell(
-    digests: list[str], samples: list[Path], cell: Path | None, settings: dict
-) -> tuple[float | None, str | None]:
-    """(worst error against the cell's sample, why this is not what the cell ran); None for unknown."""
+def _checked_values(outcome: dict, check: dict) -> dict | None:
+    """Return the verdict of a check, as a process has it; None if the program did not come that far."""
+    if outcome["total"] is None:
+        return None
+    keys = ("wrong", "total", "l2", "largest", "where", "limit", "flaky")
+    return {"judge": check["judge"], **{key: outcome[key] for key in keys}}
+
+
+def _another_program(digests: list[str], cell: Path | None) -> str | None:
+    """Return why this is not the program that its cell runs, or None."""
     result = documents.read(cell / "cell.json") if cell else {"status": "not run"}
     if result["status"] != "ok":
-        return None, None
+        return None
     of_cell = result["ir"]["sha256"]
     for digest in digests:
         if digest != of_cell:
-            return None, f"the program's digest is {digest[:12]}, its cell's is {of_cell[:12]}"
-    baseline = np.load(cell / "output.npy")
-    error = _worst([relative_l2(np.load(path), baseline) for path in samples if path.exists()])
-    limit = settings["parity_rel_l2"]
-    if error is not None and error > limit:
-        return error, f"relative L2 error {error:.2e} against its own cell, over {limit:.0e}"
-    return error, None
+            return f"the program's digest is {digest[:12]}, its cell's is {of_cell[:12]}"
+    return None
 
 
 def _named(events: list[list[dict]], name: str) -> list[dict]:
@@ -171,11 +165,6 @@ def _named(events: list[list[dict]], name: str) -> list[dict]:
 
 def _values(events: list[list[dict]], name: str, key: str) -> list:
     return [event[key] for event in _named(events, name)]
-
-
-def _worst(values: list[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return max(known) if known else None
 
 
 def _record(process: dict) -> dict:
@@ -200,13 +189,14 @@ def main() -> None:
     parser.add_argument("processes", nargs="+", type=Path)
     parser.add_argument("--output", required=True, type=Path)
     parser.add_argument("--peak", required=True, type=Path, help="file of the device's")
+    parser.add_argument("--check", required=True, type=Path, help="check.json of its programs")
     parser.add_argument("--cell", action="append", default=[], metavar="FRAMEWORK=FOLDER")
     arguments = parser.parse_args()
     cells = (pair.split("=", 1) for pair in arguments.cell)
     folders = {name: Path(folder) for name, folder in cells}
     first = documents.read(arguments.processes[0] / "process.json")
     peak = nodes.peak_of(nodes.peaks(arguments.peak.parent), first["machine"])
-    replay = combine(arguments.processes, folders, peak)
+    replay = combine(arguments.processes, folders, documents.read(arguments.check), peak)
     arguments.output.parent.mkdir(parents=True, exist_ok=True)
     arguments.output.write_text(json.dumps(replay, indent=1))
     result = profiles(arguments.processes, replay)

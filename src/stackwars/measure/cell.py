@@ -13,7 +13,7 @@ import jsonschema
 import yaml
 
 from stackwars.ir.program_text import no_program_line, readback
-from stackwars.measure import FORMS, documents
+from stackwars.measure import FORMS, documents, judge
 from stackwars.measure.documents import event as _event
 from stackwars.measure.rounds import STOPPED
 from stackwars.setup.environments import REPOSITORY
@@ -27,7 +27,7 @@ ROUNDS = "rounds"
 def combine(folders: list[Path]) -> dict:
     """The cell's result from the folders of its processes, in the order of repetitions.
 
-    The cell is ok only where every process is; else it has the status of the first that is not. A
+    The cell is ok only if every process is; else it has the status of the first that is not, or is wrong. A
     process that was not needed any more is left out.
     """
     every = [documents.read(folder / "process.json") for folder in folders]
@@ -35,12 +35,15 @@ def combine(folders: list[Path]) -> dict:
     stopped = next((p["status_detail"] for p in every if p["status"] == STOPPED), ROUNDS)
     first = processes[0]
     bad = next((process for process in processes if process["status"] != "ok"), None)
+    values = None if bad else judge.worst([process.get("values") for process in processes])
+    wrong = judge.problem(values)
     keys = ("framework", "dialect", "workload", "device", "preset", "sizes", "settings")
     cell = {
         "schema_version": VERSION,
         **{key: first[key] for key in keys},
-        "status": bad["status"] if bad else "ok",
-        "status_detail": bad["status_detail"] if bad else "",
+        "status": bad["status"] if bad else "wrong" if wrong else "ok",
+        "status_detail": bad["status_detail"] if bad else wrong,
+        "values": values,
         "stopped": "" if bad else stopped,
         "machine": first["machine"],
         "versions": _event(first, "build").get("versions", {}),
@@ -83,7 +86,7 @@ def main() -> None:
     forms = arguments.output / FORMS
     # Empty where there are none: a rule has the same outputs for every cell.
     forms.mkdir(exist_ok=True)
-    if cell["status"] == "ok":
+    if cell["status"] in ("ok", "wrong"):
         shutil.copy(arguments.processes[0] / program.name, program)
         shutil.copy(arguments.processes[0] / sample.name, sample)
         for form in arguments.processes[0].glob(f"{FORMS}/*"):

@@ -198,19 +198,3 @@ def parity_limit(workload: str, sizes: dict[str, int], common: float) -> float:
     """
     own = getattr(workloads.load(workload), "parity_rel_l2", None)
     return common if own is None else max(common, own(sizes))
-
-
-def parity(outputs: dict[str, np.ndarray], baselines: dict[str, str]) -> dict[str, float]:
-    """{framework: relative L2 error against its baseline} of one workload on one device.
-
-    baselines: that of each framework that has one. The entry of one that has none is the largest of those
-    that are compared with it. Nothing of a framework that cannot be compared.
-    """
-    errors = {
-        framework: relative_l2(outputs[framework], outputs[base])
-        for framework, base in baselines.items()
-        if framework in outputs and base in outputs
-    }
-    for base in {baselines[framework] for framework in errors} - errors.keys():
-        errors[base] = max(e for framework, e in errors.items() if baselines.get(framework) == base)
-    return errors

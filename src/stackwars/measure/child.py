@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from stackwars import workloads
-from stackwars.measure import FORMS
+from stackwars.measure import FORMS, judge
 from stackwars.measure.checks import checked, leaf_samples, sample
 from stackwars.measure.contention import Meter, Usage, frequencies_mhz, pressure, wait_share
 from stackwars.measure.documents import EVENTS, Events
@@ -172,6 +172,13 @@ def opened(spec: dict) -> tuple[Any, Workload, Callable]:
     return session, workloads.load(spec["workload"]), workloads.build(spec["workload"], spec["dialect"])
 
 
+def fetched(session: Any, output: Any, call: str, spec: dict) -> np.ndarray:
+    """Return an output's values. Raises FloatingPointError for values that are not finite, if nothing says whether
+    they should be."""
+    values = session.fetch(output)
+    return values if spec["expected"] else checked(values, call)
+
+
 def measure(spec: dict, events: Events, folder: Path) -> None:
     """Run the whole process that the specification describes; see `supervisor.ProcessJob`."""
     settings, sizes, seed = spec["settings"], spec["sizes"], spec["settings"]["seed"]
@@ -184,16 +191,20 @@ def measure(spec: dict, events: Events, folder: Path) -> None:
     gc.collect()
     gc.disable()
     events.write("run", **surroundings())
-    outputs, samples = [], []
+    outputs, samples, judged = [], [], {}
     for which, name in enumerate(("first", "second")):
         outputs.append(single_call(session, events, name, which))
         refuse_outside_compiler(session, workload)
         if which == 0 or hasattr(workload, "STATE"):
-            values = checked(session.fetch(outputs[which]), name)
+            values = fetched(session, outputs[which], name, spec)
+        if which == 0:
+            judged["first/output0"] = np.array(values)
         if hasattr(workload, "STATE"):
             # What later calls give depends on how many there were.
             state = session.state()
             samples.append(np.concatenate([sample(values, seed), leaf_samples(state, seed)]))
+            if which == 0:
+                judged |= {f"first/state/{leaf}": np.array(value) for leaf, value in state.items()}
     if hasattr(workload, "losses_rel"):
         follow_losses(session, events, outputs)
     usual = steady_calls(session, events, settings, outputs)
@@ -207,13 +218,17 @@ def measure(spec: dict, events: Events, folder: Path) -> None:
             usual,
             events,
         )
-    last = [checked(session.fetch(output), "last") for output in outputs]
+    last = [fetched(session, output, "last", spec) for output in outputs]
     gc.enable()
-    samples = samples or [sample(values, seed) for values in last]
+    if not samples:
+        samples = [sample(values, seed) for values in last]
+        judged |= {f"last/output{which}": values for which, values in enumerate(last)}
     np.save(folder / "output.npy", np.concatenate(samples))
     generated = session.generated() if hasattr(session, "generated") else {}
     events.write("timed", output_shape=list(last[0].shape), **generated, **surroundings())
     partner = REPLY in os.environ and spec["partner"] is None
+    if spec["expected"] and not partner:
+        np.savez(folder / judge.OUTPUTS, **judged)
     if partner or spec["repetition"] not in EXTRACTED:
         events.write("end")
         return

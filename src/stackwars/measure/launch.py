@@ -11,10 +11,11 @@ import signal
 import subprocess
 import sys
 import time
+import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from stackwars.measure import limits
 from stackwars.setup.environments import REPOSITORY
@@ -144,6 +145,52 @@ def run_child(
         peak_rss_bytes=usage.ru_maxrss * 1024,
         memory={"seconds": [round(s, 2) for s, _ in thin], "bytes": [b for _, b in thin]},
     )
+
+
+def run_forked(work: Callable[[], None], cap: int, timeout_s: float, log: Path) -> ExitReport:
+    """Run a function in a fork of this process to its end and report how it ended; never raises for its fate.
+
+    For many short runs that need the same slow imports. This process must have no threads yet.
+    """
+    kills, parent, start = limits.OomKills(), os.getpid(), time.monotonic()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    pid = os.fork()
+    if not pid:
+        _work(work, cap, parent, log)
+    timed_out, over_cap, _ = watch(pid, cap, start + timeout_s)
+    _, wait_status, usage = os.wait4(pid, 0)
+    kernel_oom = kills.in_group()
+    return ExitReport(
+        exit_code=os.waitstatus_to_exitcode(wait_status),
+        log_tail=tail(log) if log.exists() else "",
+        timed_out=timed_out,
+        over_cap=over_cap,
+        kernel_oom=kernel_oom,
+        other_oom=kills.on_machine() and not kernel_oom,
+        wall_s=round(time.monotonic() - start, 3),
+        user_s=round(usage.ru_utime, 3),
+        system_s=round(usage.ru_stime, 3),
+        peak_rss_bytes=usage.ru_maxrss * 1024,
+    )
+
+
+def _work(work: Callable[[], None], cap: int, parent: int, log: Path) -> NoReturn:
+    """Do the work of a fork, which ends here: the frameworks' teardown can crash after the work is done."""
+    status = 1
+    try:
+        limits.enter_child(cap, parent)
+        with log.open("wb") as file:
+            os.dup2(file.fileno(), 1)
+            os.dup2(file.fileno(), 2)
+        work()
+        status = 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
 
 
 def watch(

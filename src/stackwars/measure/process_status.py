@@ -68,7 +68,8 @@ def _status(report: ExitReport, events: list[dict], environment: str) -> tuple[s
         )
     if raised:
         return "error", f"{text.strip()} (phase: {phase})"
-    return "error", f"{_how(report)} (phase: {phase}); log: {report.log_tail.strip()}"
+    kind = "crash" if report.exit_code < 0 else "error"
+    return kind, f"{_how(report)} (phase: {phase}); log: {report.log_tail.strip()}"
 
 
 def _place(phase: str, raised: dict | None, text: str) -> str:

@@ -18,7 +18,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from stackwars.measure import documents, interleaved, launch, limits, machine, nodes, progress, rounds
+import numpy as np
+
+from stackwars.measure import documents, interleaved, judge, launch, limits, machine, nodes, progress, rounds
 from stackwars.measure.documents import event, read_events
 from stackwars.measure.interleaved import REPLY
 from stackwars.measure.process_status import status
@@ -38,7 +40,8 @@ class ProcessJob:
     repetition: the round that it belongs to, from 0. settings: those of the configuration, and
     block_calls, the calls in a block; sizes: those of the workload. partner: what of the job differs for the
     process that is interleaved with this one, see `interleaved`; None for the baseline itself. forms: whether
-    it also writes what the framework's compiler makes of the workload. peers: what is measured in the same
+    it also writes what the framework's compiler makes of the workload. expected: folder of the values that its
+    outputs are compared with, relative to the repository; "" if there are none. peers: what is measured in the same
     rounds, as of `rounds.stop_reason`.
     """
 
@@ -52,6 +55,7 @@ class ProcessJob:
     settings: dict
     partner: dict[str, str] | None = None
     forms: bool = False
+    expected: str = ""
     peers: dict = field(default_factory=dict, kw_only=True)
 
 
@@ -99,6 +103,7 @@ def supervise(
         "source": machine.revision(),
         "environment": python.parents[1].name,
         "repeated": True,
+        "values": _judged(job, folder),
     }
 
 
@@ -121,7 +126,7 @@ def _environ(job: Any, cache: Path, control: interleaved.Control | None) -> dict
 
 def _identity(job: Any) -> dict:
     """Return the fields of a job that its result stores."""
-    return {key: value for key, value in asdict(job).items() if key != "peers"}
+    return {key: value for key, value in asdict(job).items() if key not in ("peers", "expected", "check")}
 
 
 def _when(started: datetime) -> dict:
@@ -207,6 +212,17 @@ def _measured(job: Any, python: Path, partner: list[Path], part: Path, output: P
             again = attempt(replace(job, settings=_longer(job.settings)))
             result = {**again, "settings": job.settings, "discarded_s": result["wall_s"]}
     return result
+
+
+def _judged(job: Any, folder: Path) -> dict | None:
+    """Return the verdict on the outputs in a process's folder, which are not kept; None if there is none."""
+    outputs = folder / judge.OUTPUTS
+    if not outputs.exists():
+        return None
+    with np.load(outputs) as values:
+        verdict = judge.judge(values, judge.read(Path(job.expected)))
+    outputs.unlink()
+    return verdict
 
 
 def _nothing(job: Any, status_: str, why: str) -> dict:

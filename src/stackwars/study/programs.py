@@ -8,12 +8,12 @@ from pathlib import Path
 
 from stackwars import compilers, frameworks, workloads
 from stackwars.setup.device import CPU
-from stackwars.study import cells, imports
+from stackwars.study import cells, imports, odd
 from stackwars.study.comparisons import with_programs
+from stackwars.study.odd import BASE
 from stackwars.study.studies import folder, studies
 from stackwars.workloads import parallel
 
-BASE = "base"
 STATE_BLOCKS = 11
 """Of a replay whose results are what a workload keeps: a few in fresh memory are slow."""
 _VARIANT = re.compile(r"b(\d+)(?:s(\d+))?")
@@ -21,7 +21,7 @@ _VARIANT = re.compile(r"b(\d+)(?:s(\d+))?")
 
 @dataclass(frozen=True, order=True)
 class Program:
-    """One framework's StableHLO of a workload; variant: `base`, other sizes than the preset's, or divided.
+    """One framework's StableHLO of a workload; variant: `base`, other sizes than the preset's, odd ones, or divided.
 
     framework: `jax`, or `torch_xla+pretransposed_weights` for that framework's program after an edit.
     """
@@ -89,6 +89,8 @@ def compiled_workloads(config: dict) -> list[str]:
 
 def sizes(config: dict, workload: str, variant: str = BASE) -> dict[str, int]:
     """The workload's sizes in this variant. Raises ValueError for a variant of another form."""
+    if odd.is_variant(variant):
+        return odd.sizes(config, workload, variant)
     return resized(cells.sizes(config, workload), variant)
 
 
@@ -304,18 +306,119 @@ def replay_job(config: dict, replay: ReplayCell, repetition: int) -> dict:
         "sizes": sizes(config, replay.workload),
         "settings": {
             **{key: settings[key] for key in measuring},
-            "parity_rel_l2": cells.parity_limit(config, replay.workload),
             "steady_min_blocks": _replay_blocks(settings, replay.workload),
             "block_calls": cells.block_calls(config, replay.workload),
             "steady_seconds": settings["replay_seconds"],
         },
-        "programs": {
-            program.framework: {
-                "program": f"results/{folder(config)}/{program.path}/program.mlir.gz",
-                "arguments": f"results/{folder(config)}/{program.path}/arguments.json",
-            }
-            for program in replayed(config, replay.workload, replay.compiler)
-        },
+        "programs": _files(config, replayed(config, replay.workload, replay.compiler)),
+        "check": f"results/{folder(config)}/{check_path(replay.compiler, replay.workload)}",
+        "expected": expected_folder(config, replay.workload),
+    }
+
+
+def judge_compiler(config: dict) -> str | None:
+    """Return the compiler whose environment computes expected values: the last XLA, which runs no cell."""
+    return next((c for c in reversed(config["compilers"]) if compiler_module(config, c) == compilers.XLA), None)
+
+
+def evaluated(config: dict, workload: str, variant: str = BASE) -> list[Program]:
+    """Return the programs that the expected values of a workload are computed from: the baseline's, and a witness.
+
+    The witness is a second frontend's program that the run lowers in any case; a workload with values in NumPy needs
+    none. Nothing if no program can be judged.
+    """
+    frontends = with_programs(config)
+    if not frontends or not judge_compiler(config):
+        return []
+    most = 1 if hasattr(workloads.load(workload), "reference") else 2
+    lowered = {
+        program.emitter
+        for compiler in config["compilers"]
+        if _is_check_planned(config, compiler, workload, variant)
+        for program in checked(config, workload, compiler, variant)
+    }
+    return [Program(name, workload, variant) for name in frontends if name in lowered | {frontends[0]}][:most]
+
+
+def checked(config: dict, workload: str, compiler: str, variant: str = BASE) -> list[Program]:
+    """Return the programs that are checked in a compiler: at the preset's sizes also those that a replay runs."""
+    result = replayed(config, workload, compiler) if variant == BASE else []
+    if odd.is_checked(config, compiler, workload, variant):
+        every = (Program(name, workload, variant) for name in odd.programs(config))
+        result += [program for program in every if program not in result]
+    return result
+
+
+def checks(config: dict) -> list[tuple[str, str, str]]:
+    """Return (compiler, workload, variant) of every check: those before replays, and of the study of odd sizes."""
+    before = ((replay.compiler, replay.workload, BASE) for replay in replays(config))
+    return list(dict.fromkeys([*before, *odd.checks(config)]))
+
+
+def _is_check_planned(config: dict, compiler: str, workload: str, variant: str) -> bool:
+    """Return whether the run makes the check without a target that names it or its replay."""
+    is_replayed = variant == BASE and workload in compiled_workloads(config)
+    return (is_replayed and compiler in _replaying(config, workload)) or odd.is_checked(
+        config, compiler, workload, variant
+    )
+
+
+def expected_folder(config: dict, workload: str, variant: str = BASE) -> str:
+    """Return the folder of a workload's expected values, relative to the repository; "" if there are none."""
+    has_values = evaluated(config, workload, variant)
+    return f"results/{folder(config)}/{expected_path(workload, variant)}" if has_values else ""
+
+
+def expected_path(workload: str, variant: str = BASE) -> Path:
+    """Return the folder of a workload's expected values, relative to the folder of the preset's results."""
+    return Path("expected", workload, variant)
+
+
+def check_path(compiler: str, workload: str, variant: str = BASE) -> Path:
+    """Return the file of a check, relative to the folder of the preset's results."""
+    return Path("checks", compiler, workload, variant, "check.json")
+
+
+def expected_job(config: dict, workload: str, variant: str) -> dict:
+    """The ExpectedJob of `stackwars.compilers.expected` as a dictionary."""
+    settings = cells.settings(config)
+    return {
+        "workload": workload,
+        "variant": variant,
+        "sizes": sizes(config, workload, variant),
+        "seed": settings["seed"],
+        "memory_cap_gib": settings["memory_cap_gib"],
+        "timeout_s": settings["timeout_s"],
+        "programs": _files(config, evaluated(config, workload, variant)),
+    }
+
+
+def check_job(config: dict, compiler: str, workload: str, variant: str) -> dict:
+    """The CheckJob of `stackwars.compilers.check` as a dictionary."""
+    settings, row = cells.settings(config), config["compilers"][compiler]
+    return {
+        "workload": workload,
+        "variant": variant,
+        "device": CPU,
+        "preset": config["preset"],
+        "compiler": compiler,
+        "module": compiler_module(config, compiler),
+        "options": row.get("options", {}),
+        "sizes": sizes(config, workload, variant),
+        "settings": {key: settings[key] for key in ("seed", "memory_cap_gib", "check_timeout_s")},
+        "programs": _files(config, checked(config, workload, compiler, variant)),
+        "expected": expected_folder(config, workload, variant),
+    }
+
+
+def _files(config: dict, programs_: list[Program]) -> dict[str, dict[str, str]]:
+    """Return the files of programs, relative to the repository."""
+    names = {"program": "program.mlir.gz", "arguments": "arguments.json"}
+    return {
+        program.framework: {
+            key: f"results/{folder(config)}/{program.path}/{name}" for key, name in names.items()
+        }
+        for program in programs_
     }
 
 

@@ -11,8 +11,8 @@ from typing import Any
 from snakemake.exceptions import WorkflowError
 
 from stackwars.measure import FORMS
+from stackwars.results import runs
 from stackwars.results.folder import Folder
-from stackwars.results.runs import MANIFEST, OF_A_RUN
 from stackwars.setup.device import CPU, CPUS
 from stackwars.study import cells, growth, printed, programs, sharding, studies
 from stackwars.study.cells import Cell
@@ -109,7 +109,7 @@ class Grid:
     def accepted() -> list[str]:
         """Return the tables of the accepted runs, from which those of the reference are made."""
         folders = sorted(path for path in Path(REFERENCE_RUNS).glob("*") if path.is_dir())
-        return [str(folder / name) for folder in folders for name in (*OF_A_RUN, MANIFEST)]
+        return [str(path) for folder in folders for path in runs.files(folder)]
 
     # Cells
 
@@ -157,6 +157,10 @@ class Grid:
         """Return the files of these names of all replays: replay.json, profile.json."""
         result = programs.replays(self.config)
         return self.existing_or_expected(replay.path / name for name in names for replay in result)
+
+    def checks(self) -> list[str]:
+        """Return the checks of programs in compilers: those before replays, and those of the study of odd sizes."""
+        return self.existing_or_expected(programs.check_path(*names) for names in programs.checks(self.config))
 
     def scaling_runs(self) -> list[str]:
         """Return the folders of the processes of growing sizes."""

@@ -15,7 +15,7 @@ from pathlib import Path
 from snakemake.exceptions import WorkflowError
 
 from stackwars import frameworks
-from stackwars.measure import PROTOCOL
+from stackwars.measure import PROTOCOL, judge
 from stackwars.setup.device import CPU, CPUS
 from stackwars.study import cells, growth, programs, sharding
 from stackwars.study.cells import Cell
@@ -129,13 +129,44 @@ class Jobs:
     def replayed(self, wildcards: Wildcards) -> list[str]:
         """Return the programs and lists of arguments that a replay of the workload reads."""
         result = programs.replayed(self._grid.config, wildcards.workload, wildcards.compiler)
+        return self._program_files(result)
+
+    def evaluated(self, wildcards: Wildcards) -> list[str]:
+        """Return the programs and lists of arguments that a workload's expected values are computed from."""
+        self._grid.check(wildcards)
+        result = programs.evaluated(self._grid.config, wildcards.workload, wildcards.variant)
+        if not result:
+            raise WorkflowError(
+                "target: expected: expected a configuration with a frontend's programs and an XLA compiler, got none"
+            )
+        return self._program_files(result)
+
+    def checked(self, wildcards: Wildcards) -> list[str]:
+        """Return the programs and lists of arguments that a check reads."""
+        self._grid.check(wildcards)
+        names = (wildcards.workload, wildcards.compiler, wildcards.variant)
+        result = programs.checked(self._grid.config, *names)
+        if not result:
+            raise WorkflowError(
+                "target: check: expected a workload, compiler and variant with programs to check, got "
+                f"{', '.join(names)}; fix: change the path, or measure the study of the key odd_sizes"
+            )
+        return self._program_files(result)
+
+    def expected(self, wildcards: Wildcards) -> list[str]:
+        """Return the expected values that a workload's outputs are compared with; [] if there are none."""
+        variant = getattr(wildcards, "variant", BASE)
+        result = programs.expected_folder(self._grid.config, wildcards.workload, variant)
+        return [f"{result}/{name}" for name in (judge.DOCUMENT, judge.ARRAYS)] if result else []
+
+    def _program_files(self, programs_: list[Program]) -> list[str]:
         names = ("program.mlir.gz", "arguments.json")
-        return [f"{self._grid.root}/{program.path}/{name}" for program in result for name in names]
+        return [f"{self._grid.root}/{program.path}/{name}" for program in programs_ for name in names]
 
     def replayed_cells(self, wildcards: Wildcards) -> list[str]:
         """Return files of the cells that a replay is checked against: the same programs, natively."""
         result = self._native(wildcards)
-        return [path for name in ("cell.json", "output.npy") for path in self._grid.files(result, name)]
+        return self._grid.files(result, "cell.json")
 
     def replayed_folders(self, wildcards: Wildcards) -> list[str]:
         """Return the same as arguments of `stackwars.compilers.replay_cell`."""
@@ -208,6 +239,7 @@ def _process_spec(grid: Grid, wildcards: Wildcards) -> dict:
         "sizes": cells.sizes(config, cell.workload),
         "partner": partner and _runs(partner.framework),
         "forms": cell.workload in config["paper"].get("forms", []),
+        "expected": programs.expected_folder(config, cell.workload),
         "settings": {**_measuring(grid), "block_calls": cells.block_calls(config, cell.workload)},
     }
 
@@ -225,6 +257,7 @@ def _growth_spec(grid: Grid, wildcards: Wildcards) -> dict:
         "sizes": growth.sizes(grid.config, point),
         "partner": None,
         "forms": False,
+        "expected": "",
         "settings": {
             **_measuring(grid),
             **growth.SETTINGS,
@@ -247,13 +280,23 @@ def _growth_sources(grid: Grid, wildcards: Wildcards) -> list[str]:
 
 
 def _replay_sources(grid: Grid, wildcards: Wildcards) -> list[str]:
-    declared = f"src/stackwars/workloads/{wildcards.workload}.py"
-    return sorted({*programs.replay_sources(grid.config, wildcards.compiler), declared})
+    return _replay_sources_of(grid, wildcards.compiler, wildcards.workload)
+
+
+def _replay_sources_of(grid: Grid, compiler: str, workload: str) -> list[str]:
+    declared = f"src/stackwars/workloads/{workload}.py"
+    return sorted({*programs.replay_sources(grid.config, compiler), declared})
 
 
 def _replay_spec(grid: Grid, wildcards: Wildcards) -> dict:
     repetition = int(getattr(wildcards, "repetition", 0))
     return programs.replay_job(grid.config, _replay(wildcards), repetition)
+
+
+def _values_sources(grid: Grid, wildcards: Wildcards) -> list[str]:
+    """Return the files of the workload and of what computes or calls it, but no frontend's."""
+    compiler = getattr(wildcards, "compiler", None) or programs.judge_compiler(grid.config)
+    return _replay_sources_of(grid, compiler, wildcards.workload)
 
 
 def _ahead_spec(grid: Grid, wildcards: Wildcards) -> dict:
@@ -271,12 +314,12 @@ def _compiler_pins(grid: Grid, wildcards: Wildcards) -> str:
 
 KINDS = {
     "process": Kind(
-        version=f"{PROTOCOL}.0",
+        version=f"{PROTOCOL}.1",
         pins=lambda grid, w: cells.pins(grid.config, w.framework, w.device),
         sources=_process_sources,
         spec=_process_spec,
     ),
-    "replay": Kind(f"{PROTOCOL}.0", _compiler_pins, _replay_sources, _replay_spec),
+    "replay": Kind(f"{PROTOCOL}.1", _compiler_pins, _replay_sources, _replay_spec),
     "growth": Kind(
         version=f"{PROTOCOL}.0",
         pins=lambda grid, w: cells.pins(grid.config, _growth(grid, w).framework, CPU),
@@ -299,6 +342,18 @@ KINDS = {
         version="1",
         pins=lambda grid, w: programs.editing_pins(grid.config),
         sources=lambda grid, w: sorted(map(str, Path("src/stackwars/compilers").glob("edit*.py"))),
+    ),
+    "expected": Kind(
+        version="1",
+        pins=lambda grid, w: programs.compiler_pins(grid.config, programs.judge_compiler(grid.config)),
+        sources=_values_sources,
+        spec=lambda grid, w: programs.expected_job(grid.config, w.workload, w.variant),
+    ),
+    "check": Kind(
+        version="1",
+        pins=_compiler_pins,
+        sources=_values_sources,
+        spec=lambda grid, w: programs.check_job(grid.config, w.compiler, w.workload, w.variant),
     ),
     "ahead": Kind("1", _compiler_pins, spec=_ahead_spec),
     "largest_batch": Kind(

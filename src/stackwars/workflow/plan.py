@@ -28,7 +28,15 @@ PRESET = "full"
 TIMED = ("process", "replay_process")
 """The rules whose jobs are most of a run's time."""
 GUESSED_S = {
-    **{"lower": 10.0, "optimised": 10.0, "growth_process": 15.0, "sharded": 20.0, "ahead": 20.0},
+    **{
+        "lower": 10.0,
+        "expected": 10.0,
+        "check": 15.0,
+        "optimised": 10.0,
+        "growth_process": 15.0,
+        "sharded": 20.0,
+        "ahead": 20.0,
+    },
     **{"largest_batch": 60.0, "audit": 120.0},
 }
 """Seconds of a job of other rules, until one of the rule has ended."""
@@ -196,7 +204,8 @@ def describe(config: dict, outputs: list[str]) -> str:
     ahead = len(programs.compilations(config)) + len(programs.largest_batches(config))
     ahead += len(sharding.slices(config))
     lines.append(
-        f"on top, where not done yet: {ahead} compilations and searches for absent targets, "
+        f"on top, where not done yet: {len(programs.checks(config))} checks of programs in a compiler, "
+        f"{ahead} compilations and searches for absent targets, "
         f"{len(growth.asked(config))} processes of growing sizes, "
         f"{len(sharding.asked(config))} of several devices"
     )
