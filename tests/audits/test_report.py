@@ -80,6 +80,7 @@ def table(**changes: object) -> pd.DataFrame:
         ({"status": "invalid", "status_detail": "wall clock: the process reports 2 s"}, ["clock"]),
         ({"status": "invalid", "status_detail": "second clock: 1 s are reported"}, ["clock"]),
         ({"parity_rel_l2": 1e-3, "status": "invalid"}, ["agreement"]),
+        ({"status": "wrong", "status_detail": "1 of 128 elements wrong (the last)"}, ["agreement"]),
         ({"precision": "DEFAULT"}, ["agreement"]),
         ({"precision": "DEFAULT+HIGHEST"}, ["agreement"]),
         ({"precision": ""}, []),  # no matrix product

@@ -29,6 +29,9 @@ class DepthScaling(Workload):
     def flops(self, sizes):
         return sizes["layers"] * counts.matmul(sizes["rows"], sizes["width"], sizes["width"])
 
+    def further(self, sizes, seed):
+        return {"layers": sizes["layers"]}
+
     def reference(self, weights, inputs, layers):
         weight, x = float64(weights)[WEIGHT], float64(inputs)["x"]
         for _ in range(layers):

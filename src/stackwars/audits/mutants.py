@@ -6,15 +6,16 @@ matrix product that takes milliseconds.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 
 from stackwars.audits import subjects
 from stackwars.audits.mutant import HONEST
 from stackwars.audits.subjects import CellSubject
-from stackwars.measure import documents
-from stackwars.measure.checks import output_problems, problems, sample
+from stackwars.measure import documents, judge
+from stackwars.measure.checks import problems
 from stackwars.measure.documents import event
-from stackwars.measure.inputs import input_sets
 from stackwars.measure.peak import floor_ms
 from stackwars.workloads.gemm import WORKLOAD as gemm
 
@@ -30,13 +31,13 @@ def audit_mutants(subject: CellSubject, peak: dict) -> dict:
     """
     settings = subject.job["settings"]
     floor = floor_ms(gemm.flops(SIZES), gemm.minimum_bytes(SIZES), peak)
-    expected = expected_output(SIZES, settings["seed"])
+    expected = subject.folder / "expected"
+    write_expected(expected, SIZES, settings["seed"], settings["parity_rel_l2"])
     rows = []
     for number, mutant in enumerate([*[HONEST] * HONEST_PROCESSES, *subject.mutants()]):
-        process, output = subject.run_broken(
-            f"{number}-{mutant}", "gemm", SIZES, repetition=number, settings=BLOCKS, mutant=mutant
-        )
-        result = judge(process, output, expected, floor, settings["parity_rel_l2"])
+        own = {"repetition": number, "settings": BLOCKS, "mutant": mutant, "expected": str(expected)}
+        process, verdict = subject.run_broken(f"{number}-{mutant}", "gemm", SIZES, **own)
+        result = rejections(process, verdict, floor)
         rows.append(
             {
                 "mutant": mutant,
@@ -53,15 +54,18 @@ def audit_mutants(subject: CellSubject, peak: dict) -> dict:
     }
 
 
-def judge(process: dict, output: np.ndarray, expected: np.ndarray, floor: float, tolerance: float) -> list[str]:
-    """Return every problem that the checks find in one process and its output samples."""
-    return [*problems(process, floor), *output_problems(output, expected, tolerance)]
+def rejections(process: dict, verdict: dict, floor: float) -> list[str]:
+    """Return every problem of one process: those of its times, and `output: <what is wrong>`."""
+    wrong = judge.problem(verdict)
+    return [*problems(process, floor), *([f"output: {wrong}"] if wrong else [])]
 
 
-def expected_output(sizes: dict[str, int], seed: int) -> np.ndarray:
-    """Return the output samples of both sets of inputs, from the product in float64."""
-    return np.concatenate(
-        [sample(gemm.reference({}, inputs), seed) for inputs in input_sets(gemm, sizes, seed)]
+def write_expected(folder: Path, sizes: dict[str, int], seed: int, limit: float) -> None:
+    """Write the outputs of the product with both sets of inputs, in float64."""
+    outputs, _ = gemm.expected(sizes, seed)
+    values = {f"output{number}": output for number, output in enumerate(outputs)}
+    judge.write(
+        folder, values, {"judge": "NumPy in float64", "reason": "", "limits": dict.fromkeys(values, limit)}
     )
 
 

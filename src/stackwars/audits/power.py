@@ -8,7 +8,6 @@ leaves the longer stacks out: A/A alone.
 
 from __future__ import annotations
 
-import math
 import random
 from collections.abc import Sequence
 from typing import Any
@@ -36,8 +35,6 @@ REPLAY_BLOCKS = {
     "steady_seconds": 0.5,
     "steady_min_blocks": 1,
     "steady_max_blocks": 300,
-    # Stacks of other numbers of layers have other outputs.
-    "parity_rel_l2": math.inf,
 }
 
 

@@ -64,10 +64,11 @@ def counts(table: pd.DataFrame, precision: str) -> list[Entry]:
 
     precision: the one that was asked for, of every matrix product.
     """
-    run = table[(table["mode"] == schema.NATIVE) & table["status"].isin(["ok", "invalid"])]
+    run = table[(table["mode"] == schema.NATIVE) & table["status"].isin(["ok", "invalid", "wrong"])]
     refused = run["status_detail"].fillna("").astype(str).str.split(":").str[0]
     types = run["dtype"].replace("", None).groupby([run["workload"], run["device"]])
-    unlike = (run["parity_rel_l2"] > run["parity_limit"]) | (types.transform("nunique") > 1)
+    unlike = (run["status"] == "wrong") | (run["parity_rel_l2"] > run["parity_limit"])
+    unlike |= types.transform("nunique") > 1
     unlike |= ~run["precision"].isin([precision.upper(), ""])
     not_first = (run["cache_hits_first"] > 0) | (run["compiles_first"] == 0)
     return [

@@ -20,14 +20,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from stackwars import frameworks, workloads
 from stackwars.audits import mutant
 from stackwars.audits.mutant import HONEST
 from stackwars.compilers.lower import LowerJob
 from stackwars.compilers.replay import ReplayJob
 from stackwars.measure import documents, interleaved, nodes
+from stackwars.measure.documents import event
 from stackwars.measure.supervisor import CELL, ProcessJob, supervise
 from stackwars.setup.environments import REPOSITORY, clean_environ, ensure
 from stackwars.study.imports import imported_files
@@ -82,10 +81,10 @@ class CellSubject:
         wanted = CellAuditJob(**{**self.job, "settings": settings}, **own)
         return require_ok(run_once(wanted, self.pins, self.folder / place, module))
 
-    def run_broken(self, place: str, workload: str, sizes: dict, **own: Any) -> tuple[dict, np.ndarray]:
-        """Return the result of a process, broken or not, and the samples of both its outputs."""
+    def run_broken(self, place: str, workload: str, sizes: dict, **own: Any) -> tuple[dict, dict]:
+        """Return the result of a process, broken or not, and the verdict on its outputs."""
         result = self.run(place, BROKEN, workload=workload, sizes=sizes, **own)
-        return result, np.load(self.folder / place / "output.npy")
+        return result, result["values"]
 
 
 class ReplaySubject(CellSubject):
@@ -111,21 +110,21 @@ class ReplaySubject(CellSubject):
         """Return the result of a process that replays these programs; the first is the baseline."""
         job = {key: value for key, value in self.job.items() if key != "lower_pins"}
         job["settings"] = {**job["settings"], **(settings or {})}
+        own = {"check": "", "expected": "", **own}
         wanted = ReplayAuditJob(**job, **own, programs=programs, baseline=next(iter(programs)))
         result = require_ok(run_once(wanted, self.pins, self.folder / place, module))
-        for event in result["events"]:
-            if event["event"] == "refused":
+        for one in result["events"]:
+            if one["event"] == "refused" and one["status"] != "wrong":
                 raise RuntimeError(
-                    f"expected {self.job['compiler']} to replay {event['program']}, got {event['status']}: "
-                    f"{event['detail']}; fix: that replay"
+                    f"expected {self.job['compiler']} to replay {one['program']}, got {one['status']}: "
+                    f"{one['detail']}; fix: that replay"
                 )
         return result
 
-    def run_broken(self, place: str, workload: str, sizes: dict, **own: Any) -> tuple[dict, np.ndarray]:
-        name = self.job["framework"]
-        programs = self.lower(workload, {name: sizes})
+    def run_broken(self, place: str, workload: str, sizes: dict, **own: Any) -> tuple[dict, dict]:
+        programs = self.lower(workload, {self.job["framework"]: sizes})
         result = self.run(place, BROKEN, programs=programs, workload=workload, sizes=sizes, **own)
-        return result, np.load(self.folder / place / f"{name}.npy")
+        return result, event(result, "values")["verdict"]
 
     def lower(self, workload: str, sizes: Mapping[str, dict]) -> dict[str, dict[str, str]]:
         """Return {name of sizes: {"program", "arguments": paths}}, lowered by the framework.
