@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from claims_fixture import claim, dataset
+from claims_fixture import claim, claims, dataset
 from made_tables import NEW, OLD, cell, comparison, program, replay
 from stackwars.audits import audit_entries
 from stackwars.claims.votes import digits, of_claim
@@ -55,6 +55,36 @@ def test_rows_are_selected_by_study_values_and_presence(tmp_path):
     assert titles(workload=["mha", "newton"]) == ["MHA"]
     assert titles(ratio={"present": True}) == ["MHA", "Conv 3x3"]
     assert titles(ratio=2.0, device="tpu") == []
+
+
+@pytest.mark.parametrize("status", ["wrong", "invalid", "crash"])
+def test_a_cell_that_is_not_ok_has_no_data_unless_its_status_is_asked_for(tmp_path, status):
+    rows = [
+        cell("jax", status=status, compiles_first=3.0, parity_rel_l2=0.5),
+        cell("jax", "mha", compiles_first=3.0),
+    ]
+    query = {**CELLS, "number": "compiles_first", "at_least": 2}
+    assert said(query, tmp_path, cells=rows) == [("open", "no data", "GEMM"), ("for", "at least 2", "MHA")]
+    where = {**CELLS["where"], "status": ["ok", status], "parity_rel_l2": {"present": True}}
+    query = {**CELLS, "where": where, "number": "parity_rel_l2", "at_most": 1e-5}
+    assert said(query, tmp_path, cells=rows)[0][0] == "against"
+
+
+def test_wrong_values_contradict_that_outputs_agree_and_support_nothing(tmp_path):
+    times = {"steady_ms": None, "struck_ms": 2.0, "parity_limit": 1e-5}
+    rows = [
+        cell("jax", status="wrong", parity_rel_l2=0.5, **times),
+        cell("jax", "mha", parity_rel_l2=1e-7, **times),
+    ]
+    agree = claims().claim("outputs_agree")
+    votes = of_claim(agree, dataset(tmp_path / "a", cells=rows))
+    assert [(vote.vote, vote.title) for vote in votes] == [("against", "GEMM"), ("for", "MHA")]
+    keeps = claims().claim("division_keeps_output")
+    divided = [
+        cell("jax", "ffn", mode="sharded", status=status, value=n) for n, status in enumerate(("ok", "wrong"))
+    ]
+    votes = of_claim(keeps, dataset(tmp_path / "b", cells=divided))
+    assert [(vote.vote, vote.word) for vote in votes] == [("for", "unchanged"), ("against", "changed")]
 
 
 def test_a_study_that_is_not_configured_has_no_rows(tmp_path):

@@ -77,6 +77,46 @@ def test_a_file_that_the_manifest_does_not_name_is_refused(folder):
         runs.read(folder)
 
 
+def test_a_run_that_is_older_than_a_table_has_an_empty_one(folder):
+    """And one that was accepted with the table must still have it."""
+    run = folder / "runs" / "2026-01-01T0000"
+    for name in runs.ADDED:
+        (run / name).unlink()
+    with pytest.raises(DamagedRunError, match=r"values\.csv: expected .* got no file"):
+        runs.read(folder)
+    manifest = run / runs.MANIFEST
+    digests = json.loads(manifest.read_text())
+    manifest.write_text(json.dumps({key: one for key, one in digests.items() if key not in runs.ADDED}))
+    old, new = runs.read(folder)
+    assert old.table("values").empty and list(old.table("values").columns) == list(runs.schema.VALUES)
+    names = [[path.name for path in runs.files(one.folder)] for one in (old, new)]
+    assert set(names[1]) - set(names[0]) == set(runs.ADDED) and runs.MANIFEST in names[0]
+    (run / "values.csv").write_bytes((new.folder / "values.csv").read_bytes())
+    with pytest.raises(DamagedRunError, match=r"values\.csv: expected the accepted file with the digest none"):
+        runs.read(folder)
+
+
+def test_values_are_the_newest_of_each_program_compiler_and_size(tmp_path):
+    def found(status: str, framework: str = "jax", variant: str = "base") -> dict:
+        return {
+            "workload": "gemm",
+            "framework": framework,
+            "compiler": "x",
+            "variant": variant,
+            "status": status,
+        }
+
+    every = [
+        accepted(tmp_path / "a", values=[found("wrong"), found("crash", "numpy"), found("ok", variant="odd1")]),
+        accepted(tmp_path / "b", values=[found("ok"), found("wrong", variant="odd2")]),
+    ]
+    table = reference.tables(config(), every)["values"]
+    assert [tuple(row) for row in table[["framework", "variant", "status", "run"]].to_numpy()] == [
+        ("numpy", "base", "crash", "a"), ("jax", "odd1", "ok", "a"),
+        ("jax", "base", "ok", "b"), ("jax", "odd2", "wrong", "b"),
+    ]  # fmt: skip
+
+
 def test_measurements_stand_one_after_the_other_with_their_run(tmp_path):
     every = [
         accepted(tmp_path / name, cells=[cell("jax", steady_ms=ms)], programs=[program("jax")])

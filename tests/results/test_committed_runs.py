@@ -11,6 +11,8 @@ from stackwars.study.studies import of_tables
 
 CONFIG = load()
 RUNS = runs.read()
+JUDGED = ["judge", "parity_rel_l2", "losses_apart"]
+"""Columns of cells whose outputs were compared with the baseline's when the newest run was accepted."""
 
 
 def assert_rows_known(found: pd.DataFrame, known: pd.DataFrame, keys: list[str]) -> None:
@@ -60,10 +62,11 @@ def again(tmp_path_factory):
 def test_tables_follow_from_the_committed_measurements(newest, again, name):
     keys = schema.KEYS[name] + (["round", "basis"] if name == "rounds" else [])
     assert len(again[name]) > 100
-    assert_rows_known(again[name], newest.table(name), keys)
+    made = again[name].drop(columns=JUDGED if name == "cells" else [])
+    assert_rows_known(made, newest.table(name), keys)
 
 
 def test_no_cell_of_the_newest_run_is_without_its_measurements(newest, again):
     known = newest.table("cells")
     kept = known[known["workload"].isin(of_tables(CONFIG).workloads) & known["status"].ne("not run")]
-    assert_rows_known(kept, again["cells"], schema.CELL_KEYS)
+    assert_rows_known(kept.drop(columns=JUDGED), again["cells"], schema.CELL_KEYS)

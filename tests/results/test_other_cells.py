@@ -6,11 +6,11 @@ import json
 import numpy as np
 import pytest
 
-from made_tables import OLD, measured_replay, only
+from made_tables import OLD, measured_replay, only, values_of
 from measured import config
 from stackwars.compilers.hlo_facts import COLLECTIVES
 from stackwars.results import cells as table_of_cells
-from stackwars.results import raw, schema
+from stackwars.results import raw, rounds, schema
 from stackwars.results.raw import Raw
 from stackwars.study import growth, programs, sharding
 from stackwars.study.comparisons import with_programs
@@ -57,6 +57,35 @@ def test_invalid_program_shows_no_time():
     found = replayed(status="invalid").loc["jax"]
     assert (found["status"], found["status_detail"], found["rounds"]) == ("invalid", "why", 0)
     assert np.isnan(found["steady_ms"])
+
+
+def test_wrong_program_of_a_replay_shows_its_time_struck_out_and_the_others_keep_theirs():
+    replay = measured_replay(MEDIANS)
+    none = {"first_ns": [], "second_ns": [], "steady": []}
+    detail = "96 of 128 elements wrong"
+    wrong = {
+        "status": "wrong",
+        "status_detail": detail,
+        "values": values_of(wrong=96, l2=0.5),
+        "struck_ns": 4.5e6,
+    }
+    replay["programs"]["jax"] = {**none, **wrong}
+    replay["programs"]["torchax"] = {
+        **none, "status": "crash", "status_detail": "SIGSEGV in the first call", "values": None, "struck_ns": None,
+    }  # fmt: skip
+    found = Raw(replays={GEMM: replay})
+    table = schema.table("cells", list(table_of_cells.replayed(config(), found)))
+    rows = (
+        table[table["rounds"].notna()].set_index("framework").query("compiler == @OLD and workload == 'gemm'")
+    )
+    jax, other = rows.loc["jax"], rows.loc["torch_xla"]
+    assert tuple(jax[["status", "status_detail", "struck_ms", "wrong_elements"]]) == ("wrong", detail, 4.5, 96)
+    assert np.isnan(jax["steady_ms"]) and jax["parity_rel_l2"] == 0.5
+    assert other["status"] == "ok" and other["steady_ms"] == pytest.approx((18 * 19 * 20) ** (1 / 3))
+    assert rows.loc["torchax", "status"] == "crash" and np.isnan(rows.loc["torchax", "struck_ms"])
+    assert rounds.build(config(), found, table).query("quantity == 'replay'").empty
+    times = rounds.build(config(), found, table).query("quantity == 'process'")
+    assert set(times["subject"]) == {"torch_xla"}
 
 
 FIRST = {"event": "first", "ns": 5e8, "trace_s": 0.1, "compile_s": None}

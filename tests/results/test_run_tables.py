@@ -47,8 +47,9 @@ def test_every_table_is_made_from_the_measurements(results, tmp_path):
 
 
 def test_a_cell_that_is_refused_gives_no_number_to_any_table(results, tmp_path):
-    for framework, output in (("jax", np.ones(4)), ("torch_xla", np.zeros(4))):
-        np.save(results / Cell(framework, "gemm", "cpu").path / "output.npy", output.astype(np.float32))
+    for framework in ("jax", "torch_xla"):
+        # The outputs for two sets of inputs are the same.
+        np.save(results / Cell(framework, "gemm", "cpu").path / "output.npy", np.ones(4, np.float32))
     out = Folder(tmp_path / "out", results)
     tables.write(config(), out)
     native = schema.read(out["cells"]).query("mode == 'native' and workload == 'gemm' and device == 'cpu'")

@@ -27,7 +27,7 @@ COLUMNS: dict[str, dict[str, Column]] = {
     AUDITS: {name: Column("text", f"{name} of an audit") for name in ("id", "title", "verdict")},
 }
 """The tables that a claim can be about, and their columns."""
-STATUSES = ("ok", "oom", "timeout", "unsupported", "invalid", "error", "not run")
+STATUSES = ("ok", "oom", "timeout", "unsupported", "invalid", "wrong", "crash", "error", "not run")
 VALUES: dict[str, set[str]] = {
     "quantity": set(tables.QUANTITIES),
     "mode": {tables.NATIVE, tables.REPLAY, tables.GROWTH, tables.SHAPES, tables.SHARDED},

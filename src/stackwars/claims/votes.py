@@ -39,6 +39,8 @@ def of_claim(claim: Claim, dataset: Dataset) -> list[Vote]:
 
 def _vote(claim: Claim, row: Row, limit: Row | None) -> Vote:
     query = claim.query
+    if query["table"] == "cells" and "status" not in query["where"] and row["status"] != "ok":
+        return Vote(OPEN, NO_DATA)  # what is left in the row of a wrong or invalid cell decides nothing
     if "number" not in query:
         return _by_word(query, claim.tolerance, row)
     if is_missing(row[query["number"]]):

@@ -139,8 +139,8 @@ def loss_numbers(result: dict) -> dict[str, float | int | None]:
     return {"loss_steps": len(found), "loss_first": found[0], "loss_last": found[-1]}
 
 
-def losses_apart(one: list[float], baseline: list[float]) -> float:
+def losses_apart(one: list[float], other: list[float]) -> float:
     """Return the largest relative difference of a step's loss; infinite if the numbers of steps differ."""
-    if len(one) != len(baseline):
+    if len(one) != len(other):
         return float("inf")
-    return max(abs(a - b) / abs(b) for a, b in zip(one, baseline, strict=True))
+    return max(abs(a - b) / abs(b) for a, b in zip(one, other, strict=True))

@@ -53,8 +53,11 @@ def replayed(config: dict, raw: Raw) -> Iterator[Row]:
 
 def _of_program(raw: Raw, replay: ReplayCell, result: dict, name: str) -> Row:
     program, values = result["programs"][name], raw.replay_values.get((replay, name), {})
+    struck_ns = program.get("struck_ns")
     row = {
-        **{key: program[key] for key in ("status", "status_detail", "parity_rel_l2", "native_rel_l2")},
+        **{key: program[key] for key in ("status", "status_detail")},
+        **native.judged(program.get("values")),
+        "struck_ms": None if struck_ns is None else struck_ns / 1e6,
         "rounds": len(values),
         "nodes": " ".join(sorted(nodes.of(result["processes"]))),
     }

@@ -66,7 +66,7 @@ def in_order(workloads: Iterable[str], table: pd.DataFrame) -> pd.DataFrame:
 
 
 class Dataset:
-    """A folder with the five tables and the two summaries; a table is read when it is asked for first.
+    """A folder with the six tables and the two summaries; a table is read when it is asked for first.
 
     is_reference: whether they are of the accepted runs and not of this one. measured: where what they are made
     from lies, the audits too, if it is another folder.
@@ -129,6 +129,10 @@ class Sources:
     def of(self, study: str) -> Dataset:
         """Return where a study is shown from."""
         return self.run if study in self._measured else self.reference
+
+    def checked(self) -> Dataset:
+        """Return where the values of programs are shown from: this run if it checked one, else the reference."""
+        return self.reference if self.run.table("values").empty else self.run
 
     def origin(self, study: str) -> str:
         """Return one line that says where a study's results are from."""

@@ -5,15 +5,16 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from stackwars import workloads
-from stackwars.measure import machine, nodes
-from stackwars.measure.checks import output_problems, parity, problems
+from stackwars.measure import machine, nodes, process_value
+from stackwars.measure.checks import output_problems, problems
+from stackwars.measure.documents import event
+from stackwars.measure.log_ratio import geometric_mean
 from stackwars.measure.peak import floor_ms
-from stackwars.results import schema
+from stackwars.results import majority, schema
 from stackwars.results.cell_numbers import loss_numbers, losses_apart, losses_of, numbers
 from stackwars.results.raw import Raw
+from stackwars.results.values import errors
 from stackwars.study import cells
 from stackwars.study.cells import Cell
 from stackwars.study.comparisons import CELLS, baseline, comparisons
@@ -23,7 +24,9 @@ _RATES = {
     *("second_over_steady", "items_per_s", "gflop_per_s", "first_largest", "first_largest_share", "slow_runs"),
     *("returned_share", "returned_over_steady"),
 }
-"""Columns that follow from times; an invalid cell has neither."""
+"""Columns that follow from times; a wrong or invalid cell has none of them."""
+JUDGED = ("ok", "wrong")
+"""Statuses of cells whose processes ended well."""
 
 
 def rows(config: dict, raw: Raw) -> list[Row]:
@@ -62,6 +65,7 @@ def _row(config: dict, cell: Cell, raw: Raw) -> Row:
         reason = raw.devices.get(cell.device, {}).get(cell.framework, {}).get("reason", "no result")
         return row | {"status": "not run", "status_detail": reason, "rounds": 0}
     row |= {key: result[key] for key in ("status", "status_detail", "peak_rss_bytes", "wall_s")}
+    row |= judged(result.get("values"))
     row |= {
         "rounds": sum(process["repeated"] for process in result["processes"]),
         "stop_reason": result["stopped"],
@@ -77,51 +81,65 @@ def _row(config: dict, cell: Cell, raw: Raw) -> Row:
 
 
 def _audit(config: dict, raw: Raw, of_workload: dict[Cell, Row]) -> None:
-    """Write the parity errors of one workload on one device; blank the times of what the checks refuse."""
-    ok = {cell: row for cell, row in of_workload.items() if row["status"] == "ok"}
-    if not ok:
-        return
-    first = next(iter(ok))
+    """Judge the cells of one workload on one device; blank the times of those that are wrong or invalid."""
     baselines = {pair.subject: pair.baseline for pair in comparisons(config, CELLS)}
-    outputs = _of_plain_form(raw, first, baselines) | {cell.framework: raw.outputs[cell] for cell in ok}
-    errors = parity(outputs, baselines)
-    limit = cells.parity_limit(config, first.workload)
-    apart, bound = _losses_apart(config, raw, ok, baselines)
-    for cell, row in ok.items():
-        row["parity_limit"] = limit
-        row |= _losses(_error(apart, cell.framework, baselines, bound), bound)
-        problem = provenance_error(cell, raw) or _on_another_node(cell, raw, baselines)
-        if not problem:
-            error = row["parity_rel_l2"] = _error(errors, cell.framework, baselines, limit)
-            problem = _numbers_refused(cell, row, raw, error)
-        if problem:
-            _mark_invalid(row, problem)
+    measured = {}
+    for cell, row in of_workload.items():
+        if row["status"] in JUDGED:
+            if problem := provenance_error(cell, raw) or _on_another_node(cell, raw, baselines):
+                _blank(row, "invalid", problem)
+            else:
+                measured[cell] = row
+    _judge_without_expected(config, raw, measured)
+    _compare_losses(config, raw, measured)
+    for cell, row in measured.items():
+        if row["status"] == "wrong":
+            row["struck_ms"] = _steady_ms(raw.cells[cell])
+            _blank(row, "wrong", row["status_detail"])
+        elif problem := _numbers_refused(cell, row, raw):
+            _blank(row, "invalid", problem)
 
 
-def _numbers_refused(cell: Cell, row: Row, raw: Raw, error: float | None) -> str:
+def _judge_without_expected(config: dict, raw: Raw, measured: dict[Cell, Row]) -> None:
+    """Judge the cells that were compared with no expected values by what most frameworks computed."""
+    outputs = {cell: raw.outputs[cell] for cell, row in measured.items() if row["status"] == "ok"}
+    distances = majority.distances(outputs, majority.apart)
+    for cell in outputs:
+        if raw.cells[cell].get("values"):
+            continue
+        row, error = measured[cell], distances.get(cell)
+        limit = cells.parity_limit(config, cell.workload)
+        row |= {"parity_rel_l2": error, "parity_limit": limit, "judge": majority.judge(distances, limit)}
+        if row["judge"] != majority.NONE and error > limit:
+            row |= {
+                "status": "wrong",
+                "status_detail": f"outputs differ from those of the {row['judge']}: relative L2 error {error:.2e}, "
+                f"over {limit:.0e}",
+            }
+
+
+def judged(values: dict | None) -> Row:
+    """Return the columns of outputs that were compared with expected values; none if they were not."""
+    if not values:
+        return {}
+    error = errors(values)
+    return {
+        "judge": values["judge"],
+        "parity_rel_l2": error["l2"],
+        "parity_limit": values["limit"],
+        "largest_error": error["largest_error"],
+        "wrong_elements": values["wrong"],
+    }
+
+
+def _numbers_refused(cell: Cell, row: Row, raw: Raw) -> str:
     """Return why the numbers of a cell mean nothing; empty if they do."""
-    if error is not None and error > row["parity_limit"]:
-        return f"outputs disagree: relative L2 error {error:.2e} over {row['parity_limit']:.0e}"
     if row.get("losses") == "differs":
         return f"losses part by {row['losses_apart']:.2e}, over {row['losses_bound']:.0e}"
     processes = raw.cells[cell]["processes"]
     result = [problem for process in processes for problem in problems(process, row.get("floor_ms"))]
     result += output_problems(raw.outputs[cell])
     return result[0] if result else ""
-
-
-def _losses(apart: float | None, bound: float) -> Row:
-    if apart is None:
-        return {}
-    return {"losses_apart": apart, "losses_bound": bound, "losses": "differs" if apart > bound else "agrees"}
-
-
-def _error(errors: dict[str, float], framework: str, baselines: dict[str, str], limit: float) -> float | None:
-    """Return a framework's error. A baseline's is the largest of those within the limit: one that is off
-    makes its own pair invalid, and no other; if all are off, the largest."""
-    own = [errors[f] for f, base in baselines.items() if base == framework and f in errors]
-    within = [error for error in own if error <= limit]
-    return max(within or own, default=errors.get(framework))
 
 
 def provenance_error(cell: Cell, raw: Raw) -> str:
@@ -159,34 +177,30 @@ def _on_another_node(cell: Cell, raw: Raw, baselines: dict[str, str]) -> str:
     )
 
 
-def _of_plain_form(raw: Raw, cell: Cell, baselines: dict[str, str]) -> dict[str, np.ndarray]:
-    """Return outputs of the baselines for the same function in its plain form, if the workload is another
-    form."""
-    plain = getattr(workloads.load(cell.workload), "FORM_OF", None)
-    result = {base: raw.outputs.get(Cell(base, plain, cell.device)) for base in baselines.values()}
-    return {base: output for base, output in result.items() if output is not None}
-
-
-def _losses_apart(
-    config: dict, raw: Raw, ok: dict[Cell, Row], baselines: dict[str, str]
-) -> tuple[dict[str, float], float]:
-    """Return how far each framework's losses are from its baseline's, and how far they may be; nothing without
-    training."""
-    workload = next(iter(ok)).workload
-    rel = getattr(workloads.load(workload), "losses_rel", None)
+def _compare_losses(config: dict, raw: Raw, measured: dict[Cell, Row]) -> None:
+    """Write how far each ok cell's losses are from those of most frameworks; nothing without training."""
+    workload = next((cell.workload for cell in measured), None)
+    rel = getattr(workloads.load(workload), "losses_rel", None) if workload else None
     if rel is None:
-        return {}, float("inf")
-    series = {cell.framework: losses_of(raw.cells[cell]) for cell in ok}
-    apart = {
-        framework: losses_apart(series[framework], series[base])
-        for framework, base in baselines.items()
-        if {framework, base} <= set(series)
-    }
-    return apart, rel(cells.sizes(config, workload))
+        return
+    bound = rel(cells.sizes(config, workload))
+    series = {cell: losses_of(raw.cells[cell]) for cell, row in measured.items() if row["status"] == "ok"}
+    for cell, apart in majority.distances(series, losses_apart).items():
+        agreement = "differs" if apart > bound else "agrees"
+        measured[cell] |= {"losses_apart": apart, "losses_bound": bound, "losses": agreement}
 
 
-def _mark_invalid(row: Row, detail: str) -> None:
+def _steady_ms(result: dict) -> float | None:
+    """Return the steady time of a cell whose values are wrong; None if one of its processes has none."""
+    if not all(event(process, "steady") for process in result["processes"]):
+        return None
+    values, _ = process_value.per_round(process_value.of_processes(result["processes"]))
+    return geometric_mean(list(values.values())).value
+
+
+def _blank(row: Row, status: str, detail: str) -> None:
+    """Set the status of a row, and empty the columns that follow from its times."""
     for column in row:
-        if column in _RATES or (column.endswith("_ms") and column != "floor_ms"):
+        if column in _RATES or (column.endswith("_ms") and column not in ("floor_ms", "struck_ms")):
             row[column] = None
-    row |= {"status": "invalid", "status_detail": detail}
+    row |= {"status": status, "status_detail": detail}

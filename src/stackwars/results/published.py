@@ -15,6 +15,8 @@ PUBLISHED = REPOSITORY / "paper" / "published" / "tables.csv"
 LECTURE = PUBLISHED.with_name("lecture.csv")
 """The numbers of the lecture that some workloads are from."""
 COLUMNS = {schema.FIRST: "first_run_ms", schema.SECOND: "second_run_ms", schema.STEADY: "steady_state_ms"}
+FAULTS = PUBLISHED.with_name("faults.csv")
+"""Known faults of compilers, as the modules of tests/values state them."""
 RETURNED, DONE = "returned", "done"
 
 
@@ -35,6 +37,11 @@ def read_lecture() -> pd.DataFrame:
     elementwise_chain are 1, and mlp_postnorm has 256 sequences of 1024 positions.
     """
     return pd.read_csv(LECTURE)
+
+
+def read_faults() -> pd.DataFrame:
+    """Return the programs with known faults: a row for each compiler and outcome, with the programs that have it."""
+    return pd.read_csv(FAULTS)
 
 
 def status(workload: str, framework: str, original: pd.DataFrame) -> str:

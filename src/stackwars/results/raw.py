@@ -1,4 +1,4 @@
-"""The measurements of a run, as read from its folder: the JSON of cells, replays, growth, sharding and
+"""The measurements of a run, as read from its folder: the JSON of cells, replays, checks, growth, sharding and
 compilations."""
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ class Raw:
     cells: dict[Cell, dict] = field(default_factory=dict)
     outputs: dict[Cell, np.ndarray] = field(default_factory=dict)
     replays: dict[programs.ReplayCell, dict] = field(default_factory=dict)
+    checks: list[dict] = field(default_factory=list)
     growth: dict[growth.Point, dict] = field(default_factory=dict)
     sharded: dict[sharding.Point, dict] = field(default_factory=dict)
     compiled: list[dict] = field(default_factory=list)
@@ -83,6 +84,7 @@ class Raw:
 def read(config: dict, folder: Path) -> Raw:
     """Read everything that the configuration asks for and the folder has."""
     found = _documents(folder, {cell: cell.path / "cell.json" for cell in cells.asked(config)})
+    devices = folder / "devices.json"
     peaks = {path.parent.name: nodes.peaks(path.parent) for path in folder.glob("*/peak.json")}
     compiled = [] if found else [documents.read(path) for path in sorted(folder.glob("ahead/**/ahead.json"))]
     return Raw(
@@ -93,12 +95,13 @@ def read(config: dict, folder: Path) -> Raw:
             if result["status"] == "ok"
         },
         replays=_documents(folder, {one: one.path / "replay.json" for one in programs.replays(config)}),
+        checks=[documents.read(path) for path in sorted(folder.glob("checks/*/*/*/check.json"))],
         growth=_growth(config, folder),
         sharded=_documents(folder, {one: one.path / "process.json" for one in sharding.asked(config)}),
         compiled=compiled,
         peaks={device: own for device, (own, *_) in peaks.items()},
         node_peaks={device: others for device, (_, *others) in peaks.items() if others},
-        devices=documents.read(folder / "devices.json"),
+        devices=documents.read(devices) if devices.exists() else {},
     )
 
 

@@ -2,7 +2,7 @@
 
 cells, programs, rounds and profile are those of all runs, one after the other, each row with its run;
 comparisons are pooled over the runs; effects are of the run that a reader of cells.csv is shown
-(`Dataset.rows`)."""
+(`Dataset.rows`); values are the newest of each program, compiler and size."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ def tables(config: dict, accepted: list[Run]) -> dict[str, pd.DataFrame]:
         **result,
         "comparisons": pooled(config, accepted),
         "effects": _effects(config, result["cells"], accepted),
+        "values": _newest(accepted, "values"),
     }
 
 
@@ -51,6 +52,12 @@ def _concatenated(accepted: list[Run], name: str) -> pd.DataFrame:
     parts = [run.table(name).assign(run=run.identity) for run in accepted]
     parts = [part for part in parts if len(part)]
     return pd.concat(parts, ignore_index=True) if parts else schema.empty(name)
+
+
+def _newest(accepted: list[Run], name: str) -> pd.DataFrame:
+    """Return the rows of a table of all runs, each of the newest run that has it."""
+    rows = _concatenated(accepted, name).drop_duplicates(schema.KEYS[name], keep="last")
+    return rows.reset_index(drop=True)
 
 
 def _effects(config: dict, cells: pd.DataFrame, accepted: list[Run]) -> pd.DataFrame:

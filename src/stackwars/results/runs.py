@@ -21,6 +21,8 @@ FOLDER = "runs"
 MANIFEST = "manifest.json"
 OF_A_RUN = (*(f"{name}.csv" for name in schema.TABLES), "context.json")
 """Files of an accepted run."""
+ADDED = ("values.csv",)
+"""Tables that runs accepted earlier do not have: theirs are empty."""
 
 
 class DamagedRunError(ValueError):
@@ -36,8 +38,9 @@ class Run:
     machine: str
 
     def table(self, name: str) -> pd.DataFrame:
-        """Return one of its tables, `comparisons` for instance."""
-        return schema.read(self.folder / f"{name}.csv")
+        """Return one of its tables, `comparisons` for instance; an empty one if it is younger than the run."""
+        path = self.folder / f"{name}.csv"
+        return schema.read(path) if path.name not in ADDED or path.exists() else schema.empty(name)
 
     @property
     def context(self) -> dict:
@@ -69,12 +72,20 @@ def check(folder: Path) -> None:
     except (FileNotFoundError, documents.Damaged):
         expected = {}
     for name in OF_A_RUN:
+        if name in ADDED and expected and name not in expected and not (folder / name).exists():
+            continue
         result = digest(folder / name)
         if result != expected.get(name):
             raise DamagedRunError(
                 f"{folder / name}: expected the accepted file with the digest "
                 f"{expected.get(name, 'none')}, got {result}; fix: git checkout {folder}"
             )
+
+
+def files(folder: Path) -> list[Path]:
+    """Return the files of an accepted run, its manifest too; a table that is younger than the run is none of them."""
+    known = [folder / name for name in (*OF_A_RUN, MANIFEST)]
+    return [path for path in known if path.name not in ADDED or path.exists()]
 
 
 def write_manifest(folder: Path) -> None:

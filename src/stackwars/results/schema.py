@@ -1,9 +1,9 @@
 """The tables of a run: their columns (columns.yaml), and how they are read and written.
 
-Five tables hold everything that a run found: cells.csv (what was measured), programs.csv (what was emitted and
-compiled), rounds.csv (observations), comparisons.csv (ratios with intervals and verdicts) and claims.csv. Two
-summaries stand beside them: profile.csv (time by class of operation) and effects.csv (factors of frontend,
-compiler and interaction).
+Six tables hold everything that a run found: cells.csv (what was measured), programs.csv (what was emitted and
+compiled), values.csv (whose values are right), rounds.csv (observations), comparisons.csv (ratios with intervals and
+verdicts) and claims.csv. Two summaries stand beside them: profile.csv (time by class of operation) and effects.csv
+(factors of frontend, compiler and interaction).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ TABLES: dict[str, dict[str, Column]] = {
     table: {name: Column(*column.split(": ", 1)) for name, column in columns.items()}
     for table, columns in _READ.items()
 }
-CELLS, PROGRAMS, ROUNDS, COMPARISONS, CLAIMS, PROFILE, EFFECTS = TABLES.values()
+CELLS, PROGRAMS, ROUNDS, COMPARISONS, CLAIMS, PROFILE, EFFECTS, VALUES = TABLES.values()
 CELL_KEYS = ["mode", "workload", "framework", "device", "compiler", "size", "value", "pass"]
 PROGRAM_KEYS = ["workload", "framework", "level", "target", "compiler", "variant"]
 ROUND_KEYS = ["quantity", "workload", "device", "compiler", "subject", "baseline", "baseline_compiler"]
@@ -46,8 +46,11 @@ KEYS = {
     "claims": ["id"],
     "profile": ["workload", "framework", "compiler", "device", "class"],
     "effects": ["subset", "workload", "effect"],
+    "values": ["workload", "framework", "compiler", "variant"],
 }
 """The columns that identify a row of each table."""
+RETIRED = {"cells": ("native_rel_l2",)}
+"""Columns of runs that were accepted earlier; they are not read."""
 
 NATIVE, REPLAY, GROWTH, SHAPES, SHARDED = "native", "replay", "growth", "shapes", "sharded"
 """Modes of cells.csv."""
@@ -115,12 +118,14 @@ def is_missing(value: object) -> bool:
 def read(path: Path) -> pd.DataFrame:
     """Return a table as it was written.
 
-    A column that is younger than the file is empty, so that a run which was accepted before stays as it was.
+    A column that is younger than the file is empty, and a retired one is left out, so that a run which was
+    accepted before stays as it was.
 
     :raises ValueError: naming the columns that identify a row and are missing, or that no table has.
     """
     columns = TABLES[path.stem]
     result = pd.read_csv(path, dtype=str, keep_default_na=False, na_values=[""], encoding="utf-8")
+    result = result.drop(columns=list(RETIRED.get(path.stem, ())), errors="ignore")
     unknown = [name for name in result.columns if name not in columns]
     missing = [name for name in KEYS[path.stem] if name not in result.columns]
     if unknown or missing:
