@@ -33,6 +33,7 @@ container: "docker://debian:bookworm"
 include: "workflow/rules/common.smk"
 include: "workflow/rules/cells.smk"
 include: "workflow/rules/compile.smk"
+include: "workflow/rules/values.smk"
 include: "workflow/rules/replay.smk"
 include: "workflow/rules/audits.smk"
 include: "workflow/rules/tables.smk"
@@ -51,6 +52,7 @@ rule all:
         GRID.compiled("ahead.json"),
         GRID.largest_batches(),
         GRID.replays("replay.json"),
+        GRID.checks(),
         GRID.peaks(GRID.cpu_cells),
 
 
@@ -60,3 +62,8 @@ onstart:
 
 onsuccess:
     start.print_summary(GRID, workflow)
+    start.print_faults(GRID, workflow)
+
+
+onerror:
+    start.print_faults(GRID, workflow)

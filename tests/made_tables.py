@@ -59,11 +59,26 @@ def measured_cell(framework: str, medians: tuple, waits: tuple = (), workload: s
     return {"status": "ok", **names, "processes": processes}
 
 
+def values_of(**changes: object) -> dict:
+    """Return the outcome of comparing the outputs of a cell or of a replayed program with the expected values."""
+    known = {"judge": "NumPy in float64", "wrong": 0, "total": 128, "l2": 1e-7, "largest": 2e-7, "where": ""}
+    return {**known, "flaky": False, "limit": 1e-5, **changes}
+
+
+def check(programs: dict[str, dict], **changes: object) -> dict:
+    """Return a check.json of GEMM whose programs are ok but for these changes."""
+    known = {"workload": "gemm", "compiler": OLD, "variant": "base", "device": "cpu", "preset": "smoke"}
+    known |= {"sizes": {"m": 16, "k": 32, "n": 64}, "judge": "NumPy in float64", "schema": 1}
+    compared = {key: value for key, value in values_of().items() if key not in ("judge", "limit")}
+    outcome = {"status": "ok", "status_detail": "", **compared, "compile_s": 0.1, "first_ns": 9, "repeat_ns": 8}
+    return {**known, "programs": {name: outcome | own for name, own in programs.items()}, **changes}
+
+
 def measured_replay(medians: dict[str, tuple], status: str = "ok", calls: int = 1) -> dict:
     """Return the result of a replay whose programs' processes have these medians."""
     count = len(next(iter(medians.values()))) if status == "ok" else 0
     known = {"status": status, "status_detail": "" if status == "ok" else "why"}
-    known |= {"parity_rel_l2": 3e-7, "native_rel_l2": None}
+    known |= {"values": values_of(l2=3e-7), "struck_ns": None}
     known |= {"first_ns": [100_000_000] * count, "second_ns": [2_000_000] * count}
     programs = {
         name: known | {"steady": [measured.blocks((ms / 2, ms, 9 * ms), calls=calls) for ms in values[:count]]}

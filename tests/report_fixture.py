@@ -34,6 +34,15 @@ REPLAYED = {
     **{"compiler": "an XLA", "device": "cpu", "status": "ok", "steady_ms": 2.0, "steady_low_ms": 1.9},
     **{"steady_high_ms": 2.1, "over_best": 1.0, "compile_s": 0.5, "rounds": 2, "fusions": 7},
 }
+WRONG = {**CELL, "framework": "torchax", "status": "wrong", "status_detail": "96 of 128 elements wrong"}
+WRONG |= {
+    "struck_ms": 1.25,
+    "parity_rel_l2": 0.5,
+    "judge": "NumPy in float64",
+    "wrong_elements": 96,
+    "largest_error": 1.5,
+}
+WRONG = {key: value for key, value in WRONG.items() if "ms" not in key or key == "struck_ms"}
 REFUSED = {**REPLAYED, "framework": "torch_xla", "status": "unsupported", "status_detail": HOSTILE}
 REFUSED = {key: value for key, value in REFUSED.items() if "ms" not in key and key != "over_best"}
 RATIO = {
@@ -52,6 +61,25 @@ REPLAY_RATIO = {
 COMPILED = {
     **{"study": "tables", "workload": "mha", "title": "MHA", "framework": "jax", "target": "a TPU"},
     **{"compiler": "an XLA", "variant": "base", "status": "ok", "verdict": "fits", "hbm_bytes": 3 * 2**20},
+}
+CHECKED = {
+    **{
+        "workload": "mha",
+        "title": "MHA",
+        "variant": "base",
+        "framework": "jax",
+        "compiler": "an-xla",
+        "total": 64,
+    },
+    **{"status": "ok", "judge": "NumPy in float64", "wrong": 0, "l2": 1.5e-7, "sizes": "batch=2"},
+}
+MISCOMPILED = {
+    **CHECKED,
+    "status": "wrong",
+    "status_detail": HOSTILE,
+    "wrong": 12,
+    "variant": "odd1",
+    "sizes": "batch=3",
 }
 EFFECT = {
     **{"subset": "all", "workload": "mha", "effect": "compiler", "share": 0.75, "factor": 1.6},
@@ -121,12 +149,13 @@ DOCUMENT: dict[str, Any] = {
                    "option": "--config 'measure=[stacks]' "},
     },
     "raw_run": "",
-    "cells": [CELL, FAILED, ABSENT, REPLAYED, REFUSED, ELSEWHERE, GROWN],
+    "cells": [CELL, FAILED, WRONG, ABSENT, REPLAYED, REFUSED, ELSEWHERE, GROWN],
     "details": {"cpu/jax/mha": DETAILS, "cpu/jax/gemm": OLD_DETAILS},
     "comparisons": [RATIO, OPEN, REPLAY_RATIO],
     "quantities": {"steady": "steady state over the baseline's", "replay": "program over the baseline's"},
     "effects": [EFFECT],
     "compiled": [COMPILED],
+    "values": [MISCOMPILED, CHECKED],
     "glossary": {"steady state": "the calls whose times no longer change"},
     "reproduction": "Of 3 claims 2 are reproduced.",
     "answers": ["x"],

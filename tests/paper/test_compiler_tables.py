@@ -36,9 +36,27 @@ def test_the_split_has_native_ratios_for_the_native_compiler_alone(tmp_path):
 
 
 def test_a_replay_that_failed_shows_why(tmp_path):
-    cells = [replayed("jax"), replayed("torch_xla", status="timeout", status_detail="after 900 s")]
+    failed = dict.fromkeys(("steady_ms", "steady_min_ms", "steady_max_ms"))
+    failed |= {"status": "timeout", "status_detail": "after 900 s"}
+    cells = [replayed("jax"), replayed("torch_xla", **failed)]
     row, *_ = shown(tmp_path, "split", cells=cells, comparisons=[compared("replay", NAN, compiler=OLD)])
-    assert row[2:] == [r"\multicolumn{9}{c}{timeout, after 900 s}"]
+    assert row[2:] == [
+        "30.00",
+        "29.0--31.0",
+        "---",
+        "---",
+        r"\multicolumn{5}{c}{torch\_xla: timeout, after 900 s}",
+    ]
+
+
+def test_the_time_of_a_wrong_program_is_struck_out_and_the_other_keeps_its_own(tmp_path):
+    detail = "96 of 128 elements wrong (the last 12 of axis 0), largest error 1.0e+00"
+    wrong = {"status": "wrong", "status_detail": detail, "struck_ms": 4.5}
+    wrong |= dict.fromkeys(("steady_ms", "steady_min_ms", "steady_max_ms"))
+    cells = [replayed("jax", **wrong), replayed("torch_xla")]
+    row, *_ = shown(tmp_path, "split", cells=cells, comparisons=[compared("replay", NAN, compiler=OLD)])
+    assert row[2:6] == [r"\struck{4.500}", "---", "30.00", "29.0--31.0"]
+    assert row[6:] == [r"\multicolumn{5}{c}{JAX: wrong, 96 of 128 elements wrong (the last 12 of axis ...}"]
 
 
 def test_the_ratio_of_both_programs_has_a_column_for_each_compiler(tmp_path):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from made_tables import write_tables
-from stackwars.paper import prose, render, values
+from stackwars.paper import aggregates, prose, render, values
 from stackwars.results import schema
 from stackwars.results.dataset import Dataset, Sources
 from stackwars.study.config import load
@@ -128,6 +128,16 @@ def test_verdicts_of_a_study_are_counted(tmp_path):
     assert found["n/tables/steady/torch_xla/slower"] == "2"
     assert found["n/tables/steady/torch_xla/compared"] == "3"
     assert found["n/tables/steady/torch_xla/max"] == r"\num{4.00}"
+
+
+def test_programs_that_were_checked_are_counted_by_their_outcome(tmp_path):
+    outcomes = ("ok", "ok", "wrong", "crash", "unsupported", "oom", "timeout", "error")
+    rows = [{"workload": "gemm", "framework": str(n), "status": status} for n, status in enumerate(outcomes)]
+    data = Dataset(load(), write_tables(tmp_path / "some", {}, values=rows))
+    found = dict(aggregates._values(data))
+    names = ("checked", "ok", "wrong", "crash", "refused", "unfinished")
+    assert [found[f"values/{name}"] for name in names] == [8, 2, 1, 1, 2, 2]
+    assert set(dict(aggregates._values(dataset(tmp_path / "none"))).values()) == {0}
 
 
 def test_votes_of_a_claim_are_numbers_and_none_without_a_count(tmp_path):

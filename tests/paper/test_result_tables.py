@@ -33,6 +33,69 @@ def test_a_failed_cell_shows_why_and_an_absent_device_has_no_row(tmp_path):
     assert [row[1] for row in rows if "published" not in row[1]] == ["JAX", r"torch\_xla, cuda"]
 
 
+def test_the_steady_time_of_a_wrong_cell_is_struck_out(tmp_path):
+    wrong = {"status": "wrong", "status_detail": "1 of 128 elements wrong: the last", "struck_ms": 12.5}
+    row, *_ = shown(tmp_path, "I", cells=[cell("jax", **wrong)])
+    assert row[1:] == [
+        "JAX",
+        r"\multicolumn{4}{c}{wrong, 1 of 128 elements wrong}",
+        r"\struck{12.50}",
+        "",
+        "",
+        "3",
+    ]
+    untimed = shown(tmp_path, "I", cells=[cell("jax", **wrong | {"struck_ms": NAN})])
+    assert untimed[0][3] == r"\struck{---}"
+
+
+def test_a_cell_whose_baseline_has_no_time_says_so(tmp_path):
+    rows = [compared("steady", NAN)]
+    found, *_ = shown(tmp_path, "published", cells=[cell("torch_xla")], comparisons=rows)
+    assert found[5] == r"\multicolumn{5}{c}{no time of the baseline}"
+
+
+def checked(framework: str = "jax", status: str = "ok", **columns: object) -> dict:
+    known = {
+        "workload": "gemm",
+        "title": "GEMM",
+        "variant": "base",
+        "sizes": "m=16 k=32",
+        "framework": framework,
+    }
+    return known | {"compiler": "jaxlib-0.7.1", "status": status, "status_detail": ""} | columns
+
+
+def test_a_fault_has_its_smallest_sizes_and_who_else_is_right(tmp_path):
+    odd = {"variant": "odd1", "sizes": "m=17 k=3"}
+    wrong = {"status": "wrong", "status_detail": "96 of 128 elements wrong (the last 12 of axis 0)"}
+    crash = {"status": "crash", "status_detail": "SIGSEGV in the first call\nlast line"}
+    rows = [checked(**wrong), checked(**wrong | odd), checked(variant="odd2", sizes="m=1 k=1")]
+    rows += [checked(name, **odd) for name in ("torch_xla", "torchax", "numpy", "tensorflow_xla")]
+    rows += [checked(compiler="iree-3.13", **odd), checked("torch_xla", compiler="iree-3.13", **odd | crash)]
+    rows += [checked("torchax", "timeout", compiler="iree-3.13", **odd)]
+    rows += [checked("numpy", "unsupported", compiler="iree-3.13", status_detail="the compiler refuses it")]
+    found = shown(tmp_path, "faults", values=rows)
+    assert found[0] == [
+        "GEMM", "m 17, k 3", "2 of 3", "JAX", "jaxlib 0.7.1", "wrong", wrong["status_detail"],
+        r"torch\_xla, torchax, NumPy, 1 more", "IREE 3.13",
+    ]  # fmt: skip
+    assert found[1][3:] == [
+        r"torch\_xla", "IREE 3.13", "crash", "SIGSEGV in the first call", "JAX", "jaxlib 0.7.1",
+    ]  # fmt: skip
+    assert [row[5] for row in found] == ["wrong", "crash", "timeout"]
+
+
+def test_faults_are_of_this_run_or_else_of_the_reference(tmp_path):
+    def data(name: str, rows: list[dict]) -> Dataset:
+        return sources(tmp_path / name, values=rows).run
+
+    reference = Dataset(data("a", []).config, data("b", [checked(status="crash")]).folder, is_reference=True)
+    shown_here = render(BY_NAME["faults"], Sources(data("c", [checked()]), reference, []))
+    assert "no program that was checked is wrong" in shown_here and "Checked in this run." in shown_here
+    without = render(BY_NAME["faults"], Sources(data("d", []), reference, []))
+    assert "crash" in body(without)[0] and "over the accepted runs" in without
+
+
 def test_marks_variants_and_frameworks_without_a_form_are_explained(tmp_path):
     rows = [cell("jax", "resnet50", gated=False, steady_class="no steady state")]
     rows += [cell("torch_xla_pending", "resnet50"), cell("numpy", "resnet50", status="unsupported")]

@@ -23,7 +23,16 @@ VIEWS = {
         *("Measured in this run.", "From the reference.", "compiled for targets: 1", "1.60"),
     ],
     "start?workload=mha": ["1.00\u00d7"],
-    "cells?status=ok": ["1 of 3 cells", "MHA", "Measured in this run."],
+    "cells?status=ok": ["1 of 4 cells", "MHA", "Measured in this run."],
+    "cells?status=wrong": ["1 of 4 cells", '<s title="the time of a wrong result">1.25</s>', "96 of 128"],
+    "cell/tables/cpu/torchax/mha": [
+        *(
+            "<s title=",
+            "1.250",
+            "the time of a wrong result",
+            "judged by NumPy in float64; 96 elements are wrong",
+        ),
+    ],
     "cells?study=stacks": ["1 of 1 cells", "7.00", "From the reference.", RUN],
     "cells?study=stacks&mode=growth": ["layers 4"],
     "cells?mode=replay": ["2 of 2 cells", "an XLA", "0.500"],
@@ -49,6 +58,8 @@ VIEWS = {
     ],
     "comparisons?quantity=replay&rounds=shown": ["[1.20, 1.30]", "#replay/tables/cpu/an%20XLA/jax/mha", "1.25"],
     "compiled": ["fits", "a TPU", "3.00", "Measured in this run."],
+    "values": ["2 of 2 checks", "wrong: &lt;/script", "batch=3", "the study's", "1.50e-7", "NumPy in float64"],
+    "values?status=ok": ["1 of 2 checks"],
     "programs/mha": [*("of both", "\u2260 %1 = stablehlo.exponential", "numpy is not shown: it is too long")],
     "programs/mha?left=torchax&right=jax": ["of both", "negate", "accepted run 2026-01-01T0000"],
     "programs/mha?form=optimised": ["HLO as an-xla has optimised", "\u2260 %bitcast = f32[4]"],
@@ -194,13 +205,13 @@ def test_a_control_keeps_the_focus_when_it_changes_the_view(report):
     report.visit("cells")
     focus(report, "[data-name=status]")
     text = report.visit("cells?status=error")
-    assert "1 of 3 cells" in text
+    assert "1 of 4 cells" in text
     assert report.evaluate("document.activeElement.dataset.name") == "status"
 
 
 def test_of_what_was_not_run_there_are_no_rows_unless_asked_for(report):
-    assert "2 of 3 cells" in report.visit("cells")
-    assert "3 of 3 cells" in report.visit("cells?status=any")
+    assert "3 of 4 cells" in report.visit("cells")
+    assert "4 of 4 cells" in report.visit("cells?status=any")
 
 
 def test_a_cell_of_the_heat_map_leads_to_its_replay(report):
@@ -219,7 +230,13 @@ def test_the_workload_is_kept_from_view_to_view(report):
         return report.evaluate("[...document.querySelectorAll('#views a')].map((one) => one.hash)")
 
     kept = [
-        *("#start", "#cells?workload=mha", "#comparisons?workload=mha", "#programs/mha"),
+        *(
+            "#start",
+            "#cells?workload=mha",
+            "#values?workload=mha",
+            "#comparisons?workload=mha",
+            "#programs/mha",
+        ),
         *("#timeline/mha", "#compiled?workload=mha", "#claims", "#audits"),
     ]
     for view in ("timeline/mha", "cell/tables/cpu/jax/mha", "comparisons?workload=mha"):

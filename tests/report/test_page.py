@@ -45,7 +45,7 @@ def test_page_has_the_whole_document_and_fetches_nothing():
     # What one view alone needs is packed.
     for name in ("details", "replays"):
         assert {key: unpack(one) for key, one in data[name].items()} == whole[name] != {}
-    for name in ("comparisons", "compiled"):
+    for name in ("comparisons", "compiled", "values"):
         assert unpack(data[name]) == whole[name] != []
     for name, key in (("programs", "forms"), ("claims", "votes")):
         assert [unpack(one[key]) for one in data[name]] == [one[key] for one in whole[name]]

@@ -90,3 +90,14 @@ def test_programs_that_were_compiled_for_targets(tmp_path):
         ("tables", "gemm", 100),
         ("sharding", "ffn", None),
     ]
+
+
+def test_checks_are_of_this_run_or_else_of_the_reference_and_faults_come_first(tmp_path):
+    names = {"workload": "gemm", "compiler": OLD, "variant": "base"}
+    rows = [
+        {**names, "framework": name, "status": status} for name, status in (("jax", "ok"), ("torchax", "crash"))
+    ]
+    found = tables.values(made_sources(tmp_path / "a", {"values": rows[:1]}, {"values": rows}))
+    assert [(row["framework"], row["status"]) for row in found] == [("jax", "ok")]
+    found = tables.values(made_sources(tmp_path / "b", {}, {"values": rows}))
+    assert [row["status"] for row in found] == ["crash", "ok"]

@@ -59,7 +59,7 @@ def large(folder: Path, cells: int) -> None:
         {"subject": name, "baseline": "ours", "compare": ["cells"]} for name in frameworks[1:]
     ]
     config |= {"workloads": workloads, "studies": {"tables": {"frameworks": frameworks}}}
-    del config["growth"], config["sharding"]
+    del config["growth"], config["sharding"], config["odd_sizes"]
     config |= {
         "device_workloads": {},
         "edits": {},

@@ -188,6 +188,17 @@ def test_the_forms_that_a_run_did_not_make_stay(tmp_path):
     }
 
 
+def test_checks_are_kept_with_the_measured_files(tmp_path):
+    run, reference = full(tmp_path / "run"), tmp_path / "reference"
+    check = run / "checks" / "iree-3.13" / "gemm" / "odd1" / "check.json"
+    check.parent.mkdir(parents=True)
+    check.write_text(json.dumps({"text": "new", "source": {"git_dirty": False}}))
+    check.with_name("expected.npz").touch()
+    assert accept.accept(run, reference) == (IDENTITY, 3)
+    assert text(reference, "checks/iree-3.13/gemm/odd1/check.json") == "new"
+    assert len(list((reference / "checks").rglob("*.*"))) == 2  # the folder iree-3.13, too
+
+
 def test_what_was_set_aside_is_no_result(tmp_path):
     run, reference = full(tmp_path / "run"), tmp_path / "reference"
     aside = run / "damaged" / "cpu" / "numpy" / "gemm" / "cell.json"
@@ -210,6 +221,11 @@ REPLAY = {"processes": [{"source": {"git_dirty": True}}]}
     ("name", "content", "said"),
     [
         ("replay/cpu/iree/gemm/replay.json", json.dumps(REPLAY), r"replay\.json and 0 more"),
+        (
+            "checks/iree/gemm/base/check.json",
+            json.dumps({"source": {"git_dirty": True}}),
+            r"check\.json and 0 more",
+        ),
         ("comparisons.csv", None, r"none named comparisons\.csv; fix: make paper"),
         ("cells.csv", "mode,workload\n", r"cells\.csv: expected columns of"),
     ],

@@ -8,6 +8,7 @@ import re
 import pytest
 
 import study
+from made_tables import OLD, check
 
 CELL = "results/full/cpu/{}/gemm/cell.json"
 STACK = ("Traceback", "RuleException", "CalledProcessError", "WorkflowError", "site-packages")
@@ -50,6 +51,21 @@ def test_damaged_cell_is_named_kept_and_measured_again(made):
     assert done.stdout.count("ours gemm cpu process") == 2  # their results
     assert "theirs gemm" not in done.stdout
     assert "damaged" not in quietly(made, study.CELLS).stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("addition", ["", "raise SystemExit('asked to fail')\n"])
+def test_a_run_ends_with_its_faulty_programs_whether_it_fails_or_not(tmp_path, addition):
+    made = study.make(tmp_path, ("gemm",))
+    folder = tmp_path / "results" / "full" / "checks" / OLD / "gemm" / "base"
+    folder.mkdir(parents=True)
+    crash = {"status": "crash", "status_detail": "SIGSEGV in the first call"}
+    (folder / "check.json").write_text(json.dumps(check({"ours": crash, "theirs": {}})))
+    study.write(tmp_path / "src" / "stackwars" / "results" / "reference.py", addition)
+    done = quietly(made, "results/from-reference/context.json")
+    assert done.returncode == bool(addition), done.stdout
+    (line,) = [line for line in done.stdout.splitlines() if "SIGSEGV" in line]
+    assert line.split()[:4] == ["ours", OLD, "gemm", "crash"]
 
 
 @pytest.mark.slow

@@ -217,9 +217,66 @@ def test_a_replay_reads_every_program_and_is_checked_against_their_cells():
     replay = SimpleNamespace(device="cpu", compiler=next(iter(config()["compilers"])), workload="gemm")
     assert len(jobs.replayed(replay)) == 2 * len(with_programs(config()))
     assert jobs.replayed_folders(replay)[0] == "--cell jax=results/smoke/cpu/jax/gemm"
-    assert "results/smoke/cpu/torch_xla/gemm/output.npy" in jobs.replayed_cells(replay)
+    assert "results/smoke/cpu/torch_xla/gemm/cell.json" in jobs.replayed_cells(replay)
     job = content(jobs.spec("replay")(SimpleNamespace(**vars(replay), repetition="1")))
     assert (job["repetition"], set(job["programs"])) == (1, set(with_programs(config())))
+
+
+def test_checks_are_those_of_the_replays_and_of_the_study_of_odd_sizes():
+    assert grid().checks() == [
+        f"results/smoke/checks/{compiler}/gemm/base/check.json"
+        for compiler in ("jaxlib-0.7.1", "jaxlib-0.10.2")
+    ]
+    both = grid(measure=["tables", "values"])
+    found = both.checks()
+    assert len(set(found)) == len(found)
+    odd = config()["odd_sizes"]
+    added = {
+        (compiler, workload, f"odd{place}")
+        for compiler in odd["compilers"]
+        for workload in ("gemm", "ffn")
+        for place, _ in enumerate(odd["workloads"][workload], 1)
+    }
+    assert {Path(path).parts[-4:-1] for path in found} >= added
+    assert {Path(path).parts[-2] for path in found} == {"base", "odd1", "odd2"}
+
+
+def test_a_paper_from_the_reference_has_the_checks_that_it_has_alone():
+    path = "checks/jaxlib-0.7.1/gemm/base/check.json"
+    assert reference().checks() == []
+    assert reference(path).checks() == [f"results/reference/{path}"]
+
+
+def test_a_check_and_its_expected_values_read_the_programs_of_their_variant():
+    jobs = Jobs(grid(measure=["tables", "values"]))
+    check = SimpleNamespace(compiler="jaxlib-0.10.2", workload="gemm", variant="odd1")
+    read = jobs.checked(check)
+    assert {Path(path).parts[-2] for path in read} == {"odd1"}
+    assert len(read) == 2 * len(with_programs(config()))
+    assert [Path(path).name for path in jobs.expected(check)] == ["expected.json", "expected.npz"]
+    evaluated = jobs.evaluated(SimpleNamespace(workload="gemm", variant="odd1"))
+    assert [Path(path).parts[-4:] for path in evaluated] == [
+        ("jax", "gemm", "odd1", "program.mlir.gz"), ("jax", "gemm", "odd1", "arguments.json"),
+    ]  # fmt: skip
+    assert content(jobs.spec("check")(check))["variant"] == "odd1"
+    assert jobs.pins("expected")(check) == jobs.pins("check")(check) == "envs/xla-0.10.2.txt"
+    assert jobs.expected(GEMM) == jobs.expected(SimpleNamespace(workload="gemm", variant="base"))
+    assert content(jobs.spec("process")(GEMM))["expected"] == str(Path(jobs.expected(GEMM)[0]).parent)
+
+
+def test_a_check_without_programs_is_refused():
+    check = SimpleNamespace(compiler="iree-3.13", workload="gemm", variant="odd1")
+    with pytest.raises(WorkflowError, match=r"got gemm, iree-3[.]13, odd1; fix: change"):
+        Jobs(grid()).checked(check)
+
+
+def test_without_frontends_no_cell_waits_for_expected_values():
+    alone = [row | {"compare": ["cells"]} for row in config()["comparisons"]]
+    jobs = Jobs(grid(comparisons=alone))
+    assert jobs.expected(GEMM) == []
+    assert content(jobs.spec("process")(GEMM))["expected"] == ""
+    with pytest.raises(WorkflowError, match="expected a configuration with a frontend's programs"):
+        jobs.evaluated(SimpleNamespace(workload="gemm", variant="base"))
 
 
 def test_audits_are_of_what_is_here_and_power_on_the_quiet_device_alone():
@@ -348,7 +405,9 @@ def test_a_job_is_made_from_no_file_of_the_protocol_but_has_its_version(kind):
     if kind == "growth":
         wildcards |= {"workload": "decode", "size": "layers", "value": "4"}
     files = made.sources(kind)(SimpleNamespace(**wildcards))
-    folders = {Path(file).parts[2] for file in files}
+    # What is right is decided by the comparison itself.
+    compared = {"src/stackwars/measure/agreement.py"} if kind in ("expected", "check") else set()
+    folders = {Path(file).parts[2] for file in {*files} - compared}
     assert folders <= {"workloads", "frameworks", "compilers"}
     assert made.version(kind) == KINDS[kind].version != ""
     assert Path(REPOSITORY, made.pins(kind)(SimpleNamespace(**wildcards))).is_file()

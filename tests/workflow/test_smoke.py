@@ -146,8 +146,6 @@ def test_both_programs_are_replayed_in_both_generations_and_agree(smoke):
     assert found == asked
     assert (replay["status"] == "ok").all(), replay[["status", "status_detail"]].to_string()
     assert replay["parity_rel_l2"].max() <= 1e-5
-    own = replay[replay["framework"].isin(["jax", "torch_xla"])]
-    assert own["native_rel_l2"].max() <= 1e-5
     assert (replay["steady_ms"] > 0).all()
     compared = table(smoke[0], "comparisons")
     compared = compared[(compared["baseline"] == "jax") & (compared["device"] == "cpu")]
@@ -296,7 +294,7 @@ def test_an_edited_file_touches_what_is_made_from_it_alone(smoke):
         assert {rule: planned[rule] for rule in measuring if rule in planned} == expected, files
 
 
-def test_one_changed_weight_makes_the_pair_invalid(smoke):
+def test_one_changed_weight_makes_its_own_cell_wrong(smoke):
     made, _ = smoke
     # In NumPy: of all dialects the one that the fewest processes measure again.
     dialect = made.folder / "src" / "stackwars" / "workloads" / "in_numpy.py"
@@ -326,8 +324,7 @@ def test_one_changed_weight_makes_the_pair_invalid(smoke):
     assert ran == {"process": len(of_numpy), "cell": len(of_numpy), "tables": 1}
     frame = rows(made)
     row = frame.loc[("numpy", "layernorm")]
-    assert row["status"] == "invalid" and row["parity_rel_l2"] > 1e-5
-    # The others agree with each other.
+    assert row["status"] == "wrong" and row["parity_rel_l2"] > 1e-5 and row["struck_ms"] > 0
     others = frame.drop(index=("numpy", "layernorm"))["status"]
     assert set(others) == {"ok", "unsupported"}
 

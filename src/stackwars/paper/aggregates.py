@@ -44,6 +44,16 @@ def _tables(data: Dataset) -> Named:
     )
 
 
+def _values(data: Dataset) -> Named:
+    """Yield how many programs were compared with expected values, and how many have each outcome."""
+    status = data.table("values")["status"]
+    yield "values/checked", len(status)
+    outcomes = {"ok": ("ok",), "wrong": ("wrong",), "crash": ("crash",), "refused": ("unsupported", "oom")}
+    for name, statuses in outcomes.items():
+        yield f"values/{name}", status.isin(statuses).sum()
+    yield "values/unfinished", status.isin(("timeout", "error")).sum()
+
+
 def _overhead(data: Dataset) -> Named:
     """Yield how much longer a native call takes than the replay of its program, in the run of the tables."""
     native, replays = (_ok(data.rows("cells", "tables", mode)) for mode in (schema.NATIVE, schema.REPLAY))
@@ -161,5 +171,18 @@ def _ok(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 _GROUPS: tuple[Callable[[Dataset], Named], ...] = (
-    *(_tables, _overhead, _edits, _kernels, _matrix, _effects, _stacks, _memory, _audits, _held_out, _claims),
+    *(
+        _tables,
+        _values,
+        _overhead,
+        _edits,
+        _kernels,
+        _matrix,
+        _effects,
+        _stacks,
+        _memory,
+        _audits,
+        _held_out,
+        _claims,
+    ),
 )

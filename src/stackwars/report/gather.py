@@ -39,7 +39,8 @@ def gather(sources: Sources) -> Row:
         make(sources) for make in (tables.cells, tables.comparisons, tables.compiled)
     )
     programs, timeline = _listed(folder, "report_programs", "programs"), tables.profiles(sources, raw_run)
-    names = [row["framework"] for row in (*cells, *timeline["calls"])]
+    checked = tables.values(sources)
+    names = [row["framework"] for row in (*cells, *checked, *timeline["calls"])]
     names += [row[side] for row in comparisons for side in ("subject", "baseline")]
     names += [name for one in programs for name in (*one["frameworks"], *one["left_out"])]
     return {
@@ -59,6 +60,7 @@ def gather(sources: Sources) -> Row:
         "effects": tables.effects(sources),
         "facts": {name: text.partition(";")[0] for name, text in FACTS.items()},
         "compiled": compiled,
+        "values": checked,
         "programs": programs,
         "timeline": timeline,
         "claims": claims(run),

@@ -25,7 +25,8 @@ CELL = (
     *("mode", "workload", "title", "framework", "device", "compiler", "size", "value", "pass", "status"),
     *("status_detail", "rounds", "stop_reason"),
     *(f"{stage}_{end}" for stage in schema.STAGES for end in ("ms", "low_ms", "high_ms")),
-    *("steady_class", "kept_share", "peak_rss_bytes", "parity_rel_l2", "shape", "collectives"),
+    *("steady_class", "kept_share", "peak_rss_bytes", "shape", "collectives", "struck_ms", "judge"),
+    *("parity_rel_l2", "largest_error", "wrong_elements"),
     *("first_trace_ms", "first_compile_ms", "first_execute_ms", "compiles_first", "compiles_second", "run"),
 )
 COMPARISON = (
@@ -38,6 +39,10 @@ COMPILED = (
     *("workload", "title", "framework", "target", "compiler", "variant", "status", "status_detail", "verdict"),
     *("hbm_bytes", "argument_bytes", "temp_bytes", "usable_bytes", "largest_batch", "estimated_cycles"),
     *("operations", "fusions", "compile_s", "published_status", "run"),
+)
+VALUES = (
+    *("workload", "title", "variant", "sizes", "framework", "compiler", "status", "status_detail", "judge"),
+    *("wrong", "total", "l2", "largest_error", "run"),
 )
 EFFECT = ("subset", "workload", "effect", "share", "share_low", "share_high", "factor", "largest", "run")
 _NATIVE = (*schema.STAGES, schema.PAIRWISE, schema.FORM, schema.SCALING, schema.CORES, schema.RSS)
@@ -102,20 +107,20 @@ def comparisons(sources: Sources) -> list[Row]:
         if data.is_reference not in rounds:
             rounds[data.is_reference] = _rounds(data)
         for row in records(data.comparisons(study.name), COMPARISON):
-            if _is_of(study, row):
+            if _is_of(data, study, row):
                 each = rounds[data.is_reference].get(_key(row, schema.ROUND_KEYS), [])
                 key = (data.is_reference, *_key(row, schema.COMPARISON_KEYS))
                 result.setdefault(key, {**row, "studies": [], "each": each})["studies"].append(study.name)
     return list(result.values())
 
 
-def _is_of(study: Study, row: Row) -> bool:
+def _is_of(data: Dataset, study: Study, row: Row) -> bool:
     """Return whether a study covers a comparison: by its frameworks if native, else by its programs."""
     quantity, subject = row["quantity"], row["subject"].partition("+")[0]
     if quantity in _NATIVE:
         return study.has_cell(subject, row["workload"], row.get("device", CPU))
     if quantity == schema.COLLECTIVES:
-        return not study.frameworks and not study.programs
+        return _belongs(data, "sharding", study)
     device = row.get("device", "")
     is_asked = row.get("compiler") in study.compilers if device == CPU else device in ("", *study.targets)
     return is_asked and subject in study.programs
@@ -145,6 +150,12 @@ def compiled(sources: Sources) -> list[Row]:
             table = table[~table["target"].isin(("", CPU)) & (table["devices"].notna() == divided)]
             result += [{"study": study.name, **row} for row in records(newest(data, study, table), COMPILED)]
     return result
+
+
+def values(sources: Sources) -> list[Row]:
+    """Return every program that was compared with expected values; those that are not ok come first."""
+    table = sources.checked().table("values")
+    return records(table.sort_values("status", key=lambda status: status == "ok", kind="stable"), VALUES)
 
 
 def effects(sources: Sources) -> list[Row]:

@@ -14,7 +14,7 @@ from stackwars.results.dataset import sources
 from stackwars.results.folder import chosen, parser
 
 PAGE = Path(__file__).with_name("page")
-SCRIPTS = ("base", "start", "calls", "cells", "comparisons", "programs", "timeline", "views")
+SCRIPTS = ("base", "start", "calls", "cells", "values", "comparisons", "programs", "timeline", "views")
 """In the order in which they stand in the page; the last one draws it."""
 MOST_BYTES = 15_000_000
 
@@ -40,7 +40,7 @@ def packed(document: dict[str, Any]) -> dict[str, Any]:
         **document,
         **({"other": {**other, "comparisons": pack(other["comparisons"])}} if other else {}),
         **{name: {key: pack(one) for key, one in document[name].items()} for name in ("details", "replays")},
-        **{name: pack(document[name]) for name in ("comparisons", "compiled")},
+        **{name: pack(document[name]) for name in ("comparisons", "compiled", "values")},
         "claims": [{**one, "votes": pack(one["votes"])} for one in document["claims"]],
         "programs": [{**one, "forms": pack(one["forms"])} for one in document["programs"]],
         "timeline": {

@@ -1,6 +1,6 @@
 """Add a run of this machine to the reference: its tables join results/reference/runs, and all are pooled again.
 
-The reference also holds the measured files (cells, replays, programs, compilations) of one run: the newest
+The reference also holds the measured files (cells, replays, checks, programs, compilations) of one run: the newest
 with every cell of the first study.
 """
 
@@ -34,9 +34,12 @@ KEPT = (
     *("program.mlir.gz", "arguments.json", "ahead.json", "largest_batch.json", "replay.json"),
     *("profile.json", AUDITS, f"{FORMS}/*.txt.gz", "growth/*/*/*/process.json"),
     "sharded/*/*/*/process.json",
+    "checks/*/*/*/check.json",
 )
 """The measured files that the reference has, as patterns. The optimised HLO of targets is left out: it is
 large, and counted in ahead.json."""
+_WITH_SOURCES = ("cell.json", "replay.json", "check.json", "ahead.json", "process.json")
+"""Documents that name the revision of the sources that they were measured with."""
 FOR_READERS = ("comparisons.csv", "claims.csv")
 """Tables of the reference that are committed, so that nobody has to run anything to read them."""
 MOST_BYTES = 3_000_000
@@ -134,7 +137,7 @@ def _measured(root: Path, names: Iterable[str]) -> set[Path]:
 def _uncommitted(full: Path) -> list[Path]:
     """Return the results of processes and compilations that ran with uncommitted sources."""
     found = []
-    for path in sorted(_measured(full, ("cell.json", "replay.json", "ahead.json", "process.json"))):
+    for path in sorted(_measured(full, _WITH_SOURCES)):
         result = documents.read(full / path)
         sources = [one.get("source") for one in [result, *result.get("processes", [])]]
         if any(source and source["git_dirty"] for source in sources):

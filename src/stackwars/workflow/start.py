@@ -27,7 +27,7 @@ from stackwars.measure import limits, nodes
 from stackwars.measure.launch import RUNNER
 from stackwars.results import runs
 from stackwars.setup import tools
-from stackwars.workflow import damage, job_files
+from stackwars.workflow import damage, faults, job_files
 from stackwars.workflow.grid import REFERENCE, REFERENCE_TABLES, Grid
 
 MADE = ("paper.pdf", "report.html")
@@ -116,6 +116,14 @@ def _check_reference(grid: Grid) -> None:
     if not grid.is_measured:
         for path, problem in damage.find(Path(REFERENCE)).items():
             raise WorkflowError(f"{path}: {problem}; fix: git checkout {REFERENCE}")
+
+
+def print_faults(grid: Grid, workflow: Any) -> None:
+    """Print the programs of a run that are wrong, crashed, did not end or ran outside their compiler."""
+    if workflow.touch or not grid.is_measured:
+        return
+    if text := faults.table(faults.collect(grid.config, Path(grid.root)), *grid.result_paths("values")):
+        print(f"\n{text}", file=sys.stderr, flush=True)
 
 
 def print_summary(grid: Grid, workflow: Any) -> None:

@@ -13,12 +13,11 @@ from stackwars.audits import audit_entries
 from stackwars.claims.verdicts import NOT_TESTABLE, OURS, PUBLISHED, TRANSFERRED, counts
 from stackwars.paper.latex import escape
 from stackwars.paper.prose import texts
-from stackwars.paper.tables.spec import Column, Table, frame
+from stackwars.paper.tables.spec import RAGGED, Column, Table, frame
 from stackwars.results.dataset import Sources
 from stackwars.results.folder import MEASURED
 from stackwars.setup.environments import REPOSITORY
 
-RAGGED = r">{\raggedright\arraybackslash}"
 EVALUATION = REPOSITORY / "config" / "evaluation.yaml"
 ORIGIN_HEADS = {PUBLISHED: "As the original states them", TRANSFERRED: "The same, tested on this CPU"}
 MOST = 120

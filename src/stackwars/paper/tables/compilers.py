@@ -13,6 +13,7 @@ from stackwars.paper.tables.spec import (
     Column,
     Range,
     Ratio,
+    Struck,
     Table,
     frame,
     indexed,
@@ -73,14 +74,15 @@ def _worst(replays: dict[tuple, dict]) -> str:
 
 
 def _replays(cells: list[dict]) -> dict:
-    failed = next((cell for cell in cells if cell["status"] != "ok"), None)
-    if failed:
-        columns = ("base", "base_range", "own", "own_range", schema.REPLAY, *_NATIVE)
-        return spanning(short_status(failed), *columns)
-    result = {}
+    """Return the times of both sides; in place of their ratio why one of them has no time, or a wrong result."""
+    result, failed = {}, None
     for side, cell in zip(("base", "own"), cells, strict=True):
-        result[side] = cell["steady_ms"]
+        result[side] = Struck(cell["struck_ms"]) if cell["status"] == "wrong" else cell["steady_ms"]
         result[f"{side}_range"] = Range(cell["steady_min_ms"], cell["steady_max_ms"])
+        failed = failed or (cell if cell["status"] != "ok" else None)
+    if failed:
+        reason = f"{title(failed['framework'])}: {short_status(failed)}"
+        result |= spanning(reason, schema.REPLAY, *_NATIVE)
     return result
 
 
@@ -213,7 +215,8 @@ TABLES = (
         study=STUDY,
         group_by="workload",
         note=r"""Replay: both programs, loaded into one client of that jaxlib, with interleaved blocks; mean and
-        range are over fresh processes. Program: replay of torch\_xla's program over that of JAX's.
+        range are over fresh processes; struck out: the time of a wrong result. Program: replay of
+        torch\_xla's program over that of JAX's.
         Native: torch\_xla's call over JAX's, as in Table~\ref{tab:published}. Runtime: native over
         program ratio; native calls use one compiler. Reason: which of the two is the larger factor of
         the native ratio, if the interval of their quotient decides. Control: JAX's native call over the

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from stackwars.measure import NEGLIGIBLE
 from stackwars.paper.latex import escape, significant
-from stackwars.paper.tables.spec import Range, Ratio
+from stackwars.paper.tables.spec import Range, Ratio, Struck
 from stackwars.results import verdicts
 from stackwars.results.schema import is_missing
 
@@ -81,8 +81,11 @@ def _grouped(number: str) -> str:
     return (f"{int(integer):,}" if len(integer.lstrip("-")) > 4 else integer) + point + decimals
 
 
-def _ms(value: float | str) -> Cell:
-    """Show a time in ms; one that is a text, a published one, verbatim."""
+def _ms(value: float | str | Struck) -> Cell:
+    """Show a time in ms; one that is a text, a published one, verbatim; that of a wrong program struck out."""
+    if isinstance(value, Struck):
+        time = NO_VALUE if is_missing(value.ms) else _grouped(significant(value.ms, 4))
+        return Cell(text=rf"\struck{{{time}}}")
     return Cell(_grouped(value if isinstance(value, str) else significant(value, 4)))
 
 

@@ -11,6 +11,7 @@ from stackwars.paper.latex import Latex, escape
 from stackwars.paper.tables.spec import (
     Column,
     Range,
+    Struck,
     Table,
     frame,
     indexed,
@@ -31,8 +32,9 @@ STUDY = "tables"
 TITLES = {schema.FIRST: "First run", schema.SECOND: "Second run", schema.STEADY: "Steady state"}
 _TIMES = [f"{stage}{what}" for stage in schema.STAGES for what in ("", "_range")]
 _NOTE = r"""Mean: geometric mean over fresh processes; a process's steady state is the median of its uncontended
-    blocks. Range: the smallest and the largest process. Items: rows, elements, sequences or images a
-    second at the steady state. \textit{Published}: the original's number, of one run on a TPU v6e."""
+    blocks. Range: the smallest and the largest process. Struck out: the time of a wrong result. Items: rows,
+    elements, sequences or images a second at the steady state. \textit{Published}: the original's number, of
+    one run on a TPU v6e."""
 _AS_IN_I = r"Columns as in Table~\ref{tab:I}."
 
 
@@ -65,6 +67,10 @@ def framework_cell(cell: dict) -> str:
 
 def _times(cell: dict) -> dict:
     """Return the cells of a row: three times with their ranges, or the status in their place."""
+    if cell["status"] == "wrong":
+        *before, steady, steady_range = _TIMES
+        struck = {steady: Struck(cell["struck_ms"]), steady_range: "", "items": "", "rounds": cell["rounds"]}
+        return spanning(short_status(cell), *before) | struck
     if cell["status"] != "ok":
         return {**spanning(short_status(cell), *_TIMES, "items"), "rounds": cell["rounds"]}
     marks = set_marks(unsettled=cell["steady_class"] == NO_STEADY_STATE, ungated=not cell["gated"])
@@ -150,7 +156,8 @@ def ratio_rows(sources: Sources) -> pd.DataFrame:
 def _ours(ours: list[dict | None], cell: dict) -> dict:
     *_, steady = ours
     if steady is None or is_missing(steady["ratio"]):
-        return spanning(short_status(cell), *schema.STAGES, "p", "detectable")
+        reason = "no time of the baseline" if cell["status"] == "ok" else short_status(cell)
+        return spanning(reason, *schema.STAGES, "p", "detectable")
     marks = set_marks(
         apart=not steady["interleaved"], ungated=not steady["gated"], contended=steady["contended"]
     )

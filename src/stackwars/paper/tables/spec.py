@@ -13,6 +13,8 @@ from stackwars.study.comparisons import CELLS, Comparison, comparisons
 
 WORST = 48
 """Characters of a status that are shown."""
+RAGGED = r">{\raggedright\arraybackslash}"
+"""Before the column of a tabular whose text has several lines."""
 
 
 class Span(NamedTuple):
@@ -34,6 +36,12 @@ class Ratio(NamedTuple):
     high: float = float("nan")
     verdict: str = ""
     marks: tuple[str, ...] = ()
+
+
+class Struck(NamedTuple):
+    """The time of a program whose values are wrong; None if it has none."""
+
+    ms: float | None
 
 
 class Range(NamedTuple):

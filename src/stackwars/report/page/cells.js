@@ -1,3 +1,9 @@
+// The steady time of a cell; struck out if its values are wrong.
+const steadyTime = (cell, digits) => (none(cell.struck_ms) ? number(cell.steady_ms, digits) : h("s", { title: "the time of a wrong result" }, number(cell.struck_ms, digits)));
+// What the values of a cell were compared with, and how far they are off.
+const valuesText = (cell) => (none(cell.parity_rel_l2) ? "" : ` Relative L2 error of its values: ${number(cell.parity_rel_l2)}` +
+  `${cell.judge ? `, judged by ${cell.judge}` : ", against the baseline's"}${cell.wrong_elements ? `; ${cell.wrong_elements} elements are wrong, by up to ${number(cell.largest_error)} of the output's scale` : ""}.`);
+
 const STATUS = { "": "all that were run", any: "all" };
 
 function cells(at) {
@@ -18,7 +24,7 @@ function cells(at) {
       ["Framework", (cell) => title(cell.framework)], ["Device", (cell) => cell.device], ["Compiler", (cell) => cell.compiler, "keep"],
       ["Size", (cell) => (cell.size ? `${cell.size} ${cell.value}` : ""), "keep"], ["Call", (cell) => cell.pass], ["Status", (cell) => clipped(statusOf(cell))],
       ...Object.entries(STAGES).flatMap(([stage, head]) => [
-        [head, (cell) => number(cell[`${stage}_ms`]), "number"],
+        [head, (cell) => (stage === "steady" ? steadyTime(cell) : number(cell[`${stage}_ms`])), "number"],
         ["interval", (cell) => interval(cell[`${stage}_low_ms`], cell[`${stage}_high_ms`]), "keep"],
       ]),
       ["Peak GiB", (cell) => (cell.peak_rss_bytes ? number(cell.peak_rss_bytes / 2 ** 30) : ""), "number"],
@@ -59,7 +65,8 @@ async function cell(at) {
     h("h2", {}, `${current.title}, ${title(current.framework)}, ${current.device}`),
     origin(study),
     h("p", {}, `Status: ${statusOf(current)}. ${current.rounds || 0} rounds${current.stop_reason ? `, ended by: ${current.stop_reason}` : ""}${current.run ? `, in the run ${current.run}` : ""}.` +
-      (none(current.kept_share) ? "" : ` ${percent(current.kept_share)} of its blocks were uncontended; most processes were ${current.steady_class || "of no class"}.`)),
+      (none(current.kept_share) ? "" : ` ${percent(current.kept_share)} of its blocks were uncontended; most processes were ${current.steady_class || "of no class"}.`) + valuesText(current)),
+    none(current.struck_ms) ? null : h("p", {}, steadyTime(current, 4), " ms a call in the steady state: the time of a wrong result, which is compared with none."),
     elsewhere(current.workload, ...others.map((one) => cellLink(`the same in the study ${one.study}`, one))),
     current.status === "ok" ? table("Latency in ms", [
       ["Stage", ([, text]) => text], ["ms", ([stage]) => number(current[`${stage}_ms`], 4), "number"],
@@ -93,13 +100,13 @@ async function replay(at) {
     h("h2", {}, `Replay: ${row.title}, ${title(framework)} in ${compiler}`),
     origin(study),
     h("p", {}, ran ? `${number(row.steady_ms, 4)} ms a call, 95 % interval ${interval(row.steady_low_ms, row.steady_high_ms) || "unknown"}, over ${row.rounds} rounds: ` +
-      `${number(row.over_best)} times as long as in this program's fastest compiler. ` : `Status: ${row.status}. `, row.run ? `Of the run ${row.run}.` : "Of this run."),
+      `${number(row.over_best)} times as long as in this program's fastest compiler. ` : `Status: ${row.status}. `, row.run ? `Of the run ${row.run}.` : "Of this run.", valuesText(row)),
+    none(row.struck_ms) ? null : h("p", {}, steadyTime(row, 4), " ms a call: the time of a wrong result, which is compared with none."),
     elsewhere(workload, link("every frontend in every compiler", ["cells"], [["study", study], ["mode", "replay"], ["workload", workload]]), native && cellLink("the framework's own cell", native),
       ...same.filter((one) => one.run !== row.run).map((one) => link(`the same in the study ${one.study}${none(one.steady_ms) ? "" : `, ${number(one.steady_ms)} ms`}`, replayParts(one)))),
     ran ? null : h("pre", { class: "scroll log", tabindex: "0", role: "region", "aria-label": "Reason" }, row.status_detail || "No reason was recorded."),
     ran ? table("What the compiler took and made", [["What", ([text]) => text], ["Value", ([, value]) => value, "number"]], [
       ["Compile time, s (median over the rounds)", number(row.compile_s)],
-      ["Largest relative L2 error against the baseline's output", number(row.parity_rel_l2)],
       ...facts.map(([fact, said]) => [sentence(said), String(row[fact])]),
     ]) : null,
     ...(details ? everyBlock(details, row, at) : ran ? [h("h3", {}, "Every call"), h("p", {}, "The raw calls of this replay are not in this report.")] : []),

@@ -74,7 +74,7 @@ function heat(at) {
 
 function heatCell(row) {
   if (!row) return h("td", { class: "heat" });
-  if (none(row.over_best)) return h("td", { class: "heat" }, h("a", { class: "reason", href: address(replayParts(row)), title: row.status_detail }, row.status));
+  if (none(row.over_best)) return h("td", { class: "heat" }, h("a", { class: "reason", href: address(replayParts(row)), title: row.status_detail }, row.status, none(row.struck_ms) ? null : [" ", steadyTime(row)]));
   const { background, ink } = shade(Math.log2(Math.max(1, row.over_best)) / 2);
   return h("td", { class: "heat", style: `background: ${background}; color: ${ink}` },
     h("a", { href: address(replayParts(row)), title: `${number(row.steady_ms)} ms` }, `${number(row.over_best)}×`));

@@ -1,0 +1,141 @@
+"""The programs that compute wrong values, crash, do not end or leave their compiler, from values.csv."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from textwrap import shorten
+
+import pandas as pd
+
+from stackwars.frameworks import title
+from stackwars.paper.latex import Latex
+from stackwars.paper.tables.spec import RAGGED, Column, Table, frame
+from stackwars.results.dataset import Dataset, Sources
+from stackwars.results.names import compiler_title
+from stackwars.results.published import read_faults
+from stackwars.results.values import is_fault
+
+NAME, PUBLIC = NAMES = "faults", "public_faults"
+NAMED = 3
+"""Programs or compilers that a cell names; of more it names their number."""
+DETAIL = 120
+"""Characters of a reason that are shown."""
+_KEYS = ["workload", "framework", "compiler", "status"]
+_AT_SAME_SIZES = ["workload", "variant"]
+
+
+def fault_rows(sources: Sources) -> pd.DataFrame:
+    """Return a row for each fault of a program in a compiler: the smallest sizes at which it shows."""
+    data = sources.checked()
+    checked = data.table("values")
+    failed = [is_fault(row, "timeout") for row in checked.to_dict("records")]
+    faults = checked[pd.Series(failed, index=checked.index, dtype=bool)]
+    result = []
+    for key, rows in faults.groupby(_KEYS, sort=False):
+        smallest = min(rows.to_dict("records"), key=lambda row: _extent(row["sizes"]))
+        tried = _same(checked, dict(zip(_KEYS[:3], key, strict=False)), _KEYS[:3])
+        result.append(_row(smallest, checked) | {"at": f"{len(rows)} of {len(tried)}"})
+    return frame(result, _origin(data))
+
+
+def public_rows(sources: Sources) -> pd.DataFrame:
+    """Return a row for each program that tests/values rebuilds from a public report, and outcome that it has."""
+    known = read_faults().fillna("")
+    keys = ["title", "issue", "sizes", "status", "programs"]
+    groups = known[known["status"] != "unsupported"].groupby(keys, sort=False)
+    result = [dict(zip(keys, key, strict=True)) | _public(rows) for key, rows in groups]
+    return frame(
+        [row | {"sizes": _spelled(row["sizes"]), "programs": _named(row["programs"])} for row in result]
+    )
+
+
+def _public(rows: pd.DataFrame) -> dict:
+    return {"compiler": _names(map(compiler_title, rows["compiler"])), "cure": rows["cure"].iloc[0]}
+
+
+def _named(programs: str) -> str:
+    return _names(map(title, programs.split()))
+
+
+def _spelled(sizes: str) -> str:
+    return sizes.replace(" ", ", ").replace("=", " ").replace("_", " ")
+
+
+def _row(fault: dict, checked: pd.DataFrame) -> dict:
+    same_sizes = _same(checked, fault, _AT_SAME_SIZES)
+    right = same_sizes[same_sizes["status"] == "ok"]
+    return {
+        "workload": fault["title"],
+        "sizes": _spelled(fault["sizes"]),
+        "program": title(fault["framework"]),
+        "compiler": compiler_title(fault["compiler"]),
+        "status": fault["status"],
+        "detail": shorten(fault["status_detail"].partition("\n")[0], DETAIL, placeholder=" ..."),
+        "programs": _names(map(title, _same(right, fault, ["compiler"])["framework"])),
+        "compilers": _names(map(compiler_title, _same(right, fault, ["framework"])["compiler"])),
+    }
+
+
+def _same(table: pd.DataFrame, row: dict, columns: list[str]) -> pd.DataFrame:
+    """Return the rows that have a row's values in these columns."""
+    return table[(table[columns] == [row[name] for name in columns]).all(axis=1)]
+
+
+def _extent(sizes: str) -> int:
+    """Return the product of sizes such as ``m=17 k=31``."""
+    return math.prod(int(size.partition("=")[2]) for size in sizes.split())
+
+
+def _names(names: Iterable[str]) -> str:
+    every = list(names)
+    more = [f"{len(every) - NAMED} more"] if len(every) > NAMED else []
+    return ", ".join([*every[:NAMED], *more]) or "none"
+
+
+def _origin(data: Dataset) -> Latex:
+    """Return the note on whose checks these are."""
+    return Latex(
+        "Newest check of each over the accepted runs." if data.is_reference else "Checked in this run."
+    )
+
+
+def _wide(share: float) -> str:
+    return rf"{RAGGED}p{{{share}\textwidth}}"
+
+
+TABLES = (
+    Table(
+        name=NAME,
+        caption="Programs with Wrong Values, a Crash or No End, by Compiler",
+        rows=fault_rows,
+        columns=(
+            *(Column("Workload", "workload"), Column("Smallest sizes", "sizes", align=_wide(0.1))),
+            *(Column("At", "at"), Column("Program", "program"), Column("Compiler", "compiler")),
+            *(Column("Status", "status"), Column("What", "detail", align=_wide(0.24))),
+            Column("Right in this compiler", "programs", align=_wide(0.13)),
+            Column("Right in other compilers", "compilers", align=_wide(0.13)),
+        ),
+        group_by="workload",
+        note=r"""A row is a program in a compiler. Smallest sizes: of those at which it fails; at: at how many of the
+        sizes that were checked. Right: at the same sizes, which other programs this compiler compiles rightly, and
+        which compilers compile this program rightly.""",
+        empty="no program that was checked is wrong, crashes or does not end",
+        max_rows=20,
+    ),
+    Table(
+        name=PUBLIC,
+        caption="Public Reports, Rebuilt: Which Program Is Wrong in Which Compiler",
+        rows=public_rows,
+        columns=(
+            *(Column("Program", "title"), Column("Report", "issue", align=_wide(0.13))),
+            Column("Smallest failing sizes", "sizes", align=_wide(0.12)),
+            *(Column("Compiler", "compiler", align=_wide(0.14)), Column("Status", "status")),
+            Column("Of the frontends", "programs", align=_wide(0.2)),
+            Column("Cured by", "cure", align=_wide(0.22)),
+        ),
+        note=r"""Every other program that a compiler accepts is right, in these compilers and in the others. A test runs
+        a guilty and a right program of each, and fails when a new version repairs the fault. Report: the first that
+        describes the fault or led to it; \code{docs/upstream.md} has those that nobody had reported.""",
+    ),
+)
