@@ -2,22 +2,11 @@
 
 import gzip
 import json
-import subprocess
-from pathlib import Path
 
 import pytest
-
-from stackwars.setup.environments import REPOSITORY, clean_environ
+from public_inputs import run
 
 pytestmark = pytest.mark.env
-RUN = """
-import sys
-from importlib import import_module
-from stackwars import workloads
-folder, module, *sys.argv[1:] = sys.argv[1:]
-workloads.__path__.append(folder)
-import_module(module).main()
-"""
 SPEC = {
     "workload": "solve3", "dialect": "torch", "device": "cpu", "sizes": {"batch": 4}, "repetition": 2,
     "forms": False, "partner": None,
@@ -26,13 +15,6 @@ SPEC = {
         "steady_max_blocks": 2, "steady_seconds": 0.0,
     },
 }  # fmt: skip
-
-
-def run(python: Path, module: str, *arguments: str) -> subprocess.CompletedProcess:
-    """Run a module of this project in the framework's environment, with the workloads of this folder."""
-    command = [python, "-c", RUN, str(Path(__file__).parent), module, *arguments]
-    environ = clean_environ({"PYTHONPATH": str(REPOSITORY / "src")})
-    return subprocess.run(command, env=environ, capture_output=True, text=True)
 
 
 @pytest.mark.parametrize("framework", ["torch_xla", "torch_eager"])

@@ -1,0 +1,52 @@
+"""Cumulative sums of columns (jax-ml/jax issue 28097, of the time in jaxlib alone).
+
+TorchTPU's programs are a chlo.scan: jaxlib 0.10.2 ends the process with SIGABRT while it compiles them, from one
+element on, and jaxlib 0.7.1 does not know the operation. IREE copies the result in each of its steps: 8,192 by
+1,024 elements take 19 to 74 s, those of FAULT_SIZES over 90 s; small ones are right. The other programs take below
+0.3 s in every compiler.
+"""
+
+from stackwars.workloads.base import Workload, float64
+
+ISSUE = "jax-ml/jax issue 28097"
+UPSTREAM = "XLA: compiling an associative `chlo.scan` for the CPU aborts"
+TITLE = "Cumulative sum"
+FAULT_SIZES = {"rows": 32768, "columns": 256}
+PROGRAMS = ("torch_tpu", "torch_tpu_undecomposed")
+FAULTS = {
+    "jaxlib-0.7.1": dict.fromkeys(PROGRAMS, "unsupported"),
+    "jaxlib-0.10.2": dict.fromkeys(PROGRAMS, "crash"),
+    "jaxlib-0.10.2-no-ynn": dict.fromkeys(PROGRAMS, "crash"),
+    "iree-3.13": dict.fromkeys(PROGRAMS, "timeout"),
+}
+CURE = "xla_disable_hlo_passes=associative-scan-rewriter in jaxlib 0.10.2; none found in the others"
+
+
+class CumulativeSum(Workload):
+    """Each row plus all rows before it."""
+
+    TITLE, TABLE, ORDER, ITEM = TITLE, "other", 970, "rows"
+    SIZES = {"rows": "rows, which are summed", "columns": "columns"}
+    INPUTS = {"x": ("rows", "columns")}
+
+    def reference(self, weights, inputs):
+        return float64(inputs)["x"].cumsum(0)
+
+    def in_jax(self, sizes, jax, weights, x):
+        return jax.numpy.cumsum(x, axis=0)
+
+    def in_numpy(self, sizes, weights, x):
+        return x.cumsum(0)
+
+    def in_tensorflow(self, sizes, tf, weights, x):
+        return tf.cumsum(x, axis=0)
+
+    def in_torch(self, sizes, torch):
+        class Module(torch.nn.Module):
+            def forward(self, x):
+                return torch.cumsum(x, 0)
+
+        return Module()
+
+
+WORKLOAD = CumulativeSum()
