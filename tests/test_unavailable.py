@@ -7,18 +7,29 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from stackwars.compilers import ahead_supervisor, arguments, replay_cell
+from stackwars.compilers.check import outcome
 from stackwars.compilers.replay import ReplayJob
-from stackwars.measure import cell, nodes, supervisor
+from stackwars.measure import cell, judge, nodes, supervisor
 from stackwars.results import programs, tables
 from stackwars.results.folder import Folder
 from stackwars.results.raw import Raw
 from stackwars.setup import device, environments
 from stackwars.setup.environments import REPOSITORY, Unavailable
 from stackwars.study.config import load
-from stackwars.study.programs import BASE, Program, compilations, lower_job, replay_job, replays
+from stackwars.study.programs import (
+    BASE,
+    Program,
+    check_job,
+    compilations,
+    expected_job,
+    lower_job,
+    replay_job,
+    replays,
+)
 from stackwars.workflow import devices, job_files
 from toy_checkout import SETTINGS
 
@@ -69,7 +80,8 @@ def test_cell_of_an_absent_device_is_not_run_and_builds_no_environment(tmp_path,
 def test_replay_is_unsupported(tmp_path):
     config = {**load(), "preset": "smoke"}
     job = ReplayJob(**replay_job(config, replays(config)[0], 0))
-    found = replay_cell.combine(rounds(job, tmp_path, "stackwars.compilers.replay"), {})
+    check = {"judge": "", "programs": {name: outcome("unsupported", WHY) for name in job.programs}}
+    found = replay_cell.combine(rounds(job, tmp_path, "stackwars.compilers.replay"), {}, check)
     assert (found["status"], found["status_detail"]) == ("unsupported", WHY)
     assert {program["status"] for program in found["programs"].values()} == {"unsupported"}
 
@@ -121,6 +133,23 @@ def test_lowered_and_edited_programs_are_files_that_say_why(run, tmp_path):
         text = gzip.decompress((folder / "program.mlir.gz").read_bytes()).decode()
         assert text == f"// no program: {WHY}\n"
         assert arguments.load(folder / "arguments.json")[1] == []
+
+
+def test_a_check_is_unsupported_and_nothing_is_expected(run, tmp_path):
+    config = {**load(), "preset": "smoke"}
+    job = job_files.file("expected", expected_job(config, "gemm", BASE), tmp_path)
+    run("stackwars.compilers.expected", "--job", job, "--output", tmp_path / "expected")
+    values = judge.read(tmp_path / "expected")
+    assert (values.reason, values.values) == (WHY, {})
+    assert judge.judge({"last/output0": np.zeros(2)}, values) is None
+    wanted = {**check_job(config, "jaxlib-0.10.2", "gemm", BASE), "expected": str(tmp_path / "expected")}
+    output = tmp_path / "check"
+    run("stackwars.compilers.check", "--job", job_files.file("check", wanted, tmp_path), "--output", output)
+    found = json.loads((output / "check.json").read_text())
+    assert {(one["status"], one["status_detail"]) for one in found["programs"].values()} == {
+        ("unsupported", WHY)
+    }
+    assert set(found["programs"]) == set(wanted["programs"]) and found["judge_reason"] == WHY
 
 
 def test_edit_of_a_program_that_is_there_says_why(run, tmp_path):
