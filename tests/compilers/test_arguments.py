@@ -94,3 +94,11 @@ def test_unknown_kind_is_refused(tmp_path):
     path.write_text(json.dumps({"arguments": [{"kind": "weigth", "name": "w"}]}))
     with pytest.raises(ValueError, match="got 'weigth'"):
         arguments.load(path)
+
+
+@pytest.mark.parametrize("shape", [(7, 1, 3, 3), (1, 7, 3, 3), (7, 3, 1, 1), (1, 1, 3, 1), (5, 1, 1, 4)])
+@pytest.mark.parametrize("axes", [(0, 1, 2, 3), (2, 3, 1, 0), (3, 1, 0, 2)])
+def test_transposed_leaf_with_axes_of_one_has_the_shape_of_torch(shape, axes):
+    entry = arguments.of_array(arguments.leaf("conv.weight", shape, 1).transpose(axes))
+    assert entry.shape == shape
+    np.testing.assert_array_equal(entry.value(3, {}), values.leaf("conv.weight", shape, 3).transpose(axes))

@@ -39,19 +39,21 @@ _ARGUMENT = re.compile(r"%arg(?P<number>\d+): tensor<(?P<extents>(?:\d+x)*)\w+>(
 class Leaf(np.ndarray):
     """A weight without values: an array that is never written, and so takes no memory.
 
-    It knows its name through views, and its strides tell how a view's axes were transposed.
+    It knows its name and its first shape through views, and its strides tell how a view's axes were transposed.
     """
 
     name: str | None
+    first_shape: tuple[int, ...]
 
     def __array_finalize__(self, other: object) -> None:
         self.name = getattr(other, "name", None)
+        self.first_shape = getattr(other, "first_shape", ())
 
 
 def leaf(name: str, shape: tuple[int, ...], seed: int) -> Leaf:
     """Stands in for `stackwars.workloads.values.leaf` while a program is lowered."""
     made = np.empty(shape, np.float32).view(Leaf)
-    made.name = name
+    made.name, made.first_shape = name, shape
     return made
 
 
@@ -131,8 +133,9 @@ class Lowered:
 def of_array(array: np.ndarray) -> Entry:
     """The entry of what a dialect's `build` hands to `put`: a weight, or a constant with its values."""
     if isinstance(array, Leaf):
-        # Axes from the longest stride to the shortest are torch's; ties are extents of 1.
-        order = tuple(int(axis) for axis in np.argsort([-s for s in array.strides], kind="stable"))
+        # Axes from the longest stride to the shortest are torch's. An extent of 1 has the stride of a neighbour: of
+        # those, the order is that of torch's shape.
+        order = _torch_order(array)
         shape = tuple(array.shape[axis] for axis in order)
         return Entry("weight", array.name, shape, tuple(int(a) for a in np.argsort(order)))
     if not array.any():
@@ -140,6 +143,17 @@ def of_array(array: np.ndarray) -> Entry:
     little = np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<"), copy=False)
     text = base64.b64encode(little.tobytes()).decode()
     return Entry("constant", shape=tuple(array.shape), dtype=array.dtype.name, base64=text)
+
+
+def _torch_order(array: Leaf) -> tuple[int, ...]:
+    """Return the axes of a transposed leaf in the order in which torch has them."""
+    order = sorted(range(array.ndim), key=lambda axis: -array.strides[axis])
+    for torch_axis, extent in enumerate(array.first_shape[: array.ndim]):
+        same = [axis for axis in order[torch_axis:] if array.strides[axis] == array.strides[order[torch_axis]]]
+        chosen = next((axis for axis in same if array.shape[axis] == extent), order[torch_axis])
+        order.remove(chosen)
+        order.insert(torch_axis, chosen)
+    return tuple(order)
 
 
 def dump(entries: list[Entry]) -> list[dict]:
