@@ -25,7 +25,8 @@ from stackwars.ir.program_text import not_donated, readable, with_chlo_erf
 INTERPRETED_WORK = 1e7
 """Most scalar operations that the interpreter is given: it takes a few microseconds for each."""
 SMALL_PROGRAM = 200
-"""Most operations of a program that is worth optimising by LLVM; larger ones take longer to compile than to run."""
+"""Most operations of a program that is worth optimising by LLVM: larger ones take longer to compile than to run, unless
+they have convolutions, which take 20 times as long as they are."""
 NOT_INTERPRETED = {
     f"stablehlo.{name}"
     for name in (
@@ -98,7 +99,7 @@ class Program:
             # No operation may outlive its context: the bindings would abort.
             facts = [(op.name, _size(op)) for op in _every(ir.Module.parse(self.text))]
         names, sizes = {name for name, _ in facts}, [size for _, size in facts]
-        self.operations = len(sizes)
+        self.operations, self._convolves = len(sizes), "stablehlo.convolution" in names
         self.accumulation = max((terms for terms, _ in sizes), default=1)
         self.work = sum(terms * elements for terms, elements in sizes)
         self.interpretable = self.work <= INTERPRETED_WORK and not names & NOT_INTERPRETED
@@ -109,7 +110,8 @@ class Program:
 
     def compiled(self, double: bool) -> Callable[[list[np.ndarray]], list[np.ndarray]]:
         """Return a function that evaluates the program by XLA with its passes off."""
-        level = {"xla_backend_optimization_level": 0} if self.operations > SMALL_PROGRAM else {}
+        is_large = self.operations > SMALL_PROGRAM and not self._convolves
+        level = {"xla_backend_optimization_level": 0} if is_large else {}
         compiler = Compiler("cpu", PASSES_OFF | level)
         program = compiler.compile(float64_text(self.text) if double else self.text)
 
