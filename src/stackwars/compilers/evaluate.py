@@ -24,6 +24,8 @@ from stackwars.ir.program_text import not_donated, readable, with_chlo_erf
 
 INTERPRETED_WORK = 1e7
 """Most scalar operations that the interpreter is given: it takes a few microseconds for each."""
+LOOP = 100
+"""How often a loop is assumed to run."""
 SMALL_PROGRAM = 200
 """Most operations of a program that is worth optimising by LLVM: larger ones take longer to compile than to run, unless
 they have convolutions, which take 20 times as long as they are."""
@@ -86,7 +88,7 @@ class Program:
     """A program as it was emitted, with what decides how it can be evaluated.
 
     operations: how many it has. accumulation: the most terms that one of its sums has. work: the scalar operations of
-    a call, in which a loop's body counts once. interpretable: whether the interpreter has all of its operations, and
+    a call, in which a loop's body counts LOOP times. interpretable: whether the interpreter has all of its operations, and
     is done with them in seconds.
     """
 
@@ -97,11 +99,11 @@ class Program:
         self.text = readable(not_donated(with_chlo_erf(text)))
         with mlir.make_ir_context():
             # No operation may outlive its context: the bindings would abort.
-            facts = [(op.name, _size(op)) for op in _every(ir.Module.parse(self.text))]
-        names, sizes = {name for name, _ in facts}, [size for _, size in facts]
+            facts = [(op.name, times, _size(op)) for op, times in _every(ir.Module.parse(self.text))]
+        names, sizes = {name for name, *_ in facts}, [size for *_, size in facts]
         self.operations, self._convolves = len(sizes), "stablehlo.convolution" in names
         self.accumulation = max((terms for terms, _ in sizes), default=1)
-        self.work = sum(terms * elements for terms, elements in sizes)
+        self.work = sum(times * terms * elements for _, times, (terms, elements) in facts)
         self.interpretable = self.work <= INTERPRETED_WORK and not names & NOT_INTERPRETED
 
     def interpreter(self, double: bool) -> Callable[[list[np.ndarray]], list[np.ndarray]]:
@@ -161,10 +163,14 @@ def _array(elements: Any, ir: Any) -> np.ndarray:
     return np.array(np.broadcast_to(np.array(elements), shape))
 
 
-def _every(module: Any) -> Iterator[Any]:
-    """Yield every operation of every function."""
-    for function in module.body.operations:
-        yield from stablehlo.within(function)
+def _every(operation: Any, times: int = 1) -> Iterator[tuple[Any, int]]:
+    """Yield every operation inside a module or another operation, and how often it is assumed to run."""
+    for region in operation.operation.regions:
+        for block in region.blocks:
+            for op in block.operations:
+                if op.operation.name != "func.func":
+                    yield op.operation, times
+                yield from _every(op, times * LOOP if op.operation.name == "stablehlo.while" else times)
 
 
 def _size(op: Any) -> tuple[int, int]:

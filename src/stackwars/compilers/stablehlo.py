@@ -16,16 +16,15 @@ def main_function(module: Any) -> Any:
 
 def named(module: Any, name: str) -> list[Any]:
     """Every operation of this name, in every function, in order."""
-    return [op for function in module.body.operations for op in within(function) if op.name == name]
+    return [op for function in module.body.operations for op in _within(function) if op.name == name]
 
 
-def within(operation: Any) -> Iterator[Any]:
-    """Yield every operation inside another, in order."""
+def _within(operation: Any) -> Iterator[Any]:
     for region in operation.regions:
         for block in region.blocks:
             for op in block.operations:
                 yield op.operation
-                yield from within(op.operation)
+                yield from _within(op.operation)
 
 
 def users(value: Any) -> list[tuple[Any, int]]:
