@@ -88,8 +88,8 @@ class Program:
     """A program as it was emitted, with what decides how it can be evaluated.
 
     operations: how many it has. accumulation: the most terms that one of its sums has. work: the scalar operations of
-    a call, in which a loop's body counts LOOP times. interpretable: whether the interpreter has all of its operations, and
-    is done with them in seconds.
+    a call, in which a loop's body counts LOOP times. interpretable: whether the interpreter has all of its
+    operations, and is done with them in seconds.
     """
 
     def __init__(self, text: str) -> None:
