@@ -2,7 +2,7 @@
 
 A module has a workload and
 
-    ISSUE        the public report that the computation is from
+    ISSUE        the public report that the computation is from; "" for one that this project found
     UPSTREAM     the section of docs/upstream.md about a fault that has no public report
     TITLE        of the workload
     FAULT_SIZES  the smallest sizes with the fault
