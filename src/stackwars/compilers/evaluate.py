@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
 
@@ -61,6 +61,8 @@ PASSES_OFF = {
 }
 UNIT_ROUNDOFF = {"f64": 2.0**-53, "f32": 2.0**-24, "f16": 2.0**-11, "bf16": 2.0**-8}
 """By element type, half of the distance between 1 and the next number."""
+Evaluate = Callable[[Iterable[np.ndarray]], list[np.ndarray]]
+"""Evaluates a program with the values of its arguments."""
 _LAYOUT = re.compile(r'(, )?(xla_shape = "[^"]*"|result_layout = dense<[^>]*> : tensor<\d+xindex>)')
 _HEXADECIMAL = re.compile(r'dense<("?)0x([0-9A-Fa-f]+)"?> : tensor<((?:\d+x)*)f32>')
 _FLOAT32 = re.compile(r"tensor<((?:\d+x)*)f32>")
@@ -106,18 +108,18 @@ class Program:
         self.work = sum(times * terms * elements for _, times, (terms, elements) in facts)
         self.interpretable = self.work <= INTERPRETED_WORK and not names & NOT_INTERPRETED
 
-    def interpreter(self, double: bool) -> Callable[[list[np.ndarray]], list[np.ndarray]]:
+    def interpreter(self, double: bool) -> Evaluate:
         """Return a function that evaluates the program on the values of its arguments by the interpreter."""
         return partial(interpret, float64_text(self.text) if double else self.text)
 
-    def compiled(self, double: bool) -> Callable[[list[np.ndarray]], list[np.ndarray]]:
+    def compiled(self, double: bool) -> Evaluate:
         """Return a function that evaluates the program by XLA with its passes off."""
         is_large = self.operations > SMALL_PROGRAM and not self._convolves
         level = {"xla_backend_optimization_level": 0} if is_large else {}
         compiler = Compiler("cpu", PASSES_OFF | level)
         program = compiler.compile(float64_text(self.text) if double else self.text)
 
-        def evaluate(arrays: list[np.ndarray]) -> list[np.ndarray]:
+        def evaluate(arrays: Iterable[np.ndarray]) -> list[np.ndarray]:
             types = zip(arrays, program.types, strict=True)
             program.buffers[0] = [
                 compiler.put(one.reshape(shape).astype(dtype)) for one, (shape, dtype) in types
@@ -127,7 +129,7 @@ class Program:
         return evaluate
 
 
-def interpret(text: str, arrays: list[np.ndarray]) -> list[np.ndarray]:
+def interpret(text: str, arrays: Iterable[np.ndarray]) -> list[np.ndarray]:
     """Evaluate a program by the StableHLO reference interpreter.
 
     arrays: the values of its arguments, which are converted to their types.

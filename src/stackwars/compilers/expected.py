@@ -17,7 +17,6 @@ import gzip
 import math
 import tempfile
 import time
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -27,7 +26,7 @@ import numpy as np
 from stackwars import workloads
 from stackwars.compilers import arguments
 from stackwars.compilers.arguments import OUTPUT
-from stackwars.compilers.evaluate import Program, unit_roundoff
+from stackwars.compilers.evaluate import Evaluate, Program, unit_roundoff
 from stackwars.compilers.xla import Compiler
 from stackwars.ir.program_text import missing_reason
 from stackwars.measure import documents, judge, launch, limits
@@ -88,18 +87,11 @@ class Evaluation:
         version = Compiler("cpu", {}).versions()["jaxlib"]
         return self._keyed(self.program.compiled(double), sets), f"jaxlib {version} in {precision}, passes off"
 
-    def _keyed(self, evaluate: Callable[[list[np.ndarray]], list[np.ndarray]], sets: int) -> Values:
+    def _keyed(self, evaluate: Evaluate, sets: int) -> Values:
         result = {}
-        # Only inputs differ from one set to the other.
-        fixed = {
-            place: entry.value(self._job.seed, {})
-            for place, entry in enumerate(self.entries)
-            if entry.kind != "input"
-        }
         for number, inputs in enumerate(self._sets[:sets]):
-            given = [
-                fixed[p] if p in fixed else e.value(self._job.seed, inputs) for p, e in enumerate(self.entries)
-            ]
+            # One after the other: a model's weights fit the memory once or twice.
+            given = (entry.value(self._job.seed, inputs) for entry in self.entries)
             for name, value in arguments.named(self.document, evaluate(given)).items():
                 if name == OUTPUT:
                     result[f"{OUTPUT}{number}"] = value

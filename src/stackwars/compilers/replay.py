@@ -106,13 +106,10 @@ class ReplayProcess:
         placement.place(self.programs, result, self.spec, compiler.put)
 
     def _checked(self, name: str) -> tuple[bytes, float] | None:
-        """Return (the program as its check compiled it, the seconds that took), for the first process of a replay.
-
-        Compiling it again would tell nothing new. The later processes compile, for their own times.
-        """
+        """Return (the program as its check compiled it, the seconds that took), if it can be loaded here."""
         path = Path(self.spec["check"])
         executable = path.parent / EXECUTABLES / name
-        if self.spec["repetition"] or not self.spec["check"] or not executable.exists():
+        if not self.spec["check"] or not executable.exists():
             return None
         document = documents.read(path)
         # Another node of a cluster may lack instructions that the code has.
@@ -136,7 +133,9 @@ class ReplayProcess:
             self.refuse(name, f"the compiler refuses it: {said[:DETAIL]}", status)
         else:
             seconds = checked[1] if checked else time.perf_counter() - start
-            self.events.write("compiled", program=name, compile_s=seconds, **self.facts(name))
+            # The seconds of the check are one time, however many processes load what it compiled.
+            times = {} if checked and self.spec["repetition"] else {"compile_s": seconds}
+            self.events.write("compiled", program=name, **times, **self.facts(name))
 
     def facts(self, name: str) -> dict[str, Any]:
         """What a compiled program holds, or why that is not known: its times stand, whatever form it has."""

@@ -164,7 +164,7 @@ def _named(events: list[list[dict]], name: str) -> list[dict]:
 
 
 def _values(events: list[list[dict]], name: str, key: str) -> list:
-    return [event[key] for event in _named(events, name)]
+    return [event[key] for event in _named(events, name) if key in event]
 
 
 def _record(process: dict) -> dict:
