@@ -132,3 +132,8 @@ def test_detail_has_only_what_a_table_and_a_terminal_take():
     message = "a\x1b[2J\x00b\udcff\r\nc\u00e9"
     assert came_to("first", ("ValueError", message)) == (
         "error", "ValueError: a?[2J?b?\nc\u00e9 (phase: first)")  # fmt: skip
+
+
+def test_compiler_whose_process_crashed_is_a_crash():
+    events = [{"event": "compile"}, {"event": "raised", "type": "CompilerCrash", "message": "SIGSEGV in it"}]
+    assert status(ExitReport(1), events) == ("crash", "SIGSEGV in it")

@@ -32,6 +32,11 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
+
+class CompilerCrash(Exception):
+    """A signal ended the process of a compiler that has one of its own."""
+
+
 XLA = "xla"
 """The module of a compiler whose row names none."""
 

@@ -45,6 +45,8 @@ PHASES = {
 """What a process was doing, by its last event."""
 VERDICT = ("wrong", "total", "l2", "largest", "where", "limit", "flaky")
 """What an outcome has of the verdict on its values."""
+_SAID = 2000
+"""Characters of what a compiler says against a program."""
 _TAIL = 200
 """Characters of the last line that a crashed process printed."""
 
@@ -178,16 +180,16 @@ def _run_program(name: str, job: CheckJob, events: Events, folder: Path) -> None
 
 def compile_program(compiler: Any, text: str) -> Any:
     """Compile a program's text. Raises NotImplementedError with what the compiler says against it, TimeoutError if
-    it takes too long, and MemoryError if it lacks memory."""
+    it takes too long, CompilerCrash if its process crashes, and MemoryError if it lacks memory."""
     try:
         return compiler.compile(readable(not_donated(text)))
-    except TimeoutError:
+    except (TimeoutError, compilers.CompilerCrash):
         raise
     except Exception as error:
         said = f"{type(error).__name__}: {error}"
         if process_status.out_of_memory(said):
-            raise MemoryError(said) from error
-        raise NotImplementedError(f"the compiler refuses it: {said[:2000]}") from error
+            raise MemoryError(said[:_SAID]) from error
+        raise NotImplementedError(f"the compiler refuses it: {said[:_SAID]}") from error
 
 
 def keyed(call: str, which: int, results: dict[str, np.ndarray]) -> dict[str, np.ndarray]:

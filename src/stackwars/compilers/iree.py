@@ -17,6 +17,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import subprocess
 import tempfile
 from importlib import metadata
@@ -25,8 +26,10 @@ from typing import Any
 
 import numpy as np
 
+from stackwars.compilers import CompilerCrash
 from stackwars.compilers.arguments import Types, signature
 from stackwars.ir.program_text import with_chlo_erf
+from stackwars.measure import process_status
 from stackwars.measure.inputs import INPUT_SETS
 
 PACKAGES = ("numpy", "iree-base-compiler", "iree-base-runtime")
@@ -162,8 +165,10 @@ class Compiler:
             done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S)
         except subprocess.TimeoutExpired:
             raise TimeoutError(f"iree-compile took over {TIMEOUT_S} s") from None
-        if done.returncode != 0:
-            said = done.stderr.replace(f"{source}:", "")
+        said = done.stderr.replace(f"{source}:", "")
+        if done.returncode < 0 and not process_status.out_of_memory(said):
+            raise CompilerCrash(f"{signal.Signals(-done.returncode).name} in iree-compile, which said {said}")
+        if done.returncode:
             raise RuntimeError(f"iree-compile ended with {done.returncode} and said {said}")
         result = json.loads(counted.read_text())["stream-aggregate"]["execution"]
         return module.read_bytes(), {"dispatches": result["dispatch-count"]}

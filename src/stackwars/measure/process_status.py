@@ -21,7 +21,7 @@ _PLACES = {
 }
 _NO_PACKAGE = re.compile(r"ModuleNotFoundError: No module named '(?!stackwars)([^']+)'")
 # What a child raises where its numbers would mean nothing.
-_INVALID = ("FloatingPointError", "ReplayRefused")
+_INVALID = ("FloatingPointError",)
 
 
 def out_of_memory(text: str) -> bool:
@@ -57,6 +57,8 @@ def _status(report: ExitReport, events: list[dict], environment: str) -> tuple[s
         return "unsupported", raised["message"] or text
     if raised and raised["type"] == "TimeoutError":
         return "timeout", raised["message"] or text
+    if raised and raised["type"] == "CompilerCrash":
+        return "crash", raised["message"]
     if raised and raised["type"] in _INVALID:
         return "invalid", raised["message"] or text
     if report.exit_code == -signal.SIGKILL and report.kernel_oom:

@@ -338,7 +338,7 @@ KINDS = {
         spec=lambda grid, w: sharding.sharded_job(grid.config, _sharded(grid, w)),
     ),
     "lower": Kind(
-        version="1",
+        version="2",
         pins=lambda grid, w: programs.lower_pins(grid.config, w.framework),
         sources=lambda grid, w: programs.lower_sources(grid.config, w.framework, w.workload),
         spec=lambda grid, w: programs.lower_job(grid.config, _program(w)),
