@@ -66,7 +66,7 @@ rule process:
         JOBS.sources("process"),
         pins=JOBS.pins("process"),
         partner=JOBS.partner_pins,
-        expected=JOBS.judged_by,
+        expected=JOBS.expected,
     output:
         temp(directory(f"{CELL}/process-{{repetition}}")),
     log:
@@ -96,7 +96,7 @@ rule cell:
         JOBS.sources("process"),
         pins=JOBS.pins("process"),
         partner=JOBS.partner_pins,
-        expected=JOBS.judged_by,
+        expected=JOBS.expected,
         processes=[f"{CELL}/process-{repetition}" for repetition in range(SETTINGS["rounds_max"])],
     output:
         result=f"{CELL}/cell.json",

@@ -10,7 +10,7 @@ rule replay_process:
         programs=JOBS.replayed,
         check=f"{ROOT}/checks/{{compiler}}/{{workload}}/base/check.json",
         executables=f"{ROOT}/checks/{{compiler}}/{{workload}}/base/executables",
-        expected=JOBS.judged_by,
+        expected=JOBS.expected,
         pins=JOBS.pins("replay"),
     output:
         # Kept, unlike a cell's: a replay is also made from its cells, and made again when one of them is.

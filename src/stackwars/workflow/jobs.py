@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
-from snakemake.io import ancient
 
 from stackwars import frameworks
 from stackwars.measure import PROTOCOL, judge
@@ -159,10 +158,6 @@ class Jobs:
         variant = getattr(wildcards, "variant", BASE)
         result = programs.expected_folder(self._grid.config, wildcards.workload, variant)
         return [f"{result}/{name}" for name in (judge.DOCUMENT, judge.ARRAYS)] if result else []
-
-    def judged_by(self, wildcards: Wildcards) -> list:
-        """Return the same for what is timed, which is not timed again if they are computed again."""
-        return [ancient(path) for path in self.expected(wildcards)]
 
     def _program_files(self, programs_: list[Program]) -> list[str]:
         names = ("program.mlir.gz", "arguments.json")
