@@ -267,7 +267,12 @@ def test_an_edited_file_touches_what_is_made_from_it_alone(smoke):
 
     changed = "layernorm"
     on_cpu = [c for c in cells.asked(ASKED) if c.device in CPUS and c.workload == changed]
-    lowered = [p for p in programs.base_programs(ASKED) if p.workload == changed]
+    lowered = {
+        p
+        for compiler, workload, variant in programs.checks(ASKED)
+        if workload == changed
+        for p in programs.checked(ASKED, workload, compiler, variant)
+    }
     compiled = [c for c in programs.compilations(ASKED) if c.program.workload == changed]
     made_from_it = {
         **{"process": len(on_cpu), "cell": len(on_cpu)},

@@ -47,7 +47,7 @@ def process(folder, name: str = "train_mlp") -> tuple[np.ndarray, list[float]]:
     }  # fmt: skip
     spec = {
         "settings": settings, "sizes": SMALL[name], "framework": "numpy", "dialect": "numpy",
-        "device": "cpu", "workload": name, "partner": None, "repetition": 9, "forms": False,
+        "device": "cpu", "workload": name, "partner": None, "repetition": 9, "forms": False, "expected": "",
     }  # fmt: skip
     told = []
     events = Events(folder / "events.jsonl")
