@@ -74,6 +74,7 @@ def test_a_fault_has_its_smallest_sizes_and_who_else_is_right(tmp_path):
     rows += [checked(compiler="iree-3.13", **odd), checked("torch_xla", compiler="iree-3.13", **odd | crash)]
     rows += [checked("torchax", "timeout", compiler="iree-3.13", **odd)]
     rows += [checked("numpy", "unsupported", compiler="iree-3.13", status_detail="the compiler refuses it")]
+    rows += [checked(one, variant="odd2", sizes="m=1 k=1", **wrong) for one in ("torchax", "torch_xla")]
     found = shown(tmp_path, "faults", values=rows)
     assert found[0] == [
         "GEMM", "m 17, k 3", "2 of 3", "JAX", "jaxlib 0.7.1", "wrong", wrong["status_detail"],
@@ -82,7 +83,8 @@ def test_a_fault_has_its_smallest_sizes_and_who_else_is_right(tmp_path):
     assert found[1][3:] == [
         r"torch\_xla", "IREE 3.13", "crash", "SIGSEGV in the first call", "JAX", "jaxlib 0.7.1",
     ]  # fmt: skip
-    assert [row[5] for row in found] == ["wrong", "crash", "timeout"]
+    assert [row[5] for row in found] == ["wrong", "crash", "timeout", "wrong"]
+    assert found[3][3] == r"torchax, torch\_xla", "programs that fail alike share a row"
 
 
 def test_faults_are_of_this_run_or_else_of_the_reference(tmp_path):

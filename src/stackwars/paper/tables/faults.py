@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterable
 from textwrap import shorten
 
@@ -21,21 +22,19 @@ NAMED = 3
 """Programs or compilers that a cell names; of more it names their number."""
 DETAIL = 120
 """Characters of a reason that are shown."""
-_KEYS = ["workload", "framework", "compiler", "status"]
-_AT_SAME_SIZES = ["workload", "variant"]
 
 
 def fault_rows(sources: Sources) -> pd.DataFrame:
-    """Return a row for each fault of a program in a compiler: the smallest sizes at which it shows."""
+    """Return a row for each fault: the programs that have it in the same compilers, and their smallest sizes."""
     data = sources.checked()
     checked = data.table("values")
     failed = [is_fault(row, "timeout") for row in checked.to_dict("records")]
     faults = checked[pd.Series(failed, index=checked.index, dtype=bool)]
-    result = []
-    for key, rows in faults.groupby(_KEYS, sort=False):
-        smallest = min(rows.to_dict("records"), key=lambda row: _extent(row["sizes"]))
-        tried = _same(checked, dict(zip(_KEYS[:3], key, strict=False)), _KEYS[:3])
-        result.append(_row(smallest, checked) | {"at": f"{len(rows)} of {len(tried)}"})
+    alike: dict[tuple, list[pd.DataFrame]] = defaultdict(list)
+    for (workload, _, status), rows in faults.groupby(["workload", "framework", "status"], sort=False):
+        variants = tuple(dict.fromkeys(rows["variant"]))
+        alike[workload, status, variants, tuple(dict.fromkeys(rows["compiler"]))].append(rows)
+    result = [_row(pd.concat(rows), checked, compilers) for (*_, compilers), rows in alike.items()]
     return frame(result, _origin(data))
 
 
@@ -62,19 +61,29 @@ def _spelled(sizes: str) -> str:
     return sizes.replace(" ", ", ").replace("=", " ").replace("_", " ")
 
 
-def _row(fault: dict, checked: pd.DataFrame) -> dict:
-    same_sizes = _same(checked, fault, _AT_SAME_SIZES)
-    right = same_sizes[same_sizes["status"] == "ok"]
+def _row(faults: pd.DataFrame, checked: pd.DataFrame, compilers: tuple[str, ...]) -> dict:
+    smallest = min(faults.to_dict("records"), key=lambda row: _extent(row["sizes"]))
+    programs = tuple(dict.fromkeys(faults["framework"]))
+    same_sizes = _same(checked, smallest, ["workload", "variant"])
+    ok = same_sizes[same_sizes["status"] == "ok"]
+    tried = _same(checked, smallest, ["workload", "framework", "compiler"])
     return {
-        "workload": fault["title"],
-        "sizes": _spelled(fault["sizes"]),
-        "program": title(fault["framework"]),
-        "compiler": compiler_title(fault["compiler"]),
-        "status": fault["status"],
-        "detail": shorten(fault["status_detail"].partition("\n")[0], DETAIL, placeholder=" ..."),
-        "programs": _names(map(title, _same(right, fault, ["compiler"])["framework"])),
-        "compilers": _names(map(compiler_title, _same(right, fault, ["framework"])["compiler"])),
+        "workload": smallest["title"],
+        "sizes": _spelled(smallest["sizes"]),
+        "at": f"{faults['variant'].nunique()} of {len(tried)}",
+        "program": _names(map(title, programs)),
+        "compiler": _names(map(compiler_title, compilers)),
+        "status": smallest["status"],
+        "detail": shorten(smallest["status_detail"].partition("\n")[0], DETAIL, placeholder=" ..."),
+        "programs": _names(map(title, _common(ok, "compiler", compilers, "framework"))),
+        "compilers": _names(map(compiler_title, _common(ok, "framework", programs, "compiler"))),
     }
+
+
+def _common(ok: pd.DataFrame, column: str, values: tuple[str, ...], wanted: str) -> list[str]:
+    """Return the programs (or compilers) that are right with all of these compilers (or programs)."""
+    counts = ok[ok[column].isin(values)].groupby(wanted, sort=False)[column].nunique()
+    return list(counts[counts == len(values)].index)
 
 
 def _same(table: pd.DataFrame, row: dict, columns: list[str]) -> pd.DataFrame:
@@ -111,15 +120,16 @@ TABLES = (
         rows=fault_rows,
         columns=(
             *(Column("Workload", "workload"), Column("Smallest sizes", "sizes", align=_wide(0.1))),
-            *(Column("At", "at"), Column("Program", "program"), Column("Compiler", "compiler")),
-            *(Column("Status", "status"), Column("What", "detail", align=_wide(0.24))),
-            Column("Right in this compiler", "programs", align=_wide(0.13)),
-            Column("Right in other compilers", "compilers", align=_wide(0.13)),
+            *(Column("At", "at"), Column("Programs", "program", align=_wide(0.11))),
+            Column("Compilers", "compiler", align=_wide(0.12)),
+            *(Column("Status", "status"), Column("What", "detail", align=_wide(0.2))),
+            Column("Right programs", "programs", align=_wide(0.12)),
+            Column("Right compilers", "compilers", align=_wide(0.11)),
         ),
         group_by="workload",
-        note=r"""A row is a program in a compiler. Smallest sizes: of those at which it fails; at: at how many of the
-        sizes that were checked. Right: at the same sizes, which other programs this compiler compiles rightly, and
-        which compilers compile this program rightly.""",
+        note=r"""Smallest sizes: of those at which the programs fail; at: at how many of the sizes that were checked.
+        Right programs: those that these compilers compile rightly at the same sizes; right compilers: those that
+        compile these programs rightly. A program that no compiler gets right is at fault itself.""",
         empty="no program that was checked is wrong, crashes or does not end",
         max_rows=20,
     ),
