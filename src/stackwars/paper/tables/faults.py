@@ -135,7 +135,7 @@ TABLES = (
     ),
     Table(
         name=PUBLIC,
-        caption="Public Reports, Rebuilt: Which Program Is Wrong in Which Compiler",
+        caption="Known Faults, Rebuilt as Tests: Which Program Is Wrong in Which Compiler",
         rows=public_rows,
         columns=(
             *(Column("Program", "title"), Column("Report", "issue", align=_wide(0.13))),
