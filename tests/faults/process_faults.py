@@ -55,7 +55,7 @@ def nothing_was_executed(scratch: Scratch) -> None:
 def without_partner(scratch: Scratch) -> None:
     """Check that the process continued after its partner had been killed."""
     process = json.loads((scratch.results / OTHER / "cell.json").read_text())["processes"][0]
-    assert (process["status"], process["partner"]["status"]) == ("ok", "error")
+    assert (process["status"], process["partner"]["status"]) == ("ok", "crash")
 
 
 def nothing_is_left(scratch: Scratch) -> None:
