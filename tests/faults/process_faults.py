@@ -123,7 +123,7 @@ FAULTS = [
     ),
     Fault(
         "partner-killed",
-        r"numpy gemm cpu process 1: ok: .*; no ratio of this round, for its partner jax: error: ended by",
+        r"numpy gemm cpu process 1: ok: .*; no ratio of this round, for its partner jax: crash: ended by",
         lambda scratch: scratch.run(
             TABLES,
             sabotage={
