@@ -112,7 +112,9 @@ def write_cell(folder: Path, text: str) -> Path:
     return folder
 
 
-def write_expected(folder: Path, steps: bool = False, reason: str = "", **changed: np.ndarray) -> str:
+def write_expected(
+    folder: Path, steps: bool = False, reason: str = "", disputed: bool = False, **changed: np.ndarray
+) -> str:
     """The folder of the function's expected values, some of them changed; of a step's if it updates its weight."""
     values_ = {f"output{number}": value for number, value in enumerate(expected())} | changed
     if steps:
@@ -123,7 +125,7 @@ def write_expected(folder: Path, steps: bool = False, reason: str = "", **change
     folder.mkdir(parents=True, exist_ok=True)
     np.savez(folder / judge.ARRAYS, **values_)
     document = {"judge": "NumPy in float64", "reason": reason, "limits": dict.fromkeys(values_, 1e-5)}
-    (folder / judge.DOCUMENT).write_text(json.dumps(document))
+    (folder / judge.DOCUMENT).write_text(json.dumps(document | {"disputed": disputed}))
     return str(folder)
 
 

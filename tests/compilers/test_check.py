@@ -102,6 +102,16 @@ NUMBERS = ("wrong", "total", "l2", "largest", "where", "limit", "flaky")
 
 
 @pytest.mark.env
+@pytest.mark.parametrize(("disputed", "status"), [(True, "invalid"), (False, "ok")])
+def test_without_expected_values_only_programs_that_compute_different_things_are_invalid(
+    checks, disputed, status
+):
+    found = checks.run(checks.healthy, reason="the programs differ", disputed=disputed)["programs"]["jax"]
+    assert (found["status"], found["status_detail"]) == (status, "the programs differ" if disputed else "")
+    assert found["wrong"] is None
+
+
+@pytest.mark.env
 def test_right_wrong_refused_and_missing_programs_each_have_their_outcome(checks):
     programs = {
         **checks.healthy,

@@ -114,6 +114,8 @@ def check_program(name: str, job: CheckJob, folder: Path) -> dict[str, Any]:
         detail = f"no end after {timeout_s:g} s, {doing}"
     elif status == "ok" and judge.problem(verdict):
         status, detail = "wrong", judge.problem(verdict)
+    elif status == "ok" and (expected := judge.read(Path(job.expected))).disputed:
+        status, detail = "invalid", expected.reason
     numbers = {
         **{key: verdict and verdict[key] for key in VERDICT},
         "compile_s": named.get("compiled", {}).get("seconds"),

@@ -113,6 +113,7 @@ def _document(job: ExpectedJob, **found: Any) -> dict[str, Any]:
         key: value for key, value in asdict(job).items() if key in ("workload", "variant", "sizes", "seed")
     }
     missing = {"judge": "", "reason": "", "limits": {}, "rounding": {}, "witness": None}
+    missing["disputed"] = False
     return {"schema": 1, **identity, **missing, **found}
 
 
@@ -152,6 +153,7 @@ def _values(job: ExpectedJob) -> tuple[Values, dict[str, Any]]:
         apart = {key: error for key, error in errors.items() if not error <= 2 * allowed[key]}
         if apart:
             key = max(apart, key=apart.get)
+            found["disputed"] = True
             found["reason"] = (
                 f"the programs of {first.name} and {others[0].name} are not of one computation: {key} differs by "
                 f"{apart[key]:.1e} in {judged_by.partition(' in ')[0]}"

@@ -27,7 +27,8 @@ OUTPUTS = "values.npz"
 class Expected:
     """The expected values of a workload at some sizes.
 
-    judge: what computed them; reason: why there are none, else "". limits: of the relative L2 error and of an
+    judge: what computed them; reason: why there are none, else ""; disputed: whether that is because two frontends'
+    programs compute different things. limits: of the relative L2 error and of an
     element's error over the largest value, by key. values: by key; a file's are read as they are used.
     """
 
@@ -35,6 +36,7 @@ class Expected:
     reason: str
     limits: dict[str, float]
     values: Mapping[str, np.ndarray]
+    disputed: bool = False
 
 
 def write(folder: Path, values: Mapping[str, np.ndarray], document: dict[str, Any]) -> None:
@@ -63,7 +65,8 @@ def read(folder: Path) -> Expected:
     """Read the expected values in a folder."""
     document = documents.read(folder / DOCUMENT)
     values = {} if document["reason"] else np.load(folder / ARRAYS)
-    return Expected(document["judge"], document["reason"], document["limits"], values)
+    is_disputed = document.get("disputed", False)
+    return Expected(document["judge"], document["reason"], document["limits"], values, is_disputed)
 
 
 def judge(outputs: Mapping[str, np.ndarray], expected: Expected) -> dict[str, Any] | None:
