@@ -98,10 +98,8 @@ def test_halved_clock_of_a_replay_is_noticed():
 def test_outputs_that_are_the_same_for_other_inputs_or_unexpected_are_noticed():
     sample = np.random.default_rng(0).standard_normal(8).astype(np.float32)
     same = np.tile(sample[:4], 2)
-    assert output_problems(sample) == output_problems(sample, sample + 1e-9, 1e-5) == []
+    assert output_problems(sample) == []
     assert checks(output_problems(same)) == ["inputs"]
-    assert checks(output_problems(same, sample, 1e-5)) == ["inputs", "output"]
-    assert checks(output_problems(sample, 1.001 * sample, 1e-5)) == ["output"]
 
 
 @pytest.mark.parametrize(

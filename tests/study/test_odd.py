@@ -20,8 +20,8 @@ def test_a_run_that_measures_the_study_checks_every_workload_at_its_odd_sizes_in
         for compiler in ROWS["compilers"]
     ]
     assert odd.programs(MEASURED) == ROWS["programs"]
-    assert odd.asked(MEASURED)
-    assert odd.asked({**CONFIG, "source": "reference"})
+    assert odd.checks(MEASURED)
+    assert odd.checks({**CONFIG, "source": "reference"})
 
 
 def test_it_checks_the_preset_s_sizes_too_but_of_workloads_that_a_compiler_is_not_given():
@@ -44,7 +44,7 @@ def test_a_run_without_the_study_or_the_key_checks_none():
     assert odd.checks({**CONFIG, "measure": ["tables", "matrix"]}) == []
     without = {key: value for key, value in MEASURED.items() if key != "odd_sizes"}
     assert odd.checks(without) == []
-    assert not odd.asked(without)
+    assert not odd.checks(without)
     assert odd.variants(without, "gemm") == odd.programs(without) == []
 
 
@@ -60,7 +60,7 @@ def test_frameworks_that_the_run_does_not_have_are_left_out():
         "jax", "torch_xla",
     ]  # fmt: skip
     alone = [row | {"compare": ["cells"]} for row in CONFIG["comparisons"]]
-    assert not odd.asked({**MEASURED, "comparisons": alone})
+    assert not odd.checks({**MEASURED, "comparisons": alone})
 
 
 @pytest.mark.parametrize("preset", CONFIG["presets"])

@@ -97,7 +97,7 @@ def check(job: CheckJob, executables: Path) -> dict[str, Any]:
 
 
 def check_program(name: str, job: CheckJob, folder: Path) -> dict[str, Any]:
-    """Run one program in a process of its own and return its outcome; `folder` is made."""
+    """Run one program in a process of its own and return its outcome; creates `folder`."""
     folder.mkdir()
     cap, log = limits.cap_bytes(job.settings["memory_cap_gib"]), folder / "log.txt"
     timeout_s = job.settings["check_timeout_s"]

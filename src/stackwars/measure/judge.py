@@ -28,8 +28,8 @@ class Expected:
     """The expected values of a workload at some sizes.
 
     judge: what computed them; reason: why there are none, else ""; disputed: whether that is because two frontends'
-    programs compute different things. limits: of the relative L2 error and of an
-    element's error over the largest value, by key. values: by key; a file's are read as they are used.
+    programs compute different things. limits: of the relative L2 error and of an element's error over the largest
+    value, by key. values: by key; a file's are read as they are used.
     """
 
     judge: str

@@ -215,7 +215,7 @@ def _measured(job: Any, python: Path, partner: list[Path], part: Path, output: P
 
 
 def _judged(job: Any, folder: Path) -> dict | None:
-    """Return the verdict on the outputs in a process's folder, which are not kept; None if there is none."""
+    """Return the verdict on the outputs in a process's folder and delete them; None without outputs."""
     outputs = folder / judge.OUTPUTS
     if not outputs.exists():
         return None

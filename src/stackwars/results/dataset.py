@@ -66,7 +66,7 @@ def in_order(workloads: Iterable[str], table: pd.DataFrame) -> pd.DataFrame:
 
 
 class Dataset:
-    """A folder with the six tables and the two summaries; a table is read when it is asked for first.
+    """A folder with the six tables and the two summaries; a table is read on first use.
 
     is_reference: whether they are of the accepted runs and not of this one. measured: where what they are made
     from lies, the audits too, if it is another folder.

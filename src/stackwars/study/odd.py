@@ -75,10 +75,5 @@ def _measured(config: dict) -> tuple[str, ...]:
     return found if found and programs(config) else ()
 
 
-def asked(config: dict) -> bool:
-    """Return whether this run has any check at odd sizes."""
-    return bool(checks(config))
-
-
 def _rows(config: dict, workload: str) -> list[dict[str, int]]:
     return config.get("odd_sizes", {}).get("workloads", {}).get(workload, [])

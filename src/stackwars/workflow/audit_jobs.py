@@ -20,7 +20,7 @@ from stackwars.study.studies import of_tables
 from stackwars.workflow import job_files
 from stackwars.workflow.grid import Grid, Wildcards
 
-VERSION = "1"
+VERSION = "2"
 """The version of the audits' protocol; see `stackwars.workflow.jobs`."""
 SETTINGS = (
     *("seed", "matmul_precision", "memory_cap_gib", "timeout_s"),
