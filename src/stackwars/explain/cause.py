@@ -34,7 +34,7 @@ from stackwars.measure.log_ratio import Estimate, is_within
 SCHEMA = 1
 CAUSE, SPREAD, NOT_SEPARABLE = "cause", "spread", "not separable"
 NO_GAP, DIFFERENT, FAILED = "no gap", "different values", "failed"
-SETTINGS = {"bound": 0.10, "seconds": 0.3, "budget_s": 600, "memory_cap_gib": "90%", "timeout_s": 300}
+SETTINGS = {"bound": 0.10, "seconds": 0.3, "budget_s": 600, "memory_cap_gib": "auto", "timeout_s": 300}
 CLEAR = 1.3
 """A ratio in one process that needs no fresh processes before the search."""
 RESULTS_APART = 1e-2
