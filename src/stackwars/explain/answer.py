@@ -18,14 +18,18 @@ from stackwars.explain.workers import Refused
 LAYOUT, OPERATIONS = "argument layout", "operations"
 MOST_BETTER = 6
 MOST_OPS = 12
-_NOISE = re.compile(r'(, )?(xla_shape = "[^"]*"|result_layout = dense<[^>]*> : tensor<\d+xindex>|mhlo\.\w+ = [^,}]*)')
+_NOISE = re.compile(
+    r'(, )?(xla_shape = "[^"]*"|result_layout = dense<[^>]*> : tensor<\d+xindex>|mhlo\.\w+ = [^,}]*)'
+)
 _LONG = re.compile(r'dense<("0x[0-9A-F]{32})[0-9A-F]*">')
 
 
 class Answer:
     """Writes rows of kinds, with the reason of each, and their regions to a folder."""
 
-    def __init__(self, bench: Bench, hybrids: Hybrids, sides: tuple[Side, Side], folder: Path, seconds: float) -> None:
+    def __init__(
+        self, bench: Bench, hybrids: Hybrids, sides: tuple[Side, Side], folder: Path, seconds: float
+    ) -> None:
         self._bench, self._hybrids, self._sides = bench, hybrids, sides
         self._folder, self._seconds = folder, seconds
         self._peak: float | None = None
@@ -40,7 +44,10 @@ class Answer:
     def better(self, outcome: Outcome, gap: float) -> list[dict[str, Any]]:
         """Return rows of what A does faster than B."""
         chosen = [row for row in reversed(outcome.rows) if row.difference < -LEAST_DIFFERENCE * gap]
-        return [self._row(row.kind, len(row.kind), OPERATIONS, row, row.difference / gap) for row in chosen[:MOST_BETTER]]
+        return [
+            self._row(row.kind, len(row.kind), OPERATIONS, row, row.difference / gap)
+            for row in chosen[:MOST_BETTER]
+        ]
 
     def _cause(self, atom: Atom, alone: dict[int, Row], gap: float) -> dict[str, Any]:
         if not atom.kind.is_layout:

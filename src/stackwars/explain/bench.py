@@ -1,7 +1,7 @@
 """Time programs side by side in a worker, and say how much of a gap each closes.
 
-On the clock the low end of interleaved rounds is the time without other processes. Of a process's CPU time the median is
-taken, because a thread pool's time is booked late and its low end is an artefact.
+On the clock the low end of interleaved rounds is the time without other processes. Of a process's CPU time the
+median is taken, because a thread pool's time is booked late and its low end is an artefact.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ WALL, CPU = "wall", "cpu"
 LOW = 0.1
 BLOCKS = 5
 LEAST_ROUNDS = 6
+ROUNDS_S = 3.0
+"""Seconds of calls that so many rounds of A and B may take: of slow programs there are fewer."""
 Get = Callable[[int], np.ndarray]
 
 
@@ -113,7 +115,7 @@ class Bench:
     worker: Worker
     arrays: Arrays
     clock: str = WALL
-    _loaded: set[str] = field(default_factory=set)
+    least: int = LEAST_ROUNDS
 
     def load(self, name: str, text: str, arguments: Iterable[Node]) -> str:
         """Compile a program and give it its arguments; return its name."""
@@ -124,15 +126,24 @@ class Bench:
     def load_part(self, name: str, part: Part) -> str:
         return self.load(name, part.text, part.arguments)
 
-    def time(self, names: Sequence[str], seconds: float, least: int = LEAST_ROUNDS) -> dict[str, Times]:
-        return self.worker.time(list(names), seconds, least)
+    def time(self, names: Sequence[str], seconds: float) -> dict[str, Times]:
+        """Time programs in interleaved rounds."""
+        return self.worker.time(list(names), seconds, self.least)
+
+    def calibrate(self) -> None:
+        """Choose the least number of rounds by the time of a call of A and of B."""
+        times = self.worker.time(["A", "B"], 0, 1)
+        seconds = sum(float(one.wall_ns[0]) for one in times.values()) / 1e9
+        self.least = max(1, min(LEAST_ROUNDS, int(ROUNDS_S / seconds)))
 
     def shares(self, tries: Sequence[str], seconds: float) -> dict[str, Share]:
         """Return the share of the gap that each program closes; `A` and `B` are timed beside them."""
         times = self.time(["A", "B", *tries], seconds)
         return {name: share(times["A"], times["B"], times[name], self.clock) for name in tries}
 
-    def hybrid_shares(self, hybrids: Hybrids, tries: Mapping[str, Iterable[int]], seconds: float) -> dict[str, Share]:
+    def hybrid_shares(
+        self, hybrids: Hybrids, tries: Mapping[str, Iterable[int]], seconds: float
+    ) -> dict[str, Share]:
         """Return the share that A with these classes from B closes, for each try; the programs are dropped."""
         for name, flipped in tries.items():
             self.load_part(name, hybrids.hybrid(flipped))

@@ -18,15 +18,13 @@ from typing import Any
 import numpy as np
 
 from stackwars.explain.answer import Answer
-from stackwars.explain.bench import BLOCKS, CPU, WALL, Arrays, Bench, blocks, typical
+from stackwars.explain.bench import CPU, WALL, Arrays, Bench, blocks, typical
 from stackwars.explain.evaluated import Evaluated, evaluate, unsupported
 from stackwars.explain.graph import Graph, GraphError
 from stackwars.explain.hybrids import A, B, Hybrids
-from stackwars.explain.matching import MapFinder, Matching, match
+from stackwars.explain.matching import Matching, match
 from stackwars.explain.question import Question, Side
-from stackwars.explain.search import (
-    ENOUGH, MOST_KINDS, Outcome, Program, Retimed, Search, is_enough, retime,
-)  # fmt: skip
+from stackwars.explain.search import ENOUGH, MOST_KINDS, Outcome, Program, Retimed, Search, retime
 from stackwars.explain.workers import Crashed, Refused, TimedOut, Worker
 from stackwars.measure import machine
 from stackwars.measure.log_ratio import Estimate, is_within
@@ -82,10 +80,17 @@ class Finder:
         except (Refused, Crashed, TimedOut, MemoryError, GraphError, NotImplementedError) as error:
             verdict, detail = FAILED, f"{type(error).__name__}: {error}"[:1000]
         self.say(f"{verdict}: {detail}")
-        return self.result | {"verdict": verdict, "detail": detail, "seconds": round(time.monotonic() - self.start, 1)}
+        return self.result | {
+            "verdict": verdict,
+            "detail": detail,
+            "seconds": round(time.monotonic() - self.start, 1),
+        }
 
     def _search(self, worker: Worker) -> tuple[str, str]:
-        with Worker(self.question.evaluator, **self.worker_settings) as reader, tempfile.TemporaryDirectory() as folder:
+        with (
+            Worker(self.question.evaluator, **self.worker_settings) as reader,
+            tempfile.TemporaryDirectory() as folder,
+        ):
             graphs = self._graphs(reader)
             bench, retimed = self._gap(worker, graphs)
             graphs = tuple(reversed(graphs)) if self.sides[A] is self.question.b else graphs
@@ -124,12 +129,14 @@ class Finder:
 
     def _programs(self, graphs: Sequence[Graph]) -> dict[str, Program]:
         return {
-            "AB"[side]: (self.sides[side].text, [(side, value) for value in graphs[side].arguments]) for side in (A, B)
+            "AB"[side]: (self.sides[side].text, [(side, value) for value in graphs[side].arguments])
+            for side in (A, B)
         }
 
     def _gap(self, worker: Worker, graphs: tuple[Graph, Graph]) -> tuple[Bench, Retimed | None]:
         """Return the programs in a worker, the slower one as A; raises Verdict if there is no gap to explain."""
         bench = self._bench(worker, graphs)
+        bench.calibrate()
         times = bench.time("AB", 4 * self.settings["seconds"])
         bench.clock, is_noisy = choose_clock(times)
         a, b = (typical(times[name], bench.clock) / 1e6 for name in "AB")
@@ -149,14 +156,20 @@ class Finder:
             self.sides = self.sides[::-1]
             self.result |= {"a": self.sides[A].label, "b": self.sides[B].label}
             self.say(f"A is now {self.sides[A].label}, the slower one")
-            clock, bench = bench.clock, self._bench(worker, graphs[::-1])
-            bench.clock, retimed = clock, None
+            clock, least, bench = bench.clock, bench.least, self._bench(worker, graphs[::-1])
+            bench.clock, bench.least, retimed = clock, least, None
         return bench, retimed
 
     def _retime(self, bench: Bench, programs: dict[str, Program]) -> Retimed:
         seconds = self.settings["seconds"]
         return retime(
-            self.question.compiler, self.worker_settings, bench.arrays, programs, bench.clock, seconds=seconds
+            self.question.compiler,
+            self.worker_settings,
+            bench.arrays,
+            programs,
+            bench.clock,
+            seconds=seconds,
+            least=bench.least,
         )
 
     def _note_times(self, retimed: Retimed) -> None:
@@ -221,7 +234,8 @@ class Finder:
         if verdict := gap_verdict(retimed.ratio(), self.settings["bound"]):
             return verdict, self._gap_detail(verdict, retimed.ratio())
         if low <= 0:
-            return NOT_SEPARABLE, f"not separable from noise: what was found closes {share:.0%} ({low:.0%} to {high:.0%})"
+            closed = f"{share:.0%} ({low:.0%} to {high:.0%})"
+            return NOT_SEPARABLE, f"not separable from noise: what was found closes {closed}"
         if high < ENOUGH or outcome.kinds > MOST_KINDS:
             return self._spread(outcome, retimed)
         return CAUSE, self._cause(search, outcome, retimed)
@@ -258,7 +272,7 @@ def choose_clock(times: dict[str, Any]) -> tuple[str, bool]:
     """
     for clock in (WALL, CPU):
         gap = abs(typical(times["A"], clock) - typical(times["B"], clock))
-        if all(len(times[name].wall_ns) >= BLOCKS and np.ptp(blocks(times[name], clock)) <= gap for name in "AB"):
+        if all(np.ptp(blocks(times[name], clock)) <= gap for name in "AB"):
             return clock, False
     return WALL, True
 

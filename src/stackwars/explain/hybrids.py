@@ -74,7 +74,9 @@ class Hybrids:
             first = (side, self.classes[c].first[side])
             members = self.classes[c].maps[side]
             targets = [first, *((side, v) for v in self.graphs[side].results if v in members)]
-            self._regions[c, side] = self._part(list(dict.fromkeys(targets)), lambda _: side, self._first - {first})
+            self._regions[c, side] = self._part(
+                list(dict.fromkeys(targets)), lambda _: side, self._first - {first}
+            )
         return self._regions[c, side]
 
     @cached_property
@@ -146,7 +148,9 @@ class Hybrids:
             side, value = node
             graph, source = self.graphs[side], self._source(node, choice, given)
             if source is not None:
-                names[node] = _moved(emitter, names[source], self._type(source), self._type(node), self._map(node))
+                names[node] = _moved(
+                    emitter, names[source], self._type(source), self._type(node), self._map(node)
+                )
             elif node in given or value not in graph.maker:
                 names[node] = emitter.argument(graph.types[value])
                 arguments.append(node)
@@ -158,9 +162,13 @@ class Hybrids:
                     ops[side, op.number] = (op, written)
                 names[node] = ops[side, op.number][1][value]
         text = emitter.module([(names[node], self._type(node)) for node in targets])
-        return Part(text, tuple(arguments), tuple((side, op) for (side, _), (op, _) in ops.items()), tuple(targets))
+        return Part(
+            text, tuple(arguments), tuple((side, op) for (side, _), (op, _) in ops.items()), tuple(targets)
+        )
 
-    def _order(self, targets: Sequence[Node], choice: Callable[[int], int], given: Collection[Node]) -> list[Node]:
+    def _order(
+        self, targets: Sequence[Node], choice: Callable[[int], int], given: Collection[Node]
+    ) -> list[Node]:
         """Return all nodes that the targets need, those that are read before those that read them."""
         order: list[Node] = []
         done: set[Node] = set()

@@ -228,7 +228,9 @@ def mixed_radix(steps: np.ndarray) -> list[tuple[int, int]] | None:
 
 
 def match(
-    values: tuple[Values, Values], candidates: tuple[Iterable[int], Iterable[int]], results: tuple[list[int], list[int]]
+    values: tuple[Values, Values],
+    candidates: tuple[Iterable[int], Iterable[int]],
+    results: tuple[list[int], list[int]],
 ) -> Matching:
     """Match the informative candidates of two programs, and their results, whatever these hold.
 
@@ -246,9 +248,13 @@ def match(
     return result
 
 
-def _groups(values: tuple[Values, Values], useful: tuple[list[int], list[int]]) -> list[tuple[list[int], list[int]]]:
+def _groups(
+    values: tuple[Values, Values], useful: tuple[list[int], list[int]]
+) -> list[tuple[list[int], list[int]]]:
     """Return the values of A and of B by equal size, kind and moments; only groups with values of both."""
-    known: dict[tuple, tuple[list[np.ndarray], list[tuple[list[int], list[int]]]]] = defaultdict(lambda: ([], []))
+    known: dict[tuple, tuple[list[np.ndarray], list[tuple[list[int], list[int]]]]] = defaultdict(
+        lambda: ([], [])
+    )
     for side in range(2):
         for value in useful[side]:
             fingerprint = values[side].print(value)
@@ -272,7 +278,9 @@ def _split(
 
     def mapped(side: int, source: int, target: int) -> AxisMap | None:
         """Return the map from the other side's source to this side's target, right on both sets of inputs."""
-        arrays = [(values[1 - side].array(source, which), values[side].array(target, which)) for which in range(2)]
+        arrays = [
+            (values[1 - side].array(source, which), values[side].array(target, which)) for which in range(2)
+        ]
         found = finder.find(*arrays[0])
         return found if found is not None and is_close(found.apply(arrays[1][0]), arrays[1][1]) else None
 

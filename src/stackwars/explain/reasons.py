@@ -108,7 +108,9 @@ def noun(ops: Iterable[Op]) -> str:
     return "change of layout" if names and all(name in MOVES for name in names) else "elementwise region"
 
 
-def sentence(what: str, ops: Iterable[Op], a: dict[str, Any], b: dict[str, Any], ms: tuple[float, float]) -> str:
+def sentence(
+    what: str, ops: Iterable[Op], a: dict[str, Any], b: dict[str, Any], ms: tuple[float, float]
+) -> str:
     """Return one sentence that compares the two sides of a region."""
     layout = " with its argument in this layout" if what == "argument layout" else ""
     other = "with the argument in the other layout" if layout else "in the other program"

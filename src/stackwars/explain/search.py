@@ -1,8 +1,8 @@
 """Search the smallest set of regions and argument layouts that closes the gap between two programs.
 
-Regions timed alone rank the kinds: that is cheap and robust, but no account of the gap, because fusion crosses their
-borders. Hybrids of the first kinds confirm the ranking, and the set is shrunk as long as it closes enough. Fresh processes
-decide, because one process has one layout of memory.
+Regions timed alone rank the kinds: that is cheap and robust, but no account of the gap, because fusion crosses
+their borders. Hybrids of the first kinds confirm the ranking, and the set is shrunk as long as it closes enough.
+Fresh processes decide, because one process has one layout of memory.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from stackwars.explain.bench import Arrays, Bench, Share, interval, typical
+from stackwars.explain.bench import LEAST_ROUNDS, Arrays, Bench, Share, interval, typical
 from stackwars.explain.hybrids import A, B, CyclicChoiceError, Hybrids, Kind, Node
 from stackwars.explain.workers import CompilerSpec, Refused, Worker
 from stackwars.measure.log_ratio import Estimate, LogRatio
@@ -125,7 +125,7 @@ class Search:
             return None
         if not names:
             return None
-        times = self.bench.time(names, self.seconds / 3, least=5)
+        times = self.bench.time(names, self.seconds / 3)
         self.bench.worker.drop(*names)
         a, b = (typical(times[n], self.bench.clock) if (n := f"region {s}") in times else 0.0 for s in (A, B))
         return Row(kind, a, b, (a - b) * len(kind))
@@ -141,7 +141,9 @@ class Search:
             if found is None:
                 continue
             curve[count] = found.value
-            self.say(f"closed by the {count} first of {len(rows)} kinds: {found.value:.0%}, error {found.error:.0%}")
+            self.say(
+                f"closed by the {count} first of {len(rows)} kinds: {found.value:.0%}, error {found.error:.0%}"
+            )
             if is_enough(found):
                 return atoms
             if self.is_late():
@@ -224,12 +226,13 @@ def retime(
     *,
     processes: int = PROCESSES,
     seconds: float = 1.0,
+    least: int = LEAST_ROUNDS,
 ) -> Retimed:
     """Time programs interleaved in each of some fresh processes."""
     times: dict[str, list[float]] = {name: [] for name in programs}
     for _ in range(processes):
         with Worker(spec, **settings) as worker:
-            bench = Bench(worker, arrays, clock)
+            bench = Bench(worker, arrays, clock, least)
             names = [bench.load(name, *program) for name, program in programs.items()]
             for name, one in bench.time(names, seconds).items():
                 times[name].append(typical(one, clock))
