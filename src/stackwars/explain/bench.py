@@ -88,6 +88,15 @@ class Arrays:
     evaluated: tuple[Values, Values] | None = None
     _keys: dict[Node, str] = field(default_factory=dict)
 
+    def replace(self, side: int, arguments: Mapping[int, Get]) -> None:
+        """Give a program other arguments."""
+        self.arguments = tuple(arguments if k == side else one for k, one in enumerate(self.arguments))
+        self._keys = {node: key for node, key in self._keys.items() if node[0] != side}
+
+    def swapped(self) -> Arrays:
+        """Return the same with A and B exchanged."""
+        return Arrays(self.types[::-1], self.arguments[::-1])
+
     def place(self, worker: Worker, nodes: Iterable[Node]) -> list[str]:
         """Return the keys of these values on the worker's device."""
         return [self._placed(worker, node) for node in nodes]
@@ -129,6 +138,10 @@ class Bench:
     def time(self, names: Sequence[str], seconds: float) -> dict[str, Times]:
         """Time programs in interleaved rounds."""
         return self.worker.time(list(names), seconds, self.least)
+
+    def swapped(self) -> Bench:
+        """Return the same with A and B exchanged; they have to be loaded again."""
+        return Bench(self.worker, self.arrays.swapped(), self.clock, self.least)
 
     def calibrate(self) -> None:
         """Choose the least number of rounds by the time of a call of A and of B."""

@@ -78,8 +78,7 @@ class Search:
         result = Outcome()
         result.ends = self.check_ends()
         result.rows = self.rank()
-        candidates = [row for row in result.rows if row.difference > 0]
-        result.atoms = self.confirm(candidates, result.curve)
+        result.atoms = self.confirm(result.rows, result.curve)
         if result.atoms:
             self.shrink(result)
         return result
@@ -131,10 +130,12 @@ class Search:
         return Row(kind, a, b, (a - b) * len(kind))
 
     def confirm(self, rows: Sequence[Row], curve: dict[int, float]) -> list[Atom]:
-        """Return the first kinds, with the layouts that they read, that close enough; fill the curve."""
-        for count in [n for n in (*FIRST, len(rows)) if n <= len(rows)]:
-            if count in curve:
-                continue
+        """Return the first kinds, with the layouts that they read, that close enough; fill the curve.
+
+        The last try has all kinds: what is slower alone may be faster where it is fused.
+        """
+        positive = sum(row.difference > 0 for row in rows)
+        for count in sorted({n for n in FIRST if n <= positive} | {positive, len(rows)} - {0}):
             chosen = [one for row in rows[:count] for one in (row.kind, *self.hybrids.layouts_read(row.kind))]
             atoms = [Atom(kind, kind.classes) for kind in dict.fromkeys(chosen) if not kind.is_same]
             found = self.closed(atoms)
@@ -166,11 +167,12 @@ class Search:
         for part in (operations, layouts, *([atom] for atom in reversed(result.atoms))):
             self._leave_out(result, part)
         for atom in list(result.atoms):
-            parts = self._by_reader(atom)
-            if len(parts) > 1:
-                result.atoms[result.atoms.index(atom) : result.atoms.index(atom) + 1] = parts
+            if len(parts := self._by_reader(atom)) > 1:
+                at = result.atoms.index(atom)
+                result.atoms[at : at + 1] = parts
                 for part in parts:
                     self._leave_out(result, [part])
+        result.atoms = merged(result.atoms)
 
     def _leave_out(self, result: Outcome, part: Sequence[Atom]) -> None:
         gone = [atom for atom in part if atom in result.atoms]
@@ -198,6 +200,14 @@ class Search:
         return time.monotonic() > self.end
 
 
+def merged(atoms: Sequence[Atom]) -> list[Atom]:
+    """Return one atom of each kind."""
+    classes: dict[int, tuple[Kind, list[int]]] = {}
+    for atom in atoms:
+        classes.setdefault(atom.kind.number, (atom.kind, []))[1].extend(atom.classes)
+    return [Atom(kind, tuple(members)) for kind, members in classes.values()]
+
+
 def is_enough(found: Share) -> bool:
     """Return whether a program closes enough of the gap, allowing for the error of the timing."""
     return found.value >= ENOUGH and found.value - found.error >= ENOUGH - 0.1
@@ -207,6 +217,12 @@ class Retimed(NamedTuple):
     """Times of programs in fresh processes: {program: ns in each process}, by the search's clock."""
 
     times: dict[str, list[float]]
+
+    def plus(self, other: Retimed) -> Retimed:
+        """Return the times of the programs that both have, those of the other's processes behind these."""
+        return Retimed(
+            {name: times + other.times[name] for name, times in self.times.items() if name in other.times}
+        )
 
     def ratio(self, a: str = "A", b: str = "B") -> Estimate:
         return LogRatio.of_rounds([x / y for x, y in zip(self.times[a], self.times[b], strict=True)]).estimate()
