@@ -18,37 +18,38 @@ from typing import Any
 import numpy as np
 
 from stackwars.explain.answer import Answer
-from stackwars.explain.bench import CPU, WALL, Arrays, Bench, blocks, typical
-from stackwars.explain.evaluated import Evaluated, evaluate, unsupported
+from stackwars.explain.bench import Arrays, Bench, typical
+from stackwars.explain.evaluated import unsupported
+from stackwars.explain.gap import (
+    CAUSE,
+    FAILED,
+    NOT_SEPARABLE,
+    SPREAD,
+    Verdict,
+    check_results,
+    choose_clock,
+    format_ratio,
+    gap_detail,
+    gap_verdict,
+)
 from stackwars.explain.graph import Graph, GraphError
 from stackwars.explain.hybrids import A, B, Hybrids
-from stackwars.explain.layouts import guesses, moved
-from stackwars.explain.matching import Matching, match
+from stackwars.explain.loops import loops, search_inside
+from stackwars.explain.matching import Matching
+from stackwars.explain.paired import pair
 from stackwars.explain.question import Question, Side
 from stackwars.explain.search import ENOUGH, MOST_KINDS, Outcome, Program, Retimed, Search, merged, retime
 from stackwars.explain.workers import Crashed, Refused, TimedOut, Worker
 from stackwars.measure import machine
-from stackwars.measure.log_ratio import Estimate, is_within
 
 SCHEMA = 1
-CAUSE, SPREAD, NOT_SEPARABLE = "cause", "spread", "not separable"
-NO_GAP, DIFFERENT, FAILED = "no gap", "different values", "failed"
 SETTINGS = {"bound": 0.10, "seconds": 0.3, "budget_s": 600, "memory_cap_gib": "auto", "timeout_s": 300}
 CLEAR = 1.3
 """A ratio in one process that needs no fresh processes before the search."""
-APART, REORDERED_APART = 1e-2, 1e-4
-"""Relative difference of two results that no rounding explains, element by element and sorted. Sorted samples of one
-distribution are close though they are different numbers."""
+SEARCH_SHARE = 0.6
+"""Share of the budget after which no new hybrid is tried: fresh processes and the answer need the rest."""
 PUT_BACK = 2
 """How often the last kind that was left out is put back if fresh processes do not confirm the cause."""
-
-
-class Verdict(Exception):
-    """Ends a search early. verdict: of the answer; detail: one sentence."""
-
-    def __init__(self, verdict: str, detail: str) -> None:
-        super().__init__(detail)
-        self.verdict, self.detail = verdict, detail
 
 
 class Finder:
@@ -95,19 +96,32 @@ class Finder:
         ):
             graphs = self._graphs(reader)
             bench, retimed = self._gap(worker, graphs)
-            graphs = tuple(reversed(graphs)) if self.sides[A] is self.question.b else graphs
-            evaluated = self._evaluate(reader, graphs, bench.arrays, Path(folder))
-            reader.close()
-            hybrids = self._match(graphs, evaluated)
-            bench.arrays.evaluated = evaluated
-            end = self.start + 0.6 * self.settings["budget_s"]
+            graphs = graphs[::-1] if self.sides[A] is self.question.b else graphs
+            hybrids, matching = pair(reader, graphs, bench.arrays, Path(folder))
+            # Its memory is the whole model's, and nothing more is evaluated.
+            reader.stop()
+            self._note_matching(hybrids, matching)
+            end = self.start + SEARCH_SHARE * self.settings["budget_s"]
             search = Search(bench, hybrids, self.settings["seconds"], end, self.say)
             outcome = search.run()
             self.result["tried"] |= {
                 "curve": {str(count): round(value, 4) for count, value in outcome.curve.items()},
                 "sane": {name: round(value, 4) for name, value in outcome.ends.items()},
             }
-            return self._decide(search, outcome, retimed)
+            verdict, detail = self._decide(search, outcome, retimed)
+            if verdict == CAUSE:
+                self._descend(reader, search, outcome)
+            return verdict, detail
+
+    def _note_matching(self, hybrids: Hybrids, matching: Matching) -> None:
+        self.result["tried"] = {
+            "operations": [len(graph.ops) for graph in hybrids.graphs],
+            "classes": len(matching.classes),
+            "kinds": len(hybrids.kinds),
+            "unmapped": matching.unmapped,
+        }
+        differ = sum(not kind.is_same for kind in hybrids.kinds)
+        self.say(f"{len(matching.classes)} classes, {len(hybrids.kinds)} kinds, of which {differ} differ")
 
     def _graphs(self, reader: Worker) -> tuple[Graph, Graph]:
         graphs = tuple(reader.generic(side.text) for side in self.sides)
@@ -138,7 +152,7 @@ class Finder:
     def _gap(self, worker: Worker, graphs: tuple[Graph, Graph]) -> tuple[Bench, Retimed | None]:
         """Return the programs in a worker, the slower one as A; raises Verdict if there is no gap to explain."""
         bench = self._bench(worker, graphs)
-        self._check_results(bench, graphs)
+        check_results(bench, graphs, not any(side.arguments for side in self.sides))
         bench.calibrate()
         times = bench.time("AB", 4 * self.settings["seconds"])
         bench.clock, is_noisy = choose_clock(times)
@@ -150,7 +164,7 @@ class Finder:
             retimed = self._retime(bench, self._programs(graphs))
             self._note_times(retimed)
             if verdict := gap_verdict(retimed.ratio(), self.settings["bound"]):
-                raise Verdict(verdict, self._gap_detail(verdict, retimed.ratio()))
+                raise Verdict(verdict, gap_detail(verdict, retimed.ratio()))
             ratio = retimed.ratio().value
         if ratio < 1:
             self.sides = self.sides[::-1]
@@ -160,21 +174,6 @@ class Finder:
             for name, program in self._programs(graphs[::-1]).items():
                 bench.load(name, *program)
         return bench, retimed
-
-    def _check_results(self, bench: Bench, graphs: tuple[Graph, Graph]) -> None:
-        """Raise Verdict if the programs' results differ; first guess the layouts of arguments that nothing tells."""
-        worker, arguments = bench.worker, bench.arrays.arguments
-        expected = worker.run("A")
-        apart = results_apart(expected, worker.run("B"))
-        if apart and not any(side.arguments for side in self.sides):
-            for guess in guesses(*graphs):
-                values = moved(list(arguments[A].values()), guess)
-                bench.arrays.replace(B, dict(zip(graphs[B].arguments, values, strict=True)))
-                worker.bind("B", bench.arrays.place(worker, [(B, value) for value in graphs[B].arguments]))
-                if not (apart := results_apart(expected, worker.run("B"))):
-                    break
-        if apart:
-            raise Verdict(DIFFERENT, apart)
 
     def _retime(self, bench: Bench, programs: dict[str, Program]) -> Retimed:
         seconds = self.settings["seconds"]
@@ -192,41 +191,7 @@ class Finder:
         ratio = retimed.ratio()
         a, b = (float(np.mean(retimed.times[name])) / 1e6 for name in "AB")
         self.result |= {"a_ms": round(a, 4), "b_ms": round(b, 4), "ratio": ratio._asdict()}
-        self.say(f"fresh processes: A {a:.3f} ms, B {b:.3f} ms, ratio {_interval(ratio)}")
-
-    def _gap_detail(self, verdict: str, ratio: Estimate) -> str:
-        if verdict == NOT_SEPARABLE:
-            return f"not separable from noise on this machine: the ratio is {_interval(ratio)}"
-        return f"no gap to explain: the ratio is {_interval(ratio)}"
-
-    # Matching.
-
-    def _evaluate(
-        self, reader: Worker, graphs: Sequence[Graph], arrays: Arrays, folder: Path
-    ) -> tuple[Evaluated, Evaluated]:
-        found = []
-        for side, graph in enumerate(graphs):
-            (folder / "AB"[side]).mkdir()
-            values = [arrays.arguments[side][value] for value in graph.arguments]
-            found.append(evaluate(reader, graph, values, folder / "AB"[side]))
-        self.say("evaluated both operation by operation")
-        return tuple(found)
-
-    def _match(self, graphs: tuple[Graph, Graph], evaluated: tuple[Evaluated, Evaluated]) -> Hybrids:
-        results = tuple(graph.results for graph in graphs)
-        matching = match(evaluated, tuple(list(graph.types) for graph in graphs), results)
-        if apart := unmatched_results(matching, results):
-            raise Verdict(DIFFERENT, apart)
-        hybrids = Hybrids(graphs, matching.classes)
-        self.result["tried"] = {
-            "operations": [len(graph.ops) for graph in graphs],
-            "classes": len(matching.classes),
-            "kinds": len(hybrids.kinds),
-            "unmapped": matching.unmapped,
-        }
-        differ = sum(not kind.is_same for kind in hybrids.kinds)
-        self.say(f"{len(matching.classes)} classes, {len(hybrids.kinds)} kinds, of which {differ} differ")
-        return hybrids
+        self.say(f"fresh processes: A {a:.3f} ms, B {b:.3f} ms, ratio {format_ratio(ratio)}")
 
     # The answer.
 
@@ -249,7 +214,7 @@ class Finder:
                 break
             outcome.atoms = merged([*outcome.atoms, *outcome.dropped.pop()])
         if verdict := gap_verdict(retimed.ratio(), self.settings["bound"]):
-            return verdict, self._gap_detail(verdict, retimed.ratio())
+            return verdict, gap_detail(verdict, retimed.ratio())
         if low <= 0:
             closed = f"{share:.0%} ({low:.0%} to {high:.0%})"
             return NOT_SEPARABLE, f"not separable from noise: what was found closes {closed}"
@@ -280,87 +245,32 @@ class Finder:
         parts = [f"{row['what']} of {row['count']} x {_brief(row)}" for row in self.result["regions"]]
         return f"{share:.0%} ({low:.0%} to {high:.0%}) of the gap of {(a - b) / 1e6:.3g} ms: {'; '.join(parts)}"
 
+    def _descend(self, reader: Worker, search: Search, outcome: Outcome) -> None:
+        """Search the bodies of the loops that the cause consists of; add `inside` to their rows."""
+        rows = {row["kind"]: row for row in self.result["regions"]}
+        for atom in outcome.atoms:
+            parts = [search.hybrids.region(atom.classes[0], side) for side in (A, B)]
+            if not atom.kind.is_layout and (ops := loops(parts)) and not search.is_late():
+                self.say(f"descending into the loop of kind {atom.kind.number}")
+                try:
+                    rows[atom.kind.number]["inside"] = search_inside(
+                        reader, search, ops, self.sides, self.output
+                    )
+                except (Verdict, Refused) as error:
+                    self.say(f"the loop's body: {error}"[:300])
+
     def _spread(self, outcome: Outcome, retimed: Retimed) -> tuple[str, str]:
         self._note_times(retimed)
         if verdict := gap_verdict(retimed.ratio(), self.settings["bound"]):
-            return verdict, self._gap_detail(verdict, retimed.ratio())
+            return verdict, gap_detail(verdict, retimed.ratio())
         count = outcome.kinds or sum(row.difference > 0 for row in outcome.rows)
         return SPREAD, f"no single region: the gap is spread over {count} kinds"
-
-
-def choose_clock(times: dict[str, Any]) -> tuple[str, bool]:
-    """Return the clock by which A against itself varies less than the gap, and whether neither does.
-
-    A against itself: the range of successive blocks of its rounds.
-    """
-    for clock in (WALL, CPU):
-        gap = abs(typical(times["A"], clock) - typical(times["B"], clock))
-        if all(np.ptp(blocks(times[name], clock)) <= gap for name in "AB"):
-            return clock, False
-    return WALL, True
-
-
-def gap_verdict(ratio: Estimate, bound: float) -> str | None:
-    """Return why there is no gap to explain: none, or not separable from noise; None if there is one."""
-    if is_within(ratio.low, ratio.high, bound):
-        return NO_GAP
-    if ratio.low > 1 or ratio.high < 1:
-        return None
-    return NO_GAP if is_within(ratio.low, ratio.high, 2 * bound) else NOT_SEPARABLE
-
-
-def results_apart(a: Sequence[np.ndarray], b: Sequence[np.ndarray]) -> str:
-    """Return how the results of two programs differ by more than their layout and rounding; "" if they do not."""
-    left = list(b)
-    if len(a) != len(b):
-        return ""  # The matching says which of them have a partner.
-    for number, array in enumerate(a):
-        place = next((k for k, other in enumerate(left) if _is_alike(array, other)), None)
-        if place is None:
-            return f"the programs do not compute one thing: result {number} of A has no equal in B"
-        left.pop(place)
-    return ""
-
-
-def _is_alike(a: np.ndarray, b: np.ndarray) -> bool:
-    """Return whether two arrays have about the same elements, or almost exactly in another order."""
-    if a.size != b.size:
-        return False
-    if [n for n in a.shape if n > 1] == [n for n in b.shape if n > 1] and _is_near(
-        a, b.reshape(a.shape), APART
-    ):
-        return True
-    return _is_near(np.sort(a, axis=None), np.sort(b, axis=None), REORDERED_APART)
-
-
-def _is_near(a: np.ndarray, b: np.ndarray, limit: float) -> bool:
-    if a.dtype.kind not in "fc" or b.dtype.kind not in "fc":
-        return np.array_equal(a, b)
-    finite = np.isfinite(b)
-    if not np.array_equal(finite, np.isfinite(a)):
-        return False
-    a, b = a[finite].astype(complex), b[finite].astype(complex)
-    return bool(np.linalg.norm(a - b) <= limit * (np.linalg.norm(b) or 1.0))
-
-
-def unmatched_results(matching: Matching, results: tuple[list[int], list[int]]) -> str:
-    """Return which result of either program is not computed by the other; "" if each is."""
-    for side in (A, B):
-        for number, value in enumerate(results[side]):
-            own = [one for one in matching.classes if value in one.maps[side]]
-            if not any(other in one.maps[1 - side] for one in own for other in results[1 - side]):
-                return f"the programs do not compute one thing: result {number} of {'AB'[side]} has no equal"
-    return ""
 
 
 def _brief(row: dict[str, Any]) -> str:
     names = [text.partition("(")[0].strip('" ').rpartition(".")[2] for text in row["a"] if text.startswith('"')]
     first = row["a"][0] if row["a"] else "nothing"
     return first.removeprefix("argument : ") if row["what"] == "argument layout" else ", ".join(names) or first
-
-
-def _interval(ratio: Estimate) -> str:
-    return f"{ratio.value:.3f} ({ratio.low:.3f} to {ratio.high:.3f})"
 
 
 def main() -> None:

@@ -154,6 +154,10 @@ class Worker:
         """Send a command of `worker.Commands`; return its result."""
         return self._ask(command, **arguments)
 
+    def stop(self) -> None:
+        """End the process; the next command starts another."""
+        self._end()
+
     def close(self) -> None:
         """End the process and remove its files."""
         self._end()
