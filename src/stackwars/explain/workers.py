@@ -108,6 +108,10 @@ class Worker:
         path.write_text(text)
         return self._ask("compile", name=name, path=str(path), options=options or {})
 
+    def has(self, key: str) -> bool:
+        """Return whether the device holds an array of this key."""
+        return self._child is not None and key in self._keys
+
     def put(self, key: str, array: np.ndarray) -> str:
         """Place an array on the device unless there is one of this key; return the key."""
         if key not in self._keys:
@@ -149,6 +153,10 @@ class Worker:
     def ask(self, command: str, **arguments: Any) -> Any:
         """Send a command of `worker.Commands`; return its result."""
         return self._ask(command, **arguments)
+
+    def stop(self) -> None:
+        """End the process; the next command starts another."""
+        self._end()
 
     def close(self) -> None:
         """End the process and remove its files."""
