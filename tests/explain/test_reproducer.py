@@ -56,7 +56,7 @@ def fault(**changes):
 def fake(path, body):
     """Replace what compiles by a function with this body."""
     text = path.read_text()
-    start, end = text.index("def compile_xla"), text.index("def wrong_elements")
+    start, end = text.index("def compile_xla"), text.index("\n\ndef wrong_elements")
     path.write_text(f"{text[:start]}def compile_xla(program, options):\n    {body}\n\n\n{text[end:]}")
 
 
@@ -87,9 +87,10 @@ def test_large_data_stands_beside_the_file_and_small_data_in_it(tmp_path):
     program = "module {" + " " * reproducer.TEXT + "}"
     path = reproducer.write(fault(arguments=large, expected=large, results=large, program=program), tmp_path)
     assert {file.name for file in tmp_path.iterdir()} == {"reproduce.py", "reduced.mlir", "inputs.npz"}
-    fake(path, "return lambda arrays: [arrays[0] - 1] if len(program) > 1000 else []")
-    # No element was wrong, so none is checked.
+    fake(path, "return lambda arrays: [arrays[0]] if len(program) > 1000 else []")
     assert reproducer.run(path, sys.executable, 30)[0] == 0
+    fake(path, "return lambda arrays: [arrays[0] - 1]")
+    assert reproducer.run(path, sys.executable, 30)[0] == 1
 
 
 def test_inputs_from_a_seed_are_those_of_the_search(tmp_path):

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from stackwars.explain import standalone
+from stackwars.explain.graph import dtype, shape
 from stackwars.measure.agreement import agreement
 from stackwars.setup.environments import clean_environ
 
@@ -73,6 +74,11 @@ def seeded(types: Sequence[tuple[tuple[int, ...], np.dtype]]) -> list[np.ndarray
         else rng.integers(0, 2, shape).astype(dtype)
         for shape, dtype in types
     ]
+
+
+def array_types(kinds: Sequence[str]) -> list[tuple[tuple[int, ...], np.dtype]]:
+    """Return shape and element type of each type of a tensor, as MLIR writes it."""
+    return [(shape(kind), dtype(kind)) for kind in kinds]
 
 
 def write(fault: Fault, folder: Path) -> Path:
@@ -138,12 +144,13 @@ def _numbers(array: np.ndarray) -> str:
 
 
 def _expected(right: np.ndarray, found: np.ndarray, limit: float) -> dict[str, Any]:
-    """Return what is checked of a result: every element if they are few, else some of the wrong ones."""
+    """Return what is checked of a result: every element if they are few, else some, of the wrong ones if there are any."""
     flat, values = np.asarray(right).ravel(), np.asarray(found).ravel()
     places = np.arange(flat.size)
     if flat.size > VALUES:
-        places = np.flatnonzero(wrong_mask(values, flat, limit))
-        places = places[np.unique(np.linspace(0, len(places) - 1, CHECKED).astype(int))] if len(places) else places
+        wrong = np.flatnonzero(wrong_mask(values, flat, limit))
+        places = wrong if wrong.size else places
+        places = places[np.unique(np.linspace(0, len(places) - 1, CHECKED).astype(int))]
     finite = np.abs(flat[np.isfinite(flat)])
     return {
         "at": places.tolist(),
@@ -160,7 +167,9 @@ def wrong_mask(values: np.ndarray, right: np.ndarray, limit: float) -> np.ndarra
     finite = np.abs(right[np.isfinite(right)])
     scale = float(finite.max(initial=0)) or 1.0
     with np.errstate(invalid="ignore"):
-        near = (np.abs(values - right) <= limit * scale) | (values == right) | (np.isnan(values) & np.isnan(right))
+        near = (
+            (np.abs(values - right) <= limit * scale) | (values == right) | (np.isnan(values) & np.isnan(right))
+        )
     mask = ~near
     if not mask.any() and not agreement(values, right, limit).right:
         return values != right

@@ -39,7 +39,9 @@ def compile_xla(program, options):
             loaded = compiler.backend_compile_and_load(device.client, module, devices, chosen, [])
         else:
             loaded = compiler.backend_compile(device.client, module, chosen, [])
-    return lambda arrays: [np.asarray(one) for one in loaded.execute([jax.device_put(a, device) for a in arrays])]
+    return lambda arrays: [
+        np.asarray(one) for one in loaded.execute([jax.device_put(a, device) for a in arrays])
+    ]
 
 
 def compile_iree(program, options):

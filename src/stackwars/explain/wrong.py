@@ -21,7 +21,15 @@ SOURCES = ("stablehlo.constant", "stablehlo.iota")
 """Operations without operands, which nothing makes simpler."""
 NOT_CONSTANT = {
     f"stablehlo.{name}"
-    for name in ("rng", "rng_bit_generator", "infeed", "create_token", "after_all", "partition_id", "replica_id")
+    for name in (
+        "rng",
+        "rng_bit_generator",
+        "infeed",
+        "create_token",
+        "after_all",
+        "partition_id",
+        "replica_id",
+    )
 }
 """Operations that may give other values in every call, or no values."""
 Item = TypeVar("Item")
@@ -111,16 +119,16 @@ class Parts:
 
 def constant(array: np.ndarray, kind: str) -> str:
     """Return the text of an operation whose result has these values."""
-    values = np.array(array).reshape(shape(kind))
-    if element(kind) == "i1":
-        listed = np.where(values, "true", "false").tolist()
-    else:
-        listed = np.vectorize(lambda one: _number(one, element(kind)), otypes=[object])(values).tolist()
+    written = np.empty(size(kind), object)
+    written[:] = [_number(one, element(kind)) for one in np.asarray(array).ravel()]
+    listed = written.reshape(shape(kind)).tolist()
     body = str(listed).replace("'", "") if size(kind) else ""
     return f'"stablehlo.constant"() <{{value = dense<{body}> : {kind}}}> : () -> {kind}'
 
 
 def _number(value: np.generic, scalar: str) -> str:
+    if scalar == "i1":
+        return "true" if value else "false"
     if scalar[0] in "iu":
         return str(int(value))
     if scalar in ("f16", "f32", "f64"):
