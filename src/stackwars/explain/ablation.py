@@ -24,7 +24,7 @@ from stackwars.explain.workers import CompilerSpec, Crashed, Refused, TimedOut, 
 BASE = "base"
 SAME = 1e-4
 """Largest error of results that are only compared with those without a flag: rounding in another order."""
-DISABLE = "xla_disable_hlo_passes"
+DISABLE, ALL_OFF = "xla_disable_hlo_passes", "xla_disable_all_hlo_passes"
 YNN = "xla_cpu_experimental_ynn_fusion_type"
 YNN_TYPES = ("DOT", "ELTWISE", "REDUCE", "INDIVIDUAL_DOT", "INDIVIDUAL_CONVOLUTION")
 XLA_FLAGS: tuple[tuple[str, Any], ...] = (
@@ -44,7 +44,7 @@ XLA_FLAGS: tuple[tuple[str, Any], ...] = (
     ("xla_cpu_use_fusion_emitters", False),
     ("xla_llvm_disable_expensive_passes", True),
     ("xla_allow_excess_precision", False),
-    ("xla_disable_all_hlo_passes", True),
+    (ALL_OFF, True),
 )
 """Options and values, which must be of Python's types; a release does not know all of them."""
 IREE_FLAGS: tuple[tuple[str, Any], ...] = (
@@ -111,10 +111,17 @@ def ablate(
 
 
 def cures(rows: Sequence[dict[str, Any]]) -> list[dict[str, str]]:
-    """Return the variants under which a fault is gone, those that leave a single pass out first."""
+    """Return the variants under which a fault is gone: YNN off, single passes left out, other flags, all passes off."""
     right = [row for row in rows if row["outcome"] == "ok" and row["variant"] != BASE]
-    ordered = sorted(right, key=lambda row: not row["variant"].startswith("-"))
-    return [{"flag": row["flag"], "outcome": "right"} for row in ordered]
+    names = [row["variant"] for row in right]
+    if f"{YNN}=" in names:
+        right = [row for row in right if f"{YNN}=LIBRARY" not in row["variant"]]
+
+    def rank(row: dict[str, Any]) -> int:
+        order = (row["variant"] == f"{YNN}=", row["variant"].startswith("-"), not row["variant"].startswith(ALL_OFF))
+        return [*order, True].index(True)
+
+    return [{"flag": row["flag"], "outcome": "right"} for row in sorted(right, key=rank)]
 
 
 def passes(worker: Worker, text: str) -> list[str]:

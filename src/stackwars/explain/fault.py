@@ -30,6 +30,7 @@ from stackwars.explain.wrong import Part, Reduction
 from stackwars.measure.inputs import INPUT_SETS
 
 SCHEMA = 1
+CONSTANT = "stablehlo.constant"
 BUDGET_S, TIMEOUT_S, HANG_S = 300.0, 60.0, 20.0
 """Seconds of a search, of a command, and of a command of a program that hangs, unless the question says otherwise."""
 SHAPES_SHARE, REGION_SHARE = 0.4, 0.7
@@ -180,7 +181,7 @@ def find(question: Question, folder: Path, lower: shapes.Lower | None = None) ->
                 "the program is right when it is tried again" if is_right else found.outcome.detail
             )
         else:
-            before = len(found.trials.parts.operations(found.part))
+            before = _count(found)
             reduced = search.reduce(search.smaller(found))
             text = search.pretty(reduced.trials.text(reduced.part))
             versions = {"suspect": suspect.versions(), "evaluator": evaluator.versions()}
@@ -210,7 +211,7 @@ def _describe(question: Question, found: Found, before: int, versions: dict[str,
     judge = f"jaxlib {versions['evaluator'].get('jaxlib', '')}, each operation alone in float64"
     return {
         "verdict": "reduced",
-        "operations": [before, len(ops)],
+        "operations": [before, _count(found)],
         "region": [describe(parts.graph, op) for op in ops],
         "lines": list(dict.fromkeys(place for place in places if place)),
         "shapes": found.sizes if found.sizes != question.sizes else {},
@@ -219,6 +220,10 @@ def _describe(question: Question, found: Found, before: int, versions: dict[str,
         "judge": judge if found.expected else "",
         "versions": versions,
     }
+
+
+def _count(found: Found) -> int:
+    return sum(op.name != CONSTANT for op in found.trials.parts.operations(found.part))
 
 
 def describe(graph: Graph, op: Op) -> str:
@@ -293,9 +298,10 @@ def _doc(question: Question, document: dict[str, Any]) -> str:
 
 
 def _sentence(document: dict[str, Any]) -> str:
-    names = ", ".join(line.partition(" : ")[0].partition(".")[2] for line in document["region"])
+    heads = [line.partition(" : ")[0] for line in document["region"]]
+    names = ", ".join(head.partition(".")[2] for head in heads if head != CONSTANT)
     sizes = ", ".join(f"{name} {extent}" for name, extent in document["shapes"].items())
-    cured = f"; without it: {document['cures'][0]['flag']}" if document["cures"] else "; no flag cures it"
+    cured = f"; cured by {document['cures'][0]['flag']}" if document["cures"] else "; no flag or pass cures it"
     return (
         f"{document['kind']} with {document['operations'][1]} of {document['operations'][0]} operations ({names})"
         + (f", from {sizes}" if sizes else "")
