@@ -1,7 +1,7 @@
 """Compile a program under other flags, and without single passes: what each does to its values and its time.
 
-Passes are those that changed this program, named by XLA's dumps. A variant may end its process: the worker says so and goes
-on. A pass without which the optimised program is the same is not timed.
+Passes are those that changed this program, named by XLA's dumps. A variant may end its process: the worker says so
+and goes on. A pass without which the optimised program is the same is not timed.
 """
 
 from __future__ import annotations
@@ -91,9 +91,9 @@ def ablate(
 ) -> list[dict[str, Any]]:
     """Return a row for each variant: variant, flag, outcome, ms, ratio, compile_s, changed, detail.
 
-    expected: the right results; without them the outcome `differs` says that results are not those of the first row, the
-    program as it is. seconds: for timing each variant; 0 to time none. ratio: of paired rounds to the first row. None for
-    what is not known. Flags that this compiler does not have give no row.
+    expected: the right results; without them the outcome `differs` says that results are not those of the first row,
+    the program as it is. seconds: for timing each variant; 0 to time none. ratio: of paired rounds to the first row.
+    None for what is not known. Flags that this compiler does not have give no row.
     """
     end = time.monotonic() + budget_s
     keys = {f"argument {number}": array for number, array in enumerate(arrays)}
@@ -118,36 +118,40 @@ def cures(rows: Sequence[dict[str, Any]]) -> list[dict[str, str]]:
         right = [row for row in right if f"{YNN}=LIBRARY" not in row["variant"]]
 
     def rank(row: dict[str, Any]) -> int:
-        order = (row["variant"] == f"{YNN}=", row["variant"].startswith("-"), not row["variant"].startswith(ALL_OFF))
+        order = (
+            row["variant"] == f"{YNN}=",
+            row["variant"].startswith("-"),
+            not row["variant"].startswith(ALL_OFF),
+        )
         return [*order, True].index(True)
 
     return [{"flag": row["flag"], "outcome": "right"} for row in sorted(right, key=rank)]
 
 
-def passes(worker: Worker, text: str) -> list[str]:
-    """Return the passes that changed a program, and those that ran after one that did, in order."""
+def passes(worker: Worker, text: str, ran: bool = False) -> list[str]:
+    """Return the passes that changed a program. ran: and then those that were next to run after one of these."""
     with tempfile.TemporaryDirectory(prefix="stackwars-") as folder:
         try:
             worker.compile("dump", text, {"xla_dump_to": folder, "xla_dump_hlo_pass_re": ".*"})
             worker.drop("dump")
         except (Crashed, TimedOut, Refused, MemoryError):
             pass  # what was dumped before is there
-        return passes_of(sorted(path.name for path in Path(folder).iterdir()))
+        changed, after = passes_of(sorted(path.name for path in Path(folder).iterdir()))
+        return [*changed, *after] if ran else changed
 
 
-def passes_of(names: Sequence[str]) -> list[str]:
-    """Return the passes that files of a dump are named after.
+def passes_of(names: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the passes that changed a program, and others that were next to run, by the names of a dump's files.
 
     >>> passes_of(["module_1.jit.0001.simplification.after_algsimp.before_dce.txt", "module_1.jit.debug_options"])
-    ['algsimp', 'dce']
+    (['algsimp'], ['dce'])
     """
     found = [match.groups() for name in names if (match := _DUMP.search(name))]
-    changed = [after for after, _ in found]
-    return [
-        name
-        for name in dict.fromkeys([*changed, *(before for _, before in found if before)])
-        if not NO_PASS.fullmatch(name)
+    changed = [after for after, _ in found if not NO_PASS.fullmatch(after)]
+    others = [
+        before for _, before in found if before and before not in changed and not NO_PASS.fullmatch(before)
     ]
+    return list(dict.fromkeys(changed)), list(dict.fromkeys(others))
 
 
 class _Ablation:
@@ -158,7 +162,7 @@ class _Ablation:
     ) -> None:
         self._worker, self._text, self._keys, self._expected = worker, text, keys, expected
         self._is_xla = worker.spec.module == XLA
-        self._base_program = ""
+        self._base_program, self._base_runs = "", False
         self._compiled: set[str] = set()
 
     def variants(self) -> Iterator[Variant]:
@@ -167,7 +171,8 @@ class _Ablation:
         before = self._worker.spec.options.get(DISABLE, "")
         for name, value in XLA_FLAGS if self._is_xla else IREE_FLAGS:
             yield Variant(f"{name}={value}", {name: value})
-        for name in passes(self._worker, self._text) if self._is_xla else ():
+        # A pass that crashes leaves no dump; it may be the next of one that does.
+        for name in passes(self._worker, self._text, ran=not self._base_runs) if self._is_xla else ():
             yield Variant(f"-{name}", {DISABLE: f"{before},{name}".strip(",")}, is_pass=True)
 
     def compile(self, variant: Variant) -> bool:
@@ -182,7 +187,7 @@ class _Ablation:
                 self._compiled.clear()
             return not UNKNOWN_FLAG.search(variant.outcome.detail)
         if variant.name == BASE:
-            self._base_program = program
+            self._base_runs, self._base_program = True, program
         variant.changed = variant.name != BASE and not (program and program == self._base_program)
         return True
 

@@ -1,7 +1,8 @@
 """Find the cause of a wrong value, a crash, a hang or a refusal of one program in one compiler.
 
-The whole program is tried again; then the sizes of its workload are made as small as the fault allows, then its operations
-as few. Flags and passes that cure what is left are listed, and a reproducer is written and run in a fresh process.
+The whole program is tried again; then the sizes of its workload are made as small as the fault allows, then its
+operations as few. Flags and passes that cure what is left are listed, and a reproducer is written and run in a fresh
+process.
 """
 
 from __future__ import annotations

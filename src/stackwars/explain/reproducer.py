@@ -1,7 +1,7 @@
 """Write a fault as one Python file that needs a compiler and NumPy alone, and run it in a fresh process.
 
-reproduce.py has the program's text, its inputs and what was expected, unless they are large: then it reads reduced.mlir and
-inputs.npz beside it. It exits with 1 while the fault is there and with 0 once it is gone.
+reproduce.py has the program's text, its inputs and what was expected, unless they are large: then it reads
+reduced.mlir and inputs.npz beside it. It exits with 1 while the fault is there and with 0 once it is gone.
 """
 
 from __future__ import annotations
@@ -144,20 +144,25 @@ def _numbers(array: np.ndarray) -> str:
 
 
 def _expected(right: np.ndarray, found: np.ndarray, limit: float) -> dict[str, Any]:
-    """Return what is checked of a result: every element if they are few, else some, of the wrong ones if there are any."""
+    """Return what is checked of a result: every element if they are few, else some of the wrong ones."""
     flat, values = np.asarray(right).ravel(), np.asarray(found).ravel()
-    places = np.arange(flat.size)
+    places: Sequence[int] = range(flat.size)
     if flat.size > VALUES:
         wrong = np.flatnonzero(wrong_mask(values, flat, limit))
-        places = wrong if wrong.size else places
-        places = places[np.unique(np.linspace(0, len(places) - 1, CHECKED).astype(int))]
+        chosen = wrong if wrong.size else np.arange(flat.size)
+        places = chosen[np.unique(np.linspace(0, len(chosen) - 1, CHECKED).astype(int))].tolist()
     finite = np.abs(flat[np.isfinite(flat)])
     return {
-        "at": places.tolist(),
-        "values": flat[places].tolist(),
+        "at": places,
+        "values": [_short(one.item(), limit) for one in flat[list(places)]],
         "scale": float(finite.max(initial=0)) or 1.0,
         "limit": limit if flat.dtype.kind in "fc" else 0,
     }
+
+
+def _short(value: Any, limit: float) -> Any:
+    """Return a number with no more digits than a comparison within the limit needs."""
+    return float(f"{value:.9g}") if isinstance(value, float) and limit > 1e-8 else value
 
 
 def wrong_mask(values: np.ndarray, right: np.ndarray, limit: float) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""The smallest sizes of a workload with which its program still has a fault: each size is bisected by lowering again."""
+"""Find the smallest sizes of a workload with which its program still has a fault: bisect each by lowering again."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ def smallest(sizes: Sizes, is_faulty: Callable[[Sizes], bool]) -> Sizes:
         return known[key]
 
     with contextlib.suppress(TimeoutError):
-        while True:
-            before = dict(found)
+        searched: dict[str, Sizes] = {}  # {size: all sizes after it was searched}
+        while any(searched.get(name) != found for name in sizes):
             for name in sizes:
-                for extent in _smaller(found[name], lambda one, name=name: fails({**found, name: one})):
-                    found[name] = extent
-            if found == before:
-                break
+                if searched.get(name) != found:
+                    for extent in _smaller(found[name], lambda one, name=name: fails({**found, name: one})):
+                        found[name] = extent
+                    searched[name] = dict(found)
     return found
 
 

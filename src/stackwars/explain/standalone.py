@@ -1,7 +1,8 @@
 """The code of a reproducer: each function's source is copied into it, so none uses anything else of this package.
 
-A case is {"program": text, "options": {name: value}, "arguments": arrays, "expected": [{"at", "values", "scale", "limit"}
-for each result]}. at: indices of elements in the flattened result; scale: the largest size of the expected values.
+A case is {"program": text, "options": XLA's options or IREE's flags, "arguments": arrays, "expected": [{"at", "values",
+"scale", "limit"} for each result]}. at: places of elements in the flattened result; scale: the largest size of its right
+values.
 """
 
 import signal

@@ -1,11 +1,12 @@
 """Try programs in a suspect compiler: right, wrong, crash, hang or refused, by an evaluation that is no suspect.
 
-The values by which a result is judged are those of each operation alone, in float64, from the same arguments. The limit of an
-error follows from rounding, as for every program (`stackwars.compilers.expected`).
+A result is judged by the values of each operation alone, in float64, from the same arguments. The limit of an error
+follows from rounding, as for every program (`stackwars.compilers.expected`).
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 import tempfile
@@ -31,6 +32,8 @@ CALLS = 2
 """Calls of a program: some faults come and go."""
 DISK = 4 << 30
 """Bytes of intermediate values that are saved at once."""
+_LABELS = itertools.count()
+"""Of buffers in a worker, which several programs share."""
 _CRASH_OF_COMPILER = re.compile(r"^CompilerCrash: (SIG\w+)")
 _CONTRACTED = re.compile(r"lhs_contracting_dimensions = \[([\d, ]*)\]")
 _WINDOW = re.compile(r"window_dimensions = array<i64: ([\d, ]+)>")
@@ -113,7 +116,7 @@ class Trials:
 
     def __init__(self, suspect: Worker, evaluator: Worker, graph: Graph, values: Values) -> None:
         self.suspect, self.evaluator, self.parts = suspect, evaluator, Parts(graph)
-        self.count = 0
+        self.count, self._label = 0, next(_LABELS)
         self._graph, self._values = graph, values
         self._saved: dict[int, np.ndarray] = {}
 
@@ -169,7 +172,7 @@ class Trials:
         arrays: values of its arguments; by default those of the program. judged: else a program that ran is right.
         """
         self.count += 1
-        prefix = "" if arrays is None else f"{self.count}-"
+        prefix = f"{self._label}-" if arrays is None else f"{self._label}-{self.count}-"
         try:
             arrays = self.arguments(part) if arrays is None else arrays
             text = self.text(part)

@@ -1,8 +1,8 @@
 """Reduce a program to the smallest run of operations with the same fault.
 
-A fault may need several operations at once, and most vanish if an intermediate value becomes a result. So a part of the
-program gets the values before it as arguments, its inside stays as it is, and only what leaves it anyway becomes a result.
-Constants and what is computed from constants alone stay inside, because compilers fold them.
+A fault may need several operations at once, and most vanish if an intermediate value becomes a result. So a part of
+the program gets the values before it as arguments, its inside stays as it is, and only what leaves it anyway becomes a
+result. Constants and what is computed from constants alone stay inside, because compilers fold them.
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ class Reduction:
     """Reduces a part while `is_faulty` stays true of it."""
 
     def __init__(self, parts: Parts, is_faulty: Callable[[Part], bool]) -> None:
-        """is_faulty: of a part; raises TimeoutError once no time is left, and the smallest part so far is the answer."""
+        """is_faulty: of a part; raises TimeoutError once no time is left: the smallest so far is the answer."""
         self.parts, self._is_faulty, self._known = parts, is_faulty, {}
         self.smallest = parts.whole()
 
