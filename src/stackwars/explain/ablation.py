@@ -1,8 +1,7 @@
 """Compile a program under other flags, and without single passes: what each does to its values and its time.
 
-Passes are those that changed this program, named by XLA's dumps. A variant may end its process: the worker says so
-and goes on. A pass without which the optimised program is the same is not timed.
-"""
+Passes are those that changed this program, named by XLA's dumps. A variant may end its process: the worker
+says so and goes on. A pass without which the optimised program is the same is not timed. """
 
 from __future__ import annotations
 
@@ -91,10 +90,9 @@ def ablate(
 ) -> list[dict[str, Any]]:
     """Return a row for each variant: variant, flag, outcome, ms, ratio, compile_s, changed, detail.
 
-    expected: the right results; without them the outcome `differs` says that results are not those of the first row,
-    the program as it is. seconds: for timing each variant; 0 to time none. ratio: of paired rounds to the first row.
-    None for what is not known. Flags that this compiler does not have give no row.
-    """
+    expected: the right results; without them the outcome `differs` says that results are not those of the
+    first row, the program as it is. seconds: for timing each variant; 0 to time none. ratio: of paired rounds
+    to the first row. None for what is not known. Flags that this compiler does not have give no row. """
     end = time.monotonic() + budget_s
     keys = {f"argument {number}": array for number, array in enumerate(arrays)}
     with Worker(spec, cap_gib=cap_gib, timeout_s=timeout_s) as worker:
@@ -111,7 +109,8 @@ def ablate(
 
 
 def cures(rows: Sequence[dict[str, Any]]) -> list[dict[str, str]]:
-    """Return the variants under which a fault is gone: YNN off, single passes left out, other flags, all passes off."""
+    """Return the variants under which a fault is gone: YNN off, single passes left out, other flags, all
+    passes off."""
     right = [row for row in rows if row["outcome"] == "ok" and row["variant"] != BASE]
     names = [row["variant"] for row in right]
     if f"{YNN}=" in names:
@@ -129,7 +128,8 @@ def cures(rows: Sequence[dict[str, Any]]) -> list[dict[str, str]]:
 
 
 def passes(worker: Worker, text: str, ran: bool = False) -> list[str]:
-    """Return the passes that changed a program. ran: and then those that were next to run after one of these."""
+    """Return the passes that changed a program. ran: and then those that were next to run after one of
+    these."""
     with tempfile.TemporaryDirectory(prefix="stackwars-") as folder:
         try:
             worker.compile("dump", text, {"xla_dump_to": folder, "xla_dump_hlo_pass_re": ".*"})
@@ -141,11 +141,11 @@ def passes(worker: Worker, text: str, ran: bool = False) -> list[str]:
 
 
 def passes_of(names: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the passes that changed a program, and others that were next to run, by the names of a dump's files.
+    """Return the passes that changed a program, and others that were next to run, by the names of a dump's
+    files.
 
-    >>> passes_of(["module_1.jit.0001.simplification.after_algsimp.before_dce.txt", "module_1.jit.debug_options"])
-    (['algsimp'], ['dce'])
-    """
+    >>> passes_of(["module_1.jit.0001.simplification.after_algsimp.before_dce.txt",
+    "module_1.jit.debug_options"]) (['algsimp'], ['dce']) """
     found = [match.groups() for name in names if (match := _DUMP.search(name))]
     changed = [after for after, _ in found if not NO_PASS.fullmatch(after)]
     others = [

@@ -1,8 +1,7 @@
 """The cause of a time difference between two programs in one compiler.
 
-Evaluates both operation by operation, matches their values up to layout, and searches the regions or argument layouts
-that close the gap. Writes cause.json, the hybrid program and the regions alone.
-"""
+Evaluates both operation by operation, matches their values up to layout, and searches the regions or argument
+layouts that close the gap. Writes cause.json, the hybrid program and the regions alone. """
 
 from __future__ import annotations
 
@@ -17,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from stackwars.explain import between
 from stackwars.explain.answer import Answer
 from stackwars.explain.bench import Arrays, Bench, typical
 from stackwars.explain.evaluated import unsupported
@@ -150,7 +150,8 @@ class Finder:
         }
 
     def _gap(self, worker: Worker, graphs: tuple[Graph, Graph]) -> tuple[Bench, Retimed | None]:
-        """Return the programs in a worker, the slower one as A; raises Verdict if there is no gap to explain."""
+        """Return the programs in a worker, the slower one as A; raises Verdict if there is no gap to
+        explain."""
         bench = self._bench(worker, graphs)
         check_results(bench, graphs, not any(side.arguments for side in self.sides))
         bench.calibrate()
@@ -280,7 +281,8 @@ def main() -> None:
     parser.add_argument("--output", type=Path, required=True)
     options = parser.parse_args()
     options.output.mkdir(parents=True, exist_ok=True)
-    result = Finder(Question.read(options.job), options.output).run()
+    question = Question.read(options.job)
+    result = between.run(question) if question.other else Finder(question, options.output).run()
     (options.output / "cause.json").write_text(json.dumps(result, indent=1) + "\n")
     sys.stdout.flush()
 

@@ -1,9 +1,8 @@
 """Find the cause of a wrong value, a crash, a hang or a refusal of one program in one compiler.
 
-The whole program is tried again; then the sizes of its workload are made as small as the fault allows, then its
-operations as few. Flags and passes that cure what is left are listed, and a reproducer is written and run in a fresh
-process.
-"""
+The whole program is tried again; then the sizes of its workload are made as small as the fault allows, then
+its operations as few. Flags and passes that cure what is left are listed, and a reproducer is written and run
+in a fresh process. """
 
 from __future__ import annotations
 
@@ -33,7 +32,8 @@ from stackwars.measure.inputs import INPUT_SETS
 SCHEMA = 1
 CONSTANT = "stablehlo.constant"
 BUDGET_S, TIMEOUT_S, HANG_S = 300.0, 60.0, 20.0
-"""Seconds of a search, of a command, and of a command of a program that hangs, unless the question says otherwise."""
+"""Seconds of a search, of a command, and of a command of a program that hangs, unless the question says
+otherwise."""
 SHAPES_SHARE, REGION_SHARE = 0.4, 0.7
 """Shares of the budget after which sizes, and operations, are no longer made fewer."""
 STATUSES = {"wrong": "wrong", "crash": "crash", "timeout": "hang", "unsupported": "refused", "oom": "refused"}
@@ -323,7 +323,8 @@ def lowering(question: Question) -> Iterator[shapes.Lower | None]:
 
 
 def main() -> None:
-    """`python -m stackwars.explain.fault --job FILE --output DIR`: write fault.json, reduced.mlir, reproduce.py."""
+    """`python -m stackwars.explain.fault --job FILE --output DIR`: write fault.json, reduced.mlir,
+    reproduce.py."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("--job", required=True, help="file of the Question, as JSON")
     parser.add_argument("--output", required=True, type=Path, help="folder to write into")

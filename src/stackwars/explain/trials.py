@@ -1,8 +1,8 @@
-"""Try programs in a suspect compiler: right, wrong, crash, hang or refused, by an evaluation that is no suspect.
+"""Try programs in a suspect compiler: right, wrong, crash, hang or refused, by an evaluation that is no
+suspect.
 
-A result is judged by the values of each operation alone, in float64, from the same arguments. The limit of an error
-follows from rounding, as for every program (`stackwars.compilers.expected`).
-"""
+A result is judged by the values of each operation alone, in float64, from the same arguments. The limit of an
+error follows from rounding, as for every program (`stackwars.compilers.expected`). """
 
 from __future__ import annotations
 
@@ -42,7 +42,8 @@ _PARTICULARS = re.compile(r"\S*\.mlir:\d+:\d+|tensor<[^>]*>|[%@#][\w.#]+|0x[0-9a
 
 @dataclass(frozen=True)
 class Expected:
-    """Right results: values, and limits of their errors. certain: masks of integers that do not depend on rounding."""
+    """Right results: values, and limits of their errors. certain: masks of integers that do not depend on
+    rounding."""
 
     values: list[np.ndarray]
     limits: list[float]
@@ -60,7 +61,8 @@ class Expected:
 
 @dataclass(frozen=True)
 class Outcome:
-    """kind: one of those above. detail: what happened. signature: equal for faults that are one. results: of a call."""
+    """kind: one of those above. detail: what happened. signature: equal for faults that are one. results: of
+    a call."""
 
     kind: str
     detail: str = ""
@@ -169,8 +171,8 @@ class Trials:
     ) -> tuple[Outcome, Expected | None]:
         """Return what the suspect does with a part, and what would be right; None if it gave no values.
 
-        arrays: values of its arguments; by default those of the program. judged: else a program that ran is right.
-        """
+        arrays: values of its arguments; by default those of the program. judged: else a program that ran is
+        right. """
         self.count += 1
         prefix = f"{self._label}-" if arrays is None else f"{self._label}-{self.count}-"
         try:
