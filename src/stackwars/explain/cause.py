@@ -19,6 +19,7 @@ import numpy as np
 
 from stackwars.explain.answer import Answer
 from stackwars.explain.bench import Arrays, Bench, typical
+from stackwars.explain.between import Between
 from stackwars.explain.evaluated import unsupported
 from stackwars.explain.gap import (
     CAUSE,
@@ -48,6 +49,8 @@ CLEAR = 1.3
 """A ratio in one process that needs no fresh processes before the search."""
 SEARCH_SHARE = 0.6
 """Share of the budget after which no new hybrid is tried: fresh processes and the answer need the rest."""
+MOST_ALONE = 8
+"""Kinds whose differences alone are listed if no cause is found."""
 PUT_BACK = 2
 """How often the last kind that was left out is put back if fresh processes do not confirm the cause."""
 
@@ -61,7 +64,7 @@ class Finder:
         self.start = time.monotonic()
         self.sides: tuple[Side, Side] = (question.a, question.b)
         self.result: dict[str, Any] = {
-            "schema": SCHEMA, "name": question.name, "a": question.a.label, "b": question.b.label,
+            "schema": SCHEMA, "name": question.name, "a": question.a.label, "b": (question.b or question.a).label,
             "compiler": question.compiler.name, "other": None, "verdict": FAILED, "detail": "",
             "regions": [], "a_better": [], "tried": {}, "machine": machine.record(), "source": machine.revision(),
         }  # fmt: skip
@@ -75,6 +78,8 @@ class Finder:
 
     def run(self) -> dict[str, Any]:
         try:
+            if self.question.other:
+                return self._answer(*self._between())
             with Worker(self.question.compiler, **self.worker_settings) as worker:
                 self.result["versions"] = worker.versions()
                 verdict, detail = self._search(worker)
@@ -82,12 +87,18 @@ class Finder:
             verdict, detail = early.verdict, early.detail
         except (Refused, Crashed, TimedOut, MemoryError, GraphError, NotImplementedError) as error:
             verdict, detail = FAILED, f"{type(error).__name__}: {error}"[:1000]
+        return self._answer(verdict, detail)
+
+    def _answer(self, verdict: str, detail: str) -> dict[str, Any]:
         self.say(f"{verdict}: {detail}")
-        return self.result | {
-            "verdict": verdict,
-            "detail": detail,
-            "seconds": round(time.monotonic() - self.start, 1),
-        }
+        seconds = round(time.monotonic() - self.start, 1)
+        return self.result | {"verdict": verdict, "detail": detail, "seconds": seconds}
+
+    def _between(self) -> tuple[str, str]:
+        search = Between(
+            self.question, self.worker_settings, self.settings["seconds"], self.settings["bound"], self.say
+        )
+        return search.run(self.result, self.output)
 
     def _search(self, worker: Worker) -> tuple[str, str]:
         with (
@@ -199,6 +210,10 @@ class Finder:
         bench, hybrids = search.bench, search.hybrids
         programs = self._programs(hybrids.graphs)
         if not outcome.atoms or outcome.kinds > MOST_KINDS:
+            self.result["tried"]["alone"] = [
+                {"kind": row.kind.number, "count": len(row.kind), "difference_ms": row.difference / 1e6}
+                for row in outcome.rows[:MOST_ALONE]
+            ]
             retimed = retimed or self._retime(bench, programs)
             return self._spread(outcome, retimed)
         for _ in range(1 + PUT_BACK):
@@ -234,7 +249,7 @@ class Finder:
         share, low, high = retimed.closed("cause")
         back = retimed.closed("reverse", "B", "A")
         (self.output / "hybrid.mlir").write_text(hybrids.hybrid(outcome.classes).text)
-        answer = Answer(bench, hybrids, self.sides, self.output, self.settings["seconds"])
+        answer = Answer((bench, bench), hybrids, self.sides, self.output, self.settings["seconds"])
         self.result |= {
             "closed": {"share": share, "low": low, "high": high},
             "left_ms": (cause - b) / 1e6,
