@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from stackwars.explain import between
-from stackwars.explain.answer import Answer
+from stackwars.explain.answer import LAYOUT, Answer
 from stackwars.explain.bench import Arrays, Bench, typical
 from stackwars.explain.evaluated import unsupported
 from stackwars.explain.gap import (
@@ -52,6 +52,8 @@ SEARCH_SHARE = 0.6
 """Share of the budget after which no new hybrid is tried: fresh processes and the answer need the rest."""
 MOST_ALONE = 8
 """Kinds whose differences alone are listed if no cause is found."""
+MOST_NAMES = 4
+TRIVIAL = ("constant", "broadcast_in_dim", "reshape", "iota")
 PUT_BACK = 2
 """How often the last kind that was left out is put back if fresh processes do not confirm the cause."""
 
@@ -256,9 +258,13 @@ class Finder:
     def _descend(self, reader: Worker, search: Search, outcome: Outcome) -> None:
         """Search the bodies of the loops that the cause consists of; add `inside` to their rows."""
         rows = {row["kind"]: row for row in self.result["regions"]}
+        searched = set()
         for atom in outcome.atoms:
             parts = [search.hybrids.region(atom.classes[0], side) for side in (A, B)]
-            if not atom.kind.is_layout and (ops := loops(parts)) and not search.is_late():
+            ops = None if atom.kind.is_layout else loops(parts)
+            # Each result of a loop is a kind of its own.
+            if ops and ops not in searched and not search.is_late():
+                searched.add(ops)
                 self.say(f"descending into the loop of kind {atom.kind.number}")
                 try:
                     rows[atom.kind.number]["inside"] = search_inside(
@@ -276,9 +282,11 @@ class Finder:
 
 
 def _brief(row: dict[str, Any]) -> str:
-    names = [text.partition("(")[0].strip('" ').rpartition(".")[2] for text in row["a"] if text.startswith('"')]
-    first = row["a"][0] if row["a"] else "nothing"
-    return first.removeprefix("argument : ") if row["what"] == "argument layout" else ", ".join(names) or first
+    """Return what a row is about: an argument's type, or the operations that compute something."""
+    if row["what"] == LAYOUT:
+        return row["a"][0].removeprefix("argument : ")
+    names = [text.partition("(")[0].strip('" ').rpartition(".")[2] for text in row["a"]]
+    return ", ".join([name for name in names if name not in TRIVIAL][-MOST_NAMES:] or names[-1:]) or "nothing"
 
 
 def between_compilers(question: Question) -> dict[str, Any]:
