@@ -101,6 +101,8 @@ class Workload:
     """Whether its torch module has a loop whose body is a graph of its own."""
     SIZES_FROM_VALUES = False
     """Whether sizes depend on values in TensorFlow."""
+    SETS_DIFFER = True
+    """Whether two sets of inputs differ, and so their outputs."""
     BUILDER = "in"
     """Which modules build its forms: `<BUILDER>_<dialect>` of this folder."""
 
@@ -195,6 +197,10 @@ class Workload:
         return [
             tuple(map(precise, output)) if isinstance(output, tuple) else precise(output) for output in outputs
         ], state
+
+    def origin(self, problem: BaseException) -> str:
+        """Return "file:line: " of an exception in a file of the user's; "" of one in this package."""
+        return ""
 
     def modules(self) -> list[str]:
         """Return the modules that declare it."""

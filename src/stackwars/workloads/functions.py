@@ -51,7 +51,9 @@ class Functions(Workload):
         self._npz = path.parent / given if isinstance(given, str) else None
         self.SIZES = {} if self._npz else {name: f"{name} of inputs()" for name in _sizes(path, given)}
         self.DEFAULTS = {} if self._npz else _sizes(path, given)
-        self.INPUTS = {name: one.shape for name, one in self._specs(self.DEFAULTS, 0).items()}
+        specs = self._specs(self.DEFAULTS, 0)
+        self.INPUTS = {name: one.shape for name, one in specs.items()}
+        self.SETS_DIFFER = self._has_rng() or any(isinstance(one, program_inputs.Spec) for one in specs.values())
         self.NO_FORM = {one: f"{path.name} has no function {one}" for one in FORMS if not self._has(one)}
         if self._has("numpy"):
             self.reference = self._reference
@@ -69,6 +71,10 @@ class Functions(Workload):
         return {
             name: program_inputs.draw(name, one, seed) for name, one in self._specs(sizes, seed).items()
         }
+
+    def origin(self, problem):
+        at = "" if isinstance(problem, ProgramFileError) else place(problem)
+        return at and f"{at}: "
 
     def items(self, sizes):
         return next(iter(sizes.values()), 1)
@@ -92,7 +98,10 @@ class Functions(Workload):
         return dialect in FORMS
 
     def form(self, dialect, sizes, xp, *framework):
-        return lambda weights, *inputs: self.call(dialect, *inputs)
+        def function(weights, *inputs):
+            return self.call(dialect, *inputs)
+
+        return function
 
     def in_torch(self, sizes, torch):
         from stackwars.workloads.functions_torch import Program, ProgramOfModule
@@ -130,6 +139,9 @@ class Functions(Workload):
     def _has(self, form: str) -> bool:
         return self.function(form) is not None or (form == "torch" and self.function(MODULE) is not None)
 
+    def _has_rng(self) -> bool:
+        return not self._npz and RNG in inspect.signature(self.function(INPUTS)).parameters
+
     def _reference(self, weights: Mapping, inputs: Mapping[str, np.ndarray]) -> Any:
         return self._guarded("numpy", lambda: self.call("numpy", *float64(inputs).values()))
 
@@ -139,7 +151,7 @@ class Functions(Workload):
             returned = program_inputs.from_npz(self._npz)
         else:
             function = self.function(INPUTS)
-            rng = {RNG: np.random.default_rng(seed)} if RNG in inspect.signature(function).parameters else {}
+            rng = {RNG: np.random.default_rng(seed)} if self._has_rng() else {}
             returned = self._guarded(INPUTS, lambda: function(**rng, **sizes))
         if not isinstance(returned, Mapping) or not returned:
             expected = 'inputs() to return {"name": shape, ...}'
