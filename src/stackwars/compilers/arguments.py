@@ -20,8 +20,8 @@ from stackwars.compilers import stablehlo
 from stackwars.measure import documents
 from stackwars.measure.judge import OUTPUT, output_names
 from stackwars.workloads import values
-from stackwars.workloads.values import plain
 from stackwars.workloads.parallel import Division
+from stackwars.workloads.values import plain
 
 KINDS = ("weight", "input", "constant", "zeros")
 DTYPES = {

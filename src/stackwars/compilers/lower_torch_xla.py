@@ -10,8 +10,8 @@ import numpy as np
 
 from stackwars.compilers import arguments
 from stackwars.compilers.arguments import Entry, Leaf, Lowered, Result, marked
-from stackwars.frameworks.torch_eager import element, gradient_mode, tensor_of
 from stackwars.frameworks import each
+from stackwars.frameworks.torch_eager import element, gradient_mode, tensor_of
 from stackwars.frameworks.torch_xla import unnumbered
 from stackwars.workloads.parallel import Division
 

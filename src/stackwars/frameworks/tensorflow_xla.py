@@ -74,7 +74,10 @@ class Session:
         # Calls on the CPU return when they are done, unless asynchronous execution was asked for. Whichever
         # it is, a view of the values waits for them, and copies nothing.
         for one in each(output):
-            memoryview(one).release()
+            if one.dtype == self._tf.bfloat16:  # of which there is no view
+                one.numpy()
+            else:
+                memoryview(one).release()
 
     def fetch(self, output: Any) -> Any:
         found = tuple(plain(one.numpy()) for one in each(output))

@@ -174,8 +174,10 @@ def opened(spec: dict) -> tuple[Any, Workload, Callable]:
 
 
 def fetched(session: Any, output: Any, call: str, spec: dict) -> tuple[np.ndarray, ...]:
-    """Return the values of a call's results. Raises FloatingPointError for values that are not finite, if nothing says whether
-    they should be."""
+    """Return the values of a call's results.
+
+    Raises FloatingPointError for values that are not finite, if nothing says whether they should be.
+    """
     values = each(session.fetch(output))
     return values if spec["expected"] else tuple(checked(one, call) for one in values)
 
@@ -311,7 +313,7 @@ def run_child(measure: Callable[[dict, Events, Path], None]) -> None:
         measure(spec, events, folder)
     except BaseException as error:
         compiles = getattr(error, "compiles", None)
-        message = str(error)[-4000:]
+        message = workloads.user_line(error) + str(error)[-4000:]
         events.write("raised", type=type(error).__name__, message=message, compiles=compiles)
         raise
     finally:

@@ -180,8 +180,9 @@ class Workload:
     def expected(self, sizes: Sizes, seed: int, calls: int | None = None) -> tuple[list, Arrays] | None:
         """Return (output of each call, {name: what the calls update, after the last}) of the reference, in float64.
 
-        An output is an array, or a tuple of arrays if a call has several results. Names are those of `Session.state`. Calls alternate between the inputs of the seed and those of the next;
-        by default there is one of a workload that updates, and two of any other. None without a reference.
+        An output is an array, or a tuple of arrays if a call has several results. Names are those of `Session.state`.
+        Calls alternate between the inputs of the seed and those of the next; by default there is one of a workload
+        that updates, and two of any other. None without a reference.
         """
         if not hasattr(self, "reference"):
             return None
@@ -197,10 +198,6 @@ class Workload:
         return [
             tuple(map(precise, output)) if isinstance(output, tuple) else precise(output) for output in outputs
         ], state
-
-    def origin(self, problem: BaseException) -> str:
-        """Return "file:line: " of an exception in a file of the user's; "" of one in this package."""
-        return ""
 
     def modules(self) -> list[str]:
         """Return the modules that declare it."""
