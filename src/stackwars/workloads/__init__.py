@@ -11,7 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
-from stackwars.workloads.base import Workload
+from stackwars.workloads.base import ProgramFileError, Workload
 
 PROGRAM_FILES: set[str] = set()
 """The program files that this process has read."""
@@ -82,6 +82,13 @@ def user_line(problem: BaseException) -> str:
     frames = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(problem.__traceback__)]
     found = [f"{Path(file).name}:{line}: " for file, line in frames if file in PROGRAM_FILES]
     return found[-1] if found else ""
+
+
+def description(problem: BaseException) -> str:
+    """Return an exception's type and message, after the line of a program file that it comes from."""
+    if isinstance(problem, ProgramFileError):
+        return str(problem)
+    return f"{user_line(problem)}{type(problem).__name__}: {problem}"
 
 
 def _builder(workload: Workload, dialect: str) -> str:

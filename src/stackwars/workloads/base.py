@@ -50,6 +50,10 @@ Axes = tuple[str | int, ...]
 ARRAY_DIALECTS = ("jax", "tensorflow", "numpy")
 
 
+class ProgramFileError(ValueError):
+    """A mistake in a program file, in one line: file, line, what was expected, and how to fix it."""
+
+
 def shape(axes: Axes, sizes: Sizes) -> tuple[int, ...]:
     """Return the extents as numbers."""
     return tuple(sizes[axis] if isinstance(axis, str) else axis for axis in axes)
@@ -101,6 +105,8 @@ class Workload:
     """Whether its torch module has a loop whose body is a graph of its own."""
     SIZES_FROM_VALUES = False
     """Whether sizes depend on values in TensorFlow."""
+    IS_REFERENCE_TESTED = True
+    """Whether tests compare every form with the reference."""
     SETS_DIFFER = True
     """Whether two sets of inputs differ, and so their outputs."""
     BUILDER = "in"
