@@ -93,6 +93,8 @@ class Workload:
     """The unit that `items` counts."""
     SIZES: ClassVar[dict[str, str]]
     """{name: meaning} of its sizes; the first is the number of items in a call."""
+    DEFAULTS: ClassVar[dict[str, int]] = {}
+    """Its sizes in a preset that gives none, of a program file."""
     INPUTS: ClassVar[dict[str, Axes]] = {"x": ("batch", "sequence", "features")}
     OUTPUT: Axes | None = None
     """The output's extents; None if they are those of the first input."""
