@@ -96,9 +96,10 @@ def _definitions(config: dict) -> dict[str, dict]:
     complete = {name for name in known if workloads.load(name).DEFAULTS}
     batched = [name for name, sizes in known.items() if "batch" in sizes]
     keys = {
-        name: {"required": [] if name in complete else sizes, "properties": dict.fromkeys(sizes, True), "additionalProperties": False}
+        name: {"required": sizes, "properties": dict.fromkeys(sizes, True), "additionalProperties": False}
         for name, sizes in known.items()
     }
+    given = {name: {**row, "required": []} if name in complete else row for name, row in keys.items()}
     return {
         "workload": {"enum": list(known)},
         "batched": {"enum": batched},
@@ -117,7 +118,7 @@ def _definitions(config: dict) -> dict[str, dict]:
         "edited": {"pattern": f"^({'|'.join(own('frameworks'))})([+]({'|'.join(EDITS)}))+$"},
         "sizes": {
             "required": [name for name in defaults.chosen_workloads(config) if name not in complete],
-            "properties": keys,
+            "properties": given,
         },
         "odd": {"properties": {name: {"items": one} for name, one in keys.items()}},
         "variants": {
