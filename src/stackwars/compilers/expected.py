@@ -93,10 +93,8 @@ class Evaluation:
             # One after the other: a model's weights fit the memory once or twice.
             given = (entry.value(self._job.seed, inputs) for entry in self.entries)
             for name, value in arguments.named(self.document, evaluate(given)).items():
-                if name == OUTPUT:
-                    result[f"{OUTPUT}{number}"] = value
-                elif number == 0:
-                    result[f"state/{name}"] = value
+                if key := arguments.value_key(name, number):
+                    result[key] = value
         return result
 
 
@@ -166,9 +164,12 @@ def _by_numpy(workload: Any, job: ExpectedJob) -> Values | None:
     if result is None:
         return None
     outputs, state = result
-    return {f"{OUTPUT}{number}": np.asarray(value) for number, value in enumerate(outputs)} | {
-        f"state/{name}": np.asarray(value) for name, value in state.items()
-    }
+    found = {f"state/{name}": np.asarray(value) for name, value in state.items()}
+    for which, output in enumerate(outputs):
+        each = output if isinstance(output, tuple) else (output,)
+        rows = zip(arguments.outputs(len(each)), each, strict=True)
+        found |= {arguments.value_key(row.name, which): np.asarray(value) for row, value in rows}
+    return found
 
 
 def _error(values: np.ndarray, right: np.ndarray) -> float:
@@ -188,7 +189,9 @@ def _limits(
     result = {}
     for key in values:
         # Rounding was measured with the first set of inputs.
-        measured = rounding.get(f"{OUTPUT}0" if key.startswith(OUTPUT) else key, 0.0)
+        _, _, number = key.partition("/")
+        first = arguments.value_key(f"{OUTPUT}/{number}" if number else OUTPUT, 0)
+        measured = rounding.get(first if key.startswith(OUTPUT) else key, 0.0)
         result[key] = min(MOST, max(least, MARGIN * measured))
     return result
 

@@ -57,6 +57,7 @@ def shape(axes: Axes, sizes: Sizes) -> tuple[int, ...]:
 
 def precise(array: np.ndarray) -> np.ndarray:
     """Return the array with floating-point values converted to float64."""
+    array = np.asarray(array)
     return array.astype(np.float64) if array.dtype.kind == "f" else array
 
 
@@ -174,12 +175,10 @@ class Workload:
         """Return the arguments of `reference` besides weights and inputs."""
         return {}
 
-    def expected(
-        self, sizes: Sizes, seed: int, calls: int | None = None
-    ) -> tuple[list[np.ndarray], Arrays] | None:
+    def expected(self, sizes: Sizes, seed: int, calls: int | None = None) -> tuple[list, Arrays] | None:
         """Return (output of each call, {name: what the calls update, after the last}) of the reference, in float64.
 
-        Names are those of `Session.state`. Calls alternate between the inputs of the seed and those of the next;
+        An output is an array, or a tuple of arrays if a call has several results. Names are those of `Session.state`. Calls alternate between the inputs of the seed and those of the next;
         by default there is one of a workload that updates, and two of any other. None without a reference.
         """
         if not hasattr(self, "reference"):
@@ -193,7 +192,13 @@ class Workload:
         else:
             outputs, state = [self.reference(weights, one, **further) for one in given], {}
         # Whole numbers stay as they are: they are compared exactly.
-        return [precise(np.asarray(output)) for output in outputs], state
+        return [
+            tuple(map(precise, output)) if isinstance(output, tuple) else precise(output) for output in outputs
+        ], state
+
+    def modules(self) -> list[str]:
+        """Return the modules that declare it."""
+        return [type(self).__module__]
 
     def has_form(self, dialect: str) -> bool:
         """Return whether it has a form in the dialect, or says why it has none."""
