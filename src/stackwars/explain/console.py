@@ -15,14 +15,15 @@ MOST_LINES = 3
 
 
 def lines(table: dict) -> list[str]:
-    """Return the lines of a table: what was computed, the outcomes, and what explains them."""
-    return [
-        *_filled(f"{table['name']}: {table['title']}"),
-        *_grid(table),
-        *_filled(judged(table)),
-        *(line for text in notes(table) for line in _filled(text)),
-        *(line for text in not_tried(table) for line in _filled(text)),
-    ]
+    """Return the lines of a table, each of at most WIDTH columns or a sentence that is to be wrapped."""
+    return [f"{table['name']}: {table['title']}", *grid(table), judged(table), *notes(table), *not_tried(table)]
+
+
+def wrapped(texts: Iterable[str]) -> str:
+    """Return the lines with sentences wrapped."""
+    return "\n".join(
+        textwrap.fill(text, WIDTH, subsequent_indent="  ", break_on_hyphens=False) for text in texts
+    )
 
 
 def cell_text(cell: dict | None) -> str:
@@ -87,9 +88,9 @@ def not_tried(table: dict) -> list[str]:
     return [f"Not tried: {'; '.join(parts)}."] if parts else []
 
 
-def paragraph(answer: dict) -> str:
-    """Return one short paragraph on a cause or a fault."""
-    return fault_text(answer) if "kind" in answer else cause_text(answer)
+def paragraph(kind: str, label: str, answer: dict) -> str:
+    """Return one short paragraph on a cause or a fault. label: the program's."""
+    return fault_text(label, answer) if kind == "fault" else cause_text(answer)
 
 
 def cause_text(cause: dict) -> str:
@@ -129,9 +130,9 @@ def region_text(region: dict) -> str:
     return f"{count}{region['what']}{place}: {a} against {b}. {reason}".strip()
 
 
-def fault_text(fault: dict) -> str:
+def fault_text(label: str, fault: dict) -> str:
     """Return the cause of a wrong value, a crash or a refusal in sentences."""
-    head = f"{fault['program_label']} in {fault['compiler']}: {fault['kind']}."
+    head = f"{label} in {fault['compiler']}: {fault['kind']}."
     if fault["verdict"] != "reduced":
         return f"{head} {fault['verdict']}: {fault['detail']}"
     before, after = fault["operations"]
@@ -155,11 +156,6 @@ def interval(value: dict) -> str:
     return f" [{100 * value['low']:.0f}, {100 * value['high']:.0f}]"
 
 
-def fill(text: str) -> list[str]:
-    """Return a paragraph in lines."""
-    return textwrap.wrap(text, WIDTH, break_long_words=True, break_on_hyphens=False)
-
-
 def _operations(texts: list[str]) -> str:
     names = [text.split(":")[0].split("(")[0].split("<")[0].strip().split(" ")[0].strip('"') for text in texts]
     shown = [name.removeprefix("stablehlo.") for name in names[:MOST_LINES]]
@@ -171,11 +167,7 @@ def _in(compilers: list[str]) -> str:
     return f" in {', '.join(named)}" if named else ""
 
 
-def _filled(text: str) -> list[str]:
-    return textwrap.wrap(text, WIDTH, subsequent_indent="  ", break_on_hyphens=False)
-
-
-def _grid(table: dict) -> list[str]:
+def grid(table: dict) -> list[str]:
     """Return the table, in as many blocks of columns as the width needs."""
     found = {(cell["program"], cell["compiler"]): cell for cell in table["cells"]}
     has_native = any(compiler == NATIVE for _, compiler in found)

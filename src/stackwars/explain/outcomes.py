@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 
 from stackwars.compilers import arguments
-from stackwars.compilers.arguments import OUTPUT
 from stackwars.compilers.check import CALLS, VERDICT, keyed
 from stackwars.explain.graph import Graph, GraphError
 from stackwars.explain.question import Question, Side
@@ -248,12 +247,8 @@ def named_results(side: Side, results: list[np.ndarray]) -> dict[str, np.ndarray
     if side.arguments:
         document, _ = arguments.load(Path(side.arguments))
         return arguments.named(document, results)
-    return dict(zip(result_names(len(results)), results, strict=True))
-
-
-def result_names(count: int) -> list[str]:
-    """Return the names of the results of a program without arguments.json."""
-    return [OUTPUT, *(f"result {number}" for number in range(1, count))]
+    names = (row.name for row in arguments.outputs(len(results)))
+    return dict(zip(names, results, strict=True))
 
 
 def operation_in(message: str) -> str:

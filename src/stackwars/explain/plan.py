@@ -163,7 +163,7 @@ class Plan:
             sizes=self.sizes,
             seed=self.seed,
             inputs=self.inputs,
-            suspect={key: row[key] for key in ("status", "detail") if key in row},
+            suspect={key: row[key] for key in ("status", "detail") if key in row} | ({"label": a.label} if "status" in row else {}),
             settings=self.settings,
         ).dump()
 

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from stackwars.compilers import expected
+from stackwars.compilers import arguments, expected
 from stackwars.compilers.evaluate import unit_roundoff
 from stackwars.explain.evaluated import evaluate, unsupported
 from stackwars.explain.graph import Graph, GraphError, Op, shape
-from stackwars.explain.outcomes import OutcomesJob, result_names
+from stackwars.explain.outcomes import OutcomesJob
 from stackwars.explain.question import Side
 from stackwars.explain.workers import Crashed, Refused, TimedOut, Worker
 from stackwars.measure import documents, judge
@@ -56,18 +56,18 @@ def _evaluated(job: OutcomesJob) -> tuple[dict[str, np.ndarray], dict[str, Any]]
             worker, graph, given, _made(folder, "rounded"), double=False, sets=1, save=graph.results
         )
         values, rounding = {}, {}
-        for name, result in zip(result_names(len(graph.results)), graph.results, strict=True):
-            for number in range(INPUT_SETS if name == expected.OUTPUT else 1):
-                key = f"{name}{number}" if name == expected.OUTPUT else f"state/{name}"
+        for row, result in zip(arguments.outputs(len(graph.results)), graph.results, strict=True):
+            for number in range(INPUT_SETS):
+                key = arguments.value_key(row.name, number)
                 values[key] = np.array(exact.array(result, number))
                 if number == 0:
                     verdict = agreement(np.asarray(rounded.array(result)), values[key], np.inf)
-                    rounding[key] = max(verdict.l2, verdict.largest)
+                    rounding[row.name] = max(verdict.l2, verdict.largest)
         versions = worker.versions()
     compiler = f"jaxlib {versions['jaxlib']}" if "jaxlib" in versions else question.evaluator.name
     return values, {
         "judge": f"{compiler}, operation by operation in float64",
-        "limits": limits_of(side.text, graph, values, rounding),
+        "limits": limits_of(side.text, graph, rounding),
         "rounding": rounding,
     }
 
@@ -78,18 +78,17 @@ def _made(folder: str, name: str) -> Path:
     return result
 
 
-def limits_of(
-    text: str, graph: Graph, values: dict[str, np.ndarray], rounding: dict[str, float]
-) -> dict[str, float]:
-    """Return the limit of every value's errors, as `stackwars.compilers.expected` derives it."""
+def limits_of(text: str, graph: Graph, rounding: dict[str, float]) -> dict[str, float]:
+    """Return the limit of every value's errors, as `stackwars.compilers.expected` derives it. rounding: by result."""
     roundoff = unit_roundoff(text)
     terms = max((sum_terms(op, graph) for op in graph.ops), default=1)
     least = max(expected.ROUNDINGS, expected.DEVIATIONS * math.sqrt(terms)) * roundoff
-    first = {key: rounding.get(key, rounding.get(f"{expected.OUTPUT}0", 0.0)) for key in values}
-    return {
-        key: min(expected.MOST, max(least, expected.MARGIN * measured if np.isfinite(measured) else least))
-        for key, measured in first.items()
-    }
+    result = {}
+    for name, measured in rounding.items():
+        margin = expected.MARGIN * measured if np.isfinite(measured) else 0.0
+        for number in range(INPUT_SETS):
+            result[arguments.value_key(name, number)] = min(expected.MOST, max(least, margin))
+    return result
 
 
 def sum_terms(op: Op, graph: Graph) -> int:

@@ -141,6 +141,7 @@ def _faults(cells: list[dict], outcomes: dict[str, dict]) -> list[dict[str, Any]
             "compiler": cell["compiler"],
             "program": cell["program"],
             "status": cell["status"],
+            "detail": cell["detail"],
         }
     return sorted(result.values(), key=lambda question: FAULTS.index(question["status"]))
 
