@@ -26,6 +26,11 @@ def wrapped(texts: Iterable[str]) -> str:
     )
 
 
+def logged(texts: Iterable[str]) -> str:
+    """Return lines as the workflow's terminal prints them from the log of a job (`stackwars.workflow.terminal`)."""
+    return "\n".join(f"[stackwars] {text}" for text in ["result:", *texts])
+
+
 def cell_text(cell: dict | None) -> str:
     """Return what a cell of the table shows."""
     if cell is None:

@@ -79,9 +79,8 @@ def main() -> None:
     options = parser.parse_args()
     job, table = ReportJob(**documents.read(options.job)), documents.read(options.table)
     document = write(job, table, options.answers, options.output)
-    print(f"[stackwars] {document['headline']}")
-    for name in ("explain.html", "explain.md"):
-        print(f"[stackwars] {options.output / name}")
+    pages = (str(options.output / name) for name in ("explain.html", "explain.md"))
+    print(console.logged([document["headline"], *pages]))
 
 
 if __name__ == "__main__":

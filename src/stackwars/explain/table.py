@@ -153,8 +153,7 @@ def main() -> None:
     options = parser.parse_args()
     table = build(TableJob(**documents.read(options.job)))
     options.output.write_text(json.dumps(table, indent=1) + "\n")
-    for line in console.lines(table):
-        print(f"[stackwars] {line}")
+    print(console.logged(console.lines(table)))
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from stackwars.workflow import job_files
 from stackwars.workflow.grid import Wildcards
 
 FOLDER = "explain"
-GIVEN = ("program", "a", "b", "inputs")
+GIVEN = ("program", "program_a", "program_b", "inputs")
 """Keys of the configuration that only a command gives."""
 NATIVES = ("torch_eager", "numpy")
 DEFAULTS = {"frontends": ["jax"], "compilers": []}
@@ -46,10 +46,10 @@ class ExplainJobs:
 
     def pages(self, wildcards: Wildcards) -> list[str]:
         """Return the page of what the command gives."""
-        given = {key: self._options[key] for key in ("program", "a", "b") if self._options[key]}
-        if not given or ("program" in given) == ("a" in given):
+        given = {key: self._options[key] for key in GIVEN[:3] if self._options[key]}
+        if not given or ("program" in given) == ("program_a" in given):
             raise WorkflowError(
-                f"explain: expected program=<file or workload>, or a=<file.mlir> and perhaps b=<file.mlir>, got {given}; "
+                f"explain: expected program=<file or workload>, or program_a=<file.mlir> and perhaps program_b=<file.mlir>, got {given}; "
                 "fix: make explain PROGRAM=softmax.py"
             )
         name = "-".join(dict.fromkeys(_stem(path) for path in given.values()))
@@ -65,12 +65,12 @@ class ExplainJobs:
             return found or name
         raise WorkflowError(
             f"target: explain/{name}: expected one of the files {', '.join(candidates)} in this folder, or a workload, "
-            "got neither; fix: give --config program=<path>, or a=<file.mlir> b=<file.mlir>"
+            "got neither; fix: give --config program=<path>, or program_a=<file.mlir> program_b=<file.mlir>"
         )
 
     def _plan(self, name: str) -> Plan:
-        if self._options["a"]:
-            return self._of_files(name, [path for path in (self._options["a"], self._options["b"]) if path])
+        if self._options["program_a"]:
+            return self._of_files(name, [path for path in (self._options["program_a"], self._options["program_b"]) if path])
         program = self._program(name)
         if program.endswith(PROGRAM_FILES):
             return self._of_files(name, [program])
