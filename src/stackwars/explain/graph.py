@@ -96,14 +96,22 @@ class Graph:
         return len(self.types) - 1
 
     def needed(self, results: Iterable[int], stop: Iterable[int] = ()) -> list[Op]:
-        """Return the operations that these values depend on, in order; values in `stop` are given."""
-        wanted, given = set(results), set(stop)
-        chosen = []
-        for op in reversed(self.ops):
-            if any(one in wanted and one not in given for one in op.results):
-                chosen.append(op)
-                wanted.update(op.reads)
-        return chosen[::-1]
+        """Return the operations that these values depend on; values in `stop` are given.
+
+        The order is that of the operands, depth first: equal parts of a program have the same.
+        """
+        given, chosen = set(stop), {}
+        open_ = [(value, False) for value in reversed(list(results))]
+        while open_:
+            value, is_done = open_.pop()
+            op = self.maker.get(value)
+            if op is None or value in given or op.number in chosen:
+                continue
+            if is_done:
+                chosen[op.number] = op
+            else:
+                open_ += [(value, True), *((one, False) for one in reversed(op.reads))]
+        return list(chosen.values())
 
     def part(self, ops: Iterable[Op], arguments: Iterable[int], results: Iterable[int]) -> str:
         """Return a module that computes results from arguments by these operations, which are in order."""
@@ -300,13 +308,7 @@ class _Reader:
         graph = self.graph
         if "@" in text:
             text = self._suffixed(text)
-        pieces: list[str | int] = []
-        at = 0
-        for found in _VALUE.finditer(text):
-            if found[0] in self.scope:
-                pieces += [text[at : found.start()], self.scope[found[0]]]
-                at = found.end()
-        pieces.append(text[at:])
+        pieces = self._pieces(text)
         operands = tuple(self.scope[one] for one in _VALUE.findall(text[: text.index(")")]))
         results = tuple(graph.value(kind) for kind in _result_types(text))
         if len(results) != len(names):
@@ -315,6 +317,22 @@ class _Reader:
         graph.ops.append(op)
         graph.maker |= dict.fromkeys(results, op)
         self.scope |= dict(zip(names, results, strict=True))
+
+    def _pieces(self, text: str) -> list[str | int]:
+        """Return an operation's text and the values that it reads; values of its regions are numbered."""
+        pieces: list[str | int] = []
+        inner: dict[str, str] = {}
+        at = 0
+        for found in _VALUE.finditer(text):
+            before, name = text[at : found.start()], found[0]
+            at = found.end()
+            if name in self.scope:
+                pieces += [before, self.scope[name]]
+            else:
+                base, hash_, place = name.partition("#")
+                # Equal operations have equal texts then.
+                pieces.append(f"{before}{inner.setdefault(base, f'%r{len(inner)}')}{hash_}{place}")
+        return [*pieces, text[at:]]
 
     def _suffixed(self, text: str) -> str:
         """Rename the functions that a region calls, and take them into the graph, with those that they call."""
