@@ -39,7 +39,7 @@ def cell_text(cell: dict | None) -> str:
         ratio = f" {format_ratio(cell['ratio'])}x" if cell["ratio"] is not None else ""
         return f"{format_ms(cell['ms'])} ms{ratio}{'' if cell['status'] == RIGHT else '?'}"
     if cell["status"] == "wrong" and cell["wrong"]:
-        return f"wrong {cell['wrong']}/{cell['total']}"
+        return f"wrong {format_count(cell['wrong'])}/{format_count(cell['total'])}"
     if cell["status"] == REFUSED and cell["operation"]:
         return f"refused {cell['operation'].rpartition('.')[2]}"
     return cell["status"]
@@ -55,6 +55,17 @@ def format_ms(value: float) -> str:
         return f"{value:,.0f}"
     digits = 1 if value >= 10 else 2 if value >= 1 else 3 if value >= 0.1 else 4
     return f"{value:.{digits}f}"
+
+
+def format_count(value: int) -> str:
+    """Return a count in at most five characters; the notes have it whole.
+
+    >>> [format_count(value) for value in (300, 32769, 523964, 38_597_376)]
+    ['300', '32769', '524k', '39M']
+    """
+    if value < 100_000:
+        return str(value)
+    return f"{value / 1000:.0f}k" if value < 10_000_000 else f"{value / 1e6:.0f}M"
 
 
 def format_ratio(value: float) -> str:
@@ -185,8 +196,8 @@ def grid(table: dict) -> list[str]:
     }
     result: list[str] = []
     for block in _blocks({column: max(map(len, rows)) for column, rows in texts.items()}, first):
-        rows = zip(names, *(texts[column] for column in block), strict=True)
-        widths = [first, *(max(map(len, texts[column])) for column in block)]
+        rows = [row for row in zip(names, *(texts[column] for column in block), strict=True) if set(row[1:]) != {"-"}]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         result += [
             GAP.join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows
         ]
