@@ -24,7 +24,7 @@ rule explain_lower:
         f"{EXPLAIN_LOG}/lower-{{frontend}}.txt",
     threads: HALF_THREADS
     params:
-        job=EXPLAIN_JOBS.lower_job,
+        job=EXPLAIN_JOBS.job("lower", "frontend"),
         version=JOBS.version("lower"),
     shell:
         "python -m stackwars.setup.environments {input.pins} -- -m stackwars.compilers.lower"

@@ -1,4 +1,4 @@
-"""`stackwars explain`: two StableHLO files, or one, in the jaxlib of this Python; what `make explain` does, without a workflow.
+"""`stackwars explain`: two StableHLO files, or one, in the jaxlib of this Python, by the steps of `make explain`.
 
 Exit status: 0 if every program is right and the first is not slower than the second by more than the bound; 1 if one is
 wrong, crashes, hangs or is refused; 2 if the first is slower. 3 if the command cannot be followed.
@@ -29,12 +29,20 @@ def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     result = Parser(prog="stackwars", description="Explain why programs differ.")
     commands = result.add_subparsers(dest="command", required=True, metavar="explain")
-    explain = commands.add_parser("explain", help="who is slow, wrong, crashed or refused, and why", description=__doc__)
+    explain = commands.add_parser(
+        "explain", help="who is slow, wrong, crashed or refused, and why", description=__doc__
+    )
     explain.add_argument("a", type=Path, metavar="A", help="a StableHLO file (.mlir or .mlir.gz): the suspect")
     explain.add_argument("b", type=Path, nargs="?", metavar="B", help="one that it is compared with")
-    explain.add_argument("--inputs", type=Path, help="an .npz with the arguments' values, as arg0, arg1 and so on")
-    explain.add_argument("--bound", type=float, default=0.1, help="the gap that is worth explaining (default 0.1: 10 %%)")
-    explain.add_argument("--json", action="store_true", help="print explain.json, and all else to standard error")
+    explain.add_argument(
+        "--inputs", type=Path, help="an .npz with the arguments' values, as arg0, arg1 and so on"
+    )
+    explain.add_argument(
+        "--bound", type=float, default=0.1, help="the gap that is worth explaining (default 0.1: 10 %%)"
+    )
+    explain.add_argument(
+        "--json", action="store_true", help="print explain.json, and all else to standard error"
+    )
     explain.add_argument("--output", type=Path, help="folder to write into (default explain/<name>)")
     explain.add_argument("--name", help="of the answer (default: the files' names)")
     return result

@@ -10,8 +10,9 @@ from stackwars.explain.outcomes import NATIVE, REFUSED, RIGHT
 WIDTH = 76
 """Columns: a run of the workflow indents by four."""
 GAP = "  "
-MOST_LINES = 3
-"""Operations of a region that are printed."""
+MOST_NAMES = 3
+"""Operations of a region that are named."""
+ARGUMENT = "argument :"
 
 
 def lines(table: dict) -> list[str]:
@@ -173,9 +174,15 @@ def interval(value: dict) -> str:
 
 
 def _operations(texts: list[str]) -> str:
-    names = [text.split(":")[0].split("(")[0].split("<")[0].strip().split(" ")[0].strip('"') for text in texts]
-    shown = [name.removeprefix("stablehlo.") for name in names[:MOST_LINES]]
-    return ", ".join(shown) + (f" and {len(names) - MOST_LINES} more" if len(names) > MOST_LINES else "") or "nothing"
+    """Return the names of a region's operations, or the type of an argument that has another layout."""
+    if texts and texts[0].startswith(ARGUMENT):
+        return texts[0].removeprefix(ARGUMENT).strip()
+    names = [text.partition(":")[0].partition("(")[0].strip(' "') for text in texts]
+    shown = [name.rpartition(".")[2] for name in names[:MOST_NAMES]]
+    return (
+        ", ".join(shown) + (f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else "")
+        or "nothing"
+    )
 
 
 def _in(compilers: list[str]) -> str:
@@ -196,10 +203,15 @@ def grid(table: dict) -> list[str]:
     }
     result: list[str] = []
     for block in _blocks({column: max(map(len, rows)) for column, rows in texts.items()}, first):
-        rows = [row for row in zip(names, *(texts[column] for column in block), strict=True) if set(row[1:]) != {"-"}]
+        rows = [
+            row
+            for row in zip(names, *(texts[column] for column in block), strict=True)
+            if set(row[1:]) != {"-"}
+        ]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         result += [
-            GAP.join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows
+            GAP.join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
+            for row in rows
         ]
     return result
 

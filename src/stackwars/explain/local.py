@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from stackwars.compilers import XLA
 from stackwars.explain import console, outcomes, page, reference, run_question, table
 from stackwars.explain.graph import Graph, GraphError, dtype, shape
 from stackwars.explain.outcomes import OutcomesJob
@@ -155,16 +154,22 @@ def check_inputs(path: Path, types: list[str]) -> None:
     try:
         arrays = dict(np.load(path))
     except (OSError, ValueError, TypeError) as error:
-        raise BadInput(f"{path}: expected an .npz file of arrays, got {error}; fix: write it with numpy.savez") from None
+        raise BadInput(
+            f"{path}: expected an .npz file of arrays, got {error}; fix: write it with numpy.savez"
+        ) from None
     names = [f"arg{number}" for number in range(len(types))]
     if list(arrays) == [f"arr_{number}" for number in range(len(arrays))]:
         names = [f"arr_{number}" for number in range(len(types))]
     if set(arrays) != set(names):
-        raise BadInput(f"{path}: expected the arrays {', '.join(names)}, got {', '.join(arrays)}; fix: their names")
+        raise BadInput(
+            f"{path}: expected the arrays {', '.join(names)}, got {', '.join(arrays)}; fix: their names"
+        )
     for name, kind in zip(names, types, strict=True):
         array = arrays[name]
         if array.shape != shape(kind) or array.dtype.kind != np.dtype(dtype(kind)).kind:
-            raise BadInput(f"{path}: {name}: expected {kind}, got {array.dtype} of shape {array.shape}; fix: that array")
+            raise BadInput(
+                f"{path}: {name}: expected {kind}, got {array.dtype} of shape {array.shape}; fix: that array"
+            )
 
 
 def _stem(path: Path) -> str:

@@ -12,7 +12,7 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +39,9 @@ BLOCK_NS = 1_000_000
 MOST_CALLS = 256
 DETAIL = 600
 """Characters of what a compiler says."""
-_OPERATION = re.compile(r"\b((?:stablehlo|chlo|mhlo)\.[a-z_]+)|custom_call_target = \"([^\"]+)\"|(?<!\S)@([\w.$]+)")
+_OPERATION = re.compile(
+    r"\b((?:stablehlo|chlo|mhlo)\.[a-z_]+)|custom_call_target = \"([^\"]+)\"|(?<!\S)@([\w.$]+)"
+)
 
 
 @dataclass(frozen=True)
@@ -47,8 +49,8 @@ class OutcomesJob:
     """All programs in one compiler.
 
     sides: the programs. compiler, evaluator: see `Question`; environment, evaluator_environment: the pins of their
-    environments, "" for this Python. expected: the folder of each program's expected values. settings: seconds that each
-    program is timed, timeout_s of a compilation or call, memory_cap_gib.
+    environments, "" for this Python. expected: the folder of each program's expected values. settings: seconds that
+    each program is timed, timeout_s of a compilation or call, memory_cap_gib.
     """
 
     name: str
@@ -90,7 +92,15 @@ def outcome(status: str, detail: str = "", **numbers: Any) -> dict[str, Any]:
     emitted: whether there is a program. operation: that at which a compiler refuses it.
     """
     missing = dict.fromkeys((*VERDICT, "compile_s", "ms", "low_ms", "high_ms", "facts"))
-    return {"status": status, "detail": detail, "operation": "", "emitted": True, "rounds": 0, **missing, **numbers}
+    return {
+        "status": status,
+        "detail": detail,
+        "operation": "",
+        "emitted": True,
+        "rounds": 0,
+        **missing,
+        **numbers,
+    }
 
 
 def outcomes(job: OutcomesJob) -> dict[str, Any]:
@@ -121,7 +131,10 @@ def outcomes(job: OutcomesJob) -> dict[str, Any]:
 @contextmanager
 def _evaluator(question: Question, worker: Worker, settings: dict[str, Any]) -> Iterator[Worker]:
     """Return a worker that parses programs: the suspect's own if it is the same compiler."""
-    if (question.compiler.module, question.compiler.python) == (question.evaluator.module, question.evaluator.python):
+    if (question.compiler.module, question.compiler.python) == (
+        question.evaluator.module,
+        question.evaluator.python,
+    ):
         yield worker
     else:
         with Worker(question.evaluator, **settings) as other:
@@ -154,7 +167,9 @@ class Tries:
                 else:
                     result[side.label] = found
         for label, found in times.items():
-            result[label] |= {key: value for key, value in found.items() if value is not None and key != "status"}
+            result[label] |= {
+                key: value for key, value in found.items() if value is not None and key != "status"
+            }
         return result
 
     def _guarded(self, work: Callable[[], dict[str, Any]]) -> dict[str, Any]:

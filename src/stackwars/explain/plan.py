@@ -9,6 +9,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from stackwars import frameworks
+from stackwars.explain.outcomes import HANG, REFUSED
 from stackwars.explain.question import Question, Side
 from stackwars.explain.workers import CompilerSpec
 from stackwars.setup import environments
@@ -28,6 +30,9 @@ SETTINGS = {
 each kind. seconds: each program is timed so long. budget_s: of a search; timeout_s: of a compilation or call."""
 
 
+STATUSES = {HANG: "timeout", REFUSED: "unsupported"}
+
+
 @dataclass(frozen=True)
 class Tried:
     """A compiler of the table: its module and options, and the pins of its environment, "" for this Python."""
@@ -37,18 +42,34 @@ class Tried:
     environment: str = ""
 
     def spec(self, name: str) -> CompilerSpec:
-        """Return the compiler where its environment is, whether or not that is built yet."""
-        python = environments.folder(Path(self.environment)) / "bin" / "python" if self.environment else ""
-        return CompilerSpec(name, self.module, self.options, str(python))
+        """Return the compiler in its environment."""
+        return CompilerSpec(name, self.module, self.options, _python(self.environment))
+
+
+def _python(pins: str) -> str:
+    """Return the Python of an environment, whether or not it is built yet; "" is this one."""
+    return str(environments.folder(Path(pins)) / "bin" / "python") if pins else ""
+
+
+def _suspect(row: dict[str, Any]) -> dict[str, str]:
+    """Return what is wrong with a program, in the words of `stackwars.compilers.check`."""
+    if row["kind"] != "fault":
+        return {}
+    return {
+        "label": row["program"],
+        "status": STATUSES.get(row["status"], row["status"]),
+        "detail": row["detail"],
+    }
 
 
 @dataclass(frozen=True)
 class Plan:
     """What is explained.
 
-    root: the folder of its results. files: {label: program file} of a question about files, else empty. frontends: those
-    whose programs are tried. natives: {framework: pins} that run without a compiler. compilers: in the table's order.
-    evaluator: computes expected values and parses programs. workload: name or path; "" for files. command: repeats it.
+    root: the folder of its results. files: {label: program file} of a question about files, else empty. frontends:
+    {framework: pins} whose programs are tried. natives: {framework: pins} that run without a compiler. compilers: in
+    the table's order. evaluator: computes expected values and parses programs. workload: name or path; "" for files.
+    command: repeats it.
     """
 
     name: str
@@ -57,7 +78,7 @@ class Plan:
     compilers: dict[str, Tried]
     evaluator: Tried
     files: dict[str, str] = field(default_factory=dict)
-    frontends: list[str] = field(default_factory=list)
+    frontends: dict[str, str] = field(default_factory=dict)
     natives: dict[str, str] = field(default_factory=dict)
     workload: str = ""
     sizes: dict[str, int] = field(default_factory=dict)
@@ -81,7 +102,9 @@ class Plan:
 
     def file(self, label: str) -> str:
         """Return where a program file is copied to: under its own name, which the answer's lines are of."""
-        suffix = "".join(Path(self.files[label]).suffixes[-2:]) if self.files[label].endswith(".gz") else ".mlir"
+        suffix = (
+            "".join(Path(self.files[label]).suffixes[-2:]) if self.files[label].endswith(".gz") else ".mlir"
+        )
         return f"{self.root}/programs/{label}/{label}{suffix}"
 
     def expected(self, label: str) -> str:
@@ -108,11 +131,23 @@ class Plan:
         """Return the OutcomesJob of a program file, for `reference`."""
         return self._tries([label], "reference", self.evaluator)
 
+    def lower_job(self, frontend: str) -> dict[str, Any]:
+        """Return the LowerJob of a frontend."""
+        return {
+            "framework": frontend,
+            "dialect": frameworks.load(frontend).DIALECT,
+            "workload": self.workload,
+            "variant": "base",
+            "sizes": self.sizes,
+            "seed": self.seed,
+            "matmul_precision": self.settings["matmul_precision"],
+        }
+
     def expected_job(self) -> dict[str, Any]:
         """Return the ExpectedJob of a workload; the second program is a witness if there is no reference in NumPy."""
         programs = {
             label: {"program": side["program"], "arguments": side["arguments"]}
-            for label, side in ((label, self.side(label)) for label in self.frontends[:2])
+            for label, side in ((label, self.side(label)) for label in list(self.frontends)[:2])
         }
         return {
             "workload": self.workload,
@@ -163,9 +198,16 @@ class Plan:
             sizes=self.sizes,
             seed=self.seed,
             inputs=self.inputs,
-            suspect={key: row[key] for key in ("status", "detail") if key in row} | ({"label": a.label} if "status" in row else {}),
-            settings=self.settings,
+            suspect=_suspect(row),
+            settings=self.settings | self._lowering(row),
         ).dump()
+
+    def _lowering(self, row: dict[str, Any]) -> dict[str, Any]:
+        """Return how a search for a fault makes the program with other sizes."""
+        pins = self.frontends.get(row.get("program", ""))
+        if not pins:
+            return {}
+        return {"lower": {"python": str(_python(pins)), "job": self.lower_job(row["program"])}}
 
     def report_job(self) -> dict[str, Any]:
         """Return the job of `stackwars.explain.report`."""
@@ -186,7 +228,11 @@ class Plan:
             "name": self.name,
             "sides": [self.side(label) for label in labels],
             "compiler": {"name": name, "module": compiler.module, "options": compiler.options},
-            "evaluator": {"name": "evaluator", "module": self.evaluator.module, "options": self.evaluator.options},
+            "evaluator": {
+                "name": "evaluator",
+                "module": self.evaluator.module,
+                "options": self.evaluator.options,
+            },
             "expected": {label: self.expected(label) for label in labels},
             "workload": self.workload,
             "sizes": self.sizes,

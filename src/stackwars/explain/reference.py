@@ -32,7 +32,15 @@ _WINDOW = re.compile(r"window_dimensions = array<i64: ([\d, ]+)>")
 
 def reference(job: OutcomesJob) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """Return (the expected values by key, the document of expected.json) of the job's first program."""
-    empty = {"schema": 1, "judge": "", "reason": "", "limits": {}, "rounding": {}, "witness": None, "disputed": False}
+    empty = {
+        "schema": 1,
+        "judge": "",
+        "reason": "",
+        "limits": {},
+        "rounding": {},
+        "witness": None,
+        "disputed": False,
+    }
     try:
         values, found = _evaluated(job)
     except NotImplementedError as error:

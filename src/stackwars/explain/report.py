@@ -89,7 +89,9 @@ def _is_slower(compiler: str, table: dict[str, Any], answers: list[dict[str, Any
     verdicts = [
         answer["found"]["verdict"]
         for answer in answers
-        if answer["row"]["kind"] == "cause" and answer["row"]["compiler"] == compiler and answer["row"]["a"] == a
+        if answer["row"]["kind"] == "cause"
+        and answer["row"]["compiler"] == compiler
+        and answer["row"]["a"] == a
     ]
     is_over = times[a] / times[others[0]] > 1 + table["settings"]["bound"]
     return is_over and not any(verdict in NO_GAP for verdict in verdicts)
@@ -100,7 +102,7 @@ def headline(table: dict[str, Any], answers: list[dict[str, Any]]) -> str:
     bad = [cell for cell in table["cells"] if cell["status"] not in (RIGHT, UNJUDGED)]
     statuses = dict.fromkeys(cell["status"] for cell in bad)
     parts = [
-        f"{status} in {sum(cell['status'] == status for cell in bad)} of {len(table['cells'])} tries"
+        f"{status.capitalize()} in {sum(cell['status'] == status for cell in bad)} of {len(table['cells'])} tries"
         for status in statuses
         if status != FAILED
     ]
@@ -110,8 +112,7 @@ def headline(table: dict[str, Any], answers: list[dict[str, Any]]) -> str:
     if not parts:
         gap = f"no gap beyond {100 * table['settings']['bound']:.0f} %"
         return f"Right wherever it ran, {gap}." if table["judge"] else f"Not judged, {gap}."
-    text = "; ".join(parts)
-    return f"{text[0].upper()}{text[1:]}."
+    return f"{'; '.join(parts)}."
 
 
 def write(document: dict[str, Any], folder: Path) -> None:

@@ -49,8 +49,8 @@ class ExplainJobs:
         given = {key: self._options[key] for key in GIVEN[:3] if self._options[key]}
         if not given or ("program" in given) == ("program_a" in given):
             raise WorkflowError(
-                f"explain: expected program=<file or workload>, or program_a=<file.mlir> and perhaps program_b=<file.mlir>, got {given}; "
-                "fix: make explain PROGRAM=softmax.py"
+                "explain: expected program=<file or workload>, or program_a=<file.mlir>, and program_b=<file.mlir> "
+                f"to compare it with, got {given or 'none'}; fix: make explain PROGRAM=softmax.py"
             )
         name = "-".join(dict.fromkeys(_stem(path) for path in given.values()))
         return [f"{FOLDER}/{name}/explain.html"]
@@ -70,7 +70,9 @@ class ExplainJobs:
 
     def _plan(self, name: str) -> Plan:
         if self._options["program_a"]:
-            return self._of_files(name, [path for path in (self._options["program_a"], self._options["program_b"]) if path])
+            return self._of_files(
+                name, [path for path in (self._options["program_a"], self._options["program_b"]) if path]
+            )
         program = self._program(name)
         if program.endswith(PROGRAM_FILES):
             return self._of_files(name, [program])
@@ -88,7 +90,9 @@ class ExplainJobs:
             title=" and ".join(paths),
             files=dict(zip(labels, paths, strict=True)),
             inputs=self._options["inputs"],
-            command=f"make explain A={paths[0]}" + (f" B={paths[1]}" if len(paths) > 1 else "") + self._inputs(),
+            command=f"make explain A={paths[0]}"
+            + (f" B={paths[1]}" if len(paths) > 1 else "")
+            + self._inputs(),
             not_tried={"compilers": self._left("compilers")},
             **self._common(name),
         )
@@ -105,12 +109,11 @@ class ExplainJobs:
         self._check("frontends", chosen, self._frontends())
         has_form = {one: frameworks.load(one).DIALECT not in workload.NO_FORM for one in self._frontends()}
         shown = [one for one in chosen if has_form[one]]
-        natives = [one for one in shown if one in NATIVES]
         return Plan(
             name=name,
             title=workload.TITLE,
-            frontends=[one for one in shown if one not in NATIVES],
-            natives={one: programs.lower_pins(self._config, one) for one in natives},
+            frontends={one: programs.lower_pins(self._config, one) for one in shown if one not in NATIVES},
+            natives={one: programs.lower_pins(self._config, one) for one in shown if one in NATIVES},
             workload=program,
             sizes=sizes,
             seed=self._config["settings"]["seed"],
@@ -167,29 +170,13 @@ class ExplainJobs:
 
     def lower_pins(self, wildcards: Wildcards) -> str:
         """Return the pins of the environment in which a frontend's program is made."""
-        self._known(self.plan(wildcards.name).frontends, wildcards.frontend)
-        return programs.lower_pins(self._config, wildcards.frontend)
+        return self._row(self.plan(wildcards.name).frontends, wildcards.frontend)
 
     def lower_sources(self, wildcards: Wildcards) -> list[str]:
         """Return the files that a frontend's program is made from."""
         self._known(self.plan(wildcards.name).frontends, wildcards.frontend)
-        lowering = programs.lower_sources(
-            self._config, wildcards.frontend, self.plan(wildcards.name).workload
-        )
+        lowering = programs.lower_sources(self._config, wildcards.frontend, self.plan(wildcards.name).workload)
         return self.sources(wildcards) + lowering
-
-    def lower_job(self, wildcards: Wildcards) -> str:
-        """Return the path of a frontend's LowerJob."""
-        plan = self.plan(wildcards.name)
-        return job_files.planned("lower", {
-            "framework": wildcards.frontend,
-            "dialect": frameworks.load(wildcards.frontend).DIALECT,
-            "workload": plan.workload,
-            "variant": "base",
-            "sizes": plan.sizes,
-            "seed": plan.seed,
-            "matmul_precision": plan.settings["matmul_precision"],
-        })  # fmt: skip
 
     def sources(self, wildcards: Wildcards) -> list[str]:
         """Return the files that decide what is explained: the user's, or the workload's module."""
