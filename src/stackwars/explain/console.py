@@ -122,10 +122,10 @@ def cause_text(cause: dict) -> str:
 def question_text(cause: dict) -> str:
     """Return which gap was explained."""
     ratio = cause.get("ratio") or {}
-    slower = f" is {format_ratio(ratio['value'])}x slower" if ratio.get("value") else " is slower"
+    takes = f"takes {format_ratio(ratio['value'])}x the time" if ratio else "takes longer"
     if cause.get("other"):
-        return f"{cause['a']} in {cause['compiler']}{slower} than in {cause['other']}"
-    return f"{cause['a']} in {cause['compiler']}{slower} than {cause['b']}"
+        return f"{cause['a']} in {cause['compiler']} {takes} {'that it takes' if ratio else 'than'} in {cause['other']}"
+    return f"{cause['a']} in {cause['compiler']} {takes} {'of' if ratio else 'than'} {cause['b']}"
 
 
 def closed_text(cause: dict) -> str:

@@ -9,7 +9,7 @@ from stackwars.measure import machine
 
 MOST_LINES = 60
 MOST_REGIONS = 2
-MOST_CHARACTERS = 110
+MOST_CHARACTERS = 180
 """Of an operation's text."""
 
 
@@ -24,7 +24,7 @@ def markdown(document: dict[str, Any]) -> str:
         "```",
         *console.grid(table),
         "```",
-        " ".join([console.judged(table), *console.notes(table), *console.not_tried(table)]),
+        *[f"- {text}" for text in (console.judged(table), *console.notes(table), *console.not_tried(table))],
     ]
     for answer in document["answers"]:
         body += ["", *_answer(answer)]

@@ -102,7 +102,7 @@ def headline(table: dict[str, Any], answers: list[dict[str, Any]]) -> str:
     bad = [cell for cell in table["cells"] if cell["status"] not in (RIGHT, UNJUDGED)]
     statuses = dict.fromkeys(cell["status"] for cell in bad)
     parts = [
-        f"{status.capitalize()} in {sum(cell['status'] == status for cell in bad)} of {len(table['cells'])} tries"
+        f"{status} in {sum(cell['status'] == status for cell in bad)} of {len(table['cells'])} tries"
         for status in statuses
         if status != FAILED
     ]
@@ -112,7 +112,9 @@ def headline(table: dict[str, Any], answers: list[dict[str, Any]]) -> str:
     if not parts:
         gap = f"no gap beyond {100 * table['settings']['bound']:.0f} %"
         return f"Right wherever it ran, {gap}." if table["judge"] else f"Not judged, {gap}."
-    return f"{'; '.join(parts)}."
+    text = "; ".join(parts)
+    # A program's name keeps its small letter.
+    return f"{text[0].upper()}{text[1:]}." if text.split()[0] in statuses else f"{text}."
 
 
 def write(document: dict[str, Any], folder: Path) -> None:
