@@ -10,7 +10,14 @@ from stackwars.explain.outcomes import CRASH, NATIVE, REFUSED, RIGHT, WRONG, out
 from stackwars.explain.report import ReportJob
 
 COMPILERS = ["jaxlib-0.7.1", "jaxlib-0.10.2", "iree-3.13"]
-MACHINE = {"cpu_model": "AMD EPYC", "cores": 2, "memory_bytes": 24 * 2**30, "kernel": "6.1", "os": "Debian", "python": "3.11.2"}
+MACHINE = {
+    "cpu_model": "AMD EPYC",
+    "cores": 2,
+    "memory_bytes": 24 * 2**30,
+    "kernel": "6.1",
+    "os": "Debian",
+    "python": "3.11.2",
+}
 SOURCE = {"git_revision": "0123456789ab", "git_dirty": False}
 VERSIONS = {"numpy": "2.3.2", "jax": "0.7.1", "jaxlib": "0.7.1"}
 WRONG_DETAIL = "3 of 98,304 elements wrong (the last 1 of axis 0), largest error 1.0e+00, by NumPy in float64"
@@ -18,7 +25,9 @@ CRASH_DETAIL = "SIGSEGV in run; last line: a buffer at 0x0"
 
 
 def right(ms: float) -> dict:
-    return outcome(RIGHT, ms=ms, low_ms=0.98 * ms, high_ms=1.02 * ms, rounds=40, wrong=0, total=98304, compile_s=0.1)
+    return outcome(
+        RIGHT, ms=ms, low_ms=0.98 * ms, high_ms=1.02 * ms, rounds=40, wrong=0, total=98304, compile_s=0.1
+    )
 
 
 def cell(program: str, compiler: str, found: dict, ratio: float | None = None) -> dict:
@@ -28,9 +37,17 @@ def cell(program: str, compiler: str, found: dict, ratio: float | None = None) -
 CELLS = [
     cell("torch_xla", "jaxlib-0.7.1", right(8.81), 1.6),
     cell("jax", "jaxlib-0.7.1", right(5.82), 1.06),
-    cell("torch_xla", "jaxlib-0.10.2", outcome(WRONG, WRONG_DETAIL, wrong=3, total=98304, where="the last 1 of axis 0")),
+    cell(
+        "torch_xla",
+        "jaxlib-0.10.2",
+        outcome(WRONG, WRONG_DETAIL, wrong=3, total=98304, where="the last 1 of axis 0"),
+    ),
     cell("jax", "jaxlib-0.10.2", outcome(CRASH, CRASH_DETAIL)),
-    cell("torch_xla", "iree-3.13", outcome(REFUSED, "failed to legalize 'stablehlo.fft'", operation="stablehlo.fft")),
+    cell(
+        "torch_xla",
+        "iree-3.13",
+        outcome(REFUSED, "failed to legalize 'stablehlo.fft'", operation="stablehlo.fft"),
+    ),
     cell("jax", "iree-3.13", right(7.0), 1.27),
     cell("torch_eager", NATIVE, right(5.5), 1.0),
 ]
@@ -79,7 +96,7 @@ FAULT = {
                  {"variant": "-fusion", "outcome": "wrong", "ms": None, "ratio": None, "compile_s": 0.03, "changed": True}],
     "reproduced": True, "versions": {}, "seconds": 3.4,
 }  # fmt: skip
-REDUCED = 'module {\n  func.func public @main(%arg0: tensor<3x1xf32>) -> tensor<3xf32> {\n    return %arg0 : tensor<3xf32>\n  }\n}\n'
+REDUCED = "module {\n  func.func public @main(%arg0: tensor<3x1xf32>) -> tensor<3xf32> {\n    return %arg0 : tensor<3xf32>\n  }\n}\n"
 SCRIPT = '"""Shows the fault."""\nimport sys\n\nsys.exit(1)\n'
 JOB = ReportJob(
     name="mha", title="Multi-head attention", root="explain/mha",
