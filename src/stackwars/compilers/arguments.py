@@ -18,13 +18,12 @@ import numpy as np
 
 from stackwars.compilers import stablehlo
 from stackwars.measure import documents
+from stackwars.measure.judge import OUTPUT, output_names
 from stackwars.workloads import values
-from stackwars.workloads.values import plain
 from stackwars.workloads.parallel import Division
+from stackwars.workloads.values import plain
 
 KINDS = ("weight", "input", "constant", "zeros")
-OUTPUT = "output"
-"""The name of the result that a cell's call returns; further ones are output/1, output/2 and so on."""
 DTYPES = {
     "f16": np.float16, "f32": np.float32, "f64": np.float64, "i1": np.bool_, "i8": np.int8,
     "i16": np.int16, "i32": np.int32, "i64": np.int64, "ui8": np.uint8, "ui16": np.uint16,
@@ -168,19 +167,8 @@ def dump(entries: list[Entry]) -> list[dict]:
 
 
 def outputs(count: int) -> tuple[Result, ...]:
-    """Return the results of a program that returns so many and updates nothing."""
-    return tuple(Result(f"{OUTPUT}/{number}" if number else OUTPUT) for number in range(count))
-
-
-def value_key(name: str, which: int) -> str | None:
-    """Return the key of a result's expected values, of a call with this set of inputs; None if it has none.
-
-    What a program updates is expected after the first call alone.
-    """
-    output, _, number = name.partition("/")
-    if output == OUTPUT:
-        return f"{OUTPUT}{which}/{number}" if number else f"{OUTPUT}{which}"
-    return f"state/{name}" if which == 0 else None
+    """Return the results that a call returns, so many."""
+    return tuple(map(Result, output_names(count)))
 
 
 def named(document: dict, values: list[np.ndarray]) -> dict[str, np.ndarray]:

@@ -93,7 +93,7 @@ class Evaluation:
             # One after the other: a model's weights fit the memory once or twice.
             given = (entry.value(self._job.seed, inputs) for entry in self.entries)
             for name, value in arguments.named(self.document, evaluate(given)).items():
-                if key := arguments.value_key(name, number):
+                if key := judge.value_key(name, number):
                     result[key] = value
         return result
 
@@ -166,9 +166,7 @@ def _by_numpy(workload: Any, job: ExpectedJob) -> Values | None:
     outputs, state = result
     found = {f"state/{name}": np.asarray(value) for name, value in state.items()}
     for which, output in enumerate(outputs):
-        each = output if isinstance(output, tuple) else (output,)
-        rows = zip(arguments.outputs(len(each)), each, strict=True)
-        found |= {arguments.value_key(row.name, which): np.asarray(value) for row, value in rows}
+        found |= judge.output_values(output, which)
     return found
 
 
@@ -190,7 +188,7 @@ def _limits(
     for key in values:
         # Rounding was measured with the first set of inputs.
         _, _, number = key.partition("/")
-        first = arguments.value_key(f"{OUTPUT}/{number}" if number else OUTPUT, 0)
+        first = judge.value_key(f"{OUTPUT}/{number}" if number else OUTPUT, 0)
         measured = rounding.get(first if key.startswith(OUTPUT) else key, 0.0)
         result[key] = min(MOST, max(least, MARGIN * measured))
     return result

@@ -10,8 +10,8 @@ import numpy as np
 
 from stackwars.compilers import arguments
 from stackwars.compilers.arguments import Entry, Leaf, Lowered, Result, marked
-from stackwars.frameworks.torch_eager import gradient_mode, tensor_of
 from stackwars.frameworks import each
+from stackwars.frameworks.torch_eager import element, gradient_mode, tensor_of
 from stackwars.frameworks.torch_xla import unnumbered
 from stackwars.workloads.parallel import Division
 
@@ -69,7 +69,7 @@ def lower(
     tensors = {
         name: put(array)
         if array.dtype.kind == "i"
-        else create_placeholder_tensor(array.shape, tensor_of(torch, array[..., :0]).dtype)
+        else create_placeholder_tensor(array.shape, element(torch, array))
         for name, array in inputs.items()
     }
     # What an optimiser keeps is zeros that are yet to be computed, which would be part of the program.

@@ -26,10 +26,16 @@ def gradient_mode(torch: Any, module: Any) -> Callable:
     return torch.enable_grad if getattr(module, "GRADIENTS", False) else torch.no_grad
 
 
+def element(torch: Any, array: np.ndarray) -> Any:
+    """Return the element type that PyTorch has for an array."""
+    if isinstance(array, BFloat16):
+        return torch.bfloat16
+    return torch.from_numpy(np.empty(0, array.dtype)).dtype
+
+
 def tensor_of(torch: Any, array: np.ndarray) -> Any:
-    """Return a tensor of an array's values on the host, of bfloat16 if they are."""
-    found = torch.from_numpy(np.asarray(array))
-    return found.to(torch.bfloat16) if isinstance(array, BFloat16) else found
+    """Return a tensor on the host with an array's values, in the type of `element`."""
+    return torch.from_numpy(np.asarray(array)).to(element(torch, array))
 
 
 class Session:

@@ -4,6 +4,7 @@ A module has a `base.Workload`, or is a file of functions (`functions`), which m
 """
 
 import re
+import traceback
 from collections.abc import Callable
 from functools import cache, partial
 from importlib import import_module
@@ -12,6 +13,8 @@ from typing import Any, NoReturn
 
 from stackwars.workloads.base import Workload
 
+PROGRAM_FILES: set[str] = set()
+"""The program files that this process has read."""
 _DECLARATION = re.compile(r"^WORKLOAD = ", re.MULTILINE)
 _FUNCTIONS = re.compile(r"^(def inputs\(|inputs = |INPUTS = )", re.MULTILINE)
 
@@ -72,6 +75,13 @@ def sources(workload: str | Workload, dialect: str) -> list[str]:
     result = load(workload) if isinstance(workload, str) else workload
     own = result.modules()
     return own if dialect in result.NO_FORM else [*own, _builder(result, dialect)]
+
+
+def user_line(problem: BaseException) -> str:
+    """Return "file:line: " of the last line of a program file that an exception passed; "" if it passed none."""
+    frames = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(problem.__traceback__)]
+    found = [f"{Path(file).name}:{line}: " for file, line in frames if file in PROGRAM_FILES]
+    return found[-1] if found else ""
 
 
 def _builder(workload: Workload, dialect: str) -> str:

@@ -101,6 +101,8 @@ class Workload:
     """Whether its torch module has a loop whose body is a graph of its own."""
     SIZES_FROM_VALUES = False
     """Whether sizes depend on values in TensorFlow."""
+    SETS_DIFFER = True
+    """Whether two sets of inputs differ, and so their outputs."""
     BUILDER = "in"
     """Which modules build its forms: `<BUILDER>_<dialect>` of this folder."""
 
@@ -178,8 +180,9 @@ class Workload:
     def expected(self, sizes: Sizes, seed: int, calls: int | None = None) -> tuple[list, Arrays] | None:
         """Return (output of each call, {name: what the calls update, after the last}) of the reference, in float64.
 
-        An output is an array, or a tuple of arrays if a call has several results. Names are those of `Session.state`. Calls alternate between the inputs of the seed and those of the next;
-        by default there is one of a workload that updates, and two of any other. None without a reference.
+        An output is an array, or a tuple of arrays if a call has several results. Names are those of `Session.state`.
+        Calls alternate between the inputs of the seed and those of the next; by default there is one of a workload
+        that updates, and two of any other. None without a reference.
         """
         if not hasattr(self, "reference"):
             return None

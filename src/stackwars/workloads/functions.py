@@ -23,11 +23,13 @@ from typing import Any
 
 import numpy as np
 
+from stackwars import workloads
 from stackwars.workloads import program_inputs
 from stackwars.workloads.base import Workload, float64
 
 FORMS = ("jax", "torch", "numpy", "tensorflow")
 MODULE, NAMES, INPUTS, RNG = "torch_module", "NAMES", "inputs", "rng"
+SEVERAL = (tuple, list)
 OTHER_ORDER = 9000
 """The place in the tables of a file that does not give its own."""
 
@@ -51,7 +53,11 @@ class Functions(Workload):
         self._npz = path.parent / given if isinstance(given, str) else None
         self.SIZES = {} if self._npz else {name: f"{name} of inputs()" for name in _sizes(path, given)}
         self.DEFAULTS = {} if self._npz else _sizes(path, given)
-        self.INPUTS = {name: one.shape for name, one in self._specs(self.DEFAULTS, 0).items()}
+        specs = self._specs(self.DEFAULTS, 0)
+        self.INPUTS = {name: one.shape for name, one in specs.items()}
+        self.SETS_DIFFER = self._has_rng() or any(
+            isinstance(one, program_inputs.Spec) for one in specs.values()
+        )
         self.NO_FORM = {one: f"{path.name} has no function {one}" for one in FORMS if not self._has(one)}
         if self._has("numpy"):
             self.reference = self._reference
@@ -66,9 +72,7 @@ class Functions(Workload):
         return [*own, __name__]
 
     def inputs(self, sizes, seed):
-        return {
-            name: program_inputs.draw(name, one, seed) for name, one in self._specs(sizes, seed).items()
-        }
+        return {name: program_inputs.draw(name, one, seed) for name, one in self._specs(sizes, seed).items()}
 
     def items(self, sizes):
         return next(iter(sizes.values()), 1)
@@ -92,7 +96,10 @@ class Functions(Workload):
         return dialect in FORMS
 
     def form(self, dialect, sizes, xp, *framework):
-        return lambda weights, *inputs: self.call(dialect, *inputs)
+        def function(weights, *inputs):
+            return self.call(dialect, *inputs)
+
+        return function
 
     def in_torch(self, sizes, torch):
         from stackwars.workloads.functions_torch import Program, ProgramOfModule
@@ -116,7 +123,7 @@ class Functions(Workload):
 
     def results(self, form: str, returned: Any) -> Any:
         """Return what a function returned, several results as a tuple."""
-        each = tuple(returned) if isinstance(returned, tuple | list) else (returned,)
+        each = tuple(returned) if isinstance(returned, SEVERAL) else (returned,)
         for one in each:
             if not hasattr(one, "shape"):
                 expected = f"{form} to return an array or a tuple of arrays"
@@ -130,6 +137,9 @@ class Functions(Workload):
     def _has(self, form: str) -> bool:
         return self.function(form) is not None or (form == "torch" and self.function(MODULE) is not None)
 
+    def _has_rng(self) -> bool:
+        return not self._npz and RNG in inspect.signature(self.function(INPUTS)).parameters
+
     def _reference(self, weights: Mapping, inputs: Mapping[str, np.ndarray]) -> Any:
         return self._guarded("numpy", lambda: self.call("numpy", *float64(inputs).values()))
 
@@ -139,7 +149,7 @@ class Functions(Workload):
             returned = program_inputs.from_npz(self._npz)
         else:
             function = self.function(INPUTS)
-            rng = {RNG: np.random.default_rng(seed)} if RNG in inspect.signature(function).parameters else {}
+            rng = {RNG: np.random.default_rng(seed)} if self._has_rng() else {}
             returned = self._guarded(INPUTS, lambda: function(**rng, **sizes))
         if not isinstance(returned, Mapping) or not returned:
             expected = 'inputs() to return {"name": shape, ...}'
@@ -157,8 +167,8 @@ class Functions(Workload):
             raise
         except Exception as problem:
             said = f"{name}() failed: {type(problem).__name__}: {problem}"
-            at = place(problem) or f"{self.path.name}:{line(self.function(name))}"
-            raise ProgramFileError(f"{at}: {said}; fix: that line") from problem
+            at = workloads.user_line(problem) or f"{self.path.name}:{line(self.function(name))}: "
+            raise ProgramFileError(f"{at}{said}; fix: that line") from problem
 
     def _located(self, function: str, message: str) -> ProgramFileError:
         return ProgramFileError(f"{self.path.name}:{line(self.function(function))}: {message}")
@@ -172,17 +182,6 @@ def error(path: Path, at: int, expected: str, got: Any, fix: str) -> ProgramFile
 def line(function: Callable | None) -> int:
     """Return the line of a function in its file; 1 without one."""
     return function.__code__.co_firstlineno if function else 1
-
-
-def place(problem: BaseException) -> str:
-    """Return "file:line" of the last line of a program file that an exception passed; "" if it passed none."""
-    files = {module.__file__ for module in list(sys.modules.values()) if hasattr(module, "__program_file__")}
-    result, at = "", problem.__traceback__
-    while at is not None:
-        if at.tb_frame.f_code.co_filename in files:
-            result = f"{Path(at.tb_frame.f_code.co_filename).name}:{at.tb_lineno}"
-        at = at.tb_next
-    return result
 
 
 def read(path: Path, name: str = "") -> Functions:
@@ -214,17 +213,17 @@ def _run(path: Path, name: str) -> ModuleType:
         raise ProgramFileError(f"{path}: expected a file, got none; fix: the path")
     spec = spec_from_file_location(name, path)
     module = module_from_spec(spec)
-    module.__program_file__ = True
+    workloads.PROGRAM_FILES.add(module.__file__)
     sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
     except Exception as problem:
-        at = place(problem) or f"{path.name}:{getattr(problem, 'lineno', 1)}"
+        at = workloads.user_line(problem) or f"{path.name}:{getattr(problem, 'lineno', 1)}: "
         del sys.modules[name]
         expected = "a file that can be imported with NumPy and the standard library alone"
         fix = "import frameworks inside the functions" if isinstance(problem, ImportError) else "that line"
         raise ProgramFileError(
-            f"{at}: expected {expected}, got {type(problem).__name__}: {getattr(problem, 'msg', problem)}; fix: {fix}"
+            f"{at}expected {expected}, got {type(problem).__name__}: {getattr(problem, 'msg', problem)}; fix: {fix}"
         ) from None
     if not inspect.isfunction(getattr(module, INPUTS, None)):
         given = getattr(module, INPUTS, getattr(module, INPUTS.upper(), None))

@@ -82,7 +82,8 @@ def from_npz(path: Path) -> Mapping[str, np.ndarray]:
 
 def _is_shape(given: Any) -> bool:
     return isinstance(given, tuple | list) and all(
-        isinstance(extent, int | np.integer) and not isinstance(extent, bool) and extent >= 0 for extent in given
+        isinstance(extent, int | np.integer) and not isinstance(extent, bool) and extent >= 0
+        for extent in given
     )
 
 
