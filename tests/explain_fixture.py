@@ -51,8 +51,8 @@ CELLS = [
     cell("jax", "iree-3.13", right(7.0), 1.27),
     cell("torch_eager", NATIVE, right(5.5), 1.0),
 ]
-CAUSE_ROW = {"kind": "cause", "id": "jaxlib-0.7.1.torch_xla.jax", "compiler": "jaxlib-0.7.1", "a": "torch_xla", "b": "jax",
-             "other": None, "gap": 1.51}  # fmt: skip
+CAUSE_ROW = {"kind": "cause", "id": "jaxlib-0.7.1.torch_xla.jax", "compiler": "jaxlib-0.7.1", "a": "torch_xla",
+             "b": "jax", "other": None, "gap": 1.51}  # fmt: skip
 FAULT_ROW = {"kind": "fault", "id": "jaxlib-0.10.2.torch_xla", "compiler": "jaxlib-0.10.2", "program": "torch_xla",
              "status": WRONG, "detail": WRONG_DETAIL}  # fmt: skip
 TABLE = {
@@ -73,7 +73,7 @@ REGION = {
           '"stablehlo.dot_general"(%0, %1) : (tensor<128x768xf32>, tensor<768x2304xf32>) -> tensor<128x2304xf32>'],
     "a_ms": 4.1, "b_ms": 1.2,
     "reason": {"a": SIDE, "b": SIDE | {"cores": 1.8, "of_peak": 0.6},
-               "sentence": "A product takes 4.1 ms on 1.3 of 2 cores at 18 % of peak; in the other layout 1.2 ms on 1.8 at 60 %."},
+               "sentence": "a product takes 4.1 ms on 1.3 of 2 cores at 18 % of peak; in the other layout 1.2 ms"},
 }  # fmt: skip
 CAUSE = {
     "schema": 1, "name": CAUSE_ROW["id"], "a": "torch_xla", "b": "jax", "compiler": "jaxlib-0.7.1", "other": None,
@@ -81,7 +81,8 @@ CAUSE = {
     "ratio": {"value": 1.51, "low": 1.48, "high": 1.55}, "closed": {"share": 0.97, "low": 0.91, "high": 1.04},
     "left_ms": 0.09, "both_directions": {"b_from_a": {"share": 0.95}}, "regions": [REGION],
     "a_better": [{**REGION, "what": "operations", "a": ["\"stablehlo.exponential\"(%0) : tensor<8xf32>"], "b": []}],
-    "tried": {"operations": [39, 28], "classes": 20, "kinds": 20, "curve": {"1": 0.97}, "sane": {"a_from_b": 1.0, "b_from_a": 0.0}},
+    "tried": {"operations": [39, 28], "classes": 20, "kinds": 20, "curve": {"1": 0.97},
+              "sane": {"a_from_b": 1.0, "b_from_a": 0.0}},
     "seconds": 41.0, "versions": VERSIONS, "machine": MACHINE, "source": SOURCE,
 }  # fmt: skip
 FAULT = {
@@ -92,11 +93,16 @@ FAULT = {
     "lines": ["mha.py:44"], "shapes": {"rows": 3}, "reduced": "reduced.mlir", "error": "1 of 3 elements wrong",
     "judge": "jaxlib 0.10.2, each operation alone in float64",
     "cures": [{"flag": "xla_disable_hlo_passes=algsimp", "outcome": "right"}],
-    "ablation": [{"variant": "-algsimp", "outcome": "ok", "ms": 0.02, "ratio": 0.98, "compile_s": 0.03, "changed": True},
-                 {"variant": "-fusion", "outcome": "wrong", "ms": None, "ratio": None, "compile_s": 0.03, "changed": True}],
+    "ablation": [{"variant": "-algsimp", "outcome": "ok", "ms": 0.02, "ratio": 0.98, "compile_s": 0.03},
+                 {"variant": "-fusion", "outcome": "wrong", "ms": None, "ratio": None, "compile_s": 0.03}],
     "reproduced": True, "versions": {}, "seconds": 3.4,
 }  # fmt: skip
-REDUCED = "module {\n  func.func public @main(%arg0: tensor<3x1xf32>) -> tensor<3xf32> {\n    return %arg0 : tensor<3xf32>\n  }\n}\n"
+REDUCED = """module {
+  func.func public @main(%arg0: tensor<3xf32>) -> tensor<3xf32> {
+    return %arg0 : tensor<3xf32>
+  }
+}
+"""
 SCRIPT = '"""Shows the fault."""\nimport sys\n\nsys.exit(1)\n'
 JOB = ReportJob(
     name="mha", title="Multi-head attention", root="explain/mha",

@@ -108,8 +108,8 @@ def test_a_refused_program_ends_with_1(tmp_path):
 @pytest.mark.parametrize(
     ("texts", "expected"),
     [
-        ({"a": "module {\n  func.func @main() {\n    nonsense\n  }\n}\n"}, "a.mlir:3: expected a StableHLO program, got "),
-        ({"a": ADD, "b": ADD.replace("64x64", "32x32")}, "b.mlir: expected the arguments of a.mlir, (tensor<64x64xf32>, "),
+        ({"a": "module {\n  func.func @main() {\n    nonsense\n  }\n}\n"}, "a.mlir:3: expected a StableHLO"),
+        ({"a": ADD, "b": ADD.replace("64x64", "32x32")}, "b.mlir: expected the arguments of a.mlir, (tensor<64"),
     ],
 )  # fmt: skip
 def test_files_that_are_no_programs_of_one_computation_are_refused(tmp_path, texts, expected):

@@ -71,7 +71,8 @@ def test_the_text_for_an_issue_is_short_and_complete(written):
     text = (written / "explain.md").read_text()
     assert len(text.splitlines()) <= issue.MOST_LINES
     for shown in ("# mha: Wrong in 1 of 7 tries", "takes 1.51x the time of jax", "mha.py:41", "func.func public @main",
-                  "Versions: jaxlib-0.7.1: numpy 2.3.2", "Machine: AMD EPYC", "`make explain PROGRAM=mha`", "reproduce.py"):  # fmt: skip
+                  "Versions: jaxlib-0.7.1: numpy 2.3.2", "Machine: AMD EPYC", "`make explain PROGRAM=mha`",
+                  "reproduce.py"):  # fmt: skip
         assert shown in text, shown
 
 

@@ -143,8 +143,8 @@ def region_text(region: dict) -> str:
     line = region.get("line_a") or region.get("line_b")
     place = f" ({line})" if line else ""
     a, b = (_operations(region[side]) for side in "ab")
-    reason = (region.get("reason") or {}).get("sentence", "")
-    return f"{count}{region['what']}{place}: {a} against {b}. {reason}".strip()
+    reason = (region.get("reason") or {}).get("sentence", "").rstrip(".")
+    return f"{count}{region['what']}{place}: {a} against {b}.{f' {reason[0].upper()}{reason[1:]}.' if reason else ''}"
 
 
 def fault_text(label: str, fault: dict) -> str:

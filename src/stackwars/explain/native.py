@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from stackwars import frameworks, workloads
-from stackwars.compilers import arguments
 from stackwars.explain.outcomes import CRASH, FAILED, HANG, REFUSED, RIGHT, UNJUDGED, WRONG, outcome, timing
 from stackwars.measure import documents, judge, launch, limits, machine, process_status
 from stackwars.measure.child import block, timed_call
@@ -106,7 +105,8 @@ def _run(job: NativeJob, events: Events) -> None:
         output, _, _ = timed_call(session, which)
         outputs.append(output)
         if which == 0 or not hasattr(workload, "STATE"):
-            values |= _keyed(name, which, session.fetch(output))
+            fetched = judge.output_values(session.fetch(output), which)
+            values |= {f"{name}/{key}": np.array(value) for key, value in fetched.items()}
         if which == 0 and hasattr(workload, "STATE"):
             values |= {f"first/state/{leaf}": np.array(value) for leaf, value in session.state().items()}
     events.write("judged", verdict=judge.judge(values, judge.read(Path(job.expected))))
@@ -117,13 +117,6 @@ def _run(job: NativeJob, events: Events) -> None:
     while len(blocks) < LEAST_BLOCKS or time.perf_counter() < end:
         blocks.append(block(session, calls, 0, outputs) / calls / 1e6)
     events.write("timed", timing=timing(np.array(blocks)))
-
-
-def _keyed(call: str, which: int, fetched: Any) -> dict[str, np.ndarray]:
-    """Return a call's results by the keys of the expected values."""
-    results = frameworks.each(fetched)
-    named = zip(arguments.outputs(len(results)), results, strict=True)
-    return {f"{call}/{arguments.value_key(row.name, which)}": np.array(value) for row, value in named}
 
 
 def main() -> None:

@@ -262,8 +262,7 @@ def named_results(side: Side, results: list[np.ndarray]) -> dict[str, np.ndarray
     if side.arguments:
         document, _ = arguments.load(Path(side.arguments))
         return arguments.named(document, results)
-    names = (row.name for row in arguments.outputs(len(results)))
-    return dict(zip(names, results, strict=True))
+    return dict(zip(judge.output_names(len(results)), results, strict=True))
 
 
 def operation_in(message: str) -> str:

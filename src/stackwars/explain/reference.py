@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from stackwars.compilers import arguments, expected
+from stackwars.compilers import expected
 from stackwars.compilers.evaluate import unit_roundoff
 from stackwars.explain.evaluated import evaluate, unsupported
 from stackwars.explain.graph import Graph, GraphError, Op, shape
@@ -64,13 +64,13 @@ def _evaluated(job: OutcomesJob) -> tuple[dict[str, np.ndarray], dict[str, Any]]
             worker, graph, given, _made(folder, "rounded"), double=False, sets=1, save=graph.results
         )
         values, rounding = {}, {}
-        for row, result in zip(arguments.outputs(len(graph.results)), graph.results, strict=True):
+        for name, result in zip(judge.output_names(len(graph.results)), graph.results, strict=True):
             for number in range(INPUT_SETS):
-                key = arguments.value_key(row.name, number)
+                key = judge.value_key(name, number)
                 values[key] = np.array(exact.array(result, number))
                 if number == 0:
                     verdict = agreement(np.asarray(rounded.array(result)), values[key], np.inf)
-                    rounding[row.name] = max(verdict.l2, verdict.largest)
+                    rounding[name] = max(verdict.l2, verdict.largest)
         versions = worker.versions()
     compiler = f"jaxlib {versions['jaxlib']}" if "jaxlib" in versions else question.evaluator.name
     return values, {
@@ -95,7 +95,7 @@ def limits_of(text: str, graph: Graph, rounding: dict[str, float]) -> dict[str, 
     for name, measured in rounding.items():
         margin = expected.MARGIN * measured if np.isfinite(measured) else 0.0
         for number in range(INPUT_SETS):
-            result[arguments.value_key(name, number)] = min(expected.MOST, max(least, margin))
+            result[judge.value_key(name, number)] = min(expected.MOST, max(least, margin))
     return result
 
 
