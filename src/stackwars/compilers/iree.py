@@ -118,7 +118,7 @@ class Compiler:
         runtime.flags.parse_flags(f"--task_topology_cpu_ids={cores}")
         self._runtime = runtime
         self._config = runtime.Config("local-task")
-        self._flags = [*FLAGS, *(f"--{name}={value}" for name, value in options.items())]
+        self._flags = flags(options)
 
     def device_kind(self) -> str:
         return "cpu"
@@ -173,6 +173,11 @@ class Compiler:
             raise RuntimeError(f"iree-compile ended with {done.returncode} and said {said}")
         result = json.loads(counted.read_text())["stream-aggregate"]["execution"]
         return module.read_bytes(), {"dispatches": result["dispatch-count"]}
+
+
+def flags(options: dict[str, str]) -> list[str]:
+    """Return the flags of iree-compile with these options."""
+    return [*FLAGS, *(f"--{name}={value}" for name, value in options.items())]
 
 
 def rewritten(text: str) -> str:

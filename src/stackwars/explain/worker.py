@@ -70,6 +70,14 @@ class Commands:
             }
             return {"text": module.operation.get_asm(print_generic_op_form=True), "places": places}
 
+    def pretty(self, text: str) -> str:
+        """Return the module in the short form of its dialects."""
+        from jax._src.interpreters import mlir
+        from jaxlib.mlir import ir
+
+        with mlir.make_ir_context():
+            return str(ir.Module.parse(text))
+
     def compile(self, name: str, path: str, options: dict[str, Any]) -> float:
         """Return the seconds that compiling took."""
         text, compiler = prepared(Path(path).read_text()), self._compiler(options)

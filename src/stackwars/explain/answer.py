@@ -1,0 +1,144 @@
+"""The answer of a search: rows of cause.json, and the regions as programs of their own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from stackwars.explain.bench import WALL, Bench, typical
+from stackwars.explain.graph import Op
+from stackwars.explain.hybrids import A, B, Hybrids, Kind, Part
+from stackwars.explain.question import Side
+from stackwars.explain.reasons import peak_gflops, reason, sentence
+from stackwars.explain.search import LEAST_DIFFERENCE, Atom, Outcome, Row
+from stackwars.explain.workers import Refused
+
+LAYOUT, OPERATIONS = "argument layout", "operations"
+MOST_BETTER = 6
+MOST_OPS = 12
+_NOISE = re.compile(
+    r'(, )?(xla_shape = "[^"]*"|result_layout = dense<[^>]*> : tensor<\d+xindex>|mhlo\.\w+ = [^,}]*)'
+)
+_LONG = re.compile(r'dense<("0x[0-9A-F]{32})[0-9A-F]*">')
+
+
+class Answer:
+    """Writes rows of kinds, with the reason of each, and their regions to a folder."""
+
+    def __init__(
+        self, bench: Bench, hybrids: Hybrids, sides: tuple[Side, Side], folder: Path, seconds: float
+    ) -> None:
+        self._bench, self._hybrids, self._sides = bench, hybrids, sides
+        self._folder, self._seconds = folder, seconds
+        self._peak: float | None = None
+        self._count = 0
+
+    def causes(self, outcome: Outcome, gap: float) -> list[dict[str, Any]]:
+        """Return a row of each kind of the cause, the largest difference first."""
+        alone = {row.kind.number: row for row in outcome.rows}
+        rows = [self._cause(atom, alone, gap) for atom in outcome.atoms]
+        return sorted(rows, key=lambda row: -(row["share"] or 0))
+
+    def better(self, outcome: Outcome, gap: float) -> list[dict[str, Any]]:
+        """Return rows of what A does faster than B."""
+        chosen = [row for row in reversed(outcome.rows) if row.difference < -LEAST_DIFFERENCE * gap]
+        return [
+            self._row(row.kind, len(row.kind), OPERATIONS, row, row.difference / gap)
+            for row in chosen[:MOST_BETTER]
+        ]
+
+    def _cause(self, atom: Atom, alone: dict[int, Row], gap: float) -> dict[str, Any]:
+        if not atom.kind.is_layout:
+            row = alone.get(atom.kind.number)
+            return self._row(atom.kind, len(atom.classes), OPERATIONS, row, row and row.difference / gap)
+        readers = {kind for c in atom.classes for kind in self._hybrids.readers(c)}
+        read = [row for number, row in alone.items() if number in readers]
+        largest = max(read, key=lambda row: row.difference, default=None)
+        share = sum(row.difference for row in read) / gap if read else None
+        return self._row(atom.kind, len(atom.classes), LAYOUT, largest, share)
+
+    def _row(self, kind: Kind, count: int, what: str, row: Row | None, share: float | None) -> dict[str, Any]:
+        """Return a row; `row` is the kind whose regions show the reason: of a layout, its reader's."""
+        shown = row.kind if row else kind
+        parts = [self._hybrids.region(shown.classes[0], side) for side in (A, B)]
+        result = {
+            "kind": kind.number,
+            "count": count,
+            "what": what,
+            "share": share and round(share, 4),
+            "line_a": self._line(A, parts[A]),
+            "line_b": self._line(B, parts[B]),
+            "a": self._texts(kind, what, A, parts[A]),
+            "b": self._texts(kind, what, B, parts[B]),
+            "a_ms": row and row.a / 1e6,
+            "b_ms": row and row.b / 1e6,
+        }
+        self._count += 1
+        return result | {"files": self._write(parts), "reason": self._reason(what, parts)}
+
+    def _line(self, side: int, part: Part) -> str:
+        places = [self._sides[side].place(op.place) for op in _heavy_first(part) if op.place]
+        return places[0] if places else ""
+
+    def _texts(self, kind: Kind, what: str, side: int, part: Part) -> list[str]:
+        """Return a region's operations as text; of a layout, the argument's type first."""
+        graph = self._hybrids.graphs[side]
+        shown = [shorten(op, graph.types) for _, op in part.ops[-MOST_OPS:]]
+        if what == LAYOUT:
+            first = self._hybrids.classes[kind.classes[0]].first[side]
+            shown.insert(0, f"argument : {graph.types[first]}")
+        return shown
+
+    def _write(self, parts: Sequence[Part]) -> list[str]:
+        names = [f"region-{self._count}-{letter}.mlir" for letter in "ab"]
+        for name, part in zip(names, parts, strict=True):
+            (self._folder / name).write_text(part.text)
+        return names
+
+    def _reason(self, what: str, parts: Sequence[Part]) -> dict[str, Any]:
+        worker, names = self._bench.worker, []
+        if self._peak is None:
+            self._peak = peak_gflops(self._bench) or 0.0
+        try:
+            for side, part in enumerate(parts):
+                if part.ops:
+                    names.append(self._bench.load_part(f"reason {side}", part))
+        except Refused:
+            return {}
+        times = self._bench.time(names, self._seconds) if names else {}
+        found: list[dict[str, Any]] = [{}, {}]
+        ms = [0.0, 0.0]
+        for side, part in enumerate(parts):
+            if (name := f"reason {side}") in times:
+                hlo = _or(lambda name=name: worker.hlo(name), "")
+                found[side] = reason(self._hybrids.graphs, part, times[name], hlo, self._peak)
+                ms[side] = typical(times[name], WALL) / 1e6
+        worker.drop(*names)
+        ops = [op for part in parts for _, op in part.ops]
+        said = sentence(what, ops, found[A], found[B], (ms[A], ms[B]))
+        return {"a": found[A], "b": found[B], "sentence": said}
+
+
+def _or(get: Callable[[], Any], otherwise: Any) -> Any:
+    """Return a value, or another if the compiler has none."""
+    try:
+        return get()
+    except Refused:
+        return otherwise
+
+
+def _heavy_first(part: Part) -> list[Op]:
+    """Return a region's operations, products and other heavy ones before those that move elements."""
+    heavy = ("dot_general", "convolution", "while", "sort", "scatter", "gather", "reduce", "custom_call")
+    ops = [op for _, op in part.ops]
+    return sorted(ops, key=lambda op: not any(op.name.endswith(name) for name in heavy))
+
+
+def shorten(op: Op, types: dict[int, str]) -> str:
+    """Return an operation's text on one line, without what does not tell it from another."""
+    text = op.text({value: f"%{number}" for number, value in enumerate(op.reads)})
+    text = re.sub(r"\s+", " ", _LONG.sub(r'dense<\1..."', _NOISE.sub("", text)))
+    text = re.sub(r"\(\{.*\}\)", "({...})", text)
+    return text.replace("<{}>", "").replace("{}", "").replace("  ", " ").strip()
