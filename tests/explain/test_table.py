@@ -1,6 +1,7 @@
 """Which questions a table raises, and what it is made from."""
 
 import json
+import shutil
 
 from explain_fixture import right
 from stackwars.explain.outcomes import CRASH, NATIVE, REFUSED, WRONG, outcome
@@ -56,9 +57,12 @@ def test_a_wrong_program_is_not_compared(tmp_path):
 
 
 def test_a_large_gap_between_compilers_is_a_question_and_the_largest_come_first(tmp_path):
-    outcomes = {"jaxlib-1": {"a": right(1.0), "b": right(1.2)}, "iree-1": {"a": right(48.0), "b": right(48.0)}}
-    table = made(tmp_path, outcomes, questions=2)
-    assert asked(table) == ["cause iree-1.a.jaxlib-1", "cause iree-1.b.jaxlib-1"]
+    outcomes = {"jaxlib-1": {"a": right(1.0), "b": right(1.2)}, "iree-1": {"a": right(48.0), "b": right(54.0)}}
+    # b has a smaller one between the same compilers.
+    assert asked(made(tmp_path, outcomes)) == ["cause iree-1.a.jaxlib-1", "cause jaxlib-1.b.a", "cause iree-1.b.a"]
+    shutil.rmtree(tmp_path / "expected")
+    table = made(tmp_path, outcomes, questions=1)
+    assert asked(table) == ["cause iree-1.a.jaxlib-1"]
     row = table["questions"][0]
     assert (row["a"], row["b"], row["compiler"], row["other"]) == ("a", None, "iree-1", "jaxlib-1")
 

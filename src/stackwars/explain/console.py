@@ -12,7 +12,7 @@ WIDTH = 76
 GAP = "  "
 MOST_NAMES = 3
 """Operations of a region that are named."""
-ARGUMENT = "argument :"
+ARGUMENT, CONSTANT = "argument :", "stablehlo.constant"
 
 
 def lines(table: dict) -> list[str]:
@@ -178,6 +178,7 @@ def _operations(texts: list[str]) -> str:
     if texts and texts[0].startswith(ARGUMENT):
         return texts[0].removeprefix(ARGUMENT).strip()
     names = [text.partition(":")[0].partition("(")[0].strip(' "') for text in texts]
+    names = [name for name in names if name != CONSTANT] or names
     shown = [name.rpartition(".")[2] for name in names[:MOST_NAMES]]
     return (
         ", ".join(shown) + (f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else "")

@@ -97,14 +97,19 @@ def _program_gaps(job: TableJob, cells: list[dict]) -> list[dict[str, Any]]:
 
 
 def _compiler_gaps(job: TableJob, cells: list[dict]) -> list[dict[str, Any]]:
-    """Return for every program its slowest compiler against its fastest, if that is over the bound."""
-    result = []
+    """Return for every program its slowest compiler against its fastest, if that is over the bound.
+
+    Of the programs with the same two compilers, the one with the largest gap.
+    """
+    result: dict[tuple[str, str], dict[str, Any]] = {}
     for program in job.programs:
         mine = (c for c in cells if c["program"] == program and c["compiler"] != NATIVE)
         timed = sorted((c for c in mine if c["ms"] is not None), key=_ms)
         if len(timed) > 1 and (gap := _ms(timed[-1]) / _ms(timed[0])) > job.settings["compiler_gap"]:
-            result.append(_gap(gap, timed[-1]["compiler"], program, None, timed[0]["compiler"]))
-    return result
+            slow, fast = timed[-1]["compiler"], timed[0]["compiler"]
+            if gap > result.get((slow, fast), {"gap": 0.0})["gap"]:
+                result[slow, fast] = _gap(gap, slow, program, None, fast)
+    return list(result.values())
 
 
 def _gap(gap: float, compiler: str, a: str, b: str | None, other: str | None) -> dict[str, Any]:
