@@ -7,8 +7,8 @@ import sys
 import pytest
 
 from stackwars.explain import fault, reproducer, shapes
-from stackwars.explain.outcomes import outcome_of, reason
 from stackwars.explain.question import CompilerSpec, Question, Side
+from stackwars.explain.trial_outcomes import outcome_of, reason
 from stackwars.explain.workers import Crashed, Refused, TimedOut
 from stackwars.setup.environments import REPOSITORY, ensure
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from stackwars.compilers import XLA
-from stackwars.explain.outcomes import REFUSED, RIGHT, WRONG, Expected, Outcome, judge, outcome_of
+from stackwars.explain.trial_outcomes import REFUSED, RIGHT, WRONG, Expected, Outcome, judge, outcome_of
 from stackwars.explain.trials import CALLS, start
 from stackwars.explain.workers import CompilerSpec, Crashed, Refused, TimedOut, Worker
 

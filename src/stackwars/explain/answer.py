@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from stackwars.explain.bench import WALL, Bench, typical
+from stackwars.explain.bench import Bench
 from stackwars.explain.graph import Op
 from stackwars.explain.hybrids import A, B, Hybrids, Kind, Part
 from stackwars.explain.question import Side
 from stackwars.explain.reasons import peak_gflops, reason, sentence
 from stackwars.explain.search import LEAST_DIFFERENCE, Atom, Outcome, Row
-from stackwars.explain.workers import Refused
+from stackwars.explain.workers import Refused, Times
 
 LAYOUT, OPERATIONS = "argument layout", "operations"
 MOST_BETTER = 6
@@ -28,11 +28,17 @@ class Answer:
     """Writes rows of kinds, with the reason of each, and their regions to a folder."""
 
     def __init__(
-        self, bench: Bench, hybrids: Hybrids, sides: tuple[Side, Side], folder: Path, seconds: float
+        self,
+        benches: tuple[Bench, Bench],
+        hybrids: Hybrids,
+        sides: tuple[Side, Side],
+        folder: Path,
+        seconds: float,
     ) -> None:
-        self._bench, self._hybrids, self._sides = bench, hybrids, sides
+        """benches: that of A's regions and that of B's, the same twice in one compiler."""
+        self._benches, self._hybrids, self._sides = benches, hybrids, sides
         self._folder, self._seconds = folder, seconds
-        self._peak: float | None = None
+        self._peaks: dict[int, float] = {}
         self._count = 0
 
     def causes(self, outcome: Outcome, gap: float) -> list[dict[str, Any]]:
@@ -44,10 +50,11 @@ class Answer:
     def better(self, outcome: Outcome, gap: float) -> list[dict[str, Any]]:
         """Return rows of what A does faster than B."""
         chosen = [row for row in reversed(outcome.rows) if row.difference < -LEAST_DIFFERENCE * gap]
-        return [
-            self._row(row.kind, len(row.kind), OPERATIONS, row, row.difference / gap)
-            for row in chosen[:MOST_BETTER]
-        ]
+        return self.rows(chosen[:MOST_BETTER], gap)
+
+    def rows(self, chosen: Sequence[Row], gap: float) -> list[dict[str, Any]]:
+        """Return rows of kinds that were timed alone."""
+        return [self._row(row.kind, len(row.kind), OPERATIONS, row, row.difference / gap) for row in chosen]
 
     def _cause(self, atom: Atom, alone: dict[int, Row], gap: float) -> dict[str, Any]:
         if not atom.kind.is_layout:
@@ -98,27 +105,35 @@ class Answer:
         return names
 
     def _reason(self, what: str, parts: Sequence[Part]) -> dict[str, Any]:
-        worker, names = self._bench.worker, []
-        if self._peak is None:
-            self._peak = peak_gflops(self._bench) or 0.0
+        names = {side: f"reason {side}" for side, part in enumerate(parts) if part.ops}
         try:
-            for side, part in enumerate(parts):
-                if part.ops:
-                    names.append(self._bench.load_part(f"reason {side}", part))
+            for side, name in names.items():
+                self._benches[side].load_part(name, parts[side])
         except Refused:
             return {}
-        times = self._bench.time(names, self._seconds) if names else {}
         found: list[dict[str, Any]] = [{}, {}]
-        ms = [0.0, 0.0]
-        for side, part in enumerate(parts):
-            if (name := f"reason {side}") in times:
-                hlo = _or(lambda name=name: worker.hlo(name), "")
-                found[side] = reason(self._hybrids.graphs, part, times[name], hlo, self._peak)
-                ms[side] = typical(times[name], WALL) / 1e6
-        worker.drop(*names)
+        for side, times in self._times(names).items():
+            worker = self._benches[side].worker
+            hlo = _or(lambda worker=worker, side=side: worker.hlo(names[side]), "")
+            found[side] = reason(self._hybrids.graphs, parts[side], times, hlo, self._peak(side))
+            worker.drop(names[side])
         ops = [op for part in parts for _, op in part.ops]
-        said = sentence(what, ops, found[A], found[B], (ms[A], ms[B]))
-        return {"a": found[A], "b": found[B], "sentence": said}
+        other = "in the other compiler" if self._benches[A] is not self._benches[B] else ""
+        return {"a": found[A], "b": found[B], "sentence": sentence(what, ops, found[A], found[B], other)}
+
+    def _times(self, names: dict[int, str]) -> dict[int, Times]:
+        """Return the times of programs by side: interleaved if one compiler has both."""
+        if self._benches[A] is self._benches[B]:
+            found = self._benches[A].time(list(names.values()), self._seconds) if names else {}
+            return {side: found[name] for side, name in names.items()}
+        return {side: self._benches[side].time([name], self._seconds)[name] for side, name in names.items()}
+
+    def _peak(self, side: int) -> float:
+        if side not in self._peaks:
+            self._peaks[side] = peak_gflops(self._benches[side]) or 0.0
+            if self._benches[A] is self._benches[B]:
+                self._peaks[1 - side] = self._peaks[side]
+        return self._peaks[side]
 
 
 def _or(get: Callable[[], Any], otherwise: Any) -> Any:

@@ -1,8 +1,7 @@
 """The cause of a time difference between two programs in one compiler.
 
-Evaluates both operation by operation, matches their values up to layout, and searches the regions or argument layouts
-that close the gap. Writes cause.json, the hybrid program and the regions alone.
-"""
+Evaluates both operation by operation, matches their values up to layout, and searches the regions or argument
+layouts that close the gap. Writes cause.json, the hybrid program and the regions alone. """
 
 from __future__ import annotations
 
@@ -17,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from stackwars.explain.answer import Answer
+from stackwars.explain import between
+from stackwars.explain.answer import LAYOUT, Answer
 from stackwars.explain.bench import Arrays, Bench, typical
 from stackwars.explain.evaluated import unsupported
 from stackwars.explain.gap import (
@@ -48,6 +48,10 @@ CLEAR = 1.3
 """A ratio in one process that needs no fresh processes before the search."""
 SEARCH_SHARE = 0.6
 """Share of the budget after which no new hybrid is tried: fresh processes and the answer need the rest."""
+MOST_ALONE = 8
+"""Kinds whose differences alone are listed if no cause is found."""
+MOST_NAMES = 4
+TRIVIAL = ("constant", "broadcast_in_dim", "reshape", "iota")
 PUT_BACK = 2
 """How often the last kind that was left out is put back if fresh processes do not confirm the cause."""
 
@@ -61,7 +65,7 @@ class Finder:
         self.start = time.monotonic()
         self.sides: tuple[Side, Side] = (question.a, question.b)
         self.result: dict[str, Any] = {
-            "schema": SCHEMA, "name": question.name, "a": question.a.label, "b": question.b.label,
+            "schema": SCHEMA, "name": question.name, "a": question.a.label, "b": (question.b or question.a).label,
             "compiler": question.compiler.name, "other": None, "verdict": FAILED, "detail": "",
             "regions": [], "a_better": [], "tried": {}, "machine": machine.record(), "source": machine.revision(),
         }  # fmt: skip
@@ -82,12 +86,12 @@ class Finder:
             verdict, detail = early.verdict, early.detail
         except (Refused, Crashed, TimedOut, MemoryError, GraphError, NotImplementedError) as error:
             verdict, detail = FAILED, f"{type(error).__name__}: {error}"[:1000]
+        return self._answer(verdict, detail)
+
+    def _answer(self, verdict: str, detail: str) -> dict[str, Any]:
         self.say(f"{verdict}: {detail}")
-        return self.result | {
-            "verdict": verdict,
-            "detail": detail,
-            "seconds": round(time.monotonic() - self.start, 1),
-        }
+        seconds = round(time.monotonic() - self.start, 1)
+        return self.result | {"verdict": verdict, "detail": detail, "seconds": seconds}
 
     def _search(self, worker: Worker) -> tuple[str, str]:
         with (
@@ -150,7 +154,8 @@ class Finder:
         }
 
     def _gap(self, worker: Worker, graphs: tuple[Graph, Graph]) -> tuple[Bench, Retimed | None]:
-        """Return the programs in a worker, the slower one as A; raises Verdict if there is no gap to explain."""
+        """Return the programs in a worker, the slower one as A; raises Verdict if there is no gap to
+        explain."""
         bench = self._bench(worker, graphs)
         check_results(bench, graphs, not any(side.arguments for side in self.sides))
         bench.calibrate()
@@ -199,6 +204,10 @@ class Finder:
         bench, hybrids = search.bench, search.hybrids
         programs = self._programs(hybrids.graphs)
         if not outcome.atoms or outcome.kinds > MOST_KINDS:
+            self.result["tried"]["alone"] = [
+                {"kind": row.kind.number, "count": len(row.kind), "difference_ms": row.difference / 1e6}
+                for row in outcome.rows[:MOST_ALONE]
+            ]
             retimed = retimed or self._retime(bench, programs)
             return self._spread(outcome, retimed)
         for _ in range(1 + PUT_BACK):
@@ -234,7 +243,7 @@ class Finder:
         share, low, high = retimed.closed("cause")
         back = retimed.closed("reverse", "B", "A")
         (self.output / "hybrid.mlir").write_text(hybrids.hybrid(outcome.classes).text)
-        answer = Answer(bench, hybrids, self.sides, self.output, self.settings["seconds"])
+        answer = Answer((bench, bench), hybrids, self.sides, self.output, self.settings["seconds"])
         self.result |= {
             "closed": {"share": share, "low": low, "high": high},
             "left_ms": (cause - b) / 1e6,
@@ -248,9 +257,13 @@ class Finder:
     def _descend(self, reader: Worker, search: Search, outcome: Outcome) -> None:
         """Search the bodies of the loops that the cause consists of; add `inside` to their rows."""
         rows = {row["kind"]: row for row in self.result["regions"]}
+        searched = set()
         for atom in outcome.atoms:
             parts = [search.hybrids.region(atom.classes[0], side) for side in (A, B)]
-            if not atom.kind.is_layout and (ops := loops(parts)) and not search.is_late():
+            ops = None if atom.kind.is_layout else loops(parts)
+            # Each result of a loop is a kind of its own.
+            if ops and ops not in searched and not search.is_late():
+                searched.add(ops)
                 self.say(f"descending into the loop of kind {atom.kind.number}")
                 try:
                     rows[atom.kind.number]["inside"] = search_inside(
@@ -268,9 +281,11 @@ class Finder:
 
 
 def _brief(row: dict[str, Any]) -> str:
-    names = [text.partition("(")[0].strip('" ').rpartition(".")[2] for text in row["a"] if text.startswith('"')]
-    first = row["a"][0] if row["a"] else "nothing"
-    return first.removeprefix("argument : ") if row["what"] == "argument layout" else ", ".join(names) or first
+    """Return what a row is about: an argument's type, or the operations that compute something."""
+    if row["what"] == LAYOUT:
+        return row["a"][0].removeprefix("argument : ")
+    names = [text.partition("(")[0].strip('" ').rpartition(".")[2] for text in row["a"]]
+    return ", ".join([name for name in names if name not in TRIVIAL][-MOST_NAMES:] or names[-1:]) or "nothing"
 
 
 def main() -> None:
@@ -280,7 +295,8 @@ def main() -> None:
     parser.add_argument("--output", type=Path, required=True)
     options = parser.parse_args()
     options.output.mkdir(parents=True, exist_ok=True)
-    result = Finder(Question.read(options.job), options.output).run()
+    question = Question.read(options.job)
+    result = between.run(question) if question.other else Finder(question, options.output).run()
     (options.output / "cause.json").write_text(json.dumps(result, indent=1) + "\n")
     sys.stdout.flush()
 

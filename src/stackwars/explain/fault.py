@@ -30,8 +30,8 @@ from stackwars.explain.fault_report import (
     sentence,
 )
 from stackwars.explain.graph import Graph
-from stackwars.explain.outcomes import HANG, RIGHT, UNKNOWN, WRONG, Outcome
 from stackwars.explain.question import Question, Side
+from stackwars.explain.trial_outcomes import HANG, RIGHT, UNKNOWN, WRONG, Outcome
 from stackwars.explain.trials import Trials
 from stackwars.explain.workers import Crashed, Refused, TimedOut, Worker
 from stackwars.explain.wrong import Part, Reduction

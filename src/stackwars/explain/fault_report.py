@@ -14,8 +14,8 @@ from stackwars.compilers import XLA, iree
 from stackwars.explain import reproducer
 from stackwars.explain.ablation import ablate, cures
 from stackwars.explain.graph import Graph, Op
-from stackwars.explain.outcomes import Expected, Outcome
 from stackwars.explain.question import Question, Side
+from stackwars.explain.trial_outcomes import Expected, Outcome
 from stackwars.explain.trials import Trials
 from stackwars.explain.wrong import Part
 

@@ -1,7 +1,7 @@
 """Descend into a loop: its body as a program of its own, with the values that it carries as arguments.
 
-The carried values are those after some iterations, because the first ones are often zeros, which match everything.
-"""
+The carried values are those after some iterations, because the first ones are often zeros, which match
+everything. """
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def search_inside(
         a, b = (typical(times[name], bench.clock) for name in "AB")
         own = folder / "loop"
         own.mkdir(exist_ok=True)
-        rows = Answer(bench, hybrids, sides, own, search.seconds).causes(outcome, a - b)
+        rows = Answer((bench, bench), hybrids, sides, own, search.seconds).causes(outcome, a - b)
     return {"a_ms": a / 1e6, "b_ms": b / 1e6, "regions": rows}
 
 

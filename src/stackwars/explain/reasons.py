@@ -90,6 +90,7 @@ def reason(graphs: Sequence[Graph], part: Part, times: Times, hlo: str, peak: fl
     count = sum(flops(graphs[side], op) for side, op in part.ops)
     rate = count / wall if count else None
     return {
+        "ms": round(wall / 1e6, 6),
         # The mean of the processor's time, which is booked late, and the clock's time without other processes.
         "cores": round(float(np.mean(times.cpu_ns)) / wall, 2),
         "gflops": rate and float(f"{rate:.3g}"),
@@ -108,21 +109,19 @@ def noun(ops: Iterable[Op]) -> str:
     return "change of layout" if names and all(name in MOVES for name in names) else "elementwise region"
 
 
-def sentence(
-    what: str, ops: Iterable[Op], a: dict[str, Any], b: dict[str, Any], ms: tuple[float, float]
-) -> str:
-    """Return one sentence that compares the two sides of a region."""
+def sentence(what: str, ops: Iterable[Op], a: dict[str, Any], b: dict[str, Any], other: str = "") -> str:
+    """Return one sentence that compares the two sides of a region. other: where b ran, if not in the other program."""
     layout = " with its argument in this layout" if what == "argument layout" else ""
-    other = "with the argument in the other layout" if layout else "in the other program"
+    other = other or ("with the argument in the other layout" if layout else "in the other program")
     cores = len(os.sched_getaffinity(0))
-    return f"this {noun(ops)}{layout} {_ran(a, ms[0], cores)}; {other} it {_ran(b, ms[1], cores)}"
+    return f"this {noun(ops)}{layout} {_ran(a, cores)}; {other} it {_ran(b, cores)}"
 
 
-def _ran(side: dict[str, Any], ms: float, cores: int) -> str:
+def _ran(side: dict[str, Any], cores: int) -> str:
     if not side:
         return "does nothing"
     rate = f"{side['gbytes_s']:.3g} GB/s"
     if side["gflops"]:
         rate = f"{side['gflops']:.3g} GFLOP/s"
         rate += f" ({side['of_peak']:.0%} of the peak)" if side["of_peak"] else ""
-    return f"takes {ms:.3g} ms on {side['cores']:.1f} of {cores} cores at {rate}"
+    return f"takes {side['ms']:.3g} ms on {side['cores']:.1f} of {cores} cores at {rate}"

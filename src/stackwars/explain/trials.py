@@ -18,8 +18,16 @@ from stackwars.compilers.evaluate import unit_roundoff
 from stackwars.compilers.expected import MARGIN, MOST
 from stackwars.explain.evaluated import Values, evaluate
 from stackwars.explain.graph import Graph, GraphError, dtype, is_tensor, shape, size
-from stackwars.explain.outcomes import RIGHT, UNKNOWN, Expected, Outcome, judge, outcome_of, rounding_limit
 from stackwars.explain.reproducer import seeded
+from stackwars.explain.trial_outcomes import (
+    RIGHT,
+    UNKNOWN,
+    Expected,
+    Outcome,
+    judge,
+    outcome_of,
+    rounding_limit,
+)
 from stackwars.explain.workers import Crashed, Refused, TimedOut, Worker
 from stackwars.explain.wrong import Part, Parts
 from stackwars.measure.agreement import agreement
