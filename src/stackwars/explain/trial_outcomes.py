@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from stackwars.compilers.expected import DEVIATIONS, ROUNDINGS
-from stackwars.explain.graph import Op, is_tensor, shape, size
+from stackwars.explain.graph import Graph, GraphError
 from stackwars.explain.outcomes import CRASH, HANG, REFUSED, RIGHT, WRONG
+from stackwars.explain.reference import sum_terms
 from stackwars.explain.workers import Crashed, TimedOut
 from stackwars.measure.agreement import Agreement, agreement
 
 UNKNOWN = "unknown"
 _CRASH_OF_COMPILER = re.compile(r"^CompilerCrash: (SIG\w+)")
-_CONTRACTED = re.compile(r"lhs_contracting_dimensions = \[([\d, ]*)\]")
-_WINDOW = re.compile(r"window_dimensions = array<i64: ([\d, ]+)>")
 _PARTICULARS = re.compile(r"\S*\.mlir:\d+:\d+|tensor<[^>]*>|[%@#][\w.#]+|0x[0-9a-fA-F]+|\d+")
 
 
@@ -91,26 +90,10 @@ def judge(calls: list[list[np.ndarray]], expected: Expected) -> Outcome:
     return Outcome(WRONG, detail, WRONG, calls[worst], bad)
 
 
-def rounding_limit(ops: Iterable[Op], types: Mapping[int, str], roundoff: float) -> float:
-    """Return the least limit of an error: what rounding does to the longest sum of these operations."""
-    longest = max((_terms(op, types) for op in ops), default=1)
+def rounding_limit(graph: Graph, roundoff: float) -> float:
+    """Return the least limit of an error: what rounding does to the longest sum of the graph's operations."""
+    longest = 1
+    for op in graph.ops:
+        with contextlib.suppress(GraphError):  # no tensor, and so no sum
+            longest = max(longest, sum_terms(op, graph))
     return max(ROUNDINGS * roundoff, DEVIATIONS * math.sqrt(longest) * roundoff)
-
-
-def _terms(op: Op, types: Mapping[int, str]) -> int:
-    """Return how many terms each element of an operation's result sums."""
-    text = "".join(piece for piece in op.pieces if isinstance(piece, str))
-    kinds = [types[value] for value in op.operands if is_tensor(types[value])]
-    if not kinds:
-        return 1
-    if op.name == "stablehlo.dot_general" and (found := _CONTRACTED.search(text)):
-        axes = [int(axis) for axis in found[1].split(",") if axis.strip()]
-        return math.prod(shape(kinds[0])[axis] for axis in axes)
-    if op.name == "stablehlo.convolution":
-        return size(kinds[1])
-    if op.name == "stablehlo.reduce_window" and (found := _WINDOW.search(text)):
-        return math.prod(int(extent) for extent in found[1].split(","))
-    if op.name in ("stablehlo.reduce", "stablehlo.dot", "stablehlo.while", "chlo.scan"):
-        made = [size(types[value]) for value in op.results if is_tensor(types[value])]
-        return max(1, size(kinds[0]) // max(1, min(made, default=1)))
-    return 1

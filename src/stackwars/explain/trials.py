@@ -163,7 +163,7 @@ class Trials:
                     ]
                 )
         exact, rounded = found
-        least = rounding_limit(ops, self._graph.types, unit_roundoff(text))
+        least = rounding_limit(graph, unit_roundoff(text))
         limits, certain = [], []
         for right, other in zip(exact, rounded, strict=True):
             error = agreement(other, right, np.inf)
