@@ -12,11 +12,10 @@ from stackwars.measure import documents
 from stackwars.paper import latex
 from stackwars.results import effects, names, runs, schema, variance
 from stackwars.results.dataset import Dataset
-from stackwars.results.verdicts import CLOSES_MOST, COMPILER, COUNTS_DISAGREE, NO_DATA, NOT_DECIDED
+from stackwars.results.verdicts import COMPILER, COUNTS_DISAGREE, NO_DATA, NOT_DECIDED
 from stackwars.setup.device import CPU
 
 Named = Iterator[tuple[str, object]]
-EDIT = "+pretransposed_weights"
 PYTORCH = ("torch_xla", "torchax", "torch_tpu", "torch_tpu_undecomposed")
 """The frontends that take in the PyTorch model."""
 SMALL_FACTOR = 1.2
@@ -65,15 +64,6 @@ def _overhead(data: Dataset) -> Named:
         yield f"overhead/{framework}/{workload}", latex.duration(value)
 
 
-def _edits(data: Dataset) -> Named:
-    """Yield how many differences of torch_xla and JAX pretransposed weights close, and the least share, by compiler."""
-    table = data.comparisons(quantity=schema.EDIT)
-    table = table[table["subject"].isin([f"{name}{EDIT}" for name in ("torch_xla", "jax")])]
-    for compiler, rows in table[table["verdict"] == CLOSES_MOST].groupby("compiler"):
-        yield f"pretransposed/{compiler}/closed", len(rows)
-        yield f"pretransposed/{compiler}/least", rf"{100 * rows['share'].min():.0f}\,\%"
-
-
 def _kernels(data: Dataset) -> Named:
     """Yield the share of a difference of two programs that YNN removes, on logarithms."""
     replays = data.comparisons(quantity=schema.REPLAY, subject="torch_xla").set_index(["workload", "compiler"])[
@@ -93,7 +83,6 @@ def _kernels(data: Dataset) -> Named:
 def _matrix(data: Dataset) -> Named:
     """Yield how many cells the matrix has, and how much one program's time depends on the compiler."""
     cells = data.rows("cells", "matrix", schema.REPLAY)
-    cells = cells[~cells["framework"].str.contains("+", regex=False)]
     yield "matrix/total", len(cells)
     yield "matrix/ok", (cells["status"] == "ok").sum()
     times = _ok(cells).pivot_table(index=["workload", "framework"], columns="compiler", values="steady_ms")
@@ -175,7 +164,6 @@ _GROUPS: tuple[Callable[[Dataset], Named], ...] = (
         _tables,
         _values,
         _overhead,
-        _edits,
         _kernels,
         _matrix,
         _effects,

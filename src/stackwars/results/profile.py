@@ -1,7 +1,7 @@
 """Where the time of each replayed program's call goes, by class of operation: profile.csv, and gaps.
 
-Gaps are those between two replayed programs: the profiles say which class of operations carries each, and an
-edit of a program says why. A gap that no edit closes has no known cause, whatever the profiles say.
+Gaps are those between two replayed programs: the profiles say which class of operations carries each, but not why;
+causes.csv has the cause (`stackwars.results.causes`).
 
 The profile is of calls of their own, in one process of the replay (`stackwars.compilers.profile`). It stands
 beside what the same process timed without the profiler: `profile_consistent` says whether the two agree."""
@@ -18,7 +18,6 @@ from stackwars.compilers.op_classes import CLASSES, DISPATCH
 from stackwars.results import schema
 from stackwars.results.raw import Raw, Values
 from stackwars.results.schema import is_missing
-from stackwars.results.verdicts import CLOSES_MOST, NO_DATA
 from stackwars.study.programs import ReplayCell
 
 CONSISTENT = 0.10
@@ -82,7 +81,7 @@ def _classes(program: dict, timed: float | None) -> list[dict]:
 
 GAP_COLUMNS = [
     *("workload", "title", "compiler", "device", "subject", "baseline", "ratio", "verdict"),
-    *("gap_ms", "profile_consistent", "op_class", "share", "cause", "best_edit", "share_closed"),
+    *("gap_ms", "profile_consistent", "op_class", "share"),
 ]
 GAP = 1.1
 """Programs that differ by more than this factor have a gap."""
@@ -94,13 +93,11 @@ def gaps(comparisons: pd.DataFrame, profile: pd.DataFrame) -> pd.DataFrame:
 
     gap_ms is the difference of both profiled calls, empty unless both programs were profiled. op_class is the
     class of operations with the largest share of it; empty if the profiled calls differ by less than GAP, or in
-    the other direction. cause: the simplest edit that closes most of the gap. best_edit closes the largest
-    share (share_closed, on logarithms).
+    the other direction.
 
     comparisons: rows of comparisons.csv; profile: rows of profile.csv, those of a workload from one run.
     """
     replays = comparisons[comparisons["quantity"] == schema.REPLAY]
-    edits = comparisons[comparisons["quantity"] == schema.EDIT]
     profiles = dict(iter(profile.groupby(_PLACE, sort=False)))
     rows = []
     for pair in replays.to_dict("records"):
@@ -109,25 +106,8 @@ def gaps(comparisons: pd.DataFrame, profile: pd.DataFrame) -> pd.DataFrame:
         names = {key: pair[key] for key in GAP_COLUMNS[: GAP_COLUMNS.index("gap_ms")]}
         place = tuple(pair[key] for key in _PLACE)
         carried = _carried(pair, profiles.get(place, profile.iloc[:0]))
-        rows.append(names | _explained(pair, edits) | carried)
+        rows.append(names | carried)
     return pd.DataFrame(rows, columns=GAP_COLUMNS)
-
-
-def _explained(pair: dict, edits: pd.DataFrame) -> dict:
-    """Return the columns about edits: the simplest one that closes most of the gap, and the best of all."""
-    sides = {pair["subject"], pair["baseline"]}
-    local_edits = edits[(edits[_PLACE] == [pair[key] for key in _PLACE]).all(axis=1)]
-    known = local_edits[
-        local_edits["baseline"].isin(sides) & local_edits["detail"].isin(sides) & local_edits["share"].notna()
-    ]
-    known = known[known["verdict"] != NO_DATA]
-    closing = known.loc[known["verdict"] == CLOSES_MOST, "subject"]
-    best = known.loc[known["share"].idxmax()] if len(known) else None
-    return {
-        "cause": min(closing, key=lambda name: name.count("+"), default=""),
-        "best_edit": "" if best is None else best["subject"],
-        "share_closed": math.nan if best is None else best["share"],
-    }
 
 
 def _carried(pair: dict, profile: pd.DataFrame) -> dict:

@@ -37,7 +37,7 @@ def pooled(config: dict, accepted: list[Run]) -> pd.DataFrame:
     What is counted of programs that two runs emitted is compared too, unless one run has both.
     """
     every = [RunTable(run.identity, run.machine, run.table("comparisons")) for run in accepted]
-    return deciding.decide(config, pooling.pool([_across_runs(config, accepted), *every]))
+    return deciding.decide(pooling.pool([_across_runs(config, accepted), *every]))
 
 
 def _across_runs(config: dict, accepted: list[Run]) -> RunTable:

@@ -60,7 +60,7 @@ FORMS = ("flattening", "layernorm", "qkv", "contraction")
 """The original's claims about the structure of a program: a column of programs.csv each."""
 
 STAGES = FIRST, SECOND, STEADY = "first", "second", "steady"
-PROCESS, CONTROL, EDIT, COMPILER = "process", "control", "edit", "compiler"
+PROCESS, CONTROL, COMPILER = "process", "control", "compiler"
 RUNTIME, MARGIN, PAIRWISE, FORM, SCALING = "runtime", "margin", "pairwise", "form", "scaling"
 CORES, REVERSAL = "cores", "reversal"
 HBM, TEMPORARIES, CYCLES, LAYOUT, FUSIONS = "hbm", "temporaries", "cycles", "layout", "fusions"

@@ -67,7 +67,7 @@ class Grid:
     def check(self, wildcards: Wildcards) -> None:
         """Refuse a path that names something that the configuration does not have.
 
-        wildcards: has the names as attributes. A framework may have edits, `torch_xla+pretransposed_weights`; it
+        wildcards: has the names as attributes. A precision may stand behind a framework, `jax+default_precision`; it
         must have an environment for the device, if the path names one.
 
         :raises WorkflowError: naming it.

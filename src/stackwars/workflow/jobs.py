@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
@@ -117,6 +116,11 @@ class Jobs:
         name = self._grid.config["targets"][wildcards.target].get("description")
         return [f"src/stackwars/compilers/{name}"] if name else []
 
+    def compiled(self, wildcards: Wildcards) -> str:
+        """Return the program that is compiled for a target."""
+        self._grid.check(wildcards)
+        return f"{self._grid.root}/{_compilation(wildcards).program.path}/program.mlir.gz"
+
     def code_source(self, wildcards: Wildcards) -> str | list:
         """Return where a compilation that stops before its code takes the code's size from; [] for others."""
         self._grid.check(wildcards)
@@ -195,7 +199,10 @@ def _program(wildcards: Wildcards) -> Program:
 
 
 def _compilation(wildcards: Wildcards) -> Compilation:
-    return Compilation(wildcards.target, wildcards.compiler, _program(wildcards))
+    framework, _, precision = wildcards.framework.partition("+")
+    program = Program(framework, wildcards.workload, getattr(wildcards, "variant", BASE))
+    compiled_at = precision.removesuffix(programs.PRECISION)
+    return Compilation(wildcards.target, wildcards.compiler, program, compiled_at)
 
 
 def _growth(grid: Grid, wildcards: Wildcards) -> GrowthPoint:
@@ -337,11 +344,6 @@ KINDS = {
         pins=lambda grid, w: programs.lower_pins(grid.config, w.framework),
         sources=lambda grid, w: programs.lower_sources(grid.config, w.framework, w.workload),
         spec=lambda grid, w: programs.lower_job(grid.config, _program(w)),
-    ),
-    "edit": Kind(
-        version="1",
-        pins=lambda grid, w: programs.editing_pins(grid.config),
-        sources=lambda grid, w: sorted(map(str, Path("src/stackwars/compilers").glob("edit*.py"))),
     ),
     "expected": Kind(
         version="1",

@@ -1,4 +1,4 @@
-"""Why times differ: the gaps that no edit closes, and how much is frontend, compiler or both."""
+"""Why times differ: the gaps between programs, and how much is frontend, compiler or both."""
 
 from __future__ import annotations
 
@@ -34,14 +34,13 @@ def _profile(data: Dataset) -> pd.DataFrame:
 
 
 def unexplained_rows(sources: Sources) -> pd.DataFrame:
-    """Return the gaps without a cause: profiled ones of the main comparison, and those with an edit."""
+    """Return the profiled gaps of the main comparison."""
     data = sources.of(STUDY)
     gap_rows = gaps(data.comparisons(), _profile(data))
     pair = main(sources)
     is_main = (gap_rows["subject"] == pair.subject) & (gap_rows["baseline"] == pair.baseline)
-    is_shown = (is_main & gap_rows["gap_ms"].notna()) | (gap_rows["best_edit"] != "")
     rows = []
-    for gap in gap_rows[(gap_rows["cause"] == "") & is_shown].to_dict("records"):
+    for gap in gap_rows[is_main & gap_rows["gap_ms"].notna()].to_dict("records"):
         is_missed = not is_missing(gap["gap_ms"]) and not gap["profile_consistent"]
         rows.append(
             {
@@ -52,8 +51,6 @@ def unexplained_rows(sources: Sources) -> pd.DataFrame:
                 "gap": Ratio(gap["gap_ms"], marks=set_marks(missed=is_missed)),
                 "class": CLASSES.get(gap["op_class"]),
                 "share": gap["share"] if gap["op_class"] else None,
-                "edit": title(gap["best_edit"]) if gap["best_edit"] else None,
-                "closed": gap["share_closed"],
             }
         )
     return frame(rows)
@@ -112,7 +109,6 @@ TABLES = (
             ),
             *(Column("Ratio", "ratio", "ratio"), Column("Gap (ms)", "gap", "ratio")),
             *(Column("Carried by", "class"), Column("Share", "share", "percent")),
-            *(Column("Best edit", "edit"), Column("Closed", "closed", "percent")),
         ),
         study=STUDY,
         group_by="workload",
