@@ -98,8 +98,8 @@ def _letter(part: str) -> str:
 
 TABLES = (
     Table(
-        name="unexplained",
-        caption="Gaps between Programs That No Edit Is Shown to Close",
+        name="causes",
+        caption="Gaps between Two Programs in the Same Compiler",
         rows=unexplained_rows,
         columns=(
             *(
@@ -112,13 +112,10 @@ TABLES = (
         ),
         study=STUDY,
         group_by="workload",
-        note=rf"""Gaps over {100 * (GAP - 1):.0f}\,\% in the same compiler of which no edit is shown, by its
-        interval, to close most: between torch\_xla and JAX, and between other programs of which one was
-        edited. Ratio: replay of the program over the other's. Gap: the difference of the profiled
-        calls; carried by: the class of operations that makes up most of it, and its share, above
-        100\,\% if other classes narrow the gap; a dash: not profiled, or the profiles do not show the
-        gap. Best edit: the one that closes the largest share of those replayed.""",
-        empty="no gap is unexplained",
+        note=rf"""Gaps over {100 * (GAP - 1):.0f}\,\% of the profiled programs. Ratio: replay of the program over the
+        other's. Gap: the difference of the profiled calls; carried by: the class of operations that makes up most of
+        it, and its share, above 100\,\% if other classes narrow the gap; a dash: the profiles do not show the gap.""",
+        empty="no gap is over the bound",
     ),
     Table(
         name="effects",
