@@ -1,4 +1,4 @@
-"""Classes of made-up profiles; gaps between two programs, what carries them and which edit closes them."""
+"""Classes of made-up profiles; gaps between two programs, and what carries them."""
 
 import math
 
@@ -10,7 +10,7 @@ from stackwars.compilers.op_classes import CLASSES, ELEMENTWISE, PRODUCTS, TRANS
 from stackwars.results import profile, schema
 from stackwars.results.profile import GAP_COLUMNS, gaps
 from stackwars.results.raw import Raw
-from stackwars.results.verdicts import CLOSES_MOST, CLOSES_PART, INCONCLUSIVE, NO_DATA, SLOWER
+from stackwars.results.verdicts import SLOWER
 from stackwars.study.config import load
 from stackwars.study.programs import ReplayCell
 
@@ -74,17 +74,11 @@ def test_workloads_are_in_the_order_of_the_configuration_and_no_profile_is_an_em
 
 
 PLACE = {"workload": "mha", "title": "MHA", "device": "cpu", "compiler": "jaxlib-0.7.1"}
-EDITED = "torch_xla+pretransposed_weights"
 
 
 def replay(ratio: float, **columns: object) -> dict:
     names = {"quantity": "replay", "subject": "torch_xla", "baseline": "jax", "verdict": SLOWER}
     return PLACE | names | {"ratio": ratio, **columns}
-
-
-def edit(subject: str, verdict: str, share: float, other: str = "jax") -> dict:
-    names = {"quantity": "edit", "subject": subject, "baseline": subject.partition("+")[0]}
-    return PLACE | names | {"detail": other, "verdict": verdict, "share": share, "ratio": 0.6}
 
 
 def class_times(framework: str, is_consistent: bool = True, **times: float) -> list[dict]:
@@ -132,27 +126,3 @@ def test_one_profile_that_misses_its_call_is_enough_to_doubt_the_gap():
     profiles = class_times("jax", products=2.0)
     profiles += class_times("torch_xla", is_consistent=False, products=4.0)
     assert not gaps_of([replay(2.0)], profiles)["profile_consistent"].any()
-
-
-def test_the_cause_is_the_simplest_edit_that_closes_most():
-    more = f"{EDITED}+explicit_layernorm"
-    rows = [edit(more, CLOSES_MOST, 1.0), edit(EDITED, CLOSES_MOST, 0.8)]
-    row = gaps_of([replay(1.5), *rows]).iloc[0]
-    assert (row["cause"], row["best_edit"], row["share_closed"]) == (EDITED, more, 1.0)
-
-
-def test_an_edit_that_closes_a_part_or_is_inconclusive_is_no_cause():
-    rows = [edit(EDITED, CLOSES_PART, 0.3), edit("jax+transposed_weights", INCONCLUSIVE, 0.9, "torch_xla")]
-    row = gaps_of([replay(1.5), *rows]).iloc[0]
-    assert (row["cause"], row["best_edit"]) == ("", "jax+transposed_weights")
-
-
-def test_edits_of_another_pair_compiler_or_without_data_do_not_count():
-    rows = [
-        edit("torchax+pretransposed_weights", CLOSES_MOST, 1.0),
-        edit(EDITED, CLOSES_MOST, 1.0) | {"compiler": "jaxlib-0.10.2"},
-        edit(EDITED, NO_DATA, math.nan),
-    ]
-    row = gaps_of([replay(1.5), *rows]).iloc[0]
-    assert (row["cause"], row["best_edit"]) == ("", "")
-    assert math.isnan(row["share_closed"])

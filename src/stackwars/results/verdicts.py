@@ -5,7 +5,6 @@ A ratio is always subject over baseline, so above 1 means that the subject took 
 
 from __future__ import annotations
 
-
 from stackwars.measure.log_ratio import (
     EQUIVALENT,
     FASTER,
