@@ -99,6 +99,9 @@ class Compiler:
         _initialize(text)
         with mlir.make_ir_context():
             module = ir.Module.parse(text)
+            if "sym_name" not in module.operation.attributes:
+                # JAX asks for it.
+                module.operation.attributes["sym_name"] = ir.StringAttr.get("program")
             types, results = signature(module, ir)
             chosen = self.compile_options(module, len(types), results)
             executable = compiler.backend_compile_and_load(self._device.client, module, devices, chosen, [])

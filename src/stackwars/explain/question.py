@@ -1,0 +1,173 @@
+"""What is asked of a search: one or two programs, their arguments' values, and the compilers.
+
+A question is a JSON file, the job of `stackwars.explain.cause` and `stackwars.explain.fault`.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from stackwars import workloads
+from stackwars.compilers import arguments
+from stackwars.explain.graph import Graph, dtype, element, shape
+from stackwars.explain.workers import CompilerSpec
+from stackwars.ir.program_text import load_sources, missing_reason
+from stackwars.measure import documents
+from stackwars.measure.inputs import input_sets
+
+INTEGERS = 8
+"""Integers of arguments without values are below this."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """A program. label: its name in the answer. arguments: its arguments.json; "" if it has none."""
+
+    label: str
+    program: str
+    arguments: str = ""
+
+    @cached_property
+    def text(self) -> str:
+        """The program's text. Raises NotImplementedError with the reason in a file that holds no program."""
+        path = Path(self.program)
+        with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as file:
+            text = file.read()
+        if why := missing_reason(text):
+            raise NotImplementedError(why)
+        return text
+
+    def place(self, place: str) -> str:
+        """Return "file:line" of an operation's place, with that of the frontend's source if it is recorded."""
+        file, _, line = place.partition(":")
+        if file != "-" or not line:
+            return place
+        sources = self._sources
+        known = sources[int(line) - 1] if sources and int(line) <= len(sources) else None
+        return known or f"{Path(self.program).name.removesuffix('.gz')}:{line}"
+
+    @cached_property
+    def _sources(self) -> list[str | None]:
+        document = documents.read(self.arguments) if self.arguments else {}
+        return load_sources(document["sources"]) if "sources" in document else []
+
+
+@dataclass(frozen=True)
+class Question:
+    """One search.
+
+    a, b: the slower or suspect program, and the faster one or None. compiler: of a, and of b unless there is
+    `other`: then program a is compared in the two. evaluator: an XLA that prints programs in generic form and
+    evaluates them. workload, sizes, seed: of the programs' arguments; "" and {} for programs without
+    arguments.json. inputs: a .npz with the values of the arguments by their names in the program or their
+    numbers; "". suspect: label, status and detail of what is wrong. settings: bound, seconds, budget_s,
+    memory_cap_gib, timeout_s."""
+
+    name: str
+    a: Side
+    compiler: CompilerSpec
+    evaluator: CompilerSpec
+    b: Side | None = None
+    other: CompilerSpec | None = None
+    workload: str = ""
+    sizes: dict[str, int] = field(default_factory=dict)
+    seed: int = 0
+    inputs: str = ""
+    suspect: dict[str, str] = field(default_factory=dict)
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, path: str | Path) -> Question:
+        """Read the JSON file of a question."""
+        document = documents.read(path)
+        for name in ("a", "b"):
+            document[name] = document.get(name) and Side(**document[name])
+        for name in ("compiler", "evaluator", "other"):
+            document[name] = document.get(name) and CompilerSpec(**document[name])
+        return cls(**document)
+
+    def dump(self) -> dict[str, Any]:
+        """Return the question as JSON."""
+        return asdict(self)
+
+    def values(self, side: Side, graph: Graph) -> list[Callable[[int], np.ndarray]]:
+        """Return for each argument a function that returns its value in a set of inputs, in the program's type.
+
+        A function has the attribute `is_fixed` if all sets have the same value.
+        """
+        kinds = [graph.types[argument] for argument in graph.arguments]
+        if not side.arguments:
+            given = self._given
+            return [_plain(number, kind, given, self.seed) for number, kind in enumerate(kinds)]
+        _, entries = arguments.load(Path(side.arguments))
+        if len(entries) != len(kinds):
+            raise ValueError(
+                f"{side.arguments}: expected {len(kinds)} arguments, got {len(entries)}; fix: lower again"
+            )
+        return [self._entry(entry, kind) for entry, kind in zip(entries, kinds, strict=True)]
+
+    def identities(self, side: Side, graph: Graph) -> list[str]:
+        """Return a name for each argument, equal for arguments of both programs that are the same array."""
+        if not side.arguments:
+            return [f"{number} {graph.types[argument]}" for number, argument in enumerate(graph.arguments)]
+        _, entries = arguments.load(Path(side.arguments))
+        digest = [hashlib.sha256(entry.base64.encode()).hexdigest()[:12] for entry in entries]
+        return [
+            f"{entry.kind} {entry.name} {entry.shape} {entry.axes} {code} {graph.types[argument]}"
+            for entry, code, argument in zip(entries, digest, graph.arguments, strict=True)
+        ]
+
+    @cached_property
+    def _given(self) -> dict[str, np.ndarray]:
+        return dict(np.load(self.inputs)) if self.inputs else {}
+
+    @cached_property
+    def _sets(self) -> list[dict[str, np.ndarray]]:
+        return input_sets(workloads.load(self.workload), self.sizes, self.seed)
+
+    def _entry(self, entry: arguments.Entry, kind: str) -> Callable[[int], np.ndarray]:
+        def value(number: int) -> np.ndarray:
+            array = entry.value(self.seed, self._sets[number])
+            return np.ascontiguousarray(array).reshape(shape(kind)).astype(dtype(kind), copy=False)
+
+        return value if entry.kind == "input" else _once(value)
+
+
+def _once(value: Callable[[int], np.ndarray]) -> Callable[[int], np.ndarray]:
+    """Return a function that returns the value of the first set for every set, and says so by `is_fixed`."""
+
+    def first(_: int) -> np.ndarray:
+        return value(0)
+
+    first.is_fixed = True
+    return first
+
+
+def _plain(number: int, kind: str, given: dict[str, np.ndarray], seed: int) -> Callable[[int], np.ndarray]:
+    """Return the values of an argument of a program without arguments.json."""
+    names = [name for name in (f"arg{number}", f"a{number}", f"arr_{number}", str(number)) if name in given]
+    names = names or ([list(given)[number]] if number < len(given) else [])
+    if names:
+        array = given[names[0]]
+        if array.shape != shape(kind):
+            raise ValueError(f"{names[0]}: expected {kind}, got shape {array.shape}; fix: the .npz")
+        return _once(lambda _: array.astype(dtype(kind), copy=False))
+
+    def value(which: int) -> np.ndarray:
+        rng = np.random.default_rng([seed + which, number])
+        scalar, extents = element(kind), shape(kind)
+        if scalar == "i1":
+            return rng.random(extents) < 0.5
+        if "i" in scalar:
+            return rng.integers(0, INTEGERS, extents).astype(dtype(kind))
+        return rng.standard_normal(extents).astype(dtype(kind))
+
+    return value
