@@ -9,7 +9,7 @@ from pathlib import Path
 from stackwars import compilers, frameworks, workloads
 from stackwars.setup.device import CPU
 from stackwars.study import cells, imports, odd
-from stackwars.study.comparisons import with_programs
+from stackwars.study.comparisons import PROGRAMS, comparisons, with_programs
 from stackwars.study.odd import BASE
 from stackwars.study.studies import folder, studies
 from stackwars.workloads import parallel
@@ -231,6 +231,16 @@ def _replaying(config: dict, workload: str) -> list[str]:
     ]
 
 
+def searched(config: dict) -> list[ReplayCell]:
+    """Return the replays whose gaps are searched for their causes: those of the studies that ask for causes."""
+    asking = [study for study in studies(config) if study.has_causes]
+    return [
+        replay
+        for replay in replays(config)
+        if any(replay.compiler in s.compilers and replay.workload in s.workloads for s in asking)
+    ]
+
+
 def peers(config: dict, workload: str, device: str) -> dict:
     """Return what is measured in the rounds of a workload on a device, as of `stackwars.measure.rounds`."""
     compiled = device == CPU and CPU in config["devices"] and workload in compiled_workloads(config)
@@ -302,6 +312,42 @@ def replay_job(config: dict, replay: ReplayCell, repetition: int) -> dict:
         "programs": _files(config, replayed(config, replay.workload, replay.compiler)),
         "check": f"results/{folder(config)}/{check_path(replay.compiler, replay.workload)}",
         "expected": expected_folder(config, replay.workload),
+    }
+
+
+def causes_path(compiler: str, workload: str) -> Path:
+    """Return the file of the causes of a replay's gaps, relative to the folder of the preset's results."""
+    return Path("causes", compiler, workload, "causes.json")
+
+
+def evaluator(config: dict) -> str:
+    """Return the compiler that evaluates programs of a search: the first XLA, for later ones read what it prints."""
+    return next(name for name in config["compilers"] if compiler_module(config, name) == compilers.XLA)
+
+
+def causes_job(config: dict, replay: ReplayCell) -> dict:
+    """The GapsJob of `stackwars.explain.gaps` as a dictionary."""
+    settings = cells.settings(config)
+    pair = next(iter(comparisons(config, PROGRAMS)))
+    names = {"compiler": replay.compiler, "evaluator": evaluator(config)}
+    options = {"compiler": config["compilers"][replay.compiler].get("options", {}), "evaluator": {}}
+    return {
+        "workload": replay.workload,
+        "device": replay.device,
+        **{
+            role: {"name": name, "module": compiler_module(config, name), "options": options[role]}
+            for role, name in names.items()
+        },
+        "pins": {role: compiler_pins(config, name) for role, name in names.items()},
+        "programs": _files(config, replayed(config, replay.workload, replay.compiler)),
+        "pair": [pair.subject, pair.baseline],
+        "sizes": sizes(config, replay.workload),
+        "seed": settings["seed"],
+        "bound": settings["cause_bound"],
+        "settings": {
+            **{key: settings[f"cause_{key}"] for key in ("seconds", "budget_s")},
+            **{key: settings[key] for key in ("memory_cap_gib", "timeout_s")},
+        },
     }
 
 

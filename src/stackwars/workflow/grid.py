@@ -158,6 +158,11 @@ class Grid:
         result = programs.replays(self.config)
         return self.existing_or_expected(replay.path / name for name in names for replay in result)
 
+    def causes(self) -> list[str]:
+        """Return the causes of the gaps of every replay that is searched."""
+        result = programs.searched(self.config)
+        return self.existing_or_expected(programs.causes_path(one.compiler, one.workload) for one in result)
+
     def checks(self) -> list[str]:
         """Return the checks of programs in compilers: those before replays, and those of the study of odd sizes."""
         return self.existing_or_expected(programs.check_path(*names) for names in programs.checks(self.config))

@@ -130,6 +130,11 @@ class Jobs:
             return []
         return f"{self._grid.root}/{programs.code_source(config, compilation).path}/ahead.json"
 
+    def evaluator_pins(self, wildcards: Wildcards) -> str:
+        """Return the pins of the XLA that evaluates the programs of a search."""
+        self._grid.check(wildcards)
+        return programs.compiler_pins(self._grid.config, programs.evaluator(self._grid.config))
+
     def replayed(self, wildcards: Wildcards) -> list[str]:
         """Return the programs and lists of arguments that a replay of the workload reads."""
         result = programs.replayed(self._grid.config, wildcards.workload, wildcards.compiler)
@@ -356,6 +361,12 @@ KINDS = {
         pins=_compiler_pins,
         sources=_values_sources,
         spec=lambda grid, w: programs.check_job(grid.config, w.compiler, w.workload, w.variant),
+    ),
+    "causes": Kind(
+        version="1",
+        pins=_compiler_pins,
+        sources=_replay_sources,
+        spec=lambda grid, w: programs.causes_job(grid.config, ReplayCell(CPU, w.compiler, w.workload)),
     ),
     "ahead": Kind("1", _compiler_pins, spec=_ahead_spec),
     "largest_batch": Kind(
