@@ -66,7 +66,16 @@ def test_the_ratio_of_both_programs_has_a_column_for_each_compiler(tmp_path):
     assert [one.split()[0] for one in row] == ["GEMM", "1.70", "---", "---", "1.00"]
 
 
-def test_gaps_are_those_of_the_main_pair(tmp_path):
+CAUSE = {
+    **{"workload": "gemm", "title": "GEMM", "compiler": OLD, "device": "cpu", "subject": "torch_xla"},
+    **{"baseline": "jax", "ratio": 1.6, "low": 1.5, "high": 1.7, "verdict": "cause", "detail": "found"},
+    **{"closed": 0.84, "closed_low": 0.7, "closed_high": 0.98, "what": "argument layout", "count": 12},
+    **{"subject_operations": "argument 3x2xf32", "baseline_operations": "argument 2x3xf32"},
+    "reason": "This product uses 1.3 cores.",
+}
+
+
+def test_gaps_are_those_of_the_main_pair_with_the_class_that_carries_them(tmp_path):
     at = {"compiler": OLD}
     head = {"workload": "gemm", "device": "cpu", **at}
     profiles = [
@@ -75,8 +84,35 @@ def test_gaps_are_those_of_the_main_pair(tmp_path):
         for name in CLASSES
     ]
     rows = [compared("replay", 1.5, **at), compared("replay", 1.5, subject="torchax", **at)]
+    rows += [compared("replay", 1.15, compiler=NEW)]  # its interval begins below the bound
     [gap] = shown(tmp_path, "causes", comparisons=rows, profile=profiles)
-    assert gap[4:7] == [r"1.00$^{\P}$", "products and convolutions", r"100\,\%"]
+    assert gap[1:3] == [r"torch\_xla / JAX", "jaxlib 0.7.1"]
+    assert gap[4:] == [r"1.00$^{\P}$", "products and convolutions", r"100\,\%", "not asked", "---"]
+
+
+def test_a_gap_that_was_searched_has_its_cause_and_the_share_closed(tmp_path):
+    [gap] = shown(tmp_path, "causes", comparisons=[compared("replay", 1.5, compiler=OLD)], causes=[CAUSE])
+    assert gap[3].startswith("1.60") and gap[4:7] == ["---", "---", "---"]
+    cause = "12 x argument layout: argument 3x2xf32 for argument 2x3xf32. This product uses 1.3 cores."
+    assert gap[7:] == [cause, r"84\,\% [70, 98]"]
+
+
+def test_a_gap_without_a_cause_says_what_was_tried(tmp_path):
+    row = CAUSE | dict.fromkeys(("closed", "what", "count"))
+    row |= {
+        "verdict": "spread",
+        "detail": "no single region",
+        "tried": "3 and 4 operations",
+        "subject": "torchax",
+    }
+    [gap] = shown(tmp_path, "causes", causes=[row])
+    assert gap[1] == "torchax / JAX"
+    assert gap[7:] == ["spread: no single region (tried: 3 and 4 operations)", "---"]
+
+
+def test_the_faster_program_of_the_main_pair_stands_second(tmp_path):
+    [gap] = shown(tmp_path, "causes", comparisons=[compared("replay", 0.5, compiler=OLD)])
+    assert gap[1] == r"JAX / torch\_xla" and gap[3].startswith("2.00")
 
 
 def test_effects_have_factors_and_the_largest_part_of_each_subset(tmp_path):

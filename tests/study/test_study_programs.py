@@ -135,3 +135,25 @@ def test_base_programs_of_the_first_row_are_finished_and_give_the_others_their_c
         assert source.program.workload == compilation.program.workload
         if compilation.program.variant != "base":
             assert not programs.finished(CONFIG, compilation)
+
+
+def test_gaps_are_searched_in_the_replays_of_the_studies_that_ask_for_causes():
+    both = {**CONFIG, "measure": ["tables", "matrix"]}
+    found = programs.searched(both)
+    matrix = CONFIG["studies"]["matrix"]
+    assert {replay.workload for replay in found} == set(matrix["workloads"])
+    assert {replay.compiler for replay in found} == set(matrix["compilers"])
+    assert set(found) < set(programs.replays(both))  # GPT-Neo's replay is of the tables alone
+    assert programs.searched({**CONFIG, "measure": ["tables"]}) == []
+
+
+def test_a_search_has_the_programs_of_the_replay_and_an_evaluator_that_every_compiler_can_read():
+    both = {**CONFIG, "measure": ["tables", "matrix"]}
+    replay = next(one for one in programs.searched(both) if one.compiler == "jaxlib-0.10.2-no-ynn")
+    job = programs.causes_job(both, replay)
+    assert set(job["programs"]) == set(programs.replay_job(both, replay, 0)["programs"])
+    assert job["pair"] == ["torch_xla", "jax"]
+    assert job["compiler"]["options"] == CONFIG["compilers"][replay.compiler]["options"]
+    assert (job["evaluator"]["name"], job["evaluator"]["options"]) == ("jaxlib-0.7.1", {})
+    assert job["pins"] == {"compiler": "envs/xla-0.10.2.txt", "evaluator": "envs/xla-0.7.1.txt"}
+    assert job["bound"] == 0.1 and job["settings"]["budget_s"] == 480

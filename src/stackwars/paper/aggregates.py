@@ -10,7 +10,7 @@ import pandas as pd
 from stackwars.claims.verdicts import CLAIM_VERDICTS, CONTRADICTED, NOT_TESTABLE, SUPPORTED
 from stackwars.measure import documents
 from stackwars.paper import latex
-from stackwars.results import effects, names, runs, schema, variance
+from stackwars.results import causes, effects, names, runs, schema, variance
 from stackwars.results.dataset import Dataset
 from stackwars.results.verdicts import COMPILER, COUNTS_DISAGREE, NO_DATA, NOT_DECIDED
 from stackwars.setup.device import CPU
@@ -62,6 +62,15 @@ def _overhead(data: Dataset) -> Named:
     replayed = replays[replays["compiler"] == own].set_index(["workload", "framework"])["steady_ms"]
     for (workload, framework), value in (native - replayed).dropna().items():
         yield f"overhead/{framework}/{workload}", latex.duration(value)
+
+
+def _causes(data: Dataset) -> Named:
+    """Yield how many gaps between torch_xla and JAX there are in replays, and how many were searched and found."""
+    sides = {"torch_xla", "jax"}
+    every = [row for row in causes.gaps_of(data, effects.STUDY) if {row["subject"], row["baseline"]} == sides]
+    yield "causes/gaps", len(every)
+    yield "causes/asked", sum(row["verdict"] != "" for row in every)
+    yield "causes/found", sum(row["verdict"] == causes.CAUSE for row in every)
 
 
 def _kernels(data: Dataset) -> Named:
@@ -164,6 +173,7 @@ _GROUPS: tuple[Callable[[Dataset], Named], ...] = (
         _tables,
         _values,
         _overhead,
+        _causes,
         _kernels,
         _matrix,
         _effects,

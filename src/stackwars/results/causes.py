@@ -13,8 +13,14 @@ from typing import Any
 import pandas as pd
 
 from stackwars import workloads
+from stackwars.explain.gaps import is_gap
+from stackwars.measure.log_ratio import Estimate
 from stackwars.results import schema
+from stackwars.results.dataset import Dataset, of_study
 from stackwars.results.raw import Raw
+from stackwars.results.schema import is_missing
+from stackwars.setup.device import CPU
+from stackwars.study.comparisons import PROGRAMS, comparisons
 
 CAUSE, SPREAD, NOT_SEPARABLE = "cause", "spread", "not separable"
 NO_GAP, DIFFERENT, FAILED, UNSUPPORTED = "no gap", "different values", "failed", "unsupported"
@@ -25,13 +31,9 @@ _NAME = re.compile(r"\b(?:stablehlo|chlo)\.(\w+)")
 _TYPE = re.compile(r"tensor<[^>]*>(?!.*tensor<)")
 
 
-def build(config: dict, raw: Raw) -> pd.DataFrame:
-    """Return causes.csv, in the order of the workloads and the compilers."""
-    places = [list(config[what]) for what in ("workloads", "compilers")]
-    known = sorted(
-        raw.causes, key=lambda one: (places[0].index(one["workload"]), places[1].index(one["compiler"]))
-    )
-    return schema.table("causes", [row for document in known for row in rows(document)])
+def build(raw: Raw) -> pd.DataFrame:
+    """Return causes.csv, in the order of the grid."""
+    return schema.table("causes", [row for document in raw.causes for row in rows(document)])
 
 
 def rows(document: dict) -> Iterator[dict[str, Any]]:
@@ -48,6 +50,54 @@ def rows(document: dict) -> Iterator[dict[str, Any]]:
             yield row | {"verdict": document["status"], "detail": document["status_detail"]}
         else:
             yield row | _answer(gap["cause"])
+
+
+def gaps_of(data: Dataset, study: str) -> list[dict[str, Any]]:
+    """Return the gaps of the main comparison in every replay, and those of a study that were searched.
+
+    They are in the order of the workloads and the compilers.
+    """
+    config = data.config
+    replays = data.comparisons(quantity=schema.REPLAY, device=CPU)
+    for pair in comparisons(config, PROGRAMS)[:1]:
+        replays = replays[(replays["subject"] == pair.subject) & (replays["baseline"] == pair.baseline)]
+    known = of_study(data.study(study), data.table("causes"))
+    order = {name: place for place, name in enumerate([*config["workloads"], *config["compilers"]])}
+    return sorted(
+        explained(replays, known, config["settings"]["cause_bound"]),
+        key=lambda row: [order.get(row[name], len(order)) for name in ("workload", "compiler")],
+    )
+
+
+def explained(replays: pd.DataFrame, causes: pd.DataFrame, bound: float) -> list[dict[str, Any]]:
+    """Return every gap of some replay ratios and every row of causes.csv, each once, the slower program first.
+
+    replays: rows of comparisons.csv. The verdict of a gap that was not searched is empty.
+    """
+    known = {
+        (row["workload"], row["compiler"], frozenset((row["subject"], row["baseline"]))): row
+        for row in causes.to_dict("records")
+    }
+    empty = dict.fromkeys(schema.CAUSES, "") | dict.fromkeys(_NUMBERS)
+    for pair in replays.to_dict("records"):
+        key = (pair["workload"], pair["compiler"], frozenset((pair["subject"], pair["baseline"])))
+        if key not in known and not is_missing(pair["ratio"]) and is_gap(_estimate(pair), bound):
+            known[key] = empty | {name: pair[name] for name in _PAIR} | _slower_first(pair)
+    return list(known.values())
+
+
+def _estimate(pair: dict) -> Estimate:
+    ends = (None if is_missing(pair[name]) else pair[name] for name in ("low", "high"))
+    return Estimate(pair["ratio"], *ends)
+
+
+def _slower_first(pair: dict) -> dict[str, Any]:
+    """Return both sides and their ratio, turned round if the subject is the faster one."""
+    names = ("subject", "baseline", "ratio", "low", "high")
+    if pair["ratio"] >= 1:
+        return {name: pair[name] for name in names}
+    ends = (None if is_missing(pair[name]) else 1 / pair[name] for name in ("ratio", "high", "low"))
+    return dict(zip(names, (pair["baseline"], pair["subject"], *ends), strict=True))
 
 
 def _answer(cause: dict) -> dict[str, Any]:
@@ -80,6 +130,8 @@ def _answer(cause: dict) -> dict[str, Any]:
     }
 
 
+_PAIR = ("workload", "title", "compiler", "device")
+_NUMBERS = [name for name, column in schema.CAUSES.items() if column.kind == "number"]
 _CLOSED = {"closed": "share", "closed_low": "low", "closed_high": "high"}
 _TIMES = {"subject_ms": "a_ms", "baseline_ms": "b_ms", "left_ms": "left_ms"}
 

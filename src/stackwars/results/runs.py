@@ -43,7 +43,7 @@ class Run:
         path = self.folder / f"{name}.csv"
         if path.name in ADDED and not path.exists():
             return schema.empty(name)
-        return _as_emitted(schema.read(path))
+        return as_emitted(schema.read(path))
 
     @property
     def context(self) -> dict:
@@ -65,7 +65,7 @@ def read(reference: Path = REFERENCE) -> list[Run]:
     return result
 
 
-def _as_emitted(table: pd.DataFrame) -> pd.DataFrame:
+def as_emitted(table: pd.DataFrame) -> pd.DataFrame:
     """Return a table without the rows of programs that were rewritten by hand and replayed.
 
     Runs accepted earlier have them. Of a program's other rows, those at another precision stay.
