@@ -203,9 +203,18 @@ def test_programs_that_the_interpreter_aborts_at_or_takes_long_for_are_not_given
     assert evaluated[0]["mixed"]["operations"] > 15
 
 
-def test_only_float32_becomes_float64():
-    text = "%0 = f(%a, %b, %c, %d) : (tensor<2x3xf32>, tensor<f16>, tensor<4xi32>, tensor<f32>)"
-    assert float64_text(text) == text.replace("3xf32", "3xf64").replace("<f32>", "<f64>")
+def test_floats_become_float64_and_nothing_else():
+    text = "%0 = f(%a, %b, %c, %d) : (tensor<2x3xf32>, tensor<f16>, tensor<4xi32>, tensor<2xcomplex<f32>>)"
+    wide = "%0 = f(%a, %b, %c, %d) : (tensor<2x3xf64>, tensor<f64>, tensor<4xi32>, tensor<2xcomplex<f64>>)"
+    assert float64_text(text) == wide
+
+
+@pytest.mark.parametrize(("name", "bits"), [("f32", "FF800000"), ("f16", "FC00"), ("bf16", "FF80")])
+def test_hexadecimal_constants_are_widened(name, bits):
+    assert float64_text(f"dense<0x{bits}> : tensor<3x{name}>") == "dense<0xFFF0000000000000> : tensor<3xf64>"
+    one = {"f32": "0000803F", "f16": "003C", "bf16": "803F"}[name]
+    wide = 'dense<"0x000000000000F03F"> : tensor<1xf64>'
+    assert float64_text(f'dense<"0x{one}"> : tensor<1x{name}>') == wide
 
 
 def test_what_fixes_a_layout_of_float32_goes():

@@ -25,7 +25,6 @@ import numpy as np
 
 from stackwars import compilers
 from stackwars.compilers import arguments, placement
-from stackwars.compilers.arguments import OUTPUT
 from stackwars.ir.program_text import missing_reason, not_donated, readable
 from stackwars.measure import documents, judge, launch, limits, machine, process_status
 from stackwars.measure.documents import EVENTS, Events, read_events
@@ -109,7 +108,8 @@ def check_program(name: str, job: CheckJob, folder: Path) -> dict[str, Any]:
     last = next((name for name in reversed(named) if name in (*PHASES, *CALLS)), "start")
     doing = PHASES.get(last, f"in the {last} call")
     if status == "crash" and report.exit_code < 0:
-        detail = f"{signal.Signals(-report.exit_code).name} {doing}{_last_line(report.log_tail)}"
+        said = last_line(report.log_tail)
+        detail = f"{signal.Signals(-report.exit_code).name} {doing}" + (f"; last line: {said}" if said else "")
     elif status == "timeout" and report.timed_out:
         detail = f"no end after {timeout_s:g} s, {doing}"
     elif status == "ok" and judge.problem(verdict):
@@ -130,13 +130,12 @@ def outcome(status: str, detail: str, **numbers: Any) -> dict[str, Any]:
     return {"status": status, "status_detail": detail, **missing, "wall_s": 0.0, **numbers}
 
 
-def _last_line(log: str) -> str:
+def last_line(log: str) -> str:
+    """Return what a process that crashed printed last, before a library's stack trace; "" if nothing."""
     lines = [line.strip() for line in log.splitlines() if line.strip()]
-    # A library's stack trace says less than what precedes it.
-    said = [
-        line for line in lines if not line.startswith(("@", "***", "Fatal Python", "Extension modules", "File"))
-    ]
-    return f"; last line: {said[-1][:_TAIL]}" if said else ""
+    trace = ("@", "***", "Fatal Python", "Extension modules", "File")
+    said = [line for line in lines if not line.startswith(trace)]
+    return said[-1][:_TAIL] if said else ""
 
 
 def run_program(name: str, job: CheckJob, folder: Path) -> None:
@@ -196,10 +195,8 @@ def compile_program(compiler: Any, text: str) -> Any:
 
 def keyed(call: str, which: int, results: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Return a call's results by the keys of the expected values, which have the state after a first step alone."""
-    result = {f"{call}/{OUTPUT}{which}": results[OUTPUT]}
-    if which == 0:
-        result |= {f"{call}/state/{name}": value for name, value in results.items() if name != OUTPUT}
-    return result
+    keys = {name: judge.value_key(name, which) for name in results}
+    return {f"{call}/{keys[name]}": value for name, value in results.items() if keys[name]}
 
 
 def main() -> None:

@@ -64,21 +64,29 @@ UNIT_ROUNDOFF = {"f64": 2.0**-53, "f32": 2.0**-24, "f16": 2.0**-11, "bf16": 2.0*
 Evaluate = Callable[[Iterable[np.ndarray]], list[np.ndarray]]
 """Evaluates a program with the values of its arguments."""
 _LAYOUT = re.compile(r'(, )?(xla_shape = "[^"]*"|result_layout = dense<[^>]*> : tensor<\d+xindex>)')
-_HEXADECIMAL = re.compile(r'dense<("?)0x([0-9A-Fa-f]+)"?> : tensor<((?:\d+x)*)f32>')
-_FLOAT32 = re.compile(r"tensor<((?:\d+x)*)f32>")
+_HEXADECIMAL = re.compile(r'dense<("?)0x([0-9A-Fa-f]+)"?> : tensor<((?:\d+x)*(?:complex<)?)(f32|f16|bf16)>')
+_NARROW = re.compile(r"tensor<((?:\d+x)*(?:complex<)?)(?:f32|f16|bf16)>")
 _FLOATS = re.compile(r"(?:x|<)(bf16|f16|f32|f64)>")
 
 
 def float64_text(text: str) -> str:
-    """Return the program with float64 in place of float32."""
+    """Return the program with float64 in place of narrower floating-point types."""
 
     def literal(found: re.Match) -> str:
         # Without quotes it is one value, most significant byte first; with them bytes in the memory's order.
         order = 1 if found[1] else -1
-        value = np.frombuffer(bytes.fromhex(found[2])[::order], np.float32).astype(np.float64)
+        value = _widened(bytes.fromhex(found[2])[::order], found[4])
         return f"dense<{found[1]}0x{value.tobytes()[::order].hex().upper()}{found[1]}> : tensor<{found[3]}f64>"
 
-    return _FLOAT32.sub(r"tensor<\1f64>", _HEXADECIMAL.sub(literal, _LAYOUT.sub("", text)))
+    return _NARROW.sub(r"tensor<\1f64>", _HEXADECIMAL.sub(literal, _LAYOUT.sub("", text)))
+
+
+def _widened(data: bytes, name: str) -> np.ndarray:
+    """Return the floating-point numbers of an element type as float64."""
+    if name == "bf16":
+        # The upper half of a float32.
+        return (np.frombuffer(data, np.uint16).astype(np.uint32) << 16).view(np.float32).astype(np.float64)
+    return np.frombuffer(data, np.float16 if name == "f16" else np.float32).astype(np.float64)
 
 
 def unit_roundoff(text: str) -> float:
@@ -106,7 +114,9 @@ class Program:
         self.operations, self._convolves = len(sizes), "stablehlo.convolution" in names
         self.accumulation = max((terms for terms, _ in sizes), default=1)
         self.work = sum(times * terms * elements for _, times, (terms, elements) in facts)
-        self.interpretable = self.work <= INTERPRETED_WORK and not names & NOT_INTERPRETED
+        # MLIR's bindings hand out no values of bfloat16.
+        readable_types = "bf16>" not in self.text
+        self.interpretable = self.work <= INTERPRETED_WORK and not names & NOT_INTERPRETED and readable_types
 
     def interpreter(self, double: bool) -> Evaluate:
         """Return a function that evaluates the program on the values of its arguments by the interpreter."""

@@ -65,7 +65,7 @@ class Program:
         self._runtime, self._device, self._facts, self._compiled = runtime, config.device, facts, compiled
         modules = [*config.default_vm_modules, module]
         self._context = runtime.VmContext(config.vm_instance, modules=modules)
-        self._lists: dict[int, Any] = {}
+        self._lists: dict[int, tuple[list, Any]] = {}
 
     def call(self, which: int) -> list[Any]:
         """Compute on that set of inputs; the results' buffers."""
@@ -90,13 +90,14 @@ class Program:
         return self._facts
 
     def _arguments(self, which: int) -> Any:
-        """The buffers as the runtime takes them; made in the first call, as they are all there by then."""
-        if which not in self._lists:
+        """The buffers as the runtime takes them; made in the first call with a list, as they are all in it by then."""
+        buffers = self.buffers[which]
+        if which not in self._lists or self._lists[which][0] is not buffers:
             arguments = self._runtime.VmVariantList(len(self.types))
-            for buffer in self.buffers[which]:
+            for buffer in buffers:
                 arguments.push_ref(buffer)
-            self._lists[which] = arguments
-        return self._lists[which]
+            self._lists[which] = buffers, arguments
+        return self._lists[which][1]
 
 
 def preload(device: str) -> None:
@@ -117,7 +118,7 @@ class Compiler:
         runtime.flags.parse_flags(f"--task_topology_cpu_ids={cores}")
         self._runtime = runtime
         self._config = runtime.Config("local-task")
-        self._flags = [*FLAGS, *(f"--{name}={value}" for name, value in options.items())]
+        self._flags = flags(options)
 
     def device_kind(self) -> str:
         return "cpu"
@@ -172,6 +173,11 @@ class Compiler:
             raise RuntimeError(f"iree-compile ended with {done.returncode} and said {said}")
         result = json.loads(counted.read_text())["stream-aggregate"]["execution"]
         return module.read_bytes(), {"dispatches": result["dispatch-count"]}
+
+
+def flags(options: dict[str, str]) -> list[str]:
+    """Return the flags of iree-compile with these options."""
+    return [*FLAGS, *(f"--{name}={value}" for name, value in options.items())]
 
 
 def rewritten(text: str) -> str:

@@ -28,6 +28,8 @@ REPLY = "STACKWARS_REPLY_FD"
 """Environment variable with the file descriptor of the answers."""
 ALONE = {"xla_backend_optimization_level": "1"}
 """XLA's options for single operations, which run once."""
+SLOW = 10
+"""How many times the seconds of a timing are spent at most to have enough rounds."""
 THREADS = 2
 """Operations that are compiled at a time."""
 
@@ -68,6 +70,14 @@ class Commands:
             }
             return {"text": module.operation.get_asm(print_generic_op_form=True), "places": places}
 
+    def pretty(self, text: str) -> str:
+        """Return the module in the short form of its dialects."""
+        from jax._src.interpreters import mlir
+        from jaxlib.mlir import ir
+
+        with mlir.make_ir_context():
+            return str(ir.Module.parse(text))
+
     def compile(self, name: str, path: str, options: dict[str, Any]) -> float:
         """Return the seconds that compiling took."""
         text, compiler = prepared(Path(path).read_text()), self._compiler(options)
@@ -95,13 +105,20 @@ class Commands:
         return len(arrays)
 
     def time(self, names: list[str], seconds: float, least: int, calls: int) -> dict[str, dict[str, list[int]]]:
-        """Time interleaved rounds, in alternating order; the first round warms up and is left out."""
+        """Time interleaved rounds, in alternating order; the first round warms up and is left out.
+
+        Slow programs have fewer rounds than `least`, but one.
+        """
         times: dict[str, dict[str, list[int]]] = {name: {"wall_ns": [], "cpu_ns": []} for name in names}
         results: dict[str, Any] = {}
         gc.collect()
         gc.disable()
-        start, rounds = time.perf_counter(), -1
-        while rounds < least or time.perf_counter() - start < seconds * len(names):
+        start, rounds, enough = time.perf_counter(), -1, seconds * len(names)
+        while (
+            rounds < 1
+            or (passed := time.perf_counter() - start) < enough
+            or (rounds < least and passed < SLOW * enough)
+        ):
             for name in names[:: -1 if rounds % 2 else 1]:
                 program = self._programs[name]
                 cpu, wall = time.process_time_ns(), time.perf_counter_ns()

@@ -23,6 +23,7 @@ import numpy as np
 
 import stackwars
 from stackwars.compilers import XLA
+from stackwars.compilers.check import last_line
 from stackwars.explain.graph import Graph
 from stackwars.explain.worker import REPLY
 from stackwars.ir.program_text import short_path
@@ -38,11 +39,11 @@ class Refused(Exception):
 
 
 class Crashed(Exception):
-    """A signal ended the process. signal: its name. command: what it was doing."""
+    """A signal ended the process. signal: its name. command: what it was doing. said: its last words."""
 
-    def __init__(self, signal_name: str, command: str, last_line: str) -> None:
-        super().__init__(f"{signal_name} in {command}" + (f"; last line: {last_line}" if last_line else ""))
-        self.signal, self.command, self.last_line = signal_name, command, last_line
+    def __init__(self, signal_name: str, command: str, said: str) -> None:
+        super().__init__(f"{signal_name} in {command}" + (f"; last line: {said}" if said else ""))
+        self.signal, self.command, self.said = signal_name, command, said
 
 
 class TimedOut(Exception):
@@ -101,12 +102,20 @@ class Worker:
         }
         return Graph.read(answer["text"], places)
 
+    def pretty(self, text: str) -> str:
+        """Return a program in the short form of its dialects. XLA alone."""
+        return self._ask("pretty", text=text)
+
     def compile(self, name: str, text: str, options: dict[str, Any] | None = None) -> float:
         """Compile a program under a name; return the seconds. Raises Refused, Crashed, TimedOut or
         MemoryError."""
         path = self.folder / "program.mlir"
         path.write_text(text)
         return self._ask("compile", name=name, path=str(path), options=options or {})
+
+    def has(self, key: str) -> bool:
+        """Return whether the device holds an array of this key."""
+        return self._child is not None and key in self._keys
 
     def put(self, key: str, array: np.ndarray) -> str:
         """Place an array on the device unless there is one of this key; return the key."""
@@ -149,6 +158,10 @@ class Worker:
     def ask(self, command: str, **arguments: Any) -> Any:
         """Send a command of `worker.Commands`; return its result."""
         return self._ask(command, **arguments)
+
+    def stop(self) -> None:
+        """End the process; the next command starts another."""
+        self._end()
 
     def close(self) -> None:
         """End the process and remove its files."""
@@ -222,8 +235,7 @@ class Worker:
         log = launch.tail(self.folder / "log.txt")
         self._end()
         name = signal.Signals(-code).name if code < 0 else f"exit status {code}"
-        lines = [line for line in log.splitlines() if line.strip()]
-        return Crashed(name, command, lines[-1][:200] if lines else "")
+        return Crashed(name, command, last_line(log))
 
 
 def place_of(location: str) -> str:

@@ -365,7 +365,8 @@ def evaluated(config: dict, workload: str, variant: str = BASE) -> list[Program]
     frontends = with_programs(config)
     if not frontends or not judge_compiler(config):
         return []
-    most = 1 if hasattr(workloads.load(workload), "reference") else 2
+    module = workloads.load(workload)
+    most = 1 if hasattr(module, "reference") and module.IS_REFERENCE_TESTED else 2
     lowered = {
         program.framework
         for compiler in config["compilers"]

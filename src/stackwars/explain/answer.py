@@ -1,0 +1,159 @@
+"""The answer of a search: rows of cause.json, and the regions as programs of their own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from stackwars.explain.bench import Bench
+from stackwars.explain.graph import Op
+from stackwars.explain.hybrids import A, B, Hybrids, Kind, Part
+from stackwars.explain.question import Side
+from stackwars.explain.reasons import peak_gflops, reason, sentence
+from stackwars.explain.search import LEAST_DIFFERENCE, Atom, Outcome, Row
+from stackwars.explain.workers import Refused, Times
+
+LAYOUT, OPERATIONS = "argument layout", "operations"
+MOST_BETTER = 6
+MOST_OPS = 12
+_NOISE = re.compile(
+    r'(, )?(xla_shape = "[^"]*"|result_layout = dense<[^>]*> : tensor<\d+xindex>|mhlo\.\w+ = [^,}]*)'
+)
+_LONG = re.compile(r'dense<("0x[0-9A-F]{32})[0-9A-F]*">')
+
+
+class Answer:
+    """Writes rows of kinds, with the reason of each, and their regions to a folder."""
+
+    def __init__(
+        self,
+        benches: tuple[Bench, Bench],
+        hybrids: Hybrids,
+        sides: tuple[Side, Side],
+        folder: Path,
+        seconds: float,
+    ) -> None:
+        """benches: that of A's regions and that of B's, the same twice in one compiler."""
+        self._benches, self._hybrids, self._sides = benches, hybrids, sides
+        self._folder, self._seconds = folder, seconds
+        self._peaks: dict[int, float] = {}
+        self._count = 0
+
+    def causes(self, outcome: Outcome, gap: float) -> list[dict[str, Any]]:
+        """Return a row of each kind of the cause, the largest difference first."""
+        alone = {row.kind.number: row for row in outcome.rows}
+        rows = [self._cause(atom, alone, gap) for atom in outcome.atoms]
+        return sorted(rows, key=lambda row: -(row["share"] or 0))
+
+    def better(self, outcome: Outcome, gap: float) -> list[dict[str, Any]]:
+        """Return rows of what A does faster than B."""
+        chosen = [row for row in reversed(outcome.rows) if row.difference < -LEAST_DIFFERENCE * gap]
+        return self.rows(chosen[:MOST_BETTER], gap)
+
+    def rows(self, chosen: Sequence[Row], gap: float) -> list[dict[str, Any]]:
+        """Return rows of kinds that were timed alone."""
+        return [self._row(row.kind, len(row.kind), OPERATIONS, row, row.difference / gap) for row in chosen]
+
+    def _cause(self, atom: Atom, alone: dict[int, Row], gap: float) -> dict[str, Any]:
+        if not atom.kind.is_layout:
+            row = alone.get(atom.kind.number)
+            return self._row(atom.kind, len(atom.classes), OPERATIONS, row, row and row.difference / gap)
+        readers = {kind for c in atom.classes for kind in self._hybrids.readers(c)}
+        read = [row for number, row in alone.items() if number in readers]
+        largest = max(read, key=lambda row: row.difference, default=None)
+        share = sum(row.difference for row in read) / gap if read else None
+        return self._row(atom.kind, len(atom.classes), LAYOUT, largest, share)
+
+    def _row(self, kind: Kind, count: int, what: str, row: Row | None, share: float | None) -> dict[str, Any]:
+        """Return a row; `row` is the kind whose regions show the reason: of a layout, its reader's."""
+        shown = row.kind if row else kind
+        parts = [self._hybrids.region(shown.classes[0], side) for side in (A, B)]
+        result = {
+            "kind": kind.number,
+            "count": count,
+            "what": what,
+            "share": share and round(share, 4),
+            "line_a": self._line(A, parts[A]),
+            "line_b": self._line(B, parts[B]),
+            "a": self._texts(kind, what, A, parts[A]),
+            "b": self._texts(kind, what, B, parts[B]),
+            "a_ms": row and row.a / 1e6,
+            "b_ms": row and row.b / 1e6,
+        }
+        self._count += 1
+        return result | {"files": self._write(parts), "reason": self._reason(what, parts)}
+
+    def _line(self, side: int, part: Part) -> str:
+        places = [self._sides[side].place(op.place) for op in _heavy_first(part) if op.place]
+        return places[0] if places else ""
+
+    def _texts(self, kind: Kind, what: str, side: int, part: Part) -> list[str]:
+        """Return a region's operations as text; of a layout, the argument's type first."""
+        graph = self._hybrids.graphs[side]
+        shown = [shorten(op, graph.types) for _, op in part.ops[-MOST_OPS:]]
+        if what == LAYOUT:
+            first = self._hybrids.classes[kind.classes[0]].first[side]
+            shown.insert(0, f"argument : {graph.types[first]}")
+        return shown
+
+    def _write(self, parts: Sequence[Part]) -> list[str]:
+        names = [f"region-{self._count}-{letter}.mlir" for letter in "ab"]
+        for name, part in zip(names, parts, strict=True):
+            (self._folder / name).write_text(part.text)
+        return names
+
+    def _reason(self, what: str, parts: Sequence[Part]) -> dict[str, Any]:
+        names = {side: f"reason {side}" for side, part in enumerate(parts) if part.ops}
+        try:
+            for side, name in names.items():
+                self._benches[side].load_part(name, parts[side])
+        except Refused:
+            return {}
+        found: list[dict[str, Any]] = [{}, {}]
+        for side, times in self._times(names).items():
+            worker = self._benches[side].worker
+            hlo = _or(lambda worker=worker, side=side: worker.hlo(names[side]), "")
+            found[side] = reason(self._hybrids.graphs, parts[side], times, hlo, self._peak(side))
+            worker.drop(names[side])
+        ops = [op for part in parts for _, op in part.ops]
+        other = "in the other compiler" if self._benches[A] is not self._benches[B] else ""
+        return {"a": found[A], "b": found[B], "sentence": sentence(what, ops, found[A], found[B], other)}
+
+    def _times(self, names: dict[int, str]) -> dict[int, Times]:
+        """Return the times of programs by side: interleaved if one compiler has both."""
+        if self._benches[A] is self._benches[B]:
+            found = self._benches[A].time(list(names.values()), self._seconds) if names else {}
+            return {side: found[name] for side, name in names.items()}
+        return {side: self._benches[side].time([name], self._seconds)[name] for side, name in names.items()}
+
+    def _peak(self, side: int) -> float:
+        if side not in self._peaks:
+            self._peaks[side] = peak_gflops(self._benches[side]) or 0.0
+            if self._benches[A] is self._benches[B]:
+                self._peaks[1 - side] = self._peaks[side]
+        return self._peaks[side]
+
+
+def _or(get: Callable[[], Any], otherwise: Any) -> Any:
+    """Return a value, or another if the compiler has none."""
+    try:
+        return get()
+    except Refused:
+        return otherwise
+
+
+def _heavy_first(part: Part) -> list[Op]:
+    """Return a region's operations, products and other heavy ones before those that move elements."""
+    heavy = ("dot_general", "convolution", "while", "sort", "scatter", "gather", "reduce", "custom_call")
+    ops = [op for _, op in part.ops]
+    return sorted(ops, key=lambda op: not any(op.name.endswith(name) for name in heavy))
+
+
+def shorten(op: Op, types: dict[int, str]) -> str:
+    """Return an operation's text on one line, without what does not tell it from another."""
+    text = op.text({value: f"%{number}" for number, value in enumerate(op.reads)})
+    text = re.sub(r"\s+", " ", _LONG.sub(r'dense<\1..."', _NOISE.sub("", text)))
+    text = re.sub(r"\(\{.*\}\)", "({...})", text)
+    return text.replace("<{}>", "").replace("{}", "").replace("  ", " ").strip()

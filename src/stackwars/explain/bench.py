@@ -1,0 +1,165 @@
+"""Time programs side by side in a worker, and say how much of a gap each closes.
+
+On the clock the low end of interleaved rounds is the time without other processes. Of a process's CPU time the
+median is taken, because a thread pool's time is booked late and its low end is an artefact.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from stackwars.explain.graph import dtype, shape
+from stackwars.explain.hybrids import Hybrids, Node, Part
+from stackwars.explain.matching import Values
+from stackwars.explain.workers import Times, Worker
+from stackwars.measure.log_ratio import LEVEL
+
+WALL, CPU = "wall", "cpu"
+LOW = 0.1
+BLOCKS = 5
+LEAST_ROUNDS = 6
+ROUNDS_S = 3.0
+"""Seconds of calls that so many rounds of A and B may take: of slow programs there are fewer."""
+Get = Callable[[int], np.ndarray]
+
+
+class Share(NamedTuple):
+    """The part of a gap that a program closes, its standard error, and the gap and A's time in ns."""
+
+    value: float
+    error: float
+    gap: float
+    a: float
+
+
+def typical(times: Times, clock: str) -> float:
+    """Return the time of a call in ns."""
+    return float(np.quantile(times.wall_ns, LOW) if clock == WALL else np.median(times.cpu_ns))
+
+
+def blocks(times: Times, clock: str) -> np.ndarray:
+    """Return the same of each of some successive blocks of rounds."""
+    count = min(BLOCKS, len(times.wall_ns))
+    parts = [np.array_split(values, count) for values in times]
+    return np.array([typical(Times(*part), clock) for part in zip(*parts, strict=True)])
+
+
+def share(a: Times, b: Times, tried: Times, clock: str) -> Share:
+    """Return how much of the gap between A and B a program closes. Its error is that of the blocks' ratio."""
+    gap = typical(a, clock) - typical(b, clock)
+    value = (typical(a, clock) - typical(tried, clock)) / gap if gap else math.nan
+    ours, theirs, its = (blocks(times, clock) for times in (a, b, tried))
+    rest = (ours - its) - value * (ours - theirs)
+    error = float(np.std(rest, ddof=1)) / math.sqrt(len(rest)) / abs(gap) if gap and len(rest) > 1 else math.inf
+    return Share(value, error, gap, typical(a, clock))
+
+
+def interval(closed: Sequence[float], gaps: Sequence[float]) -> tuple[float, float, float]:
+    """Return (share, low, high): the ratio of two sums over fresh processes, with its 95 % interval.
+
+    The interval is Student's, of the residuals closed - share * gap.
+    """
+    from scipy import special
+
+    x, y = np.asarray(closed), np.asarray(gaps)
+    value = float(x.sum() / y.sum()) if y.sum() else math.nan
+    if len(x) < 2 or not y.sum():
+        return value, -math.inf, math.inf
+    error = float(np.std(x - value * y, ddof=1)) / math.sqrt(len(x)) / abs(float(y.mean()))
+    half = float(special.stdtrit(len(x) - 1, (1 + LEVEL) / 2)) * error
+    return value, value - half, value + half
+
+
+@dataclass
+class Arrays:
+    """Gives programs their arguments: those of A and B, and values between operations.
+
+    Equal arrays of both programs are one buffer.
+    """
+
+    types: tuple[Mapping[int, str], Mapping[int, str]]
+    arguments: tuple[Mapping[int, Get], Mapping[int, Get]]
+    evaluated: tuple[Values, Values] | None = None
+    _keys: dict[Node, str] = field(default_factory=dict)
+
+    def replace(self, side: int, arguments: Mapping[int, Get]) -> None:
+        """Give a program other arguments."""
+        self.arguments = tuple(arguments if k == side else one for k, one in enumerate(self.arguments))
+        self._keys = {node: key for node, key in self._keys.items() if node[0] != side}
+
+    def swapped(self) -> Arrays:
+        """Return the same with A and B exchanged."""
+        return Arrays(self.types[::-1], self.arguments[::-1])
+
+    def place(self, worker: Worker, nodes: Iterable[Node]) -> list[str]:
+        """Return the keys of these values on the worker's device."""
+        return [self._placed(worker, node) for node in nodes]
+
+    def get(self, node: Node) -> np.ndarray:
+        side, value = node
+        kind = self.types[side][value]
+        given = self.arguments[side].get(value)
+        array = given(0) if given else self.evaluated[side].array(value)
+        return np.ascontiguousarray(array).astype(dtype(kind), copy=False).reshape(shape(kind))
+
+    def _placed(self, worker: Worker, node: Node) -> str:
+        if worker.has(self._keys.get(node, "")):
+            return self._keys[node]
+        array = self.get(node)
+        digest = hashlib.blake2b(array.tobytes(), digest_size=16).hexdigest()
+        self._keys[node] = f"{array.dtype}{array.shape}{digest}"
+        return worker.put(self._keys[node], array)
+
+
+@dataclass
+class Bench:
+    """Programs in one worker, timed against A and B. clock: WALL, or CPU on a busy machine."""
+
+    worker: Worker
+    arrays: Arrays
+    clock: str = WALL
+    least: int = LEAST_ROUNDS
+
+    def load(self, name: str, text: str, arguments: Iterable[Node]) -> str:
+        """Compile a program and give it its arguments; return its name."""
+        self.worker.compile(name, text)
+        self.worker.bind(name, self.arrays.place(self.worker, arguments))
+        return name
+
+    def load_part(self, name: str, part: Part) -> str:
+        return self.load(name, part.text, part.arguments)
+
+    def time(self, names: Sequence[str], seconds: float) -> dict[str, Times]:
+        """Time programs in interleaved rounds."""
+        return self.worker.time(list(names), seconds, self.least)
+
+    def swapped(self) -> Bench:
+        """Return the same with A and B exchanged; they have to be loaded again."""
+        return Bench(self.worker, self.arrays.swapped(), self.clock, self.least)
+
+    def calibrate(self) -> None:
+        """Choose the least number of rounds by the time of a call of A and of B."""
+        times = self.worker.time(["A", "B"], 0, 1)
+        seconds = sum(float(one.wall_ns[0]) for one in times.values()) / 1e9
+        self.least = max(1, min(LEAST_ROUNDS, int(ROUNDS_S / seconds)))
+
+    def shares(self, tries: Sequence[str], seconds: float) -> dict[str, Share]:
+        """Return the share of the gap that each program closes; `A` and `B` are timed beside them."""
+        times = self.time(["A", "B", *tries], seconds)
+        return {name: share(times["A"], times["B"], times[name], self.clock) for name in tries}
+
+    def hybrid_shares(
+        self, hybrids: Hybrids, tries: Mapping[str, Iterable[int]], seconds: float
+    ) -> dict[str, Share]:
+        """Return the share that A with these classes from B closes, for each try; the programs are dropped."""
+        for name, flipped in tries.items():
+            self.load_part(name, hybrids.hybrid(flipped))
+        found = self.shares(list(tries), seconds)
+        self.worker.drop(*tries)
+        return found

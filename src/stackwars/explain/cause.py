@@ -1,0 +1,305 @@
+"""The cause of a time difference between two programs in one compiler.
+
+Evaluates both operation by operation, matches their values up to layout, and searches the regions or argument
+layouts that close the gap. Writes cause.json, the hybrid program and the regions alone."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from stackwars.explain import between
+from stackwars.explain.answer import LAYOUT, Answer
+from stackwars.explain.bench import Arrays, Bench, typical
+from stackwars.explain.evaluated import unsupported
+from stackwars.explain.gap import (
+    CAUSE,
+    FAILED,
+    NOT_SEPARABLE,
+    SPREAD,
+    Verdict,
+    check_results,
+    choose_clock,
+    format_ratio,
+    gap_detail,
+    gap_verdict,
+)
+from stackwars.explain.graph import Graph, GraphError
+from stackwars.explain.hybrids import A, B, Hybrids
+from stackwars.explain.loops import loops, search_inside
+from stackwars.explain.matching import Matching
+from stackwars.explain.paired import pair
+from stackwars.explain.question import Question, Side
+from stackwars.explain.search import ENOUGH, MOST_KINDS, Outcome, Program, Retimed, Search, merged, retime
+from stackwars.explain.workers import Crashed, Refused, TimedOut, Worker
+from stackwars.measure import machine
+
+SCHEMA = 1
+SETTINGS = {"bound": 0.10, "seconds": 0.3, "budget_s": 600, "memory_cap_gib": "auto", "timeout_s": 300}
+CLEAR = 1.3
+"""A ratio in one process that needs no fresh processes before the search."""
+SEARCH_SHARE = 0.6
+"""Share of the budget after which no new hybrid is tried: fresh processes and the answer need the rest."""
+MOST_ALONE = 8
+"""Kinds whose differences alone are listed if no cause is found."""
+MOST_NAMES = 4
+TRIVIAL = ("constant", "broadcast_in_dim", "reshape", "iota")
+PUT_BACK = 2
+"""How often the last kind that was left out is put back if fresh processes do not confirm the cause."""
+
+
+class Finder:
+    """One search; `run` returns the content of cause.json."""
+
+    def __init__(self, question: Question, output: Path) -> None:
+        self.question, self.output = question, output
+        self.settings = SETTINGS | question.settings
+        self.start = time.monotonic()
+        self.sides: tuple[Side, Side] = (question.a, question.b)
+        self.result: dict[str, Any] = {
+            "schema": SCHEMA, "name": question.name, "a": question.a.label, "b": (question.b or question.a).label,
+            "compiler": question.compiler.name, "other": None, "verdict": FAILED, "detail": "",
+            "regions": [], "a_better": [], "tried": {}, "machine": machine.record(), "source": machine.revision(),
+        }  # fmt: skip
+
+    def say(self, text: str) -> None:
+        print(f"[{time.monotonic() - self.start:6.1f} s] {text}", flush=True)
+
+    @property
+    def worker_settings(self) -> dict[str, Any]:
+        return {"cap_gib": self.settings["memory_cap_gib"], "timeout_s": self.settings["timeout_s"]}
+
+    def run(self) -> dict[str, Any]:
+        try:
+            with Worker(self.question.compiler, **self.worker_settings) as worker:
+                self.result["versions"] = worker.versions()
+                verdict, detail = self._search(worker)
+        except Verdict as early:
+            verdict, detail = early.verdict, early.detail
+        except (Refused, Crashed, TimedOut, MemoryError, GraphError, NotImplementedError) as error:
+            verdict, detail = FAILED, f"{type(error).__name__}: {error}"[:1000]
+        return self._answer(verdict, detail)
+
+    def _answer(self, verdict: str, detail: str) -> dict[str, Any]:
+        self.say(f"{verdict}: {detail}")
+        seconds = round(time.monotonic() - self.start, 1)
+        return self.result | {"verdict": verdict, "detail": detail, "seconds": seconds}
+
+    def _search(self, worker: Worker) -> tuple[str, str]:
+        with (
+            Worker(self.question.evaluator, **self.worker_settings) as reader,
+            tempfile.TemporaryDirectory() as folder,
+        ):
+            graphs = self._graphs(reader)
+            bench, retimed = self._gap(worker, graphs)
+            graphs = graphs[::-1] if self.sides[A] is self.question.b else graphs
+            hybrids, matching = pair(reader, graphs, bench.arrays, Path(folder))
+            # Its memory is the whole model's, and nothing more is evaluated.
+            reader.stop()
+            self._note_matching(hybrids, matching)
+            end = self.start + SEARCH_SHARE * self.settings["budget_s"]
+            search = Search(bench, hybrids, self.settings["seconds"], end, self.say)
+            outcome = search.run()
+            self.result["tried"] |= {
+                "curve": {str(count): round(value, 4) for count, value in outcome.curve.items()},
+                "sane": {name: round(value, 4) for name, value in outcome.ends.items()},
+            }
+            verdict, detail = self._decide(search, outcome, retimed)
+            if verdict == CAUSE:
+                self._descend(reader, search, outcome)
+            return verdict, detail
+
+    def _note_matching(self, hybrids: Hybrids, matching: Matching) -> None:
+        self.result["tried"] = {
+            "operations": [len(graph.ops) for graph in hybrids.graphs],
+            "classes": len(matching.classes),
+            "kinds": len(hybrids.kinds),
+            "unmapped": matching.unmapped,
+        }
+        differ = sum(not kind.is_same for kind in hybrids.kinds)
+        self.say(f"{len(matching.classes)} classes, {len(hybrids.kinds)} kinds, of which {differ} differ")
+
+    def _graphs(self, reader: Worker) -> tuple[Graph, Graph]:
+        graphs = tuple(reader.generic(side.text) for side in self.sides)
+        for graph in graphs:
+            if op := unsupported(graph):
+                raise Verdict(FAILED, f"{op.name} has a result that is no tensor of known extents")
+        self.say(f"operations {[len(graph.ops) for graph in graphs]}")
+        return graphs
+
+    # The gap, before anything else: without one there is nothing to search.
+
+    def _bench(self, worker: Worker, graphs: tuple[Graph, Graph]) -> Bench:
+        arguments = tuple(
+            dict(zip(graph.arguments, self.question.values(side, graph), strict=True))
+            for side, graph in zip(self.sides, graphs, strict=True)
+        )
+        bench = Bench(worker, Arrays((graphs[A].types, graphs[B].types), arguments))
+        for name, program in self._programs(graphs).items():
+            bench.load(name, *program)
+        return bench
+
+    def _programs(self, graphs: Sequence[Graph]) -> dict[str, Program]:
+        return {
+            "AB"[side]: (self.sides[side].text, [(side, value) for value in graphs[side].arguments])
+            for side in (A, B)
+        }
+
+    def _gap(self, worker: Worker, graphs: tuple[Graph, Graph]) -> tuple[Bench, Retimed | None]:
+        """Return the programs in a worker, the slower one as A; raises Verdict if there is no gap to
+        explain."""
+        bench = self._bench(worker, graphs)
+        check_results(bench, graphs, not any(side.arguments for side in self.sides))
+        bench.calibrate()
+        times = bench.time("AB", 4 * self.settings["seconds"])
+        bench.clock, is_noisy = choose_clock(times)
+        a, b = (typical(times[name], bench.clock) / 1e6 for name in "AB")
+        self.say(f"A {a:.3f} ms, B {b:.3f} ms by the {bench.clock} clock{', noisy' if is_noisy else ''}")
+        self.result["clock"] = bench.clock
+        ratio, retimed = a / b, None
+        if is_noisy or 1 / CLEAR < ratio < CLEAR:
+            retimed = self._retime(bench, self._programs(graphs))
+            self._note_times(retimed)
+            if verdict := gap_verdict(retimed.ratio(), self.settings["bound"]):
+                raise Verdict(verdict, gap_detail(verdict, retimed.ratio()))
+            ratio = retimed.ratio().value
+        if ratio < 1:
+            self.sides = self.sides[::-1]
+            self.result |= {"a": self.sides[A].label, "b": self.sides[B].label}
+            self.say(f"A is now {self.sides[A].label}, the slower one")
+            bench, retimed = bench.swapped(), None
+            for name, program in self._programs(graphs[::-1]).items():
+                bench.load(name, *program)
+        return bench, retimed
+
+    def _retime(self, bench: Bench, programs: dict[str, Program]) -> Retimed:
+        seconds = self.settings["seconds"]
+        return retime(
+            self.question.compiler,
+            self.worker_settings,
+            bench.arrays,
+            programs,
+            bench.clock,
+            seconds=seconds,
+            least=bench.least,
+        )
+
+    def _note_times(self, retimed: Retimed) -> None:
+        ratio = retimed.ratio()
+        a, b = (float(np.mean(retimed.times[name])) / 1e6 for name in "AB")
+        self.result |= {"a_ms": round(a, 4), "b_ms": round(b, 4), "ratio": ratio._asdict()}
+        self.say(f"fresh processes: A {a:.3f} ms, B {b:.3f} ms, ratio {format_ratio(ratio)}")
+
+    # The answer.
+
+    def _decide(self, search: Search, outcome: Outcome, retimed: Retimed | None) -> tuple[str, str]:
+        bench, hybrids = search.bench, search.hybrids
+        programs = self._programs(hybrids.graphs)
+        if not outcome.atoms or outcome.kinds > MOST_KINDS:
+            self.result["tried"]["alone"] = [
+                {"kind": row.kind.number, "count": len(row.kind), "difference_ms": row.difference / 1e6}
+                for row in outcome.rows[:MOST_ALONE]
+            ]
+            retimed = retimed or self._retime(bench, programs)
+            return self._spread(outcome, retimed)
+        for _ in range(1 + PUT_BACK):
+            cause = hybrids.hybrid(outcome.classes)
+            reverse = hybrids.hybrid(outcome.classes, B)
+            programs |= {"cause": (cause.text, cause.arguments), "reverse": (reverse.text, reverse.arguments)}
+            retimed = self._retime(bench, programs)
+            share, low, high = self._closed(outcome, retimed)
+            if low < ENOUGH <= high and not search.is_late():
+                retimed = retimed.plus(self._retime(bench, programs))
+                share, low, high = self._closed(outcome, retimed)
+            if share >= ENOUGH or not outcome.dropped or search.is_late():
+                break
+            outcome.atoms = merged([*outcome.atoms, *outcome.dropped.pop()])
+        if verdict := gap_verdict(retimed.ratio(), self.settings["bound"]):
+            return verdict, gap_detail(verdict, retimed.ratio())
+        if low <= 0:
+            closed = f"{share:.0%} ({low:.0%} to {high:.0%})"
+            return NOT_SEPARABLE, f"not separable from noise: what was found closes {closed}"
+        if high < ENOUGH or outcome.kinds > MOST_KINDS:
+            return self._spread(outcome, retimed)
+        return CAUSE, self._cause(search, outcome, retimed)
+
+    def _closed(self, outcome: Outcome, retimed: Retimed) -> tuple[float, float, float]:
+        self._note_times(retimed)
+        share, low, high = retimed.closed("cause")
+        self.say(f"{outcome.kinds} kinds close {share:.0%} ({low:.0%} to {high:.0%}) in fresh processes")
+        return share, low, high
+
+    def _cause(self, search: Search, outcome: Outcome, retimed: Retimed) -> str:
+        bench, hybrids = search.bench, search.hybrids
+        a, b, cause = (float(np.mean(retimed.times[name])) for name in ("A", "B", "cause"))
+        share, low, high = retimed.closed("cause")
+        back = retimed.closed("reverse", "B", "A")
+        (self.output / "hybrid.mlir").write_text(hybrids.hybrid(outcome.classes).text)
+        answer = Answer((bench, bench), hybrids, self.sides, self.output, self.settings["seconds"])
+        self.result |= {
+            "closed": {"share": share, "low": low, "high": high},
+            "left_ms": (cause - b) / 1e6,
+            "both_directions": {"b_from_a": dict(zip(("share", "low", "high"), back, strict=True))},
+            "regions": answer.causes(outcome, a - b),
+            "a_better": answer.better(outcome, a - b),
+        }
+        parts = [f"{row['what']} of {row['count']} x {_brief(row)}" for row in self.result["regions"]]
+        return f"{share:.0%} ({low:.0%} to {high:.0%}) of the gap of {(a - b) / 1e6:.3g} ms: {'; '.join(parts)}"
+
+    def _descend(self, reader: Worker, search: Search, outcome: Outcome) -> None:
+        """Search the bodies of the loops that the cause consists of; add `inside` to their rows."""
+        rows = {row["kind"]: row for row in self.result["regions"]}
+        searched = set()
+        for atom in outcome.atoms:
+            parts = [search.hybrids.region(atom.classes[0], side) for side in (A, B)]
+            ops = None if atom.kind.is_layout else loops(parts)
+            # Each result of a loop is a kind of its own.
+            if ops and ops not in searched and not search.is_late():
+                searched.add(ops)
+                self.say(f"descending into the loop of kind {atom.kind.number}")
+                try:
+                    rows[atom.kind.number]["inside"] = search_inside(
+                        reader, search, ops, self.sides, self.output
+                    )
+                except (Verdict, Refused) as error:
+                    self.say(f"the loop's body: {error}"[:300])
+
+    def _spread(self, outcome: Outcome, retimed: Retimed) -> tuple[str, str]:
+        self._note_times(retimed)
+        if verdict := gap_verdict(retimed.ratio(), self.settings["bound"]):
+            return verdict, gap_detail(verdict, retimed.ratio())
+        count = outcome.kinds or sum(row.difference > 0 for row in outcome.rows)
+        return SPREAD, f"no single region: the gap is spread over {count} kinds"
+
+
+def _brief(row: dict[str, Any]) -> str:
+    """Return what a row is about: an argument's type, or the operations that compute something."""
+    if row["what"] == LAYOUT:
+        return row["a"][0].removeprefix("argument : ")
+    names = [text.partition("(")[0].strip('" ').rpartition(".")[2] for text in row["a"]]
+    return ", ".join([name for name in names if name not in TRIVIAL][-MOST_NAMES:] or names[-1:]) or "nothing"
+
+
+def main() -> None:
+    """`python -m stackwars.explain.cause --job JOB --output FOLDER`."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--job", type=Path, required=True)
+    parser.add_argument("--output", type=Path, required=True)
+    options = parser.parse_args()
+    options.output.mkdir(parents=True, exist_ok=True)
+    question = Question.read(options.job)
+    result = between.run(question) if question.other else Finder(question, options.output).run()
+    (options.output / "cause.json").write_text(json.dumps(result, indent=1) + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

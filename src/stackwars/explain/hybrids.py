@@ -1,0 +1,222 @@
+"""Programs that compute each matched tensor by the operations of one program or of the other.
+
+A hybrid is one choice per class. The arguments of a program are matched tensors too, so that an argument in
+the other program's layout is one of the choices. A region is what one program does between the first values
+of other classes and those of a class: it is cut there alone, because cutting at a later value, such as a
+transposed weight, would hand over what the program has to compute."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from stackwars.explain.graph import Emitter, Graph, Op, element, shape, tensor
+from stackwars.explain.matching import AxisMap, Class
+
+Node = tuple[int, int]
+"""(side, value): a value of the program of that side; 0 is A, 1 is B."""
+A, B = 0, 1
+
+
+class CyclicChoiceError(ValueError):
+    """The choices need a value for computing itself: the programs compute two tensors in opposite orders."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A program made of operations of A and B. arguments: the value behind each argument. ops: in order."""
+
+    text: str
+    arguments: tuple[Node, ...]
+    ops: tuple[tuple[int, Op], ...]
+    results: tuple[Node, ...]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Classes with the same regions and maps: what the layers of a model repeat."""
+
+    number: int
+    classes: tuple[int, ...]
+    is_layout: bool
+    """Both programs are given the tensor as an argument: the choice is its layout alone."""
+    is_same: bool
+    """Both programs do the same: the choice changes nothing."""
+
+    def __len__(self) -> int:
+        return len(self.classes)
+
+
+class Hybrids:
+    """The choices between two programs. of: per side {value: its class}."""
+
+    def __init__(self, graphs: tuple[Graph, Graph], classes: list[Class]) -> None:
+        self.graphs, self.classes = graphs, classes
+        self.of = tuple({v: c for c, one in enumerate(classes) for v in one.maps[side]} for side in (A, B))
+        self._first = frozenset((side, one.first[side]) for one in classes for side in (A, B))
+        self._regions: dict[Node, Part] = {}
+
+    def hybrid(self, flipped: Iterable[int], base: int = A) -> Part:
+        """Return the base's program with these classes computed by the other's operations."""
+        chosen = frozenset(flipped)
+        targets = [(base, value) for value in self.graphs[base].results]
+        return self._part(targets, lambda c: 1 - base if c in chosen else base)
+
+    def region(self, c: int, side: int) -> Part:
+        """Return what a program does between the first values of other classes and those of this one.
+
+        A result of the program that holds the tensor belongs to it: nothing else would count a copy made at
+        the end."""
+        if (c, side) not in self._regions:
+            first = (side, self.classes[c].first[side])
+            members = self.classes[c].maps[side]
+            targets = [first, *((side, v) for v in self.graphs[side].results if v in members)]
+            self._regions[c, side] = self._part(
+                list(dict.fromkeys(targets)), lambda _: side, self._first - {first}
+            )
+        return self._regions[c, side]
+
+    @cached_property
+    def kinds(self) -> list[Kind]:
+        grouped: dict[str, list[int]] = {}
+        for c in range(len(self.classes)):
+            grouped.setdefault(self._signature(c), []).append(c)
+        return [
+            Kind(number, tuple(members), self._is_layout(members[0]), self._is_same(members[0]))
+            for number, members in enumerate(grouped.values())
+        ]
+
+    def layouts_read(self, kind: Kind) -> list[Kind]:
+        """Return the kinds of arguments that the regions of a kind read."""
+        read = {
+            self.of[side].get(value)
+            for c in kind.classes
+            for side in (A, B)
+            for _, value in self.region(c, side).arguments
+        }
+        return [one for one in self.kinds if one.is_layout and one is not kind and read & set(one.classes)]
+
+    def readers(self, c: int) -> frozenset[int]:
+        """Return the kinds whose regions read the argument of a class."""
+        return frozenset(
+            kind.number
+            for kind in self.kinds
+            if any(c in self._classes_read(member) for member in kind.classes if member != c)
+        )
+
+    def _classes_read(self, c: int) -> set[int | None]:
+        return {self.of[side].get(v) for side in (A, B) for _, v in self.region(c, side).arguments}
+
+    def _is_layout(self, c: int) -> bool:
+        first = self.classes[c].first
+        return all(first[side] not in self.graphs[side].maker for side in (A, B)) and not any(
+            self.region(c, side).ops for side in (A, B)
+        )
+
+    def _is_same(self, c: int) -> bool:
+        first, maps = self.classes[c].first, self.classes[c].maps
+        types = [self.graphs[side].types[first[side]] for side in (A, B)]
+        is_straight = types[A] == types[B] and maps[A][first[A]].is_reshape
+        return is_straight and self._forms(c, A) == self._forms(c, B)
+
+    def _signature(self, c: int) -> str:
+        one = self.classes[c]
+        maps = [str(one.maps[side][one.first[side]]) for side in (A, B)]
+        text = "\n".join([*self._forms(c, A), "and", *self._forms(c, B), *maps])
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def _forms(self, c: int, side: int) -> list[str]:
+        """Return a region's operations with their operands numbered by the place that made them."""
+        part = self.region(c, side)
+        types = self.graphs[side].types
+        numbers = {value: f"a{place}" for place, (_, value) in enumerate(part.arguments)}
+        forms = [types[value] for _, value in part.arguments]
+        for place, (_, op) in enumerate(part.ops):
+            forms.append(f"{op.form()} {' '.join(numbers[value] for value in op.reads)}")
+            numbers |= {value: f"o{place}.{k}" for k, value in enumerate(op.results)}
+        return [*forms, *(numbers[value] for _, value in part.results)]
+
+    def _part(
+        self, targets: Sequence[Node], choice: Callable[[int], int], given: Collection[Node] = frozenset()
+    ) -> Part:
+        """Return the program that computes the targets from arguments and given values."""
+        emitter, names, arguments, ops = Emitter(), {}, [], {}
+        for node in self._order(targets, choice, given):
+            side, value = node
+            graph, source = self.graphs[side], self._source(node, choice, given)
+            if source is not None:
+                names[node] = _moved(
+                    emitter, names[source], self._type(source), self._type(node), self._map(node)
+                )
+            elif node in given or value not in graph.maker:
+                names[node] = emitter.argument(graph.types[value])
+                arguments.append(node)
+            else:
+                op = graph.maker[value]
+                if (side, op.number) not in ops:
+                    written = {read: names[side, read] for read in op.reads}
+                    emitter.op(graph, op, written)
+                    ops[side, op.number] = (op, written)
+                names[node] = ops[side, op.number][1][value]
+        text = emitter.module([(names[node], self._type(node)) for node in targets])
+        return Part(
+            text, tuple(arguments), tuple((side, op) for (side, _), (op, _) in ops.items()), tuple(targets)
+        )
+
+    def _order(
+        self, targets: Sequence[Node], choice: Callable[[int], int], given: Collection[Node]
+    ) -> list[Node]:
+        """Return all nodes that the targets need, those that are read before those that read them."""
+        order: list[Node] = []
+        done: set[Node] = set()
+        entered: set[Node] = set()
+        stack = [(node, False) for node in reversed(targets)]
+        while stack:
+            node, is_left = stack.pop()
+            if is_left:
+                entered.discard(node)
+                done.add(node)
+                order.append(node)
+            elif node in entered:
+                raise CyclicChoiceError(f"value {node[1]} of {'AB'[node[0]]} is needed for itself")
+            elif node not in done:
+                entered.add(node)
+                stack.append((node, True))
+                stack += [(one, False) for one in reversed(self._reads(node, choice, given)) if one not in done]
+        return order
+
+    def _reads(self, node: Node, choice: Callable[[int], int], given: Collection[Node]) -> list[Node]:
+        side, value = node
+        source = self._source(node, choice, given)
+        if source is not None:
+            return [source]
+        if node in given or value not in self.graphs[side].maker:
+            return []
+        return [(side, read) for read in self.graphs[side].maker[value].reads]
+
+    def _source(self, node: Node, choice: Callable[[int], int], given: Collection[Node]) -> Node | None:
+        """Return the other program's value that this one is taken from; None if it is not."""
+        side, value = node
+        c = self.of[side].get(value)
+        if node in given or c is None or choice(c) == side:
+            return None
+        return 1 - side, self.classes[c].first[1 - side]
+
+    def _map(self, node: Node) -> AxisMap:
+        side, value = node
+        return self.classes[self.of[side][value]].maps[side][value]
+
+    def _type(self, node: Node) -> str:
+        return self.graphs[node[0]].types[node[1]]
+
+
+def _moved(emitter: Emitter, name: str, source: str, target: str, found: AxisMap) -> str:
+    """Write an axis map, and a conversion if the programs hold the tensor in different element types."""
+    if source == target and found.is_reshape:
+        return name
+    name = emitter.move(name, source, (found.refined, found.order, found.shape))
+    if element(source) == element(target):
+        return name
+    return emitter.line(f'"stablehlo.convert"({name}) : ({tensor(shape(target), element(source))}) -> {target}')

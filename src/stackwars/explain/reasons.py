@@ -1,0 +1,127 @@
+"""Say why a region is slow, from what can be measured: cores, rates and the kernel that computes it."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from stackwars.explain.bench import WALL, Bench, typical
+from stackwars.explain.graph import Graph, Op, dtype, shape, size
+from stackwars.explain.hybrids import Part
+from stackwars.explain.workers import Refused, Times
+
+PEAK_SIDE = 1536
+_PEAK = """func.func @main(%a: tensor<{n}x{n}xf32>) -> tensor<{n}x{n}xf32> {{
+  %0 = stablehlo.dot_general %a, %a, contracting_dims = [1] x [0] : \
+(tensor<{n}x{n}xf32>, tensor<{n}x{n}xf32>) -> tensor<{n}x{n}xf32>
+  return %0 : tensor<{n}x{n}xf32>
+}}"""
+_CONTRACTED = re.compile(r"lhs_contracting_dimensions = \[([\d, ]*)\]")
+_KERNEL_AXES = re.compile(r"\]x\[([^\]]*)\]->")
+_CUSTOM = re.compile(r'custom_call_target="([^"]*)"')
+NOUNS = {
+    "dot_general": "product", "convolution": "convolution", "while": "loop", "sort": "sort", "reduce": "reduction",
+    "reduce_window": "window reduction", "gather": "gather", "scatter": "scatter", "custom_call": "call",
+}  # fmt: skip
+"""What a region is called by: its first operation in this order."""
+MOVES = ("transpose", "reshape", "broadcast_in_dim", "slice", "concatenate", "convert", "constant")
+
+
+def flops(graph: Graph, op: Op) -> int:
+    """Return the floating-point operations of a product or a convolution; 0 of any other operation."""
+    text = op.form()
+    if op.name == "stablehlo.dot_general" and (found := _CONTRACTED.search(text)):
+        extents = shape(graph.types[op.operands[0]])
+        contracted = prod(extents[int(axis)] for axis in found[1].split(",") if axis.strip())
+        return 2 * size(graph.types[op.results[0]]) * contracted
+    if op.name == "stablehlo.convolution" and (found := _KERNEL_AXES.search(text)):
+        kernel = shape(graph.types[op.operands[1]])
+        outputs = kernel[[axis.strip() for axis in found[1].split(",")].index("o")]
+        return 2 * size(graph.types[op.results[0]]) * prod(kernel) // max(1, outputs)
+    return 0
+
+
+def bytes_moved(graphs: Sequence[Graph], part: Part) -> int:
+    """Return the bytes of a part's arguments and results."""
+    types = [graphs[side].types[value] for side, value in (*part.arguments, *part.results)]
+    return sum(size(kind) * dtype(kind).itemsize for kind in types)
+
+
+def kernel(hlo: str) -> str:
+    """Return what computes an optimised module: library calls first, then XLA's own code."""
+    names = []
+    if "__ynn_fusion" in hlo:
+        names.append("YNN fusion")
+    names += sorted(set(_CUSTOM.findall(hlo)))
+    if re.search(r"= \S+ dot\(", hlo):
+        names.append("dot")
+    if re.search(r"= \S+ convolution\(", hlo):
+        names.append("convolution")
+    if "kind=kLoop" in hlo:
+        names.append("loop fusion")
+    if re.search(r"= \S+ (copy|transpose)\(", hlo):
+        names.append("copy")
+    if re.search(r"= \S+ while\(", hlo):
+        names.append("while")
+    return ", ".join(names)
+
+
+def peak_gflops(bench: Bench) -> float | None:
+    """Return the compiler's rate of a large product on this machine; None if it does not compile it."""
+    try:
+        bench.worker.compile("peak", _PEAK.format(n=PEAK_SIDE))
+    except Refused:
+        return None
+    side = np.random.default_rng(0).random((PEAK_SIDE, PEAK_SIDE), dtype=np.float32)
+    bench.worker.bind("peak", [bench.worker.put("peak", side)])
+    best = min(bench.time(["peak"], 0.3)["peak"].wall_ns)
+    bench.worker.drop("peak")
+    return 2 * PEAK_SIDE**3 / float(best)
+
+
+def reason(graphs: Sequence[Graph], part: Part, times: Times, hlo: str, peak: float | None) -> dict[str, Any]:
+    """Return what a region alone does: cores used, GFLOP/s and their share of the peak, GB/s, kernel."""
+    wall = typical(times, WALL)
+    count = sum(flops(graphs[side], op) for side, op in part.ops)
+    rate = count / wall if count else None
+    return {
+        "ms": round(wall / 1e6, 6),
+        # The mean of the processor's time, which is booked late, and the clock's time without other processes.
+        "cores": round(float(np.mean(times.cpu_ns)) / wall, 2),
+        "gflops": rate and float(f"{rate:.3g}"),
+        "of_peak": rate and peak and round(rate / peak, 3),
+        "gbytes_s": float(f"{bytes_moved(graphs, part) / wall:.3g}"),
+        "kernel": kernel(hlo),
+    }
+
+
+def noun(ops: Iterable[Op]) -> str:
+    """Return what a region is: the heaviest kind of its operations."""
+    names = [op.name.rpartition(".")[2] for op in ops]
+    found = next((word for name, word in NOUNS.items() if name in names), None)
+    if found:
+        return found
+    return "change of layout" if names and all(name in MOVES for name in names) else "elementwise region"
+
+
+def sentence(what: str, ops: Iterable[Op], a: dict[str, Any], b: dict[str, Any], other: str = "") -> str:
+    """Return one sentence that compares the two sides of a region. other: where b ran, if not in the other program."""
+    layout = " with its argument in this layout" if what == "argument layout" else ""
+    other = other or ("with the argument in the other layout" if layout else "in the other program")
+    cores = len(os.sched_getaffinity(0))
+    return f"this {noun(ops)}{layout} {_ran(a, cores)}; {other} it {_ran(b, cores)}"
+
+
+def _ran(side: dict[str, Any], cores: int) -> str:
+    if not side:
+        return "does nothing"
+    rate = f"{side['gbytes_s']:.3g} GB/s"
+    if side["gflops"]:
+        rate = f"{side['gflops']:.3g} GFLOP/s"
+        rate += f" ({side['of_peak']:.0%} of the peak)" if side["of_peak"] else ""
+    return f"takes {side['ms']:.3g} ms on {side['cores']:.1f} of {cores} cores at {rate}"

@@ -1,0 +1,263 @@
+"""Search the smallest set of regions and argument layouts that closes the gap between two programs.
+
+Regions timed alone rank the kinds: that is cheap and robust, but no account of the gap, because fusion
+crosses their borders. Hybrids of the first kinds confirm the ranking, and the set is shrunk as long as it
+closes enough. Fresh processes decide, because one process has one layout of memory."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from stackwars.explain.bench import LEAST_ROUNDS, Arrays, Bench, Share, interval, typical
+from stackwars.explain.hybrids import A, B, CyclicChoiceError, Hybrids, Kind, Node
+from stackwars.explain.workers import CompilerSpec, Refused, Worker
+from stackwars.measure.log_ratio import Estimate, LogRatio
+
+ENOUGH = 0.8
+"""Share of the gap that a cause closes."""
+MOST_KINDS = 6
+FIRST = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48)
+PROCESSES = 5
+LEAST_DIFFERENCE = 0.02
+"""A kind counts if its difference alone is such a share of the gap."""
+Program = tuple[str, Sequence[Node]]
+Say = Callable[[str], None]
+
+
+class Row(NamedTuple):
+    """A kind's regions timed alone: ns of one in A and in B, and their difference times its count."""
+
+    kind: Kind
+    a: float
+    b: float
+    difference: float
+
+
+class Atom(NamedTuple):
+    """Classes of one kind that are chosen together."""
+
+    kind: Kind
+    classes: tuple[int, ...]
+
+
+@dataclass
+class Outcome:
+    """What a search found. atoms: the cause; dropped: what shrinking left out, the last one last."""
+
+    atoms: list[Atom] = field(default_factory=list)
+    dropped: list[list[Atom]] = field(default_factory=list)
+    rows: list[Row] = field(default_factory=list)
+    ends: dict[str, float] = field(default_factory=dict)
+    curve: dict[int, float] = field(default_factory=dict)
+
+    @property
+    def kinds(self) -> int:
+        return len({atom.kind.number for atom in self.atoms})
+
+    @property
+    def classes(self) -> list[int]:
+        return [c for atom in self.atoms for c in atom.classes]
+
+
+@dataclass
+class Search:
+    """One search. bench: has the programs `A` and `B`. end: time.monotonic() at which nothing new is begun."""
+
+    bench: Bench
+    hybrids: Hybrids
+    seconds: float
+    end: float
+    say: Say
+
+    def run(self) -> Outcome:
+        """Rank, confirm, shrink."""
+        result = Outcome()
+        result.ends = self.check_ends()
+        result.rows = self.rank()
+        result.atoms = self.confirm(result.rows, result.curve)
+        if result.atoms:
+            self.shrink(result)
+        return result
+
+    def check_ends(self) -> dict[str, float]:
+        """Return the share of the gap closed by A with all from B, and by B with all from A: 1 and 0 if
+        sane."""
+        every = range(len(self.hybrids.classes))
+        names = []
+        for name, base in (("a_from_b", A), ("b_from_a", B)):
+            try:
+                names.append(self.bench.load_part(name, self.hybrids.hybrid(every, base)))
+            except (CyclicChoiceError, Refused) as error:
+                self.say(f"{name}: {error}")
+        found = self.bench.shares(names, 2 * self.seconds) if names else {}
+        self.bench.worker.drop(*names)
+        result = {name: one.value for name, one in found.items()}
+        self.say("closed by A with all from B, by B with all from A: " + _percents(result))
+        return result
+
+    def rank(self) -> list[Row]:
+        """Return the kinds whose regions differ, timed alone, the largest difference first."""
+        rows = []
+        for kind in self.hybrids.kinds:
+            if not kind.is_same and (row := self._alone(kind)):
+                rows.append(row)
+        rows.sort(key=lambda row: -row.difference)
+        total = sum(row.difference for row in rows) / 1e6
+        self.say(f"timed {len(rows)} kinds alone: differences sum to {total:.2f} ms")
+        for row in [*rows[:5], *[row for row in rows[5:] if row.difference < 0][-3:]]:
+            one = f"one {row.a / 1e6:.3f} against {row.b / 1e6:.3f} ms"
+            self.say(f"  kind {row.kind.number} x{len(row.kind)}: {row.difference / 1e6:+.3f} ms; {one}")
+        return rows
+
+    def _alone(self, kind: Kind) -> Row | None:
+        names = []
+        try:
+            for side in (A, B):
+                part = self.hybrids.region(kind.classes[0], side)
+                if part.ops:
+                    names.append(self.bench.load_part(f"region {side}", part))
+        except Refused as error:
+            self.say(f"kind {kind.number} alone: {error}"[:300])
+            return None
+        if not names:
+            return None
+        times = self.bench.time(names, self.seconds / 3)
+        self.bench.worker.drop(*names)
+        a, b = (typical(times[n], self.bench.clock) if (n := f"region {s}") in times else 0.0 for s in (A, B))
+        return Row(kind, a, b, (a - b) * len(kind))
+
+    def confirm(self, rows: Sequence[Row], curve: dict[int, float]) -> list[Atom]:
+        """Return the first kinds, with the layouts that they read, that close enough; fill the curve.
+
+        The last try has all kinds: what is slower alone may be faster where it is fused.
+        """
+        positive = sum(row.difference > 0 for row in rows)
+        for count in sorted({n for n in FIRST if n <= positive} | {positive, len(rows)} - {0}):
+            chosen = [one for row in rows[:count] for one in (row.kind, *self.hybrids.layouts_read(row.kind))]
+            atoms = [Atom(kind, kind.classes) for kind in dict.fromkeys(chosen) if not kind.is_same]
+            found = self.closed(atoms)
+            if found is None:
+                continue
+            curve[count] = found.value
+            self.say(
+                f"closed by the {count} first of {len(rows)} kinds: {found.value:.0%}, error {found.error:.0%}"
+            )
+            if is_enough(found):
+                return atoms
+            if self.is_late():
+                break
+        return []
+
+    def closed(self, atoms: Sequence[Atom], seconds: float = 2.0) -> Share | None:
+        """Return the share of the gap that A with these from B closes; None if there is no such program."""
+        classes = [c for atom in atoms for c in atom.classes]
+        try:
+            return self.bench.hybrid_shares(self.hybrids, {"hybrid": classes}, seconds * self.seconds)["hybrid"]
+        except (CyclicChoiceError, Refused) as error:
+            self.say(f"no hybrid of {len(atoms)} kinds: {error}"[:300])
+            return None
+
+    def shrink(self, result: Outcome) -> None:
+        """Leave out what is not needed: all operations, all layouts, kind by kind, then readers of a layout."""
+        operations = [atom for atom in result.atoms if not atom.kind.is_layout]
+        layouts = [atom for atom in result.atoms if atom.kind.is_layout]
+        for part in (operations, layouts, *([atom] for atom in reversed(result.atoms))):
+            self._leave_out(result, part)
+        for atom in list(result.atoms):
+            if len(parts := self._by_reader(atom)) > 1:
+                at = result.atoms.index(atom)
+                result.atoms[at : at + 1] = parts
+                for part in parts:
+                    self._leave_out(result, [part])
+        result.atoms = merged(result.atoms)
+
+    def _leave_out(self, result: Outcome, part: Sequence[Atom]) -> None:
+        gone = [atom for atom in part if atom in result.atoms]
+        rest = [atom for atom in result.atoms if atom not in gone]
+        if not gone or not rest or self.is_late():
+            return
+        found = self.closed(rest, 4.0)
+        if found is None:
+            return
+        self.say(f"closed without {_described(gone)}: {found.value:.0%}, error {found.error:.0%}")
+        if is_enough(found):
+            result.atoms = rest
+            result.dropped.append(gone)
+
+    def _by_reader(self, atom: Atom) -> list[Atom]:
+        """Return the classes of a layout by the kinds that read them."""
+        if not atom.kind.is_layout:
+            return [atom]
+        groups: dict[frozenset[int], list[int]] = {}
+        for c in atom.classes:
+            groups.setdefault(self.hybrids.readers(c), []).append(c)
+        return [Atom(atom.kind, tuple(classes)) for classes in groups.values()]
+
+    def is_late(self) -> bool:
+        return time.monotonic() > self.end
+
+
+def merged(atoms: Sequence[Atom]) -> list[Atom]:
+    """Return one atom of each kind."""
+    classes: dict[int, tuple[Kind, list[int]]] = {}
+    for atom in atoms:
+        classes.setdefault(atom.kind.number, (atom.kind, []))[1].extend(atom.classes)
+    return [Atom(kind, tuple(members)) for kind, members in classes.values()]
+
+
+def is_enough(found: Share) -> bool:
+    """Return whether a program closes enough of the gap, allowing for the error of the timing."""
+    return found.value >= ENOUGH and found.value - found.error >= ENOUGH - 0.1
+
+
+class Retimed(NamedTuple):
+    """Times of programs in fresh processes: {program: ns in each process}, by the search's clock."""
+
+    times: dict[str, list[float]]
+
+    def plus(self, other: Retimed) -> Retimed:
+        """Return the times of the programs that both have, those of the other's processes behind these."""
+        return Retimed(
+            {name: times + other.times[name] for name, times in self.times.items() if name in other.times}
+        )
+
+    def ratio(self, a: str = "A", b: str = "B") -> Estimate:
+        return LogRatio.of_rounds([x / y for x, y in zip(self.times[a], self.times[b], strict=True)]).estimate()
+
+    def closed(self, name: str, base: str = "A", other: str = "B") -> tuple[float, float, float]:
+        """Return the share of the gap that a program closes from base to other, with its interval."""
+        rows = list(zip(self.times[base], self.times[other], self.times[name], strict=True))
+        return interval([(a - tried) / a for a, _, tried in rows], [(a - b) / a for a, b, _ in rows])
+
+
+def retime(
+    spec: CompilerSpec,
+    settings: Mapping[str, object],
+    arrays: Arrays,
+    programs: Mapping[str, Program],
+    clock: str,
+    *,
+    processes: int = PROCESSES,
+    seconds: float = 1.0,
+    least: int = LEAST_ROUNDS,
+) -> Retimed:
+    """Time programs interleaved in each of some fresh processes."""
+    times: dict[str, list[float]] = {name: [] for name in programs}
+    for _ in range(processes):
+        with Worker(spec, **settings) as worker:
+            bench = Bench(worker, arrays, clock, least)
+            names = [bench.load(name, *program) for name, program in programs.items()]
+            for name, one in bench.time(names, seconds).items():
+                times[name].append(typical(one, clock))
+    return Retimed(times)
+
+
+def _percents(shares: Mapping[str, float]) -> str:
+    return ", ".join(f"{value:.0%}" for value in shares.values()) or "none"
+
+
+def _described(atoms: Sequence[Atom]) -> str:
+    return ", ".join(f"kind {atom.kind.number} x{len(atom.classes)}" for atom in atoms)

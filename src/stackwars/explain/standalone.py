@@ -1,0 +1,120 @@
+"""The code of a reproducer: each function's source is copied into it, so none uses anything else of this
+package.
+
+A case is {"program": text, "options": XLA's options or IREE's flags, "arguments": arrays, "expected": [{"at",
+"values", "scale", "limit"} for each result]}. at: places of elements in the flattened result; scale: the
+largest size of its right values."""
+
+import signal
+import subprocess
+import sys
+
+import numpy as np
+
+WRONG, REFUSED = 10, 11  # exit statuses of the child
+
+
+def compile_xla(program, options):
+    """Compile with XLA for the CPU, as jax.jit does; return a function of arrays that returns a list of
+    arrays."""
+    import os
+
+    os.environ["JAX_PLATFORMS"] = "cpu"
+    import jax
+    from jax._src import compiler
+    from jax._src.interpreters import mlir
+    from jaxlib import xla_client
+    from jaxlib.mlir import ir
+
+    jax.config.update("jax_enable_x64", True)
+    print("jaxlib", jax.lib.__version__, flush=True)
+    device = jax.devices("cpu")[0]
+    if "@lapack_" in program:
+        from jaxlib import lapack
+
+        lapack._lapack.initialize()
+    chosen = compiler.get_compile_options(1, 1, np.array([[0]]), env_options_overrides=options)
+    with mlir.make_ir_context():
+        module = ir.Module.parse(program)
+        if hasattr(compiler, "backend_compile_and_load"):
+            devices = xla_client.DeviceList((device,))
+            loaded = compiler.backend_compile_and_load(device.client, module, devices, chosen, [])
+        else:
+            loaded = compiler.backend_compile(device.client, module, chosen, [])
+    return lambda arrays: [
+        np.asarray(one) for one in loaded.execute([jax.device_put(a, device) for a in arrays])
+    ]
+
+
+def compile_iree(program, options):
+    """Compile with IREE; options: flags. Return a function of arrays that returns a list of arrays."""
+    from importlib import metadata
+
+    from iree import compiler, runtime
+
+    print("iree-base-compiler", metadata.version("iree-base-compiler"), flush=True)
+    compiled = compiler.compile_str(program, extra_args=options)
+    config = runtime.Config("local-task")
+    main = runtime.load_vm_module(runtime.VmModule.copy_buffer(config.vm_instance, compiled), config)["main"]
+
+    def call(arrays):
+        results = main(*arrays)
+        return [one.to_host() for one in (results if isinstance(results, tuple | list) else (results,))]
+
+    return call
+
+
+def wrong_elements(values, expected):
+    """Return a line for each element that is wrong; values: a result, expected: as of a case."""
+    lines, values = [], np.asarray(values)
+    for at, right in zip(expected["at"], expected["values"], strict=True):
+        value = values.ravel()[at].item()
+        same = value == right or (value != value and right != right)
+        if same or (np.isfinite(right) and abs(value - right) <= expected["limit"] * expected["scale"]):
+            continue
+        place = [int(one) for one in np.unravel_index(at, values.shape)]
+        lines.append(f"element {place}: expected {right}, got {value}")
+    return lines
+
+
+def check(case, compile_program):
+    """Compile the program and run it three times; exit with WRONG, REFUSED or 0."""
+    try:
+        run = compile_program(case["program"], case["options"])
+    except ImportError:
+        raise
+    except Exception as error:
+        print(f"{type(error).__name__}: {str(error)[:2000]}", flush=True)
+        sys.exit(REFUSED)
+    print("compiled", flush=True)
+    lines = []
+    for _ in range(3):
+        results = run(case["arguments"])
+        found = [
+            f"result {number}, {line}"
+            for number, expected in enumerate(case["expected"])
+            for line in wrong_elements(results[number], expected)
+        ]
+        lines = lines or found
+    print("\n".join(lines) or "no value is known to be wrong", flush=True)
+    sys.exit(WRONG if lines else 0)
+
+
+def main(case, compile_program, timeout_s):
+    """Check in a child process; exit with 1 while the fault is there, 0 once it is gone, and 2 if that is
+    unknown."""
+    if sys.argv[1:] == ["--child"]:
+        check(case, compile_program)
+    child = subprocess.Popen([sys.executable, __file__, "--child"])
+    try:
+        status = child.wait(timeout_s)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        child.wait()
+        sys.exit(f"FAULT: no end after {timeout_s:g} s")
+    if status < 0:
+        sys.exit(f"FAULT: {signal.Signals(-status).name} ended the process")
+    if status in (WRONG, REFUSED):
+        sys.exit("FAULT: wrong values" if status == WRONG else "FAULT: the compiler refuses the program")
+    print("no fault" if status == 0 else "expected jaxlib or IREE, and NumPy; fix: install them")
+    sys.exit(2 if status else 0)

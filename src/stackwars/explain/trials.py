@@ -1,0 +1,279 @@
+"""Try programs in a suspect compiler: right, wrong, crash, hang or refused, by an evaluation that is no
+suspect.
+
+A result is judged by the values of each operation alone, in float64, from the same arguments. The limit of an
+error follows from rounding, as for every program (`stackwars.compilers.expected`)."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+import tempfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from stackwars.compilers import XLA
+from stackwars.compilers.evaluate import unit_roundoff
+from stackwars.compilers.expected import DEVIATIONS, MARGIN, MOST, ROUNDINGS
+from stackwars.explain.evaluated import Values, evaluate
+from stackwars.explain.graph import Graph, GraphError, Op, dtype, is_tensor, shape, size
+from stackwars.explain.reproducer import seeded
+from stackwars.explain.workers import Crashed, Refused, TimedOut, Worker
+from stackwars.explain.wrong import Part, Parts
+from stackwars.measure.agreement import Agreement, agreement
+
+RIGHT, WRONG, CRASH, HANG, REFUSED, UNKNOWN = "right", "wrong", "crash", "hang", "refused", "unknown"
+CALLS = 2
+"""Calls of a program: some faults come and go."""
+DISK = 4 << 30
+"""Bytes of intermediate values that are saved at once."""
+_LABELS = itertools.count()
+"""Of buffers in a worker, which several programs share."""
+_CRASH_OF_COMPILER = re.compile(r"^CompilerCrash: (SIG\w+)")
+_CONTRACTED = re.compile(r"lhs_contracting_dimensions = \[([\d, ]*)\]")
+_WINDOW = re.compile(r"window_dimensions = array<i64: ([\d, ]+)>")
+_PARTICULARS = re.compile(r"\S*\.mlir:\d+:\d+|tensor<[^>]*>|[%@#][\w.#]+|0x[0-9a-fA-F]+|\d+")
+
+
+@dataclass(frozen=True)
+class Expected:
+    """Right results: values, and limits of their errors. certain: masks of integers that do not depend on
+    rounding."""
+
+    values: list[np.ndarray]
+    limits: list[float]
+    certain: list[np.ndarray | None]
+
+    def compare(self, results: list[np.ndarray]) -> list[Agreement]:
+        """Return how each result agrees."""
+        found = []
+        for value, right, limit, certain in zip(results, self.values, self.limits, self.certain, strict=True):
+            if certain is not None and value.shape == right.shape:
+                value = np.where(certain, value, right)
+            found.append(agreement(value, right, limit))
+        return found
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """kind: one of those above. detail: what happened. signature: equal for faults that are one. results: of
+    a call."""
+
+    kind: str
+    detail: str = ""
+    signature: str = ""
+    results: list[np.ndarray] = field(default_factory=list)
+    wrong: tuple[int, ...] = ()
+
+
+def outcome_of(error: Exception) -> Outcome:
+    """Return the outcome of a command that raised."""
+    said = str(error)
+    if found := _CRASH_OF_COMPILER.match(said):
+        return Outcome(CRASH, said[:2000], f"{found[1]} in compile")
+    if isinstance(error, Crashed):
+        return Outcome(CRASH, said, f"{error.signal} in {error.command}")
+    if isinstance(error, TimedOut):
+        return Outcome(HANG, said)
+    return Outcome(REFUSED, said[:2000], reason(said))
+
+
+def reason(said: str) -> str:
+    """Return a compiler's message without what depends on the program: places, names, numbers, types.
+
+    >>> reason("RuntimeError: in.mlir:3:8: error: failed to legalize 'chlo.scan' on %3 : tensor<2xf32>")
+    "error: failed to legalize 'chlo.scan' on N : N"
+    """
+    lines = [line for line in said.splitlines() if "error" in line.lower()] or said.splitlines() or [""]
+    line = lines[0]
+    line = line[line.index("error:") :] if "error:" in line else line
+    return re.sub(r"\s+", " ", _PARTICULARS.sub("N", line)).strip()[:200]
+
+
+def start(
+    worker: Worker,
+    name: str,
+    text: str,
+    keys: Mapping[str, np.ndarray],
+    options: Mapping[str, Any] | None = None,
+) -> float:
+    """Compile a program and bind its arguments; return the seconds of compiling.
+
+    keys: arguments in order, each under the key of its buffer.
+    """
+    seconds = worker.compile(name, text, dict(options or {}))
+    for key, array in keys.items():
+        worker.put(key, array)
+    worker.bind(name, list(keys))
+    return seconds
+
+
+class Trials:
+    """Tries parts of a program with the values that its operations get in the whole program."""
+
+    def __init__(self, suspect: Worker, evaluator: Worker, graph: Graph, values: Values) -> None:
+        self.suspect, self.evaluator, self.parts = suspect, evaluator, Parts(graph)
+        self.count, self._label = 0, next(_LABELS)
+        self._graph, self._values = graph, values
+        self._saved: dict[int, np.ndarray] = {}
+
+    def text(self, part: Part) -> str:
+        """Return a part as a compiler is given it: IREE's rewriting reads the short form alone."""
+        text = self.parts.text(part, self.arrays(part.literals))
+        return text if self.suspect.spec.module == XLA else self.evaluator.pretty(text)
+
+    def arguments(self, part: Part) -> dict[int, np.ndarray]:
+        """Return the values of a part's arguments. Raises GraphError if NumPy does not have one's type."""
+        return self.arrays(self.parts.arguments(part))
+
+    def arrays(self, wanted: Iterable[int]) -> dict[int, np.ndarray]:
+        """Return values of the program, each in its own type."""
+        wanted = list(wanted)
+        missing = [value for value in wanted if value not in self._saved]
+        if missing:
+            self._save(missing)
+        return {value: self._saved[value] for value in wanted}
+
+    def _save(self, missing: list[int]) -> None:
+        types = self._graph.types
+        for argument, get in zip(self._graph.arguments, self._values, strict=True):
+            if argument in missing:
+                self._saved[argument] = np.asarray(get(0))
+        missing = [value for value in missing if value not in self._saved]
+        if not missing:
+            return
+        made = [value for op in self._graph.ops for value in op.results if is_tensor(types[value])]
+        if 8 * sum(size(types[value]) for value in made) < DISK:
+            missing = made
+        try:
+            self._evaluate(missing)
+        except (Crashed, TimedOut, Refused, MemoryError):
+            # Any values do: a result is judged by what follows from them.
+            kinds = [types[value] for value in missing]
+            arrays = seeded([(shape(kind), dtype(kind)) for kind in kinds])
+            self._saved |= dict(zip(missing, arrays, strict=True))
+
+    def _evaluate(self, wanted: list[int]) -> None:
+        types = self._graph.types
+        with tempfile.TemporaryDirectory(prefix="stackwars-") as folder:
+            found = evaluate(self.evaluator, self._graph, self._values, Path(folder), sets=1, save=wanted)
+            for value in wanted:
+                array = np.asarray(found.array(value))
+                self._saved[value] = np.array(array.reshape(shape(types[value])), dtype(types[value]))
+
+    def try_part(
+        self, part: Part, arrays: dict[int, np.ndarray] | None = None, *, judged: bool = True
+    ) -> tuple[Outcome, Expected | None]:
+        """Return what the suspect does with a part, and what would be right; None if it gave no values.
+
+        arrays: values of its arguments; by default those of the program. judged: else a program that ran is
+        right."""
+        self.count += 1
+        prefix = f"{self._label}-" if arrays is None else f"{self._label}-{self.count}-"
+        try:
+            arrays = self.arguments(part) if arrays is None else arrays
+            text = self.text(part)
+        except (GraphError, KeyError, Refused) as error:
+            return Outcome(UNKNOWN, str(error)), None
+        keys = {f"{prefix}{value}": array for value, array in arrays.items()}
+        try:
+            start(self.suspect, "trial", text, keys)
+            calls = [self.suspect.run("trial") for _ in range(CALLS)]
+            self.suspect.drop("trial")
+        except (Crashed, TimedOut, Refused, MemoryError) as error:
+            return outcome_of(error), None
+        if not judged:
+            return Outcome(RIGHT, "it runs", results=calls[0]), None
+        try:
+            expected = self.expected(part, arrays, text)
+        except (Crashed, TimedOut, Refused, MemoryError) as error:
+            return Outcome(UNKNOWN, f"no reference: {error}", results=calls[0]), None
+        return judge(calls, expected), expected
+
+    def expected(self, part: Part, arrays: dict[int, np.ndarray], text: str) -> Expected:
+        """Return the right results of a part with these values of its arguments."""
+        ops = self.parts.operations(part)
+        given = {**arrays, **self.arrays(part.literals)}
+        graph = Graph(
+            list(given), ops, list(part.results), self._graph.types,
+            {value: op for op in ops for value in op.results}, self._graph.functions,
+        )  # fmt: skip
+        values = [fixed(array) for array in given.values()]
+        found = []
+        for double in (True, False):
+            with tempfile.TemporaryDirectory(prefix="stackwars-") as folder:
+                one = evaluate(
+                    self.evaluator, graph, values, Path(folder), sets=1, save=part.results, double=double
+                )
+                kinds = [self._graph.types[value] for value in part.results]
+                found.append(
+                    [
+                        np.array(one.array(value)).reshape(shape(kind))
+                        for value, kind in zip(part.results, kinds, strict=True)
+                    ]
+                )
+        exact, rounded = found
+        least = rounding_limit(ops, self._graph.types, unit_roundoff(text))
+        limits, certain = [], []
+        for right, other in zip(exact, rounded, strict=True):
+            error = agreement(other, right, np.inf)
+            limits.append(min(MOST, max(least, MARGIN * max(error.l2, error.largest))))
+            is_float = right.dtype.kind in "fc"
+            certain.append(None if is_float or np.array_equal(right, other) else right == other)
+        return Expected(exact, limits, certain)
+
+
+def judge(calls: list[list[np.ndarray]], expected: Expected) -> Outcome:
+    """Return the outcome of calls with the same arguments: the worst one's."""
+    compared = [expected.compare(results) for results in calls]
+    worst = max(range(len(calls)), key=lambda call: sum(one.wrong for one in compared[call]))
+    bad = tuple(number for number, one in enumerate(compared[worst]) if not one.right)
+    if not bad:
+        return Outcome(RIGHT, str(compared[worst][0]) if compared[worst] else "", results=calls[worst])
+    detail = "; ".join(
+        f"result {number}: {compared[worst][number]}"
+        if len(compared[worst]) > 1
+        else str(compared[worst][number])
+        for number in bad[:3]
+    )
+    return Outcome(WRONG, detail, WRONG, calls[worst], bad)
+
+
+def fixed(array: np.ndarray) -> Any:
+    """Return a function that returns an array for every set of inputs."""
+
+    def get(_: int) -> np.ndarray:
+        return array
+
+    get.is_fixed = True
+    return get
+
+
+def rounding_limit(ops: Iterable[Op], types: Mapping[int, str], roundoff: float) -> float:
+    """Return the least limit of an error: what rounding does to the longest sum of these operations."""
+    longest = max((_terms(op, types) for op in ops), default=1)
+    return max(ROUNDINGS * roundoff, DEVIATIONS * math.sqrt(longest) * roundoff)
+
+
+def _terms(op: Op, types: Mapping[int, str]) -> int:
+    """Return how many terms each element of an operation's result sums."""
+    text = "".join(piece for piece in op.pieces if isinstance(piece, str))
+    kinds = [types[value] for value in op.operands if is_tensor(types[value])]
+    if not kinds:
+        return 1
+    if op.name == "stablehlo.dot_general" and (found := _CONTRACTED.search(text)):
+        axes = [int(axis) for axis in found[1].split(",") if axis.strip()]
+        return math.prod(shape(kinds[0])[axis] for axis in axes)
+    if op.name == "stablehlo.convolution":
+        return size(kinds[1])
+    if op.name == "stablehlo.reduce_window" and (found := _WINDOW.search(text)):
+        return math.prod(int(extent) for extent in found[1].split(","))
+    if op.name in ("stablehlo.reduce", "stablehlo.dot", "stablehlo.while", "chlo.scan"):
+        made = [size(types[value]) for value in op.results if is_tensor(types[value])]
+        return max(1, size(kinds[0]) // max(1, min(made, default=1)))
+    return 1

@@ -1,0 +1,40 @@
+"""Handmade programs in generic form, for tests."""
+
+from stackwars.explain.graph import Graph
+from stackwars.explain.matching import AxisMap, Class
+
+
+def program(arguments, lines, results):
+    """Return the graph of operations such as ("y", "abs", ["x"], "4xf32"). arguments: {name: type without tensor<>}."""
+    types = {f"%{name}": f"tensor<{kind}>" for name, kind in arguments.items()}
+    body = []
+    for name, op, reads, kind, *attributes in lines:
+        given = [types[f"%{read}"] for read in reads]
+        types[f"%{name}"] = f"tensor<{kind}>"
+        operands = ", ".join(f"%{read}" for read in reads)
+        extra = f" <{{{attributes[0]}}}>" if attributes else ""
+        body.append(
+            f'    %{name} = "stablehlo.{op}"({operands}){extra} : ({", ".join(given)}) -> tensor<{kind}>'
+        )
+    returned = ", ".join(f"%{name}" for name in results)
+    kinds = ", ".join(types[f"%{name}"] for name in results)
+    inside = ", ".join(f"%{name}: tensor<{kind}>" for name, kind in arguments.items())
+    text = [
+        '"builtin.module"() ({',
+        f'  "func.func"() <{{function_type = () -> ({kinds}), sym_name = "main"}}> ({{',
+        f"  ^bb0({inside}):",
+        *body,
+        f'    "func.return"({returned}) : ({kinds}) -> ()',
+        "  }) : () -> ()",
+        "}) : () -> ()",
+    ]
+    graph = Graph.read("\n".join(text) + "\n")
+    names = [*arguments, *(line[0] for line in lines)]
+    return graph, dict(zip(names, graph.types, strict=True))
+
+
+def one_class(a, b, shapes=None):
+    """Return a class of equal values. a, b: its values in order; shapes: {(side, value): map if no reshape}."""
+    same = AxisMap((1,), (0,), (1,))
+    maps = tuple({v: (shapes or {}).get((side, v), same) for v in values} for side, values in enumerate((a, b)))
+    return Class((a[0], b[0]), maps)

@@ -1,0 +1,349 @@
+"""Pairs of programs for the finder of causes: with one planted cause, and with none.
+
+`python tests/explain/planted_pairs.py OUTPUT`: search all of them in jaxlib 0.7.1 and write OUTPUT, a JSON
+file with each answer. It takes about 20 minutes on a quiet machine of two cores."""
+
+import json
+import random
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from stackwars.explain.graph import Emitter, Graph, Op, element, shape, tensor
+from stackwars.explain.question import Question, Side
+from stackwars.explain.workers import CompilerSpec, Worker
+from stackwars.setup.environments import REPOSITORY, clean_environ, ensure
+from stackwars.study import programs
+from stackwars.study.config import load
+
+COMPILER = "jaxlib-0.7.1"
+SETTINGS = {"bound": 0.1, "seconds": 0.3, "budget_s": 300}
+Names = dict[int, str]
+Change = Callable[[Emitter, Op, Names], None]
+"""Called after an operation is written; changes the name by which later operations read its result."""
+
+SOFTMAX = """\
+func.func @main(%x: tensor<{rows}x{width}xf32>) -> tensor<{rows}x{width}xf32> {{
+  %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %top = stablehlo.reduce(%x init: %low) applies stablehlo.maximum across dimensions = [1]
+    : (tensor<{rows}x{width}xf32>, tensor<f32>) -> tensor<{rows}xf32>
+  %wide = stablehlo.broadcast_in_dim %top, dims = [0] : (tensor<{rows}xf32>) -> tensor<{rows}x{width}xf32>
+  %less = stablehlo.subtract %x, %wide : tensor<{rows}x{width}xf32>
+  %power = stablehlo.exponential %less : tensor<{rows}x{width}xf32>
+  %sum = stablehlo.reduce(%power init: %zero) applies stablehlo.add across dimensions = [1]
+    : (tensor<{rows}x{width}xf32>, tensor<f32>) -> tensor<{rows}xf32>
+  %all = stablehlo.broadcast_in_dim %sum, dims = [0] : (tensor<{rows}xf32>) -> tensor<{rows}x{width}xf32>
+  %out = stablehlo.divide %power, %all : tensor<{rows}x{width}xf32>
+  return %out : tensor<{rows}x{width}xf32>
+}}
+"""
+GELU = """\
+func.func @main(%x: tensor<{rows}x32xf32>, %w: tensor<32x{width}xf32>, %v: tensor<{width}x32xf32>)
+    -> tensor<{rows}x32xf32> {{
+  %c = stablehlo.constant dense<0.044715> : tensor<{rows}x{width}xf32>
+  %s = stablehlo.constant dense<0.7978846> : tensor<{rows}x{width}xf32>
+  %h = stablehlo.constant dense<0.5> : tensor<{rows}x{width}xf32>
+  %one = stablehlo.constant dense<1.0> : tensor<{rows}x{width}xf32>
+  %y = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+    : (tensor<{rows}x32xf32>, tensor<32x{width}xf32>) -> tensor<{rows}x{width}xf32>
+  %y2 = stablehlo.multiply %y, %y : tensor<{rows}x{width}xf32>
+  %y3 = stablehlo.multiply %y2, %y : tensor<{rows}x{width}xf32>
+  %cy = stablehlo.multiply %c, %y3 : tensor<{rows}x{width}xf32>
+  %in = stablehlo.add %y, %cy : tensor<{rows}x{width}xf32>
+  %sin = stablehlo.multiply %s, %in : tensor<{rows}x{width}xf32>
+  %t = stablehlo.tanh %sin : tensor<{rows}x{width}xf32>
+  %t1 = stablehlo.add %t, %one : tensor<{rows}x{width}xf32>
+  %hy = stablehlo.multiply %h, %y : tensor<{rows}x{width}xf32>
+  %g = stablehlo.multiply %hy, %t1 : tensor<{rows}x{width}xf32>
+  %out = stablehlo.dot_general %g, %v, contracting_dims = [1] x [0]
+    : (tensor<{rows}x{width}xf32>, tensor<{width}x32xf32>) -> tensor<{rows}x32xf32>
+  return %out : tensor<{rows}x32xf32>
+}}
+"""
+MLP = """\
+func.func @main(%x: tensor<128x{k}xf32>, %w: tensor<{k}x{n}xf32>, %v: tensor<{n}x{k}xf32>) -> tensor<128x{k}xf32> {{
+  %zero = stablehlo.constant dense<0.0> : tensor<128x{n}xf32>
+  %y = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+    : (tensor<128x{k}xf32>, tensor<{k}x{n}xf32>) -> tensor<128x{n}xf32>
+  %r = stablehlo.maximum %y, %zero : tensor<128x{n}xf32>
+  %out = stablehlo.dot_general %r, %v, contracting_dims = [1] x [0]
+    : (tensor<128x{n}xf32>, tensor<{n}x{k}xf32>) -> tensor<128x{k}xf32>
+  return %out : tensor<128x{k}xf32>
+}}
+"""
+THIN = """\
+func.func @main(%x: tensor<{rows}x{width}xf32>, %w: tensor<{width}x8xf32>) -> tensor<{rows}x8xf32> {{
+  %half = stablehlo.constant dense<0.5> : tensor<{rows}x{width}xf32>
+  %s = stablehlo.multiply %x, %half : tensor<{rows}x{width}xf32>
+  %y = stablehlo.dot_general %s, %w, contracting_dims = [1] x [0]
+    : (tensor<{rows}x{width}xf32>, tensor<{width}x8xf32>) -> tensor<{rows}x8xf32>
+  %t = stablehlo.tanh %y : tensor<{rows}x8xf32>
+  return %t : tensor<{rows}x8xf32>
+}}
+"""
+NORM = """\
+func.func @main(%x: tensor<{rows}x{width}xf32>) -> tensor<{rows}xf32> {{
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %s = stablehlo.multiply %x, %x : tensor<{rows}x{width}xf32>
+  %y = stablehlo.reduce(%s init: %zero) applies stablehlo.add across dimensions = [1]
+    : (tensor<{rows}x{width}xf32>, tensor<f32>) -> tensor<{rows}xf32>
+  %t = stablehlo.sqrt %y : tensor<{rows}xf32>
+  return %t : tensor<{rows}xf32>
+}}
+"""
+BASES = {
+    **{f"softmax {r}x{w}": SOFTMAX.format(rows=r, width=w) for r, w in ((512, 1024), (64, 16384))},
+    **{
+        f"thin {r}x{w}": THIN.format(rows=r, width=w)
+        for r, w in ((8192, 512), (4096, 1024), (16384, 256), (8192, 1024))
+    },
+    **{
+        f"norm {r}x{w}": NORM.format(rows=r, width=w)
+        for r, w in ((512, 1024), (64, 16384), (4096, 256), (2048, 768))
+    },
+    **{
+        f"gelu {r}x{w}": GELU.format(rows=r, width=w)
+        for r, w in ((512, 1024), (256, 4096), (2048, 512), (1024, 1024))
+    },
+    **{f"mlp {k}x{n}": MLP.format(k=k, n=n) for k, n in ((768, 3072), (512, 2048), (1024, 4096), (640, 2560))},
+}
+
+
+@dataclass
+class Pair:
+    """Two texts of one computation. planted: an operation, or "argument", that the answer has to name; "" for
+    none."""
+
+    name: str
+    slow: str
+    fast: str
+    planted: str = ""
+
+
+def rewritten(graph: Graph, change: Change) -> str:
+    """Return the program with a change after some of its operations."""
+    emitter = Emitter()
+    names = {value: emitter.argument(graph.types[value]) for value in graph.arguments}
+    for op in graph.ops:
+        emitter.op(graph, op, names)
+        change(emitter, op, names)
+    return emitter.module([(names[value], graph.types[value]) for value in graph.results])
+
+
+def transposed(emitter: Emitter, name: str, kind: str) -> tuple[str, str]:
+    """Write a transpose of a matrix; return its name and type."""
+    turned = tensor(shape(kind)[::-1], element(kind))
+    order = "<{permutation = array<i64: 1, 0>}>"
+    return emitter.line(f'"stablehlo.transpose"({name}) {order} : ({kind}) -> {turned}'), turned
+
+
+def largest(graph: Graph) -> Op:
+    """Return the last operation whose result is the largest and no constant, before the last operation."""
+    weighed = [op for op in graph.ops[:-1] if op.reads and op.name != "stablehlo.broadcast_in_dim"]
+    sizes = {
+        op.number: max(len(graph.types[one]) and _size(graph.types[one]) for one in op.results)
+        for op in weighed
+    }
+    top = max(sizes.values())
+    return [op for op in weighed if sizes[op.number] == top][-1]
+
+
+def _size(kind: str) -> int:
+    size = 1
+    for extent in shape(kind):
+        size *= extent
+    return size
+
+
+def with_transposes(graph: Graph) -> str:
+    """Plant a transpose of blocks of rows before the product, and back after it."""
+    product = next(op for op in graph.ops if op.name == "stablehlo.dot_general")
+
+    def change(emitter: Emitter, op: Op, names: Names) -> None:
+        if op.results[0] == product.operands[0]:
+            rows, width = shape(graph.types[op.results[0]])
+            moves = ((16, rows // 16, width), (1, 0, 2), (rows, width))
+            names[op.results[0]] = emitter.move(names[op.results[0]], graph.types[op.results[0]], moves)
+        elif op is product:
+            rows, width = shape(graph.types[op.results[0]])
+            moves = ((rows // 16, 16, width), (1, 0, 2), (rows, width))
+            names[op.results[0]] = emitter.move(names[op.results[0]], graph.types[op.results[0]], moves)
+
+    return rewritten(graph, change)
+
+
+def with_copy(graph: Graph) -> str:
+    """Plant a concatenation with itself before the product, of which half is dropped after it."""
+    product = next(op for op in graph.ops if op.name == "stablehlo.dot_general")
+    text = product.form()
+
+    def change(emitter: Emitter, op: Op, names: Names) -> None:
+        if op is not product:
+            return
+        x, w = op.operands
+        (rows, width), (_, columns) = shape(graph.types[x]), shape(graph.types[w])
+        long, result = tensor((2 * rows, width), "f32"), tensor((2 * rows, columns), "f32")
+        given = f"({names[x]}, {names[x]}) <{{dimension = 0 : i64}}> : ({graph.types[x]}, {graph.types[x]}) -> {long}"
+        name = emitter.line(f'"stablehlo.concatenate"{given}')
+        attributes = text[text.index("<{") : text.index(" : (")]
+        kinds = f"({long}, {graph.types[w]}) -> {result}"
+        name = emitter.line(f'"stablehlo.dot_general"({name}, {names[w]}) {attributes} : {kinds}')
+        starts = "start_indices = array<i64: 0, 0>, strides = array<i64: 1, 1>"
+        limits = f"<{{limit_indices = array<i64: {rows}, {columns}>, {starts}}}>"
+        kinds = f"({result}) -> {graph.types[op.results[0]]}"
+        names[op.results[0]] = emitter.line(f'"stablehlo.slice"({name}) {limits} : {kinds}')
+
+    return rewritten(graph, change)
+
+
+def unfused(graph: Graph) -> str:
+    """Plant all sums of the rows' beginnings in place of a reduction, of which the last is read."""
+    target = next(op for op in graph.ops if op.name == "stablehlo.reduce" and "stablehlo.add" in op.form())
+
+    def change(emitter: Emitter, op: Op, names: Names) -> None:
+        if op is target:
+            source, init = op.operands
+            kind = graph.types[source]
+            rows, width = shape(kind)
+            window = (
+                f"<{{padding = dense<[[0, 0], [{width - 1}, 0]]> : tensor<2x2xi64>, window_dimensions = array<i64: 1, "
+                f"{width}>, window_strides = array<i64: 1, 1>}}> ({{\n"
+                "    ^bb0(%r0: tensor<f32>, %r1: tensor<f32>):\n"
+                '      %r2 = "stablehlo.add"(%r0, %r1) : (tensor<f32>, tensor<f32>) -> tensor<f32>\n'
+                '      "stablehlo.return"(%r2) : (tensor<f32>) -> ()\n    })'
+            )
+            given = f"({names[source]}, {names[init]})"
+            name = emitter.line(f'"stablehlo.reduce_window"{given} {window} : ({kind}, tensor<f32>) -> {kind}')
+            last = tensor((rows, 1), "f32")
+            starts = f"start_indices = array<i64: 0, {width - 1}>, strides = array<i64: 1, 1>"
+            limits = f"<{{limit_indices = array<i64: {rows}, {width}>, {starts}}}>"
+            name = emitter.line(f'"stablehlo.slice"({name}) {limits} : ({kind}) -> {last}')
+            names[op.results[0]] = emitter.move(name, last, ((rows, 1), (0, 1), (rows,)))
+
+    return rewritten(graph, change)
+
+
+def slow_gelu(graph: Graph) -> str:
+    """Plant the tangent by two exponentials in place of the hyperbolic tangent."""
+    target = next(op for op in graph.ops if op.name == "stablehlo.tanh")
+
+    def change(emitter: Emitter, op: Op, names: Names) -> None:
+        if op is target:
+            kind, source = graph.types[op.results[0]], names[op.reads[0]]
+
+            def line(name: str, *given: str) -> str:
+                kinds = ", ".join([kind] * len(given))
+                return emitter.line(f'"stablehlo.{name}"({", ".join(given)}) : ({kinds}) -> {kind}')
+
+            up, down = line("exponential", source), line("exponential", line("negate", source))
+            names[op.results[0]] = line("divide", line("subtract", up, down), line("add", up, down))
+
+    return rewritten(graph, change)
+
+
+def other_layout(graph: Graph) -> str:
+    """Plant the first weight in the other layout, which the program transposes at every call."""
+    emitter = Emitter()
+    weight = graph.arguments[1]
+    names = {}
+    for value in graph.arguments:
+        kind = graph.types[value]
+        if value == weight:
+            turned = tensor(shape(kind)[::-1], element(kind))
+            names[value] = transposed(emitter, emitter.argument(turned), turned)[0]
+        else:
+            names[value] = emitter.argument(kind)
+    for op in graph.ops:
+        emitter.op(graph, op, names)
+    return emitter.module([(names[value], graph.types[value]) for value in graph.results])
+
+
+def reordered(graph: Graph, seed: int) -> str:
+    """Return the program with its operations in another order."""
+    rng, emitter = random.Random(seed), Emitter()
+    names = {value: emitter.argument(graph.types[value]) for value in graph.arguments}
+    left = list(graph.ops)
+    while left:
+        ready = [op for op in left if all(value in names for value in op.reads)]
+        op = rng.choice(ready)
+        emitter.op(graph, op, names)
+        left.remove(op)
+    return emitter.module([(names[value], graph.types[value]) for value in graph.results])
+
+
+PLANTS: dict[str, tuple[Callable[[Graph], str], str, tuple[str, ...]]] = {
+    "extra transpose": (with_transposes, "transpose", ("thin",)),
+    "needless copy": (with_copy, "concatenate", ("thin",)),
+    "unfused reduction": (unfused, "reduce_window", ("norm",)),
+    "slower GELU": (slow_gelu, "exponential", ("gelu",)),
+    "wrong layout": (other_layout, "argument", ("mlp",)),
+}
+
+
+def pairs(graphs: dict[str, Graph]) -> Iterator[Pair]:
+    """Yield the pairs with a planted cause, then those with none."""
+    for plant, (change, planted, families) in PLANTS.items():
+        for name, graph in graphs.items():
+            if name.partition(" ")[0] in families:
+                yield Pair(f"{plant}: {name}", change(graph), graph.module(), planted)
+    for number, (name, graph) in enumerate(list(graphs.items())[:10]):
+        yield Pair(f"itself: {name}", graph.module(), graph.module())
+        yield Pair(f"reordered: {name}", reordered(graph, number), graph.module())
+
+
+def is_named(pair: Pair, document: dict) -> bool:
+    """Return whether an answer names the planted cause, and not more than one other region."""
+    if document["verdict"] != "cause" or not 1 <= len(document["regions"]) <= 2:
+        return False
+    if pair.planted == "argument":
+        return any(row["what"] == "argument layout" for row in document["regions"])
+    return any(pair.planted in line for row in document["regions"] for line in row["a"])
+
+
+def spec() -> CompilerSpec:
+    config = load()
+    python = ensure(REPOSITORY / programs.compiler_pins(config, COMPILER))
+    return CompilerSpec(COMPILER, python=str(python))
+
+
+def search(pair: Pair, compiler: CompilerSpec, folder: Path) -> dict:
+    """Search a pair; return cause.json."""
+    folder.mkdir()
+    for name, text in (("slow", pair.slow), ("fast", pair.fast)):
+        (folder / f"{name}.mlir").write_text(text)
+    sides = {key: Side(key, str(folder / f"{key}.mlir")) for key in ("slow", "fast")}
+    question = Question(
+        pair.name, sides["slow"], compiler, compiler, b=sides["fast"], seed=7, settings=SETTINGS
+    )
+    (folder / "job.json").write_text(json.dumps(question.dump()))
+    command = ["-m", "stackwars.explain.cause", "--job", str(folder / "job.json"), "--output", str(folder)]
+    done = subprocess.run([sys.executable, *command], env=clean_environ({}), capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(done.stderr[-2000:])
+    return json.loads((folder / "cause.json").read_text())
+
+
+def main() -> None:
+    (output,) = sys.argv[1:]
+    compiler, rows = spec(), []
+    with Worker(compiler) as worker:
+        graphs = {name: worker.generic(text) for name, text in BASES.items()}
+    for pair in pairs(graphs):
+        with tempfile.TemporaryDirectory() as folder:
+            document = search(pair, compiler, Path(folder, "pair"))
+        right = is_named(pair, document) if pair.planted else document["verdict"] in ("no gap", "not separable")
+        row = {"pair": pair.name, "planted": pair.planted, "right": right}
+        row |= {key: document.get(key) for key in ("verdict", "detail", "ratio", "closed", "seconds")}
+        rows.append(row)
+        print(
+            "right" if right else "WRONG", pair.name, "|", row["verdict"], "|", row["detail"][:150], flush=True
+        )
+        Path(output).write_text(json.dumps(rows, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,133 @@
+"""Matching values of two programs that are one tensor up to its layout."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from stackwars.explain.fingerprint import fingerprint
+from stackwars.explain.matching import AxisMap, MapFinder, is_close, map_by_order, match, mixed_radix
+
+
+class Arrays:
+    """Values given as arrays: {value: [in the first set of inputs, in the second]}."""
+
+    def __init__(self, arrays):
+        self.arrays = arrays
+
+    def print(self, value, number=0):
+        return fingerprint(self.arrays[value][number])
+
+    def is_informative(self, value):
+        return self.print(value)["informative"]
+
+    def array(self, value, number=0):
+        return self.arrays[value][number]
+
+
+def normal(*shape, seed=0):
+    return np.random.default_rng(seed).standard_normal(shape)
+
+
+def both(change=lambda x: x, *shape, seeds=(0, 1)):
+    return [change(normal(*(shape or (4, 6, 10)), seed=seed)) for seed in seeds]
+
+
+def classes(a, b, results=([], [])):
+    found = match((Arrays(a), Arrays(b)), (list(a), list(b)), results)
+    return [(sorted(one.maps[0]), sorted(one.maps[1])) for one in found.classes]
+
+
+@pytest.mark.parametrize(
+    ("target", "change"),
+    [
+        ((24, 10), lambda x: x.reshape(24, 10)),
+        ((10, 4, 6), lambda x: x.transpose(2, 0, 1)),
+        ((4, 5, 6, 2), lambda x: x.reshape(4, 6, 5, 2).transpose(0, 2, 1, 3)),
+        ((12, 20), lambda x: x.reshape(2, 2, 6, 10).transpose(0, 2, 1, 3).reshape(12, 20)),
+        ((240,), lambda x: x.transpose(2, 1, 0).reshape(-1)),
+    ],
+)
+def test_a_map_is_found_for_a_reshape_and_a_transpose(target, change):
+    source = normal(4, 6, 10)
+    found = MapFinder().find(source, change(source))
+    assert found.apply(source).shape == target
+    np.testing.assert_array_equal(found.apply(source), change(source))
+
+
+def test_a_map_is_found_though_the_last_digits_differ():
+    source = normal(64, 48)
+    target = source.reshape(8, 8, 48).transpose(1, 2, 0).copy()
+    found = MapFinder().find(source, target * (1 + 1e-13))
+    np.testing.assert_array_equal(found.apply(source), target)
+
+
+def test_a_map_of_distinct_integers_is_found_and_equal_integers_have_none():
+    source = np.arange(240, dtype=np.int64).reshape(4, 60)
+    target = source.reshape(4, 6, 10).transpose(1, 0, 2)
+    np.testing.assert_array_equal(map_by_order(source, target).apply(source), target)
+    assert map_by_order(source // 2, target // 2) is None
+
+
+def test_no_map_turns_an_array_into_another_with_the_same_elements():
+    source = normal(4, 6, 10)
+    shuffled = np.random.default_rng(2).permutation(source.reshape(-1)).reshape(source.shape)
+    assert MapFinder().find(source, shuffled) is None
+    assert MapFinder().find(source, source.astype(complex)) is None
+
+
+def test_places_are_where_the_elements_come_from():
+    source = np.arange(24).reshape(2, 3, 4)
+    found = AxisMap((2, 3, 4), (2, 0, 1), (8, 3))
+    np.testing.assert_array_equal(
+        source.reshape(-1)[found.places(np.arange(24))], found.apply(source).reshape(-1)
+    )
+
+
+def test_mixed_radix():
+    steps = np.arange(24).reshape(2, 3, 4).transpose(1, 0, 2).reshape(-1)
+    assert mixed_radix(steps) == [(3, 4), (2, 12), (4, 1)]
+    assert mixed_radix(np.array([0, 1, 3, 5])) is None
+
+
+def test_close_needs_exact_integers_and_equal_infinities():
+    assert is_close(np.array([1.0, np.inf, np.nan]), np.array([1.0 + 1e-7, np.inf, np.nan]))
+    assert not is_close(np.array([1.0, np.inf]), np.array([1.0, -np.inf]))
+    assert not is_close(np.array([1.0, 2.0]), np.array([1.0, np.inf]))
+    assert not is_close(np.array([1, 2]), np.array([1, 3]))
+    assert not is_close(np.array([1, 2]), np.array([1.0, 2.0]))
+
+
+def test_values_of_one_tensor_are_one_class_and_its_first_values_are_the_cuts():
+    a = {0: both(), 1: both(lambda x: x.transpose(2, 0, 1)), 2: both(np.exp)}
+    b = {0: both(lambda x: x.reshape(24, 10)), 5: both(np.exp)}
+    assert classes(a, b) == [([0, 1], [0]), ([2], [5])]
+
+
+def test_values_that_agree_on_one_set_of_inputs_alone_are_different():
+    same = normal(4, 6, 10)
+    assert classes({0: [same, normal(4, 6, 10, seed=3)]}, {0: [same, normal(4, 6, 10, seed=4)]}) == []
+
+
+def test_masks_constants_and_small_arrays_are_no_cuts_unless_they_are_results():
+    constant, small = [np.ones((5, 5))] * 2, both(lambda x: x, 2, 2)
+    values = {0: constant, 1: small}
+    assert classes(values, values) == []
+    assert classes(values, values, ([1], [1])) == [([1], [1])]
+
+
+def test_two_tensors_with_equal_moments_are_two_classes():
+    def turned(x):
+        return x.reshape(-1)[::-1].reshape(x.shape)
+
+    a = {0: both(), 1: both(turned)}
+    b = {0: both(turned), 1: both()}
+    assert classes(a, b) == [([0], [1]), ([1], [0])]
+
+
+def test_classes_are_in_the_order_of_the_first_program():
+    changes = [np.exp, np.sin, np.cos, np.abs]
+    a = {k: both(change) for k, change in enumerate(changes)}
+    found = match((Arrays(a), Arrays(a)), ([3, 1, 0, 2], [0, 1, 2, 3]), ([], []))
+    assert all(x != y for x, y in pairwise(found.classes))
+    assert [one.first[0] for one in found.classes] == [3, 1, 0, 2]

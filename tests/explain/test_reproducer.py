@@ -1,0 +1,105 @@
+"""Reproducers: complete files whose exit status follows the fault."""
+
+import sys
+
+import numpy as np
+import pytest
+
+from stackwars.explain import reproducer, standalone
+from stackwars.explain.reproducer import Fault
+
+
+def expected(right, found=None, limit=1e-6):
+    return reproducer._expected(np.asarray(right), np.asarray(right if found is None else found), limit)
+
+
+@pytest.mark.parametrize(
+    ("values", "right", "wrong"),
+    [
+        ([1.0, 2.0], [1.0, 2.0], 0),
+        ([1.0, 2.5], [1.0, 2.0], 1),
+        ([1.0, 2.0 + 1e-7], [1.0, 2.0], 0),
+        ([np.nan, np.inf], [np.nan, np.inf], 0),
+        ([0.0, np.inf], [np.nan, -np.inf], 2),
+        ([1.0, 1.0], [np.inf, 1.0], 1),
+    ],
+)
+def test_elements_are_compared_as_values(values, right, wrong):
+    lines = standalone.wrong_elements(np.array(values), expected(right))
+    assert len(lines) == wrong
+
+
+def test_integers_must_be_equal():
+    assert standalone.wrong_elements(np.array([1, 2]), expected(np.array([1, 3]), limit=1.0))
+
+
+def test_a_large_result_is_checked_at_elements_that_were_wrong():
+    right = np.zeros((100, 100), np.float32)
+    found = right.copy()
+    found[7, 3:] = 1
+    row = expected(right, found)
+    assert len(row["at"]) == reproducer.CHECKED and row["at"][0] == 703 and row["at"][-1] == 799
+    assert standalone.wrong_elements(found, row)[0] == "element [7, 3]: expected 0.0, got 1.0"
+    assert not standalone.wrong_elements(right, row)
+
+
+def fault(**changes):
+    kind = ((2,), np.dtype(np.float32))
+    arrays = [np.array([1.5, np.inf], np.float32)]
+    known = {
+        "doc": "A fault.", "module": "xla", "options": {"flag": ""}, "program": "module {}", "types": [kind],
+        "arguments": arrays, "expected": arrays, "results": arrays, "limits": [1e-6],
+    }  # fmt: skip
+    return Fault(**{**known, **changes})
+
+
+def fake(path, body):
+    """Replace what compiles by a function with this body."""
+    text = path.read_text()
+    start, end = text.index("def compile_xla"), text.index("\n\ndef wrong_elements")
+    path.write_text(f"{text[:start]}def compile_xla(program, options):\n    {body}\n\n\n{text[end:]}")
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "said"),
+    [
+        ("return lambda arrays: arrays", 0, "no fault"),
+        ("return lambda arrays: [arrays[0] + 1]", 1, "element [0]: expected 1.5, got 2.5"),
+        ("raise RuntimeError('no such operation')", 1, "no such operation"),
+        ("import os; os.abort()", 1, "SIGABRT"),
+        ("import time; time.sleep(60)", 1, "no end after 1 s"),
+        ("import no_such_package", 2, "no_such_package"),
+    ],
+)
+def test_exit_status_says_whether_the_fault_is_there(body, status, said, tmp_path):
+    path = reproducer.write(fault(timeout_s=1 if "sleep" in body else 60), tmp_path)
+    fake(path, body)
+    found, printed = reproducer.run(path, sys.executable, 30)
+    assert found == status, printed
+    assert said in printed
+
+
+def test_large_data_stands_beside_the_file_and_small_data_in_it(tmp_path):
+    path = reproducer.write(fault(), tmp_path)
+    assert {file.name for file in tmp_path.iterdir()} == {"reproduce.py", "reduced.mlir"}
+    assert "np.array([1.5, inf], 'float32')" in path.read_text()
+    large = [np.arange(1000, dtype=np.float32)]
+    program = "module {" + " " * reproducer.TEXT + "}"
+    path = reproducer.write(fault(arguments=large, expected=large, results=large, program=program), tmp_path)
+    assert {file.name for file in tmp_path.iterdir()} == {"reproduce.py", "reduced.mlir", "inputs.npz"}
+    fake(path, "return lambda arrays: [arrays[0]] if len(program) > 1000 else []")
+    assert reproducer.run(path, sys.executable, 30)[0] == 0
+    fake(path, "return lambda arrays: [arrays[0] - 1]")
+    assert reproducer.run(path, sys.executable, 30)[0] == 1
+
+
+def test_inputs_from_a_seed_are_those_of_the_search(tmp_path):
+    types = [((3, 2), np.dtype(np.float32)), ((4,), np.dtype(np.int32)), ((), np.dtype(bool))]
+    right = reproducer.seeded(types)
+    path = reproducer.write(
+        fault(types=types, arguments=None, expected=right, results=right, limits=[0.0] * 3), tmp_path
+    )
+    fake(path, "return lambda arrays: arrays")
+    status, printed = reproducer.run(path, sys.executable, 30)
+    assert status == 0, printed
+    assert "seeded([((3, 2), 'float32'), ((4,), 'int32'), ((), 'bool')])" in path.read_text()

@@ -1,0 +1,148 @@
+"""Search and its arithmetic: shares, intervals, what is confirmed and what is left out."""
+
+import math
+import time
+
+import numpy as np
+import pytest
+
+from explain.pairs import one_class, program
+from stackwars.explain.bench import CPU, WALL, Share, blocks, interval, share, typical
+from stackwars.explain.hybrids import A, B, Hybrids
+from stackwars.explain.matching import AxisMap
+from stackwars.explain.search import Atom, Outcome, Retimed, Row, Search, is_enough, merged
+from stackwars.explain.workers import Times
+
+TRANSPOSE = "permutation = array<i64: 1, 0>"
+DOT = (
+    "dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>"
+)
+
+
+def times(*ms, cpu=1.0):
+    wall = np.array(ms) * 1e6
+    return Times(wall, wall * cpu)
+
+
+def test_the_clock_takes_the_low_end_and_the_processors_time_the_median():
+    busy = times(*[10.0] * 8, 50.0, 90.0, 10.0)
+    assert typical(busy, WALL) == 10e6
+    assert typical(Times(busy.wall_ns, np.array([0.1, 2, 2, 2, 9.0])), CPU) == 2
+
+
+def test_a_share_has_the_error_of_its_blocks():
+    a, b = times(*[10.0] * 20), times(*[6.0] * 20)
+    exact = share(a, b, times(*[7.0] * 20), WALL)
+    assert exact.value == pytest.approx(0.75) and exact.error == pytest.approx(0, abs=1e-9)
+    assert exact.gap == pytest.approx(4e6)
+    drifting = share(a, b, times(*np.linspace(6.5, 7.5, 20)), WALL)
+    assert drifting.error > 0.03
+    assert len(blocks(a, WALL)) == 5
+
+
+def test_a_program_without_a_gap_has_no_share():
+    same = times(*[10.0] * 20)
+    found = share(same, same, same, WALL)
+    assert math.isnan(found.value) and not is_enough(found)
+
+
+def test_the_interval_of_a_share_widens_with_the_processes_scatter():
+    value, low, high = interval([4, 4, 4, 4, 4], [5, 5, 5, 5, 5])
+    assert (value, low, high) == pytest.approx((0.8, 0.8, 0.8))
+    value, low, high = interval([2, 6, 4, 3, 5], [5, 5, 5, 5, 5])
+    assert value == pytest.approx(0.8) and low < 0.5 and high > 1.1
+
+
+def test_fresh_processes_are_compared_each_with_itself():
+    found = Retimed({"A": [10.0, 20.0], "B": [5.0, 10.0], "cause": [6.0, 12.0]})
+    assert found.closed("cause")[0] == pytest.approx(0.8)
+    assert found.ratio().value == pytest.approx(2)
+    both = found.plus(Retimed({"A": [10.0], "B": [5.0], "cause": [5.0]}))
+    assert both.times["cause"] == [6.0, 12.0, 5.0]
+
+
+class Model:
+    """A bench whose programs take the time of the classes that they compute by A: a fake of the compiler."""
+
+    clock = WALL
+
+    def __init__(self, cost, hybrids):
+        self.cost, self.hybrids = cost, hybrids
+        self.tried = []
+        self.worker = self
+
+    def hybrid_shares(self, hybrids, tries, seconds):
+        self.tried += [sorted(flipped) for flipped in tries.values()]
+        total = sum(self.cost.values())
+        return {
+            name: Share(sum(self.cost.get(c, 0) for c in set(flipped)) / total, 0.01, total, 2 * total)
+            for name, flipped in tries.items()
+        }
+
+
+def chain(count):
+    """Two programs: a weight in another layout and a product, then operations of different kinds."""
+    names = ["sine", "cosine", "tanh", "exponential", "abs", "sqrt", "floor", "ceil"][:count]
+    tail = [(f"y{k}", op, [f"y{k - 1}" if k else "y"], "2x6xf32") for k, op in enumerate(names)]
+    other = [(f"y{k}", "negate", [f"y{k - 1}" if k else "y"], "2x6xf32") for k in range(count)]
+    turn = ("t", "transpose", ["w"], "4x6xf32", TRANSPOSE)
+    a, va = program(
+        {"x": "2x4xf32", "w": "6x4xf32"},
+        [turn, ("y", "dot_general", ["x", "t"], "2x6xf32", DOT), *tail],
+        [f"y{count - 1}"],
+    )
+    b, vb = program(
+        {"x": "2x4xf32", "w": "4x6xf32"},
+        [("y", "dot_general", ["x", "w"], "2x6xf32", DOT), *other],
+        [f"y{count - 1}"],
+    )
+    maps = {(A, va["w"]): AxisMap((4, 6), (1, 0), (6, 4)), (B, vb["w"]): AxisMap((6, 4), (1, 0), (4, 6))}
+    weight = one_class([va["w"], va["t"]], [vb["w"]], maps)
+    rest = [one_class([va[name]], [vb[name]]) for name in ("y", *(f"y{k}" for k in range(count)))]
+    return Hybrids((a, b), [weight, *rest])
+
+
+def run(hybrids, cost, alone):
+    """Search with times by class: cost in hybrids, alone in regions."""
+    search = Search(Model(cost, hybrids), hybrids, 0.1, time.monotonic() + 60, lambda text: None)
+    kinds = {kind.classes[0]: kind for kind in hybrids.kinds}
+    rows = sorted((Row(kinds[c], 10, 10 - ms, ms) for c, ms in alone.items()), key=lambda row: -row.difference)
+    result = Outcome(rows=rows)
+    result.atoms = search.confirm(rows, result.curve)
+    search.shrink(result)
+    return result
+
+
+def test_an_argument_in_another_layout_is_the_cause_without_any_operation():
+    found = run(chain(3), {0: 9.0, 2: 1.0}, {1: 9.0, 2: 1.0, 3: -2.0})
+    assert found.classes == [0]
+    assert found.atoms[0].kind.is_layout
+
+
+def test_operations_are_the_cause_if_the_layout_closes_nothing():
+    found = run(chain(3), {1: 9.0, 2: 1.0}, {1: 9.0, 2: 1.0})
+    assert found.classes == [1]
+
+
+def test_the_smallest_number_of_kinds_is_confirmed():
+    found = run(chain(4), {2: 5.0, 3: 4.0, 4: 1.0}, {2: 5.0, 3: 4.0, 4: 1.0, 1: 0.1})
+    assert found.classes == [2, 3]
+    assert list(found.curve) == [1, 2]
+
+
+def test_a_wrong_ranking_is_corrected_by_more_kinds_and_shrunk_again():
+    found = run(chain(5), {5: 10.0}, {1: 5.0, 2: 4.0, 3: 3.0, 4: 2.0, 5: 1.0})
+    assert found.classes == [5]
+
+
+def test_a_kind_that_is_slower_alone_is_tried_last():
+    assert run(chain(3), {3: 10.0}, {1: 1.0, 3: -4.0}).classes == [3]
+
+
+def test_nothing_is_found_if_no_set_closes_enough():
+    assert run(chain(3), {99: 10.0}, {1: 5.0, 2: 4.0}).atoms == []
+
+
+def test_parts_of_a_kind_are_one_in_the_answer():
+    kind = chain(2).kinds[0]
+    assert merged([Atom(kind, (0, 1)), Atom(kind, (4,))]) == [Atom(kind, (0, 1, 4))]
