@@ -1,6 +1,6 @@
 """causes.csv: why two programs differ in time in one compiler, as far as it was searched.
 
-A row is one gap between two replayed programs (`stackwars.explain.gaps`), with the answer of its search. Pairs
+A row is one gap between two replayed programs (`stackwars.explain.replay_causes`), with the answer of its search. Pairs
 without a gap have no row.
 """
 
@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 
 from stackwars import workloads
-from stackwars.explain.gaps import is_gap
+from stackwars.explain.replay_causes import is_gap
 from stackwars.measure.log_ratio import Estimate
 from stackwars.results import schema
 from stackwars.results.dataset import Dataset, of_study

@@ -326,7 +326,7 @@ def evaluator(config: dict) -> str:
 
 
 def causes_job(config: dict, replay: ReplayCell) -> dict:
-    """The GapsJob of `stackwars.explain.gaps` as a dictionary."""
+    """The CausesJob of `stackwars.explain.replay_causes` as a dictionary."""
     settings = cells.settings(config)
     pair = next(iter(comparisons(config, PROGRAMS)))
     names = {"compiler": replay.compiler, "evaluator": evaluator(config)}

@@ -7,16 +7,16 @@ import sys
 import pytest
 
 from made_tables import OLD, measured_replay
-from stackwars.explain import gaps
-from stackwars.explain.gaps import GapsJob, explain
+from stackwars.explain import replay_causes
 from stackwars.explain.question import Question
+from stackwars.explain.replay_causes import CausesJob, explain
 from stackwars.setup.environments import Unavailable
 
 PAIR = ["torch_xla", "jax"]
 
 
 def found(medians: dict[str, tuple], bound: float = 0.1) -> dict[tuple[str, str], bool]:
-    every = gaps.gaps(measured_replay(medians), PAIR, bound)
+    every = replay_causes.gaps(measured_replay(medians), PAIR, bound)
     return {(one["subject"], one["baseline"]): one["is_gap"] for one in every}
 
 
@@ -52,14 +52,14 @@ def test_a_gap_excludes_the_bound_with_its_interval_or_by_its_only_round(times, 
 def test_a_program_that_is_not_right_is_not_compared():
     replay = measured_replay({"jax": (1.0, 1.0), "torch_xla": (2.0, 2.0)})
     replay["programs"]["torch_xla"]["status"] = "wrong"
-    [one] = gaps.gaps(replay, PAIR, 0.1)
+    [one] = replay_causes.gaps(replay, PAIR, 0.1)
     assert one["ratio"] is None and not one["is_gap"]
 
 
 @pytest.fixture
 def job(tmp_path):
     names = ("jax", "torch_xla")
-    return GapsJob(
+    return CausesJob(
         workload="gemm", device="cpu", compiler={"name": OLD, "module": "xla", "options": {"an_option": ""}},
         evaluator={"name": OLD, "module": "xla", "options": {}}, 
         pins={"compiler": "envs/x.txt", "evaluator": "envs/x.txt"},
@@ -78,8 +78,8 @@ def test_a_gap_is_a_question_and_its_answer_is_kept(job, tmp_path, monkeypatch):
         asked.append((question, folder))
         return {"verdict": "cause"}
 
-    monkeypatch.setattr(gaps, "ensure", lambda pins: f"/{pins}/python")
-    monkeypatch.setattr(gaps, "ask", ask)
+    monkeypatch.setattr(replay_causes, "ensure", lambda pins: f"/{pins}/python")
+    monkeypatch.setattr(replay_causes, "ask", ask)
     document = explain(job, REPLAY, tmp_path)
     [(question, folder)] = asked
     assert folder == tmp_path / "torch_xla-jax"
@@ -95,7 +95,7 @@ def test_without_the_compiler_a_gap_is_not_asked_and_says_why(job, tmp_path, mon
     def ensure(pins):
         raise Unavailable("no such Python")
 
-    monkeypatch.setattr(gaps, "ensure", ensure)
+    monkeypatch.setattr(replay_causes, "ensure", ensure)
     document = explain(job, REPLAY, tmp_path)
     assert (document["status"], document["status_detail"]) == ("unsupported", "no such Python")
     assert [(one["is_gap"], one["cause"]) for one in document["gaps"]] == [(True, None)]
@@ -106,11 +106,11 @@ def test_a_search_that_leaves_no_answer_has_failed_with_its_last_words(job, tmp_
     python.write_text("#!/bin/sh\necho 'out of luck' >&2\nexit 3\n")
     python.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(python))
-    compiler = gaps.CompilerSpec(OLD)
-    [gap] = gaps.gaps(REPLAY, PAIR, 0.1)
-    answer = gaps.ask(gaps.question(job, gap, compiler, compiler), tmp_path / "answer")
+    compiler = replay_causes.CompilerSpec(OLD)
+    [gap] = replay_causes.gaps(REPLAY, PAIR, 0.1)
+    answer = replay_causes.ask(replay_causes.question(job, gap, compiler, compiler), tmp_path / "answer")
     assert (answer["verdict"], answer["detail"]) == ("failed", "the search ended with status 3: out of luck")
-    asked = Question.read(tmp_path / "answer" / gaps.QUESTION)
+    asked = Question.read(tmp_path / "answer" / replay_causes.QUESTION)
     assert (asked.a.label, asked.b.label, asked.name) == (
         "torch_xla",
         "jax",

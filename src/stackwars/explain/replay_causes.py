@@ -32,7 +32,7 @@ NAME, QUESTION, LOG = "cause.json", "question.json", "log.txt"
 
 
 @dataclass(frozen=True)
-class GapsJob:
+class CausesJob:
     """What is asked of one replay.
 
     compiler, evaluator: see `Question`, without their Python. pins: the pins files of their environments. programs:
@@ -104,7 +104,7 @@ def gaps(replay: dict, pair: list[str], bound: float) -> list[dict[str, Any]]:
     return list(result.values())
 
 
-def question(job: GapsJob, gap: dict[str, Any], compiler: CompilerSpec, evaluator: CompilerSpec) -> Question:
+def question(job: CausesJob, gap: dict[str, Any], compiler: CompilerSpec, evaluator: CompilerSpec) -> Question:
     """Return the question about a gap."""
     a, b = (Side(name, **job.programs[name]) for name in (gap["subject"], gap["baseline"]))
     return Question(
@@ -137,7 +137,7 @@ def ask(asked: Question, folder: Path) -> dict[str, Any]:
     return {"verdict": FAILED, "detail": detail, "seconds": time.monotonic() - start}
 
 
-def explain(job: GapsJob, replay: dict, output: Path) -> dict[str, Any]:
+def explain(job: CausesJob, replay: dict, output: Path) -> dict[str, Any]:
     """Return causes.json, and write the answers to a folder of each question under `output`."""
     started, start = datetime.now(UTC), time.monotonic()
     found = gaps(replay, job.pair, job.bound)
@@ -166,15 +166,15 @@ def explain(job: GapsJob, replay: dict, output: Path) -> dict[str, Any]:
 
 
 def main() -> None:
-    """`python -m stackwars.explain.gaps`: search the causes of the gaps of one replay."""
+    """`python -m stackwars.explain.replay_causes`: search the causes of the gaps of one replay."""
     parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--job", required=True, help="file of the GapsJob, as JSON")
+    parser.add_argument("--job", required=True, help="file of the CausesJob, as JSON")
     parser.add_argument("--replay", required=True, help="replay.json of its programs")
     parser.add_argument("--output", required=True, type=Path, help="causes.json to write")
     parser.add_argument("--answers", required=True, type=Path, help="folder of the answers to write")
     options = parser.parse_args()
     options.answers.mkdir(parents=True, exist_ok=True)
-    job, replay = GapsJob(**documents.read(options.job)), documents.read(options.replay)
+    job, replay = CausesJob(**documents.read(options.job)), documents.read(options.replay)
     result = explain(job, replay, options.answers)
     options.output.write_text(json.dumps(result, indent=1) + "\n")
 
