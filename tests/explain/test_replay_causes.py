@@ -16,7 +16,7 @@ PAIR = ["torch_xla", "jax"]
 
 
 def found(medians: dict[str, tuple], bound: float = 0.1) -> dict[tuple[str, str], bool]:
-    every = replay_causes.gaps(measured_replay(medians), PAIR, bound)
+    every = replay_causes.gaps(measured_replay(medians), medians, PAIR, bound)
     return {(one["subject"], one["baseline"]): one["is_gap"] for one in every}
 
 
@@ -49,10 +49,16 @@ def test_a_gap_excludes_the_bound_with_its_interval_or_by_its_only_round(times, 
     assert found({"jax": (1.0,) * len(times), "torch_xla": times}) == {("torch_xla", "jax"): is_gap}
 
 
+def test_a_program_that_is_not_asked_for_is_not_compared():
+    replay = measured_replay({"jax": (1.0, 1.0), "torch_xla": (2.0, 2.0), "another": (9.0, 9.0)})
+    [one] = replay_causes.gaps(replay, PAIR, PAIR, 0.1)
+    assert (one["subject"], one["baseline"]) == ("torch_xla", "jax")
+
+
 def test_a_program_that_is_not_right_is_not_compared():
     replay = measured_replay({"jax": (1.0, 1.0), "torch_xla": (2.0, 2.0)})
     replay["programs"]["torch_xla"]["status"] = "wrong"
-    [one] = replay_causes.gaps(replay, PAIR, 0.1)
+    [one] = replay_causes.gaps(replay, PAIR, PAIR, 0.1)
     assert one["ratio"] is None and not one["is_gap"]
 
 
@@ -107,7 +113,7 @@ def test_a_search_that_leaves_no_answer_has_failed_with_its_last_words(job, tmp_
     python.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(python))
     compiler = replay_causes.CompilerSpec(OLD)
-    [gap] = replay_causes.gaps(REPLAY, PAIR, 0.1)
+    [gap] = replay_causes.gaps(REPLAY, PAIR, PAIR, 0.1)
     answer = replay_causes.ask(replay_causes.question(job, gap, compiler, compiler), tmp_path / "answer")
     assert (answer["verdict"], answer["detail"]) == ("failed", "the search ended with status 3: out of luck")
     asked = Question.read(tmp_path / "answer" / replay_causes.QUESTION)

@@ -12,6 +12,7 @@ import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -77,15 +78,15 @@ def is_gap(estimate: Estimate | None, bound: float) -> bool:
     return low > 1 + bound or high < 1 / (1 + bound)
 
 
-def gaps(replay: dict, pair: list[str], bound: float) -> list[dict[str, Any]]:
+def gaps(replay: dict, names: Iterable[str], pair: list[str], bound: float) -> list[dict[str, Any]]:
     """Return the pairs that are looked at, the slower program as the subject, and whether each has a gap.
 
-    They are the main pair, and the slowest and the fastest of the right programs.
+    They are the main pair, and the slowest and the fastest of the right programs. names: of the programs.
     """
     times = {
         name: statistics.median(ns / block["calls"] for block in program["steady"] for ns in block["ns"])
         for name, program in replay["programs"].items()
-        if program["status"] == "ok"
+        if name in names and program["status"] == "ok"
     }
     pairs = [tuple(pair)]
     if len(times) > 1:
@@ -140,7 +141,7 @@ def ask(asked: Question, folder: Path) -> dict[str, Any]:
 def explain(job: CausesJob, replay: dict, output: Path) -> dict[str, Any]:
     """Return causes.json, and write the answers to a folder of each question under `output`."""
     started, start = datetime.now(UTC), time.monotonic()
-    found = gaps(replay, job.pair, job.bound)
+    found = gaps(replay, job.programs, job.pair, job.bound)
     status = detail = ""
     try:
         compiler, evaluator = (
