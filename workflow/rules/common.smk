@@ -59,7 +59,6 @@ wildcard_constraints:
     frontend="[a-z0-9_]+",
     way="data|tensor",
     devices=r"\d+",
-    edits="[a-z0-9_+]+",
     target="[a-z0-9-]+",
     compiler="[a-z0-9_.-]+",
     claim="[a-z][a-z0-9_]*",

@@ -1,7 +1,7 @@
 """The cause of a time difference between two programs in one compiler.
 
 Evaluates both operation by operation, matches their values up to layout, and searches the regions or argument
-layouts that close the gap. Writes cause.json, the hybrid program and the regions alone. """
+layouts that close the gap. Writes cause.json, the hybrid program and the regions alone."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 Regions timed alone rank the kinds: that is cheap and robust, but no account of the gap, because fusion
 crosses their borders. Hybrids of the first kinds confirm the ranking, and the set is shrunk as long as it
-closes enough. Fresh processes decide, because one process has one layout of memory. """
+closes enough. Fresh processes decide, because one process has one layout of memory."""
 
 from __future__ import annotations
 

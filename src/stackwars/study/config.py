@@ -9,7 +9,6 @@ from typing import Any
 
 from stackwars import compilers, frameworks, workloads
 from stackwars.compilers import XLA
-from stackwars.compilers.edits import EDITS
 from stackwars.setup.device import CPU
 from stackwars.setup.environments import REPOSITORY
 from stackwars.study import defaults, growth, odd, schema, sharding
@@ -114,8 +113,6 @@ def _definitions(config: dict) -> dict[str, dict]:
         "target": {"enum": own("targets")},
         "preset": {"enum": own("presets")},
         "studied": {"enum": own("studies")},
-        "edit": {"enum": list(EDITS)},
-        "edited": {"pattern": f"^({'|'.join(own('frameworks'))})([+]({'|'.join(EDITS)}))+$"},
         "sizes": {
             "required": [name for name in defaults.chosen_workloads(config) if name not in complete],
             "properties": given,
@@ -273,6 +270,6 @@ def _check_compilers(config: dict) -> None:
             expected = f"a compiler whose module is {XLA}: no other compiles for an absent target"
             raise ConfigError(f"aot_compilations.{place}.compiler", expected, row["compiler"])
         asked = settings(config)["matmul_precision"]
-        if row.get("edit") == "default_precision" and asked != "highest":
-            expected = f"highest, which the edit of aot_compilations.{place} changes"
+        if "precision" in row and asked != "highest":
+            expected = f"highest, which aot_compilations.{place}.precision changes"
             raise ConfigError("settings.matmul_precision", expected, asked)
