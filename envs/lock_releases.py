@@ -2,8 +2,8 @@
 
 Usage: .venv/bin/python envs/lock_releases.py [name ...]
 
-A release needs few packages, and there are many releases: each file has the hashes of the wheels for x86-64 Linux alone,
-for each Python that has them.
+There are many releases, so each file has few packages, with the hashes of the wheels for x86-64 Linux alone, for each
+Python that has them.
 """
 
 import subprocess
@@ -39,7 +39,9 @@ def lock(name: str) -> str:
             wheels = {wheel["hashes"]["sha256"] for wheel in package["wheels"]}
             hashes.setdefault(package["name"], set()).update(wheels)
     if not versions:
-        sys.exit(f"expected wheels of {name} for one of Python {', '.join(PYTHONS)}, got none; fix: another version")
+        sys.exit(
+            f"expected wheels of {name} for one of Python {', '.join(PYTHONS)}, got none; fix: another version"
+        )
     lines = ["# Written by envs/lock_releases.py"]
     for package, version in sorted(versions.items()):
         marks = [f"    --hash=sha256:{digest}" for digest in sorted(hashes[package])]
@@ -52,7 +54,16 @@ def resolve(wanted: list[str], python: str) -> list[dict]:
     with tempfile.TemporaryDirectory() as folder:
         source, target = Path(folder, "wanted.in"), Path(folder, "pylock.toml")
         source.write_text("\n".join(wanted) + "\n")
-        command = [sys.executable, "-m", "uv", "pip", "compile", "--quiet", "--no-python-downloads", "--only-binary=:all:"]
+        command = [
+            sys.executable,
+            "-m",
+            "uv",
+            "pip",
+            "compile",
+            "--quiet",
+            "--no-python-downloads",
+            "--only-binary=:all:",
+        ]
         command += ["--generate-hashes", "--python-version", python, "--python-platform", PLATFORM]
         done = subprocess.run([*command, "-o", target, source], capture_output=True, text=True)
         return tomllib.loads(target.read_text())["packages"] if done.returncode == 0 else []

@@ -37,6 +37,7 @@ rule tables:
         cells=GRID.available_files("cell.json", "output.npy"),
         replays=GRID.replays("replay.json", "profile.json"),
         checks=GRID.checks(),
+        releases=GRID.releases(),
         scaling_runs=GRID.scaling_runs(),
         sharded=GRID.sharded(),
         slices=GRID.slices(),

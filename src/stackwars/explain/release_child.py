@@ -1,4 +1,4 @@
-"""Compile, call and time one program in one release of jaxlib or IREE: a process of its own, in that release's environment.
+"""Compile, call and time one program in one release of jaxlib or IREE, in the environment of that release.
 
 It runs in releases of several years, so it imports nothing of this package, and calls what all of them have. It is a
 script: `python release_child.py JOB`, a JSON file with
@@ -14,6 +14,7 @@ import json
 import os
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 
@@ -113,10 +114,8 @@ class Iree:
     def compile(self, program, folder):
         from iree.compiler.tools.binaries import find_tool
 
-        tool, target = find_tool("iree-compile"), os.path.join(folder, "program.vmfb")
-        source = os.path.join(folder, "program.mlirbc")
-        with open(source, "wb") as file:
-            file.write(program)
+        tool, target, source = find_tool("iree-compile"), folder / "program.vmfb", folder / "program.mlirbc"
+        source.write_bytes(program)
         known = _say([tool, "--help"])[1]
         flags = [flag for flag in FLAGS if flag.partition("=")[0] in known]
         self.left_out = [flag for flag in FLAGS if flag not in flags]
@@ -128,10 +127,9 @@ class Iree:
             print(said, flush=True)
             os.kill(os.getpid(), -status)
         if status:
-            raise Refused("iree-compile ended with %d and said %s" % (status, said.replace(source, "program")))
+            raise Refused(f"iree-compile ended with {status} and said {said}")
         runtime, config = self._runtime, self._config
-        with open(target, "rb") as file:
-            module = runtime.VmModule.copy_buffer(config.vm_instance, file.read())
+        module = runtime.VmModule.copy_buffer(config.vm_instance, target.read_bytes())
         self._main = module.lookup_function("main")
         self._context = runtime.VmContext(config.vm_instance, modules=[*config.default_vm_modules, module])
         return seconds
@@ -169,13 +167,13 @@ def run(job, write):
     """Do the job; write(event, **values) is called as each step begins and ends."""
     release = {"jaxlib": Jaxlib, "iree": Iree}[job["project"]]()
     write("build", versions=release.versions())
-    with open(job["program"], "rb") as file:
-        program = file.read()
+    program, folder = Path(job["program"]).read_bytes(), Path(job["folder"])
     write("compile")
     try:
-        seconds = release.compile(program, job["folder"])
+        seconds = release.compile(program, folder)
     except Exception as error:
-        raise Refused("the release refuses it: %s: %s" % (type(error).__name__, str(error)[:2000])) from error
+        said = str(error).replace(str(folder), "")[:2000]
+        raise Refused(f"the release refuses it: {type(error).__name__}: {said}") from error
     write("compiled", seconds=seconds, left_out=getattr(release, "left_out", []))
     placed, sets = {}, []
     for number in sorted(job["arguments"]):
@@ -189,10 +187,9 @@ def run(job, write):
         write("called", call=number)
         if job["judged"]:
             for place, array in enumerate(release.fetch(results)):
-                np.save(os.path.join(job["folder"], "result-%d-%d.npy" % (number, place)), array)
+                np.save(folder / f"result-{number}-{place}.npy", array)
     if job["judged"]:
-        with open(os.path.join(job["folder"], "optimised.txt"), "w") as file:
-            file.write(release.optimised())
+        (folder / "optimised.txt").write_text(release.optimised())
     if job["seconds"]:
         write("timed", **timed(release, sets, job["seconds"], job["least"]))
 
@@ -216,9 +213,8 @@ def timed(release, sets, seconds, least):
 
 def main():
     """Run the job of the file that the command names; events.jsonl ends with `end` or `raised`."""
-    with open(sys.argv[1]) as file:
-        job = json.load(file)
-    with open(os.path.join(job["folder"], "events.jsonl"), "a", buffering=1) as events:
+    job = json.loads(Path(sys.argv[1]).read_text())
+    with Path(job["folder"], "events.jsonl").open("a", buffering=1) as events:
 
         def write(event, **values):
             events.write(json.dumps({"event": event, "at_s": time.time(), **values}) + "\n")

@@ -36,9 +36,7 @@ ARTIFACT, DOCUMENT, EXPECTED = "program.bin", "program.json", "expected"
 INTEGERS = 8
 """Integers of arguments without values are below this."""
 _ERF = re.compile(r"chlo\.erf (%[\w#]+) : (tensor<\S+>) -> (tensor<\S+>)")
-_CUSTOM_ERF = (
-    r"stablehlo.custom_call @mhlo.erf(\1) {mhlo.attributes = {}, mhlo.version = 1 : i64} : (\2) -> \3"
-)
+_CUSTOM_ERF = r"stablehlo.custom_call @mhlo.erf(\1) {mhlo.attributes = {}, mhlo.version = 1 : i64} : (\2) -> \3"
 _LEGALISE = (
     "builtin.module(func.func(chlo-legalize-to-stablehlo,stablehlo-legalize-deprecated-ops,"
     "stablehlo-legalize-composite-to-call))"
@@ -63,10 +61,13 @@ def write(job: dict[str, Any], folder: Path) -> None:
     types, count = main_types(text)
     if job["arguments"]:
         document, entries = arguments.load(Path(job["arguments"]))
-        buffers = placed(types, entries, job)
+        buffers = placed(types, entries, document)
         results = document.get("results", [{"name": OUTPUT}])
     else:
-        buffers = [[plain(kind, number, job["seed"] + which) for number, kind in enumerate(types)] for which in range(2)]
+        buffers = [
+            [plain(kind, number, job["seed"] + which) for number, kind in enumerate(types)]
+            for which in range(2)
+        ]
         results = [{"name": f"result{number}" if number else OUTPUT} for number in range(count)]
     if not job["expected"]:
         judge.write(folder / EXPECTED, *evaluated(text, buffers, results))
@@ -122,10 +123,10 @@ def main_types(text: str) -> tuple[Types, int]:
         return arguments.signature(ir.Module.parse(readable(text)), ir)
 
 
-def placed(types: Types, entries: list[Entry], job: dict[str, Any]) -> list[list[np.ndarray]]:
-    """Return the arguments of a workload's program for each set of inputs."""
+def placed(types: Types, entries: list[Entry], document: dict[str, Any]) -> list[list[np.ndarray]]:
+    """Return the arguments of a workload's program for each set of inputs. document: of its arguments.json."""
     program = Placed(types, [[None] * len(types) for _ in range(INPUT_SETS)])
-    spec = {"workload": job["workload"], "sizes": job["sizes"], "settings": {"seed": job["seed"]}}
+    spec = {key: document[key] for key in ("workload", "sizes")} | {"settings": {"seed": document["seed"]}}
     placement.place({"": program}, {"": entries}, spec, lambda array: array)
     return program.buffers
 

@@ -133,7 +133,9 @@ def outcome(report: launch.ExitReport, events: list[dict]) -> tuple[str, str]:
 def last_line(log: str) -> str:
     """Return the last line of a log that says more than a stack trace does."""
     lines = [line.strip() for line in log.splitlines() if line.strip()]
-    said = [line for line in lines if not line.startswith(("@", "***", "Fatal Python", "Extension modules", "File"))]
+    said = [
+        line for line in lines if not line.startswith(("@", "***", "Fatal Python", "Extension modules", "File"))
+    ]
     return f"last line: {said[-1][:200]}" if said else "it said nothing"
 
 

@@ -53,9 +53,13 @@ class Change:
     @property
     def sentence(self) -> str:
         """The change in words."""
-        where = f"{self.newer}" if not self.between else f"one of {self.between + 1} releases up to {self.newer}"
+        where = (
+            f"{self.newer}" if not self.between else f"one of {self.between + 1} releases up to {self.newer}"
+        )
         if self.ratio is None:
-            return f"{where}: {self.kind} (in {self.older} it is not){': ' + self.detail if self.detail else ''}"
+            return (
+                f"{where}: {self.kind} (in {self.older} it is not){': ' + self.detail if self.detail else ''}"
+            )
         interval = "" if self.ratio.low is None else f" (95 %: {self.ratio.low:.2f} to {self.ratio.high:.2f})"
         return f"{where} takes {self.ratio.value:.2f} times as long as {self.older}{interval}: {self.kind}"
 

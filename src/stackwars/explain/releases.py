@@ -14,7 +14,8 @@ import math
 import sys
 import tempfile
 import time
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -34,9 +35,10 @@ class ReleasesJob:
     """One program in the releases of a project.
 
     label: what the program is called. project: jaxlib or iree. versions: newest first. program, arguments, expected:
-    paths relative to the repository; arguments and expected are "" if it has none: then they are drawn and evaluated.
-    workload, sizes, seed: of the arguments. pins: of the environment that writes the artifact. settings: rounds,
-    seconds (of calls in a process), bound (how much a time may change), memory_cap_gib and timeout_s of a process.
+    paths relative to the repository; arguments and expected are "" if it has none: then they are drawn by the seed, and
+    evaluated. framework, workload: of the program, if it has one. pins: of the environment that writes the artifact.
+    settings: rounds, seconds (of calls in a process), bound (how much a time may change), memory_cap_gib and timeout_s
+    of a process.
     """
 
     label: str
@@ -50,7 +52,6 @@ class ReleasesJob:
     expected: str = ""
     framework: str = ""
     workload: str = ""
-    sizes: dict[str, int] = field(default_factory=dict)
     seed: int = 0
 
 
@@ -125,13 +126,13 @@ def spread(versions: list[str], newest: str, oldest: str) -> list[str]:
 
 def measure(job: ReleasesJob, folder: Path) -> dict[str, Any]:
     """Return the document of releases.json. folder: for the files of processes."""
-    start = time.monotonic()
+    started, start = datetime.now(UTC).isoformat(timespec="seconds"), time.monotonic()
     runner = Runner(asdict(job), folder)
     search = Search(job, runner)
     reason = runner.write_program()
     if not reason:
         search.run()
-    identity = ("label", "project", "framework", "workload", "sizes", "order", "settings")
+    identity = ("label", "project", "framework", "workload", "order", "settings")
     return {
         "schema": SCHEMA,
         **{key: asdict(job)[key] for key in identity},
@@ -139,6 +140,7 @@ def measure(job: ReleasesJob, folder: Path) -> dict[str, Any]:
         "reason": reason,
         "releases": rows(list(search.releases.values())),
         "changes": [asdict(one) | {"sentence": one.sentence} for one in search.changes()],
+        "started_utc": started,
         "seconds": round(time.monotonic() - start, 1),
         "machine": machine.record(),
         "source": machine.revision(),
@@ -158,7 +160,11 @@ def rows(releases: list[Release]) -> list[dict[str, Any]]:
                 "status": release.status,
                 "status_detail": release.status_detail,
                 "ms": math.exp(sum(map(math.log, values)) / len(values)) if values else None,
-                "ratio": ratio._asdict() if ratio else {"value": 1.0, "low": None, "high": None} if values else None,
+                "ratio": ratio._asdict()
+                if ratio
+                else {"value": 1.0, "low": None, "high": None}
+                if values
+                else None,
                 "times": [[group, number, ms] for (group, number), ms in release.times.items()],
                 **release.numbers,
             }
@@ -174,7 +180,9 @@ def console(document: dict[str, Any]) -> str:
     for row in document["releases"]:
         ms = f"{row['ms']:10.3f} ms {row['ratio']['value']:7.2f}" if row["ms"] else " " * 21
         compile_s = f"{row['compile_s']:8.2f} s" if row.get("compile_s") else " " * 10
-        lines.append(f"  {row['version']:10} {row['status']:12}{compile_s}{ms}  {row['status_detail'][:120]}".rstrip())
+        lines.append(
+            f"  {row['version']:10} {row['status']:12}{compile_s}{ms}  {row['status_detail'][:120]}".rstrip()
+        )
     answer = [change["sentence"] for change in document["changes"]]
     measured = sum(row["status"] != NOT_RUN for row in document["releases"])
     return "\n".join([*lines, *(answer or [f"no change among {measured} releases that were tried"])])

@@ -2,7 +2,7 @@
 
 cells, programs, rounds and profile are those of all runs, one after the other, each row with its run;
 comparisons are pooled over the runs; effects are of the run that a reader of cells.csv is shown
-(`Dataset.rows`); values are the newest of each program, compiler and size."""
+(`Dataset.rows`); values are the newest of each program, compiler and size, and so are releases."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ def tables(config: dict, accepted: list[Run]) -> dict[str, pd.DataFrame]:
         "comparisons": pooled(config, accepted),
         "effects": _effects(config, result["cells"], accepted),
         "values": _newest(accepted, "values"),
+        "releases": _newest(accepted, "releases"),
     }
 
 

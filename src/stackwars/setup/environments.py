@@ -26,7 +26,9 @@ BORROWED = {"libtpu": "3.12"}
 interface and a few lines of Python: its release 0.0.21 names CPython 3.10 to 3.12 and works with 3.13."""
 _SIZE = re.compile(r"^# Size on disk: ([0-9.]+) GB$", re.MULTILINE)
 _NO_WHEEL = re.compile(r"(\S+?)==\S+ has no wheels with a matching Python")
-_OTHER_PYTHON = re.compile(r"current Python version \((\S+)\) does not satisfy\s+Python\s*(\S+?)\s+and\s+(\S+)\s+depends")
+_OTHER_PYTHON = re.compile(
+    r"current Python version \((\S+)\) does not satisfy\s+Python\s*(\S+?)\s+and\s+(\S+)\s+depends"
+)
 
 
 _WHY_UNAVAILABLE = "STACKWARS_UNAVAILABLE"
