@@ -22,7 +22,7 @@ FOLDER = "runs"
 MANIFEST = "manifest.json"
 OF_A_RUN = (*(f"{name}.csv" for name in schema.TABLES), "context.json")
 """Files of an accepted run."""
-ADDED = ("values.csv", "causes.csv")
+ADDED = ("values.csv", "causes.csv", "releases.csv")
 """Tables that runs accepted earlier do not have: theirs are empty."""
 
 
