@@ -7,6 +7,8 @@
 # make report       builds report.html alone, of the full run made here (or RESULTS=reference)
 # make plan         prints what a run would measure here, and its time, memory and disk (PRESET, STUDIES)
 # make audits       checks the harness: fences, mutants, A/A, power; the next paper shows the outcome
+# make explain      PROGRAM=softmax.py: your program in each frontend and compiler: slow, wrong, crashed or refused, and why
+#                   (or A=slow.mlir B=fast.mlir; COMPILERS=, FRONTENDS=, BOUND=0.1, INPUTS=x.npz)
 # make compare      RUN=results/full: which results of the reference (or of WITH=<folder>) a run reproduces
 # make accept       adds the full run made here (or RUN=<folder>) to the committed runs
 # make archive      packs every committed file into one and prints its digest
@@ -24,9 +26,14 @@ COMMA = ,
 SPACE := $(subst ,, )
 ADDED_STUDIES = 'measure=[tables,$(STUDIES)]'
 CHOSEN_WORKLOADS = $(if $(WORKLOADS),'workloads=[$(WORKLOADS)]')
+# Of make explain: what is explained, and what is chosen of the configuration's frontends and compilers.
+EXPLAINED = $(strip $(if $(PROGRAM),'program=$(PROGRAM)') $(if $(A),'program_a=$(A)') $(if $(B),'program_b=$(B)') \
+    $(if $(INPUTS),'inputs=$(INPUTS)') $(if $(CHOICE),'explain={$(subst @,$(SPACE),$(subst $(SPACE),$(COMMA)@,$(CHOICE)))}'))
+CHOICE = $(strip $(if $(COMPILERS),compilers:@[$(COMPILERS)]) $(if $(FRONTENDS),frontends:@[$(FRONTENDS)]) \
+    $(if $(BOUND),settings:@{bound:@$(BOUND)}))
 CHOSEN = $(strip $(if $(STUDIES),$(ADDED_STUDIES)) $(CHOSEN_WORKLOADS))
 
-.PHONY: help paper study audits smoke quick test test-faults reference report accept archive compare plan debian cluster lint set-up
+.PHONY: help paper study explain audits smoke quick test test-faults reference report accept archive compare plan debian cluster lint set-up
 
 help:
 	@sed -n '/^# make/,/^$$/s/^# //p' Makefile
@@ -40,6 +47,10 @@ study: set-up
 
 quick smoke: set-up
 	$(SNAKEMAKE) --config preset=$@ $(CHOSEN_WORKLOADS)
+
+explain: set-up
+	$(if $(PROGRAM)$(A),,$(error expected make explain PROGRAM=<file.py> or A=<file.mlir>, got neither))
+	@$(SNAKEMAKE) explain --config $(EXPLAINED)
 
 audits: set-up
 	$(SNAKEMAKE) audits

@@ -83,10 +83,13 @@ def test_a_run_prints_the_table_and_one_of_the_reference_does_not(results, capsy
     grid = SimpleNamespace(
         config=config(), root=str(results), is_measured=True, result_paths=lambda name: [name]
     )
-    start.print_faults(grid, SimpleNamespace(touch=False))
+    start.print_faults(grid, SimpleNamespace(touch=False, dag=SimpleNamespace(jobs=[])))
     assert "SIGSEGV in the first call" in capsys.readouterr().err
     start.print_faults(grid, SimpleNamespace(touch=True))
-    start.print_faults(SimpleNamespace(**vars(grid) | {"is_measured": False}), SimpleNamespace(touch=False))
+    start.print_faults(
+        SimpleNamespace(**vars(grid) | {"is_measured": False}),
+        SimpleNamespace(touch=False, dag=SimpleNamespace(jobs=[])),
+    )
     assert capsys.readouterr().err == ""
 
 

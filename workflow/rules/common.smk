@@ -7,7 +7,7 @@ from stackwars.results.folder import FIGURES, TABLES
 from stackwars.setup.device import CPU
 from stackwars.study.config import ConfigError, read, validate
 from stackwars.study.imports import sources
-from stackwars.workflow import audit_jobs, start
+from stackwars.workflow import audit_jobs, explain_jobs, start
 from stackwars.workflow.claim_jobs import ClaimJobs
 from stackwars.workflow.grid import REFERENCE, REFERENCE_TABLES, Grid, paper_files
 from stackwars.workflow.jobs import Jobs
@@ -16,6 +16,7 @@ try:
     for path in workflow.configfiles:
         read(Path(path))  # refuses a key that is given twice, which Snakemake does not
     validate(config)
+    EXPLAIN = explain_jobs.take(config)
     CLAIMS = definitions.load()
     GRID = Grid(config, lambda: checkpoints.devices.get().output[0])
 except (ConfigError, definitions.ClaimError) as error:
@@ -58,10 +59,12 @@ wildcard_constraints:
     frontend="[a-z0-9_]+",
     way="data|tensor",
     devices=r"\d+",
-    edits="[a-z0-9_+]+",
     target="[a-z0-9-]+",
     compiler="[a-z0-9_.-]+",
     claim="[a-z][a-z0-9_]*",
+    name=r"[\w.+-]+",
+    label=r"[\w.+-]+",
+    question=r"[\w.+-]+",
     audit="fences|mutants|power|aa_interleaved|independent",
     subject="[a-z0-9_.-]+",
     results=f"{ROOT}|{REFERENCE_TABLES}",

@@ -36,6 +36,7 @@ rule tables:
         cpu_cells=GRID.files(GRID.cpu_cells, "cell.json"),
         cells=GRID.available_files("cell.json", "output.npy"),
         replays=GRID.replays("replay.json", "profile.json"),
+        causes=GRID.causes(),
         checks=GRID.checks(),
         scaling_runs=GRID.scaling_runs(),
         sharded=GRID.sharded(),

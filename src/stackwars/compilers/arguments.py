@@ -8,6 +8,7 @@ program.
 from __future__ import annotations
 
 import base64
+import contextlib
 import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -17,18 +18,22 @@ import numpy as np
 
 from stackwars.compilers import stablehlo
 from stackwars.measure import documents
+from stackwars.measure.judge import OUTPUT, output_names
 from stackwars.workloads import values
 from stackwars.workloads.parallel import Division
+from stackwars.workloads.values import plain
 
 KINDS = ("weight", "input", "constant", "zeros")
-OUTPUT = "output"
-"""The name of the result that a cell's call returns."""
 DTYPES = {
     "f16": np.float16, "f32": np.float32, "f64": np.float64, "i1": np.bool_, "i8": np.int8,
     "i16": np.int16, "i32": np.int32, "i64": np.int64, "ui8": np.uint8, "ui16": np.uint16,
     "ui32": np.uint32, "ui64": np.uint64,
 }  # fmt: skip
 """Element types of a StableHLO tensor and what NumPy calls them."""
+with contextlib.suppress(ImportError):  # of compilers' environments, where JAX or IREE needs it
+    import ml_dtypes
+
+    DTYPES["bf16"] = ml_dtypes.bfloat16
 Types = list[tuple[tuple[int, ...], np.dtype]]
 """Shape and element type of each argument."""
 DONATED = ", jax.buffer_donor = true"
@@ -96,7 +101,7 @@ class Entry:
         if self.kind == "weight":
             return values.leaf(self.name, self.shape, seed).transpose(self.axes)
         if self.kind == "input":
-            return inputs[self.name]
+            return np.asarray(inputs[self.name])
         if self.kind == "zeros":
             return np.zeros(self.shape, np.dtype(self.dtype))
         bytes_ = base64.b64decode(self.base64)
@@ -161,6 +166,11 @@ def dump(entries: list[Entry]) -> list[dict]:
     return [{k: v for k, v in asdict(e).items() if v not in ("", ()) or k == "kind"} for e in entries]
 
 
+def outputs(count: int) -> tuple[Result, ...]:
+    """Return the results that a call returns, so many."""
+    return tuple(map(Result, output_names(count)))
+
+
 def named(document: dict, values: list[np.ndarray]) -> dict[str, np.ndarray]:
     """{name: array in torch's layout} of a program's results. document: of its arguments.json.
 
@@ -173,7 +183,7 @@ def named(document: dict, values: list[np.ndarray]) -> dict[str, np.ndarray]:
             "Lower the workload again."
         )
     return {
-        row["name"]: value.transpose(row["axes"]) if row.get("axes") else value
+        row["name"]: plain(value.transpose(row["axes"]) if row.get("axes") else value)
         for row, value in zip(rows, values, strict=True)
         if row["name"]
     }

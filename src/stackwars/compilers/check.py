@@ -25,7 +25,6 @@ import numpy as np
 
 from stackwars import compilers
 from stackwars.compilers import arguments, placement
-from stackwars.compilers.arguments import OUTPUT
 from stackwars.ir.program_text import missing_reason, not_donated, readable
 from stackwars.measure import documents, judge, launch, limits, machine, process_status
 from stackwars.measure.documents import EVENTS, Events, read_events
@@ -196,10 +195,8 @@ def compile_program(compiler: Any, text: str) -> Any:
 
 def keyed(call: str, which: int, results: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Return a call's results by the keys of the expected values, which have the state after a first step alone."""
-    result = {f"{call}/{OUTPUT}{which}": results[OUTPUT]}
-    if which == 0:
-        result |= {f"{call}/state/{name}": value for name, value in results.items() if name != OUTPUT}
-    return result
+    keys = {name: judge.value_key(name, which) for name in results}
+    return {f"{call}/{keys[name]}": value for name, value in results.items() if keys[name]}
 
 
 def main() -> None:

@@ -33,6 +33,7 @@ from stackwars.measure import documents, judge, launch, limits
 from stackwars.measure.agreement import agreement
 from stackwars.measure.inputs import input_sets
 from stackwars.setup.environments import why_unavailable
+from stackwars.workloads.base import ProgramFileError
 
 ROUNDINGS = 32
 """The least limit in units of roundoff: libraries' exponentials and the like are a few apart."""
@@ -93,10 +94,8 @@ class Evaluation:
             # One after the other: a model's weights fit the memory once or twice.
             given = (entry.value(self._job.seed, inputs) for entry in self.entries)
             for name, value in arguments.named(self.document, evaluate(given)).items():
-                if name == OUTPUT:
-                    result[f"{OUTPUT}{number}"] = value
-                elif number == 0:
-                    result[f"state/{name}"] = value
+                if key := judge.value_key(name, number):
+                    result[key] = value
         return result
 
 
@@ -121,7 +120,10 @@ def _values(job: ExpectedJob) -> tuple[Values, dict[str, Any]]:
     workload = workloads.load(job.workload)
     evaluations = [Evaluation(name, paths, job) for name, paths in job.programs.items()]
     known = [one for one in evaluations if one.missing is None]
-    by_numpy = _by_numpy(workload, job)
+    try:
+        by_numpy = _by_numpy(workload, job)
+    except ProgramFileError as error:
+        return {}, {"reason": str(error)}
     if not known and by_numpy:
         return by_numpy, {"judge": NUMPY, "limits": dict.fromkeys(by_numpy, NO_PROGRAM)}
     if not known:
@@ -132,7 +134,7 @@ def _values(job: ExpectedJob) -> tuple[Values, dict[str, Any]]:
     if 3 * weights > limits.available_memory_bytes():
         return {}, {"reason": f"the weights, {weights / 2**30:.1f} GiB, do not fit the memory twice"}
     sets = 1 if hasattr(workload, "STATE") else len(first._sets)
-    exact, judged_by = first.outputs(double, 1 if by_numpy else sets)
+    exact, judged_by, double = _exact(first, double, 1 if by_numpy else sets)
     rounding = {}
     if double:
         rounded, _ = first.outputs(False, 1)
@@ -143,22 +145,46 @@ def _values(job: ExpectedJob) -> tuple[Values, dict[str, Any]]:
         "accumulation": first.program.accumulation, "program": first.name,
     }  # fmt: skip
     if by_numpy:
-        errors = {key: _error(value, by_numpy[key]) for key, value in exact.items() if key in by_numpy}
-        witness = {"program": first.name, "largest": max(errors.values())}
-        return by_numpy, found | {"judge": NUMPY, "witness": witness}
-    if others:
-        second, _ = others[0].outputs(double, 1)
-        errors = {key: _error(second[key], exact[key]) for key in second if key in exact}
-        found["witness"] = {"program": others[0].name, "largest": max(errors.values())}
-        apart = {key: error for key, error in errors.items() if not error <= 2 * allowed[key]}
-        if apart:
-            key = max(apart, key=apart.get)
-            found["disputed"] = True
-            found["reason"] = (
-                f"the programs of {first.name} and {others[0].name} are not of one computation: {key} differs by "
-                f"{apart[key]:.1e} in {judged_by.partition(' in ')[0]}"
-            )
-    return exact, found
+        both = f"{job.workload}: numpy() and the program of {first.name}"
+        witness = _witness(by_numpy, exact, first.name, allowed, both)
+        if workload.IS_REFERENCE_TESTED:  # then a difference is the program's
+            return by_numpy, found | {"judge": NUMPY, "witness": witness["witness"]}
+        found |= {"judge": NUMPY, **witness}
+    for other in others if by_numpy else others[:1]:
+        second, _ = other.outputs(double, 1)
+        both = f"the programs of {first.name} and {other.name}"
+        witness = _witness(exact, second, other.name, allowed, both)
+        found = witness | found if by_numpy else found | witness
+    return by_numpy or exact, found
+
+
+def _exact(program: Evaluation, double: bool, sets: int) -> tuple[Values, str, bool]:
+    """Return a program's values, what evaluated them, and whether that was in float64, which not every program has:
+    one that reads the bits of a float32 does not."""
+    try:
+        return *program.outputs(double, sets), double
+    except Exception:
+        if not double:
+            raise
+        return *program.outputs(False, sets), False
+
+
+def _witness(
+    values: Values, found: Values, program: str, allowed: dict[str, float], both: str
+) -> dict[str, Any]:
+    """Return how far a program's values are from the expected ones, and the reason if both are not of one
+    computation. No compiler has a part in either."""
+    errors = {key: _error(value, values[key]) for key, value in found.items() if key in values}
+    result = {"witness": {"program": program, "largest": max(errors.values(), default=np.inf)}}
+    missing = [key for key in sorted(found.keys() ^ values.keys()) if key.startswith(f"{OUTPUT}0")]
+    apart = {key: error for key, error in errors.items() if not error <= 2 * allowed[key]}
+    if not apart and not missing:
+        return result
+    key = missing[0] if missing else max(apart, key=apart.get)
+    here, there = (f"has the shape {one[key].shape}" if key in one else "is missing" for one in (values, found))
+    how = f"differs by {apart[key]:.1e}" if here == there else f"{here} in one, {there} in the other"
+    reason = f"{both} are not of one computation: {key} {how}"
+    return result | {"disputed": True, "reason": reason}
 
 
 def _by_numpy(workload: Any, job: ExpectedJob) -> Values | None:
@@ -166,9 +192,10 @@ def _by_numpy(workload: Any, job: ExpectedJob) -> Values | None:
     if result is None:
         return None
     outputs, state = result
-    return {f"{OUTPUT}{number}": np.asarray(value) for number, value in enumerate(outputs)} | {
-        f"state/{name}": np.asarray(value) for name, value in state.items()
-    }
+    found = {f"state/{name}": np.asarray(value) for name, value in state.items()}
+    for which, output in enumerate(outputs):
+        found |= judge.output_values(output, which)
+    return found
 
 
 def _error(values: np.ndarray, right: np.ndarray) -> float:
@@ -188,7 +215,9 @@ def _limits(
     result = {}
     for key in values:
         # Rounding was measured with the first set of inputs.
-        measured = rounding.get(f"{OUTPUT}0" if key.startswith(OUTPUT) else key, 0.0)
+        _, _, number = key.partition("/")
+        first = judge.value_key(f"{OUTPUT}/{number}" if number else OUTPUT, 0)
+        measured = rounding.get(first if key.startswith(OUTPUT) else key, 0.0)
         result[key] = min(MOST, max(least, MARGIN * measured))
     return result
 

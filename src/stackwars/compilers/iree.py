@@ -65,7 +65,7 @@ class Program:
         self._runtime, self._device, self._facts, self._compiled = runtime, config.device, facts, compiled
         modules = [*config.default_vm_modules, module]
         self._context = runtime.VmContext(config.vm_instance, modules=modules)
-        self._lists: dict[int, Any] = {}
+        self._lists: dict[int, tuple[list, Any]] = {}
 
     def call(self, which: int) -> list[Any]:
         """Compute on that set of inputs; the results' buffers."""
@@ -90,13 +90,14 @@ class Program:
         return self._facts
 
     def _arguments(self, which: int) -> Any:
-        """The buffers as the runtime takes them; made in the first call, as they are all there by then."""
-        if which not in self._lists:
+        """The buffers as the runtime takes them; made in the first call with a list, as they are all in it by then."""
+        buffers = self.buffers[which]
+        if which not in self._lists or self._lists[which][0] is not buffers:
             arguments = self._runtime.VmVariantList(len(self.types))
-            for buffer in self.buffers[which]:
+            for buffer in buffers:
                 arguments.push_ref(buffer)
-            self._lists[which] = arguments
-        return self._lists[which]
+            self._lists[which] = buffers, arguments
+        return self._lists[which][1]
 
 
 def preload(device: str) -> None:

@@ -107,7 +107,7 @@ def _lowered(job: LowerJob) -> tuple[Lowered, dict[str, str]]:
             raise
         except Exception as error:
             traceback.print_exc()
-            why = f"{job.framework} does not lower it: {type(error).__name__}: {error}"
+            why = f"{job.framework} does not lower it: {workloads.description(error)}"
             lowered = Lowered(no_program_line(why), [], [], ())
     return lowered, {name: _version(name) for name in framework.PACKAGES}
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from stackwars.compilers import arguments
 from stackwars.compilers.arguments import OUTPUT, Entry, Lowered, Result
-from stackwars.workloads import parallel
+from stackwars.workloads import parallel, values
 from stackwars.workloads.parallel import Division
 
 PACKAGES = ("jax", "jaxlib")
@@ -35,7 +35,7 @@ def lower(
 
     def shape(array: Any, entry: Entry, axis: int | None) -> Any:
         sharding = devices and divided(devices, axis)
-        made = jax.ShapeDtypeStruct(array.shape, array.dtype, sharding=sharding)
+        made = jax.ShapeDtypeStruct(array.shape, _dtype(array), sharding=sharding)
         entries[id(made)] = entry
         return made
 
@@ -46,7 +46,7 @@ def lower(
     parameters, function = build(sizes, seed, put)
     placed = [put(array, Entry("input", name)) for name, array in inputs.items()]
     updates = hasattr(function, "leaves")
-    results = (Result(OUTPUT),)
+    results: tuple[Result, ...] = ()
     if updates:
         constant, state = parameters
         results = _updated(function.leaves, state)
@@ -66,7 +66,12 @@ def lower(
     leaves = [entries[id(leaf)] for leaf in jax.tree.leaves(given)]
     used = [entry for place, entry in enumerate(leaves) if place in kept]
     unused = [entry for place, entry in enumerate(leaves) if place not in kept]
+    results = results or arguments.outputs(len(jax.tree.leaves(lowered.out_info)))
     return Lowered(lowered.as_text(), used, unused, results, lowered.as_text(debug_info=True))
+
+
+def _dtype(array: Any) -> Any:
+    return values.native_dtype(array) if isinstance(array, np.ndarray) else array.dtype
 
 
 def mesh(devices: int) -> Any:

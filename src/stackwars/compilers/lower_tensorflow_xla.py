@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from stackwars.compilers import arguments
-from stackwars.compilers.arguments import OUTPUT, Entry, Leaf, Lowered, Result
+from stackwars.compilers.arguments import Entry, Leaf, Lowered, Result
 from stackwars.frameworks import tensorflow_xla
+from stackwars.workloads import values
 
 PACKAGES = ("tensorflow",)
 _ALIAS = re.compile(r"parameter_number = (\d+) : i64}, output_index = array<i64: (\d+)>")
@@ -40,7 +41,7 @@ def lower(build: Callable, sizes: dict, seed: int, inputs: dict[str, np.ndarray]
 
     parameters, traced = build(sizes, seed, put)
     function = tf.function(lambda *given: traced(parameters, *given), jit_compile=True)
-    specs = [tf.TensorSpec(array.shape, array.dtype) for array in inputs.values()]
+    specs = [tf.TensorSpec(array.shape, values.native_dtype(array)) for array in inputs.values()]
     text = tensorflow_xla.program(function, specs)
     known = {id(variable.handle): entry for entry, variable in placed}
     concrete = function.get_concrete_function(*specs)
@@ -50,7 +51,7 @@ def lower(build: Callable, sizes: dict, seed: int, inputs: dict[str, np.ndarray]
     used += [known.get(id(one)) or _constant(own.get(id(one), one)) for one in captured]
     leaves = traced.leaves(parameters) if hasattr(traced, "leaves") else {}
     names = {id(leaf.handle): name for name, leaf in leaves.items()}
-    results = {0: Result(OUTPUT)}
+    results = dict(enumerate(arguments.outputs(len(concrete.outputs))))
     for argument, result in _ALIAS.findall(text):
         results[int(result)] = Result(names.get(id(captured[int(argument) - len(inputs)]), ""))
     unused = [entry for entry, _ in placed if entry not in used]

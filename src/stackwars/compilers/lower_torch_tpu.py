@@ -26,7 +26,9 @@ from unittest import mock
 import numpy as np
 
 from stackwars.compilers import arguments
-from stackwars.compilers.arguments import OUTPUT, Entry, Lowered, Result, marked
+from stackwars.compilers.arguments import Entry, Lowered, Result, marked
+from stackwars.frameworks import each
+from stackwars.frameworks.torch_eager import element
 from stackwars.workloads import adamw
 from stackwars.workloads.parallel import Division
 
@@ -95,14 +97,13 @@ def lower_traced(
 
     def fake(array: np.ndarray) -> torch.Tensor:
         with without_values:
-            dtype = torch.from_numpy(np.empty(0, array.dtype)).dtype
-            return torch.empty(array.shape, dtype=dtype, device="tpu:0")
+            return torch.empty(array.shape, dtype=element(torch, array), device="tpu:0")
 
     def put(array: np.ndarray) -> Any:
         placed.append((arguments.of_array(array), fake(array)))
         return placed[-1][1]
 
-    results = [OUTPUT]
+    kept: list[str] = []
     updated: dict[int, str] = {}
     module = build(sizes, seed, put)
     with ExitStack() as stack:
@@ -119,7 +120,6 @@ def lower_traced(
             if not hasattr(module, "optimiser"):
                 raise NotImplementedError(IN_PLACE)
             graph, kept = _step(module, given, table())
-            results += kept
             wanted = [_kept_entry(name, entries, module) for name in kept]
             updated = {id(entry): name for entry, name in zip(wanted, kept, strict=True)}
             wanted += [entries[f"model.{name}"] for name, _ in module.model.named_buffers()]
@@ -135,7 +135,7 @@ def lower_traced(
                 )
             inputs_left = iter(Entry("input", name) for name in inputs)
             wanted = [next(inputs_left) if name is None else entries[name] for name in names]
-    text, used = _stablehlo(graph, wanted)
+    text, used, count = _stablehlo(graph, wanted)
     if division:
         axes = [
             division.weight_axis(updated[id(entry)])
@@ -145,7 +145,8 @@ def lower_traced(
         ]
         text = marked(text, axes, [id(entry) in updated for entry in used], division.devices)
     unused = [e for e, _ in placed if e.kind == "weight" and e not in used]
-    return Lowered(text, used, unused, tuple(map(Result, results)))
+    returned = arguments.outputs(count - len(kept))
+    return Lowered(text, used, unused, (*returned, *map(Result, kept)))
 
 
 def _entries(module: Any, placed: list[tuple[Entry, Any]]) -> dict[str, Entry]:
@@ -180,7 +181,7 @@ def _compiled(module: Any, inputs: list[Any]) -> Traced:
     from torch._functorch.aot_autograd import aot_export_module
 
     # It wants a tuple of results.
-    module.register_forward_hook(lambda _module, _inputs, output: (output,))
+    module.register_forward_hook(lambda _module, _inputs, output: each(output))
     graph, signature = aot_export_module(module, inputs, trace_joint=False, decompositions=decompositions())
     weights = {**signature.inputs_to_parameters, **signature.inputs_to_buffers}
     return graph, [weights.get(node.name) for node in graph.graph.find_nodes(op="placeholder")]
@@ -254,8 +255,11 @@ def _move(graph: Any, device: Any) -> None:
     graph.recompile()
 
 
-def _stablehlo(graph: Any, wanted: list[Entry]) -> tuple[str, list[Entry]]:
-    """(program, its arguments): of a graph of which each argument is an entry, those that it uses."""
+def _stablehlo(graph: Any, wanted: list[Entry]) -> tuple[str, list[Entry], int]:
+    """Return (program, its arguments, how many results it has).
+
+    wanted: an entry for each argument of the graph; the program has those that it uses.
+    """
     import torch
     from torch_tpu._internal import execution_mode
     from torch_tpu._internal.compile import tpu_torch_compile
@@ -276,4 +280,4 @@ def _stablehlo(graph: Any, wanted: list[Entry]) -> tuple[str, list[Entry]]:
         module = tpu_torch_compile.build_mlir(results, [made[key] for key in used], False)
     text = tpu_torch_compile.serialize_mlir_text(module)
     # It names the module after the line of Python that made the result, which may be one of this file.
-    return re.sub(r"^module @\S+", "module @torch_tpu", text), list(used.values())
+    return re.sub(r"^module @\S+", "module @torch_tpu", text), list(used.values()), len(results)

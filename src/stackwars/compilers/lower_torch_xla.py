@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from stackwars.compilers import arguments
-from stackwars.compilers.arguments import OUTPUT, Entry, Leaf, Lowered, Result, marked
-from stackwars.frameworks.torch_eager import gradient_mode
+from stackwars.compilers.arguments import Entry, Leaf, Lowered, Result, marked
+from stackwars.frameworks import each
+from stackwars.frameworks.torch_eager import element, gradient_mode, tensor_of
 from stackwars.frameworks.torch_xla import unnumbered
 from stackwars.workloads.parallel import Division
 
@@ -59,7 +60,7 @@ def lower(
 
     def put(array: np.ndarray) -> Any:
         if not isinstance(array, Leaf):
-            return torch.from_numpy(array).to(device)
+            return tensor_of(torch, array).to(device)
         tensor = create_placeholder_tensor(array.shape, torch.float32)
         placed.append((arguments.of_array(array), tensor))
         return tensor
@@ -68,7 +69,7 @@ def lower(
     tensors = {
         name: put(array)
         if array.dtype.kind == "i"
-        else create_placeholder_tensor(array.shape, torch.from_numpy(array).dtype)
+        else create_placeholder_tensor(array.shape, element(torch, array))
         for name, array in inputs.items()
     }
     # What an optimiser keeps is zeros that are yet to be computed, which would be part of the program.
@@ -81,7 +82,7 @@ def lower(
     with gradient_mode(torch, module)():
         output = module(*tensors.values())
     leaves = getattr(module, "leaves", dict)()
-    results = [output, *leaves.values()]
+    results = [*each(output), *leaves.values()]
     text = unnumbered(xm.get_stablehlo(results))
     # The arguments in the program's order: torch_xla's is that of its walk through the graph.
     numbers, nodes = _XLAC._get_tensors_xla_device_data_node(results)
@@ -98,4 +99,4 @@ def lower(
             for number in numbers
         ]
         text = marked(text, axes, [number in names for number in numbers], division.devices)
-    return Lowered(text, used, unused, tuple(map(Result, (OUTPUT, *leaves))))
+    return Lowered(text, used, unused, (*arguments.outputs(len(each(output))), *map(Result, leaves)))

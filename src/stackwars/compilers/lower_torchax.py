@@ -10,6 +10,7 @@ import numpy as np
 from stackwars.compilers import arguments, lower_jax
 from stackwars.compilers.arguments import Entry, Lowered
 from stackwars.frameworks import torchax as in_torchax
+from stackwars.workloads import values
 
 PACKAGES = ("jax", "jaxlib", "torch", "torchax")
 IN_PLACE = "of what updates itself, torchax is lowered for a training step; this module writes into its buffers"
@@ -57,7 +58,7 @@ def lower(build: Callable, sizes: dict, seed: int, inputs: dict[str, np.ndarray]
     named = dict([*module.named_parameters(), *module.named_buffers()])
     entries = {name: known[leaf.data_ptr()] for name, leaf in named.items()}
     parameters = {name: _shape(jax, leaf.shape, leaf.numpy().dtype) for name, leaf in named.items()}
-    shapes = [_shape(jax, array.shape, array.dtype) for array in inputs.values()]
+    shapes = [_shape(jax, array.shape, values.native_dtype(array)) for array in inputs.values()]
     lowered = jax.jit(in_torchax.pure(module, environment)).lower(parameters, *shapes)
     # JAX's order of a dictionary is that of its keys. What the program does not read it drops.
     leaves = [entries[name] for name in sorted(named)] + [Entry("input", name) for name in inputs]
@@ -68,6 +69,7 @@ def lower(build: Callable, sizes: dict, seed: int, inputs: dict[str, np.ndarray]
         lowered.as_text(),
         used,
         [entry for entry in unused if entry.kind == "weight"],
+        arguments.outputs(len(jax.tree.leaves(lowered.out_info))),
         located=lowered.as_text(debug_info=True),
     )
 

@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 
 from stackwars.compilers import XLA
-from stackwars.explain.trials import CALLS, REFUSED, RIGHT, WRONG, Expected, Outcome, judge, outcome_of, start
+from stackwars.explain.trial_outcomes import REFUSED, RIGHT, WRONG, Expected, Outcome, judge, outcome_of
+from stackwars.explain.trials import CALLS, start
 from stackwars.explain.workers import CompilerSpec, Crashed, Refused, TimedOut, Worker
 
 BASE = "base"
@@ -162,7 +163,7 @@ class _Ablation:
     ) -> None:
         self._worker, self._text, self._keys, self._expected = worker, text, keys, expected
         self._is_xla = worker.spec.module == XLA
-        self._base_program, self._base_runs = "", False
+        self._base, self._base_program = Variant(BASE, {}), ""
         self._compiled: set[str] = set()
 
     def variants(self) -> Iterator[Variant]:
@@ -172,7 +173,8 @@ class _Ablation:
         for name, value in XLA_FLAGS if self._is_xla else IREE_FLAGS:
             yield Variant(f"{name}={value}", {name: value})
         # A pass that crashes leaves no dump; it may be the next of one that does.
-        for name in passes(self._worker, self._text, ran=not self._base_runs) if self._is_xla else ():
+        ran = not self._base_program
+        for name in passes(self._worker, self._text, ran) if self._is_xla else ():
             yield Variant(f"-{name}", {DISABLE: f"{before},{name}".strip(",")}, is_pass=True)
 
     def compile(self, variant: Variant) -> bool:
@@ -180,15 +182,19 @@ class _Ablation:
         try:
             variant.compile_s = self._start(variant)
             program = self._program(variant)
-            variant.outcome = self._judge(variant)
+            if variant.name == BASE:
+                self._base, self._base_program = variant, program
+            variant.changed = variant.name != BASE and (not program or program != self._base_program)
+            if variant.is_pass and not variant.changed:
+                variant.outcome = self._base.outcome
+                self._worker.drop(variant.name)
+            else:
+                variant.outcome = self._judge(variant)
         except (Crashed, TimedOut, Refused, MemoryError) as error:
             variant.outcome = outcome_of(error)
             if isinstance(error, Crashed | TimedOut):
                 self._compiled.clear()
             return not UNKNOWN_FLAG.search(variant.outcome.detail)
-        if variant.name == BASE:
-            self._base_runs, self._base_program = True, program
-        variant.changed = variant.name != BASE and not (program and program == self._base_program)
         return True
 
     def time(self, tried: list[Variant], seconds: float) -> dict[str, tuple[float, float]]:

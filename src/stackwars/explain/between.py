@@ -1,10 +1,9 @@
 """Which parts of one program take longer in one compiler than in another.
 
-A program cannot be compiled half by one compiler and half by the other, so its parts are timed alone in both: each
-product, convolution, reduction, loop or other operation that compilers do not fuse with its inputs is a region, with the
-operations that follow it. Equal regions are one kind. The kinds that make up the gap are the answer, with the option of
-either compiler that closes it, if there is one.
-"""
+A program cannot be compiled half by one compiler and half by the other, so its parts are timed alone in both:
+each product, convolution, reduction, loop or other operation that compilers do not fuse with its inputs is a
+region, with the operations that follow it. Equal regions are one kind. The kinds that make up the gap are the
+answer, with the option of either compiler that closes it, if there is one."""
 
 from __future__ import annotations
 
@@ -20,10 +19,16 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtrit
 
+from stackwars.explain.ablation import ablate
+from stackwars.explain.answer import shorten
 from stackwars.explain.evaluated import Evaluated, Values, evaluate
-from stackwars.explain.graph import Graph, Op, dtype
+from stackwars.explain.gap import CAUSE, FAILED, NO_GAP, NOT_SEPARABLE, SPREAD
+from stackwars.explain.graph import Graph, GraphError, Op, dtype
+from stackwars.explain.hybrids import Part
 from stackwars.explain.question import Question
+from stackwars.explain.reasons import reason, sentence
 from stackwars.explain.workers import CompilerSpec, Crashed, Refused, TimedOut, Times, Worker
+from stackwars.measure import machine
 
 ANCHORS = {
     f"stablehlo.{name}"
@@ -61,6 +66,16 @@ SHARE = 0.8
 """Of the gap that the cause makes up."""
 KINDS = 6
 """Most kinds of regions that are one cause."""
+LEAST = 0.05
+"""Of the gap, that a region which the slower compiler does better has to be worth."""
+BOUND = 0.1
+LINES = 12
+SHOWN_SHARE = 0.25
+"""Of the gap that an option has to be worth."""
+CRIPPLING = ("xla_disable_all_hlo_passes", "xla_backend_optimization_level", "iree-opt-level")
+"""Options that say nothing about a cause."""
+OPTIONS_S = 120
+"""Seconds for trying options in each compiler."""
 
 
 @dataclass
@@ -120,11 +135,11 @@ def kinds(graph: Graph) -> list[list[Region]]:
 
 @dataclass
 class Timed:
-    """A kind's times in ns in both compilers, in each turn, and cores used; the reason if one refuses it."""
+    """A kind's times in ns in both compilers, in each turn, and what it does there; why one refuses it."""
 
     kind: list[Region]
     times: np.ndarray
-    cores: tuple[float, float] = (0.0, 0.0)
+    reasons: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
     refused: str = ""
 
     def difference(self) -> np.ndarray:
@@ -132,26 +147,49 @@ class Timed:
         return (self.times[0] - self.times[1]) * len(self.kind)
 
 
-def find(question: Question, say: Callable[..., None] = print) -> dict[str, Any]:
-    """Return the document of cause.json for program a in two compilers, `compiler` and `other`."""
+def run(question: Question) -> dict[str, Any]:
+    """Return the document of cause.json, which says so if a compiler does not take the program."""
     start = time.monotonic()
+    try:
+        result = find(question, lambda text: print(f"[{time.monotonic() - start:6.1f} s] {text}", flush=True))
+    except (Refused, Crashed, TimedOut, MemoryError, NotImplementedError, GraphError) as error:
+        result = {
+            "schema": 1, "name": question.name, "a": question.a.label, "b": question.a.label,
+            "compiler": question.compiler.name, "other": question.other.name, "verdict": FAILED,
+            "detail": f"{type(error).__name__}: {error}"[:1000], "regions": [], "a_better": [], "tried": {},
+            "machine": machine.record(), "source": machine.revision(),
+        }  # fmt: skip
+    return result | {"seconds": round(time.monotonic() - start, 1)}
+
+
+def find(question: Question, say: Callable[[str], None] = print) -> dict[str, Any]:
+    """Return the document of cause.json for program a in two compilers; a is the slower one.
+
+    Raises what a worker raises if a compiler does not take the whole program.
+    """
     specs = (question.compiler, question.other)
     settings = question.settings
     with tempfile.TemporaryDirectory() as folder, Worker(question.evaluator, **_limits(settings)) as evaluator:
         graph = evaluator.generic(question.a.text)
-        found = kinds(graph)
-        wanted = {value for kind in found for value in kind[0].reads}
         values = question.values(question.a, graph)
-        evaluated = evaluate(evaluator, graph, values, Path(folder), sets=1, save=wanted)
-        evaluator.close()
-        say(f"{len(graph.ops)} operations, {sum(map(len, found))} regions of {len(found)} kinds")
         whole = _whole(question, specs, graph, values)
-        say(f"whole program: {np.median(whole[0]) / 1e6:.3f} ms and {np.median(whole[1]) / 1e6:.3f} ms")
-        with ExitStack() as stack:
-            workers = [stack.enter_context(Worker(spec, **_limits(settings))) for spec in specs]
-            rows = [_time_kind(workers, graph, kind, evaluated, settings) for kind in found]
-    document = _document(question, graph, rows, whole)
-    return document | {"seconds": round(time.monotonic() - start, 1)}
+        say(f"whole program: {np.mean(whole[0]) / 1e6:.3f} ms and {np.mean(whole[1]) / 1e6:.3f} ms")
+        if np.mean(whole[0]) < np.mean(whole[1]):
+            specs, whole = specs[::-1], whole[::-1]
+        verdict = _gap_verdict(whole, settings)
+        found = kinds(graph) if not verdict else []
+        say(f"{len(graph.ops)} operations, {sum(map(len, found))} regions of {len(found)} kinds")
+        rows: list[Timed] = []
+        if found:
+            wanted = {value for kind in found for value in kind[0].reads}
+            evaluated = evaluate(evaluator, graph, values, Path(folder), sets=1, save=wanted)
+            evaluator.close()
+            with ExitStack() as stack:
+                workers = [stack.enter_context(Worker(spec, **_limits(settings))) for spec in specs]
+                rows = [_time_kind(workers, graph, kind, evaluated, settings) for kind in found]
+            say("timed every kind alone in both")
+    options = _options(specs, graph, values, whole, settings) if found else []
+    return _document(question, specs, graph, rows, whole, verdict, options)
 
 
 def _limits(settings: dict[str, Any]) -> dict[str, Any]:
@@ -177,19 +215,70 @@ def _time_kind(
 ) -> Timed:
     region, seconds = kind[0], _seconds(settings) / TURNS
     text = region.text(graph)
-    times, cores = np.zeros((2, TURNS)), [[], []]
+    times = np.zeros((2, TURNS))
+    last: list[Times] = [None, None]
+    graphs, part = (graph,), _part(region, text)
     try:
         for worker in workers:
             worker.compile("region", text)
             worker.bind("region", [_put(worker, graph, evaluated, value) for value in region.reads])
         for turn in range(TURNS):
             for side in (0, 1) if turn % 2 else (1, 0):
-                found = workers[side].time(["region"], seconds, least=3)["region"]
-                times[side, turn] = _typical(found)
-                cores[side].append(found.cpu_ns.sum() / max(1, found.wall_ns.sum()))
+                last[side] = workers[side].time(["region"], seconds, least=3)["region"]
+                times[side, turn] = _typical(last[side])
+        reasons = tuple(
+            reason(graphs, part, one, _hlo(worker), None) for one, worker in zip(last, workers, strict=True)
+        )
     except (Refused, Crashed, TimedOut, MemoryError) as error:
         return Timed(kind, np.zeros((2, TURNS)), refused=str(error))
-    return Timed(kind, times, (float(np.mean(cores[0])), float(np.mean(cores[1]))))
+    return Timed(kind, times, reasons)
+
+
+def _part(region: Region, text: str) -> Part:
+    arguments, results = (tuple((0, value) for value in one) for one in (region.reads, region.results))
+    return Part(text, arguments, tuple((0, op) for op in region.ops), results)
+
+
+def _hlo(worker: Worker) -> str:
+    """Return the optimised region; "" of a compiler that does not show it."""
+    try:
+        return worker.hlo("region")
+    except Refused:
+        return ""
+
+
+def _options(
+    specs: Sequence[CompilerSpec], graph: Graph, values: Values, whole: np.ndarray, settings: dict[str, Any]
+) -> list[dict[str, Any]]:
+    """Return the options of either compiler that change at least a quarter of the gap, with the share they
+    are of it.
+
+    Of the faster compiler an option counts that makes it slower, of the slower one an option that makes it
+    faster."""
+    gap = float(np.mean(whole[0] - whole[1])) / 1e6
+    arrays = [get(0) for get in values]
+    result = []
+    for spec, sign, base in zip(specs, (-1, 1), whole.mean(axis=1) / 1e6, strict=True):
+        found = ablate(
+            *(spec, graph.module(), arrays),
+            seconds=_seconds(settings),
+            budget_s=OPTIONS_S,
+            timeout_s=settings.get("timeout_s", 300),
+        )
+        for row in found:
+            if row["ratio"] is None or row["outcome"] != "ok" or row["variant"].startswith(CRIPPLING):
+                continue
+            share = sign * (row["ratio"] - 1) * base / gap
+            if share >= SHOWN_SHARE:
+                result.append(
+                    {
+                        "compiler": spec.name,
+                        "flag": row["flag"],
+                        "ratio": row["ratio"],
+                        "share": round(share, 3),
+                    }
+                )
+    return sorted(result, key=lambda row: -row["share"])
 
 
 def _put(worker: Worker, graph: Graph, evaluated: Evaluated, value: int) -> str:
@@ -207,41 +296,54 @@ def _typical(times: Times) -> float:
     return float(np.quantile(times.wall_ns, 0.25))
 
 
-def _document(question: Question, graph: Graph, rows: list[Timed], whole: np.ndarray) -> dict[str, Any]:
+def _gap_verdict(whole: np.ndarray, settings: dict[str, Any]) -> str:
+    """Return why there is no gap to explain; "" if there is one."""
+    value, low, _ = np.exp(_interval(np.log(whole[0] / whole[1])))
+    if low <= 1:
+        return NOT_SEPARABLE if value > 1 + settings.get("bound", BOUND) else NO_GAP
+    return NO_GAP if value <= 1 + settings.get("bound", BOUND) else ""
+
+
+def _document(
+    question: Question,
+    specs: Sequence[CompilerSpec],
+    graph: Graph,
+    rows: list[Timed],
+    whole: np.ndarray,
+    verdict: str,
+    options: list[dict[str, Any]],
+) -> dict[str, Any]:
     """Return cause.json: the fewest kinds that make up SHARE of the gap."""
-    ratio = _interval(np.log(whole[0] / whole[1]))
+    ratio = np.exp(_interval(np.log(whole[0] / whole[1])))
     gap = float(np.mean(whole[0] - whole[1]))
-    bound = question.settings.get("bound", 0.1)
     slower = sorted((row for row in rows if not row.refused), key=lambda row: -row.difference().mean())
     chosen: list[Timed] = []
-    if ratio[1] > 0 and np.exp(ratio[0]) > 1 + bound:
-        for row in slower:
-            chosen.append(row)
-            if sum(one.difference().mean() for one in chosen) >= SHARE * gap:
-                break
-    closed = sum(one.difference().mean() for one in chosen) / gap if gap > 0 else 0.0
-    verdict, detail = _verdict(question, chosen, closed, ratio, bound)
-    if verdict != "cause":
-        chosen = chosen if verdict == "spread" else []
-    shares = np.sum([one.difference() for one in chosen], axis=0) / gap if chosen else np.zeros(TURNS)
-    share = _interval(shares)
-    better = [row for row in reversed(slower) if row.difference().mean() < -0.05 * abs(gap)][:3]
+    for row in slower:
+        if sum(one.difference().mean() for one in chosen) >= SHARE * gap or row.difference().mean() <= 0:
+            break
+        chosen.append(row)
+    share = _interval(np.sum([one.difference() for one in chosen], axis=0) / gap) if chosen else np.zeros(3)
+    if not verdict:
+        verdict = CAUSE if share[0] >= SHARE and len(chosen) <= KINDS else SPREAD
+    better = [row for row in reversed(slower) if row.difference().mean() < -LEAST * gap][:KINDS]
+    shown = chosen if verdict == CAUSE else []
     return {
         "schema": 1,
         "name": question.name,
-        "a": f"{question.a.label} in {question.compiler.name}",
-        "b": f"{question.a.label} in {question.other.name}",
-        "compiler": question.compiler.name,
-        "other": question.other.name,
+        "a": f"{question.a.label} in {specs[0].name}",
+        "b": f"{question.a.label} in {specs[1].name}",
+        "compiler": specs[0].name,
+        "other": specs[1].name,
         "verdict": verdict,
-        "detail": detail,
+        "detail": _detail(verdict, specs, ratio, chosen, share, options),
         "a_ms": float(np.mean(whole[0])) / 1e6,
         "b_ms": float(np.mean(whole[1])) / 1e6,
-        "ratio": dict(zip(("value", "low", "high"), map(float, np.exp(ratio)), strict=True)),
-        "closed": dict(zip(("share", "low", "high"), map(float, share), strict=True)),
+        "ratio": dict(zip(("value", "low", "high"), map(float, ratio), strict=True)),
+        **({"closed": dict(zip(("share", "low", "high"), map(float, share), strict=True))} if shown else {}),
         "left_ms": gap * (1 - float(share[0])) / 1e6,
-        "regions": [_row(question, number, row, gap) for number, row in enumerate(chosen)],
-        "a_better": [_row(question, number, row, gap) for number, row in enumerate(better)],
+        "regions": [_row(question, number, row, gap, graph) for number, row in enumerate(shown)],
+        "a_better": [_row(question, number, row, gap, graph) for number, row in enumerate(better)],
+        "options": options,
         "tried": {
             "operations": [len(graph.ops), len(graph.ops)],
             "kinds": len(rows),
@@ -251,30 +353,42 @@ def _document(question: Question, graph: Graph, rows: list[Timed], whole: np.nda
                 sum(float(row.times[side].mean()) * len(row.kind) for row in rows) / 1e6 for side in (0, 1)
             ],
         },
+        "machine": machine.record(),
+        "source": machine.revision(),
     }
 
 
-def _verdict(
-    question: Question, chosen: list[Timed], closed: float, ratio: np.ndarray, bound: float
-) -> tuple[str, str]:
-    first, second = question.compiler.name, question.other.name
-    if ratio[1] <= 0 <= ratio[2]:
-        return "not separable", f"the interval of the ratio of {first} to {second} holds 1"
-    if np.exp(ratio[0]) <= 1 + bound:
-        return "no gap", f"{first} takes at most {bound:.0%} longer than {second}"
-    if closed < SHARE or len(chosen) > KINDS:
-        return (
-            "spread",
-            f"no {KINDS} kinds of regions make up {SHARE:.0%} of the gap: {len(chosen)} make up {closed:.0%}",
-        )
-    return "cause", f"{len(chosen)} kinds of regions, timed alone, make up {closed:.0%} of the gap"
+def _detail(
+    verdict: str,
+    specs: Sequence[CompilerSpec],
+    ratio: np.ndarray,
+    chosen: list[Timed],
+    share: np.ndarray,
+    options: list[dict[str, Any]],
+) -> str:
+    first, second = (spec.name for spec in specs)
+    measured = f"{first} takes {ratio[0]:.3g} times as long as {second} ({ratio[1]:.3g} to {ratio[2]:.3g})"
+    if verdict in (NO_GAP, NOT_SEPARABLE):
+        return f"{verdict}: {measured}"
+    count = f"{len(chosen)} kind{'s' * (len(chosen) != 1)} of regions, timed alone,"
+    said = f"{measured}; {count} make up {share[0]:.0%} of the gap ({share[1]:.0%} to {share[2]:.0%})"
+    if verdict == SPREAD:
+        said = f"no {KINDS} kinds of regions make up {SHARE:.0%} of the gap: {said}"
+    return said + "".join(
+        f"; with {row['flag']} {row['compiler']} takes {row['ratio']:.3g} times as long, {row['share']:.0%} of the gap"
+        for row in options[:1]
+    )
 
 
-def _row(question: Question, number: int, row: Timed, gap: float) -> dict[str, Any]:
+def _row(question: Question, number: int, row: Timed, gap: float, graph: Graph) -> dict[str, Any]:
     region = row.kind[0]
-    lines = [op.form() for op in region.ops]
     anchor = next((op for op in region.ops if op.name in ANCHORS), region.ops[0])
+    lines = [shorten(op, graph.types) for op in sorted(region.ops, key=lambda op: op is not anchor)][:LINES]
     place = question.a.place(anchor.place)
+    a_ms, b_ms = (float(row.times[side].mean()) / 1e6 for side in (0, 1))
+    said = sentence("operations", [anchor], *row.reasons, (a_ms, b_ms)).replace(
+        "other program", "other compiler"
+    )
     return {
         "kind": number,
         "count": len(row.kind),
@@ -284,9 +398,9 @@ def _row(question: Question, number: int, row: Timed, gap: float) -> dict[str, A
         "line_b": place,
         "a": lines,
         "b": lines,
-        "a_ms": float(row.times[0].mean()) / 1e6,
-        "b_ms": float(row.times[1].mean()) / 1e6,
-        "reason": {"a": {"cores": row.cores[0]}, "b": {"cores": row.cores[1]}},
+        "a_ms": a_ms,
+        "b_ms": b_ms,
+        "reason": {"a": row.reasons[0], "b": row.reasons[1], "sentence": said},
     }
 
 

@@ -1,8 +1,7 @@
 """The cause of a time difference between two programs in one compiler.
 
-Evaluates both operation by operation, matches their values up to layout, and searches the regions or argument layouts
-that close the gap. Writes cause.json, the hybrid program and the regions alone.
-"""
+Evaluates both operation by operation, matches their values up to layout, and searches the regions or argument
+layouts that close the gap. Writes cause.json, the hybrid program and the regions alone."""
 
 from __future__ import annotations
 
@@ -12,7 +11,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -156,7 +154,8 @@ class Finder:
         }
 
     def _gap(self, worker: Worker, graphs: tuple[Graph, Graph]) -> tuple[Bench, Retimed | None]:
-        """Return the programs in a worker, the slower one as A; raises Verdict if there is no gap to explain."""
+        """Return the programs in a worker, the slower one as A; raises Verdict if there is no gap to
+        explain."""
         bench = self._bench(worker, graphs)
         check_results(bench, graphs, not any(side.arguments for side in self.sides))
         bench.calibrate()
@@ -304,15 +303,6 @@ def _brief(row: dict[str, Any]) -> str:
     return ", ".join([name for name in names if name not in TRIVIAL][-MOST_NAMES:] or names[-1:]) or "nothing"
 
 
-def between_compilers(question: Question) -> dict[str, Any]:
-    """Return the answer for one program in two compilers, the one in which it is slower as the first."""
-    bound = (SETTINGS | question.settings)["bound"]
-    result = between.find(question)
-    if result["ratio"]["high"] < 1 / (1 + bound):
-        result = between.find(replace(question, compiler=question.other, other=question.compiler))
-    return result | {"machine": machine.record(), "source": machine.revision()}
-
-
 def main() -> None:
     """`python -m stackwars.explain.cause --job JOB --output FOLDER`."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -321,7 +311,7 @@ def main() -> None:
     options = parser.parse_args()
     options.output.mkdir(parents=True, exist_ok=True)
     question = Question.read(options.job)
-    result = between_compilers(question) if question.other else Finder(question, options.output).run()
+    result = between.run(question) if question.other else Finder(question, options.output).run()
     (options.output / "cause.json").write_text(json.dumps(result, indent=1) + "\n")
     sys.stdout.flush()
 

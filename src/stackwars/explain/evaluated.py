@@ -75,7 +75,7 @@ def evaluate(
     last = _last_reads(graph)
     steps = []
     for op in graph.ops:
-        key = f"{op.form()} : {[graph.types[value] for value in op.reads]}"
+        key = f"{op.form()} : {[graph.types[value] for value in op.reads]}{'' if double else ' as it is'}"
         if key not in texts:
             plain = graph.part([op], op.reads, op.results)
             texts[key] = single_texts(plain) if double else [plain, plain]

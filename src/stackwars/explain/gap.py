@@ -17,8 +17,8 @@ from stackwars.measure.log_ratio import Estimate, is_within
 CAUSE, SPREAD, NOT_SEPARABLE = "cause", "spread", "not separable"
 NO_GAP, DIFFERENT, FAILED = "no gap", "different values", "failed"
 APART, REORDERED_APART = 1e-2, 1e-4
-"""Relative difference of two results that no rounding explains, element by element and sorted. Sorted samples of one
-distribution are close though they are different numbers."""
+"""Relative difference of two results that no rounding explains, element by element and sorted. Sorted samples
+of one distribution are close though they are different numbers."""
 
 
 class Verdict(Exception):
@@ -32,9 +32,8 @@ class Verdict(Exception):
 def choose_clock(times: dict[str, Any]) -> tuple[str, bool]:
     """Return the clock by which A against itself varies less than the gap, and whether neither does.
 
-    A against itself: the range of successive blocks of its rounds. If neither does, the processor's time is the better
-    one on a busy machine.
-    """
+    A against itself: the range of successive blocks of its rounds. If neither does, the processor's time is
+    the better one on a busy machine."""
     noise = {clock: max(float(np.ptp(blocks(times[name], clock))) for name in "AB") for clock in (WALL, CPU)}
     for clock in (WALL, CPU):
         if noise[clock] <= abs(typical(times["A"], clock) - typical(times["B"], clock)):
@@ -52,7 +51,8 @@ def gap_verdict(ratio: Estimate, bound: float) -> str | None:
 
 
 def results_apart(a: Sequence[np.ndarray], b: Sequence[np.ndarray]) -> str:
-    """Return how the results of two programs differ by more than their layout and rounding; "" if they do not."""
+    """Return how the results of two programs differ by more than their layout and rounding; "" if they do
+    not."""
     left = list(b)
     if len(a) != len(b):
         return ""  # The matching says which of them have a partner.

@@ -1,8 +1,7 @@
 """The code of a reproducer: each function's source is copied into it, so none uses anything else of this package.
 
 A case is {"program": text, "options": XLA's options or IREE's flags, "arguments": arrays, "expected": [{"at", "values",
-"scale", "limit"} for each result]}. at: places of elements in the flattened result; scale: the largest size of its right
-values.
+"scale", "limit"} for each result]}. at: places in the flattened result; scale: the largest size of its right values.
 """
 
 import signal

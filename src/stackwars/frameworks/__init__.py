@@ -19,9 +19,10 @@ which a cell uses them:
     build(build, sizes, seed, inputs)
                       make the workload from its dialect's `build`; place every set of inputs in the list
     settle()          wait until weights and inputs are on the device
-    call(which)       start one forward pass on that set of inputs, return its output (not yet computed)
+    call(which)       start one forward pass on that set of inputs, return its output (not yet computed), or a tuple
+                      of them
     fence(output)     return only when the device has finished the output
-    fetch(output)     the output's values as a NumPy array
+    fetch(output)     the output's values as a NumPy array; of a tuple a tuple of arrays
     counters()        cumulative Counters
     stablehlo()       StableHLO text of what call(0) runs; where there is none, the line `// no program: <why>`
     device_kind()     what the framework calls the device
@@ -56,6 +57,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 GENERATED = ("graphs", "graph_breaks", "kernels")
 """What a framework may count: graphs that it compiled, places where it could not go on with one, and the
@@ -75,11 +77,11 @@ def load(name: str) -> ModuleType:
 def title(name: str) -> str:
     """The name that a reader sees.
 
-    An edited program's has its edit behind a plus: ``torch_xla+explicit_layernorm``.
+    Of a program that is compiled at another precision, that stands behind a plus: ``jax+default_precision``.
     """
-    base, _, edit = name.partition("+")
+    base, _, precision = name.partition("+")
     shown = load(base).TITLE
-    return f"{shown}, {edit.replace('_', ' ').replace('+', ', ')}" if edit else shown
+    return f"{shown}, {precision.replace('_', ' ')}" if precision else shown
 
 
 def variant(name: str) -> str:
@@ -90,6 +92,11 @@ def variant(name: str) -> str:
 def program_of(name: str) -> str:
     """The framework whose programs it runs: itself, or that which it varies."""
     return getattr(load(name), "PROGRAM_OF", name)
+
+
+def each(output: Any) -> tuple:
+    """Return the results of a call, one or several."""
+    return output if isinstance(output, tuple) else (output,)
 
 
 @dataclass(frozen=True)

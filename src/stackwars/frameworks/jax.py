@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from stackwars.frameworks import Counters
+from stackwars.frameworks import Counters, each
 from stackwars.setup.device import platform
+from stackwars.workloads.values import native, plain
 
 TITLE = "JAX"
 DIALECT = "jax"
@@ -60,7 +61,7 @@ class Session:
         self._cache_hits += event == _CACHE_HIT
 
     def put(self, array: np.ndarray) -> Any:
-        return self._jax.device_put(array)
+        return self._jax.device_put(native(array))
 
     def build(self, build: Callable, sizes: dict, seed: int, inputs: list[dict]) -> None:
         self._parameters, function = build(sizes, seed, self.put)
@@ -83,12 +84,14 @@ class Session:
         return output
 
     def fence(self, output: Any) -> None:
-        output.block_until_ready()
+        for one in each(output):
+            one.block_until_ready()
         if self._leaves is not None:
             self._jax.block_until_ready(self._parameters[1])
 
-    def fetch(self, output: Any) -> np.ndarray:
-        return np.asarray(output)
+    def fetch(self, output: Any) -> Any:
+        found = tuple(plain(np.asarray(one)) for one in each(output))
+        return found if isinstance(output, tuple) else found[0]
 
     def state(self) -> dict[str, np.ndarray]:
         return {} if self._leaves is None else self._leaves(self._parameters[1])

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from stackwars.frameworks import Counters
+from stackwars.frameworks import Counters, each
 from stackwars.setup.device import CPU, platform
+from stackwars.workloads.values import native, plain
 
 TITLE = "TensorFlow (XLA)"
 DIALECT = "tensorflow"
@@ -41,7 +42,7 @@ class Session:
         self._trace_s = 0.0
 
     def put(self, array: np.ndarray) -> Any:
-        return self._tf.constant(array)
+        return self._tf.constant(native(array))
 
     def build(self, build: Callable, sizes: dict, seed: int, inputs: list[dict]) -> None:
         """Raises NotImplementedError for a function in which sizes depend on values."""
@@ -72,10 +73,15 @@ class Session:
     def fence(self, output: Any) -> None:
         # Calls on the CPU return when they are done, unless asynchronous execution was asked for. Whichever
         # it is, a view of the values waits for them, and copies nothing.
-        memoryview(output).release()
+        for one in each(output):
+            if one.dtype == self._tf.bfloat16:  # of which there is no view
+                one.numpy()
+            else:
+                memoryview(one).release()
 
-    def fetch(self, output: Any) -> np.ndarray:
-        return output.numpy()
+    def fetch(self, output: Any) -> Any:
+        found = tuple(plain(one.numpy()) for one in each(output))
+        return found if isinstance(output, tuple) else found[0]
 
     def state(self) -> dict[str, np.ndarray]:
         return {name: self.fetch(leaf) for name, leaf in self._leaves(self._parameters).items()}

@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from stackwars.frameworks import Counters
+from stackwars.frameworks import Counters, each
 from stackwars.setup.device import CPU, platform
+from stackwars.workloads.values import BFloat16
 
 TITLE = "PyTorch eager"
 DIALECT = "torch"
@@ -23,6 +24,18 @@ COLOUR = "#8d6fb5"
 def gradient_mode(torch: Any, module: Any) -> Callable:
     """The context in which a module is called: without gradients, if it does not ask for them."""
     return torch.enable_grad if getattr(module, "GRADIENTS", False) else torch.no_grad
+
+
+def element(torch: Any, array: np.ndarray) -> Any:
+    """Return the element type that PyTorch has for an array."""
+    if isinstance(array, BFloat16):
+        return torch.bfloat16
+    return torch.from_numpy(np.empty(0, array.dtype)).dtype
+
+
+def tensor_of(torch: Any, array: np.ndarray) -> Any:
+    """Return a tensor on the host with an array's values, in the type of `element`."""
+    return torch.from_numpy(np.asarray(array)).to(element(torch, array))
 
 
 class Session:
@@ -40,7 +53,7 @@ class Session:
         torch.set_float32_matmul_precision(precision)
 
     def put(self, array: np.ndarray) -> Any:
-        return self._torch.from_numpy(array).to(self._device)
+        return tensor_of(self._torch, array).to(self._device)
 
     def build(self, build: Callable, sizes: dict, seed: int, inputs: list[dict]) -> None:
         self._module = build(sizes, seed, self.put)
@@ -58,8 +71,9 @@ class Session:
     def fence(self, output: Any) -> None:
         self._wait()
 
-    def fetch(self, output: Any) -> np.ndarray:
-        return output.cpu().numpy()
+    def fetch(self, output: Any) -> Any:
+        found = tuple(_values(self._torch, one) for one in each(output))
+        return found if isinstance(output, tuple) else found[0]
 
     def state(self) -> dict[str, np.ndarray]:
         return {name: self.fetch(leaf.detach()) for name, leaf in self._leaves().items()}
@@ -79,3 +93,8 @@ class Session:
     def _wait(self) -> None:
         if self._device.type != CPU:
             self._torch.cuda.synchronize()
+
+
+def _values(torch: Any, tensor: Any) -> np.ndarray:
+    """Return a tensor's values; NumPy has no bfloat16, and float32 has all of its values."""
+    return (tensor.float() if tensor.dtype == torch.bfloat16 else tensor).cpu().numpy()

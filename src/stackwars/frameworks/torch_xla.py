@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 
-from stackwars.frameworks import Counters, torch_eager
+from stackwars.frameworks import Counters, each, torch_eager
 from stackwars.setup.device import platform
 
 TITLE = "torch_xla"
@@ -70,7 +70,7 @@ class Session(torch_eager.Session):
 
     def stablehlo(self) -> str:
         output = self.call(0)
-        return unnumbered(self._xm.get_stablehlo([output, *self._leaves().values()]))
+        return unnumbered(self._xm.get_stablehlo([*each(output), *self._leaves().values()]))
 
     def device_kind(self) -> str:
         return self._xm.xla_device_hw(self._device)

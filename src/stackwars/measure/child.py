@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from stackwars import workloads
+from stackwars.frameworks import each
 from stackwars.measure import FORMS, judge
 from stackwars.measure.checks import checked, leaf_samples, sample
 from stackwars.measure.contention import Meter, Usage, frequencies_mhz, pressure, wait_share
@@ -172,11 +173,18 @@ def opened(spec: dict) -> tuple[Any, Workload, Callable]:
     return session, workloads.load(spec["workload"]), workloads.build(spec["workload"], spec["dialect"])
 
 
-def fetched(session: Any, output: Any, call: str, spec: dict) -> np.ndarray:
-    """Return an output's values. Raises FloatingPointError for values that are not finite, if nothing says whether
-    they should be."""
-    values = session.fetch(output)
-    return values if spec["expected"] else checked(values, call)
+def fetched(session: Any, output: Any, call: str, spec: dict) -> tuple[np.ndarray, ...]:
+    """Return the values of a call's results.
+
+    Raises FloatingPointError for values that are not finite, if nothing says whether they should be.
+    """
+    values = each(session.fetch(output))
+    return values if spec["expected"] else tuple(checked(one, call) for one in values)
+
+
+def samples_of(values: tuple[np.ndarray, ...], seed: int) -> list[np.ndarray]:
+    """Return some values of each result."""
+    return [sample(one, seed) for one in values]
 
 
 def measure(spec: dict, events: Events, folder: Path) -> None:
@@ -198,11 +206,11 @@ def measure(spec: dict, events: Events, folder: Path) -> None:
         if which == 0 or hasattr(workload, "STATE"):
             values = fetched(session, outputs[which], name, spec)
         if which == 0:
-            judged["first/output0"] = np.array(values)
+            judged |= {f"first/{key}": np.array(one) for key, one in judge.output_values(values, 0).items()}
         if hasattr(workload, "STATE"):
             # What later calls give depends on how many there were.
             state = session.state()
-            samples.append(np.concatenate([sample(values, seed), leaf_samples(state, seed)]))
+            samples.append(np.concatenate([*samples_of(values, seed), leaf_samples(state, seed)]))
             if which == 0:
                 judged |= {f"first/state/{leaf}": np.array(value) for leaf, value in state.items()}
     if hasattr(workload, "losses_rel"):
@@ -221,11 +229,12 @@ def measure(spec: dict, events: Events, folder: Path) -> None:
     last = [fetched(session, output, "last", spec) for output in outputs]
     gc.enable()
     if not samples:
-        samples = [sample(values, seed) for values in last]
-        judged |= {f"last/output{which}": values for which, values in enumerate(last)}
+        samples = [one for values in last for one in samples_of(values, seed)]
+        for which, values in enumerate(last):
+            judged |= {f"last/{key}": one for key, one in judge.output_values(values, which).items()}
     np.save(folder / "output.npy", np.concatenate(samples))
     generated = session.generated() if hasattr(session, "generated") else {}
-    events.write("timed", output_shape=list(last[0].shape), **generated, **surroundings())
+    events.write("timed", output_shape=list(last[0][0].shape), **generated, **surroundings())
     partner = REPLY in os.environ and spec["partner"] is None
     if spec["expected"] and not partner:
         np.savez(folder / judge.OUTPUTS, **judged)
@@ -304,7 +313,7 @@ def run_child(measure: Callable[[dict, Events, Path], None]) -> None:
         measure(spec, events, folder)
     except BaseException as error:
         compiles = getattr(error, "compiles", None)
-        message = str(error)[-4000:]
+        message = workloads.user_line(error) + str(error)[-4000:]
         events.write("raised", type=type(error).__name__, message=message, compiles=compiles)
         raise
     finally:

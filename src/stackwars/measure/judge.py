@@ -1,6 +1,7 @@
 """Judge what a program gave by its expected values.
 
-`expected.npz` has them: `output0` and `output1`, the output of a call with each set of inputs, and `state/<name>`, what
+`expected.npz` has them: `output0` and `output1`, the output of a call with each set of inputs (`output0/1` and so on
+are further results), and `state/<name>`, what
 the first call leaves of a workload that updates its state. `expected.json` says who computed them and the limits of
 the errors. Both are made by `stackwars.compilers.expected`.
 """
@@ -19,8 +20,32 @@ from stackwars.measure import documents
 from stackwars.measure.agreement import Agreement, agreement
 
 ARRAYS, DOCUMENT = "expected.npz", "expected.json"
+OUTPUT = "output"
+"""The name of the result that a call returns; of several, the others are output/1, output/2 and so on."""
 OUTPUTS = "values.npz"
 """What a process leaves of its outputs: {"<call>/<key of the expected values>": array}."""
+
+
+def output_names(count: int) -> list[str]:
+    """Return the names of a call's results."""
+    return [f"{OUTPUT}/{number}" if number else OUTPUT for number in range(count)]
+
+
+def value_key(name: str, which: int) -> str | None:
+    """Return the key of a result's expected values, of a call with this set of inputs; None if it has none.
+
+    What a program updates is expected after the first call alone.
+    """
+    output, _, number = name.partition("/")
+    if output == OUTPUT:
+        return f"{OUTPUT}{which}/{number}" if number else f"{OUTPUT}{which}"
+    return f"state/{name}" if which == 0 else None
+
+
+def output_values(returned: np.ndarray | tuple[np.ndarray, ...], which: int) -> dict[str, np.ndarray]:
+    """Return what a call with this set of inputs returned, an array or several, by the keys of expected values."""
+    each = returned if isinstance(returned, tuple) else (returned,)
+    return {value_key(name, which): value for name, value in zip(output_names(len(each)), each, strict=True)}
 
 
 @dataclass(frozen=True)

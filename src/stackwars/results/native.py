@@ -138,7 +138,8 @@ def _numbers_refused(cell: Cell, row: Row, raw: Raw) -> str:
         return f"losses part by {row['losses_apart']:.2e}, over {row['losses_bound']:.0e}"
     processes = raw.cells[cell]["processes"]
     result = [problem for process in processes for problem in problems(process, row.get("floor_ms"))]
-    result += output_problems(raw.outputs[cell])
+    if workloads.load(cell.workload).SETS_DIFFER:
+        result += output_problems(raw.outputs[cell])
     return result[0] if result else ""
 
 

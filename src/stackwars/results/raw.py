@@ -1,4 +1,4 @@
-"""The measurements of a run, as read from its folder: the JSON of cells, replays, checks, growth, sharding and
+"""The measurements of a run, as read from its folder: the JSON of cells, replays, causes, checks, growth, sharding and
 compilations."""
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ class Raw:
     cells: dict[Cell, dict] = field(default_factory=dict)
     outputs: dict[Cell, np.ndarray] = field(default_factory=dict)
     replays: dict[programs.ReplayCell, dict] = field(default_factory=dict)
+    causes: list[dict] = field(default_factory=list)
     checks: list[dict] = field(default_factory=list)
     growth: dict[growth.Point, dict] = field(default_factory=dict)
     sharded: dict[sharding.Point, dict] = field(default_factory=dict)
@@ -95,6 +96,7 @@ def read(config: dict, folder: Path) -> Raw:
             if result["status"] == "ok"
         },
         replays=_documents(folder, {one: one.path / "replay.json" for one in programs.replays(config)}),
+        causes=list(_documents(folder, _causes_paths(config)).values()),
         checks=[documents.read(path) for path in sorted(folder.glob("checks/*/*/*/check.json"))],
         growth=_growth(config, folder),
         sharded=_documents(folder, {one: one.path / "process.json" for one in sharding.asked(config)}),
@@ -103,6 +105,11 @@ def read(config: dict, folder: Path) -> Raw:
         node_peaks={device: others for device, (_, *others) in peaks.items() if others},
         devices=documents.read(devices) if devices.exists() else {},
     )
+
+
+def _causes_paths(config: dict) -> dict[programs.ReplayCell, Path]:
+    searched = programs.searched(config)
+    return {replay: programs.causes_path(replay.compiler, replay.workload) for replay in searched}
 
 
 def _growth(config: dict, folder: Path) -> dict[growth.Point, dict]:

@@ -5,7 +5,18 @@ from __future__ import annotations
 import json
 
 from stackwars.measure import PROTOCOL, documents, nodes
-from stackwars.results import cells, comparisons, effects, profile, programs, raw, rounds, schema, values
+from stackwars.results import (
+    causes,
+    cells,
+    comparisons,
+    effects,
+    profile,
+    programs,
+    raw,
+    rounds,
+    schema,
+    values,
+)
 from stackwars.results.folder import Folder, command
 from stackwars.results.raw import Raw
 from stackwars.setup.device import CPU
@@ -31,6 +42,7 @@ def write(config: dict, folder: Folder) -> None:
     tables["effects"] = effects.build(config, tables["cells"], tables["rounds"])
     tables["profile"] = profile.build(config, [documents.read(path) for path in paths if path.exists()], result)
     tables["values"] = values.build(config, result)
+    tables["causes"] = causes.build(result)
     for name, table in tables.items():
         schema.write(table, folder[name])
     facts = context(config, result)

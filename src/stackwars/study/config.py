@@ -9,10 +9,9 @@ from typing import Any
 
 from stackwars import compilers, frameworks, workloads
 from stackwars.compilers import XLA
-from stackwars.compilers.edits import EDITS
 from stackwars.setup.device import CPU
 from stackwars.setup.environments import REPOSITORY
-from stackwars.study import growth, odd, schema, sharding
+from stackwars.study import defaults, growth, odd, schema, sharding
 from stackwars.study.cells import environments, settings
 from stackwars.study.comparisons import CELLS, PROGRAMS, comparisons, with_programs
 from stackwars.study.programs import resized
@@ -61,7 +60,7 @@ def load(path: Path = REPOSITORY / "config" / "config.yaml") -> dict:
 
 
 def validate(config: dict) -> dict:
-    """Return the configuration unchanged.
+    """Return the configuration, with what it leaves out filled in (`defaults`).
 
     :raises ConfigError: for the first key or value that cannot be used.
     """
@@ -71,6 +70,7 @@ def validate(config: dict) -> dict:
         raise UnreadableError(error) from None
     if result := schema.problem(SCHEMA, config, definitions):
         raise ConfigError(".".join(map(str, result.path)), result.expected, result.got)
+    defaults.complete(config)
     _check_settings(config)
     _check_comparisons(config)
     _check_positions(config)
@@ -92,11 +92,13 @@ def _definitions(config: dict) -> dict[str, dict]:
         return [row for row in rows if isinstance(row, str)]
 
     known = {name: list(workloads.load(name).SIZES) for name in workloads.names()}
+    complete = {name for name in known if workloads.load(name).DEFAULTS}
     batched = [name for name, sizes in known.items() if "batch" in sizes]
     keys = {
         name: {"required": sizes, "properties": dict.fromkeys(sizes, True), "additionalProperties": False}
         for name, sizes in known.items()
     }
+    given = {name: {**row, "required": []} if name in complete else row for name, row in keys.items()}
     return {
         "workload": {"enum": list(known)},
         "batched": {"enum": batched},
@@ -111,9 +113,10 @@ def _definitions(config: dict) -> dict[str, dict]:
         "target": {"enum": own("targets")},
         "preset": {"enum": own("presets")},
         "studied": {"enum": own("studies")},
-        "edit": {"enum": list(EDITS)},
-        "edited": {"pattern": f"^({'|'.join(own('frameworks'))})([+]({'|'.join(EDITS)}))+$"},
-        "sizes": {"required": own("workloads"), "properties": keys},
+        "sizes": {
+            "required": [name for name in defaults.chosen_workloads(config) if name not in complete],
+            "properties": given,
+        },
         "odd": {"properties": {name: {"items": one} for name, one in keys.items()}},
         "variants": {
             "properties": {
@@ -267,6 +270,6 @@ def _check_compilers(config: dict) -> None:
             expected = f"a compiler whose module is {XLA}: no other compiles for an absent target"
             raise ConfigError(f"aot_compilations.{place}.compiler", expected, row["compiler"])
         asked = settings(config)["matmul_precision"]
-        if row.get("edit") == "default_precision" and asked != "highest":
-            expected = f"highest, which the edit of aot_compilations.{place} changes"
+        if "precision" in row and asked != "highest":
+            expected = f"highest, which aot_compilations.{place}.precision changes"
             raise ConfigError("settings.matmul_precision", expected, asked)

@@ -67,7 +67,7 @@ class Grid:
     def check(self, wildcards: Wildcards) -> None:
         """Refuse a path that names something that the configuration does not have.
 
-        wildcards: has the names as attributes. A framework may have edits, `torch_xla+pretransposed_weights`; it
+        wildcards: has the names as attributes. A precision may stand behind a framework, `jax+default_precision`; it
         must have an environment for the device, if the path names one.
 
         :raises WorkflowError: naming it.
@@ -157,6 +157,11 @@ class Grid:
         """Return the files of these names of all replays: replay.json, profile.json."""
         result = programs.replays(self.config)
         return self.existing_or_expected(replay.path / name for name in names for replay in result)
+
+    def causes(self) -> list[str]:
+        """Return the causes of the gaps of every replay that is searched."""
+        result = programs.searched(self.config)
+        return self.existing_or_expected(programs.causes_path(one.compiler, one.workload) for one in result)
 
     def checks(self) -> list[str]:
         """Return the checks of programs in compilers: those before replays, and those of the study of odd sizes."""

@@ -120,10 +120,16 @@ def _check_reference(grid: Grid) -> None:
 
 def print_faults(grid: Grid, workflow: Any) -> None:
     """Print the programs of a run that are wrong, crashed, did not end or ran outside their compiler."""
-    if workflow.touch or not grid.is_measured:
+    if workflow.touch or not grid.is_measured or is_explaining(workflow):
         return
     if text := faults.table(faults.collect(grid.config, Path(grid.root)), *grid.result_paths("values")):
         print(f"\n{text}", file=sys.stderr, flush=True)
+
+
+def is_explaining(workflow: Any) -> bool:
+    """Return whether the run explains a program alone, and so measures nothing of the study."""
+    names = {job.rule.name for job in workflow.dag.jobs}
+    return bool(names) and all(name.startswith("explain") for name in names)
 
 
 def print_summary(grid: Grid, workflow: Any) -> None:

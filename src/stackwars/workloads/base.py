@@ -50,6 +50,10 @@ Axes = tuple[str | int, ...]
 ARRAY_DIALECTS = ("jax", "tensorflow", "numpy")
 
 
+class ProgramFileError(ValueError):
+    """A mistake in a program file, in one line: file, line, what was expected, and how to fix it."""
+
+
 def shape(axes: Axes, sizes: Sizes) -> tuple[int, ...]:
     """Return the extents as numbers."""
     return tuple(sizes[axis] if isinstance(axis, str) else axis for axis in axes)
@@ -57,6 +61,7 @@ def shape(axes: Axes, sizes: Sizes) -> tuple[int, ...]:
 
 def precise(array: np.ndarray) -> np.ndarray:
     """Return the array with floating-point values converted to float64."""
+    array = np.asarray(array)
     return array.astype(np.float64) if array.dtype.kind == "f" else array
 
 
@@ -88,6 +93,8 @@ class Workload:
     """The unit that `items` counts."""
     SIZES: ClassVar[dict[str, str]]
     """{name: meaning} of its sizes; the first is the number of items in a call."""
+    DEFAULTS: ClassVar[dict[str, int]] = {}
+    """Its sizes in a preset that gives none, of a program file."""
     INPUTS: ClassVar[dict[str, Axes]] = {"x": ("batch", "sequence", "features")}
     OUTPUT: Axes | None = None
     """The output's extents; None if they are those of the first input."""
@@ -100,6 +107,10 @@ class Workload:
     """Whether its torch module has a loop whose body is a graph of its own."""
     SIZES_FROM_VALUES = False
     """Whether sizes depend on values in TensorFlow."""
+    IS_REFERENCE_TESTED = True
+    """Whether tests compare every form with the reference."""
+    SETS_DIFFER = True
+    """Whether two sets of inputs differ, and so their outputs."""
     BUILDER = "in"
     """Which modules build its forms: `<BUILDER>_<dialect>` of this folder."""
 
@@ -174,13 +185,12 @@ class Workload:
         """Return the arguments of `reference` besides weights and inputs."""
         return {}
 
-    def expected(
-        self, sizes: Sizes, seed: int, calls: int | None = None
-    ) -> tuple[list[np.ndarray], Arrays] | None:
+    def expected(self, sizes: Sizes, seed: int, calls: int | None = None) -> tuple[list, Arrays] | None:
         """Return (output of each call, {name: what the calls update, after the last}) of the reference, in float64.
 
-        Names are those of `Session.state`. Calls alternate between the inputs of the seed and those of the next;
-        by default there is one of a workload that updates, and two of any other. None without a reference.
+        An output is an array, or a tuple of arrays if a call has several results. Names are those of `Session.state`.
+        Calls alternate between the inputs of the seed and those of the next; by default there is one of a workload
+        that updates, and two of any other. None without a reference.
         """
         if not hasattr(self, "reference"):
             return None
@@ -193,7 +203,13 @@ class Workload:
         else:
             outputs, state = [self.reference(weights, one, **further) for one in given], {}
         # Whole numbers stay as they are: they are compared exactly.
-        return [precise(np.asarray(output)) for output in outputs], state
+        return [
+            tuple(map(precise, output)) if isinstance(output, tuple) else precise(output) for output in outputs
+        ], state
+
+    def modules(self) -> list[str]:
+        """Return the modules that declare it."""
+        return [type(self).__module__]
 
     def has_form(self, dialect: str) -> bool:
         """Return whether it has a form in the dialect, or says why it has none."""

@@ -35,6 +35,11 @@ SMALL_STD = 0.02
 SCALE_STD = 0.1
 TILE = 32  # pixels
 CHUNK = 1 << 16  # values made at a time, an even number: a chunk stays in the cache
+BFLOAT16 = "bfloat16"
+
+
+class BFloat16(np.ndarray):
+    """A float32 array of values that bfloat16 has: frameworks place it as bfloat16, a type that NumPy lacks."""
 
 
 def leaf(name: str, shape: tuple[int, ...], seed: int) -> np.ndarray:
@@ -63,7 +68,7 @@ def leaf(name: str, shape: tuple[int, ...], seed: int) -> np.ndarray:
 
 def activations(name: str, shape: tuple[int, ...], seed: int) -> np.ndarray:
     """Return a float32 input with mean 0 and standard deviation 1."""
-    return _generator(name, seed).standard_normal(shape, dtype=np.float32)
+    return generator(name, seed).standard_normal(shape, dtype=np.float32)
 
 
 def images(name: str, batch: int, channels: int, side: int, seed: int) -> np.ndarray:
@@ -79,11 +84,38 @@ def images(name: str, batch: int, channels: int, side: int, seed: int) -> np.nda
 
 def tokens(name: str, shape: tuple[int, ...], seed: int, vocabulary: int) -> np.ndarray:
     """Return an int32 input of token ids, uniform on [0, vocabulary)."""
-    return _generator(name, seed).integers(vocabulary, size=shape, dtype=np.int32)
+    return generator(name, seed).integers(vocabulary, size=shape, dtype=np.int32)
 
 
-def _generator(name: str, seed: int) -> np.random.Generator:
+def generator(name: str, seed: int) -> np.random.Generator:
+    """Return the source of an input's values."""
     return np.random.Generator(np.random.SFC64(_entropy(name, seed)))
+
+
+def bfloat16(array: np.ndarray) -> BFloat16:
+    """Return a float32 array rounded to bfloat16, to nearest even."""
+    bits = np.ascontiguousarray(array, np.float32).view(np.uint32)
+    rounded = (bits + (0x7FFF + ((bits >> 16) & 1))) & np.uint32(0xFFFF0000)
+    return np.where(np.isnan(array), array, rounded.view(np.float32)).view(BFloat16)
+
+
+def native(array: np.ndarray) -> np.ndarray:
+    """Return an array as JAX and TensorFlow take it: values of bfloat16 in their own element type."""
+    return np.asarray(array).astype(native_dtype(array)) if isinstance(array, BFloat16) else array
+
+
+def native_dtype(array: np.ndarray) -> np.dtype:
+    """Return the element type that JAX and TensorFlow have for an array."""
+    if not isinstance(array, BFloat16):
+        return array.dtype
+    import ml_dtypes
+
+    return np.dtype(ml_dtypes.bfloat16)
+
+
+def plain(array: np.ndarray) -> np.ndarray:
+    """Return an array with values of bfloat16 in float32, which has all of them and which NumPy can write."""
+    return array.astype(np.float32) if array.dtype.name == BFLOAT16 else array
 
 
 def _entropy(name: str, seed: int) -> list[int]:

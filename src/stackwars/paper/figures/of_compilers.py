@@ -39,7 +39,7 @@ STAGES = [
     (2, 0, 1, "jaxpr", "lowered to StableHLO", "white"),
     (2, 1, 1, "graph, cut at sync", "lowered to HLO", "white"),
     (2, 2, 1, "FX graph", "of ATen operations", "white"),
-    (3, 0, 2, "StableHLO", "read, counted, edited and replayed", GREY),
+    (3, 0, 2, "StableHLO", "read, counted and replayed", GREY),
     (4, 0, 1, "XLA", "two generations", GREY),
     (4, 1, 1, "IREE", "in replays alone", GREY),
     (3, 2, 1, "TorchInductor", "fuses, schedules", "white"),

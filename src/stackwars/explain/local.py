@@ -1,0 +1,181 @@
+"""Explain program files in this Python's jaxlib: the steps of the workflow's rules, one after the other."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Callable
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from stackwars.explain import console, outcomes, page, reference, run_question, table
+from stackwars.explain.graph import Graph, GraphError, dtype, shape
+from stackwars.explain.outcomes import OutcomesJob
+from stackwars.explain.plan import SETTINGS, Plan, Tried
+from stackwars.explain.question import Side
+from stackwars.explain.report import ReportJob
+from stackwars.explain.table import TableJob
+from stackwars.explain.workers import Refused, Worker
+from stackwars.measure import judge
+
+_PARSED_AT = re.compile(r'"?-"?:(\d+):(\d+)')
+SEED = 2025
+
+
+class BadInput(ValueError):
+    """The files cannot be explained: one line that names the file, and what was expected."""
+
+
+def explain(
+    paths: list[Path],
+    *,
+    inputs: Path | None = None,
+    bound: float = SETTINGS["bound"],
+    output: Path | None = None,
+    name: str = "",
+    say: Callable[[str], None] = print,
+) -> dict[str, Any]:
+    """Return the document of explain.json; write all files of the answer, and say what is found as it is found.
+
+    :raises BadInput: for files that cannot be explained.
+    """
+    plan = planned(paths, inputs, bound, output, name)
+    check(plan)
+    root = Path(plan.root)
+    for label, path in plan.files.items():
+        copy = Path(plan.file(label))
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, copy)
+    for label in plan.labels:
+        job = OutcomesJob(**plan.reference_job(label))
+        judge.write(Path(plan.expected(label)), *reference.reference(job))
+    for compiler in plan.compilers:
+        _write(Path(plan.outcomes(compiler)), outcomes.outcomes(OutcomesJob(**plan.outcomes_job(compiler))))
+    found = table.build(TableJob(**plan.table_job()))
+    _write(root / "table.json", found)
+    say(console.wrapped(console.lines(found)))
+    answers = []
+    for row in found["questions"]:
+        folder = Path(plan.answer(row))
+        job = plan.question(row)
+        _write(folder / "question.json", job)
+        answer = run_question.run(row["kind"], folder / "question.json", folder)
+        answers.append(folder / f"{row['kind']}.json")
+        say("\n" + console.wrapped([console.paragraph(row["kind"], job["a"]["label"], answer)]))
+    document = page.write(ReportJob(**plan.report_job()), found, answers, root)
+    say(f"\n{document['headline']}\n{root / 'explain.html'}\n{root / 'explain.md'}")
+    return document
+
+
+def planned(paths: list[Path], inputs: Path | None, bound: float, output: Path | None, name: str) -> Plan:
+    """Return the plan of program files in this Python.
+
+    :raises BadInput: for a file that does not exist, and without a jaxlib.
+    """
+    for path in (*paths, *([inputs] if inputs else [])):
+        if not path.is_file():
+            raise BadInput(f"{path}: expected a file, got none; fix: the path")
+    try:
+        version = metadata.version("jaxlib")
+    except metadata.PackageNotFoundError:
+        raise BadInput("expected a Python with jaxlib, got none; fix: pip install jax") from None
+    files = labelled(paths)
+    name = name or "-".join(dict.fromkeys(_stem(path) for path in paths))
+    given = f" --inputs {inputs}" if inputs else ""
+    return Plan(
+        name=name,
+        title=" and ".join(map(str, paths)),
+        root=str(output or Path("explain", name)),
+        compilers={f"jaxlib-{version}": Tried()},
+        evaluator=Tried(),
+        files=files,
+        seed=SEED,
+        inputs=str(inputs.resolve()) if inputs else "",
+        settings={**SETTINGS, "bound": bound},
+        command=f"stackwars explain {' '.join(map(str, paths))}{given}",
+    )
+
+
+def labelled(paths: list[Path]) -> dict[str, str]:
+    """Return {label: path}: files' names without suffix, told apart by a and b if they are the same.
+
+    >>> labelled([Path("x/slow.mlir"), Path("y/slow.mlir.gz")])
+    {'slow-a': 'x/slow.mlir', 'slow-b': 'y/slow.mlir.gz'}
+    """
+    stems = list(map(_stem, paths))
+    if len(set(stems)) < len(stems):
+        stems = [f"{stem}-{side}" for stem, side in zip(stems, "ab", strict=False)]
+    return dict(zip(stems, map(str, paths), strict=True))
+
+
+def check(plan: Plan) -> None:
+    """Refuse files that are no StableHLO, programs with different arguments, and inputs that do not fit.
+
+    :raises BadInput: in one line.
+    """
+    with Worker(plan.evaluator.spec("evaluator")) as worker:
+        graphs = {path: _parsed(worker, Side(label, path)) for label, path in plan.files.items()}
+    types = {path: [graph.types[argument] for argument in graph.arguments] for path, graph in graphs.items()}
+    (first, wanted), *others = types.items()
+    for path, got in others:
+        if got != wanted:
+            raise BadInput(
+                f"{path}: expected the arguments of {first}, ({', '.join(wanted)}), got ({', '.join(got)}); "
+                "fix: give programs of the same computation"
+            )
+    if plan.inputs:
+        check_inputs(Path(plan.inputs), wanted)
+
+
+def _parsed(worker: Worker, side: Side) -> Graph:
+    try:
+        return worker.generic(side.text)
+    except (OSError, UnicodeDecodeError, NotImplementedError, GraphError) as error:
+        raise BadInput(f"{side.program}: expected a StableHLO program, got {error}; fix: that file") from None
+    except Refused as error:
+        said = " ".join(str(error).split())
+        at = _PARSED_AT.search(said)
+        place = f":{at[1]}" if at else ""
+        said = said.partition("error: ")[2] or said
+        raise BadInput(
+            f"{side.program}{place}: expected a StableHLO program, got {said[:300]}; fix: that line"
+        ) from None
+
+
+def check_inputs(path: Path, types: list[str]) -> None:
+    """Refuse an .npz whose arrays are not the arguments.
+
+    :raises BadInput: naming the array.
+    """
+    try:
+        arrays = dict(np.load(path))
+    except (OSError, ValueError, TypeError) as error:
+        raise BadInput(
+            f"{path}: expected an .npz file of arrays, got {error}; fix: write it with numpy.savez"
+        ) from None
+    names = [f"arg{number}" for number in range(len(types))]
+    if list(arrays) == [f"arr_{number}" for number in range(len(arrays))]:
+        names = [f"arr_{number}" for number in range(len(types))]
+    if set(arrays) != set(names):
+        raise BadInput(
+            f"{path}: expected the arrays {', '.join(names)}, got {', '.join(arrays)}; fix: their names"
+        )
+    for name, kind in zip(names, types, strict=True):
+        array = arrays[name]
+        if array.shape != shape(kind) or array.dtype.kind != np.dtype(dtype(kind)).kind:
+            raise BadInput(
+                f"{path}: {name}: expected {kind}, got {array.dtype} of shape {array.shape}; fix: that array"
+            )
+
+
+def _stem(path: Path) -> str:
+    return path.name.removesuffix(".gz").removesuffix(".mlir")
+
+
+def _write(path: Path, document: dict[str, Any]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(document, indent=1) + "\n")

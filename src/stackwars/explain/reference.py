@@ -1,0 +1,128 @@
+"""The expected results of a program file: every operation evaluated alone in float64.
+
+Limits are those of `stackwars.compilers.expected`. `python -m stackwars.explain.reference --job FILE --output FOLDER`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import re
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from stackwars.compilers import expected
+from stackwars.compilers.evaluate import unit_roundoff
+from stackwars.explain.evaluated import evaluate, unsupported
+from stackwars.explain.graph import Graph, GraphError, Op, shape
+from stackwars.explain.outcomes import OutcomesJob
+from stackwars.explain.question import Side
+from stackwars.explain.workers import Crashed, Refused, TimedOut, Worker
+from stackwars.measure import documents, judge
+from stackwars.measure.agreement import agreement
+from stackwars.measure.inputs import INPUT_SETS
+from stackwars.setup import environments
+
+_CONTRACTED = re.compile(r"lhs_contracting_dimensions = \[([\d, ]*)\]")
+_WINDOW = re.compile(r"window_dimensions = array<i64: ([\d, ]+)>")
+
+
+def reference(job: OutcomesJob) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """Return (the expected values by key, the document of expected.json) of the job's first program."""
+    empty = {
+        "schema": 1,
+        "judge": "",
+        "reason": "",
+        "limits": {},
+        "rounding": {},
+        "witness": None,
+        "disputed": False,
+    }
+    try:
+        values, found = _evaluated(job)
+    except NotImplementedError as error:
+        return {}, empty | {"reason": f"no program to evaluate: {error}"}
+    except (Refused, Crashed, TimedOut, GraphError, MemoryError, environments.BuildError) as error:
+        said = " ".join(str(error).split())[:300]
+        return {}, empty | {"reason": f"the reference evaluation failed: {said}"}
+    return values, empty | found
+
+
+def _evaluated(job: OutcomesJob) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    question, side = job.question(), Side(**job.sides[0])
+    limits = {"cap_gib": job.settings["memory_cap_gib"], "timeout_s": job.settings["budget_s"]}
+    with Worker(question.evaluator, **limits) as worker, tempfile.TemporaryDirectory() as folder:
+        graph = worker.generic(side.text)
+        if op := unsupported(graph):
+            raise GraphError(f"{op.name} has a result that is no tensor of known extents")
+        given = question.values(side, graph)
+        exact = evaluate(worker, graph, given, _made(folder, "exact"), save=graph.results)
+        rounded = evaluate(
+            worker, graph, given, _made(folder, "rounded"), double=False, sets=1, save=graph.results
+        )
+        values, rounding = {}, {}
+        for name, result in zip(judge.output_names(len(graph.results)), graph.results, strict=True):
+            for number in range(INPUT_SETS):
+                key = judge.value_key(name, number)
+                values[key] = np.array(exact.array(result, number))
+                if number == 0:
+                    verdict = agreement(np.asarray(rounded.array(result)), values[key], np.inf)
+                    rounding[name] = max(verdict.l2, verdict.largest)
+        versions = worker.versions()
+    compiler = f"jaxlib {versions['jaxlib']}" if "jaxlib" in versions else question.evaluator.name
+    return values, {
+        "judge": f"{compiler}, operation by operation in float64",
+        "limits": limits_of(side.text, graph, rounding),
+        "rounding": rounding,
+    }
+
+
+def _made(folder: str, name: str) -> Path:
+    result = Path(folder, name)
+    result.mkdir()
+    return result
+
+
+def limits_of(text: str, graph: Graph, rounding: dict[str, float]) -> dict[str, float]:
+    """Return the limit of every value's errors, as `stackwars.compilers.expected` derives it. rounding: by result."""
+    roundoff = unit_roundoff(text)
+    terms = max((sum_terms(op, graph) for op in graph.ops), default=1)
+    least = max(expected.ROUNDINGS, expected.DEVIATIONS * math.sqrt(terms)) * roundoff
+    result = {}
+    for name, measured in rounding.items():
+        margin = expected.MARGIN * measured if np.isfinite(measured) else 0.0
+        for number in range(INPUT_SETS):
+            result[judge.value_key(name, number)] = min(expected.MOST, max(least, margin))
+    return result
+
+
+def sum_terms(op: Op, graph: Graph) -> int:
+    """Return how many terms an operation's result sums."""
+    if not op.operands:
+        return 1
+    first, text = shape(graph.types[op.operands[0]]), op.form()
+    if op.name == "stablehlo.dot_general" and (found := _CONTRACTED.search(text)):
+        return math.prod(first[int(axis)] for axis in found[1].split(",") if axis.strip())
+    if op.name == "stablehlo.convolution":
+        kernel = shape(graph.types[op.operands[1]])
+        return max(1, math.prod(kernel) // max(1, max(kernel, default=1)))
+    if op.name == "stablehlo.reduce":
+        return max(1, math.prod(first) // max(1, math.prod(shape(graph.types[op.results[0]]))))
+    if op.name == "stablehlo.reduce_window" and (found := _WINDOW.search(text)):
+        return math.prod(int(extent) for extent in found[1].split(","))
+    return 1
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--job", required=True, help="file of an OutcomesJob of one program, as JSON")
+    parser.add_argument("--output", required=True, type=Path, help="folder of expected.json and expected.npz")
+    options = parser.parse_args()
+    judge.write(options.output, *reference(OutcomesJob(**documents.read(options.job))))
+
+
+if __name__ == "__main__":
+    main()

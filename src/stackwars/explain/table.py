@@ -1,0 +1,165 @@
+"""The table of outcomes, and the questions that it raises.
+
+Made from what `outcomes` and `native` wrote: `python -m stackwars.explain.table --job FILE --output FILE`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from stackwars.explain import console
+from stackwars.explain.outcomes import CRASH, HANG, NATIVE, REFUSED, WRONG
+from stackwars.measure import documents, machine
+
+SCHEMA = 1
+FAULTS = (CRASH, WRONG, HANG, REFUSED)
+"""Outcomes that a search explains, most urgent first."""
+
+
+@dataclass(frozen=True)
+class TableJob:
+    """The files that a table is made from.
+
+    programs: labels in order; outcomes: of each compiler in order; natives: of each framework. expected: folders of the
+    expected values. settings: bound, the gap between programs that is worth explaining; compiler_gap, that between
+    compilers; questions, how many gaps and how many faults are explained at most. not_tried: {what: names}.
+    """
+
+    name: str
+    title: str
+    programs: list[str]
+    outcomes: dict[str, str]
+    natives: dict[str, str]
+    expected: list[str]
+    settings: dict[str, Any]
+    not_tried: dict[str, list[str]] = field(default_factory=dict)
+
+
+def build(job: TableJob) -> dict[str, Any]:
+    """Return the document of table.json."""
+    outcomes = {name: documents.read(path) for name, path in job.outcomes.items()}
+    natives = {name: documents.read(path) for name, path in job.natives.items()}
+    judges = [documents.read(Path(folder) / "expected.json") for folder in job.expected]
+    cells = [
+        {"program": program, "compiler": compiler, **document["programs"][program], "ratio": None}
+        for compiler, document in outcomes.items()
+        for program in job.programs
+    ] + [
+        {"program": name, "compiler": NATIVE, **document["programs"][name], "ratio": None}
+        for name, document in natives.items()
+    ]
+    known = [cell["ms"] for cell in cells if cell["ms"] is not None]
+    for cell in cells:
+        if cell["ms"] is not None:
+            cell["ratio"] = cell["ms"] / min(known)
+    return {
+        "schema": SCHEMA,
+        "name": job.name,
+        "title": job.title,
+        "programs": [*job.programs, *natives],
+        "compilers": list(outcomes),
+        "judge": _joined(one["judge"] for one in judges if not one["reason"]),
+        "judge_reason": _joined(one["reason"] for one in judges if one["reason"]),
+        "limit": max((limit for one in judges for limit in one["limits"].values()), default=None),
+        "cells": cells,
+        "questions": questions(job, cells, outcomes),
+        "not_tried": job.not_tried,
+        "settings": job.settings,
+        "versions": {name: document["versions"] for name, document in (outcomes | natives).items()},
+        "machine": machine.record(),
+        "source": machine.revision(),
+    }
+
+
+def _joined(texts: Any) -> str:
+    return "; ".join(dict.fromkeys(text for text in texts if text))
+
+
+def questions(job: TableJob, cells: list[dict], outcomes: dict[str, dict]) -> list[dict[str, Any]]:
+    """Return what is worth explaining: the largest gaps, and the faults of each family of compilers."""
+    most = job.settings["questions"]
+    gaps = sorted(_program_gaps(job, cells) + _compiler_gaps(job, cells), key=lambda gap: -gap["gap"])
+    return gaps[:most] + _faults(cells, outcomes)[:most]
+
+
+def _program_gaps(job: TableJob, cells: list[dict]) -> list[dict[str, Any]]:
+    """Return for every compiler the slowest of its programs against the fastest, if that is over the bound."""
+    result = []
+    for compiler in job.outcomes:
+        timed = sorted((c for c in cells if c["compiler"] == compiler and c["ms"] is not None), key=_ms)
+        if len(timed) > 1 and (gap := _ms(timed[-1]) / _ms(timed[0])) > 1 + job.settings["bound"]:
+            result.append(_gap(gap, compiler, timed[-1]["program"], timed[0]["program"], None))
+    return result
+
+
+def _compiler_gaps(job: TableJob, cells: list[dict]) -> list[dict[str, Any]]:
+    """Return for every program its slowest compiler against its fastest, if that is over the bound.
+
+    Of the programs with the same two compilers, the one with the largest gap.
+    """
+    result: dict[tuple[str, str], dict[str, Any]] = {}
+    for program in job.programs:
+        mine = (c for c in cells if c["program"] == program and c["compiler"] != NATIVE)
+        timed = sorted((c for c in mine if c["ms"] is not None), key=_ms)
+        if len(timed) > 1 and (gap := _ms(timed[-1]) / _ms(timed[0])) > job.settings["compiler_gap"]:
+            slow, fast = timed[-1]["compiler"], timed[0]["compiler"]
+            if gap > result.get((slow, fast), {"gap": 0.0})["gap"]:
+                result[slow, fast] = _gap(gap, slow, program, None, fast)
+    return list(result.values())
+
+
+def _gap(gap: float, compiler: str, a: str, b: str | None, other: str | None) -> dict[str, Any]:
+    names = [compiler, a, b or "", other or ""]
+    return {
+        "kind": "cause",
+        "id": ".".join(name for name in names if name),
+        "compiler": compiler,
+        "a": a,
+        "b": b,
+        "other": other,
+        "gap": gap,
+    }
+
+
+def _ms(cell: dict) -> float:
+    return cell["ms"]
+
+
+def _faults(cells: list[dict], outcomes: dict[str, dict]) -> list[dict[str, Any]]:
+    """Return one question for every program and family of compilers in which it fails in one way.
+
+    A family is a compiler's module, and what is tried is its last member: the newest, as the configuration has them.
+    """
+    result: dict[tuple[str, str, str], dict[str, Any]] = {}
+    for cell in cells:
+        # A program that its frontend does not emit is refused by no compiler.
+        if cell["status"] not in FAULTS or cell["compiler"] == NATIVE or not cell["emitted"]:
+            continue
+        key = (cell["program"], outcomes[cell["compiler"]]["module"], cell["status"])
+        result[key] = {
+            "kind": "fault",
+            "id": f"{cell['compiler']}.{cell['program']}",
+            "compiler": cell["compiler"],
+            "program": cell["program"],
+            "status": cell["status"],
+            "detail": cell["detail"],
+        }
+    return sorted(result.values(), key=lambda question: FAULTS.index(question["status"]))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--job", required=True, help="file of the TableJob, as JSON")
+    parser.add_argument("--output", required=True, type=Path)
+    options = parser.parse_args()
+    table = build(TableJob(**documents.read(options.job)))
+    options.output.write_text(json.dumps(table, indent=1) + "\n")
+    print(console.logged(console.lines(table)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,34 @@
+"""Fill in what a configuration leaves out: its workloads, and the sizes that program files have themselves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stackwars import workloads
+
+
+def chosen_workloads(config: Any) -> list[str]:
+    """Return the workloads that a configuration names, or else those of its studies, in the order of the tables.
+
+    config: as read, and not yet checked.
+    """
+    named = config.get("workloads") if isinstance(config, dict) else []
+    if named is not None:
+        return _names(named)
+    studies = config.get("studies")
+    rows = studies.values() if isinstance(studies, dict) else []
+    studied = {name for row in rows if isinstance(row, dict) for name in _names(row.get("workloads"))}
+    return [name for name in workloads.names() if name in studied]
+
+
+def complete(config: dict) -> None:
+    """Fill in the workloads of a checked configuration, and the sizes that no preset gives."""
+    config["workloads"] = chosen_workloads(config)
+    for preset in config["presets"].values():
+        for name in workloads.names():
+            if defaults := workloads.load(name).DEFAULTS:
+                preset["sizes"][name] = defaults | preset["sizes"].get(name, {})
+
+
+def _names(listed: Any) -> list[str]:
+    return [name for name in listed if isinstance(name, str)] if isinstance(listed, list) else []

@@ -1,0 +1,189 @@
+"""`stackwars explain` in an environment with jaxlib: exit statuses, outputs, and bad input refused in one line."""
+
+import json
+import os
+import subprocess
+import sys
+import tomllib
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from stackwars.explain import __main__ as command
+from stackwars.explain import local
+from stackwars.explain.local import BadInput
+from stackwars.setup.environments import REPOSITORY, ensure
+
+ADD = """module {
+  func.func public @main(%arg0: tensor<64x64xf32>, %arg1: tensor<64xi32>) -> tensor<64x64xf32> {
+    %0 = stablehlo.add %arg0, %arg0 : tensor<64x64xf32>
+    return %0 : tensor<64x64xf32>
+  }
+}
+"""
+SLOW = ADD.replace(
+    "    return %0",
+    """    %1 = "stablehlo.sort"(%0) <{dimension = 1 : i64}> ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %c = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      stablehlo.return %c : tensor<i1>
+    }) : (tensor<64x64xf32>) -> tensor<64x64xf32>
+    %2 = stablehlo.subtract %1, %1 : tensor<64x64xf32>
+    %3 = stablehlo.add %0, %2 : tensor<64x64xf32>
+    return %3""",
+)
+TYPES = ["tensor<4x3xf32>", "tensor<3xi32>"]
+REFUSING = ADD.replace("stablehlo.add %arg0, %arg0 :", "stablehlo.custom_call @nothing(%arg0) :").replace(
+    ": tensor<64x64xf32>\n    return", ": (tensor<64x64xf32>) -> tensor<64x64xf32>\n    return"
+)
+
+
+def write(folder: Path, **texts: str) -> list[str]:
+    """Write program files; return their names."""
+    for name, text in texts.items():
+        (folder / f"{name}.mlir").write_text(text)
+    return [f"{name}.mlir" for name in texts]
+
+
+def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the command in a folder, by the Python of a compiler's environment, with what it lacks of the harness's."""
+    python = ensure(REPOSITORY / "envs" / "xla-0.10.2.txt")
+    return subprocess.run(
+        [python, "-m", "stackwars.explain", "explain", *arguments],
+        cwd=folder, capture_output=True, text=True, timeout=500,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(REPOSITORY / "src"), *jinja2(folder)])},
+    )  # fmt: skip
+
+
+def jinja2(folder: Path) -> list[str]:
+    """Return a folder with jinja2 alone, which the compiler's environment lacks and an installed command has."""
+    beside = folder / "packages"
+    beside.mkdir(exist_ok=True)
+    for name in ("jinja2", "markupsafe"):
+        link = beside / name
+        if not link.exists():
+            link.symlink_to(Path(import_module(name).__file__).parent)
+    return [str(beside)]
+
+
+@pytest.mark.env
+def test_a_right_program_alone(tmp_path):
+    done = run(tmp_path, *write(tmp_path, add=ADD))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "jaxlib-0.10.2" in done.stdout and "1.00x" in done.stdout
+    assert "Judged by jaxlib 0.10.2, operation by operation in float64." in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    made = {path.name for path in (tmp_path / "explain" / "add").iterdir()}
+    assert {"explain.html", "explain.md", "explain.json", "table.json", "programs"} <= made
+
+
+@pytest.mark.env
+def test_a_program_against_itself_has_no_gap_and_json_is_all_of_standard_output(tmp_path):
+    files = write(tmp_path, first=ADD, second=ADD)
+    done = run(tmp_path, *files, "--json", "--bound", "1000", "--output", "answer", "--name", "same")
+    assert done.returncode == 0, done.stdout + done.stderr
+    document = json.loads(done.stdout)
+    assert document["name"] == "same" and document["table"]["programs"] == ["first", "second"]
+    assert document == json.loads((tmp_path / "answer" / "explain.json").read_text())
+    assert "program" in done.stderr and "first" in done.stderr
+
+
+@pytest.mark.env
+def test_a_slower_program_ends_with_2(tmp_path):
+    done = run(tmp_path, *write(tmp_path, slow=SLOW, fast=ADD))
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert "slow in jaxlib-0.10.2 takes" in done.stdout
+
+
+@pytest.mark.env
+def test_a_refused_program_ends_with_1(tmp_path):
+    done = run(tmp_path, *write(tmp_path, bad=REFUSING))
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "refused" in done.stdout
+
+
+@pytest.mark.env
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        ({"a": "module {\n  func.func @main() {\n    nonsense\n  }\n}\n"}, "a.mlir:3: expected a StableHLO"),
+        ({"a": ADD, "b": ADD.replace("64x64", "32x32")}, "b.mlir: expected the arguments of a.mlir, (tensor<64"),
+    ],
+)  # fmt: skip
+def test_files_that_are_no_programs_of_one_computation_are_refused(tmp_path, texts, expected):
+    done = run(tmp_path, *write(tmp_path, **texts))
+    assert done.returncode == command.CANNOT and done.stderr.startswith(expected), done.stderr
+    assert len(done.stderr.splitlines()) == 1 and "; fix: " in done.stderr
+    assert not (tmp_path / "explain").exists()
+
+
+def test_a_file_that_does_not_exist_is_refused(tmp_path, capsys):
+    with pytest.raises(SystemExit) as ended:
+        command.main(["explain", str(tmp_path / "none.mlir")])
+    assert ended.value.code == command.CANNOT
+    assert capsys.readouterr().err == f"{tmp_path}/none.mlir: expected a file, got none; fix: the path\n"
+
+
+def test_a_wrong_command_is_not_a_slow_program():
+    with pytest.raises(SystemExit) as ended:
+        command.main(["explain", "--nothing"])
+    assert ended.value.code == command.CANNOT
+
+
+def npz(folder: Path, **arrays: np.ndarray) -> Path:
+    path = folder / "x.npz"
+    np.savez(path, **arrays)
+    return path
+
+
+def test_inputs_are_the_arguments_by_name_or_in_order(tmp_path):
+    x, y = np.zeros((4, 3), np.float32), np.zeros(3, np.int32)
+    local.check_inputs(npz(tmp_path, arg1=y, arg0=x), TYPES)
+    np.savez(tmp_path / "x.npz", x, y)
+    local.check_inputs(tmp_path / "x.npz", TYPES)
+
+
+@pytest.mark.parametrize(
+    ("arrays", "expected"),
+    [
+        ({"x": np.zeros((4, 3), np.float32)}, "expected the arrays arg0, arg1, got x"),
+        ({"arg0": np.zeros((4, 3), np.float32)}, "expected the arrays arg0, arg1, got arg0"),
+        ({"arg0": np.zeros((3, 4), np.float32), "arg1": np.zeros(3, np.int32)}, "arg0: expected tensor<4x3xf32>, got"),
+        ({"arg0": np.zeros((4, 3), np.float32), "arg1": np.zeros(3)}, "arg1: expected tensor<3xi32>, got float64"),
+    ],
+)  # fmt: skip
+def test_inputs_that_do_not_fit_are_refused(tmp_path, arrays, expected):
+    with pytest.raises(BadInput, match="fix: ") as refused:
+        local.check_inputs(npz(tmp_path, **arrays), TYPES)
+    assert expected in str(refused.value)
+
+
+def test_inputs_that_are_no_npz_are_refused(tmp_path):
+    (tmp_path / "x.npz").write_text("no arrays")
+    with pytest.raises(BadInput, match=r"x.npz: expected an .npz file of arrays"):
+        local.check_inputs(tmp_path / "x.npz", TYPES)
+
+
+def test_files_of_one_name_are_told_apart():
+    assert list(local.labelled([Path("x/p.mlir"), Path("y/p.mlir.gz")])) == ["p-a", "p-b"]
+
+
+def test_the_package_declares_the_command_and_what_it_needs():
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())
+    module, _, function = project["project"]["scripts"]["stackwars"].partition(":")
+    assert getattr(import_module(module), function) is command.main
+    assert set(project["project"]["dependencies"]) == {"jinja2", "numpy", "scipy"}
+    (patterns,) = project["tool"]["setuptools"]["package-data"].values()
+    assert list((REPOSITORY / "src" / "stackwars" / "explain").glob(patterns[0]))
+
+
+def test_the_command_imports_nothing_of_the_workflow_or_the_study():
+    code = (
+        "import sys, stackwars.explain.__main__; "
+        "print([m for m in sys.modules if m.startswith(('snakemake', 'pandas', 'yaml', 'matplotlib', "
+        "'stackwars.study', 'stackwars.results', 'stackwars.workflow'))])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=REPOSITORY / "src")
+    assert done.stdout.strip() == "[]", done.stdout + done.stderr

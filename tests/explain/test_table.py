@@ -1,0 +1,85 @@
+"""Which questions a table raises, and what it is made from."""
+
+import json
+import shutil
+
+from explain_fixture import right
+from stackwars.explain.outcomes import CRASH, NATIVE, REFUSED, WRONG, outcome
+from stackwars.explain.table import TableJob, build
+
+SETTINGS = {"bound": 0.1, "compiler_gap": 1.5, "questions": 3}
+
+
+def made(tmp_path, outcomes: dict[str, dict], natives: dict[str, dict] | None = None, **changed) -> dict:
+    """Return the table of these outcomes, {compiler: {program: outcome}}."""
+    (tmp_path / "expected").mkdir()
+    judge = {"judge": "NumPy in float64", "reason": "", "limits": {"output0": 1e-6}}
+    (tmp_path / "expected" / "expected.json").write_text(json.dumps(judge))
+    paths: dict[str, str] = {}
+    for name, programs in (outcomes | (natives or {})).items():
+        module = "iree" if name.startswith("iree") else "xla"
+        path = tmp_path / f"{name}.json"
+        path.write_text(json.dumps({"module": module, "versions": {name: "1"}, "programs": programs}))
+        paths[name] = str(path)
+    programs = list(dict.fromkeys(program for one in outcomes.values() for program in one))
+    job = {
+        "name": "x", "title": "X", "programs": programs, "expected": [str(tmp_path / "expected")],
+        "outcomes": {name: paths[name] for name in outcomes},
+        "natives": {name: paths[name] for name in natives or {}}, "settings": SETTINGS | changed,
+    }  # fmt: skip
+    return build(TableJob(**job))
+
+
+def asked(table: dict) -> list[str]:
+    return [f"{row['kind']} {row['id']}" for row in table["questions"]]
+
+
+def test_ratios_are_to_the_best_of_all_and_natives_count(tmp_path):
+    table = made(tmp_path, {"jaxlib-1": {"jax": right(3.0)}}, {"numpy": {"numpy": right(1.5)}})
+    ratios = {(cell["program"], cell["compiler"]): cell["ratio"] for cell in table["cells"]}
+    assert ratios == {("jax", "jaxlib-1"): 2.0, ("numpy", NATIVE): 1.0}
+    assert table["programs"] == ["jax", "numpy"] and table["judge"] == "NumPy in float64"
+    assert table["versions"] == {"jaxlib-1": {"jaxlib-1": "1"}, "numpy": {"numpy": "1"}}
+
+
+def test_the_slowest_is_compared_with_the_fastest_beyond_the_bound(tmp_path):
+    table = made(tmp_path, {"jaxlib-1": {"a": right(1.0), "b": right(1.05), "c": right(1.3)}})
+    assert asked(table) == ["cause jaxlib-1.c.a"]
+
+
+def test_a_gap_within_the_bound_raises_no_question(tmp_path):
+    assert asked(made(tmp_path, {"jaxlib-1": {"a": right(1.0), "b": right(1.09)}})) == []
+
+
+def test_a_wrong_program_is_not_compared(tmp_path):
+    table = made(tmp_path, {"jaxlib-1": {"a": right(1.0), "b": outcome(WRONG, "x", wrong=1, total=2)}})
+    assert asked(table) == ["fault jaxlib-1.b"]
+
+
+def test_a_large_gap_between_compilers_is_a_question_and_the_largest_come_first(tmp_path):
+    outcomes = {"jaxlib-1": {"a": right(1.0), "b": right(1.2)}, "iree-1": {"a": right(48.0), "b": right(54.0)}}
+    # b has a smaller one between the same compilers.
+    assert asked(made(tmp_path, outcomes)) == [
+        "cause iree-1.a.jaxlib-1",
+        "cause jaxlib-1.b.a",
+        "cause iree-1.b.a",
+    ]
+    shutil.rmtree(tmp_path / "expected")
+    table = made(tmp_path, outcomes, questions=1)
+    assert asked(table) == ["cause iree-1.a.jaxlib-1"]
+    row = table["questions"][0]
+    assert (row["a"], row["b"], row["compiler"], row["other"]) == ("a", None, "iree-1", "jaxlib-1")
+
+
+def test_a_fault_in_a_family_of_compilers_is_one_question_about_its_newest(tmp_path):
+    bad = outcome(WRONG, "x", wrong=1, total=2)
+    table = made(
+        tmp_path, {"jaxlib-1": {"a": bad}, "jaxlib-2": {"a": bad}, "iree-1": {"a": outcome(CRASH, "y")}}
+    )
+    assert asked(table) == ["fault iree-1.a", "fault jaxlib-2.a"]
+    assert table["questions"][1]["detail"] == "x"
+
+
+def test_a_program_that_its_frontend_does_not_emit_is_no_fault_of_a_compiler(tmp_path):
+    table = made(tmp_path, {"jaxlib-1": {"a": outcome(REFUSED, "torch says no", emitted=False)}})
+    assert asked(table) == []
