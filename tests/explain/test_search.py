@@ -158,11 +158,9 @@ def test_an_uncertain_share_is_timed_again():
 
         def time(self, names, seconds, least):
             self.calls += 1
-            scatter = [7.0, 40.0] if self.calls == 1 else [7.0] * 20
-            return {
-                name: times(*([ms] * len(scatter) if ms else scatter))
-                for name, ms in zip(names, (10, 6, 0), strict=True)
-            }
+            rounds = 2 if self.calls == 1 else 20
+            tried = [7.0, 40.0] if self.calls == 1 else [7.0] * rounds
+            return dict(zip(names, (times(*[10] * rounds), times(*[6] * rounds), times(*tried)), strict=True))
 
     stub = Stub()
     found = Bench(stub, None).shares(["hybrid"], 0.1)
