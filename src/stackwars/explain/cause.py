@@ -215,6 +215,12 @@ class Finder:
                 for row in outcome.rows[:MOST_ALONE]
             ]
             retimed = retimed or self._retime(bench, programs)
+            if outcome.is_uncertain and not outcome.atoms:
+                self._note_times(retimed)
+                return (
+                    NOT_SEPARABLE,
+                    "not separable from noise on this machine: what regions close is uncertain",
+                )
             return self._spread(outcome, retimed)
         for _ in range(1 + PUT_BACK):
             cause = hybrids.hybrid(outcome.classes)
@@ -283,7 +289,11 @@ class Finder:
         if verdict := gap_verdict(retimed.ratio(), self.settings["bound"]):
             return verdict, gap_detail(verdict, retimed.ratio())
         count = outcome.kinds or sum(row.difference > 0 for row in outcome.rows)
-        return SPREAD, f"no single region: the gap is spread over {count} kinds"
+        detail = f"no single region: the gap is spread over {count} kinds"
+        most = outcome.ends.get("a_from_b", 1.0)
+        if most < ENOUGH:
+            detail += f"; all matched values from {self.sides[B].label} close {most:.0%}"
+        return SPREAD, detail
 
 
 def _brief(row: dict[str, Any]) -> str:
