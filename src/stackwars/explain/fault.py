@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from stackwars.compilers import XLA
-from stackwars.explain import reproducer, shapes
+from stackwars.explain import loops, reproducer, shapes
 from stackwars.explain.fault_report import (
     Found,
     count_operations,
@@ -29,10 +29,10 @@ from stackwars.explain.fault_report import (
     reproduce,
     sentence,
 )
-from stackwars.explain.graph import Graph
+from stackwars.explain.graph import Graph, GraphError
 from stackwars.explain.question import Question, Side
 from stackwars.explain.trial_outcomes import HANG, RIGHT, UNKNOWN, WRONG, Outcome
-from stackwars.explain.trials import Trials
+from stackwars.explain.trials import Trials, fixed
 from stackwars.explain.workers import Crashed, Refused, TimedOut, Worker
 from stackwars.explain.wrong import Part, Reduction
 from stackwars.measure.inputs import INPUT_SETS
@@ -125,6 +125,26 @@ class Search:
                     return worker.pretty(text)
         return text
 
+    def enter_loop(self, found: Found) -> Found:
+        """Return the fault in the body of a loop, if the loop is all that is left and its body has the fault alone."""
+        parts = found.trials.parts
+        ops = [op for op in parts.operations(found.part) if op.operands]
+        if len(ops) != 1 or ops[0].name != loops.WHILE:
+            return found
+        arrays = found.trials.arguments(found.part) if found.arrays is None else found.arrays
+        given = {**arrays, **found.trials.arrays(found.part.literals)}
+        try:
+            graph = found.trials.graph(found.part)
+            body = loops.body(self._evaluator, graph, ops[0], [[given[value] for value in graph.arguments]])
+        except (Crashed, TimedOut, Refused, MemoryError, GraphError):
+            return found
+        inner = located(body.graph, ops[0].place)
+        trials = Trials(self._suspect, self._evaluator, inner, [fixed(sets[0]) for sets in body.values])
+        outcome, expected = trials.try_part(trials.parts.whole(), judged=found.outcome.kind == WRONG)
+        if not _is_same(outcome, found.outcome):
+            return found
+        return self.reduce(Found(found.side, trials, outcome, expected, found.sizes, trials.parts.whole()))
+
     def _check(self, share: float) -> None:
         if self.left(share) < 0:
             raise TimeoutError("no time is left")
@@ -141,6 +161,12 @@ class Search:
 
 def _is_same(outcome: Outcome, other: Outcome) -> bool:
     return (outcome.kind, outcome.signature) == (other.kind, other.signature)
+
+
+def located(graph: Graph, place: str) -> Graph:
+    """Return the graph with one place for all operations."""
+    ops = [replace(op, place=place) for op in graph.ops]
+    return replace(graph, ops=ops, maker={value: op for op in ops for value in op.results})
 
 
 def _chosen(get: Callable[[int], np.ndarray], number: int) -> Callable[[int], np.ndarray]:
@@ -175,7 +201,7 @@ def find(question: Question, folder: Path, lower: shapes.Lower | None = None) ->
             )
         else:
             before = count_operations(found)
-            reduced = search.reduce(search.smaller(found))
+            reduced = search.enter_loop(search.reduce(search.smaller(found)))
             text = search.pretty(reduced.trials.text(reduced.part))
             versions = {"suspect": suspect.versions(), "evaluator": evaluator.versions()}
             suspect.close()

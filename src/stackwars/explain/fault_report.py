@@ -112,7 +112,7 @@ def reproduce(
     return {
         "reproduced": status == 1 and "FAULT: " in said,
         "reproducer": reproducer.REPRODUCER,
-        "said": said[-2000:],
+        "said": said[-600:],
     }
 
 

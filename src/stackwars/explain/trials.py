@@ -140,14 +140,18 @@ class Trials:
             return Outcome(UNKNOWN, f"no reference: {error}", results=calls[0]), None
         return judge(calls, expected), expected
 
+    def graph(self, part: Part) -> Graph:
+        """Return a part as a graph, whose arguments are the part's and the values that it spells out."""
+        ops = self.parts.operations(part)
+        arguments = [*self.parts.arguments(part), *part.literals]
+        maker = {value: op for op in ops for value in op.results}
+        functions = self._graph.functions
+        return Graph(arguments, ops, list(part.results), self._graph.types, maker, functions)
+
     def expected(self, part: Part, arrays: dict[int, np.ndarray], text: str) -> Expected:
         """Return the right results of a part with these values of its arguments."""
-        ops = self.parts.operations(part)
         given = {**arrays, **self.arrays(part.literals)}
-        graph = Graph(
-            list(given), ops, list(part.results), self._graph.types,
-            {value: op for op in ops for value in op.results}, self._graph.functions,
-        )  # fmt: skip
+        graph = self.graph(part)
         values = [fixed(array) for array in given.values()]
         found = []
         for double in (True, False):
