@@ -85,6 +85,12 @@ CAUSE = {
               "sane": {"a_from_b": 1.0, "b_from_a": 0.0}},
     "seconds": 41.0, "versions": VERSIONS, "machine": MACHINE, "source": SOURCE,
 }  # fmt: skip
+BETWEEN = {
+    **CAUSE, "a": "jax in jaxlib-0.7.1", "b": "jax in jaxlib-0.10.2", "other": "jaxlib-0.10.2",
+    "regions": [{**REGION, "count": 2, "what": "operations", "a": REGION["b"][1:], "b": REGION["b"][1:]}],
+    "options": [{"flag": "xla_x=", "compiler": "jaxlib-0.7.1", "ratio": 0.66, "share": 0.96}],
+}  # fmt: skip
+"""Of a gap between two compilers."""
 FAULT = {
     "schema": 1, "name": FAULT_ROW["id"], "program": "torch_xla", "compiler": "jaxlib-0.10.2", "kind": WRONG,
     "verdict": "reduced", "detail": "wrong with 2 of 13 operations", "operations": [13, 2],

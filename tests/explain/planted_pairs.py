@@ -1,7 +1,7 @@
 """Pairs of programs for the finder of causes: with one planted cause, and with none.
 
 `python tests/explain/planted_pairs.py OUTPUT`: search all of them in jaxlib 0.7.1 and write OUTPUT, a JSON
-file with each answer. It takes about 20 minutes on a quiet machine of two cores. """
+file with each answer. It takes about 20 minutes on a quiet machine of two cores."""
 
 import json
 import random
@@ -339,7 +339,9 @@ def main() -> None:
         row = {"pair": pair.name, "planted": pair.planted, "right": right}
         row |= {key: document.get(key) for key in ("verdict", "detail", "ratio", "closed", "seconds")}
         rows.append(row)
-        print("right" if right else "WRONG", pair.name, "|", row["verdict"], "|", row["detail"][:150], flush=True)
+        print(
+            "right" if right else "WRONG", pair.name, "|", row["verdict"], "|", row["detail"][:150], flush=True
+        )
         Path(output).write_text(json.dumps(rows, indent=1) + "\n")
 
 

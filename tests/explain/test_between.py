@@ -7,22 +7,20 @@ from stackwars.explain import between
 from stackwars.explain.graph import Graph
 
 F = "tensor<4x4xf32>"
-DOT = (
-    "<{dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>}>"
-)
+DOT = "<{dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>}>"
 
 
 def program(*lines, result="%9"):
     body = "\n".join(f"    {line}" for line in lines)
     return Graph.read(
-        f'''"builtin.module"() ({{
+        f""""builtin.module"() ({{
   "func.func"() <{{function_type = ({F}, {F}) -> {F}, sym_name = "main"}}> ({{
   ^bb0(%arg0: {F}, %arg1: {F}):
 {body}
     "func.return"({result}) : ({F}) -> ()
   }}) : () -> ()
 }}) : () -> ()
-'''
+"""
     )
 
 
@@ -49,7 +47,9 @@ def layers():
 
 def test_a_region_begins_at_a_product_and_takes_what_follows(layers):
     first, second = between.regions(layers)
-    assert [op.name for op in first.ops] == [f"stablehlo.{name}" for name in ("transpose", "dot_general", "tanh")]
+    assert [op.name for op in first.ops] == [
+        f"stablehlo.{name}" for name in ("transpose", "dot_general", "tanh")
+    ]
     assert [op.name for op in second.ops][-1] == "stablehlo.add"
     # The transposed weight depends on an argument alone: both have it.
     assert "stablehlo.transpose" in [op.name for op in second.ops]
@@ -82,7 +82,9 @@ def test_regions_written_alone_compute_the_program(layers):
 
 
 def timed(count, first, second, refused=""):
-    return between.Timed([None] * count, np.array([[first] * between.TURNS, [second] * between.TURNS]), refused=refused)
+    return between.Timed(
+        [None] * count, np.array([[first] * between.TURNS, [second] * between.TURNS]), refused=refused
+    )
 
 
 def test_difference_counts_every_region_of_the_kind():

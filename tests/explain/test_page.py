@@ -7,7 +7,19 @@ import pytest
 
 import chromium
 from chromium import Chromium
-from explain_fixture import CAUSE, CAUSE_ROW, FAULT, JOB, REDUCED, SCRIPT, right, table, write_answers
+from explain_fixture import (
+    BETWEEN,
+    CAUSE,
+    CAUSE_ROW,
+    FAULT,
+    FAULT_ROW,
+    JOB,
+    REDUCED,
+    SCRIPT,
+    right,
+    table,
+    write_answers,
+)
 from stackwars.explain import issue, page, report
 from stackwars.explain.outcomes import FAILED, outcome
 
@@ -52,6 +64,14 @@ def test_the_page_has_the_table_the_causes_and_the_faults(written):
         ),
     ):
         assert shown in text, shown
+
+
+def test_a_gap_between_compilers_has_its_options(tmp_path):
+    row = {**CAUSE_ROW, "a": "jax", "b": None, "other": "jaxlib-0.10.2"}
+    page.write(JOB, table(questions=[row, FAULT_ROW]), write_answers(tmp_path, BETWEEN), tmp_path)
+    text = (tmp_path / "explain.html").read_text()
+    assert "Why jax is slower in jaxlib-0.7.1 than in jaxlib-0.10.2" in text
+    assert "make up, timed alone" in text and "<code>xla_x=</code>" in text
 
 
 def test_the_page_fetches_nothing(written):

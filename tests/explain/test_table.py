@@ -59,7 +59,11 @@ def test_a_wrong_program_is_not_compared(tmp_path):
 def test_a_large_gap_between_compilers_is_a_question_and_the_largest_come_first(tmp_path):
     outcomes = {"jaxlib-1": {"a": right(1.0), "b": right(1.2)}, "iree-1": {"a": right(48.0), "b": right(54.0)}}
     # b has a smaller one between the same compilers.
-    assert asked(made(tmp_path, outcomes)) == ["cause iree-1.a.jaxlib-1", "cause jaxlib-1.b.a", "cause iree-1.b.a"]
+    assert asked(made(tmp_path, outcomes)) == [
+        "cause iree-1.a.jaxlib-1",
+        "cause jaxlib-1.b.a",
+        "cause iree-1.b.a",
+    ]
     shutil.rmtree(tmp_path / "expected")
     table = made(tmp_path, outcomes, questions=1)
     assert asked(table) == ["cause iree-1.a.jaxlib-1"]
