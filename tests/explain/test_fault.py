@@ -158,6 +158,14 @@ def test_a_refusal_is_reduced_to_the_operation(tmp_path):
 
 
 @pytest.mark.env
+def test_a_fault_of_the_text_that_its_operations_do_not_have_is_not_reduced(tmp_path):
+    kind = "tensor<2x1x2x2x8x8x8xf32>"
+    text = PRODUCTS.replace(f"%v: {kind}", f'%v: {kind} {{mhlo.memory_kind = "no such memory"}}')
+    document = fault.find(question(text, "xla-0.7.1", "xla-0.7.1", tmp_path), tmp_path)
+    assert (document["kind"], document["verdict"]) == ("refused", "not reduced"), document["error"]
+
+
+@pytest.mark.env
 def test_a_program_that_is_right_is_said_to_be(tmp_path):
     job = question(SQUARES, "xla-0.7.1", "xla-0.7.1", tmp_path, suspect={"status": "wrong"}).dump()
     (tmp_path / "job.json").write_text(json.dumps(job))

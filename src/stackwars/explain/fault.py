@@ -41,6 +41,7 @@ BUDGET_S, TIMEOUT_S, HANG_S = 300.0, 60.0, 20.0
 """Seconds of a search, of a command, and of a command of a program that hangs, unless the question says otherwise."""
 SHAPES_SHARE, REGION_SHARE = 0.4, 0.7
 """Shares of the budget after which sizes, and operations, are no longer made fewer."""
+AS_EMITTED = "its operations without its functions, attributes and unused arguments are right"
 STATUSES = {"wrong": "wrong", "crash": "crash", "timeout": "hang", "unsupported": "refused", "oom": "refused"}
 """What a check calls a fault, and what it is called here."""
 
@@ -71,6 +72,11 @@ class Search:
             if outcome.kind != RIGHT:
                 break
         return Found(side, trials, outcome, expected, dict(question.sizes), trials.parts.whole())
+
+    def as_emitted(self, found: Found) -> Found:
+        """Try the text as it is: with its functions, unused arguments and attributes, which a part does not have."""
+        outcome, expected = found.trials.try_part(found.part, emitted=found.side.text)
+        return replace(found, outcome=outcome, expected=expected, arrays=None)
 
     def smaller(self, found: Found) -> Found:
         """Return the program with the smallest sizes that have the fault."""
@@ -190,15 +196,17 @@ def find(question: Question, folder: Path, lower: shapes.Lower | None = None) ->
     ):
         search = Search(question, suspect, evaluator, lower)
         found = search.whole(question.a)
-        document["kind"] = found.outcome.kind
-        document["error"] = found.outcome.detail
+        is_part = found.outcome.kind != RIGHT
+        if not is_part:
+            found = search.as_emitted(found)
+        document |= {"kind": found.outcome.kind, "error": found.outcome.detail}
         if found.outcome.kind in (RIGHT, UNKNOWN):
-            is_right = found.outcome.kind == RIGHT
-            document["kind"] = STATUSES.get(question.suspect.get("status", ""), WRONG)
-            document["verdict"] = "right" if is_right else "not reduced"
-            document["detail"] = (
-                "the program is right when it is tried again" if is_right else found.outcome.detail
-            )
+            document |= no_fault(question, found.outcome)
+        elif not is_part:
+            document |= {
+                "verdict": "not reduced",
+                "detail": f"{found.outcome.kind} only as it is emitted: {AS_EMITTED}",
+            }
         else:
             before = count_operations(found)
             reduced = search.enter_loop(search.reduce(search.smaller(found)))
@@ -211,6 +219,14 @@ def find(question: Question, folder: Path, lower: shapes.Lower | None = None) ->
             document["detail"] = sentence(document)
         document["seconds"] = round(time.monotonic() - start, 1)
     return document
+
+
+def no_fault(question: Question, outcome: Outcome) -> dict[str, Any]:
+    """Return the answer about a program that has no fault when it is tried again, or of which nobody knows."""
+    kind = STATUSES.get(question.suspect.get("status", ""), WRONG)
+    if outcome.kind == UNKNOWN:
+        return {"kind": kind, "verdict": "not reduced", "detail": outcome.detail}
+    return {"kind": kind, "verdict": "right", "detail": f"right when it is tried again: {outcome.detail}"}
 
 
 @contextlib.contextmanager
