@@ -135,6 +135,14 @@ PROFILE = {
     "operations": [["dot.3", PRODUCTS, 1.5], ["fusion", ELEMENTWISE, 0.4]],
     "spans": [[0, 0.0, 0.9], [0, 0.5, 0.6], [1, 1.2, 0.4]],
 }
+GAP = {
+    **{"workload": "mha", "title": "MHA", "compiler": "an XLA", "device": "cpu"},
+    **{"subject": "torch_xla", "baseline": "jax", "ratio": 1.7, "low": 1.5, "high": 1.9},
+}
+CAUSE = {
+    **{**GAP, "workload": "gemm", "title": "GEMM", "verdict": "cause", "closed": 0.84, "closed_low": 0.7},
+    **{"closed_high": 0.98, "what": "argument layout", "count": 12, "reason": "this product uses 1.3 cores"},
+}
 DOCUMENT: dict[str, Any] = {
     "name": "full of 2026-01-02 03:04",
     "meta": {"machine": {"cpu_model": "a processor", "cores": 2}, "preset": "full", "origin": "measured"},
@@ -153,6 +161,7 @@ DOCUMENT: dict[str, Any] = {
     "details": {"cpu/jax/mha": DETAILS, "cpu/jax/gemm": OLD_DETAILS},
     "comparisons": [RATIO, OPEN, REPLAY_RATIO],
     "quantities": {"steady": "steady state over the baseline's", "replay": "program over the baseline's"},
+    "causes": [CAUSE, GAP],
     "effects": [EFFECT],
     "compiled": [COMPILED],
     "values": [MISCOMPILED, CHECKED],

@@ -124,15 +124,13 @@ def run(monkeypatch):
     return run_in_environment
 
 
-def test_lowered_and_edited_programs_are_files_that_say_why(run, tmp_path):
+def test_a_lowered_program_is_a_file_that_says_why(run, tmp_path):
     job = lower_job({**load(), "preset": "smoke"}, Program("jax", "gemm", BASE))
-    base, edited = tmp_path / "base", tmp_path / "edited"
+    base = tmp_path / "base"
     run("stackwars.compilers.lower", "--job", job_files.file("lower", job, tmp_path), "--output", base)
-    run("stackwars.compilers.edits", "--program", base, "--edit", "erf_for_erfc", "--output", edited)
-    for folder in (base, edited):
-        text = gzip.decompress((folder / "program.mlir.gz").read_bytes()).decode()
-        assert text == f"// no program: {WHY}\n"
-        assert arguments.load(folder / "arguments.json")[1] == []
+    text = gzip.decompress((base / "program.mlir.gz").read_bytes()).decode()
+    assert text == f"// no program: {WHY}\n"
+    assert arguments.load(base / "arguments.json")[1] == []
 
 
 def test_a_check_is_unsupported_and_nothing_is_expected(run, tmp_path):
@@ -150,14 +148,6 @@ def test_a_check_is_unsupported_and_nothing_is_expected(run, tmp_path):
         ("unsupported", WHY)
     }
     assert set(found["programs"]) == set(wanted["programs"]) and found["judge_reason"] == WHY
-
-
-def test_edit_of_a_program_that_is_there_says_why(run, tmp_path):
-    (tmp_path / "program.mlir.gz").write_bytes(gzip.compress(b"module {}"))
-    (tmp_path / "arguments.json").write_text('{"arguments": []}')
-    edited = tmp_path / "edited"
-    run("stackwars.compilers.edits", "--program", tmp_path, "--edit", "erf_for_erfc", "--output", edited)
-    assert WHY in gzip.decompress((edited / "program.mlir.gz").read_bytes()).decode()
 
 
 def test_peak_is_none_and_says_why(run, tmp_path):

@@ -55,7 +55,10 @@ def test_a_wrong_claim_is_named_with_its_key(changes, said):
         ({**WORD, "table": "findings"}, "query.table: expected one of comparisons, cells, programs"),
         ({**WORD, "where": {"stage": "steady"}}, "query.where: expected a column of comparisons: q"),
         ({**WORD, "where": {"quantity": "stedy"}}, "query.where.quantity: expected one of .*compiler"),
-        ({**WORD, "where": {"subject": "torch+edit"}}, "query.where.subject: expected one of .*jax"),
+        (
+            {**WORD, "where": {"subject": "torch+default_precision"}},
+            "query.where.subject: expected one of .*jax",
+        ),
         ({**WORD, "where": {"ratio": {"present": False}}}, "query.where.ratio"),
         ({**WORD, "unit": ["framework"]}, "query.unit: expected a column of comparisons"),
         ({**WORD, "field": "slow_runs"}, "query.field: expected a column of comparisons"),

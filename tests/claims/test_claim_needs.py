@@ -58,7 +58,7 @@ def test_a_claim_about_a_target_needs_compilations_for_it_alone():
     assert compared == {"jaxlib-0.7.1", "jaxlib-0.10.2"}
 
 
-def test_only_a_claim_about_edited_programs_needs_their_compilations():
+def test_only_a_claim_about_another_precision_needs_its_compilations():
     plain, both = (
         {path.split("/")[3].partition("+")[2] for path in needed(identity)[1]}
         for identity in ("memory_jax", "default_precision_smaller")
@@ -90,7 +90,7 @@ def test_a_study_of_other_frameworks_needs_no_more_than_it_has():
     row = {"environments": {"cpu": "jax"}}
     pair = {"subject": "theirs", "baseline": "ours", "compare": ["cells"]}
     other = {**config(), "frameworks": {"ours": row, "theirs": row}, "comparisons": [pair]}
-    other |= {"edits": {}, "workloads": ["gemm", "layernorm"], "devices": ["cpu"]}
+    other |= {"workloads": ["gemm", "layernorm"], "devices": ["cpu"]}
     other |= {"studies": {"ours": {"frameworks": ["ours", "theirs"]}}}
     for claim in claims().claims:
         assert {cell.framework for cell in needed_cells(other, claim)} <= {"ours", "theirs"}
@@ -120,9 +120,8 @@ def without_torch_xla() -> dict:
         if name != "torch_xla" and "environments" in row
     }
     pairs = [row for row in config()["comparisons"] if row["subject"] in kept]
-    edits = {w: found for w, found in config()["edits"].items() if "torch_xla" not in str(found)}
     studies = {name: narrowed(row, set(kept), set()) for name, row in config()["studies"].items()}
-    return {**{**config(), "frameworks": kept, "comparisons": pairs, "edits": edits}, "studies": studies}
+    return {**{**config(), "frameworks": kept, "comparisons": pairs}, "studies": studies}
 
 
 @pytest.mark.parametrize(

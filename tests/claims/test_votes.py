@@ -204,13 +204,13 @@ def test_titles_name_several_frameworks_and_whatever_else_tells_rows_apart(tmp_p
         "MHA (jaxlib 0.7.1)", "MHA (jaxlib 0.10.2)",
     ]  # fmt: skip
     # Baselines that differ with the subject tell nothing more.
-    edit = {"quantity": "edit", "compiler": OLD}
-    edits = [
-        comparison("mha", 2.0, **edit, subject=f"{one}+pretransposed_weights", baseline=one)
+    memory = {"quantity": "hbm", "compiler": OLD}
+    programs = [
+        comparison("mha", 2.0, **memory, subject=f"{one}+default_precision", baseline=one)
         for one in ("jax", "torch_xla")
     ]
-    assert titles(*edits) == [
-        "MHA under JAX, pretransposed weights", "MHA under torch_xla, pretransposed weights",
+    assert titles(*programs) == [
+        "MHA under JAX, default precision", "MHA under torch_xla, default precision",
     ]  # fmt: skip
 
 

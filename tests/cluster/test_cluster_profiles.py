@@ -42,7 +42,7 @@ def test_what_is_timed_or_finds_a_device_has_its_node_for_itself(rule):
     assert "**EXCLUSIVE_NODE" in RULES[rule]
 
 
-@pytest.mark.parametrize("rule", ["lower", "edit", "ahead", "largest_batch"])
+@pytest.mark.parametrize("rule", ["lower", "ahead", "largest_batch"])
 def test_a_workload_s_programs_are_compiled_in_one_job_with_memory(rule):
     assert group(rule) == "compiled-{workload}" and "mem_mb=COMPILING_MB" in RULES[rule]
 

@@ -90,7 +90,7 @@ def write(
 ) -> dict[str, str]:
     """A program and its arguments in a folder, as a ReplayJob names them.
 
-    name: a framework or framework+edit, whose arguments the program has. listed: the digest in the
+    name: a framework, whose arguments the program has; anything may stand behind a plus. listed: the digest in the
     list, where it is not the program's. steps: whether it updates its weight. rows: of arguments other than these.
     """
     home = folder / name

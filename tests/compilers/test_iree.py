@@ -94,7 +94,7 @@ def test_unsigned_arguments_and_results_are_unsigned():
 
 @pytest.mark.env
 def test_programs_are_replayed_and_the_one_that_is_refused_says_why(tmp_path):
-    texts = {"jax": handmade.JAX, "torch_xla": REWRITTEN, "jax+edit": REFUSED}
+    texts = {"jax": handmade.JAX, "torch_xla": REWRITTEN, "jax+refused": REFUSED}
     programs = {name: handmade.write(tmp_path, name, text) for name, text in texts.items()}
     cells = {"jax": handmade.write_cell(tmp_path / "cell", handmade.JAX)}
     job = ReplayJob(
@@ -110,5 +110,5 @@ def test_programs_are_replayed_and_the_one_that_is_refused_says_why(tmp_path):
         assert found[name]["status"] == "ok", found[name]["status_detail"]
         assert 0 < found[name]["values"]["l2"] < 1e-6
         assert found[name]["optimised"]["dispatches"] >= 1
-    assert found["jax+edit"]["status"] == "unsupported"
-    assert "no_such_operation" in found["jax+edit"]["status_detail"]
+    assert found["jax+refused"]["status"] == "unsupported"
+    assert "no_such_operation" in found["jax+refused"]["status_detail"]

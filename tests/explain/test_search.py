@@ -54,10 +54,10 @@ def test_the_interval_of_a_share_widens_with_the_processes_scatter():
 
 
 def test_fresh_processes_are_compared_each_with_itself():
-    found = Retimed({"A": [10.0, 20.0], "B": [5.0, 10.0], "cause": [6.0, 12.0]})
+    found = Retimed({WALL: {"A": [10.0, 20.0], "B": [5.0, 10.0], "cause": [6.0, 12.0]}})
     assert found.closed("cause")[0] == pytest.approx(0.8)
     assert found.ratio().value == pytest.approx(2)
-    both = found.plus(Retimed({"A": [10.0], "B": [5.0], "cause": [5.0]}))
+    both = found.plus(Retimed({WALL: {"A": [10.0], "B": [5.0], "cause": [5.0], "other": [1.0]}}))
     assert both.times["cause"] == [6.0, 12.0, 5.0]
 
 

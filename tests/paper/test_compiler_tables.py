@@ -1,4 +1,4 @@
-"""Tables of replays, edits, gaps and effects, of programs, and of what fits a device."""
+"""Tables of replays, gaps and effects, of programs, and of what fits a device."""
 
 from __future__ import annotations
 
@@ -66,35 +66,16 @@ def test_the_ratio_of_both_programs_has_a_column_for_each_compiler(tmp_path):
     assert [one.split()[0] for one in row] == ["GEMM", "1.70", "---", "---", "1.00"]
 
 
-@pytest.mark.parametrize(
-    ("verdict", "share", "closed"),
-    [
-        (verdicts.CLOSES_MOST, 1.04, r"104\,\%"),
-        (verdicts.CLOSES_SOME, 0.87, r"87\,\%?"),
-        (verdicts.EQUIVALENT, 0.02, "none"),
-        (verdicts.INCONCLUSIVE, 2.67, r"$\cdot$"),
-        (verdicts.NO_DATA, NAN, "---"),
-    ],
-)
-def test_an_edit_shows_the_gap_and_the_share_that_it_closes(tmp_path, verdict, share, closed):
-    edit = compared("edit", 0.5, subject="torch_xla+pretransposed_weights", baseline="torch_xla")
-    edit |= {"compiler": OLD, "detail": "jax", "verdict": verdict, "share": share}
-    gap = compared("replay", 2.0, compiler=OLD)
-    row = shown(tmp_path, "edits", comparisons=[edit, gap])[0]
-    assert row == [
-        *("GEMM", r"torch\_xla, pretransposed weights", r"2.00 $\blacktriangle$"),
-        *(r"0.500 $\blacktriangledown$ [0.450, 0.550]", closed),
-    ]
+CAUSE = {
+    **{"workload": "gemm", "title": "GEMM", "compiler": OLD, "device": "cpu", "subject": "torch_xla"},
+    **{"baseline": "jax", "ratio": 1.6, "low": 1.5, "high": 1.7, "verdict": "cause", "detail": "found"},
+    **{"closed": 0.84, "closed_low": 0.7, "closed_high": 0.98, "what": "argument layout", "count": 12},
+    **{"subject_operations": "argument 3x2xf32", "baseline_operations": "argument 2x3xf32"},
+    "reason": "This product uses 1.3 cores.",
+}
 
 
-def test_the_gap_of_an_edit_of_the_baseline_is_turned_round(tmp_path):
-    edit = compared("edit", 0.5, subject="jax+pretransposed_weights", baseline="jax", compiler=OLD)
-    rows = [edit | {"detail": "torch_xla", "share": 1.0, "verdict": verdicts.CLOSES_MOST}]
-    rows += [compared("replay", 0.5, compiler=OLD, verdict=verdicts.FASTER)]
-    assert shown(tmp_path, "edits", comparisons=rows)[0][2] == r"2.00 $\blacktriangle$"
-
-
-def test_gaps_without_a_cause_are_those_of_the_main_pair_and_of_edited_programs(tmp_path):
+def test_gaps_are_those_of_the_main_pair_with_the_class_that_carries_them(tmp_path):
     at = {"compiler": OLD}
     head = {"workload": "gemm", "device": "cpu", **at}
     profiles = [
@@ -102,19 +83,36 @@ def test_gaps_without_a_cause_are_those_of_the_main_pair_and_of_edited_programs(
         for side, ms in (("jax", 2.0), ("torch_xla", 3.0), ("torchax", 3.0))
         for name in CLASSES
     ]
-
-    def unexplained(*more: dict) -> list[list[str]]:
-        return shown(tmp_path, "unexplained", comparisons=[*rows, *more], profile=profiles)
-
     rows = [compared("replay", 1.5, **at), compared("replay", 1.5, subject="torchax", **at)]
-    [gap] = unexplained()
-    assert gap[4:7] == [r"1.00$^{\P}$", "products and convolutions", r"100\,\%"]
-    edit = compared("edit", 0.9, subject="torchax+explicit_layernorm", baseline="torchax", detail="jax", **at)
-    edit |= {"share": 0.2, "verdict": verdicts.CLOSES_PART}
-    assert len(unexplained(edit)) == 2
-    edit |= {"subject": "torch_xla+explicit_layernorm", "baseline": "torch_xla"}
-    edit |= {"verdict": verdicts.CLOSES_MOST}
-    assert unexplained(edit)[0] == [r"\multicolumn{9}{c}{no gap is unexplained}"]
+    rows += [compared("replay", 1.15, compiler=NEW)]  # its interval begins below the bound
+    [gap] = shown(tmp_path, "causes", comparisons=rows, profile=profiles)
+    assert gap[1:3] == [r"torch\_xla / JAX", "jaxlib 0.7.1"]
+    assert gap[4:] == [r"1.00$^{\P}$", "products and convolutions", r"100\,\%", "not asked", "---"]
+
+
+def test_a_gap_that_was_searched_has_its_cause_and_the_share_closed(tmp_path):
+    [gap] = shown(tmp_path, "causes", comparisons=[compared("replay", 1.5, compiler=OLD)], causes=[CAUSE])
+    assert gap[3].startswith("1.60") and gap[4:7] == ["---", "---", "---"]
+    cause = "12 x argument layout: argument 3x2xf32 for argument 2x3xf32. This product uses 1.3 cores."
+    assert gap[7:] == [cause, r"84\,\% [70, 98]"]
+
+
+def test_a_gap_without_a_cause_says_what_was_tried(tmp_path):
+    row = CAUSE | dict.fromkeys(("closed", "what", "count"))
+    row |= {
+        "verdict": "spread",
+        "detail": "no single region",
+        "tried": "3 and 4 operations",
+        "subject": "torchax",
+    }
+    [gap] = shown(tmp_path, "causes", causes=[row])
+    assert gap[1] == "torchax / JAX"
+    assert gap[7:] == ["spread: no single region (tried: 3 and 4 operations)", "---"]
+
+
+def test_the_faster_program_of_the_main_pair_stands_second(tmp_path):
+    [gap] = shown(tmp_path, "causes", comparisons=[compared("replay", 0.5, compiler=OLD)])
+    assert gap[1] == r"JAX / torch\_xla" and gap[3].startswith("2.00")
 
 
 def test_effects_have_factors_and_the_largest_part_of_each_subset(tmp_path):

@@ -49,7 +49,7 @@ def test_page_has_the_whole_document_and_fetches_nothing():
         assert unpack(data[name]) == whole[name] != []
     for name, key in (("programs", "forms"), ("claims", "votes")):
         assert [unpack(one[key]) for one in data[name]] == [one[key] for one in whole[name]]
-    for name in ("cells", "studies", "frameworks", "effects", "audits"):
+    for name in ("cells", "studies", "frameworks", "causes", "effects", "audits"):
         assert data[name] == whole[name]
     without = (
         text.partition('<script type="application/json"')[0]

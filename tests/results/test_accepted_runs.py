@@ -128,6 +128,17 @@ def test_measurements_stand_one_after_the_other_with_their_run(tmp_path):
     assert found["rounds"].empty and list(found["rounds"].columns) == list(reference.schema.ROUNDS)
 
 
+def test_programs_that_were_rewritten_by_hand_are_not_read_and_those_at_another_precision_are(tmp_path):
+    names = ("jax", "jax+pretransposed_weights", "jax+default_precision")
+    run = accepted(
+        tmp_path / "a",
+        cells=[cell(name) for name in names],
+        comparisons=[comparison("mha", 2.0, subject=name) for name in names],
+    )
+    kept = ["jax", "jax+default_precision"]
+    assert (list(run.table("cells")["framework"]), list(run.table("comparisons")["subject"])) == (kept, kept)
+
+
 def test_verdicts_are_those_of_the_pooled_ratios(tmp_path):
     every, names = [], ("gemm", "ffn", "mha", "conv")
     for machine, ratios in (("a", (1.4, 0.93, 1.9, 1.02)), ("b", (1.5, 0.9, 2.0, 1.0))):

@@ -56,7 +56,8 @@ def again(tmp_path_factory):
     made["programs"] = programs.build(config, Folder(tmp_path_factory.mktemp("made"), REFERENCE), found)
     made["rounds"] = rounds.build(config, found, made["cells"])
     made["comparisons"] = comparisons.build(config, made["rounds"], made["cells"], made["programs"])
-    return made
+    # The committed replays have programs that were rewritten by hand too.
+    return {name: runs.as_emitted(table) for name, table in made.items()}
 
 
 @pytest.mark.parametrize("name", ["cells", "programs", "rounds", "comparisons"])

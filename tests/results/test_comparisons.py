@@ -13,7 +13,6 @@ from stackwars.study.config import load
 JAX, TORCH = cell("jax"), cell("torch_xla")
 STEADY = (2.1, 2.0, 1.96)
 REPLAY = (1.8, 1.71, 1.67)
-EDIT = "torch_xla+pretransposed_weights"
 
 
 def scattered(ratio: float, spread: float) -> tuple[float, ...]:
@@ -21,14 +20,12 @@ def scattered(ratio: float, spread: float) -> tuple[float, ...]:
     return tuple(ratio * np.exp(spread * z) for z in (-1.2, -0.8, -0.4, 0.4, 0.8, 1.2))
 
 
-def split(steady=STEADY, program=REPLAY, control=(1.0, 1.01, 1.02), edits=None, compiler=OLD, **changes):
+def split(steady=STEADY, program=REPLAY, control=(1.0, 1.01, 1.02), compiler=OLD, **changes):
     """comparisons.csv of GEMM: steady ratios, and those of both programs in a compiler."""
     where = {"compiler": compiler}
     paired = rounds("steady", "torch_xla", steady) + rounds("replay", "torch_xla", program, **where)
     paired += rounds("control", "jax", control, **where)
-    for name, ratios in (edits or {}).items():
-        paired += rounds("edit", name, ratios, name.partition("+")[0], **where)
-    programs = [replay(name, compiler) for name in ("jax", "torch_xla", *(edits or {}))]
+    programs = [replay(name, compiler) for name in ("jax", "torch_xla")]
     return compared([JAX, TORCH, *programs], paired, **changes)
 
 
@@ -199,24 +196,6 @@ def test_every_subject_is_split_against_the_baseline_by_itself():
 def test_control_tells_whether_a_replayed_baseline_is_the_baseline(ratios, verdict):
     found = only(split(control=ratios), quantity="control")
     assert (found["subject"], found["baseline"], found["verdict"]) == ("jax", "jax", verdict)
-
-
-@pytest.mark.parametrize(
-    ("edits", "verdict", "share", "other"),
-    [
-        ({EDIT: (0.56, 0.561, 0.559)}, "closes most of it", 1.06, "jax"),
-        ({"jax+edit": (1.1, 1.101, 1.1)}, "closes a part of it", 0.175, "torch_xla"),
-        ({EDIT: (1.1, 1.101, 1.1)}, "widens it", -0.17, "jax"),
-        ({EDIT: (1.0, 1.001, 0.999)}, "equivalent", 0.0, "jax"),
-        ({EDIT: (1.0,)}, "no data", 0.0, "jax"),
-    ],
-)
-def test_an_edit_closes_a_share_of_the_difference_to_the_other_program(edits, verdict, share, other):
-    found = only(split(edits=edits), quantity="edit")
-    assert (found["verdict"], found["detail"]) == (verdict, other)
-    assert found["share"] == pytest.approx(share, abs=0.01)
-    assert found["baseline"] == found["subject"].partition("+")[0]
-    assert only(split(program=(), edits=edits), quantity="edit")["verdict"] == "no data"
 
 
 def test_a_program_in_two_compilers_is_compared():

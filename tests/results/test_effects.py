@@ -116,13 +116,11 @@ def test_the_mean_over_the_workloads_has_an_interval_over_them():
     assert set(built(*measured())["workload"]) == {"gemm"}  # of one workload there is no mean
 
 
-def test_only_blocks_of_all_blocks_of_unedited_programs_count():
+def test_only_blocks_of_all_blocks_count():
     cells, times = measured()
-    edited = [row | {"subject": "jax+edit"} for row in times if row["subject"] == "jax"]
     quiet = [row | {"basis": "uncontended", "subject_ms": 99.0} for row in times]
     native = [row | {"compiler": "", "subject_ms": 99.0} for row in times]
-    more = [*cells, *(replay("jax+edit", compiler) for compiler in COMPILERS)]
-    pd.testing.assert_frame_equal(built(more, [*times, *edited, *quiet, *native]), built(cells, times))
+    pd.testing.assert_frame_equal(built(cells, [*times, *quiet, *native]), built(cells, times))
 
 
 def test_too_small_a_block_and_too_few_rounds_are_not_decomposed():

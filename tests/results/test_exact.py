@@ -58,8 +58,8 @@ def test_memory_is_compared_in_the_newest_compiler_of_each_target():
     assert list(zip(found["device"], found["verdict"], strict=True)) == [("tpu-v6e", "more"), ("h100", "same")]
 
 
-def test_memory_of_an_edited_program_is_over_that_of_the_unedited_one():
-    sizes = {"jax": 10, "jax+default_precision": 5, "jax+another_edit": 4}
+def test_memory_at_the_default_precision_is_over_that_of_the_emitted_program():
+    sizes = {"jax": 10, "jax+default_precision": 5}
     programs = [program(name, hbm_bytes=size, temp_bytes=size, **TPU) for name, size in sizes.items()]
     for quantity in ("hbm", "temporaries"):
         found = only(compared(programs=programs), quantity=quantity)

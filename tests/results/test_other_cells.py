@@ -48,11 +48,6 @@ def test_row_of_a_replayed_program():
     assert blocks["steady_ms"] == pytest.approx(found["steady_ms"])
 
 
-def test_edited_program_has_a_row_of_its_own():
-    found = replayed({**MEDIANS, "torch_xla+edit": (1.0, 2.0, 4.0)}).loc["torch_xla+edit"]
-    assert (found["steady_ms"], found["baseline"]) == (pytest.approx(2.0), "jax")
-
-
 def test_invalid_program_shows_no_time():
     found = replayed(status="invalid").loc["jax"]
     assert (found["status"], found["status_detail"], found["rounds"]) == ("invalid", "why", 0)

@@ -183,13 +183,6 @@ def test_drift_during_a_replay_is_no_difference():
     assert set(found["basis"]) == {"interleaved"}
 
 
-def test_edited_program_is_paired_with_the_one_before_the_edit():
-    medians = {"jax": (1.0, 2.0), "torch_xla": (4.0, 9.0), "torch_xla+edit": (2.0, 4.5)}
-    found = of(built({}, {OLD: measured_replay(medians)}), "edit")
-    assert set(map(tuple, found[NAMES].to_numpy())) == {("edit", "torch_xla+edit", "torch_xla")}
-    assert list(found["ratio"]) == pytest.approx([0.5, 0.5])
-
-
 def test_programs_that_are_not_ok_are_paired_with_nothing():
     one = measured_replay({"jax": (1.0, 1.0), "torch_xla": (2.0, 2.0)})
     one["programs"]["torch_xla"] |= {"status": "oom", "steady": []}
@@ -208,7 +201,7 @@ def test_control_is_a_native_call_of_each_baseline_over_its_replay_in_the_native
 
 
 def test_a_program_is_compared_in_a_compiler_and_in_the_one_before_it_in_the_list_of_the_study():
-    medians = {"jax": (2.0, 3.0), "jax+edit": (1.0, 1.0), "a_frontend_that_is_not_in_the_study": (1.0, 1.0)}
+    medians = {"jax": (2.0, 3.0), "a_frontend_that_is_not_in_the_study": (1.0, 1.0)}
     replays = {OLD: measured_replay(medians), NEW: measured_replay({"jax": (3.0, 6.0)})}
     table = built({}, replays, measure=["matrix"])
     found = of(table, "compiler")

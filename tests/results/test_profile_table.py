@@ -1,16 +1,14 @@
-"""Classes of made-up profiles; gaps between two programs, what carries them and which edit closes them."""
+"""Classes of made-up profiles, and which of them carries the gap between two programs."""
 
 import math
 
-import pandas as pd
 import pytest
 
 import measured
 from stackwars.compilers.op_classes import CLASSES, ELEMENTWISE, PRODUCTS, TRANSPOSES
 from stackwars.results import profile, schema
-from stackwars.results.profile import GAP_COLUMNS, gaps
+from stackwars.results.profile import carried
 from stackwars.results.raw import Raw
-from stackwars.results.verdicts import CLOSES_MOST, CLOSES_PART, INCONCLUSIVE, NO_DATA, SLOWER
 from stackwars.study.config import load
 from stackwars.study.programs import ReplayCell
 
@@ -74,17 +72,6 @@ def test_workloads_are_in_the_order_of_the_configuration_and_no_profile_is_an_em
 
 
 PLACE = {"workload": "mha", "title": "MHA", "device": "cpu", "compiler": "jaxlib-0.7.1"}
-EDITED = "torch_xla+pretransposed_weights"
-
-
-def replay(ratio: float, **columns: object) -> dict:
-    names = {"quantity": "replay", "subject": "torch_xla", "baseline": "jax", "verdict": SLOWER}
-    return PLACE | names | {"ratio": ratio, **columns}
-
-
-def edit(subject: str, verdict: str, share: float, other: str = "jax") -> dict:
-    names = {"quantity": "edit", "subject": subject, "baseline": subject.partition("+")[0]}
-    return PLACE | names | {"detail": other, "verdict": verdict, "share": share, "ratio": 0.6}
 
 
 def class_times(framework: str, is_consistent: bool = True, **times: float) -> list[dict]:
@@ -92,67 +79,35 @@ def class_times(framework: str, is_consistent: bool = True, **times: float) -> l
     return [head | {"class": name, "ms": times.get(name, 0.0)} for name in CLASSES]
 
 
-def gaps_of(comparisons: list[dict], profiles: list[dict] = ()) -> pd.DataFrame:
-    return gaps(schema.table("comparisons", comparisons), schema.table("profile", list(profiles)))
+def carried_by(ratio: float, profiles: list[dict]) -> dict:
+    pair = PLACE | {"subject": "torch_xla", "baseline": "jax", "ratio": ratio}
+    return carried(pair, schema.table("profile", profiles))
 
 
-def test_a_small_difference_is_no_gap():
-    made = gaps_of([replay(1.09), replay(1 / 1.09), replay(math.nan)])
-    assert made.empty
-    assert list(made) == list(GAP_COLUMNS)
-
-
-def test_a_gap_without_a_profile_has_no_class():
-    made = gaps_of([replay(1.5)], class_times("jax", products=2.0))
-    assert len(made) == 1
-    row = made.iloc[0]
-    assert (row["op_class"], row["profile_consistent"]) == ("", False) and math.isnan(row["gap_ms"])
-    assert (row["title"], row["ratio"], row["verdict"]) == ("MHA", 1.5, SLOWER)
+def test_a_gap_without_a_profile_of_both_has_no_class():
+    others = class_times("torch_xla", products=3.0)
+    for profiles in (class_times("jax", products=2.0), [row | {"compiler": "another"} for row in others]):
+        found = carried_by(1.5, profiles)
+        assert (found["op_class"], found["profile_consistent"]) == ("", False) and math.isnan(found["gap_ms"])
 
 
 def test_the_class_with_the_largest_difference_carries_the_gap():
     profiles = class_times("jax", **{PRODUCTS: 2.0, ELEMENTWISE: 2.0})
     profiles += class_times("torch_xla", **{PRODUCTS: 4.0, TRANSPOSES: 3.0, ELEMENTWISE: 1.0})
-    row = gaps_of([replay(1.9)], profiles).iloc[0]
-    assert tuple(row[["op_class", "share", "gap_ms", "profile_consistent"]]) == (TRANSPOSES, 0.75, 4.0, True)
+    found = {"gap_ms": 4.0, "profile_consistent": True, "op_class": TRANSPOSES, "share": 0.75}
+    assert carried_by(1.9, profiles) == found
 
 
 def test_profiles_that_differ_the_other_way_or_hardly_show_no_class():
     base = class_times("jax", **{PRODUCTS: 4.0})
     for ms in (2.0, 4.2):
-        made = gaps_of([replay(1.5)], base + class_times("torch_xla", **{PRODUCTS: ms}))
-        assert set(made["op_class"]) == {""}
-        assert made["share"].isna().all()
-        assert made["gap_ms"].iloc[0] == ms - 4.0
-    faster = gaps_of([replay(0.5)], base + class_times("torch_xla", **{PRODUCTS: 2.0}))
-    assert set(faster["op_class"]) == {PRODUCTS}
+        found = carried_by(1.5, base + class_times("torch_xla", **{PRODUCTS: ms}))
+        assert found["op_class"] == "" and math.isnan(found["share"])
+        assert found["gap_ms"] == ms - 4.0
+    assert carried_by(0.5, base + class_times("torch_xla", **{PRODUCTS: 2.0}))["op_class"] == PRODUCTS
 
 
 def test_one_profile_that_misses_its_call_is_enough_to_doubt_the_gap():
     profiles = class_times("jax", products=2.0)
     profiles += class_times("torch_xla", is_consistent=False, products=4.0)
-    assert not gaps_of([replay(2.0)], profiles)["profile_consistent"].any()
-
-
-def test_the_cause_is_the_simplest_edit_that_closes_most():
-    more = f"{EDITED}+explicit_layernorm"
-    rows = [edit(more, CLOSES_MOST, 1.0), edit(EDITED, CLOSES_MOST, 0.8)]
-    row = gaps_of([replay(1.5), *rows]).iloc[0]
-    assert (row["cause"], row["best_edit"], row["share_closed"]) == (EDITED, more, 1.0)
-
-
-def test_an_edit_that_closes_a_part_or_is_inconclusive_is_no_cause():
-    rows = [edit(EDITED, CLOSES_PART, 0.3), edit("jax+transposed_weights", INCONCLUSIVE, 0.9, "torch_xla")]
-    row = gaps_of([replay(1.5), *rows]).iloc[0]
-    assert (row["cause"], row["best_edit"]) == ("", "jax+transposed_weights")
-
-
-def test_edits_of_another_pair_compiler_or_without_data_do_not_count():
-    rows = [
-        edit("torchax+pretransposed_weights", CLOSES_MOST, 1.0),
-        edit(EDITED, CLOSES_MOST, 1.0) | {"compiler": "jaxlib-0.10.2"},
-        edit(EDITED, NO_DATA, math.nan),
-    ]
-    row = gaps_of([replay(1.5), *rows]).iloc[0]
-    assert (row["cause"], row["best_edit"]) == ("", "")
-    assert math.isnan(row["share_closed"])
+    assert not carried_by(2.0, profiles)["profile_consistent"]

@@ -85,12 +85,12 @@ def test_a_compilation_without_optimised_hlo_has_its_message(asked, tmp_path):
     assert math.isnan(found["estimated_cycles"]) and math.isnan(found["operations"])
 
 
-def test_an_edited_program_is_a_row_of_its_own(asked, tmp_path):
+def test_a_program_at_another_precision_is_a_row_of_its_own(asked, tmp_path):
     asked["aot_compilations"].append(
-        asked["aot_compilations"][0] | {"edit": "default_precision", "stop_after": "buffer_assignment"}
+        asked["aot_compilations"][0] | {"precision": "default", "stop_after": "buffer_assignment"}
     )
-    edited = [one for one in study.compilations(asked) if one.program.edits]
-    write(tmp_path / edited[0].path / "ahead.json", COMPILED)
+    lower = [one for one in study.compilations(asked) if one.precision]
+    write(tmp_path / lower[0].path / "ahead.json", COMPILED)
     table = built(asked, tmp_path)
     rows = table[table["framework"].str.endswith("+default_precision")]
     assert list(zip(rows["framework"], rows["status"], strict=True)) == [

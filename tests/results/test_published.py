@@ -77,7 +77,7 @@ def test_pairs_of_the_lecture_s_frameworks_stand_beside_its_times():
 
 
 @pytest.mark.parametrize("columns", [
-    {"workload": "newton"}, {"device": "cpu-1t"}, {"quantity": "replay"}, {"subject": "torch_xla+an_edit"},
+    {"workload": "newton"}, {"device": "cpu-1t"}, {"quantity": "replay"},
     {"subject": "torch_inductor", "baseline": "torch_eager"},
 ])  # fmt: skip
 def test_what_was_not_published_has_nothing_beside_it(columns):

@@ -5,12 +5,11 @@ from itertools import product
 
 import pytest
 
-from stackwars.measure.log_ratio import EQUIVALENT, FASTER, INCONCLUSIVE, NO_DATA, NO_INTERVAL, SLOWER, LogRatio
+from stackwars.measure.log_ratio import EQUIVALENT, FASTER, INCONCLUSIVE, NO_DATA, NO_INTERVAL, SLOWER
 from stackwars.results import names, verdicts
 from stackwars.results.verdicts import (
     agreement,
     amount,
-    edit_effect,
     largest_batch,
     reversal,
     runs_by_times,
@@ -18,10 +17,6 @@ from stackwars.results.verdicts import (
 )
 
 NAN = math.nan
-
-
-def of(value: float, error: float | None = 0.01) -> LogRatio:
-    return LogRatio(math.log(value), error, None if error is None else 3.0)
 
 
 @pytest.mark.parametrize(("rule", "given", "word"), [
@@ -48,17 +43,6 @@ def of(value: float, error: float | None = 0.01) -> LogRatio:
     (shape, (False, 0), "reused"),
     (shape, (False, 2), "compiled again"),
     (shape, (True, None), ""),
-    (edit_effect, (of(0.6), of(0.5)), verdicts.CLOSES_MOST),
-    (edit_effect, (of(1.7), of(2.0)), verdicts.CLOSES_MOST),  # the faster one, slowed
-    (edit_effect, (of(0.85), of(0.5)), verdicts.CLOSES_PART),
-    (edit_effect, (of(0.71), of(0.5)), verdicts.CLOSES_SOME),  # about half
-    (edit_effect, (of(0.6, 0.1), of(0.5)), verdicts.CLOSES_SOME),  # too wide to tell
-    (edit_effect, (of(1.0, 0.005), of(0.5)), EQUIVALENT),
-    (edit_effect, (of(0.8, 0.2), of(0.5)), INCONCLUSIVE),
-    (edit_effect, (of(1.15), of(0.5)), verdicts.WIDENS),
-    (edit_effect, (of(0.6), of(0.5, 0.4)), INCONCLUSIVE),
-    (edit_effect, (of(0.6, None), of(0.5)), NO_DATA),
-    (edit_effect, (of(0.6), of(0.5, None)), NO_DATA),
     (amount, (1009, 1000), verdicts.SAME),
     (amount, (1011, 1000), verdicts.MORE),
     (amount, (980, 1000), verdicts.LESS),
@@ -85,12 +69,6 @@ def test_directions_of_two_verdicts():
     assert {pair for pair, word in found.items() if word == verdicts.AGREES} == same
     assert {pair for pair, word in found.items() if word == verdicts.DIFFERS} == opposite
     assert all((NO_DATA in pair) == (word == NO_DATA) for pair, word in found.items())
-
-
-def test_the_share_that_an_edit_closes():
-    assert verdicts.share_closed(of(0.5), of(0.25)) == pytest.approx(0.5)
-    assert verdicts.share_closed(of(2.0), of(4.0)) == pytest.approx(0.5)
-    assert verdicts.share_closed(of(0.9), of(1.0)) is None
 
 
 def test_names_of_compilers_targets_and_variants():

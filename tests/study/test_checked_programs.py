@@ -5,7 +5,7 @@ import copy
 from stackwars import compilers, workloads
 from stackwars.study import odd, programs
 from stackwars.study.config import load
-from stackwars.study.programs import BASE, Program
+from stackwars.study.programs import Program
 
 CONFIG = load()
 MATRIX = {**CONFIG, "measure": ["tables", "matrix"]}
@@ -18,16 +18,13 @@ def named(found: list[Program]) -> list[str]:
     return [program.framework for program in found]
 
 
-def test_at_the_preset_s_sizes_every_program_of_a_replay_is_checked_edits_too():
+def test_at_the_preset_s_sizes_every_program_of_a_replay_is_checked():
     for replay in programs.replays(MATRIX):
         names = (MATRIX, replay.workload, replay.compiler)
         assert programs.checked(*names) == programs.replayed(*names)
-    with_edits = next(workload for workload, edits in CONFIG["edits"].items() if edits)
-    edited = programs.checked(MATRIX, with_edits, NATIVE)
-    assert [program for program in edited if program.edits] and all(one.variant == BASE for one in edited)
 
 
-def test_at_odd_sizes_the_study_s_frontends_are_checked_and_no_edit():
+def test_at_odd_sizes_the_study_s_frontends_are_checked():
     for compiler in ROWS["compilers"]:
         found = programs.checked(VALUES, "gemm", compiler, "odd1")
         assert found == [Program(name, "gemm", "odd1") for name in ROWS["programs"]]

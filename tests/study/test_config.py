@@ -96,6 +96,13 @@ REFUSED = {
         "odd_sizes.compilers.0", "one of jaxlib-0.7.1", "jaxlib-0.9"),
     "odd sizes of an unknown study": (
         put("odd_sizes/study", "values_"), "odd_sizes.study", "one of tables", "values_"),
+    "release without pins": (
+        put("releases/versions/jaxlib/0", "0.3.0"),
+        "releases.versions.jaxlib", "envs/lock_releases.py jaxlib-0.3.0 writes them", "0.3.0"),
+    "releases of an unknown project": (
+        put("releases/versions/tvm", ["1.0"]), "releases.versions", "known keys are iree, jaxlib", "tvm"),
+    "releases of an unknown program": (
+        put("releases/programs/0", "jaxx"), "releases.programs.0", "one of jax, ", "jaxx"),
     "cache that is full": (
         put("presets/full/sizes/decode/past", 1024),
         "presets.full.sizes.decode.past", "fewer than positions, 1024", 1024),
@@ -177,13 +184,13 @@ REFUSED = {
         "aot_compilations.0", "compiled to the end", "buffer_assignment"),
     "first row of some workloads": (
         put("aot_compilations/0/workloads", ["gemm"]), "aot_compilations.0", "for all workloads", "gemm"),
-    "first row of an edit": (
-        put("aot_compilations/0/edit", "default_precision"), "aot_compilations.0", "without an edit",
-        "default_precision"),
-    "edit of a precision that is not asked for": (
+    "first row of another precision": (
+        put("aot_compilations/0/precision", "default"), "aot_compilations.0", "at the emitted precision", "default"),
+    "precision that changes nothing": (
         put("settings/matmul_precision", "high"),
-        "settings.matmul_precision", "highest, which the edit of aot_compilations.", "high"),
-    "unknown edit": (put("edits/mha", ["jax+faster"]), "edits.mha.0", "pretransposed_weights", "faster"),
+        "settings.matmul_precision", "highest, which aot_compilations.", "high"),
+    "unknown precision": (
+        put("aot_compilations/5/precision", "lowest"), "aot_compilations.5.precision", "default", "lowest"),
     "variant of another form": (
         put("presets/full/variants/mha", ["large"]),
         "presets.full.variants.mha.0", "of the form ^b", "large"),

@@ -29,7 +29,7 @@ def config(study_workloads=None, **changes):
     """Three studies of three workloads; the preset measures the first, and may limit workloads."""
     limits = {"study_workloads": study_workloads} if study_workloads else {}
     full = {**CONFIG["presets"]["full"], "measure": ["tables"], **limits}
-    grid = {"workloads": ["gemm", "ffn", "mha"], "devices": ["cpu", "cpu-1t"], "edits": {}}
+    grid = {"workloads": ["gemm", "ffn", "mha"], "devices": ["cpu", "cpu-1t"]}
     return {**CONFIG, **grid, "studies": STUDIES, "presets": {"full": full}, **changes}
 
 
@@ -72,12 +72,8 @@ def test_a_study_that_the_configuration_does_not_have_is_empty():
     assert (none.frameworks, none.programs, none.workloads) == ((), (), ())
 
 
-def test_a_replay_has_the_programs_of_the_studies_that_have_its_compiler_and_their_edits():
-    edits = {
-        "mha": ["torch_xla+pretransposed_weights"],
-        "gemm": ["torch_xla+pretransposed_weights"],
-    }
-    both = config(measure=["tables", "more"], edits=edits)
+def test_a_replay_has_the_programs_of_the_studies_that_have_its_compiler():
+    both = config(measure=["tables", "more"])
     found = {
         (replay.compiler, replay.workload): [
             program.framework for program in programs.replayed(both, replay.workload, replay.compiler)
@@ -87,7 +83,7 @@ def test_a_replay_has_the_programs_of_the_studies_that_have_its_compiler_and_the
     assert found == {
         **{("jaxlib-0.7.1", workload): ["jax"] for workload in ("gemm", "ffn", "mha")},
         ("jaxlib-0.10.2", "ffn"): ["jax", "torch_xla"],
-        ("jaxlib-0.10.2", "mha"): ["jax", "torch_xla", "torch_xla+pretransposed_weights"],
+        ("jaxlib-0.10.2", "mha"): ["jax", "torch_xla"],
     }
 
 
@@ -113,6 +109,8 @@ def test_refused(changes, said):
         for name, row in CONFIG["presets"].items()
     }
     with pytest.raises(ConfigError, match="config") as caught:
-        given = {k: value for k, value in CONFIG.items() if k not in ("growth", "sharding", "odd_sizes")}
+        given = {
+            k: value for k, value in CONFIG.items() if k not in ("growth", "sharding", "odd_sizes", "releases")
+        }
         validate({**given, "studies": STUDIES, "presets": presets, **changes})
     assert said in str(caught.value)

@@ -79,31 +79,31 @@ def test_programs_of_every_subject_go_to_the_compilers_after_the_one_baseline_s(
     job = programs.replay_job(chosen, programs.replays(chosen)[0], 0)
     assert job["baseline"] == "jax"
     assert list(job["programs"])[: len(frameworks)] == frameworks
-    compiled = [c.program.emitter for c in programs.compilations(chosen)]
+    compiled = [c.program.framework for c in programs.compilations(chosen)]
     assert compiled[: len(frameworks)] == frameworks
     assert set(compiled) == set(frameworks)
 
 
-def test_edited_programs_are_compiled_beside_the_others_for_the_first_study_alone():
-    row = {"target": "tpu-v6e", "compiler": "jaxlib-0.10.2", "edit": "default_precision"}
+def test_programs_at_another_precision_are_compiled_beside_the_others_for_the_first_study_alone():
+    row = {"target": "tpu-v6e", "compiler": "jaxlib-0.10.2", "precision": "default"}
     row |= {"stop_after": "buffer_assignment", "workloads": ["mha", "vit_b16"]}
-    rows = [other for other in CONFIG["aot_compilations"] if "edit" not in other]
+    rows = [other for other in CONFIG["aot_compilations"] if "precision" not in other]
     without, both = ({**CONFIG, "aot_compilations": found} for found in (rows, [*rows, row]))
     found = programs.compilations(both)
     plain = programs.compilations(without)
-    edited = [c for c in found if c not in plain]
+    lower = [c for c in found if c not in plain]
     assert found[: len(plain)] == plain
-    assert {c.program for c in edited} == {
-        Program(f"{framework}+default_precision", workload)
+    assert {(c.framework, c.program) for c in lower} == {
+        (f"{framework}+default_precision", Program(framework, workload))
         for framework in CONFIG["studies"]["tables"]["programs"]
         for workload in row["workloads"]
     }
     assert len({c.path for c in found}) == len(found)
     for asked in (programs.base_compilations, programs.largest_batches):
         assert asked(both) == asked(without)
-    for one in edited:
+    for one in lower:
         assert not programs.finished(both, one)
-        assert programs.code_source(both, one).program.framework == one.program.emitter
+        assert programs.code_source(both, one).program.framework == one.program.framework
 
 
 @pytest.mark.parametrize(("variant", "batch", "sequence"), [("base", 2, 64), ("b8", 8, 64), ("b8s512", 8, 512)])
@@ -135,3 +135,25 @@ def test_base_programs_of_the_first_row_are_finished_and_give_the_others_their_c
         assert source.program.workload == compilation.program.workload
         if compilation.program.variant != "base":
             assert not programs.finished(CONFIG, compilation)
+
+
+def test_gaps_are_searched_in_the_replays_of_the_studies_that_ask_for_causes():
+    both = {**CONFIG, "measure": ["tables", "matrix"]}
+    found = programs.searched(both)
+    matrix = CONFIG["studies"]["matrix"]
+    assert {replay.workload for replay in found} == set(matrix["workloads"])
+    assert {replay.compiler for replay in found} == set(matrix["compilers"])
+    assert set(found) < set(programs.replays(both))  # GPT-Neo's replay is of the tables alone
+    assert programs.searched({**CONFIG, "measure": ["tables"]}) == []
+
+
+def test_a_search_has_the_programs_of_the_replay_and_an_evaluator_that_every_compiler_can_read():
+    both = {**CONFIG, "measure": ["tables", "matrix"]}
+    replay = next(one for one in programs.searched(both) if one.compiler == "jaxlib-0.10.2-no-ynn")
+    job = programs.causes_job(both, replay)
+    assert set(job["programs"]) == set(programs.replay_job(both, replay, 0)["programs"])
+    assert job["pair"] == ["torch_xla", "jax"]
+    assert job["compiler"]["options"] == CONFIG["compilers"][replay.compiler]["options"]
+    assert (job["evaluator"]["name"], job["evaluator"]["options"]) == ("jaxlib-0.7.1", {})
+    assert job["pins"] == {"compiler": "envs/xla-0.10.2.txt", "evaluator": "envs/xla-0.7.1.txt"}
+    assert job["bound"] == 0.1 and job["settings"]["budget_s"] == 480

@@ -62,7 +62,6 @@ def large(folder: Path, cells: int) -> None:
     del config["growth"], config["sharding"], config["odd_sizes"]
     config |= {
         "device_workloads": {},
-        "edits": {},
         "devices": ["cpu"],
         "settings": config["settings"] | study.SETTINGS,
     }

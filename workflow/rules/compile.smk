@@ -30,31 +30,6 @@ rule lower:
         " --job {params.job} --output $(dirname {output.program}) >{log} 2>&1"
 
 
-# A program with one suspected cause of a difference changed.
-rule edit:
-    input:
-        JOBS.sources("edit"),
-        pins=JOBS.pins("edit"),
-        program=f"{ROOT}/programs/{{framework}}/{{workload}}/base/program.mlir.gz",
-        arguments=f"{ROOT}/programs/{{framework}}/{{workload}}/base/arguments.json",
-    output:
-        program=f"{ROOT}/programs/{{framework}}+{{edits}}/{{workload}}/base/program.mlir.gz",
-        arguments=f"{ROOT}/programs/{{framework}}+{{edits}}/{{workload}}/base/arguments.json",
-    log:
-        f"{ROOT}/logs/programs/{{framework}}+{{edits}}/{{workload}}/base.txt",
-    priority: 10
-    group:
-        "compiled-{workload}"
-    resources:
-        mem_mb=COMPILING_MB,
-    params:
-        version=JOBS.version("edit"),
-        edits=lambda wildcards: [f"--edit {edit}" for edit in wildcards.edits.split("+")],
-    shell:
-        "python -m stackwars.setup.environments {input.pins} -- -m stackwars.compilers.edits {params.edits}"
-        " --program $(dirname {input.program}) --output $(dirname {output.program}) >{log} 2>&1"
-
-
 # What the native compiler makes of the programs that the report shows, as text. Each is a job of its own on a
 # cluster: it is made from a cell, so it cannot be of the group that the cell's replay is made from.
 rule optimised:
@@ -82,7 +57,7 @@ rule ahead:
     input:
         JOBS.description,
         pins=JOBS.pins("ahead"),
-        program=f"{PROGRAM}/program.mlir.gz",
+        program=JOBS.compiled,
         code=JOBS.code_source,
     output:
         result=f"{AHEAD}/{{variant}}/ahead.json",
@@ -90,7 +65,7 @@ rule ahead:
     log:
         f"{ROOT}/logs/ahead/{{target}}/{{compiler}}/{{framework}}/{{workload}}/{{variant}}.txt",
     wildcard_constraints:
-        framework="[a-z0-9_+]+",  # an edited program's too
+        framework="[a-z0-9_]+([+]default_precision)?",
     priority: -1_000_000_000
     group:
         "compiled-{workload}"

@@ -57,3 +57,30 @@ rule replay:
     shell:
         "python -m stackwars.compilers.replay_cell {input.processes} {params.cells} --check {input.check}"
         " --peak {input.peak} --output {output.result} >{log} 2>&1"
+
+
+# The causes of the gaps between the programs of a replay. Which gaps there are is known from the replay alone, so one
+# job searches all of one workload in one compiler, or finds that there is none.
+rule causes:
+    input:
+        JOBS.sources("causes"),
+        replay=f"{ROOT}/replay/cpu/{{compiler}}/{{workload}}/replay.json",
+        programs=JOBS.replayed,
+        pins=JOBS.pins("causes"),
+        evaluator=JOBS.evaluator_pins,
+    output:
+        result=f"{ROOT}/causes/{{compiler}}/{{workload}}/causes.json",
+        answers=directory(f"{ROOT}/causes/{{compiler}}/{{workload}}/answers"),
+    log:
+        f"{ROOT}/logs/causes/{{compiler}}/{{workload}}.txt",
+    # After everything that a round has.
+    priority: -1_000_000_002
+    threads: EXCLUSIVE_THREADS
+    resources:
+        **EXCLUSIVE_NODE,
+    params:
+        job=JOBS.spec("causes"),
+        version=JOBS.version("causes"),
+    shell:
+        "python -m stackwars.explain.replay_causes --job {params.job} --replay {input.replay}"
+        " --output {output.result} --answers {output.answers} >{log} 2>&1"

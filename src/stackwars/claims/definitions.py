@@ -37,7 +37,7 @@ VALUES: dict[str, set[str]] = {
     "status": set(STATUSES),
     **{side: set(frameworks.names()) for side in ("framework", "subject", "baseline")},
 }
-"""Columns with a closed list of values (behind a framework, edits may stand): another value selects nothing."""
+"""Columns with a closed list of values (behind a framework, a precision may stand): another value selects nothing."""
 
 
 class ClaimError(ValueError):

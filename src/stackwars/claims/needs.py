@@ -17,7 +17,7 @@ from stackwars.study.studies import narrowed
 REPLAYS, AHEAD, BATCHES, GROWTH = "replays", "ahead", "batches", "growth"
 SHARDING, SLICES = "sharding", "slices"
 STAGES = {
-    **dict.fromkeys((schema.REPLAY, schema.REVERSAL, schema.EDIT, schema.COMPILER), (CELLS, REPLAYS)),
+    **dict.fromkeys((schema.REPLAY, schema.REVERSAL, schema.COMPILER), (CELLS, REPLAYS)),
     **dict.fromkeys((schema.MARGIN, schema.CONTROL, schema.RUNTIME), (CELLS, REPLAYS)),
     **dict.fromkeys((schema.HBM, schema.TEMPORARIES, schema.CYCLES, schema.FIT, schema.OPTIMISED), (AHEAD,)),
     **dict.fromkeys((schema.LAYOUT, schema.FUSIONS), (AHEAD, PROGRAMS)),
@@ -114,7 +114,7 @@ def needed_files(config: dict, claim: Claim) -> list[Path]:
 
 
 def _sides(claim: Claim) -> dict[str, set[str]]:
-    """Return the frameworks that a claim names, without their edits, by the column that has them."""
+    """Return the frameworks that a claim names, without their precision, by the column that has them."""
     where = claim.query["where"]
     sides = [side for side in ("framework", "subject", "baseline") if side in where]
     return {side: {name.partition("+")[0] for name in listed(where[side])} for side in sides}
@@ -143,11 +143,13 @@ def _ahead(config: dict, claim: Claim) -> list[dict]:
     named = listed(where.get("target", where.get("device", list(config["targets"]))))
     first = programs.first_compilers(config)
     compares = where.get("quantity") == schema.FIT
-    edits = {name.partition("+")[2] for name in listed(where.get("subject", []))}
+    precisions = {
+        name.partition("+")[2].removesuffix(programs.PRECISION) for name in listed(where.get("subject", []))
+    }
     return [
         row
         for row in config["aot_compilations"]
         if row["target"] in named
         and (compares or row["compiler"] == first[row["target"]])
-        and ("edit" not in row or row["edit"] in edits)
+        and row.get("precision") in {None, *precisions}
     ]

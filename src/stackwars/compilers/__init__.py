@@ -1,4 +1,4 @@
-"""Compilers for every framework's StableHLO: lower it, edit it, replay it on the CPU, compile it for targets.
+"""Compilers for every framework's StableHLO: lower it, replay it on the CPU, compile it for targets.
 
 It reads jobs and programs (program.mlir.gz with its arguments.json) and writes programs, replay.json and
 profile.json for the replay of a workload's programs in one process, ahead.json for a compilation for a

@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 import sys
 import time
 from importlib import metadata
@@ -20,6 +21,7 @@ import numpy as np
 from stackwars.compilers import stablehlo
 from stackwars.measure.documents import Events
 
+_PRECISIONS = re.compile(r"\bprecision(?:_config)? = \[[^\]]*\]")
 PACKAGES = ("jaxlib", "libtpu", "jax-cuda12-pjrt", "nvidia-cuda-nvcc-cu12")
 
 
@@ -29,6 +31,8 @@ def compile_ahead(spec: dict, events: Events) -> None:
     devices = open_target(spec["target_row"])
     events.write("open", device_kind=devices[0].device_kind, versions=versions())
     text = program_text(Path(spec["program"])).decode()
+    if spec["precision"]:
+        text = with_precision(text, spec["precision"])
     events.write("compile")
     start = time.perf_counter()
     try:
@@ -121,6 +125,11 @@ def program_text(path: Path) -> bytes:
     """The bytes of a program's text, decompressed where the name ends in .gz."""
     result = path.read_bytes()
     return gzip.decompress(result) if path.suffix == ".gz" else result
+
+
+def with_precision(text: str, precision: str) -> str:
+    """Return a program's text with every product whose operands are at the highest precision at this one."""
+    return _PRECISIONS.sub(lambda found: found[0].replace("HIGHEST", precision.upper()), text)
 
 
 def main() -> None:

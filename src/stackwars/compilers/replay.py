@@ -42,10 +42,9 @@ class ReplayJob:
     """One process of the replay of a workload's programs in one compiler.
 
     module, options: the compiler's file in this folder, and what its constructor is told.
-    programs: {framework, or framework+edit: {"program": path of program.mlir.gz, "arguments": path
-    of its arguments.json}}, paths relative to the repository; an edited program has the arguments of the one that was
-    edited. baseline: the program that the others' times are compared with. settings: those of a cell's job. check:
-    file of the check of these programs, of which only those that are ok run here; "" if there is none. expected:
+    programs: {framework: {"program": path of program.mlir.gz, "arguments": path of its arguments.json}}, paths relative
+    to the repository. baseline: the program that the others' times are compared with. settings: those of a cell's job.
+    check: file of the check of these programs, of which only those that are ok run here; "" if there is none. expected:
     folder of the values that their outputs are compared with; "" if there are none. repetition: the round that it
     belongs to. peers: what is measured in the same rounds, as of `rounds.stop_reason`.
     """
@@ -243,11 +242,8 @@ def keep_memory() -> None:
 
 
 def digest_problem(name: str, digest: str, listed: str) -> str | None:
-    """Why a program is not the one its arguments are for, or None.
-
-    An edited one (`name+edit`) takes the arguments of the program that was edited.
-    """
-    if "+" in name or digest == listed:
+    """Return why a program is not the one its arguments are for, or None."""
+    if digest == listed:
         return None
     return f"the program's digest is {digest[:12]}, its list of arguments is for {listed[:12]}"
 

@@ -23,6 +23,8 @@ from stackwars.measure.log_ratio import LEVEL
 WALL, CPU = "wall", "cpu"
 LOW = 0.1
 BLOCKS = 5
+SINGLE_ERROR = 0.05
+"""Error of a share from one round: such programs are slow, and what disturbs them averages out."""
 LEAST_ROUNDS = 6
 ROUNDS_S = 3.0
 """Seconds of calls that so many rounds of A and B may take: of slow programs there are fewer."""
@@ -53,10 +55,12 @@ def blocks(times: Times, clock: str) -> np.ndarray:
 def share(a: Times, b: Times, tried: Times, clock: str) -> Share:
     """Return how much of the gap between A and B a program closes. Its error is that of the blocks' ratio."""
     gap = typical(a, clock) - typical(b, clock)
-    value = (typical(a, clock) - typical(tried, clock)) / gap if gap else math.nan
+    value = (typical(a, clock) - typical(tried, clock)) / (gap or math.nan)
     ours, theirs, its = (blocks(times, clock) for times in (a, b, tried))
     rest = (ours - its) - value * (ours - theirs)
-    error = float(np.std(rest, ddof=1)) / math.sqrt(len(rest)) / abs(gap) if gap and len(rest) > 1 else math.inf
+    if not gap:
+        return Share(math.nan, math.inf, gap, typical(a, clock))
+    error = float(np.std(rest, ddof=1)) / math.sqrt(len(rest)) / abs(gap) if len(rest) > 1 else SINGLE_ERROR
     return Share(value, error, gap, typical(a, clock))
 
 

@@ -33,7 +33,7 @@ def choose_clock(times: dict[str, Any]) -> tuple[str, bool]:
     """Return the clock by which A against itself varies less than the gap, and whether neither does.
 
     A against itself: the range of successive blocks of its rounds. If neither does, the processor's time is
-    the better one on a busy machine. """
+    the better one on a busy machine."""
     noise = {clock: max(float(np.ptp(blocks(times[name], clock))) for name in "AB") for clock in (WALL, CPU)}
     for clock in (WALL, CPU):
         if noise[clock] <= abs(typical(times["A"], clock) - typical(times["B"], clock)):

@@ -2,16 +2,16 @@
 
 Regions timed alone rank the kinds: that is cheap and robust, but no account of the gap, because fusion
 crosses their borders. Hybrids of the first kinds confirm the ranking, and the set is shrunk as long as it
-closes enough. Fresh processes decide, because one process has one layout of memory. """
+closes enough. Fresh processes decide, because one process has one layout of memory."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from stackwars.explain.bench import LEAST_ROUNDS, Arrays, Bench, Share, interval, typical
+from stackwars.explain.bench import CPU, LEAST_ROUNDS, WALL, Arrays, Bench, Share, interval, typical
 from stackwars.explain.hybrids import A, B, CyclicChoiceError, Hybrids, Kind, Node
 from stackwars.explain.workers import CompilerSpec, Refused, Worker
 from stackwars.measure.log_ratio import Estimate, LogRatio
@@ -213,15 +213,26 @@ def is_enough(found: Share) -> bool:
     return found.value >= ENOUGH and found.value - found.error >= ENOUGH - 0.1
 
 
-class Retimed(NamedTuple):
-    """Times of programs in fresh processes: {program: ns in each process}, by the search's clock."""
+@dataclass(frozen=True)
+class Retimed:
+    """Times of programs in fresh processes: {program: ns in each process}, by one clock and by all."""
 
-    times: dict[str, list[float]]
+    by_clock: dict[str, dict[str, list[float]]]
+    clock: str = WALL
+
+    @property
+    def times(self) -> dict[str, list[float]]:
+        return self.by_clock[self.clock]
 
     def plus(self, other: Retimed) -> Retimed:
         """Return the times of the programs that both have, those of the other's processes behind these."""
-        return Retimed(
-            {name: times + other.times[name] for name, times in self.times.items() if name in other.times}
+        return replace(
+            self,
+            by_clock={
+                clock: {name: times[name] + later[name] for name in times if name in later}
+                for clock, times in self.by_clock.items()
+                if (later := other.by_clock[clock])
+            },
         )
 
     def ratio(self, a: str = "A", b: str = "B") -> Estimate:
@@ -245,14 +256,15 @@ def retime(
     least: int = LEAST_ROUNDS,
 ) -> Retimed:
     """Time programs interleaved in each of some fresh processes."""
-    times: dict[str, list[float]] = {name: [] for name in programs}
+    times: dict[str, dict[str, list[float]]] = {c: {name: [] for name in programs} for c in (WALL, CPU)}
     for _ in range(processes):
         with Worker(spec, **settings) as worker:
             bench = Bench(worker, arrays, clock, least)
             names = [bench.load(name, *program) for name, program in programs.items()]
             for name, one in bench.time(names, seconds).items():
-                times[name].append(typical(one, clock))
-    return Retimed(times)
+                for each, lists in times.items():
+                    lists[name].append(typical(one, each))
+    return Retimed(times, clock)
 
 
 def _percents(shares: Mapping[str, float]) -> str:

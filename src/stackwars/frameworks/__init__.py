@@ -77,11 +77,11 @@ def load(name: str) -> ModuleType:
 def title(name: str) -> str:
     """The name that a reader sees.
 
-    An edited program's has its edit behind a plus: ``torch_xla+explicit_layernorm``.
+    Of a program that is compiled at another precision, that stands behind a plus: ``jax+default_precision``.
     """
-    base, _, edit = name.partition("+")
+    base, _, precision = name.partition("+")
     shown = load(base).TITLE
-    return f"{shown}, {edit.replace('_', ' ').replace('+', ', ')}" if edit else shown
+    return f"{shown}, {precision.replace('_', ' ')}" if precision else shown
 
 
 def variant(name: str) -> str:

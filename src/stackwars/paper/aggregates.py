@@ -10,13 +10,12 @@ import pandas as pd
 from stackwars.claims.verdicts import CLAIM_VERDICTS, CONTRADICTED, NOT_TESTABLE, SUPPORTED
 from stackwars.measure import documents
 from stackwars.paper import latex
-from stackwars.results import effects, names, runs, schema, variance
+from stackwars.results import causes, effects, names, runs, schema, variance
 from stackwars.results.dataset import Dataset
-from stackwars.results.verdicts import CLOSES_MOST, COMPILER, COUNTS_DISAGREE, NO_DATA, NOT_DECIDED
+from stackwars.results.verdicts import COMPILER, COUNTS_DISAGREE, NO_DATA, NOT_DECIDED
 from stackwars.setup.device import CPU
 
 Named = Iterator[tuple[str, object]]
-EDIT = "+pretransposed_weights"
 PYTORCH = ("torch_xla", "torchax", "torch_tpu", "torch_tpu_undecomposed")
 """The frontends that take in the PyTorch model."""
 SMALL_FACTOR = 1.2
@@ -65,13 +64,13 @@ def _overhead(data: Dataset) -> Named:
         yield f"overhead/{framework}/{workload}", latex.duration(value)
 
 
-def _edits(data: Dataset) -> Named:
-    """Yield how many differences of torch_xla and JAX pretransposed weights close, and the least share, by compiler."""
-    table = data.comparisons(quantity=schema.EDIT)
-    table = table[table["subject"].isin([f"{name}{EDIT}" for name in ("torch_xla", "jax")])]
-    for compiler, rows in table[table["verdict"] == CLOSES_MOST].groupby("compiler"):
-        yield f"pretransposed/{compiler}/closed", len(rows)
-        yield f"pretransposed/{compiler}/least", rf"{100 * rows['share'].min():.0f}\,\%"
+def _causes(data: Dataset) -> Named:
+    """Yield how many gaps between torch_xla and JAX there are in replays, and how many were searched and found."""
+    sides = {"torch_xla", "jax"}
+    every = [row for row in causes.gaps_of(data, effects.STUDY) if {row["subject"], row["baseline"]} == sides]
+    yield "causes/gaps", len(every)
+    yield "causes/asked", sum(row["verdict"] != "" for row in every)
+    yield "causes/found", sum(row["verdict"] == causes.CAUSE for row in every)
 
 
 def _kernels(data: Dataset) -> Named:
@@ -93,7 +92,6 @@ def _kernels(data: Dataset) -> Named:
 def _matrix(data: Dataset) -> Named:
     """Yield how many cells the matrix has, and how much one program's time depends on the compiler."""
     cells = data.rows("cells", "matrix", schema.REPLAY)
-    cells = cells[~cells["framework"].str.contains("+", regex=False)]
     yield "matrix/total", len(cells)
     yield "matrix/ok", (cells["status"] == "ok").sum()
     times = _ok(cells).pivot_table(index=["workload", "framework"], columns="compiler", values="steady_ms")
@@ -175,7 +173,7 @@ _GROUPS: tuple[Callable[[Dataset], Named], ...] = (
         _tables,
         _values,
         _overhead,
-        _edits,
+        _causes,
         _kernels,
         _matrix,
         _effects,

@@ -33,7 +33,7 @@ COMPARISON_VERDICTS = {
 }
 UNDECIDED = {
     *(verdicts.INCONCLUSIVE, verdicts.NO_INTERVAL, verdicts.NO_DATA, verdicts.NOT_DECIDED),
-    *(verdicts.NOT_SEPARATED, verdicts.CLOSES_SOME, NOT_TESTABLE),
+    *(verdicts.NOT_SEPARATED, NOT_TESTABLE),
 }
 
 

@@ -39,9 +39,9 @@ def gather(sources: Sources) -> Row:
         make(sources) for make in (tables.cells, tables.comparisons, tables.compiled)
     )
     programs, timeline = _listed(folder, "report_programs", "programs"), tables.profiles(sources, raw_run)
-    checked = tables.values(sources)
+    checked, gaps = tables.values(sources), tables.causes(sources)
     names = [row["framework"] for row in (*cells, *checked, *timeline["calls"])]
-    names += [row[side] for row in comparisons for side in ("subject", "baseline")]
+    names += [row[side] for row in (*comparisons, *gaps) for side in ("subject", "baseline")]
     names += [name for one in programs for name in (*one["frameworks"], *one["left_out"])]
     return {
         "name": titled(run),
@@ -57,6 +57,7 @@ def gather(sources: Sources) -> Row:
         "replays": raw.replays(run.measured),
         "comparisons": comparisons,
         "quantities": schema.QUANTITIES,
+        "causes": gaps,
         "effects": tables.effects(sources),
         "facts": {name: text.partition(";")[0] for name, text in FACTS.items()},
         "compiled": compiled,

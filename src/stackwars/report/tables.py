@@ -15,6 +15,7 @@ from stackwars.measure import documents
 from stackwars.paper.figures.style import OPERATION_LOOKS
 from stackwars.report.raw import digits
 from stackwars.results import schema
+from stackwars.results.causes import gaps_of
 from stackwars.results.dataset import Dataset, Sources, in_order, newest_runs, of_study
 from stackwars.results.effects import STUDY as COMPILERS
 from stackwars.setup.device import CPU
@@ -156,6 +157,14 @@ def values(sources: Sources) -> list[Row]:
     """Return every program that was compared with expected values; those that are not ok come first."""
     table = sources.checked().table("values")
     return records(table.sort_values("status", key=lambda status: status == "ok", kind="stable"), VALUES)
+
+
+def causes(sources: Sources) -> list[Row]:
+    """Return the gaps between two programs in one compiler, with their causes as far as they were searched."""
+    if COMPILERS not in sources.run.config["studies"]:
+        return []
+    rows = gaps_of(sources.of(COMPILERS), COMPILERS)
+    return records(pd.DataFrame(rows, columns=list(schema.CAUSES)), schema.CAUSES)
 
 
 def effects(sources: Sources) -> list[Row]:

@@ -14,7 +14,18 @@ from stackwars.results.dataset import sources
 from stackwars.results.folder import chosen, parser
 
 PAGE = Path(__file__).with_name("page")
-SCRIPTS = ("base", "start", "calls", "cells", "values", "comparisons", "programs", "timeline", "views")
+SCRIPTS = (
+    "base",
+    "start",
+    "calls",
+    "cells",
+    "values",
+    "comparisons",
+    "causes",
+    "programs",
+    "timeline",
+    "views",
+)
 """In the order in which they stand in the page; the last one draws it."""
 MOST_BYTES = 15_000_000
 

@@ -1,7 +1,7 @@
-"""Results as six tables and two summaries: from what was measured to CSV, and reading the CSV back.
+"""Results as seven tables and two summaries: from what was measured to CSV, and reading the CSV back.
 
-It reads a folder of results (the JSON of cells, replays, growth, sharding and compilations; programs), the
+It reads a folder of results (the JSON of cells, replays, causes, growth, sharding and compilations; programs), the
 accepted runs and the published numbers. It writes cells.csv, programs.csv, values.csv, rounds.csv, comparisons.csv,
-profile.csv, effects.csv and context.json; `schema` describes every column. `dataset` is how the claims, the
+causes.csv, profile.csv, effects.csv and context.json; `schema` describes every column. `dataset` is how the claims, the
 paper and the report read them.
 """

@@ -40,11 +40,11 @@ def replayed(config: dict, raw: Raw) -> Iterator[Row]:
     for replay in programs.replays(config):
         result = raw.replays.get(replay)
         asked = [one.framework for one in programs.replayed(config, replay.workload, replay.compiler)]
-        for name in result["programs"] if result else [one for one in asked if "+" not in one]:
+        for name in result["programs"] if result else asked:
             row = head(replay.workload, schema.REPLAY, name, replay.device)
             row |= {
                 "compiler": replay.compiler,
-                "baseline": baselines.get(name.partition("+")[0], ""),
+                "baseline": baselines.get(name, ""),
                 "parity_limit": cells.parity_limit(config, replay.workload),
                 **{"status": "not run", "status_detail": "no result", "rounds": 0},
             }

@@ -47,7 +47,7 @@ def build(config: dict, rounds: pd.DataFrame, cells: pd.DataFrame, programs: pd.
     result = {key_of(row): row for row in rows}
     rows += [*_factors(config, result), *_pairwise(config, native, result)]
     rows += exact.rows(config, cells, programs)
-    return deciding.decide(config, schema.table("comparisons", rows))
+    return deciding.decide(schema.table("comparisons", rows))
 
 
 def ratio_of(rounds: pd.DataFrame) -> LogRatio:
@@ -121,7 +121,7 @@ def _round_key(quantity: str, **names: str) -> tuple[str, ...]:
 
 
 def _replays(config: dict, replays: pd.DataFrame, measured: Measured) -> Iterator[Row]:
-    """Yield the replay ratio of every pair of programs in every compiler, each baseline's control, the edits."""
+    """Yield the replay ratio of every pair of programs in every compiler, each baseline's control."""
     pairs = comparisons(config, PROGRAMS)
     for where, rows in replays.groupby(["workload", "device", "compiler"], sort=False):
         names = dict(zip(("workload", "device", "compiler"), where, strict=True))
@@ -130,8 +130,6 @@ def _replays(config: dict, replays: pd.DataFrame, measured: Measured) -> Iterato
         if names["compiler"] == native_compiler(config):
             baselines = dict.fromkeys(pair.baseline for pair in compared)
             ratios += [(schema.CONTROL, base, base) for base in baselines]
-        edited = rows["framework"][rows["framework"].str.contains("+", regex=False)]
-        ratios += [(schema.EDIT, name, name.partition("+")[0]) for name in edited]
         for quantity, subject, baseline in ratios:
             sides = {**names, "subject": subject, "baseline": baseline}
             yield _row(quantity, measured.get(_round_key(quantity, **sides), _columns(None)), **sides)

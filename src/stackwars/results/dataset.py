@@ -66,7 +66,7 @@ def in_order(workloads: Iterable[str], table: pd.DataFrame) -> pd.DataFrame:
 
 
 class Dataset:
-    """A folder with the six tables and the two summaries; a table is read on first use.
+    """A folder with the seven tables and the two summaries; a table is read on first use.
 
     is_reference: whether they are of the accepted runs and not of this one. measured: where what they are made
     from lies, the audits too, if it is another folder.
@@ -85,7 +85,7 @@ class Dataset:
         return documents.read(self.folder / "context.json")
 
     def table(self, name: str) -> pd.DataFrame:
-        """Return a whole table: cells, programs, rounds, comparisons, claims, profile or effects."""
+        """Return a whole table: cells, programs, rounds, comparisons, claims, profile, effects, values or causes."""
         if name not in self._tables:
             self._tables[name] = schema.read(self.folder / f"{name}.csv")
         return self._tables[name]

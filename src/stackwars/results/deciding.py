@@ -14,21 +14,20 @@ from stackwars.results.names import generations
 from stackwars.results.schema import is_missing
 from stackwars.results.verdicts import NO_DATA
 from stackwars.setup.device import CPU, ONE_THREAD
-from stackwars.study.comparisons import PROGRAMS, comparisons
 
 Row = dict[str, Any]
 """A row of comparisons.csv; columns may be missing."""
 
 
-def decide(config: dict, table: pd.DataFrame) -> pd.DataFrame:
+def decide(table: pd.DataFrame) -> pd.DataFrame:
     """Return the table with p-values and verdicts, and the rows that compare rows: one core with all cores, and
-    two generations of XLA. config: says which programs are compared."""
+    two generations of XLA."""
     rows = table[~table["quantity"].isin([schema.CORES, schema.REVERSAL])].to_dict("records")
     _correct(rows)
     by_key = {key_of(row): row for row in rows}
     for row in rows:
         if row["quantity"] not in schema.EXACT:
-            row |= {"verdict": NO_DATA} if is_missing(row["ratio"]) else _decided(row, by_key, config)
+            row |= {"verdict": NO_DATA} if is_missing(row["ratio"]) else _decided(row, by_key)
     rows += [*_cores(rows, by_key), *_reversals(rows)]
     for row in rows:
         workload = workloads.load(row["workload"])
@@ -67,13 +66,11 @@ def _correct(rows: list[Row]) -> None:
             row["p_adjusted"] = p
 
 
-def _decided(row: Row, by_key: dict[tuple, Row], config: dict) -> Row:
+def _decided(row: Row, by_key: dict[tuple, Row]) -> Row:
     """Return the verdict of a ratio, with the other columns that go with it."""
     quantity, estimate = row["quantity"], log_ratio(row).estimate()
     if quantity == schema.MARGIN:
         return _margin(row, by_key)
-    if quantity == schema.EDIT:
-        return _edit(row, by_key, config)
     if quantity == schema.CONTROL:
         return {"verdict": verdicts.control(estimate)}
     if quantity == schema.SCALING:
@@ -101,27 +98,6 @@ def _margin(row: Row, by_key: dict[tuple, Row]) -> Row:
         "native_verdict": direction(native.estimate()),
         "share": program.log / native.log if program and native.log else None,
     }
-
-
-def _edit(row: Row, by_key: dict[tuple, Row], config: dict) -> Row:
-    """Decide what the edit does to the difference to the other program of the first comparison that it is in."""
-    for pair in comparisons(config, PROGRAMS):
-        if row["baseline"] not in (pair.subject, pair.baseline):
-            continue
-        names = {**_where(row), "subject": pair.subject, "baseline": pair.baseline}
-        other = log_ratio(by_key.get(key_of({**names, "quantity": schema.REPLAY}), {}))
-        if other is None:
-            continue
-        towards = 1.0 if row["baseline"] == pair.baseline else -1.0
-        other = LogRatio(towards * other.log, other.error, other.freedom)
-        edited = log_ratio(row)
-        compared = pair.subject if towards > 0 else pair.baseline
-        return {
-            "verdict": verdicts.edit_effect(edited, other),
-            "share": verdicts.share_closed(edited, other),
-            "detail": compared,
-        }
-    return {"verdict": NO_DATA}
 
 
 def _where(row: Row) -> Row:

@@ -199,9 +199,9 @@ def _likeness(emitted: pd.DataFrame, pairs: list[Comparison]) -> Iterator[Row]:
 def _default_precision(compiled: pd.DataFrame) -> Iterator[Row]:
     """Yield memory of the programs with products at the default precision, over the same as emitted."""
     base = compiled[_is_base(compiled)]
-    edited = base[base["framework"].str.endswith(f"+{DEFAULT_PRECISION}")]
-    edited = edited.assign(emitted=edited["framework"].str.removesuffix(f"+{DEFAULT_PRECISION}"))
-    for subject, other in _matched(edited, base.assign(emitted=base["framework"]), ["workload", "emitted"]):
+    lower = base[base["framework"].str.endswith(f"+{DEFAULT_PRECISION}")]
+    lower = lower.assign(emitted=lower["framework"].str.removesuffix(f"+{DEFAULT_PRECISION}"))
+    for subject, other in _matched(lower, base.assign(emitted=base["framework"]), ["workload", "emitted"]):
         names = {"device": TARGET, "compiler": subject["compiler"], "variant": BASE}
         for quantity in (schema.HBM, schema.TEMPORARIES):
             yield _amount(quantity, subject, other, AMOUNTS[quantity], **names)

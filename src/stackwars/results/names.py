@@ -14,7 +14,7 @@ TARGET = "tpu-v6e"
 BASE = "base"
 """The variant with the preset's own sizes."""
 DEFAULT_PRECISION = "default_precision"
-"""The edit of the programs that are also compiled for the targets."""
+"""What stands behind the name of a program that is compiled for a target at the default precision."""
 _WITHOUT = "-no-"  # in the name of a compiler, before what is left out
 
 

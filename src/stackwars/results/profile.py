@@ -1,7 +1,7 @@
-"""Where the time of each replayed program's call goes, by class of operation: profile.csv, and gaps.
+"""Where the time of each replayed program's call goes, by class of operation: profile.csv.
 
-Gaps are those between two replayed programs: the profiles say which class of operations carries each, and an
-edit of a program says why. A gap that no edit closes has no known cause, whatever the profiles say.
+The profiles of two programs say which class of operations carries the gap between them, but not why; causes.csv
+has the cause (`stackwars.results.causes`).
 
 The profile is of calls of their own, in one process of the replay (`stackwars.compilers.profile`). It stands
 beside what the same process timed without the profiler: `profile_consistent` says whether the two agree."""
@@ -17,12 +17,11 @@ from stackwars import workloads
 from stackwars.compilers.op_classes import CLASSES, DISPATCH
 from stackwars.results import schema
 from stackwars.results.raw import Raw, Values
-from stackwars.results.schema import is_missing
-from stackwars.results.verdicts import CLOSES_MOST, NO_DATA
 from stackwars.study.programs import ReplayCell
 
 CONSISTENT = 0.10
 """The profiled call may differ from the timed one by this share."""
+_PLACE = ["workload", "compiler", "device"]
 
 
 def build(config: dict, profiles: list[dict], raw: Raw) -> pd.DataFrame:
@@ -80,59 +79,16 @@ def _classes(program: dict, timed: float | None) -> list[dict]:
     ]
 
 
-GAP_COLUMNS = [
-    *("workload", "title", "compiler", "device", "subject", "baseline", "ratio", "verdict"),
-    *("gap_ms", "profile_consistent", "op_class", "share", "cause", "best_edit", "share_closed"),
-]
-GAP = 1.1
-"""Programs that differ by more than this factor have a gap."""
-_PLACE = ["workload", "compiler", "device"]
+def carried(pair: dict, profile: pd.DataFrame) -> dict:
+    """Return which class of operations carries the gap between two replayed programs.
 
-
-def gaps(comparisons: pd.DataFrame, profile: pd.DataFrame) -> pd.DataFrame:
-    """Return GAP_COLUMNS, a row for each replay ratio over GAP, or under its inverse.
-
-    gap_ms is the difference of both profiled calls, empty unless both programs were profiled. op_class is the
-    class of operations with the largest share of it; empty if the profiled calls differ by less than GAP, or in
-    the other direction. cause: the simplest edit that closes most of the gap. best_edit closes the largest
-    share (share_closed, on logarithms).
-
-    comparisons: rows of comparisons.csv; profile: rows of profile.csv, those of a workload from one run.
+    gap_ms: the difference of both profiled calls; missing unless both programs were profiled. profile_consistent:
+    whether both profiles are. op_class: the class with the largest share of the gap; empty if the profiled calls
+    hardly differ, or in the other direction. pair: a row with subject, baseline and ratio. profile: rows of
+    profile.csv, those of a workload from one run.
     """
-    replays = comparisons[comparisons["quantity"] == schema.REPLAY]
-    edits = comparisons[comparisons["quantity"] == schema.EDIT]
-    profiles = dict(iter(profile.groupby(_PLACE, sort=False)))
-    rows = []
-    for pair in replays.to_dict("records"):
-        if is_missing(pair["ratio"]) or abs(math.log(pair["ratio"])) <= math.log(GAP):
-            continue
-        names = {key: pair[key] for key in GAP_COLUMNS[: GAP_COLUMNS.index("gap_ms")]}
-        place = tuple(pair[key] for key in _PLACE)
-        carried = _carried(pair, profiles.get(place, profile.iloc[:0]))
-        rows.append(names | _explained(pair, edits) | carried)
-    return pd.DataFrame(rows, columns=GAP_COLUMNS)
-
-
-def _explained(pair: dict, edits: pd.DataFrame) -> dict:
-    """Return the columns about edits: the simplest one that closes most of the gap, and the best of all."""
-    sides = {pair["subject"], pair["baseline"]}
-    local_edits = edits[(edits[_PLACE] == [pair[key] for key in _PLACE]).all(axis=1)]
-    known = local_edits[
-        local_edits["baseline"].isin(sides) & local_edits["detail"].isin(sides) & local_edits["share"].notna()
-    ]
-    known = known[known["verdict"] != NO_DATA]
-    closing = known.loc[known["verdict"] == CLOSES_MOST, "subject"]
-    best = known.loc[known["share"].idxmax()] if len(known) else None
-    return {
-        "cause": min(closing, key=lambda name: name.count("+"), default=""),
-        "best_edit": "" if best is None else best["subject"],
-        "share_closed": math.nan if best is None else best["share"],
-    }
-
-
-def _carried(pair: dict, profile: pd.DataFrame) -> dict:
-    """Return the columns about classes of operations."""
-    sides = [profile[profile["framework"] == pair[side]] for side in ("subject", "baseline")]
+    place = (profile[_PLACE] == [pair[key] for key in _PLACE]).all(axis=1)
+    sides = [profile[place & (profile["framework"] == pair[side])] for side in ("subject", "baseline")]
     if any(side.empty for side in sides):
         return {"gap_ms": math.nan, "profile_consistent": False, "op_class": "", "share": math.nan}
     subject, baseline = (side.set_index("class")["ms"] for side in sides)
@@ -140,7 +96,7 @@ def _carried(pair: dict, profile: pd.DataFrame) -> dict:
     gap = sum(differences.values())
     # Profiled calls that hardly differ, or differ in the other direction, do not show the gap.
     towards = math.copysign(1.0, math.log(pair["ratio"]))
-    is_shown = math.log(subject.sum() / baseline.sum()) * towards > math.log(GAP)
+    is_shown = math.log(subject.sum() / baseline.sum()) * towards > math.log(1 + CONSISTENT)
     largest = max(differences, key=lambda name: differences[name] / gap) if is_shown else ""
     return {
         "gap_ms": gap,

@@ -66,8 +66,8 @@ def compared(table: pd.DataFrame) -> pd.DataFrame:
         known = stages.get(quantity, {})
         if quantity in (schema.STEADY, schema.PAIRWISE) and any(name == workload for name, _ in done):
             known = done
-        sides = [(workload, program_of(side)) for side in (row["subject"], row["baseline"]) if "+" not in side]
-        if len(sides) < 2 or not set(sides) <= known.keys():
+        sides = [(workload, program_of(side)) for side in (row["subject"], row["baseline"])]
+        if not set(sides) <= known.keys():
             continue
         ratio = known[sides[0]] / known[sides[1]]
         compared_table.loc[index, "published_ratio"] = ratio

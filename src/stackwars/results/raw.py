@@ -1,4 +1,4 @@
-"""The measurements of a run, as read from its folder: the JSON of cells, replays, checks, growth, sharding and
+"""The measurements of a run, as read from its folder: the JSON of cells, replays, causes, checks, growth, sharding and
 compilations."""
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from stackwars.ir.program_text import missing_reason
 from stackwars.measure import documents, nodes, process_value
 from stackwars.measure.process_value import ProcessValue
-from stackwars.study import cells, growth, programs, sharding
+from stackwars.study import cells, growth, programs, releases, sharding
 from stackwars.study.cells import Cell
 
 _OPERATION = re.compile(r"= \"?(?:stablehlo|chlo|mhlo)\.")
@@ -34,7 +34,9 @@ class Raw:
     cells: dict[Cell, dict] = field(default_factory=dict)
     outputs: dict[Cell, np.ndarray] = field(default_factory=dict)
     replays: dict[programs.ReplayCell, dict] = field(default_factory=dict)
+    causes: list[dict] = field(default_factory=list)
     checks: list[dict] = field(default_factory=list)
+    releases: list[dict] = field(default_factory=list)
     growth: dict[growth.Point, dict] = field(default_factory=dict)
     sharded: dict[sharding.Point, dict] = field(default_factory=dict)
     compiled: list[dict] = field(default_factory=list)
@@ -95,7 +97,9 @@ def read(config: dict, folder: Path) -> Raw:
             if result["status"] == "ok"
         },
         replays=_documents(folder, {one: one.path / "replay.json" for one in programs.replays(config)}),
+        causes=list(_documents(folder, _causes_paths(config)).values()),
         checks=[documents.read(path) for path in sorted(folder.glob("checks/*/*/*/check.json"))],
+        releases=list(_documents(folder, {one: one.path for one in releases.asked(config)}).values()),
         growth=_growth(config, folder),
         sharded=_documents(folder, {one: one.path / "process.json" for one in sharding.asked(config)}),
         compiled=compiled,
@@ -103,6 +107,11 @@ def read(config: dict, folder: Path) -> Raw:
         node_peaks={device: others for device, (_, *others) in peaks.items() if others},
         devices=documents.read(devices) if devices.exists() else {},
     )
+
+
+def _causes_paths(config: dict) -> dict[programs.ReplayCell, Path]:
+    searched = programs.searched(config)
+    return {replay: programs.causes_path(replay.compiler, replay.workload) for replay in searched}
 
 
 def _growth(config: dict, folder: Path) -> dict[growth.Point, dict]:

@@ -2,7 +2,8 @@
 
 cells, programs, rounds and profile are those of all runs, one after the other, each row with its run;
 comparisons are pooled over the runs; effects are of the run that a reader of cells.csv is shown
-(`Dataset.rows`); values are the newest of each program, compiler and size."""
+(`Dataset.rows`); of values, causes and releases each row is the newest.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ def tables(config: dict, accepted: list[Run]) -> dict[str, pd.DataFrame]:
         **result,
         "comparisons": pooled(config, accepted),
         "effects": _effects(config, result["cells"], accepted),
-        "values": _newest(accepted, "values"),
+        **{name: _newest(accepted, name) for name in ("values", "causes", "releases")},
     }
 
 
@@ -37,7 +38,7 @@ def pooled(config: dict, accepted: list[Run]) -> pd.DataFrame:
     What is counted of programs that two runs emitted is compared too, unless one run has both.
     """
     every = [RunTable(run.identity, run.machine, run.table("comparisons")) for run in accepted]
-    return deciding.decide(config, pooling.pool([_across_runs(config, accepted), *every]))
+    return deciding.decide(pooling.pool([_across_runs(config, accepted), *every]))
 
 
 def _across_runs(config: dict, accepted: list[Run]) -> RunTable:

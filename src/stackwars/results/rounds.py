@@ -143,15 +143,14 @@ def _all_ms(values: Values) -> dict[int, float]:
 def _replayed(
     config: dict, raw: Raw, valid: dict[Cell, str], replay: ReplayCell, result: dict
 ) -> Iterator[Row]:
-    """Yield interleaved times of pairs of programs, edits included, and each baseline's native and replay times."""
+    """Yield interleaved times of pairs of programs, and each baseline's native and replay times."""
     names = {"workload": replay.workload, "device": replay.device, "compiler": replay.compiler}
     programs = result["programs"]
     pairs = [pair for pair in comparisons(config, PROGRAMS) if {pair.subject, pair.baseline} <= programs.keys()]
-    sides = [(schema.REPLAY, pair.subject, pair.baseline) for pair in pairs]
-    sides += [(schema.EDIT, name, name.partition("+")[0]) for name in programs if "+" in name]
-    for quantity, subject, baseline in sides:
-        for number, one, base, ratio in paired(result, subject, baseline):
-            row = _row(quantity, number, one, base, INTERLEAVED, **names, subject=subject, baseline=baseline)
+    for pair in pairs:
+        for number, one, base, ratio in paired(result, pair.subject, pair.baseline):
+            sides = {"subject": pair.subject, "baseline": pair.baseline}
+            row = _row(schema.REPLAY, number, one, base, INTERLEAVED, **names, **sides)
             yield row | {"ratio": ratio}
     if replay.compiler != native_compiler(config):
         return

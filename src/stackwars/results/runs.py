@@ -15,13 +15,14 @@ import pandas as pd
 from stackwars.measure import PROTOCOL, documents
 from stackwars.results import schema
 from stackwars.results.folder import REFERENCE
+from stackwars.results.names import DEFAULT_PRECISION
 from stackwars.setup.device import CPU
 
 FOLDER = "runs"
 MANIFEST = "manifest.json"
 OF_A_RUN = (*(f"{name}.csv" for name in schema.TABLES), "context.json")
 """Files of an accepted run."""
-ADDED = ("values.csv",)
+ADDED = ("values.csv", "causes.csv", "releases.csv")
 """Tables that runs accepted earlier do not have: theirs are empty."""
 
 
@@ -40,7 +41,9 @@ class Run:
     def table(self, name: str) -> pd.DataFrame:
         """Return one of its tables, `comparisons` for instance; an empty one if it is younger than the run."""
         path = self.folder / f"{name}.csv"
-        return schema.read(path) if path.name not in ADDED or path.exists() else schema.empty(name)
+        if path.name in ADDED and not path.exists():
+            return schema.empty(name)
+        return as_emitted(schema.read(path))
 
     @property
     def context(self) -> dict:
@@ -60,6 +63,19 @@ def read(reference: Path = REFERENCE) -> list[Run]:
         if context.get("protocol") == PROTOCOL:
             result.append(Run(folder.name, folder, kind(context)))
     return result
+
+
+def as_emitted(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table without the rows of programs that were rewritten by hand and replayed.
+
+    Runs accepted earlier have them. Of a program's other rows, those at another precision stay.
+    """
+    for side in {"framework", "subject"} & set(table.columns):
+        rewritten = table[side].str.contains("+", regex=False) & ~table[side].str.endswith(
+            f"+{DEFAULT_PRECISION}"
+        )
+        table = table[~rewritten]
+    return table.reset_index(drop=True)
 
 
 def check(folder: Path) -> None:

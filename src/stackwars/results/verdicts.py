@@ -5,8 +5,6 @@ A ratio is always subject over baseline, so above 1 means that the subject took 
 
 from __future__ import annotations
 
-import math
-
 from stackwars.measure.log_ratio import (
     EQUIVALENT,
     FASTER,
@@ -15,8 +13,6 @@ from stackwars.measure.log_ratio import (
     NO_INTERVAL,
     SLOWER,
     Estimate,
-    LogRatio,
-    direction,
     is_within,
 )
 from stackwars.results.schema import is_missing
@@ -41,13 +37,6 @@ CONTROL = 0.10
 """A baseline replayed is the baseline if their ratio is within this share of 1."""
 
 FRONTEND, COMPILER, INTERACTION = "frontend", "compiler", "interaction"
-
-CLOSES_MOST = "closes most of it"
-CLOSES_PART = "closes a part of it"
-CLOSES_SOME = "closes an unknown share of it"
-WIDENS = "widens it"
-MOST = 0.5
-"""The share of a difference, on logarithms, from which on an edit closes most of it."""
 
 SIGN_CHANGES = "the sign changes"
 SAME_DIRECTION = "the same direction in both"
@@ -163,36 +152,6 @@ def scaling(low: float, high: float) -> str:
     if low <= 0:
         return FLAT if high <= FLAT_UP_TO else INCONCLUSIVE
     return GROWS if high <= 1 else INCONCLUSIVE
-
-
-def edit_effect(edited: LogRatio, other: LogRatio) -> str:
-    """Return what an edit does to the difference to the other program, as far as intervals decide.
-
-    Both are ratios to the unedited program, taken as independent, which makes the interval of their difference
-    too wide rather than too narrow: they have that program in common.
-    """
-    word, effect = direction(edited.estimate()), direction(other.estimate())
-    if NO_INTERVAL in (word, effect):
-        return NO_DATA
-    if word not in DECIDED:
-        return word
-    if effect not in DECIDED:
-        return INCONCLUSIVE  # no difference is known of which it could close a share
-    towards = math.copysign(1.0, other.log)
-    if edited.log * towards < 0:
-        return WIDENS
-    beyond_most = edited.plus(other, own=towards, others=-MOST * towards).estimate()
-    if beyond_most.low > 1:
-        return CLOSES_MOST
-    return CLOSES_PART if beyond_most.high < 1 else CLOSES_SOME
-
-
-def share_closed(edited: LogRatio, other: LogRatio) -> float | None:
-    """Return the share of the difference to the other program that an edit closes, on logarithms.
-
-    Both are ratios to the unedited program; None if there is no difference.
-    """
-    return edited.log / other.log if other.log else None
 
 
 def amount(one: float, base: float, within: float = SAME_SIZE) -> str:

@@ -9,10 +9,9 @@ from typing import Any
 
 from stackwars import compilers, frameworks, workloads
 from stackwars.compilers import XLA
-from stackwars.compilers.edits import EDITS
 from stackwars.setup.device import CPU
 from stackwars.setup.environments import REPOSITORY
-from stackwars.study import defaults, growth, odd, schema, sharding
+from stackwars.study import defaults, growth, odd, releases, schema, sharding
 from stackwars.study.cells import environments, settings
 from stackwars.study.comparisons import CELLS, PROGRAMS, comparisons, with_programs
 from stackwars.study.programs import resized
@@ -79,6 +78,7 @@ def validate(config: dict) -> dict:
     _check_growth(config)
     _check_sharding(config)
     _check_odd(config)
+    _check_releases(config)
     _check_studies(config)
     _check_compilers(config)
     return config
@@ -114,8 +114,6 @@ def _definitions(config: dict) -> dict[str, dict]:
         "target": {"enum": own("targets")},
         "preset": {"enum": own("presets")},
         "studied": {"enum": own("studies")},
-        "edit": {"enum": list(EDITS)},
-        "edited": {"pattern": f"^({'|'.join(own('frameworks'))})([+]({'|'.join(EDITS)}))+$"},
         "sizes": {
             "required": [name for name in defaults.chosen_workloads(config) if name not in complete],
             "properties": given,
@@ -237,6 +235,11 @@ def _check_sharding(config: dict) -> None:
             raise ConfigError(*problem)
 
 
+def _check_releases(config: dict) -> None:
+    if problem := releases.problem(config):
+        raise ConfigError(*problem)
+
+
 def _check_odd(config: dict) -> None:
     for framework in config.get("odd_sizes", {}).get("programs", ()):
         if framework in config["frameworks"] and framework not in odd.programs(config):
@@ -273,6 +276,6 @@ def _check_compilers(config: dict) -> None:
             expected = f"a compiler whose module is {XLA}: no other compiles for an absent target"
             raise ConfigError(f"aot_compilations.{place}.compiler", expected, row["compiler"])
         asked = settings(config)["matmul_precision"]
-        if row.get("edit") == "default_precision" and asked != "highest":
-            expected = f"highest, which the edit of aot_compilations.{place} changes"
+        if "precision" in row and asked != "highest":
+            expected = f"highest, which aot_compilations.{place}.precision changes"
             raise ConfigError("settings.matmul_precision", expected, asked)

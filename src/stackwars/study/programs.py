@@ -9,22 +9,21 @@ from pathlib import Path
 from stackwars import compilers, frameworks, workloads
 from stackwars.setup.device import CPU
 from stackwars.study import cells, imports, odd
-from stackwars.study.comparisons import with_programs
+from stackwars.study.comparisons import PROGRAMS, comparisons, with_programs
 from stackwars.study.odd import BASE
 from stackwars.study.studies import folder, studies
 from stackwars.workloads import parallel
 
 STATE_BLOCKS = 11
 """Of a replay whose results are what a workload keeps: a few in fresh memory are slow."""
+PRECISION = "_precision"
+"""The end of the name of a program that is compiled at another precision."""
 _VARIANT = re.compile(r"b(\d+)(?:s(\d+))?")
 
 
 @dataclass(frozen=True, order=True)
 class Program:
-    """One framework's StableHLO of a workload; variant: `base`, other sizes than the preset's, odd ones, or divided.
-
-    framework: `jax`, or `torch_xla+pretransposed_weights` for that framework's program after an edit.
-    """
+    """One framework's StableHLO of a workload; variant: `base`, other sizes than the preset's, odd ones, or divided."""
 
     framework: str
     workload: str
@@ -35,30 +34,28 @@ class Program:
         """Its folder, relative to the folder of the preset's results."""
         return Path("programs", self.framework, self.workload, self.variant)
 
-    @property
-    def emitter(self) -> str:
-        """The framework that emitted it."""
-        return self.framework.partition("+")[0]
-
-    @property
-    def edits(self) -> str:
-        """Its edits, joined by +; empty where it is as it was emitted."""
-        return self.framework.partition("+")[2]
-
 
 @dataclass(frozen=True, order=True)
 class Compilation:
-    """One program, compiled for a target by a compiler."""
+    """One program, compiled for a target by a compiler.
+
+    precision: that of its products, if it is not the emitted one.
+    """
 
     target: str
     compiler: str
     program: Program
+    precision: str = ""
+
+    @property
+    def framework(self) -> str:
+        """Whose program, in paths and tables: `jax`, or `jax+default_precision`."""
+        return self.program.framework + (f"+{self.precision}{PRECISION}" if self.precision else "")
 
     @property
     def path(self) -> Path:
         """Its folder, relative to the folder of the preset's results."""
-        program = self.program
-        names = (program.framework, program.workload, program.variant)
+        names = (self.framework, self.program.workload, self.program.variant)
         return Path("ahead", self.target, self.compiler, *names)
 
     @property
@@ -128,25 +125,22 @@ def base_programs(config: dict) -> list[Program]:
 def compilations(config: dict) -> list[Compilation]:
     """Everything that is compiled ahead, in the order of the configuration and the grid.
 
-    Edited programs only at the preset's sizes, and only of the first study, which the tables are of.
+    At another precision only at the preset's sizes, and only of the first study, which the tables are of.
     """
     result = studies(config)
     first = [study for study in result if study.name == next(iter(config["studies"]))]
     return [
-        Compilation(row["target"], row["compiler"], program)
+        Compilation(row["target"], row["compiler"], program, row.get("precision", ""))
         for row in config["aot_compilations"]
         for workload in compiled_workloads(config)
         if workload in row.get("workloads", [workload])
         for framework in with_programs(config)
         if any(
             study.has_program(framework, workload) and row["target"] in study.targets
-            for study in (first if "edit" in row else result)
+            for study in (first if "precision" in row else result)
         )
-        for program in (
-            [Program(f"{framework}+{row['edit']}", workload)]
-            if "edit" in row
-            else programs(config, framework, workload)
-        )
+        for program in programs(config, framework, workload)
+        if "precision" not in row or program.variant == BASE
     ]
 
 
@@ -169,7 +163,7 @@ def base_compilations(config: dict) -> list[Compilation]:
     return [
         c
         for c in compilations(config)
-        if c.program.variant == BASE and not c.program.edits and first[c.target] == c.compiler
+        if c.program.variant == BASE and not c.precision and first[c.target] == c.compiler
     ]
 
 
@@ -179,20 +173,17 @@ def finished(config: dict, compilation: Compilation) -> bool:
     Generating code takes most of the time, and moves no buffer: it is done for the base programs of
     the rows of `aot_compilations` that do not say otherwise.
     """
-    wanted = (compilation.target, compilation.compiler, compilation.program.edits)
+    wanted = (compilation.target, compilation.compiler, compilation.precision)
     row = next(
-        r for r in config["aot_compilations"] if (r["target"], r["compiler"], r.get("edit", "")) == wanted
+        r for r in config["aot_compilations"] if (r["target"], r["compiler"], r.get("precision", "")) == wanted
     )
     return "stop_after" not in row and compilation.program.variant == BASE
 
 
 def code_source(config: dict, compilation: Compilation) -> Compilation:
-    """The compilation whose code size is assumed for one that is not finished: the first row's base.
-
-    Of an edited program, that of the program before the edits.
-    """
+    """The compilation whose code size is assumed for one that is not finished: the first row's base."""
     first, program = config["aot_compilations"][0], compilation.program
-    base = Program(program.emitter, program.workload)
+    base = Program(program.framework, program.workload)
     return Compilation(first["target"], first["compiler"], base)
 
 
@@ -204,23 +195,20 @@ def largest_batches(config: dict) -> list[Compilation]:
         c
         for c in compilations(config)
         if c.program.variant == BASE
-        and not c.program.edits
+        and not c.precision
         and c.program.workload in wanted
         and (c.target, c.compiler) in first
     ]
 
 
 def replayed(config: dict, workload: str, compiler: str) -> list[Program]:
-    """Return the programs that a replay of the workload runs: each framework's, then the edited ones."""
+    """Return the programs that a replay of the workload runs: one of each framework."""
     result = studies(config)
-    unedited = [
-        framework
+    return [
+        Program(framework, workload)
         for framework in with_programs(config)
         if any(study.has_program(framework, workload) and compiler in study.compilers for study in result)
     ]
-    edits = config["edits"].get(workload, [])
-    edited = [edit for edit in edits if edit.partition("+")[0] in unedited]
-    return [Program(framework, workload) for framework in (*unedited, *edited)]
 
 
 def replays(config: dict) -> list[ReplayCell]:
@@ -240,6 +228,16 @@ def _replaying(config: dict, workload: str) -> list[str]:
         compiler
         for compiler, row in config["compilers"].items()
         if workload not in row.get("exclude_workloads", []) and replayed(config, workload, compiler)
+    ]
+
+
+def searched(config: dict) -> list[ReplayCell]:
+    """Return the replays whose gaps are searched for their causes: those of the studies that ask for causes."""
+    asking = [study for study in studies(config) if study.has_causes]
+    return [
+        replay
+        for replay in replays(config)
+        if any(replay.compiler in s.compilers and replay.workload in s.workloads for s in asking)
     ]
 
 
@@ -271,9 +269,10 @@ def ahead_job(config: dict, compilation: Compilation) -> dict:
     program = compilation.program
     return {
         "workload": program.workload,
-        "framework": program.framework,
+        "framework": compilation.framework,
         "variant": program.variant,
         "sizes": sizes(config, program.workload, program.variant),
+        **({"precision": compilation.precision} if compilation.precision else {}),
         "target": compilation.target,
         "target_row": config["targets"][compilation.target],
         "compiler": compilation.compiler,
@@ -316,6 +315,42 @@ def replay_job(config: dict, replay: ReplayCell, repetition: int) -> dict:
     }
 
 
+def causes_path(compiler: str, workload: str) -> Path:
+    """Return the file of the causes of a replay's gaps, relative to the folder of the preset's results."""
+    return Path("causes", compiler, workload, "causes.json")
+
+
+def evaluator(config: dict) -> str:
+    """Return the compiler that evaluates programs of a search: the first XLA, for later ones read what it prints."""
+    return next(name for name in config["compilers"] if compiler_module(config, name) == compilers.XLA)
+
+
+def causes_job(config: dict, replay: ReplayCell) -> dict:
+    """The CausesJob of `stackwars.explain.replay_causes` as a dictionary."""
+    settings = cells.settings(config)
+    pair = next(iter(comparisons(config, PROGRAMS)))
+    names = {"compiler": replay.compiler, "evaluator": evaluator(config)}
+    options = {"compiler": config["compilers"][replay.compiler].get("options", {}), "evaluator": {}}
+    return {
+        "workload": replay.workload,
+        "device": replay.device,
+        **{
+            role: {"name": name, "module": compiler_module(config, name), "options": options[role]}
+            for role, name in names.items()
+        },
+        "pins": {role: compiler_pins(config, name) for role, name in names.items()},
+        "programs": _files(config, replayed(config, replay.workload, replay.compiler)),
+        "pair": [pair.subject, pair.baseline],
+        "sizes": sizes(config, replay.workload),
+        "seed": settings["seed"],
+        "bound": settings["cause_bound"],
+        "settings": {
+            **{key: settings[f"cause_{key}"] for key in ("seconds", "budget_s")},
+            **{key: settings[key] for key in ("memory_cap_gib", "timeout_s")},
+        },
+    }
+
+
 def judge_compiler(config: dict) -> str | None:
     """Return the compiler whose environment computes expected values: the last XLA, which runs no cell."""
     return next((c for c in reversed(config["compilers"]) if compiler_module(config, c) == compilers.XLA), None)
@@ -333,7 +368,7 @@ def evaluated(config: dict, workload: str, variant: str = BASE) -> list[Program]
     module = workloads.load(workload)
     most = 1 if hasattr(module, "reference") and module.IS_REFERENCE_TESTED else 2
     lowered = {
-        program.emitter
+        program.framework
         for compiler in config["compilers"]
         if _is_check_planned(config, compiler, workload, variant)
         for program in checked(config, workload, compiler, variant)
@@ -457,11 +492,6 @@ def lower_pins(config: dict, framework: str) -> str:
     """
     name = config["frameworks"][framework].get("programs")
     return f"envs/{name}.txt" if name else cells.pins(config, framework, CPU)
-
-
-def editing_pins(config: dict) -> str:
-    """Pins of the compiler that edits programs: the first, for what it prints the later ones read."""
-    return compiler_pins(config, next(iter(config["compilers"])))
 
 
 def compiler_pins(config: dict, compiler: str, target: str | None = None) -> str:

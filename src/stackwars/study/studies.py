@@ -15,7 +15,8 @@ class Study:
     """One study, or as much of it as this run measures.
 
     frameworks: of its cells; programs: the frameworks whose programs go to its compilers and targets.
-    devices: None for all. workloads: in the order of the grid.
+    devices: None for all. workloads: in the order of the grid. has_causes: whether the causes of gaps between its
+    programs are searched.
     """
 
     name: str
@@ -25,6 +26,7 @@ class Study:
     targets: tuple[str, ...]
     devices: tuple[str, ...] | None
     workloads: tuple[str, ...]
+    has_causes: bool = False
 
     def has_cell(self, framework: str, workload: str, device: str) -> bool:
         """Return whether the cell is part of it."""
@@ -110,4 +112,5 @@ def _study(config: dict, name: str, limit: list[str] | None = None) -> Study:
         *(tuple(row.get(key, [])) for key in ("frameworks", "programs", "compilers", "targets")),
         devices=tuple(row["devices"]) if "devices" in row else None,
         workloads=tuple(w for w in config["workloads"] if w in wanted),
+        has_causes=row.get("causes", False),
     )

@@ -14,7 +14,7 @@ from stackwars.measure import FORMS
 from stackwars.results import runs
 from stackwars.results.folder import Folder
 from stackwars.setup.device import CPU, CPUS
-from stackwars.study import cells, growth, printed, programs, sharding, studies
+from stackwars.study import cells, growth, printed, programs, releases, sharding, studies
 from stackwars.study.cells import Cell
 from stackwars.study.config import load
 from stackwars.study.programs import Program
@@ -67,7 +67,7 @@ class Grid:
     def check(self, wildcards: Wildcards) -> None:
         """Refuse a path that names something that the configuration does not have.
 
-        wildcards: has the names as attributes. A framework may have edits, `torch_xla+pretransposed_weights`; it
+        wildcards: has the names as attributes. A precision may stand behind a framework, `jax+default_precision`; it
         must have an environment for the device, if the path names one.
 
         :raises WorkflowError: naming it.
@@ -158,9 +158,18 @@ class Grid:
         result = programs.replays(self.config)
         return self.existing_or_expected(replay.path / name for name in names for replay in result)
 
+    def causes(self) -> list[str]:
+        """Return the causes of the gaps of every replay that is searched."""
+        result = programs.searched(self.config)
+        return self.existing_or_expected(programs.causes_path(one.compiler, one.workload) for one in result)
+
     def checks(self) -> list[str]:
         """Return the checks of programs in compilers: those before replays, and those of the study of odd sizes."""
         return self.existing_or_expected(programs.check_path(*names) for names in programs.checks(self.config))
+
+    def releases(self) -> list[str]:
+        """Return the programs in releases of compilers."""
+        return self.existing_or_expected(point.path for point in releases.asked(self.config))
 
     def scaling_runs(self) -> list[str]:
         """Return the folders of the processes of growing sizes."""

@@ -10,17 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
 from stackwars import frameworks
 from stackwars.measure import PROTOCOL, judge
 from stackwars.setup.device import CPU, CPUS
-from stackwars.study import cells, growth, programs, sharding
+from stackwars.study import cells, growth, programs, releases, sharding
 from stackwars.study.cells import Cell
 from stackwars.study.growth import Point as GrowthPoint
 from stackwars.study.programs import BASE, Compilation, Program, ReplayCell
+from stackwars.study.releases import Point as ReleasesPoint
 from stackwars.study.sharding import Point as ShardingPoint
 from stackwars.workflow import job_files, plan
 from stackwars.workflow.grid import Grid, Wildcards
@@ -117,6 +117,11 @@ class Jobs:
         name = self._grid.config["targets"][wildcards.target].get("description")
         return [f"src/stackwars/compilers/{name}"] if name else []
 
+    def compiled(self, wildcards: Wildcards) -> str:
+        """Return the program that is compiled for a target."""
+        self._grid.check(wildcards)
+        return f"{self._grid.root}/{_compilation(wildcards).program.path}/program.mlir.gz"
+
     def code_source(self, wildcards: Wildcards) -> str | list:
         """Return where a compilation that stops before its code takes the code's size from; [] for others."""
         self._grid.check(wildcards)
@@ -125,6 +130,11 @@ class Jobs:
         if is_slice or programs.finished(config, compilation):
             return []
         return f"{self._grid.root}/{programs.code_source(config, compilation).path}/ahead.json"
+
+    def evaluator_pins(self, wildcards: Wildcards) -> str:
+        """Return the pins of the XLA that evaluates the programs of a search."""
+        self._grid.check(wildcards)
+        return programs.compiler_pins(self._grid.config, programs.evaluator(self._grid.config))
 
     def replayed(self, wildcards: Wildcards) -> list[str]:
         """Return the programs and lists of arguments that a replay of the workload reads."""
@@ -195,7 +205,10 @@ def _program(wildcards: Wildcards) -> Program:
 
 
 def _compilation(wildcards: Wildcards) -> Compilation:
-    return Compilation(wildcards.target, wildcards.compiler, _program(wildcards))
+    framework, _, precision = wildcards.framework.partition("+")
+    program = Program(framework, wildcards.workload, getattr(wildcards, "variant", BASE))
+    compiled_at = precision.removesuffix(programs.PRECISION)
+    return Compilation(wildcards.target, wildcards.compiler, program, compiled_at)
 
 
 def _growth(grid: Grid, wildcards: Wildcards) -> GrowthPoint:
@@ -338,11 +351,6 @@ KINDS = {
         sources=lambda grid, w: programs.lower_sources(grid.config, w.framework, w.workload),
         spec=lambda grid, w: programs.lower_job(grid.config, _program(w)),
     ),
-    "edit": Kind(
-        version="1",
-        pins=lambda grid, w: programs.editing_pins(grid.config),
-        sources=lambda grid, w: sorted(map(str, Path("src/stackwars/compilers").glob("edit*.py"))),
-    ),
     "expected": Kind(
         version="1",
         pins=lambda grid, w: programs.compiler_pins(grid.config, programs.judge_compiler(grid.config)),
@@ -354,6 +362,18 @@ KINDS = {
         pins=_compiler_pins,
         sources=_values_sources,
         spec=lambda grid, w: programs.check_job(grid.config, w.compiler, w.workload, w.variant),
+    ),
+    "causes": Kind(
+        version="1",
+        pins=_compiler_pins,
+        sources=_replay_sources,
+        spec=lambda grid, w: programs.causes_job(grid.config, ReplayCell(CPU, w.compiler, w.workload)),
+    ),
+    "releases": Kind(
+        version="1",
+        pins=lambda grid, w: programs.compiler_pins(grid.config, programs.judge_compiler(grid.config)),
+        sources=lambda grid, w: [f"src/stackwars/explain/release_{name}.py" for name in ("child", "program")],
+        spec=lambda grid, w: releases.job(grid.config, ReleasesPoint(w.project, w.framework, w.workload)),
     ),
     "ahead": Kind("1", _compiler_pins, spec=_ahead_spec),
     "largest_batch": Kind(

@@ -37,7 +37,7 @@ GUESSED_S = {
         "sharded": 20.0,
         "ahead": 20.0,
     },
-    **{"largest_batch": 60.0, "audit": 120.0},
+    **{"largest_batch": 60.0, "audit": 120.0, "causes": 120.0},
 }
 """Seconds of a job of other rules, until one of the rule has ended."""
 MEASURING = (
@@ -205,6 +205,7 @@ def describe(config: dict, outputs: list[str]) -> str:
     ahead += len(sharding.slices(config))
     lines.append(
         f"on top, where not done yet: {len(programs.checks(config))} checks of programs in a compiler, "
+        f"{len(programs.searched(config))} searches for the causes of gaps, "
         f"{ahead} compilations and searches for absent targets, "
         f"{len(growth.asked(config))} processes of growing sizes, "
         f"{len(sharding.asked(config))} of several devices"

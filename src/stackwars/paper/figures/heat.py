@@ -48,7 +48,7 @@ def draw_matrix(cells: pd.DataFrame) -> plt.Figure:
     cells: replay rows of cells.csv. Columns are compilers, by letters that stand above the panels.
     """
     compilers = list(cells["compiler"].drop_duplicates())
-    cells = over_best(cells[~cells["framework"].str.contains("+", regex=False)], ["workload", "framework"])
+    cells = over_best(cells, ["workload", "framework"])
     frameworks = list(cells["framework"].drop_duplicates())
     names, left_out = _panels(cells)
     down = max(1, math.ceil(len(names) / ACROSS))

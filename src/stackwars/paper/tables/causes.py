@@ -1,6 +1,8 @@
-"""Why times differ: the gaps that no edit closes, and how much is frontend, compiler or both."""
+"""Why times differ: the causes of gaps between programs, and how much is frontend, compiler or both."""
 
 from __future__ import annotations
+
+from textwrap import shorten
 
 import pandas as pd
 
@@ -8,15 +10,18 @@ from stackwars import workloads
 from stackwars.compilers.op_classes import CLASSES
 from stackwars.frameworks import title
 from stackwars.paper.latex import Latex
-from stackwars.paper.tables.spec import Column, Ratio, Table, frame, main, set_marks
-from stackwars.results import effects
+from stackwars.paper.tables.formats import percentage
+from stackwars.paper.tables.spec import RAGGED, Column, Ratio, Table, frame, set_marks
+from stackwars.results import causes, effects
 from stackwars.results.dataset import Dataset, Sources
 from stackwars.results.names import compiler_title
-from stackwars.results.profile import GAP, gaps
+from stackwars.results.profile import carried
 from stackwars.results.schema import is_missing
 from stackwars.results.verdicts import COMPILER, FRONTEND, INTERACTION
 
 STUDY = effects.STUDY
+DETAIL = 240
+"""Characters of a cause that are shown."""
 PARTS = (FRONTEND, COMPILER, INTERACTION)
 SUBSETS = {
     effects.ALL: "all",
@@ -33,30 +38,46 @@ def _profile(data: Dataset) -> pd.DataFrame:
     return pd.concat([matrix, first[~first["workload"].isin(matrix["workload"])]])
 
 
-def unexplained_rows(sources: Sources) -> pd.DataFrame:
-    """Return the gaps without a cause: profiled ones of the main comparison, and those with an edit."""
+def cause_rows(sources: Sources) -> pd.DataFrame:
+    """Return the gaps of the main comparison and those that were searched, with what is known of each."""
     data = sources.of(STUDY)
-    gap_rows = gaps(data.comparisons(), _profile(data))
-    pair = main(sources)
-    is_main = (gap_rows["subject"] == pair.subject) & (gap_rows["baseline"] == pair.baseline)
-    is_shown = (is_main & gap_rows["gap_ms"].notna()) | (gap_rows["best_edit"] != "")
-    rows = []
-    for gap in gap_rows[(gap_rows["cause"] == "") & is_shown].to_dict("records"):
-        is_missed = not is_missing(gap["gap_ms"]) and not gap["profile_consistent"]
-        rows.append(
-            {
-                "workload": gap["title"],
-                "pair": f"{title(gap['subject'])} / {title(gap['baseline'])}",
-                "compiler": compiler_title(gap["compiler"]),
-                "ratio": Ratio(gap["ratio"], verdict=gap["verdict"]),
-                "gap": Ratio(gap["gap_ms"], marks=set_marks(missed=is_missed)),
-                "class": CLASSES.get(gap["op_class"]),
-                "share": gap["share"] if gap["op_class"] else None,
-                "edit": title(gap["best_edit"]) if gap["best_edit"] else None,
-                "closed": gap["share_closed"],
-            }
+    profiles = _profile(data)
+    return frame([_cause_row(row, carried(row, profiles)) for row in causes.gaps_of(data, STUDY)])
+
+
+def _cause_row(row: dict, profile: dict) -> dict:
+    is_missed = not is_missing(profile["gap_ms"]) and not profile["profile_consistent"]
+    return {
+        "workload": row["title"],
+        "pair": f"{title(row['subject'])} / {title(row['baseline'])}",
+        "compiler": compiler_title(row["compiler"]),
+        "ratio": Ratio(row["ratio"], row["low"], row["high"]),
+        "gap": Ratio(profile["gap_ms"], marks=set_marks(missed=is_missed)),
+        "class": CLASSES.get(profile["op_class"]),
+        "share": profile["share"] if profile["op_class"] else None,
+        "cause": cause_text(row),
+        "closed": _closed(row),
+    }
+
+
+def cause_text(row: dict) -> str:
+    """Return the cause of a gap in words, or why there is none and what was tried."""
+    if row["verdict"] == causes.CAUSE:
+        forms = f"{row['subject_operations']} for {row['baseline_operations']}"
+        return shorten(
+            f"{row['count']:.0f} x {row['what']}: {forms}. {row['reason']}", DETAIL, placeholder=" ..."
         )
-    return frame(rows)
+    if not row["verdict"]:
+        return "not asked"
+    tried = f" (tried: {row['tried']})" if row["tried"] else ""
+    return shorten(f"{row['verdict']}: {row['detail']}{tried}", DETAIL, placeholder=" ...")
+
+
+def _closed(row: dict) -> Latex | None:
+    if is_missing(row["closed"]):
+        return None
+    ends = (f"{100 * row[name]:.0f}" for name in ("closed_low", "closed_high"))
+    return Latex(rf"{percentage(row['closed'])} [{', '.join(ends)}]".replace("-", "$-$"))
 
 
 def effect_rows(sources: Sources) -> pd.DataFrame:
@@ -101,28 +122,31 @@ def _letter(part: str) -> str:
 
 TABLES = (
     Table(
-        name="unexplained",
-        caption="Gaps between Programs That No Edit Is Shown to Close",
-        rows=unexplained_rows,
+        name="causes",
+        caption="Gaps between Two Programs in the Same Compiler, and Their Causes",
+        rows=cause_rows,
         columns=(
             *(
                 Column("Workload", "workload"),
-                Column("Program over other", "pair"),
+                Column("Slower / faster", "pair"),
                 Column("Compiler", "compiler"),
             ),
             *(Column("Ratio", "ratio", "ratio"), Column("Gap (ms)", "gap", "ratio")),
             *(Column("Carried by", "class"), Column("Share", "share", "percent")),
-            *(Column("Best edit", "edit"), Column("Closed", "closed", "percent")),
+            Column("Cause", "cause", align=rf"{RAGGED}p{{0.27\textwidth}}"),
+            Column("Closed (%)", "closed"),
         ),
         study=STUDY,
         group_by="workload",
-        note=rf"""Gaps over {100 * (GAP - 1):.0f}\,\% in the same compiler of which no edit is shown, by its
-        interval, to close most: between torch\_xla and JAX, and between other programs of which one was
-        edited. Ratio: replay of the program over the other's. Gap: the difference of the profiled
-        calls; carried by: the class of operations that makes up most of it, and its share, above
-        100\,\% if other classes narrow the gap; a dash: not profiled, or the profiles do not show the
-        gap. Best edit: the one that closes the largest share of those replayed.""",
-        empty="no gap is unexplained",
+        note=r"""Replays that differ by more than 10\,\% with their whole interval: those of torch\_xla and JAX, and
+        those that a run searched. Ratio: replay of the slower program over the faster one's. Gap: the difference of
+        the profiled calls; carried by: the class of operations that makes up most of it, and its share, above
+        100\,\% if other classes narrow the gap; a dash: not profiled, or the profiles do not show the gap. Cause:
+        the smallest set of operations or layouts of arguments whose exchange closes at least 80\,\% of the gap: the
+        slower program's, and what the faster one has in their place. Closed: share of the gap that the exchange
+        closes in fresh processes. Not asked: no run has searched it.""",
+        empty="no gap is over the bound",
+        max_rows=40,
     ),
     Table(
         name="effects",

@@ -1,18 +1,14 @@
-"""Tables of the replays: both programs in one compiler, in every compiler, and after an edit."""
+"""Tables of the replays: both programs in one compiler, and in every compiler."""
 
 from __future__ import annotations
 
 import pandas as pd
 
-from stackwars.compilers import XLA
 from stackwars.frameworks import title
-from stackwars.measure.log_ratio import Estimate, direction
-from stackwars.paper.latex import Latex, scientific
-from stackwars.paper.tables.formats import mark, percentage
+from stackwars.paper.latex import scientific
 from stackwars.paper.tables.spec import (
     Column,
     Range,
-    Ratio,
     Struck,
     Table,
     frame,
@@ -27,17 +23,7 @@ from stackwars.results import effects, schema
 from stackwars.results.dataset import Sources
 from stackwars.results.names import compiler_title
 from stackwars.results.schema import is_missing
-from stackwars.results.verdicts import (
-    CLOSES_SOME,
-    DUE_TO_PROGRAM,
-    DUE_TO_RUNTIME,
-    EQUIVALENT,
-    FASTER,
-    INCONCLUSIVE,
-    NO_DATA,
-    NOT_SEPARATED,
-    SLOWER,
-)
+from stackwars.results.verdicts import DUE_TO_PROGRAM, DUE_TO_RUNTIME, NOT_SEPARATED
 from stackwars.setup.device import CPU
 from stackwars.study.programs import native_compiler
 
@@ -136,76 +122,6 @@ def compiler_columns(sources: Sources) -> tuple[Column, ...]:
     )
 
 
-def _edits(sources: Sources) -> pd.DataFrame:
-    """Return the edits of both programs of the main comparison, by compilers that are XLA."""
-    compilers, sides = sources.run.config["compilers"], main(sources).sides
-    edits = sources.of(STUDY).comparisons(quantity=schema.EDIT, device=CPU)
-    is_xla = edits["compiler"].map(lambda name: compilers.get(name, {}).get("module", XLA) == XLA)
-    return edits[is_xla.astype(bool) & edits["baseline"].isin(sides) & edits["detail"].isin(sides)]
-
-
-def edit_rows(sources: Sources) -> pd.DataFrame:
-    """Return a row for each edited program of the main comparison, with three columns for each XLA."""
-    edits, pair = _edits(sources), main(sources)
-    replays = sources.of(STUDY).comparisons(
-        quantity=schema.REPLAY, subject=pair.subject, baseline=pair.baseline
-    )
-    before, result = indexed(replays, "workload", "compiler"), []
-    for (workload, subject), rows in edits.groupby(["workload", "subject"], sort=False):
-        row = dict.fromkeys(column.value for column in edit_columns(sources))
-        row |= {"workload": rows["title"].iloc[0], "program": title(subject)}
-        for one in rows.to_dict("records"):
-            name, gap = one["compiler"], before.get((workload, one["compiler"]))
-            row[f"{name}_gap"] = _towards(gap, one["baseline"] == pair.baseline) if gap else None
-            row |= {f"{name}_edited": _decided(one), f"{name}_closed": _closed(one)}
-        result.append(row)
-    return frame(result, pooled_over(sources.of(STUDY), edits))
-
-
-def _towards(row: dict, is_inverse: bool) -> Ratio:
-    """Return a replay ratio without its interval, of the baseline's program over the subject's if inverse."""
-    if not is_inverse:
-        return Ratio(row["ratio"], verdict=row["verdict"])
-    turned = {SLOWER: FASTER, FASTER: SLOWER}
-    return Ratio(1 / row["ratio"], verdict=turned.get(row["verdict"], row["verdict"]))
-
-
-def _decided(edit: dict) -> Ratio:
-    """Return edited over unedited with the verdict on this ratio: that of the edit says what it closes."""
-    if is_missing(edit["low"]):
-        return ratio(edit | {"verdict": ""})
-    return ratio(edit | {"verdict": direction(Estimate(edit["ratio"], edit["low"], edit["high"]))})
-
-
-def _closed(edit: dict) -> str | None:
-    """Return the share of the gap that an edit closes, as far as it is decided."""
-    if edit["verdict"] == EQUIVALENT:
-        return "none"
-    if edit["verdict"] == NO_DATA or is_missing(edit["share"]):
-        return None
-    if edit["verdict"] == INCONCLUSIVE:
-        return Latex(mark(INCONCLUSIVE))
-    return Latex(percentage(edit["share"]) + ("?" if edit["verdict"] == CLOSES_SOME else ""))
-
-
-def edit_columns(sources: Sources) -> tuple[Column, ...]:
-    """Return three columns for each XLA in which a program was edited."""
-    edited = set(_edits(sources)["compiler"])
-    return (
-        *(Column("Workload", "workload"), Column("Program, edit", "program")),
-        *(
-            Column(head, f"{name}_{value}", kind, compiler_title(name), align)
-            for name in sources.run.config["compilers"]
-            if name in edited
-            for head, value, kind, align in (
-                ("gap", "gap", "ratio", "l"),
-                ("edited / own", "edited", "ratio", "l"),
-                ("closed", "closed", "text", "r"),
-            )
-        ),
-    )
-
-
 TABLES = (
     Table(
         name="split",
@@ -232,18 +148,5 @@ TABLES = (
         note=r"""Both programs in the same process, with interleaved blocks. In brackets: 95\,\% intervals, not
         corrected for their number.""",
         empty="no program was replayed",
-    ),
-    Table(
-        name="edits",
-        caption="Edited Programs: Which Operations Cause the Difference",
-        rows=edit_rows,
-        columns=edit_columns,
-        study=STUDY,
-        group_by="workload",
-        note=r"""Gap: replay of the unedited program over that of the other framework. Edited / own: replay of
-        the edited program over that of the unedited one, with its 95\,\% interval. Closed: share of the
-        gap that the edit closes, on logarithms; \emph{none}: edited / own is equivalent to 1; ?: it is
-        open whether more than half is closed; above 100\,\%: the edited program passed the other one.""",
-        empty="no edited program was replayed",
     ),
 )

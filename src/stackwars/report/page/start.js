@@ -52,7 +52,7 @@ const MOST_WORKLOADS = 40;
 
 // The matrix of frontends and compilers, a row for each program.
 function heat(at) {
-  const replays = DATA.cells.filter((row) => row.mode === "replay" && !row.framework.includes("+"));
+  const replays = DATA.cells.filter((row) => row.mode === "replay");
   if (!replays.length) return [h("p", {}, "No program was given to another compiler.")];
   const largest = (names) => names.reduce((a, b) => (replays.filter((row) => row.study === b).length > replays.filter((row) => row.study === a).length ? b : a));
   const { control, origin: from, rows: own } = studyOf(replays, at, largest);

@@ -45,7 +45,7 @@ function evidenceOf(vote, { table: from, study }) {
 }
 
 const VIEWS = { start: ["Start", start], cells: ["Cells", cells], cell: [null, cell], replay: [null, replay], values: ["Values", values], comparisons: ["Comparisons", comparisons],
-  programs: ["Programs", programs], timeline: ["Timeline", timeline], compiled: ["Compiled", compiled], claims: ["Claims", claims],
+  causes: ["Causes", causes],  programs: ["Programs", programs], timeline: ["Timeline", timeline], compiled: ["Compiled", compiled], claims: ["Claims", claims],
   claim: [null, claim], audits: ["Audits", audits] };
 const WITHIN = { cell: "cells", replay: "cells", claim: "claims" };
 // Which views are of one workload, and where its name stands in the address.
@@ -58,7 +58,7 @@ const hasView = (view, workload) => ({ programs: DATA.programs, timeline: DATA.t
 function carried(view, at) {
   const workload = at.parts[NAMED[at.parts[0]]] || at.query.get("workload");
   if (view === "start" || !workload || !hasView(view, workload)) return address([view]);
-  return NAMED[view] ? address([view, workload]) : ["cells", "comparisons", "compiled", "values"].includes(view) ? address([view], [["workload", workload]]) : address([view]);
+  return NAMED[view] ? address([view, workload]) : ["cells", "comparisons", "causes", "compiled", "values"].includes(view) ? address([view], [["workload", workload]]) : address([view]);
 }
 
 async function show() {

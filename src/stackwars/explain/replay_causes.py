@@ -1,0 +1,184 @@
+"""The causes of the gaps between the programs of one replay: causes.json.
+
+The replay says which programs differ by more than the bound. The search for each cause is a process of its own
+(`stackwars.explain.cause`), so that one that fails costs no other.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from stackwars.explain.question import Question, Side
+from stackwars.explain.workers import CompilerSpec
+from stackwars.measure import documents, machine
+from stackwars.measure.log_ratio import Estimate, LogRatio
+from stackwars.setup.environments import Unavailable, ensure
+
+SCHEMA = 1
+FAILED = "failed"
+"""The verdict of a search that left no answer."""
+DETAIL = 500
+"""Characters of what a failed search said."""
+NAME, QUESTION, LOG = "cause.json", "question.json", "log.txt"
+
+
+@dataclass(frozen=True)
+class CausesJob:
+    """What is asked of one replay.
+
+    compiler, evaluator: see `Question`, without their Python. pins: the pins files of their environments. programs:
+    {framework: {"program", "arguments": paths}}. pair: the subject and the baseline that are searched if they
+    differ, beside the slowest and the fastest program. bound: the relative difference from which two programs
+    have a gap. settings: of each question.
+    """
+
+    workload: str
+    device: str
+    compiler: dict[str, Any]
+    evaluator: dict[str, Any]
+    pins: dict[str, str]
+    programs: dict[str, dict[str, str]]
+    pair: list[str]
+    sizes: dict[str, int]
+    seed: int
+    bound: float
+    settings: dict[str, Any]
+
+
+def ratio(replay: dict, one: str, other: str) -> Estimate | None:
+    """Return the ratio of two programs of a replay with its interval; None unless both are ok.
+
+    A round's ratio is the median over the pairs of blocks that followed each other.
+    """
+    sides = [replay["programs"].get(name) for name in (one, other)]
+    if any(side is None or side["status"] != "ok" for side in sides):
+        return None
+    rounds = [
+        statistics.median(a / b for a, b in zip(*(block["ns"] for block in pair), strict=True))
+        for pair in zip(*(side["steady"] for side in sides), strict=True)
+    ]
+    return LogRatio.of_rounds(rounds).estimate()
+
+
+def is_gap(estimate: Estimate | None, bound: float) -> bool:
+    """Return whether a ratio differs from 1 by more than the bound, with its whole interval if it has one."""
+    if estimate is None:
+        return False
+    low, high = (estimate.value if end is None else end for end in (estimate.low, estimate.high))
+    return low > 1 + bound or high < 1 / (1 + bound)
+
+
+def gaps(replay: dict, names: Iterable[str], pair: list[str], bound: float) -> list[dict[str, Any]]:
+    """Return the pairs that are looked at, the slower program as the subject, and whether each has a gap.
+
+    They are the main pair, and the slowest and the fastest of the right programs. names: of the programs.
+    """
+    times = {
+        name: statistics.median(ns / block["calls"] for block in program["steady"] for ns in block["ns"])
+        for name, program in replay["programs"].items()
+        if name in names and program["status"] == "ok"
+    }
+    pairs = [tuple(pair)]
+    if len(times) > 1:
+        pairs.append((max(times, key=times.get), min(times, key=times.get)))
+    result = {}
+    for one, other in pairs:
+        estimate = ratio(replay, one, other)
+        if estimate is not None and estimate.value < 1:
+            one, other, estimate = other, one, ratio(replay, other, one)
+        result[one, other] = {
+            "subject": one,
+            "baseline": other,
+            "ratio": estimate and estimate._asdict(),
+            "is_gap": is_gap(estimate, bound),
+        }
+    return list(result.values())
+
+
+def question(job: CausesJob, gap: dict[str, Any], compiler: CompilerSpec, evaluator: CompilerSpec) -> Question:
+    """Return the question about a gap."""
+    a, b = (Side(name, **job.programs[name]) for name in (gap["subject"], gap["baseline"]))
+    return Question(
+        name=f"{job.workload} in {compiler.name}: {a.label} against {b.label}",
+        a=a,
+        b=b,
+        compiler=compiler,
+        evaluator=evaluator,
+        workload=job.workload,
+        sizes=job.sizes,
+        seed=job.seed,
+        settings={**job.settings, "bound": job.bound},
+    )
+
+
+def ask(asked: Question, folder: Path) -> dict[str, Any]:
+    """Search for a cause and return its cause.json; a search that leaves none has failed."""
+    folder.mkdir(parents=True)
+    (folder / QUESTION).write_text(json.dumps(asked.dump(), indent=1) + "\n")
+    command = [sys.executable, "-m", "stackwars.explain.cause", "--job", str(folder / QUESTION)]
+    start = time.monotonic()
+    with (folder / LOG).open("wb") as log:
+        code = subprocess.run(
+            [*command, "--output", str(folder)], stdout=log, stderr=log, check=False
+        ).returncode
+    if (folder / NAME).exists():
+        return documents.read(folder / NAME)
+    said = (folder / LOG).read_text(errors="replace").strip().splitlines()[-1:]
+    detail = f"the search ended with status {code}: {''.join(said)[-DETAIL:]}"
+    return {"verdict": FAILED, "detail": detail, "seconds": time.monotonic() - start}
+
+
+def explain(job: CausesJob, replay: dict, output: Path) -> dict[str, Any]:
+    """Return causes.json, and write the answers to a folder of each question under `output`."""
+    started, start = datetime.now(UTC), time.monotonic()
+    found = gaps(replay, job.programs, job.pair, job.bound)
+    status = detail = ""
+    try:
+        compiler, evaluator = (
+            replace(CompilerSpec(**spec), python=str(ensure(Path(job.pins[name]))))
+            for name, spec in (("compiler", job.compiler), ("evaluator", job.evaluator))
+        )
+    except Unavailable as error:
+        status, detail = "unsupported", str(error)
+    for gap in found:
+        gap["cause"] = None
+        if gap["is_gap"] and not status:
+            folder = output / f"{gap['subject']}-{gap['baseline']}"
+            gap["cause"] = ask(question(job, gap, compiler, evaluator), folder)
+    return {
+        "schema": SCHEMA,
+        **{"workload": job.workload, "device": job.device, "compiler": job.compiler["name"]},
+        **{"bound": job.bound, "status": status or "ok", "status_detail": detail, "gaps": found},
+        "started_utc": started.isoformat(timespec="seconds"),
+        "wall_s": time.monotonic() - start,
+        "machine": machine.record(),
+        "source": machine.revision(),
+    }
+
+
+def main() -> None:
+    """`python -m stackwars.explain.replay_causes`: search the causes of the gaps of one replay."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("--job", required=True, help="file of the CausesJob, as JSON")
+    parser.add_argument("--replay", required=True, help="replay.json of its programs")
+    parser.add_argument("--output", required=True, type=Path, help="causes.json to write")
+    parser.add_argument("--answers", required=True, type=Path, help="folder of the answers to write")
+    options = parser.parse_args()
+    options.answers.mkdir(parents=True, exist_ok=True)
+    job, replay = CausesJob(**documents.read(options.job)), documents.read(options.replay)
+    result = explain(job, replay, options.answers)
+    options.output.write_text(json.dumps(result, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

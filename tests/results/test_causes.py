@@ -1,0 +1,127 @@
+"""causes.csv, from made-up answers of searches; and the gaps that no run has searched."""
+
+import math
+
+import pytest
+
+from made_tables import NEW, OLD
+from stackwars.results import causes, schema
+from stackwars.results.causes import explained, shortened
+from stackwars.results.raw import Raw
+
+ANSWER = {
+    "verdict": "cause",
+    "detail": "84 % of the gap",
+    "a_ms": 8.8,
+    "b_ms": 5.8,
+    "left_ms": 0.5,
+    "closed": {"share": 0.84, "low": 0.7, "high": 0.98},
+    "regions": [
+        {
+            **{"what": "argument layout", "count": 3, "line_a": "mha.py:9", "line_b": ""},
+            "a": [
+                "argument : tensor<2304x768xf32>",
+                '"stablehlo.dot_general"(%1, %2) : (...) -> tensor<128x2304xf32>',
+            ],
+            "b": ["argument : tensor<768x2304xf32>"],
+            "reason": {"sentence": "This product uses 1.3 cores."},
+        },
+        {
+            **{"what": "operations", "count": 2, "line_a": "", "line_b": "", "reason": {}},
+            "a": [
+                '%2 = "stablehlo.transpose"(%1) : (tensor<2x3xf32>) -> tensor<3x2xf32>',
+                "chlo.erf %2 : tensor<3x2xf32>",
+            ],
+            "b": [],
+        },
+    ],
+    "tried": {"operations": [39, 28], "classes": 20, "kinds": 19, "curve": {"1": 0.84, "2": 1.04}},
+    "seconds": 41.5,
+}
+
+
+PAIR = {"workload": "mha", "title": "MHA", "compiler": OLD, "device": "cpu"}
+PAIR |= {"subject": "torch_xla", "baseline": "jax"}
+
+
+def document(*gaps: dict, workload: str = "mha", compiler: str = OLD, **changes: object) -> dict:
+    known = {"workload": workload, "compiler": compiler, "device": "cpu", "status": "ok", "status_detail": ""}
+    return known | {"gaps": list(gaps)} | changes
+
+
+def gap(cause: dict | None, is_gap: bool = True, **changes: object) -> dict:
+    ratio = {"value": 1.5, "low": 1.4, "high": 1.6}
+    return {
+        "subject": "torch_xla",
+        "baseline": "jax",
+        "ratio": ratio,
+        "is_gap": is_gap,
+        "cause": cause,
+    } | changes
+
+
+def built(*documents: dict):
+    return causes.build(Raw(causes=list(documents)))
+
+
+def test_an_answer_is_a_row():
+    [row] = built(document(gap(ANSWER))).to_dict("records")
+    assert (row["title"], row["compiler"], row["subject"], row["baseline"]) == ("MHA", OLD, "torch_xla", "jax")
+    assert (row["ratio"], row["low"], row["high"]) == (1.5, 1.4, 1.6)
+    assert (row["verdict"], row["kinds"], row["count"], row["closed"], row["closed_high"]) == (
+        "cause",
+        2,
+        5,
+        0.84,
+        0.98,
+    )
+    assert row["what"] == "argument layout and operations"
+    assert row["subject_operations"] == "argument 2304x768xf32; transpose, erf 3x2xf32"
+    assert row["baseline_operations"] == "argument 768x2304xf32; none"
+    assert row["lines"] == "mha.py:9; "
+    assert row["reason"] == "This product uses 1.3 cores."
+    assert (row["subject_ms"], row["baseline_ms"], row["left_ms"], row["seconds"]) == (8.8, 5.8, 0.5, 41.5)
+    assert row["tried"].startswith("39 and 28 operations, 20 classes") and row["tried"].endswith(
+        "1: 84 %, 2: 104 %"
+    )
+
+
+def test_what_has_no_gap_has_no_row_and_what_could_not_be_asked_says_why():
+    table = built(
+        document(gap(None, is_gap=False)),
+        document(gap(None), compiler=NEW, status="unsupported", status_detail="no such Python"),
+    )
+    assert list(zip(table["compiler"], table["verdict"], table["detail"], strict=True)) == [
+        (NEW, "unsupported", "no such Python")
+    ]
+
+
+def test_a_failed_search_has_only_what_it_knows():
+    [row] = built(document(gap({"verdict": "failed", "detail": "it crashed", "seconds": 2.0}))).to_dict(
+        "records"
+    )
+    assert (row["verdict"], row["detail"], row["what"], row["tried"]) == ("failed", "it crashed", "", "")
+    assert math.isnan(row["closed"]) and math.isnan(row["kinds"])
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "is_gap"), [(1.11, 1.5, True), (1.09, 1.5, False), (0.5, 0.9, True), (None, None, True)]
+)
+def test_a_gap_that_was_not_searched_is_one_whose_interval_excludes_the_bound(low, high, is_gap):
+    ratio = 1.3 if high is None or high > 1 else 0.7
+    replays = schema.table("comparisons", [PAIR | {"ratio": ratio, "low": low, "high": high}])
+    found = explained(replays, schema.empty("causes"), 0.1)
+    assert [row["verdict"] for row in found] == [""] * is_gap
+    if is_gap:
+        assert found[0]["ratio"] == max(ratio, 1 / ratio)
+        assert found[0]["subject"] == ("torch_xla" if ratio > 1 else "jax")
+
+
+def test_a_gap_that_was_searched_stands_once_whichever_program_is_slower():
+    known = built(document(gap(ANSWER, subject="jax", baseline="torch_xla")))
+    found = explained(schema.table("comparisons", [PAIR | {"ratio": 0.5}]), known, 0.1)
+    assert [(row["subject"], row["verdict"]) for row in found] == [("jax", "cause")]
+
+
+def test_a_region_without_operations_of_a_side_is_none():
+    assert shortened({"what": "operations", "a": []}, "a") == "none"
