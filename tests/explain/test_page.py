@@ -20,8 +20,8 @@ from explain_fixture import (
     table,
     write_answers,
 )
-from stackwars.explain import issue, page, report
-from stackwars.explain.outcomes import FAILED, outcome
+from stackwars.explain import console, issue, page, report
+from stackwars.explain.outcomes import FAILED, UNJUDGED, outcome
 
 HOSTILE = '</script><img src=x onerror="alert(1)">'
 
@@ -149,7 +149,16 @@ def test_exit_statuses():
     assert status((1.5, 1.0), settings={"bound": 0.6}) == report.OK
 
 
-@pytest.mark.parametrize("bad", ["wrong", "crash", "hang", "refused", FAILED])
+def test_programs_that_compute_different_things_decide_the_status_and_are_named():
+    assert status((1.0, 1.0), apart="a and b compute different things: output0") == report.NOT_RIGHT
+    other = table(apart="a and b compute different things: output0", cells=[], questions=[])
+    assert (
+        "compute different things" in report.headline(other, [])
+        and "compute different" in console.below(other)[1]
+    )
+
+
+@pytest.mark.parametrize("bad", ["wrong", "crash", "hang", "refused", FAILED, UNJUDGED])
 def test_a_program_that_is_not_right_decides_the_status(bad):
     cells = [
         {"program": "a", "compiler": "jaxlib-1", **outcome(bad, "x"), "ratio": None},
