@@ -21,7 +21,7 @@ from explain_fixture import (
     write_answers,
 )
 from stackwars.explain import console, issue, page, report
-from stackwars.explain.outcomes import FAILED, UNJUDGED, outcome
+from stackwars.explain.outcomes import FAILED, NATIVE, UNJUDGED, outcome
 
 HOSTILE = '</script><img src=x onerror="alert(1)">'
 
@@ -156,6 +156,15 @@ def test_programs_that_compute_different_things_decide_the_status_and_are_named(
         "compute different things" in report.headline(other, [])
         and "compute different" in console.below(other)[1]
     )
+
+
+def test_a_program_beside_numpy_alone_is_slower_than_none():
+    cells = [
+        {"program": "a", "compiler": "jaxlib-1", **right(5.0), "ratio": 5.0},
+        {"program": "numpy", "compiler": NATIVE, **right(1.0), "ratio": 1.0},
+    ]
+    alone = table(programs=["a", "numpy"], compilers=["jaxlib-1"], cells=cells)
+    assert report.exit_status(alone, []) == report.OK
 
 
 @pytest.mark.parametrize("bad", ["wrong", "crash", "hang", "refused", FAILED, UNJUDGED])

@@ -84,7 +84,7 @@ def exit_status(table: dict[str, Any], answers: list[dict[str, Any]]) -> int:
 
 def _is_slower(compiler: str, table: dict[str, Any], answers: list[dict[str, Any]]) -> bool:
     times = {cell["program"]: cell["ms"] for cell in table["cells"] if cell["compiler"] == compiler}
-    a, *others = table["programs"]
+    a, *others = times
     if not others or times[others[0]] is None or times[a] is None:
         return False
     verdicts = [
