@@ -100,7 +100,7 @@ REFUSED = {
         put("releases/versions/jaxlib/0", "0.3.0"),
         "releases.versions.jaxlib", "envs/lock_releases.py jaxlib-0.3.0 writes them", "0.3.0"),
     "releases of an unknown project": (
-        put("releases/versions/tvm", ["1.0"]), "releases.versions", "known keys are iree, jaxlib", "tvm"),
+        put("releases/versions/tvm", ["1.0"]), "releases.versions.tvm", "no such key; known keys are iree, jaxlib", "tvm"),
     "releases of an unknown program": (
         put("releases/programs/0", "jaxx"), "releases.programs.0", "one of jax, ", "jaxx"),
     "cache that is full": (
