@@ -64,9 +64,8 @@ def cause_text(row: dict) -> str:
     """Return the cause of a gap in words, or why there is none and what was tried."""
     if row["verdict"] == causes.CAUSE:
         forms = f"{row['subject_operations']} for {row['baseline_operations']}"
-        return shorten(
-            f"{row['count']:.0f} x {row['what']}: {forms}. {row['reason']}", DETAIL, placeholder=" ..."
-        )
+        reason = row["reason"][:1].upper() + row["reason"][1:]
+        return shorten(f"{row['count']:.0f} x {row['what']}: {forms}. {reason}", DETAIL, placeholder=" ...")
     if not row["verdict"]:
         return "not asked"
     tried = f" (tried: {row['tried']})" if row["tried"] else ""
