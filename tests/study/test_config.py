@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from stackwars import workloads
+from stackwars.setup.environments import REPOSITORY
 from stackwars.study import programs
-from stackwars.study.config import ConfigError, load, validate
+from stackwars.study.config import ConfigError, load, read, validate
 
 
 def down(config: dict, path: str) -> tuple[Any, Any]:
@@ -295,3 +296,37 @@ def test_new_workload_goes_to_every_compiler_unless_it_is_excluded():
     assert ("fresh", "jaxlib-0.10.2") in {(r.workload, r.compiler) for r in programs.replays(config)}
     excluded.append("fresh")
     assert "fresh" not in {replay.workload for replay in programs.replays(config)}
+
+
+@pytest.mark.parametrize(
+    ("inputs", "given", "sizes"),
+    [
+        ("rows=3, width=4", {}, {"rows": 3, "width": 4}),
+        ("rows=3, width=4", {"width": 7}, {"rows": 3, "width": 7}),
+        ("", {}, {}),
+    ],
+)
+def test_a_program_file_needs_its_name_in_a_study_alone(tmp_path, monkeypatch, inputs, given, sizes):
+    text = f"def inputs({inputs}):\n    return {{'x': (3,)}}\n\n\ndef jax(x):\n    return x\n"
+    (tmp_path / "fresh.py").write_text(text)
+    monkeypatch.setattr(workloads, "__path__", [*workloads.__path__, str(tmp_path)])
+    config = read(REPOSITORY / "config" / "config.yaml")
+    config["studies"]["matrix"]["workloads"].append("fresh")
+    if given:
+        config["presets"]["smoke"]["sizes"]["fresh"] = given
+    config |= {"preset": "smoke", "measure": ["matrix"]}
+    validate(config)
+    assert config["workloads"][-1] == "fresh" and config["presets"]["smoke"]["sizes"]["fresh"] == sizes
+    known = {(replay.workload, replay.compiler) for replay in programs.replays({**config, "preset": "full"})}
+    assert {compiler for name, compiler in known if name == "fresh"} == set(config["compilers"])
+
+
+def test_a_size_that_a_program_file_does_not_have_is_refused(tmp_path, monkeypatch):
+    (tmp_path / "fresh.py").write_text(
+        "def inputs(rows=3):\n    return {'x': (rows,)}\n\n\ndef jax(x):\n    return x\n"
+    )
+    monkeypatch.setattr(workloads, "__path__", [*workloads.__path__, str(tmp_path)])
+    config = copy.deepcopy(CONFIG)
+    config["presets"]["smoke"]["sizes"]["fresh"] = {"lines": 2}
+    with pytest.raises(ConfigError, match=r"presets.smoke.sizes.fresh.lines: .*known keys are rows"):
+        validate(config)

@@ -6,7 +6,7 @@ from stackwars import workloads
 from stackwars.study.config import load
 
 CONFIG = load()
-CLASSES = [name for name in workloads.names() if not workloads.load(name).DEFAULTS]
+CLASSES = [name for name in workloads.names() if workloads.load(name).DEFAULTS is None]
 """Workloads that are no files of functions, which declare less."""
 SMALL, FULL = (
     {name: sizes for name, sizes in CONFIG["presets"][preset]["sizes"].items() if name in CLASSES}

@@ -93,7 +93,7 @@ def _definitions(config: dict) -> dict[str, dict]:
         return [row for row in rows if isinstance(row, str)]
 
     known = {name: list(workloads.load(name).SIZES) for name in workloads.names()}
-    complete = {name for name in known if workloads.load(name).DEFAULTS}
+    complete = {name for name in known if workloads.load(name).DEFAULTS is not None}
     batched = [name for name, sizes in known.items() if "batch" in sizes]
     keys = {
         name: {"required": sizes, "properties": dict.fromkeys(sizes, True), "additionalProperties": False}

@@ -26,7 +26,8 @@ def complete(config: dict) -> None:
     config["workloads"] = chosen_workloads(config)
     for preset in config["presets"].values():
         for name in workloads.names():
-            if defaults := workloads.load(name).DEFAULTS:
+            defaults = workloads.load(name).DEFAULTS
+            if defaults is not None:
                 preset["sizes"][name] = defaults | preset["sizes"].get(name, {})
 
 

@@ -93,8 +93,8 @@ class Workload:
     """The unit that `items` counts."""
     SIZES: ClassVar[dict[str, str]]
     """{name: meaning} of its sizes; the first is the number of items in a call."""
-    DEFAULTS: ClassVar[dict[str, int]] = {}
-    """Its sizes in a preset that gives none, of a program file."""
+    DEFAULTS: ClassVar[dict[str, int] | None] = None
+    """The sizes of a program file in a preset that gives none; None of any other workload, which has no such sizes."""
     INPUTS: ClassVar[dict[str, Axes]] = {"x": ("batch", "sequence", "features")}
     OUTPUT: Axes | None = None
     """The output's extents; None if they are those of the first input."""

@@ -16,7 +16,6 @@ import inspect
 import os
 import sys
 from collections.abc import Callable, Mapping
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -26,9 +25,10 @@ import numpy as np
 from stackwars import workloads
 from stackwars.workloads import program_inputs
 from stackwars.workloads.base import ProgramFileError, Workload, float64
+from stackwars.workloads.program_file import INPUTS, RNG, default_sizes, error, line, run
 
 FORMS = ("jax", "torch", "numpy", "tensorflow")
-MODULE, NAMES, INPUTS, RNG = "torch_module", "NAMES", "inputs", "rng"
+MODULE, NAMES = "torch_module", "NAMES"
 SEVERAL = (tuple, list)
 OTHER_ORDER = 9000
 """The place in the tables of a file that does not give its own."""
@@ -48,8 +48,8 @@ class Functions(Workload):
             setattr(self, name, getattr(module, name, getattr(self, name)))
         given = getattr(module, INPUTS, getattr(module, INPUTS.upper(), None))
         self._npz = path.parent / given if isinstance(given, str) else None
-        self.SIZES = {} if self._npz else {name: f"{name} of inputs()" for name in _sizes(path, given)}
-        self.DEFAULTS = {} if self._npz else _sizes(path, given)
+        self.SIZES = {} if self._npz else {name: f"{name} of inputs()" for name in default_sizes(path, given)}
+        self.DEFAULTS = {} if self._npz else default_sizes(path, given)
         specs = self._specs(self.DEFAULTS, 0)
         self.INPUTS = {name: one.shape for name, one in specs.items()}
         self.SETS_DIFFER = self._has_rng() or any(
@@ -171,16 +171,6 @@ class Functions(Workload):
         return ProgramFileError(f"{self.path.name}:{line(self.function(function))}: {message}")
 
 
-def error(path: Path, at: int, expected: str, got: Any, fix: str) -> ProgramFileError:
-    """Return the error about a line of a program file."""
-    return ProgramFileError(f"{path.name}:{at}: expected {expected}, got {got}; fix: {fix}")
-
-
-def line(function: Callable | None) -> int:
-    """Return the line of a function in its file; 1 without one."""
-    return function.__code__.co_firstlineno if function else 1
-
-
 def read(path: Path, name: str = "") -> Functions:
     """Return the workload that a program file declares, without importing a framework.
 
@@ -188,7 +178,7 @@ def read(path: Path, name: str = "") -> Functions:
 
     :raises ProgramFileError: for a mistake in it.
     """
-    workload = Functions(path, _run(path, name or f"program_file_{path.stem}"))
+    workload = Functions(path, run(path, name or f"program_file_{path.stem}"))
     if not any(map(workload._has, ("jax", "torch"))):
         expected = "a function jax or torch (or torch_module)"
         raise error(path, 1, expected, "neither", "write the computation as one of them")
@@ -201,50 +191,6 @@ def read(path: Path, name: str = "") -> Functions:
     if workload.function(MODULE):
         _check_names(workload)
     return workload
-
-
-def _run(path: Path, name: str) -> ModuleType:
-    """Return the module of a program file. Dynamo looks for it by its name."""
-    path = path.resolve()
-    if not path.is_file():
-        raise ProgramFileError(f"{path}: expected a file, got none; fix: the path")
-    spec = spec_from_file_location(name, path)
-    module = module_from_spec(spec)
-    workloads.PROGRAM_FILES.add(module.__file__)
-    sys.modules[name] = module
-    try:
-        spec.loader.exec_module(module)
-    except Exception as problem:
-        at = workloads.user_line(problem) or f"{path.name}:{getattr(problem, 'lineno', 1)}: "
-        del sys.modules[name]
-        expected = "a file that can be imported with NumPy and the standard library alone"
-        fix = "import frameworks inside the functions" if isinstance(problem, ImportError) else "that line"
-        raise ProgramFileError(
-            f"{at}expected {expected}, got {type(problem).__name__}: {getattr(problem, 'msg', problem)}; fix: {fix}"
-        ) from None
-    if not inspect.isfunction(getattr(module, INPUTS, None)):
-        given = getattr(module, INPUTS, getattr(module, INPUTS.upper(), None))
-        if given is None:
-            raise error(path, 1, "a function inputs()", "none", 'def inputs(): return {"x": (8, 3)}')
-        if not isinstance(given, str) or not (path.parent / given).is_file():
-            raise error(path, 1, "inputs to be a function or the name of an .npz file", repr(given), "inputs")
-    return module
-
-
-def _sizes(path: Path, function: Callable) -> dict[str, int]:
-    """Return {size: default} of `inputs`."""
-    result = {}
-    for name, one in inspect.signature(function).parameters.items():
-        if name == RNG and not result:
-            continue
-        if one.kind not in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY) or one.default is one.empty:
-            expected = "every parameter of inputs() to be a size with a default, such as rows=128"
-            raise error(path, line(function), expected, f"{one}", "give it a number")
-        if not isinstance(one.default, int) or isinstance(one.default, bool):
-            expected = f"the size {name} of inputs() to be a whole number"
-            raise error(path, line(function), expected, repr(one.default), "give it a whole number")
-        result[name] = one.default
-    return result
 
 
 def _check_arrays(workload: Functions, form: str) -> None:
