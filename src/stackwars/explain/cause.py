@@ -1,7 +1,8 @@
 """The cause of a time difference between two programs in one compiler.
 
 Evaluates both operation by operation, matches their values up to layout, and searches the regions or argument
-layouts that close the gap. Writes cause.json, the hybrid program and the regions alone."""
+layouts that close the gap. Writes cause.json, the hybrid program and the regions alone.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -160,7 +162,8 @@ class Finder:
 
     def _gap(self, worker: Worker, graphs: tuple[Graph, Graph]) -> tuple[Bench, Retimed | None]:
         """Return the programs in a worker, the slower one as A; raises Verdict if there is no gap to
-        explain."""
+        explain.
+        """
         bench = self._bench(worker, graphs)
         check_results(bench, graphs, not any(side.arguments for side in self.sides))
         bench.calibrate()

@@ -2,7 +2,8 @@
 
 Regions timed alone rank the kinds: that is cheap and robust, but no account of the gap, because fusion
 crosses their borders. Hybrids of the first kinds confirm the ranking, and the set is shrunk as long as it
-closes enough. Fresh processes decide, because one process has one layout of memory."""
+closes enough. Fresh processes decide, because one process has one layout of memory.
+"""
 
 from __future__ import annotations
 
@@ -88,7 +89,8 @@ class Search:
 
     def check_ends(self) -> dict[str, float]:
         """Return the share of the gap closed by A with all from B, and by B with all from A: 1 and 0 if
-        sane."""
+        sane.
+        """
         every = range(len(self.hybrids.classes))
         result = {}
         for name, base in (("a_from_b", A), ("b_from_a", B)):
