@@ -67,3 +67,8 @@ def test_the_sentence_compares_the_two_sides(graph):
     assert text.startswith("this product with its argument in this layout takes 4.2 ms on 1.3 of ")
     assert "at 32 GFLOP/s (18% of the peak); with the argument in the other layout it takes 1.2 ms" in text
     assert sentence("operations", graph.ops, a, {}).endswith("in the other program it does nothing")
+
+
+def test_bfloat16_has_two_bytes():
+    found, _ = program({"x": "3xbf16"}, [("y", "convert", ["x"], "3xf32")], ["y"])
+    assert bytes_moved((found, found), Hybrids((found, found), []).hybrid([])) == 3 * 2 + 3 * 4

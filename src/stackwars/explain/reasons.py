@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from stackwars.explain.bench import WALL, Bench, typical
-from stackwars.explain.graph import Graph, Op, dtype, shape, size
+from stackwars.explain.graph import BFLOAT16, Graph, Op, dtype, element, shape, size
 from stackwars.explain.hybrids import Part
 from stackwars.explain.workers import Refused, Times
 
@@ -49,7 +49,7 @@ def flops(graph: Graph, op: Op) -> int:
 def bytes_moved(graphs: Sequence[Graph], part: Part) -> int:
     """Return the bytes of a part's arguments and results."""
     types = [graphs[side].types[value] for side, value in (*part.arguments, *part.results)]
-    return sum(size(kind) * dtype(kind).itemsize for kind in types)
+    return sum(size(kind) * (2 if element(kind) == BFLOAT16 else dtype(kind).itemsize) for kind in types)
 
 
 def kernel(hlo: str) -> str:
