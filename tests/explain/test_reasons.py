@@ -39,10 +39,9 @@ def test_products_and_convolutions_have_floating_point_operations(graph):
 def test_a_reason_has_cores_rates_and_kernel(graph):
     part = Hybrids((graph, graph), []).hybrid([])
     times = Times(np.full(10, 1e3), np.full(10, 1.5e3))
-    found = reason((graph, graph), part, times, "%d = f32[2]{0} dot(f32[2] %a)", 100.0)
+    found = reason((graph, graph), part, times, "%d = f32[2]{0} dot(f32[2] %a)")
     assert found["cores"] == 1.5
     assert found["gflops"] == pytest.approx((420 + 21168) / 1e3, rel=1e-2)
-    assert found["of_peak"] == pytest.approx(found["gflops"] / 100, rel=1e-2)
     assert found["gbytes_s"] == pytest.approx(bytes_moved((graph, graph), part) / 1e3, rel=1e-2)
     assert found["kernel"] == "dot"
 
@@ -68,3 +67,8 @@ def test_the_sentence_compares_the_two_sides(graph):
     assert text.startswith("this product with its argument in this layout takes 4.2 ms on 1.3 of ")
     assert "at 32 GFLOP/s (18% of the peak); with the argument in the other layout it takes 1.2 ms" in text
     assert sentence("operations", graph.ops, a, {}).endswith("in the other program it does nothing")
+
+
+def test_bfloat16_has_two_bytes():
+    found, _ = program({"x": "3xbf16"}, [("y", "convert", ["x"], "3xf32")], ["y"])
+    assert bytes_moved((found, found), Hybrids((found, found), []).hybrid([])) == 3 * 2 + 3 * 4

@@ -11,7 +11,7 @@ from stackwars.explain.bench import CPU, WALL, Bench, Share, blocks, interval, s
 from stackwars.explain.hybrids import A, B, Hybrids
 from stackwars.explain.matching import AxisMap
 from stackwars.explain.search import Atom, Outcome, Retimed, Row, Search, is_enough, merged
-from stackwars.explain.workers import Times
+from stackwars.explain.workers import Crashed, Times
 
 TRANSPOSE = "permutation = array<i64: 1, 0>"
 DOT = (
@@ -166,3 +166,31 @@ def test_an_uncertain_share_is_timed_again():
     found = Bench(stub, None).shares(["hybrid"], 0.1)
     assert stub.calls == 2
     assert found["hybrid"].value == pytest.approx(0.75, abs=0.01)
+
+
+def test_a_hybrid_that_crashes_the_compiler_costs_no_other():
+    hybrids = chain(3)
+
+    class Fragile(Model):
+        restored = 0
+
+        def hybrid_shares(self, hybrids, tries, seconds):
+            if 2 in set(*tries.values()):
+                raise Crashed("SIGSEGV", "compile", "")
+            return super().hybrid_shares(hybrids, tries, seconds)
+
+        def restore(self):
+            self.restored += 1
+
+    bench = Fragile({3: 10.0}, hybrids)
+    search = Search(bench, hybrids, 0.1, time.monotonic() + 60, lambda text: None)
+    assert search.closed([Atom(kind, kind.classes) for kind in hybrids.kinds]) is None
+    assert bench.restored == 1
+    assert search.closed([Atom(kind, kind.classes) for kind in hybrids.kinds if 3 in kind.classes]).value == 1
+
+
+def test_the_processors_time_decides_if_the_clock_says_nothing():
+    scattered = {"A": [10.0, 20, 15, 30], "B": [5.0, 5, 5, 5], "cause": [6.0, 19, 8, 25]}
+    steady = {"A": [10.0, 11, 12, 13], "B": [5.0, 5.5, 6, 6.5], "cause": [6.0, 6.6, 7.2, 7.9]}
+    assert Retimed({WALL: scattered, CPU: steady}).clearest("cause").clock == CPU
+    assert Retimed({WALL: steady, CPU: scattered}).clearest("cause").clock == WALL

@@ -13,7 +13,7 @@ from stackwars.explain.hybrids import A, B, Hybrids, Kind, Part
 from stackwars.explain.question import Side
 from stackwars.explain.reasons import peak_gflops, reason, sentence
 from stackwars.explain.search import LEAST_DIFFERENCE, Atom, Outcome, Row
-from stackwars.explain.workers import Refused, Times
+from stackwars.explain.workers import Crashed, Refused, TimedOut, Times
 
 LAYOUT, OPERATIONS = "argument layout", "operations"
 MOST_BETTER = 6
@@ -38,7 +38,7 @@ class Answer:
         """benches: that of A's regions and that of B's, the same twice in one compiler."""
         self._benches, self._hybrids, self._sides = benches, hybrids, sides
         self._folder, self._seconds = folder, seconds
-        self._peaks: dict[int, float] = {}
+        self._peak = 0.0
         self._count = 0
 
     def causes(self, outcome: Outcome, gap: float) -> list[dict[str, Any]]:
@@ -109,14 +109,15 @@ class Answer:
         try:
             for side, name in names.items():
                 self._benches[side].load_part(name, parts[side])
-        except Refused:
+        except (Refused, Crashed, TimedOut):
             return {}
         found: list[dict[str, Any]] = [{}, {}]
         for side, times in self._times(names).items():
             worker = self._benches[side].worker
             hlo = _or(lambda worker=worker, side=side: worker.hlo(names[side]), "")
-            found[side] = reason(self._hybrids.graphs, parts[side], times, hlo, self._peak(side))
+            found[side] = reason(self._hybrids.graphs, parts[side], times, hlo)
             worker.drop(names[side])
+        self._add_peak(found)
         ops = [op for part in parts for _, op in part.ops]
         other = "in the other compiler" if self._benches[A] is not self._benches[B] else ""
         return {"a": found[A], "b": found[B], "sentence": sentence(what, ops, found[A], found[B], other)}
@@ -128,12 +129,15 @@ class Answer:
             return {side: found[name] for side, name in names.items()}
         return {side: self._benches[side].time([name], self._seconds)[name] for side, name in names.items()}
 
-    def _peak(self, side: int) -> float:
-        if side not in self._peaks:
-            self._peaks[side] = peak_gflops(self._benches[side]) or 0.0
-            if self._benches[A] is self._benches[B]:
-                self._peaks[1 - side] = self._peaks[side]
-        return self._peaks[side]
+    def _add_peak(self, found: list[dict[str, Any]]) -> None:
+        """Add the share of the peak to sides with a rate. The peak is the best product seen, those of regions too."""
+        rates = [side["gflops"] for side in found if side.get("gflops")]
+        if rates and not self._peak:
+            self._peak = max(peak_gflops(bench) or 0.0 for bench in self._benches)
+        self._peak = max([self._peak, *rates])
+        for side in found:
+            if side.get("gflops"):
+                side["of_peak"] = round(side["gflops"] / self._peak, 3)
 
 
 def _or(get: Callable[[], Any], otherwise: Any) -> Any:

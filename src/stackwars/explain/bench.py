@@ -150,12 +150,21 @@ class Bench:
     arrays: Arrays
     clock: str = WALL
     least: int = LEAST_ROUNDS
+    _kept: dict[str, tuple[str, tuple[Node, ...]]] = field(default_factory=dict)
 
     def load(self, name: str, text: str, arguments: Iterable[Node]) -> str:
         """Compile a program and give it its arguments; return its name."""
+        arguments = tuple(arguments)
+        if name in ("A", "B"):
+            self._kept[name] = text, arguments
         self.worker.compile(name, text)
         self.worker.bind(name, self.arrays.place(self.worker, arguments))
         return name
+
+    def restore(self) -> None:
+        """Load A and B again, in a process that replaces one that crashed or hung."""
+        for name, program in self._kept.items():
+            self.load(name, *program)
 
     def load_part(self, name: str, part: Part) -> str:
         return self.load(name, part.text, part.arguments)

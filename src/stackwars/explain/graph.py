@@ -16,6 +16,7 @@ import numpy as np
 
 from stackwars.compilers.arguments import DTYPES
 
+BFLOAT16 = "bf16"
 _VALUE = re.compile(r"%[\w$.-]+(?:#\d+)?")
 _TYPE = re.compile(r"tensor<((?:\d+x)*)(.+)>$")
 _CALLEE = re.compile(r"callee = @([\w$.-]+|\"[^\"]*\")")
@@ -219,8 +220,10 @@ def element(kind: str) -> str:
 
 
 def dtype(kind: str) -> np.dtype:
-    """Return NumPy's element type of a tensor type. Raises GraphError if NumPy has none."""
+    """Return NumPy's element type of a tensor type, float32 for bfloat16. Raises GraphError if NumPy has none."""
     name = element(kind)
+    if name == BFLOAT16:
+        return np.dtype(np.float32)
     if name not in DTYPES:
         raise GraphError(f"expected elements of {', '.join(DTYPES)}, got {kind}")
     return np.dtype(DTYPES[name])
@@ -228,7 +231,7 @@ def dtype(kind: str) -> np.dtype:
 
 def is_tensor(kind: str) -> bool:
     """Return whether a type is a tensor of known extents whose elements NumPy has."""
-    return bool((found := _TYPE.match(kind)) and found[2] in DTYPES)
+    return bool((found := _TYPE.match(kind)) and (found[2] in DTYPES or found[2] == BFLOAT16))
 
 
 def tensor(extents: Iterable[int], scalar: str) -> str:

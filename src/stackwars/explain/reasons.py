@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from stackwars.explain.bench import WALL, Bench, typical
-from stackwars.explain.graph import Graph, Op, dtype, shape, size
+from stackwars.explain.graph import BFLOAT16, Graph, Op, dtype, element, shape, size
 from stackwars.explain.hybrids import Part
 from stackwars.explain.workers import Refused, Times
 
@@ -49,7 +49,7 @@ def flops(graph: Graph, op: Op) -> int:
 def bytes_moved(graphs: Sequence[Graph], part: Part) -> int:
     """Return the bytes of a part's arguments and results."""
     types = [graphs[side].types[value] for side, value in (*part.arguments, *part.results)]
-    return sum(size(kind) * dtype(kind).itemsize for kind in types)
+    return sum(size(kind) * (2 if element(kind) == BFLOAT16 else dtype(kind).itemsize) for kind in types)
 
 
 def kernel(hlo: str) -> str:
@@ -84,8 +84,8 @@ def peak_gflops(bench: Bench) -> float | None:
     return 2 * PEAK_SIDE**3 / float(best)
 
 
-def reason(graphs: Sequence[Graph], part: Part, times: Times, hlo: str, peak: float | None) -> dict[str, Any]:
-    """Return what a region alone does: cores used, GFLOP/s and their share of the peak, GB/s, kernel."""
+def reason(graphs: Sequence[Graph], part: Part, times: Times, hlo: str) -> dict[str, Any]:
+    """Return what a region alone does: ms, cores used, GFLOP/s, GB/s, kernel."""
     wall = typical(times, WALL)
     count = sum(flops(graphs[side], op) for side, op in part.ops)
     rate = count / wall if count else None
@@ -94,7 +94,7 @@ def reason(graphs: Sequence[Graph], part: Part, times: Times, hlo: str, peak: fl
         # The mean of the processor's time, which is booked late, and the clock's time without other processes.
         "cores": round(float(np.mean(times.cpu_ns)) / wall, 2),
         "gflops": rate and float(f"{rate:.3g}"),
-        "of_peak": rate and peak and round(rate / peak, 3),
+        "of_peak": None,
         "gbytes_s": float(f"{bytes_moved(graphs, part) / wall:.3g}"),
         "kernel": kernel(hlo),
     }

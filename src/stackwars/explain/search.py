@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from stackwars.explain.bench import CPU, LEAST_ROUNDS, WALL, Arrays, Bench, Share, interval, typical
 from stackwars.explain.hybrids import A, B, CyclicChoiceError, Hybrids, Kind, Node
-from stackwars.explain.workers import CompilerSpec, Refused, Worker
+from stackwars.explain.workers import CompilerSpec, Crashed, Refused, TimedOut, Worker
 from stackwars.measure.log_ratio import Estimate, LogRatio
 
 ENOUGH = 0.8
@@ -24,6 +24,8 @@ FIRST = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48)
 PROCESSES = 5
 LEAST_DIFFERENCE = 0.02
 """A kind counts if its difference alone is such a share of the gap."""
+UNAVAILABLE = (CyclicChoiceError, Refused, Crashed, TimedOut)
+"""Why a program that a search made cannot be timed."""
 Program = tuple[str, Sequence[Node]]
 Say = Callable[[str], None]
 
@@ -90,15 +92,14 @@ class Search:
         sane.
         """
         every = range(len(self.hybrids.classes))
-        names = []
+        result = {}
         for name, base in (("a_from_b", A), ("b_from_a", B)):
             try:
-                names.append(self.bench.load_part(name, self.hybrids.hybrid(every, base)))
-            except (CyclicChoiceError, Refused) as error:
-                self.say(f"{name}: {error}")
-        found = self.bench.shares(names, 2 * self.seconds) if names else {}
-        self.bench.worker.drop(*names)
-        result = {name: one.value for name, one in found.items()}
+                self.bench.load_part(name, self.hybrids.hybrid(every, base))
+                result[name] = self.bench.shares([name], 2 * self.seconds)[name].value
+                self.bench.worker.drop(name)
+            except UNAVAILABLE as error:
+                self._note(name, error)
         self.say("closed by A with all from B, by B with all from A: " + _percents(result))
         return result
 
@@ -123,8 +124,8 @@ class Search:
                 part = self.hybrids.region(kind.classes[0], side)
                 if part.ops:
                     names.append(self.bench.load_part(f"region {side}", part))
-        except Refused as error:
-            self.say(f"kind {kind.number} alone: {error}"[:300])
+        except UNAVAILABLE as error:
+            self._note(f"kind {kind.number} alone", error)
             return None
         if not names:
             return None
@@ -162,9 +163,15 @@ class Search:
         classes = [c for atom in atoms for c in atom.classes]
         try:
             return self.bench.hybrid_shares(self.hybrids, {"hybrid": classes}, seconds * self.seconds)["hybrid"]
-        except (CyclicChoiceError, Refused) as error:
-            self.say(f"no hybrid of {len(atoms)} kinds: {error}"[:300])
+        except UNAVAILABLE as error:
+            self._note(f"hybrid of {len(atoms)} kinds", error)
             return None
+
+    def _note(self, what: str, error: Exception) -> None:
+        """Say why a program cannot be timed; the others have to be loaded again if the process ended."""
+        self.say(f"{what}: {type(error).__name__}: {error}"[:300])
+        if isinstance(error, (Crashed, TimedOut)):
+            self.bench.restore()
 
     def shrink(self, result: Outcome) -> None:
         """Leave out what is not needed: all operations, all layouts, kind by kind, then readers of a layout."""
@@ -240,6 +247,14 @@ class Retimed:
                 if (later := other.by_clock[clock])
             },
         )
+
+    def by(self, clock: str) -> Retimed:
+        return replace(self, clock=clock)
+
+    def clearest(self, name: str) -> Retimed:
+        """Return the same by the processor's time if a program's share has half the interval by it."""
+        ours, other = (self.by(clock).closed(name) for clock in (self.clock, CPU))
+        return self.by(CPU) if other[2] - other[1] < (ours[2] - ours[1]) / 2 else self
 
     def ratio(self, a: str = "A", b: str = "B") -> Estimate:
         return LogRatio.of_rounds([x / y for x, y in zip(self.times[a], self.times[b], strict=True)]).estimate()

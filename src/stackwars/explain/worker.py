@@ -95,7 +95,18 @@ class Commands:
         program = self._programs[name]
         if len(program.types) != len(keys):
             raise ValueError(f"expected {len(program.types)} arguments of {name}, got {len(keys)}")
-        program.buffers[0] = [self._buffers[key] for key in keys]
+        program.buffers[0] = [
+            self._buffer(key, dtype) for key, (_, dtype) in zip(keys, program.types, strict=True)
+        ]
+
+    def _buffer(self, key: str, dtype: np.dtype) -> Any:
+        """Return a buffer in a program's element type: a .npy file holds bfloat16 as float32."""
+        if dtype.name != "bfloat16":
+            return self._buffers[key]
+        narrow = f"{key} {dtype.name}"
+        if narrow not in self._buffers:
+            self._buffers[narrow] = self._compiler({}).put(np.asarray(self._buffers[key]).astype(dtype))
+        return self._buffers[narrow]
 
     def run(self, name: str, folder: str) -> int:
         """Write the results of one call; return how many there are."""
