@@ -58,8 +58,8 @@ def test_a_flag_that_the_release_does_not_have_is_told_from_a_refusal(said):
 
 KIND, LEFT = "tensor<2x1x2x2x8x8x8xf32>", "tensor<2x1x2x8x8x8xf32>"
 SUM = f"""
-func.func @main(%u: {KIND}) -> {LEFT} {{
-  %p = stablehlo.multiply %u, %u : {KIND}
+func.func @main(%u: {KIND}, %v: {KIND}) -> {LEFT} {{
+  %p = stablehlo.multiply %u, %v : {KIND}
   %zero = stablehlo.constant dense<0.0> : tensor<f32>
   %s = stablehlo.reduce(%p init: %zero) applies stablehlo.add across dimensions = [3]
       : ({KIND}, tensor<f32>) -> {LEFT}
@@ -75,7 +75,7 @@ def test_every_variant_has_an_outcome_and_a_time_although_one_ends_its_process(m
     flags = [(YNN, "LIBRARY_FUSION_TYPE_REDUCE"), ("xla_backend_optimization_level", "0"), ("xla_no_such", "1")]
     monkeypatch.setattr(ablation, "XLA_FLAGS", flags)
     spec = CompilerSpec("it", options={YNN: ""}, python=str(ensure(REPOSITORY / "envs" / "xla-0.10.2.txt")))
-    rows = ablation.ablate(spec, SUM, [np.ones((2, 1, 2, 2, 8, 8, 8), np.float32)], seconds=0.01)
+    rows = ablation.ablate(spec, SUM, [np.ones((2, 1, 2, 2, 8, 8, 8), np.float32)] * 2, seconds=0.01)
     found = {row["variant"]: row for row in rows}
     assert list(found)[:3] == ["base", crash, "xla_backend_optimization_level=0"]
     assert "xla_no_such=1" not in found
