@@ -20,8 +20,8 @@ from explain_fixture import (
     table,
     write_answers,
 )
-from stackwars.explain import issue, page, report
-from stackwars.explain.outcomes import FAILED, outcome
+from stackwars.explain import console, issue, page, report
+from stackwars.explain.outcomes import FAILED, NATIVE, UNJUDGED, outcome
 
 HOSTILE = '</script><img src=x onerror="alert(1)">'
 
@@ -149,7 +149,25 @@ def test_exit_statuses():
     assert status((1.5, 1.0), settings={"bound": 0.6}) == report.OK
 
 
-@pytest.mark.parametrize("bad", ["wrong", "crash", "hang", "refused", FAILED])
+def test_programs_that_compute_different_things_decide_the_status_and_are_named():
+    assert status((1.0, 1.0), apart="a and b compute different things: output0") == report.NOT_RIGHT
+    other = table(apart="a and b compute different things: output0", cells=[], questions=[])
+    assert (
+        "compute different things" in report.headline(other, [])
+        and "compute different" in console.below(other)[1]
+    )
+
+
+def test_a_program_beside_numpy_alone_is_slower_than_none():
+    cells = [
+        {"program": "a", "compiler": "jaxlib-1", **right(5.0), "ratio": 5.0},
+        {"program": "numpy", "compiler": NATIVE, **right(1.0), "ratio": 1.0},
+    ]
+    alone = table(programs=["a", "numpy"], compilers=["jaxlib-1"], cells=cells)
+    assert report.exit_status(alone, []) == report.OK
+
+
+@pytest.mark.parametrize("bad", ["wrong", "crash", "hang", "refused", FAILED, UNJUDGED])
 def test_a_program_that_is_not_right_decides_the_status(bad):
     cells = [
         {"program": "a", "compiler": "jaxlib-1", **outcome(bad, "x"), "ratio": None},

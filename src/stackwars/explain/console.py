@@ -17,7 +17,13 @@ ARGUMENT, CONSTANT = "argument :", "stablehlo.constant"
 
 def lines(table: dict) -> list[str]:
     """Return the lines of a table, each of at most WIDTH columns or a sentence that is to be wrapped."""
-    return [f"{table['name']}: {table['title']}", *grid(table), judged(table), *notes(table), *not_tried(table)]
+    return [f"{table['name']}: {table['title']}", *grid(table), *below(table)]
+
+
+def below(table: dict) -> list[str]:
+    """Return the sentences that stand below the table."""
+    apart = [f"{table['apart']}."] if table["apart"] else []
+    return [judged(table), *apart, *notes(table), *not_tried(table)]
 
 
 def wrapped(texts: Iterable[str]) -> str:

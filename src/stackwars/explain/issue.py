@@ -24,7 +24,7 @@ def markdown(document: dict[str, Any]) -> str:
         "```",
         *console.grid(table),
         "```",
-        *[f"- {text}" for text in (console.judged(table), *console.notes(table), *console.not_tried(table))],
+        *[f"- {text}" for text in console.below(table)],
     ]
     for answer in document["answers"]:
         body += ["", *_answer(answer)]
