@@ -124,18 +124,18 @@ def _results(found: Found) -> list[np.ndarray]:
 
 
 def _doc(question: Question, document: dict[str, Any]) -> str:
-    versions = ", ".join(f"{name} {version}" for name, version in document["versions"]["suspect"].items())
+    packages = " ".join(f"{name}=={version}" for name, version in document["versions"]["suspect"].items())
     lines = [
         f"{question.compiler.name}: {document['kind']}: {document['error']}",
         "",
         f"{question.a.label}, reduced from {document['operations'][0]} to {document['operations'][1]} operations:",
         *(f"    {line}" for line in document["region"]),
-        f"Versions: {versions}.",
+        f"Seen with: pip install {packages}",
     ]
     if document["judge"]:
-        lines.append(f"Right values: {document['judge']}.")
+        lines.append(f"Right values: {document['judge']}")
     if document["cures"]:
-        lines.append(f"No fault with: {'; '.join(one['flag'] for one in document['cures'][:4])}.")
+        lines.append(f"No fault with: {'; '.join(one['flag'] for one in document['cures'][:4])}")
     return "\n".join(lines)
 
 
