@@ -9,8 +9,8 @@ import pytest
 from snakemake.settings.enums import Quietness
 from snakemake_interface_logger_plugins.common import LogEvent
 
-from stackwars.setup import advice
 from stackwars.explain import console
+from stackwars.setup import advice
 from stackwars.workflow import terminal
 
 
