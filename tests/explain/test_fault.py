@@ -56,6 +56,32 @@ func.func @main(%u: tensor<2x1x2x2x8x8x8xf32>, %v: tensor<2x1x2x2x8x8x8xf32>) ->
 """jax-ml/jax issue 40412: a sum over an axis of an array of rank 7 ends the process."""
 
 
+LOOP = """
+func.func @main(%x: tensor<32769x3xf32>, %m: tensor<3x3xf32>) -> tensor<32769x3xf32> {
+  %first = stablehlo.constant dense<0> : tensor<i32>
+  %r:2 = stablehlo.while(%i = %first, %y = %x) : tensor<i32>, tensor<32769x3xf32>
+   cond {
+    %stop = stablehlo.constant dense<3> : tensor<i32>
+    %again = stablehlo.compare LT, %i, %stop : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %again : tensor<i1>
+  } do {
+    %p = stablehlo.dot_general %m, %y, contracting_dims = [1] x [1] : (tensor<3x3xf32>, tensor<32769x3xf32>)
+        -> tensor<3x32769xf32>
+    %q = stablehlo.multiply %p, %p : tensor<3x32769xf32>
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %s = stablehlo.reduce(%q init: %zero) applies stablehlo.add across dimensions = [0]
+        : (tensor<3x32769xf32>, tensor<f32>) -> tensor<32769xf32>
+    %b = stablehlo.broadcast_in_dim %s, dims = [0] : (tensor<32769xf32>) -> tensor<32769x3xf32>
+    %t = stablehlo.tanh %b : tensor<32769x3xf32>
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %j = stablehlo.add %i, %one : tensor<i32>
+    stablehlo.return %j, %t : tensor<i32>, tensor<32769x3xf32>
+  }
+  return %r#1 : tensor<32769x3xf32>
+}
+"""
+
+
 def spec(name, module="xla"):
     return CompilerSpec(name, module, {}, str(ensure(REPOSITORY / "envs" / f"{name}.txt")))
 
@@ -115,6 +141,13 @@ def test_sizes_are_the_smallest_with_the_fault(tmp_path):
 
 
 @pytest.mark.env
+def test_a_fault_in_a_loop_is_reduced_in_its_body(tmp_path):
+    document = fault.find(question(LOOP, "xla-0.10.2", "xla-0.7.1", tmp_path), tmp_path)
+    assert heads(document) == ["dot_general", "multiply", "reduce"]
+    assert document["lines"] == ["program.mlir:4"] and document["reproduced"]
+
+
+@pytest.mark.env
 def test_a_refusal_is_reduced_to_the_operation(tmp_path):
     text = SQUARES.replace(
         "stablehlo.sqrt %s :", "stablehlo.custom_call @no_such_target(%s) : (tensor<32769xf32>) ->"
@@ -122,6 +155,14 @@ def test_a_refusal_is_reduced_to_the_operation(tmp_path):
     document = fault.find(question(text, "xla-0.10.2", "xla-0.7.1", tmp_path), tmp_path)
     assert (document["kind"], heads(document)) == ("refused", ["custom_call"])
     assert "no_such_target" in document["error"] and document["reproduced"]
+
+
+@pytest.mark.env
+def test_a_fault_of_the_text_that_its_operations_do_not_have_is_not_reduced(tmp_path):
+    kind = "tensor<2x1x2x2x8x8x8xf32>"
+    text = PRODUCTS.replace(f"%v: {kind}", f'%v: {kind} {{mhlo.memory_kind = "no such memory"}}')
+    document = fault.find(question(text, "xla-0.7.1", "xla-0.7.1", tmp_path), tmp_path)
+    assert (document["kind"], document["verdict"]) == ("refused", "not reduced"), document["error"]
 
 
 @pytest.mark.env

@@ -71,7 +71,7 @@ CAUSE = {
     **{"baseline": "jax", "ratio": 1.6, "low": 1.5, "high": 1.7, "verdict": "cause", "detail": "found"},
     **{"closed": 0.84, "closed_low": 0.7, "closed_high": 0.98, "what": "argument layout", "count": 12},
     **{"subject_operations": "argument 3x2xf32", "baseline_operations": "argument 2x3xf32"},
-    "reason": "This product uses 1.3 cores.",
+    "reason": "this product uses 1.3 cores.",
 }
 
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from stackwars.compilers import XLA
-from stackwars.explain import reproducer, shapes
+from stackwars.explain import loops, reproducer, shapes
 from stackwars.explain.fault_report import (
     Found,
     count_operations,
@@ -29,10 +29,10 @@ from stackwars.explain.fault_report import (
     reproduce,
     sentence,
 )
-from stackwars.explain.graph import Graph
+from stackwars.explain.graph import Graph, GraphError
 from stackwars.explain.question import Question, Side
 from stackwars.explain.trial_outcomes import HANG, RIGHT, UNKNOWN, WRONG, Outcome
-from stackwars.explain.trials import Trials
+from stackwars.explain.trials import Trials, fixed
 from stackwars.explain.workers import Crashed, Refused, TimedOut, Worker
 from stackwars.explain.wrong import Part, Reduction
 from stackwars.measure.inputs import INPUT_SETS
@@ -41,6 +41,7 @@ BUDGET_S, TIMEOUT_S, HANG_S = 300.0, 60.0, 20.0
 """Seconds of a search, of a command, and of a command of a program that hangs, unless the question says otherwise."""
 SHAPES_SHARE, REGION_SHARE = 0.4, 0.7
 """Shares of the budget after which sizes, and operations, are no longer made fewer."""
+AS_EMITTED = "its operations without its functions, attributes and unused arguments are right"
 STATUSES = {"wrong": "wrong", "crash": "crash", "timeout": "hang", "unsupported": "refused", "oom": "refused"}
 """What a check calls a fault, and what it is called here."""
 
@@ -71,6 +72,11 @@ class Search:
             if outcome.kind != RIGHT:
                 break
         return Found(side, trials, outcome, expected, dict(question.sizes), trials.parts.whole())
+
+    def as_emitted(self, found: Found) -> Found:
+        """Try the text as it is: with its functions, unused arguments and attributes, which a part does not have."""
+        outcome, expected = found.trials.try_part(found.part, emitted=found.side.text)
+        return replace(found, outcome=outcome, expected=expected, arrays=None)
 
     def smaller(self, found: Found) -> Found:
         """Return the program with the smallest sizes that have the fault."""
@@ -125,6 +131,26 @@ class Search:
                     return worker.pretty(text)
         return text
 
+    def enter_loop(self, found: Found) -> Found:
+        """Return the fault in the body of a loop, if the loop is all that is left and its body has the fault alone."""
+        parts = found.trials.parts
+        ops = [op for op in parts.operations(found.part) if op.operands]
+        if len(ops) != 1 or ops[0].name != loops.WHILE:
+            return found
+        arrays = found.trials.arguments(found.part) if found.arrays is None else found.arrays
+        given = {**arrays, **found.trials.arrays(found.part.literals)}
+        try:
+            graph = found.trials.graph(found.part)
+            body = loops.body(self._evaluator, graph, ops[0], [[given[value] for value in graph.arguments]])
+        except (Crashed, TimedOut, Refused, MemoryError, GraphError):
+            return found
+        inner = located(body.graph, ops[0].place)
+        trials = Trials(self._suspect, self._evaluator, inner, [fixed(sets[0]) for sets in body.values])
+        outcome, expected = trials.try_part(trials.parts.whole(), judged=found.outcome.kind == WRONG)
+        if not _is_same(outcome, found.outcome):
+            return found
+        return self.reduce(Found(found.side, trials, outcome, expected, found.sizes, trials.parts.whole()))
+
     def _check(self, share: float) -> None:
         if self.left(share) < 0:
             raise TimeoutError("no time is left")
@@ -141,6 +167,12 @@ class Search:
 
 def _is_same(outcome: Outcome, other: Outcome) -> bool:
     return (outcome.kind, outcome.signature) == (other.kind, other.signature)
+
+
+def located(graph: Graph, place: str) -> Graph:
+    """Return the graph with one place for all operations."""
+    ops = [replace(op, place=place) for op in graph.ops]
+    return replace(graph, ops=ops, maker={value: op for op in ops for value in op.results})
 
 
 def _chosen(get: Callable[[int], np.ndarray], number: int) -> Callable[[int], np.ndarray]:
@@ -164,18 +196,20 @@ def find(question: Question, folder: Path, lower: shapes.Lower | None = None) ->
     ):
         search = Search(question, suspect, evaluator, lower)
         found = search.whole(question.a)
-        document["kind"] = found.outcome.kind
-        document["error"] = found.outcome.detail
+        is_part = found.outcome.kind != RIGHT
+        if not is_part:
+            found = search.as_emitted(found)
+        document |= {"kind": found.outcome.kind, "error": found.outcome.detail}
         if found.outcome.kind in (RIGHT, UNKNOWN):
-            is_right = found.outcome.kind == RIGHT
-            document["kind"] = STATUSES.get(question.suspect.get("status", ""), WRONG)
-            document["verdict"] = "right" if is_right else "not reduced"
-            document["detail"] = (
-                "the program is right when it is tried again" if is_right else found.outcome.detail
-            )
+            document |= no_fault(question, found.outcome)
+        elif not is_part:
+            document |= {
+                "verdict": "not reduced",
+                "detail": f"{found.outcome.kind} only as it is emitted: {AS_EMITTED}",
+            }
         else:
             before = count_operations(found)
-            reduced = search.reduce(search.smaller(found))
+            reduced = search.enter_loop(search.reduce(search.smaller(found)))
             text = search.pretty(reduced.trials.text(reduced.part))
             versions = {"suspect": suspect.versions(), "evaluator": evaluator.versions()}
             suspect.close()
@@ -185,6 +219,14 @@ def find(question: Question, folder: Path, lower: shapes.Lower | None = None) ->
             document["detail"] = sentence(document)
         document["seconds"] = round(time.monotonic() - start, 1)
     return document
+
+
+def no_fault(question: Question, outcome: Outcome) -> dict[str, Any]:
+    """Return the answer about a program that has no fault when it is tried again, or of which nobody knows."""
+    kind = STATUSES.get(question.suspect.get("status", ""), WRONG)
+    if outcome.kind == UNKNOWN:
+        return {"kind": kind, "verdict": "not reduced", "detail": outcome.detail}
+    return {"kind": kind, "verdict": "right", "detail": f"right when it is tried again: {outcome.detail}"}
 
 
 @contextlib.contextmanager

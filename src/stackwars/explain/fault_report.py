@@ -112,7 +112,7 @@ def reproduce(
     return {
         "reproduced": status == 1 and "FAULT: " in said,
         "reproducer": reproducer.REPRODUCER,
-        "said": said[-2000:],
+        "said": said[-600:],
     }
 
 
@@ -143,10 +143,15 @@ def sentence(document: dict[str, Any]) -> str:
     heads = [line.partition(" : ")[0] for line in document["region"]]
     names = ", ".join(head.partition(".")[2] for head in heads if head != CONSTANT)
     sizes = ", ".join(f"{name} {extent}" for name, extent in document["shapes"].items())
-    cured = f"; cured by {document['cures'][0]['flag']}" if document["cures"] else "; no flag or pass cures it"
+    tried = len(document["ablation"]) - 1
+    cured = (
+        f"cured by {document['cures'][0]['flag']}"
+        if document["cures"]
+        else f"not cured by {tried} flags and passes"
+    )
     return (
         f"{document['kind']} with {document['operations'][1]} of {document['operations'][0]} operations ({names})"
         + (f", from {sizes}" if sizes else "")
-        + cured
+        + f"; {cured}"
         + ("" if document["reproduced"] else "; the reproducer does not show it")
     )

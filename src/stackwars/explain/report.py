@@ -75,7 +75,8 @@ def _text(path: Path) -> str:
 
 def exit_status(table: dict[str, Any], answers: list[dict[str, Any]]) -> int:
     """Return 1 if a program is not right or they compute different things, 2 if the first is slower than the second by
-    more than the bound, else 0."""
+    more than the bound, else 0.
+    """
     cells = [cell for cell in table["cells"] if cell["compiler"] != NATIVE]
     if table["apart"] or any(cell["status"] != RIGHT for cell in cells):
         return NOT_RIGHT

@@ -17,6 +17,8 @@ from stackwars.explain.workers import Crashed, TimedOut
 from stackwars.measure.agreement import Agreement, agreement
 
 UNKNOWN = "unknown"
+BRIEF = 400
+"""Characters of what a compiler says."""
 _CRASH_OF_COMPILER = re.compile(r"^CompilerCrash: (SIG\w+)")
 _PARTICULARS = re.compile(r"\S*\.mlir:\d+:\d+|tensor<[^>]*>|[%@#][\w.#]+|0x[0-9a-fA-F]+|\d+")
 
@@ -54,12 +56,12 @@ def outcome_of(error: Exception) -> Outcome:
     """Return the outcome of a command that raised."""
     said = str(error)
     if found := _CRASH_OF_COMPILER.match(said):
-        return Outcome(CRASH, said[:2000], f"{found[1]} in compile")
+        return Outcome(CRASH, brief(said), f"{found[1]} in compile")
     if isinstance(error, Crashed):
         return Outcome(CRASH, said, f"{error.signal} in {error.command}")
     if isinstance(error, TimedOut):
         return Outcome(HANG, said)
-    return Outcome(REFUSED, said[:2000], reason(said))
+    return Outcome(REFUSED, brief(said), reason(said))
 
 
 def reason(said: str) -> str:
@@ -68,10 +70,15 @@ def reason(said: str) -> str:
     >>> reason("RuntimeError: in.mlir:3:8: error: failed to legalize 'chlo.scan' on %3 : tensor<2xf32>")
     "error: failed to legalize 'chlo.scan' on N : N"
     """
-    lines = [line for line in said.splitlines() if "error" in line.lower()] or said.splitlines() or [""]
-    line = lines[0]
+    line = brief(said)
     line = line[line.index("error:") :] if "error:" in line else line
     return re.sub(r"\s+", " ", _PARTICULARS.sub("N", line)).strip()[:200]
+
+
+def brief(said: str) -> str:
+    """Return the first line that says an error, or the first."""
+    lines = [line for line in said.splitlines() if "error" in line.lower()] or said.splitlines() or [""]
+    return lines[0].strip()[:BRIEF]
 
 
 def judge(calls: list[list[np.ndarray]], expected: Expected) -> Outcome:

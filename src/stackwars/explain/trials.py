@@ -112,17 +112,25 @@ class Trials:
                 self._saved[value] = np.array(array.reshape(shape(types[value])), dtype(types[value]))
 
     def try_part(
-        self, part: Part, arrays: dict[int, np.ndarray] | None = None, *, judged: bool = True
+        self,
+        part: Part,
+        arrays: dict[int, np.ndarray] | None = None,
+        *,
+        judged: bool = True,
+        emitted: str = "",
     ) -> tuple[Outcome, Expected | None]:
         """Return what the suspect does with a part, and what would be right; None if it gave no values.
 
         arrays: values of its arguments; by default those of the program. judged: else a program that ran is right.
+        emitted: the whole program's text, to be compiled in place of the part's, with all of its arguments.
         """
         self.count += 1
         prefix = f"{self._label}-" if arrays is None else f"{self._label}-{self.count}-"
         try:
+            if emitted:
+                arrays = self.arrays(self._graph.arguments)
             arrays = self.arguments(part) if arrays is None else arrays
-            text = self.text(part)
+            text = emitted or self.text(part)
         except (GraphError, KeyError, Refused) as error:
             return Outcome(UNKNOWN, str(error)), None
         keys = {f"{prefix}{value}": array for value, array in arrays.items()}
@@ -130,6 +138,9 @@ class Trials:
             start(self.suspect, "trial", text, keys)
             calls = [self.suspect.run("trial") for _ in range(CALLS)]
             self.suspect.drop("trial")
+            if emitted:
+                places = [self._graph.results.index(value) for value in part.results]
+                calls = [[results[place] for place in places] for results in calls]
         except (Crashed, TimedOut, Refused, MemoryError) as error:
             return outcome_of(error), None
         if not judged:
@@ -140,15 +151,19 @@ class Trials:
             return Outcome(UNKNOWN, f"no reference: {error}", results=calls[0]), None
         return judge(calls, expected), expected
 
+    def graph(self, part: Part) -> Graph:
+        """Return a part as a graph, whose arguments are the part's and the values that it spells out."""
+        ops = self.parts.operations(part)
+        arguments = [*self.parts.arguments(part), *part.literals]
+        maker = {value: op for op in ops for value in op.results}
+        functions = self._graph.functions
+        return Graph(arguments, ops, list(part.results), self._graph.types, maker, functions)
+
     def expected(self, part: Part, arrays: dict[int, np.ndarray], text: str) -> Expected:
         """Return the right results of a part with these values of its arguments."""
-        ops = self.parts.operations(part)
         given = {**arrays, **self.arrays(part.literals)}
-        graph = Graph(
-            list(given), ops, list(part.results), self._graph.types,
-            {value: op for op in ops for value in op.results}, self._graph.functions,
-        )  # fmt: skip
-        values = [fixed(array) for array in given.values()]
+        graph = self.graph(part)
+        values = [fixed(given[value]) for value in graph.arguments]
         found = []
         for double in (True, False):
             with tempfile.TemporaryDirectory(prefix="stackwars-") as folder:

@@ -1,7 +1,8 @@
 """The process that compiles and runs programs in a compiler's environment, one command a line.
 
 It may crash or hang: its client, `stackwars.explain.workers`, says which command it was. Arrays travel as
-.npy files. Evaluates programs operation by operation too, so that nothing is fused, folded or simplified."""
+.npy files. Evaluates programs operation by operation too, so that nothing is fused, folded or simplified.
+"""
 
 from __future__ import annotations
 
@@ -150,7 +151,8 @@ class Commands:
 
         path: of a JSON file with texts, {key: [in float64, as it is]}; steps, [{key, reads, results, free}]
         in order; arguments, {value: [file for each set]}; save, the values whose arrays are wanted; folder,
-        for "<set>-<value>.npy"."""
+        for "<set>-<value>.npy".
+        """
         job = json.loads(Path(path).read_text())
         self._alone_compiler()
         with ThreadPoolExecutor(THREADS) as pool:

@@ -1,5 +1,6 @@
 """The measurements of a run, as read from its folder: the JSON of cells, replays, causes, checks, growth, sharding and
-compilations."""
+compilations.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """The accepted runs, a folder each: results/reference/runs/<when the run ended>.
 
 A run is kept as its tables, context.json and a manifest of their digests. Runs of another version of the
-measuring protocol are not read: their numbers cannot be combined with these."""
+measuring protocol are not read: their numbers cannot be combined with these.
+"""
 
 from __future__ import annotations
 

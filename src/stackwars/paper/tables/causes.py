@@ -17,7 +17,7 @@ from stackwars.results.dataset import Dataset, Sources
 from stackwars.results.names import compiler_title
 from stackwars.results.profile import carried
 from stackwars.results.schema import is_missing
-from stackwars.results.verdicts import COMPILER, FRONTEND, INTERACTION
+from stackwars.results.verdicts import COMPILER, FRONTEND, INTERACTION, SLOWER
 
 STUDY = effects.STUDY
 DETAIL = 240
@@ -51,7 +51,7 @@ def _cause_row(row: dict, profile: dict) -> dict:
         "workload": row["title"],
         "pair": f"{title(row['subject'])} / {title(row['baseline'])}",
         "compiler": compiler_title(row["compiler"]),
-        "ratio": Ratio(row["ratio"], row["low"], row["high"]),
+        "ratio": Ratio(row["ratio"], row["low"], row["high"], SLOWER),
         "gap": Ratio(profile["gap_ms"], marks=set_marks(missed=is_missed)),
         "class": CLASSES.get(profile["op_class"]),
         "share": profile["share"] if profile["op_class"] else None,
@@ -64,9 +64,8 @@ def cause_text(row: dict) -> str:
     """Return the cause of a gap in words, or why there is none and what was tried."""
     if row["verdict"] == causes.CAUSE:
         forms = f"{row['subject_operations']} for {row['baseline_operations']}"
-        return shorten(
-            f"{row['count']:.0f} x {row['what']}: {forms}. {row['reason']}", DETAIL, placeholder=" ..."
-        )
+        reason = row["reason"][:1].upper() + row["reason"][1:]
+        return shorten(f"{row['count']:.0f} x {row['what']}: {forms}. {reason}", DETAIL, placeholder=" ...")
     if not row["verdict"]:
         return "not asked"
     tried = f" (tried: {row['tried']})" if row["tried"] else ""
@@ -134,7 +133,7 @@ TABLES = (
             *(Column("Ratio", "ratio", "ratio"), Column("Gap (ms)", "gap", "ratio")),
             *(Column("Carried by", "class"), Column("Share", "share", "percent")),
             Column("Cause", "cause", align=rf"{RAGGED}p{{0.27\textwidth}}"),
-            Column("Closed (%)", "closed"),
+            Column("Closed", "closed"),
         ),
         study=STUDY,
         group_by="workload",
