@@ -1,5 +1,6 @@
 """`stackwars explain` in an environment with jaxlib: exit statuses, outputs, and bad input refused in one line."""
 
+import gzip
 import json
 import os
 import subprocess
@@ -77,6 +78,18 @@ def test_a_right_program_alone(tmp_path):
     assert max(map(len, done.stdout.splitlines())) <= 80
     made = {path.name for path in (tmp_path / "explain" / "add").iterdir()}
     assert {"explain.html", "explain.md", "explain.json", "table.json", "programs"} <= made
+
+
+@pytest.mark.env
+def test_a_packed_program_with_given_inputs(tmp_path):
+    (tmp_path / "add.mlir.gz").write_bytes(gzip.compress(ADD.encode()))
+    np.savez(tmp_path / "x.npz", arg0=np.full((64, 64), 3, np.float32), arg1=np.zeros(64, np.int32))
+    done = run(tmp_path, "add.mlir.gz", "--inputs", "x.npz")
+    assert done.returncode == 0, done.stdout + done.stderr
+    folder = tmp_path / "explain" / "add"
+    assert (np.load(folder / "expected" / "add" / "expected.npz")["output0"] == 6).all()
+    document = json.loads((folder / "explain.json").read_text())
+    assert document["command"] == "stackwars explain add.mlir.gz --inputs x.npz"
 
 
 @pytest.mark.env

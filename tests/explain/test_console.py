@@ -7,7 +7,7 @@ import pytest
 
 from explain_fixture import BETWEEN, CAUSE, CELLS, FAULT, TABLE, cell, right, table
 from stackwars.explain import console
-from stackwars.explain.outcomes import NATIVE, RIGHT, UNJUDGED, WRONG, outcome
+from stackwars.explain.outcomes import NATIVE, REFUSED, RIGHT, UNJUDGED, WRONG, outcome
 
 
 def test_examples_of_numbers_hold():
@@ -37,6 +37,13 @@ def test_a_program_that_fails_alike_in_two_compilers_has_one_note():
     same = outcome(WRONG, "all wrong", wrong=1, total=1)
     cells = [cell("jax", compiler, same) for compiler in TABLE["compilers"][:2]]
     assert console.notes(table(cells=cells)) == ["wrong: jax in jaxlib-0.7.1, jaxlib-0.10.2: all wrong"]
+
+
+def test_a_program_that_its_frontend_does_not_emit_is_refused_by_no_compiler():
+    missing = outcome(REFUSED, "jax does not lower it: x.py:9: TypeError", emitted=False)
+    cells = [cell("jax", compiler, missing) for compiler in TABLE["compilers"]]
+    assert console.cell_text(cells[0]) == "no program"
+    assert console.notes(table(cells=cells)) == ["no program: jax: jax does not lower it: x.py:9: TypeError"]
 
 
 def test_values_without_a_reference_are_marked():

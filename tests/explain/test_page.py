@@ -106,6 +106,7 @@ def test_a_long_reduced_program_is_left_out_of_the_text(tmp_path):
 def test_the_reproducer_of_the_first_fault_is_beside_the_page(written):
     assert (written / "reproduce.py").read_text() == SCRIPT
     assert (written / "reduced.mlir").read_text() == REDUCED
+    assert page.written(written)[-1] == str(written / "reproduce.py")
     document = json.loads((written / "explain.json").read_text())
     assert document["answers"][1]["found"] == FAULT and document["exit_status"] == report.NOT_RIGHT
 

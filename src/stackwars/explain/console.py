@@ -47,6 +47,8 @@ def cell_text(cell: dict | None) -> str:
         return f"{format_ms(cell['ms'])} ms{ratio}{'' if cell['status'] == RIGHT else '?'}"
     if cell["status"] == "wrong" and cell["wrong"]:
         return f"wrong {format_count(cell['wrong'])}/{format_count(cell['total'])}"
+    if not cell["emitted"]:
+        return "no program"
     if cell["status"] == REFUSED and cell["operation"]:
         return f"refused {cell['operation'].rpartition('.')[2]}"
     return cell["status"]
@@ -97,7 +99,9 @@ def notes(table: dict) -> list[str]:
     alike: dict[tuple[str, str, str], list[str]] = {}
     for cell in table["cells"]:
         if cell["status"] != RIGHT and cell["detail"]:
-            alike.setdefault((cell["status"], cell["program"], cell["detail"]), []).append(cell["compiler"])
+            status = cell["status"] if cell["emitted"] else "no program"
+            where = [cell["compiler"]] if cell["emitted"] else []
+            alike.setdefault((status, cell["program"], cell["detail"]), []).extend(where)
     return [
         f"{status}: {program}{_in(compilers)}: {' '.join(detail.split())}"
         for (status, program, detail), compilers in alike.items()

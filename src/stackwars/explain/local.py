@@ -67,7 +67,7 @@ def explain(
         answers.append(folder / f"{row['kind']}.json")
         say("\n" + console.wrapped([console.paragraph(row["kind"], job["a"]["label"], answer)]))
     document = page.write(ReportJob(**plan.report_job()), found, answers, root)
-    say(f"\n{document['headline']}\n{root / 'explain.html'}\n{root / 'explain.md'}")
+    say("\n" + console.wrapped([document["headline"], *page.written(root)]))
     return document
 
 

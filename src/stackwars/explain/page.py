@@ -78,6 +78,12 @@ def write(job: ReportJob, table: dict[str, Any], answers: list[Path], folder: Pa
     return document
 
 
+def written(folder: Path) -> list[str]:
+    """Return the files that a reader wants to open."""
+    names = ("explain.html", "explain.md", report.REPRODUCER)
+    return [str(folder / name) for name in names if (folder / name).exists()]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--job", required=True, help="file of the ReportJob, as JSON")
@@ -87,8 +93,7 @@ def main() -> None:
     options = parser.parse_args()
     job, table = ReportJob(**documents.read(options.job)), documents.read(options.table)
     document = write(job, table, options.answers, options.output)
-    pages = (str(options.output / name) for name in ("explain.html", "explain.md"))
-    print(console.logged([document["headline"], *pages]))
+    print(console.logged([document["headline"], *written(options.output)]))
 
 
 if __name__ == "__main__":
