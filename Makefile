@@ -3,11 +3,12 @@
 # make study        STUDIES=matrix: measures these studies alone, as a run of its own with tables and no paper
 # make quick        measures the same shapes in fewer rounds, for wider intervals (WORKLOADS too)
 # make smoke        runs every study with tiny shapes in a few minutes, to show that everything works (WORKLOADS too)
+# make releases     PROGRAM=x.py (or slow.mlir, or mha): which release of XLA or IREE made it faster, slower or wrong
 # make reference    builds paper.pdf and report.html from the committed runs, without measuring
 # make report       builds report.html alone, of the full run made here (or RESULTS=reference)
 # make plan         prints what a run would measure here, and its time, memory and disk (PRESET, STUDIES)
 # make audits       checks the harness: fences, mutants, A/A, power; the next paper shows the outcome
-# make explain      PROGRAM=softmax.py: your program in each frontend and compiler: slow, wrong, crashed or refused, and why
+# make explain      PROGRAM=softmax.py: which frontend and compiler is slow, wrong, crashed or refused, and why
 #                   (or A=slow.mlir B=fast.mlir; COMPILERS=, FRONTENDS=, BOUND=0.1, INPUTS=x.npz)
 # make compare      RUN=results/full: which results of the reference (or of WITH=<folder>) a run reproduces
 # make accept       adds the full run made here (or RUN=<folder>) to the committed runs
@@ -33,7 +34,7 @@ CHOICE = $(strip $(if $(COMPILERS),compilers:@[$(COMPILERS)]) $(if $(FRONTENDS),
     $(if $(BOUND),settings:@{bound:@$(BOUND)}))
 CHOSEN = $(strip $(if $(STUDIES),$(ADDED_STUDIES)) $(CHOSEN_WORKLOADS))
 
-.PHONY: help paper study explain audits smoke quick test test-faults reference report accept archive compare plan debian cluster lint set-up
+.PHONY: help paper study explain audits smoke quick test test-faults releases reference report accept archive compare plan debian cluster lint set-up
 
 help:
 	@sed -n '/^# make/,/^$$/s/^# //p' Makefile
@@ -54,6 +55,10 @@ explain: set-up
 
 audits: set-up
 	$(SNAKEMAKE) audits
+
+releases: set-up
+	$(if $(PROGRAM),,$(error expected make releases PROGRAM=<program file, StableHLO file or workload>, got none))
+	$(SNAKEMAKE) asked_releases --config 'program=$(PROGRAM)' $(if $(ORDER),'releases={order: $(ORDER)}')
 
 test-faults: set-up
 	.venv/bin/python -m pytest tests/faults/inject_faults.py --numprocesses 2 $(if $(FAULTS),-k "$(subst $(SPACE), or ,$(strip $(FAULTS)))")

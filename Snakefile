@@ -35,6 +35,7 @@ include: "workflow/rules/cells.smk"
 include: "workflow/rules/compile.smk"
 include: "workflow/rules/values.smk"
 include: "workflow/rules/replay.smk"
+include: "workflow/rules/releases.smk"
 include: "workflow/rules/audits.smk"
 include: "workflow/rules/explain.smk"
 include: "workflow/rules/tables.smk"
@@ -54,6 +55,7 @@ rule all:
         GRID.largest_batches(),
         GRID.replays("replay.json"),
         GRID.checks(),
+        GRID.releases(),
         GRID.peaks(GRID.cpu_cells),
 
 

@@ -57,7 +57,7 @@ FAULT_ROW = {"kind": "fault", "id": "jaxlib-0.10.2.torch_xla", "compiler": "jaxl
              "status": WRONG, "detail": WRONG_DETAIL}  # fmt: skip
 TABLE = {
     "schema": 1, "name": "mha", "title": "Multi-head attention", "programs": ["torch_xla", "jax", "torch_eager"],
-    "compilers": COMPILERS, "judge": "NumPy in float64", "judge_reason": "", "limit": 3e-6, "cells": CELLS,
+    "compilers": COMPILERS, "judge": "NumPy in float64", "judge_reason": "", "apart": "", "limit": 3e-6, "cells": CELLS,
     "questions": [CAUSE_ROW, FAULT_ROW], "not_tried": {"frontends": ["torchax"], "compilers": []},
     "settings": {"bound": 0.1, "compiler_gap": 1.5, "questions": 3},
     "versions": {"jaxlib-0.7.1": VERSIONS, "iree-3.13": {"iree-base-compiler": "3.13.0"}}, "machine": MACHINE,
@@ -85,6 +85,12 @@ CAUSE = {
               "sane": {"a_from_b": 1.0, "b_from_a": 0.0}},
     "seconds": 41.0, "versions": VERSIONS, "machine": MACHINE, "source": SOURCE,
 }  # fmt: skip
+BETWEEN = {
+    **CAUSE, "a": "jax in jaxlib-0.7.1", "b": "jax in jaxlib-0.10.2", "other": "jaxlib-0.10.2",
+    "regions": [{**REGION, "count": 2, "what": "operations", "a": REGION["b"][1:], "b": REGION["b"][1:]}],
+    "options": [{"flag": "xla_x=", "compiler": "jaxlib-0.7.1", "ratio": 0.66, "share": 0.96}],
+}  # fmt: skip
+"""Of a gap between two compilers."""
 FAULT = {
     "schema": 1, "name": FAULT_ROW["id"], "program": "torch_xla", "compiler": "jaxlib-0.10.2", "kind": WRONG,
     "verdict": "reduced", "detail": "wrong with 2 of 13 operations", "operations": [13, 2],

@@ -1,7 +1,8 @@
 """Pairs of programs for the finder of causes: with one planted cause, and with none.
 
 `python tests/explain/planted_pairs.py OUTPUT`: search all of them in jaxlib 0.7.1 and write OUTPUT, a JSON
-file with each answer. It takes about 20 minutes on a quiet machine of two cores."""
+file with each answer. It takes about 20 minutes on a quiet machine of two cores.
+"""
 
 import json
 import random
@@ -116,7 +117,8 @@ BASES = {
 @dataclass
 class Pair:
     """Two texts of one computation. planted: an operation, or "argument", that the answer has to name; "" for
-    none."""
+    none.
+    """
 
     name: str
     slow: str

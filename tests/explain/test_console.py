@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from explain_fixture import CAUSE, CELLS, FAULT, TABLE, cell, right, table
+from explain_fixture import BETWEEN, CAUSE, CELLS, FAULT, TABLE, cell, right, table
 from stackwars.explain import console
 from stackwars.explain.outcomes import NATIVE, RIGHT, UNJUDGED, WRONG, outcome
 
@@ -75,9 +75,13 @@ def test_a_cause_is_a_paragraph():
     )
 
 
-def test_a_gap_between_compilers_names_both():
-    said = console.question_text({**CAUSE, "other": "jaxlib-0.10.2", "b": None})
-    assert said == "torch_xla in jaxlib-0.7.1 takes 1.51x the time that it takes in jaxlib-0.10.2"
+def test_a_gap_between_compilers_names_both_and_an_option_that_closes_it():
+    said = console.paragraph("cause", "jax", BETWEEN)
+    assert said.startswith(
+        "jax in jaxlib-0.7.1 takes 1.51x the time that it takes in jaxlib-0.10.2: 2 places of 1 kind, timed alone, "
+        "make up 97 % [91, 104] of the gap. 2 x operations (mha.py:41): dot_general. "
+    )
+    assert said.endswith("With xla_x= jaxlib-0.7.1 takes 0.66x the time, 96 % of the gap.")
 
 
 @pytest.mark.parametrize("verdict", ["spread", "no gap", "not separable", "failed"])
@@ -86,6 +90,10 @@ def test_a_search_without_a_cause_says_why(verdict):
         "cause", "jax", {**CAUSE, "verdict": verdict, "ratio": None, "detail": "over 5 kinds"}
     )
     assert said == f"torch_xla in jaxlib-0.7.1 takes longer than jax: {verdict}. over 5 kinds"
+    repeated = console.cause_text(
+        {**CAUSE, "verdict": verdict, "ratio": None, "detail": f"{verdict}: over 5 kinds"}
+    )
+    assert repeated == said
 
 
 def test_a_fault_is_a_paragraph():

@@ -7,9 +7,21 @@ import pytest
 
 import chromium
 from chromium import Chromium
-from explain_fixture import CAUSE, CAUSE_ROW, FAULT, JOB, REDUCED, SCRIPT, right, table, write_answers
-from stackwars.explain import issue, page, report
-from stackwars.explain.outcomes import FAILED, outcome
+from explain_fixture import (
+    BETWEEN,
+    CAUSE,
+    CAUSE_ROW,
+    FAULT,
+    FAULT_ROW,
+    JOB,
+    REDUCED,
+    SCRIPT,
+    right,
+    table,
+    write_answers,
+)
+from stackwars.explain import console, issue, page, report
+from stackwars.explain.outcomes import FAILED, NATIVE, UNJUDGED, outcome
 
 HOSTILE = '</script><img src=x onerror="alert(1)">'
 
@@ -52,6 +64,14 @@ def test_the_page_has_the_table_the_causes_and_the_faults(written):
         ),
     ):
         assert shown in text, shown
+
+
+def test_a_gap_between_compilers_has_its_options(tmp_path):
+    row = {**CAUSE_ROW, "a": "jax", "b": None, "other": "jaxlib-0.10.2"}
+    page.write(JOB, table(questions=[row, FAULT_ROW]), write_answers(tmp_path, BETWEEN), tmp_path)
+    text = (tmp_path / "explain.html").read_text()
+    assert "Why jax is slower in jaxlib-0.7.1 than in jaxlib-0.10.2" in text
+    assert "make up, timed alone" in text and "<code>xla_x=</code>" in text
 
 
 def test_the_page_fetches_nothing(written):
@@ -129,7 +149,25 @@ def test_exit_statuses():
     assert status((1.5, 1.0), settings={"bound": 0.6}) == report.OK
 
 
-@pytest.mark.parametrize("bad", ["wrong", "crash", "hang", "refused", FAILED])
+def test_programs_that_compute_different_things_decide_the_status_and_are_named():
+    assert status((1.0, 1.0), apart="a and b compute different things: output0") == report.NOT_RIGHT
+    other = table(apart="a and b compute different things: output0", cells=[], questions=[])
+    assert (
+        "compute different things" in report.headline(other, [])
+        and "compute different" in console.below(other)[1]
+    )
+
+
+def test_a_program_beside_numpy_alone_is_slower_than_none():
+    cells = [
+        {"program": "a", "compiler": "jaxlib-1", **right(5.0), "ratio": 5.0},
+        {"program": "numpy", "compiler": NATIVE, **right(1.0), "ratio": 1.0},
+    ]
+    alone = table(programs=["a", "numpy"], compilers=["jaxlib-1"], cells=cells)
+    assert report.exit_status(alone, []) == report.OK
+
+
+@pytest.mark.parametrize("bad", ["wrong", "crash", "hang", "refused", FAILED, UNJUDGED])
 def test_a_program_that_is_not_right_decides_the_status(bad):
     cells = [
         {"program": "a", "compiler": "jaxlib-1", **outcome(bad, "x"), "ratio": None},

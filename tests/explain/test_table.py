@@ -1,20 +1,26 @@
 """Which questions a table raises, and what it is made from."""
 
 import json
-import shutil
+
+import numpy as np
 
 from explain_fixture import right
 from stackwars.explain.outcomes import CRASH, NATIVE, REFUSED, WRONG, outcome
-from stackwars.explain.table import TableJob, build
+from stackwars.explain.table import TableJob, apart, build
+from stackwars.measure import judge
 
 SETTINGS = {"bound": 0.1, "compiler_gap": 1.5, "questions": 3}
 
 
+def write_expected(folder, value: float) -> str:
+    """Write expected values; return their folder."""
+    document = {"judge": "NumPy in float64", "reason": "", "limits": {"output0": 1e-6}}
+    judge.write(folder, {"output0": np.full((4, 3), value)}, document)
+    return str(folder)
+
+
 def made(tmp_path, outcomes: dict[str, dict], natives: dict[str, dict] | None = None, **changed) -> dict:
     """Return the table of these outcomes, {compiler: {program: outcome}}."""
-    (tmp_path / "expected").mkdir()
-    judge = {"judge": "NumPy in float64", "reason": "", "limits": {"output0": 1e-6}}
-    (tmp_path / "expected" / "expected.json").write_text(json.dumps(judge))
     paths: dict[str, str] = {}
     for name, programs in (outcomes | (natives or {})).items():
         module = "iree" if name.startswith("iree") else "xla"
@@ -23,7 +29,7 @@ def made(tmp_path, outcomes: dict[str, dict], natives: dict[str, dict] | None = 
         paths[name] = str(path)
     programs = list(dict.fromkeys(program for one in outcomes.values() for program in one))
     job = {
-        "name": "x", "title": "X", "programs": programs, "expected": [str(tmp_path / "expected")],
+        "name": "x", "title": "X", "programs": programs, "expected": [write_expected(tmp_path / "expected", 1.0)],
         "outcomes": {name: paths[name] for name in outcomes},
         "natives": {name: paths[name] for name in natives or {}}, "settings": SETTINGS | changed,
     }  # fmt: skip
@@ -64,7 +70,6 @@ def test_a_large_gap_between_compilers_is_a_question_and_the_largest_come_first(
         "cause jaxlib-1.b.a",
         "cause iree-1.b.a",
     ]
-    shutil.rmtree(tmp_path / "expected")
     table = made(tmp_path, outcomes, questions=1)
     assert asked(table) == ["cause iree-1.a.jaxlib-1"]
     row = table["questions"][0]
@@ -83,3 +88,11 @@ def test_a_fault_in_a_family_of_compilers_is_one_question_about_its_newest(tmp_p
 def test_a_program_that_its_frontend_does_not_emit_is_no_fault_of_a_compiler(tmp_path):
     table = made(tmp_path, {"jaxlib-1": {"a": outcome(REFUSED, "torch says no", emitted=False)}})
     assert asked(table) == []
+
+
+def test_two_files_that_compute_different_things_are_named(tmp_path):
+    folders = [write_expected(tmp_path / name, value) for name, value in (("a", 1.0), ("b", 1.0), ("c", 1.1))]
+    same = TableJob("x", "X", ["a", "b"], {}, {}, folders[:2], SETTINGS)
+    assert apart(same) == ""
+    other = TableJob("x", "X", ["a", "c"], {}, {}, folders[::2], SETTINGS)
+    assert apart(other).startswith("c and a compute different things: output0: 12 of 12 elements wrong")

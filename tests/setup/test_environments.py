@@ -235,3 +235,21 @@ def test_every_environment_can_be_had_with_every_python(tmp_path, python):
             capture_output=True, text=True,
         )  # fmt: skip
         assert done.returncode == 0, f"{name} with Python {python}: {done.stderr}"
+
+
+def test_a_package_for_a_later_python_is_unavailable_and_says_which_in_a_line(monkeypatch, tmp_path):
+    pins, _ = refusing(monkeypatch, tmp_path, "none")
+    said = (
+        "error: No solution found when resolving dependencies\n"
+        "  cause: Because the current Python version (3.11.7) does not satisfy Python>=3.12 and jax==0.11.2\n"
+        "         depends on Python>=3.12, we can conclude that jax==0.11.2 cannot be used."
+    )
+
+    def run(command, **_):
+        status = 1 if "sync" in command else 0
+        return subprocess.CompletedProcess(command, status, "", said * status)
+
+    monkeypatch.setattr(environments.subprocess, "run", run)
+    with pytest.raises(environments.Unavailable) as raised:
+        ensure(pins)
+    assert raised.value.reason == "jax==0.11.2 needs Python >=3.12, this is 3.11.7"

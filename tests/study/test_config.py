@@ -96,6 +96,13 @@ REFUSED = {
         "odd_sizes.compilers.0", "one of jaxlib-0.7.1", "jaxlib-0.9"),
     "odd sizes of an unknown study": (
         put("odd_sizes/study", "values_"), "odd_sizes.study", "one of tables", "values_"),
+    "release without pins": (
+        put("releases/versions/jaxlib/0", "0.3.0"),
+        "releases.versions.jaxlib", "envs/lock_releases.py jaxlib-0.3.0 writes them", "0.3.0"),
+    "releases of an unknown project": (
+        put("releases/versions/tvm", ["1.0"]), "releases.versions.tvm", "no such key; known keys are iree, jaxlib", "tvm"),
+    "releases of an unknown program": (
+        put("releases/programs/0", "jaxx"), "releases.programs.0", "one of jax, ", "jaxx"),
     "cache that is full": (
         put("presets/full/sizes/decode/past", 1024),
         "presets.full.sizes.decode.past", "fewer than positions, 1024", 1024),

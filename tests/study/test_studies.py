@@ -109,6 +109,8 @@ def test_refused(changes, said):
         for name, row in CONFIG["presets"].items()
     }
     with pytest.raises(ConfigError, match="config") as caught:
-        given = {k: value for k, value in CONFIG.items() if k not in ("growth", "sharding", "odd_sizes")}
+        given = {
+            k: value for k, value in CONFIG.items() if k not in ("growth", "sharding", "odd_sizes", "releases")
+        }
         validate({**given, "studies": STUDIES, "presets": presets, **changes})
     assert said in str(caught.value)

@@ -6,7 +6,12 @@ from stackwars import workloads
 from stackwars.study.config import load
 
 CONFIG = load()
-SMALL, FULL = (CONFIG["presets"][name]["sizes"] for name in ("smoke", "full"))
+CLASSES = [name for name in workloads.names() if not workloads.load(name).DEFAULTS]
+"""Workloads that are no files of functions, which declare less."""
+SMALL, FULL = (
+    {name: sizes for name, sizes in CONFIG["presets"][preset]["sizes"].items() if name in CLASSES}
+    for preset in ("smoke", "full")
+)
 ODD = CONFIG["odd_sizes"]["workloads"]
 UPDATING = [name for name in SMALL if hasattr(workloads.load(name), "STATE")]
 BASIC = [name for name in SMALL if workloads.load(name).KIND == "basic"]

@@ -5,9 +5,8 @@ import pytest
 
 from stackwars import workloads
 from stackwars.workloads import in_numpy
+from workloads.presets import CLASSES as NAMES
 from workloads.presets import FULL, SMALL
-
-NAMES = workloads.names()
 
 
 def test_names_are_those_of_the_configuration_in_the_order_of_the_tables():

@@ -7,7 +7,7 @@ from stackwars.results.folder import FIGURES, TABLES
 from stackwars.setup.device import CPU
 from stackwars.study.config import ConfigError, read, validate
 from stackwars.study.imports import sources
-from stackwars.workflow import audit_jobs, explain_jobs, start
+from stackwars.workflow import audit_jobs, explain_jobs, release_jobs, start
 from stackwars.workflow.claim_jobs import ClaimJobs
 from stackwars.workflow.grid import REFERENCE, REFERENCE_TABLES, Grid, paper_files
 from stackwars.workflow.jobs import Jobs
@@ -25,6 +25,7 @@ except (ConfigError, definitions.ClaimError) as error:
 JOBS = Jobs(GRID)
 AUDIT_JOBS = audit_jobs.AuditJobs(GRID)
 CLAIM_JOBS = ClaimJobs(GRID, CLAIMS)
+RELEASES = release_jobs.ReleaseJobs(config)
 
 PEERS = JOBS.peers()
 ROOT, CELLS, OUT = GRID.root, GRID.measured, GRID.out
@@ -59,6 +60,7 @@ wildcard_constraints:
     frontend="[a-z0-9_]+",
     way="data|tensor",
     devices=r"\d+",
+    project="jaxlib|iree",
     target="[a-z0-9-]+",
     compiler="[a-z0-9_.-]+",
     claim="[a-z][a-z0-9_]*",

@@ -38,6 +38,7 @@ rule tables:
         replays=GRID.replays("replay.json", "profile.json"),
         causes=GRID.causes(),
         checks=GRID.checks(),
+        releases=GRID.releases(),
         scaling_runs=GRID.scaling_runs(),
         sharded=GRID.sharded(),
         slices=GRID.slices(),

@@ -181,7 +181,8 @@ def _run_program(name: str, job: CheckJob, events: Events, folder: Path) -> None
 
 def compile_program(compiler: Any, text: str) -> Any:
     """Compile a program's text. Raises NotImplementedError with what the compiler says against it, TimeoutError if
-    it takes too long, CompilerCrash if its process crashes, and MemoryError if it lacks memory."""
+    it takes too long, CompilerCrash if its process crashes, and MemoryError if it lacks memory.
+    """
     try:
         return compiler.compile(readable(not_donated(text)))
     except (TimeoutError, compilers.CompilerCrash):

@@ -160,7 +160,8 @@ def _values(job: ExpectedJob) -> tuple[Values, dict[str, Any]]:
 
 def _exact(program: Evaluation, double: bool, sets: int) -> tuple[Values, str, bool]:
     """Return a program's values, what evaluated them, and whether that was in float64, which not every program has:
-    one that reads the bits of a float32 does not."""
+    one that reads the bits of a float32 does not.
+    """
     try:
         return *program.outputs(double, sets), double
     except Exception:
@@ -173,7 +174,8 @@ def _witness(
     values: Values, found: Values, program: str, allowed: dict[str, float], both: str
 ) -> dict[str, Any]:
     """Return how far a program's values are from the expected ones, and the reason if both are not of one
-    computation. No compiler has a part in either."""
+    computation. No compiler has a part in either.
+    """
     errors = {key: _error(value, values[key]) for key, value in found.items() if key in values}
     result = {"witness": {"program": program, "largest": max(errors.values(), default=np.inf)}}
     missing = [key for key in sorted(found.keys() ^ values.keys()) if key.startswith(f"{OUTPUT}0")]

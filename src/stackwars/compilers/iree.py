@@ -132,7 +132,8 @@ class Compiler:
 
     def compile(self, text: str) -> Program:
         """Raises ValueError where the program has an argument of an unknown type, TimeoutError after TIMEOUT_S,
-        and RuntimeError with what iree-compile says against the program."""
+        and RuntimeError with what iree-compile says against the program.
+        """
         text = rewritten(text)
         with tempfile.TemporaryDirectory() as folder:
             compiled, facts = self._compile(text, Path(folder))

@@ -84,7 +84,8 @@ def lower_traced(
     division: Division | None,
 ) -> Lowered:
     """The same, of the graph that `trace` makes of a module and its inputs; of a training step with the
-    decompositions of `table`."""
+    decompositions of `table`.
+    """
     load()
     import torch
     from torch._subclasses.fake_tensor import FakeTensorMode

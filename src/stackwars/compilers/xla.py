@@ -89,7 +89,8 @@ class Compiler:
 
     def compile(self, text: str) -> Program:
         """Raises ValueError where the program has an argument of an unknown type, and whatever the parser and
-        the compiler raise."""
+        the compiler raise.
+        """
         from jax._src import compiler
         from jax._src.interpreters import mlir
         from jaxlib import xla_client

@@ -1,7 +1,8 @@
 """`stackwars explain`: two StableHLO files, or one, in the jaxlib of this Python, by the steps of `make explain`.
 
 Exit status: 0 if every program is right and the first is not slower than the second by more than the bound; 1 if one is
-wrong, crashes, hangs or is refused; 2 if the first is slower. 3 if the command cannot be followed.
+wrong, crashes, hangs, is refused or cannot be judged, or if they compute different things; 2 if the first is slower; 3
+if the command cannot be followed.
 """
 
 from __future__ import annotations

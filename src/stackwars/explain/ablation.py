@@ -1,7 +1,8 @@
 """Compile a program under other flags, and without single passes: what each does to its values and its time.
 
-Passes are those that changed this program, named by XLA's dumps. A variant may end its process: the worker
-says so and goes on. A pass without which the optimised program is the same is not timed."""
+Passes are those that changed this program, named by XLA's dumps. A variant may end its process: the worker says so
+and goes on. A pass without which the optimised program is the same is not timed.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ from typing import Any
 import numpy as np
 
 from stackwars.compilers import XLA
-from stackwars.explain.trials import CALLS, REFUSED, RIGHT, WRONG, Expected, Outcome, judge, outcome_of, start
+from stackwars.explain.trial_outcomes import REFUSED, RIGHT, WRONG, Expected, Outcome, judge, outcome_of
+from stackwars.explain.trials import CALLS, start
 from stackwars.explain.workers import CompilerSpec, Crashed, Refused, TimedOut, Worker
 
 BASE = "base"
@@ -90,9 +92,10 @@ def ablate(
 ) -> list[dict[str, Any]]:
     """Return a row for each variant: variant, flag, outcome, ms, ratio, compile_s, changed, detail.
 
-    expected: the right results; without them the outcome `differs` says that results are not those of the
-    first row, the program as it is. seconds: for timing each variant; 0 to time none. ratio: of paired rounds
-    to the first row. None for what is not known. Flags that this compiler does not have give no row."""
+    expected: the right results; without them the outcome `differs` says that results are not those of the first row,
+    the program as it is. seconds: for timing each variant; 0 to time none. ratio: of paired rounds to the first row.
+    None for what is not known. Flags that this compiler does not have give no row.
+    """
     end = time.monotonic() + budget_s
     keys = {f"argument {number}": array for number, array in enumerate(arrays)}
     with Worker(spec, cap_gib=cap_gib, timeout_s=timeout_s) as worker:
@@ -109,8 +112,7 @@ def ablate(
 
 
 def cures(rows: Sequence[dict[str, Any]]) -> list[dict[str, str]]:
-    """Return the variants under which a fault is gone: YNN off, single passes left out, other flags, all
-    passes off."""
+    """Return the variants under which a fault is gone: YNN off, single passes left out, other flags, all passes off."""
     right = [row for row in rows if row["outcome"] == "ok" and row["variant"] != BASE]
     names = [row["variant"] for row in right]
     if f"{YNN}=" in names:
@@ -128,8 +130,7 @@ def cures(rows: Sequence[dict[str, Any]]) -> list[dict[str, str]]:
 
 
 def passes(worker: Worker, text: str, ran: bool = False) -> list[str]:
-    """Return the passes that changed a program. ran: and then those that were next to run after one of
-    these."""
+    """Return the passes that changed a program. ran: and then those that were next to run after one of these."""
     with tempfile.TemporaryDirectory(prefix="stackwars-") as folder:
         try:
             worker.compile("dump", text, {"xla_dump_to": folder, "xla_dump_hlo_pass_re": ".*"})
@@ -141,11 +142,11 @@ def passes(worker: Worker, text: str, ran: bool = False) -> list[str]:
 
 
 def passes_of(names: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the passes that changed a program, and others that were next to run, by the names of a dump's
-    files.
+    """Return the passes that changed a program, and others that were next to run, by the names of a dump's files.
 
-    >>> passes_of(["module_1.jit.0001.simplification.after_algsimp.before_dce.txt",
-    "module_1.jit.debug_options"]) (['algsimp'], ['dce'])"""
+    >>> passes_of(["module_1.jit.0001.simplification.after_algsimp.before_dce.txt", "module_1.jit.debug_options"])
+    (['algsimp'], ['dce'])
+    """
     found = [match.groups() for name in names if (match := _DUMP.search(name))]
     changed = [after for after, _ in found if not NO_PASS.fullmatch(after)]
     others = [
@@ -162,7 +163,7 @@ class _Ablation:
     ) -> None:
         self._worker, self._text, self._keys, self._expected = worker, text, keys, expected
         self._is_xla = worker.spec.module == XLA
-        self._base_program, self._base_runs = "", False
+        self._base, self._base_program = Variant(BASE, {}), ""
         self._compiled: set[str] = set()
 
     def variants(self) -> Iterator[Variant]:
@@ -172,7 +173,8 @@ class _Ablation:
         for name, value in XLA_FLAGS if self._is_xla else IREE_FLAGS:
             yield Variant(f"{name}={value}", {name: value})
         # A pass that crashes leaves no dump; it may be the next of one that does.
-        for name in passes(self._worker, self._text, ran=not self._base_runs) if self._is_xla else ():
+        ran = not self._base_program
+        for name in passes(self._worker, self._text, ran) if self._is_xla else ():
             yield Variant(f"-{name}", {DISABLE: f"{before},{name}".strip(",")}, is_pass=True)
 
     def compile(self, variant: Variant) -> bool:
@@ -180,15 +182,19 @@ class _Ablation:
         try:
             variant.compile_s = self._start(variant)
             program = self._program(variant)
-            variant.outcome = self._judge(variant)
+            if variant.name == BASE:
+                self._base, self._base_program = variant, program
+            variant.changed = variant.name != BASE and (not program or program != self._base_program)
+            if variant.is_pass and not variant.changed:
+                variant.outcome = self._base.outcome
+                self._worker.drop(variant.name)
+            else:
+                variant.outcome = self._judge(variant)
         except (Crashed, TimedOut, Refused, MemoryError) as error:
             variant.outcome = outcome_of(error)
             if isinstance(error, Crashed | TimedOut):
                 self._compiled.clear()
             return not UNKNOWN_FLAG.search(variant.outcome.detail)
-        if variant.name == BASE:
-            self._base_runs, self._base_program = True, program
-        variant.changed = variant.name != BASE and not (program and program == self._base_program)
         return True
 
     def time(self, tried: list[Variant], seconds: float) -> dict[str, tuple[float, float]]:

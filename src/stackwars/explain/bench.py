@@ -23,7 +23,12 @@ from stackwars.measure.log_ratio import LEVEL
 WALL, CPU = "wall", "cpu"
 LOW = 0.1
 BLOCKS = 5
+SINGLE_ERROR = 0.05
+"""Error of a share from one round: such programs are slow, and what disturbs them averages out."""
 LEAST_ROUNDS = 6
+RESAMPLES = 400
+CERTAIN, MORE_ROUNDS = 0.1, 2
+"""Error of a share beyond which it is timed again, and how often at most."""
 ROUNDS_S = 3.0
 """Seconds of calls that so many rounds of A and B may take: of slow programs there are fewer."""
 Get = Callable[[int], np.ndarray]
@@ -40,7 +45,12 @@ class Share(NamedTuple):
 
 def typical(times: Times, clock: str) -> float:
     """Return the time of a call in ns."""
-    return float(np.quantile(times.wall_ns, LOW) if clock == WALL else np.median(times.cpu_ns))
+    return float(_low(times.wall_ns if clock == WALL else times.cpu_ns, clock))
+
+
+def joined(first: Times, second: Times) -> Times:
+    """Return the rounds of both."""
+    return Times(*(np.concatenate(pair) for pair in zip(first, second, strict=True)))
 
 
 def blocks(times: Times, clock: str) -> np.ndarray:
@@ -51,13 +61,28 @@ def blocks(times: Times, clock: str) -> np.ndarray:
 
 
 def share(a: Times, b: Times, tried: Times, clock: str) -> Share:
-    """Return how much of the gap between A and B a program closes. Its error is that of the blocks' ratio."""
-    gap = typical(a, clock) - typical(b, clock)
-    value = (typical(a, clock) - typical(tried, clock)) / gap if gap else math.nan
-    ours, theirs, its = (blocks(times, clock) for times in (a, b, tried))
-    rest = (ours - its) - value * (ours - theirs)
-    error = float(np.std(rest, ddof=1)) / math.sqrt(len(rest)) / abs(gap) if gap and len(rest) > 1 else math.inf
-    return Share(value, error, gap, typical(a, clock))
+    """Return how much of the gap between A and B a program closes.
+
+    Its error is half the range of the middle two thirds of what resampled rounds say.
+    """
+    values = np.array([getattr(times, f"{clock}_ns") for times in (a, b, tried)], dtype=float)
+    ours, theirs, its = (_low(one, clock) for one in values)
+    gap = float(ours - theirs)
+    if not gap:
+        return Share(math.nan, math.inf, gap, float(ours))
+    rounds = values.shape[1]
+    drawn = np.random.default_rng(0).integers(0, rounds, (RESAMPLES, rounds))
+    again = [_low(one[drawn], clock) for one in values]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        closed = (again[0] - again[2]) / (again[0] - again[1])
+    low, high = np.nanquantile(closed, [1 / 6, 5 / 6])
+    return Share(
+        float((ours - its) / gap), float(high - low) / 2 if rounds > 1 else SINGLE_ERROR, gap, float(ours)
+    )
+
+
+def _low(values: np.ndarray, clock: str) -> np.ndarray:
+    return np.quantile(values, LOW, axis=-1) if clock == WALL else np.median(values, axis=-1)
 
 
 def interval(closed: Sequence[float], gaps: Sequence[float]) -> tuple[float, float, float]:
@@ -151,8 +176,15 @@ class Bench:
 
     def shares(self, tries: Sequence[str], seconds: float) -> dict[str, Share]:
         """Return the share of the gap that each program closes; `A` and `B` are timed beside them."""
-        times = self.time(["A", "B", *tries], seconds)
-        return {name: share(times["A"], times["B"], times[name], self.clock) for name in tries}
+        names = ["A", "B", *tries]
+        times = self.time(names, seconds)
+        for attempt in range(1 + MORE_ROUNDS):
+            found = {name: share(times["A"], times["B"], times[name], self.clock) for name in tries}
+            if attempt == MORE_ROUNDS or all(one.error <= CERTAIN for one in found.values()):
+                break
+            more = self.time(names, seconds)
+            times = {name: joined(times[name], more[name]) for name in names}
+        return found
 
     def hybrid_shares(
         self, hybrids: Hybrids, tries: Mapping[str, Iterable[int]], seconds: float

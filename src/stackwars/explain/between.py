@@ -3,7 +3,8 @@
 A program cannot be compiled half by one compiler and half by the other, so its parts are timed alone in both:
 each product, convolution, reduction, loop or other operation that compilers do not fuse with its inputs is a
 region, with the operations that follow it. Equal regions are one kind. The kinds that make up the gap are the
-answer, with the option of either compiler that closes it, if there is one."""
+answer, with the option of either compiler that closes it, if there is one.
+"""
 
 from __future__ import annotations
 
@@ -254,7 +255,8 @@ def _options(
     are of it.
 
     Of the faster compiler an option counts that makes it slower, of the slower one an option that makes it
-    faster."""
+    faster.
+    """
     gap = float(np.mean(whole[0] - whole[1])) / 1e6
     arrays = [get(0) for get in values]
     result = []

@@ -17,7 +17,13 @@ ARGUMENT, CONSTANT = "argument :", "stablehlo.constant"
 
 def lines(table: dict) -> list[str]:
     """Return the lines of a table, each of at most WIDTH columns or a sentence that is to be wrapped."""
-    return [f"{table['name']}: {table['title']}", *grid(table), judged(table), *notes(table), *not_tried(table)]
+    return [f"{table['name']}: {table['title']}", *grid(table), *below(table)]
+
+
+def below(table: dict) -> list[str]:
+    """Return the sentences that stand below the table."""
+    apart = [f"{table['apart']}."] if table["apart"] else []
+    return [judged(table), *apart, *notes(table), *not_tried(table)]
 
 
 def wrapped(texts: Iterable[str]) -> str:
@@ -114,27 +120,41 @@ def cause_text(cause: dict) -> str:
     """Return the cause of a difference in time in sentences."""
     head = f"{question_text(cause)}: "
     if cause["verdict"] != "cause":
-        return f"{head}{cause['verdict']}. {cause['detail']}"
-    regions = " ".join(region_text(region) for region in cause["regions"])
-    return f"{head}{closed_text(cause)} {regions}".strip()
+        detail = cause["detail"].removeprefix(cause["verdict"]).lstrip(":. ")
+        return f"{head}{cause['verdict']}. {detail}"
+    parts = [
+        closed_text(cause),
+        *map(region_text, cause["regions"]),
+        *map(option_text, cause.get("options", [])[:1]),
+    ]
+    return head + " ".join(parts)
 
 
 def question_text(cause: dict) -> str:
     """Return which gap was explained."""
     ratio = cause.get("ratio") or {}
     takes = f"takes {format_ratio(ratio['value'])}x the time" if ratio else "takes longer"
+    subject = f"{program_of(cause)} in {cause['compiler']}"
     if cause.get("other"):
-        return f"{cause['a']} in {cause['compiler']} {takes} {'that it takes' if ratio else 'than'} in {cause['other']}"
-    return f"{cause['a']} in {cause['compiler']} {takes} {'of' if ratio else 'than'} {cause['b']}"
+        return f"{subject} {takes} {'that it takes' if ratio else 'than'} in {cause['other']}"
+    return f"{subject} {takes} {'of' if ratio else 'than'} {cause['b']}"
+
+
+def program_of(cause: dict) -> str:
+    """Return the slower program; the sides of a gap between compilers are "program in compiler"."""
+    return cause["a"].removesuffix(f" in {cause['compiler']}")
 
 
 def closed_text(cause: dict) -> str:
-    """Return how much of the gap the final set of regions closes."""
+    """Return how much of the gap the final set of regions closes, or makes up if they are timed alone."""
     closed = cause["closed"]
     places = sum(region["count"] for region in cause["regions"])
     kinds = len(cause["regions"])
     what = f"{places} place{'s' * (places > 1)} of {kinds} kind{'s' * (kinds > 1)}"
-    return f"{what} close{'s' * (places == 1)} {percent(closed['share'])}{interval(closed)} of the gap."
+    share = f"{percent(closed['share'])}{interval(closed)} of the gap."
+    if cause.get("other"):
+        return f"{what}, timed alone, make{'s' * (places == 1)} up {share}"
+    return f"{what} close{'s' * (places == 1)} {share}"
 
 
 def region_text(region: dict) -> str:
@@ -143,8 +163,15 @@ def region_text(region: dict) -> str:
     line = region.get("line_a") or region.get("line_b")
     place = f" ({line})" if line else ""
     a, b = (_operations(region[side]) for side in "ab")
+    what = a if region["a"] == region["b"] else f"{a} against {b}"
     reason = (region.get("reason") or {}).get("sentence", "").rstrip(".")
-    return f"{count}{region['what']}{place}: {a} against {b}.{f' {reason[0].upper()}{reason[1:]}.' if reason else ''}"
+    return f"{count}{region['what']}{place}: {what}.{f' {reason[0].upper()}{reason[1:]}.' if reason else ''}"
+
+
+def option_text(option: dict) -> str:
+    """Return how much of a gap between compilers an option of one of them closes."""
+    took = f"{format_ratio(option['ratio'])}x the time, {percent(option['share'])} of the gap"
+    return f"With {option['flag']} {option['compiler']} takes {took}."
 
 
 def fault_text(label: str, fault: dict) -> str:

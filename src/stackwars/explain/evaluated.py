@@ -21,7 +21,8 @@ Values = Sequence[Callable[[int], np.ndarray]]
 
 class Evaluated:
     """Fingerprints of all values of a graph in each set of inputs, and the arrays of those that are
-    informative."""
+    informative.
+    """
 
     def __init__(
         self, graph: Graph, folder: Path, prints: dict[int, list[dict[str, Any]]], files: dict[int, list[Path]]
@@ -30,7 +31,8 @@ class Evaluated:
 
     def print(self, value: int, number: int = 0) -> dict[str, Any]:
         """Return size, kind, informative and moments of a value in a set of inputs
-        (`fingerprint.fingerprint`)."""
+        (`fingerprint.fingerprint`).
+        """
         return self._prints[value][number]
 
     def is_informative(self, value: int) -> bool:
@@ -66,7 +68,8 @@ def evaluate(
     worker: of an XLA that is not the suspect if values are to be judged. folder: for the arrays, a few times
     the size of the values; must exist. double: floats in float64. save: values whose arrays are wanted; by
     default informative ones and the program's results. Raises Refused for an operation that the compiler does
-    not take alone."""
+    not take alone.
+    """
     # The arguments of one program may be those of another, and both are evaluated in one folder of a worker.
     files = {
         argument: _write(folder, argument, get) for argument, get in zip(graph.arguments, values, strict=True)

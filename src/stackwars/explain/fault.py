@@ -1,56 +1,49 @@
 """Find the cause of a wrong value, a crash, a hang or a refusal of one program in one compiler.
 
-The whole program is tried again; then the sizes of its workload are made as small as the fault allows, then
-its operations as few. Flags and passes that cure what is left are listed, and a reproducer is written and run
-in a fresh process."""
+The whole program is tried again; then the sizes of its workload are made as small as the fault allows, then its
+operations as few. Flags and passes that cure what is left are listed, and a reproducer is written and run in a fresh
+process.
+"""
 
 from __future__ import annotations
 
 import argparse
 import contextlib
 import json
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from stackwars.compilers import XLA, iree
-from stackwars.explain import reproducer, shapes
-from stackwars.explain.ablation import ablate, cures
-from stackwars.explain.graph import Graph, Op
+from stackwars.compilers import XLA
+from stackwars.explain import loops, reproducer, shapes
+from stackwars.explain.fault_report import (
+    Found,
+    count_operations,
+    describe_part,
+    empty_document,
+    find_cures,
+    reproduce,
+    sentence,
+)
+from stackwars.explain.graph import Graph, GraphError
 from stackwars.explain.question import Question, Side
-from stackwars.explain.trials import HANG, RIGHT, UNKNOWN, WRONG, Expected, Outcome, Trials
+from stackwars.explain.trial_outcomes import HANG, RIGHT, UNKNOWN, WRONG, Outcome
+from stackwars.explain.trials import Trials, fixed
 from stackwars.explain.workers import Crashed, Refused, TimedOut, Worker
 from stackwars.explain.wrong import Part, Reduction
 from stackwars.measure.inputs import INPUT_SETS
 
-SCHEMA = 1
-CONSTANT = "stablehlo.constant"
 BUDGET_S, TIMEOUT_S, HANG_S = 300.0, 60.0, 20.0
-"""Seconds of a search, of a command, and of a command of a program that hangs, unless the question says
-otherwise."""
+"""Seconds of a search, of a command, and of a command of a program that hangs, unless the question says otherwise."""
 SHAPES_SHARE, REGION_SHARE = 0.4, 0.7
 """Shares of the budget after which sizes, and operations, are no longer made fewer."""
+AS_EMITTED = "its operations without its functions, attributes and unused arguments are right"
 STATUSES = {"wrong": "wrong", "crash": "crash", "timeout": "hang", "unsupported": "refused", "oom": "refused"}
 """What a check calls a fault, and what it is called here."""
-
-
-@dataclass
-class Found:
-    """A program with the fault, and the smallest part of it that has it."""
-
-    side: Side
-    trials: Trials
-    outcome: Outcome
-    expected: Expected | None
-    sizes: dict[str, int] = field(default_factory=dict)
-    part: Part | None = None
-    arrays: dict[int, np.ndarray] | None = None
 
 
 class Search:
@@ -79,6 +72,11 @@ class Search:
             if outcome.kind != RIGHT:
                 break
         return Found(side, trials, outcome, expected, dict(question.sizes), trials.parts.whole())
+
+    def as_emitted(self, found: Found) -> Found:
+        """Try the text as it is: with its functions, unused arguments and attributes, which a part does not have."""
+        outcome, expected = found.trials.try_part(found.part, emitted=found.side.text)
+        return replace(found, outcome=outcome, expected=expected, arrays=None)
 
     def smaller(self, found: Found) -> Found:
         """Return the program with the smallest sizes that have the fault."""
@@ -133,6 +131,26 @@ class Search:
                     return worker.pretty(text)
         return text
 
+    def enter_loop(self, found: Found) -> Found:
+        """Return the fault in the body of a loop, if the loop is all that is left and its body has the fault alone."""
+        parts = found.trials.parts
+        ops = [op for op in parts.operations(found.part) if op.operands]
+        if len(ops) != 1 or ops[0].name != loops.WHILE:
+            return found
+        arrays = found.trials.arguments(found.part) if found.arrays is None else found.arrays
+        given = {**arrays, **found.trials.arrays(found.part.literals)}
+        try:
+            graph = found.trials.graph(found.part)
+            body = loops.body(self._evaluator, graph, ops[0], [[given[value] for value in graph.arguments]])
+        except (Crashed, TimedOut, Refused, MemoryError, GraphError):
+            return found
+        inner = located(body.graph, ops[0].place)
+        trials = Trials(self._suspect, self._evaluator, inner, [fixed(sets[0]) for sets in body.values])
+        outcome, expected = trials.try_part(trials.parts.whole(), judged=found.outcome.kind == WRONG)
+        if not _is_same(outcome, found.outcome):
+            return found
+        return self.reduce(Found(found.side, trials, outcome, expected, found.sizes, trials.parts.whole()))
+
     def _check(self, share: float) -> None:
         if self.left(share) < 0:
             raise TimeoutError("no time is left")
@@ -151,6 +169,12 @@ def _is_same(outcome: Outcome, other: Outcome) -> bool:
     return (outcome.kind, outcome.signature) == (other.kind, other.signature)
 
 
+def located(graph: Graph, place: str) -> Graph:
+    """Return the graph with one place for all operations."""
+    ops = [replace(op, place=place) for op in graph.ops]
+    return replace(graph, ops=ops, maker={value: op for op in ops for value in op.results})
+
+
 def _chosen(get: Callable[[int], np.ndarray], number: int) -> Callable[[int], np.ndarray]:
     def value(_: int) -> np.ndarray:
         return get(number)
@@ -165,150 +189,44 @@ def find(question: Question, folder: Path, lower: shapes.Lower | None = None) ->
     hangs = STATUSES.get(question.suspect.get("status", "")) == HANG
     timeout_s = HANG_S if hangs else float(settings.get("timeout_s", TIMEOUT_S))
     cap = settings.get("memory_cap_gib", "auto")
-    document = _document(question)
+    document = empty_document(question)
     with (
         Worker(question.compiler, timeout_s=timeout_s, cap_gib=cap) as suspect,
         Worker(question.evaluator, cap_gib=cap) as evaluator,
     ):
         search = Search(question, suspect, evaluator, lower)
         found = search.whole(question.a)
-        document["kind"] = found.outcome.kind
-        document["error"] = found.outcome.detail
+        is_part = found.outcome.kind != RIGHT
+        if not is_part:
+            found = search.as_emitted(found)
+        document |= {"kind": found.outcome.kind, "error": found.outcome.detail}
         if found.outcome.kind in (RIGHT, UNKNOWN):
-            is_right = found.outcome.kind == RIGHT
-            document["kind"] = STATUSES.get(question.suspect.get("status", ""), WRONG)
-            document["verdict"] = "right" if is_right else "not reduced"
-            document["detail"] = (
-                "the program is right when it is tried again" if is_right else found.outcome.detail
-            )
+            document |= no_fault(question, found.outcome)
+        elif not is_part:
+            document |= {
+                "verdict": "not reduced",
+                "detail": f"{found.outcome.kind} only as it is emitted: {AS_EMITTED}",
+            }
         else:
-            before = _count(found)
-            reduced = search.reduce(search.smaller(found))
+            before = count_operations(found)
+            reduced = search.enter_loop(search.reduce(search.smaller(found)))
             text = search.pretty(reduced.trials.text(reduced.part))
             versions = {"suspect": suspect.versions(), "evaluator": evaluator.versions()}
             suspect.close()
-            document |= _describe(question, reduced, before, versions)
-            document |= _cured(question, reduced, text, search.left(), timeout_s)
-            document |= _reproduced(question, reduced, text, document, folder, timeout_s)
-            document["detail"] = _sentence(document)
+            document |= describe_part(question, reduced, before, versions)
+            document |= find_cures(question, reduced, text, search.left(), timeout_s)
+            document |= reproduce(question, reduced, text, document, folder, timeout_s)
+            document["detail"] = sentence(document)
         document["seconds"] = round(time.monotonic() - start, 1)
     return document
 
 
-def _document(question: Question) -> dict[str, Any]:
-    return {
-        "schema": SCHEMA, "name": question.name, "program": question.a.label, "compiler": question.compiler.name,
-        "kind": "", "verdict": "", "detail": "", "operations": [0, 0], "region": [], "lines": [], "shapes": {},
-        "reduced": "", "error": "", "judge": "", "cures": [], "ablation": [], "reproduced": False, "versions": {},
-        "seconds": 0.0,
-    }  # fmt: skip
-
-
-def _describe(question: Question, found: Found, before: int, versions: dict[str, Any]) -> dict[str, Any]:
-    """Return what is left of the program, which had so many operations before."""
-    parts = found.trials.parts
-    ops = parts.operations(found.part)
-    places = [found.side.place(op.place) for op in ops if op.place]
-    judge = f"jaxlib {versions['evaluator'].get('jaxlib', '')}, each operation alone in float64"
-    return {
-        "verdict": "reduced",
-        "operations": [before, _count(found)],
-        "region": [describe(parts.graph, op) for op in ops],
-        "lines": list(dict.fromkeys(place for place in places if place)),
-        "shapes": found.sizes if found.sizes != question.sizes else {},
-        "reduced": reproducer.PROGRAM,
-        "error": found.outcome.detail,
-        "judge": judge if found.expected else "",
-        "versions": versions,
-    }
-
-
-def _count(found: Found) -> int:
-    return sum(op.name != CONSTANT for op in found.trials.parts.operations(found.part))
-
-
-def describe(graph: Graph, op: Op) -> str:
-    """Return an operation's name and types."""
-    given = ", ".join(graph.types[value] for value in op.operands)
-    made = ", ".join(graph.types[value] for value in op.results)
-    return f"{op.name} : ({given}) -> {made}"
-
-
-def _cured(question: Question, found: Found, text: str, left: float, timeout_s: float) -> dict[str, Any]:
-    arrays = list((found.arrays if found.arrays is not None else found.trials.arguments(found.part)).values())
-    rows = ablate(
-        question.compiler, text, arrays, found.expected, seconds=0, budget_s=max(left, 30), timeout_s=timeout_s
-    )
-    return {"ablation": rows, "cures": cures(rows)}
-
-
-def _reproduced(
-    question: Question, found: Found, text: str, document: dict[str, Any], folder: Path, timeout_s: float
-) -> dict[str, Any]:
-    """Write the reproducer, run it in a fresh process, and return whether it shows the fault."""
-    spec, parts = question.compiler, found.trials.parts
-    is_xla = spec.module == XLA
-    types = [parts.graph.types[value] for value in parts.arguments(found.part)]
-    given = None if found.arrays is not None else list(found.trials.arguments(found.part).values())
-    fault = reproducer.Fault(
-        doc=_doc(question, document),
-        module=spec.module,
-        options=spec.options if is_xla else iree.flags(spec.options),
-        program=text if is_xla else iree.rewritten(text),
-        types=reproducer.array_types(types),
-        arguments=given,
-        expected=found.expected.values if found.expected else [],
-        results=_results(found),
-        limits=found.expected.limits if found.expected else [],
-        timeout_s=timeout_s,
-    )
-    path = reproducer.write(fault, folder)
-    try:
-        status, said = reproducer.run(path, spec.python or sys.executable, 3 * timeout_s)
-    except subprocess.TimeoutExpired as error:
-        status, said = 2, str(error)
-    (folder / "reproduce.log").write_text(f"{said}\n")
-    return {
-        "reproduced": status == 1 and "FAULT: " in said,
-        "reproducer": reproducer.REPRODUCER,
-        "said": said[-2000:],
-    }
-
-
-def _results(found: Found) -> list[np.ndarray]:
-    """Return what the suspect gave in place of the right results; those if it gave none."""
-    if found.expected is None:
-        return []
-    return found.outcome.results or found.expected.values
-
-
-def _doc(question: Question, document: dict[str, Any]) -> str:
-    versions = ", ".join(f"{name} {version}" for name, version in document["versions"]["suspect"].items())
-    lines = [
-        f"{question.compiler.name}: {document['kind']}: {document['error']}",
-        "",
-        f"{question.a.label}, reduced from {document['operations'][0]} to {document['operations'][1]} operations:",
-        *(f"    {line}" for line in document["region"]),
-        f"Versions: {versions}.",
-    ]
-    if document["judge"]:
-        lines.append(f"Right values: {document['judge']}.")
-    if document["cures"]:
-        lines.append(f"No fault with: {'; '.join(one['flag'] for one in document['cures'][:4])}.")
-    return "\n".join(lines)
-
-
-def _sentence(document: dict[str, Any]) -> str:
-    heads = [line.partition(" : ")[0] for line in document["region"]]
-    names = ", ".join(head.partition(".")[2] for head in heads if head != CONSTANT)
-    sizes = ", ".join(f"{name} {extent}" for name, extent in document["shapes"].items())
-    cured = f"; cured by {document['cures'][0]['flag']}" if document["cures"] else "; no flag or pass cures it"
-    return (
-        f"{document['kind']} with {document['operations'][1]} of {document['operations'][0]} operations ({names})"
-        + (f", from {sizes}" if sizes else "")
-        + cured
-        + ("" if document["reproduced"] else "; the reproducer does not show it")
-    )
+def no_fault(question: Question, outcome: Outcome) -> dict[str, Any]:
+    """Return the answer about a program that has no fault when it is tried again, or of which nobody knows."""
+    kind = STATUSES.get(question.suspect.get("status", ""), WRONG)
+    if outcome.kind == UNKNOWN:
+        return {"kind": kind, "verdict": "not reduced", "detail": outcome.detail}
+    return {"kind": kind, "verdict": "right", "detail": f"right when it is tried again: {outcome.detail}"}
 
 
 @contextlib.contextmanager
@@ -323,8 +241,7 @@ def lowering(question: Question) -> Iterator[shapes.Lower | None]:
 
 
 def main() -> None:
-    """`python -m stackwars.explain.fault --job FILE --output DIR`: write fault.json, reduced.mlir,
-    reproduce.py."""
+    """`python -m stackwars.explain.fault --job FILE --output DIR`: write fault.json, reduced.mlir, reproduce.py."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("--job", required=True, help="file of the Question, as JSON")
     parser.add_argument("--output", required=True, type=Path, help="folder to write into")

@@ -33,7 +33,8 @@ def choose_clock(times: dict[str, Any]) -> tuple[str, bool]:
     """Return the clock by which A against itself varies less than the gap, and whether neither does.
 
     A against itself: the range of successive blocks of its rounds. If neither does, the processor's time is
-    the better one on a busy machine."""
+    the better one on a busy machine.
+    """
     noise = {clock: max(float(np.ptp(blocks(times[name], clock))) for name in "AB") for clock in (WALL, CPU)}
     for clock in (WALL, CPU):
         if noise[clock] <= abs(typical(times["A"], clock) - typical(times["B"], clock)):
@@ -52,7 +53,8 @@ def gap_verdict(ratio: Estimate, bound: float) -> str | None:
 
 def results_apart(a: Sequence[np.ndarray], b: Sequence[np.ndarray]) -> str:
     """Return how the results of two programs differ by more than their layout and rounding; "" if they do
-    not."""
+    not.
+    """
     left = list(b)
     if len(a) != len(b):
         return ""  # The matching says which of them have a partner.

@@ -1,7 +1,8 @@
 """A StableHLO program as a graph of operations, read from and written to MLIR's generic text.
 
 In the generic form every operation names its operands and spells its types out, so that operations of several
-programs can be joined to a new one by renaming values, without an MLIR library."""
+programs can be joined to a new one by renaming values, without an MLIR library.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +33,8 @@ class Op:
 
     text: as printed after `=`, in pieces: text, and the number of the value that is read in its place.
     results, operands: value numbers in order. reads: the values that it or its regions read, each once.
-    place: "file:line" in the source or "-:line" in the text that was read; "" if unknown."""
+    place: "file:line" in the source or "-:line" in the text that was read; "" if unknown.
+    """
 
     number: int
     name: str
@@ -51,7 +53,8 @@ class Op:
 
     def form(self) -> str:
         """Return the text with its operands numbered by occurrence: equal for operations that compute the
-        same."""
+        same.
+        """
         order = {value: f"%{number}" for number, value in enumerate(self.reads)}
         return self.text(order)
 
@@ -62,7 +65,8 @@ class Graph:
 
     A value is a number. arguments: of main, in order. results: what main returns. types: {value: type}.
     maker: {value: the operation that it is a result of}. functions: {name: text} of private functions that
-    regions call."""
+    regions call.
+    """
 
     arguments: list[int] = field(default_factory=list)
     ops: list[Op] = field(default_factory=list)

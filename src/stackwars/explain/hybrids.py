@@ -3,7 +3,8 @@
 A hybrid is one choice per class. The arguments of a program are matched tensors too, so that an argument in
 the other program's layout is one of the choices. A region is what one program does between the first values
 of other classes and those of a class: it is cut there alone, because cutting at a later value, such as a
-transposed weight, would hand over what the program has to compute."""
+transposed weight, would hand over what the program has to compute.
+"""
 
 from __future__ import annotations
 
@@ -68,7 +69,8 @@ class Hybrids:
         """Return what a program does between the first values of other classes and those of this one.
 
         A result of the program that holds the tensor belongs to it: nothing else would count a copy made at
-        the end."""
+        the end.
+        """
         if (c, side) not in self._regions:
             first = (side, self.classes[c].first[side])
             members = self.classes[c].maps[side]

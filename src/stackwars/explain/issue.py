@@ -24,7 +24,7 @@ def markdown(document: dict[str, Any]) -> str:
         "```",
         *console.grid(table),
         "```",
-        *[f"- {text}" for text in (console.judged(table), *console.notes(table), *console.not_tried(table))],
+        *[f"- {text}" for text in console.below(table)],
     ]
     for answer in document["answers"]:
         body += ["", *_answer(answer)]
@@ -71,7 +71,8 @@ def _repeat(document: dict[str, Any]) -> list[str]:
         f"{name}: {', '.join(f'{package} {version}' for package, version in one.items())}"
         for name, one in table["versions"].items()
     )
-    result = [f"Versions: {versions}", f"Machine: {machine.described(table['machine'])}"]
+    revision = table["source"]["git_revision"]
+    result = [f"Versions: {versions}; stackwars {revision}", f"Machine: {machine.described(table['machine'])}"]
     if any(answer["script"] for answer in document["answers"]):
         result.append("`python reproduce.py` exits 1 while the fault is there.")
     return result

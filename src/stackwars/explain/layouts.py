@@ -1,7 +1,8 @@
 """Guess the layout in which a program without arguments.json wants the other program's arguments.
 
 Two programs of one computation may be given an argument with its axes in another order. Nothing in them says
-so if two extents are equal: the results decide between the guesses."""
+so if two extents are equal: the results decide between the guesses.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ def guesses(a: Graph, b: Graph) -> Iterator[list[Order]]:
     """Yield, for the arguments of B, the order of the axes of A's argument at the same place.
 
     The first guess leaves the arguments as they are where their shapes allow it. Yields nothing if the
-    programs have arguments that no order of axes relates."""
+    programs have arguments that no order of axes relates.
+    """
     if len(a.arguments) != len(b.arguments):
         return
     pairs = [(a.types[x], b.types[y]) for x, y in zip(a.arguments, b.arguments, strict=True)]

@@ -1,7 +1,8 @@
 """Descend into a loop: its body as a program of its own, with the values that it carries as arguments.
 
 The carried values are those after some iterations, because the first ones are often zeros, which match
-everything."""
+everything.
+"""
 
 from __future__ import annotations
 

@@ -71,7 +71,8 @@ class AxisMap:
 @dataclass
 class Class:
     """One tensor in both programs. first: the first value of A and of B that holds it. maps: {value of A: map
-    from B's first value} and {value of B: map from A's first value}, for every value that holds it."""
+    from B's first value} and {value of B: map from A's first value}, for every value that holds it.
+    """
 
     first: tuple[int, int]
     maps: tuple[dict[int, AxisMap], dict[int, AxisMap]]
@@ -154,7 +155,8 @@ def map_by_order(source: np.ndarray, target: np.ndarray) -> AxisMap | None:
     """Find the map from the places of single values: along an axis of target they step through source.
 
     The steps along one axis are a mixed-radix sequence of strides; the strides of all axes, sorted, are the
-    refined shape of source."""
+    refined shape of source.
+    """
     look_up = _lookup(source)
     generator = np.random.default_rng(0)
     factors: list[tuple[int, int]] = []  # (extent, stride in source), per axis of target, from slow to fast
@@ -206,7 +208,8 @@ def _lookup(source: np.ndarray):
 
 def mixed_radix(steps: np.ndarray) -> list[tuple[int, int]] | None:
     """Return [(extent, stride)], slow to fast, by which 0, 1, 2, ... becomes these steps; None if nothing
-    does."""
+    does.
+    """
     count, found, unit = len(steps), [], 1
     while unit < count:
         coarse = steps[::unit]

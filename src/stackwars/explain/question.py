@@ -69,7 +69,8 @@ class Question:
     evaluates them. workload, sizes, seed: of the programs' arguments; "" and {} for programs without
     arguments.json. inputs: a .npz with the values of the arguments by their names in the program or their
     numbers; "". suspect: label, status and detail of what is wrong. settings: bound, seconds, budget_s,
-    memory_cap_gib, timeout_s."""
+    memory_cap_gib, timeout_s.
+    """
 
     name: str
     a: Side

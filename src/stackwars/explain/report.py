@@ -74,16 +74,18 @@ def _text(path: Path) -> str:
 
 
 def exit_status(table: dict[str, Any], answers: list[dict[str, Any]]) -> int:
-    """Return 1 if a program is not right, 2 if the first is slower than the second by more than the bound, else 0."""
+    """Return 1 if a program is not right or they compute different things, 2 if the first is slower than the second by
+    more than the bound, else 0.
+    """
     cells = [cell for cell in table["cells"] if cell["compiler"] != NATIVE]
-    if any(cell["status"] not in (RIGHT, UNJUDGED) for cell in cells):
+    if table["apart"] or any(cell["status"] != RIGHT for cell in cells):
         return NOT_RIGHT
     return SLOWER if any(_is_slower(compiler, table, answers) for compiler in table["compilers"]) else OK
 
 
 def _is_slower(compiler: str, table: dict[str, Any], answers: list[dict[str, Any]]) -> bool:
     times = {cell["program"]: cell["ms"] for cell in table["cells"] if cell["compiler"] == compiler}
-    a, *others = table["programs"]
+    a, *others = times
     if not others or times[others[0]] is None or times[a] is None:
         return False
     verdicts = [
@@ -108,6 +110,7 @@ def headline(table: dict[str, Any], answers: list[dict[str, Any]]) -> str:
     ]
     causes = [answer["found"] for answer in answers if answer["row"]["kind"] == "cause"]
     explained = [cause for cause in causes if cause["verdict"] not in NO_GAP]
+    parts += [table["apart"]] if table["apart"] else []
     parts += [console.question_text(cause) for cause in explained[:1]]
     if not parts:
         gap = f"no gap beyond {100 * table['settings']['bound']:.0f} %"

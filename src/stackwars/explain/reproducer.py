@@ -48,10 +48,10 @@ import numpy as np
 class Fault:
     """What a reproducer shows.
 
-    doc: lines about the fault. module: xla or iree. options: XLA's debug options, or IREE's flags. program:
-    text. arguments: values; None for those from `seeded`, which all are or none. expected: the right results,
-    [] if the fault is not a wrong value. results: what the compiler gave in place of them. limits: of each
-    result's errors."""
+    doc: lines about the fault. module: xla or iree. options: XLA's debug options, or IREE's flags. program: text.
+    arguments: values; None for those from `seeded`, which all are or none. expected: the right results, [] if the fault
+    is not a wrong value. results: what the compiler gave in place of them. limits: of each result's errors.
+    """
 
     doc: str
     module: str

@@ -2,16 +2,17 @@
 
 Regions timed alone rank the kinds: that is cheap and robust, but no account of the gap, because fusion
 crosses their borders. Hybrids of the first kinds confirm the ranking, and the set is shrunk as long as it
-closes enough. Fresh processes decide, because one process has one layout of memory."""
+closes enough. Fresh processes decide, because one process has one layout of memory.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from stackwars.explain.bench import LEAST_ROUNDS, Arrays, Bench, Share, interval, typical
+from stackwars.explain.bench import CPU, LEAST_ROUNDS, WALL, Arrays, Bench, Share, interval, typical
 from stackwars.explain.hybrids import A, B, CyclicChoiceError, Hybrids, Kind, Node
 from stackwars.explain.workers import CompilerSpec, Refused, Worker
 from stackwars.measure.log_ratio import Estimate, LogRatio
@@ -52,6 +53,8 @@ class Outcome:
     rows: list[Row] = field(default_factory=list)
     ends: dict[str, float] = field(default_factory=dict)
     curve: dict[int, float] = field(default_factory=dict)
+    is_uncertain: bool = False
+    """Whether a set that does not close enough may do so for all that the timing tells."""
 
     @property
     def kinds(self) -> int:
@@ -77,14 +80,15 @@ class Search:
         result = Outcome()
         result.ends = self.check_ends()
         result.rows = self.rank()
-        result.atoms = self.confirm(result.rows, result.curve)
+        result.atoms = self.confirm(result)
         if result.atoms:
             self.shrink(result)
         return result
 
     def check_ends(self) -> dict[str, float]:
         """Return the share of the gap closed by A with all from B, and by B with all from A: 1 and 0 if
-        sane."""
+        sane.
+        """
         every = range(len(self.hybrids.classes))
         names = []
         for name, base in (("a_from_b", A), ("b_from_a", B)):
@@ -129,11 +133,12 @@ class Search:
         a, b = (typical(times[n], self.bench.clock) if (n := f"region {s}") in times else 0.0 for s in (A, B))
         return Row(kind, a, b, (a - b) * len(kind))
 
-    def confirm(self, rows: Sequence[Row], curve: dict[int, float]) -> list[Atom]:
+    def confirm(self, result: Outcome) -> list[Atom]:
         """Return the first kinds, with the layouts that they read, that close enough; fill the curve.
 
         The last try has all kinds: what is slower alone may be faster where it is fused.
         """
+        rows, curve = result.rows, result.curve
         positive = sum(row.difference > 0 for row in rows)
         for count in sorted({n for n in FIRST if n <= positive} | {positive, len(rows)} - {0}):
             chosen = [one for row in rows[:count] for one in (row.kind, *self.hybrids.layouts_read(row.kind))]
@@ -147,6 +152,7 @@ class Search:
             )
             if is_enough(found):
                 return atoms
+            result.is_uncertain |= found.value + 2 * found.error >= ENOUGH
             if self.is_late():
                 break
         return []
@@ -213,15 +219,26 @@ def is_enough(found: Share) -> bool:
     return found.value >= ENOUGH and found.value - found.error >= ENOUGH - 0.1
 
 
-class Retimed(NamedTuple):
-    """Times of programs in fresh processes: {program: ns in each process}, by the search's clock."""
+@dataclass(frozen=True)
+class Retimed:
+    """Times of programs in fresh processes: {program: ns in each process}, by one clock and by all."""
 
-    times: dict[str, list[float]]
+    by_clock: dict[str, dict[str, list[float]]]
+    clock: str = WALL
+
+    @property
+    def times(self) -> dict[str, list[float]]:
+        return self.by_clock[self.clock]
 
     def plus(self, other: Retimed) -> Retimed:
         """Return the times of the programs that both have, those of the other's processes behind these."""
-        return Retimed(
-            {name: times + other.times[name] for name, times in self.times.items() if name in other.times}
+        return replace(
+            self,
+            by_clock={
+                clock: {name: times[name] + later[name] for name in times if name in later}
+                for clock, times in self.by_clock.items()
+                if (later := other.by_clock[clock])
+            },
         )
 
     def ratio(self, a: str = "A", b: str = "B") -> Estimate:
@@ -245,14 +262,15 @@ def retime(
     least: int = LEAST_ROUNDS,
 ) -> Retimed:
     """Time programs interleaved in each of some fresh processes."""
-    times: dict[str, list[float]] = {name: [] for name in programs}
+    times: dict[str, dict[str, list[float]]] = {c: {name: [] for name in programs} for c in (WALL, CPU)}
     for _ in range(processes):
         with Worker(spec, **settings) as worker:
             bench = Bench(worker, arrays, clock, least)
             names = [bench.load(name, *program) for name, program in programs.items()]
             for name, one in bench.time(names, seconds).items():
-                times[name].append(typical(one, clock))
-    return Retimed(times)
+                for each, lists in times.items():
+                    lists[name].append(typical(one, each))
+    return Retimed(times, clock)
 
 
 def _percents(shares: Mapping[str, float]) -> str:

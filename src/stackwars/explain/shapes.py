@@ -1,5 +1,4 @@
-"""Find the smallest sizes of a workload with which its program still has a fault: bisect each by lowering
-again."""
+"""Find the smallest sizes of a workload with which its program still has a fault: bisect each by lowering again."""
 
 from __future__ import annotations
 
@@ -26,8 +25,8 @@ Lower = Callable[[Sizes], Side | None]
 def smallest(sizes: Sizes, is_faulty: Callable[[Sizes], bool]) -> Sizes:
     """Return sizes with the fault of which none can be made smaller alone.
 
-    is_faulty: is true of `sizes`; raises TimeoutError once no time is left, and the smallest so far is the
-    answer."""
+    is_faulty: is true of `sizes`; raises TimeoutError once no time is left, and the smallest so far is the answer.
+    """
     known: dict[tuple[int, ...], bool] = {}
     found = dict(sizes)
 

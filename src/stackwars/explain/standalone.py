@@ -1,9 +1,8 @@
-"""The code of a reproducer: each function's source is copied into it, so none uses anything else of this
-package.
+"""The code of a reproducer: each function's source is copied into it, so none uses anything else of this package.
 
-A case is {"program": text, "options": XLA's options or IREE's flags, "arguments": arrays, "expected": [{"at",
-"values", "scale", "limit"} for each result]}. at: places of elements in the flattened result; scale: the
-largest size of its right values."""
+A case is {"program": text, "options": XLA's options or IREE's flags, "arguments": arrays, "expected": [{"at", "values",
+"scale", "limit"} for each result]}. at: places in the flattened result; scale: the largest size of its right values.
+"""
 
 import signal
 import subprocess
@@ -15,8 +14,7 @@ WRONG, REFUSED = 10, 11  # exit statuses of the child
 
 
 def compile_xla(program, options):
-    """Compile with XLA for the CPU, as jax.jit does; return a function of arrays that returns a list of
-    arrays."""
+    """Compile with XLA for the CPU, as jax.jit does; return a function of arrays that returns a list of arrays."""
     import os
 
     os.environ["JAX_PLATFORMS"] = "cpu"
@@ -101,8 +99,7 @@ def check(case, compile_program):
 
 
 def main(case, compile_program, timeout_s):
-    """Check in a child process; exit with 1 while the fault is there, 0 once it is gone, and 2 if that is
-    unknown."""
+    """Check in a child process; exit with 1 while the fault is there, 0 once it is gone, and 2 if that is unknown."""
     if sys.argv[1:] == ["--child"]:
         check(case, compile_program)
     child = subprocess.Popen([sys.executable, __file__, "--child"])

@@ -13,7 +13,8 @@ from typing import Any
 
 from stackwars.explain import console
 from stackwars.explain.outcomes import CRASH, HANG, NATIVE, REFUSED, WRONG
-from stackwars.measure import documents, machine
+from stackwars.measure import documents, judge, machine
+from stackwars.measure.agreement import agreement
 
 SCHEMA = 1
 FAULTS = (CRASH, WRONG, HANG, REFUSED)
@@ -65,6 +66,7 @@ def build(job: TableJob) -> dict[str, Any]:
         "judge": _joined(one["judge"] for one in judges if not one["reason"]),
         "judge_reason": _joined(one["reason"] for one in judges if one["reason"]),
         "limit": max((limit for one in judges for limit in one["limits"].values()), default=None),
+        "apart": apart(job),
         "cells": cells,
         "questions": questions(job, cells, outcomes),
         "not_tried": job.not_tried,
@@ -73,6 +75,28 @@ def build(job: TableJob) -> dict[str, Any]:
         "machine": machine.record(),
         "source": machine.revision(),
     }
+
+
+def apart(job: TableJob) -> str:
+    """Return how the programs of a question about files compute different things; "" if they do not.
+
+    Each is judged by its own operations, so all may be right and still not be one computation.
+    """
+    known = [
+        (label, expected)
+        for label, expected in zip(job.programs, map(judge.read, map(Path, job.expected)), strict=False)
+        if not expected.reason
+    ]
+    for label, expected in known[1:]:
+        first_label, first = known[0]
+        for key, right in first.values.items():
+            limit = 2 * max(first.limits[key], expected.limits.get(key, 0.0))
+            found = (
+                agreement(expected.values[key], right, limit) if key in expected.values else f"no result {key}"
+            )
+            if isinstance(found, str) or not found.right:
+                return f"{label} and {first_label} compute different things: {key}: {found}"
+    return ""
 
 
 def _joined(texts: Any) -> str:

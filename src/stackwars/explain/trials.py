@@ -1,17 +1,13 @@
-"""Try programs in a suspect compiler: right, wrong, crash, hang or refused, by an evaluation that is no
-suspect.
+"""Try parts of a program in a suspect compiler, with the values that they get in the program.
 
-A result is judged by the values of each operation alone, in float64, from the same arguments. The limit of an
-error follows from rounding, as for every program (`stackwars.compilers.expected`)."""
+A result is judged by the values of each operation alone, in float64, from the same arguments.
+"""
 
 from __future__ import annotations
 
 import itertools
-import math
-import re
 import tempfile
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,80 +15,29 @@ import numpy as np
 
 from stackwars.compilers import XLA
 from stackwars.compilers.evaluate import unit_roundoff
-from stackwars.compilers.expected import DEVIATIONS, MARGIN, MOST, ROUNDINGS
+from stackwars.compilers.expected import MARGIN, MOST
 from stackwars.explain.evaluated import Values, evaluate
-from stackwars.explain.graph import Graph, GraphError, Op, dtype, is_tensor, shape, size
+from stackwars.explain.graph import Graph, GraphError, dtype, is_tensor, shape, size
 from stackwars.explain.reproducer import seeded
+from stackwars.explain.trial_outcomes import (
+    RIGHT,
+    UNKNOWN,
+    Expected,
+    Outcome,
+    judge,
+    outcome_of,
+    rounding_limit,
+)
 from stackwars.explain.workers import Crashed, Refused, TimedOut, Worker
 from stackwars.explain.wrong import Part, Parts
-from stackwars.measure.agreement import Agreement, agreement
+from stackwars.measure.agreement import agreement
 
-RIGHT, WRONG, CRASH, HANG, REFUSED, UNKNOWN = "right", "wrong", "crash", "hang", "refused", "unknown"
 CALLS = 2
 """Calls of a program: some faults come and go."""
 DISK = 4 << 30
 """Bytes of intermediate values that are saved at once."""
 _LABELS = itertools.count()
 """Of buffers in a worker, which several programs share."""
-_CRASH_OF_COMPILER = re.compile(r"^CompilerCrash: (SIG\w+)")
-_CONTRACTED = re.compile(r"lhs_contracting_dimensions = \[([\d, ]*)\]")
-_WINDOW = re.compile(r"window_dimensions = array<i64: ([\d, ]+)>")
-_PARTICULARS = re.compile(r"\S*\.mlir:\d+:\d+|tensor<[^>]*>|[%@#][\w.#]+|0x[0-9a-fA-F]+|\d+")
-
-
-@dataclass(frozen=True)
-class Expected:
-    """Right results: values, and limits of their errors. certain: masks of integers that do not depend on
-    rounding."""
-
-    values: list[np.ndarray]
-    limits: list[float]
-    certain: list[np.ndarray | None]
-
-    def compare(self, results: list[np.ndarray]) -> list[Agreement]:
-        """Return how each result agrees."""
-        found = []
-        for value, right, limit, certain in zip(results, self.values, self.limits, self.certain, strict=True):
-            if certain is not None and value.shape == right.shape:
-                value = np.where(certain, value, right)
-            found.append(agreement(value, right, limit))
-        return found
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """kind: one of those above. detail: what happened. signature: equal for faults that are one. results: of
-    a call."""
-
-    kind: str
-    detail: str = ""
-    signature: str = ""
-    results: list[np.ndarray] = field(default_factory=list)
-    wrong: tuple[int, ...] = ()
-
-
-def outcome_of(error: Exception) -> Outcome:
-    """Return the outcome of a command that raised."""
-    said = str(error)
-    if found := _CRASH_OF_COMPILER.match(said):
-        return Outcome(CRASH, said[:2000], f"{found[1]} in compile")
-    if isinstance(error, Crashed):
-        return Outcome(CRASH, said, f"{error.signal} in {error.command}")
-    if isinstance(error, TimedOut):
-        return Outcome(HANG, said)
-    return Outcome(REFUSED, said[:2000], reason(said))
-
-
-def reason(said: str) -> str:
-    """Return a compiler's message without what depends on the program: places, names, numbers, types.
-
-    >>> reason("RuntimeError: in.mlir:3:8: error: failed to legalize 'chlo.scan' on %3 : tensor<2xf32>")
-    "error: failed to legalize 'chlo.scan' on N : N"
-    """
-    lines = [line for line in said.splitlines() if "error" in line.lower()] or said.splitlines() or [""]
-    line = lines[0]
-    line = line[line.index("error:") :] if "error:" in line else line
-    return re.sub(r"\s+", " ", _PARTICULARS.sub("N", line)).strip()[:200]
 
 
 def start(
@@ -167,17 +112,25 @@ class Trials:
                 self._saved[value] = np.array(array.reshape(shape(types[value])), dtype(types[value]))
 
     def try_part(
-        self, part: Part, arrays: dict[int, np.ndarray] | None = None, *, judged: bool = True
+        self,
+        part: Part,
+        arrays: dict[int, np.ndarray] | None = None,
+        *,
+        judged: bool = True,
+        emitted: str = "",
     ) -> tuple[Outcome, Expected | None]:
         """Return what the suspect does with a part, and what would be right; None if it gave no values.
 
-        arrays: values of its arguments; by default those of the program. judged: else a program that ran is
-        right."""
+        arrays: values of its arguments; by default those of the program. judged: else a program that ran is right.
+        emitted: the whole program's text, to be compiled in place of the part's, with all of its arguments.
+        """
         self.count += 1
         prefix = f"{self._label}-" if arrays is None else f"{self._label}-{self.count}-"
         try:
+            if emitted:
+                arrays = self.arrays(self._graph.arguments)
             arrays = self.arguments(part) if arrays is None else arrays
-            text = self.text(part)
+            text = emitted or self.text(part)
         except (GraphError, KeyError, Refused) as error:
             return Outcome(UNKNOWN, str(error)), None
         keys = {f"{prefix}{value}": array for value, array in arrays.items()}
@@ -185,6 +138,9 @@ class Trials:
             start(self.suspect, "trial", text, keys)
             calls = [self.suspect.run("trial") for _ in range(CALLS)]
             self.suspect.drop("trial")
+            if emitted:
+                places = [self._graph.results.index(value) for value in part.results]
+                calls = [[results[place] for place in places] for results in calls]
         except (Crashed, TimedOut, Refused, MemoryError) as error:
             return outcome_of(error), None
         if not judged:
@@ -195,15 +151,19 @@ class Trials:
             return Outcome(UNKNOWN, f"no reference: {error}", results=calls[0]), None
         return judge(calls, expected), expected
 
+    def graph(self, part: Part) -> Graph:
+        """Return a part as a graph, whose arguments are the part's and the values that it spells out."""
+        ops = self.parts.operations(part)
+        arguments = [*self.parts.arguments(part), *part.literals]
+        maker = {value: op for op in ops for value in op.results}
+        functions = self._graph.functions
+        return Graph(arguments, ops, list(part.results), self._graph.types, maker, functions)
+
     def expected(self, part: Part, arrays: dict[int, np.ndarray], text: str) -> Expected:
         """Return the right results of a part with these values of its arguments."""
-        ops = self.parts.operations(part)
         given = {**arrays, **self.arrays(part.literals)}
-        graph = Graph(
-            list(given), ops, list(part.results), self._graph.types,
-            {value: op for op in ops for value in op.results}, self._graph.functions,
-        )  # fmt: skip
-        values = [fixed(array) for array in given.values()]
+        graph = self.graph(part)
+        values = [fixed(given[value]) for value in graph.arguments]
         found = []
         for double in (True, False):
             with tempfile.TemporaryDirectory(prefix="stackwars-") as folder:
@@ -218,7 +178,7 @@ class Trials:
                     ]
                 )
         exact, rounded = found
-        least = rounding_limit(ops, self._graph.types, unit_roundoff(text))
+        least = rounding_limit(graph, unit_roundoff(text))
         limits, certain = [], []
         for right, other in zip(exact, rounded, strict=True):
             error = agreement(other, right, np.inf)
@@ -226,22 +186,6 @@ class Trials:
             is_float = right.dtype.kind in "fc"
             certain.append(None if is_float or np.array_equal(right, other) else right == other)
         return Expected(exact, limits, certain)
-
-
-def judge(calls: list[list[np.ndarray]], expected: Expected) -> Outcome:
-    """Return the outcome of calls with the same arguments: the worst one's."""
-    compared = [expected.compare(results) for results in calls]
-    worst = max(range(len(calls)), key=lambda call: sum(one.wrong for one in compared[call]))
-    bad = tuple(number for number, one in enumerate(compared[worst]) if not one.right)
-    if not bad:
-        return Outcome(RIGHT, str(compared[worst][0]) if compared[worst] else "", results=calls[worst])
-    detail = "; ".join(
-        f"result {number}: {compared[worst][number]}"
-        if len(compared[worst]) > 1
-        else str(compared[worst][number])
-        for number in bad[:3]
-    )
-    return Outcome(WRONG, detail, WRONG, calls[worst], bad)
 
 
 def fixed(array: np.ndarray) -> Any:
@@ -252,28 +196,3 @@ def fixed(array: np.ndarray) -> Any:
 
     get.is_fixed = True
     return get
-
-
-def rounding_limit(ops: Iterable[Op], types: Mapping[int, str], roundoff: float) -> float:
-    """Return the least limit of an error: what rounding does to the longest sum of these operations."""
-    longest = max((_terms(op, types) for op in ops), default=1)
-    return max(ROUNDINGS * roundoff, DEVIATIONS * math.sqrt(longest) * roundoff)
-
-
-def _terms(op: Op, types: Mapping[int, str]) -> int:
-    """Return how many terms each element of an operation's result sums."""
-    text = "".join(piece for piece in op.pieces if isinstance(piece, str))
-    kinds = [types[value] for value in op.operands if is_tensor(types[value])]
-    if not kinds:
-        return 1
-    if op.name == "stablehlo.dot_general" and (found := _CONTRACTED.search(text)):
-        axes = [int(axis) for axis in found[1].split(",") if axis.strip()]
-        return math.prod(shape(kinds[0])[axis] for axis in axes)
-    if op.name == "stablehlo.convolution":
-        return size(kinds[1])
-    if op.name == "stablehlo.reduce_window" and (found := _WINDOW.search(text)):
-        return math.prod(int(extent) for extent in found[1].split(","))
-    if op.name in ("stablehlo.reduce", "stablehlo.dot", "stablehlo.while", "chlo.scan"):
-        made = [size(types[value]) for value in op.results if is_tensor(types[value])]
-        return max(1, size(kinds[0]) // max(1, min(made, default=1)))
-    return 1

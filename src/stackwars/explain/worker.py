@@ -1,7 +1,8 @@
 """The process that compiles and runs programs in a compiler's environment, one command a line.
 
 It may crash or hang: its client, `stackwars.explain.workers`, says which command it was. Arrays travel as
-.npy files. Evaluates programs operation by operation too, so that nothing is fused, folded or simplified."""
+.npy files. Evaluates programs operation by operation too, so that nothing is fused, folded or simplified.
+"""
 
 from __future__ import annotations
 
@@ -19,15 +20,16 @@ from typing import Any
 import numpy as np
 
 from stackwars import compilers
-from stackwars.compilers.evaluate import float64_text
+from stackwars.compilers.evaluate import PASSES_OFF, float64_text
 from stackwars.explain.fingerprint import fingerprint
 from stackwars.ir.program_text import not_donated, readable, with_chlo_erf
 from stackwars.measure import process_status
 
 REPLY = "STACKWARS_REPLY_FD"
 """Environment variable with the file descriptor of the answers."""
-ALONE = {"xla_backend_optimization_level": "1"}
-"""XLA's options for single operations, which run once."""
+ALONE = {**PASSES_OFF, "xla_backend_optimization_level": "1"}
+"""XLA's options for single operations, which run once: no optimisation may be what is wrong."""
+NOTHING = "func.func @main() { return }"
 SLOW = 10
 """How many times the seconds of a timing are spent at most to have enough rounds."""
 THREADS = 2
@@ -43,6 +45,7 @@ class Commands:
         self._programs: dict[str, Any] = {}
         self._buffers: dict[str, Any] = {}
         self._single: dict[str, Any] = {}
+        self._careful: Any = None
 
     def _compiler(self, options: dict[str, Any]) -> Any:
         key = json.dumps(options, sort_keys=True)
@@ -148,8 +151,10 @@ class Commands:
 
         path: of a JSON file with texts, {key: [in float64, as it is]}; steps, [{key, reads, results, free}]
         in order; arguments, {value: [file for each set]}; save, the values whose arrays are wanted; folder,
-        for "<set>-<value>.npy"."""
+        for "<set>-<value>.npy".
+        """
         job = json.loads(Path(path).read_text())
+        self._alone_compiler()
         with ThreadPoolExecutor(THREADS) as pool:
             new = [key for key in job["texts"] if key not in self._single]
             self._single |= dict(
@@ -160,8 +165,20 @@ class Commands:
             self._evaluate(job, number, prints)
         return prints
 
+    def _alone_compiler(self) -> Any:
+        """Return the compiler of single operations."""
+        if self._careful is None:
+            compiler = self._compiler(ALONE)
+            try:
+                compiler.compile(NOTHING)
+            except Exception:
+                # A release that does not have YNN refuses its option.
+                compiler = self._compiler({name: value for name, value in ALONE.items() if "ynn" not in name})
+            self._careful = compiler
+        return self._careful
+
     def _alone(self, double: str, plain: str) -> Any:
-        compiler = self._compiler(ALONE)
+        compiler = self._alone_compiler()
         try:
             return compiler.compile(double)
         except Exception:
@@ -175,7 +192,7 @@ class Commands:
         }
         for value, array in values.items():
             self._note(job, number, value, array, prints)
-        put = self._compiler(ALONE).put
+        put = self._alone_compiler().put
         for step in job["steps"]:
             program = self._single[step["key"]]
             types = zip(step["reads"], program.types, strict=True)

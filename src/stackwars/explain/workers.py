@@ -1,7 +1,8 @@
 """Start worker processes in compilers' environments, send them commands, and say how they ended.
 
 A command of a process that crashes or hangs raises `Crashed` or `TimedOut`; the next command starts another
-process, which has no programs and no buffers."""
+process, which has no programs and no buffers.
+"""
 
 from __future__ import annotations
 
@@ -108,7 +109,8 @@ class Worker:
 
     def compile(self, name: str, text: str, options: dict[str, Any] | None = None) -> float:
         """Compile a program under a name; return the seconds. Raises Refused, Crashed, TimedOut or
-        MemoryError."""
+        MemoryError.
+        """
         path = self.folder / "program.mlir"
         path.write_text(text)
         return self._ask("compile", name=name, path=str(path), options=options or {})

@@ -1,9 +1,9 @@
 """Reduce a program to the smallest run of operations with the same fault.
 
-A fault may need several operations at once, and most vanish if an intermediate value becomes a result. So a
-part of the program gets the values before it as arguments, its inside stays as it is, and only what leaves it
-anyway becomes a result. Constants and what is computed from constants alone stay inside, because compilers
-fold them."""
+A fault may need several operations at once, and most vanish if an intermediate value becomes a result. So a part of
+the program gets the values before it as arguments, its inside stays as it is, and only what leaves it anyway becomes a
+result. Constants and what is computed from constants alone stay inside, because compilers fold them.
+"""
 
 from __future__ import annotations
 
@@ -82,13 +82,11 @@ class Parts:
         return self._closure(part)[0]
 
     def arguments(self, part: Part) -> list[int]:
-        """Return the values that the part reads and does not compute: the graph's arguments first, in its
-        order."""
+        """Return the values that the part reads and does not compute: the graph's arguments first, in its order."""
         return self._closure(part)[1]
 
     def text(self, part: Part, literals: Mapping[int, np.ndarray] | None = None) -> str:
-        """Return the part as a module in generic form. literals: the values of those that the part spells
-        out."""
+        """Return the part as a module in generic form. literals: the values of those that the part spells out."""
         emitter, names = Emitter(), {}
         ops, arguments = self._closure(part)
         for value in arguments:

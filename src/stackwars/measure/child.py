@@ -78,7 +78,8 @@ def single_call(session: Any, events: Events, name: str, which: int, **what: Any
 
 def refuse_outside_compiler(session: Any, workload: Workload) -> None:
     """Raise NotImplementedError if operations ran outside the framework's compiler, unless the workload breaks
-    its graph by intention: the time would be that of another program."""
+    its graph by intention: the time would be that of another program.
+    """
     outside = session.outside_compiler() if hasattr(session, "outside_compiler") else []
     if outside and not workload.GRAPH_BREAKS:
         raise NotImplementedError(f"ran outside the compiler: {', '.join(outside)}")

@@ -93,7 +93,8 @@ def _ballot(run: Dataset, claim: definitions.Claim) -> Row:
 
 def _study(sources: Sources, name: str, compiled: list[Row]) -> dict[str, Any]:
     """Return where a study is from, the number of its programs that were compiled for targets, the folder that a
-    run of it has here, and the option that asks for that run."""
+    run of it has here, and the option that asks for that run.
+    """
     config = sources.run.config | {"source": "measured"}
     is_usual = not sources.of(name).is_reference or name in measured_studies(config)
     return {

@@ -28,7 +28,8 @@ from stackwars.study.programs import ReplayCell
 
 def build(config: dict, raw: Raw) -> pd.DataFrame:
     """Return cells.csv: native cells in the order of the grid, then replays, growth, shapes and several
-    devices."""
+    devices.
+    """
     return schema.table(
         "cells", [*native.rows(config, raw), *replayed(config, raw), *grown(raw), *sharded(config, raw)]
     )

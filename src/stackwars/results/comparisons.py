@@ -147,7 +147,8 @@ def _factors(config: dict, found: dict[tuple, Row]) -> Iterator[Row]:
     """Yield the runtime factor of every steady ratio in the native compiler, and the margin between both factors.
 
     On logarithms, steady = replay + runtime, so margin = replay - runtime = 2 replay - steady; steady and
-    replay are independent."""
+    replay are independent.
+    """
     for row in [one for one in found.values() if one["quantity"] == schema.REPLAY]:
         if row["compiler"] != native_compiler(config):
             continue
@@ -212,7 +213,8 @@ def _logarithm(cell: dict, stage: str) -> LogRatio | None:
 def _scaling(grown: pd.DataFrame) -> Iterator[Row]:
     """Yield how the cost of compiling (first call less steady state) grows with a size.
 
-    Least squares on logarithms."""
+    Least squares on logarithms.
+    """
     for keys, rows in grown[grown["status"] == "ok"].groupby(["workload", "framework", "size"], sort=False):
         workload, framework, size = keys
         costs = rows["first_ms"] - rows["steady_ms"]

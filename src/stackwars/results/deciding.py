@@ -21,7 +21,8 @@ Row = dict[str, Any]
 
 def decide(table: pd.DataFrame) -> pd.DataFrame:
     """Return the table with p-values and verdicts, and the rows that compare rows: one core with all cores, and
-    two generations of XLA."""
+    two generations of XLA.
+    """
     rows = table[~table["quantity"].isin([schema.CORES, schema.REVERSAL])].to_dict("records")
     _correct(rows)
     by_key = {key_of(row): row for row in rows}
@@ -127,7 +128,8 @@ def _cores(rows: list[Row], by_key: dict[tuple, Row]) -> list[Row]:
 def _reversals(rows: list[Row]) -> list[Row]:
     """Return whether the faster program is the slower one in another generation of XLA.
 
-    The newest generation is compared with the oldest."""
+    The newest generation is compared with the oldest.
+    """
     replays = [row for row in rows if row["quantity"] == schema.REPLAY]
     order = generations(row["compiler"] for row in replays)
     ends: dict[tuple, dict[str, Row]] = {}

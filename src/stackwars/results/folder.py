@@ -14,7 +14,20 @@ from pathlib import Path
 from stackwars.measure import FORMS, documents
 from stackwars.setup.environments import REPOSITORY
 
-TABLES = ("cells", "programs", "rounds", "comparisons", "claims", "profile", "effects", "values", "causes")
+TABLES = (
+    *(
+        "cells",
+        "programs",
+        "rounds",
+        "comparisons",
+        "claims",
+        "profile",
+        "effects",
+        "values",
+        "causes",
+        "releases",
+    ),
+)
 """The seven tables and two summaries: stackwars.results.schema describes their columns."""
 FIGURES = ("cell_figures", "compiler_figures")
 """Folders of figures, by what they are made from."""

@@ -1,5 +1,6 @@
 """The native rows of cells.csv: one for each cell that the configuration asks for, with the audit of its
-result."""
+result.
+"""
 
 from __future__ import annotations
 

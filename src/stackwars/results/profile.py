@@ -4,7 +4,8 @@ The profiles of two programs say which class of operations carries the gap betwe
 has the cause (`stackwars.results.causes`).
 
 The profile is of calls of their own, in one process of the replay (`stackwars.compilers.profile`). It stands
-beside what the same process timed without the profiler: `profile_consistent` says whether the two agree."""
+beside what the same process timed without the profiler: `profile_consistent` says whether the two agree.
+"""
 
 from __future__ import annotations
 

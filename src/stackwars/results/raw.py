@@ -1,5 +1,6 @@
 """The measurements of a run, as read from its folder: the JSON of cells, replays, causes, checks, growth, sharding and
-compilations."""
+compilations.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ import numpy as np
 from stackwars.ir.program_text import missing_reason
 from stackwars.measure import documents, nodes, process_value
 from stackwars.measure.process_value import ProcessValue
-from stackwars.study import cells, growth, programs, sharding
+from stackwars.study import cells, growth, programs, releases, sharding
 from stackwars.study.cells import Cell
 
 _OPERATION = re.compile(r"= \"?(?:stablehlo|chlo|mhlo)\.")
@@ -36,6 +37,7 @@ class Raw:
     replays: dict[programs.ReplayCell, dict] = field(default_factory=dict)
     causes: list[dict] = field(default_factory=list)
     checks: list[dict] = field(default_factory=list)
+    releases: list[dict] = field(default_factory=list)
     growth: dict[growth.Point, dict] = field(default_factory=dict)
     sharded: dict[sharding.Point, dict] = field(default_factory=dict)
     compiled: list[dict] = field(default_factory=list)
@@ -98,6 +100,7 @@ def read(config: dict, folder: Path) -> Raw:
         replays=_documents(folder, {one: one.path / "replay.json" for one in programs.replays(config)}),
         causes=list(_documents(folder, _causes_paths(config)).values()),
         checks=[documents.read(path) for path in sorted(folder.glob("checks/*/*/*/check.json"))],
+        releases=list(_documents(folder, {one: one.path for one in releases.asked(config)}).values()),
         growth=_growth(config, folder),
         sharded=_documents(folder, {one: one.path / "process.json" for one in sharding.asked(config)}),
         compiled=compiled,

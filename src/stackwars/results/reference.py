@@ -2,7 +2,8 @@
 
 cells, programs, rounds and profile are those of all runs, one after the other, each row with its run;
 comparisons are pooled over the runs; effects are of the run that a reader of cells.csv is shown
-(`Dataset.rows`); values are the newest of each program, compiler and size, causes the newest of each pair."""
+(`Dataset.rows`); of values, causes and releases each row is the newest.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ def tables(config: dict, accepted: list[Run]) -> dict[str, pd.DataFrame]:
         **result,
         "comparisons": pooled(config, accepted),
         "effects": _effects(config, result["cells"], accepted),
-        **{name: _newest(accepted, name) for name in ("values", "causes")},
+        **{name: _newest(accepted, name) for name in ("values", "causes", "releases")},
     }
 
 

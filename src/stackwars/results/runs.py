@@ -1,7 +1,8 @@
 """The accepted runs, a folder each: results/reference/runs/<when the run ended>.
 
 A run is kept as its tables, context.json and a manifest of their digests. Runs of another version of the
-measuring protocol are not read: their numbers cannot be combined with these."""
+measuring protocol are not read: their numbers cannot be combined with these.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ FOLDER = "runs"
 MANIFEST = "manifest.json"
 OF_A_RUN = (*(f"{name}.csv" for name in schema.TABLES), "context.json")
 """Files of an accepted run."""
-ADDED = ("values.csv", "causes.csv")
+ADDED = ("values.csv", "causes.csv", "releases.csv")
 """Tables that runs accepted earlier do not have: theirs are empty."""
 
 

@@ -2,8 +2,9 @@
 
 Seven tables hold everything that a run found: cells.csv (what was measured), programs.csv (what was emitted and
 compiled), values.csv (whose values are right), rounds.csv (observations), comparisons.csv (ratios with intervals and
-verdicts), causes.csv (why two programs differ in time) and claims.csv. Two summaries stand beside them: profile.csv
-(time by class of operation) and effects.csv (factors of frontend, compiler and interaction).
+verdicts), causes.csv (why two programs differ in time), releases.csv (which release changed a program) and claims.csv.
+Two summaries stand beside them: profile.csv (time by class of operation) and effects.csv (factors of frontend,
+compiler and interaction).
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ TABLES: dict[str, dict[str, Column]] = {
     table: {name: Column(*column.split(": ", 1)) for name, column in columns.items()}
     for table, columns in _READ.items()
 }
-CELLS, PROGRAMS, ROUNDS, COMPARISONS, CLAIMS, PROFILE, EFFECTS, VALUES, CAUSES = TABLES.values()
+CELLS, PROGRAMS, ROUNDS, COMPARISONS, CLAIMS, PROFILE, EFFECTS, VALUES, CAUSES, RELEASES = TABLES.values()
 CELL_KEYS = ["mode", "workload", "framework", "device", "compiler", "size", "value", "pass"]
 PROGRAM_KEYS = ["workload", "framework", "level", "target", "compiler", "variant"]
 ROUND_KEYS = ["quantity", "workload", "device", "compiler", "subject", "baseline", "baseline_compiler"]
@@ -48,6 +49,7 @@ KEYS = {
     "effects": ["subset", "workload", "effect"],
     "values": ["workload", "framework", "compiler", "variant"],
     "causes": ["workload", "compiler", "subject", "baseline"],
+    "releases": ["workload", "framework", "project", "version"],
 }
 """The columns that identify a row of each table."""
 RETIRED = {"cells": ("native_rel_l2",)}

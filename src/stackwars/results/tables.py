@@ -13,6 +13,7 @@ from stackwars.results import (
     profile,
     programs,
     raw,
+    releases,
     rounds,
     schema,
     values,
@@ -43,6 +44,7 @@ def write(config: dict, folder: Folder) -> None:
     tables["profile"] = profile.build(config, [documents.read(path) for path in paths if path.exists()], result)
     tables["values"] = values.build(config, result)
     tables["causes"] = causes.build(result)
+    tables["releases"] = releases.build(config, result)
     for name, table in tables.items():
         schema.write(table, folder[name])
     facts = context(config, result)
@@ -59,7 +61,7 @@ def context(config: dict, raw: Raw) -> dict:
     processes = [p for p in of_cells or _lone(raw) if p["repeated"]]
     processes.sort(key=lambda process: process["started_s"])
     # Nor has one of programs or checks alone a process; one whose compilers are unavailable has no date.
-    compiled = [one for one in (*raw.compiled, *raw.checks) if "started_utc" in one]
+    compiled = [one for one in (*raw.compiled, *raw.checks, *raw.releases) if "started_utc" in one]
     dated = processes or sorted(compiled, key=lambda one: one["started_utc"])
     last = dated[-1] if dated else {}
     versions = {"python": last.get("machine", {}).get("python", "unknown")}

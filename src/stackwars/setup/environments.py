@@ -26,6 +26,9 @@ BORROWED = {"libtpu": "3.12"}
 interface and a few lines of Python: its release 0.0.21 names CPython 3.10 to 3.12 and works with 3.13."""
 _SIZE = re.compile(r"^# Size on disk: ([0-9.]+) GB$", re.MULTILINE)
 _NO_WHEEL = re.compile(r"(\S+?)==\S+ has no wheels with a matching Python")
+_OTHER_PYTHON = re.compile(
+    r"current Python version \((\S+)\) does not satisfy\s+Python\s*(\S+?)\s+and\s+(\S+)\s+depends"
+)
 
 
 _WHY_UNAVAILABLE = "STACKWARS_UNAVAILABLE"
@@ -38,6 +41,14 @@ class BuildError(RuntimeError):
 
 class Unavailable(BuildError):
     """This Python cannot have the environment: a pinned package has no build for it."""
+
+    @property
+    def reason(self) -> str:
+        """Why, in one line."""
+        said = " ".join(str(self).split())
+        if found := _OTHER_PYTHON.search(said):
+            return f"{found[3]} needs Python {found[2]}, this is {found[1]}"
+        return _NO_WHEEL.search(said)[0]
 
 
 def root() -> Path:
@@ -110,7 +121,7 @@ def _build(pins: Path, home: Path, python: Path) -> None:
     try:
         _run_uv(pins, *sync, pins)
     except Unavailable as error:
-        package = _NO_WHEEL.search(str(error))[1]
+        package = (_NO_WHEEL.search(str(error)) or [""] * 2)[1]
         if package not in BORROWED:
             raise
         rest, one = _split_pins(pins, package, home)
@@ -146,7 +157,8 @@ def _run_uv(pins: Path, *arguments: str | Path) -> None:
     if done.returncode == 0:
         return
     tail = "\n".join(done.stderr.strip().splitlines()[-15:])
-    kind = Unavailable if _NO_WHEEL.search(tail) else BuildError
+    is_unavailable = _NO_WHEEL.search(tail) or _OTHER_PYTHON.search(" ".join(tail.split()))
+    kind = Unavailable if is_unavailable else BuildError
     command = " ".join(["uv", *map(str, arguments[:2])])
     what = f"the environment of {pins.name} was not built: `{command}` ended with {done.returncode} and said"
     raise kind("\n".join([what, tail, *advice.advise(tail)]))

@@ -11,7 +11,7 @@ from stackwars import compilers, frameworks, workloads
 from stackwars.compilers import XLA
 from stackwars.setup.device import CPU
 from stackwars.setup.environments import REPOSITORY
-from stackwars.study import defaults, growth, odd, schema, sharding
+from stackwars.study import defaults, growth, odd, releases, schema, sharding
 from stackwars.study.cells import environments, settings
 from stackwars.study.comparisons import CELLS, PROGRAMS, comparisons, with_programs
 from stackwars.study.programs import resized
@@ -78,6 +78,7 @@ def validate(config: dict) -> dict:
     _check_growth(config)
     _check_sharding(config)
     _check_odd(config)
+    _check_releases(config)
     _check_studies(config)
     _check_compilers(config)
     return config
@@ -232,6 +233,11 @@ def _check_sharding(config: dict) -> None:
     for preset in config["presets"] if "sharding" in config else ():
         if problem := sharding.problem(config, preset):
             raise ConfigError(*problem)
+
+
+def _check_releases(config: dict) -> None:
+    if problem := releases.problem(config):
+        raise ConfigError(*problem)
 
 
 def _check_odd(config: dict) -> None:

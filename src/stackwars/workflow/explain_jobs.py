@@ -13,7 +13,9 @@ from snakemake.exceptions import WorkflowError
 from stackwars import frameworks, workloads
 from stackwars.compilers import XLA
 from stackwars.explain.plan import SETTINGS, Plan, Tried
-from stackwars.study import imports, programs
+from stackwars.setup.environments import REPOSITORY
+from stackwars.study import cells, imports, programs
+from stackwars.study.config import read
 from stackwars.workflow import job_files
 from stackwars.workflow.grid import Wildcards
 
@@ -90,9 +92,7 @@ class ExplainJobs:
             title=" and ".join(paths),
             files=dict(zip(labels, paths, strict=True)),
             inputs=self._options["inputs"],
-            command=f"make explain A={paths[0]}"
-            + (f" B={paths[1]}" if len(paths) > 1 else "")
-            + self._inputs(),
+            command=self._command({"A": paths[0], "B": paths[1] if len(paths) > 1 else ""}),
             not_tried={"compilers": self._left("compilers")},
             **self._common(name),
         )
@@ -102,9 +102,8 @@ class ExplainJobs:
             workload = workloads.load(program)
         except (ValueError, ImportError) as error:
             raise WorkflowError(str(error)) from None
-        sizes = getattr(workload, "DEFAULTS", None)
-        if sizes is None:
-            sizes = self._config["presets"][self._config["preset"]]["sizes"][program]
+        is_file = program.endswith(".py")
+        sizes = workload.DEFAULTS if is_file else cells.sizes(self._config, program)
         chosen = self._options["frontends"]
         self._check("frontends", chosen, self._frontends())
         has_form = {one: frameworks.load(one).DIALECT not in workload.NO_FORM for one in self._frontends()}
@@ -117,7 +116,7 @@ class ExplainJobs:
             workload=program,
             sizes=sizes,
             seed=self._config["settings"]["seed"],
-            command=f"make explain PROGRAM={program}",
+            command=self._command({"PROGRAM": program}),
             not_tried={
                 "frontends": [one for one in self._frontends() if has_form[one] and one not in shown],
                 "frontends without a function": [one for one in chosen if not has_form[one]],
@@ -146,8 +145,19 @@ class ExplainJobs:
         chosen = self._options[what] or list(self._config[what])
         return [one for one in self._config[what] if one not in chosen]
 
-    def _inputs(self) -> str:
-        return f" INPUTS={self._options['inputs']}" if self._options["inputs"] else ""
+    def _command(self, given: dict[str, str]) -> str:
+        """Return the command that explains the same, with what it chose other than the configuration's file."""
+        own = read(REPOSITORY / "config" / "config.yaml").get("explain", {})
+        chosen = {"INPUTS": self._options["inputs"]}
+        for what in ("compilers", "frontends"):
+            if self._options[what] != own.get(what):
+                chosen[what.upper()] = ",".join(self._options[what])
+        bound = self._options["settings"]["bound"]
+        if bound != {**SETTINGS, **own.get("settings", {})}["bound"]:
+            chosen["BOUND"] = str(bound)
+        return " ".join(
+            ["make explain", *(f"{key}={value}" for key, value in (given | chosen).items() if value)]
+        )
 
     def _frontends(self) -> list[str]:
         folder = Path(imports.SOURCE, imports.PACKAGE, "compilers")

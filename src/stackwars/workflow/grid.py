@@ -14,7 +14,7 @@ from stackwars.measure import FORMS
 from stackwars.results import runs
 from stackwars.results.folder import Folder
 from stackwars.setup.device import CPU, CPUS
-from stackwars.study import cells, growth, printed, programs, sharding, studies
+from stackwars.study import cells, growth, printed, programs, releases, sharding, studies
 from stackwars.study.cells import Cell
 from stackwars.study.config import load
 from stackwars.study.programs import Program
@@ -166,6 +166,10 @@ class Grid:
     def checks(self) -> list[str]:
         """Return the checks of programs in compilers: those before replays, and those of the study of odd sizes."""
         return self.existing_or_expected(programs.check_path(*names) for names in programs.checks(self.config))
+
+    def releases(self) -> list[str]:
+        """Return the programs in releases of compilers."""
+        return self.existing_or_expected(point.path for point in releases.asked(self.config))
 
     def scaling_runs(self) -> list[str]:
         """Return the folders of the processes of growing sizes."""

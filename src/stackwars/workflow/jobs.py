@@ -16,10 +16,11 @@ from snakemake.exceptions import WorkflowError
 from stackwars import frameworks
 from stackwars.measure import PROTOCOL, judge
 from stackwars.setup.device import CPU, CPUS
-from stackwars.study import cells, growth, programs, sharding
+from stackwars.study import cells, growth, programs, releases, sharding
 from stackwars.study.cells import Cell
 from stackwars.study.growth import Point as GrowthPoint
 from stackwars.study.programs import BASE, Compilation, Program, ReplayCell
+from stackwars.study.releases import Point as ReleasesPoint
 from stackwars.study.sharding import Point as ShardingPoint
 from stackwars.workflow import job_files, plan
 from stackwars.workflow.grid import Grid, Wildcards
@@ -367,6 +368,12 @@ KINDS = {
         pins=_compiler_pins,
         sources=_replay_sources,
         spec=lambda grid, w: programs.causes_job(grid.config, ReplayCell(CPU, w.compiler, w.workload)),
+    ),
+    "releases": Kind(
+        version="1",
+        pins=lambda grid, w: programs.compiler_pins(grid.config, programs.judge_compiler(grid.config)),
+        sources=lambda grid, w: [f"src/stackwars/explain/release_{name}.py" for name in ("child", "program")],
+        spec=lambda grid, w: releases.job(grid.config, ReleasesPoint(w.project, w.framework, w.workload)),
     ),
     "ahead": Kind("1", _compiler_pins, spec=_ahead_spec),
     "largest_batch": Kind(

@@ -12,6 +12,7 @@ from stackwars.frameworks import title
 from stackwars.paper.figures.heat import draw_matrix
 from stackwars.paper.figures.of_cells import chosen
 from stackwars.paper.figures.ratios import draw_compilers, draw_split
+from stackwars.paper.figures.releases import draw_releases
 from stackwars.paper.figures.style import COLUMN, GREY, OPERATION_LOOKS, PAGE, draw_graphs, save
 from stackwars.results import schema
 from stackwars.results.dataset import Dataset, sources
@@ -71,6 +72,7 @@ def figures(config: dict, folder: Folder) -> dict[str, Figure]:
         "stack": draw_stack(),
         "split": draw_split(factors(config, tables, main), main),
         "matrix": draw_matrix(matrix.rows("cells", "matrix", schema.REPLAY)),
+        "releases": draw_releases(datasets.of("releases").table("releases"), "jaxlib"),
         "op_times": draw_op_times(profile[profile["workload"].isin(chosen(config, tables))], main),
     }
 

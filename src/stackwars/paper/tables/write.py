@@ -8,7 +8,17 @@ from itertools import groupby
 import pandas as pd
 
 from stackwars.paper.latex import escape
-from stackwars.paper.tables import causes, claims, compilers, faults, latency, programs, stacks, targets
+from stackwars.paper.tables import (
+    causes,
+    claims,
+    compilers,
+    faults,
+    latency,
+    programs,
+    releases,
+    stacks,
+    targets,
+)
 from stackwars.paper.tables.formats import FORMATS, Cell, marks_note, shown
 from stackwars.paper.tables.spec import SKIPPED, Column, Span, Table
 from stackwars.results.dataset import Sources, sources
@@ -16,7 +26,7 @@ from stackwars.results.folder import Folder, command
 
 REGISTRY: tuple[Table, ...] = tuple(
     table
-    for module in (latency, compilers, causes, programs, targets, stacks, faults, claims)
+    for module in (latency, compilers, causes, programs, targets, stacks, faults, releases, claims)
     for table in module.TABLES
 )
 """Every table of the paper."""

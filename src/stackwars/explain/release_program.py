@@ -1,0 +1,197 @@
+"""Write a program as every release of a compiler can read it: a portable artifact, its arguments, its expected values.
+
+StableHLO guarantees for five years that a portable artifact of an earlier version can be read. The artifact is written
+in the oldest version that has all of the program's operations, at best 1.0.0. CHLO has no such guarantee and is
+legalised first; the error function becomes the custom call under which all of XLA's releases know it.
+
+Runs in the environment of the compiler that judges: the newest XLA.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import math
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from stackwars.compilers import arguments, placement
+from stackwars.compilers.arguments import OUTPUT, Entry, Types
+from stackwars.compilers.evaluate import Program, unit_roundoff
+from stackwars.compilers.expected import DEVIATIONS, MARGIN, ROUNDINGS
+from stackwars.compilers.iree import rewritten
+from stackwars.compilers.xla import Compiler
+from stackwars.ir.program_text import missing_reason, not_donated, readable
+from stackwars.measure import documents, judge
+from stackwars.measure.agreement import agreement
+from stackwars.measure.inputs import INPUT_SETS
+
+ARTIFACT, DOCUMENT, EXPECTED = "program.bin", "program.json", "expected"
+"""The artifact, what is known of it, and the folder of the expected values of a program without a workload."""
+INTEGERS = 8
+"""Integers of arguments without values are below this."""
+_ERF = re.compile(r"chlo\.erf (%[\w#]+) : (tensor<\S+>) -> (tensor<\S+>)")
+_CUSTOM_ERF = r"stablehlo.custom_call @mhlo.erf(\1) {mhlo.attributes = {}, mhlo.version = 1 : i64} : (\2) -> \3"
+_LEGALISE = (
+    "builtin.module(func.func(chlo-legalize-to-stablehlo,stablehlo-legalize-deprecated-ops,"
+    "stablehlo-legalize-composite-to-call))"
+)
+
+
+@dataclass
+class Placed:
+    """A program in the place of a compiled one: `placement.place` fills its buffers with arrays."""
+
+    types: Types
+    buffers: list[list[Any]]
+
+
+def write(job: dict[str, Any], folder: Path) -> None:
+    """Write a program's artifact, arguments and program.json. job: the fields of `releases.ReleasesJob`."""
+    text = read_text(job["program"])
+    if why := missing_reason(text):
+        raise ValueError(why)
+    artifact, version = portable(for_iree(text) if job["project"] == "iree" else for_xla(text))
+    (folder / ARTIFACT).write_bytes(artifact)
+    types, count = main_types(text)
+    if job["arguments"]:
+        document, entries = arguments.load(Path(job["arguments"]))
+        buffers = placed(types, entries, document)
+        results = document.get("results", [{"name": OUTPUT}])
+    else:
+        buffers = [
+            [plain(kind, number, job["seed"] + which) for number, kind in enumerate(types)]
+            for which in range(2)
+        ]
+        results = [{"name": f"result{number}" if number else OUTPUT} for number in range(count)]
+    if not job["expected"]:
+        judge.write(folder / EXPECTED, *evaluated(text, buffers, results))
+    document = {"version": version, "arguments": dump(buffers, folder), "results": results}
+    (folder / DOCUMENT).write_text(json.dumps(document, indent=1) + "\n")
+
+
+def read_text(path: str) -> str:
+    """Return the text of a program's file, compressed or not."""
+    data = Path(path).read_bytes()
+    return (gzip.decompress(data) if path.endswith(".gz") else data).decode()
+
+
+def portable(text: str) -> tuple[bytes, str]:
+    """Return the artifact of a program, and the version of StableHLO that it is in.
+
+    :raises ValueError: with what MLIR says if it is in no version.
+    """
+    from jax._src.interpreters import mlir
+    from jaxlib.mlir import ir, passmanager
+    from jaxlib.mlir.dialects import stablehlo
+
+    stablehlo.register_stablehlo_passes()
+    said = ""
+    with mlir.make_ir_context():
+        module = ir.Module.parse(text)
+        passmanager.PassManager.parse(_LEGALISE).run(module.operation)
+        for minor in range(int(stablehlo.get_current_version().split(".")[1]) + 1):
+            version = f"1.{minor}.0"
+            try:
+                return stablehlo.serialize_portable_artifact(module, version), version
+            except Exception as error:
+                said = str(error)
+    raise ValueError(f"expected operations of StableHLO, got {said}; fix: legalise or replace them")
+
+
+def for_xla(text: str) -> str:
+    """Return the program as releases of jaxlib get it."""
+    return _ERF.sub(_CUSTOM_ERF, readable(not_donated(text)))
+
+
+def for_iree(text: str) -> str:
+    """Return the program as releases of IREE get it, which refuse the custom call of the error function."""
+    return readable(not_donated(rewritten(text)))
+
+
+def main_types(text: str) -> tuple[Types, int]:
+    """Return the types of a program's arguments, and how many results it has."""
+    from jax._src.interpreters import mlir
+    from jaxlib.mlir import ir
+
+    with mlir.make_ir_context():
+        return arguments.signature(ir.Module.parse(readable(text)), ir)
+
+
+def placed(types: Types, entries: list[Entry], document: dict[str, Any]) -> list[list[np.ndarray]]:
+    """Return the arguments of a workload's program for each set of inputs. document: of its arguments.json."""
+    program = Placed(types, [[None] * len(types) for _ in range(INPUT_SETS)])
+    spec = {key: document[key] for key in ("workload", "sizes")} | {"settings": {"seed": document["seed"]}}
+    placement.place({"": program}, {"": entries}, spec, lambda array: array)
+    return program.buffers
+
+
+def plain(kind: tuple[tuple[int, ...], np.dtype], number: int, seed: int) -> np.ndarray:
+    """Return values for an argument of a program that has no list of arguments."""
+    extents, dtype = kind
+    generator = np.random.default_rng([seed, number])
+    if dtype == np.bool_:
+        return generator.random(extents) < 0.5
+    if dtype.kind in "iu":
+        return generator.integers(0, INTEGERS, extents).astype(dtype)
+    return generator.standard_normal(extents).astype(dtype)
+
+
+def evaluated(text: str, buffers: list[list[np.ndarray]], results: list[dict]) -> tuple[dict, dict[str, Any]]:
+    """Return (expected values by key, their document) of a program without a workload, as `compilers.expected` does."""
+    compiler = Compiler("cpu", {})
+    program, roundoff = Program(text), unit_roundoff(text)
+    evaluate = program.interpreter if program.interpretable else program.compiled
+    exact, rounded = {}, {}
+    for which, given in enumerate(buffers):
+        exact |= keyed(which, arguments.named({"results": results}, evaluate(True)(given)))
+    rounded = keyed(0, arguments.named({"results": results}, evaluate(False)(buffers[0])))
+    least = max(ROUNDINGS * roundoff, DEVIATIONS * math.sqrt(program.accumulation) * roundoff)
+    limits = {}
+    for key, value in exact.items():
+        same = agreement(rounded.get(key, value), value, np.inf)
+        limits[key] = max(least, MARGIN * max(same.l2, same.largest))
+    jaxlib = compiler.versions()["jaxlib"]
+    by = "the StableHLO interpreter" if program.interpretable else f"jaxlib {jaxlib}, passes off,"
+    return exact, {"schema": 1, "judge": f"{by} in float64", "reason": "", "limits": limits}
+
+
+def keyed(which: int, values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return results by the keys of expected values, which have all but the output for the first set alone."""
+    others = {f"state/{name}": value for name, value in values.items() if name != OUTPUT and not which}
+    return {f"{OUTPUT}{which}": values[OUTPUT], **others}
+
+
+def dump(buffers: list[list[np.ndarray]], folder: Path) -> list[list[str]]:
+    """Write arguments, each array once; return their files for each set of inputs."""
+    written: dict[int, str] = {}
+    for array in (array for values in buffers for array in values):
+        if id(array) not in written:
+            path = folder / f"argument-{len(written)}.npy"
+            np.save(path, np.ascontiguousarray(array).reshape(array.shape))
+            written[id(array)] = str(path)
+    return [[written[id(array)] for array in values] for values in buffers]
+
+
+def main() -> None:
+    """`python -m stackwars.explain.release_program --job FILE --output DIR`."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("--job", required=True, help="file of a ReleasesJob, as JSON")
+    parser.add_argument("--output", required=True, type=Path, help="folder to write into")
+    options = parser.parse_args()
+    options.output.mkdir(parents=True, exist_ok=True)
+    Compiler("cpu", {})
+    try:
+        write(documents.read(options.job), options.output)
+    except Exception as error:
+        said = f"{type(error).__name__}: {error}"
+        (options.output / DOCUMENT).write_text(json.dumps({"reason": said[:2000]}) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,53 @@
+"""releases.csv: the outcome and the time of a program in each release of a compiler, and what the release changed."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator
+from typing import Any
+
+import pandas as pd
+
+from stackwars import workloads
+from stackwars.results import schema
+from stackwars.results.raw import Raw
+
+_OUTCOME = ("version", "status", "status_detail", "ms")
+_VERDICT = ("wrong", "total", "where")
+_FACTS = ("fusions", "library_calls")
+
+
+def build(config: dict, raw: Raw) -> pd.DataFrame:
+    """Return releases.csv, in the order of the grid; the releases of a program newest first."""
+    return schema.table("releases", [row for document in raw.releases for row in rows(document)])
+
+
+def rows(document: dict) -> Iterator[dict[str, Any]]:
+    """Yield a row for each release of a document that `stackwars.explain.releases` wrote."""
+    where = {key: document[key] for key in ("project", "workload", "framework", "stablehlo")}
+    where["title"] = workloads.load(document["workload"]).TITLE
+    changes = {change["newer"]: change for change in document["changes"]}
+    for release in document["releases"]:
+        ratio = release["ratio"] or {}
+        cores, compiled = (release.get(key) or [] for key in ("cores", "compile_rounds_s"))
+        row = where | {
+            **{key: release[key] for key in _OUTCOME},
+            **{key: release.get(key) for key in _VERDICT},
+            **{key: (release.get("facts") or {}).get(key) for key in _FACTS},
+            "compile_s": statistics.median(compiled) if compiled else release.get("compile_s"),
+            **{"ratio": ratio.get("value"), "low": ratio.get("low"), "high": ratio.get("high")},
+            "processes": len(release["times"]) or None,
+            "cores": statistics.median(cores) if cores else None,
+        }
+        if document["reason"]:
+            row |= {"status": "unsupported", "status_detail": document["reason"]}
+        yield row | _change(changes.get(release["version"]))
+
+
+def _change(change: dict | None) -> dict[str, Any]:
+    if change is None:
+        return {}
+    # A named tuple's JSON is a list.
+    value, low, high = change["ratio"] or (None, None, None)
+    numbers = {"change_ratio": value, "change_low": low, "change_high": high}
+    return {"change": change["kind"], "previous": change["older"], **numbers}

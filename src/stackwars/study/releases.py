@@ -1,0 +1,89 @@
+"""Programs in several releases of a compiler: what the study of the configuration's key releases measures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from stackwars.explain.releases import ALL, ReleasesJob
+from stackwars.setup.environments import REPOSITORY
+from stackwars.study import cells, programs
+from stackwars.study.comparisons import with_programs
+from stackwars.study.programs import Program
+from stackwars.study.studies import folder, studies
+
+SETTINGS = ("rounds", "seconds", "bound")
+PINS = REPOSITORY / "envs" / "releases"
+
+
+@dataclass(frozen=True, order=True)
+class Point:
+    """A framework's program of a workload in the releases of a project."""
+
+    project: str
+    framework: str
+    workload: str
+
+    @property
+    def path(self) -> Path:
+        """Its file, relative to the folder of the run's results."""
+        return Path("releases", self.project, self.framework, f"{self.workload}.json")
+
+    @property
+    def program(self) -> Program:
+        """The program that is compiled."""
+        return Program(self.framework, self.workload)
+
+
+def asked(config: dict) -> list[Point]:
+    """Return what this run measures of the study, in the order of the grid."""
+    rows, known = config.get("releases", {}), with_programs(config)
+    measured = next((study.workloads for study in studies(config) if study.name == rows.get("study")), ())
+    return [
+        Point(project, framework, workload)
+        for workload in measured
+        for project in rows["versions"]
+        for framework in rows["programs"]
+        if framework in known
+    ]
+
+
+def job(config: dict, point: Point) -> dict:
+    """Return the ReleasesJob of a point as a dictionary: every release, at the preset's sizes."""
+    root = f"results/{folder(config)}"
+    return job_of(
+        config,
+        label=f"{point.workload} of {point.framework}",
+        project=point.project,
+        program=f"{root}/{point.program.path}/program.mlir.gz",
+        arguments=f"{root}/{point.program.path}/arguments.json",
+        expected=programs.expected_folder(config, point.workload),
+        framework=point.framework,
+        workload=point.workload,
+        order=ALL,
+    )
+
+
+def job_of(config: dict, project: str, **given: str) -> dict:
+    """Return a ReleasesJob as a dictionary. given: its label, files and order."""
+    rows, settings = config["releases"], cells.settings(config)
+    limits = {key: settings[key] for key in ("memory_cap_gib", "timeout_s")}
+    own = {
+        "project": project,
+        "versions": list(rows["versions"][project]),
+        "pins": programs.compiler_pins(config, programs.judge_compiler(config)),
+        "seed": settings["seed"],
+        "settings": {key: rows[key] for key in SETTINGS} | limits,
+    }
+    names = ReleasesJob.__dataclass_fields__
+    return {name: value for name, value in {**own, **given}.items() if name in names}
+
+
+def problem(config: dict) -> tuple[str, str, object] | None:
+    """Return (key, what it should have, what it has) of a release without pins, or None."""
+    for project, versions in config.get("releases", {}).get("versions", {}).items():
+        for version in versions:
+            if not (PINS / f"{project}-{version}.txt").is_file():
+                expected = f"a version with pins: envs/lock_releases.py {project}-{version} writes them"
+                return f"releases.versions.{project}", expected, version
+    return None

@@ -1,0 +1,100 @@
+"""One program in real releases of jaxlib and IREE, two years apart."""
+
+from __future__ import annotations
+
+import gzip
+
+import pytest
+
+from stackwars.explain.releases import ReleasesJob, measure
+from stackwars.measure import judge
+
+pytestmark = pytest.mark.env
+SETTINGS = {"rounds": 2, "seconds": 0.05, "bound": 0.1, "memory_cap_gib": 4, "timeout_s": 120}
+ERF = """
+func.func public @main(%x: tensor<3x5xf32>, %n: tensor<5xi32>) -> (tensor<3x5xf32>, tensor<5xi32>) {
+  %0 = chlo.erf %x : tensor<3x5xf32> -> tensor<3x5xf32>
+  %1 = stablehlo.add %n, %n : tensor<5xi32>
+  return %0, %1 : tensor<3x5xf32>, tensor<5xi32>
+}
+"""
+SHIFTED = """
+func.func public @main(%x: tensor<3x1xf32>) -> tensor<1x3x1xf32> {
+  %one = stablehlo.constant dense<1.0> : tensor<3x1xf32>
+  %start = stablehlo.constant dense<1> : tensor<1xi32>
+  %base = stablehlo.add %x, %one : tensor<3x1xf32>
+  %rows = stablehlo.slice %base [0:2, 0:1] : (tensor<3x1xf32>) -> tensor<2x1xf32>
+  %shifted = "stablehlo.scatter"(%base, %start, %rows) <{indices_are_sorted = true, scatter_dimension_numbers =
+      #stablehlo.scatter<update_window_dims = [0, 1], scatter_dims_to_operand_dims = [0]>, unique_indices = true}> ({
+  ^bb0(%old: tensor<f32>, %new: tensor<f32>):
+    stablehlo.return %new : tensor<f32>
+  }) : (tensor<3x1xf32>, tensor<1xi32>, tensor<2x1xf32>) -> tensor<3x1xf32>
+  %result = stablehlo.reshape %shifted : (tensor<3x1xf32>) -> tensor<1x3x1xf32>
+  return %result : tensor<1x3x1xf32>
+}
+"""
+
+
+def releases(folder, text: str, project: str, versions: list[str], **settings) -> dict:
+    program = folder / "program.mlir.gz"
+    program.write_bytes(gzip.compress(text.encode()))
+    job = ReleasesJob(
+        "p", project, versions, str(program), "envs/xla-0.10.2.txt", SETTINGS | settings, "all", seed=1
+    )
+    work = folder / "work"
+    work.mkdir()
+    return measure(job, work)
+
+
+@pytest.mark.parametrize(
+    ("project", "versions"), [("jaxlib", ["0.10.2", "0.4.30"]), ("iree", ["3.13.0", "3.0.0"])]
+)
+def test_a_program_with_chlo_is_read_called_and_right_in_old_releases(tmp_path, project, versions):
+    document = releases(tmp_path, ERF, project, versions)
+    assert document["stablehlo"] == "1.0.0"
+    for row in document["releases"]:
+        assert (row["status"], row["status_detail"]) == ("ok", "")
+        assert row["total"] and not row["wrong"] and "interpreter" in row["judge"]
+        assert row["ms"] > 0 and row["compile_s"] > 0 and len(row["times"]) == 2
+    if project == "jaxlib":
+        assert document["releases"][0]["facts"]["fusions"] >= 1
+        assert [row["versions"]["jaxlib"] for row in document["releases"]] == versions
+
+
+def test_a_fault_and_a_release_for_another_python_are_rows(tmp_path):
+    document = releases(tmp_path, SHIFTED, "jaxlib", ["0.12.0.1", "0.10.2"])
+    newest, wrong = document["releases"]
+    assert newest["status"] in ("unsupported", "ok", "wrong")
+    if newest["status"] == "unsupported":
+        assert "needs Python >=3.12" in newest["status_detail"]
+    assert wrong["status"] == "wrong" and "1 of 3 elements wrong" in wrong["status_detail"]
+
+
+def test_a_process_that_takes_too_long_is_a_timeout(tmp_path):
+    loop = """
+    func.func public @main(%x: tensor<i32>) -> tensor<i32> {
+      %0 = stablehlo.while(%i = %x) : tensor<i32>
+        cond { %t = stablehlo.compare EQ, %i, %i : (tensor<i32>, tensor<i32>) -> tensor<i1>
+               stablehlo.return %t : tensor<i1> }
+        do { %j = stablehlo.add %i, %i : tensor<i32>
+             stablehlo.return %j : tensor<i32> }
+      return %0 : tensor<i32>
+    }
+    """
+    expected = tmp_path / "expected"
+    judge.write(expected, {}, {"reason": "it does not end", "judge": "", "limits": {}})
+    program = tmp_path / "loop.mlir"
+    program.write_text(loop)
+    job = ReleasesJob(
+        "loop", "jaxlib", ["0.7.2"], str(program), "envs/xla-0.10.2.txt", SETTINGS | {"timeout_s": 15},
+        expected=str(expected),
+    )  # fmt: skip
+    work = tmp_path / "work"
+    work.mkdir()
+    [row] = measure(job, work)["releases"]
+    assert row["status"] == "timeout"
+
+
+def test_a_text_that_is_no_program_says_so(tmp_path):
+    document = releases(tmp_path, "func.func public @main() { this is none }", "jaxlib", ["0.7.2"])
+    assert "error" in document["reason"] and document["releases"][0]["status"] == "not run"

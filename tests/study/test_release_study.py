@@ -1,0 +1,41 @@
+"""Releases as an axis: which programs go to which releases, and what a job says."""
+
+from stackwars.explain.releases import ReleasesJob
+from stackwars.setup.environments import REPOSITORY
+from stackwars.study import releases
+from stackwars.study.config import load
+
+CONFIG = load()
+MEASURED = {**CONFIG, "measure": ["releases"], "workloads": ["layernorm", "mha"]}
+
+
+def test_a_run_of_the_study_has_every_program_in_every_project_and_others_have_none():
+    assert [(one.project, one.framework, one.workload) for one in releases.asked(MEASURED)] == [
+        (project, framework, workload)
+        for workload in ("layernorm", "mha")
+        for project in ("jaxlib", "iree")
+        for framework in CONFIG["releases"]["programs"]
+    ]
+    assert releases.asked({**CONFIG, "measure": ["tables"]}) == []
+    without = {key: value for key, value in MEASURED.items() if key != "releases"}
+    assert releases.asked(without) == []
+
+
+def test_a_job_of_the_study_measures_all_releases_newest_first():
+    job = ReleasesJob(**releases.job(MEASURED, releases.Point("jaxlib", "torch_xla", "mha")))
+    assert job.order == "all" and job.versions == CONFIG["releases"]["versions"]["jaxlib"]
+    numbers = [[int(part) for part in version.split(".")] for version in job.versions]
+    assert numbers == sorted(numbers, reverse=True) and len(numbers) >= 8
+    assert job.program == "results/full-releases/programs/torch_xla/mha/base/program.mlir.gz"
+    assert job.expected == "results/full-releases/expected/mha/base"
+    assert job.settings["rounds"] == CONFIG["releases"]["rounds"] and job.settings["timeout_s"]
+
+
+def test_every_release_has_small_pins_without_an_address():
+    for project, versions in CONFIG["releases"]["versions"].items():
+        for version in versions:
+            text = (REPOSITORY / "envs" / "releases" / f"{project}-{version}.txt").read_text()
+            names = [line.partition("==")[0] for line in text.splitlines() if "==" in line]
+            assert f"=={version}" in text and "numpy" in names and len(text) < 2000
+            assert all(text.count("--hash=sha256:") >= len(names) for _ in names)
+            assert "http" not in text

@@ -1,0 +1,181 @@
+"""Files of functions in the real frameworks: lowered, judged, checked in compilers, and measured."""
+
+import gzip
+import json
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from stackwars import frameworks, workloads
+from stackwars.measure import judge
+from stackwars.setup.environments import REPOSITORY, clean_environ, ensure
+
+pytestmark = pytest.mark.env
+PROGRAMS = Path(__file__).parent / "programs"
+SOFTMAX = REPOSITORY / "docs" / "examples" / "softmax.py"
+PINS = {
+    **{"jax": "jax", "torchax": "torchax", "tensorflow_xla": "tensorflow", "numpy": "numpy"},
+    **dict.fromkeys(("torch_xla", "torch_eager", "torch_inductor"), "torch_xla"),
+    **dict.fromkeys(("torch_tpu", "torch_tpu_undecomposed"), "torch_tpu"),
+}
+TORCH = ("torch_xla", "torchax", "torch_tpu", "torch_tpu_undecomposed")
+LOWERED = {
+    SOFTMAX: ("jax", *TORCH, "tensorflow_xla"),
+    PROGRAMS / "mixed.py": ("jax", *TORCH, "tensorflow_xla"),
+    PROGRAMS / "layer.py": ("jax", *TORCH),
+    PROGRAMS / "wide.py": ("jax", "torch_xla", "torchax"),
+}
+COMPILERS = {"xla-0.7.1": "xla", "xla-0.10.2": "xla", "iree": "iree"}
+MEASURED = {
+    PROGRAMS / "mixed.py": ("jax", "torchax", "torch_xla", "torch_eager", "tensorflow_xla", "numpy"),
+    PROGRAMS / "layer.py": ("torch_xla", "torch_inductor"),
+    PROGRAMS / "wide.py": ("jax",),
+}
+SEED = 1
+
+
+def python(pins: str, *arguments: object) -> subprocess.CompletedProcess:
+    """Run this project's Python module in an environment."""
+    command = [ensure(REPOSITORY / "envs" / f"{pins}.txt"), "-m", *map(str, arguments)]
+    environ = clean_environ({"JAX_PLATFORMS": "cpu", "PJRT_DEVICE": "CPU"})
+    return subprocess.run(command, env=environ, capture_output=True, text=True, timeout=300)
+
+
+def job(folder: Path, **content: object) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "job.json").write_text(json.dumps(content))
+    return folder / "job.json"
+
+
+class Lowered:
+    """Programs of a file, lowered once, and the values that are expected of them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def program(self, path: Path, framework: str) -> dict[str, str]:
+        folder = self.folder / path.stem / framework
+        if not folder.exists():
+            handed = job(
+                folder, framework=framework, dialect=frameworks.load(framework).DIALECT, workload=str(path),
+                variant="base", sizes=workloads.load(str(path)).DEFAULTS, seed=SEED, matmul_precision="highest",
+            )  # fmt: skip
+            done = python(PINS[framework], "stackwars.compilers.lower", "--job", handed, "--output", folder)
+            assert done.returncode == 0, done.stderr[-3000:]
+        return {"program": str(folder / "program.mlir.gz"), "arguments": str(folder / "arguments.json")}
+
+    def expected(self, path: Path, *names: str) -> Path:
+        folder = self.folder / path.stem / "-".join(("expected", *names))
+        if not folder.exists():
+            handed = job(
+                folder, workload=str(path), variant="base", sizes=workloads.load(str(path)).DEFAULTS, seed=SEED,
+                memory_cap_gib=8, timeout_s=120, programs={name: self.program(path, name) for name in names},
+            )  # fmt: skip
+            done = python("xla-0.10.2", "stackwars.compilers.expected", "--job", handed, "--output", folder)
+            assert done.returncode == 0, done.stderr[-3000:]
+        return folder
+
+
+@pytest.fixture(scope="module")
+def lowered(tmp_path_factory):
+    return Lowered(tmp_path_factory.mktemp("lowered"))
+
+
+@pytest.mark.parametrize("path", LOWERED, ids=lambda path: path.stem)
+def test_every_frontend_has_the_inputs_and_results_of_the_file(lowered, path):
+    module = workloads.load(str(path))
+    for framework in LOWERED[path]:
+        files = lowered.program(path, framework)
+        document = json.loads(Path(files["arguments"]).read_text())
+        names = {row["name"] for row in document["arguments"] if row["kind"] == "input"}
+        text = gzip.decompress(Path(files["program"]).read_bytes()).decode()
+        assert names == set(module.INPUTS), (framework, text[:300])
+        results = {"softmax": 1, "mixed": 5, "layer": 1, "wide": 2}[path.stem]
+        assert [row["name"] for row in document["results"]] == judge.output_names(results), framework
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize("path", LOWERED, ids=lambda path: path.stem)
+def test_every_result_of_every_program_is_judged_and_right(lowered, path, compiler, tmp_path):
+    expected = lowered.expected(path, "jax", "torch_xla")
+    known = judge.read(expected)
+    assert known.judge.startswith("NumPy" if path.stem != "layer" else "the StableHLO interpreter"), (
+        known.reason
+    )
+    handed = job(
+        tmp_path, workload=str(path), variant="base", device="cpu", preset="test", compiler=compiler,
+        module=COMPILERS[compiler], options={}, sizes=workloads.load(str(path)).DEFAULTS, expected=str(expected),
+        settings={"seed": SEED, "memory_cap_gib": 8, "check_timeout_s": 120},
+        programs={name: lowered.program(path, name) for name in LOWERED[path]},
+    )  # fmt: skip
+    done = python(compiler, "stackwars.compilers.check", "--job", handed, "--output", tmp_path)
+    assert done.returncode == 0, done.stderr[-3000:]
+    programs = json.loads((tmp_path / "check.json").read_text())["programs"]
+    found = {name: (one["status"], one["status_detail"], one["wrong"]) for name, one in programs.items()}
+    assert found == dict.fromkeys(LOWERED[path], ("ok", "", 0))
+
+
+@pytest.mark.parametrize(
+    ("path", "framework"), [(path, name) for path, names in MEASURED.items() for name in names], ids=str
+)
+def test_a_cell_is_measured_and_all_of_its_results_are_right(lowered, path, framework, tmp_path):
+    expected = lowered.expected(path, "jax", "torch_xla")
+    spec = {
+        "workload": str(path), "framework": framework, "dialect": frameworks.load(framework).DIALECT, "device": "cpu",
+        "sizes": workloads.load(str(path)).DEFAULTS, "repetition": 0, "forms": False, "partner": None,
+        "expected": str(expected),
+        "settings": {
+            "seed": SEED, "matmul_precision": "highest", "block_calls": 2, "steady_min_blocks": 2,
+            "steady_max_blocks": 2, "steady_seconds": 0.0,
+        },
+    }  # fmt: skip
+    (tmp_path / "spec.json").write_text(json.dumps(spec))
+    done = python(PINS[framework], "stackwars.measure.child", tmp_path)
+    events = [json.loads(line) for line in (tmp_path / "events.jsonl").read_text().splitlines()]
+    assert events[-1]["event"] == "end", (events[-1], done.stderr[-2000:])
+    values, right = np.load(tmp_path / judge.OUTPUTS), judge.read(expected)
+    assert {f"last/{key}" for key in right.values} <= set(values)
+    assert judge.judge(dict(values), right)["wrong"] == 0
+
+
+BAD = '''"""A product of shapes that do not fit, and a sum over another axis."""
+
+
+def inputs(rows=4):
+    return {"x": (rows, 8)}
+
+
+def jax(x):
+    return x.sum(axis=AXIS)
+
+
+def torch(x):
+    return x.sum(dim=1)
+'''
+
+
+def test_an_exception_in_a_function_is_the_reason_with_its_line(lowered, tmp_path):
+    path = tmp_path / "raising.py"
+    path.write_text(BAD)
+    text = gzip.decompress(Path(lowered.program(path, "jax")["program"]).read_bytes()).decode()
+    assert text == "// no program: jax does not lower it: raising.py:9: NameError: name 'AXIS' is not defined\n"
+
+
+@pytest.mark.parametrize(
+    ("numpy", "reason"),
+    [
+        ("", "the programs of jax and torch_xla are not of one computation: output0 has the shape (8,) in one"),
+        ("def numpy(x):\n    return 2 * x.sum(axis=0)\n", "numpy() and the program of jax are not of one computation"),
+        ("def numpy(x):\n    return x.sum(axis=0)\n", "the programs of jax and torch_xla are not of one computation"),
+        ("def numpy(x):\n    return x.sum(axis=0), x\n", "output0/1 has the shape (4, 8) in one, is missing in"),
+        ("def numpy(x):\n    return x.sun()\n", "numpy() failed: AttributeError"),
+    ],
+)  # fmt: skip
+def test_forms_that_compute_different_things_judge_nobody(lowered, tmp_path, numpy, reason):
+    path = tmp_path / f"parted_{abs(hash(numpy))}.py"
+    path.write_text(f"{BAD.replace('AXIS', '0')}\n\n{numpy}")
+    found = judge.read(lowered.expected(path, "jax", "torch_xla"))
+    assert reason in found.reason and found.values == {}
+    assert found.disputed == ("failed" not in reason)
