@@ -34,7 +34,8 @@ def test_there_are_runs_of_several_kinds_of_machine_and_each_has_every_claim():
     assert len(RUNS) >= 3 and len({run.machine for run in RUNS}) >= 2
     for run in RUNS:
         assert sum(path.stat().st_size for path in run.folder.iterdir()) <= MOST_BYTES
-        assert {claim.id for claim in claims().claims} <= set(run.table("claims")["id"])
+        older = [claim.id for claim in claims().claims if f"{claim.query['table']}.csv" not in runs.ADDED]
+        assert set(older) <= set(run.table("claims")["id"])
 
 
 @pytest.mark.parametrize("pair", list(combinations(WHOLE, 2)), ids=lambda pair: " ".join(f.name for f in pair))

@@ -149,7 +149,7 @@ REFUSED = {
     "missing size": (drop(f"{GEMM}/m"), "presets.full.sizes.gemm", "the keys m", '["k", "n"]'),
     "extra size": (put(f"{GEMM}/depth", 7), "presets.full.sizes.gemm.depth", "k, m, n", "depth"),
     "missing sizes": (drop(GEMM), "presets.full.sizes", "the keys gemm", "layernorm"),
-    "misspelt key": (put("workload", []), "workload", "presets, settings", "workload"),
+    "misspelt key": (put("workload", []), "workload", "preset, presets", "workload"),
     "misspelt setting of a preset": (
         put("presets/smoke/settings/timeout", 1), "presets.smoke.settings.timeout", "timeout_s",
         "timeout"),

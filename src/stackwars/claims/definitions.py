@@ -11,8 +11,8 @@ from typing import Any
 from stackwars import frameworks, workloads
 from stackwars.audits import audit_entries
 from stackwars.claims.verdicts import OURS
+from stackwars.results import causes, verdicts
 from stackwars.results import schema as tables
-from stackwars.results import verdicts
 from stackwars.results.cell_numbers import PARTS
 from stackwars.results.schema import Column
 from stackwars.setup.environments import REPOSITORY
@@ -23,7 +23,7 @@ SCHEMA = REPOSITORY / "workflow" / "schemas" / "claims.schema.yaml"
 
 AUDITS = "audits"
 COLUMNS: dict[str, dict[str, Column]] = {
-    **{name: tables.TABLES[name] for name in ("comparisons", "cells", "programs", "effects")},
+    **{name: tables.TABLES[name] for name in ("comparisons", "cells", "programs", "effects", "causes")},
     AUDITS: {name: Column("text", f"{name} of an audit") for name in ("id", "title", "verdict")},
 }
 """The tables that a claim can be about, and their columns."""
@@ -129,6 +129,7 @@ def _vocabularies() -> dict[str, dict]:
     """Return the words and names that the schema allows. A misspelt verdict would vote for nothing."""
     words = {word for name, word in vars(verdicts).items() if name.isupper() and isinstance(word, str)}
     words |= {*PARTS, *STATUSES, audit_entries.PASS, audit_entries.FAIL}
+    words |= {causes.LAYOUT, causes.OPERATIONS, causes.BOTH}
     return {
         "table": {"enum": list(COLUMNS)},
         "verdict": {"enum": sorted(words)},

@@ -15,7 +15,7 @@ from stackwars.study.comparisons import CELLS, PROGRAMS, with_programs
 from stackwars.study.studies import narrowed
 
 REPLAYS, AHEAD, BATCHES, GROWTH = "replays", "ahead", "batches", "growth"
-SHARDING, SLICES = "sharding", "slices"
+SHARDING, SLICES, CAUSES = "sharding", "slices", "causes"
 STAGES = {
     **dict.fromkeys((schema.REPLAY, schema.REVERSAL, schema.COMPILER), (CELLS, REPLAYS)),
     **dict.fromkeys((schema.MARGIN, schema.CONTROL, schema.RUNTIME), (CELLS, REPLAYS)),
@@ -36,7 +36,7 @@ def stages(config: dict, claim: Claim) -> set[str]:
     table, where = claim.query["table"], claim.query["where"]
     if study_of(config, claim) == config.get("sharding", {}).get("study"):
         return {SLICES if table == "programs" else SHARDING}
-    if table in (AUDITS, "effects"):
+    if table in (AUDITS, CAUSES, "effects"):
         return {CELLS, REPLAYS, table}
     column = {"comparisons": "quantity", "cells": "mode", "programs": "level"}[table]
     return {stage for name in listed(where.get(column)) for stage in STAGES.get(name, (CELLS,))}
@@ -103,6 +103,7 @@ def needed_files(config: dict, claim: Claim) -> list[Path]:
     only, needed, wanted = restricted(config, claim), stages(config, claim), _frameworks(config, claim)
     result = {
         REPLAYS: [replay.path / "replay.json" for replay in programs.replays(only)],
+        CAUSES: [programs.causes_path(one.compiler, one.workload) for one in programs.searched(only)],
         AHEAD: [compilation.path / "ahead.json" for compilation in programs.compilations(only)],
         BATCHES: [compilation.largest_batch_path for compilation in programs.largest_batches(only)],
         GROWTH: [point.path for point in growth.asked(only) if not wanted or point.framework in wanted],

@@ -25,7 +25,7 @@ from stackwars.study.comparisons import PROGRAMS, comparisons
 CAUSE, SPREAD, NOT_SEPARABLE = "cause", "spread", "not separable"
 NO_GAP, DIFFERENT, FAILED, UNSUPPORTED = "no gap", "different values", "failed", "unsupported"
 """Verdicts of a search."""
-LAYOUT, OPERATIONS = "argument layout", "operations"
+LAYOUT, OPERATIONS, BOTH = "argument layout", "operations", "argument layout and operations"
 """What a cause is made of."""
 _NAME = re.compile(r"\b(?:stablehlo|chlo)\.(\w+)")
 _TYPE = re.compile(r"tensor<[^>]*>(?!.*tensor<)")
@@ -108,7 +108,7 @@ def _answer(cause: dict) -> dict[str, Any]:
         "kinds": len(regions),
         "count": sum(region["count"] for region in regions),
         **{name: closed.get(key) for name, key in _CLOSED.items()},
-        "what": " and ".join(sorted(kinds)),
+        "what": next(iter(kinds)) if len(kinds) == 1 else BOTH,
         **{
             f"{side}_operations": "; ".join(shortened(region, letter) for region in regions)
             for side, letter in (("subject", "a"), ("baseline", "b"))

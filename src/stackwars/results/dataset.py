@@ -11,7 +11,7 @@ import pandas as pd
 from stackwars.measure import documents
 from stackwars.results import schema
 from stackwars.results.folder import REFERENCE_TABLES, Folder
-from stackwars.results.runs import REFERENCE
+from stackwars.results.runs import ADDED, REFERENCE
 from stackwars.setup.device import CPU, CPUS
 from stackwars.study.config import load
 from stackwars.study.studies import Study, full_study, measured_studies
@@ -85,9 +85,14 @@ class Dataset:
         return documents.read(self.folder / "context.json")
 
     def table(self, name: str) -> pd.DataFrame:
-        """Return a whole table: cells, programs, rounds, comparisons, claims, profile, effects, values or causes."""
+        """Return a whole table: cells, programs, rounds, comparisons, claims, profile, effects, values or causes.
+
+        One that is younger than the run is empty.
+        """
         if name not in self._tables:
-            self._tables[name] = schema.read(self.folder / f"{name}.csv")
+            path = self.folder / f"{name}.csv"
+            is_younger = path.name in ADDED and not path.exists()
+            self._tables[name] = schema.empty(name) if is_younger else schema.read(path)
         return self._tables[name]
 
     def study(self, name: str) -> Study:

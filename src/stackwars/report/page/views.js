@@ -39,6 +39,7 @@ function evidenceOf(vote, { table: from, study }) {
   if (from === "cells" && vote.framework && mode === "native") return cellLink("cell", { study, ...vote });
   if (from === "cells" && vote.framework && mode === "replay") return link("replay", replayParts({ study, ...vote }));
   if (from === "cells") return link("cells", ["cells"], filter("mode", "workload", "framework", "device", "size"));
+  if (from === "causes") return link("cause", ["causes"], [["workload", vote.workload], ["compiler", vote.compiler]]);
   if (from === "programs" && vote.target) return link("compiled program", ["compiled"], filter("workload", "framework", "target", "compiler", "variant"));
   if (from === "programs") return link("program", ["programs", vote.workload]);
   return from === "effects" ? link("matrix", ["start"], filter("workload")) : link("audit", ["audits", vote.id]);
