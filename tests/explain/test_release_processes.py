@@ -18,6 +18,18 @@ func.func public @main(%x: tensor<3x5xf32>, %n: tensor<5xi32>) -> (tensor<3x5xf3
   return %0, %1 : tensor<3x5xf32>, tensor<5xi32>
 }
 """
+SCAN = """
+func.func public @main(%x: tensor<3xf32>) -> tensor<3xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %sums:2 = chlo.scan(%x) inits (%zero) dimension=0
+      attributes {is_associative = false, is_reverse = false, scan_dim_size = 3 : i64} {
+  ^bb0(%term: tensor<f32>, %carry: tensor<f32>):
+    %sum = stablehlo.add %term, %carry : tensor<f32>
+    stablehlo.return %sum, %sum : tensor<f32>, tensor<f32>
+  } : (tensor<3xf32>, tensor<f32>) -> (tensor<3xf32>, tensor<f32>)
+  return %sums#0 : tensor<3xf32>
+}
+"""
 SHIFTED = """
 func.func public @main(%x: tensor<3x1xf32>) -> tensor<1x3x1xf32> {
   %one = stablehlo.constant dense<1.0> : tensor<3x1xf32>
@@ -93,6 +105,13 @@ def test_a_process_that_takes_too_long_is_a_timeout(tmp_path):
     work.mkdir()
     [row] = measure(job, work)["releases"]
     assert row["status"] == "timeout"
+
+
+def test_a_program_that_the_release_refuses_is_unsupported_and_says_why(tmp_path):
+    # docs/upstream.md has the report; a StableHLO that legalises scans to something XLA reads ends this test.
+    document = releases(tmp_path, SCAN, "jaxlib", ["0.10.2"])
+    [row] = document["releases"]
+    assert row["status"] == "unsupported" and "real_dynamic_slice" in row["status_detail"]
 
 
 def test_a_text_that_is_no_program_says_so(tmp_path):

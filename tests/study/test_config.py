@@ -101,7 +101,7 @@ REFUSED = {
         put("releases/versions/jaxlib/0", "0.3.0"),
         "releases.versions.jaxlib", "envs/lock_releases.py jaxlib-0.3.0 writes them", "0.3.0"),
     "releases of an unknown project": (
-        put("releases/versions/tvm", ["1.0"]), "releases.versions.tvm", "no such key; known keys are iree, jaxlib", "tvm"),
+        put("releases/versions/tvm", ["1.0"]), "releases.versions.tvm", "known keys are iree, jaxlib", "tvm"),
     "releases of an unknown program": (
         put("releases/programs/0", "jaxx"), "releases.programs.0", "one of jax, ", "jaxx"),
     "cache that is full": (
@@ -149,7 +149,7 @@ REFUSED = {
     "missing size": (drop(f"{GEMM}/m"), "presets.full.sizes.gemm", "the keys m", '["k", "n"]'),
     "extra size": (put(f"{GEMM}/depth", 7), "presets.full.sizes.gemm.depth", "k, m, n", "depth"),
     "missing sizes": (drop(GEMM), "presets.full.sizes", "the keys gemm", "layernorm"),
-    "misspelt key": (put("workload", []), "workload", "preset, presets", "workload"),
+    "misspelt key": (put("workload", []), "workload", "paper, preset, presets", "workload"),
     "misspelt setting of a preset": (
         put("presets/smoke/settings/timeout", 1), "presets.smoke.settings.timeout", "timeout_s",
         "timeout"),

@@ -69,10 +69,20 @@ def write(job: dict[str, Any], folder: Path) -> None:
             for which in range(2)
         ]
         results = [{"name": f"result{number}" if number else OUTPUT} for number in range(count)]
-    if not job["expected"]:
-        judge.write(folder / EXPECTED, *evaluated(text, buffers, results))
     document = {"version": version, "arguments": dump(buffers, folder), "results": results}
     (folder / DOCUMENT).write_text(json.dumps(document, indent=1) + "\n")
+    if not job["expected"]:
+        try:
+            judge.write(folder / EXPECTED, *evaluated(text, buffers, results))
+        except Exception as error:
+            write_no_judge(
+                folder, f"the reference evaluation failed: {type(error).__name__}: {str(error)[:300]}"
+            )
+
+
+def write_no_judge(folder: Path, reason: str) -> None:
+    """Write that there are no expected values, and why."""
+    judge.write(folder / EXPECTED, {}, {"schema": 1, "judge": "", "reason": reason, "limits": {}})
 
 
 def read_text(path: str) -> str:

@@ -41,9 +41,14 @@ class Runner:
         python = environments.ensure(environments.REPOSITORY / self.job["pins"])
         report = self._launch(python, command, self.folder / "log.txt")
         path = self.folder / release_program.DOCUMENT
-        if report.exit_code or not path.exists():
+        if not path.exists():
             return f"the program was not written: {process_status.status(report, [])[1]}"
         self.document = documents.read(path)
+        expected = self.folder / release_program.EXPECTED / judge.DOCUMENT
+        if "reason" not in self.document and not self.job["expected"] and not expected.exists():
+            release_program.write_no_judge(
+                self.folder, f"the reference evaluation ended its process: {last_line(report.log_tail)}"
+            )
         return self.document.get("reason", "")
 
     def probe(self, version: str) -> Release:
