@@ -2,7 +2,12 @@
 
 
 def inputs(batch=8, channels=64, side=28):
-    return {"x": (batch, channels, side, side), "mean": (channels,), "scale": (channels,), "offset": (channels,)}
+    return {
+        "x": (batch, channels, side, side),
+        "mean": (channels,),
+        "scale": (channels,),
+        "offset": (channels,),
+    }
 
 
 def jax(x, mean, scale, offset):
