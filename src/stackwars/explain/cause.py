@@ -100,8 +100,10 @@ class Finder:
         return self.result | {"verdict": verdict, "detail": detail, "seconds": seconds}
 
     def _search(self, worker: Worker) -> tuple[str, str]:
+        # To evaluate a whole model is one command.
+        patient = {"timeout_s": max(self.settings["timeout_s"], self.settings["budget_s"])}
         with (
-            Worker(self.question.evaluator, **self.worker_settings) as reader,
+            Worker(self.question.evaluator, **(self.worker_settings | patient)) as reader,
             tempfile.TemporaryDirectory() as folder,
         ):
             graphs = self._graphs(reader)
