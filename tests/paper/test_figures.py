@@ -25,8 +25,19 @@ from stackwars.workloads import load as workload
 
 PAIR = Comparison("torch_xla", "jax")
 NO_YNN, IREE = "jaxlib-0.10.2-no-ynn", "iree-3.13"
-FIGURES = {"ratios", "calls", "stacks", "beyond", "compilers", "stack", "split", "matrix", "op_times"}
-STUDIES = ["tables", "stacks", "matrix", "beyond"]
+FIGURES = {
+    "ratios",
+    "calls",
+    "stacks",
+    "beyond",
+    "compilers",
+    "stack",
+    "split",
+    "matrix",
+    "op_times",
+    "releases",
+}
+STUDIES = ["tables", "stacks", "matrix", "beyond", "releases"]
 
 
 def named(*rows: dict) -> list[dict]:

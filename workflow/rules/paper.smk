@@ -47,7 +47,7 @@ rule compiler_figures:
     input:
         sources("stackwars.paper.figures.of_compilers"),
         WORKLOADS,
-        tables=GRID.both("cells", "comparisons", "profile", "effects", "context"),
+        tables=GRID.both("cells", "comparisons", "profile", "effects", "releases", "context"),
         graphs=GRID.result_paths("graphs"),
     output:
         directory(GRID.result_paths("compiler_figures")),
