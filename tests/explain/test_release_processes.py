@@ -18,6 +18,14 @@ func.func public @main(%x: tensor<3x5xf32>, %n: tensor<5xi32>) -> (tensor<3x5xf3
   return %0, %1 : tensor<3x5xf32>, tensor<5xi32>
 }
 """
+BROADCAST = """
+func.func public @main(%row: tensor<1x2xf32>, %b: tensor<2x4xf32>) -> tensor<3x4xf32> {
+  %a = stablehlo.broadcast_in_dim %row, dims = [0, 1] : (tensor<1x2xf32>) -> tensor<3x2xf32>
+  %product = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]
+      : (tensor<3x2xf32>, tensor<2x4xf32>) -> tensor<3x4xf32>
+  return %product : tensor<3x4xf32>
+}
+"""
 SCAN = """
 func.func public @main(%x: tensor<3xf32>) -> tensor<3xf32> {
   %zero = stablehlo.constant dense<0.0> : tensor<f32>
@@ -105,6 +113,16 @@ def test_a_process_that_takes_too_long_is_a_timeout(tmp_path):
     work.mkdir()
     [row] = measure(job, work)["releases"]
     assert row["status"] == "timeout"
+
+
+def test_a_crash_that_began_in_a_release_is_a_change(tmp_path):
+    # docs/upstream.md has the report; an IREE that compiles the program ends this test.
+    document = releases(tmp_path, BROADCAST, "iree", ["3.13.0", "3.6.0"], rounds=1)
+    crashed, older = document["releases"]
+    assert older["status"] == "ok" and older["ms"]
+    assert crashed["status"] == "crash" and "SIGSEGV while the program was compiled" in crashed["status_detail"]
+    [change] = document["changes"]
+    assert (change["newer"], change["older"], change["kind"]) == ("3.13.0", "3.6.0", "crash")
 
 
 def test_a_program_that_the_release_refuses_is_unsupported_and_says_why(tmp_path):

@@ -408,7 +408,7 @@ def test_a_job_is_made_from_no_file_of_the_protocol_but_has_its_version(kind):
     # What is right is decided by the comparison itself.
     compared = {"src/stackwars/measure/agreement.py"} if kind in ("expected", "check") else set()
     folders = {Path(file).parts[2] for file in {*files} - compared}
-    assert folders <= {"workloads", "frameworks", "compilers"}
+    assert folders <= {"workloads", "frameworks", "compilers", "explain"}
     assert made.version(kind) == KINDS[kind].version != ""
     assert Path(REPOSITORY, made.pins(kind)(SimpleNamespace(**wildcards))).is_file()
 
