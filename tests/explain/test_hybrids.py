@@ -133,3 +133,10 @@ def test_opposite_orders_are_refused():
     hybrids = Hybrids((a, b), [one_class([va["p"]], [vb["p"]]), one_class([va["q"]], [vb["q"]])])
     with pytest.raises(CyclicChoiceError):
         hybrids.hybrid([0])
+
+
+def test_kinds_that_differ_in_shape_alone_are_a_family(product):
+    kinds = {kind.classes: kind for kind in product.kinds}
+    assert product.family(kinds[1,]) == "layout (1, 0)"
+    assert "lhs_contracting_dimensions = [1]" in product.family(kinds[3,])
+    assert product.family(kinds[4,]) == f"kind {kinds[4,].number}"

@@ -217,7 +217,8 @@ class Finder:
     def _decide(self, search: Search, outcome: Outcome, retimed: Retimed | None) -> tuple[str, str]:
         bench, hybrids = search.bench, search.hybrids
         programs = self._programs(hybrids.graphs)
-        if not outcome.atoms or outcome.kinds > MOST_KINDS:
+        families = {hybrids.family(atom.kind) for atom in outcome.atoms}
+        if not outcome.atoms or len(families) > MOST_KINDS:
             self.result["tried"]["alone"] = [
                 {"kind": row.kind.number, "count": len(row.kind), "difference_ms": row.difference / 1e6}
                 for row in outcome.rows[:MOST_ALONE]
@@ -250,7 +251,7 @@ class Finder:
         if low <= 0:
             closed = f"{share:.0%} ({low:.0%} to {high:.0%})"
             return NOT_SEPARABLE, f"not separable from noise: what was found closes {closed}"
-        if high < ENOUGH or outcome.kinds > MOST_KINDS:
+        if high < ENOUGH:
             return self._spread(outcome, retimed)
         return CAUSE, self._cause(search, outcome, retimed)
 

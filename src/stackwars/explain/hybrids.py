@@ -9,6 +9,7 @@ transposed weight, would hand over what the program has to compute.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,6 +17,7 @@ from functools import cached_property
 from stackwars.explain.graph import Emitter, Graph, Op, element, shape, tensor
 from stackwars.explain.matching import AxisMap, Class
 
+_PRODUCT = re.compile(r"#stablehlo\.(?:dot|conv)<(?:->|[^>])*>")
 Node = tuple[int, int]
 """(side, value): a value of the program of that side; 0 is A, 1 is B."""
 A, B = 0, 1
@@ -89,6 +91,17 @@ class Hybrids:
             Kind(number, tuple(members), self._is_layout(members[0]), self._is_same(members[0]))
             for number, members in enumerate(grouped.values())
         ]
+
+    def family(self, kind: Kind) -> str:
+        """Return what kinds have in common that differ in shape alone: the order of the axes, or the products."""
+        if kind.is_layout:
+            first, maps = self.classes[kind.classes[0]].first, self.classes[kind.classes[0]].maps
+            return f"layout {maps[A][first[A]].order}"
+        names = [[op.form() for _, op in self.region(kind.classes[0], side).ops] for side in (A, B)]
+        products = [{found[0] for text in forms if (found := _PRODUCT.search(text))} for forms in names]
+        if any(products):
+            return f"products {[sorted(one) for one in products]}"
+        return f"kind {kind.number}"
 
     def layouts_read(self, kind: Kind) -> list[Kind]:
         """Return the kinds of arguments that the regions of a kind read."""
