@@ -5,6 +5,7 @@ file with each answer. It takes about 20 minutes on a quiet machine of two cores
 """
 
 import json
+import math
 import random
 import subprocess
 import sys
@@ -66,14 +67,14 @@ func.func @main(%x: tensor<{rows}x32xf32>, %w: tensor<32x{width}xf32>, %v: tenso
 }}
 """
 MLP = """\
-func.func @main(%x: tensor<128x{k}xf32>, %w: tensor<{k}x{n}xf32>, %v: tensor<{n}x{k}xf32>) -> tensor<128x{k}xf32> {{
-  %zero = stablehlo.constant dense<0.0> : tensor<128x{n}xf32>
+func.func @main(%x: tensor<{rows}x{k}xf32>, %w: tensor<{k}x{n}xf32>, %v: tensor<{n}x{k}xf32>) -> tensor<{rows}x{k}xf32> {{
+  %zero = stablehlo.constant dense<0.0> : tensor<{rows}x{n}xf32>
   %y = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
-    : (tensor<128x{k}xf32>, tensor<{k}x{n}xf32>) -> tensor<128x{n}xf32>
-  %r = stablehlo.maximum %y, %zero : tensor<128x{n}xf32>
+    : (tensor<{rows}x{k}xf32>, tensor<{k}x{n}xf32>) -> tensor<{rows}x{n}xf32>
+  %r = stablehlo.maximum %y, %zero : tensor<{rows}x{n}xf32>
   %out = stablehlo.dot_general %r, %v, contracting_dims = [1] x [0]
-    : (tensor<128x{n}xf32>, tensor<{n}x{k}xf32>) -> tensor<128x{k}xf32>
-  return %out : tensor<128x{k}xf32>
+    : (tensor<{rows}x{n}xf32>, tensor<{n}x{k}xf32>) -> tensor<{rows}x{k}xf32>
+  return %out : tensor<{rows}x{k}xf32>
 }}
 """
 THIN = """\
@@ -96,6 +97,7 @@ func.func @main(%x: tensor<{rows}x{width}xf32>) -> tensor<{rows}xf32> {{
   return %t : tensor<{rows}xf32>
 }}
 """
+SHAPES = ((768, 3072), (512, 2048), (1024, 4096), (640, 2560))
 BASES = {
     **{f"softmax {r}x{w}": SOFTMAX.format(rows=r, width=w) for r, w in ((512, 1024), (64, 16384))},
     **{
@@ -110,7 +112,8 @@ BASES = {
         f"gelu {r}x{w}": GELU.format(rows=r, width=w)
         for r, w in ((512, 1024), (256, 4096), (2048, 512), (1024, 1024))
     },
-    **{f"mlp {k}x{n}": MLP.format(k=k, n=n) for k, n in ((768, 3072), (512, 2048), (1024, 4096), (640, 2560))},
+    **{f"mlp {k}x{n}": MLP.format(rows=128, k=k, n=n) for k, n in SHAPES},
+    **{f"narrow {k}x{n}": MLP.format(rows=8, k=k, n=n) for k, n in SHAPES},
 }
 
 
@@ -162,18 +165,17 @@ def _size(kind: str) -> int:
 
 
 def with_transposes(graph: Graph) -> str:
-    """Plant a transpose of blocks of rows before the product, and back after it."""
-    product = next(op for op in graph.ops if op.name == "stablehlo.dot_general")
+    """Plant another order of what the last product sums: a transpose of either operand."""
+    product = graph.ops[-1]
 
     def change(emitter: Emitter, op: Op, names: Names) -> None:
-        if op.results[0] == product.operands[0]:
-            rows, width = shape(graph.types[op.results[0]])
-            moves = ((16, rows // 16, width), (1, 0, 2), (rows, width))
-            names[op.results[0]] = emitter.move(names[op.results[0]], graph.types[op.results[0]], moves)
-        elif op is product:
-            rows, width = shape(graph.types[op.results[0]])
-            moves = ((rows // 16, 16, width), (1, 0, 2), (rows, width))
-            names[op.results[0]] = emitter.move(names[op.results[0]], graph.types[op.results[0]], moves)
+        if product.operands[0] in op.results:
+            x, w = product.operands
+            (rows, terms), (_, columns) = shape(graph.types[x]), shape(graph.types[w])
+            moves = ((rows, terms // 64, 64), (0, 2, 1), (rows, terms))
+            names[x] = emitter.move(names[x], graph.types[x], moves)
+            moves = ((terms // 64, 64, columns), (1, 0, 2), (terms, columns))
+            names[w] = emitter.move(names[w], graph.types[w], moves)
 
     return rewritten(graph, change)
 
@@ -229,8 +231,12 @@ def unfused(graph: Graph) -> str:
     return rewritten(graph, change)
 
 
+def constant(emitter: Emitter, value: float, kind: str) -> str:
+    return emitter.line(f'"stablehlo.constant"() <{{value = dense<{value:.17e}> : {kind}}}> : () -> {kind}')
+
+
 def slow_gelu(graph: Graph) -> str:
-    """Plant the tangent by two exponentials in place of the hyperbolic tangent."""
+    """Plant a power in place of the hyperbolic tangent: 1 - 2 / (exp(2)^x + 1)."""
     target = next(op for op in graph.ops if op.name == "stablehlo.tanh")
 
     def change(emitter: Emitter, op: Op, names: Names) -> None:
@@ -241,8 +247,10 @@ def slow_gelu(graph: Graph) -> str:
                 kinds = ", ".join([kind] * len(given))
                 return emitter.line(f'"stablehlo.{name}"({", ".join(given)}) : ({kinds}) -> {kind}')
 
-            up, down = line("exponential", source), line("exponential", line("negate", source))
-            names[op.results[0]] = line("divide", line("subtract", up, down), line("add", up, down))
+            base, one, two = (constant(emitter, value, kind) for value in (math.exp(2), 1.0, 2.0))
+            names[op.results[0]] = line(
+                "subtract", one, line("divide", two, line("add", line("power", base, source), one))
+            )
 
     return rewritten(graph, change)
 
@@ -278,10 +286,10 @@ def reordered(graph: Graph, seed: int) -> str:
 
 
 PLANTS: dict[str, tuple[Callable[[Graph], str], str, tuple[str, ...]]] = {
-    "extra transpose": (with_transposes, "transpose", ("thin",)),
+    "extra transpose": (with_transposes, "transpose", ("narrow",)),
     "needless copy": (with_copy, "concatenate", ("thin",)),
     "unfused reduction": (unfused, "reduce_window", ("norm",)),
-    "slower GELU": (slow_gelu, "exponential", ("gelu",)),
+    "slower GELU": (slow_gelu, "power", ("gelu",)),
     "wrong layout": (other_layout, "argument", ("mlp",)),
 }
 

@@ -63,7 +63,7 @@ def test_input_states_its_report_sizes_and_faults(name):
 def test_faults_without_a_public_report_are_those_of_the_document():
     stated = [module.UPSTREAM for module in MODULES.values() if hasattr(module, "UPSTREAM")]
     document = (REPOSITORY / "docs" / "upstream.md").read_text()
-    assert sorted(stated) == sorted(re.findall(r"^## (.*)$", document, re.MULTILINE))
+    assert set(stated) <= set(re.findall(r"^## (.*)$", document, re.MULTILINE))
 
 
 @pytest.mark.parametrize("name", MODULES)
