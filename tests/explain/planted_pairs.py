@@ -67,7 +67,8 @@ func.func @main(%x: tensor<{rows}x32xf32>, %w: tensor<32x{width}xf32>, %v: tenso
 }}
 """
 MLP = """\
-func.func @main(%x: tensor<{rows}x{k}xf32>, %w: tensor<{k}x{n}xf32>, %v: tensor<{n}x{k}xf32>) -> tensor<{rows}x{k}xf32> {{
+func.func @main(%x: tensor<{rows}x{k}xf32>, %w: tensor<{k}x{n}xf32>, %v: tensor<{n}x{k}xf32>)
+    -> tensor<{rows}x{k}xf32> {{
   %zero = stablehlo.constant dense<0.0> : tensor<{rows}x{n}xf32>
   %y = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
     : (tensor<{rows}x{k}xf32>, tensor<{k}x{n}xf32>) -> tensor<{rows}x{n}xf32>
