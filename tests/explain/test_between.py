@@ -5,6 +5,9 @@ import pytest
 
 from stackwars.explain import between
 from stackwars.explain.graph import Graph
+from stackwars.explain.question import Question, Side
+from stackwars.explain.workers import CompilerSpec
+from stackwars.setup.environments import REPOSITORY, ensure
 
 F = "tensor<4x4xf32>"
 DOT = "<{dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>}>"
@@ -73,6 +76,13 @@ def test_equal_layers_are_one_kind():
     assert [len(kind) for kind in between.kinds(graph)] == [3]
 
 
+def test_a_program_without_such_operations_is_one_region():
+    graph = program(unary("tanh", "%1", "%arg0"), binary("add", "%9", "%1", "%arg1"))
+    (region,) = between.regions(graph)
+    assert [op.name for op in region.ops] == ["stablehlo.tanh", "stablehlo.add"]
+    assert region.results == graph.results and set(region.reads) == set(graph.arguments)
+
+
 def test_regions_written_alone_compute_the_program(layers):
     for region in between.regions(layers):
         again = Graph.read(region.text(layers))
@@ -89,3 +99,30 @@ def timed(count, first, second, refused=""):
 
 def test_difference_counts_every_region_of_the_kind():
     assert timed(3, 5.0, 2.0).difference().tolist() == [9.0] * between.TURNS
+
+
+SLOW = """func.func @main(%x: tensor<256x1024xf32>) -> tensor<256xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %t = stablehlo.tanh %x : tensor<256x1024xf32>
+  %s = stablehlo.reduce(%t init: %zero) applies stablehlo.add across dimensions = [1]
+    : (tensor<256x1024xf32>, tensor<f32>) -> tensor<256xf32>
+  return %s : tensor<256xf32>
+}
+"""
+
+
+@pytest.mark.env
+@pytest.mark.alone
+def test_the_region_and_the_option_that_make_a_compiler_slow_are_named(tmp_path):
+    (tmp_path / "slow.mlir").write_text(SLOW)
+    python = str(ensure(REPOSITORY / "envs/xla-0.7.1.txt"))
+    fast = CompilerSpec("fast", python=python)
+    options = {"xla_cpu_prefer_vector_width": "128", "xla_cpu_max_isa": "SSE4_2"}
+    slow = CompilerSpec("slow", options=options, python=python)
+    side = Side("program", str(tmp_path / "slow.mlir"))
+    found = between.run(Question("case", side, fast, fast, other=slow, settings={"seconds": 0.1, "bound": 0.1}))
+    # The order of the two does not matter: a is the slower one.
+    assert (found["verdict"], found["compiler"], found["other"]) == ("cause", "slow", "fast"), found
+    (row,) = found["regions"]
+    assert any("stablehlo.reduce" in line for line in row["a"])
+    assert "in the other compiler" in row["reason"]["sentence"]

@@ -101,6 +101,8 @@ def test_a_search_without_a_cause_says_why(verdict):
         {**CAUSE, "verdict": verdict, "ratio": None, "detail": f"{verdict}: over 5 kinds"}
     )
     assert repeated == said
+    going_on = console.cause_text({**CAUSE, "verdict": verdict, "ratio": None, "detail": f"{verdict} to tell"})
+    assert going_on == f"torch_xla in jaxlib-0.7.1 takes longer than jax: {verdict} to tell"
 
 
 def test_a_fault_is_a_paragraph():

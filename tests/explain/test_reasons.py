@@ -38,12 +38,14 @@ def test_products_and_convolutions_have_floating_point_operations(graph):
 
 def test_a_reason_has_cores_rates_and_kernel(graph):
     part = Hybrids((graph, graph), []).hybrid([])
-    times = Times(np.full(10, 1e3), np.full(10, 1.5e3))
+    times = Times(np.full(10, 1e6), np.full(10, 1.5e6))
     found = reason((graph, graph), part, times, "%d = f32[2]{0} dot(f32[2] %a)")
     assert found["cores"] == 1.5
-    assert found["gflops"] == pytest.approx((420 + 21168) / 1e3, rel=1e-2)
-    assert found["gbytes_s"] == pytest.approx(bytes_moved((graph, graph), part) / 1e3, rel=1e-2)
+    assert found["gflops"] == pytest.approx((420 + 21168) / 1e6, rel=1e-2)
+    assert found["gbytes_s"] == pytest.approx(bytes_moved((graph, graph), part) / 1e6, rel=1e-2)
     assert found["kernel"] == "dot"
+    short = Times(np.full(10, 1e3), np.full(10, 1.5e3))
+    assert reason((graph, graph), part, short, "")["cores"] is None
 
 
 def test_the_kernel_is_a_library_first():

@@ -93,7 +93,10 @@ class Region:
 
 
 def regions(graph: Graph) -> list[Region]:
-    """Divide a program into regions; what depends on arguments alone is part of every region that reads it."""
+    """Divide a program into regions; what depends on arguments alone is part of every region that reads it.
+
+    Results that depend on no operation that begins a region are the last region.
+    """
     home: dict[int, int] = {}
     members: list[list[Op]] = []
     for op in graph.ops:
@@ -108,6 +111,9 @@ def regions(graph: Graph) -> list[Region]:
         else:
             continue
         home |= dict.fromkeys(op.results, number)
+    if rest := graph.needed(value for value in graph.results if value not in home):
+        members.append(rest)
+        home |= {value: len(members) - 1 for op in rest for value in op.results}
     readers: dict[int, set[int]] = {value: {-1} for value in graph.results}
     for number, ops in enumerate(members):
         for value in (value for op in ops for value in op.reads):
@@ -228,7 +234,7 @@ def _time_kind(
                 last[side] = workers[side].time(["region"], seconds, least=3)["region"]
                 times[side, turn] = _typical(last[side])
         reasons = tuple(
-            reason(graphs, part, one, _hlo(worker), None) for one, worker in zip(last, workers, strict=True)
+            reason(graphs, part, one, _hlo(worker)) for one, worker in zip(last, workers, strict=True)
         )
     except (Refused, Crashed, TimedOut, MemoryError) as error:
         return Timed(kind, np.zeros((2, TURNS)), refused=str(error))
@@ -388,9 +394,7 @@ def _row(question: Question, number: int, row: Timed, gap: float, graph: Graph) 
     lines = [shorten(op, graph.types) for op in sorted(region.ops, key=lambda op: op is not anchor)][:LINES]
     place = question.a.place(anchor.place)
     a_ms, b_ms = (float(row.times[side].mean()) / 1e6 for side in (0, 1))
-    said = sentence("operations", [anchor], *row.reasons, (a_ms, b_ms)).replace(
-        "other program", "other compiler"
-    )
+    said = sentence("operations", [anchor], *row.reasons, "in the other compiler")
     return {
         "kind": number,
         "count": len(row.kind),

@@ -124,8 +124,10 @@ def cause_text(cause: dict) -> str:
     """Return the cause of a difference in time in sentences."""
     head = f"{question_text(cause)}: "
     if cause["verdict"] != "cause":
-        detail = cause["detail"].removeprefix(cause["verdict"]).lstrip(":. ")
-        return f"{head}{cause['verdict']}. {detail}"
+        verdict, detail = cause["verdict"], cause["detail"]
+        if detail.startswith(f"{verdict} "):
+            return head + detail
+        return f"{head}{verdict}. {detail.removeprefix(verdict).lstrip(':. ')}"
     parts = [
         closed_text(cause),
         *map(region_text, cause["regions"]),

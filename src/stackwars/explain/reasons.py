@@ -15,6 +15,8 @@ from stackwars.explain.graph import BFLOAT16, Graph, Op, dtype, element, shape, 
 from stackwars.explain.hybrids import Part
 from stackwars.explain.workers import Refused, Times
 
+SHORT_NS = 50_000
+"""A call shorter than this has no number of cores."""
 PEAK_SIDE = 1536
 _PEAK = """func.func @main(%a: tensor<{n}x{n}xf32>) -> tensor<{n}x{n}xf32> {{
   %0 = stablehlo.dot_general %a, %a, contracting_dims = [1] x [0] : \
@@ -91,13 +93,21 @@ def reason(graphs: Sequence[Graph], part: Part, times: Times, hlo: str) -> dict[
     rate = count / wall if count else None
     return {
         "ms": round(wall / 1e6, 6),
-        # The mean of the processor's time, which is booked late, and the clock's time without other processes.
-        "cores": round(float(np.mean(times.cpu_ns)) / wall, 2),
+        "cores": cores_used(times),
         "gflops": rate and float(f"{rate:.3g}"),
         "of_peak": None,
         "gbytes_s": float(f"{bytes_moved(graphs, part) / wall:.3g}"),
         "kernel": kernel(hlo),
     }
+
+
+def cores_used(times: Times) -> float | None:
+    """Return the cores that a call uses; None for a call so short that the processor's time does not resolve it."""
+    wall = typical(times, WALL)
+    if wall < SHORT_NS:
+        return None
+    # The mean of the processor's time, which is booked late, and the clock's time without other processes.
+    return round(min(len(os.sched_getaffinity(0)), float(np.mean(times.cpu_ns)) / wall), 2)
 
 
 def noun(ops: Iterable[Op]) -> str:
@@ -124,4 +134,5 @@ def _ran(side: dict[str, Any], cores: int) -> str:
     if side["gflops"]:
         rate = f"{side['gflops']:.3g} GFLOP/s"
         rate += f" ({side['of_peak']:.0%} of the peak)" if side["of_peak"] else ""
-    return f"takes {side['ms']:.3g} ms on {side['cores']:.1f} of {cores} cores at {rate}"
+    used = f" on {side['cores']:.1f} of {cores} cores" if side["cores"] else ""
+    return f"takes {side['ms']:.3g} ms{used} at {rate}"

@@ -1,5 +1,7 @@
 """jax-ml/jax 33479: rows of a constant gathered in order."""
 
+import numpy as np
+
 
 def inputs(rows=4, columns=6):
     return {"x": (rows, columns)}
@@ -8,9 +10,8 @@ def inputs(rows=4, columns=6):
 def jax(x):
     from jax import numpy, vmap
 
-    numbers = numpy.arange(x.shape[1])
-    table = numpy.asarray(numpy.tile(numbers, (x.shape[0], 1)), float)
-    return (vmap(lambda row: row[numbers])(table) + 1) * x
+    table = numpy.asarray(np.tile(np.arange(x.shape[1], dtype=np.float32), (x.shape[0], 1)))
+    return (vmap(lambda row: row[numpy.arange(x.shape[1])])(table) + 1) * x
 
 
 def torch(x):
