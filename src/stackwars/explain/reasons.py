@@ -127,12 +127,22 @@ def sentence(what: str, ops: Iterable[Op], a: dict[str, Any], b: dict[str, Any],
     return f"this {noun(ops)}{layout} {_ran(a, cores)}; {other} it {_ran(b, cores)}"
 
 
+def digits(number: float) -> str:
+    """Return a number with three significant digits, without an exponent.
+
+    >>> digits(3763.2), digits(0.4471), digits(32.0)
+    ('3,760', '0.447', '32')
+    """
+    rounded = float(f"{number:.3g}")
+    return f"{rounded:,.0f}" if rounded >= 1000 else f"{rounded:.3g}"
+
+
 def _ran(side: dict[str, Any], cores: int) -> str:
     if not side:
         return "does nothing"
-    rate = f"{side['gbytes_s']:.3g} GB/s"
+    rate = f"{digits(side['gbytes_s'])} GB/s"
     if side["gflops"]:
-        rate = f"{side['gflops']:.3g} GFLOP/s"
+        rate = f"{digits(side['gflops'])} GFLOP/s"
         rate += f" ({side['of_peak']:.0%} of the peak)" if side["of_peak"] else ""
     used = f" on {side['cores']:.1f} of {cores} cores" if side["cores"] else ""
     return f"takes {side['ms']:.3g} ms{used} at {rate}"
