@@ -286,7 +286,8 @@ def _options(
                         "share": round(share, 3),
                     }
                 )
-    return sorted(result, key=lambda row: -row["share"])
+    # What makes the slower compiler faster says more than what makes the faster one slower.
+    return sorted(result, key=lambda row: (row["compiler"] != specs[0].name, -row["share"]))
 
 
 def _put(worker: Worker, graph: Graph, evaluated: Evaluated, value: int) -> str:
