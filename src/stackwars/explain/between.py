@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtrit
 
-from stackwars.explain.ablation import ablate
+from stackwars.explain.ablation import YNN, ablate
 from stackwars.explain.answer import shorten
 from stackwars.explain.evaluated import Evaluated, Values, evaluate
 from stackwars.explain.gap import CAUSE, FAILED, NO_GAP, NOT_SEPARABLE, SPREAD
@@ -286,6 +286,9 @@ def _options(
                         "share": round(share, 3),
                     }
                 )
+    if any(row["flag"] == f"{YNN}=" for row in result):
+        # Without the library altogether: its parts say no more.
+        result = [row for row in result if not row["flag"].startswith(f"{YNN}=LIBRARY")]
     # What makes the slower compiler faster says more than what makes the faster one slower.
     return sorted(result, key=lambda row: (row["compiler"] != specs[0].name, -row["share"]))
 
