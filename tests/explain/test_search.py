@@ -122,6 +122,23 @@ def test_an_argument_in_another_layout_is_the_cause_without_any_operation():
     assert found.atoms[0].kind.is_layout
 
 
+def test_layouts_alone_are_tried_before_operations():
+    hybrids = chain(3)
+    search = Search(Model({0: 9.0, 2: 1.0}, hybrids), hybrids, 0.1, time.monotonic() + 60, lambda text: None)
+    assert [atom.kind.is_layout for atom in search.layouts()] == [True]
+    search = Search(Model({0: 7.0, 2: 3.0}, hybrids), hybrids, 0.1, time.monotonic() + 60, lambda text: None)
+    assert search.layouts() == []
+
+
+def test_a_family_of_many_kinds_is_left_out_as_one(monkeypatch):
+    hybrids = chain(8)
+    monkeypatch.setattr(hybrids, "family", lambda kind: "all" if not kind.is_layout else "layout")
+    costs = dict.fromkeys(range(2, 10), 1.0)
+    # Seven of the eight would do; which, the next process would say otherwise.
+    found = run(hybrids, costs, costs)
+    assert [atom.classes for atom in found.atoms] == [(c,) for c in costs]
+
+
 def test_operations_are_the_cause_if_the_layout_closes_nothing():
     found = run(chain(3), {1: 9.0, 2: 1.0}, {1: 9.0, 2: 1.0})
     assert found.classes == [1]

@@ -11,6 +11,7 @@ WIDTH = 76
 """Columns: a run of the workflow indents by four."""
 GAP = "  "
 MOST_NAMES = 3
+MOST_REGIONS = 4
 """Operations of a region that are named."""
 ARGUMENT, CONSTANT = "argument :", "stablehlo.constant"
 
@@ -128,9 +129,11 @@ def cause_text(cause: dict) -> str:
         if detail.startswith(f"{verdict} "):
             return head + detail
         return f"{head}{verdict}. {detail.removeprefix(verdict).lstrip(':. ')}"
+    more = len(cause["regions"]) - MOST_REGIONS
     parts = [
         closed_text(cause),
-        *map(region_text, cause["regions"]),
+        *map(region_text, cause["regions"][:MOST_REGIONS]),
+        *([f"And {more} more kinds: see the page."] if more > 0 else []),
         *map(option_text, cause.get("options", [])[:1]),
     ]
     return head + " ".join(parts)
