@@ -294,10 +294,10 @@ def _options(
 
 
 def _put(worker: Worker, graph: Graph, evaluated: Evaluated, value: int) -> str:
-    array = evaluated.array(value)
-    return worker.put(
-        f"value {value}", np.ascontiguousarray(array).astype(dtype(graph.types[value]), copy=False)
-    )
+    # A mask's lowest number in float64 is an infinity in float32.
+    with np.errstate(over="ignore"):
+        array = np.ascontiguousarray(evaluated.array(value)).astype(dtype(graph.types[value]), copy=False)
+    return worker.put(f"value {value}", array)
 
 
 def _seconds(settings: dict[str, Any]) -> float:
