@@ -11,7 +11,7 @@ from stackwars.paper.figures.style import LOOKS, PAGE, round_ticks
 from stackwars.results.names import compiler_title
 
 MISSING = "no program was timed"
-_PANEL = 1.45  # inches: the height of a panel
+_PANEL = 1.15  # inches: the height of a panel
 _COLUMNS = 3
 
 

@@ -15,19 +15,28 @@ from stackwars.results.schema import is_missing
 NAME, STUDY = "releases", "releases"
 DETAIL = 100
 """Characters of a reason that are shown."""
+LARGE = 1.5
+"""Factor of a change in time that is shown; releases.csv has the others."""
 _PROGRAM = ["workload", "framework", "project"]
 
 
 def change_rows(sources: Sources) -> pd.DataFrame:
-    """Return a row for each release that changed the time or the outcome of a program, newest first."""
+    """Return a row for each release that changed the time of a program much, or its outcome, newest first."""
     table = sources.of(STUDY).table("releases")
-    rows = []
+    rows, others = [], []
     for _, releases in table.groupby(_PROGRAM, sort=False):
         ran = releases[~releases["status"].isin(("unsupported", "not run"))]
-        changes = releases[releases["change"] != ""].to_dict("records")
+        changes = [row for row in releases.to_dict("records") if row["change"] != "" and is_large(row)]
         span = f"{len(ran)}: {ran['version'].iloc[-1]} to {ran['version'].iloc[0]}" if len(ran) else "none"
-        rows += [_row(row, span) for row in changes] or [_row(releases.iloc[0].to_dict(), span)]
-    return frame(rows)
+        rows += [_row(row, span) for row in changes]
+        others.append(_row(releases.iloc[0].to_dict() | {"change": ""}, span))
+    return frame(rows or others)
+
+
+def is_large(row: dict) -> bool:
+    """Return whether a change is of the outcome, or of the time by a factor of LARGE."""
+    ratio = row["change_ratio"]
+    return is_missing(ratio) or max(ratio, 1 / ratio) >= LARGE
 
 
 def _row(row: dict, span: str) -> dict:
@@ -62,7 +71,8 @@ TABLES = (
         group_by="program",
         note=r"""One program, written once as a portable artifact of StableHLO, in releases of each project. Releases:
         how many compiled it. Time ratio: of the release over the one before it, from processes of the same rounds; a
-        change is one beyond 10\,\% whose interval excludes 1, or another outcome.""",
+        change is one of a factor of 1.5 or more whose interval excludes 1, or another outcome; releases.csv has those
+        beyond 10\,\%.""",
         max_rows=40,
     ),
 )
