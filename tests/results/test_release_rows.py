@@ -53,12 +53,25 @@ def test_a_program_that_could_not_be_written_is_unsupported_everywhere():
     assert frame["status"].eq("unsupported").all() and frame["status_detail"].eq("no StableHLO").all()
 
 
-def test_the_table_has_a_row_for_each_change_and_one_for_a_program_without(tmp_path):
-    same = document(changes=[], framework="torch_xla")
-    rows = releases.build({}, Raw(releases=[document(), same])).to_dict("records")
-    slower, fixed, none = shown(tmp_path, "releases", releases=rows)
+def test_the_table_has_a_row_for_each_large_change(tmp_path):
+    small = {
+        "newer": "2",
+        "older": "1",
+        "kind": "slower",
+        "detail": "",
+        "ratio": [1.2, 1.15, 1.25],
+        "between": 0,
+    }
+    other = document(changes=[small], framework="torch_xla")
+    rows = releases.build({}, Raw(releases=[document(), other])).to_dict("records")
+    slower, fixed = shown(tmp_path, "releases", releases=rows)
     assert slower[3:6] == ["2", "1", "slower"] and "2.0" in slower[6]
     assert fixed[3:6] == ["1", "0", "fixed"]
+
+
+def test_the_table_names_the_releases_if_none_changed_a_program(tmp_path):
+    rows = releases.build({}, Raw(releases=[document(changes=[])])).to_dict("records")
+    (none,) = shown(tmp_path, "releases", releases=rows)
     assert "3: 0 to 2" in none[2] and none[5] == "none"
 
 
