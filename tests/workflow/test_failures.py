@@ -93,7 +93,7 @@ def test_failed_job_is_said_last_with_its_log_and_what_to_do(made):
     assert done.returncode == 1
     assert not [word for word in STACK[1:] if word in done.stdout], done.stdout
     last = done.stdout.rpartition("\n\n")[2].splitlines()
-    assert last[0] == "Failed: results/full/cells.csv and 7 more (rule tables)"
+    assert last[0] == "Failed: results/full/cells.csv and 9 more (rule tables)"
     assert last[1] == "Log: results/full/logs/tables.txt"
     assert "    OSError: [Errno 28] No space left on device: 'cells.csv'" in last
     assert [line for line in last if line.startswith("What to do: The disk is full")]
