@@ -87,7 +87,7 @@ def test_gaps_are_those_of_the_main_pair_with_the_class_that_carries_them(tmp_pa
     rows += [compared("replay", 1.15, compiler=NEW)]  # its interval begins below the bound
     [gap] = shown(tmp_path, "causes", comparisons=rows, profile=profiles)
     assert gap[1:3] == [r"torch\_xla / JAX", "jaxlib 0.7.1"]
-    assert gap[4:] == [r"1.00$^{\P}$", "products and convolutions", r"100\,\%", "not asked", "---"]
+    assert gap[4:] == [r"1.00$^{\P}$", "products and convolutions", r"100\,\%", "not searched", "---"]
 
 
 def test_a_gap_that_was_searched_has_its_cause_and_the_share_closed(tmp_path):

@@ -59,7 +59,7 @@ VIEWS = {
     "comparisons?quantity=replay&rounds=shown": ["[1.20, 1.30]", "#replay/tables/cpu/an%20XLA/jax/mha", "1.25"],
     "causes": [
         "2 of 2 gaps",
-        "not asked",
+        "not searched",
         "84.0 % [70.0 %, 98.0 %]",
         "argument layout",
         "this product uses 1.3 cores",

@@ -24,7 +24,7 @@ rule releases:
 
 
 # Of one program, by name: `make releases PROGRAM=softmax.py` (or mha, or slow.mlir).
-rule asked_release:
+rule program_release:
     input:
         JOBS.sources("releases"),
         RELEASES.files,
@@ -41,6 +41,6 @@ rule asked_release:
         "python -m stackwars.explain.releases --job {params.job} --output {output} 2>&1 | tee {log}"
 
 
-rule asked_releases:
+rule program_releases:
     input:
         RELEASES.wanted,

@@ -8,7 +8,6 @@ answer, with the option of either compiler that closes it, if there is one.
 
 from __future__ import annotations
 
-import math
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -18,18 +17,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.special import stdtrit
 
 from stackwars.explain.ablation import YNN, ablate
 from stackwars.explain.answer import shorten
+from stackwars.explain.bench import WALL, interval, typical
 from stackwars.explain.evaluated import Evaluated, Values, evaluate
-from stackwars.explain.gap import CAUSE, FAILED, NO_GAP, NOT_SEPARABLE, SPREAD
+from stackwars.explain.gap import CAUSE, FAILED, SPREAD, gap_detail, gap_verdict
 from stackwars.explain.graph import Graph, GraphError, Op, dtype
 from stackwars.explain.hybrids import Part
 from stackwars.explain.question import Question
 from stackwars.explain.reasons import reason, sentence
 from stackwars.explain.workers import CompilerSpec, Crashed, Refused, TimedOut, Times, Worker
 from stackwars.measure import machine
+from stackwars.measure.log_ratio import Estimate, geometric_mean
 
 ANCHORS = {
     f"stablehlo.{name}"
@@ -60,7 +60,8 @@ ANCHORS = {
 }
 """Operations that begin a region."""
 ROUNDS = 5
-"""Fresh processes of each compiler that time the whole program."""
+"""Fresh processes of each compiler that time the program."""
+PROGRAM = "program"
 TURNS = 4
 """Turns in which the two compilers time a region."""
 SHARE = 0.8
@@ -172,18 +173,18 @@ def run(question: Question) -> dict[str, Any]:
 def find(question: Question, say: Callable[[str], None] = print) -> dict[str, Any]:
     """Return the document of cause.json for program a in two compilers; a is the slower one.
 
-    Raises what a worker raises if a compiler does not take the whole program.
+    Raises what a worker raises if a compiler does not take the program.
     """
     specs = (question.compiler, question.other)
     settings = question.settings
     with tempfile.TemporaryDirectory() as folder, Worker(question.evaluator, **_limits(settings)) as evaluator:
         graph = evaluator.generic(question.a.text)
         values = question.values(question.a, graph)
-        whole = _whole(question, specs, graph, values)
-        say(f"whole program: {np.mean(whole[0]) / 1e6:.3f} ms and {np.mean(whole[1]) / 1e6:.3f} ms")
-        if np.mean(whole[0]) < np.mean(whole[1]):
-            specs, whole = specs[::-1], whole[::-1]
-        verdict = _gap_verdict(whole, settings)
+        total = _time_program(question, specs, graph, values)
+        say(f"the program: {np.mean(total[0]) / 1e6:.3f} ms and {np.mean(total[1]) / 1e6:.3f} ms")
+        if np.mean(total[0]) < np.mean(total[1]):
+            specs, total = specs[::-1], total[::-1]
+        verdict = gap_verdict(_ratio(total), settings.get("bound", BOUND))
         found = kinds(graph) if not verdict else []
         say(f"{len(graph.ops)} operations, {sum(map(len, found))} regions of {len(found)} kinds")
         rows: list[Timed] = []
@@ -195,8 +196,8 @@ def find(question: Question, say: Callable[[str], None] = print) -> dict[str, An
                 workers = [stack.enter_context(Worker(spec, **_limits(settings))) for spec in specs]
                 rows = [_time_kind(workers, graph, kind, evaluated, settings) for kind in found]
             say("timed every kind alone in both")
-    options = _options(specs, graph, values, whole, settings) if found else []
-    return _document(question, specs, graph, rows, whole, verdict, options)
+    options = _options(specs, graph, values, total, settings) if found else []
+    return _document(question, specs, graph, rows, total, verdict, options)
 
 
 def _limits(settings: dict[str, Any]) -> dict[str, Any]:
@@ -204,16 +205,20 @@ def _limits(settings: dict[str, Any]) -> dict[str, Any]:
     return {name: settings[key] for key, name in names.items() if key in settings}
 
 
-def _whole(question: Question, specs: Sequence[CompilerSpec], graph: Graph, values: Values) -> np.ndarray:
-    """Return the times of the whole program in ns, of each compiler in fresh processes that take turns."""
+def _time_program(
+    question: Question, specs: Sequence[CompilerSpec], graph: Graph, values: Values
+) -> np.ndarray:
+    """Return the program's times in ns, of each compiler in fresh processes that take turns."""
     times = np.zeros((2, ROUNDS))
     text = graph.module()
     for number in range(ROUNDS):
         for side in (0, 1) if number % 2 else (1, 0):
             with Worker(specs[side], **_limits(question.settings)) as worker:
-                worker.compile("whole", text)
-                worker.bind("whole", [worker.put(str(place), get(0)) for place, get in enumerate(values)])
-                times[side, number] = _typical(worker.time(["whole"], 4 * _seconds(question.settings))["whole"])
+                worker.compile(PROGRAM, text)
+                worker.bind(PROGRAM, [worker.put(str(place), get(0)) for place, get in enumerate(values)])
+                times[side, number] = typical(
+                    worker.time([PROGRAM], 4 * _seconds(question.settings))[PROGRAM], WALL
+                )
     return times
 
 
@@ -232,7 +237,7 @@ def _time_kind(
         for turn in range(TURNS):
             for side in (0, 1) if turn % 2 else (1, 0):
                 last[side] = workers[side].time(["region"], seconds, least=3)["region"]
-                times[side, turn] = _typical(last[side])
+                times[side, turn] = typical(last[side], WALL)
         reasons = tuple(
             reason(graphs, part, one, _hlo(worker)) for one, worker in zip(last, workers, strict=True)
         )
@@ -255,7 +260,7 @@ def _hlo(worker: Worker) -> str:
 
 
 def _options(
-    specs: Sequence[CompilerSpec], graph: Graph, values: Values, whole: np.ndarray, settings: dict[str, Any]
+    specs: Sequence[CompilerSpec], graph: Graph, values: Values, total: np.ndarray, settings: dict[str, Any]
 ) -> list[dict[str, Any]]:
     """Return the options of either compiler that change at least a quarter of the gap, with the share they
     are of it.
@@ -263,10 +268,10 @@ def _options(
     Of the faster compiler an option counts that makes it slower, of the slower one an option that makes it
     faster.
     """
-    gap = float(np.mean(whole[0] - whole[1])) / 1e6
+    gap = float(np.mean(total[0] - total[1])) / 1e6
     arrays = [get(0) for get in values]
     result = []
-    for spec, sign, base in zip(specs, (-1, 1), whole.mean(axis=1) / 1e6, strict=True):
+    for spec, sign, base in zip(specs, (-1, 1), total.mean(axis=1) / 1e6, strict=True):
         found = ablate(
             *(spec, graph.module(), arrays),
             seconds=_seconds(settings),
@@ -304,16 +309,9 @@ def _seconds(settings: dict[str, Any]) -> float:
     return settings.get("seconds", 0.3)
 
 
-def _typical(times: Times) -> float:
-    return float(np.quantile(times.wall_ns, 0.25))
-
-
-def _gap_verdict(whole: np.ndarray, settings: dict[str, Any]) -> str:
-    """Return why there is no gap to explain; "" if there is one."""
-    value, low, _ = np.exp(_interval(np.log(whole[0] / whole[1])))
-    if low <= 1:
-        return NOT_SEPARABLE if value > 1 + settings.get("bound", BOUND) else NO_GAP
-    return NO_GAP if value <= 1 + settings.get("bound", BOUND) else ""
+def _ratio(total: np.ndarray) -> Estimate:
+    """Return how many times as long the first compiler takes, from pairs of processes."""
+    return geometric_mean(list(total[0] / total[1]))
 
 
 def _document(
@@ -321,20 +319,21 @@ def _document(
     specs: Sequence[CompilerSpec],
     graph: Graph,
     rows: list[Timed],
-    whole: np.ndarray,
-    verdict: str,
+    total: np.ndarray,
+    verdict: str | None,
     options: list[dict[str, Any]],
 ) -> dict[str, Any]:
     """Return cause.json: the fewest kinds that make up SHARE of the gap."""
-    ratio = np.exp(_interval(np.log(whole[0] / whole[1])))
-    gap = float(np.mean(whole[0] - whole[1]))
+    ratio = _ratio(total)
+    gap = float(np.mean(total[0] - total[1]))
     slower = sorted((row for row in rows if not row.refused), key=lambda row: -row.difference().mean())
     chosen: list[Timed] = []
     for row in slower:
         if sum(one.difference().mean() for one in chosen) >= SHARE * gap or row.difference().mean() <= 0:
             break
         chosen.append(row)
-    share = _interval(np.sum([one.difference() for one in chosen], axis=0) / gap) if chosen else np.zeros(3)
+    alone = np.sum([one.difference() for one in chosen], axis=0)
+    share = interval(alone, [gap] * TURNS) if chosen else (0.0, 0.0, 0.0)
     if not verdict:
         verdict = CAUSE if share[0] >= SHARE and len(chosen) <= KINDS else SPREAD
     better = [row for row in reversed(slower) if row.difference().mean() < -LEAST * gap][:KINDS]
@@ -348,11 +347,11 @@ def _document(
         "other": specs[1].name,
         "verdict": verdict,
         "detail": _detail(verdict, specs, ratio, chosen, share, options),
-        "a_ms": float(np.mean(whole[0])) / 1e6,
-        "b_ms": float(np.mean(whole[1])) / 1e6,
-        "ratio": dict(zip(("value", "low", "high"), map(float, ratio), strict=True)),
-        **({"closed": dict(zip(("share", "low", "high"), map(float, share), strict=True))} if shown else {}),
-        "left_ms": gap * (1 - float(share[0])) / 1e6,
+        "a_ms": float(np.mean(total[0])) / 1e6,
+        "b_ms": float(np.mean(total[1])) / 1e6,
+        "ratio": ratio._asdict(),
+        **({"closed": dict(zip(("share", "low", "high"), share, strict=True))} if shown else {}),
+        "left_ms": gap * (1 - share[0]) / 1e6,
         "regions": [_row(question, number, row, gap, graph) for number, row in enumerate(shown)],
         "a_better": [_row(question, number, row, gap, graph) for number, row in enumerate(better)],
         "options": options,
@@ -373,15 +372,15 @@ def _document(
 def _detail(
     verdict: str,
     specs: Sequence[CompilerSpec],
-    ratio: np.ndarray,
+    ratio: Estimate,
     chosen: list[Timed],
-    share: np.ndarray,
+    share: tuple[float, float, float],
     options: list[dict[str, Any]],
 ) -> str:
     first, second = (spec.name for spec in specs)
     measured = f"{first} takes {ratio[0]:.3g} times as long as {second} ({ratio[1]:.3g} to {ratio[2]:.3g})"
-    if verdict in (NO_GAP, NOT_SEPARABLE):
-        return f"{verdict}: {measured}"
+    if verdict not in (CAUSE, SPREAD):
+        return gap_detail(verdict, ratio)
     count = f"{len(chosen)} kind{'s' * (len(chosen) != 1)} of regions, timed alone,"
     said = f"{measured}; {count} make up {share[0]:.0%} of the gap ({share[1]:.0%} to {share[2]:.0%})"
     if verdict == SPREAD:
@@ -412,9 +411,3 @@ def _row(question: Question, number: int, row: Timed, gap: float, graph: Graph) 
         "b_ms": b_ms,
         "reason": {"a": row.reasons[0], "b": row.reasons[1], "sentence": said},
     }
-
-
-def _interval(values: np.ndarray) -> np.ndarray:
-    """Return mean, low and high of the 95 % interval of Student's t."""
-    half = float(stdtrit(len(values) - 1, 0.975)) * float(np.std(values, ddof=1)) / math.sqrt(len(values))
-    return np.array([values.mean(), values.mean() - half, values.mean() + half])

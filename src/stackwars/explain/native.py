@@ -17,7 +17,19 @@ from typing import Any
 import numpy as np
 
 from stackwars import frameworks, workloads
-from stackwars.explain.outcomes import CRASH, FAILED, HANG, REFUSED, RIGHT, UNJUDGED, WRONG, outcome, timing
+from stackwars.explain.outcomes import (
+    BLOCK_NS,
+    CRASH,
+    FAILED,
+    HANG,
+    MOST_CALLS,
+    REFUSED,
+    RIGHT,
+    UNJUDGED,
+    WRONG,
+    outcome,
+    timing,
+)
 from stackwars.measure import documents, judge, launch, limits, machine, process_status
 from stackwars.measure.child import block, timed_call
 from stackwars.measure.documents import EVENTS, Events, read_events
@@ -25,8 +37,6 @@ from stackwars.measure.inputs import input_sets
 from stackwars.setup.environments import why_unavailable
 
 LEAST_BLOCKS = 5
-BLOCK_NS = 1_000_000
-MOST_CALLS = 256
 STATUS = {"wrong": WRONG, "crash": CRASH, "timeout": HANG, "unsupported": REFUSED}
 """Outcomes by the status of a process; others failed."""
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Sequence
-from math import prod
 from typing import Any
 
 import numpy as np
 
 from stackwars.explain.bench import WALL, Bench, typical
-from stackwars.explain.graph import BFLOAT16, Graph, Op, dtype, element, shape, size
+from stackwars.explain.graph import BFLOAT16, Graph, Op, dtype, element, size
 from stackwars.explain.hybrids import Part
+from stackwars.explain.terms import flops
 from stackwars.explain.workers import Refused, Times
 
 SHORT_NS = 50_000
@@ -23,8 +23,6 @@ _PEAK = """func.func @main(%a: tensor<{n}x{n}xf32>) -> tensor<{n}x{n}xf32> {{
 (tensor<{n}x{n}xf32>, tensor<{n}x{n}xf32>) -> tensor<{n}x{n}xf32>
   return %0 : tensor<{n}x{n}xf32>
 }}"""
-_CONTRACTED = re.compile(r"lhs_contracting_dimensions = \[([\d, ]*)\]")
-_KERNEL_AXES = re.compile(r"\]x\[([^\]]*)\]->")
 _CUSTOM = re.compile(r'custom_call_target="([^"]*)"')
 NOUNS = {
     "dot_general": "product", "convolution": "convolution", "while": "loop", "sort": "sort", "reduce": "reduction",
@@ -32,20 +30,6 @@ NOUNS = {
 }  # fmt: skip
 """What a region is called by: its first operation in this order."""
 MOVES = ("transpose", "reshape", "broadcast_in_dim", "slice", "concatenate", "convert", "constant")
-
-
-def flops(graph: Graph, op: Op) -> int:
-    """Return the floating-point operations of a product or a convolution; 0 of any other operation."""
-    text = op.form()
-    if op.name == "stablehlo.dot_general" and (found := _CONTRACTED.search(text)):
-        extents = shape(graph.types[op.operands[0]])
-        contracted = prod(extents[int(axis)] for axis in found[1].split(",") if axis.strip())
-        return 2 * size(graph.types[op.results[0]]) * contracted
-    if op.name == "stablehlo.convolution" and (found := _KERNEL_AXES.search(text)):
-        kernel = shape(graph.types[op.operands[1]])
-        outputs = kernel[[axis.strip() for axis in found[1].split(",")].index("o")]
-        return 2 * size(graph.types[op.results[0]]) * prod(kernel) // max(1, outputs)
-    return 0
 
 
 def bytes_moved(graphs: Sequence[Graph], part: Part) -> int:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import math
-import re
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -17,17 +16,15 @@ import numpy as np
 from stackwars.compilers import expected
 from stackwars.compilers.evaluate import unit_roundoff
 from stackwars.explain.evaluated import evaluate, unsupported
-from stackwars.explain.graph import Graph, GraphError, Op, shape
+from stackwars.explain.graph import Graph, GraphError
 from stackwars.explain.outcomes import OutcomesJob
 from stackwars.explain.question import Side
+from stackwars.explain.terms import sum_terms
 from stackwars.explain.workers import Crashed, Refused, TimedOut, Worker
 from stackwars.measure import documents, judge
 from stackwars.measure.agreement import agreement
 from stackwars.measure.inputs import INPUT_SETS
 from stackwars.setup import environments
-
-_CONTRACTED = re.compile(r"lhs_contracting_dimensions = \[([\d, ]*)\]")
-_WINDOW = re.compile(r"window_dimensions = array<i64: ([\d, ]+)>")
 
 
 def reference(job: OutcomesJob) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
@@ -97,23 +94,6 @@ def limits_of(text: str, graph: Graph, rounding: dict[str, float]) -> dict[str, 
         for number in range(INPUT_SETS):
             result[judge.value_key(name, number)] = min(expected.MOST, max(least, margin))
     return result
-
-
-def sum_terms(op: Op, graph: Graph) -> int:
-    """Return how many terms an operation's result sums."""
-    if not op.operands:
-        return 1
-    first, text = shape(graph.types[op.operands[0]]), op.form()
-    if op.name == "stablehlo.dot_general" and (found := _CONTRACTED.search(text)):
-        return math.prod(first[int(axis)] for axis in found[1].split(",") if axis.strip())
-    if op.name == "stablehlo.convolution":
-        kernel = shape(graph.types[op.operands[1]])
-        return max(1, math.prod(kernel) // max(1, max(kernel, default=1)))
-    if op.name == "stablehlo.reduce":
-        return max(1, math.prod(first) // max(1, math.prod(shape(graph.types[op.results[0]]))))
-    if op.name == "stablehlo.reduce_window" and (found := _WINDOW.search(text)):
-        return math.prod(int(extent) for extent in found[1].split(","))
-    return 1
 
 
 def main() -> None:

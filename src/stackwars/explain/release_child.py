@@ -6,6 +6,7 @@ script: `python release_child.py JOB`, a JSON file with
   program     file of the portable artifact
   arguments   {number of the set of inputs: files of the arguments as .npy}
   folder      where it writes events.jsonl, and the results and the optimised program if `judged` is true
+  flags       of iree-compile; one that a release does not know is left out, and said
   judged      whether the results of a call with each set of inputs, and with the first again, are written
   seconds     how long calls are timed, at least `least` of them; nothing is timed if it is 0
 """
@@ -18,15 +19,6 @@ from pathlib import Path
 
 import numpy as np
 
-FLAGS = (
-    "--iree-input-type=stablehlo",
-    "--iree-hal-target-backends=llvm-cpu",
-    "--iree-llvmcpu-target-cpu=host",
-    "--iree-opt-level=O2",
-    "--iree-opt-data-tiling",
-    "--iree-input-demote-f64-to-f32=false",
-)
-"""As of `stackwars.compilers.iree`; a flag that a release does not know is left out, and said."""
 WARM = 2
 """Calls before those that are timed."""
 
@@ -98,8 +90,10 @@ class Jaxlib:
 class Iree:
     """IREE's compiler for this machine's CPU, and its runtime on the cores that this process may use."""
 
-    def __init__(self):
+    def __init__(self, flags):
         from iree import runtime
+
+        self._flags = flags
 
         cores = ",".join(str(core) for core in sorted(os.sched_getaffinity(0)))
         runtime.flags.parse_flags("--task_topology_cpu_ids=" + cores)
@@ -117,8 +111,8 @@ class Iree:
         tool, target, source = find_tool("iree-compile"), folder / "program.vmfb", folder / "program.mlirbc"
         source.write_bytes(program)
         known = _say([tool, "--help"])[1]
-        flags = [flag for flag in FLAGS if flag.partition("=")[0] in known]
-        self.left_out = [flag for flag in FLAGS if flag not in flags]
+        flags = [flag for flag in self._flags if flag.partition("=")[0] in known]
+        self.left_out = [flag for flag in self._flags if flag not in flags]
         start = time.perf_counter()
         status, said = _say([tool, source, "-o", target, *flags])
         seconds = time.perf_counter() - start
@@ -165,7 +159,7 @@ def _say(command):
 
 def run(job, write):
     """Do the job; write(event, **values) is called as each step begins and ends."""
-    release = {"jaxlib": Jaxlib, "iree": Iree}[job["project"]]()
+    release = Iree(job["flags"]) if job["project"] == "iree" else Jaxlib()
     write("build", versions=release.versions())
     program, folder = Path(job["program"]).read_bytes(), Path(job["folder"])
     write("compile")

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from stackwars.compilers import arguments, hlo_facts
+from stackwars.compilers import arguments, hlo_facts, iree
 from stackwars.explain import release_program
 from stackwars.explain.release_times import UNSUPPORTED, Release
 from stackwars.measure import documents, judge, launch, limits, process_status
@@ -113,7 +113,7 @@ class Runner:
         given = {
             "project": self.job["project"], "program": str(self.folder / release_program.ARTIFACT),
             "arguments": dict(enumerate(self.document["arguments"])), "folder": str(place),
-            "judged": judged, "seconds": seconds, "least": LEAST,
+            "judged": judged, "seconds": seconds, "least": LEAST, "flags": iree.FLAGS,
         }  # fmt: skip
         (place / "job.json").write_text(json.dumps(given))
         command = [str(CHILD), str(place / "job.json")]

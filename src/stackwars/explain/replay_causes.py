@@ -121,10 +121,10 @@ def question(job: CausesJob, gap: dict[str, Any], compiler: CompilerSpec, evalua
     )
 
 
-def ask(asked: Question, folder: Path) -> dict[str, Any]:
+def ask(question: Question, folder: Path) -> dict[str, Any]:
     """Search for a cause and return its cause.json; a search that leaves none has failed."""
     folder.mkdir(parents=True)
-    (folder / QUESTION).write_text(json.dumps(asked.dump(), indent=1) + "\n")
+    (folder / QUESTION).write_text(json.dumps(question.dump(), indent=1) + "\n")
     command = [sys.executable, "-m", "stackwars.explain.cause", "--job", str(folder / QUESTION)]
     start = time.monotonic()
     with (folder / LOG).open("wb") as log:

@@ -12,7 +12,7 @@ import numpy as np
 from stackwars.compilers.expected import DEVIATIONS, ROUNDINGS
 from stackwars.explain.graph import Graph, GraphError
 from stackwars.explain.outcomes import CRASH, HANG, REFUSED, RIGHT, WRONG
-from stackwars.explain.reference import sum_terms
+from stackwars.explain.terms import sum_terms
 from stackwars.explain.workers import Crashed, TimedOut
 from stackwars.measure.agreement import Agreement, agreement
 

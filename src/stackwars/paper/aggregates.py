@@ -69,7 +69,7 @@ def _causes(data: Dataset) -> Named:
     sides = {"torch_xla", "jax"}
     every = [row for row in causes.gaps_of(data, effects.STUDY) if {row["subject"], row["baseline"]} == sides]
     yield "causes/gaps", len(every)
-    yield "causes/asked", sum(row["verdict"] != "" for row in every)
+    yield "causes/searched", sum(row["verdict"] != "" for row in every)
     yield "causes/found", sum(row["verdict"] == causes.CAUSE for row in every)
 
 

@@ -67,7 +67,7 @@ def cause_text(row: dict) -> str:
         reason = row["reason"][:1].upper() + row["reason"][1:]
         return shorten(f"{row['count']:.0f} x {row['what']}: {forms}. {reason}", DETAIL, placeholder=" ...")
     if not row["verdict"]:
-        return "not asked"
+        return "not searched"
     tried = f" (tried: {row['tried']})" if row["tried"] else ""
     return shorten(f"{row['verdict']}: {row['detail']}{tried}", DETAIL, placeholder=" ...")
 
@@ -143,7 +143,7 @@ TABLES = (
         100\,\% if other classes narrow the gap; a dash: not profiled, or the profiles do not show the gap. Cause:
         the smallest set of operations or layouts of arguments whose exchange closes at least 80\,\% of the gap: the
         slower program's, and what the faster one has in their place. Closed: share of the gap that the exchange
-        closes in fresh processes. Not asked: no run has searched it.""",
+        closes in fresh processes. Not searched: no run has searched it.""",
         empty="no gap is over the bound",
         max_rows=40,
     ),

@@ -1,13 +1,13 @@
 // The gaps between two programs in one compiler: the cause of each, or what was tried.
 function causes(at) {
   if (!DATA.causes.length) return [h("h2", {}, "Causes"), h("p", {}, "No two programs differ by more than the bound in one compiler.")];
-  const keys = ["verdict", "workload", "compiler", "subject"], every = DATA.causes.map((row) => ({ ...row, verdict: row.verdict || "not asked" }));
+  const keys = ["verdict", "workload", "compiler", "subject"], every = DATA.causes.map((row) => ({ ...row, verdict: row.verdict || "not searched" }));
   const rows = wanted(every, at, ...keys), closed = (row) => (none(row.closed) ? "" : `${percent(row.closed)} [${percent(row.closed_low)}, ${percent(row.closed_high)}]`);
   return [
     h("h2", {}, "Causes"),
     h("div", { class: "bar" }, filters(every, at, ...keys)),
     h("p", {}, "Replayed programs that differ by more than the bound with their whole interval. A cause is the smallest set of operations or layouts that closes at least 80 % of " +
-      "the gap when the slower program takes it from the faster one. Not asked: no run has searched it."),
+      "the gap when the slower program takes it from the faster one. Not searched: no run has searched it."),
     table(`${rows.length} of ${every.length} gaps`, filled([
       ["Workload", (row) => row.title], ["Slower", (row) => title(row.subject)], ["Faster", (row) => title(row.baseline)], ["Compiler", (row) => row.compiler, "keep"],
       ["Ratio", (row) => number(row.ratio), "number"], ["95 % interval", (row) => (none(row.low) ? "" : `[${number(row.low)}, ${number(row.high)}]`), "keep"],
