@@ -34,6 +34,17 @@ def test_a_search_that_ends_without_an_answer_has_one_that_says_why(tmp_path, ki
     assert said.startswith("a in iree-1") and "failed" in said
 
 
+def test_an_answer_of_several_lines_is_printed_on_one(tmp_path, capsys, monkeypatch):
+    job = tmp_path / "job.json"
+    job.write_text(json.dumps(question(tmp_path, "cause")))
+    answer = {"a": "a", "b": "b", "compiler": "c", "verdict": "failed", "detail": "parser:\nerror: hex"}
+    monkeypatch.setattr(run_question, "run", lambda *_: answer)
+    monkeypatch.setattr("sys.argv", ["x", "cause", "--job", str(job), "--output", str(tmp_path)])
+    run_question.main()
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line.startswith("[stackwars] a in c") and line.endswith("parser: error: hex")
+
+
 def test_a_question_about_a_file_names_its_lines_by_the_file(tmp_path):
     side = question(tmp_path, "cause")["a"]
     assert side["program"].endswith("programs/a/a.mlir") and side["arguments"] == ""

@@ -65,7 +65,8 @@ def main() -> None:
     options = parser.parse_args()
     found = run(options.kind, options.job, options.output)
     label = documents.read(options.job)["a"]["label"]
-    print(f"[stackwars] {console.paragraph(options.kind, label, found)}")
+    # On one line: what a compiler says can have several, and the terminal shows marked ones alone.
+    print("[stackwars]", *console.paragraph(options.kind, label, found).split())
 
 
 if __name__ == "__main__":

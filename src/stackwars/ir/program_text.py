@@ -138,7 +138,7 @@ def not_donated(text: str) -> str:
 def readable(text: str) -> str:
     """Return the program in a form that every generation of MLIR reads: truth values one by one.
 
-    In hexadecimal, LLVM of 2025 printed them as bits (jaxlib 0.7.1, TensorFlow 2.21), and the next reads bytes.
+    In hexadecimal, LLVM of 2025 printed them as bits (jaxlib 0.7.1, TensorFlow 2.21), and the next prints and reads bytes.
     """
     return _BITS.sub(_spelled_out, text)
 
@@ -147,10 +147,12 @@ def _spelled_out(found: re.Match) -> str:
     digits, extents = found.groups()
     shape = [int(extent) for extent in extents.split("x")[:-1]]
     count, data = math.prod(shape), bytes.fromhex(digits)
-    if len(data) != math.ceil(count / 8):
+    values = np.frombuffer(data, np.uint8)
+    if len(data) == math.ceil(count / 8):
+        values = np.unpackbits(values, count=count, bitorder="little")
+    elif len(data) != count:
         return found[0]
-    bits = np.unpackbits(np.frombuffer(data, np.uint8), count=count, bitorder="little")
-    return f"dense<{json.dumps(bits.astype(bool).reshape(shape).tolist())}> : tensor<{extents}i1>"
+    return f"dense<{json.dumps(values.astype(bool).reshape(shape).tolist())}> : tensor<{extents}i1>"
 
 
 def with_chlo_erf(text: str) -> str:
