@@ -101,6 +101,25 @@ def test_difference_counts_every_region_of_the_kind():
     assert timed(3, 5.0, 2.0).difference().tolist() == [9.0] * between.TURNS
 
 
+@pytest.mark.parametrize(
+    ("share", "verdict"),
+    [
+        ((0.93, -0.11, 1.97), "not separable"),
+        ((0.93, 0.8, 1.06), "cause"),
+        ((0.5, 0.4, 0.6), "spread"),
+    ],
+)
+def test_a_share_whose_interval_holds_nothing_is_no_cause(share, verdict):
+    assert between._account([timed(1, 5.0, 2.0)], share) == verdict
+    assert between._account([], (0.0, 0.0, 0.0)) == "spread"
+
+
+def test_kinds_that_were_not_timed_are_counted():
+    rows = [timed(1, 0.0, 0.0, refused="shape"), timed(1, 5.0, 2.0)]
+    assert between._refused(rows) == "; 1 of 2 kinds could not be timed alone"
+    assert between._refused(rows[1:]) == ""
+
+
 SLOW = """func.func @main(%x: tensor<256x1024xf32>) -> tensor<256xf32> {
   %zero = stablehlo.constant dense<0.0> : tensor<f32>
   %t = stablehlo.tanh %x : tensor<256x1024xf32>

@@ -22,8 +22,8 @@ from stackwars.explain.ablation import YNN, ablate
 from stackwars.explain.answer import shorten
 from stackwars.explain.bench import WALL, interval, typical
 from stackwars.explain.evaluated import Evaluated, Values, evaluate
-from stackwars.explain.gap import CAUSE, FAILED, SPREAD, gap_detail, gap_verdict
-from stackwars.explain.graph import Graph, GraphError, Op, dtype
+from stackwars.explain.gap import CAUSE, FAILED, NO_GAP, NOT_SEPARABLE, SPREAD, gap_detail, gap_verdict
+from stackwars.explain.graph import Graph, GraphError, Op, dtype, shape
 from stackwars.explain.hybrids import Part
 from stackwars.explain.question import Question
 from stackwars.explain.reasons import reason, sentence
@@ -301,8 +301,8 @@ def _options(
 def _put(worker: Worker, graph: Graph, evaluated: Evaluated, value: int) -> str:
     # A mask's lowest number in float64 is an infinity in float32.
     with np.errstate(over="ignore"):
-        array = np.ascontiguousarray(evaluated.array(value)).astype(dtype(graph.types[value]), copy=False)
-    return worker.put(f"value {value}", array)
+        array = np.array(evaluated.array(value), dtype(graph.types[value]), order="C")
+    return worker.put(f"value {value}", array.reshape(shape(graph.types[value])))
 
 
 def _seconds(settings: dict[str, Any]) -> float:
@@ -335,7 +335,7 @@ def _document(
     alone = np.sum([one.difference() for one in chosen], axis=0)
     share = interval(alone, [gap] * TURNS) if chosen else (0.0, 0.0, 0.0)
     if not verdict:
-        verdict = CAUSE if share[0] >= SHARE and len(chosen) <= KINDS else SPREAD
+        verdict = _account(chosen, share)
     better = [row for row in reversed(slower) if row.difference().mean() < -LEAST * gap][:KINDS]
     shown = chosen if verdict == CAUSE else []
     return {
@@ -346,7 +346,7 @@ def _document(
         "compiler": specs[0].name,
         "other": specs[1].name,
         "verdict": verdict,
-        "detail": _detail(verdict, specs, ratio, chosen, share, options),
+        "detail": _detail(verdict, specs, ratio, chosen, share, options) + _refused(rows),
         "a_ms": float(np.mean(total[0])) / 1e6,
         "b_ms": float(np.mean(total[1])) / 1e6,
         "ratio": ratio._asdict(),
@@ -369,6 +369,18 @@ def _document(
     }
 
 
+def _account(chosen: list[Timed], share: tuple[float, float, float]) -> str:
+    """Return whether regions alone make up the gap: a cause does by its estimate, and by its interval not by chance."""
+    if chosen and share[1] <= 0:
+        return NOT_SEPARABLE
+    return CAUSE if share[0] >= SHARE and len(chosen) <= KINDS else SPREAD
+
+
+def _refused(rows: list[Timed]) -> str:
+    count = sum(bool(row.refused) for row in rows)
+    return f"; {count} of {len(rows)} kinds could not be timed alone" if count else ""
+
+
 def _detail(
     verdict: str,
     specs: Sequence[CompilerSpec],
@@ -379,10 +391,12 @@ def _detail(
 ) -> str:
     first, second = (spec.name for spec in specs)
     measured = f"{first} takes {ratio[0]:.3g} times as long as {second} ({ratio[1]:.3g} to {ratio[2]:.3g})"
-    if verdict not in (CAUSE, SPREAD):
+    if verdict == NO_GAP or (not chosen and verdict == NOT_SEPARABLE):
         return gap_detail(verdict, ratio)
     count = f"{len(chosen)} kind{'s' * (len(chosen) != 1)} of regions, timed alone,"
     said = f"{measured}; {count} make up {share[0]:.0%} of the gap ({share[1]:.0%} to {share[2]:.0%})"
+    if verdict == NOT_SEPARABLE:
+        return f"not separable from noise on this machine: {said}"
     if verdict == SPREAD:
         said = f"no {KINDS} kinds of regions make up {SHARE:.0%} of the gap: {said}"
     return said + "".join(

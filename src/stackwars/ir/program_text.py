@@ -138,7 +138,8 @@ def not_donated(text: str) -> str:
 def readable(text: str) -> str:
     """Return the program in a form that every generation of MLIR reads: truth values one by one.
 
-    In hexadecimal, LLVM of 2025 printed them as bits (jaxlib 0.7.1, TensorFlow 2.21), and the next prints and reads bytes.
+    In hexadecimal, LLVM of 2025 printed them as bits (jaxlib 0.7.1, TensorFlow 2.21), and the next prints and reads
+    bytes.
     """
     return _BITS.sub(_spelled_out, text)
 
