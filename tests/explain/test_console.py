@@ -33,6 +33,14 @@ def test_what_judged_what_failed_and_what_was_not_tried_is_below():
     assert said.endswith("Not tried: frontends torchax.")
 
 
+def test_times_of_a_busy_machine_have_a_warning():
+    assert not console.busy(TABLE)
+    cells = [cell("jax", "jaxlib-0.7.1", right(1.0) | {"others_share": share}) for share in (0.01, 0.4)]
+    assert console.busy(table(cells=cells[:1])) == []
+    (warning,) = console.busy(table(cells=cells))
+    assert "up to 40% of the cores" in warning and warning in console.below(table(cells=cells))
+
+
 def test_a_program_that_fails_alike_in_two_compilers_has_one_note():
     same = outcome(WRONG, "all wrong", wrong=1, total=1)
     cells = [cell("jax", compiler, same) for compiler in TABLE["compilers"][:2]]

@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Iterable
 
 from stackwars.explain.outcomes import NATIVE, REFUSED, RIGHT
+from stackwars.measure.contention import MAX_OTHER_PROCESSES_SHARE
 
 WIDTH = 76
 """Columns: a run of the workflow indents by four."""
@@ -24,7 +25,18 @@ def lines(table: dict) -> list[str]:
 def below(table: dict) -> list[str]:
     """Return the sentences that stand below the table."""
     apart = [f"{table['apart']}."] if table["apart"] else []
-    return [judged(table), *apart, *notes(table), *not_tried(table)]
+    return [judged(table), *busy(table), *apart, *notes(table), *not_tried(table)]
+
+
+def busy(table: dict) -> list[str]:
+    """Return a warning if other processes had much of the cores while programs were timed."""
+    largest = max((cell["others_share"] or 0.0 for cell in table["cells"]), default=0.0)
+    if largest <= MAX_OTHER_PROCESSES_SHARE:
+        return []
+    return [
+        f"Other processes had up to {largest:.0%} of the cores while these were timed, so times may be several times "
+        "too long: repeat it with nothing else running."
+    ]
 
 
 def wrapped(texts: Iterable[str]) -> str:

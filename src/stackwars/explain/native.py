@@ -32,6 +32,7 @@ from stackwars.explain.outcomes import (
 )
 from stackwars.measure import documents, judge, launch, limits, machine, process_status
 from stackwars.measure.child import block, timed_call
+from stackwars.measure.contention import Meter
 from stackwars.measure.documents import EVENTS, Events, read_events
 from stackwars.measure.inputs import input_sets
 from stackwars.setup.environments import why_unavailable
@@ -123,10 +124,11 @@ def _run(job: NativeJob, events: Events) -> None:
     _, _, ns = timed_call(session, 0)
     calls = min(MOST_CALLS, max(1, BLOCK_NS // max(1, ns)))
     blocks: list[float] = []
+    meter = Meter()
     end = time.perf_counter() + job.settings["seconds"]
     while len(blocks) < LEAST_BLOCKS or time.perf_counter() < end:
         blocks.append(block(session, calls, 0, outputs) / calls / 1e6)
-    events.write("timed", timing=timing(np.array(blocks)))
+    events.write("timed", timing=timing(np.array(blocks), meter.other_processes_share()))
 
 
 def main() -> None:

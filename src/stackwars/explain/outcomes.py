@@ -91,7 +91,7 @@ def outcome(status: str, detail: str = "", **numbers: Any) -> dict[str, Any]:
 
     emitted: whether there is a program. operation: that at which a compiler refuses it.
     """
-    missing = dict.fromkeys((*VERDICT, "compile_s", "ms", "low_ms", "high_ms", "facts"))
+    missing = dict.fromkeys((*VERDICT, "compile_s", "ms", "low_ms", "high_ms", "others_share", "facts"))
     return {
         "status": status,
         "detail": detail,
@@ -238,7 +238,8 @@ class Tries:
         fastest = min(float(np.median(one.wall_ns)) for one in brief.values())
         calls = int(min(MOST_CALLS, max(1, BLOCK_NS // max(1, fastest))))
         times = self._worker.time(labels, self._job.settings["seconds"], calls=calls)
-        return {label: {"status": RIGHT, **timing(one.wall_ns / 1e6)} for label, one in times.items()}
+        others = self._worker.others_share()
+        return {label: {"status": RIGHT, **timing(one.wall_ns / 1e6, others)} for label, one in times.items()}
 
 
 class Lazy:
@@ -251,10 +252,13 @@ class Lazy:
         return np.asarray(self._value(self._which), dtype)
 
 
-def timing(ms: np.ndarray) -> dict[str, Any]:
-    """Return the median of the blocks' milliseconds per call with quartiles, and their number."""
-    low, middle, high = np.percentile(ms, (25, 50, 75))
-    return {"ms": float(middle), "low_ms": float(low), "high_ms": float(high), "rounds": len(ms)}
+def timing(ms: np.ndarray, others_share: float) -> dict[str, Any]:
+    """Return the median of the blocks' milliseconds per call with quartiles, and their number.
+
+    others_share: of the cores' time, that other processes had meanwhile.
+    """
+    low, middle, high = map(float, np.percentile(ms, (25, 50, 75)))
+    return {"ms": middle, "low_ms": low, "high_ms": high, "rounds": len(ms), "others_share": others_share}
 
 
 def named_results(side: Side, results: list[np.ndarray]) -> dict[str, np.ndarray]:

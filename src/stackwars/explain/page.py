@@ -44,7 +44,7 @@ def html(document: dict[str, Any]) -> str:
         cell_text=console.cell_text,
         program_of=console.program_of,
         judged=console.judged(table),
-        notes=console.notes(table),
+        notes=[*console.busy(table), *console.notes(table)],
         not_tried=console.not_tried(table),
         causes=[answer for answer in document["answers"] if answer["row"]["kind"] == "cause"],
         faults=[answer for answer in document["answers"] if answer["row"]["kind"] == "fault"],

@@ -24,6 +24,7 @@ from stackwars.compilers.evaluate import PASSES_OFF, float64_text
 from stackwars.explain.fingerprint import fingerprint
 from stackwars.ir.program_text import not_donated, readable, with_chlo_erf
 from stackwars.measure import process_status
+from stackwars.measure.contention import Meter
 
 REPLY = "STACKWARS_REPLY_FD"
 """Environment variable with the file descriptor of the answers."""
@@ -46,6 +47,7 @@ class Commands:
         self._buffers: dict[str, Any] = {}
         self._single: dict[str, Any] = {}
         self._careful: Any = None
+        self._others_share = 0.0
 
     def _compiler(self, options: dict[str, Any]) -> Any:
         key = json.dumps(options, sort_keys=True)
@@ -127,6 +129,7 @@ class Commands:
         results: dict[str, Any] = {}
         gc.collect()
         gc.disable()
+        meter = Meter()
         start, rounds, enough = time.perf_counter(), -1, seconds * len(names)
         while (
             rounds < 1
@@ -145,7 +148,12 @@ class Commands:
                     times[name]["cpu_ns"].append(cpu // calls)
             rounds += 1
         gc.enable()
+        self._others_share = meter.other_processes_share()
         return times
+
+    def others_share(self) -> float:
+        """Return the share of the cores' time that other processes had during the last timing."""
+        return self._others_share
 
     def facts(self, name: str) -> dict[str, int]:
         return self._programs[name].facts()

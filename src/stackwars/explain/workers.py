@@ -145,6 +145,10 @@ class Worker:
         answer = self._ask("time", names=list(names), seconds=seconds, least=least, calls=calls)
         return {name: Times(*(np.array(one[key]) for key in Times._fields)) for name, one in answer.items()}
 
+    def others_share(self) -> float:
+        """Return the share of the cores' time that other processes had during the last timing, 0 to 1."""
+        return self._ask("others_share")
+
     def facts(self, name: str) -> dict[str, int]:
         """Return what the optimised program holds, of `stackwars.compilers.FACTS`."""
         return self._ask("facts", name=name)
