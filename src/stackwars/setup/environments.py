@@ -24,7 +24,9 @@ REPOSITORY = Path(__file__).resolve().parents[3]
 BORROWED = {"libtpu": "3.12"}
 """Packages that may be installed as for an earlier Python: {name: its version}. libtpu is a library with a C
 interface and a few lines of Python: its release 0.0.21 names CPython 3.10 to 3.12 and works with 3.13."""
-_SIZE = re.compile(r"^# Size on disk: ([0-9.]+) GB$", re.MULTILINE)
+_SIZE = re.compile(
+    r"^# Size on disk: ([0-9.]+) GB(?: \(([0-9.]+) GB where the installer cannot link .*\))?$", re.MULTILINE
+)
 _NO_WHEEL = re.compile(r"(\S+?)==\S+ has no wheels with a matching Python")
 _OTHER_PYTHON = re.compile(
     r"current Python version \((\S+)\) does not satisfy\s+Python\s*(\S+?)\s+and\s+(\S+)\s+depends"
@@ -102,7 +104,21 @@ def ensure(pins: Path) -> Path:
 def sizes_gb() -> dict[str, float]:
     """Return the disk space of each environment of a run on a CPU, in 10^9 bytes, from envs/<name>.in."""
     sizes = {path.stem: _SIZE.search(path.read_text()) for path in (REPOSITORY / "envs").glob("*.in")}
-    return {name: float(size[1]) for name, size in sorted(sizes.items()) if size}
+    links = _installer_links()
+    return {
+        name: float(size[1] if links else size[2] or size[1]) for name, size in sorted(sizes.items()) if size
+    }
+
+
+def _installer_links() -> bool:
+    """Return whether uv can link its cache into the environments: both on one file system."""
+    caches = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    cache = Path(os.environ.get("UV_CACHE_DIR") or Path(caches, "uv"))
+    devices = {
+        next(p for p in (folder, *folder.parents) if p.exists()).stat().st_dev
+        for folder in (cache.absolute(), root().absolute())
+    }
+    return len(devices) == 1
 
 
 def missing_sizes_gb() -> dict[str, float]:
