@@ -22,7 +22,7 @@ PINS = {
 }
 TORCH = ("torch_xla", "torchax", "torch_tpu", "torch_tpu_undecomposed")
 LOWERED = {
-    SOFTMAX: ("jax", *TORCH, "tensorflow_xla"),
+    SOFTMAX: ("jax", *TORCH),
     PROGRAMS / "mixed.py": ("jax", *TORCH, "tensorflow_xla"),
     PROGRAMS / "layer.py": ("jax", *TORCH),
     PROGRAMS / "wide.py": ("jax", "torch_xla", "torchax"),
