@@ -78,7 +78,7 @@ def measure(job: ProcessJob, pins: Path, partner_pins: Path | None, output: Path
     )
     if own.refused:
         progress.report(own.refused)
-        return _write(output, [own.refused], [], None)
+        return write(output, [own.refused], [], None)
     partner = partner_of(job)
     other = Environment(*python_of(partner, partner_pins)) if partner else None
     files = [pins, partner_pins, Path(job.expected) / judge.DOCUMENT if job.expected else None]
@@ -95,7 +95,7 @@ def measure(job: ProcessJob, pins: Path, partner_pins: Path | None, output: Path
             if partner and records[-1]["partner"]["status"] in LASTING:
                 other = Environment(Path(), records[-1]["partner"])
     folders = [rounds.place(record["repetition"]) / SUBJECT for record in records]
-    cell = _write(output, records, folders, rounds.seed)
+    cell = write(output, records, folders, rounds.seed)
     rounds.remove()
     return cell
 
@@ -186,7 +186,7 @@ def _digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def _write(output: Path, records: list[dict], folders: list[Path], run_seed: int | None) -> dict:
+def write(output: Path, records: list[dict], folders: list[Path], run_seed: int | None) -> dict:
     """Write the cell's files, the same ones for every cell, and return the content of cell.json."""
     cell = combine(records, folders, run_seed)
     forms, program, sample = output / FORMS, output / "stablehlo.mlir.gz", output / "output.npy"
