@@ -16,7 +16,7 @@ from typing import Any
 
 import pandas as pd
 
-from stackwars.measure import interleaved
+from stackwars.measure import interleaved, loops
 from stackwars.measure.documents import event
 from stackwars.measure.process_value import aligned
 from stackwars.results import schema
@@ -31,8 +31,11 @@ MATRIX = "matrix"
 MAX_PAUSE_S = 600.0
 """A pause of ten minutes may be the build of an environment in the middle of a round."""
 INTERLEAVED, UNCONTENDED, ALL, CALL, APART = "interleaved", "uncontended", "all", "call", "apart"
-"""The basis of a row."""
+IN_TURN, NO_MEMORY, FAILED = "in turn", "no memory", "failed"
+"""The basis of a row. The last two say why a round of a control has no native call."""
 Row = dict[str, Any]
+Loops = dict[int, list[dict]]
+"""The loops of a program by round; none of a round in which it was not measured."""
 
 
 def build(config: dict, raw: Raw, cells: pd.DataFrame) -> pd.DataFrame:
@@ -44,7 +47,7 @@ def build(config: dict, raw: Raw, cells: pd.DataFrame) -> pd.DataFrame:
         *(
             row
             for replay, result in raw.replays.items()
-            for row in _replayed(config, raw, valid, replay, result)
+            for row in _replayed(config, valid, replay, result)
         ),
         *_compilers(config, raw),
         *_processes(raw, valid),
@@ -140,49 +143,72 @@ def _all_ms(values: Values) -> dict[int, float]:
     return {number: value.all_ms for number, value in values.items()}
 
 
-def _replayed(
-    config: dict, raw: Raw, valid: dict[Cell, str], replay: ReplayCell, result: dict
-) -> Iterator[Row]:
-    """Yield interleaved times of pairs of programs, and each baseline's native and replay times."""
+def _replayed(config: dict, valid: dict[Cell, str], replay: ReplayCell, result: dict) -> Iterator[Row]:
+    """Yield the ratios of a replay's rounds: of programs and, in the native compiler, of native calls beside them."""
     names = {"workload": replay.workload, "device": replay.device, "compiler": replay.compiler}
-    programs = result["programs"]
-    pairs = [pair for pair in comparisons(config, PROGRAMS) if {pair.subject, pair.baseline} <= programs.keys()]
-    for pair in pairs:
-        for number, one, base, ratio in paired(result, pair.subject, pair.baseline):
-            sides = {"subject": pair.subject, "baseline": pair.baseline}
-            row = _row(schema.REPLAY, number, one, base, INTERLEAVED, **names, **sides)
-            yield row | {"ratio": ratio}
-    if replay.compiler != native_compiler(config):
-        return
-    for baseline in dict.fromkeys(pair.baseline for pair in pairs):
-        cell, replayed = (
-            Cell(baseline, replay.workload, replay.device),
-            raw.replay_values.get((replay, baseline)),
-        )
-        if cell in valid and replayed:
-            sides = [(raw.cells[cell], raw.cell_values[cell]), (result, replayed)]
-            yield from _aligned(raw, schema.CONTROL, sides, **names, subject=baseline, baseline=baseline)
+    programs = looped(result)
+    cells = {name: Cell(name, replay.workload, replay.device) for name in result["natives"]}
+    natives = {
+        name: {process["repetition"]: loops.loops_of(process) for process in processes}
+        for name, processes in result["natives"].items()
+        if name in programs and cells[name] in valid
+    }
+    bases = {process["repetition"]: process.get("basis", INTERLEAVED) for process in result["processes"]}
+    for name, native in natives.items():
+        sides = {**names, "subject": name, "baseline": name}
+        yield from _of_loops(schema.CONTROL, native, programs[name], bases, **sides)
+        yield from _uncontrolled(programs[name], result["natives"][name], **sides)
+    for pair in comparisons(config, PROGRAMS):
+        both = (pair.subject, pair.baseline)
+        if not programs.keys() >= set(both):
+            continue
+        sides = {**names, "subject": pair.subject, "baseline": pair.baseline}
+        replays = list(_of_loops(schema.REPLAY, *(programs[name] for name in both), {}, **sides))
+        yield from replays
+        if natives.keys() >= set(both):
+            calls = list(_of_loops(schema.NATIVE_CALLS, *(natives[name] for name in both), bases, **sides))
+            yield from calls
+            yield from _split(replays, calls, sides)
 
 
-def paired(result: dict, subject: str, baseline: str) -> Iterator[tuple[int, float, float, float]]:
-    """Yield (round, subject in ms, baseline in ms, ratio) of two programs of a replay, unless one is not ok.
-
-    The baseline's time is its median block, the ratio the median over the pairs of blocks that followed each
-    other: what slows the machine for a while slows both, so no gate is needed.
-    """
-    programs = [result["programs"].get(name) for name in (subject, baseline)]
-    if any(program is None or program["status"] != "ok" for program in programs):
-        return
+def looped(result: dict) -> dict[str, Loops]:
+    """Return {program: its loops} of the ok programs of a replay."""
     rounds = [process["repetition"] for process in result["processes"]]
-    for number, one, other in zip(rounds, *(program["steady"] for program in programs), strict=True):
-        ratio = interleaved_ratio(one, other)
-        base = statistics.median(other["ns"]) / other["calls"] / 1e6
-        yield number, ratio * base, base, ratio
+    return {
+        name: dict(zip(rounds, program["loops"], strict=True))
+        for name, program in result["programs"].items()
+        if program["status"] == "ok"
+    }
 
 
-def interleaved_ratio(one: dict, other: dict) -> float:
-    """Return the median over the pairs of blocks ("ns" of each) of one program's time over the other's."""
-    return statistics.median(a / b for a, b in zip(one["ns"], other["ns"], strict=True))
+def _of_loops(quantity: str, one: Loops, base: Loops, bases: dict[int, str], **names: str) -> Iterator[Row]:
+    """Yield a row for each round in which both have loops. bases: of the rounds; INTERLEAVED if they lack one."""
+    for number, events in one.items():
+        if pairs := loops.pairs(events, base.get(number, [])):
+            times = [loops.side_ms(side) for side in (events, base[number])]
+            row = _row(quantity, number, *times, bases.get(number, INTERLEAVED), **names)
+            yield row | {"ratio": loops.round_ratio(pairs)}
+
+
+def _uncontrolled(replayed: Loops, processes: list[dict], **names: str) -> Iterator[Row]:
+    """Yield the rounds in which a framework has no native call beside its replay."""
+    for process in processes:
+        if not loops.loops_of(process):
+            basis = NO_MEMORY if process["status"] == "not run" else FAILED
+            ms = loops.side_ms(replayed[process["repetition"]])
+            row = _row(schema.CONTROL, process["repetition"], ms, None, basis, **names)
+            yield row | {"subject_ms": None, "baseline_ms": ms}
+
+
+def _split(replays: list[Row], calls: list[Row], names: dict[str, str]) -> Iterator[Row]:
+    """Yield how the native ratio of each round divides: native = replay x rest, margin = replay / rest."""
+    ratios = {row["round"]: row["ratio"] for row in replays}
+    for row in calls:
+        program = ratios[row["round"]]
+        rest = row["ratio"] / program
+        for quantity, ratio in ((schema.EVERYTHING_ELSE, rest), (schema.MARGIN, program / rest)):
+            times = dict.fromkeys(("subject_ms", "baseline_ms"))
+            yield _row(quantity, row["round"], ratio, 1.0, row["basis"], **names) | times
 
 
 def _compilers(config: dict, raw: Raw) -> Iterator[Row]:
