@@ -20,13 +20,13 @@ from typing import Any
 
 import numpy as np
 
-from stackwars import compilers, workloads
+from stackwars import compilers
 from stackwars.compilers import arguments, placement, profile
 from stackwars.compilers.check import EXECUTABLES, keyed
 from stackwars.ir.program_text import not_donated, readable
 from stackwars.measure import documents, judge, machine, process_status
 from stackwars.measure.calls import SINGLES, STEADY, Stream, serve, timed_call
-from stackwars.measure.child import run_child, surroundings
+from stackwars.measure.child import keep_memory, run_child, surroundings
 from stackwars.measure.documents import Events
 from stackwars.measure.inputs import INPUT_SETS
 
@@ -219,6 +219,7 @@ def digest_problem(name: str, digest: str, listed: str) -> str | None:
 def measure(spec: dict, events: Events, folder: Path) -> None:
     """Run one process of a replay; spec: of a ReplayJob."""
     events.write("import")
+    keep_memory(spec["workload"])
     compiler = compilers.load(spec["module"]).Compiler(spec["device"], spec["options"])
     events.write("build", device_kind=compiler.device_kind(), versions=compiler.versions())
     replay = ReplayProcess(spec, events)
@@ -231,7 +232,7 @@ def measure(spec: dict, events: Events, folder: Path) -> None:
     gc.enable()
     replay.verify(replay.fetch({name: stream.outputs for name, stream in streams.items()}))
     events.write("timed", **surroundings())
-    if spec["repetition"] == 0:
+    if spec["repetition"] == 0 and replay.programs:
         replay.profile()
     events.write("end")
 
