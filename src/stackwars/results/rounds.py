@@ -31,8 +31,10 @@ MATRIX = "matrix"
 MAX_PAUSE_S = 600.0
 """A pause of ten minutes may be the build of an environment in the middle of a round."""
 INTERLEAVED, UNCONTENDED, ALL, CALL, APART = "interleaved", "uncontended", "all", "call", "apart"
+LOOPS = "loops"
+"""The basis of a row."""
 IN_TURN, NO_MEMORY, FAILED = "in turn", "no memory", "failed"
-"""The basis of a row. The last two say why a round of a control has no native call."""
+"""The basis of a row of a replay whose processes did not alternate, or why a control has no native call."""
 Row = dict[str, Any]
 Loops = dict[int, list[dict]]
 """The loops of a program by round; none of a round in which it was not measured."""
@@ -142,7 +144,10 @@ def _replayed(config: dict, valid: dict[Cell, str], replay: ReplayCell, result: 
         for name, processes in result["natives"].items()
         if name in programs and cells[name] in valid
     }
-    bases = {process["repetition"]: process.get("basis", INTERLEAVED) for process in result["processes"]}
+    bases = {
+        process["repetition"]: IN_TURN if process.get("basis") == IN_TURN else LOOPS
+        for process in result["processes"]
+    }
     for name, native in natives.items():
         sides = {**names, "subject": name, "baseline": name}
         yield from _of_loops(schema.CONTROL, native, programs[name], bases, **sides)
@@ -171,11 +176,11 @@ def looped(result: dict) -> dict[str, Loops]:
 
 
 def _of_loops(quantity: str, one: Loops, base: Loops, bases: dict[int, str], **names: str) -> Iterator[Row]:
-    """Yield a row for each round in which both have loops. bases: of the rounds; INTERLEAVED if they lack one."""
+    """Yield a row for each round in which both have loops. bases: of the rounds; LOOPS if they lack one."""
     for number, events in one.items():
         if pairs := loops.pairs(events, base.get(number, [])):
             times = [loops.side_ms(side) for side in (events, base[number])]
-            row = _row(quantity, number, *times, bases.get(number, INTERLEAVED), **names)
+            row = _row(quantity, number, *times, bases.get(number, LOOPS), **names)
             yield row | {"ratio": loops.round_ratio(pairs)}
 
 
