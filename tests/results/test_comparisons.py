@@ -171,7 +171,10 @@ def test_every_framework_with_a_cell_and_a_program_has_a_control():
     cells = [JAX, TORCH, *(replay(name) for name in ("jax", "torch_xla", "torchax"))]
     table = compared(cells, rounds("control", "jax", (1.0, 1.01, 1.0), compiler=OLD))
     found = table[table["quantity"] == "control"]
-    assert list(zip(found["subject"], found["verdict"], strict=True)) == [("jax", "passed"), ("torch_xla", "no data")]
+    assert list(zip(found["subject"], found["verdict"], strict=True)) == [
+        ("jax", "passed"),
+        ("torch_xla", "no data"),
+    ]
 
 
 def test_times_in_ms_are_the_medians_of_the_rounds():

@@ -180,7 +180,7 @@ def test_drift_during_a_replay_is_no_difference():
     assert list(found["ratio"]) == pytest.approx([1.2, 1.2])
     assert list(found["subject_ms"]) == pytest.approx([3.0, 3.0])
     assert list(found["baseline_ms"]) == pytest.approx([2.5, 2.5])
-    assert set(found["basis"]) == {"loops"}
+    assert set(found["basis"]) == {"interleaved"}
 
 
 def test_programs_that_are_not_ok_are_paired_with_nothing():
@@ -211,7 +211,7 @@ def test_control_is_a_native_call_over_the_replay_of_its_program_in_the_same_rou
         [OLD, "control", "torch_xla", "torch_xla", 8.0, 2.0, 4.0],
         [OLD, "control", "torch_xla", "torch_xla", 9.0, 3.0, 3.0],
     ]
-    assert set(found["basis"]) == {"loops"}
+    assert set(found["basis"]) == {"interleaved"}
 
 
 def test_a_native_ratio_divides_in_every_round():
@@ -230,9 +230,9 @@ def test_processes_that_ran_one_after_the_other_say_so():
     one["processes"][1]["basis"] = "in turn"
     table = built({name: measured_cell(name, (1.0, 1.0)) for name in NATIVES}, {OLD: one})
     for quantity in ("control", "native", "everything else"):
-        assert list(of(table, quantity)["basis"])[:2] == ["loops", "in turn"]
+        assert list(of(table, quantity)["basis"])[:2] == ["interleaved", "in turn"]
     # The programs of one process alternate in any case.
-    assert set(of(table, "replay")["basis"]) == {"loops"}
+    assert set(of(table, "replay")["basis"]) == {"interleaved"}
 
 
 def test_a_round_without_a_native_process_says_why_it_has_no_control():

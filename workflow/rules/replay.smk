@@ -21,6 +21,7 @@ rule replay:
         profile=f"{REPLAY}/profile.json",
     log:
         f"{ROOT}/logs/replay/{{device}}/{{compiler}}/{{workload}}.txt",
+    priority: 1
     threads: EXCLUSIVE_THREADS
     resources:
         **EXCLUSIVE_NODE,

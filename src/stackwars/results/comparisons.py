@@ -129,9 +129,7 @@ def _round_key(quantity: str, **names: str) -> tuple[str, ...]:
     return tuple({"quantity": quantity, **names}.get(name, "") for name in schema.ROUND_KEYS)
 
 
-def _replays(
-    config: dict, replays: pd.DataFrame, native: pd.DataFrame, measured: Measured
-) -> Iterator[Row]:
+def _replays(config: dict, replays: pd.DataFrame, native: pd.DataFrame, measured: Measured) -> Iterator[Row]:
     """Yield the replay ratio of every pair of programs in every compiler and, in the native compiler, how the
     native ratio divides, and the control of each framework.
     """

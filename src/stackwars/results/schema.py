@@ -52,7 +52,7 @@ KEYS = {
     "releases": ["workload", "framework", "project", "version"],
 }
 """The columns that identify a row of each table."""
-RETIRED = {"cells": ("native_rel_l2",)}
+RETIRED = {"cells": ("native_rel_l2", "stop_reason", "used_cores")}
 """Columns of runs that were accepted earlier; they are not read."""
 RENAMED = {"comparisons": {"runtime": "everything else"}}
 """Quantities of runs that were accepted earlier, and their names today."""
@@ -65,7 +65,8 @@ FORMS = ("flattening", "layernorm", "qkv", "contraction")
 """The original's claims about the structure of a program: a column of programs.csv each."""
 
 STAGES = FIRST, SECOND, STEADY = "first", "second", "steady"
-PROCESS, CONTROL, COMPILER = "process", "control", "compiler"
+PROCESS, CONTROL, COMPILER, UNDISTURBED = "process", "control", "compiler", "undisturbed"
+THROUGHPUT = "throughput"
 NATIVE_CALLS = "native"
 """Native calls in the rounds of a replay."""
 EVERYTHING_ELSE, MARGIN, PAIRWISE, FORM, SCALING = "everything else", "margin", "pairwise", "form", "scaling"
