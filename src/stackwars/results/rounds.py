@@ -19,10 +19,10 @@ import pandas as pd
 from stackwars.measure import loops
 from stackwars.measure.documents import event
 from stackwars.results import schema
-from stackwars.results.raw import Raw, Values
+from stackwars.results.raw import Raw
 from stackwars.study.cells import Cell
 from stackwars.study.comparisons import PROGRAMS, comparisons
-from stackwars.study.programs import ReplayCell, native_compiler
+from stackwars.study.programs import ReplayCell
 from stackwars.study.studies import full_study
 
 MATRIX = "matrix"
