@@ -11,6 +11,7 @@ import argparse
 import json
 import random
 import shutil
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -120,7 +121,9 @@ def _round(
             for name, native in running.items()
         ),
     ]
+    begun = time.monotonic()
     records = run_round(participants, own.settings, rng, needed)
+    records[REPLAY]["round_s"] = round(time.monotonic() - begun, 3)
     for one in participants:
         shutil.rmtree(one.folder / "cache", ignore_errors=True)
     basis = {"basis": records[REPLAY]["basis"]}

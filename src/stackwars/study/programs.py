@@ -283,7 +283,6 @@ def replay_job(config: dict, replay: ReplayCell) -> dict:
     """The ReplayJob of `stackwars.compilers.replay` of the first round, as a dictionary."""
     settings = cells.settings(config)
     row = config["compilers"][replay.compiler]
-    measuring = ("seed", "memory_cap_gib", "timeout_s", "steady_max_blocks", "loop_pairs", "loop_seconds")
     return {
         "workload": replay.workload,
         "device": replay.device,
@@ -295,11 +294,9 @@ def replay_job(config: dict, replay: ReplayCell) -> dict:
         "baseline": with_programs(config)[0],
         "sizes": sizes(config, replay.workload),
         "settings": {
-            **{key: settings[key] for key in measuring},
-            "side_by_side": settings.get("side_by_side", False),
+            **cells.measuring(config, replay.workload),
             "rounds": cells.rounds(config, replay.workload),
             "steady_min_blocks": _replay_blocks(settings, replay.workload),
-            "block_calls": cells.block_calls(config, replay.workload),
             "steady_seconds": settings["replay_seconds"],
         },
         "programs": _files(config, replayed(config, replay.workload, replay.compiler)),
