@@ -6,6 +6,7 @@ line, so that whatever ends it, its parent knows how far it came and keeps what 
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import gzip
 import json
@@ -33,6 +34,19 @@ EXTRACTED = (0, 1)
 """The rounds in which the StableHLO is extracted: two tell whether every process has the same one."""
 TURNS = 2
 """How often every shape is called."""
+
+
+def keep_memory(workload: str) -> None:
+    """Have the C library give no memory back to the system in a workload that updates a state.
+
+    Its results have fresh memory in every step, whose page faults would double the time of the step. By glibc's
+    mallopt(3): M_TRIM_THRESHOLD (-1) of -1 returns nothing, M_MMAP_MAX (-4) of 0 maps no block by itself. With another
+    library nothing is done. A cell and the replay of its program do the same.
+    """
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is not None and hasattr(workloads.load(workload), "STATE"):
+        mallopt(-1, -1)
+        mallopt(-4, 0)
 
 
 def refuse_outside_compiler(session: Any, workload: Workload) -> None:
@@ -82,6 +96,7 @@ def measure(spec: dict, events: Events, folder: Path) -> None:
     """Run the whole process that the specification describes; see `supervisor.ProcessJob`."""
     settings, sizes, seed = spec["settings"], spec["sizes"], spec["settings"]["seed"]
     events.write("import")
+    keep_memory(spec["workload"])
     session, workload, build = opened(spec)
     versions = {"numpy": np.__version__, **session.versions(), **_models_library()}
     events.write("build", device_kind=session.device_kind(), versions=versions)

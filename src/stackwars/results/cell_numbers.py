@@ -49,7 +49,7 @@ def numbers(result: dict, values: dict[int, ProcessValue], workload: ModuleType)
         "steady_class": usual,
         "warmup_points": warmup,
         "steady_calls": sum(map(_steady_calls, processes)),
-        **_of_loops(processes),
+        **of_loops(map(loops.loops_of, processes)),
         **_throughput([event(process, "throughput") for process in processes]),
         # The most that any process did: a compilation in one process of ten must not disappear.
         "threads": max(one["threads"] for one in calls["steady"]),
@@ -74,11 +74,10 @@ def _steady_calls(process: dict) -> int:
     return sum(len(one["ns"]) * one["calls"] for one in every)
 
 
-def _of_loops(processes: Sequence[dict]) -> dict[str, float]:
-    """Return the cores that the loops used and their page faults a call: medians over the processes."""
+def of_loops(rounds: Iterable[Sequence[dict]]) -> dict[str, float]:
+    """Return the cores that the loops of each round used and their page faults a call: medians over the rounds."""
     cores, faults = [], []
-    for process in processes:
-        every = loops.loops_of(process)
+    for every in rounds:
         cores.append(sum(one["run_ns"] for one in every) / sum(sum(one["ns"]) for one in every))
         calls = sum(len(one["ns"]) * one["calls"] for one in every)
         faults.append(sum(one["minor_faults"] for one in every) / calls)

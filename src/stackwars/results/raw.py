@@ -64,8 +64,8 @@ class Raw:
                 if program["status"] == "ok":
                     singles = zip(program["first_ns"], program["second_ns"], strict=True)
                     both = zip(singles, program["steady"], strict=True)
-                    values = process_value.of_rounds(dict(zip(rounds, both, strict=True)))
-                    found[replay, name] = values
+                    loops = dict(zip(rounds, program["loops"], strict=True))
+                    found[replay, name] = process_value.of_rounds(dict(zip(rounds, both, strict=True)), loops)
         return found
 
     @cached_property

@@ -8,8 +8,10 @@ raises the version here, and then every job of the kind runs again. An edit of a
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from types import SimpleNamespace
 
 from snakemake.exceptions import WorkflowError
 
@@ -143,18 +145,13 @@ class Jobs:
 
     def replayed_cells(self, wildcards: Wildcards) -> list[str]:
         """Return files of the cells that a replay is checked against: the same programs, natively."""
-        result = self._native(wildcards)
-        return self._grid.files(result, "cell.json")
+        return self._grid.files(_replayed_cells(self._grid, wildcards), "cell.json")
 
-    def replayed_folders(self, wildcards: Wildcards) -> list[str]:
-        """Return the same as arguments of `stackwars.compilers.replay_cell`."""
-        result = self._native(wildcards)
-        return [f"--cell {cell.framework}={self._grid.measured}/{cell.path}" for cell in result]
-
-    def _native(self, wildcards: Wildcards) -> list[Cell]:
-        result = programs.replayed(self._grid.config, wildcards.workload, wildcards.compiler)
-        native = [Cell(program.framework, program.workload, wildcards.device) for program in result]
-        return [cell for cell in native if cell in self._grid.selected]
+    def native_pins(self, wildcards: Wildcards) -> list[str]:
+        """Return the pins of the environments of the native processes in a replay's rounds."""
+        self._grid.check(wildcards)
+        natives = _natives(self._grid, wildcards)
+        return [cells.pins(self._grid.config, cell.framework, cell.device) for cell in natives]
 
 
 # The keys that a rule's wildcards name
@@ -259,7 +256,26 @@ def _growth_sources(grid: Grid, wildcards: Wildcards) -> list[str]:
     return cells.sources(grid.config, Cell(point.framework, point.workload, CPU))
 
 
+def _replayed_cells(grid: Grid, wildcards: Wildcards) -> list[Cell]:
+    """Return the cells of this run whose programs a replay of the workload runs."""
+    result = programs.replayed(grid.config, wildcards.workload, wildcards.compiler)
+    every = (Cell(program.framework, program.workload, wildcards.device) for program in result)
+    return [cell for cell in every if cell in grid.selected]
+
+
+def _natives(grid: Grid, wildcards: Wildcards) -> list[Cell]:
+    """Return the cells whose native processes take part in a replay's rounds: in the native compiler alone."""
+    is_native = wildcards.compiler == programs.native_compiler(grid.config)
+    return _replayed_cells(grid, wildcards) if is_native else []
+
+
 def _replay_sources(grid: Grid, wildcards: Wildcards) -> list[str]:
+    own = _replay_sources_of(grid, wildcards.compiler, wildcards.workload)
+    natives = (cells.sources(grid.config, cell) for cell in _natives(grid, wildcards))
+    return sorted({*own, *itertools.chain(*natives)})
+
+
+def _causes_sources(grid: Grid, wildcards: Wildcards) -> list[str]:
     return _replay_sources_of(grid, wildcards.compiler, wildcards.workload)
 
 
@@ -269,8 +285,28 @@ def _replay_sources_of(grid: Grid, compiler: str, workload: str) -> list[str]:
 
 
 def _replay_spec(grid: Grid, wildcards: Wildcards) -> dict:
-    repetition = int(getattr(wildcards, "repetition", 0))
-    return programs.replay_job(grid.config, _replay(wildcards), repetition)
+    """Return a ReplayCellJob of `stackwars.compilers.replay_cell`."""
+    own = programs.replay_job(grid.config, _replay(wildcards))
+    cells_ = _replayed_cells(grid, wildcards)
+    return {
+        "replay": own,
+        "natives": {cell.framework: _native_spec(grid, cell, own) for cell in _natives(grid, wildcards)},
+        "cells": {cell.framework: f"{grid.measured}/{cell.path}" for cell in cells_},
+    }
+
+
+def _native_spec(grid: Grid, cell: Cell, replay: dict) -> dict:
+    """Return the process of a cell as it takes part in the rounds of a replay, and its pins.
+
+    It is only compared with, and times as long an undisturbed series as the replay.
+    """
+    job = _cell_spec(grid, SimpleNamespace(**asdict(cell)))
+    series = {key: replay["settings"][key] for key in ("steady_seconds", "steady_min_blocks")}
+    alone = {"partner": None, "forms": False, "writes_files": False}
+    return {
+        "job": {**job, **alone, "settings": {**job["settings"], **series}},
+        "pins": cells.pins(grid.config, cell.framework, cell.device),
+    }
 
 
 def _values_sources(grid: Grid, wildcards: Wildcards) -> list[str]:
@@ -333,7 +369,7 @@ KINDS = {
     "causes": Kind(
         version="1",
         pins=_compiler_pins,
-        sources=_replay_sources,
+        sources=_causes_sources,
         spec=lambda grid, w: programs.causes_job(grid.config, ReplayCell(CPU, w.compiler, w.workload)),
     ),
     "releases": Kind(
