@@ -57,12 +57,16 @@ def rounds(job, folder, child: str = supervisor.CELL):
     return found
 
 
-def test_cell_is_unsupported_and_a_later_round_is_not_tried(tmp_path, capsys):
+def measured(job, folder) -> dict:
+    """The cell of a job that cannot be measured."""
+    return cell.measure(job, PINS, None, folder)
+
+
+def test_cell_is_unsupported(tmp_path, capsys):
     identity = ("jax", "jax", "gemm", "cpu", "smoke", 0, {"m": 1, "k": 1, "n": 1})
-    folders = rounds(supervisor.ProcessJob(*identity, SETTINGS), tmp_path)
-    found = cell.combine(folders)
+    found = measured(supervisor.ProcessJob(*identity, SETTINGS), tmp_path)
     assert (found["status"], found["status_detail"]) == ("unsupported", WHY)
-    assert [process["repeated"] for process in found["processes"]] == [True, False]
+    assert [process["repeated"] for process in found["processes"]] == [True]
     assert f"unsupported: {WHY}" in capsys.readouterr().err
 
 
@@ -70,8 +74,7 @@ def test_cell_of_an_absent_device_is_not_run_and_builds_no_environment(tmp_path,
     monkeypatch.setitem(device.NODES, "cuda", (str(tmp_path / "nvidia"),))
     monkeypatch.setattr(supervisor, "ensure", lambda pins: pytest.fail("built an environment"))
     identity = ("jax", "jax", "gemm", "cuda", "smoke", 0, {"m": 1, "k": 1, "n": 1})
-    peers = {"baselines": {"jax": None}, "compilers": []}
-    found = cell.combine(rounds(supervisor.ProcessJob(*identity, SETTINGS, peers=peers), tmp_path))
+    found = measured(supervisor.ProcessJob(*identity, SETTINGS), tmp_path)
     why = f"no driver: none of {tmp_path}/nvidia exists"
     assert (found["status"], found["status_detail"]) == ("not run", why)
     assert f"not run: {why}" in capsys.readouterr().err

@@ -152,52 +152,43 @@ def test_what_the_native_compiler_makes_is_kept_of_the_listed_programs_alone():
     assert made.optimised() == [f"results/reference/{cell}/{printed.OPTIMISED}" for cell in cells]
 
 
-def test_a_process_is_made_from_its_own_files_and_its_partner_s():
+def test_a_cell_is_made_from_its_own_files_and_its_partner_s():
     jobs = Jobs(grid())
-    files = jobs.sources("process")(GEMM)
+    files = jobs.sources("cell")(GEMM)
     for name in ("gemm", "in_torch", "in_jax"):
         assert f"src/stackwars/workloads/{name}.py" in files
-    assert (jobs.pins("process")(GEMM), jobs.partner_pins(GEMM)) == ("envs/torch_xla.txt", "envs/jax.txt")
+    assert (jobs.pins("cell")(GEMM), jobs.partner_pins(GEMM)) == ("envs/torch_xla.txt", "envs/jax.txt")
     jax = SimpleNamespace(framework="jax", workload="gemm", device="cpu")
     assert jobs.partner_pins(jax) == []
-    assert "src/stackwars/workloads/in_torch.py" not in jobs.sources("process")(jax)
+    assert "src/stackwars/workloads/in_torch.py" not in jobs.sources("cell")(jax)
 
 
-def test_a_process_is_told_what_it_measures():
+def test_a_cell_is_told_what_it_measures():
     jobs = Jobs(grid())
-    job = content(jobs.spec("process")(SimpleNamespace(**vars(GEMM), repetition="2")))
-    assert (job["repetition"], job["dialect"]) == (2, "torch")
+    job = content(jobs.spec("cell")(GEMM))
+    assert (job["repetition"], job["dialect"], job["settings"]["rounds"]) == (0, "torch", 1)
     assert job["partner"] == {"framework": "jax", "dialect": "jax"}
     assert job["settings"]["block_calls"] == 16
     assert "audit_rounds" not in job["settings"]
-    assert content(jobs.spec("process")(GEMM))["repetition"] == 0, "a cell has no repetition"
     paper = config()["paper"] | {"forms": ["gemm"]}
-    assert content(Jobs(grid(paper=paper)).spec("process")(GEMM))["forms"] and not job["forms"]
+    assert content(Jobs(grid(paper=paper)).spec("cell")(GEMM))["forms"] and not job["forms"]
 
 
-def test_another_study_changes_the_stopping_rule_and_measures_nothing_again():
-    """What is measured in the same rounds is in a file whose path is a parameter, and always the same."""
+def test_another_study_measures_nothing_again():
     alone, beside = (
         Jobs(Grid({**load(), "preset": "full", "measure": measure}, lambda: ""))
         for measure in (["tables"], ["tables", "stacks"])
     )
-    assert alone.spec("process")(GEMM) == beside.spec("process")(GEMM)
-    found = []
-    for jobs in (alone, beside):
-        path = jobs.peers()
-        found.append((path, content(path)["cpu"]["gemm"]["baselines"]))
-    (path, few), (other, more) = found
-    assert path == other and few.keys() < more.keys()
-    assert (more["jax"], more["torch_xla"]) == (None, "jax")
+    assert alone.spec("cell")(GEMM) == beside.spec("cell")(GEMM)
 
 
 def test_a_change_of_one_setting_is_another_file():
     settings = config()["settings"]
     names = {
-        Jobs(grid(settings={**settings, **changed})).spec("process")(GEMM)
+        Jobs(grid(settings={**settings, **changed})).spec("cell")(GEMM)
         for changed in ({}, {"seed": 7}, {"audit_rounds": 7})
     }
-    assert len(names) == 2, "audits are no part of a process"
+    assert len(names) == 2, "audits are no part of a cell"
 
 
 def test_a_compilation_takes_the_code_s_size_from_a_finished_one():
@@ -261,7 +252,7 @@ def test_a_check_and_its_expected_values_read_the_programs_of_their_variant():
     assert content(jobs.spec("check")(check))["variant"] == "odd1"
     assert jobs.pins("expected")(check) == jobs.pins("check")(check) == "envs/xla-0.10.2.txt"
     assert jobs.expected(GEMM) == jobs.expected(SimpleNamespace(workload="gemm", variant="base"))
-    assert content(jobs.spec("process")(GEMM))["expected"] == str(Path(jobs.expected(GEMM)[0]).parent)
+    assert content(jobs.spec("cell")(GEMM))["expected"] == str(Path(jobs.expected(GEMM)[0]).parent)
 
 
 def test_a_check_without_programs_is_refused():
@@ -274,7 +265,7 @@ def test_without_frontends_no_cell_waits_for_expected_values():
     alone = [row | {"compare": ["cells"]} for row in config()["comparisons"]]
     jobs = Jobs(grid(comparisons=alone))
     assert jobs.expected(GEMM) == []
-    assert content(jobs.spec("process")(GEMM))["expected"] == ""
+    assert content(jobs.spec("cell")(GEMM))["expected"] == ""
     with pytest.raises(WorkflowError, match="expected a configuration with a frontend's programs"):
         jobs.evaluated(SimpleNamespace(workload="gemm", variant="base"))
 
