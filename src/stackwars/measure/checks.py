@@ -105,7 +105,7 @@ def _spans(event: dict) -> Iterator[tuple[str, float, float]]:
     passed = event["at_s"] - event["began_s"]
     if event["event"] == "first":
         yield "the first call", event["ns"] / 1e9, passed
-    if event["event"] == "steady":
+    if event["event"] == "steady" and "seconds" in event:
         yield "the steady calls", event["seconds"], passed
     if event["event"] == "loop":
         yield "a loop", sum(event["ns"]) / 1e9, passed
