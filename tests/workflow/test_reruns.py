@@ -60,7 +60,7 @@ def test_only_what_an_edit_touches_is_measured_again(tmp_path, jax_python):
     for name in ("supervisor", "interleaved", "limits", "child", "rounds"):
         study.write(tmp_path / f"src/stackwars/measure/{name}.py", '"""A remark."""\n')
     planned = study.planned(made.snakemake(study.CELLS, "-n").stdout)
-    assert not {"process", "cell", "peak", "replay_process"} & set(planned)
+    assert not {"process", "cell", "peak", "replay"} & set(planned)
 
     # An edit of a workload, run.
     study.write(tmp_path / "src/stackwars/workloads/gemm.py", "\nEDITED = True\n")
