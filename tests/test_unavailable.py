@@ -12,7 +12,6 @@ import pytest
 
 from stackwars.compilers import ahead_supervisor, arguments, replay_cell
 from stackwars.compilers.check import outcome
-from stackwars.compilers.replay import ReplayJob
 from stackwars.measure import cell, judge, nodes, supervisor
 from stackwars.results import programs, tables
 from stackwars.results.folder import Folder
@@ -82,9 +81,14 @@ def test_cell_of_an_absent_device_is_not_run_and_builds_no_environment(tmp_path,
 
 def test_replay_is_unsupported(tmp_path):
     config = {**load(), "preset": "smoke"}
-    job = ReplayJob(**replay_job(config, replays(config)[0], 0))
-    check = {"judge": "", "programs": {name: outcome("unsupported", WHY) for name in job.programs}}
-    found = replay_cell.combine(rounds(job, tmp_path, "stackwars.compilers.replay"), {}, check)
+    own = replay_job(config, replays(config)[0])
+    check = {"judge": "", "programs": {name: outcome("unsupported", WHY) for name in own["programs"]}}
+    own["check"] = str(tmp_path / "check.json")
+    Path(own["check"]).write_text(json.dumps(check))
+    job = replay_cell.ReplayCellJob(own, {}, {})
+    replay_cell.write(job, *replay_cell.measure(job, PINS, tmp_path), None, tmp_path)
+    found = json.loads((tmp_path / "replay.json").read_text())
+    assert len(found["processes"]) == 1 and found["run_seed"] is None
     assert (found["status"], found["status_detail"]) == ("unsupported", WHY)
     assert {program["status"] for program in found["programs"].values()} == {"unsupported"}
 
