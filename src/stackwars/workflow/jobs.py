@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
@@ -23,7 +24,7 @@ from stackwars.study.programs import BASE, Compilation, Program, ReplayCell
 from stackwars.study.releases import Point as ReleasesPoint
 from stackwars.study.sharding import Point as ShardingPoint
 from stackwars.workflow import job_files, plan
-from stackwars.workflow.grid import Grid, Wildcards
+from stackwars.workflow.grid import REFERENCE, Grid, Wildcards
 from stackwars.workloads import parallel
 
 
@@ -110,6 +111,22 @@ class Jobs:
             for replay in replays
             if (replay.device, replay.workload) == place
         ]
+
+    def source_of_compilations(self) -> str:
+        """Return the path of the Source of `stackwars.compilers.ahead_reference`.
+
+        It is the same whatever is in the file, so that nothing is compiled again when a study joins a run.
+        """
+        grid = self._grid
+        made = [*grid.compiled("ahead.json"), *grid.slices(), *grid.largest_batches()]
+        content = {
+            "root": grid.root,
+            "reference": REFERENCE,
+            "names": [str(Path(path).relative_to(grid.measured)) for path in made],
+            "versions": {kind: self.version(kind) for kind in ("ahead", "largest_batch")},
+            "recompile": grid.config.get("recompile", False),
+        }
+        return job_files.planned_shared("source_of_compilations", content)
 
     def description(self, wildcards: Wildcards) -> list[str]:
         """Return the file that tells XLA what a GPU is, for a target that has one."""

@@ -23,6 +23,7 @@ from typing import Any, TextIO
 from snakemake.exceptions import WorkflowError
 from snakemake.logging import logger
 
+from stackwars.compilers import ahead_reference
 from stackwars.measure import limits, nodes
 from stackwars.measure.launch import RUNNER
 from stackwars.results import runs
@@ -84,7 +85,9 @@ def _check_writable(grid: Grid) -> None:
 
 
 def check_results(grid: Grid) -> bool:
-    """Move damaged results aside and date those of the future now; return whether anything changed.
+    """Move damaged results aside, date those of the future now, and delete what may not be taken from the reference.
+
+    Return whether anything changed.
 
     :raises WorkflowError: for a damaged reference, and for results that lie elsewhere.
     """
@@ -105,7 +108,8 @@ def check_results(grid: Grid) -> bool:
             f"{future} results were dated ahead of the clock, which was set back since: they are dated now, in "
             "their order"
         )
-    return bool(quarantined or future)
+    removed = ahead_reference.remove_taken(root) if grid.config.get("recompile") else 0
+    return bool(quarantined or future or removed)
 
 
 def _check_reference(grid: Grid) -> None:
