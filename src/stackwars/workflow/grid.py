@@ -41,6 +41,8 @@ class Grid:
         self._devices = devices
         self.config = config
         self.is_measured = config["source"] == "measured"
+        self.recompiles = str(config.get("recompile")).lower() == "true"
+        """Whether no compilation is taken from the reference; --config gives a text."""
         self.root = f"results/{studies.folder(config)}"
         self.measured = self.root if self.is_measured else REFERENCE
         self.out = self.root if self.is_measured else REFERENCE_TABLES

@@ -17,7 +17,7 @@ from snakemake.exceptions import WorkflowError
 from stackwars import frameworks
 from stackwars.measure import PROTOCOL, judge
 from stackwars.setup.device import CPU, CPUS
-from stackwars.study import cells, growth, programs, releases, sharding
+from stackwars.study import cells, growth, programs, releases, run_environments, sharding
 from stackwars.study.cells import Cell
 from stackwars.study.growth import Point as GrowthPoint
 from stackwars.study.programs import BASE, Compilation, Program, ReplayCell
@@ -124,7 +124,7 @@ class Jobs:
             "reference": REFERENCE,
             "names": [str(Path(path).relative_to(grid.measured)) for path in made],
             "versions": {kind: self.version(kind) for kind in ("ahead", "largest_batch")},
-            "recompile": grid.config.get("recompile", False),
+            "recompile": grid.recompiles,
         }
         return job_files.planned_shared("source_of_compilations", content)
 
@@ -404,5 +404,5 @@ KINDS = {
         pins=lambda grid, w: programs.compiler_pins(grid.config, programs.native_compiler(grid.config)),
         spec=lambda grid, w: programs.optimise_job(grid.config),
     ),
-    "peak": Kind("1", lambda grid, w: "envs/jax.txt" if w.device in CPUS else f"envs/jax-{w.device}.txt"),
+    "peak": Kind("1", lambda grid, w: run_environments.PEAK_PINS if w.device in CPUS else f"envs/jax-{w.device}.txt"),
 }

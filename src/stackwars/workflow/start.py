@@ -27,7 +27,7 @@ from stackwars.compilers import ahead_reference
 from stackwars.measure import limits, nodes
 from stackwars.measure.launch import RUNNER
 from stackwars.results import runs
-from stackwars.setup import tools
+from stackwars.setup import environments, tools
 from stackwars.workflow import damage, faults, job_files
 from stackwars.workflow.grid import REFERENCE, REFERENCE_TABLES, Grid
 
@@ -35,6 +35,9 @@ MADE = ("paper.pdf", "report.html")
 """What a run makes beside its results."""
 LOCK = Path("results", ".run.lock")
 TAKEN = "another run is already using this folder; fix: wait for it, or end it"
+LAZY = ("ahead", "largest_batch", "device")
+"""Rules whose jobs rarely need the environments of their pins, and build them themselves."""
+PINS = Path("envs")
 WAIT_S = 5.0
 _held: list[TextIO] = []
 """The run's lock, for as long as this process lives."""
@@ -65,6 +68,7 @@ def prepare(grid: Grid, workflow: Any) -> None:
     # core, from the cells that are being measured, and no option turns it off.
     workflow.scheduler.job_rate_limiter = None
     names = {job.name for job in workflow.dag.needrun_jobs()}
+    _build_environments(workflow)
     lacking = tools.missing_for_paper(typeset="typeset" in names, draw="compiler_figures" in names)
     if lacking:
         raise WorkflowError(tools.explain_missing_for_paper(lacking))
@@ -82,6 +86,24 @@ def _check_writable(grid: Grid) -> None:
                 "writable (chmod -R u+w results, or mount it so), and run the same command again: what was "
                 "measured is kept"
             ) from None
+
+
+def _build_environments(workflow: Any) -> None:
+    """Build what the planned jobs run in, before the first of them: no build stands between measurements.
+
+    Compilations for targets are left out, because most are taken from the reference and need none.
+    """
+    pins = {
+        Path(file)
+        for job in workflow.dag.needrun_jobs()
+        if job.rule.name not in LAZY
+        for file in job.input
+        if Path(file).parent == PINS and Path(file).suffix == ".txt"
+    }
+    try:
+        environments.ensure_all(sorted(pins))
+    except environments.BuildError as error:
+        raise WorkflowError(str(error)) from None
 
 
 def check_results(grid: Grid) -> bool:
@@ -108,7 +130,7 @@ def check_results(grid: Grid) -> bool:
             f"{future} results were dated ahead of the clock, which was set back since: they are dated now, in "
             "their order"
         )
-    removed = ahead_reference.remove_taken(root) if grid.config.get("recompile") else 0
+    removed = ahead_reference.remove_taken(root) if grid.recompiles else 0
     return bool(quarantined or future or removed)
 
 
