@@ -106,7 +106,9 @@ lint: set-up
 ASKED_STUDIES = $(subst $(COMMA), ,$(STUDIES))
 NEEDED = $(ASKED_STUDIES)
 paper: NEEDED = tables $(ASKED_STUDIES)
-audits explain releases: NEEDED = $@
+audits: NEEDED = audits
+explain: NEEDED = explain
+releases: NEEDED = releases
 smoke test test-faults: NEEDED = all
 
 set-up:

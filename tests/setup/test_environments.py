@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from stackwars.setup import environments
+from stackwars.setup import environments, needed
 from stackwars.setup.environments import REPOSITORY, clean_environ, ensure, folder
 from stackwars.study.config import load
 
@@ -223,7 +223,7 @@ def test_every_environment_can_be_had_with_every_python(tmp_path, python):
     wanted |= {row["programs"] for row in frameworks if "programs" in row}
     wanted |= {row["environment"] for row in load()["compilers"].values()}
     wanted |= {e for row in load()["targets"].values() for e in row.get("environments", {}).values()}
-    assert wanted == set(environments.sizes_gb())
+    assert wanted == set(needed.sizes_gb())
     for name in sorted(wanted):
         text = (REPOSITORY / "envs" / f"{name}.txt").read_text()
         late = python not in ("3.11", "3.12")
