@@ -91,6 +91,24 @@ def test_command_runs_in_the_environment(pins):
     assert done.stdout == "it is here\n"
 
 
+def test_all_that_is_missing_is_built_and_what_this_python_cannot_have_is_left_to_its_job(
+    pins, tmp_path, monkeypatch
+):
+    asked = []
+
+    def build(path: Path, home: Path, python: Path) -> None:
+        asked.append(path.stem)
+        if path.stem == "late":
+            raise environments.Unavailable("late==1 has no wheels with a matching Python")
+        finished(home)
+
+    monkeypatch.setattr(environments, "_build", build)
+    late = Path(shutil.copy(pins, tmp_path / "late.txt"))
+    environments.ensure_all([late, pins])
+    environments.ensure_all([late, pins])
+    assert asked == ["late", "small", "late"]
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

@@ -126,7 +126,7 @@ class Jobs:
             "versions": {kind: self.version(kind) for kind in ("ahead", "largest_batch")},
             "recompile": grid.recompiles,
         }
-        return job_files.planned_shared("source_of_compilations", content)
+        return job_files.planned_constant("source_of_compilations", content)
 
     def description(self, wildcards: Wildcards) -> list[str]:
         """Return the file that tells XLA what a GPU is, for a target that has one."""

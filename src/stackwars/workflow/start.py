@@ -17,6 +17,7 @@ import signal
 import sys
 import tempfile
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -36,7 +37,8 @@ MADE = ("paper.pdf", "report.html")
 LOCK = Path("results", ".run.lock")
 TAKEN = "another run is already using this folder; fix: wait for it, or end it"
 LAZY = ("ahead", "largest_batch", "device")
-"""Rules whose jobs rarely need the environments of their pins, and build them themselves."""
+"""Rules whose jobs build the environments of their pins themselves, because most need none: compilations are taken from the
+reference, and most devices are absent."""
 PINS = Path("envs")
 WAIT_S = 5.0
 _held: list[TextIO] = []
@@ -68,7 +70,7 @@ def prepare(grid: Grid, workflow: Any) -> None:
     # core, from the cells that are being measured, and no option turns it off.
     workflow.scheduler.job_rate_limiter = None
     names = {job.name for job in workflow.dag.needrun_jobs()}
-    _build_environments(workflow)
+    build_environments(workflow.dag.needrun_jobs())
     lacking = tools.missing_for_paper(typeset="typeset" in names, draw="compiler_figures" in names)
     if lacking:
         raise WorkflowError(tools.explain_missing_for_paper(lacking))
@@ -88,14 +90,14 @@ def _check_writable(grid: Grid) -> None:
             ) from None
 
 
-def _build_environments(workflow: Any) -> None:
-    """Build what the planned jobs run in, before the first of them: no build stands between measurements.
+def build_environments(jobs: Iterable[Any]) -> None:
+    """Build what these jobs run in, before the first of them: no build stands between measurements.
 
-    Compilations for targets are left out, because most are taken from the reference and need none.
+    :raises WorkflowError: if one cannot be built, saying why.
     """
     pins = {
         Path(file)
-        for job in workflow.dag.needrun_jobs()
+        for job in jobs
         if job.rule.name not in LAZY
         for file in job.input
         if Path(file).parent == PINS and Path(file).suffix == ".txt"
