@@ -35,7 +35,12 @@ def inside(tmp_path, monkeypatch):
 
 
 def source(**changes) -> Source:
-    fields = {"root": "run", "reference": "ref", "names": NAMES, "versions": {"ahead": "1", "largest_batch": "1"}}
+    fields = {
+        "root": "run",
+        "reference": "ref",
+        "names": NAMES,
+        "versions": {"ahead": "1", "largest_batch": "1"},
+    }
     return Source(**{**fields, **changes})
 
 
@@ -165,7 +170,7 @@ def test_what_was_taken_over_is_removed_to_be_compiled():
     kept = put(Path("run", NAMES[1]), document())
     put(Path("run/ahead/t/c/jax/0/largest_batch.json"), ahead_reference.taken({"probes": []}))
     assert ahead_reference.remove_taken(Path("run")) == 2
-    assert [path for path in Path("run").rglob("*.json")] == [kept]
+    assert list(Path("run").rglob("*.json")) == [kept]
     assert ahead_reference.remove_taken(Path("elsewhere")) == 0
 
 

@@ -48,9 +48,7 @@ def _named(pattern: re.Pattern, studies: list[str]) -> list[str]:
     found = {name: pattern.search(text) for name, text in _texts().items()}
     asked = {study for study in studies if study}
     return [
-        name
-        for name, match in found.items()
-        if match and (ALL in asked or asked & set(match[1].split(", ")))
+        name for name, match in found.items() if match and (ALL in asked or asked & set(match[1].split(", ")))
     ]
 
 
@@ -79,7 +77,9 @@ def _installer_links() -> bool:
 
 def studies() -> set[str]:
     """Return the studies that some environment names."""
-    return {study for text in _texts().values() for match in _NEEDED_BY.findall(text) for study in match.split(", ")}
+    return {
+        study for text in _texts().values() for match in _NEEDED_BY.findall(text) for study in match.split(", ")
+    }
 
 
 def main() -> None:
@@ -88,7 +88,9 @@ def main() -> None:
     parser.add_argument("studies", nargs="+")
     asked = parser.parse_args().studies
     if unknown := [name for name in asked if name not in {ALL, *studies()}]:
-        sys.exit(f"set-up: expected studies of {', '.join(sorted(studies()))} or {ALL}, got {', '.join(unknown)}")
+        sys.exit(
+            f"set-up: expected studies of {', '.join(sorted(studies()))} or {ALL}, got {', '.join(unknown)}"
+        )
     try:
         environments.ensure_all(map(_pins, of_studies(asked)))
     except BuildError as error:

@@ -16,7 +16,9 @@ def needed(config: dict) -> list[str]:
     """Return the names of the environments (envs/<name>.txt), in the order of the frameworks and compilers."""
     found = {Path(pins).stem for pins in _pins(config)}
     frameworks = [config["frameworks"][name] for name in config["frameworks"]]
-    order = [name for row in frameworks for name in (*row.get("environments", {}).values(), row.get("programs"))]
+    order = [
+        name for row in frameworks for name in (*row.get("environments", {}).values(), row.get("programs"))
+    ]
     return sorted(found, key=lambda name: (order.index(name) if name in order else len(order), name))
 
 
@@ -60,4 +62,3 @@ def _of_judge(config: dict, judged: Iterable[tuple[str, str]]) -> Iterator[str]:
         for program in programs.evaluated(config, workload, variant):
             yield programs.compiler_pins(config, programs.judge_compiler(config))
             yield programs.lower_pins(config, program.framework)
-

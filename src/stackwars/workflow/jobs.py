@@ -404,5 +404,7 @@ KINDS = {
         pins=lambda grid, w: programs.compiler_pins(grid.config, programs.native_compiler(grid.config)),
         spec=lambda grid, w: programs.optimise_job(grid.config),
     ),
-    "peak": Kind("1", lambda grid, w: run_environments.PEAK_PINS if w.device in CPUS else f"envs/jax-{w.device}.txt"),
+    "peak": Kind(
+        "1", lambda grid, w: run_environments.PEAK_PINS if w.device in CPUS else f"envs/jax-{w.device}.txt"
+    ),
 }

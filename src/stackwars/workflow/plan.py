@@ -13,7 +13,6 @@ from pathlib import Path
 
 from stackwars.measure import documents
 from stackwars.measure.limits import GIB, cap_bytes, machine_memory_bytes
-from stackwars.setup.device import CPU
 from stackwars.setup.environments import REPOSITORY, folder
 from stackwars.setup.needed import sizes_gb
 from stackwars.study import cells, growth, programs, run_environments, sharding

@@ -37,8 +37,8 @@ MADE = ("paper.pdf", "report.html")
 LOCK = Path("results", ".run.lock")
 TAKEN = "another run is already using this folder; fix: wait for it, or end it"
 LAZY = ("ahead", "largest_batch", "device")
-"""Rules whose jobs build the environments of their pins themselves, because most need none: compilations are taken from the
-reference, and most devices are absent."""
+"""Rules whose jobs build the environments of their pins themselves, because most need none: compilations are taken from
+the reference, and most devices are absent."""
 PINS = Path("envs")
 WAIT_S = 5.0
 _held: list[TextIO] = []
