@@ -3,11 +3,11 @@
 A module that says that it breaks the graph (`GRAPH_BREAKS`) is compiled without `fullgraph`, and the breaks are
 counted. At a break inside a loop Dynamo leaves the whole function to Python, and its own counters do not tell.
 
-On the CPU it writes C++ and has g++ compile it, with every cache of programs empty. What does not depend on the program
-is done before run 1, as a user pays for it once a machine: asking which vector instructions the processor has
-(`pick_vec_isa`; with TORCHINDUCTOR_VEC_ISA_OK it believes the processor's flags and saves 20 to 40 s of trying each), and
-precompiling PyTorch's header, 5 to 10 s of g++ (`_share_header`). Run 1 still preprocesses the header, to see that it has
-not changed.
+On the CPU it writes C++ and has g++ compile it, with every cache of programs empty. What does not depend on the
+program is done before run 1, as a user pays for it once a machine: asking which vector instructions the processor has
+(`pick_vec_isa`; with TORCHINDUCTOR_VEC_ISA_OK it believes the processor's flags and saves 20 to 40 s of trying each),
+and precompiling PyTorch's header, 5 to 10 s of g++ (`_share_header`). Run 1 still preprocesses the header, to see that
+it has not changed.
 """
 
 from __future__ import annotations
