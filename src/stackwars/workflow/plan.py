@@ -39,9 +39,6 @@ GUESSED_S = {
     **{"largest_batch": 60.0, "audit": 120.0, "causes": 120.0},
 }
 """Seconds of a job of other rules, until one of the rule has ended."""
-TAKEN_OVER = ("ahead.json", "largest_batch.json")
-TAKE_S = 1.0
-"""Seconds of a compilation that is taken from the reference, which has nearly all."""
 MEASURING = (
     *("seed", "matmul_precision", "memory_cap_gib", "timeout_s", "side_by_side"),
     *("steady_min_blocks", "steady_max_blocks", "steady_seconds", "steady_repeats"),
@@ -137,6 +134,11 @@ def expected_s(jobs: dict[int, tuple[str, str]]) -> dict[int, float | None]:
         job: processes[output] if rule in TIMED else _recorded_s(output) or GUESSED_S.get(rule)
         for job, (rule, output) in jobs.items()
     }
+
+
+TAKEN_OVER = ("ahead.json", "largest_batch.json")
+TAKE_S = 1.0
+"""Seconds of a compilation that is taken from the reference, which has nearly all."""
 
 
 def _recorded_s(output: str) -> float | None:
