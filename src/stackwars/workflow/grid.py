@@ -185,6 +185,16 @@ class Grid:
         """Return the compilations for slices."""
         return self.existing_or_expected(c.path / "ahead.json" for c in sharding.slices(self.config))
 
+    def source_of_compilations(self) -> dict:
+        """Return from where, and of which files, compilations are taken over: a Source without its versions."""
+        made = [*self.compiled("ahead.json"), *self.slices(), *self.largest_batches()]
+        return {
+            "root": self.root,
+            "reference": REFERENCE,
+            "names": [path.removeprefix(f"{self.measured}/") for path in made],
+            "recompile": self.recompiles,
+        }
+
     def base_compilations(self) -> list[str]:
         """Return the compilations of the base programs by the first compiler of each target."""
         return self.existing_or_expected(c.path / "ahead.json" for c in programs.base_compilations(self.config))

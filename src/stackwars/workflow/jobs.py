@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
@@ -24,7 +23,7 @@ from stackwars.study.programs import BASE, Compilation, Program, ReplayCell
 from stackwars.study.releases import Point as ReleasesPoint
 from stackwars.study.sharding import Point as ShardingPoint
 from stackwars.workflow import job_files, plan
-from stackwars.workflow.grid import REFERENCE, Grid, Wildcards
+from stackwars.workflow.grid import Grid, Wildcards
 from stackwars.workloads import parallel
 
 
@@ -117,15 +116,8 @@ class Jobs:
 
         It is the same whatever is in the file, so that nothing is compiled again when a study joins a run.
         """
-        grid = self._grid
-        made = [*grid.compiled("ahead.json"), *grid.slices(), *grid.largest_batches()]
-        content = {
-            "root": grid.root,
-            "reference": REFERENCE,
-            "names": [str(Path(path).relative_to(grid.measured)) for path in made],
-            "versions": {kind: self.version(kind) for kind in ("ahead", "largest_batch")},
-            "recompile": grid.recompiles,
-        }
+        versions = {kind: self.version(kind) for kind in ("ahead", "largest_batch")}
+        content = self._grid.source_of_compilations() | {"versions": versions}
         return job_files.planned_constant("source_of_compilations", content)
 
     def description(self, wildcards: Wildcards) -> list[str]:
