@@ -25,7 +25,7 @@ from snakemake.exceptions import WorkflowError
 from snakemake.logging import logger
 
 from stackwars.compilers import ahead_reference
-from stackwars.measure import limits, nodes
+from stackwars.measure import limits
 from stackwars.measure.launch import RUNNER
 from stackwars.results import runs
 from stackwars.setup import environments, tools
@@ -65,7 +65,6 @@ def prepare(grid: Grid, workflow: Any) -> None:
     if check_results(grid):
         os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
     job_files.write_planned()
-    nodes.prune()
     # Snakemake's limit on jobs per second starts a timer chain with every job. After fifty jobs they took 13 % of a
     # core, from the cells that are being measured, and no option turns it off.
     workflow.scheduler.job_rate_limiter = None
