@@ -9,7 +9,7 @@ from measured import config
 from stackwars.results import schema
 from stackwars.setup.environments import REPOSITORY, folder
 from stackwars.setup.needed import sizes_gb
-from stackwars.study import cells
+from stackwars.study import cells, programs
 from stackwars.study.cells import Cell
 from stackwars.study.programs import ReplayCell
 from stackwars.workflow import plan
@@ -183,3 +183,17 @@ def test_without_programs_no_compiler_is_needed(reference, monkeypatch, tmp_path
     without = [row | {"compare": ["cells"]} for row in config()["comparisons"]]
     missing = plan.describe({**config(preset="full"), "comparisons": without}, []).splitlines()[-1]
     assert missing.startswith("disk: about 8.5 GB for the environments jax, torch_xla; ")
+
+
+def test_the_plan_counts_what_is_taken_from_the_reference(reference):
+    whole = config(preset="full")
+    (one, *_), count = programs.compilations(whole), len(programs.compilations(whole))
+    said = plan.describe(whole, [])
+    assert f" {count + len(programs.largest_batches(whole))} compilations" in said and "(0 are in" in said
+    path = reference / one.path / "ahead.json"
+    path.parent.mkdir(parents=True)
+    path.write_text('{"wall_s": 300.0}')
+    assert "(1 are in the reference" in plan.describe(whole, [])
+    assert "(0 are in" in plan.describe(config(preset="smoke"), [])
+    output = f"results/full/{one.path}/ahead.json"
+    assert plan.expected_s({7: ("ahead", output)}) == {7: plan.TAKE_S}

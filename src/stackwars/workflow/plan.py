@@ -150,12 +150,14 @@ def describe(config: dict, outputs: list[str]) -> str:
     known = f"about {total / 60:.0f} min by the reference" if is_known else "unknown"
     others = f"; no reference for {unknown} (another preset or a new cell)" if unknown else ""
     lines.append(f"time: {known}{others}")
-    ahead = len(programs.compilations(config)) + len(programs.largest_batches(config))
-    ahead += len(sharding.slices(config))
+    ahead = [one.path / "ahead.json" for one in (*programs.compilations(config), *sharding.slices(config))]
+    ahead += [one.largest_batch_path for one in programs.largest_batches(config)]
+    taken = sum((REFERENCE / path).exists() for path in ahead) if config["preset"] == PRESET else 0
     lines.append(
         f"on top, where not done yet: {len(programs.checks(config))} checks of programs in a compiler, "
         f"{len(programs.searched(config))} searches for the causes of gaps, "
-        f"{ahead} compilations and searches for absent targets, "
+        f"{len(ahead)} compilations and searches for absent targets ({taken} are in the reference, and all but two of "
+        "them are taken over if program, compiler and flags are the same), "
         f"{len(growth.asked(config))} processes of growing sizes, "
         f"{len(sharding.asked(config))} of several devices"
     )
