@@ -1,5 +1,9 @@
 """Which environments a study needs: what its jobs run in, and what set-up is told of that."""
 
+import re
+import subprocess
+import sys
+
 import pytest
 
 from stackwars.setup import needed
@@ -38,3 +42,20 @@ def test_explaining_needs_what_its_configuration_names():
 
 def test_every_environment_of_set_up_has_pins():
     assert all((REPOSITORY / "envs" / f"{name}.txt").is_file() for name in needed.sizes_gb())
+
+
+@pytest.mark.parametrize("study", ["tables", "successor"])
+def test_these_are_the_pins_of_the_jobs_that_a_run_plans(study):
+    overrides = [f"measure=[{study}]", "recompile=true"]  # its folder may have results, but hardly all
+    command = [sys.executable, "-m", "snakemake", "results", "--dry-run", "--forceall", "--cores", "1"]
+    done = subprocess.run(
+        [*command, "--quiet", "host", "--config", *overrides], cwd=REPOSITORY, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    rule, pins = "", set()
+    for line in (done.stdout + done.stderr).splitlines():
+        if named := re.match(r" *(?:rule|checkpoint|localrule) (\w+):", line):
+            rule = named[1]
+        elif "input:" in line and rule != "device":
+            pins |= set(re.findall(r"envs/([\w.-]+)\.txt", line))
+    assert pins == set(of(study))

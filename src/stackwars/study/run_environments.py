@@ -8,8 +8,8 @@ from pathlib import Path
 from stackwars.setup.device import CPU, CPUS
 from stackwars.study import cells, growth, printed, programs, releases, sharding
 
-PEAK_PINS = "envs/jax.txt"
-"""Of the environment in which the CPU's peak is measured."""
+JAX_PINS = "envs/jax.txt"
+"""Of the environment in which the CPU's peak is measured, and the forms of programs are read."""
 
 
 def needed(config: dict) -> list[str]:
@@ -31,7 +31,7 @@ def _pins(config: dict) -> Iterator[str]:
     for cell in cells.asked(config):
         if cell.device in CPUS:
             yield cells.pins(config, cell.framework, cell.device)
-            yield PEAK_PINS
+            yield JAX_PINS
             if programs.expected_folder(config, cell.workload):
                 yield from _of_judge(config, [(cell.workload, programs.BASE)])
     for point in (*growth.asked(config), *sharding.asked(config)):
@@ -47,6 +47,8 @@ def _pins(config: dict) -> Iterator[str]:
     for point in releases.asked(config):
         yield programs.compiler_pins(config, programs.judge_compiler(config))
         yield programs.lower_pins(config, point.framework)
+    if programs.base_programs(config):
+        yield JAX_PINS
     if printed.listed(config) and (native := programs.native_compiler(config)):
         yield programs.compiler_pins(config, native)
     if programs.searched(config):
