@@ -11,7 +11,7 @@ import json
 
 import pandas as pd
 
-from stackwars.results import deciding, effects, exact, pooling, runs, schema
+from stackwars.results import comparisons, deciding, effects, exact, pooling, runs, schema
 from stackwars.results.dataset import newest_runs
 from stackwars.results.folder import Folder, command
 from stackwars.results.pooling import RunTable
@@ -37,8 +37,17 @@ def pooled(config: dict, accepted: list[Run]) -> pd.DataFrame:
 
     What is counted of programs that two runs emitted is compared too, unless one run has both.
     """
-    every = [RunTable(run.identity, run.machine, run.table("comparisons")) for run in accepted]
+    every = [_of_run(config, run) for run in accepted]
     return deciding.decide(pooling.pool([_across_runs(config, accepted), *every]))
+
+
+def _of_run(config: dict, run: Run) -> RunTable:
+    """Return the comparisons of a run: what is timed from its rounds, what is counted as it was accepted."""
+    accepted = run.table("comparisons")
+    counted = accepted[accepted["quantity"].isin(schema.EXACT)]
+    timed = comparisons.timed(config, run.table("rounds"), run.table("cells"))
+    every = pd.concat([schema.table("comparisons", timed), counted], ignore_index=True)
+    return RunTable(run.identity, run.machine, every, run.protocol)
 
 
 def _across_runs(config: dict, accepted: list[Run]) -> RunTable:

@@ -52,7 +52,7 @@ KEYS = {
     "releases": ["workload", "framework", "project", "version"],
 }
 """The columns that identify a row of each table."""
-RETIRED = {"cells": ("native_rel_l2",)}
+RETIRED = {"cells": ("native_rel_l2",), "comparisons": ("p", "p_adjusted")}
 """Columns of runs that were accepted earlier; they are not read."""
 
 NATIVE, REPLAY, GROWTH, SHAPES, SHARDED = "native", "replay", "growth", "shapes", "sharded"
@@ -63,7 +63,7 @@ FORMS = ("flattening", "layernorm", "qkv", "contraction")
 """The original's claims about the structure of a program: a column of programs.csv each."""
 
 STAGES = FIRST, SECOND, STEADY = "first", "second", "steady"
-PROCESS, CONTROL, COMPILER = "process", "control", "compiler"
+PROCESS, CONTROL, COMPILER, UNDISTURBED = "process", "control", "compiler", "undisturbed"
 RUNTIME, MARGIN, PAIRWISE, FORM, SCALING = "runtime", "margin", "pairwise", "form", "scaling"
 CORES, REVERSAL = "cores", "reversal"
 HBM, TEMPORARIES, CYCLES, LAYOUT, FUSIONS = "hbm", "temporaries", "cycles", "layout", "fusions"
