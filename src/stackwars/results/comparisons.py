@@ -69,28 +69,30 @@ def observed(rounds: pd.DataFrame) -> pd.DataFrame:
     return schema.table("comparisons", rows)
 
 
-def ratio_of(rounds: pd.DataFrame) -> LogRatio:
+def _ratio_of(rounds: list[Row]) -> LogRatio:
     """Return the mean logarithm of the ratios of some rounds of one comparison, with its standard error.
 
     A row without a round's number summarises all rounds of a run that kept none, and says their standard error.
     """
-    summary = rounds[rounds["round"].isna()]
-    if summary.empty:
-        return LogRatio.of_rounds(list(rounds["ratio"]))
-    row = summary.iloc[0]
-    log = math.log(row["ratio"])
-    if is_missing(row["error"]):
+    summary = next((row for row in rounds if is_missing(row["round"])), None)
+    if summary is None:
+        return LogRatio.of_rounds([row["ratio"] for row in rounds])
+    log = math.log(summary["ratio"])
+    if is_missing(summary["error"]):
         return LogRatio(log, None, None)
-    return LogRatio(log, row["error"], row["rounds"] - 1.0)
+    return LogRatio(log, summary["error"], summary["rounds"] - 1.0)
 
 
 def _measured(rounds: pd.DataFrame) -> Measured:
+    by_key: dict[tuple[str, ...], list[Row]] = {}
+    for row in rounds[rounds["quantity"] != schema.PROCESS].to_dict("records"):
+        by_key.setdefault(tuple(row[name] for name in schema.ROUND_KEYS), []).append(row)
     result = {}
-    for key, rows in rounds[rounds["quantity"] != schema.PROCESS].groupby(schema.ROUND_KEYS, sort=False):
-        known = rows[rows["ratio"].notna()]
-        ratio = _columns(ratio_of(known), known["rounds"].sum()) if len(known) else _columns(None)
-        result[key] = ratio | {"basis": known["basis"].iloc[0] if len(known) else ""}
-        if count := int((rows["basis"] == APART).sum()):
+    for key, rows in by_key.items():
+        known = [row for row in rows if not is_missing(row["ratio"])]
+        ratio = _columns(_ratio_of(known), sum(row["rounds"] for row in known)) if known else _columns(None)
+        result[key] = ratio | {"basis": known[0]["basis"] if known else ""}
+        if count := sum(row["basis"] == APART for row in rows):
             result[key]["detail"] = f"{count} of {len(rows)} rounds left out: not measured together"
     named = [dict(zip(schema.ROUND_KEYS, key, strict=True)) | row for key, row in result.items()]
     return dict(zip(result, _moderated(named), strict=True))
@@ -223,8 +225,9 @@ def _forms(native: pd.DataFrame) -> Iterator[Row]:
     """Yield first and steady time of a workload over those of its function's plain form, in each framework."""
     ok = native[(native["device"] == CPU) & (native["status"] == "ok")]
     cells = {(row["workload"], row["framework"]): row for row in ok.to_dict("records")}
+    plain_forms = {name: getattr(workloads.load(name), "FORM_OF", None) for name in ok["workload"].unique()}
     for (workload, framework), cell in cells.items():
-        plain = getattr(workloads.load(workload), "FORM_OF", None)
+        plain = plain_forms[workload]
         other = cells.get((plain, framework))
         if other is None or cell["nodes"] != other["nodes"]:  # times of two nodes are not compared
             continue

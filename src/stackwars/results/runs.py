@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pandas as pd
@@ -51,13 +51,15 @@ class Run:
     folder: Path
     machine: str
     protocol: int = PROTOCOL
+    _tables: dict[str, pd.DataFrame] = field(default_factory=dict, compare=False, repr=False)
 
     def table(self, name: str) -> pd.DataFrame:
         """Return one of its tables, `comparisons` for instance; an empty one if it is younger than the run."""
-        path = self.folder / f"{name}.csv"
-        if path.name in ADDED and not path.exists():
-            return schema.empty(name)
-        return as_emitted(schema.read(path))
+        if name not in self._tables:
+            path = self.folder / f"{name}.csv"
+            is_younger = path.name in ADDED and not path.exists()
+            self._tables[name] = schema.empty(name) if is_younger else as_emitted(schema.read(path))
+        return self._tables[name]
 
     @property
     def context(self) -> dict:
