@@ -80,17 +80,18 @@ def decided(table: pd.DataFrame) -> pd.DataFrame:
         known = [found for found in workloads.values() if not any(is_missing(one["error"]) for one in found.values())]
 
         def count(level: float, known: list[dict] = known) -> int:
-            return sum(largest(_with_ends(found, level)) in found for found in known)
+            return sum(largest(with_ends(found, level)) in found for found in known)
 
         level = multiplicity.level(len(known), count) if known else LEVEL
         for found in workloads.values():
-            ends = _with_ends(found, level)
+            ends = with_ends(found, level)
             for name, row in found.items():
                 row |= ends[name] | {"largest": largest(ends), "confidence": level if found in known else math.nan}
     return schema.table("effects", rows)
 
 
-def _with_ends(found: dict[str, dict], level: float) -> dict[str, dict]:
+def with_ends(found: dict[str, dict], level: float = LEVEL) -> dict[str, dict]:
+    """Return the shares of effects with their intervals at a level."""
     result = {}
     for name, row in found.items():
         half = math.nan
