@@ -45,7 +45,8 @@ def test_kind_of_machine_has_its_cache_and_peak_for_a_host_may_hide_the_processo
 def test_machines_that_run_at_different_speeds_are_different_kinds(rates, kinds):
     machine = {"cpu_model": "AMD EPYC", "cores": 2}
     contexts = [
-        {"machine": machine, "peaks": {"cpu": {"last_cache_bytes": 34e6, "gflop_per_s": rate}}} for rate in rates
+        {"machine": machine, "peaks": {"cpu": {"last_cache_bytes": 34e6, "gflop_per_s": rate}}}
+        for rate in rates
     ]
     assert len(set(map(runs.kind, contexts))) == kinds
 
@@ -163,7 +164,11 @@ def steady_run(folder, machine, ratios, protocol=3):
 
 def test_verdicts_are_those_of_the_pooled_ratios(tmp_path):
     every, names = [], ("gemm", "ffn", "mha", "conv")
-    for run, ratios in (("1", (1.4, 0.93, 1.9, 1.02)), ("2", (1.5, 0.9, 2.0, 1.0)), ("3", (1.45, 0.91, 1.95, 1.04))):
+    for run, ratios in (
+        ("1", (1.4, 0.93, 1.9, 1.02)),
+        ("2", (1.5, 0.9, 2.0, 1.0)),
+        ("3", (1.45, 0.91, 1.95, 1.04)),
+    ):
         every.append(steady_run(tmp_path / run, "a", dict(zip(names, ratios, strict=True))))
     found = reference.pooled(config(), every)
     found = found[found["quantity"] == "steady"].set_index("workload")
@@ -192,7 +197,10 @@ def test_a_margin_points_in_the_direction_of_the_pooled_steady_ratio(tmp_path):
     """Of two runs that find a steady ratio on either side of 1, both margins are of the ratio of all."""
     every, where = [], {"compiler": "jaxlib-0.7.1"}
     for name, steady in (("a", 1.05), ("b", 0.99)):
-        cells = [cell("torch_xla", "conv"), *(replay(one, "jaxlib-0.7.1", "conv") for one in ("jax", "torch_xla"))]
+        cells = [
+            cell("torch_xla", "conv"),
+            *(replay(one, "jaxlib-0.7.1", "conv") for one in ("jax", "torch_xla")),
+        ]
         rounds = [summary("conv", steady), summary("conv", 1.04, quantity="replay", **where)]
         every.append(accepted(tmp_path / name, "m", cells=cells, rounds=rounds))
     table = reference.pooled(config(), every)

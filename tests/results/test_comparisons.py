@@ -98,7 +98,9 @@ def test_rounds_of_a_family_lend_each_other_their_variance():
     """Three quiet ratios narrow the interval of a ratio whose three rounds scatter by chance."""
     quiet = {name: scattered(1.1, 0.02)[:3] for name in ("ffn", "mha", "conv", "layernorm")}
     given = {"gemm": scattered(1.1, 0.05)[:3], **quiet}
-    paired = [row for name, ratios in given.items() for row in rounds("steady", "torch_xla", ratios, workload=name)]
+    paired = [
+        row for name, ratios in given.items() for row in rounds("steady", "torch_xla", ratios, workload=name)
+    ]
     table = compared([cell("torch_xla", name) for name in given], paired)
     found = only(table, quantity="steady", workload="gemm")
     assert found["dof"] > 2 and found["error"] < stats.sem(np.log(given["gemm"]))
@@ -116,7 +118,9 @@ def test_rounds_of_a_family_lend_each_other_their_variance():
     ],
 )
 def test_a_direction_needs_the_undisturbed_series_to_agree_in_sign(undisturbed, verdict, detail):
-    paired = rounds("steady", "torch_xla", STEADY) + rounds("undisturbed", "torch_xla", undisturbed, basis="call")
+    paired = rounds("steady", "torch_xla", STEADY) + rounds(
+        "undisturbed", "torch_xla", undisturbed, basis="call"
+    )
     table = compared([JAX, TORCH], paired)
     found = only(table, quantity="steady")
     assert (found["verdict"], found["detail"]) == (verdict, detail)
@@ -124,7 +128,9 @@ def test_a_direction_needs_the_undisturbed_series_to_agree_in_sign(undisturbed, 
 
 
 def test_equal_times_need_no_sign():
-    paired = rounds("steady", "torch_xla", (1.01, 1.0, 1.02)) + rounds("undisturbed", "torch_xla", (0.99, 1.0, 0.99))
+    paired = rounds("steady", "torch_xla", (1.01, 1.0, 1.02)) + rounds(
+        "undisturbed", "torch_xla", (0.99, 1.0, 0.99)
+    )
     assert only(compared([JAX, TORCH], paired), quantity="steady")["verdict"] == "equivalent"
 
 

@@ -22,7 +22,9 @@ def test_is_benjamini_and_hochbergs_procedure():
     z = {0.001: 3.2905, 0.02: 2.3263, 0.04: 2.0537, 0.9: 0.1257}
     ratios = [LogRatio(value, 1.0, 1e9) for value in z.values()]
     assert level_of(ratios) == pytest.approx(1 - 0.05 * 2 / 4)
-    assert [direction(ratio.estimate(level_of(ratios))) for ratio in ratios] == [SLOWER, SLOWER] + [INCONCLUSIVE] * 2
+    assert [direction(ratio.estimate(level_of(ratios))) for ratio in ratios] == [SLOWER, SLOWER] + [
+        INCONCLUSIVE
+    ] * 2
 
 
 def test_one_comparison_is_not_corrected_and_none_that_decides_leaves_the_strictest_level():
@@ -51,13 +53,17 @@ def test_the_printed_interval_decides():
     names = ("gemm", "ffn", "mha", "conv", "layernorm", "ffn_relu")
     random, paired = np.random.default_rng(1), []
     for place, name in enumerate(names):
-        paired += rounds("steady", "torch_xla", tuple(np.exp(0.03 * place + random.normal(0, 0.05, 5))), workload=name)
+        paired += rounds(
+            "steady", "torch_xla", tuple(np.exp(0.03 * place + random.normal(0, 0.05, 5))), workload=name
+        )
     cells = [cell("torch_xla", name) for name in names]
     table = compared(cells, paired)
     table = table[table["quantity"] == "steady"]
     assert table["confidence"].nunique() == 1 and 0.95 < table["confidence"].iloc[0] < 1
     excludes = (table["low"] > 1) | (table["high"] < 1)
-    assert set(table[excludes]["verdict"]) == {"slower"} and set(table[~excludes]["verdict"]) == {"inconclusive"}
+    assert set(table[excludes]["verdict"]) == {"slower"} and set(table[~excludes]["verdict"]) == {
+        "inconclusive"
+    }
 
 
 def test_what_decides_alone_may_not_beside_others():

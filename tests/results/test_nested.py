@@ -16,7 +16,9 @@ NOTHING = Model(None, None)
 def runs(*values: float, kinds: str = "", error: float = 1e-9, rounds: int = 3) -> list[RunValue]:
     """Runs with these values; kinds: a letter a run, each its own by default."""
     names = kinds or "abcdefgh"
-    return [RunValue(kind, value, error**2, rounds, rounds - 1) for kind, value in zip(names, values, strict=False)]
+    return [
+        RunValue(kind, value, error**2, rounds, rounds - 1) for kind, value in zip(names, values, strict=False)
+    ]
 
 
 def ends(ratio):
@@ -132,7 +134,5 @@ def test_a_family_narrows_the_intervals_of_its_members():
     random = np.random.default_rng(8)
     family, _, _ = world(random, "aaaa", heterogeneity=50.0)
     model = nested.fit(family)
-    own, lent = (
-        [nested.pool(member, one).mean.half_width() for member in family] for one in (NOTHING, model)
-    )
+    own, lent = ([nested.pool(member, one).mean.half_width() for member in family] for one in (NOTHING, model))
     assert np.median(lent) < 0.8 * np.median(own)

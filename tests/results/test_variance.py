@@ -76,7 +76,7 @@ def test_each_run_is_left_out_and_looked_for(tmp_path):
         values |= {"w0": 100.0} if machine == "c" else {}
         rows = [summary(name, value) for name, value in values.items()]
         # A ratio that only two others have is not counted, whatever it is.
-        rows += [summary("rare", 2.0 ** place)] if place else []
+        rows += [summary("rare", 2.0**place)] if place else []
         every.append(accepted(tmp_path / machine, machine, rounds=rows))
     found = variance.held_out(every)
     assert list(found.columns) == list(variance.HELD_OUT_COLUMNS)

@@ -105,7 +105,9 @@ def _moderated(rows: Iterable[Row]) -> list[Row]:
         if not is_missing(row.get("error")):
             families.setdefault(tuple(row.get(name, "") for name in FAMILY), []).append(row)
     for family in families.values():
-        prior = moderation.fit([row["error"] ** 2 * row["rounds"] for row in family], [row["dof"] for row in family])
+        prior = moderation.fit(
+            [row["error"] ** 2 * row["rounds"] for row in family], [row["dof"] for row in family]
+        )
         for row in family:
             variance, dof = moderation.moderate(row["error"] ** 2 * row["rounds"], row["dof"], prior)
             row |= {"error": math.sqrt(variance / row["rounds"]), "dof": dof}
@@ -207,7 +209,9 @@ def _pairwise(config: dict, native: pd.DataFrame, found: dict[tuple, Row]) -> It
             if not {subject, other} <= baselines.keys():
                 continue
             names = {"workload": workload, "device": CPU}
-            sides = [_steady(found, **names, subject=side, baseline=baselines[side]) for side in (subject, other)]
+            sides = [
+                _steady(found, **names, subject=side, baseline=baselines[side]) for side in (subject, other)
+            ]
             yield _row(schema.PAIRWISE, _combined(*sides, 1.0, -1.0), **names, subject=subject, baseline=other)
 
 

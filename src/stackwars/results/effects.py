@@ -77,7 +77,9 @@ def decided(table: pd.DataFrame) -> pd.DataFrame:
     for row in rows:
         subsets_.setdefault(row["subset"], {}).setdefault(row["workload"], {})[row["effect"]] = row
     for workloads in subsets_.values():
-        known = [found for found in workloads.values() if not any(is_missing(one["error"]) for one in found.values())]
+        known = [
+            found for found in workloads.values() if not any(is_missing(one["error"]) for one in found.values())
+        ]
 
         def count(level: float, known: list[dict] = known) -> int:
             return sum(largest(with_ends(found, level)) in found for found in known)
@@ -86,7 +88,10 @@ def decided(table: pd.DataFrame) -> pd.DataFrame:
         for found in workloads.values():
             ends = with_ends(found, level)
             for name, row in found.items():
-                row |= ends[name] | {"largest": largest(ends), "confidence": level if found in known else math.nan}
+                row |= ends[name] | {
+                    "largest": largest(ends),
+                    "confidence": level if found in known else math.nan,
+                }
     return schema.table("effects", rows)
 
 
@@ -97,7 +102,11 @@ def with_ends(found: dict[str, dict], level: float = LEVEL) -> dict[str, dict]:
         half = math.nan
         if not is_missing(row["error"]):
             half = float(stdtrit(row["dof"], (1 + level) / 2)) * row["error"]
-        result[name] = {"share": row["share"], "share_low": row["share"] - half, "share_high": row["share"] + half}
+        result[name] = {
+            "share": row["share"],
+            "share_low": row["share"] - half,
+            "share_high": row["share"] + half,
+        }
     return result
 
 
@@ -120,9 +129,7 @@ def subsets(config: dict, matrix: pd.DataFrame) -> dict[str, pd.DataFrame]:
     )
     result = {ALL: matrix, XLA_ALONE: matrix[xla], ONE_EACH: matrix[first], BOTH: matrix[xla & first]}
     for factor, column in ((COMPILER, "compiler"), (FRONTEND, "framework")):
-        result |= {
-            without(factor, level): matrix[matrix[column] != level] for level in matrix[column].unique()
-        }
+        result |= {without(factor, level): matrix[matrix[column] != level] for level in matrix[column].unique()}
     return result
 
 
@@ -179,7 +186,8 @@ def _logs(times: pd.DataFrame, workload: str, frontends: list[str], compilers: l
 
 
 def decompose(logs: np.ndarray) -> dict[str, dict[str, float]]:
-    """Return {effect: share, its error and degrees of freedom, factor} of logs (rounds, frontends, compilers), at least two of each.
+    """Return {effect: share, its error and degrees of freedom, factor} of logs (rounds, frontends, compilers), at
+    least two of each.
 
     The analysis of variance of two crossed factors (Scheffe, The Analysis of Variance, 4.1): log time = mean +
     frontend + compiler + what is left, each of the three summed in squares. Squares of noisy means are too

@@ -64,5 +64,8 @@ def _columns(pooled: Pooled, values: list[RunValue], of_key: list[Row]) -> Row:
         **{"share": pooled.mean.log, "error": pooled.mean.error, "dof": pooled.mean.freedom},
         "factor": math.exp(math.sqrt(np.mean([math.log(row["factor"]) ** 2 for row in known]))),
         **{"rounds": sum(value.rounds for value in values), "runs": len(values)},
-        **{"machines": len({row["machine"] for row in known}), "run": known[-1]["run"] if len(values) == 1 else ""},
+        **{
+            "machines": len({row["machine"] for row in known}),
+            "run": known[-1]["run"] if len(values) == 1 else "",
+        },
     }

@@ -91,7 +91,7 @@ def _ratios(accepted: list[Run], device: str) -> dict[str, list[float]]:
     tables = [comparisons.observed(run.table("rounds")).assign(machine=run.machine) for run in accepted]
     rows = pd.concat(tables) if tables else schema.empty("comparisons").assign(machine="")
     rows = rows[(rows["quantity"] == schema.STEADY) & (rows["device"] == device) & rows["error"].notna()]
-    rows = rows[rows["interleaved"] == True]  # noqa: E712: a column of True, False and None
+    rows = rows[rows["interleaved"].isin([True])]
     names = list(zip(rows["workload"], rows["subject"], strict=True))
     variances = rows["error"] ** 2
     means = rows.assign(key=names, log=np.log(rows["ratio"]), variance=variances)
