@@ -9,6 +9,7 @@ from measured import config
 from stackwars.results import schema
 from stackwars.setup.environments import REPOSITORY, folder
 from stackwars.setup.needed import sizes_gb
+from stackwars.study import programs
 from stackwars.workflow import plan
 
 GEMM = [
