@@ -62,12 +62,17 @@ def _newest(accepted: list[Run], name: str) -> pd.DataFrame:
 
 
 def _effects(config: dict, cells: pd.DataFrame, accepted: list[Run]) -> pd.DataFrame:
-    """Return the effects of every workload, of the run whose replays are shown."""
+    """Return the effects of every workload, of the run whose replays are shown, by today's subsets."""
     if effects.STUDY not in config["studies"]:
         return schema.empty("effects")
     shown = newest_runs(config, cells, effects.STUDY, schema.REPLAY)
-    every = _concatenated(accepted, "effects")
-    rows = every[every["run"] == every["workload"].map(shown)]
+    parts = []
+    for run in accepted:
+        own = run.table("cells")
+        own = own[own["workload"].map(shown) == run.identity]
+        built = effects.build(config, own, run.table("rounds")) if len(own) else schema.empty("effects")
+        parts.append(built[built["workload"] != "all"].assign(run=run.identity))
+    rows = pd.concat(parts, ignore_index=True) if parts else schema.empty("effects")
     return effects.over_all(rows) if len(rows) else rows
 
 
