@@ -157,7 +157,7 @@ def _factors(config: dict, found: dict[tuple, Row]) -> Iterator[Row]:
         runtime = margin = None
         if steady and replay:
             runtime, margin = (steady.plus(replay, others=-1.0), replay.plus(steady, own=2.0, others=-1.0))
-        for quantity, ratio in ((schema.RUNTIME, runtime), (schema.MARGIN, margin)):
+        for quantity, ratio in ((schema.EVERYTHING_ELSE, runtime), (schema.MARGIN, margin)):
             yield _row(quantity, _columns(ratio, row.get("rounds")), **names, compiler=row["compiler"])
 
 

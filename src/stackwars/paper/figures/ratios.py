@@ -21,7 +21,7 @@ NO_RATIO = "no ratio"
 FACTORS = {
     schema.STEADY: "native ratio",
     schema.REPLAY: "program (replay)",
-    schema.RUNTIME: "runtime (the rest)",
+    schema.EVERYTHING_ELSE: "everything else",
 }
 """A native ratio is the product of the two below it."""
 
