@@ -14,6 +14,7 @@ from stackwars.claims.definitions import Claim, study_of
 from stackwars.claims.leave_out import Without, judge, votes_without
 from stackwars.claims.verdicts import CONTRADICTED, SUPPORTED, Vote
 from stackwars.claims.votes import of_claim
+from stackwars.results import schema
 from stackwars.results.dataset import Dataset
 from stackwars.results.runs import Run
 
@@ -40,12 +41,13 @@ class Stability(NamedTuple):
 
 def between_runs(config: dict, claims: Iterable[Claim], accepted: list[Run]) -> Stability:
     """Return how stable the verdicts of these claims are between accepted runs of the claims' studies."""
-    data = {run.identity: Dataset(config, run.folder) for run in accepted}
-    studies = {run.identity: run.context["studies"] for run in accepted}
+    data = [(Dataset(config, run.folder), run.context["studies"]) for run in accepted]
     found: list[list[set[str]]] = []
     for claim in claims:
-        study = study_of(config, claim)
-        ballots = [ballot(claim, data[name]) for name in data if study in studies[name]]
+        own = [one for one, studies in data if study_of(config, claim) in studies]
+        if len(own) < 2 or _is_counted(claim):
+            continue
+        ballots = [ballot(claim, one) for one in own]
         pairs = [verdicts for two in combinations(ballots, 2) if (verdicts := _varying(claim, *two))]
         if pairs:
             found.append(pairs)
@@ -77,6 +79,11 @@ def on_shared(claim: Claim, one: Ballot, other: Ballot) -> tuple[str, str] | Non
         judge(claim, [side.votes[row] for row in shared], side.without)[0] for side in (one, other)
     )
     return first, second
+
+
+def _is_counted(claim: Claim) -> bool:
+    """Return whether a claim is about what is counted of programs, which is the same in every run."""
+    return claim.query["table"] == "programs" or claim.query["where"].get("quantity") in schema.EXACT
 
 
 def _varying(claim: Claim, one: Ballot, other: Ballot) -> set[str]:
