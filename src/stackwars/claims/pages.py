@@ -85,8 +85,8 @@ def between_runs(deviations: pd.DataFrame, held: pd.DataFrame) -> str:
 def stability(result: Stability) -> str:
     """Return a paragraph: how often two runs decide a claim differently."""
     text = (
-        f"Of the claims, {result.varying} rest on numbers that differ between two accepted runs; the others are about "
-        f"programs, which every run has alike. Decided by each run alone, on the rows that both have, {result.differ} of "
+        f"Of the claims, {result.varying} rest on numbers that differ between two accepted runs; the others rest on counts "
+        f"that every run has alike, or on one run. Decided by each run alone, on the rows that both have, {result.differ} of "
         f"the {result.varying} get another verdict from some two runs ({result.pairs_differ:,} of {result.pairs:,} pairs), "
         f"and {result.opposite or 'none'} {'is' if result.opposite == 1 else 'are'} supported by one and contradicted by the other."
     )

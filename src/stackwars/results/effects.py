@@ -71,9 +71,7 @@ def subsets(config: dict, matrix: pd.DataFrame) -> dict[str, pd.DataFrame]:
     )
     result = {ALL: matrix, XLA_ALONE: matrix[xla], ONE_EACH: matrix[first], BOTH: matrix[xla & first]}
     for factor, column in ((COMPILER, "compiler"), (FRONTEND, "framework")):
-        result |= {
-            without(factor, level): matrix[matrix[column] != level] for level in matrix[column].unique()
-        }
+        result |= {without(factor, level): matrix[matrix[column] != level] for level in matrix[column].unique()}
     return result
 
 

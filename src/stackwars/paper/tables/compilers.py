@@ -95,7 +95,10 @@ def split_columns(sources: Sources) -> tuple[Column, ...]:
         Column("range", "base_range", "range", f"{base} (ms)"),
         Column("mean", "own", "ms", f"{own} (ms)"),
         Column("range", "own_range", "range", f"{own} (ms)"),
-        *(Column("Program", schema.REPLAY, "ratio"), Column("Everything else", schema.EVERYTHING_ELSE, "ratio")),
+        *(
+            Column("Program", schema.REPLAY, "ratio"),
+            Column("Everything else", schema.EVERYTHING_ELSE, "ratio"),
+        ),
         *(Column("Native", schema.STEADY, "ratio"), Column("Reason", schema.MARGIN)),
         Column("Control", schema.CONTROL, "ratio"),
     )
