@@ -103,9 +103,9 @@ def test_a_study_of_other_frameworks_needs_no_more_than_it_has():
     other = {**config(), "frameworks": {"ours": row, "theirs": row}, "comparisons": [pair]}
     other |= {"workloads": ["gemm", "layernorm"], "devices": ["cpu"]}
     other |= {"studies": {"ours": {"frameworks": ["ours", "theirs"]}}}
-    for claim in claims().claims:
-        assert {cell.framework for cell in needed_cells(other, claim)} <= {"ours", "theirs"}
-        assert not programs.replays(restricted(other, claim))
+    for one in claims().claims:
+        assert {cell.framework for cell in needed_cells(other, one)} <= {"ours", "theirs"}
+        assert not programs.replays(restricted(other, one))
 
 
 def test_one_claim_is_decided_from_its_cells_alone(tmp_path):

@@ -54,7 +54,7 @@ def test_a_level_that_carries_the_majority_is_named(tmp_path):
 
 
 def test_a_workload_without_a_row_leaves_its_vote_open(tmp_path):
-    left = {name: "compiler" for name in WORKLOADS[:2]}
+    left = dict.fromkeys(WORKLOADS[:2], "compiler")
     found = decided(tmp_path, words(5), **{"iree-3.13": left})
     assert found.margin == "5 of 5, needs 3 + 1; not without iree-3.13: 2 of 5"
     table = dataset(tmp_path, effects=effect("all", words(5)))

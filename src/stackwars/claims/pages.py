@@ -84,11 +84,13 @@ def between_runs(deviations: pd.DataFrame, held: pd.DataFrame) -> str:
 
 def stability(result: Stability) -> str:
     """Return a paragraph: how often two runs decide a claim differently."""
+    varying, opposite = result.varying, result.opposite or "none"
     text = (
-        f"Of the claims, {result.varying} rest on numbers that differ between two accepted runs; the others rest on counts "
-        f"that every run has alike, or on one run. Decided by each run alone, on the rows that both have, {result.differ} of "
-        f"the {result.varying} get another verdict from some two runs ({result.pairs_differ:,} of {result.pairs:,} pairs), "
-        f"and {result.opposite or 'none'} {'is' if result.opposite == 1 else 'are'} supported by one and contradicted by the other."
+        f"Of the claims, {varying} rest on numbers that differ between two accepted runs; the others rest on "
+        "counts that every run has alike, or on one run. Decided by each run alone, on the rows that both have, "
+        f"{result.differ} of the {varying} get another verdict from some two runs ({result.pairs_differ:,} of "
+        f"{result.pairs:,} pairs), and {opposite} {'is' if opposite == 1 else 'are'} supported by one and "
+        "contradicted by the other."
     )
     return textwrap.fill(text, WIDTH, break_long_words=False)
 
