@@ -203,7 +203,7 @@ def test_claims_have_their_margin_and_counts_and_untestable_ones_the_reason(tmp_
     rows = [claim("b", "transferred"), claim("a", "published", **reason), claim("c")]
     first, second = shown(tmp_path, "claims_original", claims=rows)
     assert first[1:] == ["It is a.", "not testable here", "", "no TPU here (no driver)"]
-    assert second[0].startswith("The same")
+    assert second[0].startswith("On this CPU")
     assert second[3:] == ["2 of 3, needs 2", "slower in 2 of 3, faster in 1"]
 
 

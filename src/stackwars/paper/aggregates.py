@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator
 
 import pandas as pd
 
-from stackwars.claims.verdicts import CLAIM_VERDICTS, CONTRADICTED, NOT_TESTABLE, SUPPORTED
+from stackwars.claims import definitions, stability
+from stackwars.claims.verdicts import CLAIM_VERDICTS, NOT_TESTABLE
 from stackwars.measure import documents
 from stackwars.paper import latex
 from stackwars.results import causes, effects, names, runs, schema, variance
@@ -97,12 +98,17 @@ def _matrix(data: Dataset) -> Named:
 
 
 def _effects(data: Dataset) -> Named:
-    """Yield on how many workloads the compiler moves a time most, and by how little on some of them."""
+    """Yield on how many workloads the compiler moves a time most, by how little on some of them, and on how many
+    without each compiler.
+    """
     table = data.table("effects")
     table = table[(table["effect"] == COMPILER) & (table["largest"] == COMPILER)]
     largest = table[table["subset"] == effects.ALL]
     yield "effects/compiler/small", (largest["factor"] < SMALL_FACTOR).sum()
     yield "effects/restricted", (table["subset"] == effects.BOTH).sum()
+    for compiler in data.study(effects.STUDY).compilers:
+        own = table["subset"] == effects.without(COMPILER, compiler)
+        yield f"effects/without/{compiler}", own.sum()
 
 
 def _stacks(data: Dataset) -> Named:
@@ -148,16 +154,14 @@ def _held_out(data: Dataset) -> Named:
 
 
 def _claims(data: Dataset) -> Named:
-    """Yield how many claims have each verdict, and how many supported ones some run alone contradicts."""
+    """Yield how many claims have each verdict, and how often two runs decide one differently."""
     claims = data.table("claims")
     for origin, rows in claims.groupby("origin"):
         counts = {verdict: (rows["verdict"] == verdict).sum() for verdict in CLAIM_VERDICTS}
         yield from ((f"claims/{origin}/{verdict}", count) for verdict, count in counts.items())
         yield f"claims/{origin}/testable", len(rows) - counts[NOT_TESTABLE]
-    supported = set(claims[claims["verdict"] == SUPPORTED]["id"])
-    alone = pd.concat([run.table("claims") for run in runs.read()])
-    yield "claims/supported", len(supported)
-    yield "claims/shaken", len(supported & set(alone[alone["verdict"] == CONTRADICTED]["id"]))
+    result = stability.between_runs(data.config, definitions.load().claims, runs.read())
+    yield from ((f"claims/stability/{name}", count) for name, count in result._asdict().items())
 
 
 def _ok(cells: pd.DataFrame) -> pd.DataFrame:

@@ -192,11 +192,11 @@ def box(reference: dict, run: dict | None) -> str:
 
 
 def _pill(whose: str, claim: dict) -> str:
-    """``Reference: supported 9 of 15``: the votes only if there are several."""
+    """``Reference: supported 10 of 15, needs 8 + 1``: the count only if there are several votes."""
     votes = [claim[name] for name in _VOTES]
     text = f"{whose}{claim['verdict'] if whose else claim['verdict'].capitalize()}"
-    if not any(map(is_missing, votes)) and sum(votes) > 1:
-        text += f" {votes[0]:.0f} of {sum(votes):.0f}"
+    if not any(map(is_missing, votes)) and sum(votes) > 1 and claim["margin"]:
+        text += f" {claim['margin']}"
     return rf"\verdictpill{{{COLOURS.get(claim['verdict'], OPEN_COLOUR)}}}{{{latex.escape(text)}}}"
 
 

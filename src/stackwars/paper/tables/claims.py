@@ -19,7 +19,7 @@ from stackwars.results.folder import MEASURED
 from stackwars.setup.environments import REPOSITORY
 
 EVALUATION = REPOSITORY / "config" / "evaluation.yaml"
-ORIGIN_HEADS = {PUBLISHED: "As the original states them", TRANSFERRED: "The same, tested on this CPU"}
+ORIGIN_HEADS = {PUBLISHED: "As the original states them", TRANSFERRED: "On this CPU, or at our sizes"}
 MOST = 120
 """Characters of what a claim rests on: two or three lines."""
 _USE = re.compile(r"\\claimbox\{(\w+)\}|[{ ](\w+)=")
@@ -86,13 +86,13 @@ def minutes(value: float) -> str:
 
 
 _COLUMNS = (
-    Column("Claim", "sentence", align=rf"{RAGGED}p{{0.38\textwidth}}"),
-    Column("Verdict", "verdict", align=rf"{RAGGED}p{{0.1\textwidth}}"),
-    Column("Supported by", "margin", align=rf"{RAGGED}p{{0.11\textwidth}}"),
+    Column("Claim", "sentence", align=rf"{RAGGED}p{{0.36\textwidth}}"),
+    Column("Verdict", "verdict", align=rf"{RAGGED}p{{0.09\textwidth}}"),
+    Column("Supported by", "margin", align=rf"{RAGGED}p{{0.14\textwidth}}"),
     Column("Rests on", "rests_on", align=rf"{RAGGED}p{{0.28\textwidth}}"),
 )
-_NOTE = r"""Supported by: the rows of the results that support the claim, and how many it needs. Slower, more
-    and the like are said of torch\_xla unless the claim names another."""
+_NOTE = r"""Supported by: the rows of the results that support the claim, and how many it needs: all, or a majority and
+    one to spare (+ 1). Slower, more and the like are said of torch\_xla unless the claim names another."""
 TABLES = (
     Table(
         name="audits",

@@ -27,8 +27,8 @@ MARKS: dict[str, tuple[str, str]] = {
         r"$\approx$",
         rf"the whole interval is within {100 * verdicts.CONTROL:.0f}\,\% of 1",
     ),
-    verdicts.NATIVE_SLOWER: (r"$>$", "the native call takes longer than the replay"),
-    verdicts.NATIVE_FASTER: (r"$<$", "the native call takes less time than the replay"),
+    verdicts.NATIVE_SLOWER: (r"$\succ$", "the native call takes longer than the replay"),
+    verdicts.NATIVE_FASTER: (r"$\prec$", "the native call takes less time than the replay"),
     UNGATED: (r"$^{\dagger}$", "of all blocks, because too few were uncontended"),
     UNSETTLED: (r"$^{\S}$", "the calls reach no steady state; a median"),
     CONTENDED: (
@@ -39,7 +39,7 @@ MARKS: dict[str, tuple[str, str]] = {
     MISSED: (r"$^{\P}$", r"a profiled call misses its timed call by more than 10\,\%"),
 }
 """Mark of a table: its LaTeX, and what it means. `marks_note` explains those that a table has."""
-_VERDICTS = tuple(MARKS)[:6]
+_VERDICTS = tuple(MARKS)[:7]
 LEAST, MOST = 0.001, 100_000
 """An end of an interval beyond these is not printed: from two rounds it may be far off."""
 
