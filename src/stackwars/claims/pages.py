@@ -1,4 +1,4 @@
-"""What the repository's own pages say of the reference: its claims, three results, and how its runs differ.
+"""What the repository's own pages say of the reference: its claims, three results, its audits, and how its runs differ.
 
 ``python -m stackwars.claims.pages`` brings them up to date.
 """
@@ -11,12 +11,15 @@ from pathlib import Path
 
 import pandas as pd
 
+from stackwars.audits import audit_entries
 from stackwars.claims import definitions
 from stackwars.claims.verdicts import NOT_TESTABLE, counts
 from stackwars.results import runs, schema, variance
-from stackwars.results.folder import REFERENCE_TABLES, Folder
+from stackwars.results.folder import MEASURED, REFERENCE, REFERENCE_TABLES, Folder
+from stackwars.results.reference import context
 from stackwars.setup.device import CPU, ONE_THREAD
 from stackwars.setup.environments import REPOSITORY
+from stackwars.study.config import load
 
 TABLE = Path("docs", "claims.md")
 README = Path("README.md")
@@ -40,13 +43,17 @@ def table(rows: Iterable[dict], responds_to: dict[str, str]) -> str:
     return "\n".join(lines)
 
 
-def results(rows: Iterable[dict]) -> str:
-    """Return a Markdown list of RESULTS: sentence, verdict, and the count that it rests on."""
+def results(rows: Iterable[dict], audits: str) -> str:
+    """Return a Markdown list of RESULTS: sentence, verdict, and the count that it rests on; and of the audits.
+
+    audits: as `Audits.state` returns it.
+    """
     result = {row["id"]: row for row in rows}
     lines = []
     for row in (result[identity] for identity in RESULTS):
         text = f"{row['sentence']} **{row['verdict'].capitalize()}**: {_short(row)}."
         lines += textwrap.wrap(text, WIDTH, initial_indent="- ", subsequent_indent="  ")
+    lines += textwrap.wrap(f"Audits: {audits}", WIDTH, initial_indent="- ", subsequent_indent="  ")
     return "\n".join(lines)
 
 
@@ -109,7 +116,9 @@ def write(repository: Path, reference: Path) -> None:
     accepted = runs.read()
     text = between_runs(variance.table(accepted), variance.held_out(accepted))
     replace_section(repository / TABLE, "claims", table(rows, responds_to))
-    replace_section(repository / README, "results", results(rows))
+    newest = context(load(), accepted)["run"]
+    audits = audit_entries.read(REFERENCE / MEASURED["audits"]).state(newest)
+    replace_section(repository / README, "results", results(rows, audits))
     replace_section(repository / PROTOCOL, "runs", text)
 
 

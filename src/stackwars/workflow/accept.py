@@ -12,7 +12,6 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from stackwars.audits import audit_entries
 from stackwars.claims import pages
 from stackwars.measure import FORMS, PROTOCOL, documents
 from stackwars.results import runs, schema
@@ -67,7 +66,7 @@ def accept(full: Path, reference: Path) -> tuple[str, int]:
     if reference.exists():
         shutil.copytree(reference, new)
     identity = add_run(full, new, context)
-    count = replace_measured(full, new, identity)
+    count = replace_measured(full, new)
     runs.read(new)
     if reference.exists():
         reference.rename(old)
@@ -167,7 +166,7 @@ def add_run(full: Path, reference: Path, context: dict) -> str:
     return identity
 
 
-def replace_measured(full: Path, reference: Path, identity: str) -> int:
+def replace_measured(full: Path, reference: Path) -> int:
     """Replace the measured files by those of this run, if it has the first study; return their number.
 
     Audits of the harness that this run was made without stay, and so do the forms of programs that it did not
@@ -181,8 +180,6 @@ def replace_measured(full: Path, reference: Path, identity: str) -> int:
     _delete(reference, {*stay, *map(Path, FOR_READERS)})
     for path in files:
         _copy(full / path, reference / path)
-    if Path(AUDITS) in files:
-        audit_entries.write(audit_entries.read(full / AUDITS), reference / AUDITS, identity)
     return len(files)
 
 
