@@ -67,6 +67,8 @@ def all_pairs(config: dict) -> list[Pair]:
     main = config["comparisons"][0]
     subject, baseline = main["subject"], main["baseline"]
     if {subject, baseline} <= trials.keys():
-        result += [Pair(MIXED, subject, baseline, name, 0, MIXED_TRIALS) for name in [*workloads, DEPTH_SCALING]]
+        result += [
+            Pair(MIXED, subject, baseline, name, 0, MIXED_TRIALS) for name in [*workloads, DEPTH_SCALING]
+        ]
         result.append(Pair(MIXED, subject, baseline, DEPTH_SCALING, max(LAYERS), MIXED_TRIALS))
     return result

@@ -113,21 +113,25 @@ def mixed(every: Sequence[Trial]) -> Entry:
     """
     pairs = {trial.pair["name"]: trial.pair for trial in every if trial.pair["kind"] == MIXED}
     of_pair = {name: [trial for trial in every if trial.pair["name"] == name] for name in pairs}
+    plain = {pair["workload"]: of_pair[name] for name, pair in pairs.items() if not pair["percent"]}
     equal, more = [], []
     for name, pair in pairs.items():
+        others = plain.get(pair["workload"], [])
         if pair["percent"]:
-            plain = next((n for n, one in pairs.items() if one["workload"] == pair["workload"] and not one["percent"]), None)
-            more += [(name, pair["percent"], one) for one in quotients(of_pair[name], of_pair.get(plain, []))]
+            more += [(name, pair["percent"], one) for one in quotients(of_pair[name], others)]
         else:
-            equal += [(name, 0, one) for one in quotients(of_pair[name][0::2], of_pair[name][1::2])]
+            equal += [(name, 0, one) for one in quotients(others[0::2], others[1::2])]
     if not equal:
         return not_run_entry("mixed", "no pair of two frameworks has two trials")
     rows = [_quotient(*one) for one in [*equal, *more]]
     agree = rate(sum(row["contained"] for row in rows), len(rows))
     wrong = ["intervals contain the truth too seldom"] if falls_short(agree, 1 - ALPHA) else []
-    detail = f"the 95 % interval of a quotient of two trials contains the truth in {_rate(agree)}: " + ", ".join(
-        f"{row['name']} {row['ratio']:.3f} ({row['low']:.3f} to {row['high']:.3f}, truth {row['truth']:.3f})"
-        for row in rows
+    detail = (
+        f"the 95 % interval of a quotient of two trials contains the truth in {_rate(agree)}: "
+        + ", ".join(
+            f"{row['name']} {row['ratio']:.3f} ({row['low']:.3f} to {row['high']:.3f}, truth {row['truth']:.3f})"
+            for row in rows
+        )
     )
     return _entry("mixed", wrong, {"agree": agree, "quotients": rows}, detail)
 
@@ -146,7 +150,11 @@ def judge_estimator(dedicated: Iterable[Agreement], of_run: Iterable[Agreement])
     deciding = [*own, *(one for one in others if one["framework"] not in measured)]
     if not deciding:
         return not_run_entry("estimator", "no process has loops that alternated")
-    wrong = [f"{one['framework']} is off by more than {100 * estimator.LIMIT:g} %" for one in deciding if not one["ok"]]
+    wrong = [
+        f"{one['framework']} is off by more than {100 * estimator.LIMIT:g} %"
+        for one in deciding
+        if not one["ok"]
+    ]
     detail = "loops over undisturbed calls: " + ", ".join(map(_mean, deciding))
     figures = {"limits": {"off": estimator.LIMIT}, "rounds_of_audits": own, "rounds_of_run": others}
     return _entry("estimator", wrong, figures, detail)
@@ -181,7 +189,14 @@ def _error(of_pair: Sequence[Trial], percent: int) -> float:
 def _figures(trial: Trial) -> dict[str, Any]:
     value, low, high = trial.ratio.estimate()
     decided = {"decided_low": trial.decided.low, "decided_high": trial.decided.high}
-    return {"name": trial.pair["name"], "number": trial.number, "ratio": value, "low": low, "high": high, **decided}
+    return {
+        "name": trial.pair["name"],
+        "number": trial.number,
+        "ratio": value,
+        "low": low,
+        "high": high,
+        **decided,
+    }
 
 
 def _rate(found: dict[str, Any]) -> str:

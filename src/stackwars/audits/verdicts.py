@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from stackwars.audits.audit_entries import FAIL, NOT_RUN, PASS, Entry, entry, not_run_entry
+from stackwars.audits.audit_entries import FAIL, PASS, Entry, entry, not_run_entry
 from stackwars.audits.mutant import HONEST
 
 

@@ -27,7 +27,8 @@ from stackwars.compilers import arguments, placement, profile
 from stackwars.compilers.check import EXECUTABLES, keyed
 from stackwars.ir.program_text import not_donated, readable
 from stackwars.measure import documents, judge, machine, process_status
-from stackwars.measure.child import block, run_child, surroundings, timed_call
+from stackwars.measure.calls import block, timed_call
+from stackwars.measure.child import run_child, surroundings
 from stackwars.measure.contention import Meter, Usage
 from stackwars.measure.documents import Events
 from stackwars.measure.inputs import INPUT_SETS

@@ -13,7 +13,6 @@ from stackwars import workloads
 from stackwars.measure import documents, judge, nodes
 from stackwars.measure.checks import problems
 from stackwars.measure.peak import floor_ms
-from stackwars.measure.rounds import STOPPED
 from stackwars.setup.environments import REPOSITORY
 
 SCHEMA = REPOSITORY / "workflow" / "schemas" / "replay.schema.yaml"
@@ -41,8 +40,8 @@ def combine(folders: list[Path], cells: dict[str, Path], check: dict, peak: dict
     program of its cell is invalid. The others keep theirs.
     """
     every = [(folder, documents.read(folder / "process.json")) for folder in folders]
-    folders = [folder for folder, process in every if process["status"] != STOPPED]
-    processes = [process for _, process in every if process["status"] != STOPPED]
+    folders = [folder for folder, _ in every]
+    processes = [process for _, process in every]
     first = processes[0]
     bad = next((process for process in processes if process["status"] != "ok"), None)
     bad = bad or _broken(processes, peak) or _parted(processes, cells)

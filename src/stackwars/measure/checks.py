@@ -171,6 +171,14 @@ def checked(values: np.ndarray, call: str) -> np.ndarray:
     return values
 
 
+def subnormals(values: np.ndarray) -> int:
+    """Return how many elements are below the smallest normal number, and not 0: some cores take long over them."""
+    if values.dtype.kind not in "fc":
+        return 0
+    size = np.abs(values)
+    return int(np.count_nonzero((size > 0) & (size < np.finfo(values.dtype).tiny)))
+
+
 def relative_l2(values: np.ndarray, baseline: np.ndarray) -> float:
     """||values - baseline|| / ||baseline|| in float64; infinite for other shapes or values not finite."""
     if values.shape != baseline.shape:

@@ -16,7 +16,6 @@ from typing import Any
 
 import pandas as pd
 
-from stackwars.measure import interleaved
 from stackwars.measure.documents import event
 from stackwars.measure.process_value import aligned
 from stackwars.results import schema
@@ -110,18 +109,7 @@ def _singles(result: dict, stage: str) -> dict[int, float]:
 
 
 def _steady(raw: Raw, cell: Cell, other: Cell, names: dict[str, str]) -> Iterator[Row]:
-    """Yield steady times: of interleaved slices if every process has them, else of each process's own blocks."""
-    slices = {
-        process["repetition"]: pairs
-        for process in raw.cells[cell]["processes"]
-        if (pairs := interleaved.pairs_ms(process))
-    }
-    if len(slices) == len(raw.cells[cell]["processes"]):
-        for number, pairs in slices.items():
-            one, base = (statistics.median(side) for side in zip(*pairs, strict=True))
-            row = _row(schema.STEADY, number, one, base, INTERLEAVED, **names)
-            yield row | {"ratio": interleaved.round_ratio(pairs)}
-        return
+    """Yield steady times of each process's own blocks."""
     sides = [(raw.cells[one], raw.cell_values[one]) for one in (cell, other)]
     yield from _aligned(raw, schema.STEADY, sides, **names)
 

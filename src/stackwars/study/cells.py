@@ -11,9 +11,6 @@ from stackwars.measure import checks
 from stackwars.study import comparisons, imports
 from stackwars.study.studies import Study, studies
 
-ROUNDS = ("rounds_min", "round_budget_s")
-"""The settings by which a process finds out that it is not needed any more."""
-
 
 @dataclass(frozen=True, order=True)
 class Cell:
@@ -93,25 +90,22 @@ def pins(config: dict, framework: str, device: str) -> str:
     return f"envs/{environments(config, framework)[device]}.txt"
 
 
-def partner(config: dict, cell: Cell, among: Container[Cell]) -> Cell | None:
-    """The cell of the baseline whose process takes turns with this one's.
+def rounds(config: dict, workload: str, framework: str | None = None) -> int:
+    """Return the rounds of a workload in the chosen preset, or those of a framework's cell of it."""
+    of_preset = config["presets"][config["preset"]].get("rounds", {})
+    of_framework = config["frameworks"][framework] if framework else {}
+    limits = [of_preset.get(workload), of_framework.get("rounds")]
+    return min([settings(config)["rounds"], *filter(None, limits)])
 
-    among: those that are asked for. None of a framework that is compared with no other, and of one that runs
-    another one's programs.
+
+def partner(config: dict, cell: Cell, among: Container[Cell]) -> Cell | None:
+    """Return the cell of the baseline, whose process takes turns with this one's; None of a baseline.
+
+    among: those that are asked for.
     """
     baseline = comparisons.baseline(config, cell.framework)
-    if baseline is None or frameworks.program_of(cell.framework) != cell.framework:
-        return None
-    other = Cell(baseline, cell.workload, cell.device)
+    other = baseline and Cell(baseline, cell.workload, cell.device)
     return other if other in among else None
-
-
-def baselines(config: dict, workload: str, device: str) -> dict[str, str | None]:
-    """Return {framework: that which it is compared with, or None} of the workload's cells on the device."""
-    result = studies(config)
-    names = [f for f in config["frameworks"] if _is_asked(config, result, Cell(f, workload, device))]
-    wanted = {name: comparisons.baseline(config, name) for name in names}
-    return {name: base if base in names else None for name, base in wanted.items()}
 
 
 def sources(config: dict, cell: Cell) -> list[str]:

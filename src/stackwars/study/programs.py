@@ -241,15 +241,6 @@ def searched(config: dict) -> list[ReplayCell]:
     ]
 
 
-def peers(config: dict, workload: str, device: str) -> dict:
-    """Return what is measured in the rounds of a workload on a device, as of `stackwars.measure.rounds`."""
-    compiled = device == CPU and CPU in config["devices"] and workload in compiled_workloads(config)
-    return {
-        "baselines": cells.baselines(config, workload, device),
-        "compilers": _replaying(config, workload) if compiled else [],
-    }
-
-
 def lower_job(config: dict, program: Program) -> dict:
     """The LowerJob of `stackwars.compilers.lower` as a dictionary."""
     settings = cells.settings(config)
@@ -292,7 +283,7 @@ def replay_job(config: dict, replay: ReplayCell, repetition: int) -> dict:
     """The ReplayJob of `stackwars.compilers.replay` as a dictionary."""
     settings = cells.settings(config)
     row = config["compilers"][replay.compiler]
-    measuring = ("seed", "memory_cap_gib", "timeout_s", "steady_max_blocks", *cells.ROUNDS)
+    measuring = ("seed", "memory_cap_gib", "timeout_s", "steady_max_blocks")
     return {
         "workload": replay.workload,
         "device": replay.device,

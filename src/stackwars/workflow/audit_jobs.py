@@ -174,7 +174,7 @@ class AuditJobs:
         return {
             **{"name": pair.name, "kind": pair.kind, "workload": pair.workload, "device": CPU},
             **{"preset": self._config["preset"], "percent": pair.percent, "trials": pair.trials},
-            "rounds": self._rounds(pair),
+            "rounds": cells.rounds(self._config, pair.workload),
             "settings": {**settings, "steady_seconds": PAIR_STEADY_S, "block_calls": calls},
             "sides": self._sides(pair),
         }
@@ -188,11 +188,6 @@ class AuditJobs:
             dialect = frameworks.load(name).DIALECT
             result.append({"framework": name, "dialect": dialect, "sizes": sizes, "pins": pins})
         return result
-
-    def _rounds(self, pair: Pair) -> int:
-        """Return the rounds of a trial: those that the study measures of the workload."""
-        rounds = self._config["presets"][self._config["preset"]].get("rounds", {})
-        return min(self._grid.settings["rounds"], rounds.get(pair.workload, self._grid.settings["rounds"]))
 
     def _spec(self, audit: Audit) -> dict:
         """Return a ProcessJob of `stackwars.measure.supervisor` without a workload, or what a replay's audit reads."""
@@ -253,7 +248,11 @@ class AuditJobs:
             f"{self.folder}/{name}/{device}/{subject}.json"
             for name, result in wanted.items()
             for device, subject in sorted(result)
-        ] + [f"{self.folder}/{kind}/{CPU}/{name}.json" for kind, name in self._pairs if CPU in self._config["devices"]]
+        ] + [
+            f"{self.folder}/{kind}/{CPU}/{name}.json"
+            for kind, name in self._pairs
+            if CPU in self._config["devices"]
+        ]
 
     def _audited(self) -> list[str]:
         """Return the frameworks of the first study that run every workload and whose dialect the audits have."""
