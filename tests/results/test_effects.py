@@ -107,6 +107,16 @@ def test_an_effect_of_what_is_left_out_is_gone_without_it():
     assert sizes.loc["all"].tolist() == [3, 3, 3] and sizes.loc["both restrictions"].tolist() == [2, 2, 3]
 
 
+def test_each_compiler_and_each_frontend_is_left_out_in_turn():
+    table = built(*measured()).set_index(["subset", "effect"])["share"]
+    assert table["without compiler iree-3.13", FRONTEND] > 0.9
+    assert table["without compiler jaxlib-0.7.1", COMPILER] > 0.9
+    assert table["without frontend torchax", COMPILER] > 0.99
+    names = {"compiler": COMPILERS, "frontend": FRONTENDS}
+    expected = {effects.without(factor, level) for factor, levels in names.items() for level in levels}
+    assert {subset for subset, _ in table.index if subset.startswith("without")} == expected
+
+
 def test_the_mean_over_the_workloads_has_an_interval_over_them():
     (cells, times), more = measured("gemm"), measured("mha", compilers={**COMPILERS, "iree-3.13": 0.1})
     table = built(cells + more[0], times + more[1])
@@ -130,15 +140,15 @@ def test_too_small_a_block_and_too_few_rounds_are_not_decomposed():
 
 
 def test_the_reference_has_the_effects_of_the_run_whose_replays_are_shown(tmp_path):
-    """Of each workload the newest run with most replays; the mean over them is made again."""
+    """Of each workload the newest run with most replays; from its rounds, whatever its own table has."""
     every = []
     for run, workloads in (("2026-01", {"gemm": 2.0, "mha": 3.0}), ("2026-02", {"gemm": 0.3})):
-        cells, table = [], []
+        cells, rounds = [], []
         for name, effect in workloads.items():
             own, times = measured(name, {**FRONTENDS, "torchax": effect})
-            cells, table = cells + own, table + built(own, times).to_dict("records")
-        every.append(accepted(tmp_path / run, cells=cells, effects=table))
-    found = reference.tables(load(), every)["effects"]
+            cells, rounds = cells + own, rounds + times
+        every.append(accepted(tmp_path / run, cells=cells, rounds=rounds, effects=[]))
+    found = reference.tables({**load(), "source": "reference"}, every)["effects"]
     own = found[found["workload"] != "all"]
     assert dict(zip(own["workload"], own["run"], strict=True)) == {"gemm": "2026-02", "mha": "2026-01"}
     shares = found[found["subset"] == "all"].set_index(["effect", "workload"])["share"]

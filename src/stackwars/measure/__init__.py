@@ -6,9 +6,10 @@ two such processes, one of them of the baseline, that alternate. The statistics 
 know nothing of files.
 """
 
-PROTOCOL = 2
+PROTOCOL = 3
 """Version of the measuring protocol: raised when a ratio measured before can no longer be combined with one
-measured after. 2: steady ratios are of interleaved runs, a round is a fresh process of every framework."""
+measured after. 2: steady ratios are of interleaved slices, a round is a fresh process of every framework. 3: whole
+loops of subject and baseline alternate, a round is a fresh process of both."""
 NEGLIGIBLE = 0.05
 """Two times are called equal where the whole interval of their ratio lies within this share of 1."""
 FORMS = "forms"

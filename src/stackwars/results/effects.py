@@ -1,7 +1,7 @@
 """effects.csv: how much of a program's time is due to the frontend, the compiler, and their interaction.
 
-Most frontends lower the same PyTorch model, and one compiler is not XLA. Whether the answer rests on that shows
-when they are left out: the subsets.
+Most frontends lower the same PyTorch model, and one compiler is not XLA. Whether the answer rests on that, or on
+any other frontend or compiler, shows if they are left out: the subsets.
 """
 
 from __future__ import annotations
@@ -69,7 +69,17 @@ def subsets(config: dict, matrix: pd.DataFrame) -> dict[str, pd.DataFrame]:
     xla = matrix["compiler"].isin(
         [name for name, row in config["compilers"].items() if row.get("module", XLA) == XLA]
     )
-    return {ALL: matrix, XLA_ALONE: matrix[xla], ONE_EACH: matrix[first], BOTH: matrix[xla & first]}
+    result = {ALL: matrix, XLA_ALONE: matrix[xla], ONE_EACH: matrix[first], BOTH: matrix[xla & first]}
+    for factor, column in ((COMPILER, "compiler"), (FRONTEND, "framework")):
+        result |= {
+            without(factor, level): matrix[matrix[column] != level] for level in matrix[column].unique()
+        }
+    return result
+
+
+def without(factor: str, level: str) -> str:
+    """Return the name of the subset without a compiler, or without a frontend."""
+    return f"without {factor} {level}"
 
 
 def first_of_dialects(names: Iterable[str]) -> list[str]:

@@ -11,7 +11,7 @@ import json
 
 import pandas as pd
 
-from stackwars.results import deciding, effects, exact, pooling, runs, schema
+from stackwars.results import comparisons, deciding, effects, exact, pooling, runs, schema
 from stackwars.results.dataset import newest_runs
 from stackwars.results.folder import Folder, command
 from stackwars.results.pooling import RunTable
@@ -37,8 +37,17 @@ def pooled(config: dict, accepted: list[Run]) -> pd.DataFrame:
 
     What is counted of programs that two runs emitted is compared too, unless one run has both.
     """
-    every = [RunTable(run.identity, run.machine, run.table("comparisons")) for run in accepted]
+    every = [_of_run(config, run) for run in accepted]
     return deciding.decide(pooling.pool([_across_runs(config, accepted), *every]))
+
+
+def _of_run(config: dict, run: Run) -> RunTable:
+    """Return the comparisons of a run: what is timed from its rounds, what is counted as it was accepted."""
+    accepted = run.table("comparisons")
+    counted = accepted[accepted["quantity"].isin(schema.EXACT)]
+    timed = comparisons.timed(config, run.table("rounds"), run.table("cells"))
+    every = pd.concat([schema.table("comparisons", timed), counted], ignore_index=True)
+    return RunTable(run.identity, run.machine, every, run.protocol)
 
 
 def _across_runs(config: dict, accepted: list[Run]) -> RunTable:
@@ -62,12 +71,17 @@ def _newest(accepted: list[Run], name: str) -> pd.DataFrame:
 
 
 def _effects(config: dict, cells: pd.DataFrame, accepted: list[Run]) -> pd.DataFrame:
-    """Return the effects of every workload, of the run whose replays are shown."""
+    """Return the effects of every workload, of the run whose replays are shown, by today's subsets."""
     if effects.STUDY not in config["studies"]:
         return schema.empty("effects")
     shown = newest_runs(config, cells, effects.STUDY, schema.REPLAY)
-    every = _concatenated(accepted, "effects")
-    rows = every[every["run"] == every["workload"].map(shown)]
+    parts = []
+    for run in accepted:
+        own = run.table("cells")
+        own = own[own["workload"].map(shown) == run.identity]
+        built = effects.build(config, own, run.table("rounds")) if len(own) else schema.empty("effects")
+        parts.append(built[built["workload"] != "all"].assign(run=run.identity))
+    rows = pd.concat(parts, ignore_index=True) if parts else schema.empty("effects")
     return effects.over_all(rows) if len(rows) else rows
 
 

@@ -30,6 +30,7 @@ MATRIX = "matrix"
 MAX_PAUSE_S = 600.0
 """A pause of ten minutes may be the build of an environment in the middle of a round."""
 INTERLEAVED, UNCONTENDED, ALL, CALL, APART = "interleaved", "uncontended", "all", "call", "apart"
+LOOPS = "loops"
 """The basis of a row."""
 Row = dict[str, Any]
 
