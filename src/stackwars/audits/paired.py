@@ -10,6 +10,7 @@ import argparse
 import json
 import random
 import shutil
+import statistics
 import sys
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -20,7 +21,9 @@ from stackwars.audits import subjects
 from stackwars.audits.estimator import agreement
 from stackwars.measure import calls, conduct, documents, loops, machine
 from stackwars.measure.cell import expected_bytes
+from stackwars.measure.checks import call_ms
 from stackwars.measure.conduct import INTERLEAVED, Participant
+from stackwars.measure.documents import event
 from stackwars.measure.rounds import Rounds
 from stackwars.measure.supervisor import ProcessJob, exclusive
 from stackwars.setup.environments import ensure
@@ -56,7 +59,8 @@ class PairJob:
 
 
 def measure(job: PairJob, folder: Path) -> dict[str, Any]:
-    """Return what the report reads: the pair, the ratio of each round, and each process's agreement.
+    """Return what the report reads: the pair, each round's ratios of loops and of undisturbed series before them, and
+    each process's agreement.
 
     Raises RuntimeError if a process fails or the loops of a round did not alternate.
     """
@@ -72,6 +76,7 @@ def measure(job: PairJob, folder: Path) -> dict[str, Any]:
         **{key: value for key, value in asdict(job).items() if key in labels},
         **{name: side["framework"] for name, side in zip(SIDES, job.sides, strict=True)},
         "ratios": [one["ratio"] for one in found],
+        "undisturbed": [one["undisturbed"] for one in found],
         "agreements": [each for one in found for each in one["agreements"]],
         "wall_s": sum(one["wall_s"] for one in found),
         "seed": rounds.seed,
@@ -106,10 +111,11 @@ def summary(records: list[dict]) -> dict[str, Any]:
             f"expected two processes of {records[0]['workload']} at once, got one after the other; fix: free memory"
         )
     pairs = loops.pairs(*map(loops.loops_of, records))
+    before = [statistics.median(call_ms(event(record, "steady"))) for record in records]
     source = records[0]["source"]
     return {
         "ratio": loops.round_ratio(pairs),
-        "pairs": pairs,
+        "undisturbed": before[0] / before[1],
         "agreements": [list(agreement(record)) for record in records],
         "wall_s": max(record["wall_s"] for record in records),
         "revision": source["git_revision"] + (" with changes" if source["git_dirty"] else ""),

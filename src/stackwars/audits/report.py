@@ -14,7 +14,6 @@ from stackwars.audits import audit_entries, estimator, trial_verdicts, verdicts
 from stackwars.audits.audit_entries import FAIL, PASS, Audits, Entry, entry, not_run_entry
 from stackwars.audits.estimator import Agreement
 from stackwars.audits.pairs import KINDS
-from stackwars.audits.trials import trials
 from stackwars.measure import documents, machine
 from stackwars.measure.checks import CLOCK, FLOOR, WALL
 from stackwars.results import runs, schema
@@ -37,15 +36,14 @@ def report(config: dict, folder: Path, cells_csv: Path, parts: list[Path], conte
         result[path.parents[1].name].append(documents.read(path))
     pairs = [pair for kind in KINDS for pair in result[kind]]
     _check_machine(pairs, context)
-    every = trials(pairs)
     agreements = [Agreement(*one) for pair in pairs for one in pair["agreements"]]
     of_run = estimator.of_cells(sorted(folder.glob("*/*/*/cell.json")))
     entries = [
         verdicts.fences(result["fences"]),
         verdicts.mutants(result["mutants"]),
-        trial_verdicts.aa(every),
-        trial_verdicts.power(pairs, every),
-        trial_verdicts.mixed(every),
+        trial_verdicts.aa(pairs),
+        trial_verdicts.power(pairs),
+        trial_verdicts.mixed(pairs),
         trial_verdicts.judge_estimator(agreements, of_run),
         verdicts.independent(result["independent"]),
         *counts(schema.read(cells_csv), cells.settings(config)["matmul_precision"]),

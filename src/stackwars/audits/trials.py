@@ -12,14 +12,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from stackwars.audits.study_interval import Decided, decide, intervals
-from stackwars.measure.log_ratio import ALPHA, LEVEL, LogRatio
+from stackwars.audits.study_interval import Decided, decide, moderated
+from stackwars.measure.log_ratio import ALPHA, LEVEL, SLOWER, LogRatio
+from stackwars.results.verdicts import DECIDED
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A trial of a pair. pair: what `paired.measure` returns of it. ratio: with its interval before the correction for
-    the number of comparisons. decided: after it.
+    """A trial of a pair. pair: what `paired.measure` returns of it. ratio: with the error that gives its 95 % interval,
+    before the correction for the number of comparisons. decided: after it.
     """
 
     pair: dict[str, Any]
@@ -35,7 +36,12 @@ class Trial:
     @property
     def claimed(self) -> bool:
         """Return whether the study would claim a difference."""
-        return self.decided.low > 1 or self.decided.high < 1
+        return self.decided.verdict in DECIDED
+
+    @property
+    def found(self) -> bool:
+        """Return whether the study would say that the subject is slower."""
+        return self.decided.verdict == SLOWER
 
 
 def groups(ratios: Sequence[float], size: int) -> list[list[float]]:
@@ -45,17 +51,17 @@ def groups(ratios: Sequence[float], size: int) -> list[list[float]]:
 
 def trials(pairs: Sequence[dict], factor: float = 1.0) -> list[Trial]:
     """Return every trial of the pairs that has an interval. factor: what every ratio is multiplied by."""
-    by_number: dict[int, dict[str, list[float]]] = {}
-    by_name = {pair["name"]: pair for pair in pairs}
-    for name, pair in by_name.items():
-        for number, ratios in enumerate(groups(pair["ratios"], pair["rounds"])):
-            if len(ratios) > 1:
-                by_number.setdefault(number, {})[name] = [factor * ratio for ratio in ratios]
+    by_name = {pair["name"]: pair for pair in pairs if pair["rounds"] > 1}
+    alternating, undisturbed = (
+        {name: groups([factor * one for one in pair[key]], pair["rounds"]) for name, pair in by_name.items()}
+        for key in ("ratios", "undisturbed")
+    )
     result = []
-    for number, rounds in sorted(by_number.items()):
-        ratios = intervals(rounds)
-        decided = decide(ratios)
-        result += [Trial(by_name[name], number, ratios[name], decided[name]) for name in rounds]
+    for number in range(max(map(len, alternating.values()), default=0)):
+        names = [name for name, of_it in alternating.items() if len(of_it) > number]
+        ratios = moderated({name: alternating[name][number] for name in names})
+        decided = decide(ratios, {name: undisturbed[name][number] for name in names})
+        result += [Trial(by_name[name], number, ratios[name], decided[name]) for name in names]
     return result
 
 

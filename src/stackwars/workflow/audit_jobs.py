@@ -27,7 +27,7 @@ SETTINGS = ("seed", "matmul_precision", "memory_cap_gib", "timeout_s", "parity_r
 """The settings that every audit's processes depend on."""
 PAIR_SETTINGS = ("steady_min_blocks", "steady_max_blocks", "loop_pairs", "loop_seconds")
 """Those that the rounds of pairs depend on too, which are measured as the study's are."""
-PAIR_STEADY_S = 0.5
+PAIR_STEADY_S = 0.3
 """Seconds of an undisturbed series, of which a process of a pair has two."""
 TIMED_TWICE = ("ffn", "mha", "conv")
 """Basic operations of more than a millisecond, timed at the full sizes in every preset."""
