@@ -17,25 +17,22 @@ rule replay_process:
         directory(f"{REPLAY}/process-{{repetition}}"),
     log:
         f"{ROOT}/logs/replay/{{device}}/{{compiler}}/{{workload}}/process-{{repetition}}.txt",
-    priority: JOBS.replay_priority
-    group:
-        "measured-{device}-{workload}"
+    priority: 1
     threads: EXCLUSIVE_THREADS
     resources:
         **EXCLUSIVE_NODE,
     params:
         job=JOBS.spec("replay"),
         version=JOBS.version("replay"),
-        peers=PEERS,
     shell:
         "python -m stackwars.measure.supervisor --child stackwars.compilers.replay --job {params.job}"
-        " --pins {input.pins} --peers {params.peers} --output {output} >{log} 2>&1"
+        " --pins {input.pins} --output {output} >{log} 2>&1"
 
 
 rule replay:
     input:
         # In the first rounds only: its programs are interleaved in one process, which later rounds add little to.
-        processes=[f"{REPLAY}/process-{repetition}" for repetition in range(SETTINGS["rounds_min"])],
+        processes=[f"{REPLAY}/process-{repetition}" for repetition in range(SETTINGS["rounds"])],
         check=f"{ROOT}/checks/{{compiler}}/{{workload}}/base/check.json",
         cells=JOBS.replayed_cells,
         peak=f"{ROOT}/{{device}}/peak.json",
@@ -44,10 +41,7 @@ rule replay:
         profile=f"{REPLAY}/profile.json",
     log:
         f"{ROOT}/logs/replay/{{device}}/{{compiler}}/{{workload}}/replay.txt",
-    priority: 1_000_000
-    group:
-        "measured-{device}-{workload}"
-    # As a cell: nothing may slip in between the processes of a round.
+    priority: 1
     threads: EXCLUSIVE_THREADS
     resources:
         **EXCLUSIVE_NODE,

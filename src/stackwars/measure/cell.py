@@ -38,7 +38,18 @@ COPIES, OWN_BYTES = 3, 2**30
 LASTING = ("oom", "timeout", "unsupported")
 """How a partner ends that later rounds do not start again, because it would end so again."""
 NOT_OF_PARTNER = (
-    *("dialect", "workload", "device", "preset", "repetition", "sizes", "settings", "partner", "forms", "machine"),
+    *(
+        "dialect",
+        "workload",
+        "device",
+        "preset",
+        "repetition",
+        "sizes",
+        "settings",
+        "partner",
+        "forms",
+        "machine",
+    ),
     *("source", "values", "memory", "log_tail", "memory_cap_bytes", "repeated", "started_utc"),
 )
 """Keys of a process that are left out of a partner's: they are as of the process that it is the partner of."""
@@ -67,7 +78,7 @@ def measure(job: ProcessJob, pins: Path, partner_pins: Path | None, output: Path
     )
     if own.refused:
         progress.report(own.refused)
-        return _write(output, [own.refused], [], None)
+        return write(output, [own.refused], [], None)
     partner = partner_of(job)
     other = Environment(*python_of(partner, partner_pins)) if partner else None
     files = [pins, partner_pins, Path(job.expected) / judge.DOCUMENT if job.expected else None]
@@ -84,7 +95,7 @@ def measure(job: ProcessJob, pins: Path, partner_pins: Path | None, output: Path
             if partner and records[-1]["partner"]["status"] in LASTING:
                 other = Environment(Path(), records[-1]["partner"])
     folders = [rounds.place(record["repetition"]) / SUBJECT for record in records]
-    cell = _write(output, records, folders, rounds.seed)
+    cell = write(output, records, folders, rounds.seed)
     rounds.remove()
     return cell
 
@@ -175,7 +186,7 @@ def _digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def _write(output: Path, records: list[dict], folders: list[Path], run_seed: int | None) -> dict:
+def write(output: Path, records: list[dict], folders: list[Path], run_seed: int | None) -> dict:
     """Write the cell's files, the same ones for every cell, and return the content of cell.json."""
     cell = combine(records, folders, run_seed)
     forms, program, sample = output / FORMS, output / "stablehlo.mlir.gz", output / "output.npy"

@@ -21,6 +21,8 @@ from typing import Any
 from stackwars.measure import documents, machine
 from stackwars.setup.environments import REPOSITORY
 
+ROUNDS = "rounds"
+"""The folder of the rounds of a job that is not done, beside what it writes once it is."""
 _JOB, _ROUND = "job.json", "round.json"
 
 
@@ -36,10 +38,10 @@ class Rounds:
 
         Rounds of another job, other files, other sources or another machine are deleted.
         """
-        self.folder = output / "rounds"
+        self.folder = output / ROUNDS
         stamp, path = _stamp(job, files), self.folder / _JOB
-        saved = documents.read(path) if path.exists() else {}
-        if saved.get("stamp") != stamp:
+        saved = _saved(path)
+        if saved is None or saved["stamp"] != stamp:
             shutil.rmtree(self.folder, ignore_errors=True)
             self.folder.mkdir(parents=True)
             saved = {"stamp": stamp, "seed": secrets.randbits(48)}
@@ -56,8 +58,8 @@ class Rounds:
         measure: gets an empty folder for the round's files and what to draw from, and returns the record.
         """
         place = self.place(number)
-        if (place / _ROUND).exists():
-            return documents.read(place / _ROUND)
+        if (saved := _saved(place / _ROUND)) is not None:
+            return saved
         part = place.with_name(f"{number}.part")
         shutil.rmtree(part, ignore_errors=True)
         part.mkdir()
@@ -70,6 +72,14 @@ class Rounds:
     def remove(self) -> None:
         """Delete all rounds: what they measured is in the result."""
         shutil.rmtree(self.folder)
+
+
+def _saved(path: Path) -> dict | None:
+    """Return a document of an earlier job, or None without one that is whole."""
+    try:
+        return documents.read(path) if path.exists() else None
+    except documents.Damaged:
+        return None
 
 
 def _stamp(job: Any, files: Iterable[Path]) -> str:

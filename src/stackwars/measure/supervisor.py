@@ -131,7 +131,7 @@ def _environ(job: Any, cache: Path, control: Control | None, rng: random.Random)
 
 def _identity(job: Any) -> dict:
     """Return the fields of a job that its result stores."""
-    left_out = ("peers", "expected", "check", "writes_files")
+    left_out = ("peers", "partner", "expected", "check", "writes_files")
     return {key: value for key, value in asdict(job).items() if key not in left_out}
 
 

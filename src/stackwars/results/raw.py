@@ -70,11 +70,11 @@ class Raw:
 
     @cached_property
     def round_seconds(self) -> Counter[tuple[str, str, int]]:
-        """How long all processes of a round took, by workload, device and round; discarded attempts included."""
+        """How long all processes of a round took, by workload, device and round."""
         found: Counter[tuple[str, str, int]] = Counter()
         for key, result in (*self.cells.items(), *self.replays.items()):
             for process in result["processes"]:
-                seconds = process["wall_s"] + process.get("discarded_s", 0.0)
+                seconds = process.get("round_s", process["wall_s"])
                 found[key.workload, key.device, process["repetition"]] += seconds
         return found
 

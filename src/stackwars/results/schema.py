@@ -52,7 +52,7 @@ KEYS = {
     "releases": ["workload", "framework", "project", "version"],
 }
 """The columns that identify a row of each table."""
-RETIRED = {"cells": ("native_rel_l2",), "comparisons": ("p", "p_adjusted")}
+RETIRED = {"cells": ("native_rel_l2", "stop_reason", "used_cores"), "comparisons": ("p", "p_adjusted")}
 """Columns of runs that were accepted earlier; they are not read."""
 
 NATIVE, REPLAY, GROWTH, SHAPES, SHARDED = "native", "replay", "growth", "shapes", "sharded"
@@ -64,6 +64,7 @@ FORMS = ("flattening", "layernorm", "qkv", "contraction")
 
 STAGES = FIRST, SECOND, STEADY = "first", "second", "steady"
 PROCESS, CONTROL, COMPILER, UNDISTURBED = "process", "control", "compiler", "undisturbed"
+THROUGHPUT = "throughput"
 RUNTIME, MARGIN, PAIRWISE, FORM, SCALING = "runtime", "margin", "pairwise", "form", "scaling"
 CORES, REVERSAL = "cores", "reversal"
 HBM, TEMPORARIES, CYCLES, LAYOUT, FUSIONS = "hbm", "temporaries", "cycles", "layout", "fusions"

@@ -11,6 +11,12 @@ from stackwars.measure import checks
 from stackwars.study import comparisons, imports
 from stackwars.study.studies import Study, studies
 
+MEASURING = (
+    *("seed", "matmul_precision", "memory_cap_gib", "timeout_s", "side_by_side"),
+    *("steady_min_blocks", "steady_max_blocks", "steady_seconds", "loop_pairs", "loop_seconds"),
+)
+"""The settings that every timed process depends on."""
+
 
 @dataclass(frozen=True, order=True)
 class Cell:
@@ -73,6 +79,14 @@ def settings(config: dict) -> dict:
 def parity_limit(config: dict, workload: str) -> float:
     """The relative L2 error up to which outputs of the workload agree, in the chosen preset."""
     return checks.parity_limit(workload, sizes(config, workload), settings(config)["parity_rel_l2"])
+
+
+def measuring(config: dict, workload: str) -> dict:
+    """Return the settings that a process of the workload depends on; if one changes, its cells are measured again."""
+    chosen = settings(config)
+    return {key: chosen[key] for key in MEASURING if key in chosen} | {
+        "block_calls": block_calls(config, workload)
+    }
 
 
 def block_calls(config: dict, workload: str) -> int:

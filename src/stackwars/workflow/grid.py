@@ -60,7 +60,7 @@ class Grid:
             self.selected_cells = [c for c in self.selected_cells if self._exists(c.path / "cell.json")]
         self.selected = frozenset(self.selected_cells)
         self.partner: Callable[[Cell], Cell | None] = cache(partial(cells.partner, config, among=self.selected))
-        """Returns the cell of the baseline whose process takes turns with that of a cell."""
+        """Returns the cell of the baseline whose processes take turns with those of a cell."""
         self.cpu_cells = [cell for cell in self.selected_cells if cell.device in CPUS]
         """The cells that every machine can run."""
 
@@ -132,12 +132,6 @@ class Grid:
     def peaks(self, cells_: Iterable[Cell]) -> list[str]:
         """Return the peaks of the machine on the devices of some cells."""
         return sorted({f"{self.measured}/{cell.device}/peak.json" for cell in cells_})
-
-    def workloads_done(self, cells_: Iterable[Cell]) -> list[str]:
-        """Return the marks that all of the workloads of some cells is measured on their devices."""
-        if not self.is_measured:
-            return []
-        return sorted({f"{self.root}/measured/{c.device}/{c.workload}" for c in cells_})
 
     # What the compilers make, and processes that belong to no cell
 

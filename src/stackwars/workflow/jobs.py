@@ -2,7 +2,7 @@
 
 A job runs again if its pins, one of its files or its specification changes, or the version of its kind. The files
 are those of the workload, the framework or the compiler. Everything else that decides a result (the supervisor, the
-interleaving, limits, statistics of a process) is the protocol of the kind: whoever changes it so that results differ
+conductor, limits, statistics of a process) is the protocol of the kind: whoever changes it so that results differ
 raises the version here, and then every job of the kind runs again. An edit of a comment there costs nothing.
 """
 
@@ -22,7 +22,7 @@ from stackwars.study.growth import Point as GrowthPoint
 from stackwars.study.programs import BASE, Compilation, Program, ReplayCell
 from stackwars.study.releases import Point as ReleasesPoint
 from stackwars.study.sharding import Point as ShardingPoint
-from stackwars.workflow import job_files, plan
+from stackwars.workflow import job_files
 from stackwars.workflow.grid import Grid, Wildcards
 from stackwars.workloads import parallel
 
@@ -73,43 +73,11 @@ class Jobs:
 
     # Inputs and parameters of single rules
 
-    def peers(self) -> str:
-        """Return the path of what the configuration measures in the rounds of each workload on each device.
-
-        The path is the same whatever is in the file: another study, or a further framework, measures nothing again.
-        """
-        config = self._grid.config
-        content = {
-            device: {name: programs.peers(config, name, device) for name in config["workloads"]}
-            for device in config["devices"]
-        }
-        return job_files.planned_shared("peers", content)
-
     def partner_pins(self, wildcards: Wildcards) -> str | list:
-        """Return the pins of the environment of a process's partner; [] without one."""
+        """Return the pins of the environment of a cell's partner; [] without one."""
         self._grid.check(wildcards)
         partner = self._grid.partner(_cell(wildcards))
         return cells.pins(self._grid.config, partner.framework, partner.device) if partner else []
-
-    def priority(self, wildcards: Wildcards) -> int:
-        """Return the place of a cell's process among all."""
-        return plan.priority(self._grid.config, _cell(wildcards), int(wildcards.repetition))
-
-    def replay_priority(self, wildcards: Wildcards) -> int:
-        """Return the place of a replay's process among all."""
-        return plan.replay_priority(self._grid.config, _replay(wildcards), int(wildcards.repetition))
-
-    def compared(self, wildcards: Wildcards) -> list[str]:
-        """Return the cells and replays of a workload on a device, which are compared with each other."""
-        grid, place = self._grid, (wildcards.device, wildcards.workload)
-        available = grid.cpu_cells if wildcards.device in CPUS else grid.available_cells()
-        result = [cell for cell in available if (cell.device, cell.workload) == place]
-        replays = programs.replays(grid.config)
-        return grid.files(result, "cell.json") + [
-            f"{grid.root}/{replay.path}/replay.json"
-            for replay in replays
-            if (replay.device, replay.workload) == place
-        ]
 
     def description(self, wildcards: Wildcards) -> list[str]:
         """Return the file that tells XLA what a GPU is, for a target that has one."""
@@ -233,14 +201,14 @@ def _configured(key: str, known: list, wanted):
 # Their environments, files and specifications
 
 
-def _process_sources(grid: Grid, wildcards: Wildcards) -> list[str]:
+def _cell_sources(grid: Grid, wildcards: Wildcards) -> list[str]:
     cell = _cell(wildcards)
     both = [one for one in (cell, grid.partner(cell)) if one]
     return sorted({file for one in both for file in cells.sources(grid.config, one)})
 
 
-def _process_spec(grid: Grid, wildcards: Wildcards) -> dict:
-    """Return a ProcessJob of `stackwars.measure.supervisor`, of process 0 if none is named."""
+def _cell_spec(grid: Grid, wildcards: Wildcards) -> dict:
+    """Return a ProcessJob of `stackwars.measure.supervisor`: that of the cell's first process."""
     cell, config = _cell(wildcards), grid.config
     partner = grid.partner(cell)
     return {
@@ -248,12 +216,15 @@ def _process_spec(grid: Grid, wildcards: Wildcards) -> dict:
         "workload": cell.workload,
         "device": cell.device,
         "preset": config["preset"],
-        "repetition": int(getattr(wildcards, "repetition", 0)),
+        "repetition": 0,
         "sizes": cells.sizes(config, cell.workload),
         "partner": partner and _runs(partner.framework),
         "forms": cell.workload in config["paper"].get("forms", []),
         "expected": programs.expected_folder(config, cell.workload),
-        "settings": {**_measuring(grid), "block_calls": cells.block_calls(config, cell.workload)},
+        "settings": {
+            **cells.measuring(config, cell.workload),
+            "rounds": cells.rounds(config, cell.workload, cell.framework),
+        },
     }
 
 
@@ -272,7 +243,7 @@ def _growth_spec(grid: Grid, wildcards: Wildcards) -> dict:
         "forms": False,
         "expected": "",
         "settings": {
-            **_measuring(grid),
+            **cells.measuring(grid.config, point.workload),
             **growth.SETTINGS,
             **({"size": point.size, "values": shapes} if shapes else {}),
         },
@@ -281,10 +252,6 @@ def _growth_spec(grid: Grid, wildcards: Wildcards) -> dict:
 
 def _runs(framework: str) -> dict[str, str]:
     return {"framework": framework, "dialect": frameworks.load(framework).DIALECT}
-
-
-def _measuring(grid: Grid) -> dict:
-    return {key: value for key, value in grid.settings.items() if key in plan.MEASURING}
 
 
 def _growth_sources(grid: Grid, wildcards: Wildcards) -> list[str]:
@@ -326,13 +293,13 @@ def _compiler_pins(grid: Grid, wildcards: Wildcards) -> str:
 
 
 KINDS = {
-    "process": Kind(
-        version=f"{PROTOCOL}.1",
+    "cell": Kind(
+        version=f"{PROTOCOL}.0",
         pins=lambda grid, w: cells.pins(grid.config, w.framework, w.device),
-        sources=_process_sources,
-        spec=_process_spec,
+        sources=_cell_sources,
+        spec=_cell_spec,
     ),
-    "replay": Kind(f"{PROTOCOL}.1", _compiler_pins, _replay_sources, _replay_spec),
+    "replay": Kind(f"{PROTOCOL}.0", _compiler_pins, _replay_sources, _replay_spec),
     "growth": Kind(
         version=f"{PROTOCOL}.0",
         pins=lambda grid, w: cells.pins(grid.config, _growth(grid, w).framework, CPU),

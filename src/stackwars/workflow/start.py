@@ -23,7 +23,7 @@ from typing import Any, TextIO
 from snakemake.exceptions import WorkflowError
 from snakemake.logging import logger
 
-from stackwars.measure import limits, nodes
+from stackwars.measure import limits
 from stackwars.measure.launch import RUNNER
 from stackwars.results import runs
 from stackwars.setup import tools
@@ -59,7 +59,6 @@ def prepare(grid: Grid, workflow: Any) -> None:
     if check_results(grid):
         os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
     job_files.write_planned()
-    nodes.prune()
     # Snakemake's limit on jobs per second starts a timer chain with every job. After fifty jobs they took 13 % of a
     # core, from the cells that are being measured, and no option turns it off.
     workflow.scheduler.job_rate_limiter = None
