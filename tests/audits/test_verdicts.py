@@ -78,7 +78,7 @@ def test_document_is_read_as_it_was_written(tmp_path):
     ("judged", "run", "said"),
     [
         ({}, "one", "The harness was not audited with this run."),
-        ({"fences": "pass", "aa": "pass"}, "one", "All 2 audits of this run pass."),
+        ({"fences": "pass", "aa": "pass"}, "one", "2 of 2 audits of this run passed."),
         (
             {"fences": "pass", "aa": "fail", "power": "fail"},
             "one",
@@ -87,9 +87,13 @@ def test_document_is_read_as_it_was_written(tmp_path):
         (
             {"aa": "pass"},
             "two",
-            "The harness was not audited with this run; 1 audits of another run (one) pass.",
+            "The harness was not audited with this run; 1 of 1 audits of the run one passed.",
         ),
-        ({"aa": "fail"}, "two", "1 of 1 audits of another run (one) failed: A/A."),
+        (
+            {"aa": "fail"},
+            "two",
+            "The harness was not audited with this run; 1 of 1 audits of the run one failed: A/A.",
+        ),
     ],
 )
 def test_a_reader_hears_which_audits_failed_and_whose_they_are(judged, run, said):

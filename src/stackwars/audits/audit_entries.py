@@ -63,20 +63,22 @@ class Audits:
     revisions: tuple[str, ...] = ()
     machine: str = ""
 
-    def state(self, run: str) -> str:
-        """Return one sentence for a reader of this run's results: whether its audits were run, and which failed."""
-        verdicts = {one["title"]: one["verdict"] for one in self.entries}
-        judged = {title: verdict for title, verdict in verdicts.items() if verdict != NOT_RUN}
-        failed = [title for title, verdict in judged.items() if verdict == FAIL]
+    def state(self, run: str, called: str = "this run") -> str:
+        """Return one sentence for a reader of a run's results: whether it was audited, and which audits failed.
+
+        called: what the sentence calls the run.
+        """
+        judged = [one for one in self.entries if one["verdict"] != NOT_RUN]
+        failed = [one["title"] for one in judged if one["verdict"] == FAIL]
         if not judged:
-            return "The harness was not audited with this run."
-        of_run = "of this run" if self.run == run else f"of another run ({self.run or 'unknown'})"
-        if self.run != run and not failed:
-            return f"The harness was not audited with this run; {len(judged)} audits {of_run} pass."
-        if not failed:
-            return f"All {len(judged)} audits {of_run} pass."
-        number = f"{len(failed)} of {len(judged)} audits {of_run} failed"
-        return f"{number}: {', '.join(failed)}."
+            return f"The harness was not audited with {called}."
+        counted = (
+            f"{len(failed)} of {len(judged)} audits" if failed else f"{len(judged)} of {len(judged)} audits"
+        )
+        outcome = f"failed: {', '.join(failed)}." if failed else "passed."
+        if self.run == run:
+            return f"{counted} of {called} {outcome}"
+        return f"The harness was not audited with {called}; {counted} of the run {self.run} {outcome}"
 
 
 def read(path: Path) -> Audits:

@@ -60,7 +60,7 @@ def all_pairs(config: dict) -> list[Pair]:
         Pair(SAME, name, name, workload, 0, count) for name, count in trials.items() for workload in workloads
     ]
     result += [
-        Pair(MORE, name, name, DEPTH_SCALING, percent, (count + 1) // 2)
+        Pair(MORE, name, name, DEPTH_SCALING, percent, max(1, count // 2))
         for name, count in trials.items()
         for percent in LAYERS
     ]

@@ -117,7 +117,7 @@ def write(repository: Path, reference: Path) -> None:
     text = between_runs(variance.table(accepted), variance.held_out(accepted))
     replace_section(repository / TABLE, "claims", table(rows, responds_to))
     newest = context(load(), accepted)["run"]
-    audits = audit_entries.read(REFERENCE / MEASURED["audits"]).state(newest)
+    audits = audit_entries.read(REFERENCE / MEASURED["audits"]).state(newest, "the newest accepted run")
     replace_section(repository / README, "results", results(rows, audits))
     replace_section(repository / PROTOCOL, "runs", text)
 

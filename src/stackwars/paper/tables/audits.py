@@ -22,7 +22,9 @@ def shown(sources: Sources) -> Audits:
 def state(sources: Sources) -> str:
     """Return one sentence on the audits of the run that this build shows: of the reference its newest run."""
     context = sources.run.context
-    return shown(sources).state(context.get("run") or runs.identity(context))
+    if sources.run.is_reference:
+        return shown(sources).state(context["run"], "the newest accepted run")
+    return shown(sources).state(runs.identity(context))
 
 
 def audit_rows(sources: Sources) -> pd.DataFrame:
