@@ -72,9 +72,7 @@ class Audits:
         failed = [one["title"] for one in judged if one["verdict"] == FAIL]
         if not judged:
             return f"The harness was not audited with {called}."
-        counted = (
-            f"{len(failed)} of {len(judged)} audits" if failed else f"{len(judged)} of {len(judged)} audits"
-        )
+        counted = f"{len(failed) or len(judged)} of {len(judged)} audits"
         outcome = f"failed: {', '.join(failed)}." if failed else "passed."
         if self.run == run:
             return f"{counted} of {called} {outcome}"
