@@ -17,7 +17,7 @@ from stackwars import workloads
 from stackwars.measure.log_ratio import LEVEL, LogRatio
 from stackwars.results import deciding, exact, moderation, schema
 from stackwars.results.deciding import Row, key_of, log_ratio
-from stackwars.results.rounds import ALL, APART, CALL, INTERLEAVED, LOOPS
+from stackwars.results.rounds import ALL, APART, CALL, INTERLEAVED
 from stackwars.results.schema import is_missing
 from stackwars.results.verdicts import NO_DATA
 from stackwars.setup.device import CPU, CPUS
@@ -27,7 +27,7 @@ from stackwars.study.programs import native_compiler
 CONTENDED = 0.20
 """Difference of the shares of uncontended blocks from which on a comparison is marked."""
 
-ALTERNATING = (LOOPS, INTERLEAVED)
+ALTERNATING = (INTERLEAVED, "loops")
 """Bases of ratios whose two sides alternated."""
 FAMILY = ("quantity", "device", "compiler", "variant")
 """Ratios of a run that agree in these columns lend each other their variance between rounds."""
@@ -105,7 +105,9 @@ def _moderated(rows: Iterable[Row]) -> list[Row]:
         if not is_missing(row.get("error")):
             families.setdefault(tuple(row.get(name, "") for name in FAMILY), []).append(row)
     for family in families.values():
-        prior = moderation.fit([row["error"] ** 2 * row["rounds"] for row in family], [row["dof"] for row in family])
+        prior = moderation.fit(
+            [row["error"] ** 2 * row["rounds"] for row in family], [row["dof"] for row in family]
+        )
         for row in family:
             variance, dof = moderation.moderate(row["error"] ** 2 * row["rounds"], row["dof"], prior)
             row |= {"error": math.sqrt(variance / row["rounds"]), "dof": dof}
@@ -140,8 +142,11 @@ def _times(native: pd.DataFrame, measured: Measured) -> Iterator[Row]:
     for cell in native[(native["baseline"] != "") & is_expected].itertuples():
         names = {"workload": cell.workload, "device": cell.device}
         names |= {"subject": cell.framework, "baseline": cell.baseline}
-        for stage in schema.STAGES:
-            result = measured.get(_round_key(stage, **names), _columns(None))
+        for stage in (*schema.STAGES, schema.UNDISTURBED):
+            result = measured.get(_round_key(stage, **names))
+            if result is None and stage == schema.UNDISTURBED:
+                continue
+            result = result or _columns(None)
             marks = {}
             if stage == schema.STEADY and result.get("basis"):
                 sides = [(cell.workload, side, cell.device) for side in (cell.framework, cell.baseline)]
@@ -204,7 +209,9 @@ def _pairwise(config: dict, native: pd.DataFrame, found: dict[tuple, Row]) -> It
             if not {subject, other} <= baselines.keys():
                 continue
             names = {"workload": workload, "device": CPU}
-            sides = [_steady(found, **names, subject=side, baseline=baselines[side]) for side in (subject, other)]
+            sides = [
+                _steady(found, **names, subject=side, baseline=baselines[side]) for side in (subject, other)
+            ]
             yield _row(schema.PAIRWISE, _combined(*sides, 1.0, -1.0), **names, subject=subject, baseline=other)
 
 

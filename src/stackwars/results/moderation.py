@@ -14,6 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
+FLOOR = 1e-3
+"""Share of the median under which a variance is one of values that agree by chance."""
 FEWEST = 3
 """Variances without which a family says nothing of the next one."""
 
@@ -31,7 +33,7 @@ def fit(variances: Sequence[float], dofs: Sequence[float]) -> Prior | None:
         return None
     observed, dof = np.array(variances, dtype=float), np.array(dofs, dtype=float)
     # Values that agree by chance to many digits would count for more than they can know.
-    observed = np.maximum(observed, 1e-5 * np.median(observed) + 1e-12)
+    observed = np.maximum(observed, FLOOR * np.median(observed) + 1e-12)
     logs = np.log(observed) - special.digamma(dof / 2) + np.log(dof / 2)
     excess = float(np.var(logs, ddof=1) - special.polygamma(1, dof / 2).mean())
     most = float(dof.sum())

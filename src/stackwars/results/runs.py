@@ -138,7 +138,9 @@ def kind(context: dict) -> str:
     factor of the square root of 2 wide. Runs accepted earlier lack family, model, stepping and flags.
     """
     machine, peak = context.get("machine", {}), context.get("peaks", {}).get(CPU, {})
-    numbers = [f"{title} {machine[name]}" for name, title in _PROCESSOR.items() if machine.get(name) is not None]
+    numbers = [
+        f"{title} {machine[name]}" for name, title in _PROCESSOR.items() if machine.get(name) is not None
+    ]
     cache, rate = peak.get("last_cache_bytes"), peak.get("gflop_per_s")
     parts = [machine.get("cpu_model", "unknown processor"), *numbers, f"{machine.get('cores', '?')} cores"]
     parts.append(f"{cache / 1e6:.0f} MB of cache" if cache else "unknown cache")

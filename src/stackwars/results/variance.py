@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -24,8 +23,6 @@ LATENCY, RATIO = "latency", "ratio"
 COLUMNS = ["quantity", "device", "level", "deviation", "count"]
 
 
-NOT_TESTABLE, OPPOSITE = "not testable here", {"supported", "contradicted"}
-"""Verdicts of claims."""
 MEAN = ["key", "machine", "log", "variance"]
 """One run's estimate of a cell or a ratio: its key, the kind of machine, the mean logarithm and its variance."""
 
@@ -94,7 +91,7 @@ def _ratios(accepted: list[Run], device: str) -> dict[str, list[float]]:
     tables = [comparisons.observed(run.table("rounds")).assign(machine=run.machine) for run in accepted]
     rows = pd.concat(tables) if tables else schema.empty("comparisons").assign(machine="")
     rows = rows[(rows["quantity"] == schema.STEADY) & (rows["device"] == device) & rows["error"].notna()]
-    rows = rows[rows["interleaved"] == True]  # noqa: E712: a column of True, False and None
+    rows = rows[rows["interleaved"].isin([True])]
     names = list(zip(rows["workload"], rows["subject"], strict=True))
     variances = rows["error"] ** 2
     means = rows.assign(key=names, log=np.log(rows["ratio"]), variance=variances)
@@ -176,28 +173,3 @@ def _predicted(left_out: RunTable, others: list[RunTable]) -> list[tuple[str, bo
             is_inside = other["predicted_low"] <= row["ratio"] <= other["predicted_high"]
             result.append((row["quantity"], is_inside))
     return result
-
-
-class Stability(NamedTuple):
-    """Of the claims that two runs or more decide or leave open: how many differ between two, and how many turn."""
-
-    claims: int
-    differ: int
-    turn: int
-
-
-def stability(accepted: list[Run]) -> Stability:
-    """Return how many claims get another verdict in another run of the newest protocol.
-
-    A claim that fewer than two runs test cannot vary, and is not counted. turn: supported in one run, contradicted in
-    another.
-    """
-    verdicts: dict[str, list[str]] = {}
-    for run in newest_protocol(accepted, 2):
-        for row in run.table("claims").to_dict("records"):
-            if row["verdict"] != NOT_TESTABLE:
-                verdicts.setdefault(row["id"], []).append(row["verdict"])
-    several = [set(found) for found in verdicts.values() if len(found) > 1]
-    return Stability(
-        len(several), sum(len(found) > 1 for found in several), sum(OPPOSITE <= found for found in several)
-    )
