@@ -1,10 +1,10 @@
 """rounds.csv: every observation of a run, paired where it is compared, from which comparisons.csv is
 inferred.
 
-Processes of one round are paired only if they were measured together: a cell that was measured again later has
-the same round numbers, but not the machine's conditions of its baseline. The pause between the two processes
-may be as long as all processes of the round took, which is what runs in between, or MAX_PAUSE_S. Rounds that
-are not paired keep their times and have no ratio (basis APART).
+A cell has its pairs itself: in each of its rounds a process and its partner. The replays of one program in two
+compilers are two jobs, whose rounds are paired only if they were measured together: the pause between them may be as
+long as all processes of the round took, or MAX_PAUSE_S. Rounds that are not paired keep their times and have no ratio
+(basis APART).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 import pandas as pd
 
-from stackwars.measure import interleaved
+from stackwars.measure import loops
 from stackwars.measure.documents import event
 from stackwars.measure.process_value import aligned
 from stackwars.results import schema
@@ -30,7 +30,10 @@ MATRIX = "matrix"
 """The study that compares compilers."""
 MAX_PAUSE_S = 600.0
 """A pause of ten minutes may be the build of an environment in the middle of a round."""
-INTERLEAVED, UNCONTENDED, ALL, CALL, APART = "interleaved", "uncontended", "all", "call", "apart"
+INTERLEAVED, IN_TURN, UNCONTENDED, ALL, CALL, APART = (
+    *("interleaved", "in turn", "uncontended"),
+    *("all", "call", "apart"),
+)
 """The basis of a row."""
 Row = dict[str, Any]
 
@@ -81,18 +84,47 @@ def _row(quantity: str, number: int, one: float, base: float | None, basis: str,
 
 
 def _native(raw: Raw, valid: dict[Cell, str]) -> Iterator[Row]:
-    """Yield first, second and steady times of every valid cell with those of its valid baseline."""
+    """Yield what each process of a valid cell has in common with its partner, if the baseline's own cell is valid."""
     for cell, baseline in valid.items():
-        other = Cell(baseline, cell.workload, cell.device)
-        if other not in valid:
+        if Cell(baseline, cell.workload, cell.device) not in valid:
             continue
-        place = (cell.workload, cell.device)
-        names = {"workload": place[0], "device": place[1], "subject": cell.framework, "baseline": baseline}
-        rounds = measured_together(raw, raw.cells[cell], raw.cells[other], place)
-        for stage in (schema.FIRST, schema.SECOND):
-            times, base_times = (_singles(raw.cells[side], stage) for side in (cell, other))
-            yield from _each(stage, rounds, (times, base_times), CALL, **names)
-        yield from _steady(raw, cell, other, names)
+        names = {
+            "workload": cell.workload,
+            "device": cell.device,
+            "subject": cell.framework,
+            "baseline": baseline,
+        }
+        for process in raw.cells[cell]["processes"]:
+            partner = process["partner"] or {"status": "not run"}
+            if partner["status"] == "ok":
+                yield from _of_pair(process, partner, **names)
+
+
+def _of_pair(process: dict, partner: dict, **names: str) -> Iterator[Row]:
+    """Yield the first, second and steady times of a process and its partner, and those of other ways to time a call.
+
+    The steady times are of loops. Undisturbed: of the series that no loop of the other interrupts. Throughput: of
+    calls with one fence for many.
+    """
+    number, sides = process["repetition"], (process, partner)
+    for quantity, name in (
+        (schema.FIRST, "first"),
+        (schema.SECOND, "second"),
+        (schema.UNDISTURBED, "steady"),
+        (schema.THROUGHPUT, "throughput"),
+    ):
+        events = [event(side, name) for side in sides]
+        if all(events):
+            yield _row(quantity, number, *map(_call_ms, events), CALL, **names)
+    loops_of = [loops.loops_of(side) for side in sides]
+    row = _row(schema.STEADY, number, *map(loops.side_ms, loops_of), process["basis"], **names)
+    yield row | {"ratio": loops.round_ratio(loops.pairs(*loops_of))}
+
+
+def _call_ms(timed: dict) -> float:
+    """Return the ms of the call of an event, or those of a call of its median block."""
+    ns = timed["ns"]
+    return (statistics.median(ns) / timed["calls"] if isinstance(ns, list) else ns) / 1e6
 
 
 def _each(
@@ -103,27 +135,6 @@ def _each(
     for number in sorted(together | apart):
         row = _row(quantity, number, *(side[number] for side in times), basis, **names)
         yield row if number in together else row | {"ratio": None, "basis": APART}
-
-
-def _singles(result: dict, stage: str) -> dict[int, float]:
-    return {process["repetition"]: event(process, stage)["ns"] / 1e6 for process in result["processes"]}
-
-
-def _steady(raw: Raw, cell: Cell, other: Cell, names: dict[str, str]) -> Iterator[Row]:
-    """Yield steady times: of interleaved slices if every process has them, else of each process's own blocks."""
-    slices = {
-        process["repetition"]: pairs
-        for process in raw.cells[cell]["processes"]
-        if (pairs := interleaved.pairs_ms(process))
-    }
-    if len(slices) == len(raw.cells[cell]["processes"]):
-        for number, pairs in slices.items():
-            one, base = (statistics.median(side) for side in zip(*pairs, strict=True))
-            row = _row(schema.STEADY, number, one, base, INTERLEAVED, **names)
-            yield row | {"ratio": interleaved.round_ratio(pairs)}
-        return
-    sides = [(raw.cells[one], raw.cell_values[one]) for one in (cell, other)]
-    yield from _aligned(raw, schema.STEADY, sides, **names)
 
 
 def _aligned(raw: Raw, quantity: str, sides: list[tuple[dict, Values]], **names: str) -> Iterator[Row]:
