@@ -49,4 +49,4 @@ def test_figures_are_means_of_each_framework_with_their_interval():
     assert (row["processes"], row["ok"]) == (6, True)
     assert row["workloads"] == {"gemm": pytest.approx(1.01, abs=1e-3), "mha": pytest.approx(0.98)}
     (far,) = estimator.figures([estimator.Agreement("jax", "gemm", 0.985, 1)])
-    assert (far["ok"], far["low"]) == (False, None)
+    assert (far["ok"], far["off"], far["low"]) == (False, False, None)

@@ -56,7 +56,10 @@ def of_cells(paths: Iterable[Path]) -> Iterator[Agreement]:
 
 
 def figures(found: Iterable[Agreement]) -> list[dict[str, Any]]:
-    """Return, for each framework, the geometric mean of its ratios, its 95 % interval and each workload's mean."""
+    """Return, for each framework, the geometric mean of its ratios, its 95 % interval and each workload's mean.
+
+    ok: whether the mean is within the limit; off: whether the whole interval is beyond it.
+    """
     by_framework: dict[str, dict[str, list[float]]] = {}
     for one in found:
         by_framework.setdefault(one.framework, {}).setdefault(one.workload, []).append(one.ratio)
@@ -70,6 +73,7 @@ def figures(found: Iterable[Agreement]) -> list[dict[str, Any]]:
                 "processes": len(every),
                 **mean._asdict(),
                 "ok": abs(mean.value - 1) <= LIMIT,
+                "off": mean.low is not None and (mean.low > 1 + LIMIT or mean.high < 1 - LIMIT),
                 "workloads": {name: geometric_mean(ratios).value for name, ratios in workloads.items()},
             }
         )
