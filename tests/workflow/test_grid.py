@@ -170,7 +170,7 @@ def test_a_process_is_told_what_it_measures():
     assert (job["repetition"], job["dialect"]) == (2, "torch")
     assert job["partner"] == {"framework": "jax", "dialect": "jax"}
     assert job["settings"]["block_calls"] == 16
-    assert "audit_processes" not in job["settings"]
+    assert "audit_rounds" not in job["settings"]
     assert content(jobs.spec("process")(GEMM))["repetition"] == 0, "a cell has no repetition"
     paper = config()["paper"] | {"forms": ["gemm"]}
     assert content(Jobs(grid(paper=paper)).spec("process")(GEMM))["forms"] and not job["forms"]
@@ -196,7 +196,7 @@ def test_a_change_of_one_setting_is_another_file():
     settings = config()["settings"]
     names = {
         Jobs(grid(settings={**settings, **changed})).spec("process")(GEMM)
-        for changed in ({}, {"seed": 7}, {"audit_processes": 7})
+        for changed in ({}, {"seed": 7}, {"audit_rounds": 7})
     }
     assert len(names) == 2, "audits are no part of a process"
 
