@@ -182,14 +182,14 @@ def test_the_lecture_has_its_pairs_alone(tmp_path):
 def test_audits_are_of_this_run_or_else_of_the_reference(tmp_path):
     own = sources(tmp_path)
     text = render(BY_NAME["audits"], own)
-    assert {row[2] for row in body(text)} == {"not run"} and "Of this run." in text
+    assert {row[2] for row in body(text)} == {"not run"} and "No audit was run." in text
     entry = {"id": "aa", "title": "A/A", "verdict": "fail", "aim": "x", "figures": {}, "detail": "2 of 5"}
-    document = {"schema": 2, "run": "r1", "audits": [entry]}
+    document = {"schema": 3, "run": "r1", "revisions": ["abc"], "machine": "A CPU", "audits": [entry]}
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "audits.json").write_text(json.dumps(document))
     both = Sources(own.run, Dataset(own.run.config, tmp_path / "other", True), [])
     text = render(BY_NAME["audits_full"], both)
-    assert ["A/A", "x", "fail", "2 of 5"] in body(text) and "Of the accepted run r1." in text
+    assert ["A/A", "x", "fail", "2 of 5"] in body(text) and "Of the run r1, with revision abc, on A CPU." in text
 
 
 def claim(identity: str, origin: str = "ours", **columns: object) -> dict:
