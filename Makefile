@@ -100,7 +100,7 @@ lint: set-up
 	.venv/bin/ruff format --check .
 	PYTHONPATH=src .venv/bin/lint-imports
 	.venv/bin/snakefmt --check Snakefile workflow
-	.venv/bin/snakemake --lint
+	.venv/bin/python -m stackwars.workflow.lint
 
 set-up:
 	@envs/setup.sh
