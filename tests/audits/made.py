@@ -20,10 +20,10 @@ def process(**changes: object) -> dict:
     steady_s = 20 * (CALL_MS / 1e3 + 2e-5)
     events = {
         "run": {"at_s": 100.0, "affinity": [1]},
-        "first": {"at_s": 100.801, "ns": 800_000_000, "compiles": 1, "cache_hits": 0},
+        "first": {"began_s": 100.001, "at_s": 100.801, "ns": 800_000_000, "compiles": 1, "cache_hits": 0},
         "second": {"at_s": 100.82, "ns": 10_000_000, "compiles": 0, "cache_hits": 0},
         "steady": {
-            "at_s": 100.82 + steady_s, "ns": [round(1e6 * CALL_MS)] * 20, "calls": 1,
+            "began_s": 100.82, "at_s": 100.82 + steady_s, "ns": [round(1e6 * CALL_MS)] * 20, "calls": 1,
             "seconds": steady_s, "compiles": 0, "cache_hits": 0,
         },
         "timed": {"at_s": 101.2, "affinity": [1]},

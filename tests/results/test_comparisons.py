@@ -20,11 +20,15 @@ def scattered(ratio: float, spread: float) -> tuple[float, ...]:
     return tuple(ratio * np.exp(spread * z) for z in (-1.2, -0.8, -0.4, 0.4, 0.8, 1.2))
 
 
-def split(steady=STEADY, program=REPLAY, control=(1.0, 1.01, 1.02), compiler=OLD, **changes):
-    """comparisons.csv of GEMM: steady ratios, and those of both programs in a compiler."""
+def split(calls=STEADY, program=REPLAY, control=(1.0, 1.01, 1.02), compiler=OLD, **changes):
+    """comparisons.csv of GEMM: native ratios, and those of both programs in a compiler."""
     where = {"compiler": compiler}
-    paired = rounds("steady", "torch_xla", steady) + rounds("replay", "torch_xla", program, **where)
-    paired += rounds("control", "jax", control, **where)
+    paired = rounds("replay", "torch_xla", program, **where) + rounds("native", "torch_xla", calls, **where)
+    rest = [one / other for one, other in zip(calls, program, strict=False)]
+    paired += rounds("everything else", "torch_xla", tuple(rest), **where)
+    margins = tuple(one / other for one, other in zip(program, rest, strict=False))
+    paired += rounds("margin", "torch_xla", margins, **where)
+    paired += rounds("control", "jax", control, **where, subject_ms=2.0, baseline_ms=0.7)
     programs = [replay(name, compiler) for name in ("jax", "torch_xla")]
     return compared([JAX, TORCH, *programs], paired, **changes)
 
@@ -124,78 +128,97 @@ def test_steady_ratio_tells_its_blocks_and_a_framework_that_contends_with_itself
     assert found["contended"] == contended
 
 
-def test_the_factors_multiply_to_the_steady_ratio():
+def test_the_factors_multiply_to_the_native_ratio():
     table = split((3.7, 0.2, 9.1), (1.1, 7.3, 2.9)).set_index("quantity")
-    steady, program, runtime, margin = table.loc[["steady", "replay", "runtime", "margin"], "ratio"]
-    assert program * runtime == pytest.approx(steady, rel=1e-12)
-    assert program / runtime == pytest.approx(margin, rel=1e-12)
-    errors = table["error"]
-    assert errors["runtime"] == pytest.approx(math.hypot(errors["steady"], errors["replay"]))
-    assert errors["margin"] == pytest.approx(math.hypot(errors["steady"], 2 * errors["replay"]))
-    assert table["share"]["margin"] == pytest.approx(math.log(program) / math.log(steady))
+    calls, program, rest, margin = table.loc[["native", "replay", "everything else", "margin"], "ratio"]
+    assert program * rest == pytest.approx(calls, rel=1e-12)
+    assert program / rest == pytest.approx(margin, rel=1e-12)
+    assert table["share"]["margin"] == pytest.approx(math.log(program) / math.log(calls))
     assert only(split(), quantity="margin")["native_verdict"] == "slower"
 
 
 @pytest.mark.parametrize(
-    ("steady", "program", "verdict"),
+    ("calls", "program", "verdict"),
     [
         ((2.0, 2.02, 2.01), (2.0, 2.01, 2.02), "the program"),
-        ((2.0, 2.02, 2.01), (1.0, 1.01, 1.0), "the runtime"),
+        ((2.0, 2.02, 2.01), (1.0, 1.01, 1.0), "everything else"),
         ((0.5, 0.51, 0.5), (0.5, 0.5, 0.51), "the program"),  # also if it is the faster one
         ((2.0, 2.02, 2.01), (1.41, 1.42, 1.42), "not separated"),  # half of the logarithm each
-        ((2.0, 3.5, 1.3), (2.0, 2.01, 2.02), "not separated"),  # one of them hardly known
+        ((2.0, 2.02, 2.01), (2.0, 1.1, 3.0), "not separated"),  # one of them hardly known
         ((2.0,), (1.0,), "no data"),
         ((), (1.0, 1.01, 1.0), "no data"),
     ],
 )
-def test_a_steady_ratio_is_due_to_the_larger_factor_if_the_interval_of_both_decides(steady, program, verdict):
-    assert only(split(steady, program), quantity="margin")["verdict"] == verdict
+def test_a_native_ratio_is_due_to_the_larger_factor_if_the_interval_of_both_decides(calls, program, verdict):
+    assert only(split(calls, program), quantity="margin")["verdict"] == verdict
 
 
-def test_without_one_factor_there_is_no_other():
-    words = split(steady=()).set_index("quantity")["verdict"]
-    assert list(words[["steady", "replay", "runtime", "control"]]) == [
-        "no data", "slower", "no data", "within 10 %",
+def test_without_native_calls_there_is_a_replay_alone():
+    words = split(calls=()).set_index("quantity")["verdict"]
+    assert list(words[["native", "replay", "everything else", "margin"]]) == [
+        "no data", "slower", "no data", "no data",
     ]  # fmt: skip
-    words = split(program=()).set_index("quantity")["verdict"]
-    assert list(words[["steady", "replay", "runtime"]]) == ["slower", "no data", "no data"]
-    assert only(split(steady=(1.7, 1.9, 1.6)), quantity="runtime")["verdict"] == "inconclusive"
 
 
-def test_only_the_native_compiler_has_a_runtime_factor_and_a_control():
-    table = split(compiler=NEW)
-    assert set(table["quantity"]) == {"first", "second", "steady", "replay", "rss"}
+def test_only_the_native_compiler_has_native_calls_and_a_control():
+    own = {"native", "everything else", "margin", "control"}
+    assert not own & set(split(compiler=NEW)["quantity"])
     native = {NEW: {"environment": "an-xla", "native": True}}
-    assert {"runtime", "margin", "control"} <= set(split(compiler=NEW, compilers=native)["quantity"])
+    assert own <= set(split(compiler=NEW, compilers=native)["quantity"])
 
 
-def test_every_subject_is_split_against_the_baseline_by_itself():
-    ratios = {"torch_xla": (STEADY, REPLAY), "torchax": ((3.1, 3.0, 3.0), (3.0,) * 3)}
-    pairs = [{"subject": name, "baseline": "jax", "compare": ["cells", "programs"]} for name in ratios]
-    cells, paired = [JAX, replay("jax"), *map(cell, ratios), *map(replay, ratios)], []
-    for name, (steady, program) in ratios.items():
-        paired += rounds("steady", name, steady) + rounds("replay", name, program, compiler=OLD)
-    table = compared(cells, paired, comparisons=pairs)
-    for quantity in ("steady", "replay", "runtime", "margin"):
-        one = only(table, quantity=quantity, subject="torch_xla")
-        assert one["ratio"] == pytest.approx(only(split(), quantity=quantity)["ratio"])
-    assert only(table, quantity="runtime", subject="torchax")["ratio"] == pytest.approx((3.1 / 3) ** (1 / 3))
-    assert len(table[table["quantity"] == "control"]) == 1
+def test_every_framework_with_a_cell_and_a_program_has_a_control():
+    cells = [JAX, TORCH, *(replay(name) for name in ("jax", "torch_xla", "torchax"))]
+    table = compared(cells, rounds("control", "jax", (1.0, 1.01, 1.0), compiler=OLD))
+    found = table[table["quantity"] == "control"]
+    assert list(zip(found["subject"], found["verdict"], strict=True)) == [
+        ("jax", "passed"),
+        ("torch_xla", "no data"),
+    ]
+
+
+def test_times_in_ms_are_the_medians_of_the_rounds():
+    paired = []
+    for number, (one, base) in enumerate(((2.0, 1.0), (8.0, 2.0), (3.0, 9.0))):
+        [row] = rounds("replay", "torch_xla", (one / base,), compiler=OLD, subject_ms=one, baseline_ms=base)
+        paired.append(row | {"round": number})
+    paired.append(paired[0] | {"round": 3, "ratio": None, "basis": "apart", "subject_ms": 99.0})
+    found = only(compared([replay("jax"), replay("torch_xla")], paired), quantity="replay")
+    assert tuple(found[["subject_ms", "baseline_ms"]]) == (3.0, 2.0)
+
+
+@pytest.mark.parametrize(
+    ("basis", "why"),
+    [
+        ("no memory", "no memory for the native process beside the replay"),
+        ("failed", "the native process failed"),
+        ("apart", "not measured together"),
+    ],
+)
+def test_rounds_without_a_ratio_say_why(basis, why):
+    paired = rounds("control", "jax", (1.0, 1.01), compiler=OLD)
+    paired += [paired[0] | {"round": 2, "ratio": None, "basis": basis}]
+    found = only(compared([JAX, replay("jax"), replay("torch_xla")], paired), quantity="control")
+    assert (found["rounds"], found["detail"]) == (2, f"1 of 3 rounds left out: {why}")
 
 
 @pytest.mark.parametrize(
     ("ratios", "verdict"),
     [
-        ((1.0, 1.01, 1.02), "within 10 %"),
-        ((2.0, 2.01, 2.0), "control failed"),
-        ((0.5, 2.0, 1.1), "inconclusive"),
+        ((1.0, 1.001, 1.002), "passed"),
+        ((1.02, 1.021, 1.02), "passed"),
+        ((2.0, 2.01, 2.0), "native slower"),
+        ((0.5, 0.51, 0.5), "native faster"),
+        ((1.0, 1.02, 1.04), "inconclusive"),
         ((1.0,), "no data"),
         ((), "no data"),
     ],
 )
-def test_control_tells_whether_a_replayed_baseline_is_the_baseline(ratios, verdict):
-    found = only(split(control=ratios), quantity="control")
-    assert (found["subject"], found["baseline"], found["verdict"]) == ("jax", "jax", verdict)
+def test_control_tells_whether_a_native_call_takes_the_time_of_the_replay(ratios, verdict):
+    found = only(split(control=ratios), quantity="control", subject="jax")
+    assert (found["baseline"], found["verdict"]) == ("jax", verdict)
+    difference = "the native call takes 1.3 ms more than the replay"
+    assert (found["detail"] == difference) == verdict.startswith("native")
 
 
 def test_a_program_in_two_compilers_is_compared():

@@ -3,8 +3,8 @@
 import pandas as pd
 import pytest
 
-from made_tables import NEW, OLD, cell, compared, measured_cell, measured_replay, only
-from measured import blocks, config, process
+from made_tables import NEW, OLD, cell, compared, loops, measured_cell, measured_replay, only
+from measured import config, process
 from stackwars.results import rounds, schema
 from stackwars.results.raw import Raw
 from stackwars.study.cells import Cell
@@ -75,10 +75,12 @@ def test_rounds_that_one_of_both_has_do_not_count():
 def test_what_is_not_valid_is_compared_with_nothing(refused):
     cells = {name: measured_cell(name, (1.0, 1.0)) for name in ("jax", "torch_xla")}
     rows = [cell(name, status="invalid" if name == refused else "ok") for name in cells]
-    table = built(cells, {OLD: measured_replay({"jax": (1.0, 1.0), "torch_xla": (1.0, 1.0)})}, rows)
+    times = {"jax": (1.0, 1.0), "torch_xla": (1.0, 1.0)}
+    table = built(cells, {OLD: measured_replay(times, natives=times)}, rows)
     assert of(table, "steady").empty and of(table, "first").empty
     assert set(of(table, "process", compiler="")["subject"]) == set(cells) - {refused}
-    assert of(table, "control").empty == (refused == "jax")
+    assert set(of(table, "control")["subject"]) == set(cells) - {refused}
+    assert of(table, "native").empty and of(table, "everything else").empty
 
 
 @pytest.mark.parametrize(
@@ -122,11 +124,8 @@ def test_rounds_of_a_cell_that_was_measured_again_days_later_are_not_paired(roun
         )
         for name, start in (("jax", 1000.0), ("torch_xla", 1000.0 + days))
     }
-    replays = {OLD: measured_replay(dict.fromkeys(("jax", "torch_xla"), (1.0,) * rounds_of_one))}
-    for one in replays[OLD]["processes"]:
-        one["started_s"] += days
-    table = built(cells, replays)
-    for quantity in ("first", "second", "steady", "control"):
+    table = built(cells)
+    for quantity in ("first", "second", "steady"):
         found = of(table, quantity)
         assert len(found) == rounds_of_one and set(found["basis"]) == {"apart"}
         assert found["ratio"].isna().all() and found["subject_ms"].notna().all()
@@ -173,31 +172,78 @@ def test_steady_times_are_of_interleaved_slices_if_every_process_has_them():
 
 
 def test_drift_during_a_replay_is_no_difference():
-    """Blocks that follow each other are compared; their medians alone would say 1.5."""
+    """Neighbouring loops are compared; the medians of all loops alone would say 1.5."""
     one = measured_replay({"jax": (1.0, 1.0), "torch_xla": (1.0, 1.0)})
-    for name, steady_ms in (("jax", (1.0, 2.0, 3.0, 9.0)), ("torch_xla", (1.2, 2.4, 3.6, 99.0))):
-        one["programs"][name]["steady"] = [blocks(steady_ms, calls=16)] * 2
+    for name, ms in (("jax", (1.0, 2.0, 3.0, 9.0)), ("torch_xla", (1.2, 2.4, 3.6, 99.0))):
+        one["programs"][name]["loops"] = [loops(*ms, calls=16)] * 2
     found = of(built({}, {NEW: one}), "replay", compiler=NEW)
     assert list(found["ratio"]) == pytest.approx([1.2, 1.2])
+    assert list(found["subject_ms"]) == pytest.approx([3.0, 3.0])
     assert list(found["baseline_ms"]) == pytest.approx([2.5, 2.5])
     assert set(found["basis"]) == {"interleaved"}
 
 
 def test_programs_that_are_not_ok_are_paired_with_nothing():
-    one = measured_replay({"jax": (1.0, 1.0), "torch_xla": (2.0, 2.0)})
-    one["programs"]["torch_xla"] |= {"status": "oom", "steady": []}
-    table = built({"jax": measured_cell("jax", (1.0, 1.0))}, {OLD: one})
-    assert of(table, "replay").empty and len(of(table, "control")) == 2
+    times = {"jax": (1.0, 1.0), "torch_xla": (2.0, 2.0)}
+    one = measured_replay(times, natives=times)
+    one["programs"]["torch_xla"] |= {"status": "oom", "loops": []}
+    table = built({name: measured_cell(name, (1.0, 1.0)) for name in times}, {OLD: one})
+    assert of(table, "replay").empty and of(table, "native").empty
+    assert set(of(table, "control")["subject"]) == {"jax"}
 
 
-def test_control_is_a_native_call_of_each_baseline_over_its_replay_in_the_native_compiler():
-    cells = {name: measured_cell(name, (2.0, 4.0)) for name in ("jax", "torch_xla")}
-    replays = dict.fromkeys((OLD, NEW), measured_replay({"jax": (1.0, 2.0), "torch_xla": (5.0, 5.0)}))
-    found = of(built(cells, replays), "control")
-    assert set(map(tuple, found[["compiler", *NAMES]].to_numpy())) == {(OLD, "control", "jax", "jax")}
-    assert list(found["ratio"]) == [2.0, 2.0]
-    compilers = {name: {"environment": "an-xla", "native": name == NEW} for name in (OLD, NEW)}
-    assert set(of(built(cells, replays, compilers=compilers), "control")["compiler"]) == {NEW}
+NATIVES = {"jax": (2.0, 4.0), "torch_xla": (8.0, 9.0)}
+REPLAYED = {"jax": (1.0, 2.0), "torch_xla": (2.0, 3.0)}
+
+
+def controlled(natives: dict = NATIVES, **changes):
+    """rounds.csv of a replay with these native processes in its rounds."""
+    cells = {name: measured_cell(name, (70.0, 80.0)) for name in NATIVES}
+    return built(cells, {OLD: measured_replay(REPLAYED, natives=natives)}, **changes)
+
+
+def test_control_is_a_native_call_over_the_replay_of_its_program_in_the_same_rounds():
+    found = of(controlled(), "control")
+    rows = found[["compiler", *NAMES, "subject_ms", "baseline_ms", "ratio"]].to_numpy().tolist()
+    assert rows == [
+        [OLD, "control", "jax", "jax", 2.0, 1.0, 2.0],
+        [OLD, "control", "jax", "jax", 4.0, 2.0, 2.0],
+        [OLD, "control", "torch_xla", "torch_xla", 8.0, 2.0, 4.0],
+        [OLD, "control", "torch_xla", "torch_xla", 9.0, 3.0, 3.0],
+    ]
+    assert set(found["basis"]) == {"interleaved"}
+
+
+def test_a_native_ratio_divides_in_every_round():
+    table = controlled()
+    ratios = {
+        name: list(of(table, name)["ratio"]) for name in ("native", "replay", "everything else", "margin")
+    }
+    assert ratios["native"] == [4.0, 2.25] and ratios["replay"] == [2.0, 1.5]
+    assert ratios["everything else"] == [2.0, 1.5] and ratios["margin"] == [1.0, 1.0]
+    assert of(table, "everything else")[["subject_ms", "baseline_ms"]].isna().all().all()
+    assert set(of(table, "native")["subject_ms"]) == {8.0, 9.0}
+
+
+def test_processes_that_ran_one_after_the_other_say_so():
+    one = measured_replay(REPLAYED, natives=NATIVES)
+    one["processes"][1]["basis"] = "in turn"
+    table = built({name: measured_cell(name, (1.0, 1.0)) for name in NATIVES}, {OLD: one})
+    for quantity in ("control", "native", "everything else"):
+        assert list(of(table, quantity)["basis"])[:2] == ["interleaved", "in turn"]
+    # The programs of one process alternate in any case.
+    assert set(of(table, "replay")["basis"]) == {"interleaved"}
+
+
+def test_a_round_without_a_native_process_says_why_it_has_no_control():
+    failed = measured_replay(REPLAYED, natives={**NATIVES, "torch_xla": (None, 9.0)})
+    failed["natives"]["torch_xla"][1] |= {"status": "error", "events": []}
+    table = built({name: measured_cell(name, (1.0, 1.0)) for name in NATIVES}, {OLD: failed})
+    found = of(table, "control", subject="torch_xla")
+    assert list(found["basis"]) == ["no memory", "failed"]
+    assert found["ratio"].isna().all() and list(found["baseline_ms"]) == [2.0, 3.0]
+    assert len(of(table, "control", subject="jax")["ratio"].dropna()) == 2
+    assert of(table, "native").empty and len(of(table, "replay")) == 2
 
 
 def test_a_program_is_compared_in_a_compiler_and_in_the_one_before_it_in_the_list_of_the_study():

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from stackwars.setup import environments
+from stackwars.setup import environments, needed
 from stackwars.setup.environments import REPOSITORY, clean_environ, ensure, folder
 from stackwars.study.config import load
 
@@ -89,6 +89,24 @@ def test_command_runs_in_the_environment(pins):
     assert subprocess.run(command, **options).stdout.strip() == str(python)
     done = subprocess.run([*command, "--", "-c", "print(1)"], **options)
     assert done.stdout == "it is here\n"
+
+
+def test_all_that_is_missing_is_built_and_what_this_python_cannot_have_is_left_to_its_job(
+    pins, tmp_path, monkeypatch
+):
+    asked = []
+
+    def build(path: Path, home: Path, python: Path) -> None:
+        asked.append(path.stem)
+        if path.stem == "late":
+            raise environments.Unavailable("late==1 has no wheels with a matching Python")
+        finished(home)
+
+    monkeypatch.setattr(environments, "_build", build)
+    late = Path(shutil.copy(pins, tmp_path / "late.txt"))
+    environments.ensure_all([late, pins])
+    environments.ensure_all([late, pins])
+    assert asked == ["late", "small", "late"]
 
 
 @pytest.mark.parametrize(
@@ -223,7 +241,7 @@ def test_every_environment_can_be_had_with_every_python(tmp_path, python):
     wanted |= {row["programs"] for row in frameworks if "programs" in row}
     wanted |= {row["environment"] for row in load()["compilers"].values()}
     wanted |= {e for row in load()["targets"].values() for e in row.get("environments", {}).values()}
-    assert wanted == set(environments.sizes_gb())
+    assert wanted == set(needed.sizes_gb())
     for name in sorted(wanted):
         text = (REPOSITORY / "envs" / f"{name}.txt").read_text()
         late = python not in ("3.11", "3.12")

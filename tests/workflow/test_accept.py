@@ -238,3 +238,18 @@ def test_uncommitted_replays_and_missing_or_other_tables_are_refused(tmp_path, n
         path.write_text(content)
     with pytest.raises(accept.AcceptError, match=said):
         accept.accept(tmp_path / "run", tmp_path / "reference")
+
+
+def test_compilations_say_which_run_made_them_unless_they_were_taken_from_an_earlier_one(tmp_path):
+    run, reference = full(tmp_path / "run"), tmp_path / "reference"
+    documents_ = {"made": {}, "taken": {"run": "2025-12-01T0000", "origin": "reference"}}
+    for name, document in documents_.items():
+        path = run / "ahead" / "t" / "c" / "jax" / name / "base" / "ahead.json"
+        path.parent.mkdir(parents=True)
+        path.write_text(json.dumps(document))
+        path.parents[1].joinpath("largest_batch.json").write_text(json.dumps(document))
+    accept.accept(run, reference)
+    folder = reference / "ahead" / "t" / "c" / "jax"
+    for name in ("base/ahead.json", "largest_batch.json"):
+        assert documents.read(folder / "made" / name) == {"run": IDENTITY}
+        assert documents.read(folder / "taken" / name) == documents_["taken"]

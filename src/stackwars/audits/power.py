@@ -15,7 +15,7 @@ from typing import Any
 from stackwars.audits import depth_scaling, subjects
 from stackwars.audits.subjects import CellSubject, ReplaySubject
 from stackwars.audits.trials import GROUP, Rounds, Trial, compared, false_claims, groups, rate
-from stackwars.measure import interleaved, process_value
+from stackwars.measure import loops, process_value
 from stackwars.results.rounds import interleaved_ratio
 
 BASE, AGAIN = "base", "base again"
@@ -28,7 +28,8 @@ CELL_BLOCKS = {
     "steady_seconds": 0.1,
     "steady_min_blocks": 3,
     "steady_max_blocks": 400,
-    "interleaved_seconds": 1.0,
+    "loop_pairs": 5,
+    "loop_seconds": 1.0,
 }
 REPLAY_BLOCKS = {
     "block_calls": 1,
@@ -85,12 +86,12 @@ def interleaved_ratios(
                 settings=CELL_BLOCKS,
                 partner=partner,
             )
-            pairs = interleaved.pairs_ms(result)
+            pairs = loops.pairs(*map(loops.loops_of, (result, result["partner"])))
             if not pairs:
                 why = result["partner"].get("status_detail", result["partner"]["status"])
                 raise RuntimeError(f"expected two interleaved processes; the second one: {why}")
             wall_s += result["wall_s"]
-            sides[name][number] = process_value.plain(interleaved.round_ratio(pairs))
+            sides[name][number] = process_value.plain(loops.round_ratio(pairs))
     return wall_s, sides
 
 

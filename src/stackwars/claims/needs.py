@@ -18,7 +18,9 @@ REPLAYS, AHEAD, BATCHES, GROWTH = "replays", "ahead", "batches", "growth"
 SHARDING, SLICES, CAUSES = "sharding", "slices", "causes"
 STAGES = {
     **dict.fromkeys((schema.REPLAY, schema.REVERSAL, schema.COMPILER), (CELLS, REPLAYS)),
-    **dict.fromkeys((schema.MARGIN, schema.CONTROL, schema.RUNTIME), (CELLS, REPLAYS)),
+    **dict.fromkeys(
+        (schema.MARGIN, schema.CONTROL, schema.NATIVE_CALLS, schema.EVERYTHING_ELSE), (CELLS, REPLAYS)
+    ),
     **dict.fromkeys((schema.HBM, schema.TEMPORARIES, schema.CYCLES, schema.FIT, schema.OPTIMISED), (AHEAD,)),
     **dict.fromkeys((schema.LAYOUT, schema.FUSIONS), (AHEAD, PROGRAMS)),
     **dict.fromkeys((schema.OPERATIONS, schema.PROGRAM, schema.STRUCTURE, schema.LIKENESS), (PROGRAMS,)),
@@ -27,7 +29,7 @@ STAGES = {
     schema.BATCH: (AHEAD, BATCHES),
 }
 """The stages that run for a quantity, a mode or a level; cells for any other."""
-NATIVE_ALONE = {schema.MARGIN, schema.CONTROL, schema.RUNTIME}
+NATIVE_ALONE = {schema.MARGIN, schema.CONTROL, schema.NATIVE_CALLS, schema.EVERYTHING_ELSE}
 """Quantities of replays by the generation of XLA that the frameworks' own environments have."""
 
 

@@ -28,7 +28,7 @@ def named(data: Dataset) -> Named:
 
 
 def _tables(data: Dataset) -> Named:
-    """Yield the largest errors, the slow runs that are known, and why rounds ended, of the original's tables."""
+    """Yield the largest errors, and the slow runs that are known, of the original's tables."""
     cells = _ok(data.rows("cells", "tables"))
     replays = _ok(data.rows("cells", "tables", schema.REPLAY))
     yield "parity/native", latex.scientific(cells["parity_rel_l2"].max())
@@ -37,10 +37,6 @@ def _tables(data: Dataset) -> Named:
     known = on_cpu[~on_cpu["slow_runs"].isin([NO_DATA, NOT_DECIDED, ""])]
     yield "slow_runs/known", len(known)
     yield "slow_runs/agree", (known["slow_runs"] != COUNTS_DISAGREE).sum()
-    yield "stopped/total", len(cells)
-    yield from (
-        (f"stopped/{reason}", (cells["stop_reason"] == reason).sum()) for reason in ("budget", "decided")
-    )
 
 
 def _values(data: Dataset) -> Named:

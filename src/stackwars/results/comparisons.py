@@ -16,7 +16,7 @@ from stackwars import workloads
 from stackwars.measure.log_ratio import LEVEL, LogRatio
 from stackwars.results import deciding, exact, schema
 from stackwars.results.deciding import Row, key_of, log_ratio
-from stackwars.results.rounds import ALL, APART, INTERLEAVED
+from stackwars.results.rounds import ALL, APART, FAILED, INTERLEAVED, NO_MEMORY
 from stackwars.results.schema import is_missing
 from stackwars.results.verdicts import NO_DATA
 from stackwars.setup.device import CPU, CPUS
@@ -25,6 +25,12 @@ from stackwars.study.programs import native_compiler
 
 CONTENDED = 0.20
 """Difference of the shares of uncontended blocks from which on a comparison is marked."""
+LEFT_OUT = {
+    APART: "not measured together",
+    NO_MEMORY: "no memory for the native process beside the replay",
+    FAILED: "the native process failed",
+}
+"""Why a round has no ratio, by the basis of its row."""
 
 Measured = dict[tuple[str, ...], Row]
 """Ratios by schema.ROUND_KEYS: their columns, and `basis`."""
@@ -39,13 +45,13 @@ def build(config: dict, rounds: pd.DataFrame, cells: pd.DataFrame, programs: pd.
     native = cells[cells["mode"] == schema.NATIVE]
     rows = [
         *_times(native, measured),
-        *_replays(config, cells[cells["mode"] == schema.REPLAY], measured),
+        *_replays(config, cells[cells["mode"] == schema.REPLAY], native, measured),
         *_compilers(measured),
         *_forms(native),
         *_scaling(cells[cells["mode"] == schema.GROWTH]),
     ]
     result = {key_of(row): row for row in rows}
-    rows += [*_factors(config, result), *_pairwise(config, native, result)]
+    rows += _pairwise(config, native, result)
     rows += exact.rows(config, cells, programs)
     return deciding.decide(schema.table("comparisons", rows))
 
@@ -71,8 +77,11 @@ def _measured(rounds: pd.DataFrame) -> Measured:
         known = rows[rows["ratio"].notna()]
         ratio = _columns(ratio_of(known), known["rounds"].sum()) if len(known) else _columns(None)
         result[key] = ratio | {"basis": known["basis"].iloc[0] if len(known) else ""}
-        if count := int((rows["basis"] == APART).sum()):
-            result[key]["detail"] = f"{count} of {len(rows)} rounds left out: not measured together"
+        result[key] |= {side: known[side].median() for side in ("subject_ms", "baseline_ms")}
+        left_out = rows["basis"].map(LEFT_OUT).dropna()
+        if len(left_out):
+            why = "; ".join(dict.fromkeys(left_out))
+            result[key]["detail"] = f"{len(left_out)} of {len(rows)} rounds left out: {why}"
     return result
 
 
@@ -120,16 +129,23 @@ def _round_key(quantity: str, **names: str) -> tuple[str, ...]:
     return tuple({"quantity": quantity, **names}.get(name, "") for name in schema.ROUND_KEYS)
 
 
-def _replays(config: dict, replays: pd.DataFrame, measured: Measured) -> Iterator[Row]:
-    """Yield the replay ratio of every pair of programs in every compiler, each baseline's control."""
+def _replays(config: dict, replays: pd.DataFrame, native: pd.DataFrame, measured: Measured) -> Iterator[Row]:
+    """Yield the replay ratio of every pair of programs in every compiler and, in the native compiler, how the
+    native ratio divides, and the control of each framework.
+    """
     pairs = comparisons(config, PROGRAMS)
+    cells = set(zip(native["workload"], native["device"], native["framework"], strict=True))
     for where, rows in replays.groupby(["workload", "device", "compiler"], sort=False):
         names = dict(zip(("workload", "device", "compiler"), where, strict=True))
         compared = [pair for pair in pairs if {pair.subject, pair.baseline} <= set(rows["framework"])]
-        ratios = [(schema.REPLAY, pair.subject, pair.baseline) for pair in compared]
+        quantities = [schema.REPLAY]
         if names["compiler"] == native_compiler(config):
-            baselines = dict.fromkeys(pair.baseline for pair in compared)
-            ratios += [(schema.CONTROL, base, base) for base in baselines]
+            quantities += [schema.NATIVE_CALLS, schema.EVERYTHING_ELSE, schema.MARGIN]
+        ratios = [(quantity, pair.subject, pair.baseline) for pair in compared for quantity in quantities]
+        if names["compiler"] == native_compiler(config):
+            place = (names["workload"], names["device"])
+            own = [name for name in rows["framework"] if (*place, name) in cells]
+            ratios += [(schema.CONTROL, name, name) for name in own]
         for quantity, subject, baseline in ratios:
             sides = {**names, "subject": subject, "baseline": baseline}
             yield _row(quantity, measured.get(_round_key(quantity, **sides), _columns(None)), **sides)
@@ -141,24 +157,6 @@ def _compilers(measured: Measured) -> Iterator[Row]:
         names = dict(zip(schema.ROUND_KEYS, key, strict=True))
         if names.pop("quantity") == schema.COMPILER:
             yield _row(schema.COMPILER, result, **names)
-
-
-def _factors(config: dict, found: dict[tuple, Row]) -> Iterator[Row]:
-    """Yield the runtime factor of every steady ratio in the native compiler, and the margin between both factors.
-
-    On logarithms, steady = replay + runtime, so margin = replay - runtime = 2 replay - steady; steady and
-    replay are independent.
-    """
-    for row in [one for one in found.values() if one["quantity"] == schema.REPLAY]:
-        if row["compiler"] != native_compiler(config):
-            continue
-        names = {name: row[name] for name in ("workload", "device", "subject", "baseline")}
-        steady, replay = _steady(found, **names), log_ratio(row)
-        runtime = margin = None
-        if steady and replay:
-            runtime, margin = (steady.plus(replay, others=-1.0), replay.plus(steady, own=2.0, others=-1.0))
-        for quantity, ratio in ((schema.RUNTIME, runtime), (schema.MARGIN, margin)):
-            yield _row(quantity, _columns(ratio, row.get("rounds")), **names, compiler=row["compiler"])
 
 
 def _pairwise(config: dict, native: pd.DataFrame, found: dict[tuple, Row]) -> Iterator[Row]:

@@ -73,7 +73,7 @@ def _decided(row: Row, by_key: dict[tuple, Row]) -> Row:
     if quantity == schema.MARGIN:
         return _margin(row, by_key)
     if quantity == schema.CONTROL:
-        return {"verdict": verdicts.control(estimate)}
+        return _control(row)
     if quantity == schema.SCALING:
         return {"verdict": verdicts.scaling(*(math.log2(row[end]) for end in ("low", "high")))}
     if quantity in schema.STAGES:
@@ -84,12 +84,12 @@ def _decided(row: Row, by_key: dict[tuple, Row]) -> Row:
 
 
 def _margin(row: Row, by_key: dict[tuple, Row]) -> Row:
-    """Decide which factor does more, in the direction of the steady ratio; the program's share of it."""
-    steady, replay = (
-        by_key.get(key_of({**_where(row), "quantity": quantity, "compiler": compiler}), {})
-        for quantity, compiler in ((schema.STEADY, ""), (schema.REPLAY, row["compiler"]))
+    """Decide which factor does more, in the direction of the native ratio; the program's share of it."""
+    calls, replay = (
+        by_key.get(key_of({**_where(row), "quantity": quantity}), {})
+        for quantity in (schema.NATIVE_CALLS, schema.REPLAY)
     )
-    native = log_ratio(steady)
+    native = log_ratio(calls)
     if native is None:
         return {"verdict": NO_DATA}
     margin, program = log_ratio(row), log_ratio(replay)
@@ -99,6 +99,16 @@ def _margin(row: Row, by_key: dict[tuple, Row]) -> Row:
         "native_verdict": direction(native.estimate()),
         "share": program.log / native.log if program and native.log else None,
     }
+
+
+def _control(row: Row) -> Row:
+    """Decide a control, and say how many ms the native call takes more or less than the replay."""
+    word = verdicts.control(log_ratio(row).estimate())
+    if word not in (verdicts.NATIVE_SLOWER, verdicts.NATIVE_FASTER) or is_missing(row["subject_ms"]):
+        return {"verdict": word}
+    difference = row["subject_ms"] - row["baseline_ms"]
+    side = "more" if difference > 0 else "less"
+    return {"verdict": word, "detail": f"the native call takes {abs(difference):.3g} ms {side} than the replay"}
 
 
 def _where(row: Row) -> Row:

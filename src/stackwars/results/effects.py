@@ -53,12 +53,12 @@ def build(config: dict, cells: pd.DataFrame, rounds: pd.DataFrame) -> pd.DataFra
 
 
 def times_of(rounds: pd.DataFrame) -> pd.DataFrame:
-    """Return the median of all steady blocks in ms, a row a round, a column a (workload, framework, compiler).
+    """Return times in ms of the loops of replays, a row a round, a column a (workload, framework, compiler).
 
-    Of all blocks, not of the uncontended ones: the programs of a process are interleaved, and what slows one of
-    them slows the others.
+    Of runs without loops they are of all blocks.
     """
-    is_replay = (rounds["quantity"] == schema.PROCESS) & (rounds["compiler"] != "") & (rounds["basis"] == "all")
+    is_replay = (rounds["quantity"] == schema.PROCESS) & (rounds["compiler"] != "")
+    is_replay &= rounds["basis"].isin(["all", "interleaved"])  # a round's last row counts: that of its loops
     keys = ["workload", "subject", "compiler"]
     return rounds[is_replay].pivot_table(index="round", columns=keys, values="subject_ms", aggfunc="last")
 

@@ -52,8 +52,10 @@ KEYS = {
     "releases": ["workload", "framework", "project", "version"],
 }
 """The columns that identify a row of each table."""
-RETIRED = {"cells": ("native_rel_l2",)}
+RETIRED = {"cells": ("native_rel_l2", "stop_reason", "used_cores")}
 """Columns of runs that were accepted earlier; they are not read."""
+RENAMED = {"comparisons": {"runtime": "everything else"}}
+"""Quantities of runs that were accepted earlier, and their names today."""
 
 NATIVE, REPLAY, GROWTH, SHAPES, SHARDED = "native", "replay", "growth", "shapes", "sharded"
 """Modes of cells.csv."""
@@ -63,8 +65,11 @@ FORMS = ("flattening", "layernorm", "qkv", "contraction")
 """The original's claims about the structure of a program: a column of programs.csv each."""
 
 STAGES = FIRST, SECOND, STEADY = "first", "second", "steady"
-PROCESS, CONTROL, COMPILER = "process", "control", "compiler"
-RUNTIME, MARGIN, PAIRWISE, FORM, SCALING = "runtime", "margin", "pairwise", "form", "scaling"
+PROCESS, CONTROL, COMPILER, UNDISTURBED = "process", "control", "compiler", "undisturbed"
+THROUGHPUT = "throughput"
+NATIVE_CALLS = "native"
+"""Native calls in the rounds of a replay."""
+EVERYTHING_ELSE, MARGIN, PAIRWISE, FORM, SCALING = "everything else", "margin", "pairwise", "form", "scaling"
 CORES, REVERSAL = "cores", "reversal"
 HBM, TEMPORARIES, CYCLES, LAYOUT, FUSIONS = "hbm", "temporaries", "cycles", "layout", "fusions"
 OPERATIONS, PROGRAM, BATCH, FIT, RSS = "operations", "program", "largest_batch", "fit", "rss"
@@ -136,6 +141,8 @@ def read(path: Path) -> pd.DataFrame:
             f"{path}: expected columns of columns.yaml, got {', '.join(unknown) or 'none'} that are "
             f"unknown and {', '.join(missing) or 'none'} missing; fix: make the file again with this version"
         )
+    if path.stem in RENAMED:
+        result["quantity"] = result["quantity"].replace(RENAMED[path.stem])
     return typed(result.reindex(columns=list(columns)))
 
 

@@ -24,7 +24,7 @@ VERSION = "2"
 """The version of the audits' protocol; see `stackwars.workflow.jobs`."""
 SETTINGS = (
     *("seed", "matmul_precision", "memory_cap_gib", "timeout_s"),
-    *("interleaved_slice_seconds", "parity_rel_l2"),
+    *("loop_pairs", "loop_seconds", "parity_rel_l2"),
 )
 """The settings that an audit's processes depend on."""
 TIMED_TWICE = ("ffn", "mha", "conv")

@@ -23,11 +23,12 @@ MARKS: dict[str, tuple[str, str]] = {
         rf"equivalent: the whole interval is within {100 * NEGLIGIBLE:.0f}\,\% of 1",
     ),
     verdicts.INCONCLUSIVE: (r"$\cdot$", "inconclusive"),
-    verdicts.WITHIN_CONTROL: (
+    verdicts.PASSED: (
         r"$\approx$",
         rf"the whole interval is within {100 * verdicts.CONTROL:.0f}\,\% of 1",
     ),
-    verdicts.CONTROL_FAILED: (r"$\ne$", "the control failed"),
+    verdicts.NATIVE_SLOWER: (r"$>$", "the native call takes longer than the replay"),
+    verdicts.NATIVE_FASTER: (r"$<$", "the native call takes less time than the replay"),
     UNGATED: (r"$^{\dagger}$", "of all blocks, because too few were uncontended"),
     UNSETTLED: (r"$^{\S}$", "the calls reach no steady state; a median"),
     CONTENDED: (
