@@ -6,9 +6,6 @@ cd "$(dirname "$0")/.."
 export DEBIAN_FRONTEND=noninteractive
 apt-get -qq update
 apt-get -qq install -y --no-install-recommends python3 git make ca-certificates
-make set-up
-for name in jax torch_xla xla-0.7.1 xla-0.10.2 xla-cuda; do
-    .venv/bin/python -m stackwars.setup.environments "envs/$name.txt"
-done
+make set-up STUDIES=tables
 apt-get clean
 rm -rf /var/lib/apt/lists/*
