@@ -100,7 +100,7 @@ lint: set-up
 	.venv/bin/ruff format --check .
 	PYTHONPATH=src .venv/bin/lint-imports
 	.venv/bin/snakefmt --check Snakefile workflow
-	.venv/bin/snakemake --lint
+	.venv/bin/python -m stackwars.workflow.lint
 
 # Set-up checks the disk for the environments that the command may build.
 ASKED_STUDIES = $(subst $(COMMA), ,$(STUDIES))
