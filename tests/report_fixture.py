@@ -23,7 +23,7 @@ RUN = "2026-01-01T0000"
 CELL = {
     **{"study": "tables", "mode": "native", "workload": "mha", "title": "MHA", "framework": "jax"},
     **{"device": "cpu", "status": "ok", "first_ms": 80.0, "second_ms": 3.0, "steady_ms": 2.0, "rounds": 3},
-    **{"steady_low_ms": 1.9, "steady_high_ms": 2.1, "stop_reason": "decided"},
+    **{"steady_low_ms": 1.9, "steady_high_ms": 2.1},
 }
 FAILED = {**CELL, "title": HOSTILE, "status": "error", "status_detail": HOSTILE, "workload": "gemm"}
 ABSENT = {**CELL, "device": "tpu", "status": "not run", "status_detail": "no driver"}

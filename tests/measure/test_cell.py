@@ -144,7 +144,9 @@ def test_every_round_is_a_process_and_its_partner(toy):
     for one in cell["processes"]:
         partner = one["partner"]
         assert (partner["status"], partner["framework"], one["basis"]) == ("ok", "toy_partner", INTERLEAVED)
-        assert {"first", "second", "steady", "loop"} <= {event["event"] for event in partner["events"]}
+        assert {"first", "second", "steady", "throughput", "loop"} <= {
+            event["event"] for event in partner["events"]
+        }
         assert one["round_s"] >= max(one["wall_s"], partner["wall_s"]) - 0.1
     assert cell["wall_s"] == pytest.approx(sum(one["round_s"] for one in cell["processes"]))
     files = {path.name for path in (toy.folder / toy.cell()).iterdir()}

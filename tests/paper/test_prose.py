@@ -149,8 +149,8 @@ def test_votes_of_a_claim_are_numbers_and_none_without_a_count(tmp_path):
 
 
 def test_settings_are_those_of_the_configuration(tmp_path):
-    found = values.values(dataset(tmp_path, settings={"rounds_min": 4, "parity_rel_l2": 1e-5}))
-    assert found["setting/rounds_min"] == "4"
+    found = values.values(dataset(tmp_path, settings={"rounds": 4, "parity_rel_l2": 1e-5}))
+    assert found["setting/rounds"] == "4"
     assert found["setting/parity_rel_l2"] == r"\num{1.0e-05}"
 
 

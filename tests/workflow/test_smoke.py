@@ -74,7 +74,7 @@ def test_the_cells_of_one_core_have_one_and_those_of_absent_devices_say_so(smoke
     frame = rows(smoke[0], "cpu-1t")
     assert len(frame) == number_of_cells("cpu-1t")
     assert (frame["status"] == "ok").all(), frame[["status", "status_detail"]].to_string()
-    assert (frame["used_cores"] <= 1.1).all()
+    assert (frame["cores"] <= 1.1).all()
     for device in ("cuda", "tpu"):
         frame = rows(smoke[0], device)
         absent = frame[frame["status"] == "not run"]

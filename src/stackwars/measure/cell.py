@@ -23,7 +23,8 @@ import yaml
 from stackwars import workloads
 from stackwars.ir.program_text import no_program_line, readback
 from stackwars.measure import FORMS, documents, judge, limits, nodes, progress
-from stackwars.measure.conduct import SUBJECT_STEPS, Participant, run_round
+from stackwars.measure.calls import THROUGHPUT
+from stackwars.measure.conduct import STEPS, SUBJECT_STEPS, Participant, run_round
 from stackwars.measure.documents import event as _event
 from stackwars.measure.rounds import Rounds
 from stackwars.measure.supervisor import ProcessJob, exclusive, not_measured, python_of
@@ -33,6 +34,7 @@ SCHEMA = REPOSITORY / "workflow" / "schemas" / "cell.schema.yaml"
 VERSION = 4
 SUBJECT, PARTNER = "subject", "partner"
 """The participants of a round, and their folders in it."""
+PARTNER_STEPS = (*STEPS, THROUGHPUT)
 COPIES, OWN_BYTES = 3, 2**30
 """A process may need so many times its weights, and so much besides."""
 LASTING = ("oom", "timeout", "unsupported")
@@ -128,7 +130,8 @@ def _round(
     """Run a round; return the record of its process, with that of its partner."""
     participants = [Participant(SUBJECT, job, own.python, folder / SUBJECT, steps=SUBJECT_STEPS)]
     if other and not other.refused:
-        participants.append(Participant(PARTNER, partner_of(job), other.python, folder / PARTNER))
+        partner = partner_of(job)
+        participants.append(Participant(PARTNER, partner, other.python, folder / PARTNER, steps=PARTNER_STEPS))
     begun = time.monotonic()
     records = run_round(participants, job.settings, rng, len(participants) * expected_bytes(job))
     shutil.rmtree(folder / SUBJECT / "cache", ignore_errors=True)
