@@ -1,6 +1,6 @@
 """A copy of this package with frameworks that are NumPy with other ends, to see real cells end.
 
-The child of a cell in it behaves as the environment variable TOY says.
+The child of a cell in it behaves as the environment variable STACKWARS_TOY says.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 from stackwars.frameworks import Counters, numpy
 
-TOY = os.environ["TOY"]
+TOY = os.environ["STACKWARS_TOY"]
 
 class Session(numpy.Session):
     calls, kept, first = 0, [], None
@@ -35,7 +35,7 @@ class Session(numpy.Session):
         self.calls += 1
         if self.calls == 1:
             if TOY == "sleep":
-                Path(os.environ["TOY_PID"]).write_text(str(os.getpid()))
+                Path(os.environ["STACKWARS_TOY_PID"]).write_text(str(os.getpid()))
                 time.sleep(60)
             if TOY == "hog at run":
                 self.kept.append(np.ones(2**30, np.uint8))
@@ -75,7 +75,7 @@ class Session(numpy.Session):
 """
 PARTNER = """
 import os
-os.environ["TOY"] = os.environ["TOY_PARTNER"]
+os.environ["STACKWARS_TOY"] = os.environ["STACKWARS_TOY_PARTNER"]
 from stackwars.frameworks.toy import Session
 """
 SETTINGS = {
@@ -180,7 +180,7 @@ class ToyCheckout:
     def environ(self, toy: str, **extra: str) -> dict[str, str]:
         """The variables under which the child behaves so."""
         pid = str(self.folder / "child.pid")
-        return {**self.variables, "TOY": toy, "TOY_PID": pid, **extra}
+        return {**self.variables, "STACKWARS_TOY": toy, "STACKWARS_TOY_PID": pid, **extra}
 
     def measure(self, toy: str, repetition: int = 0, device: str = "cpu", **job: object) -> dict:
         """Run one process to its end; its result, with what the command printed as `printed`."""
@@ -194,7 +194,7 @@ class ToyCheckout:
         """Run a cell to its end, likewise. partner: how its partner behaves, if it is to have one."""
         return self._run(
             self.cell_command(device=device, partner=bool(partner), **job),
-            self.environ(toy, TOY_PARTNER=partner),
+            self.environ(toy, STACKWARS_TOY_PARTNER=partner),
             self.cell(device) / "cell.json",
         )
 

@@ -106,7 +106,7 @@ def rounds_of(made: study.Study) -> list[Path]:
 
 
 def test_lost_node_costs_its_job_and_its_rounds_are_resumed_there(cluster, toy):
-    run = start(toy, "results", FAKE_ours_gemm="slow", FAKE_theirs_gemm="slow")
+    run = start(toy, "results", STACKWARS_FAKE_ours_gemm="slow", STACKWARS_FAKE_theirs_gemm="slow")
     first = wait_for(lambda: rounds_of(toy))[0]
     framework, node = first.parents[3].name, json.loads(first.read_text())["machine"]["node"]
     other = next(name for name in slurm.NODES if name != node)
@@ -130,7 +130,9 @@ def test_lost_node_costs_its_job_and_its_rounds_are_resumed_there(cluster, toy):
 
 
 def test_job_over_its_time_limit_ends_whole_and_is_told(cluster, toy):
-    run = start(toy, "results", "--set-resources", "cell:slurm_partition='short'", FAKE_theirs_gemm="sleep")
+    run = start(
+        toy, "results", "--set-resources", "cell:slurm_partition='short'", STACKWARS_FAKE_theirs_gemm="sleep"
+    )
     said = run.communicate()[0]
     assert run.returncode != 0
     assert "failed: " in said and "gemm" in said

@@ -230,7 +230,7 @@ def wait_for(condition, seconds: float = 30.0):
 def test_killed_cell_resumes_after_the_rounds_that_it_had_finished(toy):
     rounds = toy.folder / toy.cell() / "rounds"
     running = subprocess.Popen(
-        toy.cell_command(partner=True, rounds=3), cwd=toy.folder, env=toy.environ("ok", TOY_PARTNER="ok"),
+        toy.cell_command(partner=True, rounds=3), cwd=toy.folder, env=toy.environ("ok", STACKWARS_TOY_PARTNER="ok"),
         stderr=subprocess.PIPE,
     )  # fmt: skip
     first = wait_for(lambda: (rounds / "0" / "round.json").exists() and (rounds / "0" / "round.json"))

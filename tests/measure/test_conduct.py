@@ -51,7 +51,7 @@ def ran(toy: ToyCheckout, subject: str = "ok", partner: str = "ok", seed: int = 
     given = {"jobs": jobs, "settings": settings, "seed": seed, "bytes": needed}
     done = subprocess.run(
         [sys.executable, "-c", ROUND, json.dumps(given)], cwd=toy.folder,
-        env=toy.environ(subject, TOY_PARTNER=partner), capture_output=True, text=True, timeout=120,
+        env=toy.environ(subject, STACKWARS_TOY_PARTNER=partner), capture_output=True, text=True, timeout=120,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return json.loads((toy.folder / "records.json").read_text())

@@ -122,6 +122,7 @@ def of_three(results, **changes: float) -> dict[str, dict]:
     known = {
         "comparisons": [one for one in committed["comparisons"] if one["subject"] in changes],
         "frameworks": {name: committed["frameworks"][name] for name in changes},
+        "measure": ["stacks"],
     }
     return {name: row(results, Cell(name, "ffn", "cpu"), **known) for name in changes}
 
@@ -182,7 +183,10 @@ def test_nothing_is_judged_by_the_result_of_another_cell(results):
     shutil.rmtree(results / "cpu" / "numpy" / "ffn")
     shutil.copytree(results / "cpu" / "torch_xla" / "ffn", results / "cpu" / "numpy" / "ffn")
     committed = load()["frameworks"]
-    known = {"frameworks": {name: committed[name] for name in ("jax", "torch_xla", "numpy")}}
+    known = {
+        "frameworks": {name: committed[name] for name in ("jax", "torch_xla", "numpy")},
+        "measure": ["stacks"],
+    }
     found = {name: row(results, Cell(name, "ffn", "cpu"), **known) for name in known["frameworks"]}
     assert [found[name]["status"] for name in ("jax", "torch_xla", "numpy")] == ["ok", "ok", "invalid"]
     assert found["jax"]["judge"] == found["torch_xla"]["judge"] == "none"
