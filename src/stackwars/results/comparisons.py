@@ -64,6 +64,8 @@ def timed(config: dict, rounds: pd.DataFrame, cells: pd.DataFrame) -> list[Row]:
         *_moderated(_scaling(cells[cells["mode"] == schema.GROWTH])),
     ]
     result = {key_of(row): row for row in rows}
+    for row in _divided(result):
+        result[key_of(row)] |= row
     return [*rows, *_pairwise(config, native, result)]
 
 
@@ -208,6 +210,26 @@ def _compilers(measured: Measured) -> Iterator[Row]:
         names = dict(zip(schema.ROUND_KEYS, key, strict=True))
         if names.pop("quantity") == schema.COMPILER:
             yield _row(schema.COMPILER, result, **names)
+
+
+def _divided(found: dict[tuple, Row]) -> Iterator[Row]:
+    """Yield the native ratio and its factors of a run whose replays had no native processes: by its steady ratio.
+
+    Runs of protocol 2 are such. On logarithms, native = replay + everything else, and margin = replay - everything
+    else; the two ratios are independent.
+    """
+    for row in [one for one in found.values() if one["quantity"] == schema.REPLAY]:
+        names = {name: row[name] for name in ("workload", "device", "subject", "baseline")}
+        calls = found.get(key_of({**names, "quantity": schema.NATIVE_CALLS, "compiler": row["compiler"]}))
+        native = _steady(found, **names)
+        if calls is None or log_ratio(calls) or not log_ratio(native):
+            continue
+        factors = {schema.NATIVE_CALLS: native}
+        for quantity, own, others in ((schema.EVERYTHING_ELSE, 1.0, -1.0), (schema.MARGIN, -1.0, 2.0)):
+            factors[quantity] = _combined(native, row, own, others)
+        for quantity, columns in factors.items():
+            shown = {name: value for name, value in columns.items() if name not in schema.COMPARISON_KEYS}
+            yield _row(quantity, shown, **names, compiler=row["compiler"])
 
 
 def _pairwise(config: dict, native: pd.DataFrame, found: dict[tuple, Row]) -> Iterator[Row]:
