@@ -208,10 +208,11 @@ def test_a_replay_reads_every_program_and_is_checked_against_their_cells():
     jobs = Jobs(grid())
     replay = SimpleNamespace(device="cpu", compiler=next(iter(config()["compilers"])), workload="gemm")
     assert len(jobs.replayed(replay)) == 2 * len(with_programs(config()))
-    assert jobs.replayed_folders(replay)[0] == "--cell jax=results/smoke/cpu/jax/gemm"
+    assert jobs.native_pins(replay) == ["envs/jax.txt", "envs/torch_xla.txt"]
     assert "results/smoke/cpu/torch_xla/gemm/cell.json" in jobs.replayed_cells(replay)
-    job = content(jobs.spec("replay")(SimpleNamespace(**vars(replay), repetition="1")))
-    assert (job["repetition"], set(job["programs"])) == (1, set(with_programs(config())))
+    job = content(jobs.spec("replay")(replay))
+    assert set(job["replay"]["programs"]) == set(with_programs(config()))
+    assert set(job["natives"]) == {"jax", "torch_xla"}
 
 
 def test_checks_are_those_of_the_replays_and_of_the_study_of_odd_sizes():
