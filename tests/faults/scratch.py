@@ -183,7 +183,7 @@ def _small(checkout: Path) -> dict:
         # Every framework must be in some study.
         "studies": {"tables": study, "others": config["studies"]["tables"]},
         "aot_compilations": config["aot_compilations"][:1],
-        "audits": {"frameworks": [], "replays": []},
+        "audits": {"frameworks": [], "replays": [], "workloads": [], "trials": {}},
         "presets": {"smoke": {"settings": SETTINGS}},
     }
 

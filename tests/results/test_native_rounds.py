@@ -90,10 +90,10 @@ def test_what_is_not_valid_is_compared_with_nothing(refused):
 
 
 def test_each_process_has_its_uncontended_median_and_that_of_all_its_blocks():
-    times, waits = (1.0, 1.04, 1.0, 1.04, 1.0, 1.04, 1.04), (0.0, 0.5, 0.0, 0.5, 0.0, 0.5, 0.5)
+    times, waits = (1.0, 1.04, 1.02, 1.04, 1.0, 1.04, 1.02), (0.0, 0.5, 0.0, 0.5, 0.0, 0.5, 0.0)
     one = process(Cell("torch_xla", "gemm", "cpu"), steady_ms=times, wait=waits, second_ms=1.0)
     found = of(built([one]), "process")
     found = found[found["subject"] == "torch_xla"]
     found_ms = dict(zip(found["basis"], found["subject_ms"], strict=True))
-    assert (found_ms["uncontended"], found_ms["all"]) == (1.0, 1.04)
+    assert (found_ms["uncontended"], found_ms["all"]) == pytest.approx((1.01, 1.02))
     assert found["ratio"].isna().all() and set(found["baseline"]) == {""}

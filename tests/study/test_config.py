@@ -144,7 +144,7 @@ REFUSED = {
     "programs with two baselines": (
         put("comparisons", [*OTHERS, {**PENDING, "baseline": "torch_xla", "compare": BOTH}]),
         "comparisons", "one baseline of all programs", '["jax", "torch_xla"]'),
-    "unknown preset": (put("preset", "fulll"), "preset", "one of full, quick, smoke", "fulll"),
+    "unknown preset": (put("preset", "fulll"), "preset", "one of full, smoke", "fulll"),
     "negative size": (put(f"{GEMM}/m", -128), "presets.full.sizes.gemm.m", "at least 1", -128),
     "missing size": (drop(f"{GEMM}/m"), "presets.full.sizes.gemm", "the keys m", '["k", "n"]'),
     "extra size": (put(f"{GEMM}/depth", 7), "presets.full.sizes.gemm.depth", "k, m, n", "depth"),

@@ -60,7 +60,10 @@ def large(folder: Path, cells: int) -> None:
         "devices": ["cpu"],
         "settings": config["settings"] | study.SETTINGS,
     }
-    config |= {"audits": {"frameworks": [], "replays": []}, "aot_compilations": config["aot_compilations"][:1]}
+    config |= {
+        "audits": {"frameworks": [], "replays": [], "workloads": [], "trials": {}},
+        "aot_compilations": config["aot_compilations"][:1],
+    }
     config["paper"] = {"listings": [], "graphs": []}
     sizes = dict.fromkeys(workloads, config["presets"]["full"]["sizes"]["gemm"])
     config["presets"] = {"full": {"measure": ["tables"], "sizes": sizes}}

@@ -7,7 +7,9 @@ import pytest
 
 from measured import config
 from stackwars.results import schema
-from stackwars.setup.environments import REPOSITORY, folder, sizes_gb
+from stackwars.setup.environments import REPOSITORY, folder
+from stackwars.setup.needed import sizes_gb
+from stackwars.study import programs
 from stackwars.workflow import plan
 
 GEMM = [
@@ -94,8 +96,7 @@ def test_plan_says_what_it_does_not_know(reference):
 
 def test_disk_is_that_of_the_environments_that_are_missing(reference, monkeypatch, tmp_path):
     monkeypatch.setenv("STACKWARS_ENVS", str(tmp_path))
-    compilers = dict.fromkeys(row["environment"] for row in config()["compilers"].values())
-    names = ["jax", "torch_xla", *compilers, "xla-cuda"]
+    names = ["jax", "torch_xla", "xla-0.10.2", "xla-0.7.1"]  # two compilers replay, none is IREE
     total = sum(sizes_gb()[name] for name in names)
     missing = plan.describe(config(preset="full"), []).splitlines()[-1]
     assert missing.startswith(f"disk: about {total:.1f} GB for the environments {', '.join(names)}; ")
@@ -110,4 +111,18 @@ def test_without_programs_no_compiler_is_needed(reference, monkeypatch, tmp_path
     monkeypatch.setenv("STACKWARS_ENVS", str(tmp_path))
     without = [row | {"compare": ["cells"]} for row in config()["comparisons"]]
     missing = plan.describe({**config(preset="full"), "comparisons": without}, []).splitlines()[-1]
-    assert missing.startswith("disk: about 8.0 GB for the environments jax, torch_xla; ")
+    assert missing.startswith("disk: about 8.5 GB for the environments jax, torch_xla; ")
+
+
+def test_the_plan_counts_what_is_taken_from_the_reference(reference):
+    whole = config(preset="full")
+    (one, *_), count = programs.compilations(whole), len(programs.compilations(whole))
+    said = plan.describe(whole, [])
+    assert f" {count + len(programs.largest_batches(whole))} compilations" in said and "(0 are in" in said
+    path = reference / one.path / "ahead.json"
+    path.parent.mkdir(parents=True)
+    path.write_text('{"wall_s": 300.0}')
+    assert "(1 are in the reference" in plan.describe(whole, [])
+    assert "(0 are in" in plan.describe(config(preset="smoke"), [])
+    output = f"results/full/{one.path}/ahead.json"
+    assert plan.expected_s({7: ("ahead", output)}) == {7: plan.TAKE_S}

@@ -55,3 +55,10 @@ def _write(path: Path, text: str) -> None:
     part = path.with_suffix(".part")
     part.write_text(text)
     part.replace(path)
+
+
+def planned_constant(name: str, content: Any) -> str:
+    """Return the path of a file of this run whose name does not follow its content, so that no job depends on it."""
+    path = FOLDER / f"{name}.json"
+    _planned[path] = json.dumps(content, indent=1)
+    return str(path)

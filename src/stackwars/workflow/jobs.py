@@ -18,7 +18,7 @@ from snakemake.exceptions import WorkflowError
 from stackwars import frameworks
 from stackwars.measure import PROTOCOL, judge
 from stackwars.setup.device import CPU, CPUS
-from stackwars.study import cells, growth, programs, releases, sharding
+from stackwars.study import cells, growth, programs, releases, run_environments, sharding
 from stackwars.study.cells import Cell
 from stackwars.study.growth import Point as GrowthPoint
 from stackwars.study.programs import BASE, Compilation, Program, ReplayCell
@@ -80,6 +80,15 @@ class Jobs:
         self._grid.check(wildcards)
         partner = self._grid.partner(_cell(wildcards))
         return cells.pins(self._grid.config, partner.framework, partner.device) if partner else []
+
+    def source_of_compilations(self) -> str:
+        """Return the path of the Source of `stackwars.compilers.ahead_reference`.
+
+        It is the same whatever is in the file, so that nothing is compiled again when a study joins a run.
+        """
+        versions = {kind: self.version(kind) for kind in ("ahead", "largest_batch")}
+        content = self._grid.source_of_compilations() | {"versions": versions}
+        return job_files.planned_constant("source_of_compilations", content)
 
     def description(self, wildcards: Wildcards) -> list[str]:
         """Return the file that tells XLA what a GPU is, for a target that has one."""
@@ -390,5 +399,7 @@ KINDS = {
         pins=lambda grid, w: programs.compiler_pins(grid.config, programs.native_compiler(grid.config)),
         spec=lambda grid, w: programs.optimise_job(grid.config),
     ),
-    "peak": Kind("1", lambda grid, w: "envs/jax.txt" if w.device in CPUS else f"envs/jax-{w.device}.txt"),
+    "peak": Kind(
+        "1", lambda grid, w: run_environments.JAX_PINS if w.device in CPUS else f"envs/jax-{w.device}.txt"
+    ),
 }

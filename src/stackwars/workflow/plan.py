@@ -10,11 +10,10 @@ from pathlib import Path
 
 from stackwars.measure import documents
 from stackwars.measure.limits import GIB, cap_bytes, machine_memory_bytes
-from stackwars.setup.device import CPU
-from stackwars.setup.environments import REPOSITORY, folder, sizes_gb
-from stackwars.study import cells, growth, programs, sharding
+from stackwars.setup.environments import REPOSITORY, folder
+from stackwars.setup.needed import sizes_gb
+from stackwars.study import cells, growth, programs, run_environments, sharding
 from stackwars.study.cells import Cell
-from stackwars.study.comparisons import with_programs
 from stackwars.study.config import ConfigError, load, validate
 from stackwars.study.programs import ReplayCell
 from stackwars.study.studies import measured_studies, of_tables
@@ -34,7 +33,7 @@ GUESSED_S = {
         "sharded": 20.0,
         "ahead": 20.0,
     },
-    **{"largest_batch": 60.0, "audit": 120.0, "causes": 120.0},
+    **{"largest_batch": 60.0, "audit": 90.0, "causes": 120.0},
 }
 """Seconds of a job of other rules, until one of the rule has ended."""
 
@@ -92,11 +91,18 @@ def expected_s(jobs: dict[int, tuple[str, str]]) -> dict[int, float | None]:
     }
 
 
+TAKEN_OVER = ("ahead.json", "largest_batch.json")
+TAKE_S = 1.0
+"""Seconds of a compilation that is taken from the reference, which has nearly all."""
+
+
 def _recorded_s(output: str) -> float | None:
     """Return the seconds that a compilation or process took in the reference."""
     path = Path(output)
     if len(path.parts) < 3 or not _is_full(path):
         return None
+    if path.name in TAKEN_OVER and (REFERENCE / Path(*path.parts[2:])).exists():
+        return TAKE_S
     known = REFERENCE / Path(*path.parts[2:])
     known = known if known.suffix else known / "process.json"
     return documents.read(known).get("wall_s") if known.suffix == ".json" and known.is_file() else None
@@ -144,12 +150,14 @@ def describe(config: dict, outputs: list[str]) -> str:
     known = f"about {total / 60:.0f} min by the reference" if is_known else "unknown"
     others = f"; no reference for {unknown} (another preset or a new cell)" if unknown else ""
     lines.append(f"time: {known}{others}")
-    ahead = len(programs.compilations(config)) + len(programs.largest_batches(config))
-    ahead += len(sharding.slices(config))
+    ahead = [one.path / "ahead.json" for one in (*programs.compilations(config), *sharding.slices(config))]
+    ahead += [one.largest_batch_path for one in programs.largest_batches(config)]
+    taken = sum((REFERENCE / path).exists() for path in ahead) if config["preset"] == PRESET else 0
     lines.append(
         f"on top, where not done yet: {len(programs.checks(config))} checks of programs in a compiler, "
         f"{len(programs.searched(config))} searches for the causes of gaps, "
-        f"{ahead} compilations and searches for absent targets, "
+        f"{len(ahead)} compilations and searches for absent targets ({taken} are in the reference, and all but two of "
+        "them are taken over if program, compiler and flags are the same), "
         f"{len(growth.asked(config))} processes of growing sizes, "
         f"{len(sharding.asked(config))} of several devices"
     )
@@ -163,18 +171,15 @@ def describe(config: dict, outputs: list[str]) -> str:
 
 
 def _disk(config: dict) -> str:
-    needed = [cells.environments(config, name).get(CPU, "") for name in config["frameworks"]]
-    if with_programs(config):
-        needed += [Path(programs.lower_pins(config, name)).stem for name in with_programs(config)]
-        needed += [row["environment"] for row in config["compilers"].values()]
-        needed += [e for row in config["targets"].values() for e in row.get("environments", {}).values()]
-    names = dict.fromkeys(filter(None, needed))
+    names = run_environments.needed(config)
     absent = [name for name in names if not folder(REPOSITORY / "envs" / f"{name}.txt").exists()]
     if not absent:
         return "all environments are there; results take under 0.1 GiB"
     sizes = sizes_gb()
     total = sum(sizes.get(name, 1.0) for name in absent)
-    return f"about {total:.1f} GB for the environments {', '.join(absent)}; results under 0.1 GiB"
+    rare = sorted(run_environments.only_if_compiled(config) & set(absent))
+    but = f" ({', '.join(rare)} only if compilations are not taken from the reference)" if rare else ""
+    return f"about {total:.1f} GB for the environments {', '.join(absent)}{but}; results under 0.1 GiB"
 
 
 def main() -> None:
