@@ -19,7 +19,7 @@ import pandas as pd
 from stackwars.measure import interleaved
 from stackwars.measure.documents import event
 from stackwars.measure.process_value import aligned
-from stackwars.results import schema
+from stackwars.results import schema, summaries
 from stackwars.results.raw import Raw, Values
 from stackwars.study.cells import Cell
 from stackwars.study.comparisons import PROGRAMS, comparisons
@@ -48,6 +48,7 @@ def build(config: dict, raw: Raw, cells: pd.DataFrame) -> pd.DataFrame:
         ),
         *_compilers(config, raw),
         *_processes(raw, valid),
+        *summaries.rows(cells),
     ]
     return schema.table("rounds", rows)
 
