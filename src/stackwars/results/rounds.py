@@ -18,7 +18,7 @@ import pandas as pd
 
 from stackwars.measure import loops
 from stackwars.measure.documents import event
-from stackwars.results import schema
+from stackwars.results import schema, summaries
 from stackwars.results.raw import Raw
 from stackwars.study.cells import Cell
 from stackwars.study.comparisons import PROGRAMS, comparisons
@@ -48,6 +48,7 @@ def build(config: dict, raw: Raw, cells: pd.DataFrame) -> pd.DataFrame:
         *(row for replay, result in raw.replays.items() for row in _replayed(config, valid, replay, result)),
         *_compilers(config, raw),
         *_processes(raw, valid),
+        *summaries.rows(cells),
     ]
     return schema.table("rounds", rows)
 
