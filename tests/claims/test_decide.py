@@ -150,7 +150,7 @@ def test_every_committed_claim_can_be_supported_and_contradicted(one, tmp_path):
         tables, audits = world(one, holds)
         data = dataset(tmp_path, **tables)
         if audits:
-            audit_entries.write(audits, tmp_path / "audits.json")
+            audit_entries.write(audit_entries.Audits(audits), tmp_path / "audits.json")
         assert decided(one, data).verdict == verdict
 
 

@@ -192,7 +192,7 @@ def test_effects_have_no_mean_among_their_votes_and_workloads_have_their_titles(
 
 def test_audits_vote_by_their_verdicts(tmp_path):
     entries = [audit_entries.entry("fences", "pass", {}, "x"), audit_entries.entry("aa", "fail", {}, "x")]
-    audit_entries.write(entries, tmp_path / "audits.json")
+    audit_entries.write(audit_entries.Audits(entries), tmp_path / "audits.json")
     query = {
         "table": "audits", "where": {"verdict": ["pass", "fail"]}, "supports": ["pass"], "contradicts": ["fail"],
     }  # fmt: skip

@@ -24,7 +24,7 @@ def ended(tmp_path_factory, jax_python):
     made = study.make(
         tmp_path_factory.mktemp("ended"),
         workloads=("gemm", "layernorm", "mha", "two_matmuls"),
-        **{"rounds_min": 1, "rounds_max": 1, "timeout_s": 6, "memory_cap_gib": 1.0},
+        **{"rounds": 1, "timeout_s": 6, "memory_cap_gib": 1.0},
     )
     fakes = {f"FAKE_{f}_{w}": does for (f, w), (does, *_) in BAD.items()}
     made.run("all", FAKE_theirs_two_matmuls="disagree", **fakes)

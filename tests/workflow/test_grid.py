@@ -11,9 +11,10 @@ import pytest
 from snakemake.exceptions import WorkflowError
 
 from measured import config
+from stackwars.audits.paired import PairJob
 from stackwars.claims import definitions
 from stackwars.setup.environments import REPOSITORY
-from stackwars.study import printed
+from stackwars.study import cells, printed
 from stackwars.study.cells import Cell
 from stackwars.study.comparisons import with_programs
 from stackwars.study.config import load
@@ -152,52 +153,43 @@ def test_what_the_native_compiler_makes_is_kept_of_the_listed_programs_alone():
     assert made.optimised() == [f"results/reference/{cell}/{printed.OPTIMISED}" for cell in cells]
 
 
-def test_a_process_is_made_from_its_own_files_and_its_partner_s():
+def test_a_cell_is_made_from_its_own_files_and_its_partner_s():
     jobs = Jobs(grid())
-    files = jobs.sources("process")(GEMM)
+    files = jobs.sources("cell")(GEMM)
     for name in ("gemm", "in_torch", "in_jax"):
         assert f"src/stackwars/workloads/{name}.py" in files
-    assert (jobs.pins("process")(GEMM), jobs.partner_pins(GEMM)) == ("envs/torch_xla.txt", "envs/jax.txt")
+    assert (jobs.pins("cell")(GEMM), jobs.partner_pins(GEMM)) == ("envs/torch_xla.txt", "envs/jax.txt")
     jax = SimpleNamespace(framework="jax", workload="gemm", device="cpu")
     assert jobs.partner_pins(jax) == []
-    assert "src/stackwars/workloads/in_torch.py" not in jobs.sources("process")(jax)
+    assert "src/stackwars/workloads/in_torch.py" not in jobs.sources("cell")(jax)
 
 
-def test_a_process_is_told_what_it_measures():
+def test_a_cell_is_told_what_it_measures():
     jobs = Jobs(grid())
-    job = content(jobs.spec("process")(SimpleNamespace(**vars(GEMM), repetition="2")))
-    assert (job["repetition"], job["dialect"]) == (2, "torch")
+    job = content(jobs.spec("cell")(GEMM))
+    assert (job["repetition"], job["dialect"], job["settings"]["rounds"]) == (0, "torch", 1)
     assert job["partner"] == {"framework": "jax", "dialect": "jax"}
     assert job["settings"]["block_calls"] == 16
     assert "audit_rounds" not in job["settings"]
-    assert content(jobs.spec("process")(GEMM))["repetition"] == 0, "a cell has no repetition"
     paper = config()["paper"] | {"forms": ["gemm"]}
-    assert content(Jobs(grid(paper=paper)).spec("process")(GEMM))["forms"] and not job["forms"]
+    assert content(Jobs(grid(paper=paper)).spec("cell")(GEMM))["forms"] and not job["forms"]
 
 
-def test_another_study_changes_the_stopping_rule_and_measures_nothing_again():
-    """What is measured in the same rounds is in a file whose path is a parameter, and always the same."""
+def test_another_study_measures_nothing_again():
     alone, beside = (
         Jobs(Grid({**load(), "preset": "full", "measure": measure}, lambda: ""))
         for measure in (["tables"], ["tables", "stacks"])
     )
-    assert alone.spec("process")(GEMM) == beside.spec("process")(GEMM)
-    found = []
-    for jobs in (alone, beside):
-        path = jobs.peers()
-        found.append((path, content(path)["cpu"]["gemm"]["baselines"]))
-    (path, few), (other, more) = found
-    assert path == other and few.keys() < more.keys()
-    assert (more["jax"], more["torch_xla"]) == (None, "jax")
+    assert alone.spec("cell")(GEMM) == beside.spec("cell")(GEMM)
 
 
 def test_a_change_of_one_setting_is_another_file():
     settings = config()["settings"]
     names = {
-        Jobs(grid(settings={**settings, **changed})).spec("process")(GEMM)
+        Jobs(grid(settings={**settings, **changed})).spec("cell")(GEMM)
         for changed in ({}, {"seed": 7}, {"audit_rounds": 7})
     }
-    assert len(names) == 2, "audits are no part of a process"
+    assert len(names) == 2, "audits are no part of a cell"
 
 
 def test_a_compilation_takes_the_code_s_size_from_a_finished_one():
@@ -261,7 +253,7 @@ def test_a_check_and_its_expected_values_read_the_programs_of_their_variant():
     assert content(jobs.spec("check")(check))["variant"] == "odd1"
     assert jobs.pins("expected")(check) == jobs.pins("check")(check) == "envs/xla-0.10.2.txt"
     assert jobs.expected(GEMM) == jobs.expected(SimpleNamespace(workload="gemm", variant="base"))
-    assert content(jobs.spec("process")(GEMM))["expected"] == str(Path(jobs.expected(GEMM)[0]).parent)
+    assert content(jobs.spec("cell")(GEMM))["expected"] == str(Path(jobs.expected(GEMM)[0]).parent)
 
 
 def test_a_check_without_programs_is_refused():
@@ -274,35 +266,54 @@ def test_without_frontends_no_cell_waits_for_expected_values():
     alone = [row | {"compare": ["cells"]} for row in config()["comparisons"]]
     jobs = Jobs(grid(comparisons=alone))
     assert jobs.expected(GEMM) == []
-    assert content(jobs.spec("process")(GEMM))["expected"] == ""
+    assert content(jobs.spec("cell")(GEMM))["expected"] == ""
     with pytest.raises(WorkflowError, match="expected a configuration with a frontend's programs"):
         jobs.evaluated(SimpleNamespace(workload="gemm", variant="base"))
 
 
-def test_audits_are_of_what_is_here_and_power_on_the_quiet_device_alone():
+def test_audits_are_of_what_is_here():
     parts = AuditJobs(grid()).parts()
     folder = "results/smoke/audits"
     assert f"{folder}/fences/tpu/jax.json" in parts
     assert not [path for path in parts if "tpu/torch_xla" in path]
-    assert [path for path in parts if "/power/" in path] == [f"{folder}/power/cpu/jax.json"]
-    assert [path for path in parts if "/aa_interleaved/" in path] == [
-        f"{folder}/aa_interleaved/cpu/torch_xla.json"
-    ]
+    assert not [path for path in parts if "/same/" in path]
 
 
-def test_what_the_configuration_adds_is_broken_and_slowed_down_too():
+def test_pairs_are_measured_on_all_cores_by_the_rounds_of_the_study():
+    chosen = {"frameworks": [], "replays": [], "workloads": ["gemm"], "trials": {"jax": 2, "torch_xla": 1}}
+    jobs = AuditJobs(grid(audits=chosen))
+    folder = "results/smoke/audits"
+    pairs = [path for path in jobs.parts() if "/more/" in path or "/same/" in path or "/mixed/" in path]
+    assert pairs[:2] == [f"{folder}/same/cpu/jax-gemm.json", f"{folder}/same/cpu/torch_xla-gemm.json"]
+    assert pairs[-1] == f"{folder}/mixed/cpu/torch_xla-over-jax-layers-5.json"
+    wildcards = audit("mixed", "torch_xla-over-jax-layers-5")
+    assert jobs.pins(wildcards) == ["envs/torch_xla.txt", "envs/jax.txt"]
+    command = jobs.command(wildcards, SimpleNamespace()).split()
+    job = PairJob(**content(command[command.index("--job") + 1]))
+    assert [side["sizes"]["layers"] for side in job.sides] == [42, 40]
+    assert (job.rounds, job.trials) == (cells.rounds(grid().config, "gemm"), 2)
+    assert {"loop_pairs", "loop_seconds", "steady_seconds", "block_calls"} <= job.settings.keys()
+    sources = jobs.sources(wildcards)
+    assert {f"src/stackwars/frameworks/{name}.py" for name in ("jax", "torch_xla")} <= set(sources)
+    with pytest.raises(
+        WorkflowError, match="expected one of jax-gemm, torch_xla-gemm on cpu, got numpy-gemm on cpu"
+    ):
+        jobs.pins(audit("same", "numpy-gemm"))
+
+
+def test_what_the_configuration_adds_is_broken_too():
     added = {
         "frameworks": ["torch_xla"],
         "replays": [{"framework": "jax", "compiler": "iree-3.13"}],
+        "workloads": [],
+        "trials": {},
     }
     frameworks = copy.deepcopy(config()["frameworks"])
     frameworks["torch_xla"]["workloads"] = ["gemm"]  # else it is audited anyhow
     jobs = AuditJobs(grid(frameworks=frameworks, audits=added))
     folder = "results/smoke/audits"
-    torch = {path for path in jobs.parts() if "torch_xla" in path}
-    assert torch == {f"{folder}/{name}/cpu/torch_xla.json" for name in ("mutants", "power")}
-    iree = {path for path in jobs.parts() if "iree" in path}
-    assert iree == {f"{folder}/{name}/cpu/jax-iree-3.13.json" for name in ("mutants", "power")}
+    assert {path for path in jobs.parts() if "torch_xla" in path} == {f"{folder}/mutants/cpu/torch_xla.json"}
+    assert {path for path in jobs.parts() if "iree" in path} == {f"{folder}/mutants/cpu/jax-iree-3.13.json"}
 
 
 def audit(name: str, subject: str) -> list:
@@ -328,7 +339,7 @@ def test_a_replay_is_audited_in_the_compiler_s_environment_with_programs_of_the_
     files = jobs.sources(wildcards)
     for name in ("audits/mutants", "compilers/iree", "compilers/lower_jax", "workloads/gemm"):
         assert f"src/stackwars/{name}.py" in files
-    with pytest.raises(WorkflowError, match="expected one of mutants, power of a replay, got fences"):
+    with pytest.raises(WorkflowError, match="expected one of mutants of a replay, got fences"):
         jobs.pins(audit("fences", "jax-iree-3.13"))
 
 

@@ -1,4 +1,4 @@
-"""What the repository's own pages say of the reference: its claims, three results, and how its runs differ.
+"""What the repository's own pages say of the reference: its claims, three results, its audits, and how its runs differ.
 
 ``python -m stackwars.claims.pages`` brings them up to date.
 """
@@ -11,12 +11,14 @@ from pathlib import Path
 
 import pandas as pd
 
+from stackwars.audits import audit_entries
 from stackwars.claims import definitions
 from stackwars.claims.stability import Stability
 from stackwars.claims.stability import between_runs as claims_between_runs
 from stackwars.claims.verdicts import NOT_TESTABLE, counts
 from stackwars.results import runs, schema, variance
-from stackwars.results.folder import REFERENCE_TABLES, Folder
+from stackwars.results.folder import MEASURED, REFERENCE, REFERENCE_TABLES, Folder
+from stackwars.results.reference import context
 from stackwars.setup.device import CPU, ONE_THREAD
 from stackwars.setup.environments import REPOSITORY
 from stackwars.study import config
@@ -43,14 +45,18 @@ def table(rows: Iterable[dict], responds_to: dict[str, str]) -> str:
     return "\n".join(lines)
 
 
-def results(rows: Iterable[dict]) -> str:
-    """Return a Markdown list of RESULTS: sentence, verdict, the count that decides, and the evidence."""
+def results(rows: Iterable[dict], audits: str) -> str:
+    """Return a Markdown list of RESULTS: sentence, verdict, deciding count and evidence; and of the audits.
+
+    audits: as `Audits.state` returns it.
+    """
     result = {row["id"]: row for row in rows}
     lines = []
     for row in (result[identity] for identity in RESULTS):
         count = f" ({row['margin']})" if row["margin"] else ""
         text = f"{row['sentence']} **{row['verdict'].capitalize()}**{count}: {_short(row)}."
         lines += textwrap.wrap(text, WIDTH, initial_indent="- ", subsequent_indent="  ")
+    lines += textwrap.wrap(f"Audits: {audits}", WIDTH, initial_indent="- ", subsequent_indent="  ")
     return "\n".join(lines)
 
 
@@ -127,7 +133,9 @@ def write(repository: Path, reference: Path) -> None:
     text = between_runs(variance.table(accepted), variance.held_out(accepted))
     text += "\n\n" + stability(claims_between_runs(config.load(), claims, accepted))
     replace_section(repository / TABLE, "claims", table(rows, responds_to))
-    replace_section(repository / README, "results", results(rows))
+    newest = context(config.load(), accepted)["run"]
+    audits = audit_entries.read(REFERENCE / MEASURED["audits"]).state(newest, "the newest accepted run")
+    replace_section(repository / README, "results", results(rows, audits))
     replace_section(repository / PROTOCOL, "runs", text)
 
 

@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterator
 
 import pandas as pd
 
+from stackwars.audits import audit_entries
 from stackwars.claims import definitions, stability
 from stackwars.claims.verdicts import CLAIM_VERDICTS, NOT_TESTABLE
-from stackwars.measure import documents
 from stackwars.paper import latex
 from stackwars.results import causes, effects, names, runs, schema, variance
 from stackwars.results.dataset import Dataset
+from stackwars.results.folder import MEASURED
 from stackwars.results.verdicts import COMPILER, COUNTS_DISAGREE, NO_DATA, NOT_DECIDED
 from stackwars.setup.device import CPU
 
@@ -20,6 +21,7 @@ Named = Iterator[tuple[str, object]]
 PYTORCH = ("torch_xla", "torchax", "torch_tpu", "torch_tpu_undecomposed")
 """The frontends that take in the PyTorch model."""
 SMALL_FACTOR = 1.2
+_AA_COUNTS = {"claimed": "count", "trials": "trials"}
 
 
 def named(data: Dataset) -> Named:
@@ -29,7 +31,7 @@ def named(data: Dataset) -> Named:
 
 
 def _tables(data: Dataset) -> Named:
-    """Yield the largest errors, the slow runs that are known, and why rounds ended, of the original's tables."""
+    """Yield the largest errors, and the slow runs that are known, of the original's tables."""
     cells = _ok(data.rows("cells", "tables"))
     replays = _ok(data.rows("cells", "tables", schema.REPLAY))
     yield "parity/native", latex.scientific(cells["parity_rel_l2"].max())
@@ -38,10 +40,6 @@ def _tables(data: Dataset) -> Named:
     known = on_cpu[~on_cpu["slow_runs"].isin([NO_DATA, NOT_DECIDED, ""])]
     yield "slow_runs/known", len(known)
     yield "slow_runs/agree", (known["slow_runs"] != COUNTS_DISAGREE).sum()
-    yield "stopped/total", len(cells)
-    yield from (
-        (f"stopped/{reason}", (cells["stop_reason"] == reason).sum()) for reason in ("budget", "decided")
-    )
 
 
 def _values(data: Dataset) -> Named:
@@ -140,15 +138,12 @@ def _memory(data: Dataset) -> Named:
 
 
 def _audits(data: Dataset) -> Named:
-    """Yield how many differences the A/A audit claimed: in its worst setting, and in all."""
-    audits = documents.read(runs.REFERENCE / "audits.json")["audits"]
-    groups = next(one for one in audits if one["id"] == "aa")["figures"]["groups"]
-    settings = [group for name, group in groups.items() if name != "run, all"]  # the sum of others
-    worst = max(settings, key=lambda group: group["rate"])
-    yield "audits/aa/worst/claimed", worst["count"]
-    yield "audits/aa/worst/trials", worst["trials"]
-    yield "audits/aa/claimed", sum(group["count"] for group in settings)
-    yield "audits/aa/trials", sum(group["trials"] for group in settings)
+    """Yield in how many A/A trials a difference was claimed, by the audits that the reference has."""
+    found = audit_entries.read(runs.REFERENCE / MEASURED["audits"]).entries
+    groups = next(one for one in found if one["id"] == "aa")["figures"].get("groups", {})
+    # The audits of an earlier protocol have their counts one level higher.
+    parts = [group.get("claims", group) for name, group in groups.items() if name not in ("all", "run, all")]
+    yield from ((f"audits/aa/{key}", sum(part[name] for part in parts)) for key, name in _AA_COUNTS.items())
 
 
 def _held_out(data: Dataset) -> Named:

@@ -19,7 +19,7 @@ from stackwars.claims.verdicts import CONTRADICTED, SUPPORTED
 from stackwars.measure import documents
 from stackwars.paper import latex, prose
 from stackwars.paper.prose import PAPER, ProseError, Stale
-from stackwars.paper.tables import faults
+from stackwars.paper.tables import audits, faults
 from stackwars.paper.tables.write import REGISTRY
 from stackwars.paper.values import BASELINE, SUBJECT, values, verdicts
 from stackwars.results.dataset import Dataset, Sources, sources
@@ -101,6 +101,7 @@ def template_names(config: dict, folder: Folder, datasets: Sources) -> dict[str,
         "has_prose": has_prose(config),
         "context": datasets.run.context,
         "reproduction": documents.read(folder["reproduction"])["summary"],
+        "audits": audits.state(datasets),
         "accepted": _accepted(datasets.reference.context["runs"]),
         "claims": list(datasets.run.table("claims")["id"]),
         "tables": [table.name for table in REGISTRY if table.study in own or table.name in faults.NAMES],

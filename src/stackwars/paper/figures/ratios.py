@@ -19,7 +19,7 @@ REACH = 1.5
 """The axis reaches this factor beyond the outermost ratios; an interval that is longer is cut there."""
 NO_RATIO = "no ratio"
 FACTORS = {
-    schema.STEADY: "native ratio",
+    schema.NATIVE_CALLS: "native ratio",
     schema.REPLAY: "program (replay)",
     schema.EVERYTHING_ELSE: "everything else",
 }

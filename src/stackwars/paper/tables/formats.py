@@ -110,10 +110,6 @@ def _bytes(value: tuple[float, bool]) -> Cell:
     return Cell(significant(size / GIB, 4), is_bold=not fits)
 
 
-def _p(value: float) -> Cell:
-    return Cell(text="$<$0.001" if value < 0.001 else significant(value, 2))
-
-
 FORMATS: dict[str, tuple[str, Callable]] = {
     "text": ("l", lambda value: Cell(text=escape(value))),
     "ms": ("r", _ms),
@@ -123,7 +119,6 @@ FORMATS: dict[str, tuple[str, Callable]] = {
     "count": ("r", lambda value: Cell(_grouped(f"{value:.0f}"))),
     "percent": ("r", lambda value: Cell(text=percentage(value))),
     "bytes": ("r", _bytes),
-    "p": ("r", _p),
 }
 """Format of a column: its column of the tabular, and the function that shows a value."""
 
