@@ -6,7 +6,7 @@
 # make reference    builds paper.pdf and report.html from the committed runs, without measuring
 # make report       builds report.html alone, of the full run made here (or RESULTS=reference)
 # make plan         prints what a run would measure here, and its time, memory and disk (PRESET, STUDIES)
-# make audits       checks the harness: fences, mutants, A/A, power; the next paper shows the outcome
+# make audits       checks the harness for the run made here: fences, mutants, A/A, power; the next paper shows it
 # make explain      PROGRAM=softmax.py: which frontend and compiler is slow, wrong, crashed or refused, and why
 #                   (or A=slow.mlir B=fast.mlir; COMPILERS=, FRONTENDS=, BOUND=0.1, INPUTS=x.npz)
 # make compare      RUN=results/full: which results of the reference (or of WITH=<folder>) a run reproduces
@@ -100,7 +100,7 @@ lint: set-up
 	.venv/bin/ruff format --check .
 	PYTHONPATH=src .venv/bin/lint-imports
 	.venv/bin/snakefmt --check Snakefile workflow
-	.venv/bin/snakemake --lint
+	.venv/bin/python -m stackwars.workflow.lint
 
 # Set-up checks the disk for the environments that the command may build.
 ASKED_STUDIES = $(subst $(COMMA), ,$(STUDIES))

@@ -157,6 +157,16 @@ def comparison(workload: str, ratio: float, error: float | None = 0.01, **column
     return {**names, **numbers, "ratio": ratio, "error": error, "dof": known.freedom, **columns}
 
 
+def summary(workload: str, ratio: float, error: float | None = 0.01, **columns: object) -> dict:
+    """Return a row of rounds.csv that stands for three rounds of torch_xla's steady time over JAX's.
+
+    error: of the logarithm of their ratio.
+    """
+    names = {"quantity": "steady", "workload": workload, "device": "cpu", "basis": "interleaved"}
+    names |= {"subject": "torch_xla", "baseline": "jax", "rounds": 3}
+    return {**names, "round": None, "ratio": ratio, "error": error, **columns}
+
+
 def write_tables(folder: Path, context: dict, **tables: list[dict]) -> Path:
     """Write a folder of results with these rows of its tables, the others empty."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -166,13 +176,19 @@ def write_tables(folder: Path, context: dict, **tables: list[dict]) -> Path:
     return folder
 
 
-def accepted(folder: Path, machine: str = "a", studies: tuple = ("tables",), **tables: list[dict]) -> runs.Run:
+def accepted(
+    folder: Path,
+    machine: str = "a",
+    studies: tuple = ("tables",),
+    protocol: int = PROTOCOL,
+    **tables: list[dict],
+) -> runs.Run:
     """Write an accepted run of these studies with these rows of its tables.
 
     machine: the processor of its kind of machine.
     """
     date = f"{folder.name}T00:00:00+00:00"
-    facts = {"protocol": PROTOCOL, "machine": {"cpu_model": machine}, "date_utc": date, "studies": studies}
+    facts = {"protocol": protocol, "machine": {"cpu_model": machine}, "date_utc": date, "studies": studies}
     write_tables(folder, facts, **tables)
     runs.write_manifest(folder)
-    return runs.Run(folder.name, folder, machine)
+    return runs.Run(folder.name, folder, machine, protocol)

@@ -50,7 +50,7 @@ def config(**changes: object) -> dict:
     main = whole["comparisons"][0]
     whole["comparisons"] = [main]
     whole["frameworks"] = {main[side]: whole["frameworks"][main[side]] for side in ("baseline", "subject")}
-    whole["audits"] = {"frameworks": [], "replays": []}
+    whole["audits"] = {"frameworks": [], "replays": [], "workloads": [], "trials": {}}
     whole["presets"]["smoke"].pop("study_workloads", None)
     chosen = {"preset": "smoke", "workloads": ["gemm", "ffn"], "devices": ["cpu", "tpu"]}
     return {**whole, **chosen, "measure": ["tables"], **changes}

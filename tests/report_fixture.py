@@ -48,7 +48,7 @@ REFUSED = {key: value for key, value in REFUSED.items() if "ms" not in key and k
 RATIO = {
     **{"quantity": "steady", "studies": ["tables"], "workload": "mha", "title": "MHA", "device": "cpu"},
     **{"subject": "torch_xla", "baseline": "jax", "rounds": 3, "runs": 2, "ratio": 1.5, "low": 1.4},
-    **{"high": 1.6, "verdict": "slower", "p_adjusted": 0.012, "detectable": 0.07, "gated": False},
+    **{"high": 1.6, "verdict": "slower", "confidence": 0.98, "detectable": 0.07, "gated": False},
     "contended": True,
     "each": [["", 0, 1.45], ["", 1, 1.55]],
 }

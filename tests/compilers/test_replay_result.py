@@ -41,7 +41,9 @@ def process(repetition: int, status=("ok", ""), values=RIGHT, steady=(10, 12), r
         events.append(
             {"event": "steady", "at_s": 2.0, "program": name, "calls": 4, "ns": list(steady), **SERIES}
         )
-        events += [{**LOOP, "program": name, "ns": [99, ns]} for ns in steady]
+        events += [
+            {**LOOP, "program": name, "ns": [ns, ns], "at_s": LOOP["began_s"] + 2e-9 * ns} for ns in steady
+        ]
     return {
         "status": status[0], "status_detail": status[1], "workload": "gemm", "device": "cpu",
         "preset": "smoke", "compiler": "some-xla", "module": "xla", "options": {}, "baseline": "jax",
@@ -93,8 +95,8 @@ def test_samples_stand_by_program_and_round():
     assert [blocks["ns"] for blocks in torch["steady"]] == [[10, 12], [20, 22]]
     assert torch["steady"][1] == {"ns": [20, 22], "calls": 4, **SERIES}
     assert [[loop["ns"] for loop in loops] for loops in torch["loops"]] == [
-        [[99, 10], [99, 12]],
-        [[99, 20], [99, 22]],
+        [[10, 10], [12, 12]],
+        [[20, 20], [22, 22]],
     ]
     assert (torch["first_ns"], torch["second_ns"]) == ([100, 100], [50, 50])
     assert (torch["program_sha256"], torch["compile_s"]) == ("b" * 64, [1.5, 1.5])
@@ -174,6 +176,10 @@ def test_process_below_the_floor_leaves_no_time():
     assert found["status_detail"].startswith("floor: 100% of the blocks are below 0.5 ms")
     assert {program["status"] for program in found["programs"].values()} == {"invalid"}
     assert whole(processes[:1], peak=peak)["status"] == "ok"
+    for event in processes[1]["events"]:
+        if event["event"] == "steady":
+            event["ns"] = [4_000_000] * 2
+    assert whole(processes, peak=peak)["status_detail"].startswith("floor: ")
 
 
 def test_program_of_its_cell_is_ok(tmp_path):

@@ -41,7 +41,9 @@ def comparison(**columns) -> dict:
 
 def claim(verdict="supported", votes=(9, 1, 5), **columns) -> dict:
     counts = dict(zip(("votes_for", "votes_against", "votes_open"), votes, strict=True))
-    return {"id": "outputs_agree", "sentence": "They agree.", "verdict": verdict, **counts, **columns}
+    margin = f"{votes[0]} of {sum(filter(None, votes))}, needs some"
+    known = {"id": "outputs_agree", "sentence": "They agree.", "verdict": verdict, "margin": margin}
+    return {**known, **counts, **columns}
 
 
 def dataset(folder, comparisons=(), claims=(), is_reference=False, **changes) -> Dataset:
@@ -225,13 +227,14 @@ def sources_of(tmp_path, run: dict | None = None) -> Sources:
 def test_a_claim_box_of_the_reference_has_one_verdict(tmp_path, paper):
     text = render.definitions(sources_of(tmp_path), is_reference=True)
     (line,) = [line for line in text.splitlines() if "claim@outputs_agree" in line]
-    assert "Supported 9 of 15" in line and "They agree." in line and "This run" not in line
+    assert "Supported 9 of 15, needs some" in line and "They agree." in line and "This run" not in line
 
 
 def test_a_claim_box_of_another_run_has_both_verdicts(tmp_path, paper):
     text = render.definitions(sources_of(tmp_path, claim("not decided", (1, 0, 3))), is_reference=False)
     (line,) = [line for line in text.splitlines() if "claim@outputs_agree" in line]
-    assert "Reference: supported 9 of 15" in line and "This run: not decided 1 of 4" in line
+    assert "Reference: supported 9 of 15, needs some" in line
+    assert "This run: not decided 1 of 4, needs some" in line
 
 
 def test_only_numbers_that_the_prose_names_are_written(tmp_path, paper):

@@ -113,7 +113,9 @@ def test_a_smoke_run_has_its_tables_and_claim_boxes_and_no_findings(reference_ta
     assert r"\input{replication}" in main and r"\input{sections/" not in main and "Replication" in main
     assert r"\claimbox{outputs_agree}" in report and r"\input{tables/I}" in report
     assert not set(re.findall(r"\\(\w+)", report)) - {"section", "claimbox", "input", "cite"}
-    assert "SMOKE RUN" in (made["latex"] / "build_box.tex").read_text()
+    box = (made["latex"] / "build_box.tex").read_text()
+    assert "SMOKE RUN" in box
+    assert r"\textbf{Audits.} The harness was not audited with this run" in box
     assert r"This run: " in text_of([made["latex"] / "values.tex"])
 
 

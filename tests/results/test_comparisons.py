@@ -65,9 +65,9 @@ def test_verdicts_of_times_are_words(stage, ratios, verdict):
     assert (found["verdict"], found["title"], found["kind"]) == (verdict, "GEMM", "basic")
     if len(ratios) > 1:
         known = compare(ratios, (1.0,) * len(ratios))
-        assert tuple(found[["p", "detectable"]]) == pytest.approx((known.p, known.detectable))
+        assert (found["confidence"], found["detectable"]) == pytest.approx((0.95, known.detectable))
     else:
-        assert found[["low", "high", "p", "p_adjusted", "detectable"]].isna().all()
+        assert found[["low", "high", "confidence", "detectable"]].isna().all()
 
 
 def test_every_cell_with_a_baseline_has_its_rows_and_on_a_device_that_is_not_here_none():
@@ -80,15 +80,12 @@ def test_every_cell_with_a_baseline_has_its_rows_and_on_a_device_that_is_not_her
     assert rows == [("gemm", "cpu")] * 3 + [("ffn", "tpu")] * 3
 
 
-def test_p_is_corrected_over_the_workloads_of_a_table_device_and_subject():
+def test_one_level_is_that_of_all_ratios_of_a_quantity_and_device():
     asked = {
         ("gemm", "cpu", "torch_xla"): scattered(1.1, 0.05),
-        ("layernorm", "cpu", "torch_xla"): scattered(1.1, 0.1),
-        ("mha", "cpu", "torch_xla"): scattered(1.0, 0.1),
-        # Alone in their tables.
-        ("bert_base", "cpu", "torch_xla"): scattered(1.1, 0.1),
+        ("layernorm", "cpu", "torch_xla"): scattered(1.1, 0.2),
+        ("bert_base", "cpu", "numpy"): scattered(1.0, 0.1),
         ("layernorm", "cpu-1t", "torch_xla"): scattered(1.1, 0.1),
-        ("layernorm", "cpu", "numpy"): scattered(1.1, 0.1),
     }
     cells, paired = [], []
     for (workload, device, subject), ratios in asked.items():
@@ -96,25 +93,49 @@ def test_p_is_corrected_over_the_workloads_of_a_table_device_and_subject():
         paired += rounds("steady", subject, ratios, workload=workload, device=device)
     table = compared(cells, paired)
     table = table[table["quantity"] == "steady"].set_index(["workload", "device", "subject"])
-    p, adjusted = table["p"], table["p_adjusted"]
-    basic = [("gemm", "cpu", "torch_xla"), ("layernorm", "cpu", "torch_xla"), ("mha", "cpu", "torch_xla")]
-    assert p[basic[0]] < p[basic[1]] < p[basic[2]]
-    expected = [3 * p[basic[0]], 2 * p[basic[1]], max(p[basic[2]], 2 * p[basic[1]])]
-    assert list(adjusted[basic]) == pytest.approx(expected)
-    alone = [key for key in asked if key not in basic]
-    assert list(adjusted[alone]) == pytest.approx(list(p[alone]))
+    levels = table["confidence"]
+    assert list(levels[:3]) == pytest.approx([1 - 0.05 / 3] * 3)  # one of three decides
+    assert levels.iloc[3] == pytest.approx(0.95)
 
 
-def test_correction_takes_a_verdict_back():
-    # Significant alone, and not beside three others of the same table.
-    paired = rounds("steady", "torch_xla", scattered(1.1, 0.09))
-    assert only(compared([TORCH], paired), quantity="steady")["verdict"] == "slower"
-    others = ("layernorm", "mha", "conv")
-    for name in others:
-        paired += rounds("steady", "torch_xla", scattered(1.0, 0.3), workload=name)
-    table = compared([TORCH, *(cell("torch_xla", name) for name in others)], paired)
+def test_rounds_of_a_family_lend_each_other_their_variance():
+    """Three quiet ratios narrow the interval of a ratio whose three rounds scatter by chance."""
+    quiet = {name: scattered(1.1, 0.02)[:3] for name in ("ffn", "mha", "conv", "layernorm")}
+    given = {"gemm": scattered(1.1, 0.05)[:3], **quiet}
+    paired = [
+        row for name, ratios in given.items() for row in rounds("steady", "torch_xla", ratios, workload=name)
+    ]
+    table = compared([cell("torch_xla", name) for name in given], paired)
     found = only(table, quantity="steady", workload="gemm")
-    assert found["p"] < 0.05 < found["p_adjusted"] and found["verdict"] == "inconclusive"
+    assert found["dof"] > 2 and found["error"] < stats.sem(np.log(given["gemm"]))
+    # Another compiler, quantity or device is another family.
+    alone = compared([cell("torch_xla")], rounds("steady", "torch_xla", given["gemm"]))
+    assert only(alone, quantity="steady")["dof"] == 2
+
+
+@pytest.mark.parametrize(
+    ("undisturbed", "verdict", "detail"),
+    [
+        ((1.3, 1.31, 1.3), "slower", ""),
+        ((0.9, 0.91, 0.9), "inconclusive", "the two estimators differ in sign"),
+        ((), "slower", ""),  # runs of earlier protocols have no such series
+    ],
+)
+def test_a_direction_needs_the_undisturbed_series_to_agree_in_sign(undisturbed, verdict, detail):
+    paired = rounds("steady", "torch_xla", STEADY) + rounds(
+        "undisturbed", "torch_xla", undisturbed, basis="call"
+    )
+    table = compared([JAX, TORCH], paired)
+    found = only(table, quantity="steady")
+    assert (found["verdict"], found["detail"]) == (verdict, detail)
+    assert ("undisturbed" in set(table["quantity"])) == bool(undisturbed)
+
+
+def test_equal_times_need_no_sign():
+    paired = rounds("steady", "torch_xla", (1.01, 1.0, 1.02)) + rounds(
+        "undisturbed", "torch_xla", (0.99, 1.0, 0.99)
+    )
+    assert only(compared([JAX, TORCH], paired), quantity="steady")["verdict"] == "equivalent"
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from made_tables import OLD, measured_replay, only
-from measured import config, process, write_cell, write_results
+from measured import config, process, with_partner, write_cell, write_results
 from stackwars.results import schema, tables
 from stackwars.results.folder import Folder
 from stackwars.setup.environments import clean_environ
@@ -22,9 +22,11 @@ MADE = [*(f"{name}.csv" for name in schema.TABLES if name != "claims"), "context
 def results(tmp_path):
     """A folder with both GEMM cells, and a replay of both programs."""
     folder = write_results(tmp_path / "results")
-    for framework, steady_ms in (("jax", 1.0), ("torch_xla", 2.0)):
-        cell = Cell(framework, "gemm", "cpu")
-        write_cell(folder, [process(cell, n, steady_ms=(steady_ms,) * 3) for n in (0, 1)])
+    jax, torch = Cell("jax", "gemm", "cpu"), Cell("torch_xla", "gemm", "cpu")
+    bases = [process(jax, n, steady_ms=(1.0,) * 3) for n in (0, 1)]
+    subjects = [process(torch, n, steady_ms=(2.0,) * 3) for n in (0, 1)]
+    write_cell(folder, bases)
+    write_cell(folder, [with_partner(*pair) for pair in zip(subjects, bases, strict=True)])
     path = folder / "replay" / "cpu" / OLD / "gemm" / "replay.json"
     path.parent.mkdir(parents=True)
     path.write_text(json.dumps(measured_replay({"jax": (1.0, 1.0), "torch_xla": (2.0, 2.0)})))

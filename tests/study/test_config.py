@@ -155,11 +155,6 @@ REFUSED = {
         "timeout"),
     "missing key": (drop("devices"), "the whole file", "the keys devices", "comparisons"),
     "wrong type": (put("workloads", "gemm"), "workloads", "type array", '"gemm"'),
-    "fewer rounds than the least": (
-        put("settings/rounds_max", 2), "settings.rounds_min", "at most rounds_max, 2 in preset full", 3),
-    "fewer rounds than the least in a preset": (
-        put("presets/smoke/settings/rounds_min", 2),
-        "settings.rounds_min", "at most rounds_max, 1 in preset smoke", 2),
     "fewer blocks than the least": (
         put("settings/steady_max_blocks", 1),
         "settings.steady_min_blocks", "at most steady_max_blocks, 1 in preset full", 3),

@@ -23,7 +23,7 @@ from stackwars.results import schema
 CELLS = "results/full/cells.csv"
 BIN = Path(sys.executable).parent
 SETTINGS = {
-    **{"rounds_min": 2, "rounds_max": 2, "round_budget_s": 1000},
+    **{"rounds": 2, "loop_pairs": 2, "loop_seconds": 0.01},
     **{"steady_min_blocks": 3, "steady_max_blocks": 5, "steady_seconds": 0.01},
 }
 FRAMEWORK = '''

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from stackwars.audits import audit_entries
+from stackwars.audits.audit_entries import Audits
 from stackwars.measure import PROTOCOL, documents
 from stackwars.results import runs, schema
 from stackwars.study import cells, printed
@@ -87,7 +88,7 @@ def test_the_programs_that_the_paper_lists_are_kept_with_the_run(tmp_path):
 
 def test_measured_files_are_replaced_by_those_of_a_run_with_the_first_study(tmp_path):
     reference = accepted(tmp_path, "old", *CELLS, OTHER)
-    assert accept.replace_measured(full(tmp_path / "part", CELLS[:1]), reference, "part") == 0
+    assert accept.replace_measured(full(tmp_path / "part", CELLS[:1]), reference) == 0
     assert text(reference, CELLS[0]) == "old"
     whole = full(tmp_path / "all")
     (whole / CELLS[0]).with_name(printed.OPTIMISED).write_text("HLO")
@@ -157,17 +158,18 @@ def test_what_cannot_be_accepted_is_refused(tmp_path, changes, told):
 
 def test_audits_that_a_run_was_made_without_stay_and_say_whose_they_are(tmp_path):
     run, reference = full(tmp_path / "run"), tmp_path / "reference"
-    audit_entries.write([audit_entries.entry("fences", "pass", {}, "told")], run / "audits.json")
+    audited = Audits([audit_entries.entry("fences", "pass", {}, "told")], IDENTITY)
+    audit_entries.write(audited, run / "audits.json")
     accept.accept(run, reference)
     path = reference / "audits.json"
     for day in ("03", "04"):
         later = full(tmp_path / day, date_utc=f"2026-01-{day}T03:04:05+00:00")
         assert accept.accept(later, reference)[1] == 2
-        assert audit_entries.run_of(path) == IDENTITY
-        assert audit_entries.read(path)[0]["detail"] == "told"
-    audit_entries.write([], later / "audits.json")
+        found = audit_entries.read(path)
+        assert (found.run, found.entries[0]["detail"]) == (IDENTITY, "told")
+    audit_entries.write(Audits([], "2026-01-04T0304"), later / "audits.json")
     assert accept.accept(later, reference)[1] == 3
-    assert audit_entries.run_of(path) == "2026-01-04T0304"
+    assert audit_entries.read(path).run == "2026-01-04T0304"
 
 
 def test_the_forms_that_a_run_did_not_make_stay(tmp_path):

@@ -50,9 +50,14 @@ def changed_by(made: study.Study, command: list[str]) -> set[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("look", ["-n", "--lint", "--summary"])
+@pytest.mark.parametrize("look", ["-n", "--summary"])
 def test_looking_changes_no_file_no_date_and_no_lock(made, look):
     assert changed_by(made, made.command(look)) == set()
+
+
+@pytest.mark.slow
+def test_linting_changes_nothing_either(made):
+    assert changed_by(made, [sys.executable, "-m", "stackwars.workflow.lint"]) == set()
 
 
 @pytest.mark.slow

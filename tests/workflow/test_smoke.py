@@ -148,19 +148,21 @@ def test_both_programs_are_replayed_in_both_generations_and_agree(smoke):
     assert (replay["steady_ms"] > 0).all()
     compared = table(smoke[0], "comparisons")
     compared = compared[(compared["baseline"] == "jax") & (compared["device"] == "cpu")]
-    ratios = {name: compared[compared["quantity"] == name] for name in ("replay", "everything else", "steady")}
+    ratios = {name: compared[compared["quantity"] == name] for name in ("replay", "everything else", "native")}
     pairs = {place for place in asked if place[1] != "jax"}
     replayed = ratios["replay"]
     assert set(zip(replayed["workload"], replayed["subject"], replayed["compiler"], strict=True)) == pairs
-    # Programs of a framework without cells here have no native ratio to divide.
+    # Programs of a framework without cells here have no native process in the rounds of a replay.
     divided = ratios["everything else"][ratios["everything else"]["ratio"].notna()]
     assert set(divided["compiler"]) == {programs.native_compiler(ASKED)}
     assert "torch_xla" in set(divided["subject"])
     keys = ["workload", "subject"]
-    steady, programs_ = ratios["steady"].set_index(keys), replayed.set_index([*keys, "compiler"])
+    native, programs_ = ratios["native"].set_index(keys), replayed.set_index([*keys, "compiler"])
     for row in divided.itertuples():
         product = row.ratio * programs_.loc[(row.workload, row.subject, row.compiler), "ratio"]
-        assert product == pytest.approx(steady.loc[(row.workload, row.subject), "ratio"])
+        assert product == pytest.approx(native.loc[(row.workload, row.subject), "ratio"])
+    controls = table(smoke[0], "comparisons").query("quantity == 'control'")
+    assert {"jax", "torch_xla"} <= set(controls["subject"]) and (controls["subject_ms"] > 0).all()
 
 
 def test_every_program_is_compiled_for_devices_that_are_not_here(smoke):
@@ -245,10 +247,10 @@ def test_the_user_sees_how_far_it_is(smoke):
 
 def test_an_audit_runs_by_its_rule(smoke):
     made, _ = smoke
-    part = "results/smoke/audits/power/cpu-1t/jax.json"
+    part = "results/smoke/audits/more/cpu/jax-layers-5.json"
     assert made.run(part, *SMOKE) == {"audit": 1}
     found = json.loads((made.folder / part).read_text())
-    assert found["rounds"] == load()["presets"]["smoke"]["settings"]["audit_rounds"]
+    assert len(found["ratios"]) == found["trials"] * load()["presets"]["smoke"]["settings"]["rounds"]
 
 
 def test_nothing_is_left_to_do_and_the_bytes_are_the_same(smoke):
@@ -278,7 +280,7 @@ def test_an_edited_file_touches_what_is_made_from_it_alone(smoke):
         **{"lower": len(lowered), "ahead": len(compiled)},
     }
     times = sum(replay.workload == changed for replay in REPLAYS)
-    replays = {"replay_process": times, "replay": times}
+    replays = {"replay": times}
     for files, expected in (
         (["workloads/layernorm.py"], {**made_from_it, **replays}),
         (["compilers/ahead.py", "results/comparisons.py"], {}),

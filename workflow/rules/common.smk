@@ -61,6 +61,6 @@ wildcard_constraints:
     name=r"[\w.+-]+",
     label=r"[\w.+-]+",
     question=r"[\w.+-]+",
-    audit="fences|mutants|power|aa_interleaved|independent",
+    audit="fences|mutants|independent|same|more|mixed",
     subject="[a-z0-9_.-]+",
     results=f"{ROOT}|{REFERENCE_TABLES}",

@@ -10,12 +10,11 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-import random
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,6 @@ from stackwars.audits.mutant import HONEST
 from stackwars.compilers.lower import LowerJob
 from stackwars.compilers.replay import ReplayJob
 from stackwars.measure import documents
-from stackwars.measure.conduct import Participant, run_round
 from stackwars.measure.documents import event
 from stackwars.measure.supervisor import CELL, ProcessJob, exclusive, supervise
 from stackwars.setup.environments import REPOSITORY, clean_environ, ensure
@@ -49,7 +47,6 @@ class ReplayAuditJob(ReplayJob):
     framework: str
     dialect: str
     mutant: str = HONEST
-    partner: None = None
 
 
 class CellSubject:
@@ -165,28 +162,15 @@ def run_once(job: ProcessJob | ReplayJob, pins: Path, folder: Path, module: str)
             return result
     python = ensure(pins)
     part = folder.with_name(folder.name + ".part")
-    with exclusive({}):
-        run = _with_partner if job.partner else supervise
-        result = run(job, python, part, module)
+    with exclusive(job.settings):
+        result = supervise(job, python, part, module)
     shutil.rmtree(part / "cache", ignore_errors=True)
-    shutil.rmtree(part.with_name(part.name + "-partner"), ignore_errors=True)
     (part / "process.json").write_text(json.dumps({**result, "identity": identity}))
     shutil.rmtree(folder, ignore_errors=True)
     part.rename(folder)
     print(f"[audit] {folder.parent.name} {folder.name}: {result['status']} {result['status_detail']}"
           f" [{result['wall_s']:.1f} s]", file=sys.stderr, flush=True)  # fmt: skip
     return result
-
-
-def _with_partner(job: ProcessJob, python: Path, folder: Path, module: str) -> dict:
-    """Run a round of the job and its partner; return the job's result with the partner's."""
-    partner = replace(job, **job.partner, partner=None, writes_files=False)
-    both = [
-        Participant("subject", job, python, folder, module),
-        Participant("partner", partner, python, folder.with_name(folder.name + "-partner"), module),
-    ]
-    records = run_round(both, job.settings, random.Random(), 0)
-    return {**records["subject"], "partner": records["partner"]}
 
 
 def require_ok(result: dict) -> dict:

@@ -63,6 +63,8 @@ def restricted(config: dict, claim: Claim) -> dict:
             own["programs"] = [name for name in with_programs(config) if name in wanted]
     if NATIVE_ALONE.issuperset(listed(where.get("quantity"))):
         own["compilers"] = [n for n in own.get("compilers", []) if n == programs.native_compiler(config)]
+    if where.get("quantity") == schema.REPLAY and "compiler" in where:
+        own["compilers"] = [name for name in own.get("compilers", []) if name in listed(where["compiler"])]
     return config | {
         "measure": [study],
         "studies": config["studies"] | {study: own},

@@ -65,7 +65,7 @@ def call_ms(steady: dict) -> np.ndarray:
 
 
 def _floor(process: dict, floor_ms: float) -> list[str]:
-    for event in _named(process, "steady"):
+    for event in (*_named(process, "steady"), *_named(process, "loop")):
         times = call_ms(event)
         if np.quantile(times, SHARE_BELOW) < floor_ms:
             return [

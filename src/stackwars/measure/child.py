@@ -191,12 +191,13 @@ def _write(path: Path, text: str) -> None:
 
 
 def surroundings() -> dict[str, Any]:
-    """What else goes on around this process: cores it may use, load, frequencies, pressure."""
+    """What else goes on around this process: cores it may use, load, frequencies, pressure, flags of XLA."""
     return {
         "affinity": sorted(os.sched_getaffinity(0)),
         "load": os.getloadavg(),
         "frequencies_mhz": frequencies_mhz(),
         "pressure": pressure(),
+        "xla_flags": os.environ.get("XLA_FLAGS", ""),
     }
 
 

@@ -32,7 +32,7 @@ CELL = (
 )
 COMPARISON = (
     *schema.COMPARISON_KEYS,
-    *("title", "rounds", "ratio", "low", "high", "p_adjusted", "detectable", "verdict", "detail", "share"),
+    *("title", "rounds", "ratio", "low", "high", "confidence", "detectable", "verdict", "detail", "share"),
     *("native_verdict", "published_ratio", "gated", "contended", "runs", "predicted_low", "predicted_high"),
     "run",
 )

@@ -52,7 +52,7 @@ KEYS = {
     "releases": ["workload", "framework", "project", "version"],
 }
 """The columns that identify a row of each table."""
-RETIRED = {"cells": ("native_rel_l2", "stop_reason", "used_cores")}
+RETIRED = {"cells": ("native_rel_l2", "stop_reason", "used_cores"), "comparisons": ("p", "p_adjusted")}
 """Columns of runs that were accepted earlier; they are not read."""
 RENAMED = {"comparisons": {"runtime": "everything else"}}
 """Quantities of runs that were accepted earlier, and their names today."""
@@ -103,11 +103,17 @@ def typed(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _numbers(values: pd.Series) -> list[float]:
-    return [math.nan if pd.isna(value) else float(value) for value in values]
+    return [math.nan if _is_empty(value) else float(value) for value in values]
 
 
 def _texts(values: pd.Series) -> pd.Series:
-    return values.astype(object).where(values.notna(), "").astype(str).astype(object)
+    texts = ["" if _is_empty(value) else str(value) for value in values]
+    return pd.Series(texts, index=values.index, dtype=object)
+
+
+def _is_empty(value: object) -> bool:
+    # Only a missing number differs from itself; this test is faster than that of pandas.
+    return value is None or value is pd.NA or value != value
 
 
 def _flags(values: pd.Series) -> pd.Series:

@@ -31,7 +31,39 @@ _OTHER_PYTHON = re.compile(
     r"current Python version \((\S+)\) does not satisfy\s+Python\s*(\S+?)\s+and\s+(\S+)\s+depends"
 )
 
-
+PASSED = frozenset(
+    [
+        # Where programs and this user's files are, and how text is shown.
+        *("PATH", "HOME", "USER", "LOGNAME", "TERM", "COLUMNS", "NO_COLOR", "LANG", "LANGUAGE", "TZ"),
+        *("TMPDIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"),
+        # Without it the Python of a module system does not start, and no driver outside the usual places is found.
+        "LD_LIBRARY_PATH",
+        # The compiler of TorchInductor, whose version is recorded.
+        "CXX",
+        # How a child that builds an environment reaches the package index.
+        *("SSL_CERT_FILE", "SSL_CERT_DIR", "NETRC"),
+        *(
+            "HTTP_PROXY",
+            "HTTPS_PROXY",
+            "ALL_PROXY",
+            "NO_PROXY",
+            "http_proxy",
+            "https_proxy",
+            "all_proxy",
+            "no_proxy",
+        ),
+        # Which accelerators a scheduler gave to this job, and the place of a TPU in its host.
+        *("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER"),
+        *("TPU_ACCELERATOR_TYPE", "TPU_CHIPS_PER_HOST_BOUNDS", "TPU_HOST_BOUNDS", "TPU_LIBRARY_PATH"),
+        *("TPU_SKIP_MDS_QUERY", "TPU_TOPOLOGY", "TPU_VISIBLE_CHIPS", "TPU_WORKER_HOSTNAMES", "TPU_WORKER_ID"),
+        # The node of a cluster, which a result names.
+        "SLURMD_NODENAME",
+    ]
+)
+"""Variables that a child process inherits. A list of those that change what is measured would never end: every
+library reads its own (DNNL_*, ATEN_*, NPY_*, GLIBC_TUNABLES, GOTO_NUM_THREADS, NVIDIA_TF32_OVERRIDE)."""
+PASSED_PREFIXES = ("LC_", "STACKWARS_", "UV_")
+"""The same, by their beginning. uv builds environments, and nothing that is measured reads its variables."""
 _WHY_UNAVAILABLE = "STACKWARS_UNAVAILABLE"
 """Environment variable with the reason for which a command runs without its environment."""
 
@@ -162,14 +194,18 @@ def why_unavailable() -> str:
 
 
 def clean_environ(extra: dict[str, str]) -> dict[str, str]:
-    """Return this process's environment variables without those that change how Python or XLA run."""
-    dropped = (
-        *("PYTHON", "VIRTUAL_ENV", "LD_PRELOAD", "MALLOC_"),
-        *("XLA_", "JAX_", "PJRT_", "PT_XLA_", "TORCH", "LIBTPU_", "TF_", "HF_", "TRANSFORMERS_"),
-        *("OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_"),
-    )
-    others = {k: v for k, v in os.environ.items() if not k.startswith(dropped)}
-    return {**others, "PYTHONPATH": str(REPOSITORY / "src"), "PYTHONHASHSEED": "0", **extra}
+    """Return the environment of a child process: PASSED of this process's variables, what is set for every child,
+    and `extra`.
+    """
+    passed = {k: v for k, v in os.environ.items() if k in PASSED or k.startswith(PASSED_PREFIXES)}
+    return {
+        **passed,
+        "PYTHONPATH": str(REPOSITORY / "src"),
+        "PYTHONHASHSEED": "0",
+        # NumPy alone would ask for 2 MiB pages, and whatever uses its arrays would have them.
+        "NUMPY_MADVISE_HUGEPAGE": "0",
+        **extra,
+    }
 
 
 def ensure_all(pins: Iterable[Path]) -> None:

@@ -13,7 +13,6 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from stackwars.audits import audit_entries
 from stackwars.claims import pages
 from stackwars.measure import FORMS, PROTOCOL, documents
 from stackwars.results import runs, schema
@@ -186,8 +185,6 @@ def replace_measured(full: Path, reference: Path, identity: str) -> int:
         _copy(full / path, reference / path)
         if path.name in COMPILATIONS:
             _name_run(reference / path, identity)
-    if Path(AUDITS) in files:
-        audit_entries.write(audit_entries.read(full / AUDITS), reference / AUDITS, identity)
     return len(files)
 
 

@@ -33,7 +33,7 @@ GUESSED_S = {
         "sharded": 20.0,
         "ahead": 20.0,
     },
-    **{"largest_batch": 60.0, "audit": 120.0, "causes": 120.0},
+    **{"largest_batch": 60.0, "audit": 90.0, "causes": 120.0},
 }
 """Seconds of a job of other rules, until one of the rule has ended."""
 
