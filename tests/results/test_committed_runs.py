@@ -34,6 +34,11 @@ def test_comparisons_and_effects_follow_from_the_rounds_of_the_run(run):
     found, known = comparisons.build(CONFIG, **parts), run.table("comparisons")
     if run.protocol < PROTOCOL:
         found, known = found[OF_EVERY_PROTOCOL], known[OF_EVERY_PROTOCOL]
+        # Their replays had no native processes: those rows are the steady ratios', or without data.
+        keys = [pd.MultiIndex.from_frame(table[schema.COMPARISON_KEYS]) for table in (found, known)]
+        is_known = keys[0].isin(keys[1])
+        assert set(found[~is_known]["quantity"]) <= {schema.NATIVE_CALLS, schema.CONTROL}
+        found = found[is_known]
     is_timed = not set(run.context["studies"]) <= {CONFIG["odd_sizes"]["study"], "releases"}
     assert len(found) == len(known) and bool(len(known)) == is_timed
     assert_rows_known(found, known, schema.COMPARISON_KEYS)
@@ -51,7 +56,12 @@ def test_comparisons_and_effects_follow_from_the_rounds_of_the_run(run):
 @pytest.fixture(scope="module")
 def newest():
     """The newest run that measured the first study: the measurements in the reference are its own."""
-    return [run for run in RUNS if of_tables(CONFIG).name in run.context["studies"]][-1]
+    result = [run for run in RUNS if of_tables(CONFIG).name in run.context["studies"]][-1]
+    if result.protocol < PROTOCOL:
+        pytest.skip(
+            "the committed measurements are of an earlier protocol, whose documents are not read any more"
+        )
+    return result
 
 
 @pytest.fixture(scope="module")
