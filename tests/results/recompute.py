@@ -72,7 +72,7 @@ def estimates(rounds, asked):
         replay = found.get(("replay", workload, device, compiler, "", "", one, other, ""))
         if quantity == "pairwise" and over_one and over_other:
             found[key] = combined(1, over_one, -1, over_other)
-        if quantity in ("runtime", "margin") and steady and replay:
+        if quantity in ("runtime", "margin") and key not in found and steady and replay:
             found[key] = combined(1, steady, -1, replay) if quantity == "runtime" else combined(-1, steady, 2, replay)
     return found
 
