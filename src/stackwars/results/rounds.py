@@ -203,11 +203,6 @@ def _split(replays: list[Row], calls: list[Row], names: dict[str, str]) -> Itera
             yield _row(quantity, row["round"], ratio, 1.0, row["basis"], **names) | times
 
 
-def interleaved_ratio(one: dict, other: dict) -> float:
-    """Return the median over the pairs of blocks ("ns" of each) of one program's time over the other's."""
-    return statistics.median(a / b for a, b in zip(one["ns"], other["ns"], strict=True))
-
-
 def _compilers(config: dict, raw: Raw) -> Iterator[Row]:
     """Yield times of every program in a compiler and in the one before it in the study's list, of their loops."""
     if MATRIX not in config["studies"]:
