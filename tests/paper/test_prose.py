@@ -230,6 +230,15 @@ def test_a_claim_box_of_the_reference_has_one_verdict(tmp_path, paper):
     assert "Supported 9 of 15, needs some" in line and "They agree." in line and "This run" not in line
 
 
+def test_levels_without_which_there_is_no_majority_stand_behind_the_box(tmp_path, paper):
+    margin = "9 of 15, needs 8 + 1; not without a: 7 of 15"
+    reference = dataset(tmp_path, [comparison()], [claim("not decided", margin=margin)], is_reference=True)
+    text = render.definitions(Sources(reference, reference, []), is_reference=False)
+    assert (
+        r"{Reference: not decided 9 of 15, needs 8 + 1} {\sffamily\scriptsize not without a: 7 of 15}" in text
+    )
+
+
 def test_a_claim_box_of_another_run_has_both_verdicts(tmp_path, paper):
     text = render.definitions(sources_of(tmp_path, claim("not decided", (1, 0, 3))), is_reference=False)
     (line,) = [line for line in text.splitlines() if "claim@outputs_agree" in line]

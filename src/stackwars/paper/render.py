@@ -193,12 +193,18 @@ def box(reference: dict, run: dict | None) -> str:
 
 
 def _pill(whose: str, claim: dict) -> str:
-    """``Reference: supported 10 of 15, needs 8 + 1``: the count only if there are several votes."""
+    """``Reference: supported 10 of 15, needs 8 + 1``: the count only if there are several votes.
+
+    What follows the count, the levels without which there is no majority, stands behind the box and may wrap.
+    """
     votes = [claim[name] for name in _VOTES]
-    text = f"{whose}{claim['verdict'] if whose else claim['verdict'].capitalize()}"
+    text, rest = f"{whose}{claim['verdict'] if whose else claim['verdict'].capitalize()}", ""
     if not any(map(is_missing, votes)) and sum(votes) > 1 and claim["margin"]:
-        text += f" {claim['margin']}"
-    return rf"\verdictpill{{{COLOURS.get(claim['verdict'], OPEN_COLOUR)}}}{{{latex.escape(text)}}}"
+        count, _, rest = claim["margin"].partition("; ")
+        text += f" {count}"
+    colour = COLOURS.get(claim["verdict"], OPEN_COLOUR)
+    behind = rf" {{\sffamily\scriptsize {latex.escape(rest)}}}" if rest else ""
+    return rf"\verdictpill{{{colour}}}{{{latex.escape(text)}}}{behind}"
 
 
 def _of_run(sources: Sources, claim: str, is_reference: bool) -> dict | None:
