@@ -189,7 +189,9 @@ def test_audits_are_of_this_run_or_else_of_the_reference(tmp_path):
     (tmp_path / "other" / "audits.json").write_text(json.dumps(document))
     both = Sources(own.run, Dataset(own.run.config, tmp_path / "other", True), [])
     text = render(BY_NAME["audits_full"], both)
-    assert ["A/A", "x", "fail", "2 of 5"] in body(text) and "Of the run r1, with revision abc, on A CPU." in text
+    assert ["A/A", "x", "fail", "2 of 5"] in body(
+        text
+    ) and "Of the run r1, with revision abc, on A CPU." in text
 
 
 def claim(identity: str, origin: str = "ours", **columns: object) -> dict:
