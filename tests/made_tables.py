@@ -11,7 +11,7 @@ import pandas as pd
 import measured
 from stackwars.measure import PROTOCOL
 from stackwars.measure.log_ratio import LogRatio
-from stackwars.results import comparisons, runs, schema
+from stackwars.results import comparisons, runs, schema, summaries
 from stackwars.study.cells import Cell
 
 OLD, NEW = "jaxlib-0.7.1", "jaxlib-0.10.2"
@@ -126,9 +126,10 @@ def compared(
     cells: list[dict] = (), paired: list[dict] = (), programs: list[dict] = (), **changes: object
 ) -> pd.DataFrame:
     """Return comparisons.csv of these rows of the other tables. changes: of the configuration."""
-    given = {"rounds": paired, "cells": cells, "programs": programs}
-    tables = [schema.table(name, list(rows)) for name, rows in given.items()]
-    return comparisons.build(measured.config(**changes), *tables)
+    measured_cells = schema.table("cells", list(cells))
+    observed = schema.table("rounds", [*paired, *summaries.rows(measured_cells)])
+    emitted = schema.table("programs", list(programs))
+    return comparisons.build(measured.config(**changes), observed, measured_cells, emitted)
 
 
 def only(table: pd.DataFrame, **where: object) -> pd.Series:

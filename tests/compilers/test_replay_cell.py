@@ -113,14 +113,17 @@ def test_each_process_may_need_its_weights_three_times_and_a_replay_once_more_fo
 
 
 def test_a_native_process_that_ran_out_of_memory_is_not_started_again_and_one_that_failed_is(
-    job, started, tmp_path
+    job, started, tmp_path, monkeypatch
 ):
+    told = []
+    monkeypatch.setattr(replay_cell.progress, "report", lambda record: told.append(record["status"]))
     started.ends |= {"jax": "oom", "torch_xla": "error"}
     records, _ = replay_cell.measure(job, PINS, tmp_path / "replay")
     assert started() == [["replay", "jax", "torch_xla"], *[["replay", "torch_xla"]] * 2]
     assert [(one["jax"]["status"], one["jax"]["repetition"]) for one in records] == [
         ("oom", n) for n in range(3)
     ]
+    assert told == ["ok", "oom", "error", "ok", "error", "ok", "error"]
 
 
 def test_a_round_whose_replay_is_not_ok_is_the_last(job, started, tmp_path):

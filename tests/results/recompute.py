@@ -1,7 +1,7 @@
 """Recompute every interval of comparisons.csv from the accepted runs: `python recompute.py RUNS COMPARISONS`.
 
-NumPy, SciPy and pandas alone, no code of src/. Ratios are from rounds.csv, kinds of machine from context.json; from
-cells.csv come the forms and the growing sizes. An estimate is (logarithm, variance, dof, rounds, alternating).
+NumPy, SciPy and pandas alone, no code of src/. Ratios are from rounds.csv, kinds of machine from context.json. An
+estimate is (logarithm, variance, dof, rounds, alternating).
 """
 
 # fmt: off
@@ -12,12 +12,11 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from scipy import optimize, special, stats
+from scipy import optimize, special
 
 KEY = ["quantity", "workload", "device", "compiler", "baseline_compiler", "variant",
        "subject", "baseline", "baseline_workload"]
 NUMBERS = ("cpu_model", "cpu_family", "cpu_model_number", "cpu_stepping", "cpu_flags_digest", "cores")
-FILES = ("rounds.csv", "cells.csv")
 ALTERNATING = {"interleaved": True, "loops": True, "call": None}
 
 def families(found, key_of=lambda key: (key[0], *key[2:4], key[5])):
@@ -44,14 +43,6 @@ def prior(variances, dofs):  # Smyth (2004)
 def moderate(s, d, lent):
     return (d * s + lent[0] * lent[1]) / (d + lent[1]), d + lent[1]
 
-def moderated(found):
-    for keys in families([key for key in found if found[key][1] is not None]):
-        lent = prior([found[k][1] * found[k][3] for k in keys], [found[k][2] for k in keys])
-        for log, v, d, rounds, alternating, k in [(*found[k], k) for k in keys]:
-            v, d = moderate(v * rounds, d, lent)
-            found[k] = (log, v / rounds, d, rounds, alternating)
-    return found
-
 def total(parts):  # Satterthwaite (1946)
     v = sum(x for x, _ in parts)
     return (v, v**2 / sum(x**2 / d for x, d in parts)) if v > 0 else (0.0, min(d for _, d in parts))
@@ -61,32 +52,20 @@ def combined(a, one, b, other):
     sums = total([(a * a * one[1], one[2]), (b * b * other[1], other[2])]) if known else (None, None)
     return a * one[0] + b * other[0], *sums, min(one[3], other[3]), bool(one[4] and other[4])
 
-def of_cell(cell, stage):
-    n, low, high = cell["steady_processes" if stage == "steady" else "rounds"], f"{stage}_low_ms", f"{stage}_high_ms"
-    error = np.log(cell[high] / cell[low]) / 2 / stats.t.ppf(0.975, n - 1) if n > 1 else None
-    return np.log(cell[f"{stage}_ms"]), error and error**2, n - 1, cell["rounds"], None
-
-def estimates(rounds, cells, asked):
-    found, forms, costs = {}, {}, {}
+def estimates(rounds, asked):
+    found = {}
     for key, rows in rounds.groupby(KEY, sort=False):
         logs, n = np.log(rows["ratio"]), rows["rounds"].sum()
         error = logs.sem() if rows["round"].notna().all() else rows["error"].iloc[0]
         alternating = ALTERNATING.get(rows["basis"].iloc[0], False)
         found[key] = (logs.mean(), None if np.isnan(error) else error**2, n - 1, n, alternating)
-    moderated(found)
-    own = cells[(cells["mode"] == "native") & (cells["device"] == "cpu")].set_index(["workload", "framework"])
+    for keys in families([key for key in found if found[key][1] is not None]):
+        lent = prior([found[k][1] * found[k][3] for k in keys], [found[k][2] for k in keys])
+        for k, (log, v, d, n, alternating) in [(k, found[k]) for k in keys]:
+            v, d = moderate(v * n, d, lent)
+            found[k] = (log, v / n, d, n, alternating)
     for key in asked:
-        quantity, workload, device, compiler, _, variant, one, other, plain = key
-        if quantity == "form" and {(workload, one), (plain, one)} <= set(own.index):
-            sides = [of_cell(own.loc[(name, one)], variant) for name in (workload, plain)]
-            forms[key] = (*combined(1, sides[0], -1, sides[1])[:3], sides[0][3], None)
-        if quantity == "scaling":
-            where = ["growth", workload, variant, one]
-            grown = cells[(cells[["mode", "workload", "size", "framework"]] == where).all(axis=1)]
-            cost = grown["first_ms"] - grown["steady_ms"]
-            if len(grown) > 2 and (cost > 0).all():
-                fit = stats.linregress(np.log2(grown["value"]), np.log(cost))
-                costs[key] = (fit.slope, fit.stderr**2, len(grown) - 2, len(grown), None)
+        quantity, workload, device, compiler, _, _, one, other, _ = key
         steady, over_one, over_other = (
             found.get(("steady", workload, device, "", "", "", *sides, ""))
             for sides in ((one, other), (one, "jax"), (other, "jax")))
@@ -95,37 +74,35 @@ def estimates(rounds, cells, asked):
             found[key] = combined(1, over_one, -1, over_other)
         if quantity in ("runtime", "margin") and steady and replay:
             found[key] = combined(1, steady, -1, replay) if quantity == "runtime" else combined(-1, steady, 2, replay)
-    return found | moderated(forms) | moderated(costs)
+    return found
 
 def pooled(members):
     """Nested model: {key: [(kind, log, variance, rounds, dof)]} to {key: (log, error, dof)}."""
     result = {}
     for keys in families(members):
-        runs = {k: pd.DataFrame(members[k], columns=["kind", "y", "v", "r", "d"]) for k in keys}
-        means = {k: runs[k].groupby("kind", sort=False)["y"].agg(["mean", "size"]) for k in keys}
-        unit = {k: (runs[k]["v"] * runs[k]["r"]).mean() for k in keys}
-        dof = {k: len(runs[k]) - len(means[k]) for k in keys}
-        residuals = {k: runs[k]["y"] - runs[k].groupby("kind")["y"].transform("mean") for k in keys}
-        square = {k: residuals[k].pow(2).sum() / max(dof[k], 1) for k in keys}
-        some = [k for k in keys if dof[k]]
-        of_run = prior([square[k] / max(unit[k], 1e-12) for k in some], [dof[k] for k in some])
-        some = [k for k in keys if len(means[k]) > 1]
-        of_kind = prior([means[k]["mean"].var() for k in some], [len(means[k]) - 1 for k in some])
+        runs = {k: pd.DataFrame(members[k], columns=["kind", "y", "v", "n", "d"]) for k in keys}
+        kinds = {k: runs[k].groupby("kind", sort=False)["y"].agg(["mean", "size", "var"]) for k in keys}
+        unit = {k: (runs[k]["v"] * runs[k]["n"]).mean() for k in keys}
+        free = {k: len(runs[k]) - len(kinds[k]) for k in keys}
+        square = {k: (kinds[k]["var"].fillna(0) * (kinds[k]["size"] - 1)).sum() / max(free[k], 1) for k in keys}
+        spread = {k: kinds[k]["mean"].var() if len(kinds[k]) > 1 else 0.0 for k in keys}
+        some, several = [k for k in keys if free[k]], [k for k in keys if len(kinds[k]) > 1]
+        of_run = prior([square[k] / max(unit[k], 1e-12) for k in some], [free[k] for k in some])
+        of_kind = prior([spread[k] for k in several], [len(kinds[k]) - 1 for k in several])
         for k in keys:
-            share, count = 1 / means[k]["size"], len(means[k])
-            run, kinds = dof[k] + of_run[1] > 0, count - 1 + of_kind[1] > 0
-            if not run and not kinds:
+            share, count, within = 1 / kinds[k]["size"], len(kinds[k]), runs[k]["v"].mean()
+            run = free[k] + of_run[1] and moderate(square[k], free[k], (of_run[0] * unit[k], of_run[1]))
+            kind_ = count - 1 + of_kind[1] and moderate(spread[k], count - 1, of_kind)
+            if not run and not kind_:
                 continue
-            run = run and moderate(square[k], dof[k], (of_run[0] * unit[k], of_run[1]))
-            kinds = kinds and moderate(means[k]["mean"].var() if count > 1 else 0.0, count - 1, of_kind)
-            u = (max(run[0], runs[k]["v"].mean()), run[1]) if run else (runs[k]["v"].mean(), runs[k]["d"].sum())
-            between = max(0.0, kinds[0] - u[0] * share.mean()) if kinds else 0.0
+            u = (max(run[0], within), run[1]) if run else (within, runs[k]["d"].sum())
+            between = max(0.0, kind_[0] - u[0] * share.mean()) if kind_ else 0.0
             weights = 1 / np.maximum(between + u[0] * share, 1e-300)
             weights /= weights.sum()
             a, b = (0.0 if count == 1 and run else (weights**2).sum()), (weights**2 * share).sum()
-            parts = [(a * kinds[0], kinds[1]), ((b - a * share.mean()) * u[0], u[1])] if between else [(b * u[0], u[1])]
+            parts = [(a * kind_[0], kind_[1]), ((b - a * share.mean()) * u[0], u[1])] if between else [(b * u[0], u[1])]
             variance, freedom = total(parts)
-            result[k] = ((weights * means[k]["mean"]).sum(), np.sqrt(variance), freedom)
+            result[k] = ((weights * kinds[k]["mean"]).sum(), np.sqrt(variance), freedom)
     return result
 
 def decided(quantity, low, high, opposite):
@@ -161,11 +138,10 @@ def read(path):
 def main(folder, comparisons):
     printed, runs = read(comparisons).set_index(KEY)[["low", "high"]].dropna(), []
     for run in sorted(path for path in Path(folder).iterdir() if path.is_dir()):
-        context, rounds, cells = json.loads((run / "context.json").read_text()), *map(read, map(run.joinpath, FILES))
+        context, rounds = json.loads((run / "context.json").read_text()), read(run / "rounds.csv")
         rounds = rounds[(rounds["quantity"] != "process") & rounds["ratio"].notna()]
         rounds = rounds[~rounds["subject"].str.contains(r"\+(?!default_precision$)")]  # rewritten by hand
-        cells = cells[cells["status"] == "ok"]
-        runs.append((context["protocol"], kind(context), estimates(rounds, cells, printed.index)))
+        runs.append((context["protocol"], kind(context), estimates(rounds, printed.index)))
     members, ratios = {}, {}
     for key in dict.fromkeys(key for _, _, found in runs for key in found):
         known = [(protocol, machine, *found[key]) for protocol, machine, found in runs if key in found]

@@ -29,7 +29,8 @@ def results(tmp_path):
     write_cell(folder, [with_partner(*pair) for pair in zip(subjects, bases, strict=True)])
     path = folder / "replay" / "cpu" / OLD / "gemm" / "replay.json"
     path.parent.mkdir(parents=True)
-    path.write_text(json.dumps(measured_replay({"jax": (1.0, 1.0), "torch_xla": (2.0, 2.0)})))
+    times, natives = {"jax": (1.0, 1.0), "torch_xla": (2.0, 2.0)}, {"jax": (1.0, 1.0), "torch_xla": (3.0, 3.0)}
+    path.write_text(json.dumps(measured_replay(times, natives=natives)))
     return folder
 
 
@@ -41,10 +42,11 @@ def test_every_table_is_made_from_the_measurements(results, tmp_path):
     native = made["cells"].query("mode == 'native'")
     assert len(native) == len(asked(config())) and list(native["status"]).count("ok") == 2
     compared = made["comparisons"].query("workload == 'gemm' and compiler in ('', @OLD)")
-    ratios = compared.set_index("quantity")["ratio"]
-    assert tuple(ratios[["steady", "replay", "everything else", "control"]]) == pytest.approx(
-        (2.0, 2.0, 1.0, 1.0)
-    )
+    ratios = compared[compared["subject"] == "torch_xla"].set_index("quantity")["ratio"]
+    wanted = {"steady": 2.0, "native": 3.0, "replay": 2.0, "everything else": 1.5, "control": 1.5}
+    assert ratios[list(wanted)].to_dict() == pytest.approx(wanted)
+    jax = only(compared, quantity="control", subject="jax")
+    assert tuple(jax[["subject_ms", "baseline_ms", "ratio"]]) == (1.0, 1.0, 1.0)
     assert only(compared, quantity="steady")["rounds"] == 2
     assert made["programs"].query("target == 'cpu'")["status"].tolist() == ["ok", "ok"]
     assert json.loads(out["context"].read_text())["preset"] == "smoke"

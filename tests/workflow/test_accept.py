@@ -88,7 +88,7 @@ def test_the_programs_that_the_paper_lists_are_kept_with_the_run(tmp_path):
 
 def test_measured_files_are_replaced_by_those_of_a_run_with_the_first_study(tmp_path):
     reference = accepted(tmp_path, "old", *CELLS, OTHER)
-    assert accept.replace_measured(full(tmp_path / "part", CELLS[:1]), reference) == 0
+    assert accept.replace_measured(full(tmp_path / "part", CELLS[:1]), reference, "2026-01") == 0
     assert text(reference, CELLS[0]) == "old"
     whole = full(tmp_path / "all")
     (whole / CELLS[0]).with_name(printed.OPTIMISED).write_text("HLO")

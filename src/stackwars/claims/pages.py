@@ -83,7 +83,8 @@ def between_runs(deviations: pd.DataFrame, held: pd.DataFrame) -> str:
         f"{held['machine'].nunique()} kinds of machine), the standard deviation of a steady ratio on "
         f"all cores is {wide[0]} between rounds, {wide[1]} between runs of one kind of machine, and "
         f"{wide[2]} between kinds; on one core {narrow[0]}, {narrow[1]} and {narrow[2]}. With each run "
-        f"left out in turn, {_inside(held)} ratios lie in the prediction intervals of the others: {kinds}."
+        f"left out in turn, {_inside(held)} ratios that at least {variance.FEWEST} other runs have lie in their "
+        f"prediction intervals: {kinds}."
     )
     return textwrap.fill(text, WIDTH, break_long_words=False)
 

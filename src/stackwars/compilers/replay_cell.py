@@ -79,7 +79,10 @@ def measure(job: ReplayCellJob, pins: Path, output: Path) -> tuple[list[dict[str
             if records[REPLAY]["status"] != "ok":
                 break
             for name, native in natives.items():
-                if records[name]["status"] in LASTING and not native.lost:
+                if native.lost or records[name]["status"] == "ok":
+                    continue
+                progress.report(records[name])
+                if records[name]["status"] in LASTING:
                     natives[name] = replace(native, lost=records[name])
     return result, rounds
 

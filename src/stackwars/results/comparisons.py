@@ -1,5 +1,6 @@
-"""comparisons.csv: every ratio with its interval and verdict, from rounds.csv, cells.csv and programs.csv.
+"""comparisons.csv: every ratio with its interval and verdict.
 
+Every ratio of times and its error follow from rounds.csv alone; cells.csv says what should have been measured.
 `build` gives the table of one run; `stackwars.results.pooling.pool` puts those of several together. Variances over
 rounds are moderated within a family (`stackwars.results.moderation`). Intervals and verdicts follow from the ratios of
 the whole table (`stackwars.results.deciding`).
@@ -12,10 +13,8 @@ import statistics
 from collections.abc import Iterable, Iterator
 
 import pandas as pd
-from scipy import stats
 
-from stackwars import workloads
-from stackwars.measure.log_ratio import LEVEL, LogRatio
+from stackwars.measure.log_ratio import LogRatio
 from stackwars.results import deciding, exact, moderation, schema
 from stackwars.results.deciding import Row, key_of, log_ratio
 from stackwars.results.rounds import ALL, APART, CALL, FAILED, INTERLEAVED, NO_MEMORY
@@ -59,11 +58,11 @@ def timed(config: dict, rounds: pd.DataFrame, cells: pd.DataFrame) -> list[Row]:
     rows = [
         *_times(native, measured),
         *_replays(config, cells[cells["mode"] == schema.REPLAY], native, measured),
-        *_compilers(measured),
-        *_moderated(_forms(native)),
-        *_moderated(_scaling(cells[cells["mode"] == schema.GROWTH])),
+        *_others(measured),
     ]
     result = {key_of(row): row for row in rows}
+    for row in _divided(result):
+        result[key_of(row)] |= row
     return [*rows, *_pairwise(config, native, result)]
 
 
@@ -202,12 +201,32 @@ def _replays(config: dict, replays: pd.DataFrame, native: pd.DataFrame, measured
             yield _row(quantity, measured.get(_round_key(quantity, **sides), _columns(None)), **sides)
 
 
-def _compilers(measured: Measured) -> Iterator[Row]:
-    """Yield every program's time in a compiler over its time in the compiler before it in the study's list."""
+def _others(measured: Measured) -> Iterator[Row]:
+    """Yield every program's time in a compiler over that in the compiler before it; forms; growing sizes."""
     for key, result in measured.items():
         names = dict(zip(schema.ROUND_KEYS, key, strict=True))
-        if names.pop("quantity") == schema.COMPILER:
-            yield _row(schema.COMPILER, result, **names)
+        if names["quantity"] in (schema.COMPILER, schema.FORM, schema.SCALING):
+            yield _row(names.pop("quantity"), result, **names)
+
+
+def _divided(found: dict[tuple, Row]) -> Iterator[Row]:
+    """Yield the native ratio and its factors of a run whose replays had no native processes: by its steady ratio.
+
+    Runs of protocol 2 are such. On logarithms, native = replay + everything else, and margin = replay - everything
+    else; the two ratios are independent.
+    """
+    for row in [one for one in found.values() if one["quantity"] == schema.REPLAY]:
+        names = {name: row[name] for name in ("workload", "device", "subject", "baseline")}
+        calls = found.get(key_of({**names, "quantity": schema.NATIVE_CALLS, "compiler": row["compiler"]}))
+        native = _steady(found, **names)
+        if calls is None or log_ratio(calls) or not log_ratio(native):
+            continue
+        factors = {schema.NATIVE_CALLS: native}
+        for quantity, own, others in ((schema.EVERYTHING_ELSE, 1.0, -1.0), (schema.MARGIN, -1.0, 2.0)):
+            factors[quantity] = _combined(native, row, own, others)
+        for quantity, columns in factors.items():
+            shown = {name: value for name, value in columns.items() if name not in schema.COMPARISON_KEYS}
+            yield _row(quantity, shown, **names, compiler=row["compiler"])
 
 
 def _pairwise(config: dict, native: pd.DataFrame, found: dict[tuple, Row]) -> Iterator[Row]:
@@ -235,52 +254,3 @@ def _combined(one: Row, other: Row, own: float, others: float) -> Row:
         return _columns(None)
     result = _columns(logs[0].plus(logs[1], own, others), min(one["rounds"], other["rounds"]))
     return result | {"interleaved": one["interleaved"] is True and other["interleaved"] is True}
-
-
-def _forms(native: pd.DataFrame) -> Iterator[Row]:
-    """Yield first and steady time of a workload over those of its function's plain form, in each framework."""
-    ok = native[(native["device"] == CPU) & (native["status"] == "ok")]
-    cells = {(row["workload"], row["framework"]): row for row in ok.to_dict("records")}
-    plain_forms = {name: getattr(workloads.load(name), "FORM_OF", None) for name in ok["workload"].unique()}
-    for (workload, framework), cell in cells.items():
-        plain = plain_forms[workload]
-        other = cells.get((plain, framework))
-        if other is None or cell["nodes"] != other["nodes"]:  # times of two nodes are not compared
-            continue
-        names = {"workload": workload, "device": CPU, "subject": framework, "baseline": framework}
-        for stage in (schema.STEADY, schema.FIRST):
-            times = [_logarithm(one, stage) for one in (cell, other)]
-            if all(times):
-                ratio = times[0].plus(times[1], others=-1.0)
-                result = _columns(ratio, cell["rounds"])
-                yield _row(schema.FORM, result, variant=stage, baseline_workload=plain, **names)
-
-
-def _logarithm(cell: dict, stage: str) -> LogRatio | None:
-    """Return the logarithm of a time in ms and its error over the processes; None if there is none."""
-    value, low, high = (cell[f"{stage}{end}_ms"] for end in ("", "_low", "_high"))
-    if is_missing(value):
-        return None
-    processes = cell["steady_processes"] if stage == schema.STEADY else cell["rounds"]
-    if is_missing(low) or processes < 2:
-        return LogRatio(math.log(value), None, None)
-    half = math.log(high / low) / 2
-    return LogRatio(math.log(value), half / float(stats.t.ppf((1 + LEVEL) / 2, processes - 1)), processes - 1.0)
-
-
-def _scaling(grown: pd.DataFrame) -> Iterator[Row]:
-    """Yield how the cost of compiling (first call less steady state) grows with a size.
-
-    Least squares on logarithms.
-    """
-    for keys, rows in grown[grown["status"] == "ok"].groupby(["workload", "framework", "size"], sort=False):
-        workload, framework, size = keys
-        costs = rows["first_ms"] - rows["steady_ms"]
-        if len(rows) < 3 or (costs <= 0).any():
-            continue
-        fit = stats.linregress(rows["value"].map(math.log), costs.map(math.log))
-        doubled = LogRatio(fit.slope * math.log(2), fit.stderr * math.log(2), len(rows) - 2.0)
-        yield _row(
-            schema.SCALING, _columns(doubled, len(rows)),
-            workload=workload, device=CPU, variant=size, subject=framework, baseline=framework,
-        )  # fmt: skip

@@ -18,7 +18,7 @@ import pandas as pd
 
 from stackwars.measure import loops
 from stackwars.measure.documents import event
-from stackwars.results import schema
+from stackwars.results import schema, summaries
 from stackwars.results.raw import Raw
 from stackwars.study.cells import Cell
 from stackwars.study.comparisons import PROGRAMS, comparisons
@@ -48,6 +48,7 @@ def build(config: dict, raw: Raw, cells: pd.DataFrame) -> pd.DataFrame:
         *(row for replay, result in raw.replays.items() for row in _replayed(config, valid, replay, result)),
         *_compilers(config, raw),
         *_processes(raw, valid),
+        *summaries.rows(cells),
     ]
     return schema.table("rounds", rows)
 
@@ -200,11 +201,6 @@ def _split(replays: list[Row], calls: list[Row], names: dict[str, str]) -> Itera
         for quantity, ratio in ((schema.EVERYTHING_ELSE, rest), (schema.MARGIN, program / rest)):
             times = dict.fromkeys(("subject_ms", "baseline_ms"))
             yield _row(quantity, row["round"], ratio, 1.0, row["basis"], **names) | times
-
-
-def interleaved_ratio(one: dict, other: dict) -> float:
-    """Return the median over the pairs of blocks ("ns" of each) of one program's time over the other's."""
-    return statistics.median(a / b for a, b in zip(one["ns"], other["ns"], strict=True))
 
 
 def _compilers(config: dict, raw: Raw) -> Iterator[Row]:

@@ -231,7 +231,7 @@ TABLES = (
         study=STUDY,
         note=r"""Standard deviations of logarithms, shown as percentages; moments of the nested design, pooled
         over workloads. Process: within a round; round: within a run, and of a ratio with a process of each side;
-        run: on one kind of machine; machine: between kinds (processor, cores, last-level cache).""",
+        run: on one kind of machine; machine: between kinds (processor, cores, cache, class of peak).""",
         wide=False,
     ),
 )
