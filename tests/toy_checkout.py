@@ -1,6 +1,6 @@
 """A copy of this package with frameworks that are NumPy with other ends, to see real cells end.
 
-The child of a cell in it behaves as the environment variable TOY says.
+The child of a cell in it behaves as the environment variable STACKWARS_TOY says.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 from stackwars.frameworks import Counters, numpy
 
-TOY = os.environ["TOY"]
+TOY = os.environ["STACKWARS_TOY"]
 
 class Session(numpy.Session):
     calls, kept, first = 0, [], None
@@ -35,7 +35,7 @@ class Session(numpy.Session):
         self.calls += 1
         if self.calls == 1:
             if TOY == "sleep":
-                Path(os.environ["TOY_PID"]).write_text(str(os.getpid()))
+                Path(os.environ["STACKWARS_TOY_PID"]).write_text(str(os.getpid()))
                 time.sleep(60)
             if TOY == "hog at run":
                 self.kept.append(np.ones(2**30, np.uint8))
@@ -75,7 +75,7 @@ class Session(numpy.Session):
 """
 PARTNER = """
 import os
-os.environ["TOY"] = os.environ["TOY_PARTNER"]
+os.environ["STACKWARS_TOY"] = os.environ["STACKWARS_TOY_PARTNER"]
 from stackwars.frameworks.toy import Session
 """
 SETTINGS = {
@@ -167,7 +167,7 @@ class ToyCheckout:
     def environ(self, toy: str, **extra: str) -> dict[str, str]:
         """The variables under which the child behaves so."""
         pid = str(self.folder / "child.pid")
-        return {**self.variables, "TOY": toy, "TOY_PID": pid, **extra}
+        return {**self.variables, "STACKWARS_TOY": toy, "STACKWARS_TOY_PID": pid, **extra}
 
     def measure(
         self, toy: str, repetition: int = 0, device: str = "cpu", partner: str = "", **settings: object
@@ -178,7 +178,7 @@ class ToyCheckout:
         """
         done = subprocess.run(
             self.command(repetition, device, bool(partner), **settings), cwd=self.folder,
-            env=self.environ(toy, TOY_PARTNER=partner), capture_output=True, text=True, timeout=60,
+            env=self.environ(toy, STACKWARS_TOY_PARTNER=partner), capture_output=True, text=True, timeout=60,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
         path = self.folder / self.output(repetition, device) / "process.json"
