@@ -124,7 +124,7 @@ def started(result: dict) -> dict[int, float]:
 
 
 def test_lost_node_costs_its_job_and_what_it_had_measured_is_taken_back(cluster, toy):
-    run = start(toy, "results", FAKE_ours_gemm="slow", FAKE_theirs_gemm="slow")
+    run = start(toy, "results", STACKWARS_FAKE_ours_gemm="slow", STACKWARS_FAKE_theirs_gemm="slow")
     first = wait_for(lambda: kept(toy))[0]
     node = json.loads(first.read_text())["machine"]["node"]
     other = next(name for name in slurm.NODES if name != node)
@@ -159,7 +159,7 @@ def test_lost_node_costs_its_job_and_what_it_had_measured_is_taken_back(cluster,
 
 def test_job_over_its_time_limit_ends_whole_and_is_told(cluster, toy):
     short = [f"{rule}:slurm_partition='short'" for rule in ("process", "cell", "workload_done")]
-    run = start(toy, "results", "--set-resources", *short, FAKE_theirs_gemm="sleep")
+    run = start(toy, "results", "--set-resources", *short, STACKWARS_FAKE_theirs_gemm="sleep")
     said = run.communicate()[0]
     assert run.returncode != 0
     assert "failed: " in said and "gemm" in said

@@ -26,8 +26,8 @@ def ended(tmp_path_factory, jax_python):
         workloads=("gemm", "layernorm", "mha", "two_matmuls"),
         **{"rounds_min": 1, "rounds_max": 1, "timeout_s": 6, "memory_cap_gib": 1.0},
     )
-    fakes = {f"FAKE_{f}_{w}": does for (f, w), (does, *_) in BAD.items()}
-    made.run("all", FAKE_theirs_two_matmuls="disagree", **fakes)
+    fakes = {f"STACKWARS_FAKE_{f}_{w}": does for (f, w), (does, *_) in BAD.items()}
+    made.run("all", STACKWARS_FAKE_theirs_two_matmuls="disagree", **fakes)
     return made
 
 

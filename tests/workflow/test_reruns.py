@@ -79,7 +79,7 @@ def test_only_what_an_edit_touches_is_measured_again(tmp_path, jax_python):
 def test_a_killed_run_goes_on_where_it_was(tmp_path, jax_python):
     made = study.make(tmp_path)
     log = tmp_path / "killed.txt"
-    environ = {**os.environ, "FAKE_ours_layernorm": "slow", "FAKE_theirs_layernorm": "slow"}
+    environ = {**os.environ, "STACKWARS_FAKE_ours_layernorm": "slow", "STACKWARS_FAKE_theirs_layernorm": "slow"}
     with log.open("w") as file:
         running = subprocess.Popen(
             made.command("paper.pdf"), cwd=tmp_path, env=environ, stdout=file, stderr=file
