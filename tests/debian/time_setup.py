@@ -69,7 +69,6 @@ def set_up(debian: Debian, timed: Timed, log: Path) -> None:
 
     :raises RuntimeError: with the last lines of the script, if it fails.
     """
-    (timed.megabytes["debootstrap"],) = used_megabytes(debian.folder)
     debian.checkout(CHECKOUT)
     checkout = debian.folder / CHECKOUT.lstrip("/")
     (timed.megabytes["checkout"],) = used_megabytes(checkout)
@@ -109,9 +108,10 @@ def time_both(arguments: argparse.Namespace, trees: Path) -> list[Timed]:
     start = time.time()
     bootstrap(arguments.release, trees / "pristine", ())
     debootstrap_s = time.time() - start
+    (debootstrap_mb,) = used_megabytes(trees / "pristine")
     runs = []
     for cache in ("empty", "full"):
-        timed = Timed(cache, {"debootstrap": debootstrap_s})
+        timed = Timed(cache, {"debootstrap": debootstrap_s}, {"debootstrap": debootstrap_mb})
         with Debian(trees / cache, arguments.release, trees / "pristine") as debian:
             kept = trees / "cache"
             if kept.exists():
