@@ -94,7 +94,8 @@ def finished(results: Path) -> dict[str, str]:
 def _records(name: str, document: dict) -> list[dict]:
     if name.startswith("cell.json"):
         return document["processes"]
-    is_result = name == "process.json" and document.get("repeated", True)
+    # A round that has finished, of a cell that has not; the process of a growing size.
+    is_result = name in ("round.json", "process.json") and document.get("repeated", True)
     return [document] if is_result or name.startswith(("ahead.json", "peak.json")) else []
 
 

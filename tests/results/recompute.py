@@ -17,6 +17,7 @@ from scipy import optimize, special
 KEY = ["quantity", "workload", "device", "compiler", "baseline_compiler", "variant",
        "subject", "baseline", "baseline_workload"]
 NUMBERS = ("cpu_model", "cpu_family", "cpu_model_number", "cpu_stepping", "cpu_flags_digest", "cores")
+FACTORS = {"native": (1, 0), "everything else": (1, -1), "margin": (-1, 2)}
 ALTERNATING = {"interleaved": True, "loops": True, "call": None}
 
 def families(found, key_of=lambda key: (key[0], *key[2:4], key[5])):
@@ -72,8 +73,9 @@ def estimates(rounds, asked):
         replay = found.get(("replay", workload, device, compiler, "", "", one, other, ""))
         if quantity == "pairwise" and over_one and over_other:
             found[key] = combined(1, over_one, -1, over_other)
-        if quantity in ("runtime", "margin") and key not in found and steady and replay:
-            found[key] = combined(1, steady, -1, replay) if quantity == "runtime" else combined(-1, steady, 2, replay)
+        if quantity in FACTORS and key not in found and steady and replay:  # replays had no native calls
+            a, b = FACTORS[quantity]
+            found[key] = combined(a, steady, b, replay) if b else steady
     return found
 
 def pooled(members):
@@ -111,7 +113,7 @@ def decided(quantity, low, high, opposite):
         low, high = low / np.log(2), high / np.log(2)
         return (low > 1) | (low <= 0) & (high <= 0.1) | (low > 0) & (high <= 1)
     if quantity == "control":
-        return excludes | (low >= -np.log(1.1)) & (high <= np.log(1.1))
+        return excludes | (low >= -np.log(1.03)) & (high <= np.log(1.03))
     return excludes & ~opposite | within & ~excludes & (quantity != "margin")
 
 def intervals(ratios):
