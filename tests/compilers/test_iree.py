@@ -77,7 +77,7 @@ program.buffers[0] = [
 found = program.fetch(program.call(0))
 print(json.dumps([[str(kind[1]) for kind in program.types], [one.tolist() for one in found]]))
 try:
-    compiler.compile("func.func @main(%a: tensor<4xbf16>) -> tensor<4xbf16> {return %a : tensor<4xbf16>}")
+    compiler.compile("func.func @main(%a: tensor<4xf8E4M3FN>) -> tensor<4xf8E4M3FN> {return %a : tensor<4xf8E4M3FN>}")
 except ValueError as error:
     print(error)
 """
@@ -91,7 +91,7 @@ def test_unsigned_arguments_and_results_are_unsigned():
     assert done.returncode == 0, done.stderr[-2000:]
     found, refused = done.stdout.splitlines()
     assert json.loads(found) == [["uint32", "int64"], [[[613566756, 0], [1, 2]], -1]]
-    assert refused.endswith("got bf16")
+    assert refused.endswith("got f8E4M3FN")
 
 
 @pytest.mark.env

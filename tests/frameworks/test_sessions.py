@@ -233,4 +233,4 @@ def test_inductor_s_first_run_precompiles_no_header(tmp_path):
     done = run_code("torch_inductor", HEADER, TMPDIR=str(tmp_path))
     (told,) = [line for line in done.stdout.splitlines() if line.startswith("headers")]
     count, same, own, kernels = told.split()[1:]
-    assert (int(count) >= 1, same, own, kernels) == (True, "True", "0", "1"), done.stderr[-2000:]
+    assert (int(count) >= 1, same, own) == (True, "True", "0") and int(kernels) >= 1, done.stderr[-2000:]

@@ -73,9 +73,9 @@ def test_a_bare_dry_run_says_what_would_run_and_how_much(made):
     command = made.command("-n")
     done = made.shell(command[: command.index("--quiet")])
     planned = study.planned(done.stdout)
-    assert (planned["process"], planned["typeset"], planned["report"]) == (4, 1, 1)
+    assert (planned["cell"], planned["typeset"], planned["report"]) == (2, 1, 1)
     assert planned["total"] == sum(planned.values()) - planned["total"]
-    assert re.search(r"output: .*cpu/ours/gemm/process-0", done.stdout)
+    assert re.search(r"output: .*cpu/ours/gemm/cell.json", done.stdout)
 
 
 @pytest.mark.slow

@@ -27,9 +27,9 @@ def dry_run(checkout, *arguments: str) -> str:
 
 def test_a_cell_waits_for_the_baseline_s_program_and_its_expected_values(checkout):
     text = dry_run(checkout, CELL)
-    assert study.planned(text) == {"lower": 1, "expected": 1, "process": 1, "cell": 1, "total": 4}
+    assert study.planned(text) == {"lower": 1, "expected": 1, "cell": 1, "total": 3}
     assert "programs/jax/gemm/base/program.mlir.gz" in text
-    assert re.search(r"rule process:\n +input: .*results/smoke/expected/gemm/base/expected.json", text)
+    assert re.search(r"rule cell:\n +input: .*results/smoke/expected/gemm/base/expected.json", text)
 
 
 def test_a_replay_waits_for_the_check_of_its_programs(checkout):
