@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import mmap
 import time
 import weakref
 
@@ -159,7 +160,7 @@ def test_steps_of_several_programs_have_their_names_and_those_of_none_count_no_c
 
 def test_page_faults_of_a_series_are_counted(events, tmp_path):
     session = Session(seconds=(0, 0))
-    session.fence = lambda output: np.ones(2**22, np.uint8)
+    session.fence = lambda output: np.frombuffer(mmap.mmap(-1, 2**22), np.uint8).fill(1)
     steady(events, session, steady_min_blocks=10, steady_max_blocks=10)
     (event,) = written(tmp_path)
     assert event["minor_faults"] >= 10 * 2**22 // 2**21, "its pages may be huge ones"
