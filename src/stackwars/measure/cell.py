@@ -96,6 +96,9 @@ def measure(job: ProcessJob, pins: Path, partner_pins: Path | None, output: Path
                 break
             if partner and records[-1]["partner"]["status"] in LASTING:
                 other = Environment(Path(), records[-1]["partner"])
+    alone = [record for record in records if (record["partner"] or {"status": "ok"})["status"] != "ok"]
+    if alone and alone[0] is not records[-1]:
+        progress.report(alone[0])  # the terminal shows a job's last line
     folders = [rounds.place(record["repetition"]) / SUBJECT for record in records]
     cell = write(output, records, folders, rounds.seed)
     rounds.remove()

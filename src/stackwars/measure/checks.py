@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from itertools import pairwise
 
 import numpy as np
 
@@ -29,6 +30,8 @@ SHARE_BELOW = 0.05
 APART = 0.2
 """Two clocks may differ by this share of a time, and by SLACK_S: a halved one differs by half."""
 SLACK_S = 0.005
+BACK_S = 10.0
+"""The clock of the events may go back by so much while a process runs, when the machine corrects it."""
 ONE_CORE = 1.1
 """Maximum of cores that a process on one core may have used: two clocks are not read at once."""
 
@@ -83,8 +86,13 @@ def _wall(process: dict) -> list[str]:
 
 
 def _clock(process: dict) -> list[str]:
-    """What the clock of the calls says against that of the events."""
-    result = []
+    """What the clock of the calls says against that of the events, which never goes back."""
+    times = [event["at_s"] for event in process["events"] if "at_s" in event]
+    result = [
+        f"{CLOCK}: it went back by {one - other:.0f} s"
+        for one, other in pairwise(times)
+        if other < one - BACK_S
+    ]
     for event in process["events"]:
         for name, reported, passed in _spans(event):
             if abs(reported - passed) > APART * passed + SLACK_S:
