@@ -87,7 +87,8 @@ def finished(results: Path) -> dict[str, str]:
                 continue  # no number can be read from it
             for record in _records(path.name, document):
                 digest = hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()
-                found[digest] = str(path.parent.relative_to(results))
+                place = path.parents[2] if path.name == "round.json" else path.parent
+                found[digest] = str(place.relative_to(results))
     return found
 
 
