@@ -1,13 +1,12 @@
 # make paper        sets up, then builds paper.pdf and report.html from cells measured here: the original's study
 #                   (STUDIES=stacks,matrix,beyond adds studies; WORKLOADS=gemm,mha measures these workloads alone)
 # make study        STUDIES=matrix: measures these studies alone, as a run of its own with tables and no paper
-# make quick        measures the same shapes in fewer rounds, for wider intervals (WORKLOADS too)
 # make smoke        runs every study with tiny shapes in a few minutes, to show that everything works (WORKLOADS too)
 # make releases     PROGRAM=x.py (or slow.mlir, or mha): which release of XLA or IREE made it faster, slower or wrong
 # make reference    builds paper.pdf and report.html from the committed runs, without measuring
 # make report       builds report.html alone, of the full run made here (or RESULTS=reference)
 # make plan         prints what a run would measure here, and its time, memory and disk (PRESET, STUDIES)
-# make audits       checks the harness: fences, mutants, A/A, power; the next paper shows the outcome
+# make audits       checks the harness for the run made here: fences, mutants, A/A, power; the next paper shows it
 # make explain      PROGRAM=softmax.py: which frontend and compiler is slow, wrong, crashed or refused, and why
 #                   (or A=slow.mlir B=fast.mlir; COMPILERS=, FRONTENDS=, BOUND=0.1, INPUTS=x.npz)
 # make compare      RUN=results/full: which results of the reference (or of WITH=<folder>) a run reproduces
@@ -18,7 +17,8 @@
 # make cluster      tests the workflow on a Slurm of two nodes that it starts here (as root)
 # make debian       tests `make smoke` in bare Debians, as root and as an ordinary user (as root)
 # make lint         runs the linters
-# make set-up       sets up the harness environment; every other command begins with this
+# make set-up       sets up the harness environment; every other command begins with this (STUDIES=tables,matrix:
+#                   also builds what these studies run in, which a run does otherwise; all: every study)
 
 # A cell takes all cores, so cells never run side by side (but in smoke); two compilations for a target may.
 SNAKEMAKE = .venv/bin/snakemake --cores all
@@ -34,7 +34,7 @@ CHOICE = $(strip $(if $(COMPILERS),compilers:@[$(COMPILERS)]) $(if $(FRONTENDS),
     $(if $(BOUND),settings:@{bound:@$(BOUND)}))
 CHOSEN = $(strip $(if $(STUDIES),$(ADDED_STUDIES)) $(CHOSEN_WORKLOADS))
 
-.PHONY: help paper study explain audits smoke quick test test-faults releases reference report accept archive compare plan debian cluster lint set-up
+.PHONY: help paper study explain audits smoke test test-faults releases reference report accept archive compare plan debian cluster lint set-up
 
 help:
 	@sed -n '/^# make/,/^$$/s/^# //p' Makefile
@@ -46,8 +46,8 @@ study: set-up
 	$(if $(STUDIES),,$(error expected make study STUDIES=<names of studies>, got none))
 	$(SNAKEMAKE) results --config 'measure=[$(STUDIES)]' $(CHOSEN_WORKLOADS)
 
-quick smoke: set-up
-	$(SNAKEMAKE) --config preset=$@ $(CHOSEN_WORKLOADS)
+smoke: set-up
+	$(SNAKEMAKE) --config preset=smoke $(CHOSEN_WORKLOADS)
 
 explain: set-up
 	$(if $(PROGRAM)$(A),,$(error expected make explain PROGRAM=<file.py> or A=<file.mlir>, got neither))
@@ -100,7 +100,17 @@ lint: set-up
 	.venv/bin/ruff format --check .
 	PYTHONPATH=src .venv/bin/lint-imports
 	.venv/bin/snakefmt --check Snakefile workflow
-	.venv/bin/snakemake --lint
+	.venv/bin/python -m stackwars.workflow.lint
+
+# Set-up checks the disk for the environments that the command may build.
+ASKED_STUDIES = $(subst $(COMMA), ,$(STUDIES))
+NEEDED = $(ASKED_STUDIES)
+paper: NEEDED = tables $(ASKED_STUDIES)
+audits: NEEDED = audits
+explain: NEEDED = explain
+releases: NEEDED = releases
+smoke test test-faults: NEEDED = all
 
 set-up:
-	@envs/setup.sh
+	@STUDIES='$(NEEDED)' envs/setup.sh
+	$(if $(and $(filter $@,$(MAKECMDGOALS)),$(STUDIES)),@.venv/bin/python -m stackwars.setup.needed $(ASKED_STUDIES))

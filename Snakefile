@@ -25,11 +25,6 @@ terminal.attach(workflow)
 configfile: "config/config.yaml"
 
 
-# Only used with --sdm apptainer, which the authors have not tried; without it the commands run as they
-# are, and what they need is pinned in envs/.
-container: "docker://debian:bookworm"
-
-
 include: "workflow/rules/common.smk"
 include: "workflow/rules/cells.smk"
 include: "workflow/rules/compile.smk"

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Sets up what the paper and the tests need: checks this machine, then builds the harness environment as .venv. The
-# frameworks' environments are built when the first cell needs them. Repeated, it does nothing.
+# Sets up what every command needs: checks this machine, then builds the harness environment as .venv. The environments
+# of frameworks and compilers are built by the run that needs them; STUDIES names those that the disk must have room for.
+# Repeated, it does nothing.
 set -eu
 cd "$(dirname "$0")/.."
 

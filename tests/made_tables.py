@@ -11,7 +11,7 @@ import pandas as pd
 import measured
 from stackwars.measure import PROTOCOL
 from stackwars.measure.log_ratio import LogRatio
-from stackwars.results import comparisons, runs, schema
+from stackwars.results import comparisons, runs, schema, summaries
 from stackwars.study.cells import Cell
 
 OLD, NEW = "jaxlib-0.7.1", "jaxlib-0.10.2"
@@ -74,29 +74,62 @@ def check(programs: dict[str, dict], **changes: object) -> dict:
     return {**known, "programs": {name: outcome | own for name, own in programs.items()}, **changes}
 
 
-def measured_replay(medians: dict[str, tuple], status: str = "ok", calls: int = 1) -> dict:
-    """Return the result of a replay whose programs' processes have these medians."""
+def loops(*ms: float, calls: int = 1, program: str = "") -> list[dict]:
+    """Return loops with these values in ms a call, each after a block that is dropped."""
+    counted = {f"{name}_ns": 0 for name in ("run", "wait", "steal")} | {"minor_faults": 0, "major_faults": 0}
+    event = {"event": "loop", "calls": calls, "dropped": 1, **counted, "began_s": 1000.0}
+    event |= {"program": program} if program else {}
+    return [event | {"ns": [round(99e6 * calls), round(1e6 * value * calls)]} for value in ms]
+
+
+def measured_replay(
+    medians: dict[str, tuple], status: str = "ok", calls: int = 1, natives: dict[str, tuple] | None = None
+) -> dict:
+    """Return the result of a replay whose programs have these times in its rounds, and natives theirs."""
     count = len(next(iter(medians.values()))) if status == "ok" else 0
     known = {"status": status, "status_detail": "" if status == "ok" else "why"}
     known |= {"values": values_of(l2=3e-7), "struck_ns": None}
     known |= {"first_ns": [100_000_000] * count, "second_ns": [2_000_000] * count}
     programs = {
-        name: known | {"steady": [measured.blocks((ms / 2, ms, 9 * ms), calls=calls) for ms in values[:count]]}
+        name: known
+        | {"steady": [measured.blocks((ms / 2, ms, 9 * ms), calls=calls) for ms in values[:count]]}
+        | {"loops": [loops(ms, ms, ms, calls=calls) for ms in values[:count]]}
         for name, values in medians.items()
     }
     where = {"workload": "gemm", "device": "cpu"}
     times = {"started_s": 1000.0, "wall_s": 10.0}
-    processes = [{"repetition": number, "machine": {}, **times} for number in range(count)]
-    return {**where, "programs": programs, "processes": processes}
+    processes = [
+        {"repetition": number, "machine": {}, "basis": "interleaved", **times} for number in range(count)
+    ]
+    return {
+        **where,
+        "programs": programs,
+        "processes": processes,
+        "natives": {name: native(values) for name, values in (natives or {}).items()},
+    }
+
+
+def native(medians: tuple) -> list[dict]:
+    """Return the native processes of a replay's rounds; one without a time was not run."""
+    return [
+        {
+            "repetition": number,
+            "status": "not run" if ms is None else "ok",
+            "status_detail": "too little memory" if ms is None else "",
+            "events": [] if ms is None else loops(ms, ms, ms),
+        }
+        for number, ms in enumerate(medians)
+    ]
 
 
 def compared(
     cells: list[dict] = (), paired: list[dict] = (), programs: list[dict] = (), **changes: object
 ) -> pd.DataFrame:
     """Return comparisons.csv of these rows of the other tables. changes: of the configuration."""
-    given = {"rounds": paired, "cells": cells, "programs": programs}
-    tables = [schema.table(name, list(rows)) for name, rows in given.items()]
-    return comparisons.build(measured.config(**changes), *tables)
+    measured_cells = schema.table("cells", list(cells))
+    observed = schema.table("rounds", [*paired, *summaries.rows(measured_cells)])
+    emitted = schema.table("programs", list(programs))
+    return comparisons.build(measured.config(**changes), observed, measured_cells, emitted)
 
 
 def only(table: pd.DataFrame, **where: object) -> pd.Series:
@@ -125,6 +158,16 @@ def comparison(workload: str, ratio: float, error: float | None = 0.01, **column
     return {**names, **numbers, "ratio": ratio, "error": error, "dof": known.freedom, **columns}
 
 
+def summary(workload: str, ratio: float, error: float | None = 0.01, **columns: object) -> dict:
+    """Return a row of rounds.csv that stands for three rounds of torch_xla's steady time over JAX's.
+
+    error: of the logarithm of their ratio.
+    """
+    names = {"quantity": "steady", "workload": workload, "device": "cpu", "basis": "interleaved"}
+    names |= {"subject": "torch_xla", "baseline": "jax", "rounds": 3}
+    return {**names, "round": None, "ratio": ratio, "error": error, **columns}
+
+
 def write_tables(folder: Path, context: dict, **tables: list[dict]) -> Path:
     """Write a folder of results with these rows of its tables, the others empty."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -134,13 +177,19 @@ def write_tables(folder: Path, context: dict, **tables: list[dict]) -> Path:
     return folder
 
 
-def accepted(folder: Path, machine: str = "a", studies: tuple = ("tables",), **tables: list[dict]) -> runs.Run:
+def accepted(
+    folder: Path,
+    machine: str = "a",
+    studies: tuple = ("tables",),
+    protocol: int = PROTOCOL,
+    **tables: list[dict],
+) -> runs.Run:
     """Write an accepted run of these studies with these rows of its tables.
 
     machine: the processor of its kind of machine.
     """
     date = f"{folder.name}T00:00:00+00:00"
-    facts = {"protocol": PROTOCOL, "machine": {"cpu_model": machine}, "date_utc": date, "studies": studies}
+    facts = {"protocol": protocol, "machine": {"cpu_model": machine}, "date_utc": date, "studies": studies}
     write_tables(folder, facts, **tables)
     runs.write_manifest(folder)
-    return runs.Run(folder.name, folder, machine)
+    return runs.Run(folder.name, folder, machine, protocol)

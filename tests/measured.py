@@ -5,9 +5,8 @@ from __future__ import annotations
 import copy
 import gzip
 import json
-import sys
+import shutil
 from pathlib import Path
-from unittest.mock import patch
 
 import numpy as np
 
@@ -51,7 +50,7 @@ def config(**changes: object) -> dict:
     main = whole["comparisons"][0]
     whole["comparisons"] = [main]
     whole["frameworks"] = {main[side]: whole["frameworks"][main[side]] for side in ("baseline", "subject")}
-    whole["audits"] = {"frameworks": [], "replays": []}
+    whole["audits"] = {"frameworks": [], "replays": [], "workloads": [], "trials": {}}
     whole["presets"]["smoke"].pop("study_workloads", None)
     chosen = {"preset": "smoke", "workloads": ["gemm", "ffn"], "devices": ["cpu", "tpu"]}
     return {**whole, **chosen, "measure": ["tables"], **changes}
@@ -90,11 +89,13 @@ def process(
     wait: float | tuple[float, ...] = 0.0,
     calls: int = 1,
     others: float = 0.0,
+    loops_ms: tuple[float, ...] | None = None,
     **changes: object,
 ) -> dict:
-    """A process result as the supervisor writes it: import 2 s, build 0.5 s, trace 10 ms, compile 30 ms.
+    """A process result as a cell writes it: import 2 s, build 0.5 s, trace 10 ms, compile 30 ms.
 
-    steady_ms, wait, calls, others: of its blocks, as in `blocks`.
+    steady_ms, wait, calls, others: of its blocks, as in `blocks`. loops_ms: a call in each of its loops; by default the
+    same as in the blocks.
     """
     settings = config()
     ns = [round(1e6 * value) for value in (first_ms, second_ms)]
@@ -114,6 +115,7 @@ def process(
         {"event": "steady", "at_s": started_s + 5.0, **blocks(steady_ms, wait, calls, others),
          "seconds": 0.5, "outside_s": 0.5 - calls * sum(steady_ms) / 1e3,
          "compiles": compiles[2], "cache_hits": 0, "threads": 2},
+        *loops(steady_ms if loops_ms is None else loops_ms, calls, started_s + 5.5),
         {"event": "timed", "at_s": started_s + 6.0, "output_shape": [16, 64], **around},
         {"event": "end", "at_s": started_s + 7.0},
     ]  # fmt: skip
@@ -141,25 +143,36 @@ def process(
         "source": {"git_revision": "0123456789ab", "git_dirty": False},
         "environment": "jax-0123",
         "repeated": True,
+        "round_s": wall_s,
+        "order": {"singles": ["subject"]},
+        "basis": "interleaved",
+        "partner": None,
         **changes,
     }
 
 
-def stopped(cell: Cell = GEMM, repetition: int = 0, reason: str = "decided") -> dict:
-    """The result of a process that was not needed any more, as the supervisor writes it."""
-    asked = ("framework", "dialect", "workload", "device", "preset", "sizes", "settings")
-    ran = process(cell)
-    return {
-        **{key: ran[key] for key in asked},
-        **{"status": "stopped", "status_detail": reason, "repetition": repetition},
-        **{"events": [], "repeated": False, "wall_s": 0.0},
-    }
+def loops(ms: tuple[float, ...], calls: int = 1, at_s: float = 1000.0) -> list[dict]:
+    """The loops of a process whose calls take so long in each: a block that is dropped, and one that counts."""
+    return [
+        {
+            **{"event": "loop", "at_s": at_s, "ns": [5 * 10**6, round(1e6 * value * calls)], "dropped": 1},
+            **{"calls": calls, "run_ns": 75 * 10**5, "wait_ns": 0, "steal_ns": 0},
+            **{"minor_faults": 4 * calls, "major_faults": 0},
+        }
+        for value in ms
+    ]
+
+
+def with_partner(process: dict, other: dict, basis: str = "interleaved") -> dict:
+    """The process as of a round in which the other one was its partner."""
+    left_out = measured_cell.NOT_OF_PARTNER
+    partner = {key: value for key, value in other.items() if key not in left_out and key != "round_s"}
+    return {**process, "basis": basis, "partner": partner | {"basis": basis}}
 
 
 def process_folder(folder: Path, result: dict, output: np.ndarray | None = None) -> Path:
-    """A process's folder with its result and, where that is ok, its output and program."""
+    """A process's folder with, where its result is ok, its output and program."""
     folder.mkdir(parents=True)
-    (folder / "process.json").write_text(json.dumps(result))
     if result["status"] == "ok":
         np.save(folder / "output.npy", np.arange(4, dtype=np.float32) if output is None else output)
         (folder / "stablehlo.mlir.gz").write_bytes(gzip.compress(PROGRAM.encode(), mtime=0))
@@ -170,16 +183,12 @@ def write_cell(results: Path, processes: list[dict], output: np.ndarray | None =
     """A cell's folder in a folder of results, written by the harness from these processes."""
     first = processes[0]
     folder = results / Cell(first["framework"], first["workload"], first["device"]).path
-    parts = [process_folder(folder / f"process-{result['repetition']}", result, output) for result in processes]
-    run_main(parts, folder)
+    parts = [
+        process_folder(folder / "rounds" / str(result["repetition"]), result, output) for result in processes
+    ]
+    measured_cell.write(folder, processes, parts, 7)
+    shutil.rmtree(folder / "rounds")
     return folder
-
-
-def run_main(parts: list[Path], folder: Path) -> None:
-    """What the workflow's rule runs."""
-    arguments = ["cell", *map(str, parts), "--output", str(folder)]
-    with patch.object(sys, "argv", arguments):
-        measured_cell.main()
 
 
 def write_results(results: Path) -> Path:

@@ -23,7 +23,7 @@ RUN = "2026-01-01T0000"
 CELL = {
     **{"study": "tables", "mode": "native", "workload": "mha", "title": "MHA", "framework": "jax"},
     **{"device": "cpu", "status": "ok", "first_ms": 80.0, "second_ms": 3.0, "steady_ms": 2.0, "rounds": 3},
-    **{"steady_low_ms": 1.9, "steady_high_ms": 2.1, "stop_reason": "decided"},
+    **{"steady_low_ms": 1.9, "steady_high_ms": 2.1},
 }
 FAILED = {**CELL, "title": HOSTILE, "status": "error", "status_detail": HOSTILE, "workload": "gemm"}
 ABSENT = {**CELL, "device": "tpu", "status": "not run", "status_detail": "no driver"}
@@ -48,7 +48,7 @@ REFUSED = {key: value for key, value in REFUSED.items() if "ms" not in key and k
 RATIO = {
     **{"quantity": "steady", "studies": ["tables"], "workload": "mha", "title": "MHA", "device": "cpu"},
     **{"subject": "torch_xla", "baseline": "jax", "rounds": 3, "runs": 2, "ratio": 1.5, "low": 1.4},
-    **{"high": 1.6, "verdict": "slower", "p_adjusted": 0.012, "detectable": 0.07, "gated": False},
+    **{"high": 1.6, "verdict": "slower", "confidence": 0.98, "detectable": 0.07, "gated": False},
     "contended": True,
     "each": [["", 0, 1.45], ["", 1, 1.55]],
 }

@@ -12,7 +12,6 @@ import pytest
 
 from stackwars.compilers import ahead_supervisor, arguments, replay_cell
 from stackwars.compilers.check import outcome
-from stackwars.compilers.replay import ReplayJob
 from stackwars.measure import cell, judge, nodes, supervisor
 from stackwars.results import programs, tables
 from stackwars.results.folder import Folder
@@ -57,12 +56,16 @@ def rounds(job, folder, child: str = supervisor.CELL):
     return found
 
 
-def test_cell_is_unsupported_and_a_later_round_is_not_tried(tmp_path, capsys):
+def measured(job, folder) -> dict:
+    """The cell of a job that cannot be measured."""
+    return cell.measure(job, PINS, None, folder)
+
+
+def test_cell_is_unsupported(tmp_path, capsys):
     identity = ("jax", "jax", "gemm", "cpu", "smoke", 0, {"m": 1, "k": 1, "n": 1})
-    folders = rounds(supervisor.ProcessJob(*identity, SETTINGS), tmp_path)
-    found = cell.combine(folders)
+    found = measured(supervisor.ProcessJob(*identity, SETTINGS), tmp_path)
     assert (found["status"], found["status_detail"]) == ("unsupported", WHY)
-    assert [process["repeated"] for process in found["processes"]] == [True, False]
+    assert [process["repeated"] for process in found["processes"]] == [True]
     assert f"unsupported: {WHY}" in capsys.readouterr().err
 
 
@@ -70,8 +73,7 @@ def test_cell_of_an_absent_device_is_not_run_and_builds_no_environment(tmp_path,
     monkeypatch.setitem(device.NODES, "cuda", (str(tmp_path / "nvidia"),))
     monkeypatch.setattr(supervisor, "ensure", lambda pins: pytest.fail("built an environment"))
     identity = ("jax", "jax", "gemm", "cuda", "smoke", 0, {"m": 1, "k": 1, "n": 1})
-    peers = {"baselines": {"jax": None}, "compilers": []}
-    found = cell.combine(rounds(supervisor.ProcessJob(*identity, SETTINGS, peers=peers), tmp_path))
+    found = measured(supervisor.ProcessJob(*identity, SETTINGS), tmp_path)
     why = f"no driver: none of {tmp_path}/nvidia exists"
     assert (found["status"], found["status_detail"]) == ("not run", why)
     assert f"not run: {why}" in capsys.readouterr().err
@@ -79,9 +81,14 @@ def test_cell_of_an_absent_device_is_not_run_and_builds_no_environment(tmp_path,
 
 def test_replay_is_unsupported(tmp_path):
     config = {**load(), "preset": "smoke"}
-    job = ReplayJob(**replay_job(config, replays(config)[0], 0))
-    check = {"judge": "", "programs": {name: outcome("unsupported", WHY) for name in job.programs}}
-    found = replay_cell.combine(rounds(job, tmp_path, "stackwars.compilers.replay"), {}, check)
+    own = replay_job(config, replays(config)[0])
+    check = {"judge": "", "programs": {name: outcome("unsupported", WHY) for name in own["programs"]}}
+    own["check"] = str(tmp_path / "check.json")
+    Path(own["check"]).write_text(json.dumps(check))
+    job = replay_cell.ReplayCellJob(own, {}, {})
+    replay_cell.write(job, *replay_cell.measure(job, PINS, tmp_path), None, tmp_path)
+    found = json.loads((tmp_path / "replay.json").read_text())
+    assert len(found["processes"]) == 1 and found["run_seed"] is None
     assert (found["status"], found["status_detail"]) == ("unsupported", WHY)
     assert {program["status"] for program in found["programs"].values()} == {"unsupported"}
 

@@ -1,6 +1,6 @@
 """A copy of this package with frameworks that are NumPy with other ends, to see real cells end.
 
-The child of a cell in it behaves as the environment variable TOY says.
+The child of a cell in it behaves as the environment variable STACKWARS_TOY says.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 from stackwars.frameworks import Counters, numpy
 
-TOY = os.environ["TOY"]
+TOY = os.environ["STACKWARS_TOY"]
 
 class Session(numpy.Session):
     calls, kept, first = 0, [], None
@@ -35,7 +35,7 @@ class Session(numpy.Session):
         self.calls += 1
         if self.calls == 1:
             if TOY == "sleep":
-                Path(os.environ["TOY_PID"]).write_text(str(os.getpid()))
+                Path(os.environ["STACKWARS_TOY_PID"]).write_text(str(os.getpid()))
                 time.sleep(60)
             if TOY == "hog at run":
                 self.kept.append(np.ones(2**30, np.uint8))
@@ -75,7 +75,7 @@ class Session(numpy.Session):
 """
 PARTNER = """
 import os
-os.environ["TOY"] = os.environ["TOY_PARTNER"]
+os.environ["STACKWARS_TOY"] = os.environ["STACKWARS_TOY_PARTNER"]
 from stackwars.frameworks.toy import Session
 """
 SETTINGS = {
@@ -83,16 +83,13 @@ SETTINGS = {
     "matmul_precision": "highest",
     "memory_cap_gib": 0.5,
     "timeout_s": 30,
-    "rounds_min": 100,
-    "rounds_max": 100,
-    "round_budget_s": 1000,
+    "rounds": 2,
     "block_calls": 1,
     "steady_min_blocks": 4,
     "steady_max_blocks": 4,
     "steady_seconds": 0.01,
-    "steady_repeats": 1,
-    "interleaved_slice_seconds": 0.002,
-    "interleaved_seconds": 0.05,
+    "loop_pairs": 2,
+    "loop_seconds": 0.1,
 }
 
 
@@ -128,61 +125,85 @@ class ToyCheckout:
         (home / "ready").touch()
 
     def output(self, repetition: int = 0, device: str = "cpu") -> Path:
-        """Folder of a process, relative to the checkout as in the workflow."""
-        return Path("results", "smoke", device, "toy", "gemm", f"process-{repetition}")
+        """Folder of a process, relative to the checkout."""
+        return self.cell(device) / f"process-{repetition}"
 
-    def command(
+    def cell(self, device: str = "cpu") -> Path:
+        """Folder of the toy's cell, relative to the checkout as in the workflow."""
+        return Path("results", "smoke", device, "toy", "gemm")
+
+    def job(
         self,
         repetition: int = 0,
         device: str = "cpu",
         partner: bool = False,
         forms: bool = False,
-        pins: str = "envs/toy.txt",
-        partner_pins: str = "envs/toy.txt",
         expected: str = "",
+        workload: str = "gemm",
+        sizes: dict[str, int] | None = None,
         **settings: object,
-    ) -> list[str]:
-        """The command of the workflow's rule for the process of one round, alone or with a partner."""
+    ) -> str:
+        """File of the job of a process, or of the cell whose first process it is."""
         job = {
             "framework": "toy",
             "dialect": "numpy",
-            "workload": "gemm",
+            "workload": workload,
             "device": device,
             "preset": "smoke",
             "repetition": repetition,
-            "sizes": {"m": 2, "k": 3, "n": 4},
+            "sizes": sizes or {"m": 2, "k": 3, "n": 4},
             "settings": {**SETTINGS, **settings},
             "partner": {"framework": "toy_partner", "dialect": "numpy"} if partner else None,
             "forms": forms,
             "expected": expected,
-            "peers": {"baselines": {"toy": None}, "compilers": []},
         }
-        handed_job = job_files.file("process", job, self.folder / "handed")
-        arguments = ["--job", handed_job, "--pins", pins]
-        if partner:
-            arguments += ["--partner-pins", partner_pins]
+        return job_files.file("process", job, self.folder / "handed")
+
+    def command(
+        self, repetition: int = 0, device: str = "cpu", pins: str = "envs/toy.txt", **job: object
+    ) -> list[str]:
+        """The command that supervises one process."""
+        arguments = ["--job", self.job(repetition, device, **job), "--pins", pins]
         output = ["--output", str(self.output(repetition, device))]
         return [sys.executable, "-m", "stackwars.measure.supervisor", *arguments, *output]
+
+    def cell_command(
+        self, pins: str = "envs/toy.txt", partner_pins: str = "envs/toy.txt", device: str = "cpu", **job: object
+    ) -> list[str]:
+        """The command of the workflow's rule for a cell."""
+        arguments = ["--job", self.job(device=device, **job), "--pins", pins]
+        if job.get("partner"):
+            arguments += ["--partner-pins", partner_pins]
+        output = ["--output", str(self.cell(device))]
+        return [sys.executable, "-m", "stackwars.measure.cell", *arguments, *output]
 
     def environ(self, toy: str, **extra: str) -> dict[str, str]:
         """The variables under which the child behaves so."""
         pid = str(self.folder / "child.pid")
-        return {**self.variables, "TOY": toy, "TOY_PID": pid, **extra}
+        return {**self.variables, "STACKWARS_TOY": toy, "STACKWARS_TOY_PID": pid, **extra}
 
-    def measure(
-        self, toy: str, repetition: int = 0, device: str = "cpu", partner: str = "", **settings: object
-    ) -> dict:
-        """Run one process to its end; its result, with what the command printed as `printed`.
+    def measure(self, toy: str, repetition: int = 0, device: str = "cpu", **job: object) -> dict:
+        """Run one process to its end; its result, with what the command printed as `printed`."""
+        return self._run(
+            self.command(repetition, device, **job),
+            self.environ(toy),
+            self.output(repetition, device) / "process.json",
+        )
 
-        partner: how its partner behaves, if it is to have one.
-        """
+    def measure_cell(self, toy: str, partner: str = "", device: str = "cpu", **job: object) -> dict:
+        """Run a cell to its end, likewise. partner: how its partner behaves, if it is to have one."""
+        return self._run(
+            self.cell_command(device=device, partner=bool(partner), **job),
+            self.environ(toy, STACKWARS_TOY_PARTNER=partner),
+            self.cell(device) / "cell.json",
+        )
+
+    def _run(self, command: list[str], environ: dict[str, str], result: Path) -> dict:
         done = subprocess.run(
-            self.command(repetition, device, bool(partner), **settings), cwd=self.folder,
-            env=self.environ(toy, TOY_PARTNER=partner), capture_output=True, text=True, timeout=60,
-        )  # fmt: skip
+            command, cwd=self.folder, env=environ, capture_output=True, text=True, timeout=120
+        )
         assert done.returncode == 0, done.stderr
-        path = self.folder / self.output(repetition, device) / "process.json"
-        return {**json.loads(path.read_text()), "printed": done.stderr}
+        return {**json.loads((self.folder / result).read_text()), "printed": done.stderr}
 
     def python(self, *arguments: str) -> subprocess.CompletedProcess:
         """Run this Python with the checkout's package."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import random
 
-from stackwars.audits import power
-from stackwars.audits.trials import Trial, aa_comparison
-from stackwars.measure.process_value import ProcessValue
+from stackwars.audits.depth_scaling import NAME
+from stackwars.audits.pairs import LAYERS, known_ratio
 
 CALL_MS = 10.0
 FLOOR_MS = 4.0
@@ -20,10 +20,10 @@ def process(**changes: object) -> dict:
     steady_s = 20 * (CALL_MS / 1e3 + 2e-5)
     events = {
         "run": {"at_s": 100.0, "affinity": [1]},
-        "first": {"at_s": 100.801, "ns": 800_000_000, "compiles": 1, "cache_hits": 0},
+        "first": {"began_s": 100.001, "at_s": 100.801, "ns": 800_000_000, "compiles": 1, "cache_hits": 0},
         "second": {"at_s": 100.82, "ns": 10_000_000, "compiles": 0, "cache_hits": 0},
         "steady": {
-            "at_s": 100.82 + steady_s, "ns": [round(1e6 * CALL_MS)] * 20, "calls": 1,
+            "began_s": 100.82, "at_s": 100.82 + steady_s, "ns": [round(1e6 * CALL_MS)] * 20, "calls": 1,
             "seconds": steady_s, "compiles": 0, "cache_hits": 0,
         },
         "timed": {"at_s": 101.2, "affinity": [1]},
@@ -39,15 +39,44 @@ def process(**changes: object) -> dict:
     }  # fmt: skip
 
 
-def value(ms: float) -> ProcessValue:
-    """A process of uncontended blocks with this value."""
-    return ProcessValue(ms, ms, 1.0, "steady at once", 0, 3)
+def pair(
+    kind: str = "same",
+    workload: str = "gemm",
+    trials: int = 3,
+    ratio: float = 1.0,
+    noise: float = 0.01,
+    subject: str = "jax",
+    baseline: str = "",
+    **changes: object,
+) -> dict:
+    """What `paired.measure` returns of a pair whose rounds lie around a ratio, each off by a normal share of it."""
+    labels = {"kind": kind, "workload": workload, "device": "cpu", "percent": 0, "trials": trials, "rounds": 5}
+    sides = {"subject": subject, "baseline": baseline or subject}
+    name = f"{subject}-{baseline}-{workload}-{changes.get('percent', 0)}"
+    draw = random.Random(f"{name} {changes.pop('seed', 0)}")
+    ratios = [ratio * math.exp(draw.gauss(0, noise)) for _ in range(trials * 5)]
+    undisturbed = [one * math.exp(draw.gauss(0, noise)) for one in ratios]
+    machine = {"cpu_model": "A CPU", "cores": 2, "memory_bytes": 2**34}
+    return {
+        **labels, **sides, "name": name, "ratios": ratios, "undisturbed": undisturbed, "agreements": [],
+        "machine": machine, "revisions": ["abc"], "wall_s": 1.0, **changes,
+    }  # fmt: skip
 
 
-def rounds(count: int, ms: float, seed: str, noise: float = 0.004) -> dict[int, ProcessValue]:
-    """So many rounds around a time, each off by a normal share of it."""
-    draw = random.Random(seed)
-    return {number: value(ms * (1 + draw.gauss(0, noise))) for number in range(count)}
+def pairs(noise: float = 0.01, ratio: float = 1.0, seed: int = 0) -> list[dict]:
+    """Twelve pairs of two frameworks against themselves, and more layers of both."""
+    same = [
+        pair(workload=f"{subject}{number}", subject=subject, noise=noise, ratio=ratio, seed=seed)
+        for subject in ("jax", "torch_xla")
+        for number in range(6)
+    ]
+    more = [
+        pair("more", subject=subject, workload=NAME, percent=percent, ratio=known_ratio(percent), trials=2,
+             noise=noise / 4, seed=seed)
+        for subject in ("jax", "torch_xla")
+        for percent in LAYERS
+    ]  # fmt: skip
+    return [*same, *more]
 
 
 FENCES = {
@@ -68,20 +97,3 @@ INDEPENDENT = {
     "workloads": [{"workload": "ffn", "harness": "pyperf 2.10.0", "ratio": 1.01, "ok": True,
                    "ours_ms": [101.0], "third_party_ms": [100.0]}],
 }  # fmt: skip
-
-
-def powered(noise: float = 0.004, count: int = 60, steps: dict | None = None) -> dict:
-    """What `power.audit_power` gives of simulated sides."""
-    percents = steps or power.SIDES
-    made = {name: rounds(count, 4 * (1 + p / 100), name, noise) for name, p in percents.items()}
-    figures = power.figures(made, "cpu-1t")
-    return {"framework": "jax", "device": "cpu-1t", "rounds": count, "layers": 100, **figures}
-
-
-def a_a(count: int, claimed: int = 0) -> list[Trial]:
-    """A/A trials of cells; so many more of them claim a difference of 3 %."""
-    cells = [rounds(8, 5.0, f"cell {number}") for number in range(count + claimed)]
-    found = [aa_comparison(values, str(number)) for number, values in enumerate(cells)]
-    wrong = [comparison._replace(p=0.01, ratio=1.03) for comparison in found[count:]]
-    names = (f"jax w{number}" for number in range(len(cells)))
-    return [Trial("cpu", n, one) for n, one in zip(names, [*found[:count], *wrong], strict=True)]

@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from audits.made import FENCES, MUTANTS
+from audits.made import FENCES, MUTANTS, pairs
 from measured import GEMM, config, process, write_cell, write_results
 from stackwars.audits import audit_entries, report
-from stackwars.results import raw, tables
+from stackwars.results import runs, tables
 from stackwars.results.folder import Folder
 from stackwars.workflow import job_files
 
@@ -33,33 +33,56 @@ def folder(tmp_path):
     return tmp_path
 
 
-def test_each_cell_is_an_aa_trial(folder):
-    found = list(report.run_trials(raw.read(config(), folder)))
-    assert [trial.name for trial in found] == ["jax gemm", "torch_xla gemm"]
-    assert all(trial.comparison.rounds == ROUNDS // 2 for trial in found)
+def run(folder, monkeypatch, parts: dict[str, list[dict]]) -> audit_entries.Audits:
+    """Return the audits of the folder after a report of these parts."""
+    files = []
+    for name, found in parts.items():
+        for number, figures in enumerate(found):
+            path = folder / "audits" / name / "cpu" / f"{number}.json"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(json.dumps(figures))
+            files += ["--part", str(path)]
+    command = ["--config", job_files.file("config", config(), folder), "--results", str(folder)]
+    monkeypatch.setattr(sys, "argv", ["report", *command, *files])
+    report.main()
+    return audit_entries.read(folder / "audits.json")
+
+
+def on_this_machine(folder, **changes: object) -> list[dict]:
+    """Return pairs that were measured on the machine of the run."""
+    machine = json.loads((folder / "context.json").read_text())["machine"] | changes
+    return [{**one, "machine": machine} for one in pairs(noise=0.004)]
 
 
 def test_report_reads_what_there_is_and_names_what_is_missing(folder, monkeypatch):
-    parts = []
-    for name, figures in (("fences", FENCES), ("mutants", MUTANTS)):
-        path = folder / "audits" / name / "cpu" / "jax.json"
-        path.parent.mkdir(parents=True)
-        path.write_text(json.dumps(figures))
-        parts += ["--part", str(path)]
-    command = ["--config", job_files.file("config", config(), folder), "--results", str(folder)]
-    monkeypatch.setattr(sys, "argv", ["report", *command, *parts])
-    report.main()
-    found = {entry["id"]: entry for entry in audit_entries.read(folder / "audits.json")}
+    audits = run(folder, monkeypatch, {"fences": [FENCES], "mutants": [MUTANTS]})
+    found = {entry["id"]: entry for entry in audits.entries}
     assert list(found) == list(audit_entries.AUDITS)
-    assert {key for key, entry in found.items() if entry["verdict"] == "not run"} == {
-        "power",
-        "independent",
-    }
+    missing = {"aa", "power", "mixed", "estimator", "independent"}
+    assert {key for key, entry in found.items() if entry["verdict"] == "not run"} == missing
     assert found["fences"]["verdict"] == found["mutants"]["verdict"] == "pass"
     counted = ("floor", "clock", "agreement", "first_run")
     assert {found[name]["detail"] for name in counted} == {"2 cells, 0 refused"}
     assert {found[name]["verdict"] for name in counted} == {"pass"}
-    assert found["aa"]["figures"]["groups"]["run, all"]["trials"] == 2
+
+
+def test_audits_name_the_run_the_revision_and_the_kind_of_machine(folder, monkeypatch):
+    every = on_this_machine(folder)
+    every[0] = {**every[0], "agreements": [["jax", "gemm", 1.001, 2]] * 5, "revisions": ["def"]}
+    parts = {kind: [one for one in every if one["kind"] == kind] for kind in ("same", "more")}
+    audits = run(folder, monkeypatch, parts)
+    context = json.loads((folder / "context.json").read_text())
+    assert (audits.run, audits.machine) == (runs.identity(context), runs.kind(context))
+    assert audits.revisions == ("abc", "def")
+    found = {entry["id"]: entry["verdict"] for entry in audits.entries}
+    assert (found["aa"], found["power"], found["estimator"]) == ("pass", "pass", "pass")
+
+
+def test_pairs_of_another_machine_are_refused(folder, monkeypatch):
+    with pytest.raises(
+        ValueError, match=r"expected an audit on the machine of the run .* got one on Other, 2 cores"
+    ):
+        run(folder, monkeypatch, {"same": on_this_machine(folder, cpu_model="Other")[:1]})
 
 
 def table(**changes: object) -> pd.DataFrame:

@@ -1,6 +1,5 @@
 """Processes of an audit stay as they finish, and run again only if something changed; what they are compared by."""
 
-import json
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -8,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from audits.made import process
-from stackwars.audits import independent, mutant, power, subjects, verdicts
-from stackwars.audits.subjects import CellSubject, ReplaySubject
+from stackwars.audits import independent, mutant, subjects
+from stackwars.audits.subjects import CellSubject
 from stackwars.measure.supervisor import ProcessJob
 
 DEPTH = "stackwars.audits.depth_scaling"
@@ -51,16 +50,7 @@ def started(monkeypatch) -> list[ProcessJob]:
             ]
         return made
 
-    def run_with_partner(side, job, python, partner_python, folder, seed):
-        made = side(job, python, folder)
-        layers = [job.sizes["layers"], job.partner["sizes"]["layers"]]
-        times = ([round(1e5 * (n + job.repetition % 3))] * 4 for n in layers)
-        first, second = ([{"event": "interleaved", "ns": ns, "calls": 1}] * 6 for ns in times)
-        made["events"] += first
-        return {**made, "partner": {"status": "ok", "framework": "jax", "events": second}}
-
     monkeypatch.setattr(subjects, "supervise", supervise)
-    monkeypatch.setattr(subjects.interleaved, "run_with_partner", run_with_partner)
     monkeypatch.setattr(subjects, "ensure", lambda pins: Path(sys.executable))
     return jobs
 
@@ -96,44 +86,6 @@ def cell(folder: Path, dialect: str = "jax") -> CellSubject:
     return CellSubject(job, PINS, folder)
 
 
-def test_power_runs_every_side_in_every_round_in_an_order_of_its_own(started, tmp_path):
-    found = power.audit_power(cell(tmp_path), 12)
-    orders = [tuple(j.sizes["layers"] for j in started[4 * r : 4 * r + 4]) for r in range(12)]
-    assert all(sorted(order) == [100, 102, 105, 110] for order in orders)
-    assert {j.partner["sizes"]["layers"] for j in started} == {100}
-    assert len(set(orders)) > 4
-    assert [size["count"] for size in found["sizes"]] == [3, 3, 3]
-    assert [size["error_points"] for size in found["sizes"]] == pytest.approx([0, 0, 0], abs=0.11)
-    assert json.loads(json.dumps(found)) == found
-
-
-def test_same_alone_is_one_side_in_every_round(started, tmp_path):
-    found = power.audit_power(cell(tmp_path, "torch"), 12, same=True)
-    assert {j.sizes["layers"] for j in started} == {100} == {j.partner["sizes"]["layers"] for j in started}
-    assert {(j.framework, j.partner["framework"]) for j in started} == {("torch_xla", "torch_xla")}
-    assert [j.repetition for j in started] == list(range(12))
-    assert (found["aa"]["trials"], found["aa"]["count"], found["sizes"]) == (3, 0, [])
-    assert json.loads(json.dumps(found)) == found
-
-
-def test_power_resumes_after_the_finished_processes(started, tmp_path):
-    power.audit_power(cell(tmp_path), 4)
-    before = len(started)
-    power.audit_power(cell(tmp_path), 5)
-    assert (before, len(started)) == (16, 20)
-
-
-def test_power_that_is_not_interleaved_is_an_error(started, monkeypatch, tmp_path):
-    alone = {"status": "not run", "status_detail": "no memory", "events": []}
-    monkeypatch.setattr(
-        subjects.interleaved,
-        "run_with_partner",
-        lambda side, job, python, *_: {**side(job, python, _[1]), "partner": alone},
-    )
-    with pytest.raises(RuntimeError, match="interleaved processes; the second one: no memory"):
-        power.audit_power(cell(tmp_path), 1)
-
-
 def test_medians_are_of_each_process(started, tmp_path):
     found = independent.audit_independent(cell(tmp_path, "torch"), {"ffn": {"batch": 1}}, 3)
     assert [j.repetition for j in started] == [0, 1, 2]
@@ -158,39 +110,6 @@ def test_dead_output_is_that_of_the_main_function():
     assert "    return %arg0 : tensor<2xf32>" in lines, "a called function stays"
     with pytest.raises(ValueError, match="expected a line `return"):
         mutant.return_zeros("module {}")
-
-
-class Replayed(ReplaySubject):
-    """Processes whose blocks take as long as their layers, in rounds that are slower and slower."""
-
-    def lower(self, workload, sizes):
-        return {name: {"layers": one["layers"]} for name, one in sizes.items()}
-
-    def run(self, place, programs, **own):
-        number = own["repetition"]
-        steady = [
-            {
-                "event": "steady", "program": name, "calls": 1,
-                "ns": [one["layers"] * (1000 + 100 * number + 7 * k * (-1) ** place) for k in range(9)],
-            }
-            for place, (name, one) in enumerate(programs.items())
-        ]  # fmt: skip
-        return {"repetition": number, "wall_s": 2.0, "events": steady}
-
-
-def test_programs_of_one_process_are_compared_by_their_work():
-    job = {"framework": "jax", "compiler": "iree-3.13", "device": "cpu"}
-    found = power.audit_power(Replayed(job, PINS, Path("folder")), 8)
-    assert (found["rounds"], found["wall_s"]) == (8, 16.0)
-    assert [round(one["ratio"], 2) for one in found["sizes"]] == [
-        pytest.approx(1 + percent / 100, abs=0.06) for percent in power.MORE
-    ]
-    # Every second program is a little slower than the base from block to block, and the same in all rounds.
-    assert found["ratios"][power.BASE] == [1.0] * 8
-    assert json.loads(json.dumps(found)) == found
-    assert verdicts.power([found])["detail"].startswith("jax in iree-3.13 on cpu: 2 % is found in ")
-    groups = verdicts.aa([], [found])["figures"]["groups"]
-    assert "interleaved depth scaling, jax in iree-3.13" in groups
 
 
 def test_the_job_decides_what_is_measured():

@@ -2,12 +2,12 @@
 
 import copy
 import json
-import re
 
 import pytest
 
-from audits.made import FENCES, INDEPENDENT, MUTANTS, a_a, powered
-from stackwars.audits import audit_entries, power, verdicts
+from audits.made import FENCES, INDEPENDENT, MUTANTS
+from stackwars.audits import audit_entries, verdicts
+from stackwars.audits.audit_entries import Audits
 
 
 @pytest.mark.parametrize("broken", ["residual", "depth_scaling", "dropped"])
@@ -44,53 +44,6 @@ def test_mutants_are_rejected_and_honest_processes_are_not(processes, verdict, s
     assert said in entry["detail"]
 
 
-@pytest.mark.parametrize(
-    ("figures", "verdict", "said"),
-    [
-        ({}, "pass", "5 % is found in 15 of 15 trials"),
-        ({"noise": 0.15}, "fail", ""),
-        ({"steps": {**power.SIDES, power.side(5): 8}}, "fail", "wrong: jax, 5 %: estimate off"),
-        ({"count": 3}, "not run", "3 rounds, and a trial takes 4"),
-        (
-            {"steps": {**power.SIDES, power.AGAIN: 3}},
-            "fail", "jax, 10 %: not the inverse with the labels swapped",
-        ),
-    ],
-)  # fmt: skip
-def test_power_passes_if_differences_are_found_with_their_size_both_ways(figures, verdict, said):
-    entry = verdicts.power([powered(**figures)])
-    assert entry["verdict"] == verdict
-    assert said in entry["detail"]
-    assert "swapped" not in said or "estimate off" not in entry["detail"]
-
-
-def test_same_against_the_same_passes_by_device_and_in_all():
-    entry = verdicts.aa(a_a(60), [powered()])
-    assert entry["verdict"] == "pass"
-    assert list(entry["figures"]["groups"]) == [
-        "run, cpu",
-        "run, all",
-        "interleaved depth scaling, jax",
-    ]
-    assert len(entry["figures"]["trials"]) == 60
-
-
-def test_size_of_a_difference_that_is_not_there_is_judged_of_interleaved_runs():
-    apart = [t._replace(comparison=t.comparison._replace(ratio=1.1)) for t in a_a(60)]
-    assert verdicts.aa(apart, [powered()])["verdict"] == "pass"
-    noisy = powered(noise=0.05)["aa"] | {"ok_claims": True}
-    entry = verdicts.aa(a_a(60), [powered(), {"framework": "torch_xla", "aa": noisy}])
-    assert (entry["verdict"], entry["figures"]["small"]) == ("fail", False)
-    assert "interleaved depth scaling, torch_xla: " in entry["detail"]
-
-
-def test_same_against_the_same_fails_where_differences_are_claimed():
-    entry = verdicts.aa(a_a(5, claimed=15), [])
-    assert entry["verdict"] == "fail"
-    assert len(entry["figures"]["claimed"]) >= 15
-    assert re.search(r"run, cpu: \d\d of 20 claimed", entry["detail"])
-
-
 def test_independent_harness():
     assert verdicts.independent([INDEPENDENT])["verdict"] == "pass"
     apart = copy.deepcopy(INDEPENDENT)
@@ -101,21 +54,49 @@ def test_independent_harness():
 
 
 def test_nothing_is_not_a_pass():
-    nothing = [
-        *(verdicts.fences([]), verdicts.mutants([]), verdicts.aa([], [])),
-        *(verdicts.power([]), verdicts.independent([])),
-    ]
+    nothing = [verdicts.fences([]), verdicts.mutants([]), verdicts.independent([])]
     assert {entry["verdict"] for entry in nothing} == {"not run"}
 
 
 def test_document_is_read_as_it_was_written(tmp_path):
-    audits = [verdicts.fences([FENCES])]
-    audit_entries.write(audits, tmp_path / "audits.json")
-    found = audit_entries.read(tmp_path / "audits.json")
-    assert found[0] == audits[0]
-    assert [entry["id"] for entry in found] == list(audit_entries.AUDITS)
-    assert {entry["verdict"] for entry in found[1:]} == {"not run"}
-    assert {entry["verdict"] for entry in audit_entries.read(tmp_path / "none.json")} == {"not run"}
-    (tmp_path / "audits.json").write_text(json.dumps({"schema": 7, "audits": []}))
-    with pytest.raises(ValueError, match="expected audits of schema 2, got 7"):
-        audit_entries.read(tmp_path / "audits.json")
+    path = tmp_path / "audits.json"
+    audits = Audits([verdicts.fences([FENCES])], "2026-01-01T0304", ("abc", "def"), "A CPU, 2 cores")
+    audit_entries.write(audits, path)
+    found = audit_entries.read(path)
+    assert (found.run, found.revisions, found.machine) == (audits.run, audits.revisions, audits.machine)
+    assert found.entries[0] == audits.entries[0]
+    assert [entry["id"] for entry in found.entries] == list(audit_entries.AUDITS)
+    assert {entry["verdict"] for entry in found.entries[1:]} == {"not run"}
+    none = audit_entries.read(tmp_path / "none.json")
+    assert ({entry["verdict"] for entry in none.entries}, none.run) == ({"not run"}, "")
+    path.write_text(json.dumps({"schema": 7, "audits": []}))
+    with pytest.raises(ValueError, match="expected audits of schema 3, got 7"):
+        audit_entries.read(path)
+
+
+@pytest.mark.parametrize(
+    ("judged", "run", "said"),
+    [
+        ({}, "one", "The harness was not audited with this run."),
+        ({"fences": "pass", "aa": "pass"}, "one", "2 of 2 audits of this run passed."),
+        (
+            {"fences": "pass", "aa": "fail", "power": "fail"},
+            "one",
+            "2 of 3 audits of this run failed: A/A, Power.",
+        ),
+        (
+            {"aa": "pass"},
+            "two",
+            "The harness was not audited with this run; 1 of 1 audits of the run one passed.",
+        ),
+        (
+            {"aa": "fail"},
+            "two",
+            "The harness was not audited with this run; 1 of 1 audits of the run one failed: A/A.",
+        ),
+    ],
+)
+def test_a_reader_hears_which_audits_failed_and_whose_they_are(judged, run, said):
+    entries = [audit_entries.entry(name, verdict, {}, "x") for name, verdict in judged.items()]
+    entries.append(audit_entries.not_run_entry("independent"))
+    assert Audits(entries, "one").state(run) == said

@@ -27,7 +27,7 @@ def refused(**changes) -> str:
     with pytest.raises(ClaimError) as caught:
         parse(document(**changes))
     said = str(caught.value)
-    assert said.startswith("claims: tpu_faster_steady: ") and "fix: config/claims.yaml" in said
+    assert said.startswith("claims: faster_steady: ") and "fix: config/claims.yaml" in said
     return said
 
 
@@ -67,6 +67,8 @@ def test_a_wrong_claim_is_named_with_its_key(changes, said):
         ({**WORD, "quantifier": "few"}, "query.quantifier: expected one of every, most, any, none"),
         ({**NUMBER, "number": "status", "at_most": 1}, "query.number: expected a column with numbers: v"),
         ({**NUMBER, "below": {"workload": "gem"}}, "query.below.workload: expected one of"),
+        ({**WORD, "leave_out": ["compiler"]}, "query.leave_out: expected the table effects, .*comparisons"),
+        ({**WORD, "leave_out": ["workload"]}, "query.leave_out.0: expected one of compiler, frontend"),
     ],
 )
 def test_a_query_names_tables_columns_and_words_that_exist(query, said):
@@ -102,7 +104,7 @@ def test_keys_that_a_claim_lacks_have_defaults():
 def test_two_claims_have_two_ids_and_an_unknown_id_names_those_there_are():
     made = document()
     made["claims"].append(copy.deepcopy(made["claims"][0]))
-    with pytest.raises(ClaimError, match="tpu_faster_steady: id: expected an id that no other claim has"):
+    with pytest.raises(ClaimError, match="faster_steady: id: expected an id that no other claim has"):
         parse(made)
     with pytest.raises(ClaimError, match=r"the whole file: id: expected one of .*one_run_jax"):
         load().claim("one_run")

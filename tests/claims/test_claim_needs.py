@@ -6,13 +6,12 @@ import shutil
 
 import pytest
 
-from claims_fixture import claims, config
+from claims_fixture import claim, claims, config
 from measured import process, write_cell, write_results
 from stackwars.claims.decide import decide_one, format_verdict
 from stackwars.claims.definitions import ClaimError
 from stackwars.claims.needs import check, needed_cells, needed_files, needed_programs, restricted
 from stackwars.results.folder import Folder
-from stackwars.results.names import generations
 from stackwars.study import programs
 from stackwars.study.cells import Cell
 from stackwars.study.config import validate
@@ -44,8 +43,9 @@ def test_a_claim_about_the_split_needs_replays_of_one_generation():
     workloads = config()["studies"]["tables"]["workloads"]
     assert replays == {f"replay/cpu/jaxlib-0.7.1/{workload}/replay.json" for workload in workloads}
     assert found == []
-    both = {path.split("/")[2] for path in needed("generation_turns")[1]}
-    assert both == set(generations(config()["compilers"]))
+    assert {path.split("/")[2] for path in needed("primitive_slower")[1]} == {"jaxlib-0.7.1"}
+    every = {path.split("/")[2] for path in needed("ynn_pays")[1]}
+    assert every == set(config()["studies"]["matrix"]["compilers"])
 
 
 def test_a_claim_about_a_target_needs_compilations_for_it_alone():
@@ -53,23 +53,33 @@ def test_a_claim_about_a_target_needs_compilations_for_it_alone():
     assert cells == []
     assert {path.split("/")[1:3] == ["tpu-v6e", "jaxlib-0.10.2"] for path in compilations} == {True}
     assert {path.split("/")[4] for path in compilations} == {"vit_b16", "gpt_neo_1p3b"}
-    assert len([path for path in needed("room_jax")[1] if path.endswith("largest_batch.json")]) == 12
-    compared = {path.split("/")[2] for path in needed("generations_agree_fit")[1]}
-    assert compared == {"jaxlib-0.7.1", "jaxlib-0.10.2"}
+    rooms = about(quantity="largest_batch", device="tpu-v6e", subject="torch_xla", kind="model")
+    assert len([path for path in rooms if path.endswith("largest_batch.json")]) == 12
+    fits = about(quantity="fit", device="tpu-v6e", subject=["jax", "torch_xla"])
+    assert {path.split("/")[2] for path in fits} == {"jaxlib-0.7.1", "jaxlib-0.10.2"}
+
+
+def about(**where) -> set[str]:
+    """Return the files that a claim about the comparisons with these values would need."""
+    query = {"where": where, "supports": ["same"], "contradicts": ["different"]}
+    return {str(path) for path in needed_files(config(), claim(query))}
 
 
 def test_only_a_claim_about_another_precision_needs_its_compilations():
     plain, both = (
-        {path.split("/")[3].partition("+")[2] for path in needed(identity)[1]}
-        for identity in ("memory_jax", "default_precision_smaller")
+        {
+            path.split("/")[3].partition("+")[2]
+            for path in about(quantity="hbm", device="tpu-v6e", subject=subject)
+        }
+        for subject in ("jax", "jax+default_precision")
     )
     assert (plain, both) == ({""}, {"", "default_precision"})
 
 
 def test_a_claim_about_form_needs_programs_alone():
-    cells, files, found = needed("gemm_same_program")
+    cells, files, found = needed("layernorm_form")
     assert (cells, files) == ([], set())
-    assert [(p.framework, p.workload) for p in found] == [("jax", "gemm"), ("torch_xla", "gemm")]
+    assert {p.framework for p in found} == {"jax", "torch_xla"}
     _, _, likened = needed("successor_keeps_form")
     assert {p.framework for p in likened} == {"jax", "torch_xla", "torch_tpu"}
 
@@ -79,11 +89,12 @@ def test_a_claim_about_another_form_of_a_workload_needs_both():
 
 
 def test_a_claim_about_growth_or_division_needs_their_processes_alone():
-    _, files, _ = needed("new_shapes_compile")
-    frameworks = ("jax", "torch_xla", "tensorflow_xla")
-    assert files == {f"growth/{name}/attention_window/sequence-all" for name in frameworks}
+    _, files, _ = needed("depth_costs_at_most_in_proportion")
+    assert {path.split("/")[0] for path in files} == {"growth"}
     assert {path.split("/")[0] for path in needed("same_collectives")[1]} == {"sharded"}
-    assert {path.split("/")[0] for path in needed("llama_fits_four_chips")[1]} == {"ahead"}
+    query = {"table": "programs", "study": "sharding", "supports": ["fits"], "contradicts": ["oom"]}
+    slices = claim({**query, "where": {"level": "optimised", "workload": "llama3_8b", "target": "tpu-v6e-4"}})
+    assert {str(path).split("/")[0] for path in needed_files(config(), slices)} == {"ahead"}
 
 
 def test_a_study_of_other_frameworks_needs_no_more_than_it_has():
@@ -92,9 +103,9 @@ def test_a_study_of_other_frameworks_needs_no_more_than_it_has():
     other = {**config(), "frameworks": {"ours": row, "theirs": row}, "comparisons": [pair]}
     other |= {"workloads": ["gemm", "layernorm"], "devices": ["cpu"]}
     other |= {"studies": {"ours": {"frameworks": ["ours", "theirs"]}}}
-    for claim in claims().claims:
-        assert {cell.framework for cell in needed_cells(other, claim)} <= {"ours", "theirs"}
-        assert not programs.replays(restricted(other, claim))
+    for one in claims().claims:
+        assert {cell.framework for cell in needed_cells(other, one)} <= {"ours", "theirs"}
+        assert not programs.replays(restricted(other, one))
 
 
 def test_one_claim_is_decided_from_its_cells_alone(tmp_path):

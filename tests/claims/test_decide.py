@@ -12,11 +12,11 @@ from stackwars.claims import decide, pages
 from stackwars.claims.decide import decide as decided
 from stackwars.claims.definitions import AUDITS, Claim, listed, study_of
 from stackwars.claims.verdicts import Tally, counts, margin, quantified
-from stackwars.results import schema
+from stackwars.results import effects, schema
 from stackwars.results.dataset import Dataset
 from stackwars.results.folder import Folder
 from stackwars.setup.environments import REPOSITORY
-from stackwars.study.studies import full_study
+from stackwars.study.studies import Study, full_study
 
 WORDS = {"where": {"quantity": "steady"}, "supports": ["slower"], "contradicts": ["faster"]}
 
@@ -27,10 +27,14 @@ WORDS = {"where": {"quantity": "steady"}, "supports": ["slower"], "contradicts":
         ("every", (3, 0, 0), "supported", "3 of 3, needs 3"),
         ("every", (3, 1, 5), "contradicted", "3 of 9, needs 9"),
         ("every", (3, 0, 1), "not decided", "3 of 4, needs 4"),
-        ("most", (3, 2, 0), "supported", "3 of 5, needs 3"),
-        ("most", (2, 2, 0), "contradicted", "2 of 4, needs 3"),
-        ("most", (3, 1, 2), "not decided", "3 of 6, needs 4"),
-        ("most", (4, 1, 2), "supported", "4 of 7, needs 4"),
+        ("most", (3, 2, 0), "not decided", "3 of 5, needs 3 + 1"),
+        ("most", (4, 1, 0), "supported", "4 of 5, needs 3 + 1"),
+        ("most", (2, 2, 0), "not decided", "2 of 4, needs 3 + 1"),
+        ("most", (1, 3, 0), "contradicted", "1 of 4, needs 3 + 1"),
+        ("most", (4, 1, 2), "not decided", "4 of 7, needs 4 + 1"),
+        ("most", (5, 0, 2), "supported", "5 of 7, needs 4 + 1"),
+        ("most", (2, 0, 0), "supported", "2 of 2, needs 2"),
+        ("most", (0, 1, 0), "contradicted", "0 of 1, needs 1"),
         ("any", (1, 5, 0), "supported", "1 of 6, needs 1"),
         ("any", (0, 5, 0), "contradicted", "0 of 5, needs 1"),
         ("any", (0, 5, 1), "not decided", "0 of 6, needs 1"),
@@ -55,7 +59,7 @@ def test_the_evidence_counts_and_lists_and_what_has_no_data_counts_as_open(tmp_p
     verdicts |= {"conv": "inconclusive", "layernorm": "no data"}
     rows = [comparison(workload, 2.0, verdict=word) for workload, word in verdicts.items()]
     found = decided(claim(WORDS), dataset(tmp_path, comparisons=rows))
-    assert (found.verdict, found.margin) == ("not decided", "2 of 5, needs 3")
+    assert (found.verdict, found.margin) == ("not decided", "2 of 5, needs 3 + 1")
     assert (found.votes_for, found.votes_against, found.votes_open) == (2, 1, 2)
     of = "2.00 (1.92 to 2.09)"
     assert found.evidence == (
@@ -123,14 +127,20 @@ def world(one: Claim, holds: bool) -> tuple[dict[str, list[dict]], list[dict]]:
         row[query.get("field", "verdict")] = query["supports" if holds else "contradicts"][0]
     if query["table"] == AUDITS:
         return {}, [audit_entries.entry("aa", row["verdict"], {}, "x")]
-    return {query["table"]: [row]}, []
+    subsets = [row, *(row | {"subset": name} for name in _left_out(query, study))]
+    return {query["table"]: subsets}, []
+
+
+def _left_out(query: dict, study: Study) -> list[str]:
+    levels = {"compiler": study.compilers, "frontend": study.programs}
+    return [effects.without(factor, level) for factor in query.get("leave_out", ()) for level in levels[factor]]
 
 
 def _number(query: dict, value: float) -> dict:
     name = query["number"]
-    low, high = (
-        ("low", "high") if name == "ratio" else (name.replace("_ms", f"_{end}_ms") for end in ("low", "high"))
-    )
+    if name == "ratio":
+        return {name: value, "error": 1e-9, "dof": 2.0}
+    low, high = (name.replace("_ms", f"_{end}_ms") for end in ("low", "high"))
     return {name: value} | ({low: value, high: value} if low in schema.TABLES[query["table"]] else {})
 
 
@@ -140,7 +150,7 @@ def test_every_committed_claim_can_be_supported_and_contradicted(one, tmp_path):
         tables, audits = world(one, holds)
         data = dataset(tmp_path, **tables)
         if audits:
-            audit_entries.write(audits, tmp_path / "audits.json")
+            audit_entries.write(audit_entries.Audits(audits), tmp_path / "audits.json")
         assert decided(one, data).verdict == verdict
 
 
@@ -165,9 +175,9 @@ def test_the_pages_say_what_the_reference_says(reference_tables, tmp_path):
 
 
 def test_a_page_says_in_short_why_a_claim_was_not_tested_and_what_it_responds_to():
-    row = {"id": "one", "origin": "ours", "sentence": "A | b.", "verdict": "not testable here"}
+    row = {"id": "one", "origin": "ours", "sentence": "A | b.", "verdict": "not testable here", "margin": ""}
     row["evidence"] = "no TPU here (no driver: neither of two nodes; none)"
-    line = r"| `claim_one` | ours | slides | A \| b. | not testable here | no TPU here |"
+    line = r"| `claim_one` | ours | slides | A \| b. | not testable here |  | no TPU here |"
     assert pages.table([row], {"one": "slides"}).splitlines()[-1] == line
 
 

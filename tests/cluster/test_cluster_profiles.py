@@ -30,14 +30,12 @@ def test_the_profile_names_rules_and_groups_that_exist():
     assert components == {group(rule) for rule in RULES} - {None}
 
 
-@pytest.mark.parametrize("rule", ["process", "cell", "replay_process", "replay", "workload_done"])
-def test_all_that_is_compared_of_a_workload_is_one_job(rule):
-    assert group(rule) == "measured-{device}-{workload}"
+@pytest.mark.parametrize("rule", ["cell", "replay"])
+def test_what_measures_itself_is_a_job_of_its_own(rule):
+    assert group(rule) is None
 
 
-@pytest.mark.parametrize(
-    "rule", ["process", "replay_process", "growth_process", "sharded", "peak", "device", "audit"]
-)
+@pytest.mark.parametrize("rule", ["cell", "replay", "growth_process", "sharded", "peak", "device", "audit"])
 def test_what_is_timed_or_finds_a_device_has_its_node_for_itself(rule):
     assert "**EXCLUSIVE_NODE" in RULES[rule]
 

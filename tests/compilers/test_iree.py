@@ -1,19 +1,21 @@
 """IREE: its rewrites of a program's text, and small programs through the real parent and child."""
 
 import json
+import random
 import subprocess
 
 import handmade
 import pytest
 
-from stackwars.compilers import iree, replay_cell
+from stackwars.compilers import iree, replay_cell, replay_result
 from stackwars.compilers.replay import ReplayJob
-from stackwars.measure.supervisor import supervise
+from stackwars.measure.conduct import Participant, run_round
 from stackwars.setup.environments import REPOSITORY, clean_environ, ensure
 
 SETTINGS = {
     "seed": handmade.SEED, "memory_cap_gib": 4, "timeout_s": 300,
     "steady_min_blocks": 2, "steady_max_blocks": 2, "steady_seconds": 0.0, "block_calls": 2,
+    "loop_pairs": 2, "loop_seconds": 0.0,
 }  # fmt: skip
 ERF = (
     "%8 = stablehlo.custom_call @mhlo.erf(%7) {mhlo.attributes = {}, mhlo.version = 1 : i64} : "
@@ -101,11 +103,11 @@ def test_programs_are_replayed_and_the_one_that_is_refused_says_why(tmp_path):
         "gemm", "cpu", "smoke", "some-iree", "iree", {}, 0, "jax", handmade.SIZES, SETTINGS, programs,
         handmade.write_check(tmp_path / "check.json", programs), handmade.write_expected(tmp_path / "expected"),
     )  # fmt: skip
-    folder = tmp_path / "process-0"
-    result = supervise(job, ensure(REPOSITORY / "envs" / "iree.txt"), folder, "stackwars.compilers.replay")
-    (folder / "process.json").write_text(json.dumps(result))
+    python = ensure(REPOSITORY / "envs" / "iree.txt")
+    one = Participant("replay", job, python, tmp_path / "process-0", replay_cell.MODULE, tuple(programs))
+    result = run_round([one], SETTINGS, random.Random(1), 0)["replay"]
     assert (result["status"], result["status_detail"]) == ("ok", "")
-    found = replay_cell.combine([folder], cells, handmade.checked(programs))["programs"]
+    found = replay_result.combine([{"replay": result}], cells, handmade.checked(programs))["programs"]
     for name in ("jax", "torch_xla"):
         assert found[name]["status"] == "ok", found[name]["status_detail"]
         assert 0 < found[name]["values"]["l2"] < 1e-6

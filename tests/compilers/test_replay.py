@@ -1,23 +1,26 @@
 """Small hand-made programs through the real parent and child, in both generations of XLA."""
 
 import json
+import random
 import subprocess
+from pathlib import Path
 
 import handmade
 import numpy as np
 import pytest
 
-from stackwars.compilers import replay, replay_cell
+from stackwars.compilers import replay, replay_cell, replay_result
 from stackwars.compilers.check import EXECUTABLES
 from stackwars.compilers.replay import ReplayJob
 from stackwars.measure import judge
+from stackwars.measure.conduct import Participant, run_round
 from stackwars.measure.documents import Events, read_events
-from stackwars.measure.supervisor import supervise
 from stackwars.setup.environments import REPOSITORY, clean_environ, ensure
 
 SETTINGS = {
     "seed": handmade.SEED, "memory_cap_gib": 4, "timeout_s": 120,
     "steady_min_blocks": 4, "steady_max_blocks": 6, "steady_seconds": 0.0, "block_calls": 3,
+    "loop_pairs": 2, "loop_seconds": 0.0,
 }  # fmt: skip
 CRASHED = handmade.outcome("crash", "SIGSEGV in the first call")
 
@@ -37,7 +40,7 @@ def each_python(request):
 
 
 def run(python, folder, programs: dict, repetition: int = 0, steps: bool = False, **bad: dict) -> dict:
-    """One process, as the workflow runs it; process.json lies in the folder. bad: outcomes of the check."""
+    """One process, as a round runs it. bad: outcomes of the check."""
     folder.parent.mkdir(exist_ok=True)
     check = handmade.write_check(folder.parent / "check.json", programs, **bad)
     return replay_once(python, folder, programs, check, repetition, steps)
@@ -50,9 +53,13 @@ def replay_once(python, folder, programs: dict, check, repetition: int, steps: b
         "gemm", "cpu", "smoke", "some-xla", "xla", {}, repetition, "jax", handmade.SIZES, SETTINGS, programs,
         str(check), expected,
     )  # fmt: skip
-    result = supervise(job, python, folder, "stackwars.compilers.replay")
-    (folder / "process.json").write_text(json.dumps(result))
-    return result
+    one = Participant("replay", job, python, folder, replay_cell.MODULE, tuple(programs))
+    return run_round([one], SETTINGS, random.Random(1), 0)["replay"]
+
+
+def combined(results: list[dict], cells: dict[str, Path], check: dict) -> dict:
+    """The result of these processes."""
+    return replay_result.combine([{"replay": one} for one in results], cells, check)
 
 
 def of(result: dict, event: str) -> dict[str, dict]:
@@ -80,18 +87,17 @@ def two(each_python, tmp_path_factory):
     programs = {name: handmade.write(home, name, text) for name, text in texts.items()}
     programs["jax+results"] = handmade.write(home, "jax+results", handmade.JAX, steps=True)
     cells = {name: handmade.write_cell(home / "cells" / name, texts[name]) for name in ("jax", "torch_xla")}
-    folders = [home / f"process-{repetition}" for repetition in (0, 1)]
-    results = [run(each_python, folder, programs, r, **bad) for r, folder in enumerate(folders)]
-    return results, replay_cell.combine(folders, cells, handmade.checked(programs, **bad))
+    results = [run(each_python, home / f"process-{r}", programs, r, **bad) for r in (0, 1)]
+    return results, combined(results, cells, handmade.checked(programs, **bad))
 
 
 @pytest.mark.env
 def test_both_spellings_are_timed_and_agree(two):
-    results, combined = two
+    results, found = two
     assert [(r["status"], r["status_detail"]) for r in results] == [("ok", "")] * 2
-    assert combined["status"] == "ok"
+    assert found["status"] == "ok"
     for name in ("jax", "torch_xla"):
-        program = combined["programs"][name]
+        program = found["programs"][name]
         assert program["status"] == "ok"
         # The expected values are NumPy's float64: weights, layouts, input and constant are right.
         values = program["values"]
@@ -102,6 +108,10 @@ def test_both_spellings_are_timed_and_agree(two):
             assert blocks["calls"] == 3
             lengths = {len(blocks[key]) for key in ("ns", "run_ns", "wait_ns", "steal_ns")}
             assert lengths == {4}
+        assert [len(loops) for loops in program["loops"]] == [2, 2]
+        for loop in (one for loops in program["loops"] for one in loops):
+            assert 0 < loop["dropped"] < len(loop["ns"]) and loop["run_ns"] > 0
+            assert sum(loop["ns"][loop["dropped"] :]) >= 1e8
         assert len(program["first_ns"]) == len(program["compile_s"]) == 2
         assert program["optimised"]["products"] == 1, program["optimised_problem"]
 
@@ -122,10 +132,12 @@ def test_first_process_profiles_its_programs_after_all_timed_calls(two):
 
 
 @pytest.mark.env
-def test_order_alternates_with_the_round(two):
-    first, second = two[0]
-    names = [[name for name in of(result, "second") if "+" not in name] for result in (first, second)]
-    assert names == [["jax", "torch_xla"], ["torch_xla", "jax"]]
+def test_the_loops_of_all_programs_that_run_alternate(two):
+    for result in two[0]:
+        order = [event["program"] for event in result["events"] if event["event"] == "loop"]
+        runs = len(order) // 2
+        assert order[:runs] == order[runs:][::-1]
+        assert {"jax", "torch_xla"} <= set(order) and not {"jax+none", "torch_xla+crashed"} & set(order)
 
 
 @pytest.mark.env
@@ -146,7 +158,7 @@ def test_a_program_that_is_not_the_function_shows_no_time_and_does_not_end_the_o
     program = two[1]["programs"][name]
     assert program["status"] == status
     assert detail in program["status_detail"]
-    assert program["steady"] == program["first_ns"] == program["second_ns"] == []
+    assert program["steady"] == program["loops"] == program["first_ns"] == program["second_ns"] == []
     assert program["struck_ns"] == (70 if status == "wrong" else None)
 
 
@@ -171,7 +183,7 @@ def test_what_a_program_updates_is_compared_and_each_call_begins_anew(each_pytho
     if text == handmade.TORCH_STEP:
         # Its last calls have the results of its first: no call saw the weight that another one doubled.
         assert verdict["l2"] < 1e-6 and not verdict["wrong"]
-        assert list(of(result, "steady")) == ["jax", "torch_xla"]
+        assert set(of(result, "steady")) == {"jax", "torch_xla"}
         return
     assert (verdict["wrong"], verdict["total"], verdict["where"]) == (64 * 32, 64 * 32, "all")
     assert of(result, "refused")["torch_xla"]["status"] == "wrong"
@@ -201,12 +213,12 @@ def test_without_the_baseline_the_others_keep_their_times(python, tmp_path, how)
     bad = {"jax": CRASHED} if how == "crashed" else {}
     result = run(python, tmp_path / "process-0", programs, **bad)
     assert result["status"] == "ok"
-    found = replay_cell.combine([tmp_path / "process-0"], {}, handmade.checked(programs, **bad))
+    found = combined([result], {}, handmade.checked(programs, **bad))
     statuses = {"crashed": "crash", "another program": "invalid", "wrong": "wrong"}
     assert {name: one["status"] for name, one in found["programs"].items()} == {
         "jax": statuses[how], "torch_xla": "ok",
     }  # fmt: skip
-    assert {name: len(one["steady"]) for name, one in found["programs"].items()} == {"jax": 0, "torch_xla": 1}
+    assert {name: len(one["loops"]) for name, one in found["programs"].items()} == {"jax": 0, "torch_xla": 1}
 
 
 @pytest.mark.env
@@ -214,7 +226,7 @@ def test_without_any_program_that_is_ok_nothing_is_called(python, tmp_path):
     programs = {"jax": handmade.write(tmp_path, "jax", handmade.JAX)}
     result = run(python, tmp_path / "process-0", programs, jax=CRASHED)
     assert (result["status"], of(result, "first"), of(result, "steady")) == ("ok", {}, {})
-    found = replay_cell.combine([tmp_path / "process-0"], {}, handmade.checked(programs, jax=CRASHED))
+    found = combined([result], {}, handmade.checked(programs, jax=CRASHED))
     assert (found["status"], found["programs"]["jax"]["status"]) == ("ok", "crash")
 
 
@@ -266,7 +278,7 @@ def verified(tmp_path):
         "programs": {"jax": {}, "torch_xla": {}}, "repetition": 0, "baseline": "jax", "expected": str(tmp_path),
         "settings": {"seed": 1},
     }  # fmt: skip
-    return replay.ReplayProcess(spec, Events(tmp_path / "events.jsonl"), tmp_path)
+    return replay.ReplayProcess(spec, Events(tmp_path / "events.jsonl"))
 
 
 def outputs(**values):
@@ -359,7 +371,7 @@ def test_first_process_runs_what_the_check_compiled_and_the_later_ones_compile_a
         return replay_once(each_python, tmp_path / f"process-{repetition}", programs, check, repetition)
 
     first = replayed(0)
-    assert not of(first, "refused") and list(of(first, "steady")) == ["jax", "torch_xla"]
+    assert not of(first, "refused") and set(of(first, "steady")) == {"jax", "torch_xla"}
     assert of(first, "compiled")["jax"]["compile_s"] == seconds
     # The check compiled it once, whatever loads it later.
     assert "compile_s" not in of(replayed(1), "compiled")["jax"]

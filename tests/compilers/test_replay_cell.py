@@ -1,212 +1,229 @@
-"""Processes of a replay put together, from hand-made processes."""
+"""Rounds of a replay: their native processes, memory, and a job that was killed; then a whole one of GEMM."""
 
 import json
-import math
+import subprocess
+from dataclasses import replace
+from pathlib import Path
 
 import handmade
-import jsonschema
 import pytest
 
+from made_tables import OLD, only
+from stackwars import workloads
 from stackwars.compilers import replay_cell
+from stackwars.compilers.lower import LowerJob
+from stackwars.compilers.replay import ReplayJob
+from stackwars.compilers.replay_cell import ReplayCellJob
+from stackwars.measure import documents, limits, loops
+from stackwars.results import rounds, schema
+from stackwars.results.raw import Raw
+from stackwars.setup.environments import REPOSITORY, clean_environ, ensure
+from stackwars.study.programs import ReplayCell
 
-DIGESTS = {"jax": "a" * 64, "torch_xla": "b" * 64}
-CHECK = handmade.checked(DIGESTS)
-FOUND = {"optimised": {"fusions": 3}, "optimised_problem": ""}
-REFUSED = {"torch_xla": {"status": "wrong", "detail": "1 of 8 elements wrong"}}
-RIGHT = {"judge": "NumPy in float64", "wrong": 0, "total": 8, "l2": 1e-7, "largest": 2e-7, "where": "", "limit": 1e-5,
-         "flaky": False}  # fmt: skip
-
-
-def process(folder, repetition: int, status=("ok", ""), values=RIGHT, steady=(10, 12), refused=None):
-    """The folder of one process of two programs; values: torch_xla's; refused: {program: {"status", "detail"}}."""
-    events = [{"event": "build", "at_s": 1.0, "versions": {"jax": "0.7.1"}, "device_kind": "cpu"}]
-    for name, digest in DIGESTS.items():
-        events.append({"event": "read", "program": name, "sha256": digest})
-        events.append({"event": "compiled", "program": name, "compile_s": 1.5, **FOUND})
-    events.append({"event": "run", "at_s": 1.5, "load": [0.5, 0.5, 0.5]})
-    for name in DIGESTS if status[0] == "ok" else ():
-        verdict = RIGHT if name == "jax" else values
-        events.append({"event": "first", "at_s": 1.5, "program": name, "ns": 100})
-        events.append({"event": "values", "program": name, "verdict": verdict})
-        if name in (refused or {}):
-            events.append({"event": "refused", "program": name, **refused[name]})
-            continue
-        events.append({"event": "second", "program": name, "ns": 50})
-        counted = {f"{key}_ns": [0] * len(steady) for key in ("run", "wait", "steal")}
-        blocks = {"ns": list(steady), "calls": 4, "other_processes_share": 0.0, **counted}
-        events.append({"event": "steady", "at_s": 2.0, "program": name, **blocks})
-    home = folder / f"process-{repetition}"
-    home.mkdir(parents=True)
-    result = {
-        "status": status[0], "status_detail": status[1], "workload": "gemm", "device": "cpu",
-        "preset": "smoke", "compiler": "some-xla", "module": "xla", "options": {}, "baseline": "jax",
-        "repetition": repetition,
-        "sizes": handmade.SIZES, "settings": {"seed": 1},
-        "programs": {name: {} for name in DIGESTS}, "started_utc": "2025-11-20T10:00:00+00:00",
-        "started_s": 1000.0, "wall_s": 5.0, "peak_rss_bytes": 100 + repetition, "exit_code": 0,
-        "events": events, "machine": {}, "repeated": True,
-    }  # fmt: skip
-    (home / "process.json").write_text(json.dumps(result))
-    return home
+PINS = REPOSITORY / "envs" / "xla-0.7.1.txt"
+NATIVES = {"jax": "jax", "torch_xla": "torch"}
+SETTINGS = {
+    "seed": handmade.SEED, "matmul_precision": "highest", "memory_cap_gib": 4, "timeout_s": 120, "rounds": 3,
+    "steady_min_blocks": 3, "steady_max_blocks": 5, "steady_seconds": 0.0, "block_calls": 1, "loop_pairs": 2,
+    "loop_seconds": 0.0, "side_by_side": True,
+}  # fmt: skip
 
 
-def cell(folder, digest: str, status="ok"):
-    """A framework's own cell."""
-    folder.mkdir()
-    (folder / "cell.json").write_text(json.dumps({"status": status, "ir": {"sha256": digest}}))
-    return folder
-
-
-def combined(folders, check=CHECK, cells=None) -> dict[str, dict]:
-    """What the result has of each program."""
-    return replay_cell.combine(folders, cells or {}, check)["programs"]
-
-
-def test_samples_stand_by_program_and_process(tmp_path):
-    folders = [process(tmp_path, 0, steady=(10, 12)), process(tmp_path, 1, steady=(20, 22, 24))]
-    found = replay_cell.combine(folders, {}, CHECK)
-    assert (found["status"], found["peak_rss_bytes"]) == ("ok", 101)
-    assert found["programs"]["jax"]["optimised"] == {"fusions": 3}
-    torch = found["programs"]["torch_xla"]
-    assert [blocks["ns"] for blocks in torch["steady"]] == [[10, 12], [20, 22, 24]]
-    assert torch["steady"][1] == {
-        **{"ns": [20, 22, 24], "calls": 4},
-        **{f"{name}_ns": [0] * 3 for name in ("run", "wait", "steal")},
-        "other_processes_share": 0.0,
+def asked(home: Path, programs: dict, sizes: dict = handmade.SIZES, **settings) -> ReplayCellJob:
+    """A replay of these programs with a native process of each framework."""
+    common = {"workload": "gemm", "device": "cpu", "preset": "smoke", "repetition": 0, "sizes": sizes}
+    common["settings"] = {**SETTINGS, **settings}
+    own = {"compiler": OLD, "module": "xla", "options": {}, "baseline": "jax", "programs": programs}
+    own |= {"check": handmade.write_check(home / "check.json", programs), "expected": ""}
+    natives = {
+        name: {
+            "job": {**common, "framework": name, "dialect": NATIVES[name], "writes_files": False},
+            "pins": str(REPOSITORY / "envs" / f"{name}.txt"),
+        }
+        for name in programs
     }
-    assert (torch["first_ns"], torch["second_ns"]) == ([100, 100], [50, 50])
-    assert (torch["program_sha256"], torch["compile_s"]) == ("b" * 64, [1.5, 1.5])
-    assert [row["repetition"] for row in found["processes"]] == [0, 1]
-    assert "events" not in found["processes"][0]
-    assert found["processes"][0]["versions"] == {"jax": "0.7.1"}
+    return ReplayCellJob({**common, **own}, natives, {})
 
 
-def test_process_that_was_not_needed_is_left_out(tmp_path):
-    folders = [process(tmp_path, 0), process(tmp_path, 1)]
-    rest = tmp_path / "process-2"
-    rest.mkdir()
-    stopped = {"status": "stopped", "status_detail": "decided", "repetition": 2, "events": []}
-    (rest / "process.json").write_text(json.dumps({**stopped, "wall_s": 0.0}))
-    found = replay_cell.combine([*folders, rest], {}, CHECK)
-    assert found["status"] == "ok"
-    assert [row["repetition"] for row in found["processes"]] == [0, 1]
-    assert len(found["programs"]["jax"]["steady"]) == len(found["programs"]["jax"]["first_ns"]) == 2
+@pytest.fixture
+def job(tmp_path):
+    texts = {"jax": handmade.JAX, "torch_xla": handmade.TORCH}
+    return asked(tmp_path, {name: handmade.write(tmp_path, name, text) for name, text in texts.items()})
 
 
-def test_values_are_the_worst_of_all_processes_and_of_the_check(tmp_path):
-    folders = [process(tmp_path, n, values={**RIGHT, "largest": error}) for n, error in enumerate((3e-6, 2e-6))]
-    assert combined(folders)["torch_xla"]["values"] == {**RIGHT, "largest": 3e-6}
-    check = handmade.checked(DIGESTS, torch_xla=handmade.outcome(largest=5e-6))
-    assert combined(folders, check)["torch_xla"]["values"]["largest"] == 5e-6
-    assert combined([process(tmp_path, 2, values=None)])["torch_xla"]["values"]["total"] == 2048
+@pytest.fixture
+def started(monkeypatch):
+    """The participants of every round that is run; each ends well, or as a test says."""
+    result: list[list[str]] = []
+
+    def run_round(participants, settings, rng, expected_bytes):
+        result.append([one.name for one in participants])
+        started.seeds.append(rng.random())
+        if len(result) == started.killed_in:
+            raise KeyboardInterrupt
+        ends = started.ends | {"basis": "interleaved"}
+        machine = {"machine": {}, "wall_s": 1.0, "peak_rss_bytes": 1, "events": []}
+        return {
+            one.name: {
+                "status": ends.get(one.name, "ok"),
+                "status_detail": "",
+                **machine,
+                "basis": "interleaved",
+            }
+            | {"repetition": one.job.repetition, "workload": "gemm", "device": "cpu", "compiler": OLD}
+            for one in participants
+        }
+
+    def started():
+        return result
+
+    started.ends, started.seeds, started.killed_in = {}, [], 0
+    monkeypatch.setattr(replay_cell, "run_round", run_round)
+    monkeypatch.setattr(replay_cell, "python_of", lambda job, pins: (Path("python"), None))
+    monkeypatch.setattr(replay_cell.progress, "report", lambda record: None)
+    return started
 
 
-def test_values_that_nobody_judged_are_null(tmp_path):
-    unjudged = handmade.checked(DIGESTS, torch_xla=handmade.outcome(**dict.fromkeys(RIGHT)))
-    assert combined([process(tmp_path, 0, values=None)], unjudged)["torch_xla"]["values"] is None
+def test_native_processes_take_part_in_every_round(job, started, tmp_path):
+    records, _ = replay_cell.measure(job, PINS, tmp_path / "replay")
+    assert started() == [["replay", "jax", "torch_xla"]] * 3
+    assert [set(one) for one in records] == [{"replay", "jax", "torch_xla"}] * 3
+    assert [one["jax"]["repetition"] for one in records] == [0, 1, 2]
+    assert len(set(started.seeds)) == 3
 
 
-@pytest.mark.parametrize("status", ["oom", "timeout", "error"])
-def test_one_bad_process_leaves_no_time(tmp_path, status):
-    folders = [process(tmp_path, 0), process(tmp_path, 1, status=(status, "why"))]
-    found = replay_cell.combine(folders, {}, CHECK)
-    assert (found["status"], found["status_detail"]) == (status, "why")
-    for program in found["programs"].values():
-        assert (program["status"], program["steady"]) == (status, [])
+def test_native_processes_are_left_out_if_the_memory_is_too_small_for_all(job, started, tmp_path, monkeypatch):
+    needed = replay_cell.expected_bytes(ReplayJob(**job.replay), natives=2)
+    monkeypatch.setattr(limits, "available_memory_bytes", lambda: needed - 1)
+    records, _ = replay_cell.measure(job, PINS, tmp_path / "replay")
+    assert started() == [["replay"]] * 3
+    for record in records:
+        assert record["replay"]["status"] == "ok" and record["jax"]["status"] == "not run"
+        assert "may need 3.0 GiB together, 3.0 GiB are free" in record["jax"]["status_detail"]
 
 
-def test_program_that_is_wrong_once_is_wrong_and_flaky_and_the_other_keeps_its_times(tmp_path):
-    wrong = {**RIGHT, "wrong": 1, "largest": 0.5, "where": "7 of axis 0"}
-    folders = [process(tmp_path, 0), process(tmp_path, 1, values=wrong, refused=REFUSED)]
-    programs = combined(folders)
-    torch = programs["torch_xla"]
-    assert (torch["status"], torch["steady"], torch["first_ns"]) == ("wrong", [], [])
-    assert torch["status_detail"] == "1 of 8 elements wrong"
-    assert (torch["values"]["wrong"], torch["values"]["flaky"], torch["struck_ns"]) == (1, True, 70)
-    assert (programs["jax"]["status"], len(programs["jax"]["steady"])) == ("ok", 2)
-    assert programs["jax"]["struck_ns"] is None
+def test_each_process_may_need_its_weights_three_times_and_a_replay_once_more_for_each_further_program():
+    sizes = {"batch": 4, "sequence": 8, "features": 32, "hidden": 64}
+    own = ReplayJob(**{**dict.fromkeys(ReplayJob.__dataclass_fields__), "workload": "ffn", "sizes": sizes})
+    own = replace(own, programs={"jax": {}, "torch_xla": {}})
+    weights = 4 * workloads.load("ffn").parameter_count(sizes)
+    assert weights >= 4 * 2 * 32 * 64
+    assert replay_cell.expected_bytes(own, natives=0) == 2**30 + 4 * weights
+    assert replay_cell.expected_bytes(own, natives=2) == 3 * 2**30 + (4 + 6) * weights
 
 
-def test_program_whose_check_is_not_ok_has_its_status_and_no_time_but_the_struck_one(tmp_path):
-    for status, struck in (("wrong", 70), ("crash", None)):
-        bad = {"torch_xla": handmade.outcome(status, "96 of 128 elements wrong")}
-        refused = {"torch_xla": {"status": status, "detail": "96 of 128 elements wrong"}}
-        folder = process(tmp_path / status, 0, refused=refused)
-        torch = combined([folder], handmade.checked(DIGESTS, **bad))["torch_xla"]
-        assert (torch["status"], torch["steady"], torch["struck_ns"]) == (status, [], struck)
-
-
-def test_process_below_the_floor_leaves_no_time(tmp_path):
-    flops = 2 * math.prod(handmade.SIZES.values())
-    calls_ms = {"steady": (4_000_000, 4_000_000)}  # ns of blocks of 4 calls: 1 ms a call
-    folders = [process(tmp_path, 0, **calls_ms), process(tmp_path, 1, steady=(400, 400))]
-    # The floor is half a millisecond.
-    peak = {"gflop_per_s": flops / 1e6, "copy_gb_per_s": 1.0, "last_cache_bytes": 2**20}
-    found = replay_cell.combine(folders, {}, CHECK, peak)
-    assert found["status"] == "invalid"
-    assert found["status_detail"].startswith("floor: 100% of the blocks are below 0.5 ms")
-    assert {program["status"] for program in found["programs"].values()} == {"invalid"}
-    assert replay_cell.combine(folders[:1], {}, CHECK, peak)["status"] == "ok"
-
-
-def test_program_of_its_cell_is_ok(tmp_path):
-    cells = {"torch_xla": cell(tmp_path / "cell", "b" * 64)}
-    assert combined([process(tmp_path, 0)], cells=cells)["torch_xla"]["status"] == "ok"
-
-
-def test_another_program_than_its_cell_ran_is_invalid(tmp_path):
-    cells = {"torch_xla": cell(tmp_path / "cell", "c" * 64)}
-    found = combined([process(tmp_path, 0)], cells=cells)["torch_xla"]
-    detail = "the program's digest is bbbbbbbbbbbb, its cell's is cccccccccccc"
-    assert (found["status"], found["status_detail"], found["steady"]) == ("invalid", detail, [])
-
-
-def test_cell_that_is_not_ok_is_compared_with_nothing(tmp_path):
-    cells = {"torch_xla": cell(tmp_path / "cell", "c" * 64, status="oom")}
-    assert combined([process(tmp_path, 0)], cells=cells)["torch_xla"]["status"] == "ok"
-
-
-def test_result_keeps_to_its_schema(tmp_path):
-    folder = process(tmp_path, 0)
-    result = json.loads((folder / "process.json").read_text())
-    (folder / "process.json").write_text(json.dumps({**result, "device": "abacus"}))
-    with pytest.raises(jsonschema.ValidationError, match="abacus"):
-        replay_cell.combine([folder], {}, CHECK)
-
-
-def test_profiles_are_of_the_first_process_and_of_the_programs_that_are_ok(tmp_path):
-    folders = [
-        process(tmp_path, 0, refused={"torch_xla": {"status": "invalid", "detail": "no"}}),
-        process(tmp_path, 1),
+def test_a_native_process_that_ran_out_of_memory_is_not_started_again_and_one_that_failed_is(
+    job, started, tmp_path, monkeypatch
+):
+    told = []
+    monkeypatch.setattr(replay_cell.progress, "report", lambda record: told.append(record["status"]))
+    started.ends |= {"jax": "oom", "torch_xla": "error"}
+    records, _ = replay_cell.measure(job, PINS, tmp_path / "replay")
+    assert started() == [["replay", "jax", "torch_xla"], *[["replay", "torch_xla"]] * 2]
+    assert [(one["jax"]["status"], one["jax"]["repetition"]) for one in records] == [
+        ("oom", n) for n in range(3)
     ]
-    path = folders[0] / "process.json"
-    document = json.loads(path.read_text())
-    told = {"calls": 5, "wall_s": 0.5, "operations": {"dot": {"class": "products", "seconds": 0.4}}}
-    told["spans"] = [["dot", 0.0, 0.4]]
-    for name in DIGESTS:
-        document["events"].append({"event": "profiled", "at_s": 3.0, "program": name, **told})
-    path.write_text(json.dumps(document))
-    found = replay_cell.profiles(folders, replay_cell.combine(folders, {}, CHECK))
-    assert found == {
-        **{"workload": "gemm", "device": "cpu", "compiler": "some-xla", "preset": "smoke"},
-        "repetition": 0,
-        "programs": {"jax": told},
+    assert told == ["ok", "oom", "error", "ok", "error", "ok", "error"]
+
+
+def test_a_round_whose_replay_is_not_ok_is_the_last(job, started, tmp_path):
+    started.ends |= {"replay": "timeout"}
+    records, _ = replay_cell.measure(job, PINS, tmp_path / "replay")
+    assert len(records) == len(started()) == 1
+
+
+def test_a_killed_job_goes_on_after_the_rounds_that_it_had_finished(job, started, tmp_path):
+    started.killed_in = 2
+    with pytest.raises(KeyboardInterrupt):
+        replay_cell.measure(job, PINS, tmp_path / "replay")
+    records, done = replay_cell.measure(job, PINS, tmp_path / "replay")
+    assert len(started()) == 2 + 2 and len(records) == 3
+    # The round that was killed is drawn as it was.
+    assert started.seeds[1] == started.seeds[2] != started.seeds[3]
+    assert done.seed == json.loads((tmp_path / "replay" / "rounds" / "job.json").read_text())["seed"]
+
+
+def test_rounds_of_other_programs_are_not_taken_over(job, started, tmp_path):
+    replay_cell.measure(job, PINS, tmp_path / "replay")
+    (REPOSITORY / job.replay["programs"]["jax"]["program"]).write_bytes(b"another")
+    replay_cell.measure(job, PINS, tmp_path / "replay")
+    assert len(started()) == 6
+
+
+SIZES = {"m": 384, "k": 384, "n": 384}
+"""A call of some milliseconds, of which dispatching is little."""
+
+
+def lowered(home: Path, framework: str) -> dict[str, str]:
+    """The program of a framework, and its arguments."""
+    home.mkdir(parents=True)
+    own = LowerJob(framework, NATIVES[framework], "gemm", "base", SIZES, handmade.SEED, "highest")
+    (home / "job.json").write_text(json.dumps(own.__dict__))
+    command = ["-m", "stackwars.compilers.lower", "--job", home / "job.json", "--output", home]
+    python = ensure(REPOSITORY / "envs" / f"{framework}.txt")
+    done = subprocess.run(
+        [python, *command], env=clean_environ({}), cwd=REPOSITORY, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return {"program": str(home / "program.mlir.gz"), "arguments": str(home / "arguments.json")}
+
+
+@pytest.mark.env
+def test_native_calls_and_replays_of_both_programs_alternate_and_agree(tmp_path):
+    programs = {name: lowered(tmp_path / "programs" / name, name) for name in NATIVES}
+    job = asked(tmp_path, programs, SIZES, rounds=2, loop_pairs=4)
+    output = tmp_path / "replay"
+    output.mkdir()
+    records, done = replay_cell.measure(job, PINS, output)
+    replay_cell.write(job, records, done, None, output)
+    assert sorted(path.name for path in output.iterdir()) == ["profile.json", "replay.json"]
+    found = documents.read(output / "replay.json")
+    assert found["status"] == "ok" and found["run_seed"] == done.seed
+    everybody = {"jax", "torch_xla", "replay jax", "replay torch_xla"}
+    orders = [process["order"]["loop"] for process in found["processes"]]
+    assert [set(order) for order in orders] == [everybody] * 2
+    for name in NATIVES:
+        assert [process["status"] for process in found["natives"][name]] == ["ok"] * 2
+        assert [len(one) for one in found["programs"][name]["loops"]] == [4, 4]
+    place = ReplayCell("cpu", OLD, "gemm")
+    cells = [
+        {"mode": "native", "workload": "gemm", "framework": name, "device": "cpu", "status": "ok"}
+        for name in NATIVES
+    ]
+    config = {
+        "comparisons": [{"subject": "torch_xla", "baseline": "jax", "compare": ["cells", "programs"]}],
+        "studies": {},
     }
+    table = rounds.build(config, Raw(replays={place: found}), schema.table("cells", cells))
+    for name in NATIVES:
+        control = table[(table["quantity"] == "control") & (table["subject"] == name)]
+        assert list(control["basis"]) == ["interleaved"] * 2 and (control["ratio"] > 0).all()
+        # The machine of a test is busy, so its best loops tell that a native call and the replay do the same.
+        native = [loops.loop_ms(one) for process in found["natives"][name] for one in loops.loops_of(process)]
+        replayed = [loops.loop_ms(one) for rounds_ in found["programs"][name]["loops"] for one in rounds_]
+        assert 0.5 < min(native) / min(replayed) < 2.0
+    for number in (0, 1):
+        parts = [
+            only(table, quantity=q, round=number)["ratio"] for q in ("native", "replay", "everything else")
+        ]
+        assert parts[0] == pytest.approx(parts[1] * parts[2])
+    profiles = documents.read(output / "profile.json")["programs"]
+    assert set(profiles) == set(NATIVES)
 
 
-def on_node(folder, node: str):
-    path = folder / "process.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"machine": {"node": node}}))
-    return folder
-
-
-def test_replay_on_another_node_than_its_cells_is_invalid(tmp_path):
-    folders = [on_node(process(tmp_path, 0), "n1")]
-    own = cell(tmp_path / "jax", DIGESTS["jax"])
-    result = json.loads((own / "cell.json").read_text())
-    for node, status in (("n1", "ok"), ("n2", "invalid")):
-        result["processes"] = [{"machine": {"node": node}, "repeated": True}]
-        (own / "cell.json").write_text(json.dumps(result))
-        found = replay_cell.combine(folders, {"jax": own}, CHECK)
-        assert found["status"] == status
-    assert "on nodes n1, n2: times of two nodes are not compared" in found["status_detail"]
+@pytest.mark.env
+def test_a_program_that_is_refused_leaves_the_others_and_the_native_processes(tmp_path):
+    programs = {name: lowered(tmp_path / "programs" / name, name) for name in NATIVES}
+    listed = json.loads(Path(programs["torch_xla"]["arguments"]).read_text())
+    Path(programs["torch_xla"]["arguments"]).write_text(json.dumps({**listed, "program_sha256": "0" * 64}))
+    job = asked(tmp_path, programs, SIZES, rounds=1)
+    records, done = replay_cell.measure(job, PINS, tmp_path / "replay")
+    replay_cell.write(job, records, done, None, tmp_path / "replay")
+    found = documents.read(tmp_path / "replay" / "replay.json")
+    assert {name: one["status"] for name, one in found["programs"].items()} == {
+        "jax": "ok",
+        "torch_xla": "invalid",
+    }
+    assert "its list of arguments is for 0000" in found["programs"]["torch_xla"]["status_detail"]
+    assert found["programs"]["jax"]["loops"][0] and not found["programs"]["torch_xla"]["loops"]
+    assert found["natives"]["torch_xla"][0]["status"] == "ok"

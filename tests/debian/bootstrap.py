@@ -9,12 +9,14 @@ import shutil
 import subprocess
 import time
 import urllib.request
+from collections.abc import Sequence
 from pathlib import Path
 
 PACKAGES = ("python3", "git", "make", "ca-certificates")  # what the README asks of a user
 TRIES, WAIT_S = 4, 20  # a mirror that fails for a moment; packages already fetched are kept
 UNREACHED = "Couldn't download"  # debootstrap's words where the mirror failed
 CERTIFICATES = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
+LOCAL_CERTIFICATES = Path("/usr/local/share/ca-certificates")  # the package ca-certificates adds what is in it
 # Mount and process namespaces of a command's own. setpriv: they also end when this process is killed.
 ISOLATED = (
     "setpriv",
@@ -80,14 +82,17 @@ def mirror(release: str) -> str | None:
     return None
 
 
-def bootstrap(release: str, folder: Path) -> None:
-    """A bare Debian in `folder`. Raises RuntimeError with the last lines of debootstrap."""
+def bootstrap(release: str, folder: Path, packages: Sequence[str] = PACKAGES) -> None:
+    """Make a bare Debian with these packages in `folder`.
+
+    :raises RuntimeError: with the last lines of debootstrap.
+    """
+    include = [f"--include={','.join(packages)}"] if packages else []
     for attempt in range(TRIES):
         if attempt:
             time.sleep(WAIT_S)
         made = subprocess.run(
-            [*ISOLATED, "debootstrap", "--variant=minbase", f"--include={','.join(PACKAGES)}",
-             release, str(folder), str(mirror(release))],
+            [*ISOLATED, "debootstrap", "--variant=minbase", *include, release, str(folder), str(mirror(release))],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         )  # fmt: skip
         if made.returncode == 0 or UNREACHED not in made.stdout:
@@ -103,3 +108,5 @@ def bootstrap(release: str, folder: Path) -> None:
             inside.parent.mkdir(parents=True, exist_ok=True)
             inside.unlink(missing_ok=True)
             shutil.copyfile(file, inside)
+    if LOCAL_CERTIFICATES.is_dir():
+        shutil.copytree(LOCAL_CERTIFICATES, folder / LOCAL_CERTIFICATES.relative_to("/"), dirs_exist_ok=True)

@@ -14,9 +14,10 @@ import shutil
 import subprocess
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
-from bootstrap import CERTIFICATES, ISOLATED, available, bootstrap
+from bootstrap import CERTIFICATES, ISOLATED, PACKAGES, available, bootstrap
 from checkout import copy_checkout
 
 __all__ = ["Debian", "available", "bootstrap", "remove"]
@@ -54,19 +55,22 @@ def passed_on() -> dict[str, str]:
 class Debian:
     """A bare Debian while the context lasts; afterwards its folder is deleted, unless `keep`.
 
-    pristine: a tree made by `bootstrap`, to be copied in place of making another.
+    pristine: a tree made by `bootstrap`, to be copied instead of making another. packages: those of another.
     """
 
-    def __init__(self, folder: Path, release: str, pristine: Path | None = None, keep: bool = False) -> None:
+    def __init__(
+        self, folder: Path, release: str, pristine: Path | None = None, keep: bool = False,
+        packages: Sequence[str] = PACKAGES,
+    ) -> None:  # fmt: skip
         self.folder = folder.resolve()
-        self.release, self.pristine, self.keep = release, pristine, keep
+        self.release, self.pristine, self.keep, self.packages = release, pristine, keep, packages
         self._binds: list[tuple[Path, Path]] = []
         self._cleaned = contextlib.ExitStack()
 
     def __enter__(self) -> Debian:
         try:
             if self.pristine is None:
-                bootstrap(self.release, self.folder)
+                bootstrap(self.release, self.folder, self.packages)
             else:
                 subprocess.run(["cp", "-a", str(self.pristine), str(self.folder)], check=True)
         except BaseException:
@@ -105,14 +109,13 @@ class Debian:
         """This repository's working tree as a git repository with one commit, owned by `user`."""
         target = self.folder / inside.lstrip("/")
         copy_checkout(target)
-        name = "-c user.name=test -c user.email=test@example.org"
-        commit = f"git init -q && git add -A && git {name} commit -qm 'Working tree'"
-        where = shlex.quote(inside)
-        done = self.run(f"chown -R {user}: {where}")
-        if done.returncode == 0:
-            done = self.run(f"cd {where} && {commit}", user=user)
+        # By this machine's git, because the tree may have none yet.
+        identity = ("-c", "user.name=test", "-c", "user.email=test@example.org")
+        for arguments in (["init", "-q"], ["add", "-A"], [*identity, "commit", "-qm", "Working tree"]):
+            subprocess.run(["git", "-C", str(target), *arguments], check=True)
+        done = self.run(f"chown -R {user}: {shlex.quote(inside)}")
         if done.returncode != 0:
-            raise RuntimeError(f"expected a checkout at {inside}, git said:\n{done.stdout}")
+            raise RuntimeError(f"expected {user} to own {inside}, chown said:\n{done.stdout}")
 
     def add_user(self, name: str) -> None:
         """An ordinary user with a home."""

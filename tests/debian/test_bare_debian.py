@@ -1,4 +1,4 @@
-"""Set-up needs of a system what the README asks for, and nothing that this machine only happens to have."""
+"""The container's script sets up a Debian without any package of its own, and what it installs loads there."""
 
 import sys
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ CHECKOUT = "/srv/stackwars"
 
 
 class SetUp:
-    """A checkout in a bare Debian after `make set-up`, without what the paper alone needs."""
+    """A checkout in a bare Debian after the Containerfile's only step, without what the paper alone needs."""
 
     def __init__(self, debian: Debian) -> None:
         cache = Path(check_output([sys.executable, "-m", "uv", "cache", "dir"], text=True).strip())
@@ -32,7 +32,7 @@ class SetUp:
             "UV_COMPILE_BYTECODE": "0",
         }
         debian.checkout(CHECKOUT)
-        self.made = self._run("make set-up")
+        self.made = self._run("envs/container.sh")
 
     def python(self, environment: str, code: str) -> CompletedProcess[str]:
         """Run Python code in a pinned environment, built if it is missing."""
@@ -50,7 +50,7 @@ def set_up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SetUp]:
     release = RELEASES.get(sys.version_info[:2], "bookworm")
     if reason := available(release):
         pytest.skip(reason)
-    with Debian(tmp_path_factory.mktemp("debian") / release, release) as debian:
+    with Debian(tmp_path_factory.mktemp("debian") / release, release, packages=()) as debian:
         yield SetUp(debian)
 
 

@@ -87,14 +87,16 @@ def finished(results: Path) -> dict[str, str]:
                 continue  # no number can be read from it
             for record in _records(path.name, document):
                 digest = hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()
-                found[digest] = str(path.parent.relative_to(results))
+                place = path.parents[2] if path.name == "round.json" else path.parent
+                found[digest] = str(place.relative_to(results))
     return found
 
 
 def _records(name: str, document: dict) -> list[dict]:
     if name.startswith("cell.json"):
         return document["processes"]
-    is_result = name == "process.json" and document.get("repeated", True)
+    # A round that has finished, of a cell that has not; the process of a growing size.
+    is_result = name in ("round.json", "process.json") and document.get("repeated", True)
     return [document] if is_result or name.startswith(("ahead.json", "peak.json")) else []
 
 

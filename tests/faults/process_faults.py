@@ -13,7 +13,7 @@ CELL = "cpu/jax/gemm"
 OTHER = "cpu/numpy/gemm"
 """Interleaved with a process of the baseline."""
 CHILD = "stackwars.measure.child"
-FIRST = "process-0.part"
+FIRST, PARTNER = "rounds/0.part/subject", "rounds/0.part/partner"
 COMPILED = "ahead/tpu-v6e/jaxlib-0.10.2/jax/gemm/base"
 COMPILER = "stackwars.compilers.ahead /"
 """How the command of a compilation continues; its supervisor's name begins alike."""
@@ -64,9 +64,9 @@ def nothing_is_left(scratch: Scratch) -> None:
 
 
 def kill_in_cell(scratch: Scratch) -> Ran:
-    """Kill Snakemake in the second process of a cell; the first one has finished."""
+    """Kill Snakemake in the second round of a cell; the first one has finished."""
     running = scratch.start(TABLES)
-    running.wait_for_output(r"process cpu jax gemm 1")
+    running.wait_for((scratch.results / CELL / "rounds" / "0" / "round.json").exists)
     running.wait_for(lambda: scratch.processes(CHILD))
     return running.kill()
 
@@ -89,7 +89,7 @@ def kill_in_tex(scratch: Scratch) -> Ran:
 def run_twice(scratch: Scratch) -> Ran:
     """Start a second run while the first one measures."""
     first = scratch.start(TABLES)
-    first.wait_for_output(r"process cpu jax gemm 0")
+    first.wait_for_output(r"cell cpu jax gemm")
     second, ended = scratch.run(TABLES), first.finish()
     assert not ended.code, f"the first run was disturbed: {ended.output[-1000:]}"
     assert second.code, f"the second run was not refused: {second.output[-1000:]}"
@@ -111,7 +111,7 @@ FAULTS = [
     child("clock-back", "set_clock_back", r"invalid: second clock", "run"),
     Fault(
         "supervisor-killed",
-        rf"Failed: results/smoke/{OTHER}/process-0",
+        rf"Failed: results/smoke/{OTHER}/cell.json",
         lambda scratch: scratch.run(
             TABLES,
             sabotage={
@@ -127,7 +127,7 @@ FAULTS = [
         lambda scratch: scratch.run(
             TABLES,
             sabotage={
-                **{"module": CHILD, "argument": f"numpy/gemm/{FIRST}/partner"},
+                **{"module": CHILD, "argument": f"numpy/gemm/{PARTNER}"},
                 **{"do": "die", "event": "steady"},
             },
         ),

@@ -27,7 +27,7 @@ from stackwars.setup import environments
 
 FRAMEWORKS, WORKLOADS = ("jax", "torch_xla", "numpy"), ("gemm", "layernorm")
 """The baseline, a framework that is compared with it in programs too, and one that compiles nothing."""
-SETTINGS = {"rounds_min": 2, "rounds_max": 2, "round_budget_s": 1000, "timeout_s": 45}
+SETTINGS = {"rounds": 2, "timeout_s": 45}
 TABLES, PAPER = "results/smoke/cells.csv", "paper.pdf"
 LIMIT_S = 240.0
 """A run with a fault that has not ended by then hangs."""
@@ -183,7 +183,7 @@ def _small(checkout: Path) -> dict:
         # Every framework must be in some study.
         "studies": {"tables": study, "others": config["studies"]["tables"]},
         "aot_compilations": config["aot_compilations"][:1],
-        "audits": {"frameworks": [], "replays": []},
+        "audits": {"frameworks": [], "replays": [], "workloads": [], "trials": {}},
         "presets": {"smoke": {"settings": SETTINGS}},
     }
 

@@ -211,3 +211,26 @@ def test_breaks_in_a_loop_are_counted():
     done = run_code("torch_inductor", BROKEN, json.dumps(chosen))
     told = [line for line in done.stdout.splitlines() if line.startswith("breaks")]
     assert told == ["breaks 0", "breaks 1", "breaks 1"], done.stderr[-2000:]
+
+
+HEADER = """
+import sys, tempfile
+from pathlib import Path
+from stackwars import workloads
+from stackwars.frameworks.torch_inductor import Session
+used = Session("cpu", "highest")
+of_machine = lambda: sorted(map(str, Path(sys.prefix, "precompiled_headers").rglob("*.gch")))
+before = of_machine()
+sizes = {"batch": 2, "sequence": 8, "features": 48}
+used.build(workloads.build("layernorm", "torch"), sizes, 0, [workloads.load("layernorm").inputs(sizes, 0)])
+used.fence(used.call(0))
+own = list(Path(tempfile.gettempdir()).rglob("*.gch"))
+print("headers", len(before), before == of_machine(), len(own), used.generated()["kernels"])
+"""
+
+
+def test_inductor_s_first_run_precompiles_no_header(tmp_path):
+    done = run_code("torch_inductor", HEADER, TMPDIR=str(tmp_path))
+    (told,) = [line for line in done.stdout.splitlines() if line.startswith("headers")]
+    count, same, own, kernels = told.split()[1:]
+    assert (int(count) >= 1, same, own) == (True, "True", "0") and int(kernels) >= 1, done.stderr[-2000:]

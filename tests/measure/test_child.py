@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import mmap
 import time
 import weakref
 
@@ -9,7 +10,9 @@ import numpy as np
 import pytest
 
 from stackwars.frameworks import Counters
-from stackwars.measure import checks, child
+from stackwars.measure import calls as calls_module
+from stackwars.measure import checks, loops
+from stackwars.measure.calls import Stream
 from stackwars.measure.documents import Events
 from stackwars.measure.inputs import input_sets
 from stackwars.workloads.gemm import WORKLOAD as gemm
@@ -58,27 +61,36 @@ def written(tmp_path) -> list[dict]:
     return [json.loads(line) for line in (tmp_path / "events.jsonl").read_text().splitlines()]
 
 
+def stream(events, session, **settings) -> Stream:
+    """The calls of a session with these settings, after call 1 and call 2 of others."""
+    limits = {"steady_min_blocks": 1, "steady_max_blocks": 100, "steady_seconds": 0.0}
+    made = Stream(session, events, {**limits, "block_calls": 1, **settings})
+    made.outputs = [Output(), Output()]
+    return made
+
+
 def steady(events, session, **settings):
     """The last outputs of both sets of inputs after steady calls with these settings."""
-    limits = {"steady_min_blocks": 1, "steady_max_blocks": 100, "steady_seconds": 0.0}
-    outputs = [Output(), Output()]
-    child.steady_calls(session, events, {**limits, "block_calls": 1, **settings}, outputs)
-    return outputs
+    made = stream(events, session, **settings)
+    made.perform("steady")
+    return made.outputs
 
 
 def test_call_is_timed_to_the_end_of_its_fence():
-    _, returned_ns, total_ns = child.timed_call(Session(), 0)
+    _, returned_ns, total_ns = calls_module.timed_call(Session(), 0)
     assert 1e9 * CALL_S <= returned_ns < 1e9 * (CALL_S + FENCE_S)
     assert total_ns >= 1e9 * (CALL_S + FENCE_S)
 
 
 def test_dispatch_tells_when_each_call_returned_and_when_it_was_done(events, tmp_path):
-    session, outputs = Session(), [Output(), Output()]
-    child.dispatch_calls(session, events, outputs)
+    session = Session()
+    made = stream(events, session)
+    outputs = made.outputs
+    made.perform("dispatch")
     (told,) = written(tmp_path)
     assert session.asked[:3] == [0, 1, 0]
     assert len(told["returned_ns"]) == len(told["total_ns"]) == len(session.asked)
-    assert 2 <= len(session.asked) <= child.DISPATCH_S / (CALL_S + FENCE_S) + 1
+    assert 2 <= len(session.asked) <= calls_module.DISPATCH_S / (CALL_S + FENCE_S) + 1
     for returned_ns, total_ns in zip(told["returned_ns"], told["total_ns"], strict=True):
         assert 1e9 * CALL_S <= returned_ns <= total_ns - 1e9 * FENCE_S
     # Those of the last calls, of which values are fetched.
@@ -86,19 +98,85 @@ def test_dispatch_tells_when_each_call_returned_and_when_it_was_done(events, tmp
     assert {id(output) for output in outputs} == {id(output) for output in alive}
 
 
-@pytest.mark.parametrize(("most_s", "calls"), [(0.0, 1), (60.0, child.DISPATCHED)])
+@pytest.mark.parametrize(("most_s", "calls"), [(0.0, 1), (60.0, calls_module.DISPATCHED)])
 def test_dispatch_is_told_of_at_least_one_call_and_at_most_a_few_dozen(
     events, tmp_path, monkeypatch, most_s, calls
 ):
-    monkeypatch.setattr(child, "DISPATCH_S", most_s)
-    child.dispatch_calls(Session(seconds=(0, 0)), events, [Output(), Output()])
+    monkeypatch.setattr(calls_module, "DISPATCH_S", most_s)
+    stream(events, Session(seconds=(0, 0))).perform("dispatch")
     assert len(written(tmp_path)[0]["total_ns"]) == calls
+
+
+def test_slow_calls_are_asked_for_neither_dispatch_nor_throughput(events, tmp_path, monkeypatch):
+    monkeypatch.setattr(calls_module, "LONG_S", CALL_S)
+    monkeypatch.setattr(calls_module, "THROUGHPUT_CALL_S", CALL_S)
+    session = Session()
+    made = Stream(session, events, {})
+    made.perform("singles")
+    for step in ("dispatch", "throughput"):
+        made.perform(step)
+    assert [event["event"] for event in written(tmp_path)] == ["first", "second"]
+    assert session.asked == [0, 1]
+
+
+def test_throughput_is_of_sixteen_calls_and_the_fences_of_all_come_last(events, tmp_path):
+    session, started = Session(seconds=(0.001, 0)), []
+    session.start = lambda: started.append(len(session.asked))
+    made = stream(events, session)
+    made.perform("throughput")
+    (event,) = written(tmp_path)
+    assert event["calls"] == 16 and len(event["ns"]) * 16 == len(session.asked)
+    assert sum(event["ns"]) >= 1e9 * calls_module.THROUGHPUT_S
+    # A framework that records is told to begin after every call: it would else make one program of all.
+    assert started == list(range(1, len(session.asked) + 1))
+    assert session.alive_at_fence[15][:16] == [True] * 16, "until their fence"
+    assert made.outputs == [session.outputs[-2](), session.outputs[-1]()]
+
+
+def test_loop_is_an_event_with_its_blocks_and_what_happened_in_them(events, tmp_path):
+    made = stream(events, Session(seconds=(0.001, 0.001)), block_calls=3)
+    longest = made.perform("loop")
+    (event,) = written(tmp_path)
+    assert sum(loops.counted(event)) >= 1e9 * loops.LOOP_S
+    assert (event["calls"], longest) == (3, max(event["ns"]))
+    assert event["at_s"] - event["began_s"] >= sum(event["ns"]) / 1e9
+    assert {"run_ns", "wait_ns", "steal_ns", "minor_faults", "major_faults"} < event.keys()
+
+
+def test_steps_of_several_programs_have_their_names_and_those_of_none_count_no_compilation(events, tmp_path):
+    class Program:
+        def call(self, which):
+            return Output()
+
+        def fence(self, output):
+            pass
+
+    made = Stream(Program(), events, {"block_calls": 1}, "jax")
+    for step in ("singles", "loop"):
+        made.perform(step)
+    assert {event["program"] for event in written(tmp_path)} == {"jax"}
+    assert not any("compiles" in event for event in written(tmp_path))
+
+
+def test_page_faults_of_a_series_are_counted(events, tmp_path):
+    session = Session(seconds=(0, 0))
+    session.fence = lambda output: np.frombuffer(mmap.mmap(-1, 2**22), np.uint8).fill(1)
+    steady(events, session, steady_min_blocks=10, steady_max_blocks=10)
+    (event,) = written(tmp_path)
+    assert event["minor_faults"] >= 10 * 2**22 // 2**21, "its pages may be huge ones"
+
+
+def test_subnormal_numbers_are_counted():
+    tiny = np.finfo(np.float32).tiny
+    values = np.array([0.0, tiny, -tiny / 2, tiny / 4, 1.0], np.float32)
+    assert checks.subnormals(values) == 2
+    assert checks.subnormals(np.arange(3)) == 0
 
 
 def test_single_call_says_what_was_compiled_in_it(events, tmp_path):
     session = Session(compiles=(1, 2), trace_s=0.004)
-    child.single_call(session, events, "first", 0)
-    child.single_call(session, events, "second", 1)
+    calls_module.single_call(session, events, "first", 0)
+    calls_module.single_call(session, events, "second", 1)
     first, second = written(tmp_path)
     assert session.asked == [0, 1]
     assert (first["compiles"], second["compiles"]) == (1, 2)
@@ -108,7 +186,7 @@ def test_single_call_says_what_was_compiled_in_it(events, tmp_path):
 
 
 def test_trace_is_the_time_in_the_call_where_the_framework_does_not_tell(events, tmp_path):
-    child.single_call(Session(), events, "first", 0)
+    calls_module.single_call(Session(), events, "first", 0)
     (first,) = written(tmp_path)
     assert CALL_S <= first["trace_s"] <= first["ns"] / 1e9 - FENCE_S
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from stackwars.measure.log_ratio import Estimate, LogRatio, compare, direction, geometric_mean, holm, verdict
+from stackwars.measure.log_ratio import Estimate, LogRatio, compare, direction, geometric_mean
 
 
 def rounds(random, ratio=1.0, count=10, noise=0.02, drift=0.2):
@@ -70,40 +70,6 @@ def test_detectable_difference_is_found_four_times_of_five(random):
     trials = [compare(*rounds(random, ratio=size)) for _ in range(2000)]
     assert np.mean([trial.p < 0.05 for trial in trials]) == pytest.approx(0.8, abs=0.04)
     assert np.median([trial.detectable for trial in trials]) == pytest.approx(size - 1, rel=0.1)
-
-
-def test_holm_of_a_worked_example():
-    # Sorted 0.01, 0.02, 0.03, 0.04 by 4, 3, 2, 1: 0.04, 0.06, 0.06, 0.04; none under the one before.
-    assert holm([0.04, 0.01, 0.03, 0.02]) == pytest.approx([0.06, 0.04, 0.06, 0.06])
-
-
-def test_holm_counts_only_what_was_tested():
-    assert holm([None, 0.03, math.nan, 0.01]) == pytest.approx([None, 0.03, None, 0.02])
-    assert holm([]) == []
-    assert holm([0.9, 0.8]) == [1, 1]
-
-
-QUIET = compare([1.01, 1.02, 1.0, 1.01], [1.01, 1.01, 1.01, 1.0])
-LOUD = compare([1.5, 1.0, 0.6, 1.2], [1.0, 1.0, 1.0, 1.0])
-SLOW = compare([2.0, 2.1, 1.9], [1.0, 1.0, 1.0])
-FAST = compare([1.0, 1.0, 1.0], [2.0, 2.1, 1.9])
-
-
-@pytest.mark.parametrize(
-    ("comparison", "p_holm", "said"),
-    [
-        (SLOW, 0.01, "slower"),
-        (FAST, 0.01, "faster"),
-        (SLOW, 0.05, "inconclusive"),  # significant before the correction, not after it
-        (QUIET, 0.6, "equivalent"),
-        (compare([1.0, 1.06, 1.02], [1.0, 1.0, 1.0]), 0.2, "inconclusive"),  # up to 1.1
-        (LOUD, 0.6, "inconclusive"),
-        (compare([2.0], [1.0]), None, "no interval"),
-        (None, None, "no data"),
-    ],
-)
-def test_verdict(comparison, p_holm, said):
-    assert verdict(comparison, p_holm) == said
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 
 from report_fixture import HOSTILE
 from stackwars.measure import launch, limits
-from stackwars.measure.interleaved import Control
+from stackwars.measure.pipes import Control
 from stackwars.setup.environments import REPOSITORY
 
 MIB = 2**20
@@ -85,7 +85,7 @@ def test_child_that_cannot_be_started_is_a_report_and_closes_its_pipes(tmp_path,
     report = launch.run_child(python, [], {}, 256 * MIB, 30, log=log, cpus=cpus, control=control)
     assert report.exit_code is None
     assert str(python) in report.not_started
-    assert not control.answered()
+    assert control.answer() == ""
 
 
 def test_resident_memory():

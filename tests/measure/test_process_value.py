@@ -1,5 +1,7 @@
 """The one value that a process gives, and which rounds count."""
 
+from dataclasses import replace
+
 import pytest
 
 from measured import blocks, process
@@ -77,7 +79,17 @@ def test_slow_first_call_is_no_block():
 def test_value_of_a_process_is_that_of_its_events():
     one = process(first_ms=100.0, second_ms=2.0, steady_ms=(2.0, 3.0, 4.0), wait=0.01, calls=8)
     expected = value((2.0, 3.0, 4.0), wait=0.01, calls=8)
-    assert process_value.of_processes([one, process(repetition=1)])[0] == expected
+    found = process_value.of_processes([one, process(repetition=1)])[0]
+    assert found == replace(expected, loops_ms=3.0)
+
+
+def test_blocks_of_loops_tell_too_whether_a_process_is_steady():
+    steady = (2.0,) * 20
+    one = process(steady_ms=steady, loops_ms=(3.0,) * 20, second_ms=2.0)
+    found = process_value.of_processes([one])[0]
+    assert (found.kind, found.all_ms, found.loops_ms) == ("slowing down", 2.0, 3.0)
+    same = process_value.of_processes([process(steady_ms=steady, second_ms=2.0)])[0]
+    assert same.kind == "steady at once"
 
 
 def test_contended_rounds_are_left_out_where_half_are_uncontended():

@@ -1,6 +1,6 @@
 """What the user sees while cells run."""
 
-from measured import process, stopped
+from measured import process
 from stackwars.measure import progress
 from stackwars.measure.supervisor import ProcessJob
 from stackwars.study.cells import Cell
@@ -52,8 +52,6 @@ def test_replay_is_named_by_its_compiler_and_tells_each_program(capsys):
         "ok: steady jax 2.000 ms, torch_xla 3.000 ms (6 calls each) [3.0 s]\n")  # fmt: skip
 
 
-def test_process_is_announced_and_one_that_was_not_needed_says_nothing(capsys):
+def test_process_is_announced(capsys):
     progress.announce(job("gemm", 2))
     assert capsys.readouterr().err == "[stackwars] jax gemm cpu process 3: running\n"
-    progress.report(stopped(repetition=3))
-    assert capsys.readouterr().err == ""

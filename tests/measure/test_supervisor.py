@@ -1,7 +1,6 @@
 """Real cells of a toy framework, each ending in its own way."""
 
 import gzip
-import json
 import os
 import signal
 import subprocess
@@ -142,14 +141,6 @@ def test_over_long_cell_is_a_timeout(toy):
     assert wait_for(lambda: gone(child_pid(toy)))
 
 
-def test_round_after_an_oom_is_not_run_again(toy):
-    first = toy.measure("hog")
-    second = toy.measure("ok", repetition=1)
-    assert (second["status"], second["status_detail"]) == ("oom", first["status_detail"])
-    assert (second["repetition"], second["repeated"], second["wall_s"]) == (1, False, 0.0)
-    assert toy.measure("ok")["status"] == "ok", "the first round is always run"
-
-
 def test_rerun_replaces_the_old_folder(toy):
     toy.measure("ok")
     stale = toy.folder / toy.output() / "stale.txt"
@@ -207,10 +198,10 @@ def test_two_cells_are_never_measured_at_once(toy):
 def test_child_sees_none_of_the_users_settings(toy):
     # An XLA flag of the user's would change what is measured; so would a shared cache.
     code = (
-        "import os; from stackwars.measure import supervisor as s; from pathlib import Path;"
+        "import os, random; from stackwars.measure import supervisor as s; from pathlib import Path;"
         "from types import SimpleNamespace as Job;"
         "job = Job(device='cpu', settings={'memory_cap_gib': 1, 'timeout_s': 20});"
-        "environ = s._environ(job, Path('spawned/cache').resolve(), None);"
+        "environ = s._environ(job, Path('spawned/cache').resolve(), None, random.Random(1));"
         "fake, log = Path(os.environ['FAKE_PYTHON']), Path('spawned/log.txt');"
         "s.launch.run_child(fake, [], environ, 2**30, 20, log=log)"
     )
@@ -227,41 +218,6 @@ def test_child_sees_none_of_the_users_settings(toy):
     assert seen["PYTHONPATH"] == str(toy.folder / "src")
     assert seen["XDG_CACHE_HOME"] == str(toy.folder / "spawned" / "cache")
     assert set(seen["STACKWARS_PADDING"]) <= {"x"}
-
-
-@pytest.mark.alone
-def test_process_without_a_steady_state_is_run_once_more_with_twice_the_blocks(toy):
-    # Too few blocks for a toy that changes its speed at call 18.
-    result = toy.measure("settle late", steady_min_blocks=24, steady_max_blocks=24)
-    assert result["status"] == "ok"
-    assert len(named(result)["steady"]["ns"]) == 48
-    # What the first try took is told, and is none of this one's time.
-    assert result["discarded_s"] > 0.4
-    assert result["wall_s"] < result["discarded_s"] + 5
-    assert result["settings"]["steady_max_blocks"] == 24
-    assert result["printed"].count("process 1: ok: ") == 1
-    # All of these 12 blocks are from before the change of speed.
-    once = toy.measure("settle late", steady_min_blocks=12, steady_max_blocks=12)
-    assert len(named(once)["steady"]["ns"]) == 12
-    assert "discarded_s" not in once
-
-
-def test_process_that_is_not_needed_is_not_run_and_the_cell_says_why(toy):
-    rounds = {"rounds_min": 2, "round_budget_s": 0.001}
-    for repetition in (0, 1):
-        assert toy.measure("ok", repetition, **rounds)["status"] == "ok"
-    for repetition in (2, 3):
-        result = toy.measure("ok", repetition, **rounds)
-        assert (result["status"], result["status_detail"]) == ("stopped", "budget")
-        assert result["printed"] == ""
-        folder = toy.folder / toy.output(repetition)
-        assert [path.name for path in folder.iterdir()] == ["process.json"]
-    parts = [str(toy.output(repetition)) for repetition in range(4)]
-    toy.python("-m", "stackwars.measure.cell", *parts, "--output", "results/stopped")
-    cell = json.loads((toy.folder / "results" / "stopped" / "cell.json").read_text())
-    assert (cell["status"], cell["stopped"]) == ("ok", "budget")
-    assert [process["repetition"] for process in cell["processes"]] == [0, 1]
-    assert cell["ir"]["same_in_every_process"]
 
 
 def test_result_that_is_kept_from_call_to_call_is_found_out(toy):

@@ -1,12 +1,11 @@
 """Real cells of a toy framework whose outputs are compared with expected values."""
 
-import json
-
 import numpy as np
 import pytest
 
 from stackwars import workloads
 from stackwars.measure import judge
+from stackwars.measure.cell import write
 from toy_checkout import SETTINGS, ToyCheckout
 
 BY = "NumPy in float64"
@@ -26,12 +25,11 @@ def toy(tmp_path_factory) -> ToyCheckout:
 
 
 def cell(toy: ToyCheckout, *behaviours: str, expected: str = "expected") -> dict:
-    """The cell of one process for each behaviour, as the workflow makes it."""
-    for repetition, behaviour in enumerate(behaviours):
-        toy.measure(behaviour, repetition, expected=expected)
-    folders = [str(toy.output(repetition)) for repetition in range(len(behaviours))]
-    toy.python("-m", "stackwars.measure.cell", *folders, "--output", "cell")
-    return json.loads((toy.folder / "cell" / "cell.json").read_text())
+    """The cell of one process for each behaviour."""
+    records = [toy.measure(behaviour, n, expected=expected) for n, behaviour in enumerate(behaviours)]
+    for record in records:
+        del record["printed"]
+    return write(toy.folder / "cell", records, [toy.folder / toy.output(n) for n in range(len(records))], 7)
 
 
 def test_right_outputs_are_ok_and_say_how_right_and_are_not_kept(toy):
@@ -91,5 +89,6 @@ def test_without_expected_values_nothing_is_wrong(toy, expected):
 
 
 def test_a_partner_is_not_judged(toy):
-    result = toy.measure("ok", partner="one wrong", expected="expected")
-    assert (result["status"], result["partner"]["status"], result["values"]["wrong"]) == ("ok", "ok", 0)
+    found = toy.measure_cell("ok", partner="one wrong", expected="expected", rounds=1)
+    [result] = found["processes"]
+    assert (found["status"], result["partner"]["status"], found["values"]["wrong"]) == ("ok", "ok", 0)

@@ -54,7 +54,6 @@ def sources_of_nothing() -> Sources:
         ("count", 129.0, "129"),
         ("number", 30633.0, "30,633"),
         ("bytes", (32.26 * 2**30, True), "32.26"),
-        ("p", 0.0004, "$<$0.001"),
         ("text", "a_b", r"a\_b"),
         ("text", None, "---"),
         ("ms", NAN, "---"),

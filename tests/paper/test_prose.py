@@ -41,7 +41,9 @@ def comparison(**columns) -> dict:
 
 def claim(verdict="supported", votes=(9, 1, 5), **columns) -> dict:
     counts = dict(zip(("votes_for", "votes_against", "votes_open"), votes, strict=True))
-    return {"id": "outputs_agree", "sentence": "They agree.", "verdict": verdict, **counts, **columns}
+    margin = f"{votes[0]} of {sum(filter(None, votes))}, needs some"
+    known = {"id": "outputs_agree", "sentence": "They agree.", "verdict": verdict, "margin": margin}
+    return {**known, **counts, **columns}
 
 
 def dataset(folder, comparisons=(), claims=(), is_reference=False, **changes) -> Dataset:
@@ -147,8 +149,8 @@ def test_votes_of_a_claim_are_numbers_and_none_without_a_count(tmp_path):
 
 
 def test_settings_are_those_of_the_configuration(tmp_path):
-    found = values.values(dataset(tmp_path, settings={"rounds_min": 4, "parity_rel_l2": 1e-5}))
-    assert found["setting/rounds_min"] == "4"
+    found = values.values(dataset(tmp_path, settings={"rounds": 4, "parity_rel_l2": 1e-5}))
+    assert found["setting/rounds"] == "4"
     assert found["setting/parity_rel_l2"] == r"\num{1.0e-05}"
 
 
@@ -225,13 +227,23 @@ def sources_of(tmp_path, run: dict | None = None) -> Sources:
 def test_a_claim_box_of_the_reference_has_one_verdict(tmp_path, paper):
     text = render.definitions(sources_of(tmp_path), is_reference=True)
     (line,) = [line for line in text.splitlines() if "claim@outputs_agree" in line]
-    assert "Supported 9 of 15" in line and "They agree." in line and "This run" not in line
+    assert "Supported 9 of 15, needs some" in line and "They agree." in line and "This run" not in line
+
+
+def test_levels_without_which_there_is_no_majority_stand_behind_the_box(tmp_path, paper):
+    margin = "9 of 15, needs 8 + 1; not without a: 7 of 15"
+    reference = dataset(tmp_path, [comparison()], [claim("not decided", margin=margin)], is_reference=True)
+    text = render.definitions(Sources(reference, reference, []), is_reference=False)
+    assert (
+        r"{Reference: not decided 9 of 15, needs 8 + 1} {\sffamily\scriptsize not without a: 7 of 15}" in text
+    )
 
 
 def test_a_claim_box_of_another_run_has_both_verdicts(tmp_path, paper):
     text = render.definitions(sources_of(tmp_path, claim("not decided", (1, 0, 3))), is_reference=False)
     (line,) = [line for line in text.splitlines() if "claim@outputs_agree" in line]
-    assert "Reference: supported 9 of 15" in line and "This run: not decided 1 of 4" in line
+    assert "Reference: supported 9 of 15, needs some" in line
+    assert "This run: not decided 1 of 4, needs some" in line
 
 
 def test_only_numbers_that_the_prose_names_are_written(tmp_path, paper):

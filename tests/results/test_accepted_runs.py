@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from made_tables import accepted, cell, comparison, only, program
+from made_tables import accepted, cell, comparison, only, program, replay, summary
 from measured import config
 from stackwars.results import reference, runs
 from stackwars.results.runs import DamagedRunError
@@ -33,7 +33,7 @@ def test_runs_are_read_oldest_first_with_their_kind_of_machine(folder):
     assert runs.read(folder / "nothing") == []
 
 
-def test_kind_of_machine_has_its_cache_for_a_host_may_hide_the_processor():
+def test_kind_of_machine_has_its_cache_and_peak_for_a_host_may_hide_the_processor():
     machine = {"cpu_model": "A CPU", "cores": 8}
     known = {"machine": machine, "peaks": {"cpu": {"last_cache_bytes": 32e6}, "tpu": {}}}
     assert runs.kind(known) == "A CPU, 8 cores, 32 MB of cache"
@@ -41,7 +41,23 @@ def test_kind_of_machine_has_its_cache_for_a_host_may_hide_the_processor():
     assert runs.identity({"date_utc": "2026-01-02T03:04:05+00:00"}) == "2026-01-02T0304"
 
 
-def test_runs_of_another_protocol_are_not_read(folder):
+@pytest.mark.parametrize(("rates", "kinds"), [((188, 218), 1), ((218, 468), 2), ((462, 468), 1)])
+def test_machines_that_run_at_different_speeds_are_different_kinds(rates, kinds):
+    machine = {"cpu_model": "AMD EPYC", "cores": 2}
+    contexts = [
+        {"machine": machine, "peaks": {"cpu": {"last_cache_bytes": 34e6, "gflop_per_s": rate}}}
+        for rate in rates
+    ]
+    assert len(set(map(runs.kind, contexts))) == kinds
+
+
+@pytest.mark.parametrize("name", ["cpu_family", "cpu_model_number", "cpu_stepping", "cpu_flags_digest"])
+def test_processors_that_differ_in_their_numbers_are_different_kinds(name):
+    kinds = {runs.kind({"machine": {"cpu_model": "A CPU", "cores": 2, name: value}}) for value in (1, 2)}
+    assert len(kinds) == 2
+
+
+def test_runs_of_an_unreadable_protocol_are_not_read(folder):
     change_context(folder / "runs" / "2026-01-01T0000", protocol=-1)
     assert [run.identity for run in runs.read(folder)] == ["2026-02-01T0000"]
 
@@ -139,26 +155,54 @@ def test_programs_that_were_rewritten_by_hand_are_not_read_and_those_at_another_
     assert (list(run.table("cells")["framework"]), list(run.table("comparisons")["subject"])) == (kept, kept)
 
 
+def steady_run(folder, machine, ratios, protocol=3):
+    """An accepted run with these steady ratios of torch_xla over JAX."""
+    cells = [cell("torch_xla", name) for name in ratios]
+    rounds = [summary(name, ratio) for name, ratio in ratios.items()]
+    return accepted(folder, machine, cells=cells, rounds=rounds, protocol=protocol)
+
+
 def test_verdicts_are_those_of_the_pooled_ratios(tmp_path):
     every, names = [], ("gemm", "ffn", "mha", "conv")
-    for machine, ratios in (("a", (1.4, 0.93, 1.9, 1.02)), ("b", (1.5, 0.9, 2.0, 1.0))):
-        rows = list(map(comparison, names, ratios))
-        every.append(accepted(tmp_path / machine, machine, comparisons=rows))
-    found = reference.pooled(config(), every).set_index("workload")
-    assert found["ratio"]["gemm"] == pytest.approx(math.sqrt(1.5 * 1.4))
+    for run, ratios in (
+        ("1", (1.4, 0.93, 1.9, 1.02)),
+        ("2", (1.5, 0.9, 2.0, 1.0)),
+        ("3", (1.45, 0.91, 1.95, 1.04)),
+    ):
+        every.append(steady_run(tmp_path / run, "a", dict(zip(names, ratios, strict=True))))
+    found = reference.pooled(config(), every)
+    found = found[found["quantity"] == "steady"].set_index("workload")
+    assert found["ratio"]["gemm"] == pytest.approx((1.5 * 1.4 * 1.45) ** (1 / 3))
     assert found["verdict"].to_dict() == {
         "gemm": "slower", "ffn": "faster", "mha": "slower", "conv": "inconclusive"
     }  # fmt: skip
-    assert (found["p_adjusted"] >= found["p"]).all() and (found["p"] > 0).all()
+    assert ((found["low"] < found["ratio"]) & (found["ratio"] < found["high"])).all()
+    assert set(found["runs"]) == {3} and found["confidence"].nunique() == 1
+
+
+def test_a_run_of_an_earlier_protocol_counts_for_what_no_newer_run_has(tmp_path):
+    old = steady_run(tmp_path / "1", "a", {"gemm": 3.0, "ffn": 3.0}, protocol=2)
+    new = [steady_run(tmp_path / name, "a", {"gemm": 1.4}) for name in ("2", "3")]
+    found = reference.pooled(config(), [old, *new])
+    assert only(found, quantity="steady", workload="gemm")["ratio"] == pytest.approx(1.4)
+    assert only(found, quantity="steady", workload="ffn")["ratio"] == pytest.approx(3.0)
+    archived = [one["archived"] for one in reference.context(config(), [old, *new])["runs"]]
+    assert archived == [False, False, False]
+    whole = steady_run(tmp_path / "4", "a", {"ffn": 1.1})
+    archived = [one["archived"] for one in reference.context(config(), [old, *new, whole])["runs"]]
+    assert archived == [True, False, False, False]
 
 
 def test_a_margin_points_in_the_direction_of_the_pooled_steady_ratio(tmp_path):
     """Of two runs that find a steady ratio on either side of 1, both margins are of the ratio of all."""
-    every = []
-    for name, steady, margin in (("a", 1.05, 1.04**2 / 1.05), ("b", 0.99, 1.04**2 / 0.99)):
-        where = {"compiler": "jaxlib-0.7.1"}
-        rows = [comparison("conv", steady), comparison("conv", margin, quantity="margin", **where)]
-        every.append(accepted(tmp_path / name, "m", comparisons=rows))
+    every, where = [], {"compiler": "jaxlib-0.7.1"}
+    for name, steady in (("a", 1.05), ("b", 0.99)):
+        cells = [
+            cell("torch_xla", "conv"),
+            *(replay(one, "jaxlib-0.7.1", "conv") for one in ("jax", "torch_xla")),
+        ]
+        rounds = [summary("conv", steady), summary("conv", 1.04, quantity="replay", **where)]
+        every.append(accepted(tmp_path / name, "m", cells=cells, rounds=rounds))
     table = reference.pooled(config(), every)
     found = only(table, quantity="margin")
     assert found["ratio"] == pytest.approx(1.04**2 / math.sqrt(1.05 * 0.99))

@@ -34,26 +34,55 @@ def test_latencies_are_geometric_means_of_the_processes():
     assert (found["steady_min_ms"], found["steady_max_ms"]) == pytest.approx((2.0, 8.0))
     assert (found["first_min_ms"], found["second_max_ms"]) == pytest.approx((100.0, 4.0))
     assert found["second_over_steady"] == pytest.approx(0.5)
-    assert found["steady_calls"] == 6
+    # Three blocks and three loops of two blocks in each process.
+    assert found["steady_calls"] == 18
 
 
-def test_blocks_that_waited_for_a_core_do_not_count():
+def test_steady_time_is_of_loops_and_not_of_the_undisturbed_series():
+    found = derived(*[process(steady_ms=(1.0,) * 5, loops_ms=(2.0, 9.0, 3.0))] * 2)
+    assert found["steady_ms"] == pytest.approx(3.0)
+
+
+def test_cell_that_never_had_the_machine_to_itself_says_so():
     waits = (0.0, 0.5, 0.01, 0.5, 0.0, 0.5)
     found = derived(*[process(steady_ms=(1.0, 3.0, 1.0, 3.0, 1.0, 3.0), wait=waits)] * 2)
-    assert found["gated"]
-    assert found["steady_ms"] == pytest.approx(1.0)
-    assert found["kept_share"] == pytest.approx(0.5)
+    assert found["gated"] and found["kept_share"] == pytest.approx(0.5)
+    assert not derived(*[process(steady_ms=(1.0, 3.0, 3.0), others=0.4)] * 3)["gated"]
 
 
-def test_cell_that_never_had_the_machine_to_itself_counts_all_and_says_so():
-    found = derived(*[process(steady_ms=(1.0, 3.0, 3.0), others=0.4)] * 3)
-    assert not found["gated"]
-    assert found["steady_ms"] == pytest.approx(3.0)
+def test_cores_and_page_faults_of_loops_are_medians_over_the_processes():
+    def used(cores: float, faults: int) -> dict:
+        one = process(loops_ms=(1.0, 1.0), calls=5)
+        for event in one["events"]:
+            if event["event"] == "loop":
+                event |= {"run_ns": round(cores * sum(event["ns"])), "minor_faults": faults}
+        return one
+
+    # Each loop has two blocks of five calls.
+    found = derived(used(1.0, 10), used(1.5, 20), used(9.0, 900))
+    assert (found["cores"], found["minor_faults"]) == pytest.approx((1.5, 2.0))
+
+
+def test_throughput_is_a_call_of_the_median_batch_if_every_process_has_one():
+    batches = {"event": "throughput", "at_s": 1005.0, "ns": [16_000_000, 32_000_000, 99_000_000], "calls": 16}
+    with_it = process()
+    with_it["events"].insert(6, batches)
+    assert derived(with_it, with_it)["throughput_ms"] == pytest.approx(2.0)
+    assert "throughput_ms" not in derived(with_it, process())
+
+
+def test_memory_and_numbers_that_slow_a_core_down_are_the_most_of_any_process():
+    made = [process(), process()]
+    for one, huge in zip(made, (2**21, 0), strict=True):
+        timed = next(event for event in one["events"] if event["event"] == "timed")
+        timed |= {"huge_page_bytes": huge, "subnormals": 3}
+    found = derived(*made)
+    assert (found["huge_page_bytes"], found["subnormals"]) == (2**21, 3)
 
 
 def test_warm_up_is_cut_off_and_what_most_processes_are_gives_the_class():
     steady = process(steady_ms=(1.0,) * 20, second_ms=1.0)
-    warming = process(steady_ms=(5.0,) * 5 + (1.0,) * 15, second_ms=5.0)
+    warming = process(steady_ms=(5.0,) * 5 + (1.0,) * 15, loops_ms=(1.0,) * 3, second_ms=5.0)
     found = derived(steady, warming)
     assert found["steady_ms"] == pytest.approx(1.0)
     assert (found["steady_class"], found["warmup_points"]) == ("warm-up", 7)
@@ -105,7 +134,7 @@ def test_slow_runs_are_counted_by_compilations_and_by_times(compiles, second_ms,
 def test_throughput_is_of_the_steady_state_and_blocks_are_of_several_calls():
     # The smoke GEMM: 16 rows and 2 x 16 x 32 x 64 floating-point operations in 1 ms.
     found = derived(process(steady_ms=(1.0,) * 5, calls=16))
-    assert (found["steady_ms"], found["steady_calls"]) == (pytest.approx(1.0), 80)
+    assert (found["steady_ms"], found["steady_calls"]) == (pytest.approx(1.0), 80 + 160)
     assert found["items_per_s"] == pytest.approx(16_000)
     assert found["gflop_per_s"] == pytest.approx(2 * 16 * 32 * 64 / 1e6)
 
@@ -115,8 +144,8 @@ def dispatched(returned_ms: tuple[float, ...], done_ms: tuple[float, ...], **gen
     found = process()
     returned, done = ([round(1e6 * ms) for ms in series] for series in (returned_ms, done_ms))
     told = {"event": "dispatch", "at_s": 1005.5, "returned_ns": returned, "total_ns": done}
-    timed = {**found["events"][6], **generated}
-    found["events"][6:7] = [told, timed]
+    found["events"].insert(6, told)
+    next(event for event in found["events"] if event["event"] == "timed").update(generated)
     return found
 
 

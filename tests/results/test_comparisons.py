@@ -20,11 +20,15 @@ def scattered(ratio: float, spread: float) -> tuple[float, ...]:
     return tuple(ratio * np.exp(spread * z) for z in (-1.2, -0.8, -0.4, 0.4, 0.8, 1.2))
 
 
-def split(steady=STEADY, program=REPLAY, control=(1.0, 1.01, 1.02), compiler=OLD, **changes):
-    """comparisons.csv of GEMM: steady ratios, and those of both programs in a compiler."""
+def split(calls=STEADY, program=REPLAY, control=(1.0, 1.01, 1.02), compiler=OLD, **changes):
+    """comparisons.csv of GEMM: native ratios, and those of both programs in a compiler."""
     where = {"compiler": compiler}
-    paired = rounds("steady", "torch_xla", steady) + rounds("replay", "torch_xla", program, **where)
-    paired += rounds("control", "jax", control, **where)
+    paired = rounds("replay", "torch_xla", program, **where) + rounds("native", "torch_xla", calls, **where)
+    rest = [one / other for one, other in zip(calls, program, strict=False)]
+    paired += rounds("everything else", "torch_xla", tuple(rest), **where)
+    margins = tuple(one / other for one, other in zip(program, rest, strict=False))
+    paired += rounds("margin", "torch_xla", margins, **where)
+    paired += rounds("control", "jax", control, **where, subject_ms=2.0, baseline_ms=0.7)
     programs = [replay(name, compiler) for name in ("jax", "torch_xla")]
     return compared([JAX, TORCH, *programs], paired, **changes)
 
@@ -61,9 +65,9 @@ def test_verdicts_of_times_are_words(stage, ratios, verdict):
     assert (found["verdict"], found["title"], found["kind"]) == (verdict, "GEMM", "basic")
     if len(ratios) > 1:
         known = compare(ratios, (1.0,) * len(ratios))
-        assert tuple(found[["p", "detectable"]]) == pytest.approx((known.p, known.detectable))
+        assert (found["confidence"], found["detectable"]) == pytest.approx((0.95, known.detectable))
     else:
-        assert found[["low", "high", "p", "p_adjusted", "detectable"]].isna().all()
+        assert found[["low", "high", "confidence", "detectable"]].isna().all()
 
 
 def test_every_cell_with_a_baseline_has_its_rows_and_on_a_device_that_is_not_here_none():
@@ -76,15 +80,12 @@ def test_every_cell_with_a_baseline_has_its_rows_and_on_a_device_that_is_not_her
     assert rows == [("gemm", "cpu")] * 3 + [("ffn", "tpu")] * 3
 
 
-def test_p_is_corrected_over_the_workloads_of_a_table_device_and_subject():
+def test_one_level_is_that_of_all_ratios_of_a_quantity_and_device():
     asked = {
         ("gemm", "cpu", "torch_xla"): scattered(1.1, 0.05),
-        ("layernorm", "cpu", "torch_xla"): scattered(1.1, 0.1),
-        ("mha", "cpu", "torch_xla"): scattered(1.0, 0.1),
-        # Alone in their tables.
-        ("bert_base", "cpu", "torch_xla"): scattered(1.1, 0.1),
+        ("layernorm", "cpu", "torch_xla"): scattered(1.1, 0.2),
+        ("bert_base", "cpu", "numpy"): scattered(1.0, 0.1),
         ("layernorm", "cpu-1t", "torch_xla"): scattered(1.1, 0.1),
-        ("layernorm", "cpu", "numpy"): scattered(1.1, 0.1),
     }
     cells, paired = [], []
     for (workload, device, subject), ratios in asked.items():
@@ -92,25 +93,49 @@ def test_p_is_corrected_over_the_workloads_of_a_table_device_and_subject():
         paired += rounds("steady", subject, ratios, workload=workload, device=device)
     table = compared(cells, paired)
     table = table[table["quantity"] == "steady"].set_index(["workload", "device", "subject"])
-    p, adjusted = table["p"], table["p_adjusted"]
-    basic = [("gemm", "cpu", "torch_xla"), ("layernorm", "cpu", "torch_xla"), ("mha", "cpu", "torch_xla")]
-    assert p[basic[0]] < p[basic[1]] < p[basic[2]]
-    expected = [3 * p[basic[0]], 2 * p[basic[1]], max(p[basic[2]], 2 * p[basic[1]])]
-    assert list(adjusted[basic]) == pytest.approx(expected)
-    alone = [key for key in asked if key not in basic]
-    assert list(adjusted[alone]) == pytest.approx(list(p[alone]))
+    levels = table["confidence"]
+    assert list(levels[:3]) == pytest.approx([1 - 0.05 / 3] * 3)  # one of three decides
+    assert levels.iloc[3] == pytest.approx(0.95)
 
 
-def test_correction_takes_a_verdict_back():
-    # Significant alone, and not beside three others of the same table.
-    paired = rounds("steady", "torch_xla", scattered(1.1, 0.09))
-    assert only(compared([TORCH], paired), quantity="steady")["verdict"] == "slower"
-    others = ("layernorm", "mha", "conv")
-    for name in others:
-        paired += rounds("steady", "torch_xla", scattered(1.0, 0.3), workload=name)
-    table = compared([TORCH, *(cell("torch_xla", name) for name in others)], paired)
+def test_rounds_of_a_family_lend_each_other_their_variance():
+    """Three quiet ratios narrow the interval of a ratio whose three rounds scatter by chance."""
+    quiet = {name: scattered(1.1, 0.02)[:3] for name in ("ffn", "mha", "conv", "layernorm")}
+    given = {"gemm": scattered(1.1, 0.05)[:3], **quiet}
+    paired = [
+        row for name, ratios in given.items() for row in rounds("steady", "torch_xla", ratios, workload=name)
+    ]
+    table = compared([cell("torch_xla", name) for name in given], paired)
     found = only(table, quantity="steady", workload="gemm")
-    assert found["p"] < 0.05 < found["p_adjusted"] and found["verdict"] == "inconclusive"
+    assert found["dof"] > 2 and found["error"] < stats.sem(np.log(given["gemm"]))
+    # Another compiler, quantity or device is another family.
+    alone = compared([cell("torch_xla")], rounds("steady", "torch_xla", given["gemm"]))
+    assert only(alone, quantity="steady")["dof"] == 2
+
+
+@pytest.mark.parametrize(
+    ("undisturbed", "verdict", "detail"),
+    [
+        ((1.3, 1.31, 1.3), "slower", ""),
+        ((0.9, 0.91, 0.9), "inconclusive", "the two estimators differ in sign"),
+        ((), "slower", ""),  # runs of earlier protocols have no such series
+    ],
+)
+def test_a_direction_needs_the_undisturbed_series_to_agree_in_sign(undisturbed, verdict, detail):
+    paired = rounds("steady", "torch_xla", STEADY) + rounds(
+        "undisturbed", "torch_xla", undisturbed, basis="call"
+    )
+    table = compared([JAX, TORCH], paired)
+    found = only(table, quantity="steady")
+    assert (found["verdict"], found["detail"]) == (verdict, detail)
+    assert ("undisturbed" in set(table["quantity"])) == bool(undisturbed)
+
+
+def test_equal_times_need_no_sign():
+    paired = rounds("steady", "torch_xla", (1.01, 1.0, 1.02)) + rounds(
+        "undisturbed", "torch_xla", (0.99, 1.0, 0.99)
+    )
+    assert only(compared([JAX, TORCH], paired), quantity="steady")["verdict"] == "equivalent"
 
 
 @pytest.mark.parametrize(
@@ -124,78 +149,97 @@ def test_steady_ratio_tells_its_blocks_and_a_framework_that_contends_with_itself
     assert found["contended"] == contended
 
 
-def test_the_factors_multiply_to_the_steady_ratio():
+def test_the_factors_multiply_to_the_native_ratio():
     table = split((3.7, 0.2, 9.1), (1.1, 7.3, 2.9)).set_index("quantity")
-    steady, program, runtime, margin = table.loc[["steady", "replay", "runtime", "margin"], "ratio"]
-    assert program * runtime == pytest.approx(steady, rel=1e-12)
-    assert program / runtime == pytest.approx(margin, rel=1e-12)
-    errors = table["error"]
-    assert errors["runtime"] == pytest.approx(math.hypot(errors["steady"], errors["replay"]))
-    assert errors["margin"] == pytest.approx(math.hypot(errors["steady"], 2 * errors["replay"]))
-    assert table["share"]["margin"] == pytest.approx(math.log(program) / math.log(steady))
+    calls, program, rest, margin = table.loc[["native", "replay", "everything else", "margin"], "ratio"]
+    assert program * rest == pytest.approx(calls, rel=1e-12)
+    assert program / rest == pytest.approx(margin, rel=1e-12)
+    assert table["share"]["margin"] == pytest.approx(math.log(program) / math.log(calls))
     assert only(split(), quantity="margin")["native_verdict"] == "slower"
 
 
 @pytest.mark.parametrize(
-    ("steady", "program", "verdict"),
+    ("calls", "program", "verdict"),
     [
         ((2.0, 2.02, 2.01), (2.0, 2.01, 2.02), "the program"),
-        ((2.0, 2.02, 2.01), (1.0, 1.01, 1.0), "the runtime"),
+        ((2.0, 2.02, 2.01), (1.0, 1.01, 1.0), "everything else"),
         ((0.5, 0.51, 0.5), (0.5, 0.5, 0.51), "the program"),  # also if it is the faster one
         ((2.0, 2.02, 2.01), (1.41, 1.42, 1.42), "not separated"),  # half of the logarithm each
-        ((2.0, 3.5, 1.3), (2.0, 2.01, 2.02), "not separated"),  # one of them hardly known
+        ((2.0, 2.02, 2.01), (2.0, 1.1, 3.0), "not separated"),  # one of them hardly known
         ((2.0,), (1.0,), "no data"),
         ((), (1.0, 1.01, 1.0), "no data"),
     ],
 )
-def test_a_steady_ratio_is_due_to_the_larger_factor_if_the_interval_of_both_decides(steady, program, verdict):
-    assert only(split(steady, program), quantity="margin")["verdict"] == verdict
+def test_a_native_ratio_is_due_to_the_larger_factor_if_the_interval_of_both_decides(calls, program, verdict):
+    assert only(split(calls, program), quantity="margin")["verdict"] == verdict
 
 
-def test_without_one_factor_there_is_no_other():
-    words = split(steady=()).set_index("quantity")["verdict"]
-    assert list(words[["steady", "replay", "runtime", "control"]]) == [
-        "no data", "slower", "no data", "within 10 %",
+def test_without_native_calls_there_is_a_replay_alone():
+    words = split(calls=()).set_index("quantity")["verdict"]
+    assert list(words[["native", "replay", "everything else", "margin"]]) == [
+        "no data", "slower", "no data", "no data",
     ]  # fmt: skip
-    words = split(program=()).set_index("quantity")["verdict"]
-    assert list(words[["steady", "replay", "runtime"]]) == ["slower", "no data", "no data"]
-    assert only(split(steady=(1.7, 1.9, 1.6)), quantity="runtime")["verdict"] == "inconclusive"
 
 
-def test_only_the_native_compiler_has_a_runtime_factor_and_a_control():
-    table = split(compiler=NEW)
-    assert set(table["quantity"]) == {"first", "second", "steady", "replay", "rss"}
+def test_only_the_native_compiler_has_native_calls_and_a_control():
+    own = {"native", "everything else", "margin", "control"}
+    assert not own & set(split(compiler=NEW)["quantity"])
     native = {NEW: {"environment": "an-xla", "native": True}}
-    assert {"runtime", "margin", "control"} <= set(split(compiler=NEW, compilers=native)["quantity"])
+    assert own <= set(split(compiler=NEW, compilers=native)["quantity"])
 
 
-def test_every_subject_is_split_against_the_baseline_by_itself():
-    ratios = {"torch_xla": (STEADY, REPLAY), "torchax": ((3.1, 3.0, 3.0), (3.0,) * 3)}
-    pairs = [{"subject": name, "baseline": "jax", "compare": ["cells", "programs"]} for name in ratios]
-    cells, paired = [JAX, replay("jax"), *map(cell, ratios), *map(replay, ratios)], []
-    for name, (steady, program) in ratios.items():
-        paired += rounds("steady", name, steady) + rounds("replay", name, program, compiler=OLD)
-    table = compared(cells, paired, comparisons=pairs)
-    for quantity in ("steady", "replay", "runtime", "margin"):
-        one = only(table, quantity=quantity, subject="torch_xla")
-        assert one["ratio"] == pytest.approx(only(split(), quantity=quantity)["ratio"])
-    assert only(table, quantity="runtime", subject="torchax")["ratio"] == pytest.approx((3.1 / 3) ** (1 / 3))
-    assert len(table[table["quantity"] == "control"]) == 1
+def test_every_framework_with_a_cell_and_a_program_has_a_control():
+    cells = [JAX, TORCH, *(replay(name) for name in ("jax", "torch_xla", "torchax"))]
+    table = compared(cells, rounds("control", "jax", (1.0, 1.01, 1.0), compiler=OLD))
+    found = table[table["quantity"] == "control"]
+    assert list(zip(found["subject"], found["verdict"], strict=True)) == [
+        ("jax", "passed"),
+        ("torch_xla", "no data"),
+    ]
+
+
+def test_times_in_ms_are_the_medians_of_the_rounds():
+    paired = []
+    for number, (one, base) in enumerate(((2.0, 1.0), (8.0, 2.0), (3.0, 9.0))):
+        [row] = rounds("replay", "torch_xla", (one / base,), compiler=OLD, subject_ms=one, baseline_ms=base)
+        paired.append(row | {"round": number})
+    paired.append(paired[0] | {"round": 3, "ratio": None, "basis": "apart", "subject_ms": 99.0})
+    found = only(compared([replay("jax"), replay("torch_xla")], paired), quantity="replay")
+    assert tuple(found[["subject_ms", "baseline_ms"]]) == (3.0, 2.0)
+
+
+@pytest.mark.parametrize(
+    ("basis", "why"),
+    [
+        ("no memory", "no memory for the native process beside the replay"),
+        ("failed", "the native process failed"),
+        ("apart", "not measured together"),
+    ],
+)
+def test_rounds_without_a_ratio_say_why(basis, why):
+    paired = rounds("control", "jax", (1.0, 1.01), compiler=OLD)
+    paired += [paired[0] | {"round": 2, "ratio": None, "basis": basis}]
+    found = only(compared([JAX, replay("jax"), replay("torch_xla")], paired), quantity="control")
+    assert (found["rounds"], found["detail"]) == (2, f"1 of 3 rounds left out: {why}")
 
 
 @pytest.mark.parametrize(
     ("ratios", "verdict"),
     [
-        ((1.0, 1.01, 1.02), "within 10 %"),
-        ((2.0, 2.01, 2.0), "control failed"),
-        ((0.5, 2.0, 1.1), "inconclusive"),
+        ((1.0, 1.001, 1.002), "passed"),
+        ((1.02, 1.021, 1.02), "passed"),
+        ((2.0, 2.01, 2.0), "native slower"),
+        ((0.5, 0.51, 0.5), "native faster"),
+        ((1.0, 1.02, 1.04), "inconclusive"),
         ((1.0,), "no data"),
         ((), "no data"),
     ],
 )
-def test_control_tells_whether_a_replayed_baseline_is_the_baseline(ratios, verdict):
-    found = only(split(control=ratios), quantity="control")
-    assert (found["subject"], found["baseline"], found["verdict"]) == ("jax", "jax", verdict)
+def test_control_tells_whether_a_native_call_takes_the_time_of_the_replay(ratios, verdict):
+    found = only(split(control=ratios), quantity="control", subject="jax")
+    assert (found["baseline"], found["verdict"]) == ("jax", verdict)
+    difference = "the native call takes 1.3 ms more than the replay"
+    assert (found["detail"] == difference) == verdict.startswith("native")
 
 
 def test_a_program_in_two_compilers_is_compared():
@@ -219,9 +263,8 @@ def test_a_form_is_compared_with_the_plain_form_in_the_same_framework():
     found = form(*scan, timed("jax", "unrolled_rnn", 1.0))
     assert tuple(found[["subject", "baseline", "baseline_workload"]]) == ("jax", "jax", "scan_rnn")
     assert (found["variant"], found["ratio"], found["verdict"]) == ("steady", pytest.approx(0.5), "faster")
-    # Two equal errors of 2 degrees of freedom each: their root sum of squares, with 4 (Welch, 1947).
-    width = math.sqrt(2) * stats.t.ppf(0.975, 4) / stats.t.ppf(0.975, 2)
-    assert math.log(found["high"] / 0.5) == pytest.approx(0.02 * width)
+    # Two equal errors: their root sum of squares, with the degrees of freedom of the fewer processes.
+    assert (found["dof"], math.log(found["high"] / 0.5)) == (2, pytest.approx(0.02 * math.sqrt(2)))
 
 
 def test_processes_that_the_gate_left_out_are_no_degrees_of_freedom():
@@ -252,7 +295,7 @@ def test_how_the_cost_of_compiling_grows_with_a_size(cost, verdict):
     grown = {"mode": "growth", "size": "layers", "steady_ms": 1.0}
     cells = [cell("jax", "decode", first_ms=cost(v) + 1.0, value=v, **grown) for v in (1, 2, 4, 8)]
     found = only(compared(cells), quantity="scaling")
-    assert (found["verdict"], found["variant"], found["rounds"]) == (verdict, "layers", 4)
+    assert (found["verdict"], found["variant"], found["rounds"]) == (verdict, "layers", 3)
     fit = stats.linregress(np.log([1, 2, 4, 8]), np.log([cost(v) for v in (1, 2, 4, 8)]))
     assert math.log2(found["ratio"]) == pytest.approx(fit.slope)
     assert (found["error"], found["dof"]) == (pytest.approx(fit.stderr * math.log(2)), 2)

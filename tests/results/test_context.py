@@ -35,7 +35,7 @@ def test_run_is_described(results):
     assert found["peak"] == PEAK
     assert found["sizes"]["gemm"] == {"m": 16, "k": 32, "n": 64}
     assert found["settings"]["memory_cap_bytes"] == 2**30
-    assert found["settings"]["rounds_max"] == 1
+    assert found["settings"]["rounds"] == 1
     assert found["nodes"] == []
     json.dumps(found)
 

@@ -9,7 +9,7 @@ import pytest
 from made_tables import accepted, replay
 from measured import config
 from stackwars.results import effects, reference, schema
-from stackwars.results.effects import decompose, largest
+from stackwars.results.effects import decompose, largest, with_ends
 from stackwars.results.verdicts import COMPILER, FRONTEND, INTERACTION
 from stackwars.study.config import load
 
@@ -28,7 +28,7 @@ def test_what_there_is_alone_has_the_whole_variance(name):
     found = decompose(logs(**{name: 0.5}))
     assert found[name]["share"] == pytest.approx(1)
     assert sum(row["share"] for row in found.values()) == pytest.approx(1)
-    assert largest(found) == name
+    assert largest(with_ends(found)) == name
 
 
 def test_factor_is_that_of_the_standard_deviation():
@@ -44,11 +44,11 @@ def test_noise_alone_has_no_interaction_on_average():
 def test_interval_contains_the_share_and_two_rounds_have_none():
     inside = 0
     for _ in range(200):
-        row = decompose(logs(frontend=0.4, compiler=0.3, noise=0.05))[FRONTEND]
+        row = with_ends(decompose(logs(frontend=0.4, compiler=0.3, noise=0.05)))[FRONTEND]
         # Sums of squares: 0.16 * 2 * 2 of the frontends, 0.09 * 6 of the compilers.
         inside += row["share_low"] <= 0.64 / (0.64 + 0.54) <= row["share_high"]
     assert inside >= 180
-    two = decompose(logs(frontend=1, rounds=2))
+    two = with_ends(decompose(logs(frontend=1, rounds=2)))
     assert math.isnan(two[FRONTEND]["share_low"]) and largest(two) == "no interval"
 
 
@@ -107,6 +107,16 @@ def test_an_effect_of_what_is_left_out_is_gone_without_it():
     assert sizes.loc["all"].tolist() == [3, 3, 3] and sizes.loc["both restrictions"].tolist() == [2, 2, 3]
 
 
+def test_each_compiler_and_each_frontend_is_left_out_in_turn():
+    table = built(*measured()).set_index(["subset", "effect"])["share"]
+    assert table["without compiler iree-3.13", FRONTEND] > 0.9
+    assert table["without compiler jaxlib-0.7.1", COMPILER] > 0.9
+    assert table["without frontend torchax", COMPILER] > 0.99
+    names = {"compiler": COMPILERS, "frontend": FRONTENDS}
+    expected = {effects.without(factor, level) for factor, levels in names.items() for level in levels}
+    assert {subset for subset, _ in table.index if subset.startswith("without")} == expected
+
+
 def test_the_mean_over_the_workloads_has_an_interval_over_them():
     (cells, times), more = measured("gemm"), measured("mha", compilers={**COMPILERS, "iree-3.13": 0.1})
     table = built(cells + more[0], times + more[1])
@@ -129,18 +139,37 @@ def test_too_small_a_block_and_too_few_rounds_are_not_decomposed():
     assert built(*measured(), asked=config(studies={"tables": {}})).empty
 
 
-def test_the_reference_has_the_effects_of_the_run_whose_replays_are_shown(tmp_path):
-    """Of each workload the newest run with most replays; the mean over them is made again."""
+def test_the_reference_pools_the_effects_of_a_workload_over_the_runs_that_have_it(tmp_path):
+    """From their rounds, whatever their own tables have."""
     every = []
     for run, workloads in (("2026-01", {"gemm": 2.0, "mha": 3.0}), ("2026-02", {"gemm": 0.3})):
-        cells, table = [], []
+        cells, rounds = [], []
         for name, effect in workloads.items():
             own, times = measured(name, {**FRONTENDS, "torchax": effect})
-            cells, table = cells + own, table + built(own, times).to_dict("records")
-        every.append(accepted(tmp_path / run, cells=cells, effects=table))
-    found = reference.tables(load(), every)["effects"]
-    own = found[found["workload"] != "all"]
-    assert dict(zip(own["workload"], own["run"], strict=True)) == {"gemm": "2026-02", "mha": "2026-01"}
-    shares = found[found["subset"] == "all"].set_index(["effect", "workload"])["share"]
-    assert shares[COMPILER, "all"] == pytest.approx(shares[COMPILER][["gemm", "mha"]].mean())
-    assert shares[COMPILER, "gemm"] != pytest.approx(shares[COMPILER, "mha"])
+            cells, rounds = cells + own, rounds + times
+        every.append(accepted(tmp_path / run, cells=cells, rounds=rounds, effects=[]))
+    found, alone = (pooled(*runs) for runs in (every, every[:1]))
+    first, second = alone[COMPILER, "gemm"], pooled(every[1])[COMPILER, "gemm"]
+    assert found[COMPILER, "gemm"] == pytest.approx((first + second) / 2) and first != pytest.approx(second)
+    assert found[COMPILER, "mha"] == pytest.approx(alone[COMPILER, "mha"])
+    assert found[COMPILER, "all"] == pytest.approx(found[COMPILER][["gemm", "mha"]].mean())
+
+
+def pooled(*runs):
+    table = reference.tables({**load(), "source": "reference"}, list(runs))["effects"]
+    return table[table["subset"] == "all"].set_index(["effect", "workload"])["share"]
+
+
+def test_effects_of_another_block_are_not_pooled(tmp_path):
+    every = []
+    for run, compilers in (("2026-01", COMPILERS), ("2026-02", dict(list(COMPILERS.items())[1:]))):
+        cells, rounds = measured(compilers=compilers)
+        every.append(accepted(tmp_path / run, cells=cells, rounds=rounds))
+    assert pooled(*every)[COMPILER, "gemm"] == pytest.approx(pooled(every[0])[COMPILER, "gemm"])
+
+
+def test_the_largest_effect_is_named_by_the_printed_intervals():
+    table = built(*measured())
+    own = table[table["subset"] == "all"].set_index("effect")
+    others = own.drop(index=COMPILER)["share_high"].max()
+    assert set(own["largest"]) == {COMPILER} and own["share_low"][COMPILER] > others

@@ -20,7 +20,7 @@ def both(one: dict, base: dict, **columns) -> list[dict]:
 
 def test_a_row_has_no_interval_and_is_of_one_run():
     found = only(compared(programs=both({"hbm_bytes": 110}, {"hbm_bytes": 100}, **TPU)), quantity="hbm")
-    assert found[["low", "high", "error", "p"]].isna().all()
+    assert found[["low", "high", "error", "confidence"]].isna().all()
     assert tuple(found[["runs", "machines", "ratio", "verdict"]]) == (1, 1, 1.1, "more")
     assert tuple(found[["device", "compiler", "variant", "title"]]) == ("tpu-v6e", NEW, "base", "GEMM")
 

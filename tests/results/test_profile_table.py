@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-import measured
+from made_tables import measured_replay
 from stackwars.compilers.op_classes import CLASSES, ELEMENTWISE, PRODUCTS, TRANSPOSES
 from stackwars.results import profile, schema
 from stackwars.results.profile import carried
@@ -23,12 +23,9 @@ def profiled(classes: dict[str, float], workload="gemm", wall_ms=10.0) -> dict:
     return {**where, "programs": {"jax": program}}
 
 
-def replayed(ms: float, wait: float = 0.0, blocks: int = 4) -> Raw:
-    """A replay whose program's steady blocks take so long; their threads wait this share of the time."""
-    steady = measured.blocks((ms,) * blocks, wait)
-    one = {"status": "ok", "first_ns": steady["ns"][:1], "second_ns": steady["ns"][:1], "steady": [steady]}
-    result = {"processes": [{"repetition": 0}], "programs": {"jax": one}}
-    return Raw(replays={ReplayCell("cpu", XLA, "gemm"): result})
+def replayed(ms: float) -> Raw:
+    """A replay of JAX's program whose loops take so long."""
+    return Raw(replays={ReplayCell("cpu", XLA, "gemm"): measured_replay({"jax": (ms,)})})
 
 
 def table(*profiles: dict, raw: Raw | None = None):
@@ -54,10 +51,6 @@ def test_classes_and_dispatch_make_up_the_profiled_call():
 def test_a_profile_far_from_the_timed_call_is_not_consistent(timed, consistent):
     found = table(profiled({"products": 9.0}), raw=replayed(timed)).iloc[0]
     assert found.profile_consistent == consistent
-
-
-def test_a_process_without_uncontended_blocks_is_compared_by_all_of_them():
-    assert table(profiled({"products": 9.0}), raw=replayed(10.0, blocks=2)).call_ms[0] == pytest.approx(10)
 
 
 def test_a_program_without_a_timed_call_is_not_consistent():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from made_tables import OLD, measured_replay, only
-from measured import config, process, write_cell, write_results
+from measured import config, process, with_partner, write_cell, write_results
 from stackwars.results import schema, tables
 from stackwars.results.folder import Folder
 from stackwars.setup.environments import clean_environ
@@ -22,12 +22,15 @@ MADE = [*(f"{name}.csv" for name in schema.TABLES if name != "claims"), "context
 def results(tmp_path):
     """A folder with both GEMM cells, and a replay of both programs."""
     folder = write_results(tmp_path / "results")
-    for framework, steady_ms in (("jax", 1.0), ("torch_xla", 2.0)):
-        cell = Cell(framework, "gemm", "cpu")
-        write_cell(folder, [process(cell, n, steady_ms=(steady_ms,) * 3) for n in (0, 1)])
+    jax, torch = Cell("jax", "gemm", "cpu"), Cell("torch_xla", "gemm", "cpu")
+    bases = [process(jax, n, steady_ms=(1.0,) * 3) for n in (0, 1)]
+    subjects = [process(torch, n, steady_ms=(2.0,) * 3) for n in (0, 1)]
+    write_cell(folder, bases)
+    write_cell(folder, [with_partner(*pair) for pair in zip(subjects, bases, strict=True)])
     path = folder / "replay" / "cpu" / OLD / "gemm" / "replay.json"
     path.parent.mkdir(parents=True)
-    path.write_text(json.dumps(measured_replay({"jax": (1.0, 1.0), "torch_xla": (2.0, 2.0)})))
+    times, natives = {"jax": (1.0, 1.0), "torch_xla": (2.0, 2.0)}, {"jax": (1.0, 1.0), "torch_xla": (3.0, 3.0)}
+    path.write_text(json.dumps(measured_replay(times, natives=natives)))
     return folder
 
 
@@ -39,8 +42,11 @@ def test_every_table_is_made_from_the_measurements(results, tmp_path):
     native = made["cells"].query("mode == 'native'")
     assert len(native) == len(asked(config())) and list(native["status"]).count("ok") == 2
     compared = made["comparisons"].query("workload == 'gemm' and compiler in ('', @OLD)")
-    ratios = compared.set_index("quantity")["ratio"]
-    assert tuple(ratios[["steady", "replay", "runtime", "control"]]) == pytest.approx((2.0, 2.0, 1.0, 1.0))
+    ratios = compared[compared["subject"] == "torch_xla"].set_index("quantity")["ratio"]
+    wanted = {"steady": 2.0, "native": 3.0, "replay": 2.0, "everything else": 1.5, "control": 1.5}
+    assert ratios[list(wanted)].to_dict() == pytest.approx(wanted)
+    jax = only(compared, quantity="control", subject="jax")
+    assert tuple(jax[["subject_ms", "baseline_ms", "ratio"]]) == (1.0, 1.0, 1.0)
     assert only(compared, quantity="steady")["rounds"] == 2
     assert made["programs"].query("target == 'cpu'")["status"].tolist() == ["ok", "ok"]
     assert json.loads(out["context"].read_text())["preset"] == "smoke"
@@ -57,7 +63,7 @@ def test_a_cell_that_is_refused_gives_no_number_to_any_table(results, tmp_path):
     rounds = schema.read(out["rounds"])
     assert set(rounds["quantity"]) == {"replay", "process"} and set(rounds["compiler"]) == {OLD}
     words = schema.read(out["comparisons"]).set_index("quantity")["verdict"]
-    assert set(words[["first", "second", "steady", "runtime", "control"]]) == {"no data"}
+    assert set(words[["first", "second", "steady", "everything else", "control"]]) == {"no data"}
 
 
 def test_command_writes_the_same_bytes(results, tmp_path):

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from made_tables import accepted, comparison
+from made_tables import accepted, summary
 from stackwars.results import variance
 
 TRUE = {"machine": 0.2, "run": 0.3, "round": 0.1, "process": 0.1}
@@ -32,8 +32,8 @@ def drawn(folder, machine: str, shifts: dict, random):
         rounds += [row | {"compiler": "an-xla", "subject_ms": 9.0} for row in rounds[-2 * ROUNDS :]]
         ratio = logs["torch_xla"] - logs["jax"]
         error = ratio.std(ddof=1) / math.sqrt(ROUNDS)
-        ratios.append(comparison(workload, math.exp(ratio.mean()), error, rounds=ROUNDS))
-    return accepted(folder, machine, rounds=rounds, comparisons=ratios)
+        ratios.append(summary(workload, math.exp(ratio.mean()), error, rounds=ROUNDS))
+    return accepted(folder, machine, rounds=rounds + ratios)
 
 
 @pytest.fixture(scope="module")
@@ -70,12 +70,14 @@ def test_one_run_says_nothing_above_its_rounds(tmp_path):
 def test_each_run_is_left_out_and_looked_for(tmp_path):
     names = [f"w{n}" for n in range(8)]
     every = []
-    for place, machine in enumerate(("a", "b", "c")):
+    for place, machine in enumerate(("a", "b", "c", "d")):
         # Each machine a few percent off the others, in another direction for every other workload.
         values = {name: math.exp(n + 0.03 * (place - 1) * (-1) ** n) for n, name in enumerate(names)}
         values |= {"w0": 100.0} if machine == "c" else {}
-        rows = [comparison(name, value) for name, value in values.items()]
-        every.append(accepted(tmp_path / machine, machine, comparisons=rows))
+        rows = [summary(name, value) for name, value in values.items()]
+        # A ratio that only two others have is not counted, whatever it is.
+        rows += [summary("rare", 2.0**place)] if place else []
+        every.append(accepted(tmp_path / machine, machine, rounds=rows))
     found = variance.held_out(every)
     assert list(found.columns) == list(variance.HELD_OUT_COLUMNS)
     found = found.set_index(["run", "quantity"])
@@ -83,7 +85,16 @@ def test_each_run_is_left_out_and_looked_for(tmp_path):
     assert found["inside"]["c", "steady"] == 7
     assert found["total"]["c", "replay"] == found["total"]["c", "first"] == 0
     assert not found["known"].any()
-    again = accepted(tmp_path / "d", "a", comparisons=[comparison("w1", math.e)])
+    again = accepted(tmp_path / "e", "a", rounds=[summary("w1", math.e)])
     known = variance.held_out([*every, again]).groupby("run")["known"].all()
-    assert known.to_dict() == {"a": True, "b": False, "c": False, "d": True}
-    assert variance.held_out(every[:2]).empty
+    assert known.to_dict() == {"a": True, "b": False, "c": False, "d": False, "e": True}
+    assert variance.held_out(every[:3]).empty
+
+
+def test_runs_of_two_protocols_do_not_predict_each_other(tmp_path):
+    def made(name, protocol):
+        return accepted(tmp_path / name, rounds=[summary("w1", 1.1)], protocol=protocol)
+
+    old, new = ([made(f"{protocol}{n}", protocol) for n in "abcd"] for protocol in (2, 3))
+    assert set(variance.held_out([*old, *new[:3]])["run"]) == {run.identity for run in old}
+    assert set(variance.held_out([*old, *new])["run"]) == {run.identity for run in new}

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from stackwars.setup import environments
+from stackwars.setup import environments, needed
 from stackwars.setup.environments import REPOSITORY, clean_environ, ensure, folder
 from stackwars.study.config import load
 
@@ -91,6 +91,24 @@ def test_command_runs_in_the_environment(pins):
     assert done.stdout == "it is here\n"
 
 
+def test_all_that_is_missing_is_built_and_what_this_python_cannot_have_is_left_to_its_job(
+    pins, tmp_path, monkeypatch
+):
+    asked = []
+
+    def build(path: Path, home: Path, python: Path) -> None:
+        asked.append(path.stem)
+        if path.stem == "late":
+            raise environments.Unavailable("late==1 has no wheels with a matching Python")
+        finished(home)
+
+    monkeypatch.setattr(environments, "_build", build)
+    late = Path(shutil.copy(pins, tmp_path / "late.txt"))
+    environments.ensure_all([late, pins])
+    environments.ensure_all([late, pins])
+    assert asked == ["late", "small", "late"]
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -140,18 +158,33 @@ def test_interrupted_build_is_built_again(pins):
 @pytest.mark.parametrize(
     "name",
     ["PYTHONDONTWRITEBYTECODE", "PYTHONHOME", "XLA_FLAGS", "JAX_PLATFORMS", "JAX_ENABLE_X64",
-     "PJRT_DEVICE", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "TORCH_LOGS", "LD_PRELOAD",
-     "VIRTUAL_ENV"],
+     "PJRT_DEVICE", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "TORCH_LOGS", "LD_PRELOAD", "VIRTUAL_ENV",
+     "DNNL_MAX_CPU_ISA", "ONEDNN_MAX_CPU_ISA", "ATEN_CPU_CAPABILITY", "NPY_DISABLE_CPU_FEATURES",
+     "NUMPY_OTHER", "GLIBC_TUNABLES", "MALLOC_ARENA_MAX", "GOTO_NUM_THREADS", "OPENBLAS_CORETYPE",
+     "BLIS_NUM_THREADS", "NVIDIA_TF32_OVERRIDE", "CUBLAS_WORKSPACE_CONFIG", "CUDA_LAUNCH_BLOCKING",
+     "TPU_MIN_LOG_LEVEL", "LIBTPU_INIT_ARGS", "HF_HOME", "SLURM_CPUS_ON_NODE", "CPATH", "SOMETHING_NEW"],
 )  # fmt: skip
 def test_variable_that_changes_what_is_measured_is_dropped(monkeypatch, name):
     monkeypatch.setenv(name, "1")
     assert name not in clean_environ({})
 
 
-def test_other_variables_are_kept_and_ours_win(monkeypatch):
+@pytest.mark.parametrize(
+    "name",
+    ["HOME", "LC_ALL", "TMPDIR", "LD_LIBRARY_PATH", "SSL_CERT_FILE", "https_proxy", "UV_DEFAULT_INDEX",
+     "CUDA_VISIBLE_DEVICES", "TPU_LIBRARY_PATH", "SLURMD_NODENAME", "STACKWARS_ENVS", "CXX"],
+)  # fmt: skip
+def test_variable_that_a_child_needs_is_passed(monkeypatch, name):
+    monkeypatch.setenv(name, "/some")
+    assert clean_environ({})[name] == "/some"
+
+
+def test_what_is_set_for_every_child_wins_over_this_process(monkeypatch):
     monkeypatch.setenv("PYTHONPATH", "/elsewhere")
+    monkeypatch.setenv("NUMPY_MADVISE_HUGEPAGE", "1")
     found = clean_environ({"JAX_PLATFORMS": "cpu"})
     assert found["PATH"] == os.environ["PATH"]
+    assert found["NUMPY_MADVISE_HUGEPAGE"] == "0"
     assert found["PYTHONPATH"] == str(REPOSITORY / "src")
     assert found["PYTHONHASHSEED"] == "0"
     assert found["JAX_PLATFORMS"] == "cpu"
@@ -223,7 +256,7 @@ def test_every_environment_can_be_had_with_every_python(tmp_path, python):
     wanted |= {row["programs"] for row in frameworks if "programs" in row}
     wanted |= {row["environment"] for row in load()["compilers"].values()}
     wanted |= {e for row in load()["targets"].values() for e in row.get("environments", {}).values()}
-    assert wanted == set(environments.sizes_gb())
+    assert wanted == set(needed.sizes_gb())
     for name in sorted(wanted):
         text = (REPOSITORY / "envs" / f"{name}.txt").read_text()
         late = python not in ("3.11", "3.12")

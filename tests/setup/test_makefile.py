@@ -4,6 +4,8 @@ import os
 import re
 import subprocess
 
+import pytest
+
 from stackwars.setup.environments import REPOSITORY
 
 
@@ -31,3 +33,25 @@ def test_the_readme_names_commands_that_exist():
     pages = [REPOSITORY / "README.md", *(REPOSITORY / "docs").glob("*.md")]
     named = {name for page in pages for name in re.findall(r"`make ([a-z-]+)", page.read_text())}
     assert named <= known and {"paper", "test"} <= named
+
+
+@pytest.mark.parametrize(
+    ("command", "studies", "built"),
+    [
+        ("reference", "", ""),
+        ("paper", "tables", ""),
+        ("paper STUDIES=stacks,matrix", "tables stacks matrix", ""),
+        ("study STUDIES=matrix", "matrix", ""),
+        ("smoke", "all", ""),
+        ("test", "all", ""),
+        ("explain A=a.mlir B=b.mlir", "explain", ""),
+        ("set-up", "", ""),
+        ("set-up STUDIES=stacks,matrix", "stacks matrix", "stacks matrix"),
+    ],
+)
+def test_set_up_makes_room_for_what_a_command_needs_and_builds_studies_by_name(command, studies, built):
+    lines = run_make("--dry-run", *command.split()).splitlines()
+    (checked,) = [line for line in lines if line.endswith("envs/setup.sh")]
+    assert checked.split("'")[1].split() == studies.split()
+    named = [line.split("stackwars.setup.needed")[1].split() for line in lines if "setup.needed" in line]
+    assert named == ([built.split()] if built else [])

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from stackwars.setup import environments, preflight, tools
+from stackwars.setup import needed, preflight, tools
 from stackwars.setup.environments import REPOSITORY
 from stackwars.setup.preflight import Missing
 
@@ -41,14 +41,12 @@ def apt(tmp_path, monkeypatch):
     return log
 
 
-def found(monkeypatch, machine=(), later=(), harness=False, after=None, optional=()):
+def found(monkeypatch, machine=(), later=(), after=None, optional=()):
     """Set what the checks find; after: what they find once packages were installed."""
     answers = [list(machine), list(machine if after is None else after)]
     monkeypatch.setattr(preflight, "missing_on_machine", lambda with_tex: answers.pop(0))
     monkeypatch.setattr(preflight, "optional_on_machine", lambda: list(optional))
-    monkeypatch.setattr(preflight, "missing_for_environments", lambda: list(later))
-    ready = REPOSITORY / ("README.md" if harness else "no-such-file")
-    monkeypatch.setattr(preflight, "HARNESS", ready)
+    monkeypatch.setattr(preflight, "missing_for_environments", lambda studies: list(later))
 
 
 def test_python_without_its_library_names_debians_package(monkeypatch, debians_python):
@@ -100,12 +98,13 @@ def test_index_that_does_not_answer_is_missing(monkeypatch):
 
 
 def test_index_is_asked_and_disk_looked_at_only_if_something_is_to_be_built(monkeypatch):
-    monkeypatch.setattr(environments, "missing_sizes_gb", dict)
+    monkeypatch.setattr(needed, "missing_gb", lambda studies: {})
     monkeypatch.setattr(preflight, "check_index", lambda: INDEX)
     monkeypatch.setattr(preflight, "HARNESS", REPOSITORY / "README.md")
-    assert preflight.missing_for_environments() == []
-    monkeypatch.setattr(environments, "missing_sizes_gb", lambda: {"torch_xla": 1e9})
-    disk, index = preflight.missing_for_environments()
+    assert preflight.missing_for_environments(["tables"]) == []
+    monkeypatch.setattr(needed, "missing_gb", lambda studies: {"torch_xla": 1e9} if studies else {})
+    assert preflight.missing_for_environments([]) == []
+    disk, index = preflight.missing_for_environments(["tables"])
     assert "torch_xla" in disk.what and index == INDEX
 
 
@@ -174,16 +173,20 @@ def test_set_up_goes_on_without_a_compiler_and_says_what_installs_it(monkeypatch
     assert "sudo apt-get update && " in said and "g++ libpython3.11-dev" in said
 
 
-def test_environments_that_some_targets_do_not_need_are_a_warning_once_set_up(monkeypatch, capsys):
-    found(monkeypatch, later=[INDEX], harness=True)
-    preflight.main()
-    assert "warning" in capsys.readouterr().err
+def test_environments_of_the_studies_that_a_command_names_are_required(monkeypatch):
+    found(monkeypatch)
+    asked = []
+    monkeypatch.setattr(preflight, "missing_for_environments", lambda studies: asked.append(studies) or [INDEX])
+    monkeypatch.setenv("STUDIES", "tables  matrix")
+    with pytest.raises(SystemExit) as ended:
+        preflight.main()
+    assert asked == [["tables", "matrix"]] and INDEX.what in str(ended.value)
 
 
 def test_tex_can_be_left_out(monkeypatch):
     asked = []
     monkeypatch.setattr(preflight, "missing_on_machine", lambda with_tex: asked.append(with_tex) or [])
-    monkeypatch.setattr(preflight, "missing_for_environments", list)
+    monkeypatch.setattr(preflight, "missing_for_environments", lambda studies: [])
     monkeypatch.setattr(preflight, "optional_on_machine", list)
     monkeypatch.setenv("STACKWARS_WITHOUT_TEX", "1")
     preflight.main()

@@ -57,15 +57,21 @@ def test_framework_without_an_environment_for_a_device_has_no_cell_there():
     assert len(grid) == len(TABLES["workloads"])
 
 
-def test_baseline_is_the_partner_of_every_framework_with_programs_of_its_own():
+def test_baseline_is_the_partner_of_every_framework():
     names = ("jax", "torch_xla", "torch_xla_pending")
     jax, torch, pending = (Cell(name, "resnet50", "cpu") for name in names)
     among = asked(CONFIG)
-    assert [cells.partner(CONFIG, cell, among) for cell in (jax, torch, pending)] == [
-        None,
-        jax,
-        None,
-    ]
+    assert [cells.partner(CONFIG, cell, among) for cell in (jax, torch, pending)] == [None, jax, jax]
+
+
+def test_the_smallest_number_of_rounds_counts():
+    full = config(preset="full", frameworks=load()["frameworks"])
+    full["presets"]["full"]["rounds"] = {"bert_base": 4, "gpt_neo_1p3b": 9}
+    full["frameworks"]["torch_xla_pending"]["rounds"] = 1
+    full["settings"]["rounds"] = 5
+    assert [cells.rounds(full, name) for name in ("gemm", "bert_base", "gpt_neo_1p3b")] == [5, 4, 5]
+    of_pending = [cells.rounds(full, name, "torch_xla_pending") for name in ("gemm", "bert_base")]
+    assert (of_pending, cells.rounds(full, "bert_base", "jax")) == ([1, 1], 4)
 
 
 def test_framework_alone_on_a_device_has_no_partner():
@@ -80,7 +86,7 @@ def test_preset_has_its_sizes_and_overrides_settings():
     full, smoke = (cells.sizes(config(preset=preset), "gemm") for preset in ("full", "smoke"))
     assert full == {"m": 128, "k": 256, "n": 1024} != smoke
     full, smoke = (cells.settings(config(preset=preset)) for preset in ("full", "smoke"))
-    assert (full["rounds_min"], smoke["rounds_min"]) == (3, 1)
+    assert (full["rounds"], smoke["rounds"]) == (5, 1)
     assert full["seed"] == smoke["seed"]
 
 

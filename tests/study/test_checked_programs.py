@@ -105,7 +105,7 @@ def test_jobs_name_the_files_of_their_variant():
         assert one["programs"]["jax"]["arguments"].endswith("/programs/jax/gemm/odd2/arguments.json")
     assert job["expected"].startswith(root) and job["expected"].endswith("/expected/gemm/odd2")
     replay = next(one for one in programs.replays(MATRIX) if (one.compiler, one.workload) == (NATIVE, "gemm"))
-    read = programs.replay_job(MATRIX, replay, 0)
+    read = programs.replay_job(MATRIX, replay)
     assert read["check"].endswith(f"/checks/{NATIVE}/gemm/base/check.json")
     assert read["expected"].endswith("/expected/gemm/base")
 

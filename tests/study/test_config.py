@@ -144,7 +144,7 @@ REFUSED = {
     "programs with two baselines": (
         put("comparisons", [*OTHERS, {**PENDING, "baseline": "torch_xla", "compare": BOTH}]),
         "comparisons", "one baseline of all programs", '["jax", "torch_xla"]'),
-    "unknown preset": (put("preset", "fulll"), "preset", "one of full, quick, smoke", "fulll"),
+    "unknown preset": (put("preset", "fulll"), "preset", "one of full, smoke", "fulll"),
     "negative size": (put(f"{GEMM}/m", -128), "presets.full.sizes.gemm.m", "at least 1", -128),
     "missing size": (drop(f"{GEMM}/m"), "presets.full.sizes.gemm", "the keys m", '["k", "n"]'),
     "extra size": (put(f"{GEMM}/depth", 7), "presets.full.sizes.gemm.depth", "k, m, n", "depth"),
@@ -155,11 +155,6 @@ REFUSED = {
         "timeout"),
     "missing key": (drop("devices"), "the whole file", "the keys devices", "comparisons"),
     "wrong type": (put("workloads", "gemm"), "workloads", "type array", '"gemm"'),
-    "fewer rounds than the least": (
-        put("settings/rounds_max", 2), "settings.rounds_min", "at most rounds_max, 2 in preset full", 3),
-    "fewer rounds than the least in a preset": (
-        put("presets/smoke/settings/rounds_min", 2),
-        "settings.rounds_min", "at most rounds_max, 1 in preset smoke", 2),
     "fewer blocks than the least": (
         put("settings/steady_max_blocks", 1),
         "settings.steady_min_blocks", "at most steady_max_blocks, 1 in preset full", 3),

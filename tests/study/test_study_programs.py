@@ -76,7 +76,7 @@ def test_programs_of_every_subject_go_to_the_compilers_after_the_one_baseline_s(
     chosen = {**CONFIG, "comparisons": both, "workloads": ["bert_base"]}
     chosen["studies"] = {"tables": study}
     assert len(frameworks) > 2
-    job = programs.replay_job(chosen, programs.replays(chosen)[0], 0)
+    job = programs.replay_job(chosen, programs.replays(chosen)[0])
     assert job["baseline"] == "jax"
     assert list(job["programs"])[: len(frameworks)] == frameworks
     compiled = [c.program.framework for c in programs.compilations(chosen)]
@@ -151,7 +151,7 @@ def test_a_search_has_the_programs_of_the_replay_and_an_evaluator_that_every_com
     both = {**CONFIG, "measure": ["tables", "matrix"]}
     replay = next(one for one in programs.searched(both) if one.compiler == "jaxlib-0.10.2-no-ynn")
     job = programs.causes_job(both, replay)
-    assert set(job["programs"]) == set(programs.replay_job(both, replay, 0)["programs"])
+    assert set(job["programs"]) == set(programs.replay_job(both, replay)["programs"])
     assert job["pair"] == ["torch_xla", "jax"]
     assert job["compiler"]["options"] == CONFIG["compilers"][replay.compiler]["options"]
     assert (job["evaluator"]["name"], job["evaluator"]["options"]) == ("jaxlib-0.7.1", {})

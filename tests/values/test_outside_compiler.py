@@ -9,7 +9,7 @@ from public_inputs import run
 pytestmark = pytest.mark.env
 SPEC = {
     "workload": "solve3", "dialect": "torch", "device": "cpu", "sizes": {"batch": 4}, "repetition": 2,
-    "forms": False, "partner": None, "expected": "",
+    "forms": False, "writes_files": True, "partner": None, "expected": "",
     "settings": {
         "seed": 1, "matmul_precision": "highest", "block_calls": 2, "steady_min_blocks": 2,
         "steady_max_blocks": 2, "steady_seconds": 0.0,

@@ -3,7 +3,7 @@
     PYTHONPATH=src:tests .venv/bin/python tests/workflow/plan_many.py --cells 10000
 
 The toy study of `study` with as many cells, of ten frameworks, and beside it the same number of jobs in a
-Snakefile of three rules without code: what Snakemake itself takes. Prints the seconds of CPU and of the clock
+Snakefile of two rules without code: what Snakemake itself takes. Prints the seconds of CPU and of the clock
 of the fastest of some dry runs; a shared machine changes the latter more.
 """
 
@@ -26,19 +26,14 @@ from checkout import OVERLAY
 
 FRAMEWORKS = 10
 BARE = """
-CELLS, ROUNDS = {cells}, {rounds}
+CELLS = {cells}
 rule all:
     input: expand("out/{{cell}}/cell.json", cell=range(CELLS))
-rule process:
-    input: "source"
-    output: temp(directory("out/{{cell}}/process-{{round}}"))
-    log: "log/{{cell}}/{{round}}"
-    shell: "measure {{output}}"
 rule cell:
-    input: "source", [f"out/{{{{cell}}}}/process-{{round}}" for round in range(ROUNDS)]
+    input: "source"
     output: "out/{{cell}}/cell.json"
     log: "log/{{cell}}/cell"
-    shell: "gather {{input}} {{output}}"
+    shell: "measure {{output}}"
 """
 
 
@@ -65,7 +60,10 @@ def large(folder: Path, cells: int) -> None:
         "devices": ["cpu"],
         "settings": config["settings"] | study.SETTINGS,
     }
-    config |= {"audits": {"frameworks": [], "replays": []}, "aot_compilations": config["aot_compilations"][:1]}
+    config |= {
+        "audits": {"frameworks": [], "replays": [], "workloads": [], "trials": {}},
+        "aot_compilations": config["aot_compilations"][:1],
+    }
     config["paper"] = {"listings": [], "graphs": []}
     sizes = dict.fromkeys(workloads, config["presets"]["full"]["sizes"]["gemm"])
     config["presets"] = {"full": {"measure": ["tables"], "sizes": sizes}}
@@ -74,11 +72,10 @@ def large(folder: Path, cells: int) -> None:
 
 
 def bare(folder: Path, cells: int) -> None:
-    """The same processes and cells, of rules without code."""
+    """The same cells, of rules without code."""
     folder.mkdir()
     (folder / "source").touch()
-    rounds = study.SETTINGS["rounds_max"]
-    (folder / "Snakefile").write_text(BARE.format(cells=cells, rounds=rounds))
+    (folder / "Snakefile").write_text(BARE.format(cells=cells))
 
 
 def planned(folder: Path, target: str) -> tuple[float, float, int]:

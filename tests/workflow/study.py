@@ -23,11 +23,11 @@ from stackwars.results import schema
 CELLS = "results/full/cells.csv"
 BIN = Path(sys.executable).parent
 SETTINGS = {
-    **{"rounds_min": 2, "rounds_max": 2, "round_budget_s": 1000},
+    **{"rounds": 2, "loop_pairs": 2, "loop_seconds": 0.01},
     **{"steady_min_blocks": 3, "steady_max_blocks": 5, "steady_seconds": 0.01},
 }
 FRAMEWORK = '''
-"""NumPy, with the ends that a test asks for by FAKE_<framework>_<workload>."""
+"""NumPy, with the ends that a test asks for by STACKWARS_FAKE_<framework>_<workload>."""
 import os, signal, time
 import numpy as np
 from stackwars.frameworks import numpy
@@ -38,7 +38,7 @@ DIALECT, COLOUR = numpy.DIALECT, numpy.COLOUR
 class Session(numpy.Session):
     def build(self, build, *others):
         workload = type(build.args[0]).__module__.rpartition(".")[2]
-        self.calls, self.ending = 0, os.environ.get(f"FAKE_{TITLE}_{workload}", "ok")
+        self.calls, self.ending = 0, os.environ.get(f"STACKWARS_FAKE_{TITLE}_{workload}", "ok")
         super().build(build, *others)
     def settle(self):
         if self.ending == "hog":

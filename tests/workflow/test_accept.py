@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from stackwars.audits import audit_entries
+from stackwars.audits.audit_entries import Audits
 from stackwars.measure import PROTOCOL, documents
 from stackwars.results import runs, schema
 from stackwars.study import cells, printed
@@ -87,7 +88,7 @@ def test_the_programs_that_the_paper_lists_are_kept_with_the_run(tmp_path):
 
 def test_measured_files_are_replaced_by_those_of_a_run_with_the_first_study(tmp_path):
     reference = accepted(tmp_path, "old", *CELLS, OTHER)
-    assert accept.replace_measured(full(tmp_path / "part", CELLS[:1]), reference, "part") == 0
+    assert accept.replace_measured(full(tmp_path / "part", CELLS[:1]), reference, "2026-01") == 0
     assert text(reference, CELLS[0]) == "old"
     whole = full(tmp_path / "all")
     (whole / CELLS[0]).with_name(printed.OPTIMISED).write_text("HLO")
@@ -127,10 +128,10 @@ def test_nothing_is_added_to_a_damaged_reference(tmp_path):
         accept.accept(full(tmp_path / "new"), reference)
 
 
-def test_a_run_of_another_protocol_is_not_combined(tmp_path):
+def test_a_run_of_a_protocol_that_is_not_readable_is_left_out(tmp_path):
     reference = accepted(tmp_path)
     context = reference / "runs" / IDENTITY / "context.json"
-    context.write_text(json.dumps(CONTEXT | {"protocol": PROTOCOL - 1}))
+    context.write_text(json.dumps(CONTEXT | {"protocol": min(runs.READABLE) - 1}))
     runs.write_manifest(context.parent)
     assert runs.read(reference) == []
 
@@ -157,17 +158,18 @@ def test_what_cannot_be_accepted_is_refused(tmp_path, changes, told):
 
 def test_audits_that_a_run_was_made_without_stay_and_say_whose_they_are(tmp_path):
     run, reference = full(tmp_path / "run"), tmp_path / "reference"
-    audit_entries.write([audit_entries.entry("fences", "pass", {}, "told")], run / "audits.json")
+    audited = Audits([audit_entries.entry("fences", "pass", {}, "told")], IDENTITY)
+    audit_entries.write(audited, run / "audits.json")
     accept.accept(run, reference)
     path = reference / "audits.json"
     for day in ("03", "04"):
         later = full(tmp_path / day, date_utc=f"2026-01-{day}T03:04:05+00:00")
         assert accept.accept(later, reference)[1] == 2
-        assert audit_entries.run_of(path) == IDENTITY
-        assert audit_entries.read(path)[0]["detail"] == "told"
-    audit_entries.write([], later / "audits.json")
+        found = audit_entries.read(path)
+        assert (found.run, found.entries[0]["detail"]) == (IDENTITY, "told")
+    audit_entries.write(Audits([], "2026-01-04T0304"), later / "audits.json")
     assert accept.accept(later, reference)[1] == 3
-    assert audit_entries.run_of(path) == "2026-01-04T0304"
+    assert audit_entries.read(path).run == "2026-01-04T0304"
 
 
 def test_the_forms_that_a_run_did_not_make_stay(tmp_path):
@@ -238,3 +240,18 @@ def test_uncommitted_replays_and_missing_or_other_tables_are_refused(tmp_path, n
         path.write_text(content)
     with pytest.raises(accept.AcceptError, match=said):
         accept.accept(tmp_path / "run", tmp_path / "reference")
+
+
+def test_compilations_say_which_run_made_them_unless_they_were_taken_from_an_earlier_one(tmp_path):
+    run, reference = full(tmp_path / "run"), tmp_path / "reference"
+    documents_ = {"made": {}, "taken": {"run": "2025-12-01T0000", "origin": "reference"}}
+    for name, document in documents_.items():
+        path = run / "ahead" / "t" / "c" / "jax" / name / "base" / "ahead.json"
+        path.parent.mkdir(parents=True)
+        path.write_text(json.dumps(document))
+        path.parents[1].joinpath("largest_batch.json").write_text(json.dumps(document))
+    accept.accept(run, reference)
+    folder = reference / "ahead" / "t" / "c" / "jax"
+    for name in ("base/ahead.json", "largest_batch.json"):
+        assert documents.read(folder / "made" / name) == {"run": IDENTITY}
+        assert documents.read(folder / "taken" / name) == documents_["taken"]

@@ -66,4 +66,4 @@ def test_paper_of_the_reference_is_planned_from_what_is_unpacked(tmp_path):
     assert done.returncode == 0, done.stdout[-3000:]
     jobs = study.planned(done.stdout)
     assert {"reference_tables", "claims", "typeset", "report"} <= jobs.keys()
-    assert not {"process", "lower", "ahead", "replay_process"} & jobs.keys()
+    assert not {"process", "lower", "ahead", "replay"} & jobs.keys()

@@ -14,13 +14,12 @@ from stackwars.workflow import damage
 
 @pytest.fixture
 def root(tmp_path):
-    """Results of one cell, a compilation and a process that was not put together yet; all whole."""
+    """Results of one cell, a compilation and a round of a cell that is not done; all whole."""
     cell = tmp_path / "cpu" / "jax" / "gemm"
-    for folder in (cell, cell / "process-1", tmp_path / "ahead" / "x"):
+    for folder in (cell, cell / "rounds" / "1", tmp_path / "ahead" / "x"):
         folder.mkdir(parents=True)
     (cell / "cell.json").write_text(json.dumps({"status": "ok", "samples": list(range(1000))}))
-    (cell / "process-1" / "process.json").write_text('{"status": "ok"}')
-    (cell / "process-1" / "log.txt").write_text("one line\n")
+    (cell / "rounds" / "1" / "round.json").write_text('{"status": "ok"}')
     (cell / "stablehlo.mlir.gz").write_bytes(gzip.compress(b"module {}" * 1000))
     np.save(cell / "output.npy", np.arange(100))
     (tmp_path / "ahead" / "x" / "ahead.json").write_text("{}")
@@ -67,8 +66,8 @@ def test_what_was_measured_goes_with_a_damaged_file_beside_it(root, name):
     cut(cell / name)
     (line,) = damage.quarantine(root)
     assert f"{name}, with what was made with it" in line
-    # The process is of a run that is at work on the cell.
-    assert [path.name for path in cell.iterdir()] == ["process-1"]
+    # The rounds are of a job that is not done.
+    assert [path.name for path in cell.iterdir()] == ["rounds"]
     assert (root / "damaged" / "cpu" / "jax" / "gemm" / "cell.json").read_bytes() == measured
 
 
@@ -83,18 +82,15 @@ def test_output_with_other_numbers_than_were_measured_is_damaged(root):
 
 def test_links_are_named_and_not_those_of_a_process_at_work(root):
     (root / "cpu" / "jax" / "ffn").symlink_to(root / "cpu" / "jax" / "gemm")
-    (root / "cpu" / "jax" / "gemm" / "process-2.part").mkdir()
-    (root / "cpu" / "jax" / "gemm" / "process-2.part" / "cache").symlink_to(root)
+    (root / "cpu" / "jax" / "gemm" / "rounds" / "cache").symlink_to(root)
     assert damage.links(root) == [root / "cpu" / "jax" / "ffn"]
 
 
-@pytest.mark.parametrize("name", ["process-1/process.json", "forms/jaxpr.txt.gz"])
-def test_processes_and_forms_go_as_a_whole(root, name):
-    path = root / "cpu" / "jax" / "gemm" / name
-    path.parent.mkdir(exist_ok=True)
+def test_forms_go_as_a_whole(root):
+    path = root / "cpu" / "jax" / "gemm" / "forms" / "jaxpr.txt.gz"
+    path.parent.mkdir()
     (path.parent / "log.txt").write_text("one line\n")
-    if name.endswith("gz"):
-        path.write_bytes(gzip.compress(b"a program" * 1000))
+    path.write_bytes(gzip.compress(b"a program" * 1000))
     cut(path)
     assert set(damage.find(root)) == {path.parent}
     damage.quarantine(root)
@@ -106,7 +102,7 @@ def test_empty_document_is_damaged_and_not_what_is_no_result(root):
     (root / "ahead" / "x" / "ahead.json").write_text("")
     # The output of a cell that failed, what is being written, and logs.
     (root / "cpu" / "jax" / "gemm" / "output.npy").write_bytes(b"")
-    for name in ("cpu/jax/gemm/process-2.part/process.json", "logs/some.json"):
+    for name in ("cpu/jax/gemm/rounds/2.part/round.json", "logs/some.json"):
         (root / name).parent.mkdir(parents=True)
         (root / name).write_text("{")
     assert set(damage.find(root)) == {root / "ahead" / "x" / "ahead.json"}

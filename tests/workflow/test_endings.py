@@ -24,10 +24,10 @@ def ended(tmp_path_factory, jax_python):
     made = study.make(
         tmp_path_factory.mktemp("ended"),
         workloads=("gemm", "layernorm", "mha", "two_matmuls"),
-        **{"rounds_min": 1, "rounds_max": 1, "timeout_s": 6, "memory_cap_gib": 1.0},
+        **{"rounds": 1, "timeout_s": 6, "memory_cap_gib": 1.0},
     )
-    fakes = {f"FAKE_{f}_{w}": does for (f, w), (does, *_) in BAD.items()}
-    made.run("all", FAKE_theirs_two_matmuls="disagree", **fakes)
+    fakes = {f"STACKWARS_FAKE_{f}_{w}": does for (f, w), (does, *_) in BAD.items()}
+    made.run("all", STACKWARS_FAKE_theirs_two_matmuls="disagree", **fakes)
     return made
 
 
@@ -59,9 +59,9 @@ def test_the_cell_whose_outputs_differ_is_wrong_in_every_table_and_the_other_is_
 
 def test_a_bad_request_is_refused_before_anything_is_measured(tmp_path):
     made = study.make(tmp_path)
-    done = made.snakemake("claim_bert_first_pytorch")
+    done = made.snakemake("claim_bert_longest_first")
     assert done.returncode != 0
-    expected = "bert_first_pytorch: query.where: expected workloads of the configured gemm, layernorm, got"
+    expected = "bert_longest_first: query.where: expected workloads of the configured gemm, layernorm, got"
     assert expected in done.stdout
     overlay = tmp_path / OVERLAY
     overlay.write_text(overlay.read_text().replace("baseline: ours", "baseline: theirs", 1))

@@ -11,9 +11,10 @@ import pytest
 from snakemake.exceptions import WorkflowError
 
 from measured import config
+from stackwars.audits.paired import PairJob
 from stackwars.claims import definitions
 from stackwars.setup.environments import REPOSITORY
-from stackwars.study import printed
+from stackwars.study import cells, printed
 from stackwars.study.cells import Cell
 from stackwars.study.comparisons import with_programs
 from stackwars.study.config import load
@@ -152,52 +153,43 @@ def test_what_the_native_compiler_makes_is_kept_of_the_listed_programs_alone():
     assert made.optimised() == [f"results/reference/{cell}/{printed.OPTIMISED}" for cell in cells]
 
 
-def test_a_process_is_made_from_its_own_files_and_its_partner_s():
+def test_a_cell_is_made_from_its_own_files_and_its_partner_s():
     jobs = Jobs(grid())
-    files = jobs.sources("process")(GEMM)
+    files = jobs.sources("cell")(GEMM)
     for name in ("gemm", "in_torch", "in_jax"):
         assert f"src/stackwars/workloads/{name}.py" in files
-    assert (jobs.pins("process")(GEMM), jobs.partner_pins(GEMM)) == ("envs/torch_xla.txt", "envs/jax.txt")
+    assert (jobs.pins("cell")(GEMM), jobs.partner_pins(GEMM)) == ("envs/torch_xla.txt", "envs/jax.txt")
     jax = SimpleNamespace(framework="jax", workload="gemm", device="cpu")
     assert jobs.partner_pins(jax) == []
-    assert "src/stackwars/workloads/in_torch.py" not in jobs.sources("process")(jax)
+    assert "src/stackwars/workloads/in_torch.py" not in jobs.sources("cell")(jax)
 
 
-def test_a_process_is_told_what_it_measures():
+def test_a_cell_is_told_what_it_measures():
     jobs = Jobs(grid())
-    job = content(jobs.spec("process")(SimpleNamespace(**vars(GEMM), repetition="2")))
-    assert (job["repetition"], job["dialect"]) == (2, "torch")
+    job = content(jobs.spec("cell")(GEMM))
+    assert (job["repetition"], job["dialect"], job["settings"]["rounds"]) == (0, "torch", 1)
     assert job["partner"] == {"framework": "jax", "dialect": "jax"}
     assert job["settings"]["block_calls"] == 16
     assert "audit_rounds" not in job["settings"]
-    assert content(jobs.spec("process")(GEMM))["repetition"] == 0, "a cell has no repetition"
     paper = config()["paper"] | {"forms": ["gemm"]}
-    assert content(Jobs(grid(paper=paper)).spec("process")(GEMM))["forms"] and not job["forms"]
+    assert content(Jobs(grid(paper=paper)).spec("cell")(GEMM))["forms"] and not job["forms"]
 
 
-def test_another_study_changes_the_stopping_rule_and_measures_nothing_again():
-    """What is measured in the same rounds is in a file whose path is a parameter, and always the same."""
+def test_another_study_measures_nothing_again():
     alone, beside = (
         Jobs(Grid({**load(), "preset": "full", "measure": measure}, lambda: ""))
         for measure in (["tables"], ["tables", "stacks"])
     )
-    assert alone.spec("process")(GEMM) == beside.spec("process")(GEMM)
-    found = []
-    for jobs in (alone, beside):
-        path = jobs.peers()
-        found.append((path, content(path)["cpu"]["gemm"]["baselines"]))
-    (path, few), (other, more) = found
-    assert path == other and few.keys() < more.keys()
-    assert (more["jax"], more["torch_xla"]) == (None, "jax")
+    assert alone.spec("cell")(GEMM) == beside.spec("cell")(GEMM)
 
 
 def test_a_change_of_one_setting_is_another_file():
     settings = config()["settings"]
     names = {
-        Jobs(grid(settings={**settings, **changed})).spec("process")(GEMM)
+        Jobs(grid(settings={**settings, **changed})).spec("cell")(GEMM)
         for changed in ({}, {"seed": 7}, {"audit_rounds": 7})
     }
-    assert len(names) == 2, "audits are no part of a process"
+    assert len(names) == 2, "audits are no part of a cell"
 
 
 def test_a_compilation_takes_the_code_s_size_from_a_finished_one():
@@ -216,10 +208,11 @@ def test_a_replay_reads_every_program_and_is_checked_against_their_cells():
     jobs = Jobs(grid())
     replay = SimpleNamespace(device="cpu", compiler=next(iter(config()["compilers"])), workload="gemm")
     assert len(jobs.replayed(replay)) == 2 * len(with_programs(config()))
-    assert jobs.replayed_folders(replay)[0] == "--cell jax=results/smoke/cpu/jax/gemm"
+    assert jobs.native_pins(replay) == ["envs/jax.txt", "envs/torch_xla.txt"]
     assert "results/smoke/cpu/torch_xla/gemm/cell.json" in jobs.replayed_cells(replay)
-    job = content(jobs.spec("replay")(SimpleNamespace(**vars(replay), repetition="1")))
-    assert (job["repetition"], set(job["programs"])) == (1, set(with_programs(config())))
+    job = content(jobs.spec("replay")(replay))
+    assert set(job["replay"]["programs"]) == set(with_programs(config()))
+    assert set(job["natives"]) == {"jax", "torch_xla"}
 
 
 def test_checks_are_those_of_the_replays_and_of_the_study_of_odd_sizes():
@@ -261,7 +254,7 @@ def test_a_check_and_its_expected_values_read_the_programs_of_their_variant():
     assert content(jobs.spec("check")(check))["variant"] == "odd1"
     assert jobs.pins("expected")(check) == jobs.pins("check")(check) == "envs/xla-0.10.2.txt"
     assert jobs.expected(GEMM) == jobs.expected(SimpleNamespace(workload="gemm", variant="base"))
-    assert content(jobs.spec("process")(GEMM))["expected"] == str(Path(jobs.expected(GEMM)[0]).parent)
+    assert content(jobs.spec("cell")(GEMM))["expected"] == str(Path(jobs.expected(GEMM)[0]).parent)
 
 
 def test_a_check_without_programs_is_refused():
@@ -274,35 +267,54 @@ def test_without_frontends_no_cell_waits_for_expected_values():
     alone = [row | {"compare": ["cells"]} for row in config()["comparisons"]]
     jobs = Jobs(grid(comparisons=alone))
     assert jobs.expected(GEMM) == []
-    assert content(jobs.spec("process")(GEMM))["expected"] == ""
+    assert content(jobs.spec("cell")(GEMM))["expected"] == ""
     with pytest.raises(WorkflowError, match="expected a configuration with a frontend's programs"):
         jobs.evaluated(SimpleNamespace(workload="gemm", variant="base"))
 
 
-def test_audits_are_of_what_is_here_and_power_on_the_quiet_device_alone():
+def test_audits_are_of_what_is_here():
     parts = AuditJobs(grid()).parts()
     folder = "results/smoke/audits"
     assert f"{folder}/fences/tpu/jax.json" in parts
     assert not [path for path in parts if "tpu/torch_xla" in path]
-    assert [path for path in parts if "/power/" in path] == [f"{folder}/power/cpu/jax.json"]
-    assert [path for path in parts if "/aa_interleaved/" in path] == [
-        f"{folder}/aa_interleaved/cpu/torch_xla.json"
-    ]
+    assert not [path for path in parts if "/same/" in path]
 
 
-def test_what_the_configuration_adds_is_broken_and_slowed_down_too():
+def test_pairs_are_measured_on_all_cores_by_the_rounds_of_the_study():
+    chosen = {"frameworks": [], "replays": [], "workloads": ["gemm"], "trials": {"jax": 2, "torch_xla": 1}}
+    jobs = AuditJobs(grid(audits=chosen))
+    folder = "results/smoke/audits"
+    pairs = [path for path in jobs.parts() if "/more/" in path or "/same/" in path or "/mixed/" in path]
+    assert pairs[:2] == [f"{folder}/same/cpu/jax-gemm.json", f"{folder}/same/cpu/torch_xla-gemm.json"]
+    assert pairs[-1] == f"{folder}/mixed/cpu/torch_xla-over-jax-layers-5.json"
+    wildcards = audit("mixed", "torch_xla-over-jax-layers-5")
+    assert jobs.pins(wildcards) == ["envs/torch_xla.txt", "envs/jax.txt"]
+    command = jobs.command(wildcards, SimpleNamespace()).split()
+    job = PairJob(**content(command[command.index("--job") + 1]))
+    assert [side["sizes"]["layers"] for side in job.sides] == [42, 40]
+    assert (job.rounds, job.trials) == (cells.rounds(grid().config, "gemm"), 2)
+    assert {"loop_pairs", "loop_seconds", "steady_seconds", "block_calls"} <= job.settings.keys()
+    sources = jobs.sources(wildcards)
+    assert {f"src/stackwars/frameworks/{name}.py" for name in ("jax", "torch_xla")} <= set(sources)
+    with pytest.raises(
+        WorkflowError, match="expected one of jax-gemm, torch_xla-gemm on cpu, got numpy-gemm on cpu"
+    ):
+        jobs.pins(audit("same", "numpy-gemm"))
+
+
+def test_what_the_configuration_adds_is_broken_too():
     added = {
         "frameworks": ["torch_xla"],
         "replays": [{"framework": "jax", "compiler": "iree-3.13"}],
+        "workloads": [],
+        "trials": {},
     }
     frameworks = copy.deepcopy(config()["frameworks"])
     frameworks["torch_xla"]["workloads"] = ["gemm"]  # else it is audited anyhow
     jobs = AuditJobs(grid(frameworks=frameworks, audits=added))
     folder = "results/smoke/audits"
-    torch = {path for path in jobs.parts() if "torch_xla" in path}
-    assert torch == {f"{folder}/{name}/cpu/torch_xla.json" for name in ("mutants", "power")}
-    iree = {path for path in jobs.parts() if "iree" in path}
-    assert iree == {f"{folder}/{name}/cpu/jax-iree-3.13.json" for name in ("mutants", "power")}
+    assert {path for path in jobs.parts() if "torch_xla" in path} == {f"{folder}/mutants/cpu/torch_xla.json"}
+    assert {path for path in jobs.parts() if "iree" in path} == {f"{folder}/mutants/cpu/jax-iree-3.13.json"}
 
 
 def audit(name: str, subject: str) -> list:
@@ -328,7 +340,7 @@ def test_a_replay_is_audited_in_the_compiler_s_environment_with_programs_of_the_
     files = jobs.sources(wildcards)
     for name in ("audits/mutants", "compilers/iree", "compilers/lower_jax", "workloads/gemm"):
         assert f"src/stackwars/{name}.py" in files
-    with pytest.raises(WorkflowError, match="expected one of mutants, power of a replay, got fences"):
+    with pytest.raises(WorkflowError, match="expected one of mutants of a replay, got fences"):
         jobs.pins(audit("fences", "jax-iree-3.13"))
 
 
@@ -351,13 +363,12 @@ def test_a_claim_asks_for_its_cells_programs_and_replays_alone():
     jobs = ClaimJobs(grid(), definitions.load())
     names = {Path(path).name for path in jobs.results(claim("gemm_first_pytorch"))}
     assert names == {"cell.json", "output.npy", "peak.json"}
-    assert {Path(path).name for path in jobs.results(claim("gemm_same_program"))} == {"program_forms.json"}
-    own = SimpleNamespace(results="results/smoke/claims/gemm_same_program")
-    assert [Path(path).parts[4] for path in jobs.programs(own)] == ["gemm", "gemm"]
+    assert {Path(path).name for path in jobs.results(claim("layernorm_form"))} == {"program_forms.json"}
+    own = SimpleNamespace(results="results/smoke/claims/layernorm_form")
+    assert {Path(path).parts[4] for path in jobs.programs(own)} == {"gemm"}
     of_the_run = jobs.programs(SimpleNamespace(results="results/smoke"))
     assert {Path(path).parts[4] for path in of_the_run} == {"gemm"}
     assert "replay.json" in {Path(path).name for path in jobs.results(claim("program_is_reason"))}
-    assert any("/tpu/jax/" in path for path in jobs.results(claim("tpu_gemm_first")))
 
 
 def test_a_claim_of_the_reference_is_decided_from_its_tables():

@@ -29,10 +29,10 @@ def test_every_claim_has_a_target_that_can_be_planned(checkout):
 
 @pytest.mark.slow
 def test_a_claim_runs_just_what_it_needs(checkout):
-    # The one needs two cells, the other two programs.
-    done = checkout.snakemake("claim_gemm_first_pytorch", "claim_gemm_same_program", *DRY)
+    # The one needs two cells, the other programs.
+    done = checkout.snakemake("claim_gemm_first_pytorch", "claim_layernorm_form", *DRY)
     planned = study.planned(done.stdout)
-    assert (planned["cell"], planned["lower"]) == (2, 2)
+    assert planned["cell"] == 2 and planned["lower"] >= 2
     assert not {"replay", "ahead", "tables"} & set(planned)
 
 

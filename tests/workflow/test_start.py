@@ -8,6 +8,7 @@ import pytest
 from snakemake.exceptions import WorkflowError
 
 from stackwars.results import runs, schema
+from stackwars.setup import environments
 from stackwars.workflow import start
 
 
@@ -19,7 +20,7 @@ def grid(tmp_path, monkeypatch):
     cell.parent.mkdir(parents=True)
     cell.write_text("{}")
     root = "results/smoke"
-    return SimpleNamespace(root=root, out=root, measured=root, is_measured=True)
+    return SimpleNamespace(root=root, out=root, measured=root, is_measured=True, recompiles=False)
 
 
 def test_damaged_result_is_moved_aside_and_the_jobs_planned_again(grid):
@@ -54,6 +55,40 @@ def test_results_that_cannot_be_written_are_refused(grid, monkeypatch):
     with pytest.raises(WorkflowError, match="a folder that can be written, got results/smoke: Read-only"):
         start.prepare(grid, SimpleNamespace(touch=False))
     assert start.prepare(grid, SimpleNamespace(touch=True)) is None, "--touch makes nothing"
+
+
+def test_what_was_taken_from_the_reference_is_removed_if_all_is_to_be_compiled(grid):
+    taken = Path("results/smoke/ahead/t/c/jax/gemm/base/ahead.json")
+    taken.parent.mkdir(parents=True)
+    taken.write_text('{"origin": "reference"}')
+    assert not start.check_results(grid)
+    grid.recompiles = True
+    assert start.check_results(grid) and not taken.exists()
+    assert not start.check_results(grid), "then there is nothing more to remove"
+
+
+def job(rule: str, *files: str) -> SimpleNamespace:
+    return SimpleNamespace(rule=SimpleNamespace(name=rule), input=files)
+
+
+def test_what_jobs_run_in_is_built_before_the_first_of_them_but_for_targets(monkeypatch):
+    built = []
+    monkeypatch.setattr(environments, "ensure_all", built.extend)
+    jobs = [
+        job("cell", "src/x.py", "envs/torch_xla.txt", "envs/jax.txt"), job("lower", "envs/jax.txt"),
+        job("ahead", "envs/xla-cuda.txt"), job("device", "envs/jax-cuda.txt"), job("paper", "envs/setup.sh"),
+    ]  # fmt: skip
+    start.build_environments(jobs)
+    assert built == [Path("envs/jax.txt"), Path("envs/torch_xla.txt")]
+
+
+def test_an_environment_that_cannot_be_built_ends_the_run_before_it_measures(monkeypatch):
+    def fail(pins):
+        raise environments.BuildError("the index did not answer")
+
+    monkeypatch.setattr(environments, "ensure_all", fail)
+    with pytest.raises(WorkflowError, match="the index did not answer"):
+        start.build_environments([job("cell", "envs/jax.txt")])
 
 
 @pytest.fixture

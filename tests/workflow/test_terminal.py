@@ -22,7 +22,7 @@ class Job(SimpleNamespace):
         return Job(
             jobid=number,
             rule=SimpleNamespace(name=rule),
-            output=[f"results/full/cpu/jax/{rule}/process-{number}"],
+            output=[f"results/full/cpu/jax/{rule}-{number}/cell.json"],
         )
 
 
@@ -108,28 +108,28 @@ def test_every_job_is_a_line_of_at_most_80_columns_with_its_place_and_the_time_l
 
 def test_time_left_follows_the_reference_and_this_machine(monkeypatch):
     monkeypatch.setattr(terminal.plan, "expected_s", lambda jobs: dict.fromkeys(jobs, 10.0))
-    progress = terminal.Progress(workflow(*(Job.of(number, "process") for number in range(4))))
+    progress = terminal.Progress(workflow(*(Job.of(number, "cell") for number in range(4))))
     assert progress.seconds_left() == 40.0
     clock = iter((0.0, 20.0))
     monkeypatch.setattr(terminal.time, "monotonic", lambda: next(clock))
-    progress.begin(0, "process")
+    progress.begin(0, "cell")
     progress.end(0)
     assert progress.seconds_left() == 60.0, "half as fast as the reference"
 
 
 def test_time_that_is_not_known_is_not_made_up(monkeypatch):
     monkeypatch.setattr(terminal.plan, "expected_s", lambda jobs: dict.fromkeys(jobs))
-    progress = terminal.Progress(workflow(Job.of(1, "process"), Job.of(2, "tables")))
+    progress = terminal.Progress(workflow(Job.of(1, "cell"), Job.of(2, "tables")))
     assert progress.seconds_left() is None
-    progress.begin(1, "process")
+    progress.begin(1, "cell")
     assert progress.count() == "[1/2]"
 
 
 def test_result_of_a_job_is_the_last_line_of_its_log(capsys, tmp_path):
-    log = tmp_path / "process-0.txt"
+    log = tmp_path / "cell.txt"
     log.write_text("a warning\n[stackwars]     jax gemm cpu process 1: ok: first 1 ms" + ", more" * 10 + "\n")
-    handler = terminal.Terminal(workflow(Job.of(1, "process"), Job.of(2, "tables")))
-    said(handler, begun(1, "process", str(log)), begun(2, "tables"), capsys=capsys)
+    handler = terminal.Terminal(workflow(Job.of(1, "cell"), Job.of(2, "tables")))
+    said(handler, begun(1, "cell", str(log)), begun(2, "tables"), capsys=capsys)
     lines = said(handler, finished(1), capsys=capsys).splitlines()
     assert lines[0].startswith("    jax gemm cpu process 1: ok: first 1 ms, more")
     assert len(lines) == 2 and max(map(len, lines)) <= 80
@@ -173,7 +173,7 @@ def test_interrupt_is_no_failure_and_says_how_to_go_on(job, capsys):
 
 def test_job_of_a_cluster_is_one_line_and_its_loss_is_told_once(job, capsys, tmp_path):
     handler = terminal.Terminal(workflow(*(Job.of(number, "tables") for number in range(3))))
-    name = "measured-cpu-gemm"
+    name = "compiled-gemm"
     group = {"event": LogEvent.GROUP_INFO, "group_id": name, "jobs": [1, 2, 3]}
     step = begun(1, "tables")
     step.indent = True

@@ -124,7 +124,8 @@ def test_a_cell_is_measured_and_all_of_its_results_are_right(lowered, path, fram
     expected = lowered.expected(path, "jax", "torch_xla")
     spec = {
         "workload": str(path), "framework": framework, "dialect": frameworks.load(framework).DIALECT, "device": "cpu",
-        "sizes": workloads.load(str(path)).DEFAULTS, "repetition": 0, "forms": False, "partner": None,
+        "sizes": workloads.load(str(path)).DEFAULTS, "repetition": 0, "forms": False, "writes_files": True,
+        "partner": None,
         "expected": str(expected),
         "settings": {
             "seed": SEED, "matmul_precision": "highest", "block_calls": 2, "steady_min_blocks": 2,

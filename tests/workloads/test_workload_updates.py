@@ -48,6 +48,7 @@ def process(folder, name: str = "train_mlp") -> tuple[np.ndarray, list[float]]:
     spec = {
         "settings": settings, "sizes": SMALL[name], "framework": "numpy", "dialect": "numpy",
         "device": "cpu", "workload": name, "partner": None, "repetition": 9, "forms": False, "expected": "",
+        "writes_files": False,
     }  # fmt: skip
     told = []
     events = Events(folder / "events.jsonl")

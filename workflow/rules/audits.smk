@@ -1,8 +1,9 @@
 # Checks of the harness itself: snakemake audits. They take most of an hour on an idle machine, and no other
-# target asks for them; the paper shows those that exist.
+# target asks for them; the paper shows those that exist. They belong to the run in whose folder they are.
 
 
-# subject: a framework, whose cells are audited, or <framework>-<compiler>: replays of its programs.
+# subject: a framework, whose cells are audited, <framework>-<compiler>: replays of its programs, or the name of a pair
+# (stackwars.audits.pairs) whose rounds are measured.
 rule audit:
     input:
         AUDIT_JOBS.sources,
@@ -28,7 +29,8 @@ rule audit_report:
         sources("stackwars.audits.report"),
         cpu=GRID.files(GRID.cpu_cells, "cell.json"),
         cells=GRID.available_files("cell.json"),
-        tables=[f"{ROOT}/{name}.csv" for name in ("cells", "rounds")],
+        tables=f"{ROOT}/cells.csv",
+        context=f"{ROOT}/context.json",
         parts=AUDIT_JOBS.parts,
     output:
         f"{ROOT}/audits.json",

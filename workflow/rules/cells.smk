@@ -1,4 +1,4 @@
-# Measuring: cells, their processes, the machine's peak and devices, and processes of growing sizes.
+# Measuring: cells, the machine's peak and devices, and processes of growing sizes.
 
 CELL = f"{ROOT}/{{device}}/{{framework}}/{{workload}}"
 
@@ -58,46 +58,15 @@ rule peak:
         " {wildcards.device} {output} --seconds {params.seconds} >{log} 2>&1"
 
 
-# Cells never run side by side, except in the smoke preset: each takes all cores. The rounds of one workload follow each
-# other, a process of every framework and of every replay in each, so that what is compared was measured under the
-# same machine conditions. Processes beyond the stopping rule exit without measuring.
-rule process:
-    input:
-        JOBS.sources("process"),
-        pins=JOBS.pins("process"),
-        partner=JOBS.partner_pins,
-        expected=JOBS.expected,
-    output:
-        temp(directory(f"{CELL}/process-{{repetition}}")),
-    log:
-        f"{ROOT}/logs/{{device}}/{{framework}}/{{workload}}/process-{{repetition}}.txt",
-    priority: JOBS.priority
-    group:
-        "measured-{device}-{workload}"
-    threads: EXCLUSIVE_THREADS
-    resources:
-        **EXCLUSIVE_NODE,
-    params:
-        job=JOBS.spec("process"),
-        version=JOBS.version("process"),
-        peers=PEERS,
-        partner=lambda wildcards, input: (
-            f"--partner-pins {input.partner}" if input.partner else ""
-        ),
-    shell:
-        "python -m stackwars.measure.supervisor --job {params.job} --pins {input.pins}"
-        " {params.partner} --peers {params.peers} --output {output} >{log} 2>&1"
-
-
-# The processes are temporary, all that they measured is in the cell. So whatever makes a process
-# out of date must stand here as well.
+# A cell measures itself, in rounds of a process and one of its baseline. What it has measured lies in `rounds` until it is
+# done, which is no output: a job that was killed resumes there. Cells never run side by side, except in the smoke preset:
+# each takes all cores.
 rule cell:
     input:
-        JOBS.sources("process"),
-        pins=JOBS.pins("process"),
+        JOBS.sources("cell"),
+        pins=JOBS.pins("cell"),
         partner=JOBS.partner_pins,
         expected=JOBS.expected,
-        processes=[f"{CELL}/process-{repetition}" for repetition in range(SETTINGS["rounds_max"])],
     output:
         result=f"{CELL}/cell.json",
         program=f"{CELL}/stablehlo.mlir.gz",
@@ -105,36 +74,19 @@ rule cell:
         forms=directory(f"{CELL}/forms"),
     log:
         f"{ROOT}/logs/{{device}}/{{framework}}/{{workload}}/cell.txt",
-    priority: 1_000_000
-    group:
-        "measured-{device}-{workload}"
-    # As many cores for a moment's work: a compilation for a target would else take the core that it leaves
-    # free, and the next process of the round would wait until all of them are done.
+    priority: 1
     threads: EXCLUSIVE_THREADS
     resources:
         **EXCLUSIVE_NODE,
     params:
-        job=JOBS.spec("process"),
-        version=JOBS.version("process"),
+        job=JOBS.spec("cell"),
+        version=JOBS.version("cell"),
+        partner=lambda wildcards, input: (
+            f"--partner-pins {input.partner}" if input.partner else ""
+        ),
     shell:
-        "python -m stackwars.measure.cell {input.processes} --output $(dirname {output.result}) >{log} 2>&1"
-
-
-# All that is compared of a workload on a device. On a cluster it makes its parts one group, and so a job on one
-# node: a group is what hangs together.
-rule workload_done:
-    input:
-        JOBS.compared,
-    output:
-        f"{ROOT}/measured/{{device}}/{{workload}}",
-    log:
-        f"{ROOT}/logs/{{device}}/measured/{{workload}}.txt",
-    group:
-        "measured-{device}-{workload}"
-    resources:
-        **EXCLUSIVE_NODE,
-    shell:
-        "touch {output} >{log} 2>&1"
+        "python -m stackwars.measure.cell --job {params.job} --pins {input.pins} {params.partner}"
+        " --output $(dirname {output.result}) >{log} 2>&1"
 
 
 # How the cost of compiling grows: a process for each value of a size, and one for all shapes.

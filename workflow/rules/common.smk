@@ -27,7 +27,6 @@ AUDIT_JOBS = audit_jobs.AuditJobs(GRID)
 CLAIM_JOBS = ClaimJobs(GRID, CLAIMS)
 RELEASES = release_jobs.ReleaseJobs(config)
 
-PEERS = JOBS.peers()
 ROOT, CELLS, OUT = GRID.root, GRID.measured, GRID.out
 SETTINGS = GRID.settings
 CONFIG = GRID.config_file
@@ -42,11 +41,6 @@ MEASURED_TABLES = [name for name in TABLES if name != "claims"] + ["context"]
 WORKLOADS = [f"src/stackwars/workloads/{name}.py" for name in config["workloads"]]
 COLUMNS = "src/stackwars/results/columns.yaml"
 PUBLISHED = [f"paper/published/{name}.csv" for name in ("tables", "lecture", "faults")]
-
-
-def node_group(cells):
-    """Return what makes, on a cluster, one group of all that is compared with each of these cells."""
-    return [] if workflow.local_exec else GRID.workloads_done(cells)
 
 
 wildcard_constraints:
@@ -67,6 +61,6 @@ wildcard_constraints:
     name=r"[\w.+-]+",
     label=r"[\w.+-]+",
     question=r"[\w.+-]+",
-    audit="fences|mutants|power|aa_interleaved|independent",
+    audit="fences|mutants|independent|same|more|mixed",
     subject="[a-z0-9_.-]+",
     results=f"{ROOT}|{REFERENCE_TABLES}",

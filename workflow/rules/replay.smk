@@ -1,10 +1,10 @@
-# Every framework's program of a workload in one compiler, with interleaved blocks. Measured like a cell,
-# and among the cells: a replay stands beside the native processes that it is compared with.
+# Every framework's program of a workload in one compiler: one job of fixed rounds, which a killed job finds again in
+# rounds/. In the native compiler, the frameworks' own processes take part in each round.
 
 REPLAY = f"{ROOT}/replay/{{device}}/{{compiler}}/{{workload}}"
 
 
-rule replay_process:
+rule replay:
     input:
         JOBS.sources("replay"),
         programs=JOBS.replayed,
@@ -12,51 +12,25 @@ rule replay_process:
         executables=f"{ROOT}/checks/{{compiler}}/{{workload}}/base/executables",
         expected=JOBS.expected,
         pins=JOBS.pins("replay"),
+        natives=JOBS.native_pins,
+        # Only the program of a cell and the floor of the machine are read: neither changes a replay's times.
+        cells=ancient(JOBS.replayed_cells),
+        peak=ancient(f"{ROOT}/{{device}}/peak.json"),
     output:
-        # Kept, unlike a cell's: a replay is also made from its cells, and made again when one of them is.
-        directory(f"{REPLAY}/process-{{repetition}}"),
+        result=f"{REPLAY}/replay.json",
+        profile=f"{REPLAY}/profile.json",
     log:
-        f"{ROOT}/logs/replay/{{device}}/{{compiler}}/{{workload}}/process-{{repetition}}.txt",
-    priority: JOBS.replay_priority
-    group:
-        "measured-{device}-{workload}"
+        f"{ROOT}/logs/replay/{{device}}/{{compiler}}/{{workload}}.txt",
+    priority: 1
     threads: EXCLUSIVE_THREADS
     resources:
         **EXCLUSIVE_NODE,
     params:
         job=JOBS.spec("replay"),
         version=JOBS.version("replay"),
-        peers=PEERS,
     shell:
-        "python -m stackwars.measure.supervisor --child stackwars.compilers.replay --job {params.job}"
-        " --pins {input.pins} --peers {params.peers} --output {output} >{log} 2>&1"
-
-
-rule replay:
-    input:
-        # In the first rounds only: its programs are interleaved in one process, which later rounds add little to.
-        processes=[f"{REPLAY}/process-{repetition}" for repetition in range(SETTINGS["rounds_min"])],
-        check=f"{ROOT}/checks/{{compiler}}/{{workload}}/base/check.json",
-        cells=JOBS.replayed_cells,
-        peak=f"{ROOT}/{{device}}/peak.json",
-    output:
-        result=f"{REPLAY}/replay.json",
-        profile=f"{REPLAY}/profile.json",
-    log:
-        f"{ROOT}/logs/replay/{{device}}/{{compiler}}/{{workload}}/replay.txt",
-    priority: 1_000_000
-    group:
-        "measured-{device}-{workload}"
-    # As a cell: nothing may slip in between the processes of a round.
-    threads: EXCLUSIVE_THREADS
-    resources:
-        **EXCLUSIVE_NODE,
-    params:
-        cells=JOBS.replayed_folders,
-        version=JOBS.version("replay"),
-    shell:
-        "python -m stackwars.compilers.replay_cell {input.processes} {params.cells} --check {input.check}"
-        " --peak {input.peak} --output {output.result} >{log} 2>&1"
+        "python -m stackwars.compilers.replay_cell --job {params.job} --pins {input.pins}"
+        " --peak {input.peak} --output $(dirname {output.result}) >{log} 2>&1"
 
 
 # The causes of the gaps between the programs of a replay. Which gaps there are is known from the replay alone, so one

@@ -46,8 +46,6 @@ rule tables:
         largest_batches=GRID.largest_batches(),
         compiler_forms=GRID.own_forms(),
         program_forms=[f"{ROOT}/program_forms.json"] if GRID.base_programs() else [],
-        cpu_group=node_group(GRID.cpu_cells),
-        group=lambda wildcards: node_group(GRID.available_cells()),
     output:
         [f"{ROOT}/{Path(path).name}" for path in GRID.result_paths(*MEASURED_TABLES)],
     log:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from stackwars.measure import documents
 
-SCHEMA = 2
+SCHEMA = 3
+READABLE = (2, SCHEMA)
+"""Schemas that are read: the committed audits of an earlier protocol name their run in the same way."""
 Entry = dict[str, Any]
 PASS, FAIL, NOT_RUN = "pass", "fail", "not run"
 AUDITS: dict[str, tuple[str, str]] = {
@@ -21,6 +24,11 @@ AUDITS: dict[str, tuple[str, str]] = {
     "clock": ("External clock", "no process reports more time than its parent saw pass"),
     "aa": ("A/A", "a difference is rarely claimed where both sides are the same"),
     "power": ("Power", "a difference of known size is found, with that size"),
+    "mixed": (
+        "Mixed frameworks",
+        "two trials of one ratio of two frameworks agree, and differ by the work that one has more",
+    ),
+    "estimator": ("Estimator", "alternating loops take as long as undisturbed calls of the same process"),
     "agreement": (
         "Parity and precision",
         "both sides compute the same, at the precision asked for",
@@ -44,30 +52,54 @@ def not_run_entry(identity: str, why: str = "the audits were not run") -> Entry:
     return entry(identity, NOT_RUN, {}, why)
 
 
-def read(path: Path) -> list[Entry]:
-    """Return the audits of a file, in the order of AUDITS; without a file, none was run.
+@dataclass(frozen=True)
+class Audits:
+    """The audits of a run, in the order of AUDITS. run: its name; revisions: of the sources that they ran with;
+    machine: the kind of machine. All are empty if no audit was run.
+    """
+
+    entries: list[Entry]
+    run: str = ""
+    revisions: tuple[str, ...] = ()
+    machine: str = ""
+
+    def state(self, run: str, called: str = "this run") -> str:
+        """Return one sentence for a reader of a run's results: whether it was audited, and which audits failed.
+
+        called: what the sentence calls the run.
+        """
+        judged = [one for one in self.entries if one["verdict"] != NOT_RUN]
+        failed = [one["title"] for one in judged if one["verdict"] == FAIL]
+        if not judged:
+            return f"The harness was not audited with {called}."
+        counted = f"{len(failed) or len(judged)} of {len(judged)} audits"
+        outcome = f"failed: {', '.join(failed)}." if failed else "passed."
+        if self.run == run:
+            return f"{counted} of {called} {outcome}"
+        return f"The harness was not audited with {called}; {counted} of the run {self.run} {outcome}"
+
+
+def read(path: Path) -> Audits:
+    """Return the audits of a file; without a file, none was run.
 
     Raises ValueError for a file of another schema.
     """
     if not path.exists():
-        return [not_run_entry(identity) for identity in AUDITS]
+        return Audits([not_run_entry(identity) for identity in AUDITS])
     document = documents.read(path)
-    if document.get("schema") != SCHEMA:
+    if document.get("schema") not in READABLE:
         raise ValueError(
             f"{path}: expected audits of schema {SCHEMA}, got {document.get('schema')}; fix: make audits"
         )
     result = {entry["id"]: entry for entry in document["audits"]}
-    return [result.get(identity) or not_run_entry(identity) for identity in AUDITS]
+    entries = [result.get(identity) or not_run_entry(identity) for identity in AUDITS]
+    labels = {key: document.get(key, "") for key in ("run", "machine")}
+    return Audits(entries, revisions=tuple(document.get("revisions", ())), **labels)
 
 
-def run_of(path: Path) -> str:
-    """Return the accepted run whose audits these are; empty if they are of the results in the same folder."""
-    return documents.read(path).get("run", "") if path.exists() else ""
-
-
-def write(audits: list[Entry], path: Path, run: str = "") -> None:
-    """Write the file. run: as `run_of` returns it."""
+def write(audits: Audits, path: Path) -> None:
+    """Write the file."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    of_run = {"run": run} if run else {}
-    document = {"schema": SCHEMA, **of_run, "audits": audits}
+    labels = {"run": audits.run, "revisions": audits.revisions, "machine": audits.machine}
+    document = {"schema": SCHEMA, **labels, "audits": audits.entries}
     path.write_text(json.dumps(document, indent=1) + "\n")

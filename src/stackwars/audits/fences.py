@@ -7,7 +7,6 @@ output is dropped still takes its time, or is below the floor.
 from __future__ import annotations
 
 import argparse
-import fcntl
 import gc
 import json
 import os
@@ -19,9 +18,10 @@ from typing import Any
 
 from stackwars import workloads
 from stackwars.audits.depth_scaling import WORKLOAD as depth_scaling
-from stackwars.measure import documents, nodes
+from stackwars.measure import documents
 from stackwars.measure.inputs import input_sets
 from stackwars.measure.peak import floor_ms
+from stackwars.measure.supervisor import exclusive
 from stackwars.setup import device
 
 SEED = 2025
@@ -156,9 +156,7 @@ def main() -> None:
     a = parser.parse_args()
     sizes = SIZES[device.platform(a.device)]
     peak = documents.read(a.peak)
-    nodes.lock().parent.mkdir(exist_ok=True)
-    with nodes.lock().open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # two processes at once would measure each other
+    with exclusive({}):
         result = audit_fences(a.framework, a.dialect, a.device, a.precision, peak, sizes, LAYERS)
     a.output.parent.mkdir(parents=True, exist_ok=True)
     a.output.write_text(json.dumps(result, indent=1))

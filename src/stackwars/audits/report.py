@@ -1,62 +1,66 @@
 """Write every audit's entry to audits.json: `python -m stackwars.audits.report`.
 
-What was measured for the audits comes from the files of `--part`, A/A trials from the run's own rounds, and the rest
-is counted in cells.csv, which refuses what the checks of a process find.
+What was measured for the audits comes from the files of `--part`, the rest from the run that they belong to: the
+estimator's agreement from its cells, and counts from cells.csv, which refuses what the checks of a process find.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
 
-from stackwars.audits import audit_entries, verdicts
-from stackwars.audits.audit_entries import FAIL, PASS, Entry, entry, not_run_entry
-from stackwars.audits.trials import Trial, aa_comparison
-from stackwars.measure import documents
+from stackwars.audits import audit_entries, estimator, trial_verdicts, verdicts
+from stackwars.audits.audit_entries import FAIL, PASS, Audits, Entry, entry, not_run_entry
+from stackwars.audits.estimator import Agreement
+from stackwars.audits.pairs import KINDS
+from stackwars.measure import documents, machine
 from stackwars.measure.checks import CLOCK, FLOOR, WALL
-from stackwars.results import raw, schema
+from stackwars.results import runs, schema
 from stackwars.results.folder import chosen, parser
-from stackwars.results.raw import Raw
 from stackwars.study import cells
 
-PARTS = ("fences", "mutants", "power", "aa_interleaved", "independent")
+PARTS = ("fences", "mutants", "independent", *KINDS)
 """The audits that are measured, each in a folder of this name."""
 LISTED = 5
 """Refused cells that a sentence names."""
 
 
-def report(config: dict, folder: Path, cells_csv: Path, parts: list[Path]) -> list[Entry]:
-    """Return all audits of the results in `folder`. parts: files <audit>/<device>/<subject>.json."""
+def report(config: dict, folder: Path, cells_csv: Path, parts: list[Path], context: dict) -> Audits:
+    """Return all audits of the run in `folder`. parts: files <audit>/<device>/<subject>.json.
+
+    Raises ValueError if a pair was measured on another machine than the run.
+    """
     result = {name: [] for name in PARTS}
     for path in parts:
         result[path.parents[1].name].append(documents.read(path))
+    pairs = [pair for kind in KINDS for pair in result[kind]]
+    _check_machine(pairs, context)
+    agreements = [Agreement(*one) for pair in pairs for one in pair["agreements"]]
+    of_run = estimator.of_cells(sorted(folder.glob("*/*/*/cell.json")))
     entries = [
         verdicts.fences(result["fences"]),
         verdicts.mutants(result["mutants"]),
-        verdicts.aa(list(run_trials(raw.read(config, folder))), [*result["power"], *result["aa_interleaved"]]),
-        verdicts.power(result["power"]),
+        trial_verdicts.aa(pairs),
+        trial_verdicts.power(pairs),
+        trial_verdicts.mixed(pairs),
+        trial_verdicts.judge_estimator(agreements, of_run),
         verdicts.independent(result["independent"]),
         *counts(schema.read(cells_csv), cells.settings(config)["matmul_precision"]),
     ]
-    return sorted(entries, key=lambda one: list(audit_entries.AUDITS).index(one["id"]))
+    entries.sort(key=lambda one: list(audit_entries.AUDITS).index(one["id"]))
+    revisions = sorted({revision for pair in pairs for revision in pair["revisions"]})
+    return Audits(entries, runs.identity(context), tuple(revisions), runs.kind(context))
 
 
-def run_trials(raw: Raw) -> Iterator[Trial]:
-    """Yield the A/A trial of each cell and each replayed program that has four rounds or more.
-
-    It compares even rounds with odd ones, under the same conditions as the paper's numbers.
-    """
-    values = {(cell.device, f"{cell.framework} {cell.workload}"): own for cell, own in raw.cell_values.items()}
-    values |= {
-        (replay.device, f"{name} {replay.workload} in {replay.compiler}"): own
-        for (replay, name), own in raw.replay_values.items()
-    }
-    for (device, name), own in values.items():
-        comparison = aa_comparison(own, f"{device} {name}")
-        if comparison is not None:
-            yield Trial(device, name, comparison)
+def _check_machine(pairs: list[dict], context: dict) -> None:
+    expected = machine.described(context["machine"])
+    for pair in pairs:
+        if (got := machine.described(pair["machine"])) != expected:
+            raise ValueError(
+                f"{pair['name']}: expected an audit on the machine of the run ({expected}), got one on {got}; fix: "
+                "delete the folder audits of the run, and make audits on its machine"
+            )
 
 
 def counts(table: pd.DataFrame, precision: str) -> list[Entry]:
@@ -94,10 +98,12 @@ def main() -> None:
     arguments.add_argument("--part", action="append", default=[], type=Path)
     a = arguments.parse_args()
     config, folder = chosen(a)
-    audits = report(config, folder.measured, folder["cells"], a.part)
+    context = documents.read(folder["context"])
+    audits = report(config, folder.measured, folder["cells"], a.part, context)
     audit_entries.write(audits, folder["audits"])
-    for one in audits:
+    for one in audits.entries:
         print(f"[audit] {one['title']}: {one['verdict']}: {one['detail']}")
+    print(f"[audit] {audits.state(audits.run)}")
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ again.
 from __future__ import annotations
 
 import argparse
-import fcntl
 import hashlib
 import json
 import shutil
@@ -16,7 +15,6 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +23,9 @@ from stackwars.audits import mutant
 from stackwars.audits.mutant import HONEST
 from stackwars.compilers.lower import LowerJob
 from stackwars.compilers.replay import ReplayJob
-from stackwars.measure import documents, interleaved, nodes
+from stackwars.measure import documents
 from stackwars.measure.documents import event
-from stackwars.measure.supervisor import CELL, ProcessJob, supervise
+from stackwars.measure.supervisor import CELL, ProcessJob, exclusive, supervise
 from stackwars.setup.environments import REPOSITORY, clean_environ, ensure
 from stackwars.study.imports import imported_files
 
@@ -49,7 +47,6 @@ class ReplayAuditJob(ReplayJob):
     framework: str
     dialect: str
     mutant: str = HONEST
-    partner: None = None
 
 
 class CellSubject:
@@ -165,16 +162,9 @@ def run_once(job: ProcessJob | ReplayJob, pins: Path, folder: Path, module: str)
             return result
     python = ensure(pins)
     part = folder.with_name(folder.name + ".part")
-    nodes.lock().parent.mkdir(exist_ok=True)
-    with nodes.lock().open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # two processes at once would measure each other
-        if job.partner:
-            child = partial(supervise, child_module=module)
-            result = interleaved.run_with_partner(child, job, python, python, part, str(folder))
-        else:
-            result = supervise(job, python, part, module)
-    for scratch in ("cache", "partner"):
-        shutil.rmtree(part / scratch, ignore_errors=True)
+    with exclusive(job.settings):
+        result = supervise(job, python, part, module)
+    shutil.rmtree(part / "cache", ignore_errors=True)
     (part / "process.json").write_text(json.dumps({**result, "identity": identity}))
     shutil.rmtree(folder, ignore_errors=True)
     part.rename(folder)

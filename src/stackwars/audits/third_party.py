@@ -16,7 +16,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from stackwars.measure.child import block, opened
+from stackwars.measure.calls import block
+from stackwars.measure.child import opened
 from stackwars.measure.documents import EVENTS, Events
 from stackwars.measure.inputs import INPUT_SETS, input_sets
 

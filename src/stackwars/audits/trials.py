@@ -1,98 +1,100 @@
-"""Trials of the paper's own comparison if the truth is known: how often it is right."""
+"""Trials: disjoint groups of rounds of one pair, judged as the study judges a ratio of one run.
+
+A trial has as many rounds as the study measures of its workload, one after the other. Trials of the same number, of
+all pairs, stand for one run: its ratios are a family, whose variance between rounds moderates each ratio's own, and
+which the correction for the number of comparisons counts.
+"""
 
 from __future__ import annotations
 
-import random
+import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
-import numpy as np
-
-from stackwars.measure import process_value
-from stackwars.measure.log_ratio import ALPHA, Comparison, compare
-from stackwars.measure.process_value import ProcessValue
-
-Rounds = dict[int, ProcessValue]
-GROUP = 4
-"""Rounds of one trial."""
-CLAIMS = 5 / 40
-"""Largest share of trials without a difference that may claim one."""
-OFF = 0.02
-"""Largest |ratio - 1| of such trials at the 95th percentile."""
+from stackwars.audits.study_interval import Decided, decide, moderated
+from stackwars.measure.log_ratio import ALPHA, LEVEL, SLOWER, LogRatio
+from stackwars.results.verdicts import DECIDED
 
 
-class Trial(NamedTuple):
-    """One comparison and where its processes come from."""
+@dataclass(frozen=True)
+class Trial:
+    """A trial of a pair. pair: what `paired.measure` returns of it. ratio: with the error that gives its 95 % interval,
+    before the correction for the number of comparisons. decided: after it.
+    """
 
-    device: str
-    name: str
-    comparison: Comparison
+    pair: dict[str, Any]
+    number: int
+    ratio: LogRatio
+    decided: Decided
+
+    @property
+    def excludes_one(self) -> bool:
+        """Return whether the 95 % interval, before the correction, excludes 1."""
+        return abs(self.ratio.log) > self.ratio.half_width()
 
     @property
     def claimed(self) -> bool:
-        """Return whether a difference would be claimed at 95 %."""
-        return self.comparison.p is not None and self.comparison.p < ALPHA
+        """Return whether the study would claim a difference."""
+        return self.decided.verdict in DECIDED
+
+    @property
+    def found(self) -> bool:
+        """Return whether the study would say that the subject is slower."""
+        return self.decided.verdict == SLOWER
 
 
-def compared(values: Rounds, baseline: Rounds) -> Comparison | None:
-    """Return the comparison that the paper makes of these processes; None if fewer than two pair up."""
-    pairs, _ = process_value.aligned(values, baseline)
-    if len(pairs) < 2:
-        return None
-    return compare(*map(list, zip(*pairs.values(), strict=True)))
+def groups(ratios: Sequence[float], size: int) -> list[list[float]]:
+    """Return disjoint groups of so many rounds, in the order of time; the rest belongs to none."""
+    return [list(ratios[at : at + size]) for at in range(0, len(ratios) - size + 1, size)]
 
 
-def aa_comparison(values: Rounds, seed: str) -> Comparison | None:
-    """Return even rounds over the odd ones that follow them, the same code on both sides (A/A).
-
-    Which round of a pair is above the line is random, like the frameworks' order in a round: otherwise a machine
-    that slows down from round to round would look like a slower framework.
-    """
-    first, second = {}, {}
-    draw = random.Random(seed)
-    for even in range(0, max(values, default=0), 2):
-        pair = draw.sample((even, even + 1), 2)
-        if values.keys() >= set(pair):
-            first[even], second[even] = (values[number] for number in pair)
-    return compared(first, second)
-
-
-def groups(values: Rounds, size: int) -> list[Rounds]:
-    """Return disjoint groups of so many rounds each, in order; the rest belongs to none."""
-    complete = (max(values, default=-1) + 1) // size
-    return [
-        {number: value for number, value in values.items() if number // size == group}
-        for group in range(complete)
-    ]
+def trials(pairs: Sequence[dict], factor: float = 1.0) -> list[Trial]:
+    """Return every trial of the pairs that has an interval. factor: what every ratio is multiplied by."""
+    by_name = {pair["name"]: pair for pair in pairs if pair["rounds"] > 1}
+    alternating, undisturbed = (
+        {name: groups([factor * one for one in pair[key]], pair["rounds"]) for name, pair in by_name.items()}
+        for key in ("ratios", "undisturbed")
+    )
+    result = []
+    for number in range(max(map(len, alternating.values()), default=0)):
+        names = [name for name, of_it in alternating.items() if len(of_it) > number]
+        ratios = moderated({name: alternating[name][number] for name in names})
+        decided = decide(ratios, {name: undisturbed[name][number] for name in names})
+        result += [Trial(by_name[name], number, ratios[name], decided[name]) for name in names]
+    return result
 
 
-def rate(count: int, trials: int) -> dict[str, Any]:
+def rate(count: int, total: int) -> dict[str, Any]:
     """Return {"trials", "count", "rate", "low", "high"}, with the exact binomial 95 % interval (Clopper-Pearson)."""
-    if not trials:
+    if not total:
         return {"trials": 0, "count": 0, "rate": None, "low": None, "high": None}
     from scipy import stats  # takes a second to load, and planning a run loads this module
 
-    low, high = stats.binomtest(count, trials).proportion_ci(1 - ALPHA, method="exact")
-    return {"trials": trials, "count": count, "rate": count / trials, "low": low, "high": high}
+    low, high = stats.binomtest(count, total).proportion_ci(LEVEL, method="exact")
+    return {"trials": total, "count": count, "rate": count / total, "low": float(low), "high": float(high)}
 
 
-def false_claims(trials: Sequence[Trial]) -> dict[str, Any]:
-    """Return how many trials claim a difference although there is none, and the 95th percentile of |ratio - 1|.
-
-    ok_claims: at most CLAIMS of the trials claim one, or no more than a test at 95 % does by chance
-    (one-sided binomial test at that level: of ten trials, two may). ok_size: the percentile is at most OFF.
-    """
+def exceeds(found: dict[str, Any], limit: float, level: float = ALPHA) -> bool:
+    """Return whether more trials have it than chance explains at this level if the limit is the true rate."""
     from scipy import stats
 
-    count = sum(trial.claimed for trial in trials)
-    off = [abs(trial.comparison.ratio - 1) for trial in trials]
-    off_95 = float(np.quantile(off, 0.95)) if off else None
-    few = bool(off) and (
-        count <= CLAIMS * len(off) or stats.binomtest(count, len(off), ALPHA, "greater").pvalue >= ALPHA
-    )
-    return {
-        **rate(count, len(trials)),
-        "off_95": off_95,
-        "ok_claims": bool(few),
-        "ok_size": off_95 is not None and off_95 <= OFF,
-    }
+    return stats.binomtest(found["count"], found["trials"], limit, "greater").pvalue < level
+
+
+def falls_short(found: dict[str, Any], limit: float, level: float = ALPHA) -> bool:
+    """Return whether fewer trials have it than chance explains at this level if the limit is the true rate."""
+    from scipy import stats
+
+    return stats.binomtest(found["count"], found["trials"], limit, "less").pvalue < level
+
+
+def quotients(numerators: Sequence[Trial], denominators: Sequence[Trial]) -> list[LogRatio]:
+    """Return the quotients of trials of other rounds, with the errors of both."""
+    both = zip(numerators, denominators, strict=False)
+    return [one.ratio.plus(other.ratio, others=-1.0) for one, other in both]
+
+
+def contains(ratio: LogRatio, truth: float) -> bool:
+    """Return whether the 95 % interval contains a ratio."""
+    return abs(ratio.log - math.log(truth)) <= ratio.half_width()

@@ -17,9 +17,8 @@ from typing import Any
 from stackwars import frameworks
 from stackwars.claims import definitions
 from stackwars.claims.decide import dataset_of
-from stackwars.claims.definitions import Claim
-from stackwars.claims.verdicts import CONTRADICTED, NOT_TESTABLE, SUPPORTED, Vote, quantified, tally
-from stackwars.claims.votes import of_claim
+from stackwars.claims.stability import ballot, on_shared
+from stackwars.claims.verdicts import CONTRADICTED, NOT_TESTABLE, SUPPORTED
 from stackwars.results import runs, schema
 from stackwars.results.dataset import Dataset
 from stackwars.results.folder import REFERENCE_TABLES, Folder, command
@@ -68,24 +67,6 @@ def outcome(reference: str, run: str) -> str:
     return REPRODUCED if run == reference else NOT_REPRODUCED
 
 
-def on_shared(claim: Claim, run: Dataset, reference: Dataset) -> tuple[str, str] | None:
-    """Return the verdicts of both on the rows that have data in both; None if there are none.
-
-    A run that tested a claim on less than another one reproduces or contradicts what it tested, and no more.
-    """
-    votes = [_by_row(of_claim(claim, dataset)) for dataset in (run, reference)]
-    shared = votes[0].keys() & votes[1].keys()
-    if not shared:
-        return None
-    quantifier = claim.query["quantifier"]
-    first, second = (quantified(quantifier, tally(side[key] for key in shared)) for side in votes)
-    return first, second
-
-
-def _by_row(votes: list[Vote]) -> dict[str, Vote]:
-    return {str(vote.row): vote for vote in votes if not vote.is_silent}
-
-
 def _claims(run: Dataset, reference: Dataset) -> list[dict]:
     verdicts = reference.table("claims").set_index("id")["verdict"].to_dict()
     claims = {claim.id: claim for claim in definitions.load().claims}
@@ -94,7 +75,9 @@ def _claims(run: Dataset, reference: Dataset) -> list[dict]:
         identity = row["id"]
         if identity not in verdicts or identity not in claims:
             continue
-        shared = on_shared(claims[identity], run, reference) if row["verdict"] != NOT_TESTABLE else None
+        claim, shared = claims[identity], None
+        if row["verdict"] != NOT_TESTABLE:
+            shared = on_shared(claim, *(ballot(claim, dataset) for dataset in (run, reference)))
         own, other = shared or (NOT_TESTABLE, verdicts[identity])
         result.append({
             **{name: row[name] for name in ("id", "sentence", "evidence")},

@@ -16,7 +16,8 @@ import pandas as pd
 
 from stackwars.claims import definitions, needs
 from stackwars.claims.definitions import Claim, ClaimError, Claims, study_of
-from stackwars.claims.verdicts import NOT_TESTABLE, Vote, evidence, margin, quantified, tally
+from stackwars.claims.leave_out import judge, votes_without
+from stackwars.claims.verdicts import NOT_TESTABLE, Vote, evidence, tally
 from stackwars.claims.votes import of_claim
 from stackwars.results import schema, tables
 from stackwars.results.dataset import Dataset
@@ -48,8 +49,8 @@ def decide(claim: Claim, dataset: Dataset) -> Decision:
     cast = tally(votes)
     if all(vote.is_silent for vote in votes):
         return Decision(NOT_TESTABLE, *cast, "", _why(claim, votes, dataset))
-    quantifier = claim.query["quantifier"]
-    return Decision(quantified(quantifier, cast), *cast, margin(quantifier, cast), evidence(votes))
+    verdict, count = judge(claim, votes, votes_without(claim, dataset))
+    return Decision(verdict, *cast, count, evidence(votes))
 
 
 def decide_all(claims: Claims, dataset: Dataset) -> pd.DataFrame:

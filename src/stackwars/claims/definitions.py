@@ -143,6 +143,9 @@ def _check_columns(claim: Claim) -> None:
     for key, column in _columns(query):
         if column not in known:
             raise ClaimError(claim.id, key, f"a column of {query['table']}: {', '.join(known)}", column)
+    if "leave_out" in query and query["table"] != "effects":
+        expected = "the table effects, which has rows without each compiler and each frontend"
+        raise ClaimError(claim.id, "query.leave_out", expected, query["table"])
     numbers = [name for name, column in known.items() if column.kind == "number"]
     if "number" in query and query["number"] not in numbers:
         expected = f"a column with numbers: {', '.join(numbers)}"

@@ -18,7 +18,9 @@ REPLAYS, AHEAD, BATCHES, GROWTH = "replays", "ahead", "batches", "growth"
 SHARDING, SLICES, CAUSES = "sharding", "slices", "causes"
 STAGES = {
     **dict.fromkeys((schema.REPLAY, schema.REVERSAL, schema.COMPILER), (CELLS, REPLAYS)),
-    **dict.fromkeys((schema.MARGIN, schema.CONTROL, schema.RUNTIME), (CELLS, REPLAYS)),
+    **dict.fromkeys(
+        (schema.MARGIN, schema.CONTROL, schema.NATIVE_CALLS, schema.EVERYTHING_ELSE), (CELLS, REPLAYS)
+    ),
     **dict.fromkeys((schema.HBM, schema.TEMPORARIES, schema.CYCLES, schema.FIT, schema.OPTIMISED), (AHEAD,)),
     **dict.fromkeys((schema.LAYOUT, schema.FUSIONS), (AHEAD, PROGRAMS)),
     **dict.fromkeys((schema.OPERATIONS, schema.PROGRAM, schema.STRUCTURE, schema.LIKENESS), (PROGRAMS,)),
@@ -27,7 +29,7 @@ STAGES = {
     schema.BATCH: (AHEAD, BATCHES),
 }
 """The stages that run for a quantity, a mode or a level; cells for any other."""
-NATIVE_ALONE = {schema.MARGIN, schema.CONTROL, schema.RUNTIME}
+NATIVE_ALONE = {schema.MARGIN, schema.CONTROL, schema.NATIVE_CALLS, schema.EVERYTHING_ELSE}
 """Quantities of replays by the generation of XLA that the frameworks' own environments have."""
 
 
@@ -61,6 +63,8 @@ def restricted(config: dict, claim: Claim) -> dict:
             own["programs"] = [name for name in with_programs(config) if name in wanted]
     if NATIVE_ALONE.issuperset(listed(where.get("quantity"))):
         own["compilers"] = [n for n in own.get("compilers", []) if n == programs.native_compiler(config)]
+    if where.get("quantity") == schema.REPLAY and "compiler" in where:
+        own["compilers"] = [name for name in own.get("compilers", []) if name in listed(where["compiler"])]
     return config | {
         "measure": [study],
         "studies": config["studies"] | {study: own},

@@ -1,4 +1,4 @@
-"""What the repository's own pages say of the reference: its claims, three results, and how its runs differ.
+"""What the repository's own pages say of the reference: its claims, three results, its audits, and how its runs differ.
 
 ``python -m stackwars.claims.pages`` brings them up to date.
 """
@@ -11,42 +11,52 @@ from pathlib import Path
 
 import pandas as pd
 
+from stackwars.audits import audit_entries
 from stackwars.claims import definitions
+from stackwars.claims.stability import Stability
+from stackwars.claims.stability import between_runs as claims_between_runs
 from stackwars.claims.verdicts import NOT_TESTABLE, counts
 from stackwars.results import runs, schema, variance
-from stackwars.results.folder import REFERENCE_TABLES, Folder
+from stackwars.results.folder import MEASURED, REFERENCE, REFERENCE_TABLES, Folder
+from stackwars.results.reference import context
 from stackwars.setup.device import CPU, ONE_THREAD
 from stackwars.setup.environments import REPOSITORY
+from stackwars.study import config
 
 TABLE = Path("docs", "claims.md")
 README = Path("README.md")
 PROTOCOL = Path("docs", "protocol.md")
 WIDTH = 118
-RESULTS = ("compiler_more_than_frontend", "program_is_reason", "pending_two_runs")
+RESULTS = ("one_ir_many_speeds", "program_is_reason", "compiler_more_than_frontend", "pending_two_runs")
 """The claims that the README shows, whatever became of them."""
 
 
 def table(rows: Iterable[dict], responds_to: dict[str, str]) -> str:
-    """Return a Markdown table, a row a claim: target, origin, what it responds to, sentence, verdict and count.
+    """Return a Markdown table, a row a claim: target, origin, what it responds to, sentence, verdict and counts.
 
     responds_to: by the claim's id, see workflow/schemas/claims.schema.yaml; "" for nothing.
     """
-    heads = ("target", "origin", "responds to", "claim", "verdict", "evidence")
+    heads = ("target", "origin", "responds to", "claim", "verdict", "for it", "evidence")
     lines = [f"| {' | '.join(heads)} |", "| --- " * len(heads) + "|"]
     for row in rows:
         head = (f"`claim_{row['id']}`", row["origin"], responds_to[row["id"]])
-        cells = (*head, row["sentence"], row["verdict"], _short(row))
+        cells = (*head, row["sentence"], row["verdict"], row["margin"], _short(row))
         lines.append("| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |")
     return "\n".join(lines)
 
 
-def results(rows: Iterable[dict]) -> str:
-    """Return a Markdown list of RESULTS: sentence, verdict, and the count that it rests on."""
+def results(rows: Iterable[dict], audits: str) -> str:
+    """Return a Markdown list of RESULTS: sentence, verdict, deciding count and evidence; and of the audits.
+
+    audits: as `Audits.state` returns it.
+    """
     result = {row["id"]: row for row in rows}
     lines = []
     for row in (result[identity] for identity in RESULTS):
-        text = f"{row['sentence']} **{row['verdict'].capitalize()}**: {_short(row)}."
+        count = f" ({row['margin']})" if row["margin"] else ""
+        text = f"{row['sentence']} **{row['verdict'].capitalize()}**{count}: {_short(row)}."
         lines += textwrap.wrap(text, WIDTH, initial_indent="- ", subsequent_indent="  ")
+    lines += textwrap.wrap(f"Audits: {audits}", WIDTH, initial_indent="- ", subsequent_indent="  ")
     return "\n".join(lines)
 
 
@@ -73,7 +83,21 @@ def between_runs(deviations: pd.DataFrame, held: pd.DataFrame) -> str:
         f"{held['machine'].nunique()} kinds of machine), the standard deviation of a steady ratio on "
         f"all cores is {wide[0]} between rounds, {wide[1]} between runs of one kind of machine, and "
         f"{wide[2]} between kinds; on one core {narrow[0]}, {narrow[1]} and {narrow[2]}. With each run "
-        f"left out in turn, {_inside(held)} ratios lie in the prediction intervals of the others: {kinds}."
+        f"left out in turn, {_inside(held)} ratios that at least {variance.FEWEST} other runs have lie in their "
+        f"prediction intervals: {kinds}."
+    )
+    return textwrap.fill(text, WIDTH, break_long_words=False)
+
+
+def stability(result: Stability) -> str:
+    """Return a paragraph: how often two runs decide a claim differently."""
+    varying, opposite = result.varying, result.opposite or "none"
+    text = (
+        f"Of the claims, {varying} rest on numbers that differ between two accepted runs; the others rest on "
+        "counts that every run has alike, or on one run. Decided by each run alone, on the rows that both have, "
+        f"{result.differ} of the {varying} get another verdict from some two runs ({result.pairs_differ:,} of "
+        f"{result.pairs:,} pairs), and {opposite} {'is' if opposite == 1 else 'are'} supported by one and "
+        "contradicted by the other."
     )
     return textwrap.fill(text, WIDTH, break_long_words=False)
 
@@ -105,11 +129,14 @@ def replace_section(page: Path, name: str, text: str) -> None:
 def write(repository: Path, reference: Path) -> None:
     """Bring the pages up to date with the tables of the reference in a folder, and with the accepted runs."""
     rows = schema.read(Folder(reference)["claims"]).to_dict("records")
-    responds_to = {claim.id: claim.responds_to for claim in definitions.load().claims}
-    accepted = runs.read()
+    claims, accepted = definitions.load().claims, runs.read()
+    responds_to = {claim.id: claim.responds_to for claim in claims}
     text = between_runs(variance.table(accepted), variance.held_out(accepted))
+    text += "\n\n" + stability(claims_between_runs(config.load(), claims, accepted))
     replace_section(repository / TABLE, "claims", table(rows, responds_to))
-    replace_section(repository / README, "results", results(rows))
+    newest = context(config.load(), accepted)["run"]
+    audits = audit_entries.read(REFERENCE / MEASURED["audits"]).state(newest, "the newest accepted run")
+    replace_section(repository / README, "results", results(rows, audits))
     replace_section(repository / PROTOCOL, "runs", text)
 
 

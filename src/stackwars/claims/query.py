@@ -86,7 +86,7 @@ def titles(found: list[dict[str, Any]], columns: list[str]) -> list[str]:
 def _audits(dataset: Dataset) -> pd.DataFrame:
     """Return the audits of a run; those of the reference lie beside what it keeps of the measurements."""
     folder = runs.REFERENCE if dataset.is_reference else dataset.measured
-    return pd.DataFrame(audit_entries.read(folder / MEASURED["audits"]))[list(COLUMNS[AUDITS])]
+    return pd.DataFrame(audit_entries.read(folder / MEASURED["audits"]).entries)[list(COLUMNS[AUDITS])]
 
 
 def _of_one_run(dataset: Dataset, found: pd.DataFrame, study: str) -> pd.DataFrame:

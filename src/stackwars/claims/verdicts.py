@@ -61,11 +61,13 @@ def tally(votes: Iterable[Vote]) -> Tally:
     return Tally(*(sides.count(side) for side in (FOR, AGAINST, OPEN)))
 
 
-def quantified(quantifier: str, votes: Tally) -> str:
+def quantified(quantifier: str, votes: Tally, spare: int = 1) -> str:
     """Return the verdict of a claim with this quantifier.
 
     quantifier: ``every``, ``most`` (more than half of all votes), ``any`` or ``none``. A claim is
-    supported or contradicted only if the open votes cannot change that any more.
+    supported or contradicted only if the open votes cannot change that any more. spare: so many votes
+    on the winning side of ``most`` may turn to the other side without another verdict; unanimous votes
+    need none.
 
     :raises ValueError: for another quantifier.
     """
@@ -77,7 +79,8 @@ def quantified(quantifier: str, votes: Tally) -> str:
         case "every":
             is_supported, is_contradicted = supports == total, contradicts > 0
         case "most":
-            is_supported, is_contradicted = 2 * supports > total, 2 * contradicts >= total
+            is_supported = supports == total or 2 * (supports - spare) > total
+            is_contradicted = contradicts == total or 2 * (contradicts - spare) >= total
         case "any":
             is_supported, is_contradicted = supports > 0, contradicts == total
         case "none":
@@ -90,10 +93,11 @@ def quantified(quantifier: str, votes: Tally) -> str:
 
 
 def margin(quantifier: str, votes: Tally) -> str:
-    """Return the count that decides, ``9 of 15, needs 8``."""
+    """Return the count that decides, ``9 of 15, needs 8 + 1``: a majority, and one vote to spare."""
     total = sum(votes)
     needed = {"every": total, "most": total // 2 + 1, "any": 1, "none": 0}[quantifier]
-    return f"{votes.supports} of {total}, needs {needed}"
+    spare = " + 1" if quantifier == "most" and needed < total else ""
+    return f"{votes.supports} of {total}, needs {needed}{spare}"
 
 
 def evidence(votes: Sequence[Vote]) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 from stackwars.claims import query as queries
 from stackwars.claims.definitions import Claim
 from stackwars.claims.verdicts import AGAINST, FOR, OPEN, Vote
+from stackwars.measure.log_ratio import LEVEL, LogRatio
 from stackwars.results.dataset import Dataset
 from stackwars.results.schema import is_missing
 from stackwars.results.verdicts import DECIDED, NO_DATA, NO_INTERVAL
@@ -64,6 +65,8 @@ def _by_word(query: dict, tolerance: float, row: Row) -> Vote:
 def _by_number(query: dict, tolerance: float, row: Row) -> Vote:
     """Return a vote by a number and its interval; without one it is open within the tolerance of its limit."""
     name = query["number"]
+    if name == "ratio":
+        row = row | _one_sided(row)
     low, high = _ends(row, name)
     open_word = NO_INTERVAL if math.isnan(low) else OPEN
     if not _has_interval(row, name):
@@ -77,6 +80,14 @@ def _by_number(query: dict, tolerance: float, row: Row) -> Vote:
     vote = FOR if supports else AGAINST if contradicts else OPEN
     word = open_word if vote == OPEN else f"{words[vote == AGAINST]} {limit:g}".replace("e-0", "e-")
     return Vote(vote, word, "", *_shown(row, query.get("show_field", name)))
+
+
+def _one_sided(row: Row) -> Row:
+    """Return the ends of the two one-sided 95 % intervals of a ratio: against one limit, one end decides."""
+    if is_missing(row["error"]) or is_missing(row["dof"]):
+        return {"low": math.nan, "high": math.nan}
+    half = LogRatio(math.log(row["ratio"]), row["error"], row["dof"]).half_width(2 * LEVEL - 1)
+    return {"low": row["ratio"] * math.exp(-half), "high": row["ratio"] * math.exp(half)}
 
 
 def _below(name: str, row: Row, limit: Row | None) -> Vote:

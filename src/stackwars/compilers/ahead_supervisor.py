@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from stackwars.compilers import dump
+from stackwars.compilers import ahead_reference, dump
 from stackwars.compilers.ahead import program_text
 from stackwars.compilers.ahead_row import Outcome, row, usable_bytes
 from stackwars.ir.program_text import missing_reason
@@ -37,6 +37,11 @@ SILENT = {
     "TF_CPP_MIN_LOG_LEVEL": "2",
     "TPU_LOG_DIR": "disabled",
 }
+
+_WHERE_TEXT = """// not compiled here: this is the compilation of the accepted run {run}, which keeps no optimised HLO.
+// To have it, delete this folder and compile again:
+// .venv/bin/snakemake --cores 1 {folder}/ahead.json --config recompile=true
+"""
 
 
 @dataclass(frozen=True)
@@ -170,6 +175,25 @@ def compile_into(job: CompileJob, pins: Path, program: Path, output: Path) -> di
     return result
 
 
+def compile_or_take(
+    job: CompileJob, pins: Path, program: Path, output: Path, source: ahead_reference.Source
+) -> dict:
+    """Write the folder `output` from the reference if it has the same compilation, else as `compile_into`."""
+    digest = hashlib.sha256(program_text(program)).hexdigest()
+    key = ahead_reference.key(source.versions["ahead"], asdict(job), digest, pins)
+    earlier = source.find(output / "ahead.json", key)
+    if earlier and source.is_taken(output / "ahead.json"):
+        result = ahead_reference.taken(earlier)
+        shutil.rmtree(output, ignore_errors=True)
+        output.mkdir(parents=True)
+        _write(result, _WHERE_TEXT.format(run=earlier.get("run", ""), folder=output), output)
+        return result
+    result = compile_into(job, pins, program, output) | {"key": key}
+    result = ahead_reference.compared(result, earlier) if earlier else result
+    (output / "ahead.json").write_text(json.dumps(result, indent=1))
+    return result
+
+
 def main() -> None:
     """`python -m stackwars.compilers.ahead_supervisor`: one program, one target, one compiler."""
     parser = argparse.ArgumentParser(description=main.__doc__)
@@ -182,15 +206,18 @@ def main() -> None:
         type=Path,
         help="stop once the buffers are assigned, and take the size of the code from this ahead.json",
     )
+    parser.add_argument("--source", required=True, help="file of the Source of what is not compiled, as JSON")
     arguments = parser.parse_args()
     job = CompileJob(**documents.read(arguments.job))
     if arguments.code_from:
         code = documents.read(arguments.code_from)["code_bytes"] or 0
         job = replace(job, assumed_code_bytes=code)
-    result = compile_into(job, arguments.pins, arguments.program, arguments.output)
+    source = ahead_reference.Source(**documents.read(arguments.source))
+    result = compile_or_take(job, arguments.pins, arguments.program, arguments.output, source)
     name = f"{job.framework} {job.workload} {job.variant} for {job.target} by {job.compiler}"
     said = result["verdict"] or result["status"]
-    print(f"[stackwars] {name}: {said}, {result['wall_s']:.0f} s", file=sys.stderr, flush=True)
+    how = "from the reference" if result.get("origin") else f"{result['wall_s']:.0f} s"
+    print(f"[stackwars] {name}: {said}, {how}", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

@@ -22,11 +22,11 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
 
-from stackwars.compilers import ahead_supervisor
+from stackwars.compilers import ahead_reference, ahead_supervisor
 from stackwars.compilers.ahead import program_text
 from stackwars.compilers.ahead_row import FITS, OOM
 from stackwars.measure import documents, launch
@@ -275,6 +275,21 @@ def lower_with(pins: Path, job: LargestBatchJob) -> Lower:
     return lower
 
 
+def _search(job: LargestBatchJob, base: dict, pins: Path, lower_pins: Path, output: Path) -> dict:
+    """Return `find` with the compiler and the framework of these pins."""
+    scratch = _scratch(output)
+    scratch.mkdir(parents=True, exist_ok=True)
+
+    def compile_program(compilation: ahead_supervisor.CompileJob, program: Path, folder: Path) -> dict:
+        return ahead_supervisor.compile_into(compilation, pins, program, folder)
+
+    return find(job, base, scratch, lower_with(lower_pins, job), compile_program)
+
+
+def _scratch(output: Path) -> Path:
+    return output.with_name(output.name + ".probes")
+
+
 def main() -> None:
     """`python -m stackwars.compilers.largest_batch`: one framework's model on one target."""
     parser = argparse.ArgumentParser(description=main.__doc__)
@@ -283,21 +298,25 @@ def main() -> None:
     parser.add_argument("--lower-pins", required=True, type=Path, help="of the framework")
     parser.add_argument("--base", required=True, type=Path, help="ahead.json of the preset's sizes")
     parser.add_argument("--output", required=True, type=Path, help="file to write")
+    parser.add_argument("--source", required=True, help="file of the Source of what is not searched, as JSON")
     arguments = parser.parse_args()
     job = LargestBatchJob(**documents.read(arguments.job))
-    scratch = arguments.output.with_name(arguments.output.name + ".probes")
-    scratch.mkdir(parents=True, exist_ok=True)
-
-    def compile_program(compilation: ahead_supervisor.CompileJob, program: Path, folder: Path) -> dict:
-        return ahead_supervisor.compile_into(compilation, arguments.pins, program, folder)
-
-    base = documents.read(arguments.base)
-    lower = lower_with(arguments.lower_pins, job)
-    result = find(job, base, scratch, lower, compile_program)
-    part = arguments.output.with_name(arguments.output.name + ".part")
+    source = ahead_reference.Source(**documents.read(arguments.source))
+    base, output, pins = documents.read(arguments.base), arguments.output, arguments.pins
+    # The digest of the base's key stands for the sources that lower the other batches' programs too.
+    key = ahead_reference.key(
+        source.versions["largest_batch"], asdict(job), base["key"], pins, arguments.lower_pins
+    )
+    earlier = source.find(output, key)
+    if earlier and source.is_taken(output):
+        result = ahead_reference.taken(earlier)
+    else:
+        result = _search(job, base, pins, arguments.lower_pins, output) | {"key": key}
+        result = ahead_reference.compared(result, earlier) if earlier else result
+    part = output.with_name(output.name + ".part")
     part.write_text(json.dumps(result, indent=1))
-    part.replace(arguments.output)
-    shutil.rmtree(scratch)
+    part.replace(output)
+    shutil.rmtree(_scratch(output), ignore_errors=True)
     said = f"{result['fits_batch']} fits, {result['oom_batch']} does not"
     print(
         f"[stackwars] largest batch of {job.framework} {job.workload}: {said}",

@@ -1,34 +1,32 @@
-"""The process that replays every framework's program in one compiler, with interleaved blocks.
+"""The process that replays every framework's program in one compiler, with alternating loops.
 
 It runs in a compiler's environment, under the same parent, protocol and events as the process of a
-cell. What differs between two programs here is their StableHLO alone: compiler, its options,
-weights and inputs are the same.
+cell; each program is a stream of its own. What differs between two programs here is their StableHLO alone: compiler,
+its options, weights and inputs are the same.
 
-A program that updates what it keeps does here the same step in every call, from the same state, and its
-results have memory of their own. The process keeps such memory once it has it, because page faults would double the
-time of a training step, and makes so many blocks (`study.programs`) that those of fresh memory are the fewer.
+A program that updates what it keeps does here the same step in every call, from the same state, and its results have
+memory of their own. The process makes so many blocks (`study.programs`) that those of fresh memory are the fewer.
 """
 
 from __future__ import annotations
 
-import ctypes
 import gc
 import gzip
 import hashlib
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from stackwars import compilers, workloads
+from stackwars import compilers
 from stackwars.compilers import arguments, placement, profile
 from stackwars.compilers.check import EXECUTABLES, keyed
 from stackwars.ir.program_text import not_donated, readable
 from stackwars.measure import documents, judge, machine, process_status
-from stackwars.measure.child import block, run_child, surroundings, timed_call
-from stackwars.measure.contention import Meter, Usage
+from stackwars.measure.calls import SINGLES, STEADY, Stream, serve, timed_call
+from stackwars.measure.child import keep_memory, run_child, surroundings
 from stackwars.measure.documents import Events
 from stackwars.measure.inputs import INPUT_SETS
 
@@ -46,7 +44,7 @@ class ReplayJob:
     to the repository. baseline: the program that the others' times are compared with. settings: those of a cell's job.
     check: file of the check of these programs, of which only those that are ok run here; "" if there is none. expected:
     folder of the values that their outputs are compared with; "" if there are none. repetition: the round that it
-    belongs to. peers: what is measured in the same rounds, as of `rounds.stop_reason`.
+    belongs to, from 0.
     """
 
     workload: str
@@ -62,19 +60,26 @@ class ReplayJob:
     programs: dict[str, dict[str, str]]
     check: str
     expected: str
-    peers: dict = field(default_factory=dict, kw_only=True)
+
+
+class Silent:
+    """The stream of a program that was refused: it takes every step by doing nothing."""
+
+    def __init__(self) -> None:
+        self.outputs: list[Any] = []
+
+    def perform(self, step: str) -> int:
+        """Take a step; its longest block takes 0 ns."""
+        return 0
 
 
 class ReplayProcess:
     """The programs of one process: those still in the running, and the refusal of the others."""
 
-    def __init__(self, spec: dict, events: Events, folder: Path) -> None:
+    def __init__(self, spec: dict, events: Events) -> None:
         self.spec = spec
-        self.folder = folder
         self.events = events
-        names = list(spec["programs"])
-        # Whichever program comes first in a round has the other's weights in the cache.
-        self.names = names[::-1] if spec["repetition"] % 2 else names
+        self.names = list(spec["programs"])
         self.programs: dict[str, Any] = {}
         self.documents: dict[str, dict] = {}
 
@@ -157,39 +162,14 @@ class ReplayProcess:
                 self.refuse(name, str(error))
         return result
 
-    def single_calls(self, event: str, which: int) -> dict[str, Any]:
-        """One timed call of every program, written as this event; {program: output}."""
-        outputs = {}
-        for name, program in self.programs.items():
-            outputs[name], _, ns = timed_call(program, which)
-            self.events.write(event, program=name, ns=ns)
-        return outputs
-
-    def steady_calls(self, outputs: dict[str, list[Any]]) -> dict[str, dict[str, Any]]:
-        """A block of each, interleaved, until every program satisfies the settings.
-
-        outputs: the last output of every program for each set of inputs, and so at the end. Returns
-        {program: {"ns", "run_ns", "wait_ns", "steal_ns": one for each block, "other_processes_share"}}.
-        """
-        settings = self.spec["settings"]
-        calls, meter = settings["block_calls"], Meter()
-        start = time.perf_counter()
-        samples = {name: {f"{key}_ns": [] for key in Usage._fields} for name in self.programs}
-        times: dict[str, list[int]] = {name: [] for name in self.programs}
-        for blocks in range(settings["steady_max_blocks"]):
-            seconds = min(sum(values) for values in times.values()) / 1e9
-            if blocks >= settings["steady_min_blocks"] and seconds >= settings["steady_seconds"]:
-                break
-            for name, program in self.programs.items():
-                first = blocks * calls % len(outputs[name])
-                meter.read()
-                times[name].append(block(program, calls, first, outputs[name]))
-                for key, value in meter.read()._asdict().items():
-                    samples[name][f"{key}_ns"].append(value)
-        # At once, and for the whole: its own clock against that of the events tells whether both go right.
-        self.events.write("steady all", seconds=time.perf_counter() - start)
-        others = {"other_processes_share": meter.other_processes_share()}
-        return {name: {"ns": times[name], **samples[name], **others} for name in self.programs}
+    def streams(self) -> dict[str, Stream | Silent]:
+        """Return the stream of each program; one that does nothing of those that were refused."""
+        return {
+            name: Stream(self.programs[name], self.events, self.spec["settings"], name)
+            if name in self.programs
+            else Silent()
+            for name in self.names
+        }
 
     def verify(self, outputs: dict[str, list[dict[str, np.ndarray]]]) -> None:
         """Write how far the last results of each program are from the expected values; refuse those that are wrong."""
@@ -229,18 +209,6 @@ JOB = ReplayJob
 """The class of this process's jobs, for `stackwars.measure.supervisor`."""
 
 
-def keep_memory() -> None:
-    """Have the C library give no memory back to the system, for which it would have to ask again.
-
-    By glibc's mallopt(3): M_TRIM_THRESHOLD (-1) of -1 returns nothing, M_MMAP_MAX (-4) of 0 maps no block by
-    itself. With another library nothing is done.
-    """
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
-    if mallopt is not None:
-        mallopt(-1, -1)
-        mallopt(-4, 0)
-
-
 def digest_problem(name: str, digest: str, listed: str) -> str | None:
     """Return why a program is not the one its arguments are for, or None."""
     if digest == listed:
@@ -251,30 +219,20 @@ def digest_problem(name: str, digest: str, listed: str) -> str | None:
 def measure(spec: dict, events: Events, folder: Path) -> None:
     """Run one process of a replay; spec: of a ReplayJob."""
     events.write("import")
-    if hasattr(workloads.load(spec["workload"]), "STATE"):
-        keep_memory()
+    keep_memory(spec["workload"])
     compiler = compilers.load(spec["module"]).Compiler(spec["device"], spec["options"])
     events.write("build", device_kind=compiler.device_kind(), versions=compiler.versions())
-    replay = ReplayProcess(spec, events, folder)
+    replay = ReplayProcess(spec, events)
     replay.load(compiler)
     gc.collect()
     gc.disable()
     events.write("run", **surroundings())
-    if not replay.programs:
-        events.write("end")
-        return
-    first = replay.single_calls("first", 0)
-    second = replay.single_calls("second", 1)
-    outputs = {name: [first[name], second[name]] for name in replay.programs}
-    del first, second
-    samples = replay.steady_calls(outputs)
+    streams = replay.streams()
+    serve(streams, alone=(SINGLES, STEADY))
     gc.enable()
-    for name in replay.programs:
-        calls = spec["settings"]["block_calls"]
-        events.write("steady", program=name, calls=calls, **samples[name])
-    replay.verify(replay.fetch(outputs))
+    replay.verify(replay.fetch({name: stream.outputs for name, stream in streams.items()}))
     events.write("timed", **surroundings())
-    if spec["repetition"] == 0:
+    if spec["repetition"] == 0 and replay.programs:
         replay.profile()
     events.write("end")
 

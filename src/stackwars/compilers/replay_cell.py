@@ -1,206 +1,175 @@
-"""The result of a replay: its processes put together, one entry a program; beside it, the profiles."""
+"""A replay: rounds of a fresh process in which the programs of a workload take turns in one compiler.
+
+`python -m stackwars.compilers.replay_cell --job JOB --pins PINS --peak PEAK --output FOLDER` writes replay.json and,
+beside it, profile.json: where the time of each program's calls goes. In the native compiler, the frameworks' native
+processes take their turns in the same rounds: the controls.
+"""
 
 from __future__ import annotations
 
 import argparse
 import json
+import random
+import shutil
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
-
-import jsonschema
-import yaml
+from typing import Any
 
 from stackwars import workloads
-from stackwars.measure import documents, judge, nodes
-from stackwars.measure.checks import problems
-from stackwars.measure.peak import floor_ms
-from stackwars.measure.rounds import STOPPED
-from stackwars.setup.environments import REPOSITORY
+from stackwars.compilers import replay_result
+from stackwars.compilers.replay import ReplayJob
+from stackwars.compilers.replay_result import REPLAY
+from stackwars.measure import documents, judge, limits, nodes, progress
+from stackwars.measure.cell import COPIES, LASTING, OWN_BYTES
+from stackwars.measure.conduct import Participant, run_round
+from stackwars.measure.rounds import Rounds
+from stackwars.measure.supervisor import ProcessJob, exclusive, not_measured, python_of
 
-SCHEMA = REPOSITORY / "workflow" / "schemas" / "replay.schema.yaml"
-VERSION = 3
-_MOVED = (
-    *("events", "programs", "settings", "sizes", "workload", "device", "preset", "compiler"),
-    *("baseline", "module", "options"),
-)
-"""What a process has and the result holds in another place."""
-_OF_CELLS = ("memory", "log_tail", "values")
-"""What is kept of the processes of cells alone."""
-STEADY = ("ns", "calls", "run_ns", "wait_ns", "steal_ns", "other_processes_share")
-"""What is kept of the steady blocks of each process."""
-PROFILE = ("calls", "wall_s", "operations", "spans")
-"""What is kept of a program's profile."""
+MODULE = "stackwars.compilers.replay"
 
 
-def combine(folders: list[Path], cells: dict[str, Path], check: dict, peak: dict | None = None) -> dict:
-    """The replay's result from the folders of its processes, in the order of repetitions.
+@dataclass(frozen=True)
+class ReplayCellJob:
+    """A whole replay.
 
-    cells: {framework: folder of its own cell}. check: of its programs, as `stackwars.compilers.check` writes it.
-    peak: of the device, as `stackwars.measure.peak` writes it, or None. The replay is ok only if every process is;
-    else it has the status of the first that is not, and no times; it is invalid if a process fails the checks that
-    every cell's must pass. A program that any process refused has that status and no times, and one that is not the
-    program of its cell is invalid. The others keep theirs.
+    replay: of a ReplayJob; its settings have the number of rounds. natives: {framework: {"job": of a ProcessJob,
+    "pins": the pins file of its environment}}, the native processes of each round. cells: {framework: folder of its
+    own cell}, whose programs must be those that are replayed.
     """
-    every = [(folder, documents.read(folder / "process.json")) for folder in folders]
-    folders = [folder for folder, process in every if process["status"] != STOPPED]
-    processes = [process for _, process in every if process["status"] != STOPPED]
-    first = processes[0]
-    bad = next((process for process in processes if process["status"] != "ok"), None)
-    bad = bad or _broken(processes, peak) or _parted(processes, cells)
-    replay = {
-        "schema": VERSION,
-        **{key: first[key] for key in ("workload", "device", "compiler", "preset", "baseline")},
-        "module": first["module"],
-        "options": first["options"],
-        "sizes": first["sizes"],
-        "settings": first["settings"],
-        "status": bad["status"] if bad else "ok",
-        "status_detail": bad["status_detail"] if bad else "",
-        "peak_rss_bytes": max(process["peak_rss_bytes"] for process in processes),
-        "programs": {
-            name: _program(name, processes, bad, cells.get(name), check) for name in first["programs"]
-        },
-        "processes": [_record(process) for process in processes],
-    }
-    jsonschema.validate(replay, yaml.safe_load(SCHEMA.read_text()))
-    return replay
+
+    replay: dict[str, Any]
+    natives: dict[str, dict[str, Any]]
+    cells: dict[str, str]
 
 
-def profiles(folders: list[Path], replay: dict) -> dict:
-    """The profile of each program that is ok, from the first process: see `profile.profile`.
+@dataclass(frozen=True)
+class Native:
+    """The native process of a framework. lost: its result if it cannot be measured."""
 
-    replay: what `combine` made of the same folders. A program whose profile failed has none.
+    job: ProcessJob
+    python: Path
+    lost: dict | None
+
+
+def measure(job: ReplayCellJob, pins: Path, output: Path) -> tuple[list[dict[str, dict]], Rounds | None]:
+    """Measure the rounds of a replay; return the records of each by participant, and the folders that hold them.
+
+    A round whose replay is not ok is the last.
     """
-    [first, *_] = [documents.read(folder / "process.json") for folder in folders]
-    return {
-        **{key: replay[key] for key in ("workload", "device", "compiler", "preset")},
-        "repetition": first["repetition"],
-        "programs": {
-            event["program"]: {key: event[key] for key in PROFILE}
-            for event in first["events"]
-            if event["event"] == "profiled" and replay["programs"][event["program"]]["status"] == "ok"
-        },
-    }
-
-
-def _broken(processes: list[dict], peak: dict | None) -> dict[str, str] | None:
-    """Status and detail of a replay whose times mean nothing by the checks of a cell, or None."""
-    floor = None
-    if peak is not None:
-        workload, sizes = workloads.load(processes[0]["workload"]), processes[0]["sizes"]
-        floor = floor_ms(workload.flops(sizes), workload.minimum_bytes(sizes), peak)
-    result = (problem for process in processes for problem in problems(process, floor))
-    problem = next(result, None)
-    return problem and {"status": "invalid", "status_detail": problem}
-
-
-def _parted(processes: list[dict], cells: dict[str, Path]) -> dict[str, str] | None:
-    """Status and detail of a replay of which another node measured a part, or its cells; None for one node."""
-    result = [documents.read(cell / "cell.json").get("processes", []) for cell in cells.values()]
-    every = [process for some in (processes, *result) for process in some if process["repeated"]]
-    names = sorted({process["machine"].get("node", "unknown") for process in every})
-    if len(names) < 2:
-        return None
-    detail = (
-        f"measured, with its cells, on nodes {', '.join(names)}: times of two "
-        "nodes are not compared. Delete it and the workload's cells, and they are measured together again"
-    )
-    return {"status": "invalid", "status_detail": detail}
-
-
-def _program(name: str, processes: list[dict], bad: dict | None, cell: Path | None, check: dict) -> dict:
-    outcome = check["programs"][name]
-    events = [[event for event in process["events"] if event.get("program") == name] for process in processes]
-    refused = _named(events, "refused")
-    status, detail = (bad["status"], bad["status_detail"]) if bad else ("ok", "")
+    own = ReplayJob(**job.replay)
+    progress.announce(own)
+    python, refused = python_of(own, pins)
     if refused:
-        status, detail = refused[0]["status"], refused[0]["detail"]
-    digests = list(dict.fromkeys(_values(events, "read", "sha256")))
-    problem = _another_program(digests, cell)
-    if status == "ok" and problem:
-        status, detail = "invalid", problem
-    return {
-        "status": status,
-        "status_detail": detail,
-        "program_sha256": digests[0] if digests else None,
-        "compile_s": _values(events, "compiled", "compile_s"),
-        **{
-            key: next(iter(_values(events, "compiled", key)), missing)
-            for key, missing in (("optimised", None), ("optimised_problem", "not compiled"))
-        },
-        "values": judge.worst([*_values(events, "values", "verdict"), _checked_values(outcome, check)]),
-        "struck_ns": outcome["repeat_ns"] if status == "wrong" else None,
-        **{
-            key: _values(events, event, "ns") if status == "ok" else []
-            for key, event in (("first_ns", "first"), ("second_ns", "second"))
-        },
-        "steady": [{key: event[key] for key in STEADY} for event in _named(events, "steady")]
-        if status == "ok"
-        else [],
-    }
+        return [{REPLAY: refused}], None
+    natives = {name: _native(row) for name, row in job.natives.items()}
+    rounds = Rounds(output, job, [pins, *_files(job)])
+    result: list[dict[str, dict]] = []
+    with exclusive(own.settings):
+        nodes.ensure_peak(own.device, output)
+        for number in range(own.settings["rounds"]):
+
+            def round_of(folder: Path, rng: random.Random, number: int = number) -> dict[str, dict]:
+                return _round(own, python, natives, number, folder, rng)
+
+            records = rounds.run(number, round_of)
+            progress.report(records[REPLAY])
+            result.append(records)
+            if records[REPLAY]["status"] != "ok":
+                break
+            for name, native in natives.items():
+                if native.lost or records[name]["status"] == "ok":
+                    continue
+                progress.report(records[name])
+                if records[name]["status"] in LASTING:
+                    natives[name] = replace(native, lost=records[name])
+    return result, rounds
 
 
-def _checked_values(outcome: dict, check: dict) -> dict | None:
-    """Return the verdict of a check, as a process has it; None if the program did not come that far."""
-    if outcome["total"] is None:
-        return None
-    keys = ("wrong", "total", "l2", "largest", "where", "limit", "flaky")
-    return {"judge": check["judge"], **{key: outcome[key] for key in keys}}
+def _native(row: dict[str, Any]) -> Native:
+    job = ProcessJob(**row["job"])
+    return Native(job, *python_of(job, Path(row["pins"])))
 
 
-def _another_program(digests: list[str], cell: Path | None) -> str | None:
-    """Return why this is not the program that its cell runs, or None."""
-    result = documents.read(cell / "cell.json") if cell else {"status": "not run"}
-    if result["status"] not in ("ok", "wrong"):
-        return None
-    of_cell = result["ir"]["sha256"]
-    for digest in digests:
-        if digest != of_cell:
-            return f"the program's digest is {digest[:12]}, its cell's is {of_cell[:12]}"
-    return None
+def _files(job: ReplayCellJob) -> Iterable[Path]:
+    """Return the files that decide a round beside the pins of the compiler."""
+    own = job.replay
+    yield from (Path(row["pins"]) for row in job.natives.values())
+    yield from (Path(path) for paths in own["programs"].values() for path in paths.values())
+    yield from (Path(own["check"]) for _ in filter(None, [own["check"]]))
+    yield from (Path(own["expected"]) / judge.DOCUMENT for _ in filter(None, [own["expected"]]))
 
 
-def _named(events: list[list[dict]], name: str) -> list[dict]:
-    return [event for rows in events for event in rows if event["event"] == name]
+def _round(
+    own: ReplayJob, python: Path, natives: dict[str, Native], number: int, folder: Path, rng: random.Random
+) -> dict[str, dict]:
+    """Run one round; return the records of the replay and of each native process."""
+    absent = {name: native.lost for name, native in natives.items() if native.lost}
+    running = {name: native for name, native in natives.items() if not native.lost}
+    needed = expected_bytes(own, len(running))
+    if running and needed > (free := limits.available_memory_bytes()):
+        why = (
+            f"the processes of a round may need {needed / limits.GIB:.1f} GiB together, "
+            f"{free / limits.GIB:.1f} GiB are free"
+        )
+        absent |= {name: not_measured(native.job, "not run", why) for name, native in running.items()}
+        running = {}
+    participants = [
+        Participant(
+            REPLAY, replace(own, repetition=number), python, folder / REPLAY, MODULE, tuple(own.programs)
+        ),
+        *(
+            Participant(name, replace(native.job, repetition=number), native.python, folder / name)
+            for name, native in running.items()
+        ),
+    ]
+    begun = time.monotonic()
+    records = run_round(participants, own.settings, rng, needed)
+    records[REPLAY]["round_s"] = round(time.monotonic() - begun, 3)
+    for one in participants:
+        shutil.rmtree(one.folder / "cache", ignore_errors=True)
+    basis = {"basis": records[REPLAY]["basis"]}
+    return records | {name: {**one, "repetition": number, **basis} for name, one in absent.items()}
 
 
-def _values(events: list[list[dict]], name: str, key: str) -> list:
-    return [event[key] for event in _named(events, name) if key in event]
+def expected_bytes(own: ReplayJob, natives: int) -> int:
+    """Return how much memory the replay and so many native processes may need together.
 
-
-def _record(process: dict) -> dict:
-    named = {event["event"]: event for event in process["events"]}
-    build = named.get("build", {})
-    return {
-        **{key: value for key, value in process.items() if key not in (*_MOVED, *_OF_CELLS)},
-        "versions": build.get("versions", {}),
-        "device_kind": build.get("device_kind"),
-        "load": [named[name]["load"] for name in ("run", "timed") if name in named],
-    }
+    The replay may have weights of its own for each program: their layouts can differ.
+    """
+    weights = 4 * workloads.load(own.workload).parameter_count(own.sizes)
+    copies = COPIES + len(own.programs) - 1 + natives * COPIES
+    return copies * weights + (1 + natives) * OWN_BYTES
 
 
 def main() -> None:
-    """`python -m stackwars.compilers.replay_cell PROCESS ... --output FILE`: write replay.json.
-
-    Beside it, in profile.json, stands where the time of each program's calls goes.
-
-    `--cell FRAMEWORK=FOLDER`, once a framework: its own cell, with cell.json and output.npy.
-    """
-    parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("processes", nargs="+", type=Path)
-    parser.add_argument("--output", required=True, type=Path)
-    parser.add_argument("--peak", required=True, type=Path, help="file of the device's")
-    parser.add_argument("--check", required=True, type=Path, help="check.json of its programs")
-    parser.add_argument("--cell", action="append", default=[], metavar="FRAMEWORK=FOLDER")
+    """Run the command: see the description of this module."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--job", required=True, help="file of the ReplayCellJob, as JSON")
+    parser.add_argument("--pins", required=True, type=Path, help="pins file of the compiler's environment")
+    parser.add_argument("--peak", required=True, type=Path, help="file of the device's peak")
+    parser.add_argument("--output", required=True, type=Path, help="folder to write into")
     arguments = parser.parse_args()
-    cells = (pair.split("=", 1) for pair in arguments.cell)
-    folders = {name: Path(folder) for name, folder in cells}
-    first = documents.read(arguments.processes[0] / "process.json")
-    peak = nodes.peak_of(nodes.peaks(arguments.peak.parent), first["machine"])
-    replay = combine(arguments.processes, folders, documents.read(arguments.check), peak)
-    arguments.output.parent.mkdir(parents=True, exist_ok=True)
-    arguments.output.write_text(json.dumps(replay, indent=1))
-    result = profiles(arguments.processes, replay)
-    arguments.output.with_name("profile.json").write_text(json.dumps(result, indent=1))
+    job, output = ReplayCellJob(**documents.read(arguments.job)), arguments.output
+    output.mkdir(parents=True, exist_ok=True)
+    records, rounds = measure(job, arguments.pins, output)
+    peak = nodes.peak_of(nodes.peaks(arguments.peak.parent), records[0][REPLAY]["machine"])
+    write(job, records, rounds, peak, output)
+
+
+def write(
+    job: ReplayCellJob, records: list[dict[str, dict]], rounds: Rounds | None, peak: dict | None, output: Path
+) -> None:
+    """Write the result of these rounds, and delete them."""
+    cells = {name: Path(folder) for name, folder in job.cells.items()}
+    check, seed = documents.read(job.replay["check"]), rounds and rounds.seed
+    result = replay_result.combine(records, cells, check, peak, seed)
+    profiles = replay_result.profiles(records, result)
+    (output / "profile.json").write_text(json.dumps(profiles, indent=1))
+    (output / "replay.json").write_text(json.dumps(result, indent=1))
+    if rounds:
+        rounds.remove()
 
 
 if __name__ == "__main__":

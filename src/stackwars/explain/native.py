@@ -31,7 +31,7 @@ from stackwars.explain.outcomes import (
     timing,
 )
 from stackwars.measure import documents, judge, launch, limits, machine, process_status
-from stackwars.measure.child import block, timed_call
+from stackwars.measure.calls import block, timed_call
 from stackwars.measure.contention import Meter
 from stackwars.measure.documents import EVENTS, Events, read_events
 from stackwars.measure.inputs import input_sets

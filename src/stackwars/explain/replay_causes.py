@@ -20,7 +20,7 @@ from typing import Any
 
 from stackwars.explain.question import Question, Side
 from stackwars.explain.workers import CompilerSpec
-from stackwars.measure import documents, machine
+from stackwars.measure import documents, loops, machine
 from stackwars.measure.log_ratio import Estimate, LogRatio
 from stackwars.setup.environments import Unavailable, ensure
 
@@ -58,14 +58,13 @@ class CausesJob:
 def ratio(replay: dict, one: str, other: str) -> Estimate | None:
     """Return the ratio of two programs of a replay with its interval; None unless both are ok.
 
-    A round's ratio is the median over the pairs of blocks that followed each other.
+    A round's ratio is the median over the pairs of neighbouring loops.
     """
     sides = [replay["programs"].get(name) for name in (one, other)]
     if any(side is None or side["status"] != "ok" for side in sides):
         return None
     rounds = [
-        statistics.median(a / b for a, b in zip(*(block["ns"] for block in pair), strict=True))
-        for pair in zip(*(side["steady"] for side in sides), strict=True)
+        loops.round_ratio(loops.pairs(*pair)) for pair in zip(*(side["loops"] for side in sides), strict=True)
     ]
     return LogRatio.of_rounds(rounds).estimate()
 
@@ -84,7 +83,7 @@ def gaps(replay: dict, names: Iterable[str], pair: list[str], bound: float) -> l
     They are the main pair, and the slowest and the fastest of the right programs. names: of the programs.
     """
     times = {
-        name: statistics.median(ns / block["calls"] for block in program["steady"] for ns in block["ns"])
+        name: statistics.median(map(loops.side_ms, program["loops"]))
         for name, program in replay["programs"].items()
         if name in names and program["status"] == "ok"
     }

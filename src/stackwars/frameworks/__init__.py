@@ -7,8 +7,7 @@ Every module here says what a reader sees of it, and can be imported where its f
     COLOUR            of its marks and lines; the order dark to light is kept in grey print
     VARIANT           of a variant only: its name in a table, beneath the framework that it varies
     NOTE              of one that does something that the others do not: what it does otherwise
-    PROGRAM_OF        the framework whose programs it runs, where only the first two runs differ: its steady
-                      state is not interleaved with the baseline's, since the other's is
+    PROGRAM_OF        the framework whose programs it runs, where only the first two runs differ
 
 and a class `Session(device, precision)` whose constructor imports the framework
 and raises RuntimeError where the device is absent. Only the process of a cell makes one; a framework

@@ -53,7 +53,8 @@ class Session:
         torch.set_float32_matmul_precision(precision)
 
     def put(self, array: np.ndarray) -> Any:
-        return tensor_of(self._torch, array).to(self._device)
+        # A copy on the CPU too: PyTorch would use NumPy's memory, which is aligned to 16 bytes and not to 64.
+        return tensor_of(self._torch, array).to(self._device, copy=True)
 
     def build(self, build: Callable, sizes: dict, seed: int, inputs: list[dict]) -> None:
         self._module = build(sizes, seed, self.put)

@@ -3,16 +3,19 @@
 A module that says that it breaks the graph (`GRAPH_BREAKS`) is compiled without `fullgraph`, and the breaks are
 counted. At a break inside a loop Dynamo leaves the whole function to Python, and its own counters do not tell.
 
-On the CPU it writes C++ and has g++ compile it, with every cache empty. So run 1 includes precompiling
-PyTorch's header (about 7 s on two cores), which a user pays for once a machine and not once a program.
-Before run 1 it is asked which vector instructions the processor has (`pick_vec_isa`), which does not depend on
-the program; with TORCHINDUCTOR_VEC_ISA_OK it believes the processor's flags and saves 20 to 40 s of trying each.
+On the CPU it writes C++ and has g++ compile it, with every cache of programs empty. What does not depend on the
+program is done before run 1, as a user pays for it once a machine: asking which vector instructions the processor has
+(`pick_vec_isa`; with TORCHINDUCTOR_VEC_ISA_OK it believes the processor's flags and saves 20 to 40 s of trying each),
+and precompiling PyTorch's header, 5 to 10 s of g++ (`_share_header`). Run 1 still preprocesses the header, to see that
+it has not changed.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
+import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
@@ -21,6 +24,7 @@ from typing import Any
 
 from stackwars.frameworks import Counters, torch_eager
 from stackwars.setup import tools
+from stackwars.setup.device import CPU, platform
 
 TITLE = "TorchInductor"
 DIALECT = torch_eager.DIALECT
@@ -31,6 +35,12 @@ _SOURCE = re.compile(r"# File: \S*/")
 """The folder of a line of this machine's files: no part of the graph."""
 _IN_LOOP = "graph break in a for/while loop"
 """What Dynamo says when it leaves a function to Python."""
+_PRECOMPILE = """
+import sys
+from torch._inductor import codecache
+codecache._HEADER_DIR, codecache._HEADER_LOCK_DIR = sys.argv[1:]
+codecache.CppPythonBindingsCodeCache.load_pybinding(["float*"], 'extern "C" void kernel(float* x) {}')
+"""
 _ALL, _BACKEND = "entire_frame_compile", "backend_compile"
 
 
@@ -64,6 +74,8 @@ class Session(torch_eager.Session):
         self._skipped: list[str] = []
         _watch(exc.SkipFrame, self._skipped)
         cpu_vec_isa.pick_vec_isa()
+        if platform(device) == CPU:
+            _share_header()
 
     def build(self, build: Callable, sizes: dict, seed: int, inputs: list[dict]) -> None:
         super().build(build, sizes, seed, inputs)
@@ -115,6 +127,34 @@ class Session(torch_eager.Session):
 
     def versions(self) -> dict[str, str]:
         return {**super().versions(), tools.cxx_compiler(): tools.cxx_version()}
+
+
+def _share_header() -> None:
+    """Use the environment's precompiled header; the first process of a machine has another one make it.
+
+    PyTorch keeps it where temporary files are, which each process here has for itself. An environment that this user
+    cannot write gets none: then it is made in run 1.
+    """
+    from torch._inductor import codecache
+
+    folder = Path(sys.prefix, "precompiled_headers", _processor())
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return
+    if not os.access(folder, os.W_OK):
+        return
+    folders = [str(folder), str(folder / "locks")]
+    if not any(folder.glob("*.gch")):
+        subprocess.run([sys.executable, "-c", _PRECOMPILE, *folders], check=True)
+    codecache._HEADER_DIR, codecache._HEADER_LOCK_DIR = folders
+
+
+def _processor() -> str:
+    """Return a digest of the processor's instructions, by which g++ tells whether a precompiled header is for it."""
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    flags = next((line for line in lines if line.startswith(("flags", "Features"))), "")
+    return hashlib.sha256(flags.encode()).hexdigest()[:12]
 
 
 def _watch(exception: type[BaseException], found: list[str]) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from itertools import pairwise
 
 import numpy as np
 
@@ -29,6 +30,8 @@ SHARE_BELOW = 0.05
 APART = 0.2
 """Two clocks may differ by this share of a time, and by SLACK_S: a halved one differs by half."""
 SLACK_S = 0.005
+BACK_S = 10.0
+"""The clock of the events may go back by so much while a process runs, when the machine corrects it."""
 ONE_CORE = 1.1
 """Maximum of cores that a process on one core may have used: two clocks are not read at once."""
 
@@ -65,7 +68,7 @@ def call_ms(steady: dict) -> np.ndarray:
 
 
 def _floor(process: dict, floor_ms: float) -> list[str]:
-    for event in _named(process, "steady"):
+    for event in (*_named(process, "steady"), *_named(process, "loop")):
         times = call_ms(event)
         if np.quantile(times, SHARE_BELOW) < floor_ms:
             return [
@@ -83,13 +86,17 @@ def _wall(process: dict) -> list[str]:
 
 
 def _clock(process: dict) -> list[str]:
-    """What the clock of the calls says against that of the events, in which a call lies between two."""
-    result = []
-    spans = [("the first call", *span) for span in _first_call(process)]
-    spans += [("the steady calls", *span) for span in _steady_calls(process)]
-    for name, reported, passed in spans:
-        if abs(reported - passed) > APART * passed + SLACK_S:
-            result.append(f"{CLOCK}: {reported:.3f} s are reported for {name}, {passed:.3f} s passed")
+    """What the clock of the calls says against that of the events, which never goes back."""
+    times = [event["at_s"] for event in process["events"] if "at_s" in event]
+    result = [
+        f"{CLOCK}: it went back by {one - other:.0f} s"
+        for one, other in pairwise(times)
+        if other < one - BACK_S
+    ]
+    for event in process["events"]:
+        for name, reported, passed in _spans(event):
+            if abs(reported - passed) > APART * passed + SLACK_S:
+                result.append(f"{CLOCK}: {reported:.3f} s are reported for {name}, {passed:.3f} s passed")
     for event in _named(process, "steady"):
         accounted = sum(event["ns"]) / 1e9 + event.get("outside_s", 0.0)
         if "seconds" in event and accounted < (1 - APART) * event["seconds"] - SLACK_S:
@@ -99,18 +106,17 @@ def _clock(process: dict) -> list[str]:
     return result
 
 
-def _first_call(process: dict) -> Iterator[tuple[float, float]]:
-    """(reported, passed) in s of the first call: nothing else lies between its event and the one before."""
-    for before, event in zip(process["events"], process["events"][1:], strict=False):
-        if (before["event"], event["event"]) == ("run", "first"):
-            yield event["ns"] / 1e9, event["at_s"] - before["at_s"]
-
-
-def _steady_calls(process: dict) -> Iterator[tuple[float, float]]:
-    for before, event in zip(process["events"], process["events"][1:], strict=False):
-        steady = event["event"] in ("steady", "steady all")
-        if before["event"] in ("second", "losses") and steady and "seconds" in event:
-            yield event["seconds"], event["at_s"] - before["at_s"]
+def _spans(event: dict) -> Iterator[tuple[str, float, float]]:
+    """Yield (what, reported, passed) in s of an event that says when it began by another clock."""
+    if "began_s" not in event:
+        return
+    passed = event["at_s"] - event["began_s"]
+    if event["event"] == "first":
+        yield "the first call", event["ns"] / 1e9, passed
+    if event["event"] == "steady" and "seconds" in event:
+        yield "the steady calls", event["seconds"], passed
+    if event["event"] == "loop":
+        yield "a loop", sum(event["ns"]) / 1e9, passed
 
 
 def _cache(process: dict) -> list[str]:
@@ -169,6 +175,14 @@ def checked(values: np.ndarray, call: str) -> np.ndarray:
     if not np.isfinite(values).all():
         raise FloatingPointError(f"expected finite values from the {call} call, some are not")
     return values
+
+
+def subnormals(values: np.ndarray) -> int:
+    """Return how many elements are below the smallest normal number, and not 0: some cores take long over them."""
+    if values.dtype.kind not in "fc":
+        return 0
+    size = np.abs(values)
+    return int(np.count_nonzero((size > 0) & (size < np.finfo(values.dtype).tiny)))
 
 
 def relative_l2(values: np.ndarray, baseline: np.ndarray) -> float:

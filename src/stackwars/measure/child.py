@@ -6,13 +6,12 @@ line, so that whatever ends it, its parent knows how far it came and keeps what 
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import gzip
 import json
 import os
-import statistics
 import sys
-import time
 from collections.abc import Callable
 from importlib import import_module, metadata
 from pathlib import Path
@@ -22,12 +21,12 @@ import numpy as np
 
 from stackwars import workloads
 from stackwars.frameworks import each
-from stackwars.measure import FORMS, judge
-from stackwars.measure.checks import checked, leaf_samples, sample
-from stackwars.measure.contention import Meter, Usage, frequencies_mhz, pressure, wait_share
+from stackwars.measure import FORMS, judge, pages
+from stackwars.measure.calls import Stream, serve, single_call, timed_call
+from stackwars.measure.checks import checked, leaf_samples, sample, subnormals
+from stackwars.measure.contention import frequencies_mhz, pressure
 from stackwars.measure.documents import EVENTS, Events
 from stackwars.measure.inputs import input_sets
-from stackwars.measure.interleaved import REPLY, run_interleaved_blocks
 from stackwars.workloads.base import Workload
 from stackwars.workloads.losses import STEPS
 
@@ -35,45 +34,19 @@ EXTRACTED = (0, 1)
 """The rounds in which the StableHLO is extracted: two tell whether every process has the same one."""
 TURNS = 2
 """How often every shape is called."""
-DISPATCHED = 32
-DISPATCH_S = 0.2
-"""Maximum of steady calls of which it is told when they returned, and of seconds in which they begin."""
 
 
-def timed_call(session: Any, which: int) -> tuple[Any, int, int]:
-    """One fenced call: (output, nanoseconds until call() returned, nanoseconds until the fence did)."""
-    start = time.perf_counter_ns()
-    output = session.call(which)
-    returned = time.perf_counter_ns()
-    session.fence(output)
-    return output, returned - start, time.perf_counter_ns() - start
+def keep_memory(workload: str) -> None:
+    """Have the C library give no memory back to the system in a workload that updates a state.
 
-
-def single_call(session: Any, events: Events, name: str, which: int, **what: Any) -> Any:
-    """Time one call on its own and say how it divides, and `what` of it; return its output."""
-    before = session.counters()
-    try:
-        output, returned_ns, total_ns = timed_call(session, which)
-    except Exception as error:
-        # Tells a refusal by the compiler from one of the program that it built.
-        error.compiles = session.counters().since(before).compiles
-        raise
-    done = session.counters().since(before)
-    trace_s = done.trace_s
-    if trace_s is None and done.compiles is not None:
-        # A framework that records until it is asked for a value: what it does inside the call is tracing.
-        trace_s = returned_ns / 1e9
-    events.write(
-        name,
-        ns=total_ns,
-        returned_ns=returned_ns,
-        compiles=done.compiles,
-        cache_hits=done.cache_hits,
-        trace_s=trace_s,
-        compile_s=done.compile_s,
-        **what,
-    )
-    return output
+    Its results have fresh memory in every step, whose page faults would double the time of the step. By glibc's
+    mallopt(3): M_TRIM_THRESHOLD (-1) of -1 returns nothing, M_MMAP_MAX (-4) of 0 maps no block by itself. With another
+    library nothing is done. A cell and the replay of its program do the same.
+    """
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is not None and hasattr(workloads.load(workload), "STATE"):
+        mallopt(-1, -1)
+        mallopt(-4, 0)
 
 
 def refuse_outside_compiler(session: Any, workload: Workload) -> None:
@@ -83,75 +56,6 @@ def refuse_outside_compiler(session: Any, workload: Workload) -> None:
     outside = session.outside_compiler() if hasattr(session, "outside_compiler") else []
     if outside and not workload.GRAPH_BREAKS:
         raise NotImplementedError(f"ran outside the compiler: {', '.join(outside)}")
-
-
-def block(session: Any, calls: int, first: int, outputs: list[Any]) -> int:
-    """Nanoseconds of some fenced calls in a row, on alternating sets of inputs, beginning with the set `first`.
-
-    Fills `outputs`, the last output of each set. They stay alive until the set's next call is fenced:
-    torch_xla computes nothing whose result is dropped.
-    """
-    which = first
-    start = time.perf_counter_ns()
-    for _ in range(calls):
-        output = session.call(which)
-        session.fence(output)
-        outputs[which] = output
-        which = (which + 1) % len(outputs)
-    return time.perf_counter_ns() - start
-
-
-def steady_calls(session: Any, events: Events, settings: dict, outputs: list[Any]) -> float:
-    """Time blocks of calls until the settings are satisfied; return the median of their wait shares.
-
-    `outputs` has the last of each set then.
-    """
-    calls, samples, used = settings["block_calls"], [], []
-    before, meter, outside_s = session.counters(), Meter(), 0.0
-    start = time.perf_counter()
-    while len(samples) < settings["steady_max_blocks"]:
-        enough = time.perf_counter() - start >= settings["steady_seconds"]
-        if enough and len(samples) >= settings["steady_min_blocks"]:
-            break
-        # An odd number of calls would otherwise give one set of inputs more of them.
-        first = len(samples) * calls % len(outputs)
-        pause = time.perf_counter()
-        meter.read()
-        outside_s += time.perf_counter() - pause
-        samples.append(block(session, calls, first, outputs))
-        pause = time.perf_counter()
-        used.append(meter.read())
-        outside_s += time.perf_counter() - pause
-    others_share, seconds = meter.other_processes_share(), time.perf_counter() - start
-    done = session.counters().since(before)
-    events.write(
-        "steady",
-        ns=samples,
-        calls=calls,
-        **{f"{name}_ns": [getattr(usage, name) for usage in used] for name in Usage._fields},
-        seconds=seconds,
-        outside_s=outside_s,
-        other_processes_share=others_share,
-        compiles=done.compiles,
-        cache_hits=done.cache_hits,
-        threads=meter.workers(),
-    )
-    return statistics.median(wait_share(usage.run, usage.wait) for usage in used)
-
-
-def dispatch_calls(session: Any, events: Events, outputs: list[Any]) -> None:
-    """Time single calls after the steady ones: until each had returned, and until it was done; one at least.
-
-    Apart from the blocks, because a clock that is read between call and fence is part of what it times.
-    """
-    returned, done = [], []
-    start = time.perf_counter()
-    while not done or (len(done) < DISPATCHED and time.perf_counter() - start < DISPATCH_S):
-        which = len(done) % len(outputs)
-        outputs[which], returned_ns, total_ns = timed_call(session, which)
-        returned.append(returned_ns)
-        done.append(total_ns)
-    events.write("dispatch", returned_ns=returned, total_ns=done)
 
 
 def follow_losses(session: Any, events: Events, outputs: list[Any]) -> None:
@@ -192,6 +96,7 @@ def measure(spec: dict, events: Events, folder: Path) -> None:
     """Run the whole process that the specification describes; see `supervisor.ProcessJob`."""
     settings, sizes, seed = spec["settings"], spec["sizes"], spec["settings"]["seed"]
     events.write("import")
+    keep_memory(spec["workload"])
     session, workload, build = opened(spec)
     versions = {"numpy": np.__version__, **session.versions(), **_models_library()}
     events.write("build", device_kind=session.device_kind(), versions=versions)
@@ -200,46 +105,46 @@ def measure(spec: dict, events: Events, folder: Path) -> None:
     gc.collect()
     gc.disable()
     events.write("run", **surroundings())
-    outputs, samples, judged = [], [], {}
-    for which, name in enumerate(("first", "second")):
-        outputs.append(single_call(session, events, name, which))
+    samples, judged = [], {}
+
+    def keep(which: int, output: Any) -> None:
+        """Keep values of one of the first two calls."""
         refuse_outside_compiler(session, workload)
         if which == 0 or hasattr(workload, "STATE"):
-            values = fetched(session, outputs[which], name, spec)
+            values = fetched(session, output, ("first", "second")[which], spec)
         if which == 0:
-            judged |= {f"first/{key}": np.array(one) for key, one in judge.output_values(values, 0).items()}
+            judged.update(
+                {f"first/{key}": np.array(one) for key, one in judge.output_values(values, 0).items()}
+            )
         if hasattr(workload, "STATE"):
             # What later calls give depends on how many there were.
             state = session.state()
             samples.append(np.concatenate([*samples_of(values, seed), leaf_samples(state, seed)]))
             if which == 0:
-                judged |= {f"first/state/{leaf}": np.array(value) for leaf, value in state.items()}
-    if hasattr(workload, "losses_rel"):
-        follow_losses(session, events, outputs)
-    usual = steady_calls(session, events, settings, outputs)
-    dispatch_calls(session, events, outputs)
-    if REPLY in os.environ:
-        calls = settings["block_calls"]
-        run_interleaved_blocks(
-            lambda number: block(session, calls, number * calls % len(outputs), outputs),
-            calls,
-            settings["interleaved_slice_seconds"],
-            usual,
-            events,
-        )
-    last = [fetched(session, output, "last", spec) for output in outputs]
+                judged.update({f"first/state/{leaf}": np.array(value) for leaf, value in state.items()})
+        if which == 1 and hasattr(workload, "losses_rel"):
+            follow_losses(session, events, stream.outputs)
+
+    stream = Stream(session, events, settings, after=keep)
+    serve({"": stream})
+    last = [fetched(session, output, "last", spec) for output in stream.outputs]
     gc.enable()
     if not samples:
         samples = [one for values in last for one in samples_of(values, seed)]
         for which, values in enumerate(last):
             judged |= {f"last/{key}": one for key, one in judge.output_values(values, which).items()}
     np.save(folder / "output.npy", np.concatenate(samples))
-    generated = session.generated() if hasattr(session, "generated") else {}
-    events.write("timed", output_shape=list(last[0][0].shape), **generated, **surroundings())
-    partner = REPLY in os.environ and spec["partner"] is None
-    if spec["expected"] and not partner:
+    events.write(
+        "timed",
+        output_shape=list(last[0][0].shape),
+        subnormals=sum(subnormals(one) for values in last for one in values),
+        huge_page_bytes=pages.huge_page_bytes(),
+        **(session.generated() if hasattr(session, "generated") else {}),
+        **surroundings(),
+    )
+    if spec["expected"] and spec["writes_files"]:
         np.savez(folder / judge.OUTPUTS, **judged)
-    if partner or spec["repetition"] not in EXTRACTED:
+    if not spec["writes_files"] or spec["repetition"] not in EXTRACTED:
         events.write("end")
         return
     # After the timed calls: JAX keeps what it traced, and lowering first would shorten run 1.
@@ -286,12 +191,13 @@ def _write(path: Path, text: str) -> None:
 
 
 def surroundings() -> dict[str, Any]:
-    """What else goes on around this process: cores it may use, load, frequencies, pressure."""
+    """What else goes on around this process: cores it may use, load, frequencies, pressure, flags of XLA."""
     return {
         "affinity": sorted(os.sched_getaffinity(0)),
         "load": os.getloadavg(),
         "frequencies_mhz": frequencies_mhz(),
         "pressure": pressure(),
+        "xla_flags": os.environ.get("XLA_FLAGS", ""),
     }
 
 

@@ -100,7 +100,7 @@ def run_child(
 ) -> ExitReport:
     """Run a child to its end and report how it ended; never raises for its fate.
 
-    log: file for what it prints. control: an `interleaved.Control` that talks to the child, which always gets
+    log: file for what it prints. control: a `pipes.Control` that talks to the child, which always gets
     the child, or None if it was not started. stop: the child is killed once this is true; asked every POLL_S.
     """
     kills, start = limits.OomKills(), time.monotonic()

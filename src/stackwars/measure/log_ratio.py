@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import compress
 from types import ModuleType
 from typing import NamedTuple
 
@@ -92,9 +91,9 @@ class LogRatio:
             return None
         return float(_student().stdtrit(self.freedom, (1 + level) / 2)) * self.error
 
-    def estimate(self) -> Estimate:
-        """The ratio and its 95 % interval."""
-        half = self.half_width()
+    def estimate(self, level: float = LEVEL) -> Estimate:
+        """The ratio and its interval."""
+        half = self.half_width(level)
         if half is None:
             return Estimate(math.exp(self.log), None, None)
         return Estimate(*(_exp(end) for end in (self.log, self.log - half, self.log + half)))
@@ -107,16 +106,16 @@ class LogRatio:
             return 1.0 if not self.log else 0.0
         return float(2 * _student().stdtr(self.freedom, -abs(self.log) / self.error))
 
-    def detectable(self) -> float | None:
-        """The smallest |ratio - 1| that such an error finds 4 times of 5.
+    def detectable(self, level: float = LEVEL) -> float | None:
+        """The smallest |ratio - 1| that such an error finds 4 times of 5 at a level.
 
-        exp((t(.975) + t(.8)) SE) - 1: the minimum detectable effect of Bloom, Evaluation Review 19 (1995), in
+        exp((t(.975) + t(.8)) SE) - 1 at 95 %: the minimum detectable effect of Bloom, Evaluation Review 19 (1995), in
         closed form. (statsmodels has only a search over the noncentral t, TTestPower; from 4 rounds on it is
         within 3 % of this.)
         """
         if self.error is None:
             return None
-        return math.expm1(_student().stdtrit(self.freedom, [(1 + LEVEL) / 2, POWER]).sum() * self.error)
+        return math.expm1(_student().stdtrit(self.freedom, [(1 + level) / 2, POWER]).sum() * self.error)
 
 
 class Comparison(NamedTuple):
@@ -143,49 +142,17 @@ def compare(values: Sequence[float], baseline: Sequence[float]) -> Comparison:
     return Comparison(len(values), *result.estimate(), result.p(), result.detectable(), result.error)
 
 
-def holm(p_values: Sequence[float | None]) -> list[float | None]:
-    """Holm's adjusted p-values, in the order given; None and NaN stay None and do not count.
-
-    S. Holm, A simple sequentially rejective multiple test procedure, Scand. J. Statist. 6 (1979). (statsmodels
-    has it, and collects Python's garbage in every call, which takes longer than all the rest of a table.)
-    """
-    given = [p is not None and not math.isnan(p) for p in p_values]
-    tested = np.array(list(compress(p_values, given)), dtype=float)
-    order = np.argsort(tested)
-    scaled = tested[order] * np.arange(len(tested), 0, -1)
-    adjusted = np.empty_like(tested)
-    adjusted[order] = np.minimum(np.maximum.accumulate(scaled), 1)
-    rest = iter(adjusted)
-    return [float(next(rest)) if is_tested else None for is_tested in given]
-
-
-def verdict(comparison: Comparison | None, p_adjusted: float | None) -> str:
-    """Return what may be said of a ratio of times, given its p after Holm's correction.
-
-    Slower or faster if the difference is significant, which the interval then shows too; equivalent if the whole
-    interval lies within NEGLIGIBLE of 1; else inconclusive. No interval from a single round; no data without a
-    comparison.
-    """
-    if comparison is None:
-        return NO_DATA
-    if p_adjusted is None:
-        return NO_INTERVAL
-    if p_adjusted < ALPHA:
-        return SLOWER if comparison.ratio > 1 else FASTER
-    return _without_direction(comparison.low, comparison.high)
-
-
 def direction(estimate: Estimate) -> str:
-    """Return the same words by the interval alone, with no correction for other comparisons."""
+    """Return what an interval says of a ratio of times.
+
+    Slower or faster if it excludes 1; equivalent if it lies within NEGLIGIBLE of 1; else inconclusive. No interval
+    from a single round.
+    """
     if estimate.low is None:
         return NO_INTERVAL
     if estimate.low > 1 or estimate.high < 1:
         return SLOWER if estimate.value > 1 else FASTER
-    return _without_direction(estimate.low, estimate.high)
-
-
-def _without_direction(low: float, high: float) -> str:
-    return EQUIVALENT if is_within(low, high, NEGLIGIBLE) else INCONCLUSIVE
+    return EQUIVALENT if is_within(estimate.low, estimate.high, NEGLIGIBLE) else INCONCLUSIVE
 
 
 def is_within(low: float, high: float, margin: float) -> bool:

@@ -1,29 +1,15 @@
-"""What a run on a cluster needs besides that of one machine: each node's peak, and a lost job's processes.
-
-Snakemake deletes the outputs of a job that failed, and the rounds of a workload are one job there: so each
-process that ended is also saved elsewhere, and restored when the job runs again on the same node. On a
-machine that is no node of a cluster nothing here does anything.
-"""
+"""What a run on a cluster needs besides that of one machine: each node's lock and peak."""
 
 from __future__ import annotations
 
 import fcntl
-import hashlib
-import json
-import shutil
 from collections.abc import Iterable
-from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 from stackwars.measure import documents, launch, limits, machine
 from stackwars.setup.device import CPUS
 from stackwars.setup.environments import REPOSITORY, clean_environ, ensure
 
-SAVED = REPOSITORY / ".snakemake" / "stackwars" / "kept"
-"""The processes that ended, by their node and their paths below results/, until their cell is made: what one
-node measured is still here when another one took its job over."""
-_STAMP = "kept.json"
 PEAK_TIMEOUT_S = 600.0
 
 
@@ -85,55 +71,6 @@ def ensure_peak(device: str, output: Path) -> None:
                 f"fix: see {log}\n{report.not_started or report.log_tail}"
             )
         part.rename(path)
-
-
-def save(job: Any, pins: list[Path], output: Path) -> None:
-    """Save a process of a cell or a replay that has ended. job: a dataclass, as of the supervisor."""
-    if not machine.node() or not output.name.startswith("process-"):
-        return
-    place = _place(output)
-    shutil.rmtree(place, ignore_errors=True)
-    shutil.copytree(output, place)
-    (place / _STAMP).write_text(json.dumps(_stamp(job, pins)))
-
-
-def restore(job: Any, pins: list[Path], output: Path) -> dict | None:
-    """Put a saved process of the same job, code, pins and node into its place; return its result, or None."""
-    if not machine.node():
-        return None
-    place = _place(output)
-    if not (place / _STAMP).exists():
-        return None
-    if documents.read(place / _STAMP) != _stamp(job, pins):
-        return None
-    shutil.rmtree(output, ignore_errors=True)
-    shutil.copytree(place, output, ignore=shutil.ignore_patterns(_STAMP))
-    return documents.read(output / "process.json")
-
-
-def prune() -> None:
-    """Delete the saved processes whose cell is made. To be called while no other run uses the folder."""
-    for stamp in list(SAVED.glob(f"**/{_STAMP}")):
-        process = stamp.parent
-        result = REPOSITORY / "results" / Path(*process.relative_to(SAVED).parts[1:-1])
-        if (result / "cell.json").exists() or (result / "replay.json").exists():
-            shutil.rmtree(process)
-
-
-def _stamp(job: Any, pins: list[Path]) -> dict:
-    """Return everything that a saved process must share with the requested one."""
-    digest = hashlib.sha256()
-    for path in [*pins, *sorted((REPOSITORY / "src" / "stackwars").rglob("*.py"))]:
-        digest.update(path.read_bytes())
-    return {
-        "job": asdict(job) | {"peers": {}},  # they decide whether a process runs, not what it measures
-        "code": digest.hexdigest(),
-        "machine": machine.described(machine.record()),
-    }
-
-
-def _place(output: Path) -> Path:
-    return SAVED / machine.node() / output.relative_to(_root(output).parent)
 
 
 def _root(output: Path) -> Path:

@@ -7,12 +7,15 @@ they wanted one than the cell's threads always do.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
+from stackwars.measure import loops
 from stackwars.measure.contention import GATE, MAX_OTHER_PROCESSES_SHARE, wait_share
 from stackwars.measure.documents import event
 
+NO_LOOPS: Mapping[int, Sequence[dict]] = MappingProxyType({})
 MIN_UNCONTENDED = 3
 """Uncontended blocks without which a process has no gated value: a median of fewer can be any of them."""
 
@@ -23,7 +26,8 @@ class ProcessValue:
 
     gated_ms: median of the uncontended blocks of the steady part, None where there are too few. all_ms: of all
     its blocks. kept: share of them that are uncontended. kind, warmup: see `steady.Steady`. blocks: how many of
-    its last are the steady part.
+    its last are the steady part. loops_ms: median of its loops, None where it has none; the others are of its
+    undisturbed series.
     """
 
     gated_ms: float | None
@@ -32,6 +36,7 @@ class ProcessValue:
     kind: str
     warmup: int
     blocks: int
+    loops_ms: float | None = None
 
 
 def plain(ms: float) -> ProcessValue:
@@ -39,15 +44,20 @@ def plain(ms: float) -> ProcessValue:
     return ProcessValue(ms, ms, 1.0, "", 0, 1)
 
 
-def of_rounds(rounds: dict[int, tuple[Sequence[int], dict]]) -> dict[int, ProcessValue]:
+def of_rounds(
+    rounds: dict[int, tuple[Sequence[int], dict]], loops_by_round: Mapping[int, Sequence[dict]] = NO_LOOPS
+) -> dict[int, ProcessValue]:
     """{round: value} of the processes of one cell, or of one program of a replay.
 
     rounds: {round: (ns of each call that was timed on its own, the event of the steady blocks)}; of the
     latter "ns", "run_ns", "wait_ns" and "steal_ns", one for each block, "calls" in a block and
-    "other_processes_share".
+    "other_processes_share". loops_by_round: the events of the loops.
     """
     baseline_share = baseline_wait_share([blocks for _, blocks in rounds.values()])
-    return {r: _value(singles, blocks, baseline_share) for r, (singles, blocks) in rounds.items()}
+    return {
+        r: _value(singles, blocks, loops_by_round.get(r, ()), baseline_share)
+        for r, (singles, blocks) in rounds.items()
+    }
 
 
 def of_processes(processes: Sequence[dict]) -> dict[int, ProcessValue]:
@@ -59,7 +69,8 @@ def of_processes(processes: Sequence[dict]) -> dict[int, ProcessValue]:
                 event(process, "steady"),
             )
             for process in processes
-        }
+        },
+        {process["repetition"]: loops.loops_of(process) for process in processes},
     )
 
 
@@ -83,11 +94,14 @@ def uncontended_blocks(blocks: dict, baseline_share: float) -> list[bool]:
     return [quiet and share <= baseline_share + GATE for share in wait_shares(blocks)]
 
 
-def _value(singles_ns: Sequence[int], blocks: dict, baseline_share: float) -> ProcessValue:
+def _value(
+    singles_ns: Sequence[int], blocks: dict, events: Sequence[dict], baseline_share: float
+) -> ProcessValue:
     from stackwars.measure import steady
 
     pairs = _blocks_ms(blocks, baseline_share)
-    result = steady.classify([*(ns / 1e6 for ns in singles_ns), *(ms for ms, _ in pairs)])
+    later = [ns / one["calls"] / 1e6 for one in events for ns in loops.counted(one)]
+    result = steady.classify([*(ns / 1e6 for ns in singles_ns), *(ms for ms, _ in pairs), *later])
     pairs = pairs[max(0, result.start - len(singles_ns)) :] or pairs
     gated = [ms for ms, ok in pairs if ok]
     return ProcessValue(
@@ -97,6 +111,7 @@ def _value(singles_ns: Sequence[int], blocks: dict, baseline_share: float) -> Pr
         result.kind,
         result.warmup,
         len(pairs),
+        loops.side_ms(events) if events else None,
     )
 
 

@@ -8,7 +8,6 @@ import statistics
 import sys
 
 from stackwars.measure.documents import event
-from stackwars.measure.rounds import STOPPED
 
 
 def announce(job: object) -> None:
@@ -17,9 +16,8 @@ def announce(job: object) -> None:
 
 
 def report(result: dict) -> None:
-    """Say how a process ended, unless it was not needed."""
-    if result["status"] != STOPPED:
-        _say(f"    {_name(result)}: {summary(result)} [{result['wall_s']:.1f} s]")
+    """Say how a process ended."""
+    _say(f"    {_name(result)}: {summary(result)} [{result['wall_s']:.1f} s]")
 
 
 def summary(result: dict) -> str:

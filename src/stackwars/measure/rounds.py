@@ -1,129 +1,91 @@
-"""When a workload on a device has been measured often enough.
+"""The rounds of a job, each in a folder of its own, where a job that was killed finds those that it had finished.
 
-A round is one fresh process of every framework, and of every replay, of one workload on one device. Rounds
-end once every ratio is decided, whichever way, or the time is spent. They are looked at with a 99 % interval,
-and judged at the end with one of 95 %: in simulation, 3 to 6 rounds of equal times that are looked at in this
-way differ significantly in at most 7.2 % of cases, and with 95 % looks it would be 12 %. Holm's correction
-comes on top.
+rounds = Rounds(output, job, [pins])
+for number in range(job.settings["rounds"]):
+    record = rounds.run(number, measure)      # measure(folder, rng) -> record, which is JSON
+rounds.remove()                               # once the result is written
 """
 
 from __future__ import annotations
 
-import math
-import statistics
+import hashlib
+import json
+import random
+import secrets
+import shutil
+from collections.abc import Callable, Iterable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from stackwars.measure import NEGLIGIBLE, documents
-from stackwars.measure.documents import event
-from stackwars.measure.interleaved import pairs_ms, round_ratio
-from stackwars.measure.log_ratio import LogRatio
-from stackwars.measure.process_value import MIN_UNCONTENDED, baseline_wait_share, uncontended_blocks
+from stackwars.measure import documents, machine
+from stackwars.setup.environments import REPOSITORY
 
-STOPPED = "stopped"
-"""Status of a process that was not needed any more."""
-DECIDED = "decided"
-BUDGET = "budget"
-MARGIN = math.log1p(NEGLIGIBLE)
-LOOK = 0.99
+ROUNDS = "rounds"
+"""The folder of the rounds of a job that is not done, beside what it writes once it is."""
+_JOB, _ROUND = "job.json", "round.json"
 
 
-def stop_reason(job: Any, output: Path) -> str | None:
-    """Return why the process of this job is not needed any more, or None.
+class Rounds:
+    """The finished rounds of a job, below `output`/rounds.
 
-    job: its `peers` are what the configuration measures of the workload on the device, itself included:
-    {"baselines": {framework: its baseline, None for one without}, "compilers": [those that replay]}. What
-    else lies in the folder of results is of another configuration.
-    output: its folder <preset>/<device>/<framework>/<workload>/process-<round>, or of a replay
-    <preset>/replay/<device>/<compiler>/<workload>/process-<round>; the other processes of the workload lie
-    beside it, or in the result that they were put together in. Only rounds before this one are looked at, so
-    that all processes of a round find the same.
+    seed: what everything random in these rounds is drawn from. It is drawn once by the system, so that each run has
+    an order of its own, and a job that resumes has the one that it began with.
     """
-    settings = job.settings
-    if job.repetition < settings["rounds_min"]:
+
+    def __init__(self, output: Path, job: Any, files: Iterable[Path]) -> None:
+        """job: a dataclass. files: what else decides a result, the pins above all.
+
+        Rounds of another job, other files, other sources or another machine are deleted.
+        """
+        self.folder = output / ROUNDS
+        stamp, path = _stamp(job, files), self.folder / _JOB
+        saved = _saved(path)
+        if saved is None or saved["stamp"] != stamp:
+            shutil.rmtree(self.folder, ignore_errors=True)
+            self.folder.mkdir(parents=True)
+            saved = {"stamp": stamp, "seed": secrets.randbits(48)}
+            path.write_text(json.dumps(saved))
+        self.seed: int = saved["seed"]
+
+    def place(self, number: int) -> Path:
+        """Return the folder of a round."""
+        return self.folder / str(number)
+
+    def run(self, number: int, measure: Callable[[Path, random.Random], dict]) -> dict:
+        """Return the record of a round, from its folder if it had finished.
+
+        measure: gets an empty folder for the round's files and what to draw from, and returns the record.
+        """
+        place = self.place(number)
+        if (saved := _saved(place / _ROUND)) is not None:
+            return saved
+        part = place.with_name(f"{number}.part")
+        shutil.rmtree(part, ignore_errors=True)
+        part.mkdir()
+        record = measure(part, random.Random(f"{self.seed} {number}"))
+        (part / _ROUND).write_text(json.dumps(record))
+        shutil.rmtree(place, ignore_errors=True)
+        part.rename(place)
+        return record
+
+    def remove(self) -> None:
+        """Delete all rounds: what they measured is in the result."""
+        shutil.rmtree(self.folder)
+
+
+def _saved(path: Path) -> dict | None:
+    """Return a document of an earlier job, or None without one that is whole."""
+    try:
+        return documents.read(path) if path.exists() else None
+    except documents.Damaged:
         return None
-    root = next(parent for parent in output.parents if parent.parent.name == "results")
-    baselines, compilers = job.peers["baselines"], job.peers["compilers"]
-    cells = {
-        framework: _history(root / job.device / framework / job.workload, "cell.json", job.repetition)
-        for framework in baselines
-    }
-    replays = [
-        _history(root / "replay" / job.device / compiler / job.workload, "replay.json", job.repetition)
-        for compiler in compilers
-    ]
-    earlier = [process for history in (*cells.values(), *replays) for process in history]
-    for process in earlier:
-        if process["status"] == STOPPED:
-            return process["status_detail"]
-    spent = sum(process["wall_s"] for process in earlier)
-    if spent >= settings["round_budget_s"]:
-        return BUDGET
-    values = {framework: _values(history) for framework, history in cells.items()}
-    interleaved = [_interleaved_ratios(history) for history in cells.values()]
-    return DECIDED if _all_decided(values, interleaved, baselines) else None
 
 
-def _history(folder: Path, result: str, before: int) -> list[dict]:
-    """The processes of the rounds before this one of a cell or a replay; [] if it has none."""
-    files = sorted(folder.glob("process-*/process.json"))
-    if files:
-        processes = [documents.read(file) for file in files]
-    elif (folder / result).exists():
-        processes = documents.read(folder / result)["processes"]
-    else:
-        processes = []
-    return [p for p in processes if p["repetition"] < before]
-
-
-def _values(history: list[dict]) -> dict[int, float]:
-    """{round: about what `process_value` will say}: no changepoints, whose library takes a second to load."""
-    steady = {p["repetition"]: event(p, "steady") for p in history if p["status"] == "ok"}
-    # A result from before the run queue was watched says nothing of it.
-    known = {r: blocks for r, blocks in steady.items() if "other_processes_share" in blocks}
-    baseline_share = baseline_wait_share(list(known.values()))
-    result = {}
-    for r, blocks in known.items():
-        half = len(blocks["ns"]) // 2
-        late, ok = blocks["ns"][half:], uncontended_blocks(blocks, baseline_share)[half:]
-        uncontended = [ns for ns, alone in zip(late, ok, strict=True) if alone]
-        result[r] = statistics.median(uncontended if len(uncontended) >= MIN_UNCONTENDED else late)
-    return result
-
-
-def _interleaved_ratios(history: list[dict]) -> list[float]:
-    """The ratio of each process that was interleaved with one of the baseline."""
-    interleaved = (pairs_ms(process) for process in history if process["status"] == "ok")
-    return [round_ratio(pairs) for pairs in interleaved if pairs]
-
-
-def _all_decided(
-    values: dict[str, dict[int, float]], interleaved: list[list[float]], baselines: dict[str, str | None]
-) -> bool:
-    """Whether every ratio is decided; without a ratio, whether every value is known to NEGLIGIBLE."""
-    known = {name: rounds for name, rounds in values.items() if rounds}
-    if not known:
-        return False
-    pairs = [(known[name], known[baselines[name]]) for name in known if baselines[name] in known]
-    # If there were interleaved runs, they decide; without them, the rounds.
-    series = list(filter(None, interleaved)) or [
-        [value[r] / base[r] for r in value.keys() & base.keys()] for value, base in pairs
-    ]
-    if not series:
-        return all(is_known(list(rounds.values())) for rounds in known.values())
-    return all(map(is_decided, series))
-
-
-def is_decided(ratios: list[float]) -> bool:
-    """Whether the 99 % interval of a ratio excludes 1, or lies within NEGLIGIBLE of 1; ratios: one a round."""
-    if not ratios:
-        return False
-    result = LogRatio.of_rounds(ratios)
-    half = result.half_width(LOOK)
-    return half is not None and (abs(result.log) > half or abs(result.log) + half <= MARGIN)
-
-
-def is_known(values: list[float]) -> bool:
-    """Whether the 99 % interval of a value lies within NEGLIGIBLE of it; values: one a round."""
-    half = LogRatio.of_rounds(values).half_width(LOOK)
-    return half is not None and half <= MARGIN
+def _stamp(job: Any, files: Iterable[Path]) -> str:
+    """Return a digest of everything that a finished round must share with the requested one."""
+    own = {"job": asdict(job), "machine": machine.described(machine.record())}
+    digest = hashlib.sha256(json.dumps(own, sort_keys=True).encode())
+    for path in [*files, *sorted((REPOSITORY / "src" / "stackwars").rglob("*.py"))]:
+        digest.update(path.read_bytes())
+    return digest.hexdigest()

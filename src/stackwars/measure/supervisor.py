@@ -1,4 +1,4 @@
-"""The parent of one process of a round: spawns the child, caps it, times it out, records how it ended.
+"""The parent of one process: spawns the child, caps it, times it out, records how it ended.
 
 It always leaves a result, whatever the child does, and it dies with the workflow that started it.
 """
@@ -10,19 +10,19 @@ import fcntl
 import json
 import random
 import shutil
-import statistics
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from stackwars.measure import documents, interleaved, judge, launch, limits, machine, nodes, progress, rounds
-from stackwars.measure.documents import event, read_events
-from stackwars.measure.interleaved import REPLY
+from stackwars.measure import documents, judge, launch, limits, machine, nodes, progress
+from stackwars.measure.documents import read_events
+from stackwars.measure.pipes import REPLY, Control
 from stackwars.measure.process_status import status
 from stackwars.setup import device
 from stackwars.setup.environments import REPOSITORY, Unavailable, clean_environ, ensure
@@ -39,10 +39,10 @@ class ProcessJob:
 
     repetition: the round that it belongs to, from 0. settings: those of the configuration, and
     block_calls, the calls in a block; sizes: those of the workload. partner: what of the job differs for the
-    process that is interleaved with this one, see `interleaved`; None for the baseline itself. forms: whether
-    it also writes what the framework's compiler makes of the workload. expected: folder of the values that its
-    outputs are compared with, relative to the repository; "" if there are none. peers: what is measured in the same
-    rounds, as of `rounds.stop_reason`.
+    process of the baseline in the same round; None for the baseline itself. forms: whether it also writes what the
+    framework's compiler makes of the workload. expected: folder of the values that its outputs are compared with,
+    relative to the repository; "" if there are none. writes_files: whether it writes its program, forms and outputs,
+    which one that others are only compared with does not.
     """
 
     framework: str
@@ -56,7 +56,7 @@ class ProcessJob:
     partner: dict[str, str] | None = None
     forms: bool = False
     expected: str = ""
-    peers: dict = field(default_factory=dict, kw_only=True)
+    writes_files: bool = True
 
 
 def supervise(
@@ -64,13 +64,16 @@ def supervise(
     python: Path,
     folder: Path,
     child_module: str = CELL,
-    control: interleaved.Control | None = None,
+    control: Control | None = None,
+    seed: int | None = None,
+    patience: int = 1,
 ) -> dict:
     """Run the child in `folder` (made afresh) and return the process result; never raises for its fate.
 
     job: a ProcessJob, or another dataclass with settings that the child module understands. The folder then
     holds spec.json, events.jsonl, log.txt and, where the child came that far, what it writes itself.
-    control: of a child that is interleaved with another.
+    control: of a child whose turns a parent gives. seed: of what is random about its surroundings, by default the
+    system's. patience: how many times its time limit it may take, for it may have to wait for others.
     """
     shutil.rmtree(folder, ignore_errors=True)
     # An empty cache folder for each process: a first run must not find what another one compiled.
@@ -80,8 +83,9 @@ def supervise(
     started, cap = datetime.now(UTC), limits.cap_bytes(job.settings["memory_cap_gib"])
     report = launch.run_child(
         python, ["-m", child_module, str(folder.resolve())],
-        _environ(job, cache, control), cap, job.settings["timeout_s"],
+        _environ(job, cache, control, random.Random(seed)), cap, patience * job.settings["timeout_s"],
         log=folder / "log.txt", cpus=device.cores(job.device), control=control,
+        stop=control.is_cancelled.is_set if control else lambda: False,
     )  # fmt: skip
     events = read_events(folder)
     result_status, detail = status(report, events, python.parents[1].name)
@@ -107,7 +111,7 @@ def supervise(
     }
 
 
-def _environ(job: Any, cache: Path, control: interleaved.Control | None) -> dict[str, str]:
+def _environ(job: Any, cache: Path, control: Control | None, rng: random.Random) -> dict[str, str]:
     return clean_environ(
         {
             "HF_HUB_OFFLINE": "1",
@@ -116,8 +120,9 @@ def _environ(job: Any, cache: Path, control: interleaved.Control | None) -> dict
             "TMPDIR": str(cache),
             "TF_CPP_MIN_LOG_LEVEL": "1",
             # The size of the environment moves the stack, and with it the speed of a process
-            # (Mytkowicz et al., ASPLOS 2009): at random, so that it is noise and no bias.
-            "STACKWARS_PADDING": "x" * random.randrange(PADDING),
+            # (Mytkowicz et al., ASPLOS 2009), and hashes order sets: at random, so that it is noise and no bias.
+            "STACKWARS_PADDING": "x" * rng.randrange(PADDING),
+            "PYTHONHASHSEED": str(rng.randrange(2**32)),
             **device.variables(job.device),
             **({REPLY: str(control.writer)} if control else {}),
         }
@@ -126,7 +131,8 @@ def _environ(job: Any, cache: Path, control: interleaved.Control | None) -> dict
 
 def _identity(job: Any) -> dict:
     """Return the fields of a job that its result stores."""
-    return {key: value for key, value in asdict(job).items() if key not in ("peers", "expected", "check")}
+    left_out = ("peers", "partner", "expected", "check", "writes_files")
+    return {key: value for key, value in asdict(job).items() if key not in left_out}
 
 
 def _when(started: datetime) -> dict:
@@ -142,76 +148,50 @@ def main() -> None:
     )
     parser.add_argument("--pins", required=True, type=Path, help="pins file of the environment")
     parser.add_argument("--output", required=True, type=Path, help="folder to write, made afresh")
-    parser.add_argument("--partner-pins", type=Path, help="pins file of the partner's environment")
-    parser.add_argument("--peers", type=Path, help="file of the peers of each workload on each device, as JSON")
     a = parser.parse_args()
     job_class = ProcessJob if a.child == CELL else import_module(a.child).JOB
-    job = job_class(**documents.read(a.job))
-    if a.peers:
-        job = replace(job, peers=documents.read(a.peers)[job.device][job.workload])
-    run(job, a.pins, a.output, a.child, a.partner_pins)
+    run(job_class(**documents.read(a.job)), a.pins, a.output, a.child)
 
 
-def run(
-    job: Any,
-    pins: Path,
-    output: Path,
-    child_module: str = CELL,
-    partner_pins: Path | None = None,
-) -> None:
-    """Supervise one process in the environment of the pins, alone on this machine; write `output`.
-
-    partner_pins: of the environment of the job's partner, if it has one.
-    """
+def run(job: Any, pins: Path, output: Path, child_module: str = CELL) -> None:
+    """Supervise one process in the environment of the pins, alone on this machine; write `output`."""
     output.parent.mkdir(parents=True, exist_ok=True)
-    (REPOSITORY / "results").mkdir(exist_ok=True)
     part = output.with_name(output.name + ".part")
-    result = _not_needed(job, output)
-    all_pins = [pins, partner_pins] if partner_pins else [pins]
-    if result is None and (earlier := nodes.restore(job, all_pins, output)):
-        progress.report(earlier)
-        return
-    # The device first: its environment may be a download of gigabytes.
-    if result is None and (absent := device.why_absent(job.device)):
-        result = _nothing(job, "not run", absent)
+    python, result = python_of(job, pins)
     if result is None:
-        try:
-            python, *partner = [ensure(one) for one in all_pins]
-        except Unavailable as error:
-            result = {**_nothing(job, "unsupported", str(error)), "repeated": True}
-    if result is None:
-        result = _measured(job, python, partner, part, output, child_module)
+        progress.announce(job)
+        with exclusive(job.settings):
+            nodes.ensure_peak(job.device, output)
+            result = supervise(job, python, part, child_module)
     else:
         shutil.rmtree(part, ignore_errors=True)
         part.mkdir()
-    for scratch in ("cache", "partner"):
-        shutil.rmtree(part / scratch, ignore_errors=True)
+    shutil.rmtree(part / "cache", ignore_errors=True)
     (part / "process.json").write_text(json.dumps(result, indent=1))
     shutil.rmtree(output, ignore_errors=True)
     part.rename(output)
-    nodes.save(job, all_pins, output)
     progress.report(result)
 
 
-def _measured(job: Any, python: Path, partner: list[Path], part: Path, output: Path, child_module: str) -> dict:
-    """Measure in the folder `part`, alone on this machine; partner: its Python, if it has one."""
-    progress.announce(job)
+def python_of(job: Any, pins: Path) -> tuple[Path, dict | None]:
+    """Return (the Python of a job's environment, None), or the result of a job that cannot be measured here."""
+    # The device first: its environment may be a download of gigabytes.
+    if absent := device.why_absent(job.device):
+        return Path(), not_measured(job, "not run", absent)
+    try:
+        return ensure(pins), None
+    except Unavailable as error:
+        return Path(), {**not_measured(job, "unsupported", str(error)), "repeated": True}
 
-    def attempt(wanted: Any) -> dict:
-        if not partner:
-            return supervise(wanted, python, part, child_module)
-        supervise_child = partial(supervise, child_module=child_module)
-        return interleaved.run_with_partner(supervise_child, wanted, python, partner[0], part, str(output))
 
+@contextmanager
+def exclusive(settings: dict) -> Iterator[None]:
+    """Keep this machine for what is measured meanwhile: two measurements at once would measure each other."""
+    (REPOSITORY / "results").mkdir(exist_ok=True)
     with nodes.lock().open("w") as lock:
-        if not job.settings.get("side_by_side"):
-            fcntl.flock(lock, fcntl.LOCK_EX)  # two cells at once would measure each other
-        nodes.ensure_peak(job.device, output)
-        result = attempt(job)
-        if job.settings.get("steady_repeats") and _unsteady(result):
-            again = attempt(replace(job, settings=_longer(job.settings)))
-            result = {**again, "settings": job.settings, "discarded_s": result["wall_s"]}
-    return result
+        if not settings.get("side_by_side"):
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def _judged(job: Any, folder: Path) -> dict | None:
@@ -225,7 +205,7 @@ def _judged(job: Any, folder: Path) -> dict | None:
     return verdict
 
 
-def _nothing(job: Any, status_: str, why: str) -> dict:
+def not_measured(job: Any, status_: str, why: str) -> dict:
     """The result of a process that was not measured."""
     return {
         "status": status_,
@@ -240,49 +220,6 @@ def _nothing(job: Any, status_: str, why: str) -> dict:
         "source": machine.revision(),
         "repeated": False,
     }
-
-
-def _unsteady(result: dict) -> bool:
-    """Whether an ok process found no steady state; the library that tells takes a second to load."""
-    if result["status"] != "ok" or _level(event(result, "steady")["ns"]):
-        return False
-    from stackwars.measure import process_value, steady
-
-    (value,) = process_value.of_processes([result]).values()
-    return value.kind == steady.NONE
-
-
-def _level(ns: list[int]) -> bool:
-    """Whether the thirds of a series have one level, within 5 %: then it is steady beyond doubt."""
-    third = len(ns) // 3
-    if third < 3:
-        return True  # too short to tell, and twice as many calls of so slow a workload would be no better
-    levels = [statistics.median(part) for part in (ns[:third], ns[third:-third], ns[-third:])]
-    return max(levels) <= 1.05 * min(levels)
-
-
-def _longer(settings: dict) -> dict:
-    """Settings for twice the blocks: a process without a steady state may have been short.
-
-    Its result keeps the settings of the configuration; `discarded_s` tells that it was given more.
-    """
-    keys = ("steady_seconds", "steady_min_blocks", "steady_max_blocks")
-    return settings | {key: 2 * settings[key] for key in keys}
-
-
-def _not_needed(job: Any, output: Path) -> dict | None:
-    """The result of a process that is not needed; None if it is.
-
-    Not needed is one whose first round ran out of memory or time or could not be had, which has the same
-    result, and one after the rounds have ended.
-    """
-    first = output.with_name("process-0") / "process.json"
-    if job.repetition and first.exists():
-        result = documents.read(first)
-        if result["status"] in ("oom", "timeout", "unsupported"):
-            return {**result, "repetition": job.repetition, "repeated": False, "wall_s": 0.0}
-    reason = rounds.stop_reason(job, output)
-    return reason and _nothing(job, rounds.STOPPED, reason)
 
 
 if __name__ == "__main__":

@@ -7,11 +7,13 @@ from collections.abc import Callable, Iterator
 
 import pandas as pd
 
-from stackwars.claims.verdicts import CLAIM_VERDICTS, CONTRADICTED, NOT_TESTABLE, SUPPORTED
-from stackwars.measure import documents
+from stackwars.audits import audit_entries
+from stackwars.claims import definitions, stability
+from stackwars.claims.verdicts import CLAIM_VERDICTS, NOT_TESTABLE
 from stackwars.paper import latex
 from stackwars.results import causes, effects, names, runs, schema, variance
 from stackwars.results.dataset import Dataset
+from stackwars.results.folder import MEASURED
 from stackwars.results.verdicts import COMPILER, COUNTS_DISAGREE, NO_DATA, NOT_DECIDED
 from stackwars.setup.device import CPU
 
@@ -19,6 +21,7 @@ Named = Iterator[tuple[str, object]]
 PYTORCH = ("torch_xla", "torchax", "torch_tpu", "torch_tpu_undecomposed")
 """The frontends that take in the PyTorch model."""
 SMALL_FACTOR = 1.2
+_AA_COUNTS = {"claimed": "count", "trials": "trials"}
 
 
 def named(data: Dataset) -> Named:
@@ -28,7 +31,7 @@ def named(data: Dataset) -> Named:
 
 
 def _tables(data: Dataset) -> Named:
-    """Yield the largest errors, the slow runs that are known, and why rounds ended, of the original's tables."""
+    """Yield the largest errors, and the slow runs that are known, of the original's tables."""
     cells = _ok(data.rows("cells", "tables"))
     replays = _ok(data.rows("cells", "tables", schema.REPLAY))
     yield "parity/native", latex.scientific(cells["parity_rel_l2"].max())
@@ -37,10 +40,6 @@ def _tables(data: Dataset) -> Named:
     known = on_cpu[~on_cpu["slow_runs"].isin([NO_DATA, NOT_DECIDED, ""])]
     yield "slow_runs/known", len(known)
     yield "slow_runs/agree", (known["slow_runs"] != COUNTS_DISAGREE).sum()
-    yield "stopped/total", len(cells)
-    yield from (
-        (f"stopped/{reason}", (cells["stop_reason"] == reason).sum()) for reason in ("budget", "decided")
-    )
 
 
 def _values(data: Dataset) -> Named:
@@ -101,12 +100,17 @@ def _matrix(data: Dataset) -> Named:
 
 
 def _effects(data: Dataset) -> Named:
-    """Yield on how many workloads the compiler moves a time most, and by how little on some of them."""
+    """Yield on how many workloads the compiler moves a time most, by how little on some of them, and on how many
+    without each compiler.
+    """
     table = data.table("effects")
     table = table[(table["effect"] == COMPILER) & (table["largest"] == COMPILER)]
     largest = table[table["subset"] == effects.ALL]
     yield "effects/compiler/small", (largest["factor"] < SMALL_FACTOR).sum()
     yield "effects/restricted", (table["subset"] == effects.BOTH).sum()
+    for compiler in data.study(effects.STUDY).compilers:
+        own = table["subset"] == effects.without(COMPILER, compiler)
+        yield f"effects/without/{compiler}", own.sum()
 
 
 def _stacks(data: Dataset) -> Named:
@@ -134,15 +138,12 @@ def _memory(data: Dataset) -> Named:
 
 
 def _audits(data: Dataset) -> Named:
-    """Yield how many differences the A/A audit claimed: in its worst setting, and in all."""
-    audits = documents.read(runs.REFERENCE / "audits.json")["audits"]
-    groups = next(one for one in audits if one["id"] == "aa")["figures"]["groups"]
-    settings = [group for name, group in groups.items() if name != "run, all"]  # the sum of others
-    worst = max(settings, key=lambda group: group["rate"])
-    yield "audits/aa/worst/claimed", worst["count"]
-    yield "audits/aa/worst/trials", worst["trials"]
-    yield "audits/aa/claimed", sum(group["count"] for group in settings)
-    yield "audits/aa/trials", sum(group["trials"] for group in settings)
+    """Yield in how many A/A trials a difference was claimed, by the audits that the reference has."""
+    found = audit_entries.read(runs.REFERENCE / MEASURED["audits"]).entries
+    groups = next(one for one in found if one["id"] == "aa")["figures"].get("groups", {})
+    # The audits of an earlier protocol have their counts one level higher.
+    parts = [group.get("claims", group) for name, group in groups.items() if name not in ("all", "run, all")]
+    yield from ((f"audits/aa/{key}", sum(part[name] for part in parts)) for key, name in _AA_COUNTS.items())
 
 
 def _held_out(data: Dataset) -> Named:
@@ -152,16 +153,14 @@ def _held_out(data: Dataset) -> Named:
 
 
 def _claims(data: Dataset) -> Named:
-    """Yield how many claims have each verdict, and how many supported ones some run alone contradicts."""
+    """Yield how many claims have each verdict, and how often two runs decide one differently."""
     claims = data.table("claims")
     for origin, rows in claims.groupby("origin"):
         counts = {verdict: (rows["verdict"] == verdict).sum() for verdict in CLAIM_VERDICTS}
         yield from ((f"claims/{origin}/{verdict}", count) for verdict, count in counts.items())
         yield f"claims/{origin}/testable", len(rows) - counts[NOT_TESTABLE]
-    supported = set(claims[claims["verdict"] == SUPPORTED]["id"])
-    alone = pd.concat([run.table("claims") for run in runs.read()])
-    yield "claims/supported", len(supported)
-    yield "claims/shaken", len(supported & set(alone[alone["verdict"] == CONTRADICTED]["id"]))
+    result = stability.between_runs(data.config, definitions.load().claims, runs.read())
+    yield from ((f"claims/stability/{name}", count) for name, count in result._asdict().items())
 
 
 def _ok(cells: pd.DataFrame) -> pd.DataFrame:

@@ -19,7 +19,7 @@ from stackwars.claims.verdicts import CONTRADICTED, SUPPORTED
 from stackwars.measure import documents
 from stackwars.paper import latex, prose
 from stackwars.paper.prose import PAPER, ProseError, Stale
-from stackwars.paper.tables import faults
+from stackwars.paper.tables import audits, faults
 from stackwars.paper.tables.write import REGISTRY
 from stackwars.paper.values import BASELINE, SUBJECT, values, verdicts
 from stackwars.results.dataset import Dataset, Sources, sources
@@ -101,6 +101,7 @@ def template_names(config: dict, folder: Folder, datasets: Sources) -> dict[str,
         "has_prose": has_prose(config),
         "context": datasets.run.context,
         "reproduction": documents.read(folder["reproduction"])["summary"],
+        "audits": audits.state(datasets),
         "accepted": _accepted(datasets.reference.context["runs"]),
         "claims": list(datasets.run.table("claims")["id"]),
         "tables": [table.name for table in REGISTRY if table.study in own or table.name in faults.NAMES],
@@ -192,12 +193,18 @@ def box(reference: dict, run: dict | None) -> str:
 
 
 def _pill(whose: str, claim: dict) -> str:
-    """``Reference: supported 9 of 15``: the votes only if there are several."""
+    """``Reference: supported 10 of 15, needs 8 + 1``: the count only if there are several votes.
+
+    What follows the count, the levels without which there is no majority, stands behind the box and may wrap.
+    """
     votes = [claim[name] for name in _VOTES]
-    text = f"{whose}{claim['verdict'] if whose else claim['verdict'].capitalize()}"
-    if not any(map(is_missing, votes)) and sum(votes) > 1:
-        text += f" {votes[0]:.0f} of {sum(votes):.0f}"
-    return rf"\verdictpill{{{COLOURS.get(claim['verdict'], OPEN_COLOUR)}}}{{{latex.escape(text)}}}"
+    text, rest = f"{whose}{claim['verdict'] if whose else claim['verdict'].capitalize()}", ""
+    if not any(map(is_missing, votes)) and sum(votes) > 1 and claim["margin"]:
+        count, _, rest = claim["margin"].partition("; ")
+        text += f" {count}"
+    colour = COLOURS.get(claim["verdict"], OPEN_COLOUR)
+    behind = rf" {{\sffamily\scriptsize {latex.escape(rest)}}}" if rest else ""
+    return rf"\verdictpill{{{colour}}}{{{latex.escape(text)}}}{behind}"
 
 
 def _of_run(sources: Sources, claim: str, is_reference: bool) -> dict | None:

@@ -5,7 +5,7 @@ n/tables/steady/torch_xla/slower    how many comparisons of a study have a verdi
 ms/tables/bert_base/jax/steady      a time, as the tables of that study show it; with a compiler, of a replay
 profile/matrix/mha/jax/COMPILER/CLASS  a profiled time
 claim/ID/for                        votes for a claim; .../against, .../open, .../voted (not open), .../total
-setting/rounds_min                  a setting of the configuration
+setting/rounds                      a setting of the configuration
 published/gemm/torch_xla/first      a time of the original
 n/...                               anything else: `stackwars.paper.aggregates`
 """

@@ -65,7 +65,9 @@ def gather(sources: Sources) -> Row:
         "programs": programs,
         "timeline": timeline,
         "claims": claims(run),
-        "audits": [{key: one.get(key) for key in AUDIT} for one in audit_entries.read(folder["audits"])],
+        "audits": [
+            {key: one.get(key) for key in AUDIT} for one in audit_entries.read(folder["audits"]).entries
+        ],
     }
 
 

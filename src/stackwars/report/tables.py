@@ -24,7 +24,7 @@ from stackwars.study.studies import Study
 Row = dict[str, Any]
 CELL = (
     *("mode", "workload", "title", "framework", "device", "compiler", "size", "value", "pass", "status"),
-    *("status_detail", "rounds", "stop_reason"),
+    *("status_detail", "rounds"),
     *(f"{stage}_{end}" for stage in schema.STAGES for end in ("ms", "low_ms", "high_ms")),
     *("steady_class", "kept_share", "peak_rss_bytes", "shape", "collectives", "struck_ms", "judge"),
     *("parity_rel_l2", "largest_error", "wrong_elements"),
@@ -32,7 +32,7 @@ CELL = (
 )
 COMPARISON = (
     *schema.COMPARISON_KEYS,
-    *("title", "rounds", "ratio", "low", "high", "p_adjusted", "detectable", "verdict", "detail", "share"),
+    *("title", "rounds", "ratio", "low", "high", "confidence", "detectable", "verdict", "detail", "share"),
     *("native_verdict", "published_ratio", "gated", "contended", "runs", "predicted_low", "predicted_high"),
     "run",
 )

@@ -7,14 +7,15 @@ from collections.abc import Iterable, Sequence
 from types import ModuleType
 
 from stackwars.frameworks import GENERATED
-from stackwars.measure import process_value
-from stackwars.measure.checks import used_cores
+from stackwars.measure import loops
 from stackwars.measure.documents import event
 from stackwars.measure.log_ratio import geometric_mean
 from stackwars.measure.process_value import ProcessValue
 from stackwars.measure.steady import AT_ONCE, NONE, SLOWING, WARM_UP
 from stackwars.results import verdicts
 
+QUIET_SHARE = 0.5
+"""Share of uncontended blocks below which times may reflect what else ran on the machine."""
 CLASSES = (AT_ONCE, WARM_UP, SLOWING, NONE)
 """Classes of steady state, the best first."""
 
@@ -24,15 +25,12 @@ def numbers(result: dict, values: dict[int, ProcessValue], workload: ModuleType)
 
     result: the content of an ok cell.json; values: of its processes, by round.
     """
-    calls = {
-        name: [event(process, name) for process in result["processes"]]
-        for name in ("first", "second", "steady")
-    }
-    steady_ms, gated = process_value.per_round(values)
+    processes = result["processes"]
+    calls = {name: [event(process, name) for process in processes] for name in ("first", "second", "steady")}
     milliseconds = {
         "first": [one["ns"] / 1e6 for one in calls["first"]],
         "second": [one["ns"] / 1e6 for one in calls["second"]],
-        "steady": list(steady_ms.values()),
+        "steady": [value.loops_ms for value in values.values()],
     }
     row = {}
     for name, series in milliseconds.items():
@@ -42,27 +40,58 @@ def numbers(result: dict, values: dict[int, ProcessValue], workload: ModuleType)
     usual = max(CLASSES, key=lambda kind: (kinds.count(kind), CLASSES.index(kind)))
     warmup = statistics.median_low(value.warmup for value in values.values() if value.kind == usual)
     seconds, sizes = row["steady_ms"] / 1e3, result["sizes"]
-    timed = [event(process, "timed") for process in result["processes"]]
+    kept_share = statistics.fmean(value.kept for value in values.values())
     return {
         **row,
-        "steady_processes": len(steady_ms),
-        "gated": gated,
-        "kept_share": statistics.fmean(value.kept for value in values.values()),
+        "steady_processes": len(values),
+        "gated": kept_share >= QUIET_SHARE,
+        "kept_share": kept_share,
         "steady_class": usual,
         "warmup_points": warmup,
-        "steady_calls": sum(len(one["ns"]) * one["calls"] for one in calls["steady"]),
+        "steady_calls": sum(map(_steady_calls, processes)),
+        **of_loops(map(loops.loops_of, processes)),
+        **_throughput([event(process, "throughput") for process in processes]),
         # The most that any process did: a compilation in one process of ten must not disappear.
         "threads": max(one["threads"] for one in calls["steady"]),
-        "used_cores": max(map(used_cores, calls["steady"])),
         **{f"compiles_{name}": _maximum(one["compiles"] for one in calls[name]) for name in calls},
         "cache_hits_first": max(one["cache_hits"] for one in calls["first"]),
         **_first_split(calls["first"]),
         **_slow_runs(calls["second"], usual, warmup),
         "second_over_steady": row["second_ms"] / row["steady_ms"],
-        **_returned([event(process, "dispatch") for process in result["processes"]], row["steady_ms"]),
-        **{name: _maximum(one.get(name) for one in timed) for name in GENERATED},
+        **_returned([event(process, "dispatch") for process in processes], row["steady_ms"]),
+        **{
+            name: _maximum(event(process, "timed").get(name) for process in processes)
+            for name in (*GENERATED, "huge_page_bytes", "subnormals")
+        },
         "items_per_s": workload.items(sizes) / seconds,
         "gflop_per_s": workload.flops(sizes) / seconds / 1e9,
+    }
+
+
+def _steady_calls(process: dict) -> int:
+    """Return the calls of a process after the second one that are timed in blocks."""
+    every = [event(process, "steady"), *loops.loops_of(process)]
+    return sum(len(one["ns"]) * one["calls"] for one in every)
+
+
+def of_loops(rounds: Iterable[Sequence[dict]]) -> dict[str, float]:
+    """Return the cores that the loops of each round used and their page faults a call: medians over the rounds."""
+    cores, faults = [], []
+    for every in rounds:
+        cores.append(sum(one["run_ns"] for one in every) / sum(sum(one["ns"]) for one in every))
+        calls = sum(len(one["ns"]) * one["calls"] for one in every)
+        faults.append(sum(one["minor_faults"] for one in every) / calls)
+    return {"cores": statistics.median(cores), "minor_faults": statistics.median(faults)}
+
+
+def _throughput(events: Sequence[dict]) -> dict[str, float]:
+    """Return the time of a call in batches with one fence; nothing if a process has none."""
+    if not all(events):
+        return {}
+    return {
+        "throughput_ms": geometric_mean(
+            [statistics.median(one["ns"]) / one["calls"] / 1e6 for one in events]
+        ).value
     }
 
 

@@ -143,7 +143,8 @@ class Sources:
         """Return one line that says where a study's results are from."""
         if not self.of(study).is_reference:
             return "Measured in this run."
-        runs = [run for run in self.reference.context["runs"] if study in run["studies"]]
+        every = self.reference.context["runs"]
+        runs = [run for run in every if study in run["studies"] and not run.get("archived")]
         kinds = len({run["machine"] for run in runs})
         on = "one kind" if kinds == 1 else f"{kinds} kinds"
         number = "one accepted run" if len(runs) == 1 else f"{len(runs)} accepted runs"

@@ -1,4 +1,7 @@
-"""The verdicts of comparisons.csv, which follow from the ratios of the whole table."""
+"""The intervals and verdicts of comparisons.csv, which follow from the ratios of the whole table.
+
+All intervals of a quantity on a device have one level (`stackwars.results.multiplicity`), and they decide.
+"""
 
 from __future__ import annotations
 
@@ -8,31 +11,37 @@ from typing import Any
 import pandas as pd
 
 from stackwars import workloads
-from stackwars.measure.log_ratio import Comparison, LogRatio, direction, holm, verdict
-from stackwars.results import published, schema, verdicts
+from stackwars.measure.log_ratio import INCONCLUSIVE, LEVEL, LogRatio, direction
+from stackwars.results import multiplicity, published, schema, verdicts
 from stackwars.results.names import generations
 from stackwars.results.schema import is_missing
-from stackwars.results.verdicts import NO_DATA
+from stackwars.results.verdicts import DECIDED, NO_DATA, NOT_SEPARATED
 from stackwars.setup.device import CPU, ONE_THREAD
 
 Row = dict[str, Any]
 """A row of comparisons.csv; columns may be missing."""
+SIGNS_DIFFER = "the two estimators differ in sign"
 
 
 def decide(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the table with p-values and verdicts, and the rows that compare rows: one core with all cores, and
+    """Return the table with intervals and verdicts, and the rows that compare rows: one core with all cores, and
     two generations of XLA.
     """
     rows = table[~table["quantity"].isin([schema.CORES, schema.REVERSAL])].to_dict("records")
-    _correct(rows)
+    rows += _reversals(rows)
     by_key = {key_of(row): row for row in rows}
+    families: dict[tuple, list[Row]] = {}
     for row in rows:
         if row["quantity"] not in schema.EXACT:
-            row |= {"verdict": NO_DATA} if is_missing(row["ratio"]) else _decided(row, by_key)
-    rows += [*_cores(rows, by_key), *_reversals(rows)]
+            families.setdefault(tuple(row[name] for name in multiplicity.FAMILY), []).append(row)
+    for family in families.values():
+        _decide(family, by_key)
+    rows += _cores(rows, by_key)
     for row in rows:
         workload = workloads.load(row["workload"])
         row |= {"title": workload.TITLE, "kind": workload.KIND}
+        if row["quantity"] == schema.REVERSAL:
+            row |= _reversed(row, by_key)
     return published.compared(schema.table("comparisons", rows))
 
 
@@ -50,55 +59,95 @@ def log_ratio(row: Row) -> LogRatio | None:
     return LogRatio(math.log(row["ratio"]), row["error"], row["dof"])
 
 
-def _correct(rows: list[Row]) -> None:
-    """Write p, Holm's p and the detectable difference of the times of native calls.
+def _decide(family: list[Row], by_key: dict[tuple, Row]) -> None:
+    """Write the intervals of a family, all at one level, and what they decide."""
+    ratios = {number: ratio for number, row in enumerate(family) if (ratio := log_ratio(row))}
+    known = {number: ratio for number, ratio in ratios.items() if ratio.error is not None}
 
-    A family is one stage, table of the paper, device and subject.
-    """
-    families: dict[tuple, list[Row]] = {}
-    for row in rows:
-        result = log_ratio(row) if row["quantity"] in schema.STAGES else None
-        if result is not None:
-            row |= {"p": result.p(), "detectable": result.detectable()}
-            table = workloads.load(row["workload"]).TABLE
-            families.setdefault((row["quantity"], table, row["device"], row["subject"]), []).append(row)
-    for family in families.values():
-        for row, p in zip(family, holm([row["p"] for row in family]), strict=True):
-            row["p_adjusted"] = p
+    def word(number: int, level: float) -> str:
+        return _word(family[number], ratios[number], level, by_key)
+
+    def decided(level: float) -> int:
+        return sum(word(number, level) not in (INCONCLUSIVE, NOT_SEPARATED) for number in known)
+
+    level = multiplicity.level(len(known), decided) if known else LEVEL
+    for number, row in enumerate(family):
+        ratio = ratios.get(number)
+        if ratio is None:
+            row["verdict"] = NO_DATA
+            continue
+        row["verdict"] = word(number, level)
+        if number in known:
+            _, low, high = ratio.estimate(level)
+            row |= {"low": low, "high": high, "confidence": level, "detectable": ratio.detectable(level)}
+        if row["quantity"] == schema.STEADY and _signs_differ(row, by_key):
+            row["detail"] = SIGNS_DIFFER
+        if row["quantity"] == schema.CONTROL:
+            row |= _rest(row)
+        if row["quantity"] == schema.MARGIN:
+            row |= _of_native(row, by_key)
 
 
-def _decided(row: Row, by_key: dict[tuple, Row]) -> Row:
-    """Return the verdict of a ratio, with the other columns that go with it."""
-    quantity, estimate = row["quantity"], log_ratio(row).estimate()
+def _word(row: Row, ratio: LogRatio, level: float, by_key: dict[tuple, Row]) -> str:
+    """Return what the interval of a ratio says at a level."""
+    quantity = row["quantity"]
+    estimate = ratio.estimate(level)
     if quantity == schema.MARGIN:
-        return _margin(row, by_key)
+        native, _ = _factors(row, by_key)
+        if native is None:
+            return NO_DATA
+        towards = LogRatio(math.copysign(1.0, native.log) * ratio.log, ratio.error, ratio.freedom)
+        return verdicts.margin(towards.estimate(level))
     if quantity == schema.CONTROL:
-        return {"verdict": verdicts.control(estimate)}
-    if quantity == schema.SCALING:
-        return {"verdict": verdicts.scaling(*(math.log2(row[end]) for end in ("low", "high")))}
-    if quantity in schema.STAGES:
-        p = None if is_missing(row["p_adjusted"]) else row["p_adjusted"]
-        names = ("ratio", "low", "high", "p", "detectable", "error")
-        return {"verdict": verdict(Comparison(row["rounds"], *(row[name] for name in names)), p)}
-    return {"verdict": direction(estimate)}
+        return verdicts.control(estimate)
+    if quantity == schema.SCALING and estimate.low is not None:
+        return verdicts.scaling(math.log2(estimate.low), math.log2(estimate.high))
+    found = direction(estimate)
+    return INCONCLUSIVE if found in DECIDED and _signs_differ(row, by_key) else found
 
 
-def _margin(row: Row, by_key: dict[tuple, Row]) -> Row:
-    """Decide which factor does more, in the direction of the steady ratio; the program's share of it."""
-    steady, replay = (
-        by_key.get(key_of({**_where(row), "quantity": quantity, "compiler": compiler}), {})
-        for quantity, compiler in ((schema.STEADY, ""), (schema.REPLAY, row["compiler"]))
+def _signs_differ(row: Row, by_key: dict[tuple, Row]) -> bool:
+    """Return whether the undisturbed series of the same processes have their steady ratio on the other side of 1.
+
+    Runs of earlier protocols have no such series.
+    """
+    if row["quantity"] != schema.STEADY:
+        return False
+    other = log_ratio(by_key.get(key_of({**_where(row), "quantity": schema.UNDISTURBED}), {}))
+    return other is not None and other.log * math.log(row["ratio"]) < 0
+
+
+def _factors(row: Row, by_key: dict[tuple, Row]) -> tuple[LogRatio | None, LogRatio | None]:
+    """Return the native ratio that a margin divides, and the replay ratio."""
+    found = (
+        by_key.get(key_of({**_where(row), "quantity": quantity}), {})
+        for quantity in (schema.NATIVE_CALLS, schema.REPLAY)
     )
-    native = log_ratio(steady)
+    native, program = map(log_ratio, found)
+    return native, program
+
+
+def _of_native(row: Row, by_key: dict[tuple, Row]) -> Row:
+    """Return the verdict on the native ratio that a margin divides, and the program's share of it."""
+    native, program = _factors(row, by_key)
     if native is None:
-        return {"verdict": NO_DATA}
-    margin, program = log_ratio(row), log_ratio(replay)
-    towards = LogRatio(math.copysign(1.0, native.log) * margin.log, margin.error, margin.freedom)
+        return {}
+    calls = by_key[key_of({**_where(row), "quantity": schema.NATIVE_CALLS})]
     return {
-        "verdict": verdicts.margin(towards.estimate()),
-        "native_verdict": direction(native.estimate()),
+        "native_verdict": calls["verdict"],
         "share": program.log / native.log if program and native.log else None,
     }
+
+
+def _rest(row: Row) -> Row:
+    """Return how many ms the native call takes more or less than the replay, of a control that does not pass."""
+    if row["verdict"] not in (verdicts.NATIVE_SLOWER, verdicts.NATIVE_FASTER) or is_missing(
+        row.get("subject_ms")
+    ):
+        return {}
+    difference = row["subject_ms"] - row["baseline_ms"]
+    side = "more" if difference > 0 else "less"
+    return {"detail": f"the native call takes {abs(difference):.3g} ms {side} than the replay"}
 
 
 def _where(row: Row) -> Row:
@@ -126,10 +175,7 @@ def _cores(rows: list[Row], by_key: dict[tuple, Row]) -> list[Row]:
 
 
 def _reversals(rows: list[Row]) -> list[Row]:
-    """Return whether the faster program is the slower one in another generation of XLA.
-
-    The newest generation is compared with the oldest.
-    """
+    """Return every replay ratio in the newest generation of XLA over that in the oldest."""
     replays = [row for row in rows if row["quantity"] == schema.REPLAY]
     order = generations(row["compiler"] for row in replays)
     ends: dict[tuple, dict[str, Row]] = {}
@@ -142,14 +188,25 @@ def _reversals(rows: list[Row]) -> list[Row]:
             continue
         older, newer = of_pair[order[0]], of_pair[order[-1]]
         logs = [log_ratio(row) for row in (newer, older)]
-        ratio = logs[0].plus(logs[1], others=-1.0).estimate() if all(logs) else (None, None, None)
+        ratio = logs[0].plus(logs[1], others=-1.0) if all(logs) else None
+        numbers = (math.exp(ratio.log), ratio.error, ratio.freedom) if ratio else (None, None, None)
         result.append({
             **dict.fromkeys(schema.COMPARISON_KEYS, ""),
             **_where(newer),
             "quantity": schema.REVERSAL,
             "baseline_compiler": older["compiler"],
-            **dict(zip(("ratio", "low", "high"), ratio, strict=True)),
-            "verdict": verdicts.reversal(older["verdict"], newer["verdict"]),
-            "detail": f"{older['verdict']}, then {newer['verdict']}",
+            **dict(zip(("ratio", "error", "dof"), numbers, strict=True)),
         })  # fmt: skip
     return result
+
+
+def _reversed(row: Row, by_key: dict[tuple, Row]) -> Row:
+    """Return whether the faster program is the slower one in another generation of XLA.
+
+    By the verdicts in both, which say more than the interval of their quotient.
+    """
+    older, newer = (
+        by_key[key_of({**_where(row), "quantity": schema.REPLAY, "compiler": row[compiler]})]["verdict"]
+        for compiler in ("baseline_compiler", "compiler")
+    )
+    return {"verdict": verdicts.reversal(older, newer), "detail": f"{older}, then {newer}"}

@@ -1,7 +1,7 @@
 """effects.csv: how much of a program's time is due to the frontend, the compiler, and their interaction.
 
-Most frontends lower the same PyTorch model, and one compiler is not XLA. Whether the answer rests on that shows
-when they are left out: the subsets.
+Most frontends lower the same PyTorch model, and one compiler is not XLA. Whether the answer rests on that, or on
+any other frontend or compiler, shows if they are left out: the subsets.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from scipy.special import stdtrit  # scipy.stats takes a second to load
 from stackwars import frameworks
 from stackwars.compilers import XLA
 from stackwars.measure.log_ratio import LEVEL
-from stackwars.results import schema
+from stackwars.results import moderation, multiplicity, schema
 from stackwars.results.schema import is_missing
 from stackwars.results.verdicts import COMPILER, FRONTEND, INTERACTION, NO_INTERVAL, NOT_SEPARATED
 from stackwars.setup.device import CPU
@@ -25,6 +25,8 @@ from stackwars.study.comparisons import with_programs
 from stackwars.study.studies import studies
 
 STUDY = "matrix"
+EVERY = "all"
+"""The workload of rows that are the mean over the workloads."""
 ALL, XLA_ALONE = "all", "XLA alone"
 ONE_EACH, BOTH = "one frontend a dialect", "both restrictions"
 MIN_ROUNDS = 2
@@ -43,22 +45,78 @@ def build(config: dict, cells: pd.DataFrame, rounds: pd.DataFrame) -> pd.DataFra
         & cells["framework"].isin(study.programs)
         & cells["compiler"].isin(study.compilers)
     ]
-    times = times_of(rounds)
-    rows = [
-        {"subset": name, **row}
-        for name, some in subsets(config, matrix).items()
-        for row in _of_subset(some, times)
-    ]
+    times, rows = times_of(rounds), []
+    for name, some in subsets(config, matrix).items():
+        own = [{"subset": name, "runs": 1, "machines": 1, **row} for row in _of_subset(some, times)]
+        rows += _moderated(own)
+    return over_all(decided(schema.table("effects", rows)))
+
+
+def _moderated(rows: list[dict]) -> list[dict]:
+    """Return the rows of a subset with their errors by the variance that the other workloads lend."""
+    families: dict[str, list[dict]] = {}
+    for row in rows:
+        if not is_missing(row["error"]):
+            families.setdefault(row["effect"], []).append(row)
+    for family in families.values():
+        variances = [row["error"] ** 2 * row["rounds"] for row in family]
+        prior = moderation.fit(variances, [row["dof"] for row in family])
+        for row, variance in zip(family, variances, strict=True):
+            moderated = moderation.moderate(variance, row["dof"], prior)
+            row |= {"error": math.sqrt(moderated.variance / row["rounds"]), "dof": moderated.dof}
+    return rows
+
+
+def decided(table: pd.DataFrame) -> pd.DataFrame:
+    """Return effects.csv with intervals and the largest effect of each workload.
+
+    The intervals of a subset have one level (`stackwars.results.multiplicity`); they decide what is the largest.
+    """
+    rows = table.to_dict("records")
+    subsets_: dict[str, dict[str, dict[str, dict]]] = {}
+    for row in rows:
+        subsets_.setdefault(row["subset"], {}).setdefault(row["workload"], {})[row["effect"]] = row
+    for workloads in subsets_.values():
+        known = [
+            found for found in workloads.values() if not any(is_missing(one["error"]) for one in found.values())
+        ]
+
+        def count(level: float, known: list[dict] = known) -> int:
+            return sum(largest(with_ends(found, level)) in found for found in known)
+
+        level = multiplicity.level(len(known), count) if known else LEVEL
+        for found in workloads.values():
+            ends = with_ends(found, level)
+            for name, row in found.items():
+                row |= ends[name] | {
+                    "largest": largest(ends),
+                    "confidence": level if found in known else math.nan,
+                }
     return schema.table("effects", rows)
 
 
-def times_of(rounds: pd.DataFrame) -> pd.DataFrame:
-    """Return the median of all steady blocks in ms, a row a round, a column a (workload, framework, compiler).
+def with_ends(found: dict[str, dict], level: float = LEVEL) -> dict[str, dict]:
+    """Return the shares of effects with their intervals at a level."""
+    result = {}
+    for name, row in found.items():
+        half = math.nan
+        if not is_missing(row["error"]):
+            half = float(stdtrit(row["dof"], (1 + level) / 2)) * row["error"]
+        result[name] = {
+            "share": row["share"],
+            "share_low": row["share"] - half,
+            "share_high": row["share"] + half,
+        }
+    return result
 
-    Of all blocks, not of the uncontended ones: the programs of a process are interleaved, and what slows one of
-    them slows the others.
+
+def times_of(rounds: pd.DataFrame) -> pd.DataFrame:
+    """Return times in ms of the loops of replays, a row a round, a column a (workload, framework, compiler).
+
+    Of runs without loops they are of all blocks.
     """
-    is_replay = (rounds["quantity"] == schema.PROCESS) & (rounds["compiler"] != "") & (rounds["basis"] == "all")
+    is_replay = (rounds["quantity"] == schema.PROCESS) & (rounds["compiler"] != "")
+    is_replay &= rounds["basis"].isin(["all", "interleaved"])  # a round's last row counts: that of its loops
     keys = ["workload", "subject", "compiler"]
     return rounds[is_replay].pivot_table(index="round", columns=keys, values="subject_ms", aggfunc="last")
 
@@ -69,7 +127,15 @@ def subsets(config: dict, matrix: pd.DataFrame) -> dict[str, pd.DataFrame]:
     xla = matrix["compiler"].isin(
         [name for name, row in config["compilers"].items() if row.get("module", XLA) == XLA]
     )
-    return {ALL: matrix, XLA_ALONE: matrix[xla], ONE_EACH: matrix[first], BOTH: matrix[xla & first]}
+    result = {ALL: matrix, XLA_ALONE: matrix[xla], ONE_EACH: matrix[first], BOTH: matrix[xla & first]}
+    for factor, column in ((COMPILER, "compiler"), (FRONTEND, "framework")):
+        result |= {without(factor, level): matrix[matrix[column] != level] for level in matrix[column].unique()}
+    return result
+
+
+def without(factor: str, level: str) -> str:
+    """Return the name of the subset without a compiler, or without a frontend."""
+    return f"without {factor} {level}"
 
 
 def first_of_dialects(names: Iterable[str]) -> list[str]:
@@ -81,7 +147,7 @@ def first_of_dialects(names: Iterable[str]) -> list[str]:
 
 
 def _of_subset(matrix: pd.DataFrame, times: pd.DataFrame) -> list[dict]:
-    """Return three rows for each workload with a block of at least 2 by 2, then three for the mean over them."""
+    """Return three rows for each workload with a block of at least 2 by 2."""
     rows: list[dict] = []
     for workload, cells in matrix.groupby("workload", sort=False):
         frontends, compilers = complete(cells)
@@ -91,10 +157,9 @@ def _of_subset(matrix: pd.DataFrame, times: pd.DataFrame) -> list[dict]:
         result = decompose(logs)
         head = {"frontends": len(frontends), "compilers": len(compilers), "rounds": len(logs)}
         rows += [
-            {"workload": workload, "effect": effect, **values, "largest": largest(result), **head}
-            for effect, values in result.items()
+            {"workload": workload, "effect": effect, **values, **head} for effect, values in result.items()
         ]
-    return rows + _over_all(pd.DataFrame(rows))
+    return rows
 
 
 def complete(cells: pd.DataFrame) -> tuple[list[str], list[str]]:
@@ -121,29 +186,28 @@ def _logs(times: pd.DataFrame, workload: str, frontends: list[str], compilers: l
 
 
 def decompose(logs: np.ndarray) -> dict[str, dict[str, float]]:
-    """Return {effect: share, its ends, factor} of logs (rounds, frontends, compilers), at least two of each.
+    """Return {effect: share, its error and degrees of freedom, factor} of logs (rounds, frontends, compilers), at
+    least two of each.
 
     The analysis of variance of two crossed factors (Scheffe, The Analysis of Variance, 4.1): log time = mean +
     frontend + compiler + what is left, each of the three summed in squares. Squares of noisy means are too
     large; so they are sums of products of different rounds, whose noise is independent, and an effect that is
-    not there has a share of 0 on average, and may have less. The intervals are Student's over the jackknife
+    not there has a share of 0 on average, and may have less. The errors are those of the jackknife over the rounds
     (Davison & Hinkley, Bootstrap Methods, 3.2.1).
     """
     rounds = len(logs)
     shares, sizes = _shares(logs), _sizes(logs)
-    ends: dict[str, tuple[float, float]] = dict.fromkeys(shares, (math.nan, math.nan))
+    errors = dict.fromkeys(shares, math.nan)
     if rounds > MIN_ROUNDS:
         left_out = [_shares(np.delete(logs, number, axis=0)) for number in range(rounds)]
-        t = stdtrit(rounds - 1, (1 + LEVEL) / 2)
         for name, share in shares.items():
             pseudo = [rounds * share - (rounds - 1) * one[name] for one in left_out]
-            half = float(t * pd.Series(pseudo).sem())
-            ends[name] = (share - half, share + half)
+            errors[name] = float(pd.Series(pseudo).sem())
     return {
         name: {
             "share": share,
-            "share_low": ends[name][0],
-            "share_high": ends[name][1],
+            "error": errors[name],
+            "dof": rounds - 1.0,
             "factor": math.exp(math.sqrt(max(sizes[name], 0.0) / logs[0].size)),
         }
         for name, share in shares.items()
@@ -151,7 +215,7 @@ def decompose(logs: np.ndarray) -> dict[str, dict[str, float]]:
 
 
 def largest(found: dict[str, dict[str, float]]) -> str:
-    """Return the effect whose interval lies above those of the others, as `decompose` gives them."""
+    """Return the effect whose interval lies above those of the others; found: by effect, share and its ends."""
     first = max(found, key=lambda name: found[name]["share"])
     if is_missing(found[first]["share_low"]):
         return NO_INTERVAL
@@ -187,7 +251,7 @@ def _between_rounds(vectors: np.ndarray) -> float:
 
 def over_all(table: pd.DataFrame) -> pd.DataFrame:
     """Return effects.csv with its rows of the mean over the workloads made anew, subset by subset."""
-    own = table[table["workload"] != "all"]
+    own = table[table["workload"] != EVERY]
     means = [
         {"subset": subset, **row}
         for subset, rows in own.groupby("subset", sort=False)
@@ -208,7 +272,7 @@ def _over_all(rows: pd.DataFrame) -> list[dict]:
         factor = math.exp(math.sqrt(np.mean(np.log(own["factor"]) ** 2)))
         result.append(
             {
-                **{"workload": "all", "effect": effect, "share": mean, "factor": factor},
+                **{"workload": EVERY, "effect": effect, "share": mean, "factor": factor},
                 **{"share_low": mean - half, "share_high": mean + half},
             }
         )

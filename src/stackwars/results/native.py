@@ -7,9 +7,8 @@ from __future__ import annotations
 from typing import Any
 
 from stackwars import workloads
-from stackwars.measure import machine, nodes, process_value
+from stackwars.measure import loops, machine, nodes
 from stackwars.measure.checks import output_problems, problems
-from stackwars.measure.documents import event
 from stackwars.measure.log_ratio import geometric_mean
 from stackwars.measure.peak import floor_ms
 from stackwars.results import majority, schema
@@ -18,7 +17,7 @@ from stackwars.results.raw import Raw
 from stackwars.results.values import errors
 from stackwars.study import cells
 from stackwars.study.cells import Cell
-from stackwars.study.comparisons import CELLS, baseline, comparisons
+from stackwars.study.comparisons import baseline
 
 Row = dict[str, Any]
 _RATES = {
@@ -69,7 +68,6 @@ def _row(config: dict, cell: Cell, raw: Raw) -> Row:
     row |= judged(result.get("values"))
     row |= {
         "rounds": sum(process["repeated"] for process in result["processes"]),
-        "stop_reason": result["stopped"],
         "nodes": " ".join(sorted(nodes.of(result["processes"]))),
     }
     if result["status"] == "ok":
@@ -83,11 +81,10 @@ def _row(config: dict, cell: Cell, raw: Raw) -> Row:
 
 def _audit(config: dict, raw: Raw, of_workload: dict[Cell, Row]) -> None:
     """Judge the cells of one workload on one device; blank the times of those that are wrong or invalid."""
-    baselines = {pair.subject: pair.baseline for pair in comparisons(config, CELLS)}
     measured = {}
     for cell, row in of_workload.items():
         if row["status"] in JUDGED:
-            if problem := provenance_error(cell, raw) or _on_another_node(cell, raw, baselines):
+            if problem := provenance_error(cell, raw):
                 _blank(row, "invalid", problem)
             else:
                 measured[cell] = row
@@ -164,21 +161,6 @@ def provenance_error(cell: Cell, raw: Raw) -> str:
     return ""
 
 
-def _on_another_node(cell: Cell, raw: Raw, baselines: dict[str, str]) -> str:
-    """Return why a cell cannot be compared with its baseline, which another node measured; empty if it can."""
-    base = Cell(baselines.get(cell.framework, ""), cell.workload, cell.device)
-    if base not in raw.cells:
-        return ""
-    own, other = (nodes.of(raw.cells[one]["processes"]) for one in (cell, base))
-    if own == other:
-        return ""
-    return (
-        f"measured on node {', '.join(sorted(own)) or 'unknown'}, its baseline {base.framework} on node "
-        f"{', '.join(sorted(other)) or 'unknown'}: times of two nodes are not compared; fix: delete both "
-        "cells, and they are measured together again"
-    )
-
-
 def _compare_losses(config: dict, raw: Raw, measured: dict[Cell, Row]) -> None:
     """Write how far each ok cell's losses are from those of most frameworks; nothing without training."""
     workload = next((cell.workload for cell in measured), None)
@@ -194,10 +176,8 @@ def _compare_losses(config: dict, raw: Raw, measured: dict[Cell, Row]) -> None:
 
 def _steady_ms(result: dict) -> float | None:
     """Return the steady time of a cell whose values are wrong; None if one of its processes has none."""
-    if not all(event(process, "steady") for process in result["processes"]):
-        return None
-    values, _ = process_value.per_round(process_value.of_processes(result["processes"]))
-    return geometric_mean(list(values.values())).value
+    every = [loops.loops_of(process) for process in result["processes"]]
+    return geometric_mean([loops.side_ms(events) for events in every]).value if all(every) else None
 
 
 def _blank(row: Row, status: str, detail: str) -> None:

@@ -1,169 +1,87 @@
 """Comparisons of several runs pooled, with what one more run is expected to find.
 
-Rounds of one run say how well that run knows its ratio, not how far the next run's will be. So the unit is
-the run; and if the runs are of several kinds of machine, the kind, for two runs of one machine say as
-little of another as two rounds of one run say of another run. There are few units and many ratios, so the
-variance between units is moderated: each ratio's own is drawn towards that of all ratios of its family
-(Smyth, Stat. Appl. Genet. Mol. Biol. 3:1, 2004). The interval of Hartung and Knapp, which statsmodels has
-(`combine_effects`), rests on each ratio's own alone: from two kinds it is t(1), 12.7 standard errors wide.
+The model is that of `stackwars.results.nested`. Runs of two versions of the measuring protocol are never pooled, nor
+are interleaved ratios with others: they estimate different things.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-import numpy as np
 import pandas as pd
-from scipy import special
 
-from stackwars.measure.log_ratio import LogRatio
-from stackwars.results import schema
+from stackwars.results import nested, schema
+from stackwars.results.nested import Pooled, RunValue
 from stackwars.results.schema import is_missing
 
 FAMILY = ("quantity", "device", "compiler", "variant")
 """Ratios that agree in these columns are a family."""
-_FEWEST = 3
-"""Ratios without which a family has no variance of its own to moderate by."""
-
-
-class RunRatio(NamedTuple):
-    """One run's estimate of a ratio: the kind of its machine, the logarithm and its standard error."""
-
-    machine: str
-    log: float
-    error: float
-
-
-class Units(NamedTuple):
-    """A ratio's logarithms by unit, and how many runs and kinds of machine they are of.
-
-    within: mean variance of a run's logarithm over its rounds.
-    """
-
-    logs: list[float]
-    runs: int
-    machines: int
-    within: float
-
-    @property
-    def dof(self) -> int:
-        """Degrees of freedom of the variance between the units."""
-        return len(self.logs) - 1
-
-    @property
-    def variance(self) -> float:
-        """Variance between the units; only if there are two."""
-        return float(np.var(self.logs, ddof=1))
-
-
-class Family(NamedTuple):
-    """The variance between units that the ratios of a family have in common, and its degrees of freedom."""
-
-    variance: float
-    dof: float
-
-
-def units(found: Sequence[RunRatio]) -> Units:
-    """Return the kinds of machine of some runs, each the mean of its runs; the runs if there is one kind."""
-    kinds: dict[str, list[float]] = {}
-    for one in found:
-        kinds.setdefault(one.machine, []).append(one.log)
-    logs = [float(np.mean(logs)) for logs in kinds.values()]
-    within = float(np.mean([one.error**2 for one in found]))
-    return Units(logs if len(kinds) > 1 else [one.log for one in found], len(found), len(kinds), within)
-
-
-def family(members: Iterable[Units]) -> Family | None:
-    """Return what the ratios of a family say of the variance between units; None of too few.
-
-    Smyth's estimate of a scaled inverse chi-squared prior from the logarithms of the variances, by moments.
-    """
-    known = [one for one in members if one.dof]
-    if len(known) < _FEWEST:
-        return None
-    dof = np.array([one.dof for one in known], dtype=float)
-    variances = np.array([one.variance for one in known])
-    # Units that agree by chance to many digits would count for more than they can know.
-    variances = np.maximum(variances, 1e-5 * np.median(variances) + 1e-12)
-    logs = np.log(variances) - special.digamma(dof / 2) + np.log(dof / 2)
-    excess = float(np.var(logs, ddof=1) - special.polygamma(1, dof / 2).mean())
-    most = float(dof.sum())
-    if excess <= special.polygamma(1, most / 2):
-        return Family(float((dof * variances).sum() / most), most)
-    from scipy import optimize  # takes time to load, and few steps come here
-
-    half = optimize.brentq(lambda x: special.polygamma(1, x) - excess, 1e-3, most / 2)
-    prior = math.exp(logs.mean() + special.digamma(half) - math.log(half))
-    return Family(prior, 2 * half)
-
-
-def combine(found: Units, prior: Family | None) -> dict[str, object] | None:
-    """Return the columns of comparisons.csv of a ratio over its units; None of one unit in no family.
-
-    The units' mean, unweighted: their errors are of few rounds, and small beside what is between them. Its
-    variance is (d0 s0^2 + d s^2) / (d0 + d), and never under that within a run. spread, in logarithms, is between
-    units. Prediction interval: t s sqrt(1 + 1/k), for another estimate and not another true ratio.
-    """
-    count = len(found.logs)
-    parts = [(found.dof, found.variance)] if found.dof else []
-    parts += [(prior.dof, prior.variance)] if prior else []
-    if not parts:
-        return None
-    dof = sum(free for free, _ in parts)
-    total = max(sum(free * variance for free, variance in parts) / dof, found.within)
-    mean, error = float(np.mean(found.logs)), math.sqrt(total / count)
-    ratio = LogRatio(mean, error, dof).estimate()
-    reach = LogRatio(mean, math.sqrt(total * (1 + 1 / count)), dof).estimate()
-    return {
-        **{"ratio": ratio.value, "low": ratio.low, "high": ratio.high, "error": error, "dof": dof},
-        **{"runs": found.runs, "machines": found.machines, "spread": math.sqrt(total)},
-        **{"predicted_low": reach.low, "predicted_high": reach.high, "run": ""},
-    }
+Row = dict[str, object]
 
 
 class RunTable(NamedTuple):
-    """The comparisons of one run: its name, the kind of its machine, and comparisons.csv."""
+    """The comparisons of one run: its name, the kind of its machine, comparisons.csv and its protocol."""
 
     run: str
     machine: str
     comparisons: pd.DataFrame
+    protocol: int = 0
 
 
 def pool(tables: Sequence[RunTable]) -> pd.DataFrame:
     """Return one row for every comparison that any run has, the ratios with an error over all runs.
 
-    tables: the oldest run first. Verdicts are not decided: that is `comparisons.decide`. A ratio that cannot be
-    pooled (it is exact, of a single round, or of one run in no family) is that of the newest run that has it.
+    tables: the oldest run first. Intervals and verdicts are not set: that is `deciding.decide`. A ratio that cannot
+    be pooled (it is exact, of a single round, or of one run in no family) is that of the newest run that has it.
     """
-    rows = _rows_by_key(tables)
-    members = {key: units(result) for key, of_key in rows.items() if (result := _ratios(of_key))}
-    families: dict[tuple, list[Units]] = {}
-    for key, one in members.items():
-        families.setdefault(_family(key), []).append(one)
-    priors = {group: family(of_it) for group, of_it in families.items()}
+    rows = {key: _comparable(of_key) for key, of_key in _rows_by_key(tables).items()}
+    members = {key: values for key, of_key in rows.items() if (values := _values(of_key))}
+    found = pool_values(members, _family)
     pooled_rows = []
     for key, of_key in rows.items():
-        pooled = combine(members[key], priors[_family(key)]) if key in members else None
-        pooled_rows.append(_newest(of_key) | (pooled or {}))
+        pooled = found.get(key)
+        pooled_rows.append(_columns(pooled, members[key], of_key) if pooled else _newest(of_key))
     return schema.typed(pd.DataFrame(pooled_rows, columns=list(schema.COMPARISONS)))
 
 
-def _rows_by_key(tables: Sequence[RunTable]) -> dict[tuple, list[tuple[str, dict]]]:
-    """Return, for every comparison, what each run has of it: the kind of its machine and the row."""
-    rows: dict[tuple, list[tuple[str, dict]]] = {}
-    for run, machine, table in tables:
+def pool_values(
+    members: dict[tuple, list[RunValue]], family_of: Callable[[tuple], tuple]
+) -> dict[tuple, Pooled]:
+    """Return what can be pooled of some values, each over its runs, by the model of its family."""
+    families: dict[tuple, list[list[RunValue]]] = {}
+    for key, values in members.items():
+        families.setdefault(family_of(key), []).append(values)
+    models = {name: nested.fit(of_it) for name, of_it in families.items()}
+    found = {key: nested.pool(values, models[family_of(key)]) for key, values in members.items()}
+    return {key: pooled for key, pooled in found.items() if pooled}
+
+
+def _rows_by_key(tables: Sequence[RunTable]) -> dict[tuple, list[Row]]:
+    """Return, for every comparison, the row of each run, with its run, machine and protocol."""
+    rows: dict[tuple, list[Row]] = {}
+    for run, machine, table, protocol in tables:
         for row in table.to_dict("records"):
             key = tuple(row[name] for name in schema.COMPARISON_KEYS)
-            rows.setdefault(key, []).append((machine, row | {"run": run}))
+            rows.setdefault(key, []).append(row | {"run": run, "machine": machine, "protocol": protocol})
     return rows
 
 
-def _ratios(of_key: list[tuple[str, dict]]) -> list[RunRatio]:
+def _comparable(of_key: list[Row]) -> list[Row]:
+    """Return the rows that estimate one thing: of the newest protocol with a ratio, interleaved if any is."""
+    if of_key[0]["quantity"] in schema.EXACT:
+        return of_key
+    timed = [row for row in of_key if not is_missing(row["ratio"])] or of_key
+    newest = max(row["protocol"] for row in timed)
+    timed = [row for row in timed if row["protocol"] == newest]
+    return [row for row in timed if row["interleaved"] is True] or timed
+
+
+def _values(of_key: list[Row]) -> list[RunValue]:
     return [
-        RunRatio(machine, math.log(row["ratio"]), row["error"])
-        for machine, row in of_key
+        RunValue(row["machine"], math.log(row["ratio"]), row["error"] ** 2, row["rounds"], row["dof"])
+        for row in of_key
         if not is_missing(row["ratio"]) and not is_missing(row["error"])
     ]
 
@@ -172,11 +90,27 @@ def _family(key: tuple) -> tuple:
     return tuple(value for name, value in zip(schema.COMPARISON_KEYS, key, strict=True) if name in FAMILY)
 
 
-def _newest(of_key: list[tuple[str, dict]]) -> dict:
-    """Return the row of the newest run that has a ratio, or else a verdict; rounds are those of the run with
-    most."""
-    rows = [row for _, row in of_key]
-    known = [row for row in rows if not is_missing(row["ratio"])]
-    chosen = (known or [row for row in rows if row["verdict"] != "no data"] or rows)[-1]
-    most = max((row["rounds"] for row in rows if not is_missing(row["rounds"])), default=math.nan)
-    return {**chosen, "rounds": most}
+def _columns(pooled: Pooled, values: list[RunValue], of_key: list[Row]) -> Row:
+    """Return the columns of a pooled ratio: nothing that one run alone says of it stands beside it."""
+    _, low, high = pooled.next_run.estimate()
+    known = [row for row in of_key if not is_missing(row["error"])]
+    return {
+        **{name: known[-1][name] for name in (*schema.COMPARISON_KEYS, "interleaved", "verdict")},
+        **{"ratio": math.exp(pooled.mean.log), "error": pooled.mean.error, "dof": pooled.mean.freedom},
+        **{"rounds": sum(value.rounds for value in values), "runs": len(values)},
+        **{"machines": len(nested.by_kind(values)), "spread": pooled.deviation},
+        **{"predicted_low": low, "predicted_high": high},
+        "gated": _every(known, "gated", all),
+        "contended": _every(known, "contended", any),
+    }
+
+
+def _every(rows: list[Row], column: str, over: Callable[[list], bool]) -> object:
+    flags = [row[column] for row in rows if row[column] in (True, False)]
+    return over(flags) if flags else None
+
+
+def _newest(of_key: list[Row]) -> Row:
+    """Return the row of the newest run that has a ratio, or else a verdict."""
+    known = [row for row in of_key if not is_missing(row["ratio"])]
+    return (known or [row for row in of_key if row["verdict"] != "no data"] or of_key)[-1]

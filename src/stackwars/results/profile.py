@@ -17,7 +17,7 @@ import pandas as pd
 from stackwars import workloads
 from stackwars.compilers.op_classes import CLASSES, DISPATCH
 from stackwars.results import schema
-from stackwars.results.raw import Raw, Values
+from stackwars.results.raw import Raw
 from stackwars.study.programs import ReplayCell
 
 CONSISTENT = 0.10
@@ -41,17 +41,9 @@ def build(config: dict, profiles: list[dict], raw: Raw) -> pd.DataFrame:
             "device": replay.device,
         }
         for name, program in profile["programs"].items():
-            timed = _call_ms(raw.replay_values.get((replay, name), {}), profile["repetition"])
-            rows += [{**head, "framework": name, **row} for row in _classes(program, timed)]
+            timed = raw.replay_values.get((replay, name), {}).get(profile["repetition"])
+            rows += [{**head, "framework": name, **row} for row in _classes(program, timed and timed.loops_ms)]
     return schema.table("profile", rows)
-
-
-def _call_ms(values: Values, repetition: int) -> float | None:
-    """Return the timed call of the profiled process, from its uncontended blocks if it has enough of them."""
-    value = values.get(repetition)
-    if value is None:
-        return None
-    return value.all_ms if value.gated_ms is None else value.gated_ms
 
 
 def _classes(program: dict, timed: float | None) -> list[dict]:

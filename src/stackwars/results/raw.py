@@ -64,17 +64,17 @@ class Raw:
                 if program["status"] == "ok":
                     singles = zip(program["first_ns"], program["second_ns"], strict=True)
                     both = zip(singles, program["steady"], strict=True)
-                    values = process_value.of_rounds(dict(zip(rounds, both, strict=True)))
-                    found[replay, name] = values
+                    loops = dict(zip(rounds, program["loops"], strict=True))
+                    found[replay, name] = process_value.of_rounds(dict(zip(rounds, both, strict=True)), loops)
         return found
 
     @cached_property
     def round_seconds(self) -> Counter[tuple[str, str, int]]:
-        """How long all processes of a round took, by workload, device and round; discarded attempts included."""
+        """How long all processes of a round took, by workload, device and round."""
         found: Counter[tuple[str, str, int]] = Counter()
         for key, result in (*self.cells.items(), *self.replays.items()):
             for process in result["processes"]:
-                seconds = process["wall_s"] + process.get("discarded_s", 0.0)
+                seconds = process.get("round_s", process["wall_s"])
                 found[key.workload, key.device, process["repetition"]] += seconds
         return found
 

@@ -1,8 +1,7 @@
 """The tables of the reference, from all accepted runs: ``python -m stackwars.results.reference``.
 
 cells, programs, rounds and profile are those of all runs, one after the other, each row with its run;
-comparisons are pooled over the runs; effects are of the run that a reader of cells.csv is shown
-(`Dataset.rows`); of values, causes and releases each row is the newest.
+comparisons and effects are pooled over the runs; of values, causes and releases each row is the newest.
 """
 
 from __future__ import annotations
@@ -11,8 +10,7 @@ import json
 
 import pandas as pd
 
-from stackwars.results import deciding, effects, exact, pooling, runs, schema
-from stackwars.results.dataset import newest_runs
+from stackwars.results import comparisons, deciding, effects, exact, pooled_effects, pooling, runs, schema
 from stackwars.results.folder import Folder, command
 from stackwars.results.pooling import RunTable
 from stackwars.results.runs import Run
@@ -27,7 +25,7 @@ def tables(config: dict, accepted: list[Run]) -> dict[str, pd.DataFrame]:
     return {
         **result,
         "comparisons": pooled(config, accepted),
-        "effects": _effects(config, result["cells"], accepted),
+        "effects": _effects(config, accepted),
         **{name: _newest(accepted, name) for name in ("values", "causes", "releases")},
     }
 
@@ -37,8 +35,17 @@ def pooled(config: dict, accepted: list[Run]) -> pd.DataFrame:
 
     What is counted of programs that two runs emitted is compared too, unless one run has both.
     """
-    every = [RunTable(run.identity, run.machine, run.table("comparisons")) for run in accepted]
+    every = [_of_run(config, run) for run in accepted]
     return deciding.decide(pooling.pool([_across_runs(config, accepted), *every]))
+
+
+def _of_run(config: dict, run: Run) -> RunTable:
+    """Return the comparisons of a run: what is timed from its rounds, what is counted as it was accepted."""
+    accepted = run.table("comparisons")
+    counted = accepted[accepted["quantity"].isin(schema.EXACT)]
+    timed = comparisons.timed(config, run.table("rounds"), run.table("cells"))
+    every = pd.concat([schema.table("comparisons", timed), counted], ignore_index=True)
+    return RunTable(run.identity, run.machine, every, run.protocol)
 
 
 def _across_runs(config: dict, accepted: list[Run]) -> RunTable:
@@ -61,30 +68,50 @@ def _newest(accepted: list[Run], name: str) -> pd.DataFrame:
     return rows.reset_index(drop=True)
 
 
-def _effects(config: dict, cells: pd.DataFrame, accepted: list[Run]) -> pd.DataFrame:
-    """Return the effects of every workload, of the run whose replays are shown."""
+def _effects(config: dict, accepted: list[Run]) -> pd.DataFrame:
+    """Return the effects of every workload, pooled over the runs, by today's subsets."""
     if effects.STUDY not in config["studies"]:
         return schema.empty("effects")
-    shown = newest_runs(config, cells, effects.STUDY, schema.REPLAY)
-    every = _concatenated(accepted, "effects")
-    rows = every[every["run"] == every["workload"].map(shown)]
-    return effects.over_all(rows) if len(rows) else rows
+    tables = []
+    for run in accepted:
+        built = effects.build(config, run.table("cells"), run.table("rounds"))
+        own = built[built["workload"] != effects.EVERY].reset_index(drop=True)
+        tables.append(RunTable(run.identity, run.machine, own, run.protocol))
+    return effects.over_all(effects.decided(pooled_effects.pool(tables)))
 
 
 def context(config: dict, accepted: list[Run]) -> dict:
-    """Return the context of the newest run that measured the first study, with a list of all runs."""
+    """Return the context of the newest run that measured the first study, with a list of all runs.
+
+    archived: whether runs of a newer protocol have every ratio of a run, so that the reference rests on none of it.
+    """
     first = [run for run in accepted if of_tables(config).name in run.context["studies"]]
-    newest = (first or accepted)[-1]
+    newest = max(first or accepted, key=lambda run: (run.protocol, run.identity))
     described = [
         {
             "run": run.identity,
             "machine": run.machine,
             "date_utc": run.context["date_utc"],
             "studies": run.context["studies"],
+            "protocol": run.protocol,
+            "archived": _is_archived(run, accepted),
         }
         for run in accepted
     ]
     return {**newest.context, "origin": "reference", "run": newest.identity, "runs": described}
+
+
+def _is_archived(run: Run, accepted: list[Run]) -> bool:
+    own = _ratios(run)
+    newer: set[tuple] = set().union(*(_ratios(one) for one in accepted if one.protocol > run.protocol))
+    return bool(own) and own <= newer
+
+
+def _ratios(run: Run) -> set[tuple]:
+    """Return the keys of the ratios that a run measured."""
+    rounds = run.table("rounds")
+    known = rounds[rounds["ratio"].notna()]
+    return set(known[schema.ROUND_KEYS].itertuples(index=False, name=None))
 
 
 def write(config: dict, folder: Folder) -> None:

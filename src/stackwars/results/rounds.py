@@ -1,10 +1,10 @@
 """rounds.csv: every observation of a run, paired where it is compared, from which comparisons.csv is
 inferred.
 
-Processes of one round are paired only if they were measured together: a cell that was measured again later has
-the same round numbers, but not the machine's conditions of its baseline. The pause between the two processes
-may be as long as all processes of the round took, which is what runs in between, or MAX_PAUSE_S. Rounds that
-are not paired keep their times and have no ratio (basis APART).
+A cell has its pairs itself: in each of its rounds a process and its partner. The replays of one program in two
+compilers are two jobs, whose rounds are paired only if they were measured together: the pause between them may be as
+long as all processes of the round took, or MAX_PAUSE_S. Rounds that are not paired keep their times and have no ratio
+(basis APART).
 """
 
 from __future__ import annotations
@@ -16,23 +16,27 @@ from typing import Any
 
 import pandas as pd
 
-from stackwars.measure import interleaved
+from stackwars.measure import loops
 from stackwars.measure.documents import event
-from stackwars.measure.process_value import aligned
-from stackwars.results import schema
-from stackwars.results.raw import Raw, Values
+from stackwars.results import schema, summaries
+from stackwars.results.raw import Raw
 from stackwars.study.cells import Cell
 from stackwars.study.comparisons import PROGRAMS, comparisons
-from stackwars.study.programs import ReplayCell, native_compiler
+from stackwars.study.programs import ReplayCell
 from stackwars.study.studies import full_study
 
 MATRIX = "matrix"
 """The study that compares compilers."""
 MAX_PAUSE_S = 600.0
 """A pause of ten minutes may be the build of an environment in the middle of a round."""
-INTERLEAVED, UNCONTENDED, ALL, CALL, APART = "interleaved", "uncontended", "all", "call", "apart"
-"""The basis of a row."""
+INTERLEAVED, IN_TURN, UNCONTENDED, ALL, CALL, APART, NO_MEMORY, FAILED = (
+    *("interleaved", "in turn", "uncontended"),
+    *("all", "call", "apart", "no memory", "failed"),
+)
+"""The basis of a row; the last two say why a control has no native call."""
 Row = dict[str, Any]
+Loops = dict[int, list[dict]]
+"""The loops of a program by round; none of a round in which it was not measured."""
 
 
 def build(config: dict, raw: Raw, cells: pd.DataFrame) -> pd.DataFrame:
@@ -41,13 +45,10 @@ def build(config: dict, raw: Raw, cells: pd.DataFrame) -> pd.DataFrame:
     valid = {Cell(row.framework, row.workload, row.device): row.baseline for row in ok.itertuples()}
     rows = [
         *_native(raw, valid),
-        *(
-            row
-            for replay, result in raw.replays.items()
-            for row in _replayed(config, raw, valid, replay, result)
-        ),
+        *(row for replay, result in raw.replays.items() for row in _replayed(config, valid, replay, result)),
         *_compilers(config, raw),
         *_processes(raw, valid),
+        *summaries.rows(cells),
     ]
     return schema.table("rounds", rows)
 
@@ -81,18 +82,47 @@ def _row(quantity: str, number: int, one: float, base: float | None, basis: str,
 
 
 def _native(raw: Raw, valid: dict[Cell, str]) -> Iterator[Row]:
-    """Yield first, second and steady times of every valid cell with those of its valid baseline."""
+    """Yield what each process of a valid cell has in common with its partner, if the baseline's own cell is valid."""
     for cell, baseline in valid.items():
-        other = Cell(baseline, cell.workload, cell.device)
-        if other not in valid:
+        if Cell(baseline, cell.workload, cell.device) not in valid:
             continue
-        place = (cell.workload, cell.device)
-        names = {"workload": place[0], "device": place[1], "subject": cell.framework, "baseline": baseline}
-        rounds = measured_together(raw, raw.cells[cell], raw.cells[other], place)
-        for stage in (schema.FIRST, schema.SECOND):
-            times, base_times = (_singles(raw.cells[side], stage) for side in (cell, other))
-            yield from _each(stage, rounds, (times, base_times), CALL, **names)
-        yield from _steady(raw, cell, other, names)
+        names = {
+            "workload": cell.workload,
+            "device": cell.device,
+            "subject": cell.framework,
+            "baseline": baseline,
+        }
+        for process in raw.cells[cell]["processes"]:
+            partner = process["partner"] or {"status": "not run"}
+            if partner["status"] == "ok":
+                yield from _of_pair(process, partner, **names)
+
+
+def _of_pair(process: dict, partner: dict, **names: str) -> Iterator[Row]:
+    """Yield the first, second and steady times of a process and its partner, and those of other ways to time a call.
+
+    The steady times are of loops. Undisturbed: of the series that no loop of the other interrupts. Throughput: of
+    calls with one fence for many.
+    """
+    number, sides = process["repetition"], (process, partner)
+    for quantity, name in (
+        (schema.FIRST, "first"),
+        (schema.SECOND, "second"),
+        (schema.UNDISTURBED, "steady"),
+        (schema.THROUGHPUT, "throughput"),
+    ):
+        events = [event(side, name) for side in sides]
+        if all(events):
+            yield _row(quantity, number, *map(_call_ms, events), CALL, **names)
+    loops_of = [loops.loops_of(side) for side in sides]
+    row = _row(schema.STEADY, number, *map(loops.side_ms, loops_of), process["basis"], **names)
+    yield row | {"ratio": loops.round_ratio(loops.pairs(*loops_of))}
+
+
+def _call_ms(timed: dict) -> float:
+    """Return the ms of the call of an event, or those of a call of its median block."""
+    ns = timed["ns"]
+    return (statistics.median(ns) / timed["calls"] if isinstance(ns, list) else ns) / 1e6
 
 
 def _each(
@@ -105,91 +135,76 @@ def _each(
         yield row if number in together else row | {"ratio": None, "basis": APART}
 
 
-def _singles(result: dict, stage: str) -> dict[int, float]:
-    return {process["repetition"]: event(process, stage)["ns"] / 1e6 for process in result["processes"]}
-
-
-def _steady(raw: Raw, cell: Cell, other: Cell, names: dict[str, str]) -> Iterator[Row]:
-    """Yield steady times: of interleaved slices if every process has them, else of each process's own blocks."""
-    slices = {
-        process["repetition"]: pairs
-        for process in raw.cells[cell]["processes"]
-        if (pairs := interleaved.pairs_ms(process))
-    }
-    if len(slices) == len(raw.cells[cell]["processes"]):
-        for number, pairs in slices.items():
-            one, base = (statistics.median(side) for side in zip(*pairs, strict=True))
-            row = _row(schema.STEADY, number, one, base, INTERLEAVED, **names)
-            yield row | {"ratio": interleaved.round_ratio(pairs)}
-        return
-    sides = [(raw.cells[one], raw.cell_values[one]) for one in (cell, other)]
-    yield from _aligned(raw, schema.STEADY, sides, **names)
-
-
-def _aligned(raw: Raw, quantity: str, sides: list[tuple[dict, Values]], **names: str) -> Iterator[Row]:
-    """Yield the times of two results by round, of uncontended blocks if both have enough of them."""
-    (one, values), (other, base) = sides
-    together, apart = measured_together(raw, one, other, (names["workload"], names["device"]))
-    times, gated = aligned(*({n: v for n, v in side.items() if n in together} for side in (values, base)))
-    for number, pair in times.items():
-        yield _row(quantity, number, *pair, UNCONTENDED if gated else ALL, **names)
-    yield from _each(quantity, (set(), apart), (_all_ms(values), _all_ms(base)), APART, **names)
-
-
-def _all_ms(values: Values) -> dict[int, float]:
-    return {number: value.all_ms for number, value in values.items()}
-
-
-def _replayed(
-    config: dict, raw: Raw, valid: dict[Cell, str], replay: ReplayCell, result: dict
-) -> Iterator[Row]:
-    """Yield interleaved times of pairs of programs, and each baseline's native and replay times."""
+def _replayed(config: dict, valid: dict[Cell, str], replay: ReplayCell, result: dict) -> Iterator[Row]:
+    """Yield the ratios of a replay's rounds: of programs and, in the native compiler, of native calls beside them."""
     names = {"workload": replay.workload, "device": replay.device, "compiler": replay.compiler}
-    programs = result["programs"]
-    pairs = [pair for pair in comparisons(config, PROGRAMS) if {pair.subject, pair.baseline} <= programs.keys()]
-    for pair in pairs:
-        for number, one, base, ratio in paired(result, pair.subject, pair.baseline):
-            sides = {"subject": pair.subject, "baseline": pair.baseline}
-            row = _row(schema.REPLAY, number, one, base, INTERLEAVED, **names, **sides)
-            yield row | {"ratio": ratio}
-    if replay.compiler != native_compiler(config):
-        return
-    for baseline in dict.fromkeys(pair.baseline for pair in pairs):
-        cell, replayed = (
-            Cell(baseline, replay.workload, replay.device),
-            raw.replay_values.get((replay, baseline)),
-        )
-        if cell in valid and replayed:
-            sides = [(raw.cells[cell], raw.cell_values[cell]), (result, replayed)]
-            yield from _aligned(raw, schema.CONTROL, sides, **names, subject=baseline, baseline=baseline)
+    programs = looped(result)
+    cells = {name: Cell(name, replay.workload, replay.device) for name in result["natives"]}
+    natives = {
+        name: {process["repetition"]: loops.loops_of(process) for process in processes}
+        for name, processes in result["natives"].items()
+        if name in programs and cells[name] in valid
+    }
+    bases = {process["repetition"]: process.get("basis", INTERLEAVED) for process in result["processes"]}
+    for name, native in natives.items():
+        sides = {**names, "subject": name, "baseline": name}
+        yield from _of_loops(schema.CONTROL, native, programs[name], bases, **sides)
+        yield from _uncontrolled(programs[name], result["natives"][name], **sides)
+    for pair in comparisons(config, PROGRAMS):
+        both = (pair.subject, pair.baseline)
+        if not programs.keys() >= set(both):
+            continue
+        sides = {**names, "subject": pair.subject, "baseline": pair.baseline}
+        replays = list(_of_loops(schema.REPLAY, *(programs[name] for name in both), {}, **sides))
+        yield from replays
+        if natives.keys() >= set(both):
+            calls = list(_of_loops(schema.NATIVE_CALLS, *(natives[name] for name in both), bases, **sides))
+            yield from calls
+            yield from _split(replays, calls, sides)
 
 
-def paired(result: dict, subject: str, baseline: str) -> Iterator[tuple[int, float, float, float]]:
-    """Yield (round, subject in ms, baseline in ms, ratio) of two programs of a replay, unless one is not ok.
-
-    The baseline's time is its median block, the ratio the median over the pairs of blocks that followed each
-    other: what slows the machine for a while slows both, so no gate is needed.
-    """
-    programs = [result["programs"].get(name) for name in (subject, baseline)]
-    if any(program is None or program["status"] != "ok" for program in programs):
-        return
+def looped(result: dict) -> dict[str, Loops]:
+    """Return {program: its loops} of the ok programs of a replay."""
     rounds = [process["repetition"] for process in result["processes"]]
-    for number, one, other in zip(rounds, *(program["steady"] for program in programs), strict=True):
-        ratio = interleaved_ratio(one, other)
-        base = statistics.median(other["ns"]) / other["calls"] / 1e6
-        yield number, ratio * base, base, ratio
+    return {
+        name: dict(zip(rounds, program["loops"], strict=True))
+        for name, program in result["programs"].items()
+        if program["status"] == "ok"
+    }
 
 
-def interleaved_ratio(one: dict, other: dict) -> float:
-    """Return the median over the pairs of blocks ("ns" of each) of one program's time over the other's."""
-    return statistics.median(a / b for a, b in zip(one["ns"], other["ns"], strict=True))
+def _of_loops(quantity: str, one: Loops, base: Loops, bases: dict[int, str], **names: str) -> Iterator[Row]:
+    """Yield a row for each round in which both have loops. bases: of the rounds; INTERLEAVED if they lack one."""
+    for number, events in one.items():
+        if pairs := loops.pairs(events, base.get(number, [])):
+            times = [loops.side_ms(side) for side in (events, base[number])]
+            row = _row(quantity, number, *times, bases.get(number, INTERLEAVED), **names)
+            yield row | {"ratio": loops.round_ratio(pairs)}
+
+
+def _uncontrolled(replayed: Loops, processes: list[dict], **names: str) -> Iterator[Row]:
+    """Yield the rounds in which a framework has no native call beside its replay."""
+    for process in processes:
+        if not loops.loops_of(process):
+            basis = NO_MEMORY if process["status"] == "not run" else FAILED
+            ms = loops.side_ms(replayed[process["repetition"]])
+            row = _row(schema.CONTROL, process["repetition"], ms, None, basis, **names)
+            yield row | {"subject_ms": None, "baseline_ms": ms}
+
+
+def _split(replays: list[Row], calls: list[Row], names: dict[str, str]) -> Iterator[Row]:
+    """Yield how the native ratio of each round divides: native = replay x rest, margin = replay / rest."""
+    ratios = {row["round"]: row["ratio"] for row in replays}
+    for row in calls:
+        program = ratios[row["round"]]
+        rest = row["ratio"] / program
+        for quantity, ratio in ((schema.EVERYTHING_ELSE, rest), (schema.MARGIN, program / rest)):
+            times = dict.fromkeys(("subject_ms", "baseline_ms"))
+            yield _row(quantity, row["round"], ratio, 1.0, row["basis"], **names) | times
 
 
 def _compilers(config: dict, raw: Raw) -> Iterator[Row]:
-    """Yield times of every program in a compiler and in the one before it in the study's list.
-
-    Of all blocks: the programs of a process are interleaved, and what slows one of them slows the others.
-    """
+    """Yield times of every program in a compiler and in the one before it in the study's list, of their loops."""
     if MATRIX not in config["studies"]:
         return
     study = full_study(config, MATRIX)
@@ -203,11 +218,14 @@ def _compilers(config: dict, raw: Raw) -> Iterator[Row]:
         names |= {"subject": name, "baseline": name, "baseline_compiler": other.compiler}
         results = (raw.replays[replay], raw.replays[other])
         rounds = measured_together(raw, *results, (replay.workload, replay.device))
-        yield from _each(schema.COMPILER, rounds, (_all_ms(values), _all_ms(base)), ALL, **names)
+        times = tuple({n: value.loops_ms for n, value in side.items()} for side in (values, base))
+        yield from _each(schema.COMPILER, rounds, times, IN_TURN, **names)
 
 
 def _processes(raw: Raw, valid: dict[Cell, str]) -> Iterator[Row]:
-    """Yield every process's steady state, from its uncontended blocks, if they suffice, and from all."""
+    """Yield every process's steady state: of its undisturbed series, from the uncontended blocks, if they suffice,
+    and from all; and of its loops.
+    """
     native = {
         (cell.workload, cell.device, "", cell.framework): values
         for cell, values in raw.cell_values.items()
@@ -220,6 +238,7 @@ def _processes(raw: Raw, valid: dict[Cell, str]) -> Iterator[Row]:
     for (workload, device, compiler, name), values in (native | replayed).items():
         names = {"workload": workload, "device": device, "compiler": compiler, "subject": name}
         for number, value in values.items():
-            for basis, ms in ((UNCONTENDED, value.gated_ms), (ALL, value.all_ms)):
+            times = {UNCONTENDED: value.gated_ms, ALL: value.all_ms, INTERLEAVED: value.loops_ms}
+            for basis, ms in times.items():
                 if ms is not None:
                     yield _row(schema.PROCESS, number, ms, None, basis, **names)

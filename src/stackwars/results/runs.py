@@ -1,14 +1,15 @@
 """The accepted runs, a folder each: results/reference/runs/<when the run ended>.
 
-A run is kept as its tables, context.json and a manifest of their digests. Runs of another version of the
-measuring protocol are not read: their numbers cannot be combined with these.
+A run is kept as its tables, context.json and a manifest of their digests. Runs of earlier versions of the measuring
+protocol are read too; `stackwars.results.pooling` never combines numbers of two versions.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pandas as pd
@@ -23,8 +24,19 @@ FOLDER = "runs"
 MANIFEST = "manifest.json"
 OF_A_RUN = (*(f"{name}.csv" for name in schema.TABLES), "context.json")
 """Files of an accepted run."""
+_PROCESSOR = {
+    "cpu_family": "family",
+    "cpu_model_number": "model",
+    "cpu_stepping": "stepping",
+    "cpu_flags_digest": "flags",
+}
+"""What a machine's record says of its processor beside its name."""
 ADDED = ("values.csv", "causes.csv", "releases.csv")
 """Tables that runs accepted earlier do not have: theirs are empty."""
+
+
+READABLE = (2, PROTOCOL)
+"""Versions of the protocol whose tables are read."""
 
 
 class DamagedRunError(ValueError):
@@ -33,18 +45,21 @@ class DamagedRunError(ValueError):
 
 @dataclass(frozen=True)
 class Run:
-    """An accepted run: its name, its folder and the kind of machine that it was made on."""
+    """An accepted run: its name, its folder, the kind of machine that it was made on, its protocol."""
 
     identity: str
     folder: Path
     machine: str
+    protocol: int = PROTOCOL
+    _tables: dict[str, pd.DataFrame] = field(default_factory=dict, compare=False, repr=False)
 
     def table(self, name: str) -> pd.DataFrame:
         """Return one of its tables, `comparisons` for instance; an empty one if it is younger than the run."""
-        path = self.folder / f"{name}.csv"
-        if path.name in ADDED and not path.exists():
-            return schema.empty(name)
-        return as_emitted(schema.read(path))
+        if name not in self._tables:
+            path = self.folder / f"{name}.csv"
+            is_younger = path.name in ADDED and not path.exists()
+            self._tables[name] = schema.empty(name) if is_younger else as_emitted(schema.read(path))
+        return self._tables[name]
 
     @property
     def context(self) -> dict:
@@ -53,7 +68,7 @@ class Run:
 
 
 def read(reference: Path = REFERENCE) -> list[Run]:
-    """Return the runs of a reference of this version of the protocol, the oldest first.
+    """Return the runs of a reference, the oldest first.
 
     :raises DamagedRunError: if a file differs from the manifest of its run.
     """
@@ -61,8 +76,8 @@ def read(reference: Path = REFERENCE) -> list[Run]:
     for folder in sorted(path for path in (reference / FOLDER).glob("*") if path.is_dir()):
         check(folder)
         context = documents.read(folder / "context.json")
-        if context.get("protocol") == PROTOCOL:
-            result.append(Run(folder.name, folder, kind(context)))
+        if context.get("protocol") in READABLE:
+            result.append(Run(folder.name, folder, kind(context), context["protocol"]))
     return result
 
 
@@ -117,14 +132,23 @@ def digest(path: Path) -> str:
 
 
 def kind(context: dict) -> str:
-    """Return the kind of machine of a run: processor, cores and last-level cache, from its context.json.
+    """Return the kind of machine of a run, from its context.json: processor, cores, last-level cache, peak.
 
-    The name of the processor alone is not enough if a host hides it.
+    Hosts hide what processor they have, so two that run at different speeds are two kinds: a class of peaks is a
+    factor of the square root of 2 wide. Runs accepted earlier lack family, model, stepping and flags.
     """
-    machine = context.get("machine", {})
-    cache = context.get("peaks", {}).get(CPU, {}).get("last_cache_bytes")
-    megabytes = f"{cache / 1e6:.0f} MB of cache" if cache else "unknown cache"
-    return f"{machine.get('cpu_model', 'unknown processor')}, {machine.get('cores', '?')} cores, {megabytes}"
+    machine, peak = context.get("machine", {}), context.get("peaks", {}).get(CPU, {})
+    numbers = [
+        f"{title} {machine[name]}" for name, title in _PROCESSOR.items() if machine.get(name) is not None
+    ]
+    cache, rate = peak.get("last_cache_bytes"), peak.get("gflop_per_s")
+    parts = [machine.get("cpu_model", "unknown processor"), *numbers, f"{machine.get('cores', '?')} cores"]
+    parts.append(f"{cache / 1e6:.0f} MB of cache" if cache else "unknown cache")
+    if rate:
+        half_octave = math.floor(2 * math.log2(rate))
+        low, high = (2 ** (end / 2) for end in (half_octave, half_octave + 1))
+        parts.append(f"{low:.0f} to {high:.0f} GFLOP/s")
+    return ", ".join(parts)
 
 
 def identity(context: dict) -> str:

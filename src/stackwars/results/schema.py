@@ -34,7 +34,10 @@ TABLES: dict[str, dict[str, Column]] = {
 CELLS, PROGRAMS, ROUNDS, COMPARISONS, CLAIMS, PROFILE, EFFECTS, VALUES, CAUSES, RELEASES = TABLES.values()
 CELL_KEYS = ["mode", "workload", "framework", "device", "compiler", "size", "value", "pass"]
 PROGRAM_KEYS = ["workload", "framework", "level", "target", "compiler", "variant"]
-ROUND_KEYS = ["quantity", "workload", "device", "compiler", "subject", "baseline", "baseline_compiler"]
+ROUND_KEYS = [
+    *("quantity", "workload", "device", "compiler", "subject", "baseline", "baseline_compiler"),
+    *("variant", "baseline_workload"),
+]
 COMPARISON_KEYS = [
     *("quantity", "workload", "device", "compiler", "baseline_compiler", "variant"),
     *("subject", "baseline", "baseline_workload"),
@@ -52,8 +55,12 @@ KEYS = {
     "releases": ["workload", "framework", "project", "version"],
 }
 """The columns that identify a row of each table."""
-RETIRED = {"cells": ("native_rel_l2",)}
+YOUNGER = ("variant", "baseline_workload")
+"""Keys that rounds.csv of runs that were accepted earlier lacks: there they are empty."""
+RETIRED = {"cells": ("native_rel_l2", "stop_reason", "used_cores"), "comparisons": ("p", "p_adjusted")}
 """Columns of runs that were accepted earlier; they are not read."""
+RENAMED = {"comparisons": {"runtime": "everything else"}}
+"""Quantities of runs that were accepted earlier, and their names today."""
 
 NATIVE, REPLAY, GROWTH, SHAPES, SHARDED = "native", "replay", "growth", "shapes", "sharded"
 """Modes of cells.csv."""
@@ -63,8 +70,11 @@ FORMS = ("flattening", "layernorm", "qkv", "contraction")
 """The original's claims about the structure of a program: a column of programs.csv each."""
 
 STAGES = FIRST, SECOND, STEADY = "first", "second", "steady"
-PROCESS, CONTROL, COMPILER = "process", "control", "compiler"
-RUNTIME, MARGIN, PAIRWISE, FORM, SCALING = "runtime", "margin", "pairwise", "form", "scaling"
+PROCESS, CONTROL, COMPILER, UNDISTURBED = "process", "control", "compiler", "undisturbed"
+THROUGHPUT = "throughput"
+NATIVE_CALLS = "native"
+"""Native calls in the rounds of a replay."""
+EVERYTHING_ELSE, MARGIN, PAIRWISE, FORM, SCALING = "everything else", "margin", "pairwise", "form", "scaling"
 CORES, REVERSAL = "cores", "reversal"
 HBM, TEMPORARIES, CYCLES, LAYOUT, FUSIONS = "hbm", "temporaries", "cycles", "layout", "fusions"
 OPERATIONS, PROGRAM, BATCH, FIT, RSS = "operations", "program", "largest_batch", "fit", "rss"
@@ -98,11 +108,17 @@ def typed(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _numbers(values: pd.Series) -> list[float]:
-    return [math.nan if pd.isna(value) else float(value) for value in values]
+    return [math.nan if _is_empty(value) else float(value) for value in values]
 
 
 def _texts(values: pd.Series) -> pd.Series:
-    return values.astype(object).where(values.notna(), "").astype(str).astype(object)
+    texts = ["" if _is_empty(value) else str(value) for value in values]
+    return pd.Series(texts, index=values.index, dtype=object)
+
+
+def _is_empty(value: object) -> bool:
+    # Only a missing number differs from itself; this test is faster than that of pandas.
+    return value is None or value is pd.NA or value != value
 
 
 def _flags(values: pd.Series) -> pd.Series:
@@ -130,12 +146,15 @@ def read(path: Path) -> pd.DataFrame:
     result = pd.read_csv(path, dtype=str, keep_default_na=False, na_values=[""], encoding="utf-8")
     result = result.drop(columns=list(RETIRED.get(path.stem, ())), errors="ignore")
     unknown = [name for name in result.columns if name not in columns]
-    missing = [name for name in KEYS[path.stem] if name not in result.columns]
+    keys = [name for name in KEYS[path.stem] if path.stem != "rounds" or name not in YOUNGER]
+    missing = [name for name in keys if name not in result.columns]
     if unknown or missing:
         raise ValueError(
             f"{path}: expected columns of columns.yaml, got {', '.join(unknown) or 'none'} that are "
             f"unknown and {', '.join(missing) or 'none'} missing; fix: make the file again with this version"
         )
+    if path.stem in RENAMED:
+        result["quantity"] = result["quantity"].replace(RENAMED[path.stem])
     return typed(result.reindex(columns=list(columns)))
 
 

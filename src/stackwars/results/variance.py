@@ -6,14 +6,16 @@ McCulloch, Variance Components, 1992, ch. 3)."""
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable
 
 import numpy as np
 import pandas as pd
 
-from stackwars.results import pooling, schema
+from stackwars.results import comparisons, deciding, pooling, schema
 from stackwars.results.pooling import RunTable
 from stackwars.results.runs import Run
+from stackwars.results.schema import is_missing
 from stackwars.setup.device import CPUS
 
 LEVELS = ("process", "round", "run", "machine")
@@ -32,9 +34,9 @@ def table(accepted: list[Run]) -> pd.DataFrame:
     deviation of the logarithm at this level, empty if there are too few to tell. count: cells or ratios that it
     is pooled over.
     """
-    rows = []
+    rows, newest = [], newest_protocol(accepted)
     for device in CPUS:
-        result = {LATENCY: _latencies(accepted, device), RATIO: _ratios(accepted, device)}
+        result = {LATENCY: _latencies(newest, device), RATIO: _ratios(newest, device)}
         for quantity, variances in result.items():
             for level in LEVELS:
                 known = variances.get(level, [])
@@ -84,10 +86,12 @@ def _two_way(logs: np.ndarray) -> tuple[float, float] | None:
 
 
 def _ratios(accepted: list[Run], device: str) -> dict[str, list[float]]:
-    """Return variances of the logarithm of a steady ratio by level, one for each ratio of a run or of all."""
-    tables = [run.table("comparisons").assign(machine=run.machine) for run in accepted]
+    """Return variances of the logarithm of an interleaved steady ratio by level, one for each ratio of a run or of
+    all."""
+    tables = [comparisons.observed(run.table("rounds")).assign(machine=run.machine) for run in accepted]
     rows = pd.concat(tables) if tables else schema.empty("comparisons").assign(machine="")
     rows = rows[(rows["quantity"] == schema.STEADY) & (rows["device"] == device) & rows["error"].notna()]
+    rows = rows[rows["interleaved"].isin([True])]
     names = list(zip(rows["workload"], rows["subject"], strict=True))
     variances = rows["error"] ** 2
     means = rows.assign(key=names, log=np.log(rows["ratio"]), variance=variances)
@@ -113,39 +117,59 @@ def _between(means: pd.DataFrame) -> dict[str, list[float]]:
 
 HELD_OUT_COLUMNS = ["run", "machine", "known", "quantity", "inside", "total"]
 QUANTITIES = (*schema.STAGES, schema.REPLAY)
-_FEWEST = 2
-"""Other runs without which nothing is predicted."""
+FEWEST = 3
+"""Other runs without which a prediction interval is too wide to be missed, and is not counted."""
 
 
 def held_out(accepted: list[Run]) -> pd.DataFrame:
     """Return HELD_OUT_COLUMNS: whether each run, left out in turn, falls where the others predict it.
 
-    A row for each run and quantity; none of too few runs. known: whether another run is of its kind of machine.
-    inside: how many of its ratios (total) lie in the 95 % prediction interval that the others give.
+    A row for each run and quantity. known: whether another run is of its kind of machine. inside: how many of its
+    ratios (total) lie in the 95 % prediction interval of the others; counted are those that at least FEWEST others
+    have.
     """
-    every = []
-    for run in accepted:
-        table = run.table("comparisons")
-        timed = table[table["quantity"].isin(QUANTITIES)].reset_index(drop=True)
-        every.append(RunTable(run.identity, run.machine, timed))
+    every = [_observed(run) for run in newest_protocol(accepted, FEWEST + 1)]
     rows = []
-    for left_out in every if len(every) > _FEWEST else ():
+    for left_out in every:
         others = [one for one in every if one is not left_out]
-        pooled = pooling.pool(others).set_index(schema.COMPARISON_KEYS)
-        predicted = pooled[["predicted_low", "predicted_high"]].add_suffix("_of_others")
-        own = left_out.comparisons.join(predicted, on=schema.COMPARISON_KEYS)
-        known = own[own["predicted_low_of_others"].notna() & own["ratio"].notna()]
-        inside = known["ratio"].between(known["predicted_low_of_others"], known["predicted_high_of_others"])
-        for quantity in QUANTITIES:
-            of_it = known["quantity"] == quantity
-            rows.append(
-                {
-                    "run": left_out.run,
-                    "machine": left_out.machine,
-                    "known": any(one.machine == left_out.machine for one in others),
-                    "quantity": quantity,
-                    "inside": int((of_it & inside).sum()),
-                    "total": int(of_it.sum()),
-                }
-            )
+        found = _predicted(left_out, others)
+        rows += [
+            {
+                "run": left_out.run,
+                "machine": left_out.machine,
+                "known": any(one.machine == left_out.machine for one in others),
+                "quantity": quantity,
+                "inside": sum(is_inside for name, is_inside in found if name == quantity),
+                "total": sum(name == quantity for name, _ in found),
+            }
+            for quantity in QUANTITIES
+        ]
     return pd.DataFrame(rows, columns=HELD_OUT_COLUMNS)
+
+
+def newest_protocol(accepted: list[Run], fewest: int = 1) -> list[Run]:
+    """Return the runs with ratios of the newest protocol that has so many of them; none if no protocol has."""
+    timed = [run for run in accepted if run.table("rounds")["ratio"].notna().any()]
+    counts = Counter(run.protocol for run in timed)
+    newest = max((protocol for protocol, count in counts.items() if count >= fewest), default=None)
+    return [run for run in timed if run.protocol == newest]
+
+
+def _observed(run: Run) -> RunTable:
+    table = comparisons.observed(run.table("rounds"))
+    table = table[table["quantity"].isin(QUANTITIES) & table["ratio"].notna()]
+    return RunTable(run.identity, run.machine, table.reset_index(drop=True))
+
+
+def _predicted(left_out: RunTable, others: list[RunTable]) -> list[tuple[str, bool]]:
+    """Return the quantity of every ratio of a run that enough others predict, and whether it is as predicted."""
+    pooled = {deciding.key_of(row): row for row in pooling.pool(others).to_dict("records")}
+    result = []
+    for row in left_out.comparisons.to_dict("records"):
+        other = pooled.get(deciding.key_of(row))
+        if other is None or is_missing(other["predicted_low"]) or other["runs"] < FEWEST:
+            continue
+        if row["interleaved"] == other["interleaved"]:  # otherwise they estimate different things
+            is_inside = other["predicted_low"] <= row["ratio"] <= other["predicted_high"]
+            result.append((row["quantity"], is_inside))
+    return result

@@ -30,11 +30,11 @@ MORE_SLOW_RUNS = "more than two slow runs"
 COUNTS_DISAGREE = "compilations and times disagree"
 NO_STEADY_STATE = "no steady state"  # of stackwars.measure.steady
 
-DUE_TO_PROGRAM, DUE_TO_RUNTIME = "the program", "the runtime"
+DUE_TO_PROGRAM, DUE_TO_REST = "the program", "everything else"
 NOT_SEPARATED = "not separated"
-WITHIN_CONTROL, CONTROL_FAILED = "within 10 %", "control failed"
-CONTROL = 0.10
-"""A baseline replayed is the baseline if their ratio is within this share of 1."""
+PASSED, NATIVE_SLOWER, NATIVE_FASTER = "passed", "native slower", "native faster"
+CONTROL = 0.03
+"""A control passes if the interval of its ratio lies within this share of 1."""
 
 FRONTEND, COMPILER, INTERACTION = "frontend", "compiler", "interaction"
 
@@ -114,12 +114,14 @@ def same_direction(one: str, other: str) -> str:
 
 
 def control(ratio: Estimate | None) -> str:
-    """Return whether a replayed baseline takes the baseline's time, by the interval of their ratio."""
+    """Return whether a native call takes the time of the replay of its program, by the interval of their ratio."""
     if ratio is None or ratio.low is None:
         return NO_DATA
     if is_within(ratio.low, ratio.high, CONTROL):
-        return WITHIN_CONTROL
-    return CONTROL_FAILED if ratio.high < 1 or ratio.low > 1 else INCONCLUSIVE
+        return PASSED
+    if ratio.low > 1:
+        return NATIVE_SLOWER
+    return NATIVE_FASTER if ratio.high < 1 else INCONCLUSIVE
 
 
 def margin(ratio: Estimate | None) -> str:
@@ -128,7 +130,7 @@ def margin(ratio: Estimate | None) -> str:
         return NO_DATA
     if ratio.low > 1:
         return DUE_TO_PROGRAM
-    return DUE_TO_RUNTIME if ratio.high < 1 else NOT_SEPARATED
+    return DUE_TO_REST if ratio.high < 1 else NOT_SEPARATED
 
 
 def reversal(older: str, newer: str) -> str:

@@ -7,6 +7,7 @@ the Python version: a changed pin is a new folder, and a deleted folder is simpl
 from __future__ import annotations
 
 import argparse
+import contextlib
 import errno
 import fcntl
 import hashlib
@@ -16,6 +17,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 from stackwars.setup import advice
@@ -24,15 +26,44 @@ REPOSITORY = Path(__file__).resolve().parents[3]
 BORROWED = {"libtpu": "3.12"}
 """Packages that may be installed as for an earlier Python: {name: its version}. libtpu is a library with a C
 interface and a few lines of Python: its release 0.0.21 names CPython 3.10 to 3.12 and works with 3.13."""
-_SIZE = re.compile(
-    r"^# Size on disk: ([0-9.]+) GB(?: \(([0-9.]+) GB where the installer cannot link .*\))?$", re.MULTILINE
-)
 _NO_WHEEL = re.compile(r"(\S+?)==\S+ has no wheels with a matching Python")
 _OTHER_PYTHON = re.compile(
     r"current Python version \((\S+)\) does not satisfy\s+Python\s*(\S+?)\s+and\s+(\S+)\s+depends"
 )
 
-
+PASSED = frozenset(
+    [
+        # Where programs and this user's files are, and how text is shown.
+        *("PATH", "HOME", "USER", "LOGNAME", "TERM", "COLUMNS", "NO_COLOR", "LANG", "LANGUAGE", "TZ"),
+        *("TMPDIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"),
+        # Without it the Python of a module system does not start, and no driver outside the usual places is found.
+        "LD_LIBRARY_PATH",
+        # The compiler of TorchInductor, whose version is recorded.
+        "CXX",
+        # How a child that builds an environment reaches the package index.
+        *("SSL_CERT_FILE", "SSL_CERT_DIR", "NETRC"),
+        *(
+            "HTTP_PROXY",
+            "HTTPS_PROXY",
+            "ALL_PROXY",
+            "NO_PROXY",
+            "http_proxy",
+            "https_proxy",
+            "all_proxy",
+            "no_proxy",
+        ),
+        # Which accelerators a scheduler gave to this job, and the place of a TPU in its host.
+        *("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER"),
+        *("TPU_ACCELERATOR_TYPE", "TPU_CHIPS_PER_HOST_BOUNDS", "TPU_HOST_BOUNDS", "TPU_LIBRARY_PATH"),
+        *("TPU_SKIP_MDS_QUERY", "TPU_TOPOLOGY", "TPU_VISIBLE_CHIPS", "TPU_WORKER_HOSTNAMES", "TPU_WORKER_ID"),
+        # The node of a cluster, which a result names.
+        "SLURMD_NODENAME",
+    ]
+)
+"""Variables that a child process inherits. A list of those that change what is measured would never end: every
+library reads its own (DNNL_*, ATEN_*, NPY_*, GLIBC_TUNABLES, GOTO_NUM_THREADS, NVIDIA_TF32_OVERRIDE)."""
+PASSED_PREFIXES = ("LC_", "STACKWARS_", "UV_")
+"""The same, by their beginning. uv builds environments, and nothing that is measured reads its variables."""
 _WHY_UNAVAILABLE = "STACKWARS_UNAVAILABLE"
 """Environment variable with the reason for which a command runs without its environment."""
 
@@ -101,32 +132,6 @@ def ensure(pins: Path) -> Path:
     return python
 
 
-def sizes_gb() -> dict[str, float]:
-    """Return the disk space of each environment of a run on a CPU, in 10^9 bytes, from envs/<name>.in."""
-    sizes = {path.stem: _SIZE.search(path.read_text()) for path in (REPOSITORY / "envs").glob("*.in")}
-    links = _installer_links()
-    return {
-        name: float(size[1] if links else size[2] or size[1]) for name, size in sorted(sizes.items()) if size
-    }
-
-
-def _installer_links() -> bool:
-    """Return whether uv can link its cache into the environments: both on one file system."""
-    caches = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    cache = Path(os.environ.get("UV_CACHE_DIR") or Path(caches, "uv"))
-    devices = {
-        next(p for p in (folder, *folder.parents) if p.exists()).stat().st_dev
-        for folder in (cache.absolute(), root().absolute())
-    }
-    return len(devices) == 1
-
-
-def missing_sizes_gb() -> dict[str, float]:
-    """Return the environments of a run on a CPU that are not built yet: {name: GB on disk}."""
-    pins = {name: REPOSITORY / "envs" / f"{name}.txt" for name in sizes_gb()}
-    return {name: size for name, size in sizes_gb().items() if not (folder(pins[name]) / "ready").exists()}
-
-
 def _build(pins: Path, home: Path, python: Path) -> None:
     start = time.monotonic()
     print(f"[environment] building {home.name} from {pins.name} ...", file=sys.stderr, flush=True)
@@ -189,14 +194,33 @@ def why_unavailable() -> str:
 
 
 def clean_environ(extra: dict[str, str]) -> dict[str, str]:
-    """Return this process's environment variables without those that change how Python or XLA run."""
-    dropped = (
-        *("PYTHON", "VIRTUAL_ENV", "LD_PRELOAD", "MALLOC_"),
-        *("XLA_", "JAX_", "PJRT_", "PT_XLA_", "TORCH", "LIBTPU_", "TF_", "HF_", "TRANSFORMERS_"),
-        *("OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_"),
-    )
-    others = {k: v for k, v in os.environ.items() if not k.startswith(dropped)}
-    return {**others, "PYTHONPATH": str(REPOSITORY / "src"), "PYTHONHASHSEED": "0", **extra}
+    """Return the environment of a child process: PASSED of this process's variables, what is set for every child,
+    and `extra`.
+    """
+    passed = {k: v for k, v in os.environ.items() if k in PASSED or k.startswith(PASSED_PREFIXES)}
+    return {
+        **passed,
+        "PYTHONPATH": str(REPOSITORY / "src"),
+        "PYTHONHASHSEED": "0",
+        # NumPy alone would ask for 2 MiB pages, and whatever uses its arrays would have them.
+        "NUMPY_MADVISE_HUGEPAGE": "0",
+        **extra,
+    }
+
+
+def ensure_all(pins: Iterable[Path]) -> None:
+    """Build the environments that are missing before anything is timed.
+
+    What this Python cannot have is left to the job that needs it, which reports that.
+
+    :raises BuildError: if one fails for another reason.
+    """
+    missing = [path for path in pins if not (folder(path) / "ready").exists()]
+    for path in missing:
+        with contextlib.suppress(Unavailable):
+            ensure(path)
+    if missing:
+        os.sync()  # gigabytes that are still to be written would disturb the first cells
 
 
 def main() -> None:

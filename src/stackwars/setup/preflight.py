@@ -16,11 +16,11 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from stackwars.setup import environments, tools
+from stackwars.setup import environments, needed, tools
 
 INDEX_TIMEOUT_S = 15
 HARNESS = environments.REPOSITORY / ".venv" / "ready"
-HARNESS_GB = 0.6
+HARNESS_GB = 0.7
 PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
 BROWSER = "chromium"
 """The command, and the Debian package, of the browser in which the tests open the report."""
@@ -51,9 +51,9 @@ def optional_on_machine() -> list[Missing]:
     return [_of_python(f"what TorchInductor compiles with: {', '.join(missing)}", tools.inductor_packages())]
 
 
-def missing_for_environments() -> list[Missing]:
-    """Return what the environments that are not built yet need and this machine lacks."""
-    sizes = environments.missing_sizes_gb()
+def missing_for_environments(studies: list[str]) -> list[Missing]:
+    """Return what the environments that these studies still have to build need and this machine lacks."""
+    sizes = needed.missing_gb(studies)
     if not HARNESS.exists():
         sizes |= {"harness": HARNESS_GB}
     checks = [check_disk(sizes, environments.root()), check_index()] if sizes else []
@@ -195,19 +195,15 @@ def _print(text: str) -> None:
 def main() -> None:
     """Install what is missing if that is possible, else print all of it and exit with 1 if any is required.
 
-    With STACKWARS_WITHOUT_TEX=1, TeX and Graphviz are not checked: no paper can be built then.
+    STUDIES names the studies whose environments will be built. With STACKWARS_WITHOUT_TEX=1, TeX and Graphviz are not
+    checked: no paper can be built then.
     """
     with_tex = not os.environ.get("STACKWARS_WITHOUT_TEX")
     required, optional = missing_on_machine(with_tex), optional_on_machine()
     if required or optional:
         install([*required, *optional], required=bool(required))
         required, optional = missing_on_machine(with_tex), optional_on_machine()
-    later = missing_for_environments()
-    if HARNESS.exists():
-        # Some targets need none of the environments that are not built yet.
-        for one in later:
-            _print(f"warning: an environment that is not built yet lacks {one.what}")
-        later = []
+    later = missing_for_environments(os.environ.get("STUDIES", "").split())
     if required or later:
         sys.exit(explain([*required, *optional, *later]))
     for one in optional:

@@ -11,8 +11,11 @@ from stackwars.measure import checks
 from stackwars.study import comparisons, imports
 from stackwars.study.studies import Study, studies
 
-ROUNDS = ("rounds_min", "round_budget_s")
-"""The settings by which a process finds out that it is not needed any more."""
+MEASURING = (
+    *("seed", "matmul_precision", "memory_cap_gib", "timeout_s", "side_by_side"),
+    *("steady_min_blocks", "steady_max_blocks", "steady_seconds", "loop_pairs", "loop_seconds"),
+)
+"""The settings that every timed process depends on."""
 
 
 @dataclass(frozen=True, order=True)
@@ -78,6 +81,14 @@ def parity_limit(config: dict, workload: str) -> float:
     return checks.parity_limit(workload, sizes(config, workload), settings(config)["parity_rel_l2"])
 
 
+def measuring(config: dict, workload: str) -> dict:
+    """Return the settings that a process of the workload depends on; if one changes, its cells are measured again."""
+    chosen = settings(config)
+    return {key: chosen[key] for key in MEASURING if key in chosen} | {
+        "block_calls": block_calls(config, workload)
+    }
+
+
 def block_calls(config: dict, workload: str) -> int:
     """Calls in a block of the workload's steady state, the same for every framework."""
     return config["presets"][config["preset"]].get("block_calls", {}).get(workload, 1)
@@ -93,25 +104,22 @@ def pins(config: dict, framework: str, device: str) -> str:
     return f"envs/{environments(config, framework)[device]}.txt"
 
 
-def partner(config: dict, cell: Cell, among: Container[Cell]) -> Cell | None:
-    """The cell of the baseline whose process takes turns with this one's.
+def rounds(config: dict, workload: str, framework: str | None = None) -> int:
+    """Return the rounds of a workload in the chosen preset, or those of a framework's cell of it."""
+    of_preset = config["presets"][config["preset"]].get("rounds", {})
+    of_framework = config["frameworks"][framework] if framework else {}
+    limits = [of_preset.get(workload), of_framework.get("rounds")]
+    return min([settings(config)["rounds"], *filter(None, limits)])
 
-    among: those that are asked for. None of a framework that is compared with no other, and of one that runs
-    another one's programs.
+
+def partner(config: dict, cell: Cell, among: Container[Cell]) -> Cell | None:
+    """Return the cell of the baseline, whose process takes turns with this one's; None of a baseline.
+
+    among: those that are asked for.
     """
     baseline = comparisons.baseline(config, cell.framework)
-    if baseline is None or frameworks.program_of(cell.framework) != cell.framework:
-        return None
-    other = Cell(baseline, cell.workload, cell.device)
+    other = baseline and Cell(baseline, cell.workload, cell.device)
     return other if other in among else None
-
-
-def baselines(config: dict, workload: str, device: str) -> dict[str, str | None]:
-    """Return {framework: that which it is compared with, or None} of the workload's cells on the device."""
-    result = studies(config)
-    names = [f for f in config["frameworks"] if _is_asked(config, result, Cell(f, workload, device))]
-    wanted = {name: comparisons.baseline(config, name) for name in names}
-    return {name: base if base in names else None for name, base in wanted.items()}
 
 
 def sources(config: dict, cell: Cell) -> list[str]:

@@ -131,11 +131,10 @@ def _definitions(config: dict) -> dict[str, dict]:
 def _check_settings(config: dict) -> None:
     for name, chosen in config["presets"].items():
         settings = {**config["settings"], **chosen.get("settings", {})}
-        for what in ("steady_{}_blocks", "rounds_{}"):
-            least, most = (what.format(end) for end in ("min", "max"))
-            if settings[least] > settings[most]:
-                expected = f"at most {most}, {settings[most]} in preset {name}"
-                raise ConfigError(f"settings.{least}", expected, settings[least])
+        least, most = (f"steady_{end}_blocks" for end in ("min", "max"))
+        if settings[least] > settings[most]:
+            expected = f"at most {most}, {settings[most]} in preset {name}"
+            raise ConfigError(f"settings.{least}", expected, settings[least])
 
 
 def _check_comparisons(config: dict) -> None:

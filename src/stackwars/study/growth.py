@@ -15,7 +15,7 @@ from stackwars.study.studies import studies
 ALL = "all"
 """Stands for the value of a process that has every shape."""
 SETTINGS = {
-    **{"steady_seconds": 0.2, "steady_min_blocks": 3, "steady_max_blocks": 20, "steady_repeats": 0},
+    **{"steady_seconds": 0.2, "steady_min_blocks": 3, "steady_max_blocks": 20},
     "block_calls": 1,
 }
 """What differs from the settings of a cell: the first call is what counts."""

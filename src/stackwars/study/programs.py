@@ -241,15 +241,6 @@ def searched(config: dict) -> list[ReplayCell]:
     ]
 
 
-def peers(config: dict, workload: str, device: str) -> dict:
-    """Return what is measured in the rounds of a workload on a device, as of `stackwars.measure.rounds`."""
-    compiled = device == CPU and CPU in config["devices"] and workload in compiled_workloads(config)
-    return {
-        "baselines": cells.baselines(config, workload, device),
-        "compilers": _replaying(config, workload) if compiled else [],
-    }
-
-
 def lower_job(config: dict, program: Program) -> dict:
     """The LowerJob of `stackwars.compilers.lower` as a dictionary."""
     settings = cells.settings(config)
@@ -288,11 +279,10 @@ def largest_batch_job(config: dict, compilation: Compilation) -> dict:
     return result
 
 
-def replay_job(config: dict, replay: ReplayCell, repetition: int) -> dict:
-    """The ReplayJob of `stackwars.compilers.replay` as a dictionary."""
+def replay_job(config: dict, replay: ReplayCell) -> dict:
+    """The ReplayJob of `stackwars.compilers.replay` of the first round, as a dictionary."""
     settings = cells.settings(config)
     row = config["compilers"][replay.compiler]
-    measuring = ("seed", "memory_cap_gib", "timeout_s", "steady_max_blocks", *cells.ROUNDS)
     return {
         "workload": replay.workload,
         "device": replay.device,
@@ -300,13 +290,13 @@ def replay_job(config: dict, replay: ReplayCell, repetition: int) -> dict:
         "compiler": replay.compiler,
         "module": compiler_module(config, replay.compiler),
         "options": row.get("options", {}),
-        "repetition": repetition,
+        "repetition": 0,
         "baseline": with_programs(config)[0],
         "sizes": sizes(config, replay.workload),
         "settings": {
-            **{key: settings[key] for key in measuring},
+            **cells.measuring(config, replay.workload),
+            "rounds": cells.rounds(config, replay.workload),
             "steady_min_blocks": _replay_blocks(settings, replay.workload),
-            "block_calls": cells.block_calls(config, replay.workload),
             "steady_seconds": settings["replay_seconds"],
         },
         "programs": _files(config, replayed(config, replay.workload, replay.compiler)),

@@ -78,7 +78,7 @@ def slices(config: dict) -> list[Compilation]:
 def sharded_job(config: dict, point: Point) -> dict:
     """The ShardedJob of `stackwars.compilers.sharded` as a dictionary."""
     settings = cells.settings(config)
-    kept = ("seed", "matmul_precision", "memory_cap_gib", "timeout_s", "side_by_side", "rounds_min")
+    kept = ("seed", "matmul_precision", "memory_cap_gib", "timeout_s", "side_by_side")
     return {
         "frontend": point.frontend,
         "framework": point.framework,

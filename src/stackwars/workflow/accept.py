@@ -6,13 +6,13 @@ with every cell of the first study.
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from stackwars.audits import audit_entries
 from stackwars.claims import pages
 from stackwars.measure import FORMS, PROTOCOL, documents
 from stackwars.results import runs, schema
@@ -38,6 +38,8 @@ KEPT = (
 )
 """The measured files that the reference has, as patterns. The optimised HLO of targets is left out: it is
 large, and counted in ahead.json."""
+COMPILATIONS = ("ahead.json", "largest_batch.json")
+"""Those that later runs take over."""
 _WITH_SOURCES = ("cell.json", "replay.json", "check.json", "causes.json", "ahead.json", "process.json")
 """Documents that name the revision of the sources that they were measured with."""
 FOR_READERS = ("comparisons.csv", "claims.csv")
@@ -181,9 +183,15 @@ def replace_measured(full: Path, reference: Path, identity: str) -> int:
     _delete(reference, {*stay, *map(Path, FOR_READERS)})
     for path in files:
         _copy(full / path, reference / path)
-    if Path(AUDITS) in files:
-        audit_entries.write(audit_entries.read(full / AUDITS), reference / AUDITS, identity)
+        if path.name in COMPILATIONS:
+            _name_run(reference / path, identity)
     return len(files)
+
+
+def _name_run(path: Path, identity: str) -> None:
+    """Write into a compilation's document the run that made it, unless it has one: it was taken from that."""
+    document = documents.read(path)
+    path.write_text(json.dumps({"run": identity} | document, indent=1))
 
 
 def _delete(reference: Path, stay: set[Path]) -> None:

@@ -9,47 +9,49 @@ from dataclasses import dataclass
 from snakemake.exceptions import WorkflowError
 
 from stackwars import compilers, frameworks, workloads
+from stackwars.audits import pairs
+from stackwars.audits.depth_scaling import NAME as DEPTH_SCALING
 from stackwars.audits.depth_scaling import WORKLOAD as depth_scaling
+from stackwars.audits.pairs import Pair
 from stackwars.audits.third_party import HARNESSES
-from stackwars.audits.trials import GROUP
 from stackwars.results.folder import Folder
 from stackwars.setup.device import CPU, CPUS, ONE_THREAD
 from stackwars.study import cells, imports, programs
-from stackwars.study.comparisons import CELLS, comparisons
 from stackwars.study.studies import of_tables
 from stackwars.workflow import job_files
 from stackwars.workflow.grid import Grid, Wildcards
 
-VERSION = "2"
+VERSION = "3"
 """The version of the audits' protocol; see `stackwars.workflow.jobs`."""
-SETTINGS = (
-    *("seed", "matmul_precision", "memory_cap_gib", "timeout_s"),
-    *("interleaved_slice_seconds", "parity_rel_l2"),
-)
-"""The settings that an audit's processes depend on."""
+SETTINGS = ("seed", "matmul_precision", "memory_cap_gib", "timeout_s", "parity_rel_l2")
+"""The settings that every audit's processes depend on."""
+PAIR_SETTINGS = ("steady_min_blocks", "steady_max_blocks", "loop_pairs", "loop_seconds")
+"""Those that the rounds of pairs depend on too, which are measured as the study's are."""
+PAIR_STEADY_S = 0.3
+"""Seconds of an undisturbed series, of which a process of a pair has two."""
 TIMED_TWICE = ("ffn", "mha", "conv")
 """Basic operations of more than a millisecond, timed at the full sizes in every preset."""
-OF_REPLAYS = ("mutants", "power")
+OF_REPLAYS = ("mutants",)
 """The audits that a replay has too."""
-MODULES = {"aa_interleaved": "power"}
-"""The modules of audits that do not have their name."""
+PAIRED = "stackwars.audits.paired"
 PEAKS = ("fences", "mutants")
 """The audits that compare with the machine's peak."""
 
 
 @dataclass(frozen=True)
 class Audit:
-    """One audit of a framework's cells or, with a compiler, of replays of its programs."""
+    """One audit of a framework's cells or, with a compiler, of replays of its programs; or of the rounds of a pair."""
 
     name: str
     device: str
     framework: str
-    compiler: str | None
+    compiler: str | None = None
+    pair: Pair | None = None
 
     @property
     def module(self) -> str:
         """The module that runs it."""
-        return f"stackwars.audits.{MODULES.get(self.name, self.name)}"
+        return PAIRED if self.pair else f"stackwars.audits.{self.name}"
 
     @property
     def dialect(self) -> str:
@@ -65,8 +67,8 @@ class AuditJobs:
         self.folder = f"{grid.root}/audits"
         devices = self._config["devices"]
         self._quiet = ONE_THREAD if ONE_THREAD in devices else devices[0]
-        """Where differences are looked for: on the quiet instrument, if there is one."""
-        self._baselines = {pair.baseline for pair in comparisons(self._config, CELLS)}
+        """Where broken processes run: on the quiet instrument, if there is one."""
+        self._pairs = {(pair.kind, pair.name): pair for pair in pairs.all_pairs(self._config)}
         self._timed_twice = [name for name in TIMED_TWICE if name in self._config["workloads"]]
 
     @staticmethod
@@ -84,6 +86,8 @@ class AuditJobs:
 
         :raises WorkflowError: if the configuration lacks its framework, its compiler or the device.
         """
+        if wildcards.audit in pairs.KINDS:
+            return self._pair(wildcards)
         framework, _, compiler = wildcards.subject.partition("-")
         result = Audit(wildcards.audit, wildcards.device, framework, compiler or None)
         self._grid.check(result)
@@ -94,9 +98,21 @@ class AuditJobs:
             )
         return result
 
-    def pins(self, wildcards: Wildcards) -> str:
-        """Return the pins of the audited framework's environment, or of the compiler's."""
+    def _pair(self, wildcards: Wildcards) -> Audit:
+        pair = self._pairs.get((wildcards.audit, wildcards.subject))
+        if pair is None or wildcards.device != CPU:
+            known = [name for kind, name in self._pairs if kind == wildcards.audit]
+            raise WorkflowError(
+                f"target: audits: expected one of {', '.join(known)} on {CPU}, got {wildcards.subject} on "
+                f"{wildcards.device}; fix: change the path, or the key audits of the configuration"
+            )
+        return Audit(wildcards.audit, CPU, pair.subject, pair=pair)
+
+    def pins(self, wildcards: Wildcards) -> str | list[str]:
+        """Return the pins of the audited frameworks' environments, or of the compiler's."""
         audit = self.audit(wildcards)
+        if audit.pair:
+            return list(dict.fromkeys(side["pins"] for side in self._sides(audit.pair)))
         if audit.compiler:
             return programs.compiler_pins(self._config, audit.compiler)
         return cells.pins(self._config, audit.framework, audit.device)
@@ -114,6 +130,11 @@ class AuditJobs:
         """Return the files of the audit, of its workload and of the framework or compiler."""
         audit = self.audit(wildcards)
         modules = [audit.module]
+        if audit.pair:
+            for side in self._sides(audit.pair):
+                modules += workloads.sources(audit.pair.workload, side["dialect"])
+                modules.append(f"stackwars.frameworks.{side['framework']}")
+            return imports.measured_sources(*modules)
         if audit.name == "independent":
             modules += [m for name in self._timed_twice for m in workloads.sources(name, audit.dialect)]
             modules.append("stackwars.audits.third_party")
@@ -131,6 +152,9 @@ class AuditJobs:
     def command(self, wildcards: Wildcards, input) -> str:
         """Return the audit's command but for its output."""
         audit = self.audit(wildcards)
+        kept = f"--folder {self.folder}/kept/{'-'.join(wildcards)}"
+        if audit.pair:
+            return f"{audit.module} --job {job_files.planned('pair', self._pair_job(audit.pair))} {kept}"
         peak = f"--peak {input.peak}" if audit.name in PEAKS else ""
         if audit.name == "fences":
             return (
@@ -140,8 +164,30 @@ class AuditJobs:
             )
         return (
             f"{audit.module} --job {job_files.planned('audit', self._spec(audit))} --pins {input.pins} {peak} "
-            f"{self._numbers(audit)} --folder {self.folder}/kept/{'-'.join(wildcards)}"
+            f"{self._numbers(audit)} {kept}"
         )
+
+    def _pair_job(self, pair: Pair) -> dict:
+        """Return what `stackwars.audits.paired` reads."""
+        settings = {key: self._grid.settings[key] for key in (*SETTINGS, *PAIR_SETTINGS)}
+        calls = 1 if pair.workload == DEPTH_SCALING else cells.block_calls(self._config, pair.workload)
+        return {
+            **{"name": pair.name, "kind": pair.kind, "workload": pair.workload, "device": CPU},
+            **{"preset": self._config["preset"], "percent": pair.percent, "trials": pair.trials},
+            "rounds": cells.rounds(self._config, pair.workload),
+            "settings": {**settings, "steady_seconds": PAIR_STEADY_S, "block_calls": calls},
+            "sides": self._sides(pair),
+        }
+
+    def _sides(self, pair: Pair) -> list[dict]:
+        result = []
+        for name, layers in zip((pair.subject, pair.baseline), pair.layers, strict=True):
+            is_stack = pair.workload == DEPTH_SCALING
+            sizes = {**pairs.STACK, "layers": layers} if is_stack else cells.sizes(self._config, pair.workload)
+            pins = cells.pins(self._config, name, CPU)
+            dialect = frameworks.load(name).DIALECT
+            result.append({"framework": name, "dialect": dialect, "sizes": sizes, "pins": pins})
+        return result
 
     def _spec(self, audit: Audit) -> dict:
         """Return a ProcessJob of `stackwars.measure.supervisor` without a workload, or what a replay's audit reads."""
@@ -166,26 +212,17 @@ class AuditJobs:
         """Return the arguments of the audit that say how often, and at which sizes."""
         settings = self._grid.settings
         match audit.name:
-            case "aa_interleaved":  # half as many, as its processes start slowly
-                return f"--same --rounds {settings['audit_rounds'] // 2}"
-            case "power":
-                return f"--rounds {self._power_rounds(audit)}"
             case "independent":
                 full = self._config["presets"]["full"]["sizes"]
                 sizes = job_files.planned("sizes", {name: full[name] for name in self._timed_twice})
                 return f"--sizes {sizes} --processes {settings['audit_processes']}"
         return ""
 
-    def _power_rounds(self, audit: Audit) -> int:
-        """Return few rounds for a framework that is no baseline: such a process may compile for a minute."""
-        rounds = self._grid.settings["audit_rounds"]
-        return rounds if audit.compiler or audit.framework in self._baselines else max(GROUP, rounds // 5)
-
     def parts(self, wildcards: Wildcards = None) -> list[str]:
         """Return every part that is measured, of the frameworks and devices that this machine has."""
         quiet = self._quiet
         timed = self._having(lambda dialect: dialect in HARNESSES)
-        pairs = {
+        framework_cells = {
             (cell.device, cell.framework)
             for cell in self._grid.available_cells()
             if cell.framework in self._audited()
@@ -201,18 +238,20 @@ class AuditJobs:
             if CPU in self._config["devices"] and row["framework"] in self._config["frameworks"]
         }
         wanted = {
-            "fences": pairs,
+            "fences": framework_cells,
             # A slow device of the same kind adds nothing to what the quiet one shows of a mutant.
-            "mutants": {pair for pair in pairs if pair[0] != CPU or quiet == CPU} | added | replays,
-            "power": pairs & {(quiet, name) for name in self._baselines} | added | replays,
-            "aa_interleaved": {pair for pair in pairs if pair[0] == quiet and pair[1] not in self._baselines},
+            "mutants": {one for one in framework_cells if one[0] != CPU or quiet == CPU} | added | replays,
             # pyperf is in the environment for the CPU alone.
-            "independent": pairs & {(quiet, name) for name in timed if quiet in CPUS},
+            "independent": framework_cells & {(quiet, name) for name in timed if quiet in CPUS},
         }
         return [
             f"{self.folder}/{name}/{device}/{subject}.json"
             for name, result in wanted.items()
             for device, subject in sorted(result)
+        ] + [
+            f"{self.folder}/{kind}/{CPU}/{name}.json"
+            for kind, name in self._pairs
+            if CPU in self._config["devices"]
         ]
 
     def _audited(self) -> list[str]:

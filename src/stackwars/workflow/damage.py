@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from stackwars.measure import FORMS, documents
+from stackwars.measure.rounds import ROUNDS
 
 ASIDE = "damaged"
 """The folder, beside the results, that damaged files are moved to."""
@@ -29,7 +30,7 @@ _DIGEST = re.compile(r'"output_sha256": "(\w+)"')
 
 
 def find(root: Path) -> dict[Path, str]:
-    """Return what under `root` is damaged: {file, or folder of a process: why}.
+    """Return what under `root` is damaged: {file, or folder of forms: why}.
 
     Documents (.json), programs (.gz) and outputs (.npy) are read to their end. An empty output belongs to
     a cell that is not ok.
@@ -37,10 +38,8 @@ def find(root: Path) -> dict[Path, str]:
     result: dict[Path, str] = {}
     for path in _results(root):
         if problem := _problem(path):
-            # A process is one result: its events without its end say nothing. Of a folder of forms, Snakemake
-            # finds out that it is missing, not that a file in it is.
-            inside = path.relative_to(root).parents
-            folders = [root / p for p in inside if p.name.startswith("process-") or p.name == FORMS]
+            # Of a folder of forms, Snakemake finds out that it is missing, not that a file in it is.
+            folders = [root / p for p in path.relative_to(root).parents if p.name == FORMS]
             result.setdefault(folders[-1] if folders else path, problem)
     return result
 
@@ -72,19 +71,19 @@ def quarantine(root: Path) -> list[str]:
 
 
 def _results(root: Path) -> Iterator[Path]:
-    """Yield everything under `root` that may be a result, in order."""
+    """Yield everything under `root` that may be a result, in order: no rounds, whose job is not done."""
     for path in sorted(root.rglob("*")):
         parts = path.relative_to(root).parts
-        if parts[0] not in NO_RESULTS and not any(part.endswith(".part") for part in parts):
+        is_unfinished = ROUNDS in parts or any(part.endswith(".part") for part in parts)
+        if parts[0] not in NO_RESULTS and not is_unfinished:
             yield path
 
 
 def _others(path: Path) -> list[Path]:
     """Return what was made together with a damaged file or folder."""
-    if path.name.startswith("process-") or not any((path.parent / d).exists() for d in _DOCUMENTS):
+    if not any((path.parent / d).exists() for d in _DOCUMENTS):
         return []
-    beside = sorted(path.parent.iterdir())
-    return [p for p in beside if p != path and not p.name.startswith("process-")]
+    return [p for p in sorted(path.parent.iterdir()) if p not in (path, path.with_name(ROUNDS))]
 
 
 def _move(root: Path, path: Path) -> Path:

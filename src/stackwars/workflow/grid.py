@@ -41,6 +41,8 @@ class Grid:
         self._devices = devices
         self.config = config
         self.is_measured = config["source"] == "measured"
+        self.recompiles = str(config.get("recompile")).lower() == "true"
+        """Whether no compilation is taken from the reference; --config gives a text."""
         self.root = f"results/{studies.folder(config)}"
         self.measured = self.root if self.is_measured else REFERENCE
         self.out = self.root if self.is_measured else REFERENCE_TABLES
@@ -60,7 +62,7 @@ class Grid:
             self.selected_cells = [c for c in self.selected_cells if self._exists(c.path / "cell.json")]
         self.selected = frozenset(self.selected_cells)
         self.partner: Callable[[Cell], Cell | None] = cache(partial(cells.partner, config, among=self.selected))
-        """Returns the cell of the baseline whose process takes turns with that of a cell."""
+        """Returns the cell of the baseline whose processes take turns with those of a cell."""
         self.cpu_cells = [cell for cell in self.selected_cells if cell.device in CPUS]
         """The cells that every machine can run."""
 
@@ -133,12 +135,6 @@ class Grid:
         """Return the peaks of the machine on the devices of some cells."""
         return sorted({f"{self.measured}/{cell.device}/peak.json" for cell in cells_})
 
-    def workloads_done(self, cells_: Iterable[Cell]) -> list[str]:
-        """Return the marks that all of the workloads of some cells is measured on their devices."""
-        if not self.is_measured:
-            return []
-        return sorted({f"{self.root}/measured/{c.device}/{c.workload}" for c in cells_})
-
     # What the compilers make, and processes that belong to no cell
 
     def existing_or_expected(self, paths: Iterable[Path | str]) -> list[str]:
@@ -182,6 +178,16 @@ class Grid:
     def slices(self) -> list[str]:
         """Return the compilations for slices."""
         return self.existing_or_expected(c.path / "ahead.json" for c in sharding.slices(self.config))
+
+    def source_of_compilations(self) -> dict:
+        """Return from where, and of which files, compilations are taken over: a Source without its versions."""
+        made = [*self.compiled("ahead.json"), *self.slices(), *self.largest_batches()]
+        return {
+            "root": self.root,
+            "reference": REFERENCE,
+            "names": [path.removeprefix(f"{self.measured}/") for path in made],
+            "recompile": self.recompiles,
+        }
 
     def base_compilations(self) -> list[str]:
         """Return the compilations of the base programs by the first compiler of each target."""

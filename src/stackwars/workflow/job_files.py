@@ -32,13 +32,6 @@ def planned(kind: str, content: Any) -> str:
     return str(path)
 
 
-def planned_shared(name: str, content: Any) -> str:
-    """Return the path of a file of this run that has the same name in every run, so that no job depends on it."""
-    path = FOLDER / f"{name}.json"
-    _planned[path] = json.dumps(content, indent=1)
-    return str(path)
-
-
 def write_planned() -> None:
     """Write the files of this run and delete those of earlier ones. The run holds the lock."""
     global _running
@@ -62,3 +55,10 @@ def _write(path: Path, text: str) -> None:
     part = path.with_suffix(".part")
     part.write_text(text)
     part.replace(path)
+
+
+def planned_constant(name: str, content: Any) -> str:
+    """Return the path of a file of this run whose name does not follow its content, so that no job depends on it."""
+    path = FOLDER / f"{name}.json"
+    _planned[path] = json.dumps(content, indent=1)
+    return str(path)

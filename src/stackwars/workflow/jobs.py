@@ -2,27 +2,29 @@
 
 A job runs again if its pins, one of its files or its specification changes, or the version of its kind. The files
 are those of the workload, the framework or the compiler. Everything else that decides a result (the supervisor, the
-interleaving, limits, statistics of a process) is the protocol of the kind: whoever changes it so that results differ
+conductor, limits, statistics of a process) is the protocol of the kind: whoever changes it so that results differ
 raises the version here, and then every job of the kind runs again. An edit of a comment there costs nothing.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from types import SimpleNamespace
 
 from snakemake.exceptions import WorkflowError
 
 from stackwars import frameworks
 from stackwars.measure import PROTOCOL, judge
 from stackwars.setup.device import CPU, CPUS
-from stackwars.study import cells, growth, programs, releases, sharding
+from stackwars.study import cells, growth, programs, releases, run_environments, sharding
 from stackwars.study.cells import Cell
 from stackwars.study.growth import Point as GrowthPoint
 from stackwars.study.programs import BASE, Compilation, Program, ReplayCell
 from stackwars.study.releases import Point as ReleasesPoint
 from stackwars.study.sharding import Point as ShardingPoint
-from stackwars.workflow import job_files, plan
+from stackwars.workflow import job_files
 from stackwars.workflow.grid import Grid, Wildcards
 from stackwars.workloads import parallel
 
@@ -73,43 +75,20 @@ class Jobs:
 
     # Inputs and parameters of single rules
 
-    def peers(self) -> str:
-        """Return the path of what the configuration measures in the rounds of each workload on each device.
-
-        The path is the same whatever is in the file: another study, or a further framework, measures nothing again.
-        """
-        config = self._grid.config
-        content = {
-            device: {name: programs.peers(config, name, device) for name in config["workloads"]}
-            for device in config["devices"]
-        }
-        return job_files.planned_shared("peers", content)
-
     def partner_pins(self, wildcards: Wildcards) -> str | list:
-        """Return the pins of the environment of a process's partner; [] without one."""
+        """Return the pins of the environment of a cell's partner; [] without one."""
         self._grid.check(wildcards)
         partner = self._grid.partner(_cell(wildcards))
         return cells.pins(self._grid.config, partner.framework, partner.device) if partner else []
 
-    def priority(self, wildcards: Wildcards) -> int:
-        """Return the place of a cell's process among all."""
-        return plan.priority(self._grid.config, _cell(wildcards), int(wildcards.repetition))
+    def source_of_compilations(self) -> str:
+        """Return the path of the Source of `stackwars.compilers.ahead_reference`.
 
-    def replay_priority(self, wildcards: Wildcards) -> int:
-        """Return the place of a replay's process among all."""
-        return plan.replay_priority(self._grid.config, _replay(wildcards), int(wildcards.repetition))
-
-    def compared(self, wildcards: Wildcards) -> list[str]:
-        """Return the cells and replays of a workload on a device, which are compared with each other."""
-        grid, place = self._grid, (wildcards.device, wildcards.workload)
-        available = grid.cpu_cells if wildcards.device in CPUS else grid.available_cells()
-        result = [cell for cell in available if (cell.device, cell.workload) == place]
-        replays = programs.replays(grid.config)
-        return grid.files(result, "cell.json") + [
-            f"{grid.root}/{replay.path}/replay.json"
-            for replay in replays
-            if (replay.device, replay.workload) == place
-        ]
+        It is the same whatever is in the file, so that nothing is compiled again when a study joins a run.
+        """
+        versions = {kind: self.version(kind) for kind in ("ahead", "largest_batch")}
+        content = self._grid.source_of_compilations() | {"versions": versions}
+        return job_files.planned_constant("source_of_compilations", content)
 
     def description(self, wildcards: Wildcards) -> list[str]:
         """Return the file that tells XLA what a GPU is, for a target that has one."""
@@ -175,18 +154,13 @@ class Jobs:
 
     def replayed_cells(self, wildcards: Wildcards) -> list[str]:
         """Return files of the cells that a replay is checked against: the same programs, natively."""
-        result = self._native(wildcards)
-        return self._grid.files(result, "cell.json")
+        return self._grid.files(_replayed_cells(self._grid, wildcards), "cell.json")
 
-    def replayed_folders(self, wildcards: Wildcards) -> list[str]:
-        """Return the same as arguments of `stackwars.compilers.replay_cell`."""
-        result = self._native(wildcards)
-        return [f"--cell {cell.framework}={self._grid.measured}/{cell.path}" for cell in result]
-
-    def _native(self, wildcards: Wildcards) -> list[Cell]:
-        result = programs.replayed(self._grid.config, wildcards.workload, wildcards.compiler)
-        native = [Cell(program.framework, program.workload, wildcards.device) for program in result]
-        return [cell for cell in native if cell in self._grid.selected]
+    def native_pins(self, wildcards: Wildcards) -> list[str]:
+        """Return the pins of the environments of the native processes in a replay's rounds."""
+        self._grid.check(wildcards)
+        natives = _natives(self._grid, wildcards)
+        return [cells.pins(self._grid.config, cell.framework, cell.device) for cell in natives]
 
 
 # The keys that a rule's wildcards name
@@ -233,14 +207,14 @@ def _configured(key: str, known: list, wanted):
 # Their environments, files and specifications
 
 
-def _process_sources(grid: Grid, wildcards: Wildcards) -> list[str]:
+def _cell_sources(grid: Grid, wildcards: Wildcards) -> list[str]:
     cell = _cell(wildcards)
     both = [one for one in (cell, grid.partner(cell)) if one]
     return sorted({file for one in both for file in cells.sources(grid.config, one)})
 
 
-def _process_spec(grid: Grid, wildcards: Wildcards) -> dict:
-    """Return a ProcessJob of `stackwars.measure.supervisor`, of process 0 if none is named."""
+def _cell_spec(grid: Grid, wildcards: Wildcards) -> dict:
+    """Return a ProcessJob of `stackwars.measure.supervisor`: that of the cell's first process."""
     cell, config = _cell(wildcards), grid.config
     partner = grid.partner(cell)
     return {
@@ -248,12 +222,15 @@ def _process_spec(grid: Grid, wildcards: Wildcards) -> dict:
         "workload": cell.workload,
         "device": cell.device,
         "preset": config["preset"],
-        "repetition": int(getattr(wildcards, "repetition", 0)),
+        "repetition": 0,
         "sizes": cells.sizes(config, cell.workload),
         "partner": partner and _runs(partner.framework),
         "forms": cell.workload in config["paper"].get("forms", []),
         "expected": programs.expected_folder(config, cell.workload),
-        "settings": {**_measuring(grid), "block_calls": cells.block_calls(config, cell.workload)},
+        "settings": {
+            **cells.measuring(config, cell.workload),
+            "rounds": cells.rounds(config, cell.workload, cell.framework),
+        },
     }
 
 
@@ -272,7 +249,7 @@ def _growth_spec(grid: Grid, wildcards: Wildcards) -> dict:
         "forms": False,
         "expected": "",
         "settings": {
-            **_measuring(grid),
+            **cells.measuring(grid.config, point.workload),
             **growth.SETTINGS,
             **({"size": point.size, "values": shapes} if shapes else {}),
         },
@@ -283,16 +260,31 @@ def _runs(framework: str) -> dict[str, str]:
     return {"framework": framework, "dialect": frameworks.load(framework).DIALECT}
 
 
-def _measuring(grid: Grid) -> dict:
-    return {key: value for key, value in grid.settings.items() if key in plan.MEASURING}
-
-
 def _growth_sources(grid: Grid, wildcards: Wildcards) -> list[str]:
     point = _growth(grid, wildcards)
     return cells.sources(grid.config, Cell(point.framework, point.workload, CPU))
 
 
+def _replayed_cells(grid: Grid, wildcards: Wildcards) -> list[Cell]:
+    """Return the cells of this run whose programs a replay of the workload runs."""
+    result = programs.replayed(grid.config, wildcards.workload, wildcards.compiler)
+    every = (Cell(program.framework, program.workload, wildcards.device) for program in result)
+    return [cell for cell in every if cell in grid.selected]
+
+
+def _natives(grid: Grid, wildcards: Wildcards) -> list[Cell]:
+    """Return the cells whose native processes take part in a replay's rounds: in the native compiler alone."""
+    is_native = wildcards.compiler == programs.native_compiler(grid.config)
+    return _replayed_cells(grid, wildcards) if is_native else []
+
+
 def _replay_sources(grid: Grid, wildcards: Wildcards) -> list[str]:
+    own = _replay_sources_of(grid, wildcards.compiler, wildcards.workload)
+    natives = (cells.sources(grid.config, cell) for cell in _natives(grid, wildcards))
+    return sorted({*own, *itertools.chain(*natives)})
+
+
+def _causes_sources(grid: Grid, wildcards: Wildcards) -> list[str]:
     return _replay_sources_of(grid, wildcards.compiler, wildcards.workload)
 
 
@@ -302,8 +294,28 @@ def _replay_sources_of(grid: Grid, compiler: str, workload: str) -> list[str]:
 
 
 def _replay_spec(grid: Grid, wildcards: Wildcards) -> dict:
-    repetition = int(getattr(wildcards, "repetition", 0))
-    return programs.replay_job(grid.config, _replay(wildcards), repetition)
+    """Return a ReplayCellJob of `stackwars.compilers.replay_cell`."""
+    own = programs.replay_job(grid.config, _replay(wildcards))
+    cells_ = _replayed_cells(grid, wildcards)
+    return {
+        "replay": own,
+        "natives": {cell.framework: _native_spec(grid, cell, own) for cell in _natives(grid, wildcards)},
+        "cells": {cell.framework: f"{grid.measured}/{cell.path}" for cell in cells_},
+    }
+
+
+def _native_spec(grid: Grid, cell: Cell, replay: dict) -> dict:
+    """Return the process of a cell as it takes part in the rounds of a replay, and its pins.
+
+    It is only compared with, and times as long an undisturbed series as the replay.
+    """
+    job = _cell_spec(grid, SimpleNamespace(**asdict(cell)))
+    series = {key: replay["settings"][key] for key in ("steady_seconds", "steady_min_blocks")}
+    alone = {"partner": None, "forms": False, "writes_files": False}
+    return {
+        "job": {**job, **alone, "settings": {**job["settings"], **series}},
+        "pins": cells.pins(grid.config, cell.framework, cell.device),
+    }
 
 
 def _values_sources(grid: Grid, wildcards: Wildcards) -> list[str]:
@@ -326,13 +338,13 @@ def _compiler_pins(grid: Grid, wildcards: Wildcards) -> str:
 
 
 KINDS = {
-    "process": Kind(
-        version=f"{PROTOCOL}.1",
+    "cell": Kind(
+        version=f"{PROTOCOL}.0",
         pins=lambda grid, w: cells.pins(grid.config, w.framework, w.device),
-        sources=_process_sources,
-        spec=_process_spec,
+        sources=_cell_sources,
+        spec=_cell_spec,
     ),
-    "replay": Kind(f"{PROTOCOL}.1", _compiler_pins, _replay_sources, _replay_spec),
+    "replay": Kind(f"{PROTOCOL}.0", _compiler_pins, _replay_sources, _replay_spec),
     "growth": Kind(
         version=f"{PROTOCOL}.0",
         pins=lambda grid, w: cells.pins(grid.config, _growth(grid, w).framework, CPU),
@@ -366,7 +378,7 @@ KINDS = {
     "causes": Kind(
         version="1",
         pins=_compiler_pins,
-        sources=_replay_sources,
+        sources=_causes_sources,
         spec=lambda grid, w: programs.causes_job(grid.config, ReplayCell(CPU, w.compiler, w.workload)),
     ),
     "releases": Kind(
@@ -387,5 +399,7 @@ KINDS = {
         pins=lambda grid, w: programs.compiler_pins(grid.config, programs.native_compiler(grid.config)),
         spec=lambda grid, w: programs.optimise_job(grid.config),
     ),
-    "peak": Kind("1", lambda grid, w: "envs/jax.txt" if w.device in CPUS else f"envs/jax-{w.device}.txt"),
+    "peak": Kind(
+        "1", lambda grid, w: run_environments.JAX_PINS if w.device in CPUS else f"envs/jax-{w.device}.txt"
+    ),
 }

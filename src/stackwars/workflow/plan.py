@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import argparse
 import csv
-import random
-import statistics
 import subprocess
 import sys
-from collections import defaultdict
 from pathlib import Path
 
 from stackwars.measure import documents
 from stackwars.measure.limits import GIB, cap_bytes, machine_memory_bytes
-from stackwars.setup.device import CPU
-from stackwars.setup.environments import REPOSITORY, folder, sizes_gb
-from stackwars.study import cells, growth, programs, sharding
+from stackwars.setup.environments import REPOSITORY, folder
+from stackwars.setup.needed import sizes_gb
+from stackwars.study import cells, growth, programs, run_environments, sharding
 from stackwars.study.cells import Cell
-from stackwars.study.comparisons import with_programs
 from stackwars.study.config import ConfigError, load, validate
 from stackwars.study.programs import ReplayCell
 from stackwars.study.studies import measured_studies, of_tables
@@ -25,7 +21,7 @@ from stackwars.study.studies import measured_studies, of_tables
 REFERENCE = REPOSITORY / "results" / "reference"
 PRESET = "full"
 """The preset of the reference."""
-TIMED = ("process", "replay_process")
+TIMED = ("cell", "replay")
 """The rules whose jobs are most of a run's time."""
 GUESSED_S = {
     **{
@@ -37,40 +33,9 @@ GUESSED_S = {
         "sharded": 20.0,
         "ahead": 20.0,
     },
-    **{"largest_batch": 60.0, "audit": 120.0, "causes": 120.0},
+    **{"largest_batch": 60.0, "audit": 90.0, "causes": 120.0},
 }
 """Seconds of a job of other rules, until one of the rule has ended."""
-MEASURING = (
-    *("seed", "matmul_precision", "memory_cap_gib", "timeout_s", "side_by_side"),
-    *("steady_min_blocks", "steady_max_blocks", "steady_seconds", "steady_repeats"),
-    *("interleaved_slice_seconds", "interleaved_seconds"),
-    *cells.ROUNDS,
-)
-"""The settings that a process depends on; a change of one of them measures every cell again."""
-
-
-def priority(config: dict, cell: Cell, repetition: int) -> int:
-    """Order of the processes: by device, workload and round; a higher one runs first.
-
-    Within a round the order is random (by the seed, so that it is the same again), for whoever comes
-    first finds a cooler machine.
-    """
-    number = list(config["frameworks"]).index(cell.framework)
-    return _priority(config, cell.device, cell.workload, repetition, number)
-
-
-def replay_priority(config: dict, replay: ReplayCell, repetition: int) -> int:
-    """The place of a replay's process: in the round of the native processes that it is compared with."""
-    number = len(config["frameworks"]) + list(config["compilers"]).index(replay.compiler)
-    return _priority(config, replay.device, replay.workload, repetition, number)
-
-
-def _priority(config: dict, device: str, workload: str, repetition: int, number: int) -> int:
-    seed = f"{cells.settings(config)['seed']} {device} {workload} {repetition}"
-    order = list(range(len(config["frameworks"]) + len(config["compilers"])))
-    random.Random(seed).shuffle(order)
-    place = config["devices"].index(device) * 1000 + config["workloads"].index(workload)
-    return -((place * 1000 + repetition) * 100 + order[number])
 
 
 def reference() -> dict[Cell, dict[str, str]]:
@@ -83,58 +48,52 @@ def reference() -> dict[Cell, dict[str, str]]:
     return result
 
 
-def process_s(row: dict[str, str] | None, repetition: int = 0) -> float | None:
-    """Return the seconds of the process of this round by a row of the reference, or None without one.
-
-    A round after the last one takes 0 s: its process finds out that it is not needed.
-    """
-    if row is None:
-        return None
-    rounds = float(row["rounds"])
-    return float(row["wall_s"]) / rounds if repetition < rounds else 0.0
-
-
-def replay_s(device: str, compiler: str, workload: str, repetition: int = 0) -> float | None:
-    """Return the same of a replay."""
+def replay_s(device: str, compiler: str, workload: str) -> float | None:
+    """Return the seconds of a replay by the reference, or None without one."""
     path = REFERENCE / ReplayCell(device, compiler, workload).path / "replay.json"
     if not path.exists():
         return None
-    processes = documents.read(path)["processes"]
-    if repetition >= len(processes):
-        return 0.0
-    return statistics.fmean(process["wall_s"] for process in processes)
+    return sum(one.get("round_s", one["wall_s"]) for one in documents.read(path)["processes"])
 
 
-def _is_replay(output: Path) -> bool:
-    return "replay" in output.parts
+def _named(output: str) -> tuple[str, str, str]:
+    """Return (device, framework or compiler, workload) of a file of a cell or a replay."""
+    device, who, workload, _ = Path(output).parts[-4:]
+    return device, who, workload
 
 
-def _repetition(output: Path) -> int:
-    return int(output.name.removeprefix("process-"))
+def _is_replay(output: str) -> bool:
+    return "replay" in Path(output).parts
 
 
-def expected_process_s(outputs: list[str]) -> dict[str, float | None]:
-    """Return {output folder of a process: its expected seconds here, None if the reference has none}."""
+def timed_s(outputs: list[str]) -> dict[str, float | None]:
+    """Return {file of a cell or a replay: its expected seconds here, None if the reference has none}."""
     rows = reference()
 
-    def expected(path: Path) -> float | None:
-        device, who, workload, _ = path.parts[-4:]
-        if not _is_full(path):
+    def expected(output: str) -> float | None:
+        device, who, workload = _named(output)
+        if not _is_full(Path(output)):
             return None
-        if _is_replay(path):
-            return replay_s(device, who, workload, _repetition(path))
-        return process_s(rows.get(Cell(who, workload, device)), _repetition(path))
+        if _is_replay(output):
+            return replay_s(device, who, workload)
+        row = rows.get(Cell(who, workload, device))
+        return row and float(row["wall_s"])
 
-    return {output: expected(Path(output)) for output in outputs}
+    return {output: expected(output) for output in outputs}
 
 
 def expected_s(jobs: dict[int, tuple[str, str]]) -> dict[int, float | None]:
     """Return {job: its expected seconds here, None if nothing is known} of {job: (rule, first output)}."""
-    processes = expected_process_s([output for rule, output in jobs.values() if rule in TIMED])
+    timed = timed_s([output for rule, output in jobs.values() if rule in TIMED])
     return {
-        job: processes[output] if rule in TIMED else _recorded_s(output) or GUESSED_S.get(rule)
+        job: timed[output] if rule in TIMED else _recorded_s(output) or GUESSED_S.get(rule)
         for job, (rule, output) in jobs.items()
     }
+
+
+TAKEN_OVER = ("ahead.json", "largest_batch.json")
+TAKE_S = 1.0
+"""Seconds of a compilation that is taken from the reference, which has nearly all."""
 
 
 def _recorded_s(output: str) -> float | None:
@@ -142,6 +101,8 @@ def _recorded_s(output: str) -> float | None:
     path = Path(output)
     if len(path.parts) < 3 or not _is_full(path):
         return None
+    if path.name in TAKEN_OVER and (REFERENCE / Path(*path.parts[2:])).exists():
+        return TAKE_S
     known = REFERENCE / Path(*path.parts[2:])
     known = known if known.suffix else known / "process.json"
     return documents.read(known).get("wall_s") if known.suffix == ".json" and known.is_file() else None
@@ -153,7 +114,7 @@ def _is_full(output: Path) -> bool:
 
 
 def to_run(config: dict) -> list[str]:
-    """Return the outputs of the processes that `snakemake` would measure now, by asking it."""
+    """Return the results of the cells and replays that `snakemake` would measure now, by asking it."""
     overrides = [f"{key}={config[key]}" for key in ("preset", "source")]
     overrides.append(f"measure=[{','.join(measured_studies(config))}]")
     snakemake = [sys.executable, "-m", "snakemake", "all", "--cores", "1", "--dry-run"]
@@ -162,51 +123,41 @@ def to_run(config: dict) -> list[str]:
     if done.returncode != 0:
         sys.exit(done.stderr or done.stdout)
     lines = (done.stdout + done.stderr).splitlines()
-    result = [line.split("output:")[1].strip() for line in lines if "output:" in line]
-    paths = [Path(path) for path in result if "/process-" in path]
+    outputs = [line.split("output:")[1].split(",")[0].strip() for line in lines if "output:" in line]
+    result = [path for path in outputs if Path(path).name in ("cell.json", "replay.json")]
 
-    def order(path: Path) -> int:
-        device, who, workload, _ = path.parts[-4:]
-        repetition = _repetition(path)
-        if _is_replay(path):
-            return -replay_priority(config, ReplayCell(device, who, workload), repetition)
-        return -priority(config, Cell(who, workload, device), repetition)
+    def order(output: str) -> tuple[int, int, bool]:
+        device, _, workload = _named(output)
+        return config["devices"].index(device), config["workloads"].index(workload), _is_replay(output)
 
-    return [str(path) for path in sorted(paths, key=order)]
+    return sorted(result, key=order)
 
 
 def describe(config: dict, outputs: list[str]) -> str:
-    """Return the plan as text: a line per cell, then time, memory and disk."""
-    expected = expected_process_s(outputs)
-    by_cell: dict[tuple[str, ...], list[float | None]] = defaultdict(list)
+    """Return the plan as text: a line per cell or replay, then time, memory and disk."""
+    expected, rows, peaks = timed_s(outputs), reference(), []
+    lines = [f"preset {config['preset']}: {len(outputs)} cells and replays to measure"]
     for output, seconds in expected.items():
-        by_cell[Path(output).parts[-4:-1]].append(seconds)
-    rows = reference()
-    lines = [
-        f"preset {config['preset']}: {len(by_cell)} cells and replays to measure, "
-        f"at most {len(outputs)} processes"
-    ]
-    peaks = []
-    for (device, framework, workload), seconds in by_cell.items():
-        row = rows.get(Cell(framework, workload, device), {})
-        known = [s for s in seconds if s is not None]
-        time = f"{sum(known):7.0f} s" if known else "   ? s"
-        peak = float(row.get("peak_rss_bytes") or 0) / GIB if known else 0.0
-        peaks.append(peak)
-        memory = f"{peak:5.1f} GiB" if peak else "    ? GiB"
-        lines.append(f"  {device:6} {framework:18} {workload:14} {len(seconds)} processes {time} {memory}")
+        device, who, workload = _named(output)
+        time = f"{seconds:7.0f} s" if seconds is not None else "   ? s"
+        row = rows.get(Cell(who, workload, device), {}) if seconds is not None else {}
+        peaks.append(float(row.get("peak_rss_bytes") or 0) / GIB)
+        memory = f"{peaks[-1]:5.1f} GiB" if peaks[-1] else "    ? GiB"
+        lines.append(f"  {device:6} {who:18} {workload:14} {time} {memory}")
     total = sum(s for s in expected.values() if s is not None)
     unknown = sum(s is None for s in expected.values())
     is_known = unknown < len(expected) or not expected
     known = f"about {total / 60:.0f} min by the reference" if is_known else "unknown"
-    others = f"; no reference for {unknown} processes (another preset or a new cell)" if unknown else ""
+    others = f"; no reference for {unknown} (another preset or a new cell)" if unknown else ""
     lines.append(f"time: {known}{others}")
-    ahead = len(programs.compilations(config)) + len(programs.largest_batches(config))
-    ahead += len(sharding.slices(config))
+    ahead = [one.path / "ahead.json" for one in (*programs.compilations(config), *sharding.slices(config))]
+    ahead += [one.largest_batch_path for one in programs.largest_batches(config)]
+    taken = sum((REFERENCE / path).exists() for path in ahead) if config["preset"] == PRESET else 0
     lines.append(
         f"on top, where not done yet: {len(programs.checks(config))} checks of programs in a compiler, "
         f"{len(programs.searched(config))} searches for the causes of gaps, "
-        f"{ahead} compilations and searches for absent targets, "
+        f"{len(ahead)} compilations and searches for absent targets ({taken} are in the reference, and all but two of "
+        "them are taken over if program, compiler and flags are the same), "
         f"{len(growth.asked(config))} processes of growing sizes, "
         f"{len(sharding.asked(config))} of several devices"
     )
@@ -220,18 +171,15 @@ def describe(config: dict, outputs: list[str]) -> str:
 
 
 def _disk(config: dict) -> str:
-    needed = [cells.environments(config, name).get(CPU, "") for name in config["frameworks"]]
-    if with_programs(config):
-        needed += [Path(programs.lower_pins(config, name)).stem for name in with_programs(config)]
-        needed += [row["environment"] for row in config["compilers"].values()]
-        needed += [e for row in config["targets"].values() for e in row.get("environments", {}).values()]
-    names = dict.fromkeys(filter(None, needed))
+    names = run_environments.needed(config)
     absent = [name for name in names if not folder(REPOSITORY / "envs" / f"{name}.txt").exists()]
     if not absent:
         return "all environments are there; results take under 0.1 GiB"
     sizes = sizes_gb()
     total = sum(sizes.get(name, 1.0) for name in absent)
-    return f"about {total:.1f} GB for the environments {', '.join(absent)}; results under 0.1 GiB"
+    rare = sorted(run_environments.only_if_compiled(config) & set(absent))
+    but = f" ({', '.join(rare)} only if compilations are not taken from the reference)" if rare else ""
+    return f"about {total:.1f} GB for the environments {', '.join(absent)}{but}; results under 0.1 GiB"
 
 
 def main() -> None:

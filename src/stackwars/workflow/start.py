@@ -17,16 +17,18 @@ import signal
 import sys
 import tempfile
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, TextIO
 
 from snakemake.exceptions import WorkflowError
 from snakemake.logging import logger
 
-from stackwars.measure import limits, nodes
+from stackwars.compilers import ahead_reference
+from stackwars.measure import limits
 from stackwars.measure.launch import RUNNER
 from stackwars.results import runs
-from stackwars.setup import tools
+from stackwars.setup import environments, tools
 from stackwars.workflow import damage, faults, job_files
 from stackwars.workflow.grid import REFERENCE, REFERENCE_TABLES, Grid
 
@@ -34,6 +36,10 @@ MADE = ("paper.pdf", "report.html")
 """What a run makes beside its results."""
 LOCK = Path("results", ".run.lock")
 TAKEN = "another run is already using this folder; fix: wait for it, or end it"
+LAZY = ("ahead", "largest_batch", "device")
+"""Rules whose jobs build the environments of their pins themselves, because most need none: compilations are taken from
+the reference, and most devices are absent."""
+PINS = Path("envs")
 WAIT_S = 5.0
 _held: list[TextIO] = []
 """The run's lock, for as long as this process lives."""
@@ -59,11 +65,11 @@ def prepare(grid: Grid, workflow: Any) -> None:
     if check_results(grid):
         os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
     job_files.write_planned()
-    nodes.prune()
     # Snakemake's limit on jobs per second starts a timer chain with every job. After fifty jobs they took 13 % of a
     # core, from the cells that are being measured, and no option turns it off.
     workflow.scheduler.job_rate_limiter = None
     names = {job.name for job in workflow.dag.needrun_jobs()}
+    build_environments(workflow.dag.needrun_jobs())
     lacking = tools.missing_for_paper(typeset="typeset" in names, draw="compiler_figures" in names)
     if lacking:
         raise WorkflowError(tools.explain_missing_for_paper(lacking))
@@ -83,8 +89,28 @@ def _check_writable(grid: Grid) -> None:
             ) from None
 
 
+def build_environments(jobs: Iterable[Any]) -> None:
+    """Build what these jobs run in, before the first of them: no build stands between measurements.
+
+    :raises WorkflowError: if one cannot be built, saying why.
+    """
+    pins = {
+        Path(file)
+        for job in jobs
+        if job.rule.name not in LAZY
+        for file in job.input
+        if Path(file).parent == PINS and Path(file).suffix == ".txt"
+    }
+    try:
+        environments.ensure_all(sorted(pins))
+    except environments.BuildError as error:
+        raise WorkflowError(str(error)) from None
+
+
 def check_results(grid: Grid) -> bool:
-    """Move damaged results aside and date those of the future now; return whether anything changed.
+    """Move damaged results aside, date those of the future now, and delete what may not be taken from the reference.
+
+    Return whether anything changed.
 
     :raises WorkflowError: for a damaged reference, and for results that lie elsewhere.
     """
@@ -105,7 +131,8 @@ def check_results(grid: Grid) -> bool:
             f"{future} results were dated ahead of the clock, which was set back since: they are dated now, in "
             "their order"
         )
-    return bool(quarantined or future)
+    removed = ahead_reference.remove_taken(root) if grid.recompiles else 0
+    return bool(quarantined or future or removed)
 
 
 def _check_reference(grid: Grid) -> None:

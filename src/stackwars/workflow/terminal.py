@@ -224,8 +224,8 @@ def lost(group: dict) -> str:
         [
             f"Failed: the job {group['groupid']}, {len(group['job_error_info'])} steps",
             *_logged([Path(path) for path in group["aux_logs"]])[0],
-            "The same command again makes what is missing; of cells, the processes that had ended are kept and "
-            "taken back on the same node.",
+            "The same command again makes what is missing. A cell or a replay keeps the rounds that it had finished, "
+            "if the same node measures it again.",
         ]
     )
 

@@ -86,7 +86,10 @@ def pair_of(data: Dataset, study: str, pair: Comparison, quantity: str) -> pd.Da
 def factors(config: dict, data: Dataset, pair: Comparison) -> pd.DataFrame:
     """Return the native ratios of a pair and their two factors, in the compiler that both use natively."""
     rows = pd.concat(
-        [pair_of(data, "tables", pair, name) for name in (schema.STEADY, schema.REPLAY, schema.RUNTIME)]
+        [
+            pair_of(data, "tables", pair, name)
+            for name in (schema.NATIVE_CALLS, schema.REPLAY, schema.EVERYTHING_ELSE)
+        ]
     )
     return rows[rows["compiler"].isin(("", native_compiler(config)))]
 

@@ -19,9 +19,9 @@ REACH = 1.5
 """The axis reaches this factor beyond the outermost ratios; an interval that is longer is cut there."""
 NO_RATIO = "no ratio"
 FACTORS = {
-    schema.STEADY: "native ratio",
+    schema.NATIVE_CALLS: "native ratio",
     schema.REPLAY: "program (replay)",
-    schema.RUNTIME: "runtime (the rest)",
+    schema.EVERYTHING_ELSE: "everything else",
 }
 """A native ratio is the product of the two below it."""
 

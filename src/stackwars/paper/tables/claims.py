@@ -1,4 +1,4 @@
-"""The claims with their verdicts, the audits of the harness, and what the artifact needs."""
+"""The claims with their verdicts, and what the artifact needs."""
 
 from __future__ import annotations
 
@@ -9,17 +9,14 @@ from textwrap import shorten
 import pandas as pd
 import yaml
 
-from stackwars.audits import audit_entries
 from stackwars.claims.verdicts import NOT_TESTABLE, OURS, PUBLISHED, TRANSFERRED, counts
-from stackwars.paper.latex import escape
 from stackwars.paper.prose import texts
 from stackwars.paper.tables.spec import RAGGED, Column, Table, frame
 from stackwars.results.dataset import Sources
-from stackwars.results.folder import MEASURED
 from stackwars.setup.environments import REPOSITORY
 
 EVALUATION = REPOSITORY / "config" / "evaluation.yaml"
-ORIGIN_HEADS = {PUBLISHED: "As the original states them", TRANSFERRED: "The same, tested on this CPU"}
+ORIGIN_HEADS = {PUBLISHED: "As the original states them", TRANSFERRED: "On this CPU, or at our sizes"}
 MOST = 120
 """Characters of what a claim rests on: two or three lines."""
 _USE = re.compile(r"\\claimbox\{(\w+)\}|[{ ](\w+)=")
@@ -52,15 +49,6 @@ def _rows(sources: Sources) -> pd.DataFrame:
     return table.assign(rests_on=[shorten(text, MOST, placeholder=" ...") for text in rests_on])
 
 
-def audit_rows(sources: Sources) -> pd.DataFrame:
-    """Return a row an audit: of this run, or else of the reference."""
-    paths = [data.measured / MEASURED["audits"] for data in (sources.run, sources.reference)]
-    path = next((path for path in paths if path.exists()), paths[0])
-    run = audit_entries.run_of(path)
-    origin = f"Of the accepted run {run}." if run else "Of this run."
-    return frame(audit_entries.read(path), escape(origin))
-
-
 def need_rows(sources: Sources) -> pd.DataFrame:
     """Return what the artifact needs, then the commands of a quick start with their times."""
     document = yaml.safe_load(EVALUATION.read_text(encoding="utf-8"))
@@ -86,40 +74,14 @@ def minutes(value: float) -> str:
 
 
 _COLUMNS = (
-    Column("Claim", "sentence", align=rf"{RAGGED}p{{0.38\textwidth}}"),
-    Column("Verdict", "verdict", align=rf"{RAGGED}p{{0.1\textwidth}}"),
-    Column("Supported by", "margin", align=rf"{RAGGED}p{{0.11\textwidth}}"),
+    Column("Claim", "sentence", align=rf"{RAGGED}p{{0.36\textwidth}}"),
+    Column("Verdict", "verdict", align=rf"{RAGGED}p{{0.09\textwidth}}"),
+    Column("Supported by", "margin", align=rf"{RAGGED}p{{0.14\textwidth}}"),
     Column("Rests on", "rests_on", align=rf"{RAGGED}p{{0.28\textwidth}}"),
 )
-_NOTE = r"""Supported by: the rows of the results that support the claim, and how many it needs. Slower, more
-    and the like are said of torch\_xla unless the claim names another."""
+_NOTE = r"""Supported by: the rows of the results that support the claim, and how many it needs: all, or a majority and
+    one to spare (+ 1). Slower, more and the like are said of torch\_xla unless the claim names another."""
 TABLES = (
-    Table(
-        name="audits",
-        caption="Attempts to Break the Harness",
-        rows=audit_rows,
-        columns=(
-            Column("Audit", "title"),
-            Column("What it should show", "aim", align=rf"{RAGGED}p{{0.6\linewidth}}"),
-            Column("Verdict", "verdict"),
-        ),
-        note=r"Figures: Table~\ref{tab:audits_full}.",
-        wide=False,
-    ),
-    Table(
-        name="audits_full",
-        caption="Audits of the Harness, with Their Figures",
-        rows=audit_rows,
-        columns=(
-            Column("Audit", "title"),
-            Column("What it should show", "aim", align=rf"{RAGGED}p{{0.2\linewidth}}"),
-            Column("Verdict", "verdict"),
-            Column("Figures", "detail", align=rf"{RAGGED}p{{0.58\linewidth}}"),
-        ),
-        note=r"""A verdict is pass if the figures stay within the limits given in the text. Ratios are our
-        harness's times over the third party's.""",
-        loose=True,
-    ),
     Table(
         name="claims_original",
         caption="Claims of the Original",

@@ -23,11 +23,12 @@ MARKS: dict[str, tuple[str, str]] = {
         rf"equivalent: the whole interval is within {100 * NEGLIGIBLE:.0f}\,\% of 1",
     ),
     verdicts.INCONCLUSIVE: (r"$\cdot$", "inconclusive"),
-    verdicts.WITHIN_CONTROL: (
+    verdicts.PASSED: (
         r"$\approx$",
         rf"the whole interval is within {100 * verdicts.CONTROL:.0f}\,\% of 1",
     ),
-    verdicts.CONTROL_FAILED: (r"$\ne$", "the control failed"),
+    verdicts.NATIVE_SLOWER: (r"$\succ$", "the native call takes longer than the replay"),
+    verdicts.NATIVE_FASTER: (r"$\prec$", "the native call takes less time than the replay"),
     UNGATED: (r"$^{\dagger}$", "of all blocks, because too few were uncontended"),
     UNSETTLED: (r"$^{\S}$", "the calls reach no steady state; a median"),
     CONTENDED: (
@@ -38,7 +39,7 @@ MARKS: dict[str, tuple[str, str]] = {
     MISSED: (r"$^{\P}$", r"a profiled call misses its timed call by more than 10\,\%"),
 }
 """Mark of a table: its LaTeX, and what it means. `marks_note` explains those that a table has."""
-_VERDICTS = tuple(MARKS)[:6]
+_VERDICTS = tuple(MARKS)[:7]
 LEAST, MOST = 0.001, 100_000
 """An end of an interval beyond these is not printed: from two rounds it may be far off."""
 
@@ -109,10 +110,6 @@ def _bytes(value: tuple[float, bool]) -> Cell:
     return Cell(significant(size / GIB, 4), is_bold=not fits)
 
 
-def _p(value: float) -> Cell:
-    return Cell(text="$<$0.001" if value < 0.001 else significant(value, 2))
-
-
 FORMATS: dict[str, tuple[str, Callable]] = {
     "text": ("l", lambda value: Cell(text=escape(value))),
     "ms": ("r", _ms),
@@ -122,7 +119,6 @@ FORMATS: dict[str, tuple[str, Callable]] = {
     "count": ("r", lambda value: Cell(_grouped(f"{value:.0f}"))),
     "percent": ("r", lambda value: Cell(text=percentage(value))),
     "bytes": ("r", _bytes),
-    "p": ("r", _p),
 }
 """Format of a column: its column of the tabular, and the function that shows a value."""
 

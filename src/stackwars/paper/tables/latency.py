@@ -157,13 +157,13 @@ def _ours(ours: list[dict | None], cell: dict) -> dict:
     *_, steady = ours
     if steady is None or is_missing(steady["ratio"]):
         reason = "no time of the baseline" if cell["status"] == "ok" else short_status(cell)
-        return spanning(reason, *schema.STAGES, "p", "detectable")
+        return spanning(reason, *schema.STAGES, "detectable")
     marks = set_marks(
         apart=not steady["interleaved"], ungated=not steady["gated"], contended=steady["contended"]
     )
     return {
         **{stage: ratio(row) for stage, row in zip(schema.STAGES, ours, strict=True)},
-        **{schema.STEADY: ratio(steady, marks), "p": steady["p_adjusted"]},
+        schema.STEADY: ratio(steady, marks),
         "detectable": steady["detectable"],
     }
 
@@ -207,16 +207,15 @@ TABLES = (
             *(Column("Workload", "workload"), Column("Framework", "framework")),
             *(Column(stage, f"published_{stage}", "number", "Published") for stage in schema.STAGES),
             *(Column(stage, stage, "ratio", "Ours") for stage in schema.STAGES),
-            *(Column("p", "p", "p", "Ours"), Column("detect.", "detectable", "percent", "Ours")),
+            Column("detect.", "detectable", "percent", "Ours"),
             Column("Steady, one core", "one_core", "ratio"),
             Column("Direction", "agreement"),
         ),
         study=STUDY,
         group_by="workload",
-        note=r"""In brackets: the 95\,\% interval of the ratio alone. A mark of a verdict and $p$ (of the steady
-        ratio) are after Holm's correction over the workloads of one of Tables~\ref{tab:I}
-        to~\ref{tab:III}, so a ratio may be inconclusive although its interval excludes 1. Detect.:
-        smallest difference found in 4 of 5 such experiments. Direction: of the steady ratio, against
+        note=r"""In brackets: the interval, which decides; its level is such that of all intervals of a stage and
+        device that decide 5\,\% may miss the ratio. Detect.: smallest difference of the steady state found in 4 of
+        5 such experiments. Direction: of the steady ratio, against
         the published one; the devices differ, so only directions are compared.""",
         empty="no pair of cells to compare",
         separation="2.2pt",
@@ -232,7 +231,7 @@ TABLES = (
         study=STUDY,
         note=r"""Standard deviations of logarithms, shown as percentages; moments of the nested design, pooled
         over workloads. Process: within a round; round: within a run, and of a ratio with a process of each side;
-        run: on one kind of machine; machine: between kinds (processor, cores, last-level cache).""",
+        run: on one kind of machine; machine: between kinds (processor, cores, cache, class of peak).""",
         wide=False,
     ),
 )

@@ -9,6 +9,7 @@ import pandas as pd
 
 from stackwars.paper.latex import escape
 from stackwars.paper.tables import (
+    audits,
     causes,
     claims,
     compilers,
@@ -26,7 +27,7 @@ from stackwars.results.folder import Folder, command
 
 REGISTRY: tuple[Table, ...] = tuple(
     table
-    for module in (latency, compilers, causes, programs, targets, stacks, faults, releases, claims)
+    for module in (latency, compilers, causes, programs, targets, stacks, faults, releases, audits, claims)
     for table in module.TABLES
 )
 """Every table of the paper."""

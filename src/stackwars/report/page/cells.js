@@ -64,7 +64,7 @@ async function cell(at) {
   return [
     h("h2", {}, `${current.title}, ${title(current.framework)}, ${current.device}`),
     origin(study),
-    h("p", {}, `Status: ${statusOf(current)}. ${current.rounds || 0} rounds${current.stop_reason ? `, ended by: ${current.stop_reason}` : ""}${current.run ? `, in the run ${current.run}` : ""}.` +
+    h("p", {}, `Status: ${statusOf(current)}. ${current.rounds || 0} rounds${current.run ? `, in the run ${current.run}` : ""}.` +
       (none(current.kept_share) ? "" : ` ${percent(current.kept_share)} of its blocks were uncontended; most processes were ${current.steady_class || "of no class"}.`) + valuesText(current)),
     none(current.struck_ms) ? null : h("p", {}, steadyTime(current, 4), " ms a call in the steady state: the time of a wrong result, which is compared with none."),
     elsewhere(current.workload, ...others.map((one) => cellLink(`the same in the study ${one.study}`, one))),

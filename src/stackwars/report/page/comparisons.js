@@ -55,20 +55,20 @@ async function comparisons(at) {
     pager,
     forest(shown.filter((row) => !none(row.ratio)), single, others),
     comparisonTable(rows, shown, single, others),
-    all.some((row) => !none(row.p_adjusted)) ? h("p", {}, "The verdict is by p, which Holm's method corrects for the number of comparisons; the interval is not corrected, so it may exclude 1 beside an inconclusive verdict. " +
+    all.some((row) => !none(row.confidence)) ? h("p", {}, "The interval decides. All intervals of a quantity on a device have one level, so that of those that decide 5 % may miss the true ratio. " +
       "Detectable: the smallest difference that could have been found, with a power of 80 %. Contended: one of the two kept far more of its blocks undisturbed than the other.") : null,
   ];
 }
 
 function comparisonTable(rows, shown, single, others) {
   const otherRow = (row) => (others && others.get(keyOf(row))) || {};
-  return table(`${rows.length} comparisons; ratios are of the subject over the baseline, with 95 % intervals`, filled([
+  return table(`${rows.length} comparisons; ratios are of the subject over the baseline, with intervals at the level given`, filled([
     ["Workload", (row) => row.title], ["Over", (row) => row.baseline_workload],
     ["Subject", (row) => sideLink(row, row.subject, row.compiler)], ["Baseline", (row) => sideLink(row, row.baseline, row.baseline_compiler || row.compiler)],
     ["Device", (row) => row.device], ["Compiler", (row) => row.compiler, "keep"], ["Baseline's compiler", (row) => row.baseline_compiler, "keep"], ["Variant", (row) => row.variant],
-    ["Ratio", (row) => number(row.ratio), "number"], ["95 % interval", (row) => interval(row.low, row.high), "keep"],
+    ["Ratio", (row) => number(row.ratio), "number"], ["Interval", (row) => interval(row.low, row.high), "keep"], ["Level", (row) => (none(row.confidence) ? "" : `${(100 * row.confidence).toFixed(1)} %`), "number"],
     ["Verdict", (row) => row.verdict], ["Share", (row) => (none(row.share) ? "" : percent(row.share)), "number"], ["About", (row) => row.detail], ["Steady ratio", (row) => row.native_verdict],
-    ["p, corrected", (row) => number(row.p_adjusted, 2), "number"], ["Detectable", (row) => (none(row.detectable) ? "" : percent(row.detectable)), "number"], ["Published", (row) => number(row.published_ratio), "number"],
+    ["Detectable", (row) => (none(row.detectable) ? "" : percent(row.detectable)), "number"], ["Published", (row) => number(row.published_ratio), "number"],
     ["Marks", (row) => [row.gated === false ? "not gated" : "", row.contended ? "contended" : ""].filter(Boolean).join(", ")],
     ["Rounds", (row) => row.rounds, "number"], ["Runs", (row) => row.runs, "number"], ["One more run", (row) => interval(row.predicted_low, row.predicted_high), "keep"], ["Run", (row) => row.run, "keep"],
     ["Other run", (row) => number(otherRow(row).ratio), "number"], ["its interval", (row) => interval(otherRow(row).low, otherRow(row).high), "keep"], ["its verdict", (row) => otherRow(row).verdict],

@@ -1,0 +1,242 @@
+"""The timed calls of one program in the process that is measured, and the order in which they come.
+
+A session here is whatever has `call` and `fence` (see `stackwars.frameworks`): a framework's session, or a program
+that a compiler of StableHLO loaded.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from stackwars.measure import pages, pipes
+from stackwars.measure.contention import Meter, Usage
+from stackwars.measure.documents import Events
+from stackwars.measure.loops import LONG_S, run_loop
+
+SINGLES, STEADY, DISPATCH, THROUGHPUT, LOOP = "singles", "steady", "dispatch", "throughput", "loop"
+"""What a parent may ask of a program."""
+ALONE = (SINGLES, STEADY, DISPATCH)
+"""What a process does that has no parent to ask."""
+DISPATCHED = 32
+DISPATCH_S = 0.2
+"""Maximum of steady calls of which it is said when they returned, and of seconds in which they begin."""
+UNFENCED = 16
+"""Calls before a fence where throughput is measured."""
+THROUGHPUT_S = 0.2
+THROUGHPUT_CALL_S = 0.05
+"""Throughput is measured where a call takes less: the fence is no part of a longer one."""
+
+
+def timed_call(session: Any, which: int) -> tuple[Any, int, int]:
+    """One fenced call: (output, nanoseconds until call() returned, nanoseconds until the fence did)."""
+    start = time.perf_counter_ns()
+    output = session.call(which)
+    returned = time.perf_counter_ns()
+    session.fence(output)
+    return output, returned - start, time.perf_counter_ns() - start
+
+
+def single_call(session: Any, events: Events, name: str, which: int, **what: Any) -> tuple[Any, int]:
+    """Time one call on its own and write how it divides, and `what` of it; return its output and ns."""
+    before, began_s = _counters(session), time.time()
+    try:
+        output, returned_ns, total_ns = timed_call(session, which)
+    except Exception as error:
+        # Tells a refusal by the compiler from one of the program that it built.
+        error.compiles = before and session.counters().since(before).compiles
+        raise
+    done = {}
+    if before:
+        change = session.counters().since(before)
+        trace_s = change.trace_s
+        if trace_s is None and change.compiles is not None:
+            # A framework that records until it is asked for a value: what it does inside the call is tracing.
+            trace_s = returned_ns / 1e9
+        counts = {key: getattr(change, key) for key in ("compiles", "cache_hits", "compile_s")}
+        done = {"returned_ns": returned_ns, **counts, "trace_s": trace_s}
+    events.write(name, ns=total_ns, began_s=began_s, **done, **what)
+    return output, total_ns
+
+
+def block(session: Any, calls: int, first: int, outputs: list[Any]) -> int:
+    """Nanoseconds of some fenced calls in a row, on alternating sets of inputs, beginning with the set `first`.
+
+    Fills `outputs`, the last output of each set. They stay alive until the set's next call is fenced:
+    torch_xla computes nothing whose result is dropped.
+    """
+    which = first
+    start = time.perf_counter_ns()
+    for _ in range(calls):
+        output = session.call(which)
+        session.fence(output)
+        outputs[which] = output
+        which = (which + 1) % len(outputs)
+    return time.perf_counter_ns() - start
+
+
+class Stream:
+    """The calls of one program of this process: call 1, call 2, and then blocks of calls."""
+
+    def __init__(
+        self,
+        session: Any,
+        events: Events,
+        settings: dict,
+        program: str = "",
+        after: Callable[[int, Any], None] = lambda which, output: None,
+    ) -> None:
+        """settings: of a ProcessJob. program: its name where a process has several. after: gets each of the first two
+        calls' set of inputs and output, once it is timed.
+        """
+        self.session, self.events, self.settings = session, events, settings
+        self.outputs: list[Any] = []
+        """The last output of each set of inputs."""
+        self._after = after
+        self._labels = {"program": program} if program else {}
+        self._blocks = 0
+        self._call_ns = 0.0
+        self._meter: Meter | None = None
+
+    def perform(self, step: str) -> int:
+        """Take one step, of SINGLES, STEADY, DISPATCH, THROUGHPUT and LOOP; return the ns of its longest block,
+        0 without one."""
+        return {
+            SINGLES: self.single_calls,
+            STEADY: self.steady_calls,
+            DISPATCH: self.dispatch_calls,
+            THROUGHPUT: self.throughput_calls,
+            LOOP: self.loop,
+        }[step]()
+
+    def single_calls(self) -> int:
+        """Time call 1 and call 2, each on its own set of inputs."""
+        longest = 0
+        for which, name in enumerate(("first", "second")):
+            output, ns = single_call(self.session, self.events, name, which, **self._labels)
+            self.outputs.append(output)
+            longest, self._call_ns = max(longest, ns), ns
+            self._after(which, output)
+        return longest
+
+    def block(self) -> int:
+        """Run the next block and return its ns."""
+        calls = self.settings["block_calls"]
+        # An odd number of calls would otherwise give one set of inputs more of them.
+        first = self._blocks * calls % len(self.outputs)
+        self._blocks += 1
+        ns = block(self.session, calls, first, self.outputs)
+        self._call_ns = ns / calls
+        return ns
+
+    def steady_calls(self) -> int:
+        """Time an undisturbed series of blocks until the settings are satisfied."""
+        settings, samples, used = self.settings, [], []
+        before, faults, meter, outside_s = _counters(self.session), pages.faults(), Meter(), 0.0
+        began_s, start = time.time(), time.perf_counter()
+        while len(samples) < settings["steady_max_blocks"]:
+            enough = time.perf_counter() - start >= settings["steady_seconds"]
+            if enough and len(samples) >= settings["steady_min_blocks"]:
+                break
+            pause = time.perf_counter()
+            meter.read()
+            outside_s += time.perf_counter() - pause
+            samples.append(self.block())
+            pause = time.perf_counter()
+            used.append(meter.read())
+            outside_s += time.perf_counter() - pause
+        others_share, seconds = meter.other_processes_share(), time.perf_counter() - start
+        done = {}
+        if before:
+            change = self.session.counters().since(before)
+            done = {"compiles": change.compiles, "cache_hits": change.cache_hits}
+        self.events.write(
+            "steady",
+            ns=samples,
+            calls=settings["block_calls"],
+            **{f"{name}_ns": [getattr(usage, name) for usage in used] for name in Usage._fields},
+            **pages.faults().since(faults)._asdict(),
+            began_s=began_s,
+            seconds=seconds,
+            outside_s=outside_s,
+            other_processes_share=others_share,
+            threads=meter.workers(),
+            **done,
+            **self._labels,
+        )
+        return max(samples)
+
+    def loop(self) -> int:
+        """Run one loop, see `stackwars.measure.loops`."""
+        self._meter = self._meter or Meter()
+        self._meter.read()
+        faults, began_s = pages.faults(), time.time()
+        ns, dropped = run_loop(self.block)
+        used = self._meter.read()
+        self.events.write(
+            "loop",
+            ns=ns,
+            calls=self.settings["block_calls"],
+            dropped=dropped,
+            **{f"{name}_ns": value for name, value in used._asdict().items()},
+            **pages.faults().since(faults)._asdict(),
+            began_s=began_s,
+            **self._labels,
+        )
+        return max(ns)
+
+    def dispatch_calls(self) -> int:
+        """Time single calls: until each had returned, and until it was done; none where a call takes over LONG_S.
+
+        Apart from the blocks, because a clock that is read between call and fence is part of what it times.
+        """
+        if self._call_ns > 1e9 * LONG_S:
+            return 0
+        returned, done = [], []
+        start = time.perf_counter()
+        while not done or (len(done) < DISPATCHED and time.perf_counter() - start < DISPATCH_S):
+            which = len(done) % len(self.outputs)
+            self.outputs[which], returned_ns, total_ns = timed_call(self.session, which)
+            returned.append(returned_ns)
+            done.append(total_ns)
+        self.events.write("dispatch", returned_ns=returned, total_ns=done, **self._labels)
+        return max(done)
+
+    def throughput_calls(self) -> int:
+        """Time batches of UNFENCED calls with one fence at the end; none where a call takes over THROUGHPUT_CALL_S."""
+        if self._call_ns > 1e9 * THROUGHPUT_CALL_S:
+            return 0
+        session, ns = self.session, []
+        start_work = getattr(session, "start", lambda: None)
+        while sum(ns) < 1e9 * THROUGHPUT_S:
+            pending: list[Any] = []
+            start = time.perf_counter_ns()
+            for number in range(UNFENCED):
+                # All are kept: torch_xla computes nothing whose result is dropped.
+                pending.append(session.call(number % len(self.outputs)))
+                start_work()  # a framework that records would else make one program of all calls
+            for output in pending:
+                session.fence(output)
+            ns.append(time.perf_counter_ns() - start)
+            self.outputs[:] = pending[-len(self.outputs) :]
+        self.events.write("throughput", ns=ns, calls=UNFENCED, **self._labels)
+        return max(ns)
+
+
+def serve(streams: Mapping[str, Stream], alone: Sequence[str] = ALONE) -> None:
+    """Take the steps that the parent asks for, until it asks for no more.
+
+    streams: by the name of their program, "" where there is but one. alone: the steps of each where no parent asks.
+    """
+    if pipes.has_parent():
+        pipes.obey(lambda step, program: streams[program].perform(step))
+        return
+    for stream in streams.values():
+        for step in alone:
+            stream.perform(step)
+
+
+def _counters(session: Any) -> Any:
+    """The counters of a framework's session; None of a loaded program, which compiles nothing more."""
+    return session.counters() if hasattr(session, "counters") else None

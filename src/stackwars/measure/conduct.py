@@ -1,0 +1,169 @@
+"""One round: several processes at once, of which one at a time works, in an order that is drawn.
+
+All are started together, so that imports and builds overlap; none of that is a measured time. Then each takes its
+steps (call 1 and call 2, an undisturbed series, ...), and at last their loops alternate (`stackwars.measure.loops`).
+
+    subject = Participant("torch_xla", job, python, folder / "subject", steps=SUBJECT)
+    partner = Participant("jax", replace(job, ...), other_python, folder / "partner")
+    records = run_round([subject, partner], job.settings, random.Random(seed), expected_bytes)
+    pairs = loops.pairs(loops.loops_of(records["torch_xla"]), loops.loops_of(records["jax"]))
+
+A process of several programs has them as `streams`: each stream takes every step, and has loops of its own.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from stackwars.measure import calls, limits
+from stackwars.measure.loops import LONG_S
+from stackwars.measure.pipes import Control
+from stackwars.measure.supervisor import CELL, not_measured, supervise
+
+STEPS = (calls.SINGLES, calls.STEADY)
+"""The steps before the loops of whoever is only compared with."""
+SUBJECT_STEPS = (*STEPS, calls.DISPATCH, calls.THROUGHPUT)
+INTERLEAVED, IN_TURN = "interleaved", "in turn"
+"""How a round went: with alternating loops, or one process after the other."""
+LONG_PAIRS = 2
+"""Pairs of loops where a block takes over LONG_S."""
+
+
+@dataclass(frozen=True)
+class Participant:
+    """A process of a round.
+
+    job: what its child module reads, see `supervisor.supervise`. python: of its environment. folder: made afresh.
+    streams: the names of its programs. steps: what each stream does before the loops; after: behind them.
+    """
+
+    name: str
+    job: Any
+    python: Path
+    folder: Path
+    child_module: str = CELL
+    streams: tuple[str, ...] = ("",)
+    steps: tuple[str, ...] = STEPS
+    after: tuple[str, ...] = ()
+
+
+def run_round(
+    participants: Sequence[Participant], settings: dict, rng: random.Random, expected_bytes: int
+) -> dict[str, dict]:
+    """Run one round; return {name: process record, as of `supervisor.supervise`, with `order` and `basis`}.
+
+    settings: `loop_pairs` and `loop_seconds`. expected_bytes: what all processes may need together; if that much memory
+    is not free, or one of several runs out of memory, the processes run one after the other, in the order given, and
+    not at all if the first fails.
+    `basis` is INTERLEAVED or IN_TURN; `order` has the participants' streams in the order of each step.
+    """
+    if len(participants) > 1 and expected_bytes <= limits.available_memory_bytes():
+        result = _together(participants, settings, rng)
+        if all(record["status"] != "oom" for record in result.values()):
+            return result
+    first, *others = participants
+    result = _together([first], settings, rng)
+    for one in others:
+        if result[first.name]["status"] == "ok":
+            result |= _together([one], settings, rng)
+        else:
+            result[one.name] = not_measured(one.job, "not run", f"{first.name} ended before its turn")
+    return {name: {**record, "basis": IN_TURN} for name, record in result.items()} if others else result
+
+
+@dataclass
+class _Round:
+    """The participants of a round, and the streams of those that still run."""
+
+    participants: Sequence[Participant]
+    settings: dict
+    rng: random.Random
+    controls: dict[str, Control] = field(default_factory=dict)
+    order: dict[str, list[str]] = field(default_factory=dict)
+
+    def conduct(self) -> None:
+        """Give every process its turns, until the round is over or none runs any more."""
+        try:
+            running = [one for one in self.participants if self.controls[one.name].answer()]
+            for step in dict.fromkeys(step for one in self.participants for step in one.steps):
+                self._each([one for one in running if step in one.steps], step)
+            self._loops(running)
+            for step in dict.fromkeys(step for one in running for step in one.after):
+                self._each([one for one in running if step in one.after], step)
+        finally:
+            for control in self.controls.values():
+                control.finish()
+
+    def _drawn(self, step: str, participants: Sequence[Participant]) -> list[tuple[Participant, str]]:
+        """The streams of participants in a random order, which the record keeps."""
+        result = [(one, stream) for one in participants for stream in one.streams]
+        self.rng.shuffle(result)
+        self.order[step] = [f"{one.name} {stream}".strip() for one, stream in result]
+        return result
+
+    def _each(self, participants: Sequence[Participant], step: str) -> None:
+        for one, stream in self._drawn(step, participants):
+            self._turn(one, step, stream)
+
+    def _turn(self, one: Participant, step: str, stream: str) -> int:
+        """Return the ns of the longest block of a step; -1 if its process has ended."""
+        return int(self.controls[one.name].command(f"{step} {stream}".strip()) or -1)
+
+    def _loops(self, participants: Sequence[Participant]) -> None:
+        """A B B A A B ...: whoever has ended drops out, and the others go on."""
+        order = self._drawn(calls.LOOP, participants)
+        start, rounds, longest = time.monotonic(), 0, 0
+        while order:
+            for turn in list(order):
+                ns = self._turn(turn[0], calls.LOOP, turn[1])
+                longest = max(longest, ns)
+                if ns < 0:
+                    order = [other for other in order if other[0] is not turn[0]]
+            rounds += 1
+            order = order[::-1]
+            least = (
+                min(LONG_PAIRS, self.settings["loop_pairs"])
+                if longest > 1e9 * LONG_S
+                else self.settings["loop_pairs"]
+            )
+            if rounds >= least and time.monotonic() - start >= self.settings["loop_seconds"]:
+                return
+
+
+def _together(participants: Sequence[Participant], settings: dict, rng: random.Random) -> dict[str, dict]:
+    """Run processes at once; return their records.
+
+    A process waits while the others work, so each has as many times the time limit as there are processes.
+    """
+    this = _Round(participants, settings, rng, {one.name: Control() for one in participants})
+    seeds = {one.name: rng.getrandbits(32) for one in participants}
+
+    def one_record(one: Participant) -> dict:
+        control = this.controls[one.name]
+        try:
+            return supervise(
+                one.job, one.python, one.folder, one.child_module, control,
+                seed=seeds[one.name], patience=len(participants),
+            )  # fmt: skip
+        finally:
+            control.close()  # else a child that was never started would leave the conductor waiting
+
+    with ThreadPoolExecutor(len(participants) + 1) as pool:
+        records = {one.name: pool.submit(one_record, one) for one in participants}
+        conductor = pool.submit(this.conduct)
+        try:
+            result = {name: record.result() for name, record in records.items()}
+            conductor.result()
+        except (
+            BaseException
+        ):  # an interrupt, for instance: the pool waits for its threads, and they for the children
+            for control in this.controls.values():
+                control.is_cancelled.set()
+            raise
+    return {name: {**record, "order": this.order, "basis": INTERLEAVED} for name, record in result.items()}

@@ -1,0 +1,114 @@
+"""Rounds of a pair: what is kept of them, that they resume, and a real one."""
+
+import json
+import sys
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import pytest
+
+from stackwars.audits import paired
+from stackwars.audits.depth_scaling import NAME
+from stackwars.audits.paired import PairJob
+from stackwars.measure.supervisor import ProcessJob
+
+SETTINGS = {
+    "seed": 7, "matmul_precision": "highest", "memory_cap_gib": 8, "timeout_s": 120, "block_calls": 1,
+    "steady_seconds": 0.05, "steady_min_blocks": 3, "steady_max_blocks": 50, "loop_pairs": 2, "loop_seconds": 0.0,
+}  # fmt: skip
+
+
+def job(layers: tuple[int, int] = (42, 40), **changes: object) -> PairJob:
+    sides = [
+        {"framework": "jax", "dialect": "jax", "pins": "envs/jax.txt",
+         "sizes": {"rows": 32, "width": 64, "layers": count}}
+        for count in layers
+    ]  # fmt: skip
+    named = {"name": "jax-layers-5", "kind": "more", "workload": NAME, "device": "cpu", "preset": "test"}
+    return PairJob(
+        **{**named, "percent": 5, "trials": 1, "rounds": 2, "settings": SETTINGS, "sides": sides, **changes}
+    )
+
+
+def record(process: ProcessJob, **changes: object) -> dict:
+    """A process whose calls take a tenth of a ms for each layer; loops take 1 % longer, the last series 2 %."""
+    ns = 1e5 * process.sizes["layers"]
+    events = [
+        {"event": name, "calls": 1, "ns": [ns * factor] * 4, **({"dropped": 1} if name == "loop" else {})}
+        for name, factor in (("steady", 1.0), ("loop", 1.01), ("loop", 1.01), ("steady", 1.02))
+    ]
+    source = {"git_revision": "abc", "git_dirty": False}
+    return {
+        "status": "ok", "basis": "interleaved", "framework": "jax", "workload": NAME, "device": "cpu",
+        "wall_s": 2.0, "source": source, "events": events, **changes,
+    }  # fmt: skip
+
+
+@pytest.fixture
+def started(monkeypatch) -> list:
+    """The participants of every round that was run."""
+    rounds = []
+
+    def run_round(participants, settings, rng, expected_bytes):
+        rounds.append(participants)
+        for one in participants:
+            one.folder.mkdir(parents=True)
+        return {one.name: record(one.job) for one in participants}
+
+    monkeypatch.setattr(paired.conduct, "run_round", run_round)
+    monkeypatch.setattr(paired, "ensure", lambda pins: Path(sys.executable))
+    return rounds
+
+
+def test_a_round_has_both_ratios_and_the_agreement_of_both_processes(started, tmp_path):
+    found = paired.measure(job(), tmp_path)
+    assert found["ratios"] == pytest.approx([1.05, 1.05])
+    assert found["undisturbed"] == pytest.approx([1.05, 1.05])
+    assert [(one[0], one[3]) for one in found["agreements"]] == [("jax", 2)] * 4
+    assert [one[2] for one in found["agreements"]] == pytest.approx([1.01 / 1.02**0.5] * 4)
+    assert (found["subject"], found["baseline"], found["rounds"]) == ("jax", "jax", 2)
+    assert found["revisions"] == ["abc"]
+    assert json.loads(json.dumps(found)) == found
+
+
+def test_the_two_roles_take_the_steps_of_a_cell_and_a_series_after_the_loops(started, tmp_path):
+    paired.measure(job(), tmp_path)
+    subject, baseline = started[0]
+    assert set(subject.steps) - set(baseline.steps) == {"dispatch", "throughput"}
+    assert subject.after == baseline.after == ("steady",)
+    assert [one[0].job.repetition for one in started] == [0, 1]
+
+
+def test_finished_rounds_are_not_measured_again_unless_the_job_changes(started, tmp_path):
+    paired.measure(job(), tmp_path)
+    paired.measure(job(), tmp_path)
+    assert len(started) == 2
+    paired.measure(job(layers=(34, 33)), tmp_path)
+    assert len(started) == 4
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"status": "oom", "status_detail": "no memory"}, "to run, got oom: no memory; fix: that cell"),
+        ({"basis": "in turn"}, "at once, got one after the other; fix: free memory"),
+    ],
+)
+def test_a_round_that_is_none_of_the_study_stops_the_audit(changes, said):
+    process = job().process(job().sides[0], 0)
+    with pytest.raises(RuntimeError, match=said):
+        paired.summary([record(process), record(process, **changes)])
+
+
+@pytest.mark.env
+def test_a_real_pair_is_measured_by_its_command(tmp_path, monkeypatch):
+    one = replace(job(layers=(40, 4)), rounds=1)
+    (tmp_path / "job.json").write_text(json.dumps(asdict(one)))
+    output = tmp_path / "more" / "cpu" / "jax-layers-5.json"
+    command = ["--job", tmp_path / "job.json", "--folder", tmp_path / "kept", "--output", output]
+    monkeypatch.setattr(sys, "argv", ["paired", *map(str, command)])
+    paired.main()
+    found = json.loads(output.read_text())
+    assert len(found["ratios"]) == 1 and found["ratios"][0] > 1.5, "ten times the layers take longer"
+    assert len(found["agreements"]) == 2
+    assert not (tmp_path / "kept").exists()

@@ -1,0 +1,202 @@
+"""A round of real processes: one works at a time, in a drawn order, and none spoils another's result."""
+
+import itertools
+import json
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from stackwars.measure import conduct, loops
+from stackwars.measure.conduct import IN_TURN, INTERLEAVED, SUBJECT_STEPS, Participant, run_round
+from stackwars.measure.supervisor import ProcessJob
+from toy_checkout import SETTINGS, ToyCheckout
+
+
+@pytest.fixture(scope="module")
+def toy(tmp_path_factory) -> ToyCheckout:
+    """A checkout with the toy framework; tests in it run one after the other."""
+    return ToyCheckout(tmp_path_factory.mktemp("checkout"))
+
+
+ROUND = """
+import json, random, sys
+from pathlib import Path
+from stackwars.measure import conduct, limits
+from stackwars.measure.supervisor import ProcessJob
+given = json.loads(sys.argv[1])
+python = next(Path("environments").glob("toy-*[!k]")) / "bin" / "python"
+participants = [
+    conduct.Participant(
+        name, ProcessJob(**job), (python if job["framework"] != "absent" else Path("/no/env/bin/python")).resolve(),
+        Path("rounds") / name, steps=conduct.SUBJECT_STEPS if name == "subject" else conduct.STEPS,
+    )
+    for name, job in given["jobs"].items()
+]
+records = conduct.run_round(participants, given["settings"], random.Random(given["seed"]), given["bytes"])
+Path("records.json").write_text(json.dumps(records))
+"""
+
+
+def ran(toy: ToyCheckout, subject: str = "ok", partner: str = "ok", seed: int = 1, needed: int = 0, **settings):
+    """The records of a round of the toy and its partner, which behave so."""
+    settings = SETTINGS | settings
+    common = {"dialect": "numpy", "workload": "gemm", "device": "cpu", "preset": "smoke", "repetition": 0,
+              "sizes": {"m": 2, "k": 3, "n": 4}, "settings": settings}  # fmt: skip
+    jobs = {"subject": {"framework": "toy", **common}}
+    if partner:
+        jobs["partner"] = {"framework": "toy_partner", "writes_files": False, **common}
+    given = {"jobs": jobs, "settings": settings, "seed": seed, "bytes": needed}
+    done = subprocess.run(
+        [sys.executable, "-c", ROUND, json.dumps(given)], cwd=toy.folder,
+        env=toy.environ(subject, STACKWARS_TOY_PARTNER=partner), capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return json.loads((toy.folder / "records.json").read_text())
+
+
+def turns(records: dict, event: str) -> list[tuple[float, float, str]]:
+    """(begin, end, participant) of every event of this name, in the order of time."""
+    found = [
+        (one["began_s"], one["at_s"], name)
+        for name, record in records.items()
+        for one in record["events"]
+        if one["event"] == event
+    ]
+    return sorted(found)
+
+
+def test_whole_loops_alternate_and_one_process_works_at_a_time(toy):
+    records = ran(toy, loop_pairs=4)
+    assert {record["status"] for record in records.values()} == {"ok"}
+    spans = sorted(span for event in ("first", "second", "steady", "loop") for span in turns(records, event))
+    for (_, end, _), (start, _, _) in itertools.pairwise(spans):
+        assert start >= end - 1e-3
+    # A B B A A B B A
+    order = [who for _, _, who in turns(records, "loop")]
+    one, other = order[:2]
+    assert one != other and order == [one, other, other, one] * 2
+    assert len(loops.pairs(*map(loops.loops_of, records.values()))) == 4
+    assert {record["basis"] for record in records.values()} == {INTERLEAVED}
+    # Imports and builds overlap, and no call comes before both are over.
+    ready = max(one["at_s"] for record in records.values() for one in record["events"] if one["event"] == "run")
+    assert turns(records, "first")[0][0] >= ready
+
+
+def test_loops_say_what_happened_in_them(toy):
+    records = ran(toy, partner="")
+    [first, *_] = loops.loops_of(records["subject"])
+    assert sum(loops.counted(first)) >= 1e9 * loops.LOOP_S
+    assert 0 < first["dropped"] < len(first["ns"])
+    assert 0 < first["run_ns"] < 2 * sum(first["ns"])
+    assert first["minor_faults"] >= 0 and first["major_faults"] >= 0
+    names = [event["event"] for event in records["subject"]["events"]]
+    order = "import build run first second steady dispatch throughput loop timed end"
+    assert list(dict.fromkeys(names)) == order.split()
+
+
+def test_order_is_drawn_from_the_seed_and_recorded(toy):
+    found = [ran(toy, seed=seed, loop_pairs=1, loop_seconds=0.01) for seed in (1, 1, 2)]
+    orders = [records["subject"]["order"] for records in found]
+    assert orders[0] == orders[1]
+    assert len({json.dumps(order) for order in orders}) > 1
+    for records, order in zip(found, orders, strict=True):
+        assert [who for _, _, who in turns(records, "first")] == order["singles"]
+        assert [who for _, _, who in turns(records, "loop")] == order["loop"]
+
+
+@pytest.mark.parametrize("fate", ["raise at build", "raise", "sigkill"])
+def test_partner_that_dies_leaves_the_subject_its_numbers_and_no_pair(toy, fate):
+    records = ran(toy, partner=fate)
+    assert records["subject"]["status"] == "ok"
+    assert records["partner"]["status"] in ("crash", "error", "unsupported")
+    assert len(loops.loops_of(records["subject"])) >= SETTINGS["loop_pairs"]
+    assert loops.pairs(*map(loops.loops_of, records.values())) == []
+
+
+def test_subject_that_dies_leaves_its_partner_to_end_well(toy):
+    records = ran(toy, subject="raise")
+    assert (records["subject"]["status"], records["partner"]["status"]) == ("error", "ok")
+
+
+def test_processes_run_one_after_the_other_if_memory_is_short(toy):
+    records = ran(toy, needed=2**60)
+    assert {(record["status"], record["basis"]) for record in records.values()} == {("ok", IN_TURN)}
+    ends = [record["events"][-1]["at_s"] for record in records.values()]
+    starts = [record["started_s"] for record in records.values()]
+    assert starts[1] >= ends[0] - 1, "the partner starts once the subject has ended"
+    assert len(loops.pairs(*map(loops.loops_of, records.values()))) == SETTINGS["loop_pairs"]
+
+
+def test_processes_that_run_out_of_memory_together_run_in_turn(toy):
+    records = ran(toy, partner="hog")
+    assert records["subject"]["status"] == "ok" and records["subject"]["basis"] == IN_TURN
+    assert records["partner"]["status"] == "oom"
+
+
+def test_process_that_cannot_be_started_ends_with_the_reason(toy):
+    python = Path("/no/env/bin/python")
+    job = ProcessJob("jax", "jax", "gemm", "cpu", "smoke", 0, {"m": 1, "k": 1, "n": 1}, SETTINGS)
+    gone = Participant("subject", job, python, toy.folder / "gone", steps=SUBJECT_STEPS)
+    record = run_round([gone], SETTINGS, random.Random(1), 0)["subject"]
+    assert (record["status"], record["events"]) == ("error", [])
+    assert f"expected {python} to start, got FileNotFoundError" in record["status_detail"]
+
+
+class Scripted:
+    """The parent's end of a child whose loops take so many ns each."""
+
+    def __init__(self, name: str, said: list[tuple[str, str]], ns: int) -> None:
+        self.name, self.said, self.ns = name, said, ns
+
+    def answer(self) -> str:
+        return "ready"
+
+    def command(self, line: str) -> str:
+        self.said.append((self.name, line))
+        return str(self.ns)
+
+    def finish(self) -> None:
+        self.said.append((self.name, "finish"))
+
+
+def conducted(streams: dict[str, tuple[str, ...]], ns: int = 1, **settings) -> list[tuple[str, str]]:
+    """What is said to the participants of a round, in this order."""
+    said: list[tuple[str, str]] = []
+    participants = [Participant(name, None, Path(), Path(), streams=own) for name, own in streams.items()]
+    controls = {name: Scripted(name, said, ns) for name in streams}
+    settings = {"loop_pairs": 3, "loop_seconds": 0.0} | settings
+    conduct._Round(participants, settings, random.Random(3), controls).conduct()
+    return said
+
+
+def test_streams_take_turns_forwards_and_then_backwards():
+    said = conducted({"replay": ("a", "b", "c"), "native": ("",)})
+    looped = [(who, line.removeprefix("loop").strip()) for who, line in said if line.startswith("loop")]
+    first, second, third = looped[:4], looped[4:8], looped[8:]
+    assert set(first) == {("replay", "a"), ("replay", "b"), ("replay", "c"), ("native", "")}
+    assert second == first[::-1] and third == first
+    assert said[-2:] == [("replay", "finish"), ("native", "finish")]
+    assert {line for _, line in said[:4]} == {"singles", "singles a", "singles b", "singles c"}
+
+
+def test_two_pairs_are_enough_where_a_block_takes_over_a_second():
+    for ns, pairs in ((10**9 + 1, 2), (10**9 - 1, 5)):
+        said = conducted({"one": ("",), "other": ("",)}, ns, loop_pairs=5)
+        assert len([line for _, line in said if line == "loop"]) == 2 * pairs
+
+
+def test_a_process_of_a_round_has_time_to_wait_for_the_others(monkeypatch, tmp_path):
+    limits_s = []
+
+    def supervise(job, python, folder, child_module, control, seed, patience):
+        limits_s.append(patience)
+        control.close()
+        return {"status": "error"}
+
+    monkeypatch.setattr(conduct, "supervise", supervise)
+    both = [Participant(name, None, Path(), tmp_path) for name in ("one", "other")]
+    run_round(both, {"loop_pairs": 1, "loop_seconds": 0.0}, random.Random(1), 0)
+    assert limits_s == [2, 2]

@@ -1,0 +1,169 @@
+"""Recompute every interval of comparisons.csv from the accepted runs: `python recompute.py RUNS COMPARISONS`.
+
+NumPy, SciPy and pandas alone, no code of src/. Ratios are from rounds.csv, kinds of machine from context.json. An
+estimate is (logarithm, variance, dof, rounds, alternating).
+"""
+
+# fmt: off
+import json
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from scipy import optimize, special
+
+KEY = ["quantity", "workload", "device", "compiler", "baseline_compiler", "variant",
+       "subject", "baseline", "baseline_workload"]
+NUMBERS = ("cpu_model", "cpu_family", "cpu_model_number", "cpu_stepping", "cpu_flags_digest", "cores")
+FACTORS = {"native": (1, 0), "everything else": (1, -1), "margin": (-1, 2)}
+ALTERNATING = {"interleaved": True, "loops": True, "call": None}
+
+def families(found, key_of=lambda key: (key[0], *key[2:4], key[5])):
+    result = defaultdict(list)
+    for key in found:
+        result[key_of(key)].append(key)
+    return result.values()
+
+def kind(context):
+    peak = context.get("peaks", {}).get("cpu", {"gflop_per_s": 1})
+    return *map(context["machine"].get, NUMBERS), peak.get("last_cache_bytes"), 2 * np.log2(peak["gflop_per_s"]) // 1
+
+def prior(variances, dofs):  # Smyth (2004)
+    if len(variances) < 3:
+        return 0.0, 0.0
+    s, d = np.maximum(variances, 1e-3 * np.median(variances) + 1e-12), np.array(dofs, float)
+    z = np.log(s) - special.digamma(d / 2) + np.log(d / 2)
+    excess, most = z.var(ddof=1) - special.polygamma(1, d / 2).mean(), d.sum()
+    if excess <= special.polygamma(1, most / 2):
+        return d @ s / most, most
+    half = optimize.brentq(lambda x: special.polygamma(1, x) - excess, 1e-3, most / 2, xtol=1e-12)
+    return np.exp(z.mean() + special.digamma(half) - np.log(half)), 2 * half
+
+def moderate(s, d, lent):
+    return (d * s + lent[0] * lent[1]) / (d + lent[1]), d + lent[1]
+
+def total(parts):  # Satterthwaite (1946)
+    v = sum(x for x, _ in parts)
+    return (v, v**2 / sum(x**2 / d for x, d in parts)) if v > 0 else (0.0, min(d for _, d in parts))
+
+def combined(a, one, b, other):
+    known = None not in (one[1], other[1])
+    sums = total([(a * a * one[1], one[2]), (b * b * other[1], other[2])]) if known else (None, None)
+    return a * one[0] + b * other[0], *sums, min(one[3], other[3]), bool(one[4] and other[4])
+
+def estimates(rounds, asked):
+    found = {}
+    for key, rows in rounds.groupby(KEY, sort=False):
+        logs, n = np.log(rows["ratio"]), rows["rounds"].sum()
+        error = logs.sem() if rows["round"].notna().all() else rows["error"].iloc[0]
+        alternating = ALTERNATING.get(rows["basis"].iloc[0], False)
+        found[key] = (logs.mean(), None if np.isnan(error) else error**2, n - 1, n, alternating)
+    for keys in families([key for key in found if found[key][1] is not None]):
+        lent = prior([found[k][1] * found[k][3] for k in keys], [found[k][2] for k in keys])
+        for k, (log, v, d, n, alternating) in [(k, found[k]) for k in keys]:
+            v, d = moderate(v * n, d, lent)
+            found[k] = (log, v / n, d, n, alternating)
+    for key in asked:
+        quantity, workload, device, compiler, _, _, one, other, _ = key
+        steady, over_one, over_other = (
+            found.get(("steady", workload, device, "", "", "", *sides, ""))
+            for sides in ((one, other), (one, "jax"), (other, "jax")))
+        replay = found.get(("replay", workload, device, compiler, "", "", one, other, ""))
+        if quantity == "pairwise" and over_one and over_other:
+            found[key] = combined(1, over_one, -1, over_other)
+        if quantity in FACTORS and key not in found and steady and replay:  # replays had no native calls
+            a, b = FACTORS[quantity]
+            found[key] = combined(a, steady, b, replay) if b else steady
+    return found
+
+def pooled(members):
+    """Nested model: {key: [(kind, log, variance, rounds, dof)]} to {key: (log, error, dof)}."""
+    result = {}
+    for keys in families(members):
+        runs = {k: pd.DataFrame(members[k], columns=["kind", "y", "v", "n", "d"]) for k in keys}
+        kinds = {k: runs[k].groupby("kind", sort=False)["y"].agg(["mean", "size", "var"]) for k in keys}
+        unit = {k: (runs[k]["v"] * runs[k]["n"]).mean() for k in keys}
+        free = {k: len(runs[k]) - len(kinds[k]) for k in keys}
+        square = {k: (kinds[k]["var"].fillna(0) * (kinds[k]["size"] - 1)).sum() / max(free[k], 1) for k in keys}
+        spread = {k: kinds[k]["mean"].var() if len(kinds[k]) > 1 else 0.0 for k in keys}
+        some, several = [k for k in keys if free[k]], [k for k in keys if len(kinds[k]) > 1]
+        of_run = prior([square[k] / max(unit[k], 1e-12) for k in some], [free[k] for k in some])
+        of_kind = prior([spread[k] for k in several], [len(kinds[k]) - 1 for k in several])
+        for k in keys:
+            share, count, within = 1 / kinds[k]["size"], len(kinds[k]), runs[k]["v"].mean()
+            run = free[k] + of_run[1] and moderate(square[k], free[k], (of_run[0] * unit[k], of_run[1]))
+            kind_ = count - 1 + of_kind[1] and moderate(spread[k], count - 1, of_kind)
+            if not run and not kind_:
+                continue
+            u = (max(run[0], within), run[1]) if run else (within, runs[k]["d"].sum())
+            between = max(0.0, kind_[0] - u[0] * share.mean()) if kind_ else 0.0
+            weights = 1 / np.maximum(between + u[0] * share, 1e-300)
+            weights /= weights.sum()
+            a, b = (0.0 if count == 1 and run else (weights**2).sum()), (weights**2 * share).sum()
+            parts = [(a * kind_[0], kind_[1]), ((b - a * share.mean()) * u[0], u[1])] if between else [(b * u[0], u[1])]
+            variance, freedom = total(parts)
+            result[k] = ((weights * kinds[k]["mean"]).sum(), np.sqrt(variance), freedom)
+    return result
+
+def decided(quantity, low, high, opposite):
+    within, excludes = (low >= -np.log(1.05)) & (high <= np.log(1.05)), (low > 0) | (high < 0)
+    if quantity == "scaling":
+        low, high = low / np.log(2), high / np.log(2)
+        return (low > 1) | (low <= 0) & (high <= 0.1) | (low > 0) & (high <= 1)
+    if quantity == "control":
+        return excludes | (low >= -np.log(1.03)) & (high <= np.log(1.03))
+    return excludes & ~opposite | within & ~excludes & (quantity != "margin")
+
+def intervals(ratios):
+    """Benjamini & Yekutieli (2005), one level a quantity and device: {key: (log, error, dof)} to {key: (low, high)}."""
+    result = {}
+    for keys in families(ratios, lambda key: (key[0], key[2])):
+        log, error, dof = np.array([ratios[key] for key in keys]).T
+        other = np.array([ratios.get(("undisturbed", *key[1:]), (0.0,))[0] for key in keys])
+        opposite = (log * other < 0) & (keys[0][0] == "steady")
+        count = len(keys)
+        while True:
+            half = special.stdtrit(dof, 1 - 0.05 * max(count, 1) / len(keys) / 2) * error
+            words = decided(keys[0][0], log - half, log + half, opposite)
+            if words.sum() >= count:
+                break
+            count = words.sum()
+        result |= dict(zip(keys, np.exp([log - half, log + half]).T, strict=True))
+    return result
+
+def read(path):
+    table = pd.read_csv(path, dtype=dict.fromkeys(KEY, object))
+    return table.assign(**{name: table[name].fillna("") if name in table else "" for name in KEY})
+
+def main(folder, comparisons):
+    printed, runs = read(comparisons).set_index(KEY)[["low", "high"]].dropna(), []
+    for run in sorted(path for path in Path(folder).iterdir() if path.is_dir()):
+        context, rounds = json.loads((run / "context.json").read_text()), read(run / "rounds.csv")
+        rounds = rounds[(rounds["quantity"] != "process") & rounds["ratio"].notna()]
+        rounds = rounds[~rounds["subject"].str.contains(r"\+(?!default_precision$)")]  # rewritten by hand
+        runs.append((context["protocol"], kind(context), estimates(rounds, printed.index)))
+    members, ratios = {}, {}
+    for key in dict.fromkeys(key for _, _, found in runs for key in found):
+        known = [(protocol, machine, *found[key]) for protocol, machine, found in runs if key in found]
+        known = [one for one in known if one[0] == max(protocol for protocol, *_ in known)]
+        known = [one for one in known if one[6]] or known
+        members[key] = [(*one[1:4], one[5], one[4]) for one in known if one[3] is not None]
+        ratios[key] = (known[-1][2], known[-1][3] and np.sqrt(known[-1][3]), known[-1][4])
+    ratios |= pooled({key: values for key, values in members.items() if values})
+    for key in printed.index:
+        if key[0] == "reversal":
+            newer, older = (ratios["replay", *key[1:3], compiler, "", *key[5:]] for compiler in key[3:5])
+            variance, freedom = total([(one[1] ** 2, one[2]) for one in (newer, older)])
+            ratios[key] = (newer[0] - older[0], np.sqrt(variance), freedom)
+    found = intervals({key: ratio for key, ratio in ratios.items() if ratio[1] is not None})
+    again = np.array([found.get(key, (np.nan, np.nan)) for key in printed.index])
+    wrong = ~np.isclose(again, printed, rtol=1e-6, atol=0).all(axis=1)
+    print(f"{len(printed)} intervals recomputed, {wrong.sum()} differ")
+    for key, row in zip(printed.index[wrong], again[wrong], strict=True):
+        print(*key, "expected", *row, "got", *printed.loc[key])
+    return int(wrong.any())
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,99 @@
+"""The rows of rounds.csv of native cells: a process and its partner in the same round."""
+
+import pytest
+
+from made_tables import cell, measured_cell
+from measured import config, process, with_partner
+from stackwars.results import rounds, schema
+from stackwars.results.raw import Raw
+from stackwars.study.cells import Cell
+
+STAGES = ("first", "second", "undisturbed", "throughput", "steady")
+
+
+def timed(framework: str, number: int, factor: float, **changes) -> dict:
+    """A process all of whose times are so many times those of another one, and differ from each other."""
+    one = process(
+        Cell(framework, "gemm", "cpu"),
+        number,
+        first_ms=50 * factor,
+        second_ms=7 * factor,
+        steady_ms=(3 * factor,) * 3,
+        loops_ms=(2 * factor, 3 * factor, 4 * factor),
+        **changes,
+    )
+    batches = {"event": "throughput", "at_s": 1005.0, "ns": [round(16e6 * factor)], "calls": 16}
+    return one | {"events": [*one["events"][:6], batches, *one["events"][6:]]}
+
+
+def built(processes: list[dict], table: list[dict] | None = None):
+    """rounds.csv of torch_xla's cell with these processes, and of a cell of JAX's with other times."""
+    found = Raw(
+        cells={
+            Cell("jax", "gemm", "cpu"): measured_cell("jax", (900.0, 900.0)),
+            Cell("torch_xla", "gemm", "cpu"): measured_cell("torch_xla", (1.0,)) | {"processes": processes},
+        }
+    )
+    rows = table or [cell("jax"), cell("torch_xla")]
+    return rounds.build(config(), found, schema.table("cells", rows))
+
+
+def of(table, quantity: str):
+    return table[table["quantity"] == quantity]
+
+
+def test_every_time_is_over_that_of_the_partner_in_the_round_and_not_of_the_baselines_own_cell():
+    pairs = [(timed("torch_xla", n, 3.0 * drift), timed("jax", n, drift)) for n, drift in enumerate((1.0, 2.0))]
+    table = built([with_partner(*pair) for pair in pairs])
+    for quantity in STAGES:
+        found = of(table, quantity)
+        assert list(found["round"]) == [0, 1]
+        assert list(found["ratio"]) == pytest.approx([3.0, 3.0])
+        assert set(found["subject"]) == {"torch_xla"} and set(found["baseline"]) == {"jax"}
+    assert [of(table, quantity)["baseline_ms"].iloc[0] for quantity in STAGES] == pytest.approx(
+        [50.0, 7.0, 3.0, 1.0, 3.0]
+    )
+
+
+def test_steady_ratio_is_the_median_over_pairs_of_loops_and_says_how_they_were_measured():
+    # The machine slows down during a round: of both medians the ratio would be 3 / 2.
+    one = process(Cell("torch_xla", "gemm", "cpu"), loops_ms=(2.0, 3.0, 12.0))
+    other = process(loops_ms=(1.0, 2.0, 4.0))
+    found = of(built([with_partner(one, other)]), "steady").iloc[0]
+    assert (found["ratio"], found["subject_ms"], found["baseline_ms"]) == (2.0, 3.0, 2.0)
+    assert found["basis"] == "interleaved"
+    found = of(built([with_partner(one, other, "in turn")]), "steady").iloc[0]
+    assert (found["ratio"], found["basis"]) == (2.0, "in turn")
+
+
+def test_round_without_its_partner_has_no_ratio_and_the_others_keep_theirs():
+    whole = with_partner(timed("torch_xla", 0, 2.0), timed("jax", 0, 1.0))
+    without = with_partner(timed("torch_xla", 1, 2.0), timed("jax", 1, 1.0, status=("crash", "SIGKILL")))
+    for quantity in STAGES:
+        assert list(of(built([whole, without]), quantity)["round"]) == [0]
+    assert of(built([timed("torch_xla", 0, 2.0)]), "steady").empty
+
+
+def test_time_that_one_side_does_not_have_is_in_no_row():
+    one, other = timed("torch_xla", 0, 2.0), timed("jax", 0, 1.0)
+    other["events"] = [event for event in other["events"] if event["event"] != "throughput"]
+    table = built([with_partner(one, other)])
+    assert of(table, "throughput").empty and len(of(table, "steady")) == 1
+
+
+@pytest.mark.parametrize("refused", ["jax", "torch_xla"])
+def test_what_is_not_valid_is_compared_with_nothing(refused):
+    rows = [cell(name, status="invalid" if name == refused else "ok") for name in ("jax", "torch_xla")]
+    table = built([with_partner(timed("torch_xla", 0, 2.0), timed("jax", 0, 1.0))], rows)
+    assert all(of(table, quantity).empty for quantity in STAGES)
+    assert set(of(table, "process")["subject"]) == {"jax", "torch_xla"} - {refused}
+
+
+def test_each_process_has_its_uncontended_median_and_that_of_all_its_blocks():
+    times, waits = (1.0, 1.04, 1.02, 1.04, 1.0, 1.04, 1.02), (0.0, 0.5, 0.0, 0.5, 0.0, 0.5, 0.0)
+    one = process(Cell("torch_xla", "gemm", "cpu"), steady_ms=times, wait=waits, second_ms=1.0)
+    found = of(built([one]), "process")
+    found = found[found["subject"] == "torch_xla"]
+    found_ms = dict(zip(found["basis"], found["subject_ms"], strict=True))
+    assert (found_ms["uncontended"], found_ms["all"]) == pytest.approx((1.01, 1.02))
+    assert found["ratio"].isna().all() and set(found["baseline"]) == {""}
