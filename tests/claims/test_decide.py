@@ -6,7 +6,7 @@ import pytest
 
 from claims_fixture import claim, claims, config, dataset, write
 from made_tables import comparison
-from stackwars import workloads
+from stackwars import measure, workloads
 from stackwars.audits import audit_entries
 from stackwars.claims import decide, pages
 from stackwars.claims.decide import decide as decided
@@ -190,3 +190,9 @@ def test_text_goes_between_its_markers(tmp_path):
     page.write_text("no markers")
     with pytest.raises(ValueError, match="once each"):
         pages.replace_section(page, "claims", "")
+
+
+def test_the_page_says_by_which_version_the_reference_was_measured():
+    assert "which this page describes" in pages.protocol(measure.PROTOCOL)
+    older = " ".join(pages.protocol(2).split())
+    assert f"No run of version {measure.PROTOCOL}" in older and "the reference is of version 2" in older

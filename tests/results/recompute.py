@@ -18,7 +18,7 @@ KEY = ["quantity", "workload", "device", "compiler", "baseline_compiler", "varia
        "subject", "baseline", "baseline_workload"]
 NUMBERS = ("cpu_model", "cpu_family", "cpu_model_number", "cpu_stepping", "cpu_flags_digest", "cores")
 FACTORS = {"native": (1, 0), "everything else": (1, -1), "margin": (-1, 2)}
-ALTERNATING = {"interleaved": True, "loops": True, "call": None}
+ALTERNATING = {"interleaved": True, "call": None}
 
 def families(found, key_of=lambda key: (key[0], *key[2:4], key[5])):
     result = defaultdict(list)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from stackwars import measure
 from stackwars.audits import audit_entries
 from stackwars.claims import definitions
 from stackwars.claims.stability import Stability
@@ -89,6 +90,19 @@ def between_runs(deviations: pd.DataFrame, held: pd.DataFrame) -> str:
     return textwrap.fill(text, WIDTH, break_long_words=False)
 
 
+def protocol(measured: int) -> str:
+    """Return a sentence: by which version of the protocol the tables of the reference were measured."""
+    if measured == measure.PROTOCOL:
+        return (
+            f"The runs of the first study are of version {measured} of the protocol, which this page describes."
+        )
+    text = (
+        f"No run of version {measure.PROTOCOL} of the protocol, which this page describes, is accepted yet: "
+        f"the reference is of version {measured} (slices of 10 ms, and as many rounds as a ratio needed)."
+    )
+    return textwrap.fill(text, WIDTH, break_long_words=False)
+
+
 def stability(result: Stability) -> str:
     """Return a paragraph: how often two runs decide a claim differently."""
     varying, opposite = result.varying, result.opposite or "none"
@@ -134,7 +148,9 @@ def write(repository: Path, reference: Path) -> None:
     text = between_runs(variance.table(accepted), variance.held_out(accepted))
     text += "\n\n" + stability(claims_between_runs(config.load(), claims, accepted))
     replace_section(repository / TABLE, "claims", table(rows, responds_to))
-    newest = context(config.load(), accepted)["run"]
+    reference_context = context(config.load(), accepted)
+    newest = reference_context["run"]
+    text += "\n\n" + protocol(reference_context["protocol"])
     audits = audit_entries.read(REFERENCE / MEASURED["audits"]).state(newest, "the newest accepted run")
     replace_section(repository / README, "results", results(rows, audits))
     replace_section(repository / PROTOCOL, "runs", text)

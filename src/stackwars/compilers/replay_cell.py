@@ -97,8 +97,10 @@ def _files(job: ReplayCellJob) -> Iterable[Path]:
     own = job.replay
     yield from (Path(row["pins"]) for row in job.natives.values())
     yield from (Path(path) for paths in own["programs"].values() for path in paths.values())
-    yield from (Path(own["check"]) for _ in filter(None, [own["check"]]))
-    yield from (Path(own["expected"]) / judge.DOCUMENT for _ in filter(None, [own["expected"]]))
+    if own["check"]:
+        yield Path(own["check"])
+    if own["expected"]:
+        yield Path(own["expected"]) / judge.DOCUMENT
 
 
 def _round(

@@ -16,7 +16,7 @@ import jinja2
 
 from stackwars import workloads
 from stackwars.claims.verdicts import CONTRADICTED, SUPPORTED
-from stackwars.measure import documents
+from stackwars.measure import PROTOCOL, documents
 from stackwars.paper import latex, prose
 from stackwars.paper.prose import PAPER, ProseError, Stale
 from stackwars.paper.tables import audits, faults
@@ -99,6 +99,7 @@ def template_names(config: dict, folder: Folder, datasets: Sources) -> dict[str,
         "is_reference": config["source"] == "reference",
         "is_full_size": is_full_size(config),
         "has_prose": has_prose(config),
+        "protocol": PROTOCOL,
         "context": datasets.run.context,
         "reproduction": documents.read(folder["reproduction"])["summary"],
         "audits": audits.state(datasets),

@@ -33,8 +33,6 @@ LEFT_OUT = {
 }
 """Why a round has no ratio, by the basis of its row."""
 
-ALTERNATING = (INTERLEAVED, "loops")
-"""Bases of ratios whose two sides alternated."""
 FAMILY = ("quantity", "device", "compiler", "variant")
 """Ratios of a run that agree in these columns lend each other their variance between rounds."""
 
@@ -148,7 +146,7 @@ def _row(quantity: str, columns: Row, **names: str) -> Row:
     """
     numbers = {name: value for name, value in columns.items() if name not in ("basis", *schema.ROUND_KEYS)}
     if columns.get("basis") and columns["basis"] != CALL:
-        numbers["interleaved"] = columns["basis"] in ALTERNATING
+        numbers["interleaved"] = columns["basis"] == INTERLEAVED
     return {**dict.fromkeys(schema.COMPARISON_KEYS, ""), "quantity": quantity, **names, **numbers}
 
 
