@@ -89,7 +89,6 @@ SETTINGS = {
     "steady_max_blocks": 4,
     "steady_seconds": 0.01,
     "loop_pairs": 2,
-    "loop_seconds": 0.1,
 }
 
 

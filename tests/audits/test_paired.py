@@ -14,7 +14,7 @@ from stackwars.measure.supervisor import ProcessJob
 
 SETTINGS = {
     "seed": 7, "matmul_precision": "highest", "memory_cap_gib": 8, "timeout_s": 120, "block_calls": 1,
-    "steady_seconds": 0.05, "steady_min_blocks": 3, "steady_max_blocks": 50, "loop_pairs": 2, "loop_seconds": 0.0,
+    "steady_seconds": 0.05, "steady_min_blocks": 3, "steady_max_blocks": 50, "loop_pairs": 2,
 }  # fmt: skip
 
 

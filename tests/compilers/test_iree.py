@@ -15,7 +15,7 @@ from stackwars.setup.environments import REPOSITORY, clean_environ, ensure
 SETTINGS = {
     "seed": handmade.SEED, "memory_cap_gib": 4, "timeout_s": 300,
     "steady_min_blocks": 2, "steady_max_blocks": 2, "steady_seconds": 0.0, "block_calls": 2,
-    "loop_pairs": 2, "loop_seconds": 0.0,
+    "loop_pairs": 2,
 }  # fmt: skip
 ERF = (
     "%8 = stablehlo.custom_call @mhlo.erf(%7) {mhlo.attributes = {}, mhlo.version = 1 : i64} : "

@@ -20,7 +20,7 @@ from stackwars.setup.environments import REPOSITORY, clean_environ, ensure
 SETTINGS = {
     "seed": handmade.SEED, "memory_cap_gib": 4, "timeout_s": 120,
     "steady_min_blocks": 4, "steady_max_blocks": 6, "steady_seconds": 0.0, "block_calls": 3,
-    "loop_pairs": 2, "loop_seconds": 0.0,
+    "loop_pairs": 2,
 }  # fmt: skip
 CRASHED = handmade.outcome("crash", "SIGSEGV in the first call")
 

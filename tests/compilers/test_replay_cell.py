@@ -25,7 +25,7 @@ NATIVES = {"jax": "jax", "torch_xla": "torch"}
 SETTINGS = {
     "seed": handmade.SEED, "matmul_precision": "highest", "memory_cap_gib": 4, "timeout_s": 120, "rounds": 3,
     "steady_min_blocks": 3, "steady_max_blocks": 5, "steady_seconds": 0.0, "block_calls": 1, "loop_pairs": 2,
-    "loop_seconds": 0.0, "side_by_side": True,
+    "side_by_side": True,
 }  # fmt: skip
 
 

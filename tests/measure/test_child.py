@@ -206,6 +206,15 @@ def test_steady_state_takes_its_numbers_of_blocks(events, tmp_path, settings, bl
     assert len(written(tmp_path)[0]["ns"]) == blocks
 
 
+def test_two_steady_blocks_of_slow_calls_are_enough(events, tmp_path, monkeypatch):
+    monkeypatch.setattr(calls_module, "LONG_S", CALL_S)
+    made = stream(events, Session(), steady_min_blocks=7)
+    made.perform("singles")
+    made.perform("steady")
+    (event,) = (event for event in written(tmp_path) if event["event"] == "steady")
+    assert len(event["ns"]) == calls_module.LONG_BLOCKS
+
+
 def test_steady_state_takes_its_time(events, tmp_path):
     start = time.perf_counter()
     steady(events, Session(), steady_seconds=0.5)

@@ -98,7 +98,7 @@ def test_loops_say_what_happened_in_them(toy):
 
 
 def test_order_is_drawn_from_the_seed_and_recorded(toy):
-    found = [ran(toy, seed=seed, loop_pairs=1, loop_seconds=0.01) for seed in (1, 1, 2)]
+    found = [ran(toy, seed=seed, loop_pairs=1) for seed in (1, 1, 2)]
     orders = [records["subject"]["order"] for records in found]
     assert orders[0] == orders[1]
     assert len({json.dumps(order) for order in orders}) > 1
@@ -167,7 +167,7 @@ def conducted(streams: dict[str, tuple[str, ...]], ns: int = 1, **settings) -> l
     said: list[tuple[str, str]] = []
     participants = [Participant(name, None, Path(), Path(), streams=own) for name, own in streams.items()]
     controls = {name: Scripted(name, said, ns) for name in streams}
-    settings = {"loop_pairs": 3, "loop_seconds": 0.0} | settings
+    settings = {"loop_pairs": 3} | settings
     conduct._Round(participants, settings, random.Random(3), controls).conduct()
     return said
 
@@ -198,5 +198,5 @@ def test_a_process_of_a_round_has_time_to_wait_for_the_others(monkeypatch, tmp_p
 
     monkeypatch.setattr(conduct, "supervise", supervise)
     both = [Participant(name, None, Path(), tmp_path) for name in ("one", "other")]
-    run_round(both, {"loop_pairs": 1, "loop_seconds": 0.0}, random.Random(1), 0)
+    run_round(both, {"loop_pairs": 1}, random.Random(1), 0)
     assert limits_s == [2, 2]

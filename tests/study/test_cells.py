@@ -66,12 +66,15 @@ def test_baseline_is_the_partner_of_every_framework():
 
 def test_the_smallest_number_of_rounds_counts():
     full = config(preset="full", frameworks=load()["frameworks"])
-    full["presets"]["full"]["rounds"] = {"bert_base": 4, "gpt_neo_1p3b": 9}
-    full["frameworks"]["torch_xla_pending"]["rounds"] = 1
+    full["presets"]["full"]["rounds"] = {"bert_base": 4, "gpt_neo_1p3b": 9, "cpu-1t": 3, "torch_xla_pending": 1}
     full["settings"]["rounds"] = 5
     assert [cells.rounds(full, name) for name in ("gemm", "bert_base", "gpt_neo_1p3b")] == [5, 4, 5]
-    of_pending = [cells.rounds(full, name, "torch_xla_pending") for name in ("gemm", "bert_base")]
-    assert (of_pending, cells.rounds(full, "bert_base", "jax")) == ([1, 1], 4)
+    asked_for = [
+        Cell("jax", "gemm", "cpu-1t"),
+        Cell("jax", "bert_base", "cpu"),
+        Cell("torch_xla_pending", "gemm", "cpu"),
+    ]
+    assert [cells.rounds(full, cell.framework, cell.workload, cell.device) for cell in asked_for] == [3, 4, 1]
 
 
 def test_framework_alone_on_a_device_has_no_partner():

@@ -23,7 +23,7 @@ from stackwars.results import schema
 CELLS = "results/full/cells.csv"
 BIN = Path(sys.executable).parent
 SETTINGS = {
-    **{"rounds": 2, "loop_pairs": 2, "loop_seconds": 0.01},
+    **{"rounds": 2, "loop_pairs": 2},
     **{"steady_min_blocks": 3, "steady_max_blocks": 5, "steady_seconds": 0.01},
 }
 FRAMEWORK = '''

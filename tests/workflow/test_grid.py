@@ -293,7 +293,7 @@ def test_pairs_are_measured_on_all_cores_by_the_rounds_of_the_study():
     job = PairJob(**content(command[command.index("--job") + 1]))
     assert [side["sizes"]["layers"] for side in job.sides] == [42, 40]
     assert (job.rounds, job.trials) == (cells.rounds(grid().config, "gemm"), 2)
-    assert {"loop_pairs", "loop_seconds", "steady_seconds", "block_calls"} <= job.settings.keys()
+    assert {"loop_pairs", "steady_seconds", "block_calls"} <= job.settings.keys()
     sources = jobs.sources(wildcards)
     assert {f"src/stackwars/frameworks/{name}.py" for name in ("jax", "torch_xla")} <= set(sources)
     with pytest.raises(

@@ -21,13 +21,15 @@ from stackwars import workloads
 from stackwars.compilers import replay_result
 from stackwars.compilers.replay import ReplayJob
 from stackwars.compilers.replay_result import REPLAY
-from stackwars.measure import documents, judge, limits, nodes, progress
+from stackwars.measure import calls, documents, judge, limits, nodes, progress
 from stackwars.measure.cell import COPIES, LASTING, OWN_BYTES
 from stackwars.measure.conduct import Participant, run_round
 from stackwars.measure.rounds import Rounds
 from stackwars.measure.supervisor import ProcessJob, exclusive, not_measured, python_of
 
 MODULE = "stackwars.compilers.replay"
+NATIVE_STEPS = (calls.SINGLES,)
+"""The steps of a native process before the loops, of which alone its ratio is made."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +124,9 @@ def _round(
             REPLAY, replace(own, repetition=number), python, folder / REPLAY, MODULE, tuple(own.programs)
         ),
         *(
-            Participant(name, replace(native.job, repetition=number), native.python, folder / name)
+            Participant(
+                name, replace(native.job, repetition=number), native.python, folder / name, steps=NATIVE_STEPS
+            )
             for name, native in running.items()
         ),
     ]

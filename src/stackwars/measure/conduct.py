@@ -14,7 +14,6 @@ A process of several programs has them as `streams`: each stream takes every ste
 from __future__ import annotations
 
 import random
-import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -58,7 +57,7 @@ def run_round(
 ) -> dict[str, dict]:
     """Run one round; return {name: process record, as of `supervisor.supervise`, with `order` and `basis`}.
 
-    settings: `loop_pairs` and `loop_seconds`. expected_bytes: what all processes may need together; if that much memory
+    settings: `loop_pairs`. expected_bytes: what all processes may need together; if that much memory
     is not free, or one of several runs out of memory, the processes run one after the other, in the order given, and
     not at all if the first fails.
     `basis` is INTERLEAVED or IN_TURN; `order` has the participants' streams in the order of each step.
@@ -118,7 +117,7 @@ class _Round:
     def _loops(self, participants: Sequence[Participant]) -> None:
         """A B B A A B ...: whoever has ended drops out, and the others go on."""
         order = self._drawn(calls.LOOP, participants)
-        start, rounds, longest = time.monotonic(), 0, 0
+        rounds, longest = 0, 0
         while order:
             for turn in list(order):
                 ns = self._turn(turn[0], calls.LOOP, turn[1])
@@ -132,7 +131,7 @@ class _Round:
                 if longest > 1e9 * LONG_S
                 else self.settings["loop_pairs"]
             )
-            if rounds >= least and time.monotonic() - start >= self.settings["loop_seconds"]:
+            if rounds >= least:
                 return
 
 

@@ -13,7 +13,7 @@ from stackwars.study.studies import Study, studies
 
 MEASURING = (
     *("seed", "matmul_precision", "memory_cap_gib", "timeout_s", "side_by_side"),
-    *("steady_min_blocks", "steady_max_blocks", "steady_seconds", "loop_pairs", "loop_seconds"),
+    *("steady_min_blocks", "steady_max_blocks", "steady_seconds", "loop_pairs"),
 )
 """The settings that every timed process depends on."""
 
@@ -104,12 +104,10 @@ def pins(config: dict, framework: str, device: str) -> str:
     return f"envs/{environments(config, framework)[device]}.txt"
 
 
-def rounds(config: dict, workload: str, framework: str | None = None) -> int:
-    """Return the rounds of a workload in the chosen preset, or those of a framework's cell of it."""
+def rounds(config: dict, *names: str) -> int:
+    """Return the rounds of what these workloads, frameworks and devices name: the fewest of any in the preset."""
     of_preset = config["presets"][config["preset"]].get("rounds", {})
-    of_framework = config["frameworks"][framework] if framework else {}
-    limits = [of_preset.get(workload), of_framework.get("rounds")]
-    return min([settings(config)["rounds"], *filter(None, limits)])
+    return min([settings(config)["rounds"], *(of_preset[name] for name in names if name in of_preset)])
 
 
 def partner(config: dict, cell: Cell, among: Container[Cell]) -> Cell | None:

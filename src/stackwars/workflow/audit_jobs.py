@@ -25,7 +25,7 @@ VERSION = "3"
 """The version of the audits' protocol; see `stackwars.workflow.jobs`."""
 SETTINGS = ("seed", "matmul_precision", "memory_cap_gib", "timeout_s", "parity_rel_l2")
 """The settings that every audit's processes depend on."""
-PAIR_SETTINGS = ("steady_min_blocks", "steady_max_blocks", "loop_pairs", "loop_seconds")
+PAIR_SETTINGS = ("steady_min_blocks", "steady_max_blocks", "loop_pairs")
 """Those that the rounds of pairs depend on too, which are measured as the study's are."""
 PAIR_STEADY_S = 0.3
 """Seconds of an undisturbed series, of which a process of a pair has two."""

@@ -229,7 +229,7 @@ def _cell_spec(grid: Grid, wildcards: Wildcards) -> dict:
         "expected": programs.expected_folder(config, cell.workload),
         "settings": {
             **cells.measuring(config, cell.workload),
-            "rounds": cells.rounds(config, cell.workload, cell.framework),
+            "rounds": cells.rounds(config, cell.framework, cell.workload, cell.device),
         },
     }
 
