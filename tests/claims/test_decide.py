@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pandas as pd
 import pytest
 
 from claims_fixture import claim, claims, config, dataset, write
@@ -196,3 +197,12 @@ def test_the_page_says_by_which_version_the_reference_was_measured():
     assert "which this page describes" in pages.protocol(measure.PROTOCOL)
     older = " ".join(pages.protocol(2).split())
     assert f"No run of version {measure.PROTOCOL}" in older and "the reference is of version 2" in older
+
+
+def test_levels_without_two_members_are_not_said():
+    rows = [("cpu", "round", 0.061), ("cpu", "run", 0.02), ("cpu", "machine", None), ("cpu-1t", "round", 0.03)]
+    deviations = pd.DataFrame(rows, columns=["device", "level", "deviation"]).assign(quantity="ratio")
+    held = pd.DataFrame([{"run": "a", "machine": "k", "known": True, "inside": 19, "total": 20}])
+    text = " ".join(pages.between_runs(deviations, held).split())
+    said = "6 % between rounds, 2 % between runs of one kind of machine on all cores, and 3 % between rounds on one."
+    assert said in text and "19 of 20" in text and "nan" not in text

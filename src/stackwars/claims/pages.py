@@ -30,6 +30,8 @@ PROTOCOL = Path("docs", "protocol.md")
 WIDTH = 118
 RESULTS = ("one_ir_many_speeds", "program_is_reason", "compiler_more_than_frontend", "pending_two_runs")
 """The claims that the README shows, whatever became of them."""
+LEVELS = {"round": "between rounds", "run": "between runs of one kind of machine", "machine": "between kinds"}
+"""What a ratio varies between; a level of which there is but one has no deviation."""
 
 
 def table(rows: Iterable[dict], responds_to: dict[str, str]) -> str:
@@ -67,9 +69,9 @@ def between_runs(deviations: pd.DataFrame, held: pd.DataFrame) -> str:
     deviations, held: as `variance.table` and `variance.held_out` give them.
     """
     ratios = deviations[deviations["quantity"] == variance.RATIO]
-    levels = ratios.set_index(["device", "level"])["deviation"]
+    levels = (100 * ratios.set_index(["device", "level"])["deviation"]).dropna()
     wide, narrow = (
-        [f"{levels[device, level]:.0%}".replace("%", " %") for level in ("round", "run", "machine")]
+        ", ".join(f"{levels[device, name]:.0f} % {LEVELS[name]}" for name in LEVELS if (device, name) in levels)
         for device in (CPU, ONE_THREAD)
     )
     held = held[held["total"] > 0]
@@ -81,11 +83,9 @@ def between_runs(deviations: pd.DataFrame, held: pd.DataFrame) -> str:
     )
     text = (
         f"In the reference ({held['run'].nunique()} runs with ratios that others have too, on "
-        f"{held['machine'].nunique()} kinds of machine), the standard deviation of a steady ratio on "
-        f"all cores is {wide[0]} between rounds, {wide[1]} between runs of one kind of machine, and "
-        f"{wide[2]} between kinds; on one core {narrow[0]}, {narrow[1]} and {narrow[2]}. With each run "
-        f"left out in turn, {_inside(held)} ratios that at least {variance.FEWEST} other runs have lie in their "
-        f"prediction intervals: {kinds}."
+        f"{held['machine'].nunique()} kinds of machine), the standard deviation of a steady ratio is {wide} on "
+        f"all cores, and {narrow} on one. With each run left out in turn, {_inside(held)} ratios that at least "
+        f"{variance.FEWEST} other runs have lie in their prediction intervals: {kinds}."
     )
     return textwrap.fill(text, WIDTH, break_long_words=False)
 
