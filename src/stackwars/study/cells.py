@@ -10,6 +10,7 @@ from stackwars import frameworks, workloads
 from stackwars.measure import checks
 from stackwars.study import comparisons, imports
 from stackwars.study.studies import Study, studies
+from stackwars.workloads import sized
 
 MEASURING = (
     *("seed", "matmul_precision", "memory_cap_gib", "timeout_s", "side_by_side"),
@@ -68,7 +69,17 @@ def device_workloads(config: dict, device: str) -> list[str]:
 
 def sizes(config: dict, workload: str) -> dict[str, int]:
     """The workload's sizes in the chosen preset."""
-    return config["presets"][config["preset"]]["sizes"][workload]
+    return preset_sizes(config["presets"][config["preset"]]["sizes"], workload)
+
+
+def preset_sizes(given: dict[str, dict[str, int]], workload: str) -> dict[str, int] | None:
+    """Return the sizes of a workload by those of a preset; None of a label that it does not give (`workloads.sized`)."""
+    name, _, label = workload.partition(sized.AT)
+    if not label:
+        return given[name]
+    if workload in given:
+        return {**given[name], **given[workload]}
+    return sized.resized(given[name], label)
 
 
 def settings(config: dict) -> dict:
@@ -91,7 +102,7 @@ def measuring(config: dict, workload: str) -> dict:
 
 def block_calls(config: dict, workload: str) -> int:
     """Calls in a block of the workload's steady state, the same for every framework."""
-    return config["presets"][config["preset"]].get("block_calls", {}).get(workload, 1)
+    return config["presets"][config["preset"]].get("block_calls", {}).get(sized.base(workload), 1)
 
 
 def environments(config: dict, framework: str) -> dict[str, str]:
@@ -107,7 +118,8 @@ def pins(config: dict, framework: str, device: str) -> str:
 def rounds(config: dict, *names: str) -> int:
     """Return the rounds of what these workloads, frameworks and devices name: the fewest of any in the preset."""
     of_preset = config["presets"][config["preset"]].get("rounds", {})
-    return min([settings(config)["rounds"], *(of_preset[name] for name in names if name in of_preset)])
+    found = (of_preset.get(name) for name in map(sized.base, names))
+    return min([settings(config)["rounds"], *filter(None, found)])
 
 
 def partner(config: dict, cell: Cell, among: Container[Cell]) -> Cell | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,11 @@ from stackwars.compilers import XLA
 from stackwars.setup.device import CPU
 from stackwars.setup.environments import REPOSITORY
 from stackwars.study import defaults, growth, odd, releases, schema, sharding
-from stackwars.study.cells import environments, settings
+from stackwars.study.cells import environments, preset_sizes, settings
 from stackwars.study.comparisons import CELLS, PROGRAMS, comparisons, with_programs
 from stackwars.study.programs import resized
+from stackwars.study.studies import studies
+from stackwars.workloads import sized
 
 SCHEMA = REPOSITORY / "workflow" / "schemas" / "config.schema.yaml"
 PINS = REPOSITORY / "envs"
@@ -100,8 +103,10 @@ def _definitions(config: dict) -> dict[str, dict]:
         for name, sizes in known.items()
     }
     given = {name: {**row, "required": []} if name in complete else row for name, row in keys.items()}
+    labelled = [name for name in defaults.studied(config) if sized.AT in name and sized.base(name) in known]
+    given |= {name: {**keys[sized.base(name)], "required": []} for name in labelled}
     return {
-        "workload": {"enum": list(known)},
+        "workload": {"enum": [*known, *labelled]},
         "batched": {"enum": batched},
         "framework": {"enum": frameworks.names()},
         "environment": {"enum": sorted(path.stem for path in PINS.glob("*.txt"))},
@@ -115,7 +120,7 @@ def _definitions(config: dict) -> dict[str, dict]:
         "preset": {"enum": own("presets")},
         "studied": {"enum": own("studies")},
         "sizes": {
-            "required": [name for name in defaults.chosen_workloads(config) if name not in complete],
+            "required": list({sized.base(name) for name in defaults.chosen_workloads(config)} - complete),
             "properties": given,
         },
         "odd": {"properties": {name: {"items": one} for name, one in keys.items()}},
@@ -199,12 +204,24 @@ def _check_programs(config: dict) -> None:
 
 def _check_positions(config: dict) -> None:
     """Refuse a sequence longer than its positions: JAX would clamp the positions, torch would raise."""
-    for preset, chosen in config["presets"].items():
-        for workload, given in chosen["sizes"].items():
+    for preset in config["presets"]:
+        for workload, given in _sizes(config, preset):
             if given.get("sequence", 0) > given.get("positions", math.inf):
                 key = f"presets.{preset}.sizes.{workload}.sequence"
                 expected = f"at most the positions, {given['positions']}"
                 raise ConfigError(key, expected, given["sequence"])
+
+
+def _sizes(config: dict, preset: str) -> Iterator[tuple[str, dict[str, int]]]:
+    """Yield (workload, sizes) of a preset, those that a run measures at other sizes than it gives among them."""
+    given = config["presets"][preset]["sizes"]
+    measured = [w for one in studies(config) for w in one.workloads] if preset == config["preset"] else []
+    for workload in dict.fromkeys([*given, *(name for name in measured if sized.AT in name)]):
+        found = preset_sizes(given, workload)
+        if found is None:
+            expected = f"sizes of {workload}, whose label is no batch"
+            raise ConfigError(f"presets.{preset}.sizes", expected, sorted(given))
+        yield workload, found
 
 
 def _check_growth(config: dict) -> None:
@@ -254,7 +271,7 @@ def _check_odd(config: dict) -> None:
 def _check_sizes(config: dict) -> None:
     """Refuse sizes, those of variants too, that break a workload's own limits (`Workload.problems`)."""
     for preset, chosen in config["presets"].items():
-        for workload, given in chosen["sizes"].items():
+        for workload, given in _sizes(config, preset):
             module = workloads.load(workload)
             for size, expected in module.problems(given).items():
                 raise ConfigError(f"presets.{preset}.sizes.{workload}.{size}", expected, given[size])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from stackwars import workloads
+from stackwars.workloads import sized
 
 
 def chosen_workloads(config: Any) -> list[str]:
@@ -15,10 +16,16 @@ def chosen_workloads(config: Any) -> list[str]:
     named = config.get("workloads") if isinstance(config, dict) else []
     if named is not None:
         return _names(named)
-    studies = config.get("studies")
+    places = {name: place for place, name in enumerate(workloads.names())}
+    known = (name for name in studied(config) if sized.base(name) in places)
+    return sorted(known, key=lambda name: (places[sized.base(name)], name != sized.base(name)))
+
+
+def studied(config: Any) -> list[str]:
+    """Return the workloads that the studies of a configuration name, in the order in which they do."""
+    studies = config.get("studies") if isinstance(config, dict) else None
     rows = studies.values() if isinstance(studies, dict) else []
-    studied = {name for row in rows if isinstance(row, dict) for name in _names(row.get("workloads"))}
-    return [name for name in workloads.names() if name in studied]
+    return list(dict.fromkeys(name for row in rows if isinstance(row, dict) for name in _names(row.get("workloads"))))
 
 
 def complete(config: dict) -> None:

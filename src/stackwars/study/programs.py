@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,13 +11,12 @@ from stackwars.study import cells, imports, odd
 from stackwars.study.comparisons import PROGRAMS, comparisons, with_programs
 from stackwars.study.odd import BASE
 from stackwars.study.studies import folder, studies
-from stackwars.workloads import parallel
+from stackwars.workloads import parallel, sized
 
 STATE_BLOCKS = 11
 """Of a replay whose results are what a workload keeps: a few in fresh memory are slow."""
 PRECISION = "_precision"
 """The end of the name of a program that is compiled at another precision."""
-_VARIANT = re.compile(r"b(\d+)(?:s(\d+))?")
 
 
 @dataclass(frozen=True, order=True)
@@ -98,11 +96,10 @@ def resized(given: dict[str, int], variant: str) -> dict[str, int]:
     """
     if variant == BASE or parallel.is_variant(variant):
         return dict(given)
-    match = _VARIANT.fullmatch(variant)
-    if match is None:
+    result = sized.resized(given, variant)
+    if result is None:
         raise ValueError(f"expected a variant like b8 or b8s512, got {variant!r}")
-    batch, sequence = match.groups()
-    return given | {"batch": int(batch)} | ({"sequence": int(sequence)} if sequence else {})
+    return result
 
 
 def programs(config: dict, framework: str, workload: str) -> list[Program]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from stackwars.workloads.base import ProgramFileError, Workload
+from stackwars.workloads.sized import AT, titled
 
 PROGRAM_FILES: set[str] = set()
 """The program files that this process has read."""
@@ -27,7 +28,8 @@ def names() -> list[str]:
 def load(name: str) -> Workload:
     """Return the workload of this name, or the one that a file of functions or a module outside this package declares.
 
-    name: of a workload, the path of a program file (x/softmax.py), or a module's (x.softmax).
+    name: of a workload, perhaps at other sizes (mha@b8, see `sized`), the path of a program file (x/softmax.py), or a
+    module's (x.softmax).
 
     Raises ValueError if there is none, and ImportError that names its file if that cannot be imported.
     """
@@ -36,6 +38,9 @@ def load(name: str) -> Workload:
         return _read(path, "", path.stat().st_mtime_ns if path.exists() else 0)
     if "." in name:
         return import_module(name).WORKLOAD
+    name, _, label = name.partition(AT)
+    if label:
+        return titled(load(name), label)
     declared = _declared(tuple(__path__))
     if name not in declared:
         raise ValueError(
