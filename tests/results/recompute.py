@@ -114,7 +114,7 @@ def decided(quantity, low, high, opposite):
         return (low > 1) | (low <= 0) & (high <= 0.1) | (low > 0) & (high <= 1)
     if quantity == "control":
         return excludes | (low >= -np.log(1.03)) & (high <= np.log(1.03))
-    return excludes & ~opposite | within & ~excludes & (quantity != "margin")
+    return excludes & ~opposite | (quantity not in ("margin", "removal")) & within & ~excludes
 
 def intervals(ratios):
     """Benjamini & Yekutieli (2005), one level a quantity and device: {key: (log, error, dof)} to {key: (low, high)}."""
@@ -153,10 +153,10 @@ def main(folder, comparisons):
         ratios[key] = (known[-1][2], known[-1][3] and np.sqrt(known[-1][3]), known[-1][4])
     ratios |= pooled({key: values for key, values in members.items() if values})
     for key in printed.index:
-        if key[0] == "reversal":
-            newer, older = (ratios["replay", *key[1:3], compiler, "", *key[5:]] for compiler in key[3:5])
-            variance, freedom = total([(one[1] ** 2, one[2]) for one in (newer, older)])
-            ratios[key] = (newer[0] - older[0], np.sqrt(variance), freedom)
+        if key[0] == "removal":
+            rest, without = (ratios["replay", *key[1:3], compiler, "", *key[5:]] for compiler in key[3:5])
+            variance, freedom = total([(without[1] ** 2 / 4, without[2]), (rest[1] ** 2, rest[2])])
+            ratios[key] = (np.sign(without[0]) * (without[0] / 2 - rest[0]), np.sqrt(variance), freedom)
     found = intervals({key: ratio for key, ratio in ratios.items() if ratio[1] is not None})
     again = np.array([found.get(key, (np.nan, np.nan)) for key in printed.index])
     wrong = ~np.isclose(again, printed, rtol=1e-6, atol=0).all(axis=1)

@@ -11,7 +11,6 @@ from stackwars.results.verdicts import (
     agreement,
     amount,
     largest_batch,
-    reversal,
     runs_by_times,
     shape,
 )
@@ -20,14 +19,6 @@ NAN = math.nan
 
 
 @pytest.mark.parametrize(("rule", "given", "word"), [
-    (reversal, (SLOWER, FASTER), verdicts.SIGN_CHANGES),
-    (reversal, (FASTER, FASTER), verdicts.SAME_DIRECTION),
-    (reversal, (EQUIVALENT, SLOWER), verdicts.ONE_GENERATION),
-    (reversal, (EQUIVALENT, EQUIVALENT), verdicts.NO_EFFECT),
-    (reversal, (INCONCLUSIVE, SLOWER), INCONCLUSIVE),
-    (reversal, (EQUIVALENT, INCONCLUSIVE), INCONCLUSIVE),
-    (reversal, (NO_DATA, SLOWER), NO_DATA),
-    (reversal, (NO_INTERVAL, SLOWER), NO_DATA),
     (agreement, (2.0, SLOWER), verdicts.AGREES),
     (agreement, (0.5, SLOWER), verdicts.DIFFERS),
     (agreement, (2.0, INCONCLUSIVE), INCONCLUSIVE),
@@ -58,8 +49,6 @@ NAN = math.nan
 ])  # fmt: skip
 def test_words(rule, given, word):
     assert rule(*given) == word
-    if rule is reversal:
-        assert rule(*reversed(given)) == word
 
 
 def test_directions_of_two_verdicts():

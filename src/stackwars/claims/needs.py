@@ -17,7 +17,7 @@ from stackwars.study.studies import narrowed
 REPLAYS, AHEAD, BATCHES, GROWTH = "replays", "ahead", "batches", "growth"
 SHARDING, SLICES, CAUSES = "sharding", "slices", "causes"
 STAGES = {
-    **dict.fromkeys((schema.REPLAY, schema.REVERSAL, schema.COMPILER), (CELLS, REPLAYS)),
+    **dict.fromkeys((schema.REPLAY, schema.REMOVAL, schema.COMPILER), (CELLS, REPLAYS)),
     **dict.fromkeys(
         (schema.MARGIN, schema.CONTROL, schema.NATIVE_CALLS, schema.EVERYTHING_ELSE), (CELLS, REPLAYS)
     ),

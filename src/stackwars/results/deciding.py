@@ -13,7 +13,7 @@ import pandas as pd
 from stackwars import workloads
 from stackwars.measure.log_ratio import INCONCLUSIVE, LEVEL, LogRatio, direction
 from stackwars.results import multiplicity, published, schema, verdicts
-from stackwars.results.names import generations
+from stackwars.results.names import base_compiler
 from stackwars.results.schema import is_missing
 from stackwars.results.verdicts import DECIDED, NO_DATA, NOT_SEPARATED
 from stackwars.setup.device import CPU, ONE_THREAD
@@ -21,14 +21,16 @@ from stackwars.setup.device import CPU, ONE_THREAD
 Row = dict[str, Any]
 """A row of comparisons.csv; columns may be missing."""
 SIGNS_DIFFER = "the two estimators differ in sign"
+LARGE = 1.1
+"""A ratio from which on it is asked what removes the difference."""
 
 
 def decide(table: pd.DataFrame) -> pd.DataFrame:
     """Return the table with intervals and verdicts, and the rows that compare rows: one core with all cores, and
-    two generations of XLA.
+    a compiler with itself without its library.
     """
-    rows = table[~table["quantity"].isin([schema.CORES, schema.REVERSAL])].to_dict("records")
-    rows += _reversals(rows)
+    rows = table[~table["quantity"].isin([schema.CORES, schema.REMOVAL])].to_dict("records")
+    rows += _removals(rows)
     by_key = {key_of(row): row for row in rows}
     families: dict[tuple, list[Row]] = {}
     for row in rows:
@@ -40,8 +42,6 @@ def decide(table: pd.DataFrame) -> pd.DataFrame:
     for row in rows:
         workload = workloads.load(row["workload"])
         row |= {"title": workload.TITLE, "kind": workload.KIND}
-        if row["quantity"] == schema.REVERSAL:
-            row |= _reversed(row, by_key)
     return published.compared(schema.table("comparisons", rows))
 
 
@@ -100,6 +100,8 @@ def _word(row: Row, ratio: LogRatio, level: float, by_key: dict[tuple, Row]) -> 
         return verdicts.margin(towards.estimate(level))
     if quantity == schema.CONTROL:
         return verdicts.control(estimate)
+    if quantity == schema.REMOVAL:
+        return verdicts.removal(estimate)
     if quantity == schema.SCALING and estimate.low is not None:
         return verdicts.scaling(math.log2(estimate.low), math.log2(estimate.high))
     found = direction(estimate)
@@ -174,39 +176,32 @@ def _cores(rows: list[Row], by_key: dict[tuple, Row]) -> list[Row]:
     return result
 
 
-def _reversals(rows: list[Row]) -> list[Row]:
-    """Return every replay ratio in the newest generation of XLA over that in the oldest."""
-    replays = [row for row in rows if row["quantity"] == schema.REPLAY]
-    order = generations(row["compiler"] for row in replays)
-    ends: dict[tuple, dict[str, Row]] = {}
-    for row in replays:
-        names = tuple(row[name] for name in ("workload", "device", "subject", "baseline"))
-        ends.setdefault(names, {})[row["compiler"]] = row
+def _removals(rows: list[Row]) -> list[Row]:
+    """Return whether a compiler's library removes most of what two programs differ by without it, where it is much.
+
+    ratio: half of the ratio without the library over the ratio with it, both on logarithms and oriented so that the
+    slower program is the numerator; over 1 if most is removed. share: what is removed of the logarithm.
+    """
+    replays = {key_of(row): row for row in rows if row["quantity"] == schema.REPLAY}
     result = []
-    for of_pair in ends.values():
-        if len(order) < 2 or not {order[0], order[-1]} <= of_pair.keys():
+    for row in replays.values():
+        own = {"quantity": schema.REPLAY, **_where(row), "compiler": base_compiler(row["compiler"])}
+        with_it = replays.get(key_of(own))
+        if own["compiler"] == row["compiler"] or with_it is None:
             continue
-        older, newer = of_pair[order[0]], of_pair[order[-1]]
-        logs = [log_ratio(row) for row in (newer, older)]
-        ratio = logs[0].plus(logs[1], others=-1.0) if all(logs) else None
-        numbers = (math.exp(ratio.log), ratio.error, ratio.freedom) if ratio else (None, None, None)
+        without, rest = log_ratio(row), log_ratio(with_it)
+        if without is None or rest is None or abs(without.log) < math.log(LARGE):
+            continue
+        towards = math.copysign(1.0, without.log)
+        ratio = without.plus(rest, 0.5 * towards, -towards)
         result.append({
             **dict.fromkeys(schema.COMPARISON_KEYS, ""),
-            **_where(newer),
-            "quantity": schema.REVERSAL,
-            "baseline_compiler": older["compiler"],
-            **dict(zip(("ratio", "error", "dof"), numbers, strict=True)),
+            **own,
+            "quantity": schema.REMOVAL,
+            "baseline_compiler": row["compiler"],
+            "ratio": math.exp(ratio.log),
+            "error": ratio.error,
+            "dof": ratio.freedom,
+            "share": 1 - rest.log / without.log,
         })  # fmt: skip
     return result
-
-
-def _reversed(row: Row, by_key: dict[tuple, Row]) -> Row:
-    """Return whether the faster program is the slower one in another generation of XLA.
-
-    By the verdicts in both, which say more than the interval of their quotient.
-    """
-    older, newer = (
-        by_key[key_of({**_where(row), "quantity": schema.REPLAY, "compiler": row[compiler]})]["verdict"]
-        for compiler in ("baseline_compiler", "compiler")
-    )
-    return {"verdict": verdicts.reversal(older, newer), "detail": f"{older}, then {newer}"}

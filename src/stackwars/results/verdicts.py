@@ -38,10 +38,7 @@ CONTROL = 0.03
 
 FRONTEND, COMPILER, INTERACTION = "frontend", "compiler", "interaction"
 
-SIGN_CHANGES = "the sign changes"
-SAME_DIRECTION = "the same direction in both"
-ONE_GENERATION = "in one generation only"
-NO_EFFECT = "none in both"
+REMOVED, REMAINS = "most removed", "most remains"
 
 FITS, TOO_LARGE = "fits", "oom"
 MORE, LESS, SAME, DIFFERENT = "more", "less", "same", "different"
@@ -133,18 +130,13 @@ def margin(ratio: Estimate | None) -> str:
     return DUE_TO_REST if ratio.high < 1 else NOT_SEPARATED
 
 
-def reversal(older: str, newer: str) -> str:
-    """Return what two generations of XLA say of one replay ratio; inconclusive unless both decide."""
-    words = {older, newer}
-    if NO_DATA in words or NO_INTERVAL in words:
+def removal(ratio: Estimate | None) -> str:
+    """Return whether a difference is removed for the most part, by the interval of half of it over what remains."""
+    if ratio is None or ratio.low is None:
         return NO_DATA
-    if INCONCLUSIVE in words:
-        return INCONCLUSIVE
-    if words == {EQUIVALENT}:
-        return NO_EFFECT
-    if EQUIVALENT in words:
-        return ONE_GENERATION
-    return SAME_DIRECTION if len(words) == 1 else SIGN_CHANGES
+    if ratio.low > 1:
+        return REMOVED
+    return REMAINS if ratio.high < 1 else NOT_SEPARATED
 
 
 def scaling(low: float, high: float) -> str:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from stackwars.workloads import sized
+
 
 @dataclass(frozen=True)
 class Study:
@@ -104,7 +106,7 @@ def _study(config: dict, name: str, limit: list[str] | None = None) -> Study:
     limit: the only workloads that it may have, unless the run has chosen none of them.
     """
     row = config["studies"][name]
-    wanted = set(row.get("workloads", config["workloads"]))
+    wanted = set(row.get("workloads", [w for w in config["workloads"] if sized.AT not in w]))
     if limit is not None and (not limit or wanted.intersection(limit, config["workloads"])):
         wanted &= set(limit)
     return Study(

@@ -11,6 +11,7 @@ from stackwars.paper.tables.spec import Column, Table, frame, indexed, main
 from stackwars.results import schema
 from stackwars.results.dataset import Sources
 from stackwars.study import cells
+from stackwars.workloads import sized
 
 STUDY = "tables"
 MIB = 2**20
@@ -86,7 +87,7 @@ def metric_columns(sources: Sources) -> tuple[Column, ...]:
 def shape_rows(sources: Sources) -> pd.DataFrame:
     """Return the sizes of every workload in the preset of the run, and what they amount to."""
     config, result = sources.run.config, []
-    for name in config["workloads"]:
+    for name in (name for name in config["workloads"] if sized.AT not in name):
         module, sizes = workloads.load(name), cells.sizes(config, name)
         result.append(
             {
