@@ -46,7 +46,7 @@ PUBLISHED = [f"paper/published/{name}.csv" for name in ("tables", "lecture", "fa
 wildcard_constraints:
     device="cpu|cpu-1t|cuda|tpu",
     framework="[a-z0-9_]+",
-    workload="[a-z0-9_]+(@[a-z0-9]+)?",
+    workload="[a-z0-9_]+(@[a-z0-9_]+)?",
     repetition=r"\d+",
     size="[a-z0-9_]+",
     value=r"\d+|all",
