@@ -15,6 +15,7 @@ from stackwars.paper.tables import (
     compilers,
     faults,
     latency,
+    products,
     programs,
     releases,
     stacks,
@@ -27,7 +28,7 @@ from stackwars.results.folder import Folder, command
 
 REGISTRY: tuple[Table, ...] = tuple(
     table
-    for module in (latency, compilers, causes, programs, targets, stacks, faults, releases, audits, claims)
+    for module in (latency, compilers, causes, products, programs, targets, stacks, faults, releases, audits, claims)
     for table in module.TABLES
 )
 """Every table of the paper."""
