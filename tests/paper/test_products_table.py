@@ -24,7 +24,12 @@ def test_an_image_model_has_a_row_for_each_patch_and_one():
 
 @pytest.mark.parametrize(("model", "sign"), [("bert_base", 1), ("gpt2_small", -1)])
 def test_the_framework_with_out_in_weights_pays(model, sign, monkeypatch):
-    times = {("jax", "linear"): 5.0, ("torch_xla", "linear"): 19.0, ("jax", model): 100.0, ("torch_xla", model): 300.0}
+    times = {
+        ("jax", "linear"): 5.0,
+        ("torch_xla", "linear"): 19.0,
+        ("jax", model): 100.0,
+        ("torch_xla", model): 300.0,
+    }
 
     class Data:
         config = load()

@@ -341,7 +341,11 @@ def test_one_core_and_all_cores_may_give_a_ratio_two_directions(one_core, verdic
 
 @pytest.mark.parametrize(
     ("with_it", "verdict", "share"),
-    [((1.02, 1.01, 1.03), "most removed", 0.97), ((1.7, 1.71, 1.7), "most remains", 0.23), ((1.3, 1.5, 1.38), "not separated", 0.5)],
+    [
+        ((1.02, 1.01, 1.03), "most removed", 0.97),
+        ((1.7, 1.71, 1.7), "most remains", 0.23),
+        ((1.3, 1.5, 1.38), "not separated", 0.5),
+    ],
 )
 def test_a_library_removes_most_of_a_difference_or_leaves_it(with_it, verdict, share):
     ratios = {f"{NEW}-no-ynn": (0.5, 0.51, 0.49), NEW: [1 / one for one in with_it], OLD: (0.3, 0.3, 0.31)}
@@ -359,5 +363,7 @@ def test_a_small_difference_is_not_asked_about():
 def replayed(ratios):
     """Cells and rounds of replays with these ratios of torch_xla to JAX, by compiler."""
     cells = [replay(name, compiler) for compiler in ratios for name in ("jax", "torch_xla")]
-    paired = [row for name, values in ratios.items() for row in rounds("replay", "torch_xla", values, compiler=name)]
+    paired = [
+        row for name, values in ratios.items() for row in rounds("replay", "torch_xla", values, compiler=name)
+    ]
     return cells, paired

@@ -28,7 +28,9 @@ def test_a_label_has_the_sizes_that_the_preset_gives_and_the_others_of_its_workl
 def test_the_workload_is_the_same_but_for_its_title():
     mha, longer = workloads.load("mha"), workloads.load("mha@b2s512")
     assert (longer.TITLE, mha.TITLE) == ("MHA (batch 2, sequence 512)", "MHA")
-    assert type(longer) is type(mha) and workloads.sources("mha@b2s512", "jax") == workloads.sources("mha", "jax")
+    assert type(longer) is type(mha) and workloads.sources("mha@b2s512", "jax") == workloads.sources(
+        "mha", "jax"
+    )
     assert workloads.load("linear@down").TITLE == "Linear layer (down)"
     with pytest.raises(ValueError, match="nothing"):
         workloads.load("nothing@b2")

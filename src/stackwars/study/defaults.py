@@ -25,7 +25,9 @@ def studied(config: Any) -> list[str]:
     """Return the workloads that the studies of a configuration name, in the order in which they do."""
     studies = config.get("studies") if isinstance(config, dict) else None
     rows = studies.values() if isinstance(studies, dict) else []
-    return list(dict.fromkeys(name for row in rows if isinstance(row, dict) for name in _names(row.get("workloads"))))
+    return list(
+        dict.fromkeys(name for row in rows if isinstance(row, dict) for name in _names(row.get("workloads")))
+    )
 
 
 def complete(config: dict) -> None:

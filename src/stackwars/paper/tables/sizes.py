@@ -37,7 +37,9 @@ def costs(sources: Sources) -> list[dict]:
             known = {"native_ms": row["subject_ms"], "program_ms": row["baseline_ms"]}
             predicted = row["baseline_ms"] + statistics.median(others) if others else None
             error = predicted / row["subject_ms"] - 1 if others else None
-            result.append({"base": name, "workload": row["workload"], **known, "predicted_ms": predicted, "error": error})
+            result.append(
+                {"base": name, "workload": row["workload"], **known, "predicted_ms": predicted, "error": error}
+            )
     return result
 
 
@@ -68,7 +70,11 @@ def columns(sources: Sources) -> tuple[Column, ...]:
     """Return the columns, named by what is compared."""
     own = title(main(sources).subject)
     return (
-        *(Column("Workload", "workload"), Column("Batch", "batch", "count"), Column("Sequence", "sequence", "count")),
+        *(
+            Column("Workload", "workload"),
+            Column("Batch", "batch", "count"),
+            Column("Sequence", "sequence", "count"),
+        ),
         *(Column("Native ratio", "native", "ratio"), Column("Program", "program", "ratio")),
         Column("native", "native_ms", "ms", f"{own} (ms)"),
         Column("program", "program_ms", "ms", f"{own} (ms)"),

@@ -29,7 +29,20 @@ from stackwars.results.folder import Folder, command
 
 REGISTRY: tuple[Table, ...] = tuple(
     table
-    for module in (latency, compilers, causes, products, sizes, programs, targets, stacks, faults, releases, audits, claims)
+    for module in (
+        latency,
+        compilers,
+        causes,
+        products,
+        sizes,
+        programs,
+        targets,
+        stacks,
+        faults,
+        releases,
+        audits,
+        claims,
+    )
     for table in module.TABLES
 )
 """Every table of the paper."""
