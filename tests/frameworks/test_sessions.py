@@ -20,7 +20,8 @@ from stackwars.workloads.ffn import WORKLOAD as ffn
 pytestmark = pytest.mark.env
 TENSORFLOW = ("tensorflow_xla", "tensorflow_graph")
 INDUCTOR = ("torch_inductor", "torch_inductor_frozen")
-WITH_PROGRAM = (*("jax", "torch_xla", "torch_xla_pending", "torch_xla_dynamo", "torch_xla_in_out", "torchax"), "tensorflow_xla")
+OF_TORCH_XLA = ("torch_xla", "torch_xla_pending", "torch_xla_dynamo", "torch_xla_in_out")
+WITH_PROGRAM = ("jax", *OF_TORCH_XLA, "torchax", "tensorflow_xla")
 WITHOUT_PROGRAM = (*INDUCTOR, "torch_eager", "tensorflow_graph")
 FRAMEWORKS = (*WITH_PROGRAM, *WITHOUT_PROGRAM)
 TELL_NOTHING = ("torch_eager", "tensorflow_graph")
