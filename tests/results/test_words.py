@@ -5,7 +5,7 @@ from itertools import product
 
 import pytest
 
-from stackwars.measure.log_ratio import EQUIVALENT, FASTER, INCONCLUSIVE, NO_DATA, NO_INTERVAL, SLOWER
+from stackwars.measure.log_ratio import FASTER, INCONCLUSIVE, NO_DATA, SLOWER
 from stackwars.results import names, verdicts
 from stackwars.results.verdicts import (
     agreement,

@@ -11,6 +11,7 @@ from stackwars.workflow import audit_jobs, explain_jobs, release_jobs, start
 from stackwars.workflow.claim_jobs import ClaimJobs
 from stackwars.workflow.grid import REFERENCE, REFERENCE_TABLES, Grid, paper_files
 from stackwars.workflow.jobs import Jobs
+from stackwars.workloads import sized
 
 try:
     for path in workflow.configfiles:
@@ -38,7 +39,7 @@ EXCLUSIVE_NODE = {"slurm_extra": "--exclusive", "mem_mb": 0}
 COMPILING_MB = 8000
 # The tables that claims are decided from.
 MEASURED_TABLES = [name for name in TABLES if name != "claims"] + ["context"]
-WORKLOADS = [f"src/stackwars/workloads/{name}.py" for name in config["workloads"]]
+WORKLOADS = sorted({sized.source(name) for name in config["workloads"]})
 COLUMNS = "src/stackwars/results/columns.yaml"
 PUBLISHED = [f"paper/published/{name}.csv" for name in ("tables", "lecture", "faults")]
 

@@ -73,7 +73,7 @@ def sizes(config: dict, workload: str) -> dict[str, int]:
 
 
 def preset_sizes(given: dict[str, dict[str, int]], workload: str) -> dict[str, int] | None:
-    """Return the sizes of a workload by those of a preset; None of a label that it does not give (`workloads.sized`)."""
+    """Return the sizes of a workload by those of a preset; None of a label that it does not give (see `sized`)."""
     name, _, label = workload.partition(sized.AT)
     if not label:
         return given[name]

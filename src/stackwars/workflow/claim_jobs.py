@@ -14,6 +14,7 @@ from stackwars.study import imports
 from stackwars.study.studies import measured_studies
 from stackwars.workflow import job_files
 from stackwars.workflow.grid import Grid, Wildcards
+from stackwars.workloads import sized
 
 
 class ClaimJobs:
@@ -47,7 +48,7 @@ class ClaimJobs:
         chosen = needs.restricted(self._config, self._claim(wildcards))
         return [
             *imports.sources("stackwars.claims.decide"),
-            *(f"src/stackwars/workloads/{name}.py" for name in chosen["workloads"]),
+            *sorted({sized.source(name) for name in chosen["workloads"]}),
         ]
 
     def results(self, wildcards: Wildcards) -> list[str]:

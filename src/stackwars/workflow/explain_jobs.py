@@ -18,6 +18,7 @@ from stackwars.study import cells, imports, programs
 from stackwars.study.config import read
 from stackwars.workflow import job_files
 from stackwars.workflow.grid import Wildcards
+from stackwars.workloads import sized
 
 FOLDER = "explain"
 GIVEN = ("program", "program_a", "program_b", "inputs")
@@ -194,7 +195,7 @@ class ExplainJobs:
         inputs = [plan.inputs] if plan.inputs else []
         if plan.workload.endswith(".py"):
             return [*inputs, plan.workload]
-        return [*inputs, *([f"src/stackwars/workloads/{plan.workload}.py"] if plan.workload else [])]
+        return [*inputs, *([sized.source(plan.workload)] if plan.workload else [])]
 
     def programs(self, wildcards: Wildcards) -> list[str]:
         """Return the files of all programs."""

@@ -26,7 +26,7 @@ from stackwars.study.releases import Point as ReleasesPoint
 from stackwars.study.sharding import Point as ShardingPoint
 from stackwars.workflow import job_files
 from stackwars.workflow.grid import Grid, Wildcards
-from stackwars.workloads import parallel
+from stackwars.workloads import parallel, sized
 
 
 @dataclass(frozen=True)
@@ -289,7 +289,7 @@ def _causes_sources(grid: Grid, wildcards: Wildcards) -> list[str]:
 
 
 def _replay_sources_of(grid: Grid, compiler: str, workload: str) -> list[str]:
-    declared = f"src/stackwars/workloads/{workload}.py"
+    declared = sized.source(workload)
     return sorted({*programs.replay_sources(grid.config, compiler), declared})
 
 

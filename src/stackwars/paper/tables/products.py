@@ -55,7 +55,7 @@ def product_rows(sources: Sources) -> pd.DataFrame:
     result = []
     for workload in study.workloads:
         size = layer(cells.sizes(data.config, workload))
-        row = {"product": f"{size.rows} × {size.features} × {size.outputs}"}
+        row = {"product": f"{size.rows}, {size.features}, {size.outputs}"}
         for compiler in study.compilers:
             for framework in pair.sides:
                 found = replays.get((workload, compiler, framework), {})
@@ -70,7 +70,7 @@ def product_columns(sources: Sources) -> tuple[Column, ...]:
     """Return the columns of each compiler."""
     sides, compilers = main(sources).sides, sources.of(STUDY).study(STUDY).compilers
     return (
-        Column("Rows × in × out", "product"),
+        Column("Rows, in, out", "product"),
         *(
             column
             for name in compilers
@@ -138,8 +138,8 @@ TABLES = (
         rows=product_rows,
         columns=product_columns,
         study=STUDY,
-        note="""Replays of both frontends' programs of one linear layer in one process, in ms. Cores: time of all threads over
-        wall time.""",
+        note="""Replays of both frontends' programs of one linear layer in one process, in ms. Cores: time of all
+        threads over wall time.""",
         empty="no layer was replayed",
     ),
     Table(
@@ -156,8 +156,8 @@ TABLES = (
         study=STUDY,
         group_by="workload",
         wide=False,
-        note="""Layers: the difference of each linear layer's two programs by itself, times how often the model has that layer.
-        Measured: the difference of the model's two programs.""",
+        note="""Layers: the difference of each linear layer's two programs by itself, times how often the model
+        has that layer. Measured: the difference of the model's two programs.""",
         empty="no layer was replayed",
     ),
 )

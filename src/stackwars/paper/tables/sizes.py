@@ -1,4 +1,4 @@
-"""How the difference of two frameworks depends on the size, and whether a fixed cost a call explains what is not the program."""
+"""How the difference of two frameworks depends on the size, and whether the rest is a fixed cost a call."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ STUDY = "sizes"
 
 
 def costs(sources: Sources) -> list[dict]:
-    """Return for each size the ms of the subject's native call and of its replay, and what the other sizes predict.
+    """Return for each size the ms of the subject's native call and of its replay, and what other sizes predict.
 
-    The prediction is the replay and a fixed cost: the median of native less replay over the other sizes of the workload.
+    The prediction is the replay and a fixed cost: the median of native less replay over the other sizes of the
+    workload.
     """
     data, subject = sources.of(STUDY), main(sources).subject
     table = data.comparisons(STUDY, quantity=schema.CONTROL, device=CPU, subject=subject, baseline=subject)
@@ -91,8 +92,8 @@ TABLES = (
         columns=columns,
         study=STUDY,
         group_by="workload",
-        note=r"""Native ratio: torch\_xla over JAX. Program: their replays in the compiler that both use. Predicted: the replay and a
-        fixed cost of a call, the median of native less replay over the other sizes.""",
+        note=r"""Native ratio: torch\_xla over JAX. Program: their replays in the compiler that both use. Predicted:
+        the replay and a fixed cost of a call, the median of native less replay over the other sizes.""",
         empty="no size was measured",
     ),
 )
