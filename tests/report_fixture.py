@@ -173,14 +173,15 @@ WHY = {
         **{"compiler": "an-xla", "matched": True},
         "rows": [
             {
-                "class": PRODUCTS,
-                "baseline": {"operation": "dot.3: dot f32[2,2]", "ms": 1.5, "source": "mha/in_jax.py:31"},
-                "subject": {"operation": "dot.8: dot f32[2,2]", "ms": 2.1, "source": None},
+                "baseline": {
+                    **{"operation": "dot.3: dot f32[2,2]", "class": PRODUCTS, "ms": 1.5},
+                    "source": "mha/in_jax.py:31",
+                },
+                "subject": {"operation": "dot.8: dot f32[2,2]", "class": PRODUCTS, "ms": 2.1, "source": None},
             },
             {
-                "class": ELEMENTWISE,
                 "baseline": None,
-                "subject": {"operation": "fusion", "ms": 0.3, "source": None},
+                "subject": {"operation": "fusion", "class": ELEMENTWISE, "ms": 0.3, "source": None},
             },
         ],
     },

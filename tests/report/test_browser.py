@@ -357,13 +357,13 @@ def test_the_panes_of_two_programs_scroll_together(report):
 
 
 def test_layers_are_folded_until_they_are_asked_for(report):
-    """The second of two layers stands in one line, in both programs."""
-    repeated = report.evaluate(
-        "folded([[0, 0], [1, 1], [2, 2], [3, 3], [4, null]], [[[0, 2, 2]], [[0, 2, 2]]])"
-    )
-    assert len(repeated) == 4
-    kept = report.evaluate("folded([[0, 0], [1, 1], [2, 2], [3, 3]], [[[0, 2, 2]], []]).length")
-    assert kept == 4
+    """The second of two layers stands in one line if both programs repeat it there."""
+    lines = "[...Array(21).keys()].map((line) => [line, line])"
+    counts = f"folded({lines}, [[[0, 10, 2]], [[0, 10, 2]]]).map((pair) => pair.folded || 0)"
+    assert report.evaluate(counts) == [*[0] * 10, [10, 10], 0]
+    assert report.evaluate(f"folded({lines}, [[[0, 10, 2]], []]).length") == 21
+    # What is short stays: a line that says so would be as long.
+    assert report.evaluate(f"folded({lines}, [[[0, 4, 2]], [[0, 4, 2]]]).length") == 21
 
 
 def test_ticks_are_round_numbers_between_the_ends(report):

@@ -40,7 +40,7 @@ def test_what_computes_the_same_stands_in_one_row_with_both_times(program):
     found = operations.largest(program, calls, "torch_xla", "jax")
     assert found["matched"] and found["compiler"] == "an-xla"
     [row] = found["rows"]
-    assert row["class"] == "products"
+    assert row["baseline"]["class"] == row["subject"]["class"] == "products"
     assert row["baseline"]["operation"].startswith("dot: dot f32[2,2]") and row["baseline"]["ms"] == 1.0
     assert row["subject"]["operation"].startswith("dot.8: dot f32[2,2]") and row["subject"]["ms"] == 3.0
 
@@ -57,18 +57,21 @@ def test_what_one_program_alone_has_stands_opposite_nothing_and_the_largest_come
         call("torch_xla", ["dot.8", "products", 3.0]),
     ]
     rows = operations.largest(program, calls, "torch_xla", "jax")["rows"]
-    assert [row["class"] for row in rows] == ["elementwise", "products"]
+    assert [row["baseline"]["class"] for row in rows] == ["elementwise", "products"]
     assert rows[0]["subject"] is None
 
 
-def test_without_optimised_programs_the_largest_of_both_are_known_and_not_matched():
+def test_without_optimised_programs_the_largest_of_both_stand_beside_each_other_by_rank():
     calls = [
-        call("jax", *([f"dot.{n}", "products", n] for n in range(8))),
-        call("torch_xla", *([f"dot.{n}", "products", n + 0.5] for n in range(8))),
+        call("jax", *([f"dot.{n}", "products", n] for n in range(12))),
+        call("torch_xla", *([f"dot.{n}", "products", n + 0.5] for n in range(12))),
     ]
     found = operations.largest(None, calls, "torch_xla", "jax")
     assert not found["matched"] and len(found["rows"]) == operations.MOST
-    assert found["rows"][0]["subject"]["ms"] == 7.5 and found["rows"][0]["baseline"] is None
+    assert [(row["baseline"]["ms"], row["subject"]["ms"]) for row in found["rows"][:2]] == [
+        (11, 11.5),
+        (10, 10.5),
+    ]
 
 
 def test_one_profile_alone_is_compared_with_nothing():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -33,9 +34,9 @@ def kinds(program: Row, subject: str, baseline: str) -> Row | None:
 def largest(program: Row | None, calls: list[Row], subject: str, baseline: str) -> Row | None:
     """Return the operations that take most of a profiled call, in one compiler; None if none is known.
 
-    {"compiler", "matched": whether both programs' lines are known, "rows": [{class, and of each side, "baseline" and
-    "subject": operation, ms, source; None if nothing stands opposite}]}. calls: those of one workload, with their
-    profiles.
+    {"compiler", "matched": whether those of a row compute the same, or have only the same rank, "rows": [of each side,
+    "baseline" and "subject": operation, class, ms, source; None if nothing stands opposite]}. calls: those of one
+    workload, with their profiles.
     """
     form = program["forms"].get("optimised") if program else None
     # The compiler whose programs are known comes first.
@@ -46,41 +47,48 @@ def largest(program: Row | None, calls: list[Row], subject: str, baseline: str) 
             continue
         profiles = [sides[name]["profile"]["operations"] for name in (baseline, subject)]
         is_matched = bool(form and form["compiler"] == compiler and {subject, baseline} <= form["sides"].keys())
-        rows = list(_matched(form, profiles, (baseline, subject))) if is_matched else list(_alone(profiles))
-        rows.sort(key=lambda row: -max(one["ms"] for one in (row["baseline"], row["subject"]) if one))
+        rows = [*(_matched(form, profiles, (baseline, subject)) if is_matched else _ranked(profiles))]
+        rows.sort(key=lambda row: -max(one["ms"] for one in row.values() if one))
         return {"compiler": compiler, "matched": is_matched, "rows": rows[:MOST]}
     return None
 
 
 def _matched(form: Row, profiles: list[list], names: tuple[str, str]) -> Iterator[Row]:
     """Yield the operations that run, with that of the other program that computes the same opposite."""
-    sides = [form["sides"][name] for name in names]
-    timed = [{name: (kind, ms) for name, kind, ms in profile} for profile in profiles]
     is_turned = " ".join(names) not in form["pairs"]
     blocks = form["pairs"][" ".join(names[::-1] if is_turned else names)]["blocks"]
-    opposite = {}
-    for left, right, size in blocks:
-        for line in range(size):
-            pair = (right + line, left + line) if is_turned else (left + line, right + line)
-            opposite[pair[0]] = pair[1]
-    lines = [dict(_lines(side, known)) for side, known in zip(sides, timed, strict=True)]
-    seen = set()
-    for line, (kind, one) in lines[0].items():
-        other = lines[1].get(opposite.get(line, -1))
-        seen |= {opposite[line]} if other else set()
-        yield {"class": kind, "baseline": one, "subject": other[1] if other else None}
-    for line, (kind, one) in lines[1].items():
-        if line not in seen:
-            yield {"class": kind, "baseline": None, "subject": one}
+    pairs = [(left + line, right + line) for left, right, size in blocks for line in range(size)]
+    opposite = dict(pair[::-1] for pair in pairs) if is_turned else dict(pairs)
+    ours, theirs = (
+        dict(_lines(form["sides"][name], profile)) for name, profile in zip(names, profiles, strict=True)
+    )
+    for line, one in ours.items():
+        yield {"baseline": one, "subject": theirs.pop(opposite.get(line, -1), None)}
+    for one in theirs.values():
+        yield {"baseline": None, "subject": one}
 
 
-def _lines(side: Row, timed: dict[str, tuple]) -> Iterator[tuple[int, tuple[str, Row]]]:
-    """Yield (line, (class, operation)) of the operations that run by themselves."""
+def _lines(side: Row, profile: list) -> Iterator[tuple[int, Row]]:
+    """Yield (line, operation) of the operations that run by themselves."""
+    timed = {name: (kind, ms) for name, kind, ms in profile}
     for line, text in enumerate(side["texts"]):
         name = name_of(text)
         if name in timed and name in side["runs"][line]:
             kind, ms = timed[name]
-            yield line, (kind, {"operation": _short(text), "ms": ms, "source": side["sources"][line]})
+            yield line, {"operation": _short(text), "class": kind, "ms": ms, "source": side["sources"][line]}
+
+
+def _ranked(profiles: list[list]) -> Iterator[Row]:
+    """Yield the operations of both profiles by their rank; none is known to stand for another."""
+    ordered = [
+        [
+            {"operation": name, "class": kind, "ms": ms, "source": None}
+            for name, kind, ms in sorted(profile, key=lambda one: -one[2])
+        ]
+        for profile in profiles
+    ]
+    for one, other in itertools.zip_longest(*ordered):
+        yield {"baseline": one, "subject": other}
 
 
 def _short(text: str) -> str:
@@ -91,11 +99,3 @@ def _short(text: str) -> str:
     """
     found = _HLO.search(text)
     return f"{name_of(text)}: {found[2]} {_LAYOUT.sub('', found[1])}" if found else name_of(text)
-
-
-def _alone(profiles: list[list]) -> Iterator[Row]:
-    """Yield the operations of both profiles, none of which is known to stand for another."""
-    for side, profile in zip(("baseline", "subject"), profiles, strict=True):
-        for name, kind, ms in profile:
-            known = {"operation": name, "ms": ms, "source": None}
-            yield {"class": kind, "baseline": None, "subject": None, side: known}

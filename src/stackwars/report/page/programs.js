@@ -145,17 +145,24 @@ function scrollTogether(regions) {
   });
 }
 
+const LEAST_FOLDED = 8;
+
 // The pairs of lines with one in place of each stretch that both programs only repeat: all layers of a model after its first.
 function folded(pairs, layers) {
   const isLater = (side, line) => line === null || layers[side].some(([start, period, copies]) => line >= start + period && line < start + period * copies);
   const result = [];
+  let stretch = [];
+  const close = () => {
+    const counts = [0, 1].map((side) => stretch.filter((pair) => pair[side] !== null).length);
+    result.push(...(stretch.length < LEAST_FOLDED ? stretch : [Object.assign([null, null], { folded: counts })]));
+    stretch = [];
+  };
   for (const pair of pairs) {
-    const last = result[result.length - 1];
-    if (!pair.every((line, side) => isLater(side, line))) result.push(pair);
-    // A line that one program alone has is no layer of its own.
-    else if (last && last.folded) pair.forEach((line, side) => { last.folded[side] += line === null ? 0 : 1; });
-    else result.push(Object.assign([null, null], { folded: pair.map((line) => (line === null ? 0 : 1)) }));
+    if (pair.every((line, side) => isLater(side, line))) { stretch.push(pair); continue; }
+    close();
+    result.push(pair);
   }
+  close();
   return result;
 }
 

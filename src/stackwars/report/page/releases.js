@@ -54,7 +54,7 @@ function answerOf(row) {
       ["What", (region) => region.what], ["Times", (region) => region.count, "number"], ["Share closed", (region) => (none(region.share) ? "" : percent(region.share)), "number"],
       ["Slower, ms", (region) => number(region.subject_ms), "number"], ["Faster, ms", (region) => number(region.baseline_ms), "number"],
       ["Slower's line", (region) => region.subject_line, "keep"], ["Faster's line", (region) => region.baseline_line, "keep"], ["Why", (region) => region.why, "wide"],
-      ["Slower's operations", (region) => h("code", {}, region.subject.join("\n")), "wide"], ["Faster's operations", (region) => h("code", {}, region.baseline.join("\n")), "wide"],
+      ["Slower's operations", (region) => h("code", { class: "lines" }, region.subject.join("\n")), "wide"], ["Faster's operations", (region) => h("code", { class: "lines" }, region.baseline.join("\n")), "wide"],
     ], row.regions), row.regions) : null,
     ...(row.reduced ? [h("h4", {}, "The smallest program that shows it"), code(row.reduced, "Reduced program")] : []),
     ...(row.script ? [h("h4", {}, "What to file: a script that exits with 1 while the fault is there"),

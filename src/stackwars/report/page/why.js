@@ -89,15 +89,11 @@ function longest({ operations: found, not_optimised: reason, subject, baseline }
   const head = h("h3", {}, "The operations that take most time");
   if (!found) return [head, missing("No profile of single operations of both programs is in this report.", "make paper")];
   const side = (key, name) => [[title(name), (row) => (row[key] ? row[key].operation : "\u2260 nothing opposite")], ["ms", (row) => (row[key] ? number(row[key].ms) : ""), "number"],
-    ["line", (row) => (row[key] ? row[key].source : ""), "keep"]];
-  const columns = [...side("baseline", baseline), ...side("subject", subject), ["Class", (row) => DATA.timeline.classes[row.class].title]], own = (row) => row.subject || row.baseline;
-  if (found.matched) {
-    return [head, h("p", {}, `Of a profiled call in ${found.compiler}; what computes the same in both stands in one row. `, link("The optimised programs", ["programs", workload], [["form", "optimised"], ["left", baseline], ["right", subject]]), "."),
-      table(`The ${found.rows.length} largest operations`, filled(columns, found.rows), found.rows)];
-  }
-  return [head, missing(`Of a profiled call in ${found.compiler}. Which of them compute the same is not known: ${reason || "the optimised programs are not in this report"}. The last commands of this page make them.`),
-  table(`The ${found.rows.length} largest operations`, [["Of", (row) => title(row.subject ? subject : baseline)], ["Operation", (row) => own(row).operation],
-    ["ms", (row) => number(own(row).ms), "number"], ["Class", (row) => DATA.timeline.classes[row.class].title]], found.rows)];
+    ["line", (row) => (row[key] ? row[key].source : ""), "keep"], ["class", (row) => (row[key] ? DATA.timeline.classes[row[key].class].title : "")]];
+  return [head, h("p", {}, `Of a profiled call in ${found.compiler}. `, ...(found.matched
+    ? ["What computes the same in both stands in one row. ", link("The optimised programs", ["programs", workload], [["form", "optimised"], ["left", baseline], ["right", subject]]), "."]
+    : [`By rank: which of them compute the same is not known, for ${reason || "the optimised programs are not in this report"}. The last commands of this page make them.`])),
+  table(`The ${found.rows.length} largest operations`, filled([...side("baseline", baseline), ...side("subject", subject)], found.rows), found.rows)];
 }
 
 function byRun({ runs, native, subject, baseline }, workload) {
