@@ -272,6 +272,7 @@ AGAINST = {
     **{
         "summary": "Of 3 claims 2 are reproduced.",
         "machines": ["this one", ["a machine"]],
+        "untested": 1,
         "counts": [3, 2, 4],
     },
     "claims": [

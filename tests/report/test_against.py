@@ -1,6 +1,7 @@
 """What differs between a run and the reference."""
 
 from stackwars.claims.compare import NOT_DECIDED_HERE, NOT_REPRODUCED, REPRODUCED
+from stackwars.claims.verdicts import NOT_TESTABLE
 from stackwars.report.against import against
 
 
@@ -21,6 +22,7 @@ def test_what_contradicts_comes_first_and_what_agrees_is_left_out():
             claim("x", "supported", "supported", REPRODUCED),
             claim("y", "supported", "not decided", NOT_DECIDED_HERE),
             claim("z", "supported", "contradicted", NOT_REPRODUCED),
+            claim("w", "supported", NOT_TESTABLE, NOT_DECIDED_HERE),
         ],
         "ratios": [
             ratio("near", 3.1, [1, 3], False),
@@ -34,7 +36,7 @@ def test_what_contradicts_comes_first_and_what_agrees_is_left_out():
     assert [one["id"] for one in found["claims"]] == ["z", "y"]
     assert [one["workload"] for one in found["ratios"]] == ["far", "near"]
     assert [one["run"] for one in found["cells"]] == ["oom"]
-    assert found["counts"] == [3, 4, 2]
+    assert found["counts"] == [4, 4, 2] and found["untested"] == 1
 
 
 def test_the_reference_is_compared_with_nothing():

@@ -49,13 +49,18 @@ def test_the_steps_lead_from_one_native_call_to_the_other(tmp_path):
     assert (found["compiler"], found["steps"][1]["ratio"]) == (OLD, 2.0)
 
 
-def test_steps_of_two_origins_are_not_put_together(tmp_path):
-    own = {"comparisons": [ratio("replay", 2.0)]}
+def test_the_steps_are_all_of_one_source(tmp_path):
+    """This run lacks native calls, so none of its ratios is put between those of the reference."""
+    own = {"comparisons": [ratio("replay", 9.0)]}
     there = {
-        "comparisons": [ratio("native", 3.0), ratio("everything else", 1.5)],
-        "rounds": rounds("native", "torch_xla", (3.0,), compiler=OLD, baseline_ms=2.0),
+        "comparisons": [ratio("native", 3.0), ratio("replay", 2.0), ratio("everything else", 1.5)],
+        "rounds": rounds("native", "torch_xla", (3.0,), compiler=OLD, baseline_ms=2.0, run="a"),
     }
-    assert page(tmp_path, own, there)["waterfall"] is None
+    found = page(tmp_path / "a", own, there)["waterfall"]
+    assert [one["to"] for one in found["steps"]] == [2, 4, 6, 6]
+    assert found["reference"] and found["run"] == "a"
+    lacking = {**there, "comparisons": there["comparisons"][::2]}
+    assert page(tmp_path / "b", own, lacking)["waterfall"] is None
 
 
 def test_every_run_has_its_ratio_and_one_more_is_expected_in_the_interval_of_the_reference(tmp_path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from stackwars.claims.compare import NOT_REPRODUCED
+from stackwars.claims.verdicts import NOT_TESTABLE
 
 Row = dict[str, Any]
 
@@ -12,18 +13,20 @@ Row = dict[str, Any]
 def against(document: Row) -> Row | None:
     """Return what differs, of a document of `claims.compare`; None if nothing was compared.
 
-    {"summary", "machines", "claims": those with another verdict, the contradicting ones first, "ratios": those
-    outside the prediction interval, the furthest first, "cells": those with another status, "counts": [how many of
-    each were compared]}.
+    {"summary", "machines", "claims": those that the run tests and gives another verdict, the contradicting ones first,
+    "untested": how many it does not test, "ratios": those outside the prediction interval, the furthest first,
+    "cells": those with another status, "counts": [how many of each were compared]}.
     """
     if not document.get("ratios") and not document.get("cells"):
         return None
-    claims = [one for one in document["claims"] if one["run"] != one["reference"]]
+    tested = [one for one in document["claims"] if one["run"] != NOT_TESTABLE]
+    claims = [one for one in tested if one["run"] != one["reference"]]
     ratios = [one for one in document["ratios"] if one["inside"] is False]
     return {
         "summary": document["summary"],
         "machines": [document["run"]["machine"], document["reference"]["machines"]],
         "claims": sorted(claims, key=lambda one: one["outcome"] != NOT_REPRODUCED),
+        "untested": len(document["claims"]) - len(tested),
         "ratios": sorted(ratios, key=_beyond, reverse=True),
         "cells": [one for one in document["cells"] if one["run"] != one["reference"]],
         "counts": [len(document[name]) for name in ("claims", "ratios", "cells")],

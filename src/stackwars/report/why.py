@@ -101,17 +101,20 @@ class Pages:
             "commands": self._commands(workload),
         }
 
-    def _compared(self, quantity: str, workload: str, device: str = CPU, **where: str) -> Row | None:
-        """Return the comparison of the pair with a ratio: of this run, or else of the reference."""
+    def _compared(self, quantity: str, workload: str, **where: str) -> Row | None:
+        """Return the comparison of the pair on the CPU with a ratio: of this run, or else of the reference."""
+        rows = self._ratios(quantity, workload, **where)
+        return min(rows, key=lambda row: "reference" in row, default=None)
+
+    def _ratios(self, quantity: str, workload: str, **where: str) -> list[Row]:
         where = {"subject": self.subject, "baseline": self.baseline, **where}
-        rows = [
+        return [
             row
             for row in self._document["comparisons"]
-            if (row["quantity"], row["workload"], row.get("device", "")) == (quantity, workload, device)
+            if (row["quantity"], row["workload"], row.get("device", "")) == (quantity, workload, CPU)
             and "ratio" in row
             and all(row.get(name, "") == value for name, value in where.items())
         ]
-        return min(rows, key=lambda row: "reference" in row, default=None)
 
     def _needs(self, workload: str) -> list[Row]:
         """Return the compilations of the pair for targets, at the sizes of the study."""
@@ -152,21 +155,28 @@ class Pages:
 
         The unit is the baseline's native call in the rounds of the replay, of the newest run that has it.
         """
-        native, replay, rest = (
-            self._compared(quantity, workload, compiler=self._native)
+        every = [
+            self._ratios(quantity, workload, compiler=self._native)
             for quantity in (schema.NATIVE_CALLS, schema.REPLAY, schema.EVERYTHING_ELSE)
-        )
-        if not (native and replay and rest) or len({"reference" in row for row in (native, replay, rest)}) > 1:
+        ]
+        # All three of one source: this run if it has them.
+        known = [
+            found
+            for is_other in (False, True)
+            if None not in (found := [_first(rows, is_other) for rows in every])
+        ]
+        if not known:
             return None
+        native, replay, rest = known[0]
         unit = self._unit(native)
         if unit is None:
             return None
         ms, run = unit
         ends = [ms, ms * replay["ratio"], ms * replay["ratio"] * rest["ratio"]]
-        known = [(None, "baseline"), (replay, "program"), (rest, schema.EVERYTHING_ELSE)]
+        parts = [(None, "baseline"), (replay, "program"), (rest, schema.EVERYTHING_ELSE)]
         steps = [
             {"name": name, "from": digits(start), "to": digits(end), **(numbers_of(row) if row else {})}
-            for (row, name), start, end in zip(known, [0.0, *ends], ends, strict=False)
+            for (row, name), start, end in zip(parts, [0.0, *ends], ends, strict=False)
         ]
         total = {"name": "subject", "from": 0.0, "to": digits(ends[-1]), **numbers_of(native)}
         return {"compiler": self._native, "run": run, "steps": [*steps, total], **mark_of(native)}
@@ -236,6 +246,11 @@ class Pages:
         result.append(["Search the cause", f"make explain PROGRAM={workload} {sides}"])
         result.append(["Find the release that changed it", f"make releases PROGRAM={workload}"])
         return [*result, ["Check the values", f"make study STUDIES=values WORKLOADS={workload}"]]
+
+
+def _first(rows: list[Row], is_other: bool) -> Row | None:
+    """Return the first comparison of the reference, or of this run."""
+    return next((row for row in rows if ("reference" in row) == is_other), None)
 
 
 def _shown(row: Row) -> Row:

@@ -54,9 +54,10 @@ function number(value, count = 3) {
 const interval = (low, high) => (none(low) ? "" : `[${number(low)}, ${number(high)}]`);
 const percent = (share) => `${number(100 * share)} %`;
 // The sign of what is of the reference, in the report of another run.
-const sign = (row) => (row && row.reference ? h("sup", { class: "other", title: "of the reference, not of this run" }, DATA.mark) : null);
-const signed = (row) => (row && row.reference ? ` ${DATA.mark}` : "");
-const signLegend = (rows) => (rows.some((row) => row && row.reference) ? h("p", { class: "legend" }, `${DATA.mark} of the reference, not of this run.`) : null);
+const isOther = (row) => Boolean(row) && row.reference === true;
+const sign = (row) => (isOther(row) ? h("sup", { class: "other", title: "of the reference, not of this run" }, DATA.mark) : null);
+const signed = (row) => (isOther(row) ? ` ${DATA.mark}` : "");
+const signLegend = (rows) => (rows.some(isOther) ? h("p", { class: "legend" }, `${DATA.mark} of the reference, not of this run.`) : null);
 const sentence = (text) => `${text[0].toUpperCase()}${text.slice(1)}`;
 
 // From light (0) to dark (1), with the one of black and white that reads on it: at least 4.5 to 1.

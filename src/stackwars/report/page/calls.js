@@ -32,7 +32,7 @@ function callsPlot(processes, log) {
   for (const ms of log ? ticks(low, high, true) : ticks(0, high)) {
     plot.append(s("line", { x1: left, x2: width - 12, y1: y(ms), y2: y(ms), stroke: "#ddd" }), words(left - 6, y(ms) + 4, short(ms), "end"));
   }
-  for (const call of log ? ticks(1, most, true) : ticks(1, most)) plot.append(words(x(call), height - bottom + 18, short(call), "middle"));
+  for (const call of (log ? ticks(1, most, true) : ticks(1, most)).filter(Number.isInteger)) plot.append(words(x(call), height - bottom + 18, short(call), "middle"));
   plot.append(words(left, height - 4, "number of the call"), words(4, top - 8, "ms a call"));
   for (const { round, points } of series) {
     const ink = roundColour(round);
@@ -83,10 +83,10 @@ function memoryPlot(processes, one, framework) {
     const free = one.phases[place + 2] ? x(one.phases[place + 2][1]) : width;
     if (free - x(from) > 7 * name.length) plot.append(words(x(from), top - (place % 2 ? 6 : 20), name));
   });
-  for (const share of [0, 0.5, 1]) {
-    plot.append(s("line", { x1: left, x2: width - right, y1: y(share * most), y2: y(share * most), stroke: "#ddd" }),
-      words(left - 6, y(share * most) + 4, number(share * most / scale), "end"), words(x(share * longest), floor + 18, number(share * longest), share === 1 ? "end" : "middle"));
+  for (const tick of ticks(0, most / scale, false, 5)) {
+    plot.append(s("line", { x1: left, x2: width - right, y1: y(tick * scale), y2: y(tick * scale), stroke: "#ddd" }), words(left - 6, y(tick * scale) + 4, short(tick), "end"));
   }
+  for (const tick of ticks(0, longest)) plot.append(words(x(tick), floor + 18, short(tick), "middle"));
   plot.append(words(left, height - 4, "s since its start"), words(4, top - 6, unit));
   plot.append(s("line", { x1: left, x2: width - right, y1: y(peak), y2: y(peak), stroke: "#333", "stroke-dasharray": "4 3" }));
   for (const other of [...processes.filter((process) => process !== one), one]) {

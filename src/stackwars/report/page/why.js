@@ -36,7 +36,7 @@ const ofPart = (rows, part) => rows.map((row) => ({ ...row, reference: part.refe
 // From the baseline's call to the subject's, in ms: what the program adds, and what everything else does.
 function waterfall({ waterfall: steps, subject, baseline }) {
   const head = h("h3", {}, "Native = program \u00d7 everything else");
-  if (!steps) return [head, missing("Native calls and replays of both programs were not measured in one run.", "make paper")];
+  if (!steps) return [head, missing("Native calls and replays of both programs were not measured in the same rounds.", "make paper")];
   const label = { baseline: `${title(baseline)}, native`, program: "the program", subject: `${title(subject)}, native` };
   const ink = { baseline: colour(baseline), subject: colour(subject), program: "#777", "everything else": "#a07800" };
   const added = (one) => (one.name === "baseline" || one.name === "subject" ? `${number(one.to)} ms` : `${one.to < one.from ? "\u2212" : "+"}${number(Math.abs(one.to - one.from))} ms, \u00d7 ${number(one.ratio)}`);
@@ -89,11 +89,12 @@ function longest({ operations: found, not_optimised: reason, subject, baseline }
   const head = h("h3", {}, "The operations that take most time");
   if (!found) return [head, missing("No profile of single operations of both programs is in this report.", "make paper")];
   const side = (key, name) => [[title(name), (row) => (row[key] ? row[key].operation : "\u2260 nothing opposite")], ["ms", (row) => (row[key] ? number(row[key].ms) : ""), "number"],
-    ["line", (row) => (row[key] ? row[key].source : ""), "keep"], ["class", (row) => (row[key] ? DATA.timeline.classes[row[key].class].title : "")]];
+    ["line", (row) => (row[key] ? row[key].source : ""), "keep"]];
+  const classes = (row) => unique([row.baseline, row.subject].filter(Boolean).map((one) => DATA.timeline.classes[one.class].title)).join(" / ");
   return [head, h("p", {}, `Of a profiled call in ${found.compiler}. `, ...(found.matched
     ? ["What computes the same in both stands in one row. ", link("The optimised programs", ["programs", workload], [["form", "optimised"], ["left", baseline], ["right", subject]]), "."]
     : [`By rank: which of them compute the same is not known, for ${reason || "the optimised programs are not in this report"}. The last commands of this page make them.`])),
-  table(`The ${found.rows.length} largest operations`, filled([...side("baseline", baseline), ...side("subject", subject)], found.rows), found.rows)];
+  table(`The ${found.rows.length} largest operations`, filled([...side("baseline", baseline), ...side("subject", subject), ["Class", classes]], found.rows), found.rows)];
 }
 
 function byRun({ runs, native, subject, baseline }, workload) {
