@@ -37,11 +37,22 @@ async function explained(at) {
   ];
 }
 
+const MOST_CURES = 3;
+const curesOf = (cures) => [...cures.slice(0, MOST_CURES), ...(cures.length > MOST_CURES ? [`${cures.length - MOST_CURES} more`] : [])].join("; ");
+// The first sentence of an answer, of a fault two; the others describe each region, which a table has.
+const firstOf = ({ sentence: text, kind }) => text.split(/(?<=\.) /).slice(0, kind === "fault" ? 2 : 1).join(" ");
+
 const explainedTable = (caption, rows) => table(caption, filled([
   ["Program", (row) => link(row.title, ["explained", row.name])], ["Workload", (row) => (row.workload ? whyLink(row.workload) : "")], ["About", (row) => row.kind], ["Compiler", (row) => [row.compiler, row.other].filter(Boolean).join(" / "), "keep"],
   ["Verdict", (row) => row.verdict], ["Share closed", (row) => (none(row.share) ? "" : `${percent(row.share)} [${percent(row.low)}, ${percent(row.high)}]`), "keep"],
-  ["Answer", (row) => row.sentence, "wide"], ["Passes and options that cure it", (row) => row.cures.join("; "), "wide"], ["To file", (row) => (row.script ? "script" : "")],
+  ["Answer", (row) => firstOf(row), "wide"], ["Passes and options that cure it", (row) => curesOf(row.cures), "wide"], ["To file", (row) => (row.script ? "script" : "")],
 ], rows), rows);
+
+const regionTable = (caption, regions, more = []) => table(caption, filled([
+  ["What", (region) => region.what], ["Times", (region) => region.count, "number"], ["Share closed", (region) => (none(region.share) ? "" : percent(region.share)), "number"],
+  ["Slower, ms", (region) => number(region.subject_ms), "number"], ["Faster, ms", (region) => number(region.baseline_ms), "number"],
+  ["Slower's line", (region) => region.subject_line, "keep"], ["Faster's line", (region) => region.baseline_line, "keep"], ["Why", (region) => region.why, "wide"], ...more,
+], regions), regions);
 
 function answerOf(row) {
   const code = (text, label) => h("pre", { class: "scroll log", tabindex: "0", role: "region", "aria-label": label }, text);
@@ -50,12 +61,9 @@ function answerOf(row) {
     h("h3", {}, [row.kind === "fault" ? "Fault" : "Cause", row.compiler, row.kind === "fault" ? title(row.subject) : sides.join(" / ")].join(", "), sign(row)),
     h("p", {}, row.sentence),
     row.cures.length ? h("p", {}, "It is gone with: ", listOf(row.cures.map((flag) => h("code", {}, flag))), ".") : null,
-    row.regions.length ? table("Regions of the cause", filled([
-      ["What", (region) => region.what], ["Times", (region) => region.count, "number"], ["Share closed", (region) => (none(region.share) ? "" : percent(region.share)), "number"],
-      ["Slower, ms", (region) => number(region.subject_ms), "number"], ["Faster, ms", (region) => number(region.baseline_ms), "number"],
-      ["Slower's line", (region) => region.subject_line, "keep"], ["Faster's line", (region) => region.baseline_line, "keep"], ["Why", (region) => region.why, "wide"],
+    row.regions.length ? regionTable("Regions of the cause", row.regions, [
       ["Slower's operations", (region) => h("code", { class: "lines" }, region.subject.join("\n")), "wide"], ["Faster's operations", (region) => h("code", { class: "lines" }, region.baseline.join("\n")), "wide"],
-    ], row.regions), row.regions) : null,
+    ]) : null,
     ...(row.reduced ? [h("h4", {}, "The smallest program that shows it"), code(row.reduced, "Reduced program")] : []),
     ...(row.script ? [h("h4", {}, "What to file: a script that exits with 1 while the fault is there"),
       h("button", { type: "button", click: () => save(`${row.name}.py`, row.script, "text/x-python") }, "Save reproduce.py"), code(row.script, "Script")] : []),

@@ -74,6 +74,7 @@ function closedBy({ subject, baseline }, workload, answers) {
   const isKnown = answers.length || searched.some((row) => row.verdict);
   return [head, searched.length ? causeTable("Gaps between replayed programs, and their causes", searched) : h("p", {}, "No two of its programs differ by more than the bound in one compiler."),
     answers.length ? explainedTable("Answers of make explain, in a measurement of their own", answers) : null,
+    ...answers.filter((row) => row.regions.length).map((row) => regionTable(`Regions that close it in ${[row.compiler, row.other].filter(Boolean).join(" / ")}`, row.regions.map((region) => ({ ...region, reference: row.reference })))),
     isKnown ? null : missing("Its cause was not searched.", command)];
 }
 
