@@ -27,7 +27,7 @@ CELL = {
 }
 FAILED = {**CELL, "title": HOSTILE, "status": "error", "status_detail": HOSTILE, "workload": "gemm"}
 ABSENT = {**CELL, "device": "tpu", "status": "not run", "status_detail": "no driver"}
-ELSEWHERE = {**CELL, "study": "stacks", "run": RUN, "steady_ms": 7.0}
+ELSEWHERE = {**CELL, "study": "stacks", "run": RUN, "steady_ms": 7.0, "reference": True}
 GROWN = {**CELL, "study": "stacks", "mode": "growth", "size": "layers", "value": 4, "run": RUN}
 REPLAYED = {
     **{"study": "tables", "mode": "replay", "workload": "mha", "title": "MHA", "framework": "jax"},
@@ -143,8 +143,172 @@ CAUSE = {
     **{**GAP, "workload": "gemm", "title": "GEMM", "verdict": "cause", "closed": 0.84, "closed_low": 0.7},
     **{"closed_high": 0.98, "what": "argument layout", "count": 12, "reason": "this product uses 1.3 cores"},
 }
+STEADY = {"ratio": 1.5, "low": 1.4, "high": 1.6, "verdict": "slower"}
+REPLAYED_PAIR = {**STEADY, "ratio": 1.25, "compiler": "an XLA", "subject": "torch_xla", "baseline": "jax"}
+WHY = {
+    **{"title": "MHA", "subject": "torch_xla", "baseline": "jax", "not_optimised": ""},
+    "sentences": ["torch_xla is slower than JAX: 1.50.", "The program does more of that. \N{DAGGER}"],
+    "native": {**STEADY, "rounds": 3},
+    "waterfall": {
+        **{"compiler": "an XLA", "run": ""},
+        "steps": [
+            {"name": "baseline", "from": 0, "to": 2.0},
+            {"name": "program", "from": 2.0, "to": 2.5, **STEADY, "ratio": 1.25},
+            {"name": "everything else", "from": 2.5, "to": 3.0, **STEADY, "ratio": 1.2},
+            {"name": "subject", "from": 0, "to": 3.0, **STEADY},
+        ],
+    },
+    "compilers": [REPLAYED_PAIR, {**REPLAYED_PAIR, "compiler": "another", "reference": True}],
+    "classes": [
+        {
+            **{"compiler": "an-xla", "study": "tables", "run": "", "consistent": False},
+            "rows": [
+                {"class": PRODUCTS, "baseline_ms": 1.5, "subject_ms": 2.1, "difference_ms": 0.6},
+                {"class": ELEMENTWISE, "baseline_ms": 0.4, "subject_ms": 0.3, "difference_ms": -0.1},
+            ],
+        }
+    ],
+    "kinds": {"form": "as emitted", "rows": [["exponential", 0, 1], ["tanh", 1, 1]]},
+    "operations": {
+        **{"compiler": "an-xla", "matched": True},
+        "rows": [
+            {
+                "baseline": {
+                    **{"operation": "dot.3: dot f32[2,2]", "class": PRODUCTS, "ms": 1.5},
+                    "source": "mha/in_jax.py:31",
+                },
+                "subject": {"operation": "dot.8: dot f32[2,2]", "class": PRODUCTS, "ms": 2.1, "source": None},
+            },
+            {
+                "baseline": None,
+                "subject": {"operation": "fusion", "class": ELEMENTWISE, "ms": 0.3, "source": None},
+            },
+        ],
+    },
+    "runs": {
+        "rows": [
+            {
+                "run": "this run",
+                "ratio": 1.5,
+                "each": [["", 0, 1.45], ["", 1, 1.55]],
+                "machine": "",
+                "protocol": None,
+            },
+            {
+                "run": RUN,
+                "ratio": 1.7,
+                "each": [[RUN, None, 1.7]],
+                "machine": "a machine",
+                "protocol": 2,
+                "reference": True,
+            },
+        ],
+        "predicted": [1.2, 1.9],
+    },
+    "frameworks": [
+        {"framework": "torch_xla", "over_baseline": {**STEADY, "study": "tables"}},
+        {
+            "framework": "torchax",
+            "over_subject": {**STEADY, "ratio": 0.7, "verdict": "faster", "reference": True},
+        },
+    ],
+    "memory": [{**COMPILED, "study": "tables"}],
+    "fits": ["On a TPU (an XLA): JAX: fits and needs 3.00 MiB."],
+    "times": [
+        {
+            "what": "own calls",
+            "study": "tables",
+            "compiler": "",
+            "baseline_ms": 2.0,
+            "subject_ms": 3.0,
+            "run": "",
+        },
+        {
+            "what": "own calls",
+            "study": "stacks",
+            "compiler": "",
+            "baseline_ms": 7.0,
+            "run": RUN,
+            "reference": True,
+        },
+    ],
+    "commands": [["Measure both", ".venv/bin/snakemake --cores 1 results/full/cpu/jax/mha/cell.json"]],
+}
+RELEASED = {
+    **{"workload": "mha", "title": "MHA", "framework": "torch_xla", "project": "jaxlib", "version": "0.4.33"},
+    **{"status": "ok", "ms": 4.0, "ratio": 2.0, "change": "slower", "change_ratio": 2.13, "previous": "0.4.31"},
+}
+ANSWER = {
+    **{
+        "name": "mha",
+        "title": "MHA",
+        "workload": "mha",
+        "command": "make explain PROGRAM=mha",
+        "kind": "cause",
+    },
+    **{"compiler": "jaxlib-0.7.1", "subject": "torch_xla", "baseline": "jax", "other": "", "verdict": "cause"},
+    **{"sentence": "It is the layout of one weight.", "ratio": 2.07, "share": 0.86, "low": 0.85, "high": 0.87},
+    **{"cures": [], "reduced": "", "script": ""},
+    "regions": [
+        {
+            **{"what": "argument layout", "count": 1, "share": 0.84, "subject_line": "program.mlir:7"},
+            **{
+                "baseline_line": "workloads/mha.py:62",
+                "subject_ms": 3.05,
+                "baseline_ms": 1.26,
+                "why": "1.6 cores",
+            },
+            **{"subject": ["argument : tensor<3x2xf32>"], "baseline": ["argument : tensor<2x3xf32>"]},
+        }
+    ],
+}
+FAULT = {
+    **ANSWER,
+    **{"name": "shift", "title": HOSTILE, "workload": "", "kind": "fault", "subject": "jax", "regions": []},
+    **{"cures": ["xla_disable_hlo_passes=algsimp"], "reduced": "module @part {}", "script": HOSTILE},
+    **{"sentence": "It is wrong.", "share": None},
+}
+AGAINST = {
+    **{
+        "summary": "Of 3 claims 2 are reproduced.",
+        "machines": ["this one", ["a machine"]],
+        "untested": 1,
+        "counts": [3, 2, 4],
+    },
+    "claims": [
+        {
+            "id": "x",
+            "sentence": "It holds.",
+            "reference": "contradicted",
+            "run": "supported",
+            "outcome": "not reproduced",
+        }
+    ],
+    "ratios": [
+        {
+            **{
+                "workload": "mha",
+                "quantity": "steady",
+                "subject": "torch_xla",
+                "baseline": "jax",
+                "device": "cpu",
+            },
+            **{"run": 1.5, "reference": 2.5, "predicted": [2.0, 3.0], "inside": False},
+        }
+    ],
+    "cells": [{"workload": "mha", "framework": "jax", "device": "cpu", "reference": "oom", "run": "ok"}],
+}
 DOCUMENT: dict[str, Any] = {
     "name": "full of 2026-01-02 03:04",
+    **{"mark": "\N{DAGGER}", "pair": {"subject": "torch_xla", "baseline": "jax"}, "why": {"mha": WHY}},
+    **{"has": {"releases": ["mha"], "explained": ["mha"]}, "releases": [RELEASED], "against": AGAINST},
+    "explained": [ANSWER, FAULT],
+    "overview": [
+        {
+            **{"workload": "mha", "title": "MHA", "native": STEADY, "cause": True},
+            "compilers": {"an XLA": STEADY, "another": {**STEADY, "reference": True}},
+        }
+    ],
     "meta": {"machine": {"cpu_model": "a processor", "cores": 2}, "preset": "full", "origin": "measured"},
     "frameworks": {
         "jax": {"title": "JAX", "colour": "#14213d"},
@@ -153,7 +317,7 @@ DOCUMENT: dict[str, Any] = {
     },
     "studies": {
         "tables": {"origin": "Measured in this run.", "folder": "results/full", "option": "", "compiled": 1},
-        "stacks": {"origin": "From the reference.", "folder": "results/full-stacks", "compiled": 0,
+        "stacks": {"origin": "From the reference.", "folder": "results/full-stacks", "compiled": 0, "reference": True,
                    "option": "--config 'measure=[stacks]' "},
     },
     "raw_run": "",
@@ -187,7 +351,7 @@ DOCUMENT: dict[str, Any] = {
         "classes": {name: {"title": title, "colour": "#5fae97"} for name, title in CLASSES.items()},
         "calls": [call("jax", PROFILE), call("torch_xla", None)],
     },
-    "claims": [{**CLAIM, "votes": [VOTE]}],
+    "claims": [{**CLAIM, "votes": [VOTE], "workloads": ["mha"]}],
     "audits": [{"id": "fences", "title": "Fences", "verdict": "pass", "aim": "to wait", "detail": "it did"}],
 }  # fmt: skip
 

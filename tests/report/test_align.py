@@ -25,6 +25,13 @@ def test_lines_match_by_what_they_compute():
     assert "keys" not in made["sides"]["a"]
 
 
+def test_a_side_counts_its_operations_by_name_and_knows_noise():
+    made = align.side(RIGHT)
+    assert made["noise"] == "010000"
+    assert made["kinds"] == {"constant": 1, "tanh": 1, "add": 1}
+    assert made["layers"] == []
+
+
 def test_every_two_programs_are_matched():
     sides = {name: align.side(text) for name, text in {"a": LEFT, "b": RIGHT, "c": LEFT}.items()}
     pairs = align.form(sides)["pairs"]

@@ -9,8 +9,9 @@ from report_fixture import made_sources
 from stackwars.claims.decide import dataset_of
 from stackwars.measure import documents
 from stackwars.report import compare
+from stackwars.report.explained import explained
 from stackwars.report.gather import GLOSSARY, gather, glossary
-from stackwars.results.folder import Folder
+from stackwars.results.folder import REFERENCE, Folder
 from stackwars.study.config import load
 
 STEADY = {"comparisons": [comparison("gemm", 1.5)], "cells": [cell("jax"), cell("torch_xla")]}
@@ -60,7 +61,7 @@ def test_every_framework_that_is_named_has_a_title(tmp_path):
 def test_the_glossary_is_short_and_every_line_of_it_is_a_word():
     text = GLOSSARY.read_text(encoding="utf-8")
     found = glossary(text)
-    assert len(found) == sum(line.startswith("- ") for line in text.splitlines()) <= 30
+    assert len(found) == sum(line.startswith("- ") for line in text.splitlines()) <= 40
     assert found["baseline"].startswith("what a subject is compared with")
 
 
@@ -92,3 +93,17 @@ def test_both_are_in_a_page(folders, tmp_path, monkeypatch, capsys):
     compare.main()
     assert str(output) in capsys.readouterr().out
     assert '"other":{"name":"2026-02-02 of ' in output.read_text()
+
+
+def test_the_answers_of_make_explain_are_shown_with_what_cures_and_reproduces_a_fault():
+    found = explained(REFERENCE)
+    assert {"mha", "bert_base", "resnet50"} <= {row["workload"] for row in found}
+    # Those about workloads come first.
+    assert [bool(row["workload"]) for row in found] == sorted(
+        (bool(row["workload"]) for row in found), reverse=True
+    )
+    [fault] = [row for row in found if row["name"] == "shift_rows" and row["kind"] == "fault"]
+    assert "xla_disable_hlo_passes=algsimp" in fault["cures"]
+    assert "stablehlo.scatter" in fault["reduced"] and fault["script"].startswith('"""')
+    [mha] = [row for row in found if row["name"] == "mha"]
+    assert mha["regions"][0]["what"] == "argument layout" and 0.8 < mha["share"] < 1

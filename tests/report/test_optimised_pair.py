@@ -31,6 +31,13 @@ def test_an_operation_is_known_by_what_it_computes_and_a_fusion_by_what_it_holds
     assert of(small, "ROOT %add_tanh_fusion")["keys"] == "fusion of add tanh f32[4]"
 
 
+def test_parameters_and_constants_are_noise_and_no_kind(small):
+    quiet = [line.strip() for line, noise in zip(small["texts"], small["noise"], strict=True) if noise == "1"]
+    assert any("parameter(0)" in line for line in quiet) and any("constant" in line for line in quiet)
+    assert not any("dot(" in line for line in quiet)
+    assert small["kinds"]["dot"] == 1 and "parameter" not in small["kinds"]
+
+
 def test_time_is_that_of_the_operation_that_runs(small):
     assert of(small, "%dot = ")["runs"] == ["dot"]
     # An operation of a fusion or a reduction does not run by itself, and a call has others run.

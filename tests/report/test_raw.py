@@ -10,7 +10,7 @@ from measured import process
 from report_fixture import HOSTILE, made_sources
 from stackwars.compilers.op_classes import CLASSES
 from stackwars.report import raw
-from stackwars.report.tables import profiles
+from stackwars.report.profiles import profiles
 
 MEMORY = {"seconds": [n / 10 for n in range(200)], "bytes": [2**20 * (n + 1) for n in range(200)]}
 

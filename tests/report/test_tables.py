@@ -101,3 +101,32 @@ def test_checks_are_of_this_run_or_else_of_the_reference_and_faults_come_first(t
     assert [(row["framework"], row["status"]) for row in found] == [("jax", "ok")]
     found = tables.values(made_sources(tmp_path / "b", {}, {"values": rows}))
     assert [row["status"] for row in found] == ["crash", "ok"]
+
+
+def test_a_replay_has_its_ratio_to_the_baseline_in_the_same_compiler(tmp_path):
+    rows = {
+        "cells": [replay("jax", OLD, steady_ms=2.0), replay("torch_xla", OLD, steady_ms=4.0)],
+        "comparisons": [{**comparison("gemm", 1.9), "quantity": "replay", "compiler": OLD}],
+    }
+    found = {
+        row["framework"]: row
+        for row in tables.cells(made_sources(tmp_path, rows, {}))
+        if row["study"] == "tables"
+    }
+    assert (found["torch_xla"]["ratio"], found["torch_xla"]["over"]) == (1.9, "jax")
+    assert "ratio" not in found["jax"]
+
+
+def test_rows_of_the_reference_say_so_in_the_report_of_another_run_alone(tmp_path):
+    rows = {"cells": [cell("jax"), cell("torch_xla")]}
+    sources = made_sources(tmp_path, rows, rows)
+    marked = {row["study"]: row.get("reference", False) for row in tables.cells(sources)}
+    assert marked == {"tables": False, "stacks": True, "matrix": True}
+    own = type(sources)(sources.reference, sources.reference, [])
+    assert not any("reference" in row for row in tables.cells(own))
+
+
+def test_releases_are_shown_with_what_they_changed(tmp_path):
+    row = {"workload": "gemm", "framework": "jax", "project": "jaxlib", "version": "0.4.33", "status": "ok"}
+    found = tables.releases(made_sources(tmp_path, {}, {"releases": [{**row, "change": "slower"}]}))
+    assert [(one["version"], one["change"], one["reference"]) for one in found] == [("0.4.33", "slower", True)]

@@ -190,6 +190,14 @@ def test_the_forms_that_a_run_did_not_make_stay(tmp_path):
     }
 
 
+def test_the_answers_of_make_explain_stay(tmp_path):
+    run, reference = full(tmp_path / "run"), accepted(tmp_path)
+    (reference / "explain").mkdir()
+    (reference / "explain" / "mha.json").write_text("{}")
+    accept.accept(run, reference)
+    assert (reference / "explain" / "mha.json").read_text() == "{}"
+
+
 def test_checks_are_kept_with_the_measured_files(tmp_path):
     run, reference = full(tmp_path / "run"), tmp_path / "reference"
     check = run / "checks" / "iree-3.13" / "gemm" / "odd1" / "check.json"

@@ -158,6 +158,7 @@ rule report:
         "config/claims.yaml",
         page=sorted(str(path) for path in Path("src/stackwars/report/page").iterdir()),
         glossary="docs/glossary.md",
+        explained=sorted(str(path) for path in Path("results/reference/explain").glob("*.json")),
         tables=GRID.both(*TABLES, "context"),
         reproduction=GRID.result_paths("reproduction"),
         programs=GRID.result_paths("report_programs"),

@@ -4,7 +4,7 @@ Every module here says what a reader sees of it, and can be imported where its f
 
     TITLE             its name in tables and figures
     DIALECT           the Python API that it runs: that of a workload's form in_<DIALECT>
-    COLOUR            of its marks and lines; the order dark to light is kept in grey print
+    COLOUR            of its marks and lines in the report: no other has it, and it has 3 to 1 on white
     VARIANT           of a variant only: its name in a table, beneath the framework that it varies
     NOTE              of one that does something that the others do not: what it does otherwise
     PROGRAM_OF        the framework whose programs it runs, where only the first two runs differ

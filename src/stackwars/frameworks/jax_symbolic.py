@@ -14,7 +14,7 @@ from stackwars.frameworks import jax
 
 TITLE = "JAX (symbolic shapes)"
 DIALECT = jax.DIALECT
-COLOUR = "#5c677d"
+COLOUR = "#3d5afe"
 NOTE = "traced once for every shape, by jax.export"
 
 

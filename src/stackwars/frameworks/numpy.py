@@ -12,7 +12,7 @@ from stackwars.setup.device import CPU, platform
 
 TITLE = "NumPy"
 DIALECT = "numpy"
-COLOUR = "#d9b44a"
+COLOUR = "#6b7a1f"
 ALIGNMENT = 64
 """Bytes to which the other frameworks align arrays; NumPy by itself aligns them to 16."""
 

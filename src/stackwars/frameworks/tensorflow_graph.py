@@ -8,7 +8,7 @@ from stackwars.frameworks import Counters, tensorflow_xla
 
 TITLE = "TensorFlow (graph)"
 DIALECT = tensorflow_xla.DIALECT
-COLOUR = "#c9a0d6"
+COLOUR = "#8c5a2b"
 
 
 class Session(tensorflow_xla.Session):

@@ -15,7 +15,7 @@ from stackwars.workloads.values import native, plain
 
 TITLE = "TensorFlow (XLA)"
 DIALECT = "tensorflow"
-COLOUR = "#8a5a9e"
+COLOUR = "#b8860b"
 DYNAMIC = (
     "its sizes depend on values: of rows that are picked and added by indices from tf.where, XLA in TensorFlow "
     "2.21 makes wrong sums, without an error or with damaged memory; without XLA they are right"

@@ -18,7 +18,7 @@ from stackwars.workloads.values import BFloat16
 
 TITLE = "PyTorch eager"
 DIALECT = "torch"
-COLOUR = "#8d6fb5"
+COLOUR = "#d32f2f"
 
 
 def gradient_mode(torch: Any, module: Any) -> Callable:

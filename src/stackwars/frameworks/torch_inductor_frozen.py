@@ -12,7 +12,7 @@ from stackwars.frameworks import torch_inductor
 
 TITLE = "TorchInductor (frozen)"
 DIALECT = torch_inductor.DIALECT
-COLOUR = "#a8c686"
+COLOUR = "#2e9e4f"
 NOTE = "weights are constants, packed for oneDNN in run 1"
 
 

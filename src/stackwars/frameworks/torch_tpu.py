@@ -6,4 +6,4 @@ Its programs are made without a TPU (`compilers/lower_torch_tpu.py`), and run an
 
 TITLE = "TorchTPU"
 DIALECT = "torch"
-COLOUR = "#7b4fa3"
+COLOUR = "#5b2a86"

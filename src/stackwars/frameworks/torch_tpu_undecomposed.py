@@ -5,4 +5,4 @@
 
 TITLE = "TorchTPU (undecomposed)"
 DIALECT = "torch"
-COLOUR = "#b79bd1"
+COLOUR = "#9b6fd0"

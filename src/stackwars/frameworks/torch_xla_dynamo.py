@@ -20,7 +20,7 @@ from stackwars.frameworks import Counters, torch_xla
 
 TITLE = "torch_xla (Dynamo)"
 DIALECT = torch_xla.DIALECT
-COLOUR = "#e08e6d"
+COLOUR = "#b5179e"
 
 _ALL = "entire_frame_compile"
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 TITLE = "torch_xla (in, out)"
 DIALECT = torch_xla.DIALECT
-COLOUR = "#f2b28c"
+COLOUR = "#00838f"
 NOTE = "weights of linear layers stored as (in, out)"
 
 

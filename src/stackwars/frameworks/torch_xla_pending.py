@@ -12,7 +12,7 @@ from stackwars.frameworks import torch_xla
 
 TITLE = "torch_xla (pending)"
 DIALECT = torch_xla.DIALECT
-COLOUR = "#5fae97"
+COLOUR = "#2a8a74"
 VARIANT = "pending"
 NOTE = "inputs still to be computed on the device at run 1"
 PROGRAM_OF = "torch_xla"

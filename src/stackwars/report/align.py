@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from typing import Any
@@ -13,6 +14,7 @@ from stackwars.compilers.hlo import Instruction, Module
 from stackwars.compilers.hlo_facts import FORWARDS
 from stackwars.compilers.op_classes import class_of
 from stackwars.ir.program_text import short_path, source_lines
+from stackwars.report.layers import repeats
 
 _OPERATION = re.compile(r"^\s*%[^=]*= \"?([\w.]+)\"?")
 _TYPE = re.compile(r"tensor<[^>]*>(?=[^>]*$)")
@@ -29,7 +31,10 @@ FRAME = "#"
 """The key of a line begins with it if the line is no operation and yet matches its like."""
 Side = dict[str, Any]
 """The lines of one program: `texts`, `classes` and `sources` (None for a text that names none);
-`operations`, 1 for a line that is an operation, else 0; `keys`, which are for matching alone."""
+`operations`, 1 for a line that is an operation, else 0; `noise`, 1 for a constant or a broadcast; `kinds`, the
+number of operations of each name; `layers`, the stretches that repeat; `keys`, which are for matching alone."""
+NOISE = {"constant", "broadcast", "broadcast_in_dim", "iota", "bitcast", "parameter"}
+"""Operations that a reader who looks for a difference passes over."""
 _COMPUTATION = re.compile(r"(?ms)^((?:ENTRY )?%([\w.\-]+) .*?^\})")
 _METADATA = re.compile(r", metadata=\{[^{}]*\}")
 _SOURCE = re.compile(r'source_file="([^"]*)" source_line=(\d+)')
@@ -64,9 +69,27 @@ def side(text: str, sources: list[str | None] | None = None) -> Side:
         "texts": text.splitlines(),
         "classes": line_classes(text),
         "sources": sources or source_lines(text),
+        **_of_keys(keys),
+    }
+
+
+def _of_keys(keys: Keys) -> Side:
+    return {
         "operations": flags(keys),
+        "noise": "".join("01"[key is not None and opcode_of(key) in NOISE] for key in keys),
+        "kinds": dict(Counter(opcode_of(key) for key in keys if key and not key.startswith(FRAME))),
+        "layers": repeats(keys),
         "keys": keys,
     }
+
+
+def opcode_of(key: str) -> str:
+    """Return the name of a key's operation, without its dialect and its type.
+
+    >>> opcode_of("stablehlo.add tensor<2xf32>"), opcode_of("fusion of add tanh f32[4]")
+    ('add', 'fusion')
+    """
+    return key.removeprefix(FRAME).partition(" ")[0].rpartition(".")[2]
 
 
 def flags(keys: Keys) -> str:
@@ -148,8 +171,7 @@ def hlo_side(text: str, emitted: Sequence[str | None] | None = None) -> Side:
         "classes": classes,
         "sources": [_traced(source, emitted or ()) for source in sources],
         "runs": runs,
-        "operations": flags(keys),
-        "keys": keys,
+        **_of_keys(keys),
     }
 
 
@@ -161,7 +183,7 @@ def _hlo_lines(text: str) -> Iterator[Line]:
     for name in [module.entry, *callers]:
         instructions = module.computations[name].instructions
         for line in lines[name]:
-            instruction, shown = instructions.get(_name(line)), _METADATA.sub("", line)
+            instruction, shown = instructions.get(name_of(line)), _METADATA.sub("", line)
             if instruction is None:
                 yield shown, FRAME + ("head" if line.endswith("{") else shown), None, None, []
                 continue
@@ -193,7 +215,8 @@ def _called(module: Module, name: str, seen: set[str]) -> Iterator[tuple[str, tu
                 yield from _called(module, called, seen)
 
 
-def _name(line: str) -> str:
+def name_of(line: str) -> str:
+    """Return the name of the result of a line of HLO, which a profile has too."""
     return line.strip().removeprefix("ROOT ").partition(" = ")[0].lstrip("%")
 
 

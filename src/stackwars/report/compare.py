@@ -13,6 +13,7 @@ from typing import Any
 from stackwars.claims.compare import compare
 from stackwars.claims.decide import dataset_of
 from stackwars.report import tables
+from stackwars.report.against import against
 from stackwars.report.gather import gather, titled
 from stackwars.report.write import write
 from stackwars.results.dataset import Dataset, Sources
@@ -24,12 +25,14 @@ OUTPUT = Path("compare.html")
 
 def compared(run: Dataset, other: Dataset) -> dict[str, Any]:
     """Return the document of a run with the comparisons of another one, and what it reproduces of that one."""
+    found = compare(run, other)
     return gather(Sources(run, run, list(run.config["studies"]))) | {
+        "against": against(found),
         "other": {
             "name": titled(other),
-            "summary": compare(run, other)["summary"],
+            "summary": found["summary"],
             "comparisons": tables.records(other.table("comparisons"), tables.COMPARISON),
-        }
+        },
     }
 
 

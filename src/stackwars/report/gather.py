@@ -12,9 +12,14 @@ from stackwars.claims.votes import of_claim
 from stackwars.compilers import FACTS
 from stackwars.measure import documents
 from stackwars.report import raw, tables
+from stackwars.report.against import against
+from stackwars.report.explained import explained
+from stackwars.report.profiles import profiles
+from stackwars.report.sentences import MARK
+from stackwars.report.why import Pages
 from stackwars.results import schema
 from stackwars.results.dataset import Dataset, Sources
-from stackwars.results.folder import Folder
+from stackwars.results.folder import REFERENCE, Folder
 from stackwars.setup.environments import REPOSITORY
 from stackwars.study import sharding
 from stackwars.study.studies import folder as folder_name
@@ -38,17 +43,20 @@ def gather(sources: Sources) -> Row:
     cells, comparisons, compiled = (
         make(sources) for make in (tables.cells, tables.comparisons, tables.compiled)
     )
-    programs, timeline = _listed(folder, "report_programs", "programs"), tables.profiles(sources, raw_run)
-    checked, gaps = tables.values(sources), tables.causes(sources)
-    names = [row["framework"] for row in (*cells, *checked, *timeline["calls"])]
+    programs, timeline = _listed(folder, "report_programs", "programs"), profiles(sources, raw_run)
+    checked, gaps, released = tables.values(sources), tables.causes(sources), tables.releases(sources)
+    names = [row["framework"] for row in (*cells, *checked, *released, *timeline["calls"])]
     names += [row[side] for row in (*comparisons, *gaps) for side in ("subject", "baseline")]
     names += [name for one in programs for name in (*one["frameworks"], *one["left_out"])]
-    return {
+    reproduction = documents.read(folder["reproduction"]) if folder["reproduction"].exists() else {}
+    result = {
         "name": titled(run),
+        "mark": MARK,
         "meta": {key: context.get(key) for key in ("machine", "date_utc", "preset", "origin", "git_revision")},
         "studies": {name: _study(sources, name, compiled) for name in run.config["studies"]},
         "glossary": glossary(GLOSSARY.read_text(encoding="utf-8")),
-        "reproduction": _listed(folder, "reproduction", "summary") or "",
+        "reproduction": reproduction.get("summary", ""),
+        "against": against(reproduction),
         "answers": list(pages.RESULTS),
         "frameworks": {name: _framework(name) for name in dict.fromkeys(names)},
         "cells": cells,
@@ -59,6 +67,8 @@ def gather(sources: Sources) -> Row:
         "quantities": schema.QUANTITIES,
         "causes": gaps,
         "effects": tables.effects(sources),
+        "releases": released,
+        "explained": [tables.origin_of(sources, sources.reference) | row for row in explained(REFERENCE)],
         "facts": {name: text.partition(";")[0] for name, text in FACTS.items()},
         "compiled": compiled,
         "values": checked,
@@ -69,6 +79,11 @@ def gather(sources: Sources) -> Row:
             {key: one.get(key) for key in AUDIT} for one in audit_entries.read(folder["audits"]).entries
         ],
     }
+    # These two are packed, and every view asks whether they have something of its workload.
+    has = {name: sorted({row["workload"] for row in result[name]} - {""}) for name in ("releases", "explained")}
+    every = Pages(sources, result)
+    pair = {"subject": every.subject, "baseline": every.baseline}
+    return result | {"has": has, "pair": pair, "why": every.pages, "overview": every.overview()}
 
 
 def glossary(text: str) -> dict[str, str]:
@@ -90,17 +105,23 @@ def _ballot(run: Dataset, claim: definitions.Claim) -> Row:
         where | (vote.row or {}) | {name: getattr(vote, name) for name in shown}
         for vote in of_claim(claim, run)
     ]
-    return {"table": claim.query["table"], "study": definitions.study_of(run.config, claim), "votes": votes}
+    return {
+        "table": claim.query["table"],
+        "study": definitions.study_of(run.config, claim),
+        "votes": votes,
+        "workloads": sorted({vote["workload"] for vote in votes if vote.get("workload")}),
+    }
 
 
 def _study(sources: Sources, name: str, compiled: list[Row]) -> dict[str, Any]:
-    """Return where a study is from, the number of its programs that were compiled for targets, the folder that a
-    run of it has here, and the option that asks for that run.
+    """Return where a study is from, whether that is the reference in the report of another run, the number of its
+    programs that were compiled for targets, the folder that a run of it has here, and the option for that run.
     """
     config = sources.run.config | {"source": "measured"}
     is_usual = not sources.of(name).is_reference or name in measured_studies(config)
     return {
         "origin": sources.origin(name),
+        **tables.origin_of(sources, sources.of(name)),
         "compiled": sum(row["study"] == name for row in compiled),
         "folder": f"results/{folder_name(config if is_usual else config | {'measure': [name]})}",
         "option": "" if is_usual else f"--config 'measure=[{name}]' ",

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from stackwars.compilers import FACTS
-from stackwars.compilers.op_classes import CLASSES
-from stackwars.measure import documents
-from stackwars.paper.figures.style import OPERATION_LOOKS
 from stackwars.report.raw import digits
 from stackwars.results import schema
 from stackwars.results.causes import gaps_of
@@ -45,18 +41,29 @@ VALUES = (
     *("workload", "title", "variant", "sizes", "framework", "compiler", "status", "status_detail", "judge"),
     *("wrong", "total", "l2", "largest_error", "run"),
 )
+RELEASE = (
+    *("workload", "title", "framework", "project", "version", "status", "status_detail", "ms", "ratio"),
+    *("low", "high", "change", "change_ratio", "change_low", "change_high", "previous", "where", "run"),
+)
 EFFECT = ("subset", "workload", "effect", "share", "share_low", "share_high", "factor", "largest", "run")
 _NATIVE = (*schema.STAGES, schema.PAIRWISE, schema.FORM, schema.SCALING, schema.CORES, schema.RSS)
 """Quantities of native calls."""
-PROGRAM = ["study", "workload", "title", "compiler", "device", "framework", "run"]
-"""The columns that identify a profiled call."""
-PART = ("ms", "share", "operations")
-CALL = ("profiled_ms", "call_ms", "profile_consistent")
+RELEASES = "releases"
+"""The study of the releases of compilers."""
+
+
+def origin_of(sources: Sources, data: Dataset) -> Row:
+    """Return {"reference": True} for rows of the reference in the report of another run, else nothing."""
+    return {"reference": True} if data.is_reference and not sources.run.is_reference else {}
 
 
 def cells(sources: Sources) -> list[Row]:
     """Return the cells of every study in each mode that it has; replays with what the compiler made."""
-    return [{"study": study.name, **row} for data, study in _each(sources) for row in _cells(data, study)]
+    return [
+        {"study": study.name, **origin_of(sources, data), **row}
+        for data, study in _each(sources)
+        for row in _cells(data, study)
+    ]
 
 
 def _each(sources: Sources) -> Iterator[tuple[Dataset, Study]]:
@@ -88,13 +95,20 @@ def newest(data: Dataset, study: Study, table: pd.DataFrame, mode: str = schema.
 
 
 def _replayed(data: Dataset, study: Study) -> list[Row]:
-    """Return the replays of a study. over_best: the time over that in the program's fastest compiler."""
+    """Return the replays of a study. over_best: the time over that in the program's fastest compiler; ratio: the
+    comparison with the baseline's program in this compiler, and its verdict.
+    """
     keys = ["workload", "framework", "compiler", "run"]
     programs = data.table("programs")
     facts = programs[programs["target"] == CPU][[*keys, "compile_s", *FACTS]]
     table = data.rows("cells", study.name, schema.REPLAY).merge(facts, on=keys, how="left")
     table["over_best"] = table["steady_ms"] / table.groupby(keys[:2])["steady_ms"].transform("min")
-    return records(table, (*CELL, "over_best", "compile_s", *FACTS))
+    compared = data.comparisons(study.name, quantity=schema.REPLAY)
+    keys = ["workload", "framework", "compiler", "device"]
+    compared = compared.rename(columns={"subject": "framework"})[[*keys, "baseline", "ratio", "verdict"]]
+    compared = compared.drop_duplicates(keys).rename(columns={"baseline": "over"})
+    table = table.merge(compared, on=keys, how="left")
+    return records(table, (*CELL, "over_best", "over", "ratio", "verdict", "compile_s", *FACTS))
 
 
 def comparisons(sources: Sources) -> list[Row]:
@@ -111,7 +125,8 @@ def comparisons(sources: Sources) -> list[Row]:
             if _is_of(data, study, row):
                 each = rounds[data.is_reference].get(_key(row, schema.ROUND_KEYS), [])
                 key = (data.is_reference, *_key(row, schema.COMPARISON_KEYS))
-                result.setdefault(key, {**row, "studies": [], "each": each})["studies"].append(study.name)
+                known = {**row, **origin_of(sources, data), "studies": [], "each": each}
+                result.setdefault(key, known)["studies"].append(study.name)
     return list(result.values())
 
 
@@ -149,22 +164,34 @@ def compiled(sources: Sources) -> list[Row]:
         if study.targets or divided:
             table = of_study(study, data.table("programs"))
             table = table[~table["target"].isin(("", CPU)) & (table["devices"].notna() == divided)]
-            result += [{"study": study.name, **row} for row in records(newest(data, study, table), COMPILED)]
+            known = {"study": study.name, **origin_of(sources, data)}
+            result += [known | row for row in records(newest(data, study, table), COMPILED)]
     return result
 
 
 def values(sources: Sources) -> list[Row]:
     """Return every program that was compared with expected values; those that are not ok come first."""
-    table = sources.checked().table("values")
-    return records(table.sort_values("status", key=lambda status: status == "ok", kind="stable"), VALUES)
+    data = sources.checked()
+    table = data.table("values").sort_values("status", key=lambda status: status == "ok", kind="stable")
+    return [origin_of(sources, data) | row for row in records(table, VALUES)]
+
+
+def releases(sources: Sources) -> list[Row]:
+    """Return the outcome of every program in each release of a compiler, newest first."""
+    if RELEASES not in sources.run.config["studies"]:
+        return []
+    data = sources.of(RELEASES)
+    table = in_order(data.study(RELEASES).workloads, data.table("releases"))
+    return [origin_of(sources, data) | row for row in records(table, RELEASE)]
 
 
 def causes(sources: Sources) -> list[Row]:
     """Return the gaps between two programs in one compiler, with their causes as far as they were searched."""
     if COMPILERS not in sources.run.config["studies"]:
         return []
-    rows = gaps_of(sources.of(COMPILERS), COMPILERS)
-    return records(pd.DataFrame(rows, columns=list(schema.CAUSES)), schema.CAUSES)
+    data = sources.of(COMPILERS)
+    rows = pd.DataFrame(gaps_of(data, COMPILERS), columns=list(schema.CAUSES))
+    return [origin_of(sources, data) | row for row in records(rows, schema.CAUSES)]
 
 
 def effects(sources: Sources) -> list[Row]:
@@ -172,59 +199,8 @@ def effects(sources: Sources) -> list[Row]:
     if COMPILERS not in sources.run.config["studies"]:
         return []
     data = sources.of(COMPILERS)
-    return records(in_order(data.study(COMPILERS).workloads, data.table("effects")), EFFECT)
-
-
-def profiles(sources: Sources, raw_run: str) -> dict[str, Any]:
-    """Return {"classes": title and colour of each, "calls": every profiled call, by study}.
-
-    raw_run: the run whose raw results lie beside the tables of `sources.run`.
-    """
-    titles = {
-        name: {"title": title, "colour": OPERATION_LOOKS[name]["facecolor"]} for name, title in CLASSES.items()
-    }
-    calls = list(_calls(sources))
-    for call in calls:
-        call["profile"] = operations(sources.run.measured, call) if call["run"] == raw_run else None
-    return {"classes": titles, "calls": calls}
-
-
-def _calls(sources: Sources) -> Iterator[dict[str, Any]]:
-    for name in sources.run.config["studies"]:
-        data = sources.of(name)
-        study = data.study(name)
-        if not study.compilers:
-            continue
-        table = of_study(study, data.table("profile"))
-        shown = newest_runs(data.config, data.table("cells"), name, schema.REPLAY)
-        table = table[table["run"] == table["workload"].map(shown)].assign(study=name)
-        table = in_order(study.workloads, table)
-        for key, rows in table.groupby(PROGRAM, sort=False):
-            parts = {part: records(row, PART)[0] for part, row in rows.groupby("class", sort=False)}
-            yield dict(zip(PROGRAM, key, strict=True)) | records(rows, CALL)[0] | {"parts": parts}
-
-
-def operations(measured: Path, program: dict[str, str]) -> dict[str, list] | None:
-    """Return the operations of a profiled call: name, class and ms of each; and when each ran: its place among
-    them, start and duration in ms.
-
-    None if the folder has no profile of the program; no spans if it has sums alone.
-    """
-    folder = measured / "replay" / program["device"] / program["compiler"] / program["workload"]
-    path = folder / "profile.json"
-    profile = documents.read(path)["programs"].get(program["framework"]) if path.exists() else None
-    if profile is None:
-        return None
-    places = {name: place for place, name in enumerate(profile["operations"])}
-    return {
-        "operations": [
-            [name, one["class"], round(1e3 * one["seconds"], 6)] for name, one in profile["operations"].items()
-        ],
-        "spans": [
-            [places[name], round(1e3 * start, 6), round(1e3 * (end - start), 6)]
-            for name, start, end in profile.get("spans", [])
-        ],
-    }
+    table = in_order(data.study(COMPILERS).workloads, data.table("effects"))
+    return [origin_of(sources, data) | row for row in records(table, EFFECT)]
 
 
 def records(table: pd.DataFrame, columns: Iterable[str]) -> list[Row]:

@@ -16,6 +16,8 @@ from stackwars.results.folder import chosen, parser
 PAGE = Path(__file__).with_name("page")
 SCRIPTS = (
     "base",
+    "tables",
+    "plots",
     "start",
     "calls",
     "cells",
@@ -24,6 +26,9 @@ SCRIPTS = (
     "causes",
     "programs",
     "timeline",
+    "releases",
+    "why",
+    "against",
     "views",
 )
 """In the order in which they stand in the page; the last one draws it."""
@@ -50,8 +55,14 @@ def packed(document: dict[str, Any]) -> dict[str, Any]:
     return {
         **document,
         **({"other": {**other, "comparisons": pack(other["comparisons"])}} if other else {}),
-        **{name: {key: pack(one) for key, one in document[name].items()} for name in ("details", "replays")},
-        **{name: pack(document[name]) for name in ("comparisons", "compiled", "values")},
+        **{
+            name: {key: pack(one) for key, one in document[name].items()}
+            for name in ("details", "replays", "why")
+        },
+        **{
+            name: pack(document[name])
+            for name in ("comparisons", "compiled", "values", "releases", "explained")
+        },
         "claims": [{**one, "votes": pack(one["votes"])} for one in document["claims"]],
         "programs": [{**one, "forms": pack(one["forms"])} for one in document["programs"]],
         "timeline": {

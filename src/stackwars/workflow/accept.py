@@ -44,6 +44,8 @@ _WITH_SOURCES = ("cell.json", "replay.json", "check.json", "causes.json", "ahead
 """Documents that name the revision of the sources that they were measured with."""
 FOR_READERS = ("comparisons.csv", "claims.csv")
 """Tables of the reference that are committed, so that nobody has to run anything to read them."""
+NOT_OF_A_RUN = (runs.FOLDER, "explain")
+"""Folders of the reference that no run replaces: the accepted runs, and the answers of `make explain`."""
 MOST_BYTES = 3_000_000
 """Limit of the size of a run's tables."""
 
@@ -195,10 +197,10 @@ def _name_run(path: Path, identity: str) -> None:
 
 
 def _delete(reference: Path, stay: set[Path]) -> None:
-    """Delete every file of the reference but those of its runs and these, and the folders that this empties."""
+    """Delete every file of the reference but these and those of NOT_OF_A_RUN, and the folders that this empties."""
     for path in sorted(reference.rglob("*"), reverse=True):
         name = path.relative_to(reference)
-        if name.parts[0] == runs.FOLDER or name in stay:
+        if name.parts[0] in NOT_OF_A_RUN or name in stay:
             continue
         if path.is_file():
             path.unlink()

@@ -26,6 +26,11 @@ function s(tag, attributes, ...children) {
   return node;
 }
 
+// A plot is drawn for the width that there is, so that its text keeps its size; 560 is what the narrowest one needs.
+const wide = (most) => Math.min(most, Math.max(560, (MAIN.clientWidth || most) - 44));
+// What a text of a plot takes at most: its letters have 12 pixels.
+const reach = (texts) => 16 + 6.6 * Math.max(0, ...texts.map((text) => String(text).length));
+
 const words = (x, y, text, anchor = "start") => s("text", { x, y, "text-anchor": anchor }, String(text));
 
 const drawing = (width, height, label, ...children) => s("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", width: "100%",
@@ -33,7 +38,7 @@ const drawing = (width, height, label, ...children) => s("svg", { viewBox: `0 0 
 
 const title = (framework) => (DATA.frameworks[framework] || { title: framework }).title;
 const colour = (framework) => (DATA.frameworks[framework] || { colour: "#555" }).colour;
-const TITLES = Object.fromEntries([...DATA.cells, ...DATA.programs, ...DATA.timeline.calls].map((one) => [one.workload, one.title]));
+const TITLES = Object.fromEntries([...DATA.cells, ...DATA.programs, ...DATA.timeline.calls, ...DATA.overview].map((one) => [one.workload, one.title]));
 const titleOf = (workload) => TITLES[workload] || workload;
 const cellKey = (cell) => `${cell.device}/${cell.framework}/${cell.workload}`;
 const unique = (values) => [...new Set(values)];
@@ -48,6 +53,11 @@ function number(value, count = 3) {
 
 const interval = (low, high) => (none(low) ? "" : `[${number(low)}, ${number(high)}]`);
 const percent = (share) => `${number(100 * share)} %`;
+// The sign of what is of the reference, in the report of another run.
+const isOther = (row) => Boolean(row) && row.reference === true;
+const sign = (row) => (isOther(row) ? h("sup", { class: "other", title: "of the reference, not of this run" }, DATA.mark) : null);
+const signed = (row) => (isOther(row) ? ` ${DATA.mark}` : "");
+const signLegend = (rows) => (rows.some(isOther) ? h("p", { class: "legend" }, `${DATA.mark} of the reference, not of this run.`) : null);
 const sentence = (text) => `${text[0].toUpperCase()}${text.slice(1)}`;
 
 // From light (0) to dark (1), with the one of black and white that reads on it: at least 4.5 to 1.
@@ -97,6 +107,7 @@ const go = (at, values) => { location.hash = changed(at, values); };
 const link = (text, parts, query) => h("a", { href: address(parts, query) }, text);
 const cellLink = (text, cell) => link(text, ["cell", cell.study, cell.device, cell.framework, cell.workload]);
 const replayParts = (row) => ["replay", row.study, row.device, row.compiler, row.framework, row.workload];
+const whyLink = (workload, text = titleOf(workload)) => (hasView("why", workload) ? link(text, ["why", workload]) : text);
 const listOf = (nodes) => nodes.flatMap((one, place) => [place ? ", " : "", one]);
 
 // A name finds the control again once the view is drawn anew, so that the keyboard stays where it was.
@@ -119,6 +130,23 @@ function wanted(rows, at, ...keys) {
   return rows.filter((row) => keysInUse.every((key) => row[key] === at.query.get(key)));
 }
 
+// A word with its meaning in the glossary, for a tooltip.
+const meaning = (word) => DATA.glossary[String(word).toLowerCase()];
+const term = (word, text = word) => (meaning(word) ? h("abbr", { title: meaning(word) }, text) : text);
+
+// Keeps the rows that have every word of the text in what `told` says of them, and the box for it.
+const searchBox = (at) => {
+  const box = h("input", { type: "search", value: at.query.get("find") || "", "data-name": "Find", change: () => go(at, { find: box.value }) });
+  return h("label", {}, "Find ", box);
+};
+function matching(rows, at, told) {
+  const sought = (at.query.get("find") || "").toLowerCase().split(/\s+/).filter(Boolean);
+  return rows.filter((row) => { const text = told(row).toLowerCase(); return sought.every((word) => text.includes(word)); });
+}
+
+// What is not there, and the command that makes it.
+const missing = (text, command) => h("p", {}, text, ...(command ? [" ", h("code", {}, command)] : []));
+
 // The value in the address if it is one of these, else the first.
 const oneOf = (at, name, values) => (values.includes(at.query.get(name)) ? at.query.get(name) : values[0]);
 
@@ -131,49 +159,3 @@ function studyOf(rows, at, first = (names) => names[0]) {
 }
 
 const origin = (study) => (DATA.studies[study] ? h("p", { class: "origin" }, `Study ${study}. ${DATA.studies[study].origin}`) : null);
-
-const PAGE = 200;
-
-// The rows of one page, and the links to the others: a table of thousands is slow to draw and to read.
-function paged(rows, at, size = PAGE) {
-  const pages = Math.max(1, Math.ceil(rows.length / size));
-  const page = Math.min(Math.max(1, Number(at.query.get("page")) || 1), pages);
-  const first = (page - 1) * size, shown = rows.slice(first, first + size);
-  const turn = (text, to) => (to < 1 || to > pages ? h("span", {}, text)
-    : h("a", { href: changed(at, { page: to }), "data-name": text }, text));
-  const pager = pages === 1 ? null : h("nav", { class: "bar", "aria-label": "Pages" }, turn("Previous", page - 1),
-    ` ${first + 1} to ${first + shown.length} of ${rows.length} `, turn("Next", page + 1));
-  return { shown, pager };
-}
-
-// The meaning of a word in the glossary, for a tooltip.
-const meaning = (word) => DATA.glossary[word.toLowerCase()];
-
-const plainText = (shown) => (shown instanceof Node ? shown.textContent : String(shown ?? ""));
-
-function csv(columns, rows) {
-  const quoted = (text) => `"${text.replaceAll('"', '""')}"`;
-  const lines = [columns.map(([head]) => head), ...rows.map((row) => columns.map(([, show]) => plainText(show(row))))];
-  return lines.map((line) => line.map(quoted).join(",")).join("\n");
-}
-
-// The columns in which some row has something.
-const filled = (columns, rows) => columns.filter(([, show]) => rows.some((row) => plainText(show(row)) !== ""));
-
-// columns: [head, row => text or node, "number", "keep" (on one line), "wide" or nothing]; shown: the rows to draw, of all that the button copies.
-function table(caption, columns, rows, shown = rows) {
-  const body = shown.map((row) => h("tr", {}, columns.map(([, show, kind]) => h("td", { class: kind }, show(row) ?? ""))));
-  const element = h("table", {}, h("caption", {}, caption),
-    h("thead", {}, h("tr", {}, columns.map(([head, , kind]) => h("th", { scope: "col", class: kind, title: meaning(head) }, head)))),
-    h("tbody", {}, body));
-  return h("div", {}, h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption }, element),
-    h("p", { class: "bar" }, copied(columns, rows)));
-}
-
-function copied(columns, rows) {
-  const copy = h("button", { type: "button", click: async () => {
-    const done = navigator.clipboard ? navigator.clipboard.writeText(csv(columns, rows)) : Promise.reject();
-    copy.textContent = await done.then(() => "Copied", () => "This browser does not let a page copy");
-  } }, "Copy as CSV");
-  return copy;
-}

@@ -19,7 +19,7 @@ function everyCall(processes, framework, at) {
 
 // Latency against the number of the call, a line for each process.
 function callsPlot(processes, log) {
-  const width = 860, height = 320, left = 64, bottom = 40, top = 20;
+  const width = wide(860), height = 320, left = 64, bottom = 40, top = 20;
   const series = processes.map((one) => ({ round: one.round, points: [one.first, one.second, ...one.blocks].map((ms, place) =>
     ({ ms, call: place < 2 ? place + 1 : 3 + (place - 2) * one.calls, last: place < 2 ? 0 : 2 + (place - 1) * one.calls,
       uncontended: place < 2 || one.uncontended[place - 2] === "1" })) }));
@@ -29,10 +29,10 @@ function callsPlot(processes, log) {
   const share = (ms) => log ? Math.log(ms / low) / (Math.log(high / low) || 1) : ms / high;
   const y = (ms) => height - bottom - (height - bottom - top) * (log ? share(Math.max(ms, low)) : share(ms));
   const plot = drawing(width, height, `Latency against the number of the call, ${processes.length} processes, from ${number(low)} to ${number(high)} ms`);
-  for (const ms of log ? [low, Math.sqrt(low * high), high] : [0, high / 2, high]) {
-    plot.append(s("line", { x1: left, x2: width - 12, y1: y(ms), y2: y(ms), stroke: "#ddd" }), words(left - 6, y(ms) + 4, number(ms), "end"));
+  for (const ms of log ? ticks(low, high, true) : ticks(0, high)) {
+    plot.append(s("line", { x1: left, x2: width - 12, y1: y(ms), y2: y(ms), stroke: "#ddd" }), words(left - 6, y(ms) + 4, short(ms), "end"));
   }
-  for (const call of unique(log ? [1, 2, Math.max(3, Math.round(Math.sqrt(most))), most] : [1, Math.round(most / 2), most])) plot.append(words(x(call), height - bottom + 18, call, call === most ? "end" : "middle"));
+  for (const call of (log ? ticks(1, most, true) : ticks(1, most)).filter(Number.isInteger)) plot.append(words(x(call), height - bottom + 18, short(call), "middle"));
   plot.append(words(left, height - 4, "number of the call"), words(4, top - 8, "ms a call"));
   for (const { round, points } of series) {
     const ink = roundColour(round);
@@ -68,7 +68,7 @@ function memoryOverTime(processes, framework, at) {
 }
 
 function memoryPlot(processes, one, framework) {
-  const width = 860, height = 300, left = 64, bottom = 40, top = 40, right = 12, floor = height - bottom;
+  const width = wide(860), height = 300, left = 64, bottom = 40, top = 40, right = 12, floor = height - bottom;
   const peak = (one.peak_rss_bytes || 0) / 2 ** 20;
   const longest = Math.max(...processes.flatMap((other) => other.memory.map(([s]) => s)), ...one.phases.map(([, , to]) => to)) || 1;
   const most = Math.max(peak, ...processes.flatMap((other) => other.memory.map(([, mib]) => mib)));
@@ -83,10 +83,10 @@ function memoryPlot(processes, one, framework) {
     const free = one.phases[place + 2] ? x(one.phases[place + 2][1]) : width;
     if (free - x(from) > 7 * name.length) plot.append(words(x(from), top - (place % 2 ? 6 : 20), name));
   });
-  for (const share of [0, 0.5, 1]) {
-    plot.append(s("line", { x1: left, x2: width - right, y1: y(share * most), y2: y(share * most), stroke: "#ddd" }),
-      words(left - 6, y(share * most) + 4, number(share * most / scale), "end"), words(x(share * longest), floor + 18, number(share * longest), share === 1 ? "end" : "middle"));
+  for (const tick of ticks(0, most / scale, false, 5)) {
+    plot.append(s("line", { x1: left, x2: width - right, y1: y(tick * scale), y2: y(tick * scale), stroke: "#ddd" }), words(left - 6, y(tick * scale) + 4, short(tick), "end"));
   }
+  for (const tick of ticks(0, longest)) plot.append(words(x(tick), floor + 18, short(tick), "middle"));
   plot.append(words(left, height - 4, "s since its start"), words(4, top - 6, unit));
   plot.append(s("line", { x1: left, x2: width - right, y1: y(peak), y2: y(peak), stroke: "#333", "stroke-dasharray": "4 3" }));
   for (const other of [...processes.filter((process) => process !== one), one]) {

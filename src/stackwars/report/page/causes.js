@@ -2,19 +2,23 @@
 function causes(at) {
   if (!DATA.causes.length) return [h("h2", {}, "Causes"), h("p", {}, "No two programs differ by more than the bound in one compiler.")];
   const keys = ["verdict", "workload", "compiler", "subject"], every = DATA.causes.map((row) => ({ ...row, verdict: row.verdict || "not searched" }));
-  const rows = wanted(every, at, ...keys), closed = (row) => (none(row.closed) ? "" : `${percent(row.closed)} [${percent(row.closed_low)}, ${percent(row.closed_high)}]`);
+  const rows = wanted(every, at, ...keys);
   return [
     h("h2", {}, "Causes"),
     h("div", { class: "bar" }, filters(every, at, ...keys)),
     h("p", {}, "Replayed programs that differ by more than the bound with their whole interval. A cause is the smallest set of operations or layouts that closes at least 80 % of " +
       "the gap when the slower program takes it from the faster one. Not searched: no run has searched it."),
-    table(`${rows.length} of ${every.length} gaps`, filled([
-      ["Workload", (row) => row.title], ["Slower", (row) => title(row.subject)], ["Faster", (row) => title(row.baseline)], ["Compiler", (row) => row.compiler, "keep"],
-      ["Ratio", (row) => number(row.ratio), "number"], ["95 % interval", (row) => (none(row.low) ? "" : `[${number(row.low)}, ${number(row.high)}]`), "keep"],
-      ["Verdict", (row) => row.verdict], ["Share closed", closed, "keep"], ["What", (row) => row.what], ["Times", (row) => row.count, "number"],
-      ["In the slower program", (row) => row.subject_operations], ["In the faster program", (row) => row.baseline_operations], ["Lines", (row) => row.lines],
-      ["Why", (row) => row.reason || row.detail, "wide"], ["Left, ms", (row) => number(row.left_ms), "number"], ["Tried", (row) => row.tried], ["Seconds", (row) => number(row.seconds), "number"],
-      ["Run", (row) => row.run, "keep"],
-    ], rows), rows),
+    causeTable(`${rows.length} of ${every.length} gaps`, rows),
   ];
 }
+
+const closedShare = (row) => (none(row.closed) ? "" : `${percent(row.closed)} [${percent(row.closed_low)}, ${percent(row.closed_high)}]`);
+
+const causeTable = (caption, rows) => table(caption, filled([
+  ["Workload", (row) => whyLink(row.workload, row.title)], ["Slower", (row) => title(row.subject)], ["Faster", (row) => title(row.baseline)], ["Compiler", (row) => row.compiler, "keep"],
+  ["Ratio", (row) => number(row.ratio), "number"], ["95 % interval", (row) => interval(row.low, row.high), "keep"],
+  ["Verdict", (row) => row.verdict || "not searched"], ["Share closed", closedShare, "keep"], ["What", (row) => row.what], ["Times", (row) => row.count, "number"],
+  ["In the slower program", (row) => row.subject_operations], ["In the faster program", (row) => row.baseline_operations], ["Lines", (row) => row.lines],
+  ["Why", (row) => row.reason || row.detail, "wide"], ["Left, ms", (row) => number(row.left_ms), "number"], ["Tried", (row) => row.tried], ["Seconds", (row) => number(row.seconds), "number"],
+  ["Run", (row) => row.run, "keep"],
+], rows), rows);

@@ -10,14 +10,15 @@ function cells(at) {
   const { study, control, origin: from, rows: own } = studyOf(DATA.cells, at);
   const modes = unique(own.map((cell) => cell.mode)), mode = oneOf(at, "mode", modes), all = own.filter((cell) => cell.mode === mode);
   const status = at.query.get("status") || "", ofStatus = (cell) => (status ? status === "any" || cell.status === status : cell.status !== "not run");
-  const rows = wanted(all, at, "workload", "framework", "device", "compiler", "size").filter(ofStatus);
+  const told = (cell) => [cell.workload, cell.title, title(cell.framework), cell.device, cell.compiler, statusOf(cell)].join(" ");
+  const rows = matching(wanted(all, at, "workload", "framework", "device", "compiler", "size").filter(ofStatus), at, told);
   const { shown, pager } = paged(rows, at);
   return [
     h("h2", {}, "Cells"),
     h("div", { class: "bar" }, control,
       choice("mode", modes.map((name) => [name, name]), mode, (value) => go(at, { mode: value })),
       filters(all, at, "workload", "framework", "device", "compiler", "size"),
-      choice("status", [...Object.entries(STATUS), ...unique(all.map((cell) => cell.status)).map((one) => [one, one])], status, (value) => go(at, { status: value }))),
+      choice("status", [...Object.entries(STATUS), ...unique(all.map((cell) => cell.status)).map((one) => [one, one])], status, (value) => go(at, { status: value })), searchBox(at)),
     from, pager,
     table(`${rows.length} of ${all.length} cells; ms, with 95 % intervals over the rounds`, filled([
       ["Workload", (cell) => (mode === "replay" ? link(cell.title, replayParts(cell)) : mode === "native" ? cellLink(cell.title, cell) : cell.title)],
@@ -30,7 +31,7 @@ function cells(at) {
       ["Peak GiB", (cell) => (cell.peak_rss_bytes ? number(cell.peak_rss_bytes / 2 ** 30) : ""), "number"],
       ["Over its fastest compiler", (cell) => number(cell.over_best), "number"], ["Compile s", (cell) => number(cell.compile_s), "number"],
       ["What a call did", (cell) => cell.shape], ["Collectives", (cell) => (cell.collectives ? collectives(JSON.parse(cell.collectives)) : "")],
-      ["Run", (cell) => cell.run, "keep"],
+      ["Why", (cell) => (hasView("why", cell.workload) ? whyLink(cell.workload, "why") : "")], ["Run", (cell) => cell.run, "keep"],
     ], rows), rows, shown),
   ];
 }
@@ -42,8 +43,8 @@ const valuesOf = (values) => Object.entries(values).map(([name, value]) => `${na
 const rawOf = (row, packed) => ((row.run || "") === DATA.raw_run && packed ? unpack(packed) : null);
 
 // Links to the other views that show a workload.
-const elsewhere = (workload, ...more) => h("p", {}, "Also: ", listOf([...more.filter(Boolean), link("comparisons", ["comparisons"], [["workload", workload]]),
-  ...["programs", "timeline"].filter((view) => hasView(view, workload)).map((view) => link(view, [view, workload]))]), ".");
+const elsewhere = (workload, ...more) => h("p", {}, "Also: ", listOf([...more.filter(Boolean),
+  ...OF_A_WORKLOAD.filter((view) => hasView(view, workload)).map((view) => h("a", { href: ofWorkload(view, workload) }, view))]), ".");
 
 // The commands that measure a cell or replay: again if it is of this run, else in a run of its own.
 function commands(row, path, file) {
@@ -132,12 +133,14 @@ async function compiled(at) {
     h("h2", {}, "Compiled programs"),
     h("div", { class: "bar" }, control, filters(own, at, ...keys)),
     from, h("p", {}, "Each program as a compiler made it for a device, without running it. Memory in MiB; fits: against the usable memory of the device."), pager,
-    table(`${rows.length} of ${own.length} compilations`, filled([
-      ["Workload", (row) => row.title], ["Frontend", (row) => title(row.framework)], ["Target", (row) => row.target, "keep"], ["Compiler", (row) => row.compiler, "keep"], ["Size", (row) => row.variant],
-      ["Verdict", (row) => row.verdict || clipped(statusOf(row))], ["Published", (row) => row.published_status], ["Needs", (row) => mib(row.hbm_bytes), "number"], ["Arguments", (row) => mib(row.argument_bytes), "number"],
-      ["Temporaries", (row) => mib(row.temp_bytes), "number"], ["Usable", (row) => mib(row.usable_bytes), "number"], ["Largest batch", (row) => row.largest_batch, "number"],
-      ["Operations", (row) => row.operations, "number"], ["Fusions", (row) => row.fusions, "number"], ["Estimated cycles", (row) => number(row.estimated_cycles), "number"],
-      ["Compile s", (row) => number(row.compile_s), "number"], ["Run", (row) => row.run, "keep"],
-    ], rows), rows, shown),
+    compiledTable(`${rows.length} of ${own.length} compilations`, rows, shown),
   ];
 }
+
+const compiledTable = (caption, rows, shown = rows) => table(caption, filled([
+  ["Workload", (row) => whyLink(row.workload, row.title)], ["Frontend", (row) => title(row.framework)], ["Target", (row) => row.target, "keep"], ["Compiler", (row) => row.compiler, "keep"], ["Size", (row) => row.variant],
+  ["Verdict", (row) => row.verdict || clipped(statusOf(row))], ["Published", (row) => row.published_status], ["Needs", (row) => mib(row.hbm_bytes), "number"], ["Arguments", (row) => mib(row.argument_bytes), "number"],
+  ["Temporaries", (row) => mib(row.temp_bytes), "number"], ["Usable", (row) => mib(row.usable_bytes), "number"], ["Largest batch", (row) => row.largest_batch, "number"],
+  ["Operations", (row) => row.operations, "number"], ["Fusions", (row) => row.fusions, "number"], ["Estimated cycles", (row) => number(row.estimated_cycles), "number"],
+  ["Compile s", (row) => number(row.compile_s), "number"], ["Run", (row) => row.run, "keep"],
+], rows), rows, shown);

@@ -1,3 +1,5 @@
+const LINES = { "": "all", quiet: "without constants and broadcasts", different: "only those without a counterpart", both: "only those without a counterpart, no constants" };
+
 async function programs(at) {
   if (!DATA.programs.length) return [h("h2", {}, "Programs"), h("p", {}, "This run has no two programs to list.")];
   const one = DATA.programs.find((program) => program.workload === at.parts[1]) || DATA.programs[0];
@@ -21,9 +23,12 @@ async function programs(at) {
       choice("Workload", DATA.programs.map((program) => [program.workload, program.title]), one.workload, (value) => { location.hash = address(["programs", value], at.query); }),
       sideChoice("Left", available, left), sideChoice("Right", others, right),
       choice("Form", Object.keys(forms).map((name) => [name, name]), form, (value) => go(here, { form: value, operation: "" })),
-      choice("Lines", [["", "all"], ["different", "only those without a counterpart"]], at.query.get("lines") || "", (value) => go(here, { lines: value })),
+      choice("Lines", Object.entries(LINES), at.query.get("lines") || "", (value) => go(here, { lines: value })),
+      choice("Layers", [["", "folded"], ["all", "all"]], at.query.get("layers") || "", (value) => go(here, { layers: value })),
       h("label", {}, "Search ", box), ...matches.controls),
     h("p", {}, `${about(shown, form)} ${number(100 * (shown.share || 0))} % of both. ≠ marks one without a counterpart.`, ...omitted(one, forms, form)),
+    h("p", {}, "Also: ", listOf(["why", "timeline", "values"].filter((view) => hasView(view, one.workload)).map((view) => h("a", { href: ofWorkload(view, one.workload) }, view))), "."),
+    h("details", {}, h("summary", {}, "Operations by name, in both programs"), kindsTable(kindRows(shown.kinds), shown.names)),
     panel,
     h("div", { class: "sides" }, shown.names.map((framework) => h("h3", {}, title(framework),
       one.runs[framework] ? h("small", {}, ` of the accepted run ${one.runs[framework]}`) : null)), both),
@@ -54,7 +59,7 @@ async function pairOf(form, one, names) {
   alone(ends);
   const of = (name) => sides.map((side) => side[name]);
   return { names, pairs, share, compiler: form.compiler, texts: of("texts"), classes: of("classes"), sources: of("sources"), operations: of("operations"),
-    runs: of("runs"), taken: form.compiler ? await timesOf(one, names, form.compiler) : null };
+    runs: of("runs"), noise: of("noise"), layers: of("layers"), kinds: of("kinds"), taken: form.compiler ? await timesOf(one, names, form.compiler) : null };
 }
 
 function about(form, name) {
@@ -80,8 +85,11 @@ function callsOf(workload, framework, compiler) {
 // The lines of both programs. An operation is a button; the arrow keys go from one to the next. What stands opposite
 // each other is marked together, where the pointer or the focus is and where an operation is chosen.
 function sidesOf(one, form, at, panel) {
-  const search = (at.query.get("search") || "").toLowerCase(), different = at.query.get("lines") === "different";
-  const pairs = form.pairs.filter((pair) => !different || pair.includes(null));
+  const search = (at.query.get("search") || "").toLowerCase(), kept = at.query.get("lines") || "";
+  const isNoise = (pair) => pair.every((line, side) => line === null || form.noise[side][line] === "1");
+  const chosen = form.pairs.filter((pair) => (!["different", "both"].includes(kept) || pair.includes(null)) && (!["quiet", "both"].includes(kept) || !isNoise(pair)));
+  // What is sought or chosen may be in a layer, so nothing is folded then.
+  const isOpen = search || at.query.get("operation") || at.query.get("layers") === "all", pairs = isOpen ? chosen : folded(chosen, form.layers);
   const regions = [null, null];
   const together = (place, name, on) => regions.forEach((region) => region.children[place].toggleAttribute(name, on));
   const pointed = (event, on) => {
@@ -104,6 +112,7 @@ function sidesOf(one, form, at, panel) {
   };
   [0, 1].forEach((side) => {
     const lines = pairs.map((pair, place) => {
+      if (pair.folded) return foldLine(pair, at);
       const text = pair[side] === null ? "" : form.texts[side][pair[side]];
       const isOperation = form.operations[side][pair[side]] === "1", alone = pair[1 - side] === null && isOperation;
       const kinds = [pair[side] === null ? "gap" : alone ? "alone" : "", search && text.toLowerCase().includes(search) ? "hit" : ""].join(" ").trim();
@@ -120,8 +129,60 @@ function sidesOf(one, form, at, panel) {
   const [side, line] = (at.query.get("operation") || "").split(".").map(Number);
   const place = pairs.findIndex((pair) => pair[side] === line);
   if (place >= 0 && form.operations[side][line] === "1") select(regions[side].children[place], side, place);
+  scrollTogether(regions);
   for (const region of regions) (region.querySelector("[data-selected]") || region.querySelector("button") || region).setAttribute("tabindex", "0");
   return regions;
+}
+
+// One is scrolled sideways with the other; the narrower one, which ends first, does not pull the other back.
+function scrollTogether(regions) {
+  let leading = null;
+  for (const [side, region] of regions.entries()) region.addEventListener("scroll", () => {
+    if (leading && leading !== region) return;
+    leading = region;
+    regions[1 - side].scrollLeft = region.scrollLeft;
+    setTimeout(() => { leading = null; }, 100);
+  });
+}
+
+const LEAST_FOLDED = 8;
+
+// The pairs of lines with one in place of each stretch that both programs only repeat: all layers of a model after its first.
+function folded(pairs, layers) {
+  const isLater = (side, line) => line === null || layers[side].some(([start, period, copies]) => line >= start + period && line < start + period * copies);
+  const result = [];
+  let stretch = [];
+  const close = () => {
+    const counts = [0, 1].map((side) => stretch.filter((pair) => pair[side] !== null).length);
+    result.push(...(stretch.length < LEAST_FOLDED ? stretch : [Object.assign([null, null], { folded: counts })]));
+    stretch = [];
+  };
+  for (const pair of pairs) {
+    if (pair.every((line, side) => isLater(side, line))) { stretch.push(pair); continue; }
+    close();
+    result.push(pair);
+  }
+  close();
+  return result;
+}
+
+const foldLine = (pair, at) => h("button", { type: "button", class: "line gap", tabindex: "-1", click: () => go(at, { layers: "all" }) },
+  `\u22ef layers like the ones above: ${pair.folded[0]} lines at the left, ${pair.folded[1]} at the right. Unfold`);
+
+// [operation, its number at the left, at the right], those first whose numbers differ most.
+function kindRows([left, right]) {
+  const rows = unique([...Object.keys(left), ...Object.keys(right)]).map((name) => [name, left[name] || 0, right[name] || 0]);
+  return rows.sort((a, b) => Math.abs(b[2] - b[1]) - Math.abs(a[2] - a[1]) || a[0].localeCompare(b[0]));
+}
+
+// A histogram of operations: their numbers in both programs, with bars of one scale.
+function kindsTable(rows, names) {
+  const most = Math.max(1, ...rows.flatMap(([, one, other]) => [one, other]));
+  const bar = (count, name) => h("span", {}, s("svg", { width: 90, height: 12, "aria-hidden": "true" }, s("rect", { x: 0, y: 1, width: 90 * count / most, height: 10, fill: colour(name) })), ` ${count}`);
+  return table(`${rows.filter(([, one, other]) => one !== other).length} of ${rows.length} operations differ in number`, [
+    ["Operation", ([name]) => h("code", {}, name)], ...names.map((name, side) => [title(name), (row) => bar(row[1 + side], name), "keep"]),
+    ["Difference", ([, one, other]) => (other - one > 0 ? `+${other - one}` : String(other - one)), "number"],
+  ], rows);
 }
 
 // Goes from hit to hit, in the order of the lines, of both programs.

@@ -11,13 +11,30 @@ function start(at) {
       `last process started ${DATA.meta.date_utc}, revision ${DATA.meta.git_revision}. ` +
       `${machine.cpu_model}, ${machine.cores} cores, ${number((machine.memory_bytes || 0) / 2 ** 30)} GiB, ${machine.os}.`),
     ...answer(),
-    table("What is in this report", [["Study", ([name]) => name], ["Where it is from", ([, { origin: from }]) => from], ["Cells", ([name]) => modesOf(name)]],
+    ...overview(),
+    table("What is in this report", [["Study", ([name, one]) => `${name}${signed(one)}`], ["Where it is from", ([, { origin: from }]) => from], ["Cells", ([name]) => modesOf(name)]],
       Object.entries(DATA.studies).filter(([name]) => modesOf(name).textContent)),
     ...heat(at),
     ...notRun(),
     h("h2", {}, "Words"),
     h("dl", {}, Object.entries(DATA.glossary).flatMap(([word, text]) => [h("dt", {}, word), h("dd", {}, `${sentence(text)}.`)])),
   ];
+}
+
+// A row for each workload: who is slower, in the frameworks' own calls and in each compiler; it leads to the page that says why.
+function overview() {
+  const rows = DATA.overview, compilers = unique(rows.flatMap((row) => Object.keys(row.compilers))), { subject, baseline } = DATA.pair;
+  if (!rows.length) return [h("h2", {}, "Why"), missing("No two frontends were compared.", "make paper")];
+  const ratio = (one) => (one ? h("span", {}, number(one.ratio), sign(one)) : "");
+  const marked = rows.flatMap((row) => [row.native, ...Object.values(row.compilers)]);
+  return [h("h2", {}, `Why is ${title(subject)} slower, or faster, than ${title(baseline)}?`),
+    h("p", {}, `Ratios of times, ${title(subject)} over ${title(baseline)}: of the frameworks' own calls in the `, term("steady state"), ", and of their ", term("program", "programs"), " in each ", term("compiler"), ". A workload leads to all that is known about it."),
+    table(`${rows.length} workloads`, filled([
+      ["Workload", (row) => link(row.title, ["why", row.workload])], ["Verdict", (row) => (row.native ? row.native.verdict : "not compared")],
+      ["Native", (row) => ratio(row.native), "number"], ["Interval", (row) => (row.native ? interval(row.native.low, row.native.high) : ""), "keep"],
+      ...compilers.map((compiler) => [compiler, (row) => ratio(row.compilers[compiler]), "number"]),
+      ["Cause", (row) => (row.cause ? "found" : "")],
+    ], rows), rows), signLegend(marked)];
 }
 
 function modesOf(study) {
@@ -56,28 +73,35 @@ function heat(at) {
   if (!replays.length) return [h("p", {}, "No program was given to another compiler.")];
   const largest = (names) => names.reduce((a, b) => (replays.filter((row) => row.study === b).length > replays.filter((row) => row.study === a).length ? b : a));
   const { control, origin: from, rows: own } = studyOf(replays, at, largest);
-  const rows = wanted(own, at, "workload"), compilers = unique(own.map((row) => row.compiler));
-  const all = unique(rows.map((row) => row.workload));
-  const lines = all.slice(0, MOST_WORKLOADS).flatMap((workload) => unique(own.filter((row) => row.workload === workload).map((row) => row.framework)).map((name, place) =>
+  const pair = Object.values(DATA.pair), others = unique(own.map((row) => row.framework)).filter((name) => !pair.includes(name));
+  const isAll = at.query.get("frontends") === "all" || others.length === unique(own.map((row) => row.framework)).length;
+  const rows = wanted(own, at, "workload").filter((row) => isAll || pair.includes(row.framework)), compilers = unique(own.map((row) => row.compiler));
+  const all = unique(rows.map((row) => row.workload)), over = at.query.get("over") || "";
+  const lines = all.slice(0, MOST_WORKLOADS).flatMap((workload) => unique(rows.filter((row) => row.workload === workload).map((row) => row.framework)).map((name, place) =>
     h("tr", {}, place ? h("td") : h("th", { scope: "row" }, titleOf(workload)), h("td", {}, title(name)),
-      compilers.map((compiler) => heatCell(own.find((row) => row.workload === workload && row.framework === name && row.compiler === compiler))))));
+      compilers.map((compiler) => heatCell(rows.find((row) => row.workload === workload && row.framework === name && row.compiler === compiler), over)))));
   return [h("h2", {}, "Frontends and compilers"), from,
-    h("p", {}, "Time of every frontend's program in every compiler, over that in the program's own fastest compiler. A darker cell is slower. " +
+    h("p", {}, `Time of every frontend's program in every compiler, over that ${over ? `of ${title(DATA.pair.baseline)}'s program in the same compiler` : "in the program's own fastest compiler"}. A darker cell is slower. ` +
       "A cell leads to its replay, or to the reason why it has none."),
-    h("div", { class: "bar" }, control, filters(own, at, "workload"), link("as a table", ["cells"], [["study", rows[0].study], ["mode", "replay"], ["workload", at.query.get("workload")]])),
+    h("div", { class: "bar" }, control, filters(own, at, "workload"),
+      others.length ? choice("frontends", [["", "the two compared"], ["all", "all"]], at.query.get("frontends") || "", (value) => go(at, { frontends: value })) : null,
+      choice("over", [["", "its fastest compiler"], ["baseline", title(DATA.pair.baseline)]], over, (value) => go(at, { over: value })),
+      link("as a table", ["cells"], [["study", own[0].study], ["mode", "replay"], ["workload", at.query.get("workload")]])),
     all.length > MOST_WORKLOADS ? h("p", {}, `The first ${MOST_WORKLOADS} of ${all.length} workloads.`) : null,
     h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Matrix" }, h("table", {},
       h("thead", {}, h("tr", {}, ["Workload", "Frontend", ...compilers].map((text) => h("th", { scope: "col", title: meaning(text) }, text)))),
-      h("tbody", {}, lines))),
+      roving(h("tbody", {}, lines)))),
     ...factors(at)];
 }
 
-function heatCell(row) {
+function heatCell(row, over) {
   if (!row) return h("td", { class: "heat" });
   if (none(row.over_best)) return h("td", { class: "heat" }, h("a", { class: "reason", href: address(replayParts(row)), title: row.status_detail }, row.status, none(row.struck_ms) ? null : [" ", steadyTime(row)]));
-  const { background, ink } = shade(Math.log2(Math.max(1, row.over_best)) / 2);
+  const value = over ? (row.framework === DATA.pair.baseline ? 1 : row.ratio) : row.over_best;
+  if (none(value)) return h("td", { class: "heat" }, h("a", { class: "reason", href: address(replayParts(row)), title: `${number(row.steady_ms)} ms; not compared` }, "no ratio"));
+  const { background, ink } = shade(Math.log2(Math.max(1, value)) / 2);
   return h("td", { class: "heat", style: `background: ${background}; color: ${ink}` },
-    h("a", { href: address(replayParts(row)), title: `${number(row.steady_ms)} ms` }, `${number(row.over_best)}×`));
+    h("a", { href: address(replayParts(row)), title: `${number(row.steady_ms)} ms` }, `${number(value)}\u00d7${signed(row)}`));
 }
 
 // By what factor frontend, compiler and their interaction move a time, for each workload of the matrix.

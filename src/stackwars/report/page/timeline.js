@@ -16,7 +16,7 @@ async function timeline(at) {
     h("div", { class: "bar" }, control,
       choice("Workload", unique(DATA.timeline.calls.map((call) => call.workload)).map((name) => [name, titleOf(name)]), workload, (value) => { location.hash = address(["timeline", value], at.query); }),
       choice("Compiler", compilers.map((name) => [name, name]), compiler, (value) => go(here, { compiler: value })), traced),
-    from, h("p", {}, explained(shown)),
+    from, h("p", {}, aboutCalls(shown)),
     legend(),
     bars(shown),
     table("Time by class, in ms of one profiled call", [
@@ -32,7 +32,7 @@ async function timeline(at) {
   ];
 }
 
-function explained(shown) {
+function aboutCalls(shown) {
   const sums = shown.filter((call) => !call.spans.length).map((call) => title(call.framework));
   const [{ run }] = shown;
   return "The profiled call of median time of each frontend's program. " +
@@ -62,16 +62,16 @@ function rowsOf(spans) {
 }
 
 function bars(shown) {
-  const left = 340, width = 1100, right = 60, line = 22;
+  const labels = shown.map((call) => `${title(call.framework)}${call.spans.length ? "" : " (sums)"}${signed(call)}`);
+  const left = reach(labels), width = wide(1100), right = 80, line = 22;
   const longest = Math.max(...shown.map((call) => call.profiled_ms));
   const x = (ms) => left + (width - left - right) * ms / longest;
   const { classes } = DATA.timeline;
   const parts = [];
   let top = 8;
-  for (const call of shown) {
+  for (const [place, call] of shown.entries()) {
     const rows = rowsOf(call.spans), high = Math.min(line, 66 / (1 + Math.max(0, ...rows)));
-    const label = `${title(call.framework)}${call.spans.length ? "" : " (sums)"}`;
-    parts.push(words(left - 8, top + 15, label, "end"));
+    parts.push(words(left - 8, top + 15, labels[place], "end"));
     let reached = 0;
     const block = (ms, from, up, name, kind) => parts.push(part(x(from), up, Math.max(0.3, x(from + ms) - x(from)), high - 2, classes[kind],
       `${name}: ${number(ms)} ms, ${percent(ms / call.profiled_ms)}`));
@@ -87,11 +87,12 @@ function bars(shown) {
     parts.push(words(x(call.profiled_ms) + 6, top + 15, `${number(call.profiled_ms)}${call.profile_consistent ? "" : " *"}`));
     top += Math.max(line, high * (1 + Math.max(0, ...rows))) + 8;
   }
-  for (const tick of [0, 0.25, 0.5, 0.75, 1]) {
-    parts.unshift(s("line", { x1: x(tick * longest), x2: x(tick * longest), y1: 0, y2: top, stroke: "#ddd" }));
-    parts.push(words(x(tick * longest), top + 16, `${number(tick * longest)}${tick === 1 ? " ms" : ""}`, "middle"));
+  for (const tick of ticks(0, longest)) {
+    parts.unshift(s("line", { x1: x(tick), x2: x(tick), y1: 0, y2: top, stroke: "#ddd" }));
+    parts.push(words(x(tick), top + 16, short(tick), "middle"));
   }
-  return drawing(width, top + 24, `One call of ${shown.length} frontends, up to ${number(longest)} ms; the tables below have the numbers`, ...parts);
+  parts.push(words(left, top + 32, "ms since the call began"));
+  return drawing(width, top + 40, `One call of ${shown.length} frontends, up to ${number(longest)} ms; the tables below have the numbers`, ...parts);
 }
 
 // Calls of known operations as Chrome's trace events, which Perfetto opens: a process for each frontend, in microseconds.

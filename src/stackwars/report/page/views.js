@@ -6,13 +6,17 @@ const audits = (at) => [
   at.parts[1] ? h("p", {}, link("All audits", ["audits"])) : null,
 ];
 
+// The claims that a workload votes on, or all.
+const claimsOf = (workload) => DATA.claims.filter((claim) => !workload || (claim.workloads || []).includes(workload));
+
 const claims = (at) => [
   h("h2", {}, "Claims"),
-  h("div", { class: "bar" }, filters(DATA.claims, at, "verdict", "origin")),
+  h("div", { class: "bar" }, choice("workload", [["", "all"], ...unique(DATA.claims.flatMap((claim) => claim.workloads || [])).map((name) => [name, titleOf(name)])], at.query.get("workload") || "",
+    (value) => go(at, { workload: value })), filters(DATA.claims, at, "verdict", "origin"), searchBox(at)),
   table("Every claim, its verdict and the evidence", filled([
     ["Claim", (claim) => link(claim.sentence, ["claim", claim.id]), "wide"], ["Origin", (claim) => claim.origin],
     ["Verdict", (claim) => claim.verdict], ["Votes for it", (claim) => claim.margin], ["Evidence", (claim) => claim.evidence],
-  ], DATA.claims), wanted(DATA.claims, at, "verdict", "origin")),
+  ], DATA.claims), matching(wanted(claimsOf(at.query.get("workload")), at, "verdict", "origin"), at, (claim) => [claim.id, claim.sentence, claim.verdict, claim.evidence].join(" "))),
 ];
 
 // One claim: the rows that vote on it, each with the view that shows it.
@@ -25,7 +29,7 @@ async function claim(at) {
     h("p", {}, `${sentence([shown.verdict, shown.margin].filter(Boolean).join(", "))}${shown.evidence ? `: ${shown.evidence}` : ""}.`),
     votes.length && shown.table !== "audits" ? origin(shown.study) : null,
     votes.length ? table("Every vote, and what it rests on", filled([
-      ["Of", (vote) => vote.title], ["Vote", (vote) => vote.vote], ["What it says", (vote) => vote.word],
+      ["Of", (vote) => (vote.workload ? whyLink(vote.workload, vote.title || titleOf(vote.workload)) : vote.title)], ["Vote", (vote) => vote.vote], ["What it says", (vote) => vote.word],
       ["Number", (vote) => vote.number], ["Evidence", (vote) => evidenceOf(vote, shown)],
     ], votes), votes) : h("p", {}, "Nothing votes on it."),
     h("p", {}, link("All claims", ["claims"])),
@@ -45,21 +49,30 @@ function evidenceOf(vote, { table: from, study }) {
   return from === "effects" ? link("matrix", ["start"], filter("workload")) : link("audit", ["audits", vote.id]);
 }
 
-const VIEWS = { start: ["Start", start], cells: ["Cells", cells], cell: [null, cell], replay: [null, replay], values: ["Values", values], comparisons: ["Comparisons", comparisons],
-  causes: ["Causes", causes],  programs: ["Programs", programs], timeline: ["Timeline", timeline], compiled: ["Compiled", compiled], claims: ["Claims", claims],
-  claim: [null, claim], audits: ["Audits", audits] };
+const VIEWS = { start: ["Start", start], why: ["Why", why], cells: ["Cells", cells], cell: [null, cell], replay: [null, replay], values: ["Values", values],
+  comparisons: ["Comparisons", comparisons], causes: ["Causes", causes], programs: ["Programs", programs], timeline: ["Timeline", timeline], compiled: ["Memory", compiled],
+  releases: ["Releases", releases], explained: ["Explained", explained], claims: ["Claims", claims], claim: [null, claim], against: ["Reference", against], audits: ["Audits", audits] };
 const WITHIN = { cell: "cells", replay: "cells", claim: "claims" };
-// Which views are of one workload, and where its name stands in the address.
-const NAMED = { cell: 4, replay: 5, programs: 1, timeline: 1 };
+// Which views are of one workload, and where its name stands in the address; the others have it as a filter.
+const NAMED = { cell: 4, replay: 5, why: 1, programs: 1, timeline: 1 };
+const OF_A_WORKLOAD = ["why", "cells", "values", "comparisons", "causes", "programs", "timeline", "compiled", "releases", "explained", "claims"];
 let requests = 0, path = null;
 
-const hasView = (view, workload) => ({ programs: DATA.programs, timeline: DATA.timeline.calls }[view] || DATA.cells).some((one) => one.workload === workload);
+function hasView(view, workload) {
+  if (view === "claims") return claimsOf(workload).length > 0;
+  if (view === "releases") return DATA.has.releases.includes(workload);
+  if (view === "explained") return DATA.has.explained.includes(workload);
+  const rows = { why: DATA.overview, programs: DATA.programs, timeline: DATA.timeline.calls, causes: DATA.causes }[view] || DATA.cells;
+  return rows.some((one) => one.workload === workload);
+}
+
+const ofWorkload = (view, workload) => (NAMED[view] ? address([view, workload]) : address([view], [["workload", workload]]));
 
 // The address of a view for the workload that is looked at, if the view has it.
 function carried(view, at) {
-  const workload = at.parts[NAMED[at.parts[0]]] || at.query.get("workload");
-  if (view === "start" || !workload || !hasView(view, workload)) return address([view]);
-  return NAMED[view] ? address([view, workload]) : ["cells", "comparisons", "causes", "compiled", "values"].includes(view) ? address([view], [["workload", workload]]) : address([view]);
+  // An answer of make explain about a workload has its name.
+  const workload = at.parts[{ ...NAMED, explained: 1 }[at.parts[0]]] || at.query.get("workload");
+  return workload && OF_A_WORKLOAD.includes(view) && hasView(view, workload) ? ofWorkload(view, workload) : address([view]);
 }
 
 async function show() {
@@ -86,4 +99,10 @@ async function show() {
 // Its own fragment would be taken for a view.
 document.querySelector(".skip").addEventListener("click", (event) => { event.preventDefault(); MAIN.focus(); });
 window.addEventListener("hashchange", show);
+// Plots are drawn for the width that there is.
+let drawnFor = window.innerWidth, waiting = null;
+window.addEventListener("resize", () => {
+  clearTimeout(waiting);
+  waiting = setTimeout(() => { if (window.innerWidth !== drawnFor) { drawnFor = window.innerWidth; show(); } }, 200);
+});
 show();

@@ -1,0 +1,133 @@
+// All that is known of why one frontend's workload is slower than another's, each part as its own view draws it.
+async function why(at) {
+  const known = DATA.overview.map((one) => one.workload), workload = known.includes(at.parts[1]) ? at.parts[1] : known[0];
+  if (!workload) return [h("h2", {}, "Why"), missing("No two frontends were compared.", "make paper")];
+  const page = await unpack(DATA.why[workload]), { subject, baseline } = page;
+  const answers = (await unpack(DATA.explained)).filter((row) => row.workload === workload);
+  const released = (await unpack(DATA.releases)).filter((row) => row.workload === workload && row.change);
+  const here = { parts: ["why", workload], query: at.query };
+  return [
+    h("h2", {}, `Why: ${page.title}, ${title(subject)} over ${title(baseline)}`),
+    at.parts[1] && at.parts[1] !== workload ? missing(`Of ${titleOf(at.parts[1])} this report has no number of the two.`, `make study STUDIES=stacks WORKLOADS=${at.parts[1]}`) : null,
+    h("div", { class: "bar" }, choice("Workload", DATA.overview.map((one) => [one.workload, one.title]), workload, (value) => { location.hash = address(["why", value]); })),
+    h("ul", { class: "verdict" }, page.sentences.map((text, place) => h("li", {}, place ? text : h("strong", {}, text)))),
+    h("p", {}, "Also: ", listOf(OF_A_WORKLOAD.filter((view) => view !== "why" && hasView(view, workload)).map((view) => h("a", { href: ofWorkload(view, workload) }, view))), "."),
+    ...waterfall(page),
+    ...byCompiler(page, workload),
+    ...byClass(page, here),
+    ...closedBy(page, workload, answers),
+    ...named(page, workload),
+    ...longest(page, workload),
+    ...byRun(page, workload),
+    ...others(page),
+    ...onTargets(page, workload),
+    h("h3", { id: "releases" }, "Which release changed it"),
+    released.length ? releaseTable(`${released.length} releases changed a program of it`, released) : missing("No release of a compiler is known to have changed it.", `make releases PROGRAM=${workload}`),
+    ...numbers(page),
+    h("h3", {}, "What measures this again"),
+    page.commands.map(([text, command]) => h("div", {}, h("p", {}, `${text}:`), h("pre", { class: "scroll", tabindex: "0", role: "region", "aria-label": text }, command))),
+    h("p", {}, `Measured at revision ${DATA.meta.git_revision}: git checkout ${DATA.meta.git_revision} has its sources.`),
+  ];
+}
+
+// The rows of a part, with the sign of the part.
+const ofPart = (rows, part) => rows.map((row) => ({ ...row, reference: part.reference }));
+
+// From the baseline's call to the subject's, in ms: what the program adds, and what everything else does.
+function waterfall({ waterfall: steps, subject, baseline }) {
+  const head = h("h3", {}, "Native = program \u00d7 everything else");
+  if (!steps) return [head, missing("Native calls and replays of both programs were not measured in the same rounds.", "make paper")];
+  const label = { baseline: `${title(baseline)}, native`, program: "the program", subject: `${title(subject)}, native` };
+  const ink = { baseline: colour(baseline), subject: colour(subject), program: "#777", "everything else": "#a07800" };
+  const added = (one) => (one.name === "baseline" || one.name === "subject" ? `${number(one.to)} ms` : `${one.to < one.from ? "\u2212" : "+"}${number(Math.abs(one.to - one.from))} ms, \u00d7 ${number(one.ratio)}`);
+  return [head, msBars(steps.steps.map((one) => ({ label: `${label[one.name] || one.name}${signed(steps)}`, from: one.from, to: one.to, ink: ink[one.name], about: added(one) }))),
+    h("p", {}, `Measured in one series of rounds in ${steps.compiler}${steps.run ? `, run ${steps.run}` : ""}, so that the parts multiply: the native ratio of these rounds is near the steady ratio above and need not be the same. `,
+      "The program is the replay of both programs in one compiler. ", term("everything else", "Everything else"), " is what is left: tracing, dispatch, another build of XLA, and the error of both."),
+    table("The steps", [["Step", (one) => label[one.name] || one.name], ["From ms", (one) => number(one.from), "number"], ["To ms", (one) => number(one.to), "number"], ["Ratio", (one) => number(one.ratio), "number"],
+      ["Interval", (one) => interval(one.low, one.high), "keep"], ["Verdict", (one) => one.verdict]], ofPart(steps.steps, steps))];
+}
+
+function byCompiler({ compilers }, workload) {
+  const head = h("h3", {}, "The ratio of both programs in each compiler");
+  if (!compilers.length) return [head, missing("Its programs were replayed in no compiler.", `make study STUDIES=matrix WORKLOADS=${workload}`)];
+  return [head, forest(compilers, { label: (row) => row.compiler }), table("Ratios by compiler", ratioColumns(["Compiler", (row) => row.compiler, "keep"]), compilers)];
+}
+
+const ratioColumns = (first) => [first, ["Ratio", (row) => number(row.ratio), "number"], ["Interval", (row) => interval(row.low, row.high), "keep"], ["Verdict", (row) => row.verdict],
+  ["One more run", (row) => interval(row.predicted_low, row.predicted_high), "keep"]];
+
+function byClass({ classes, subject, baseline }, at) {
+  const head = h("h3", {}, "Difference by class of operation");
+  if (!classes.length) return [head, missing("No call of both programs was profiled.", "make paper")];
+  const compilers = classes.map((one) => one.compiler), compiler = oneOf(at, "compiler", compilers), one = classes.find((other) => other.compiler === compiler);
+  const kinds = DATA.timeline.classes, signedMs = (ms) => `${ms < 0 ? "\u2212" : "+"}${number(Math.abs(ms))} ms`;
+  return [head, h("div", { class: "bar" }, choice("compiler", compilers.map((name) => [name, name]), compiler, (value) => go(at, { compiler: value }))),
+    msBars(one.rows.map((row) => ({ label: `${kinds[row.class].title}${signed(one)}`, from: 0, to: row.difference_ms, ink: kinds[row.class].colour, about: signedMs(row.difference_ms) })), `ms, ${title(subject)} \u2212 ${title(baseline)}`),
+    one.consistent ? null : h("p", {}, "One of the profiled calls differs by more than a tenth from one without the profiler."),
+    table(`A profiled call in ${compiler}${one.run ? `, run ${one.run}` : ""}`, [["Class", (row) => kinds[row.class].title], [`${title(baseline)}, ms`, (row) => number(row.baseline_ms), "number"],
+      [`${title(subject)}, ms`, (row) => number(row.subject_ms), "number"], ["Difference, ms", (row) => number(row.difference_ms), "number"]], ofPart(one.rows, one))];
+}
+
+function closedBy({ subject, baseline }, workload, answers) {
+  const head = h("h3", {}, "What closes the gap"), searched = DATA.causes.filter((row) => row.workload === workload);
+  const command = `make explain PROGRAM=${workload} FRONTENDS=${baseline},${subject}`;
+  const isKnown = answers.length || searched.some((row) => row.verdict);
+  return [head, searched.length ? causeTable("Gaps between replayed programs, and their causes", searched) : h("p", {}, "No two of its programs differ by more than the bound in one compiler."),
+    answers.length ? explainedTable("Answers of make explain, in a measurement of their own", answers) : null,
+    ...answers.filter((row) => row.regions.length).map((row) => regionTable(`Regions that close it in ${[row.compiler, row.other].filter(Boolean).join(" / ")}`, row.regions.map((region) => ({ ...region, reference: row.reference })))),
+    isKnown ? null : missing("Its cause was not searched.", command)];
+}
+
+function named({ kinds, subject, baseline }, workload) {
+  const head = h("h3", {}, "Which operations differ");
+  if (!kinds) return [head, missing("The programs of the two are not in this report.", "make report")];
+  const differing = kinds.rows.filter(([, one, other]) => one !== other);
+  return [head, h("p", {}, `Programs, ${kinds.form}. `, link("Both programs, line by line", ["programs", workload], [["form", kinds.form], ["lines", "both"], ["left", baseline], ["right", subject]]), "."),
+    differing.length ? kindsTable(differing, [baseline, subject]) : h("p", {}, "Both have the same operations, each as often.")];
+}
+
+function longest({ operations: found, not_optimised: reason, subject, baseline }, workload) {
+  const head = h("h3", {}, "The operations that take most time");
+  if (!found) return [head, missing("No profile of single operations of both programs is in this report.", "make paper")];
+  const side = (key, name) => [[title(name), (row) => (row[key] ? row[key].operation : "\u2260 nothing opposite")], ["ms", (row) => (row[key] ? number(row[key].ms) : ""), "number"],
+    ["line", (row) => (row[key] ? row[key].source : ""), "keep"]];
+  const classes = (row) => unique([row.baseline, row.subject].filter(Boolean).map((one) => DATA.timeline.classes[one.class].title)).join(" / ");
+  return [head, h("p", {}, `Of a profiled call in ${found.compiler}. `, ...(found.matched
+    ? ["What computes the same in both stands in one row. ", link("The optimised programs", ["programs", workload], [["form", "optimised"], ["left", baseline], ["right", subject]]), "."]
+    : [`By rank: which of them compute the same is not known, for ${reason || "the optimised programs are not in this report"}. The last commands of this page make them.`])),
+  table(`The ${found.rows.length} largest operations`, filled([...side("baseline", baseline), ...side("subject", subject), ["Class", classes]], found.rows), found.rows)];
+}
+
+function byRun({ runs, native, subject, baseline }, workload) {
+  const head = h("h3", {}, "How noisy this number is");
+  if (!runs.rows.length) return [head, missing("No run has rounds of its steady state.", "make paper")];
+  const rows = runs.rows.map((row) => ({ ...row, subject, baseline, quantity: "steady" }));
+  return [head, h("p", {}, native ? `The pooled ratio is ${number(native.ratio)} ${interval(native.low, native.high)}, from ${native.rounds || "no"} rounds. ` : "", "Small dots: the ratio of each round. ",
+    runs.predicted ? `Shaded: where one more run is expected, ${interval(...runs.predicted)}. ` : "Where one more run is expected is not known. ",
+    rows.some((row) => row.protocol && row.protocol < Math.max(...rows.map((other) => other.protocol || 0))) ? "Runs of an older protocol are shown and are not pooled." : ""),
+  forest(rows, { label: (row) => `${row.run}${row.protocol ? `, protocol ${row.protocol}` : ""}`, single: true, band: runs.predicted }),
+  table("The ratio of every run", filled([["Run", (row) => row.run, "keep"], ["Ratio", (row) => number(row.ratio), "number"], ["Rounds", (row) => row.each.filter(([, round]) => !none(round)).length || "", "number"],
+    ["Protocol", (row) => row.protocol, "number"], ["Machine", (row) => row.machine, "wide"]], rows), rows),
+  h("p", {}, link("Every call of it", ["cells"], [["workload", workload]]))];
+}
+
+function others({ frameworks, subject, baseline }) {
+  const head = h("h3", {}, "Every framework");
+  if (!frameworks.length) return [head, missing("No other framework was measured.", "make study STUDIES=stacks")];
+  const of = (key) => [[key === "over_baseline" ? `Over ${title(baseline)}` : `Over ${title(subject)}`, (row) => (row[key] ? h("span", {}, number(row[key].ratio), sign(row[key])) : ""), "number"],
+    ["interval", (row) => (row[key] ? interval(row[key].low, row[key].high) : ""), "keep"], ["verdict", (row) => (row[key] ? row[key].verdict : "")]];
+  return [head, table("Steady states, as ratios: faster is below 1", filled([["Framework", (row) => title(row.framework)], ...of("over_baseline"), ...of("over_subject")], frameworks), frameworks),
+    signLegend(frameworks.flatMap((row) => [row.over_baseline, row.over_subject]))];
+}
+
+function onTargets({ memory, fits }, workload) {
+  const head = h("h3", {}, "Does it fit, and who needs more");
+  if (!memory.length) return [head, missing("Its programs were compiled for no target.", `make paper WORKLOADS=${workload}`)];
+  return [head, h("ul", {}, fits.map((text) => h("li", {}, text))), compiledTable("Memory on the targets, MiB", memory)];
+}
+
+function numbers({ times, subject, baseline }) {
+  return [h("h3", {}, "Which time is which"), times.length ? h("div", {}, h("p", {}, "Steady milliseconds of these two that the views show. They differ because they are of different runs, or of different things; only rows of one run may be compared."),
+    table("Times of the two", filled([["Of", (row) => row.what, "wide"], ["Study", (row) => row.study], ["Compiler", (row) => row.compiler, "keep"], [`${title(baseline)}, ms`, (row) => number(row.baseline_ms, 4), "number"],
+      [`${title(subject)}, ms`, (row) => number(row.subject_ms, 4), "number"], ["Run", (row) => row.run || "this run", "keep"]], times), times)) : h("p", {}, "No time of the two is known.")];
+}

@@ -1,0 +1,78 @@
+"""Which operations of two programs differ in number, and which take most time."""
+
+import pytest
+
+import hlo_pair
+from stackwars.report import operations
+from stackwars.report.align import form, hlo_side, side
+
+JAX = "%0 = stablehlo.tanh %a : tensor<2xf32>\n%1 = stablehlo.add %0, %0 : tensor<2xf32>"
+TORCH = """%0 = stablehlo.tanh %a : tensor<2xf32>
+%1 = stablehlo.tanh %0 : tensor<2xf32>
+%2 = stablehlo.exponential %1 : tensor<2xf32>"""
+
+
+def call(framework: str, *timed: tuple, compiler: str = "an-xla") -> dict:
+    return {"framework": framework, "compiler": compiler, "profile": {"operations": list(timed)}}
+
+
+@pytest.fixture
+def program():
+    return {
+        "forms": {
+            "normalised": form({"jax": side(JAX), "torch_xla": side(TORCH)}),
+            "optimised": {
+                "compiler": "an-xla",
+                **form({"jax": hlo_side(hlo_pair.SMALL), "torch_xla": hlo_side(hlo_pair.OTHER)}),
+            },
+        }
+    }
+
+
+def test_operations_are_counted_by_name_and_the_most_different_come_first(program):
+    found = operations.kinds(program, "torch_xla", "jax")
+    assert found == {"form": "normalised", "rows": [["add", 1, 0], ["exponential", 0, 1], ["tanh", 1, 2]]}
+    assert operations.kinds({"forms": {}}, "torch_xla", "jax") is None
+
+
+def test_what_computes_the_same_stands_in_one_row_with_both_times(program):
+    calls = [call("jax", ["dot", "products", 1.0]), call("torch_xla", ["dot.8", "products", 3.0])]
+    found = operations.largest(program, calls, "torch_xla", "jax")
+    assert found["matched"] and found["compiler"] == "an-xla"
+    [row] = found["rows"]
+    assert row["baseline"]["class"] == row["subject"]["class"] == "products"
+    assert row["baseline"]["operation"].startswith("dot: dot f32[2,2]") and row["baseline"]["ms"] == 1.0
+    assert row["subject"]["operation"].startswith("dot.8: dot f32[2,2]") and row["subject"]["ms"] == 3.0
+
+
+def test_the_order_of_the_pair_changes_nothing_but_the_sides(program):
+    calls = [call("jax", ["dot", "products", 1.0]), call("torch_xla", ["dot.8", "products", 3.0])]
+    [row] = operations.largest(program, calls, "jax", "torch_xla")["rows"]
+    assert (row["baseline"]["ms"], row["subject"]["ms"]) == (3.0, 1.0)
+
+
+def test_what_one_program_alone_has_stands_opposite_nothing_and_the_largest_come_first(program):
+    calls = [
+        call("jax", ["add_tanh_fusion", "elementwise", 5.0], ["dot", "products", 1.0]),
+        call("torch_xla", ["dot.8", "products", 3.0]),
+    ]
+    rows = operations.largest(program, calls, "torch_xla", "jax")["rows"]
+    assert [row["baseline"]["class"] for row in rows] == ["elementwise", "products"]
+    assert rows[0]["subject"] is None
+
+
+def test_without_optimised_programs_the_largest_of_both_stand_beside_each_other_by_rank():
+    calls = [
+        call("jax", *([f"dot.{n}", "products", n] for n in range(12))),
+        call("torch_xla", *([f"dot.{n}", "products", n + 0.5] for n in range(12))),
+    ]
+    found = operations.largest(None, calls, "torch_xla", "jax")
+    assert not found["matched"] and len(found["rows"]) == operations.MOST
+    assert [(row["baseline"]["ms"], row["subject"]["ms"]) for row in found["rows"][:2]] == [
+        (11, 11.5),
+        (10, 10.5),
+    ]
+
+
+def test_one_profile_alone_is_compared_with_nothing():
+    assert operations.largest(None, [call("jax", ["dot", "products", 1.0])], "torch_xla", "jax") is None
