@@ -54,7 +54,7 @@ def test_a_replay_that_only_its_path_asks_for_has_a_check_too_and_adds_no_witnes
 
 
 def test_expected_values_are_of_the_baseline_and_of_a_witness_only_without_values_in_numpy():
-    for workload in CONFIG["workloads"]:
+    for workload in (name for name in CONFIG["workloads"] if "@" not in name):
         found = programs.evaluated(MATRIX, workload)
         assert found[0] == Program(next(iter(CONFIG["frameworks"])), workload)
         module = workloads.load(workload)

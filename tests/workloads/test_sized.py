@@ -56,7 +56,7 @@ def test_it_has_cells_and_replays_of_its_own_in_the_study_behind_its_workload():
 )
 def test_sizes_that_nothing_gives_or_that_do_not_fit_are_refused(name, message):
     config = copy.deepcopy({key: value for key, value in CONFIG.items() if key != "workloads"})
-    config["studies"]["sizes"]["workloads"] = [name]
+    config["studies"]["sizes"]["workloads"].append(name)
     config["measure"] = ["sizes"]
     with pytest.raises(ConfigError, match=message):
         validate(config)

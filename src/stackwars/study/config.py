@@ -103,7 +103,7 @@ def _definitions(config: dict) -> dict[str, dict]:
         for name, sizes in known.items()
     }
     given = {name: {**row, "required": []} if name in complete else row for name, row in keys.items()}
-    labelled = [name for name in defaults.studied(config) if sized.AT in name and sized.base(name) in known]
+    labelled = [name for name in defaults.named(config) if sized.AT in name and sized.base(name) in known]
     given |= {name: {**keys[sized.base(name)], "required": []} for name in labelled}
     return {
         "workload": {"enum": [*known, *labelled]},

@@ -30,6 +30,12 @@ def studied(config: Any) -> list[str]:
     )
 
 
+def named(config: Any) -> list[str]:
+    """Return every workload that a configuration names, in its studies or by itself."""
+    own = _names(config.get("workloads")) if isinstance(config, dict) else []
+    return list(dict.fromkeys([*studied(config), *own]))
+
+
 def complete(config: dict) -> None:
     """Fill in the workloads of a checked configuration, and the sizes that no preset gives."""
     config["workloads"] = chosen_workloads(config)
