@@ -90,6 +90,7 @@ def test_a_study_is_of_this_run_if_it_measured_it_and_else_of_the_reference(tmp_
     assert (both.of("tables"), both.of("stacks")) == (run, reference)
     assert both.origin("tables") == "Measured in this run."
     assert both.origin("stacks") == "From the reference: 2 accepted runs of this study, on 2 kinds of machine."
+    assert both.origin("beyond") == "No accepted run has this study."
 
 
 @pytest.mark.parametrize(("source", "own"), [("measured", True), ("reference", False)])

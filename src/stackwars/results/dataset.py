@@ -145,6 +145,8 @@ class Sources:
             return "Measured in this run."
         every = self.reference.context["runs"]
         runs = [run for run in every if study in run["studies"] and not run.get("archived")]
+        if not runs:
+            return "No accepted run has this study."
         kinds = len({run["machine"] for run in runs})
         on = "one kind" if kinds == 1 else f"{kinds} kinds"
         number = "one accepted run" if len(runs) == 1 else f"{len(runs)} accepted runs"
