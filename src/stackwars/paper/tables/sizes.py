@@ -92,6 +92,7 @@ TABLES = (
         columns=columns,
         study=STUDY,
         group_by="workload",
+        wide=False,
         note=r"""Native ratio: torch\_xla over JAX. Program: their replays in the compiler that both use. Predicted:
         the replay and a fixed cost of a call, the median of native less replay over the other sizes.""",
         empty="no size was measured",
