@@ -10,7 +10,7 @@ import hlo_pair
 import measured
 from made_tables import accepted
 from stackwars.compilers.op_classes import CLASSES, DISPATCH, ELEMENTWISE, PRODUCTS
-from stackwars.measure import documents
+from stackwars.measure import PROTOCOL, documents
 from stackwars.report.align import form, hlo_side, side
 from stackwars.report.gather import gather
 from stackwars.report.raw import POINTS
@@ -410,7 +410,7 @@ def made_sources(folder: Path, run: dict[str, list], reference: dict[str, list],
     made = {"run": accepted(folder / "run", **run), "reference": accepted(folder / "reference", **reference)}
     path = folder / "reference" / "context.json"
     known = {"run": "a", "machine": "a machine", "date_utc": "2026-01-01T00:00:00+00:00"}
-    known |= {"studies": list(config["studies"])}
+    known |= {"studies": list(config["studies"]), "protocol": PROTOCOL}
     path.write_text(json.dumps({**documents.read(path), "runs": [known]}), encoding="utf-8")
     datasets = {name: Dataset(config, one.folder, name == "reference") for name, one in made.items()}
     return Sources(**datasets, measured=list(config["measure"]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from made_tables import write_tables
+from stackwars.measure import PROTOCOL
 from stackwars.paper.tables.write import REGISTRY, render
 from stackwars.results import schema
 from stackwars.results.dataset import Dataset, Sources
@@ -13,7 +14,7 @@ from stackwars.study.config import load
 NAN = float("nan")
 BY_NAME = {table.name: table for table in REGISTRY}
 STUDIES = ["tables", "stacks", "matrix", "beyond", "sharding", "successor"]
-RUN = {"run": "r1", "machine": "one", "date_utc": "2026-01-01", "studies": STUDIES}
+RUN = {"run": "r1", "machine": "one", "date_utc": "2026-01-01", "studies": STUDIES, "protocol": PROTOCOL}
 
 
 def sources(folder, **rows: list[dict]) -> Sources:

@@ -193,10 +193,14 @@ def test_text_goes_between_its_markers(tmp_path):
         pages.replace_section(page, "claims", "")
 
 
-def test_the_page_says_by_which_version_the_reference_was_measured():
-    assert "which this page describes" in pages.protocol(measure.PROTOCOL)
-    older = " ".join(pages.protocol(2).split())
-    assert f"No run of version {measure.PROTOCOL}" in older and "the reference is of version 2" in older
+def test_the_page_says_by_which_version_each_study_was_measured():
+    runs = [
+        {"protocol": 2, "studies": ["tables", "matrix"]},
+        {"protocol": measure.PROTOCOL, "studies": ["tables"]},
+    ]
+    text = " ".join(pages.protocol(runs).split())
+    assert "by which tables was measured" in text and text.endswith("as a ratio needed: matrix.")
+    assert "Older" not in pages.protocol(runs[1:]) and "no study yet" in pages.protocol(runs[:1])
 
 
 def test_levels_without_two_members_are_not_said():

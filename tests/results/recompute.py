@@ -66,11 +66,14 @@ def estimates(rounds, asked):
             v, d = moderate(v * n, d, lent)
             found[k] = (log, v / n, d, n, alternating)
     for key in asked:
-        quantity, workload, device, compiler, _, _, one, other, _ = key
+        quantity, workload, device, compiler, other_compiler, _, one, other, _ = key
         steady, over_one, over_other = (
             found.get(("steady", workload, device, "", "", "", *sides, ""))
             for sides in ((one, other), (one, "jax"), (other, "jax")))
         replay = found.get(("replay", workload, device, compiler, "", "", one, other, ""))
+        without = found.get(("replay", workload, device, other_compiler, "", "", one, other, ""))
+        if quantity == "removal" and replay and without and abs(without[0]) >= np.log(1.1):
+            found[key] = combined(np.sign(without[0]) / 2, without, -np.sign(without[0]), replay)
         if quantity == "pairwise" and over_one and over_other:
             found[key] = combined(1, over_one, -1, over_other)
         if quantity in FACTORS and key not in found and steady and replay:  # replays had no native calls
@@ -152,11 +155,6 @@ def main(folder, comparisons):
         members[key] = [(*one[1:4], one[5], one[4]) for one in known if one[3] is not None]
         ratios[key] = (known[-1][2], known[-1][3] and np.sqrt(known[-1][3]), known[-1][4])
     ratios |= pooled({key: values for key, values in members.items() if values})
-    for key in printed.index:
-        if key[0] == "removal":
-            rest, without = (ratios["replay", *key[1:3], compiler, "", *key[5:]] for compiler in key[3:5])
-            variance, freedom = total([(without[1] ** 2 / 4, without[2]), (rest[1] ** 2, rest[2])])
-            ratios[key] = (np.sign(without[0]) * (without[0] / 2 - rest[0]), np.sqrt(variance), freedom)
     found = intervals({key: ratio for key, ratio in ratios.items() if ratio[1] is not None})
     again = np.array([found.get(key, (np.nan, np.nan)) for key in printed.index])
     wrong = ~np.isclose(again, printed, rtol=1e-6, atol=0).all(axis=1)

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from made_tables import accepted, cell, comparison, program, replay
+from stackwars.measure import PROTOCOL
 from stackwars.results import dataset, schema
 from stackwars.results.dataset import Dataset, Sources
 from stackwars.results.folder import Folder
@@ -80,7 +81,7 @@ def test_a_study_is_of_this_run_if_it_measured_it_and_else_of_the_reference(tmp_
     run = Dataset(CONFIG, accepted(tmp_path / "run").folder)
     studies = (["tables"], ["tables", "stacks"], ["stacks"])
     listed = [
-        {"run": str(n), "machine": machine, "studies": measured}
+        {"run": str(n), "machine": machine, "studies": measured, "protocol": PROTOCOL}
         for n, (machine, measured) in enumerate(zip("aab", studies, strict=True))
     ]
     folder = accepted(tmp_path / "reference").folder

@@ -90,16 +90,20 @@ def between_runs(deviations: pd.DataFrame, held: pd.DataFrame) -> str:
     return textwrap.fill(text, WIDTH, break_long_words=False)
 
 
-def protocol(measured: int) -> str:
-    """Return a sentence: by which version of the protocol the tables of the reference were measured."""
-    if measured == measure.PROTOCOL:
-        return (
-            f"The runs of the first study are of version {measured} of the protocol, which this page describes."
-        )
-    text = (
-        f"No run of version {measure.PROTOCOL} of the protocol, which this page describes, is accepted yet: "
-        f"the reference is of version {measured} (slices of 10 ms, and as many rounds as a ratio needed)."
-    )
+def protocol(accepted: Iterable[dict]) -> str:
+    """Return by which version of the protocol each study of the reference was measured.
+
+    accepted: the runs of the context of the reference.
+    """
+    versions: dict[str, int] = {}
+    for run in accepted:
+        versions |= {study: max(run["protocol"], versions.get(study, 0)) for study in run["studies"]}
+    older = [study for study, version in versions.items() if version < measure.PROTOCOL]
+    newer = [study for study in versions if study not in older]
+    text = f"This page describes version {measure.PROTOCOL} of the protocol, by which "
+    text += f"{', '.join(newer) or 'no study yet'} {'was' if len(newer) < 2 else 'were'} measured."
+    if older:
+        text += f" Older, with slices of 10 ms and as many rounds as a ratio needed: {', '.join(older)}."
     return textwrap.fill(text, WIDTH, break_long_words=False)
 
 
@@ -150,7 +154,7 @@ def write(repository: Path, reference: Path) -> None:
     replace_section(repository / TABLE, "claims", table(rows, responds_to))
     reference_context = context(config.load(), accepted)
     newest = reference_context["run"]
-    text += "\n\n" + protocol(reference_context["protocol"])
+    text += "\n\n" + protocol(reference_context["runs"])
     audits = audit_entries.read(REFERENCE / MEASURED["audits"]).state(newest, "the newest accepted run")
     replace_section(repository / README, "results", results(rows, audits))
     replace_section(repository / PROTOCOL, "runs", text)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 
 import pandas as pd
@@ -10,6 +9,7 @@ import pandas as pd
 from stackwars.audits import audit_entries
 from stackwars.claims import definitions, stability
 from stackwars.claims.verdicts import CLAIM_VERDICTS, NOT_TESTABLE
+from stackwars.measure import PROTOCOL
 from stackwars.paper import latex
 from stackwars.results import causes, effects, names, runs, schema, variance
 from stackwars.results.dataset import Dataset
@@ -73,15 +73,16 @@ def _causes(data: Dataset) -> Named:
 
 
 def _kernels(data: Dataset) -> Named:
-    """Yield the share of a difference of two programs that YNN removes, on logarithms."""
-    replays = data.comparisons(quantity=schema.REPLAY, subject="torch_xla").set_index(["workload", "compiler"])[
-        "ratio"
-    ]
-    for workload, compiler in replays.dropna().index:
-        with_it = names.base_compiler(compiler)
-        if with_it != compiler and (workload, with_it) in replays.index:
-            removed = 1 - math.log(replays[workload, with_it]) / math.log(replays[workload, compiler])
-            yield f"ynn/removes/{workload}", rf"{100 * removed:.0f}\,\%"
+    """Yield the share of a difference of two programs that YNN removes, on logarithms; how far the matrix is older."""
+    removals = data.comparisons(quantity=schema.REMOVAL, subject="torch_xla").dropna(subset=["share"])
+    for workload, share in zip(removals["workload"], removals["share"], strict=True):
+        yield f"ynn/removes/{workload}", rf"{100 * share:.0f}\,\%"
+    replays = data.comparisons("matrix", quantity=schema.REPLAY, subject="torch_xla", baseline="jax")
+    newer = replays[replays["protocol"] == PROTOCOL]
+    compilers = [name for name in replays["compiler"].unique() if name not in set(newer["compiler"])]
+    workloads = [name for name in replays["title"].unique() if name not in set(newer["title"])]
+    older = ", ".join([*map(names.compiler_title, compilers), *workloads])
+    yield "matrix/older", f"Measured by an earlier version of the protocol: {older}." if older else ""
     of_bert = data.comparisons(quantity=schema.REPLAY, workload="bert_base", compiler="jaxlib-0.10.2-no-ynn")
     of_bert = of_bert[of_bert["subject"].isin(PYTORCH)]["ratio"]
     yield "bert/pytorch/least", latex.number(of_bert.min())

@@ -17,6 +17,7 @@ import pandas as pd
 from stackwars.measure.log_ratio import LogRatio
 from stackwars.results import deciding, exact, moderation, schema
 from stackwars.results.deciding import Row, key_of, log_ratio
+from stackwars.results.names import base_compiler
 from stackwars.results.rounds import ALL, APART, CALL, FAILED, INTERLEAVED, NO_MEMORY
 from stackwars.results.schema import is_missing
 from stackwars.results.verdicts import NO_DATA
@@ -35,6 +36,9 @@ LEFT_OUT = {
 
 FAMILY = ("quantity", "device", "compiler", "variant")
 """Ratios of a run that agree in these columns lend each other their variance between rounds."""
+
+LARGE = 1.1
+"""A ratio from which on it is asked what removes the difference."""
 
 Measured = dict[tuple[str, ...], Row]
 """Ratios by schema.ROUND_KEYS: their columns, and `basis`."""
@@ -61,7 +65,7 @@ def timed(config: dict, rounds: pd.DataFrame, cells: pd.DataFrame) -> list[Row]:
     result = {key_of(row): row for row in rows}
     for row in _divided(result):
         result[key_of(row)] |= row
-    return [*rows, *_pairwise(config, native, result)]
+    return [*rows, *_pairwise(config, native, result), *_removals(result)]
 
 
 def observed(rounds: pd.DataFrame) -> pd.DataFrame:
@@ -239,6 +243,27 @@ def _pairwise(config: dict, native: pd.DataFrame, found: dict[tuple, Row]) -> It
                 _steady(found, **names, subject=side, baseline=baselines[side]) for side in (subject, other)
             ]
             yield _row(schema.PAIRWISE, _combined(*sides, 1.0, -1.0), **names, subject=subject, baseline=other)
+
+
+def _removals(found: dict[tuple, Row]) -> Iterator[Row]:
+    """Yield whether a compiler's library removes most of what two programs differ by without it, where that is much.
+
+    ratio: half of the ratio without the library over the ratio with it, both on logarithms and oriented so that the
+    slower program is the numerator; over 1 if most is removed. share: what is removed of the logarithm. Both ratios are
+    of one run, because those of two may be of different machines, or versions of the protocol.
+    """
+    for row in [one for one in found.values() if one["quantity"] == schema.REPLAY]:
+        names = {name: row[name] for name in ("workload", "device", "subject", "baseline")}
+        names["compiler"] = base_compiler(row["compiler"])
+        with_it = found.get(key_of({**names, "quantity": schema.REPLAY}))
+        if names["compiler"] == row["compiler"] or with_it is None:
+            continue
+        without, rest = log_ratio(row), log_ratio(with_it)
+        if without is None or rest is None or abs(without.log) < math.log(LARGE):
+            continue
+        towards = math.copysign(1.0, without.log)
+        columns = _combined(row, with_it, 0.5 * towards, -towards) | {"share": 1 - rest.log / without.log}
+        yield _row(schema.REMOVAL, columns, **names, baseline_compiler=row["compiler"])
 
 
 def _steady(found: dict[tuple, Row], **names: str) -> Row:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from stackwars.measure import documents
+from stackwars.measure import PROTOCOL, documents
 from stackwars.results import schema
 from stackwars.results.folder import REFERENCE_TABLES, Folder
 from stackwars.results.runs import ADDED, REFERENCE
@@ -147,10 +147,13 @@ class Sources:
         runs = [run for run in every if study in run["studies"] and not run.get("archived")]
         if not runs:
             return "No accepted run has this study."
+        newest = max(run["protocol"] for run in runs)
+        runs = [run for run in runs if run["protocol"] == newest]
+        by = "" if newest == PROTOCOL else f" by version {newest} of the protocol"
         kinds = len({run["machine"] for run in runs})
         on = "one kind" if kinds == 1 else f"{kinds} kinds"
         number = "one accepted run" if len(runs) == 1 else f"{len(runs)} accepted runs"
-        return f"From the reference: {number} of this study, on {on} of machine."
+        return f"From the reference: {number} of this study{by}, on {on} of machine."
 
 
 def sources(config: dict, folder: Folder) -> Sources:

@@ -13,7 +13,6 @@ import pandas as pd
 from stackwars import workloads
 from stackwars.measure.log_ratio import INCONCLUSIVE, LEVEL, LogRatio, direction
 from stackwars.results import multiplicity, published, schema, verdicts
-from stackwars.results.names import base_compiler
 from stackwars.results.schema import is_missing
 from stackwars.results.verdicts import DECIDED, NO_DATA, NOT_SEPARATED
 from stackwars.setup.device import CPU, ONE_THREAD
@@ -21,16 +20,11 @@ from stackwars.setup.device import CPU, ONE_THREAD
 Row = dict[str, Any]
 """A row of comparisons.csv; columns may be missing."""
 SIGNS_DIFFER = "the two estimators differ in sign"
-LARGE = 1.1
-"""A ratio from which on it is asked what removes the difference."""
 
 
 def decide(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the table with intervals and verdicts, and the rows that compare rows: one core with all cores, and
-    a compiler with itself without its library.
-    """
-    rows = table[~table["quantity"].isin([schema.CORES, schema.REMOVAL])].to_dict("records")
-    rows += _removals(rows)
+    """Return the table with intervals and verdicts, and the rows that compare one core with all cores."""
+    rows = table[table["quantity"] != schema.CORES].to_dict("records")
     by_key = {key_of(row): row for row in rows}
     families: dict[tuple, list[Row]] = {}
     for row in rows:
@@ -172,36 +166,5 @@ def _cores(rows: list[Row], by_key: dict[tuple, Row]) -> list[Row]:
             "quantity": schema.CORES,
             "ratio": row["ratio"] / every["ratio"] if known else None,
             "verdict": verdicts.same_direction(row["verdict"], every["verdict"]),
-        })  # fmt: skip
-    return result
-
-
-def _removals(rows: list[Row]) -> list[Row]:
-    """Return whether a compiler's library removes most of what two programs differ by without it, where it is much.
-
-    ratio: half of the ratio without the library over the ratio with it, both on logarithms and oriented so that the
-    slower program is the numerator; over 1 if most is removed. share: what is removed of the logarithm.
-    """
-    replays = {key_of(row): row for row in rows if row["quantity"] == schema.REPLAY}
-    result = []
-    for row in replays.values():
-        own = {"quantity": schema.REPLAY, **_where(row), "compiler": base_compiler(row["compiler"])}
-        with_it = replays.get(key_of(own))
-        if own["compiler"] == row["compiler"] or with_it is None:
-            continue
-        without, rest = log_ratio(row), log_ratio(with_it)
-        if without is None or rest is None or abs(without.log) < math.log(LARGE):
-            continue
-        towards = math.copysign(1.0, without.log)
-        ratio = without.plus(rest, 0.5 * towards, -towards)
-        result.append({
-            **dict.fromkeys(schema.COMPARISON_KEYS, ""),
-            **own,
-            "quantity": schema.REMOVAL,
-            "baseline_compiler": row["compiler"],
-            "ratio": math.exp(ratio.log),
-            "error": ratio.error,
-            "dof": ratio.freedom,
-            "share": 1 - rest.log / without.log,
         })  # fmt: skip
     return result

@@ -7,6 +7,7 @@ are interleaved ratios with others: they estimate different things.
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -100,9 +101,17 @@ def _columns(pooled: Pooled, values: list[RunValue], of_key: list[Row]) -> Row:
         **{"rounds": sum(value.rounds for value in values), "runs": len(values)},
         **{"machines": len(nested.by_kind(values)), "spread": pooled.deviation},
         **{"predicted_low": low, "predicted_high": high},
+        # The share of a margin follows from pooled ratios; what is removed, from those of each run.
+        "share": _mean(known, "share") if known[-1]["quantity"] == schema.REMOVAL else None,
+        "protocol": of_key[0]["protocol"],
         "gated": _every(known, "gated", all),
         "contended": _every(known, "contended", any),
     }
+
+
+def _mean(rows: list[Row], column: str) -> float | None:
+    found = [row[column] for row in rows if not is_missing(row[column])]
+    return statistics.fmean(found) if found else None
 
 
 def _every(rows: list[Row], column: str, over: Callable[[list], bool]) -> object:
