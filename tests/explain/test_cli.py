@@ -24,17 +24,23 @@ ADD = """module {
   }
 }
 """
-SLOW = ADD.replace(
-    "    return %0",
-    """    %1 = "stablehlo.sort"(%0) <{dimension = 1 : i64}> ({
+SORTS = "".join(
+    f"""    %sorted{number} = "stablehlo.sort"({operand}) <{{dimension = {number % 2} : i64}}> ({{
     ^bb0(%a: tensor<f32>, %b: tensor<f32>):
       %c = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
       stablehlo.return %c : tensor<i1>
-    }) : (tensor<64x64xf32>) -> tensor<64x64xf32>
-    %2 = stablehlo.subtract %1, %1 : tensor<64x64xf32>
-    %3 = stablehlo.add %0, %2 : tensor<64x64xf32>
-    return %3""",
+    }}) : (tensor<64x64xf32>) -> tensor<64x64xf32>
+"""
+    for number, operand in enumerate(["%0", *(f"%sorted{number}" for number in range(7))])
 )
+SLOW = ADD.replace(
+    "    return %0",
+    f"""{SORTS}
+    %1 = stablehlo.subtract %sorted7, %sorted7 : tensor<64x64xf32>
+    %2 = stablehlo.add %0, %1 : tensor<64x64xf32>
+    return %2""",
+)
+"""Many times slower: a busy machine shows it too."""
 TYPES = ["tensor<4x3xf32>", "tensor<3xi32>"]
 REFUSING = ADD.replace("stablehlo.add %arg0, %arg0 :", "stablehlo.custom_call @nothing(%arg0) :").replace(
     ": tensor<64x64xf32>\n    return", ": (tensor<64x64xf32>) -> tensor<64x64xf32>\n    return"

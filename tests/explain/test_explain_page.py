@@ -124,14 +124,14 @@ def test_searches_that_failed_have_a_page_too(tmp_path):
     assert "failed. exit status 1" in (tmp_path / "explain.html").read_text()
 
 
-def status(times: tuple[float, float], verdict: str | None = None, **changed) -> int:
-    """Return the exit status of programs a and b with these times, and a search with this verdict."""
+def status(times: tuple[float, float], verdict: str | None = None, ratio: dict | None = None, **changed) -> int:
+    """Return the exit status of programs a and b with these times, and a search with this verdict and ratio."""
     cells = [
         {"program": name, "compiler": "jaxlib-1", **right(ms), "ratio": 1.0}
         for name, ms in zip("ab", times, strict=True)
     ]
     row = {**CAUSE_ROW, "compiler": "jaxlib-1", "a": "a", "b": "b"}
-    answers = [{"row": row, "found": {"verdict": verdict}}] if verdict else []
+    answers = [{"row": row, "found": {"verdict": verdict, "ratio": ratio}}] if verdict else []
     return report.exit_status(
         table(programs=["a", "b"], compilers=["jaxlib-1"], cells=cells, **changed), answers
     )
@@ -148,6 +148,12 @@ def test_exit_statuses():
     # Fresh processes decide whether there is a gap.
     assert status((1.5, 1.0), "no gap") == status((1.5, 1.0), "not separable") == report.OK
     assert status((1.5, 1.0), settings={"bound": 0.6}) == report.OK
+
+
+def test_a_clear_gap_of_uncertain_cause_is_a_gap():
+    clear, unclear = {"value": 1.8, "low": 1.2, "high": 2.7}, {"value": 1.8, "low": 0.9, "high": 3.6}
+    assert status((1.5, 1.0), "not separable", clear) == report.SLOWER
+    assert status((1.5, 1.0), "not separable", unclear) == report.OK
 
 
 def test_programs_that_compute_different_things_decide_the_status_and_are_named():

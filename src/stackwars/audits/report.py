@@ -86,7 +86,10 @@ def counts(table: pd.DataFrame, precision: str) -> list[Entry]:
 def _count(identity: str, counted: pd.DataFrame, refused: pd.Series) -> Entry:
     if counted.empty:
         return not_run_entry(identity, "no cell to count")
-    names = [f"{row.framework} {row.workload} on {row.device}" for row in counted[refused].itertuples()]
+    names = [
+        f"{row.framework} {row.workload} on {row.device}"
+        for row in counted[refused.reindex(counted.index)].itertuples()
+    ]
     detail = f"{len(counted)} cells, {len(names)} refused"
     if names:
         detail += f": {', '.join(names[:LISTED])}{', ...' if len(names) > LISTED else ''}"

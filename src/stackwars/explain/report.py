@@ -10,14 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from stackwars.explain import console
+from stackwars.explain.gap import NO_GAP, NOT_SEPARABLE
 from stackwars.explain.outcomes import FAILED, NATIVE, RIGHT, UNJUDGED
 from stackwars.measure import documents
 
 SCHEMA = 1
 OK, NOT_RIGHT, SLOWER = 0, 1, 2
 """Exit statuses of `stackwars explain`."""
-NO_GAP = ("no gap", "not separable")
-"""Verdicts of a search that found no difference in time."""
 REPRODUCER, REDUCED = "reproduce.py", "reduced.mlir"
 
 
@@ -88,15 +87,23 @@ def _is_slower(compiler: str, table: dict[str, Any], answers: list[dict[str, Any
     a, *others = times
     if not others or times[others[0]] is None or times[a] is None:
         return False
-    verdicts = [
-        answer["found"]["verdict"]
+    found = [
+        answer["found"]
         for answer in answers
         if answer["row"]["kind"] == "cause"
         and answer["row"]["compiler"] == compiler
         and answer["row"]["a"] == a
     ]
     is_over = times[a] / times[others[0]] > 1 + table["settings"]["bound"]
-    return is_over and not any(verdict in NO_GAP for verdict in verdicts)
+    return is_over and not any(map(_has_no_gap, found))
+
+
+def _has_no_gap(cause: dict[str, Any]) -> bool:
+    """Return whether fresh processes showed no difference in time: the cause of a clear one can be uncertain too."""
+    if cause["verdict"] != NOT_SEPARABLE:
+        return cause["verdict"] == NO_GAP
+    ratio = cause.get("ratio")
+    return ratio is None or ratio["low"] is None or ratio["low"] <= 1 <= ratio["high"]
 
 
 def headline(table: dict[str, Any], answers: list[dict[str, Any]]) -> str:
@@ -109,7 +116,7 @@ def headline(table: dict[str, Any], answers: list[dict[str, Any]]) -> str:
         if status != FAILED
     ]
     causes = [answer["found"] for answer in answers if answer["row"]["kind"] == "cause"]
-    explained = [cause for cause in causes if cause["verdict"] not in NO_GAP]
+    explained = [cause for cause in causes if not _has_no_gap(cause)]
     parts += [table["apart"]] if table["apart"] else []
     parts += [console.question_text(cause) for cause in explained[:1]]
     if not parts:
