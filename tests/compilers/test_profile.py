@@ -47,7 +47,8 @@ HloModule one
 
 ENTRY %main (x: f32[8,8]) -> f32[8,8] {
   %x = f32[8,8]{1,0} parameter(0)
-  ROOT %dot = f32[8,8]{1,0} dot(%x, %x), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  ROOT %dot = f32[8,8]{1,0} dot(%x, %x), lhs_contracting_dims={1}, rhs_contracting_dims={0}, \
+metadata={source_file="-" source_line=7 source_column=9}
 }
 """
 
@@ -55,10 +56,11 @@ ENTRY %main (x: f32[8,8]) -> f32[8,8] {
 def test_the_typical_call_is_the_one_of_median_time():
     walls = (1000, 3000, 2000)
     calls = [Call(Span("jax", 0, ns), [Span("dot", 10, 10 + ns / 2)]) for ns in walls]
+    described = {"text": "dot f32[8,8]", "line": 7}
     assert profile.profile(calls, ONE) == {
         "calls": 3,
         "wall_s": pytest.approx(2e-6),
-        "operations": {"dot": {"class": "products", "seconds": pytest.approx(1e-6)}},
+        "operations": {"dot": {"class": "products", "seconds": pytest.approx(1e-6)} | described},
         "spans": [["dot", pytest.approx(1e-8), pytest.approx(1.01e-6)]],
     }
 
@@ -69,6 +71,12 @@ def test_spans_are_in_the_order_in_which_they_began_and_end_with_the_call(monkey
     assert [(round(1e9 * start), round(1e9 * end)) for _, start, end in spans] == [(100, 400), (500, 1000)]
     monkeypatch.setattr(profile, "MOST_SPANS", 1)
     assert profile.profile([Call(CALL, both)], ONE)["spans"] == []
+
+
+def test_only_the_longest_operations_are_described(monkeypatch):
+    monkeypatch.setattr(profile, "DESCRIBED", 0)
+    [dot] = profile.profile([Call(CALL, [Span("dot", 200, 500)])], ONE)["operations"].values()
+    assert dot.keys() == {"class", "seconds"}
 
 
 def test_an_operation_of_another_program_is_refused():
@@ -154,5 +162,8 @@ def test_a_program_of_one_kind_is_of_its_class_and_adds_up_to_the_call(profiled,
     assert whole <= found["wall_s"] * 1.0001
     own = [o["seconds"] for o in found["operations"].values() if o["class"] == kind]
     assert sum(own) > 0.9 * whole
+    longest = next(iter(found["operations"].values()))
+    # The line of an operation in its text, which begins with an empty line.
+    assert longest["line"] in {"matmul": {3}, "chain": {3, 4, 5, 6, 7}}[name]
     # Generous: where others use the machine, threads wait before and after an operation.
     assert sum(own) > 0.7 * found["wall_s"]

@@ -74,5 +74,18 @@ def test_without_optimised_programs_the_largest_of_both_stand_beside_each_other_
     ]
 
 
+def test_operations_of_models_have_their_type_and_their_source():
+    emitted = form({"jax": side(JAX, ["mha/in_jax.py:3", "mha/in_jax.py:4"]), "torch_xla": side(TORCH)})
+    calls = [
+        call("jax", ["fusion.1", "products", 2.0, "fusion f32[2]", 2]),
+        call("torch_xla", ["dot.8", "products", 3.0, "dot f32[2]", 1], ["x", "products", 1.0]),
+    ]
+    rows = operations.largest({"forms": {"as emitted": emitted}}, calls, "torch_xla", "jax")["rows"]
+    assert rows[0]["baseline"]["operation"] == "fusion.1: fusion f32[2]"
+    assert rows[0]["baseline"]["source"] == "mha/in_jax.py:4"
+    assert rows[0]["subject"]["operation"] == "dot.8: dot f32[2]" and rows[0]["subject"]["source"] is None
+    assert rows[1]["subject"]["operation"] == "x" and rows[1]["subject"]["source"] is None
+
+
 def test_one_profile_alone_is_compared_with_nothing():
     assert operations.largest(None, [call("jax", ["dot", "products", 1.0])], "torch_xla", "jax") is None

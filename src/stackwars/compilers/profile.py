@@ -11,6 +11,7 @@ libtpu, the profiler of jaxlib 0.10.2 calls that of libtpu and the process dies.
 from __future__ import annotations
 
 import bisect
+import re
 import statistics
 import tempfile
 import time
@@ -26,8 +27,10 @@ LEAST, MOST = 3, 25
 """Blocks of profiled calls of each program."""
 SECONDS = 0.5
 """Once there are LEAST, there are no further ones after so long for each program."""
+DESCRIBED = 20
 MOST_SPANS = 5_000
 """Of a call in which more operations ran, a loop's for instance, it is not kept when each did."""
+_LINE = re.compile(r'source_file="-" source_line=(\d+)')
 _CALL = "stackwars call of "
 _PLANE = "/host:CPU"
 _LINGER_S = 0.02  # the last operation's end event may come after its result
@@ -66,6 +69,9 @@ def record(calls: Mapping[str, Callable[[int], Any]], block: int) -> dict[str, l
 def profile(calls: list[Call], text: str) -> dict:
     """A program's typical call: {"calls", "wall_s", "operations": {operation: {"class", "seconds"}}, "spans"}.
 
+    The longest DESCRIBED operations have their "text" (opcode and type) and the "line" of the program that they are
+    from, None if the text has none.
+
     spans: [operation, start, end], in seconds from the start of the call, in the order in which they began.
     text: the optimised HLO. Of the calls, it is the one of median wall time, and what its operations do not
     take of that is dispatch. Operations are of those that run by themselves, the longest first. Raises
@@ -90,10 +96,18 @@ def profile(calls: list[Call], text: str) -> dict:
         "wall_s": middle / 1e9,
         "operations": {
             name: {"class": class_of(module, known[name]), "seconds": s}
-            for name, s in sorted(taken.items(), key=lambda item: -item[1])
+            | (described(known[name]) if place < DESCRIBED else {})
+            for place, (name, s) in enumerate(sorted(taken.items(), key=lambda item: -item[1]))
         },
         "spans": _relative_spans(Call(typical.span, own)),
     }
+
+
+def described(instruction: hlo.Instruction) -> dict[str, str | int | None]:
+    """Opcode and type of an operation, and the line of the program's text that it is from."""
+    types = [f"{array.dtype}[{','.join(map(str, array.extents))}]" for array in instruction.arrays]
+    line = _LINE.search(instruction.attributes)
+    return {"text": " ".join([instruction.opcode, *types]), "line": int(line[1]) if line else None}
 
 
 def _relative_spans(call: Call) -> list[list]:

@@ -38,6 +38,7 @@ def largest(program: Row | None, calls: list[Row], subject: str, baseline: str) 
     "baseline" and "subject": operation, class, ms, source; None if nothing stands opposite]}. calls: those of one
     workload, with their profiles.
     """
+    names = (baseline, subject)
     form = program["forms"].get("optimised") if program else None
     # The compiler whose programs are known comes first.
     known = [form["compiler"]] if form else []
@@ -45,10 +46,10 @@ def largest(program: Row | None, calls: list[Row], subject: str, baseline: str) 
         sides = {call["framework"]: call for call in calls if call["compiler"] == compiler and call["profile"]}
         if not {subject, baseline} <= sides.keys():
             continue
-        profiles = [sides[name]["profile"]["operations"] for name in (baseline, subject)]
+        profiles = [sides[name]["profile"]["operations"] for name in names]
         is_matched = bool(form and form["compiler"] == compiler and {subject, baseline} <= form["sides"].keys())
-        rows = [*(_matched(form, profiles, (baseline, subject)) if is_matched else _ranked(profiles))]
-        rows.sort(key=lambda row: -max(one["ms"] for one in row.values() if one))
+        found = _matched(form, profiles, names) if is_matched else _ranked(profiles, _sources(program, names))
+        rows = sorted(found, key=lambda row: -max(one["ms"] for one in row.values() if one))
         return {"compiler": compiler, "matched": is_matched, "rows": rows[:MOST]}
     return None
 
@@ -70,7 +71,7 @@ def _matched(form: Row, profiles: list[list], names: tuple[str, str]) -> Iterato
 
 def _lines(side: Row, profile: list) -> Iterator[tuple[int, Row]]:
     """Yield (line, operation) of the operations that run by themselves."""
-    timed = {name: (kind, ms) for name, kind, ms in profile}
+    timed = {name: (kind, ms) for name, kind, ms, *_ in profile}
     for line, text in enumerate(side["texts"]):
         name = name_of(text)
         if name in timed and name in side["runs"][line]:
@@ -78,17 +79,27 @@ def _lines(side: Row, profile: list) -> Iterator[tuple[int, Row]]:
             yield line, {"operation": _short(text), "class": kind, "ms": ms, "source": side["sources"][line]}
 
 
-def _ranked(profiles: list[list]) -> Iterator[Row]:
+def _sources(program: Row | None, names: tuple[str, str]) -> list[list[str | None]]:
+    """Return the source of each line of both emitted programs, as far as it is known."""
+    sides = program["forms"].get("as emitted", {}).get("sides", {}) if program else {}
+    return [sides.get(name, {}).get("sources") or [] for name in names]
+
+
+def _ranked(profiles: list[list], sources: list[list[str | None]]) -> Iterator[Row]:
     """Yield the operations of both profiles by their rank; none is known to stand for another."""
     ordered = [
-        [
-            {"operation": name, "class": kind, "ms": ms, "source": None}
-            for name, kind, ms in sorted(profile, key=lambda one: -one[2])
-        ]
-        for profile in profiles
+        [_described(*row, sources=own) for row in sorted(profile, key=lambda one: -one[2])]
+        for profile, own in zip(profiles, sources, strict=True)
     ]
     for one, other in itertools.zip_longest(*ordered):
         yield {"baseline": one, "subject": other}
+
+
+def _described(
+    name: str, kind: str, ms: float, text: str = "", line: int | None = None, *, sources: list[str | None]
+) -> Row:
+    source = sources[line - 1] if line and line <= len(sources) else None
+    return {"operation": f"{name}: {text}" if text else name, "class": kind, "ms": ms, "source": source}
 
 
 def _short(text: str) -> str:

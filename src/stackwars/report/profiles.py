@@ -56,8 +56,8 @@ def _calls(sources: Sources) -> Iterator[dict[str, Any]]:
 
 
 def operations(measured: Path, program: dict[str, str]) -> dict[str, list] | None:
-    """Return the operations of a profiled call: name, class and ms of each; and when each ran: its place among
-    them, start and duration in ms.
+    """Return the operations of a profiled call: name, class and ms of each, and of the longest the opcode with the type
+    and the line of the program; and when each ran: its place among them, start and duration in ms.
 
     None if the folder has no profile of the program; no spans if it has sums alone.
     """
@@ -69,10 +69,15 @@ def operations(measured: Path, program: dict[str, str]) -> dict[str, list] | Non
     places = {name: place for place, name in enumerate(profile["operations"])}
     return {
         "operations": [
-            [name, one["class"], round(1e3 * one["seconds"], 6)] for name, one in profile["operations"].items()
+            [name, one["class"], round(1e3 * one["seconds"], 6), *_described(one)]
+            for name, one in profile["operations"].items()
         ],
         "spans": [
             [places[name], round(1e3 * start, 6), round(1e3 * (end - start), 6)]
             for name, start, end in profile.get("spans", [])
         ],
     }
+
+
+def _described(operation: dict[str, Any]) -> list:
+    return [operation["text"], operation["line"]] if "text" in operation else []

@@ -137,7 +137,7 @@ TABLES = (
         Native: torch\_xla's call over JAX's, in the rounds of the replay. Everything else: native over
         program ratio; native calls use one compiler. Reason: which of the two is the larger factor of
         the native ratio, if the interval of their quotient decides. Control: JAX's native call over the
-        replay of its program. In brackets: 95\,\% intervals, not corrected for their number.""",
+        replay of its program. In brackets: the intervals that decide, each column at its level.""",
         empty="no program was replayed",
     ),
     Table(
@@ -146,8 +146,8 @@ TABLES = (
         rows=compiler_rows,
         columns=compiler_columns,
         study=MATRIX,
-        note=r"""Both programs in the same process, with alternating loops. In brackets: 95\,\% intervals, not
-        corrected for their number.""",
+        note=r"""Both programs in the same process, with alternating loops. In brackets: the intervals that
+        decide.""",
         empty="no program was replayed",
     ),
 )

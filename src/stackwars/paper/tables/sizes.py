@@ -24,23 +24,29 @@ STUDY = "sizes"
 def costs(sources: Sources) -> list[dict]:
     """Return for each size the ms of the subject's native call and of its replay, and what other sizes predict.
 
-    The prediction is the replay and a fixed cost: the median of native less replay over the other sizes of the
-    workload.
+    Native: the replay times the control's ratio, which is of calls that alternated. The prediction is the replay and a
+    fixed cost: the median of native less replay over the other sizes of the workload.
     """
     data, subject = sources.of(STUDY), main(sources).subject
     table = data.comparisons(STUDY, quantity=schema.CONTROL, device=CPU, subject=subject, baseline=subject)
-    rows = [row for row in table.to_dict("records") if not is_missing(row["ratio"])]
+    replays = indexed(data.rows("cells", STUDY, schema.REPLAY), "workload", "compiler", "framework")
+
+    def base(row: dict) -> str:
+        return sized.base(row["workload"])
+
+    known = []
+    for row in table.to_dict("records"):
+        ms = replays.get((row["workload"], row["compiler"], subject), {}).get("steady_ms")
+        if not is_missing(row["ratio"]) and not is_missing(ms):
+            known.append({"workload": row["workload"], "native_ms": ms * row["ratio"], "program_ms": ms})
     result = []
-    for name, group in groupby(rows, key=lambda row: sized.base(row["workload"])):
+    for _, group in groupby(sorted(known, key=base), key=base):
         sizes = list(group)
         for row in sizes:
-            others = [one["subject_ms"] - one["baseline_ms"] for one in sizes if one is not row]
-            known = {"native_ms": row["subject_ms"], "program_ms": row["baseline_ms"]}
-            predicted = row["baseline_ms"] + statistics.median(others) if others else None
-            error = predicted / row["subject_ms"] - 1 if others else None
-            result.append(
-                {"base": name, "workload": row["workload"], **known, "predicted_ms": predicted, "error": error}
-            )
+            others = [one["native_ms"] - one["program_ms"] for one in sizes if one is not row]
+            predicted = row["program_ms"] + statistics.median(others) if others else None
+            error = predicted / row["native_ms"] - 1 if others else None
+            result.append(row | {"predicted_ms": predicted, "error": error})
     return result
 
 

@@ -119,8 +119,8 @@ TABLES = (
         rows=pairwise_rows,
         columns=pairwise_columns,
         study=STUDY,
-        note=r"""In brackets: 95\,\% intervals, from the interleaved ratios of both to the same baseline, which
-        are independent; not corrected for their number.""",
+        note=r"""In brackets: the intervals that decide, from the ratios of both to the same baseline, which are
+        independent.""",
         empty="nothing to compare",
     ),
     Table(

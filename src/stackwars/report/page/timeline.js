@@ -26,7 +26,7 @@ async function timeline(at) {
       ["Agree", (call) => (call.profile_consistent ? "yes" : "no")],
     ], shown),
     ...shown.filter((call) => call.operations.length).map((call) => table(`Longest operations of ${title(call.framework)}`, [
-      ["Operation", ([name]) => name], ["Class", ([, kind]) => DATA.timeline.classes[kind].title],
+      ["Operation", ([name, , , text]) => (text ? `${name}: ${text}` : name)], ["Class", ([, kind]) => DATA.timeline.classes[kind].title],
       ["ms", ([, , ms]) => number(ms), "number"], ["Share of the call", ([, , ms]) => percent(ms / call.profiled_ms), "number"],
     ], call.operations, call.operations.slice(0, 20))),
   ];
