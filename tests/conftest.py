@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -30,34 +30,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: ranks[item.path])
 
 
-@pytest.fixture(scope="session")
-def jax_python() -> Path:
-    """Python of the jax environment, built if it is missing."""
-    return ensure(REPOSITORY / "envs" / "jax.txt")
+def _python(environment: str, fixture: str) -> Callable[[], Path]:
+    """Return the fixture of an environment's Python, built if it is missing."""
+    return pytest.fixture(
+        lambda: ensure(REPOSITORY / "envs" / f"{environment}.txt"), scope="session", name=fixture
+    )
 
 
-@pytest.fixture(scope="session")
-def torch_xla_python() -> Path:
-    """Python of the torch_xla environment, built if it is missing."""
-    return ensure(REPOSITORY / "envs" / "torch_xla.txt")
-
-
-@pytest.fixture(scope="session")
-def tensorflow_xla_python() -> Path:
-    """Python of the tensorflow environment, built if it is missing."""
-    return ensure(REPOSITORY / "envs" / "tensorflow.txt")
-
-
-@pytest.fixture(scope="session")
-def torchax_python() -> Path:
-    """Python of the torchax environment, built if it is missing."""
-    return ensure(REPOSITORY / "envs" / "torchax.txt")
-
-
-@pytest.fixture(scope="session")
-def torch_tpu_python() -> Path:
-    """Python of the torch_tpu environment, built if it is missing."""
-    return ensure(REPOSITORY / "envs" / "torch_tpu.txt")
+jax_python = _python("jax", "jax_python")
+torch_xla_python = _python("torch_xla", "torch_xla_python")
+tensorflow_xla_python = _python("tensorflow", "tensorflow_xla_python")
+torchax_python = _python("torchax", "torchax_python")
+torch_tpu_python = _python("torch_tpu", "torch_tpu_python")
 
 
 @pytest.fixture(scope="session")

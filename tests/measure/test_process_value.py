@@ -6,7 +6,7 @@ import pytest
 
 from measured import blocks, process
 from stackwars.measure import process_value
-from stackwars.measure.process_value import ProcessValue, aligned, per_round
+from stackwars.measure.process_value import ProcessValue
 
 SINGLES = (100e6, 2e6)
 
@@ -19,14 +19,6 @@ def value(steady_ms, wait=0.0, calls=1, singles=SINGLES, own=0.0, **others) -> P
     quiet = SINGLES, blocks((1.0,) * 3, own)
     these = singles, blocks(steady_ms, wait, calls, **others)
     return process_value.of_rounds({0: these, 1: quiet})[0]
-
-
-def uncontended(ms: float) -> ProcessValue:
-    return value((ms, ms, ms))
-
-
-def contended(ms: float) -> ProcessValue:
-    return value((ms, ms, ms), wait=0.5)
 
 
 def test_median_of_uncontended_blocks_stands_beside_that_of_all():
@@ -90,24 +82,3 @@ def test_blocks_of_loops_tell_too_whether_a_process_is_steady():
     assert (found.kind, found.all_ms, found.loops_ms) == ("slowing down", 2.0, 3.0)
     same = process_value.of_processes([process(steady_ms=steady, second_ms=2.0)])[0]
     assert same.kind == "steady at once"
-
-
-def test_contended_rounds_are_left_out_where_half_are_uncontended():
-    found, gated = per_round({0: uncontended(1.0), 1: contended(5.0), 2: contended(6.0), 3: uncontended(2.0)})
-    assert gated
-    assert found == pytest.approx({0: 1.0, 3: 2.0})
-
-
-def test_all_rounds_count_where_the_machine_was_hardly_ever_quiet():
-    found, gated = per_round({0: uncontended(1.0), 1: contended(5.0), 2: contended(6.0)})
-    assert not gated
-    assert found == pytest.approx({0: 1.0, 1: 5.0, 2: 6.0})
-
-
-def test_round_counts_only_where_it_is_uncontended_for_all():
-    ours = {0: uncontended(1.0), 1: contended(9.0), 2: uncontended(3.0)}
-    theirs = {0: uncontended(2.0), 1: uncontended(4.0), 2: uncontended(6.0)}
-    found, gated = aligned(ours, {**theirs, 7: uncontended(1.0)})
-    assert gated, "only rounds that all have are paired"
-    assert aligned(ours, {}) == ({}, False)
-    assert found == {0: pytest.approx((1.0, 2.0)), 2: pytest.approx((3.0, 6.0))}

@@ -15,7 +15,7 @@ from pypdf import PdfReader
 from made_tables import NEW, OLD, cell, comparison, measured_cell, replay, write_tables
 from stackwars.compilers.op_classes import CLASSES
 from stackwars.frameworks import title
-from stackwars.paper.figures import heat, of_cells, of_compilers, ratios
+from stackwars.paper.figures import heat, layouts, of_cells, of_compilers, ratios
 from stackwars.paper.figures.style import LOOKS, draw_graphs, round_ticks, save
 from stackwars.results import dataset, schema
 from stackwars.results.folder import Folder
@@ -36,8 +36,10 @@ FIGURES = {
     "matrix",
     "op_times",
     "releases",
+    "products",
+    "sizes",
 }
-STUDIES = ["tables", "stacks", "matrix", "beyond", "releases"]
+STUDIES = ["tables", "stacks", "matrix", "beyond", "releases", "products", "sizes"]
 
 
 def named(*rows: dict) -> list[dict]:
@@ -319,3 +321,34 @@ def test_ticks_are_round_and_few():
     assert round_ticks(0.7, 2.6, most=7) == pytest.approx([0.7, 1, 1.5, 2])
     assert round_ticks(1, 1000, most=5) == [1, 10, 100, 1000]
     assert len(round_ticks(70, 140, most=5)) >= 2
+
+
+def test_a_product_has_the_time_and_the_cores_of_each_layout_in_each_compiler():
+    times = {("jax", OLD): (5.5, 1.8), ("torch_xla", OLD): (19.1, 1.3), ("jax", NEW): (5.0, 1.9)}
+    rows = pd.DataFrame(
+        {"product": "128, 768, 3072", "framework": f, "compiler": c, "steady_ms": ms, "cores": cores}
+        for (f, c), (ms, cores) in times.items()
+    )
+    figure = layouts.draw_products(rows, PAIR, [OLD, NEW])
+    old, new = figure.axes
+    assert {x for _, x in drawn(old)} == {5.5, 19.1} and {x for _, x in drawn(new)} == {5.0}
+    assert {"1.8", "1.3"} <= {text.get_text() for text in old.texts}
+    assert labels(old) == ["128, 768, 3072"]
+    assert any("(out, in)" in text for text in words(figure))
+
+
+def test_the_ratios_of_a_workload_are_drawn_over_the_rows_of_its_products():
+    rows = compared(
+        comparison("linear", 3.0, quantity="replay", compiler=OLD),
+        comparison("linear", 1.1, quantity="replay", compiler=NEW),
+        comparison("linear", 2.5),
+        comparison("mha", 1.5),
+    ).assign(base=["Linear layer"] * 3 + ["MHA"], rows=[128, 128, 128, 64])
+    figure = layouts.draw_sizes(rows, PAIR, [OLD, NEW])
+    linear, mha = figure.axes
+    lines = [
+        (list(line.get_xdata()), list(line.get_ydata())) for line in linear.lines if line.get_marker() != "None"
+    ]
+    assert lines == [([128], [2.5]), ([128], [3.0]), ([128], [1.1])]
+    assert mha.get_title() == "MHA" and linear.get_title() == "Linear layer"
+    assert words(figure)[:3] == ["native calls", "jaxlib 0.7.1", "jaxlib 0.10.2"]

@@ -10,8 +10,6 @@ from typing import Any
 from stackwars.measure import documents
 
 SCHEMA = 3
-READABLE = (2, SCHEMA)
-"""Schemas that are read: the committed audits of an earlier protocol name their run in the same way."""
 Entry = dict[str, Any]
 PASS, FAIL, NOT_RUN = "pass", "fail", "not run"
 AUDITS: dict[str, tuple[str, str]] = {
@@ -87,7 +85,7 @@ def read(path: Path) -> Audits:
     if not path.exists():
         return Audits([not_run_entry(identity) for identity in AUDITS])
     document = documents.read(path)
-    if document.get("schema") not in READABLE:
+    if document.get("schema") != SCHEMA:
         raise ValueError(
             f"{path}: expected audits of schema {SCHEMA}, got {document.get('schema')}; fix: make audits"
         )

@@ -40,16 +40,7 @@ def geometric_mean(values: Sequence[float]) -> Estimate:
 
     Raises ValueError where there is no value or one that is not positive.
     """
-    if not values or min(values) <= 0:
-        raise ValueError(f"expected at least one value and all over zero; got {list(values)}")
-    logs = [math.log(value) for value in values]
-    if len(logs) == 1:
-        return Estimate(math.exp(logs[0]), None, None)
-    from scipy import stats  # takes a second to load, and planning a run loads this module
-
-    # Not stats.t.interval, which has no interval of equal values.
-    ends = stats.ttest_1samp(logs, 0).confidence_interval(LEVEL)
-    return Estimate(*(math.exp(end) for end in (float(np.mean(logs)), *map(float, ends))))
+    return LogRatio.of_rounds(values).estimate()
 
 
 @dataclass(frozen=True)
@@ -98,14 +89,6 @@ class LogRatio:
             return Estimate(math.exp(self.log), None, None)
         return Estimate(*(_exp(end) for end in (self.log, self.log - half, self.log + half)))
 
-    def p(self) -> float | None:
-        """Two-sided p of the ratio being 1."""
-        if self.error is None:
-            return None
-        if not self.error:
-            return 1.0 if not self.log else 0.0
-        return float(2 * _student().stdtr(self.freedom, -abs(self.log) / self.error))
-
     def detectable(self, level: float = LEVEL) -> float | None:
         """The smallest |ratio - 1| that such an error finds 4 times of 5 at a level.
 
@@ -116,30 +99,6 @@ class LogRatio:
         if self.error is None:
             return None
         return math.expm1(_student().stdtrit(self.freedom, [(1 + level) / 2, POWER]).sum() * self.error)
-
-
-class Comparison(NamedTuple):
-    """Ratio value/baseline over the rounds; everything but the ratio is None from one round."""
-
-    rounds: int
-    ratio: float  # geometric mean of the rounds' ratios
-    low: float | None  # 95 % interval: paired t on logarithms
-    high: float | None
-    p: float | None  # two-sided, of the ratio being 1
-    detectable: float | None  # minimum |ratio - 1| that such rounds find 4 times of 5
-    error: float | None  # standard error of the ratio's logarithm
-
-
-def compare(values: Sequence[float], baseline: Sequence[float]) -> Comparison:
-    """Compare values of the same rounds (one a process, same unit, over zero).
-
-    p is that of the paired t test on logarithms.
-    Raises ValueError where the two differ in length, are empty, or hold a value not over zero.
-    """
-    if len(values) != len(baseline):
-        raise ValueError(f"expected as many values as baselines; got {len(values)}, {len(baseline)}")
-    result = LogRatio.of_rounds([a / b for a, b in zip(values, baseline, strict=True)])
-    return Comparison(len(values), *result.estimate(), result.p(), result.detectable(), result.error)
 
 
 def direction(estimate: Estimate) -> str:

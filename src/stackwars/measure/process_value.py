@@ -39,11 +39,6 @@ class ProcessValue:
     loops_ms: float | None = None
 
 
-def plain(ms: float) -> ProcessValue:
-    """A value that needs no gate."""
-    return ProcessValue(ms, ms, 1.0, "", 0, 1)
-
-
 def of_rounds(
     rounds: dict[int, tuple[Sequence[int], dict]], loops_by_round: Mapping[int, Sequence[dict]] = NO_LOOPS
 ) -> dict[int, ProcessValue]:
@@ -119,22 +114,3 @@ def _blocks_ms(blocks: dict, baseline_share: float) -> list[tuple[float, bool]]:
     """(ms a call, whether it is uncontended) of each block."""
     per_call = [ns / blocks["calls"] / 1e6 for ns in blocks["ns"]]
     return list(zip(per_call, uncontended_blocks(blocks, baseline_share), strict=True))
-
-
-def per_round(values: dict[int, ProcessValue]) -> tuple[dict[int, float], bool]:
-    """({round: ms}, whether they are gated) of the processes of one cell.
-
-    A contended round (one without a gated value) is left out where at least half of the rounds are
-    uncontended; else the machine was never quiet, and all rounds count, ungated.
-    """
-    result, gated = aligned(values)
-    return {r: ms for r, (ms,) in result.items()}, gated
-
-
-def aligned(*series: dict[int, ProcessValue]) -> tuple[dict[int, tuple[float, ...]], bool]:
-    """({round: ms of each}, whether they are gated): rounds that all have, by the rule of `per_round`."""
-    shared = sorted(set.intersection(*(set(one) for one in series)))
-    uncontended = [r for r in shared if all(one[r].gated_ms is not None for one in series)]
-    if 2 * len(uncontended) >= len(shared) and uncontended:
-        return {r: tuple(one[r].gated_ms for one in series) for r in uncontended}, True
-    return {r: tuple(one[r].all_ms for one in series) for r in shared}, False

@@ -11,8 +11,9 @@ from stackwars.claims import definitions, stability
 from stackwars.claims.verdicts import CLAIM_VERDICTS, NOT_TESTABLE
 from stackwars.measure import PROTOCOL
 from stackwars.paper import latex
+from stackwars.paper.tables import products
 from stackwars.results import causes, effects, names, runs, schema, variance
-from stackwars.results.dataset import Dataset
+from stackwars.results.dataset import Dataset, Sources
 from stackwars.results.folder import MEASURED
 from stackwars.results.verdicts import COMPILER, COUNTS_DISAGREE, NO_DATA, NOT_DECIDED
 from stackwars.setup.device import CPU
@@ -89,6 +90,15 @@ def _kernels(data: Dataset) -> Named:
     yield "bert/pytorch/most", latex.number(of_bert.max())
 
 
+def _products(data: Dataset) -> Named:
+    """Yield the cores that each linear layer uses, and the share of a model's difference that its layers make up."""
+    replays = _ok(data.rows("cells", products.STUDY, schema.REPLAY)).dropna(subset=["cores"])
+    for row in replays.to_dict("records"):
+        yield f"cores/{row['workload']}/{row['framework']}/{row['compiler']}", f"{row['cores']:.1f}"
+    for row in products.predicted(Sources(data, data, [])):
+        yield f"predicted/{row['model']}/{row['compiler']}", rf"{100 * row['share']:.0f}\,\%"
+
+
 def _matrix(data: Dataset) -> Named:
     """Yield how many cells the matrix has, and how much one program's time depends on the compiler."""
     cells = data.rows("cells", "matrix", schema.REPLAY)
@@ -139,12 +149,22 @@ def _memory(data: Dataset) -> Named:
 
 
 def _audits(data: Dataset) -> Named:
-    """Yield in how many A/A trials a difference was claimed, by the audits that the reference has."""
+    """Yield the figures of the reference's audits: trials of A/A and of power, and how far loops are off."""
     found = audit_entries.read(runs.REFERENCE / MEASURED["audits"]).entries
-    groups = next(one for one in found if one["id"] == "aa")["figures"].get("groups", {})
-    # The audits of an earlier protocol have their counts one level higher.
-    parts = [group.get("claims", group) for name, group in groups.items() if name not in ("all", "run, all")]
-    yield from ((f"audits/aa/{key}", sum(part[name] for part in parts)) for key, name in _AA_COUNTS.items())
+    figures = {one["id"]: one["figures"] for one in found}
+    yield "audits/failed", sum(one["verdict"] == audit_entries.FAIL for one in found)
+    if figures["aa"]:
+        claims = figures["aa"]["groups"]["all"]["claims"]
+        yield from ((f"audits/aa/{key}", claims[name]) for key, name in _AA_COUNTS.items())
+    for size in figures["power"].get("sizes", []):
+        key = f"audits/power/{size['percent']}"
+        yield f"{key}/found", size["workloads"]["count"]
+        yield f"{key}/trials", size["workloads"]["trials"]
+    for row in figures["estimator"].get("rounds_of_audits", []):
+        yield f"audits/estimator/{row['framework']}", rf"{100 * (row['value'] - 1):+.1f}\,\%"
+    for group in figures["independent"].get("by_framework", []):
+        for row in group["workloads"]:
+            yield f"audits/independent/{group['framework']}/{row['workload']}", latex.number(row["ratio"])
 
 
 def _held_out(data: Dataset) -> Named:
@@ -175,6 +195,7 @@ _GROUPS: tuple[Callable[[Dataset], Named], ...] = (
         _overhead,
         _causes,
         _kernels,
+        _products,
         _matrix,
         _effects,
         _stacks,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import pandas as pd
 
@@ -105,7 +105,7 @@ def _measured(rounds: pd.DataFrame) -> Measured:
             why = "; ".join(dict.fromkeys(left_out))
             result[key]["detail"] = f"{len(left_out)} of {len(rows)} rounds left out: {why}"
     named = [dict(zip(schema.ROUND_KEYS, key, strict=True)) | row for key, row in result.items()]
-    return dict(zip(result, _moderated(named), strict=True))
+    return dict(zip(result, moderation.lend(named, *FAMILY), strict=True))
 
 
 def _medians(rounds: list[Row]) -> Row:
@@ -115,22 +115,6 @@ def _medians(rounds: list[Row]) -> Row:
         times = [row[side] for row in rounds if not is_missing(row[side])]
         result[side] = statistics.median(times) if times else None
     return result
-
-
-def _moderated(rows: Iterable[Row]) -> list[Row]:
-    """Return the rows with their errors by the variance between rounds that their family lends."""
-    rows, families = list(rows), {}
-    for row in rows:
-        if not is_missing(row.get("error")):
-            families.setdefault(tuple(row.get(name, "") for name in FAMILY), []).append(row)
-    for family in families.values():
-        prior = moderation.fit(
-            [row["error"] ** 2 * row["rounds"] for row in family], [row["dof"] for row in family]
-        )
-        for row in family:
-            variance, dof = moderation.moderate(row["error"] ** 2 * row["rounds"], row["dof"], prior)
-            row |= {"error": math.sqrt(variance / row["rounds"]), "dof": dof}
-    return rows
 
 
 def _columns(ratio: LogRatio | None, rounds: float | None = None) -> Row:

@@ -48,23 +48,8 @@ def build(config: dict, cells: pd.DataFrame, rounds: pd.DataFrame) -> pd.DataFra
     times, rows = times_of(rounds), []
     for name, some in subsets(config, matrix).items():
         own = [{"subset": name, "runs": 1, "machines": 1, **row} for row in _of_subset(some, times)]
-        rows += _moderated(own)
+        rows += moderation.lend(own, "effect")
     return over_all(decided(schema.table("effects", rows)))
-
-
-def _moderated(rows: list[dict]) -> list[dict]:
-    """Return the rows of a subset with their errors by the variance that the other workloads lend."""
-    families: dict[str, list[dict]] = {}
-    for row in rows:
-        if not is_missing(row["error"]):
-            families.setdefault(row["effect"], []).append(row)
-    for family in families.values():
-        variances = [row["error"] ** 2 * row["rounds"] for row in family]
-        prior = moderation.fit(variances, [row["dof"] for row in family])
-        for row, variance in zip(family, variances, strict=True):
-            moderated = moderation.moderate(variance, row["dof"], prior)
-            row |= {"error": math.sqrt(moderated.variance / row["rounds"]), "dof": moderated.dof}
-    return rows
 
 
 def decided(table: pd.DataFrame) -> pd.DataFrame:

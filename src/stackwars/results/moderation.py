@@ -14,6 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
+from stackwars.results.schema import is_missing
+
 FLOOR = 1e-3
 """Share of the median under which a variance is one of values that agree by chance."""
 FEWEST = 3
@@ -51,3 +53,21 @@ def moderate(variance: float, dof: float, prior: Prior | None) -> Prior:
         return Prior(variance, dof)
     total = dof + prior.dof
     return Prior((dof * variance + prior.dof * prior.variance) / total, total)
+
+
+def lend(rows: list[dict], *family: str) -> list[dict]:
+    """Return rows with their `error` and `dof` by the variance that their family lends: rows that agree in these columns.
+
+    error: of the mean of `rounds` values. Rows without one stay as they are.
+    """
+    families: dict[tuple, list[dict]] = {}
+    for row in rows:
+        if not is_missing(row.get("error")):
+            families.setdefault(tuple(row.get(name, "") for name in family), []).append(row)
+    for members in families.values():
+        variances = [row["error"] ** 2 * row["rounds"] for row in members]
+        prior = fit(variances, [row["dof"] for row in members])
+        for row, variance in zip(members, variances, strict=True):
+            moderated = moderate(variance, row["dof"], prior)
+            row |= {"error": math.sqrt(moderated.variance / row["rounds"]), "dof": moderated.dof}
+    return rows

@@ -10,19 +10,26 @@ from matplotlib.patches import Patch
 from stackwars.compilers.op_classes import CLASSES
 from stackwars.frameworks import title
 from stackwars.paper.figures.heat import draw_matrix
+from stackwars.paper.figures.layouts import draw_products, draw_sizes
 from stackwars.paper.figures.of_cells import chosen
 from stackwars.paper.figures.ratios import draw_compilers, draw_split
 from stackwars.paper.figures.releases import draw_releases
 from stackwars.paper.figures.style import COLUMN, GREY, OPERATION_LOOKS, PAGE, draw_graphs, save
+from stackwars.paper.tables import products, sizes
+from stackwars.paper.tables.products import layer
 from stackwars.results import schema
 from stackwars.results.dataset import Dataset, sources
 from stackwars.results.folder import Folder, command
 from stackwars.results.names import by_age, compiler_title
 from stackwars.setup.device import CPU
+from stackwars.study import cells
 from stackwars.study.comparisons import PROGRAMS, Comparison, comparisons
 from stackwars.study.programs import native_compiler
+from stackwars.workloads import load as workload
+from stackwars.workloads import sized
 
 FOLDER = "compiler_figures"
+PRODUCTS, SIZES = products.STUDY, sizes.STUDY
 _EDGE = {"edgecolor": "#333333", "linewidth": 0.3}
 _LINE = 0.14  # inches from one bar to the next
 _APART = 0.5  # bars' heights between two workloads
@@ -74,7 +81,31 @@ def figures(config: dict, folder: Folder) -> dict[str, Figure]:
         "matrix": draw_matrix(matrix.rows("cells", "matrix", schema.REPLAY)),
         "releases": draw_releases(datasets.of("releases").table("releases"), "jaxlib"),
         "op_times": draw_op_times(profile[profile["workload"].isin(chosen(config, tables))], main),
+        "products": draw_products(
+            products_of(datasets.of(PRODUCTS), main), main, list(config["studies"][PRODUCTS]["compilers"])
+        ),
+        "sizes": draw_sizes(
+            sizes_of(datasets.of(SIZES), main), main, list(config["studies"][SIZES]["compilers"])
+        ),
     }
+
+
+def products_of(data: Dataset, pair: Comparison) -> pd.DataFrame:
+    """Return the replays of both frontends' linear layers, with the sizes of the product."""
+    rows = data.rows("cells", PRODUCTS, schema.REPLAY)
+    rows = rows[rows["framework"].isin(pair.sides)]
+    layers = (layer(cells.sizes(data.config, name)) for name in rows["workload"])
+    return rows.assign(product=[", ".join(map(str, one)) for one in layers])
+
+
+def sizes_of(data: Dataset, pair: Comparison) -> pd.DataFrame:
+    """Return a pair's steady ratios and those of its replays, with the workload's title and the rows of its products."""
+    rows = pd.concat([pair_of(data, SIZES, pair, name) for name in (schema.STEADY, schema.REPLAY)])
+    given = [cells.sizes(data.config, name) for name in rows["workload"]]
+    return rows.assign(
+        base=[workload(sized.base(name)).TITLE for name in rows["workload"]],
+        rows=[one["batch"] * one["sequence"] for one in given],
+    )
 
 
 def pair_of(data: Dataset, study: str, pair: Comparison, quantity: str) -> pd.DataFrame:
