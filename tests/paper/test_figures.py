@@ -34,12 +34,10 @@ FIGURES = {
     "stack",
     "split",
     "matrix",
-    "op_times",
     "releases",
     "products",
-    "sizes",
 }
-STUDIES = ["tables", "stacks", "matrix", "beyond", "releases", "products", "sizes"]
+STUDIES = ["tables", "stacks", "matrix", "beyond", "releases", "products"]
 
 
 def named(*rows: dict) -> list[dict]:
@@ -240,27 +238,6 @@ def test_numbers_in_a_heat_map_have_about_three_characters():
     assert shown == ["1", "1.23", "9.99", "14", "120"]
 
 
-def test_the_bars_of_a_program_sum_to_its_time_over_the_baselines():
-    rows = profile("mha", "jax", (3.0, 1.0)) + profile("mha", "torch_xla", (6.0, 2.0), consistent=False)
-    rows += profile("mha", "torchax", (50.0,)) + profile("mha", "jax", (2.0,), NO_YNN)
-    rows += profile("mha", "torch_xla", (2.0, 1.0), NO_YNN)
-    rows += profile("conv", "jax", (1.0,)) + profile("conv", "torch_xla", (9.0,))
-    figure = of_compilers.draw_op_times(schema.table("profile", named(*rows)), PAIR)
-    ends = []
-    for axis in figure.axes:
-        by_bar: dict[float, float] = {}
-        for bar in axis.patches:
-            by_bar[bar.get_y()] = max(by_bar.get(bar.get_y(), 0.0), bar.get_x() + bar.get_width())
-        ends.append(list(by_bar.values()))
-    assert ends == [pytest.approx([1, 2, 1, 9]), pytest.approx([1, 1.5])]
-    assert [axis.get_title() for axis in figure.axes] == ["jaxlib 0.7.1", "jaxlib 0.10.2 without YNN"]
-    assert labels(figure.axes[0]) == ["MHA,  JAX", "torch_xla", "Conv 3x3,  JAX", "torch_xla"]
-    first, second = ([text.get_text() for text in axis.texts if text.get_text()] for axis in figure.axes)
-    assert first == [of_compilers.INCONSISTENT, "9.0"], "a bar that is cut has its length"
-    assert second == [of_compilers.NO_PROFILE]
-    assert figure.axes[0].get_xlim()[1] == of_compilers.WIDEST
-
-
 def test_a_block_of_calls_stands_at_its_first_call_and_cells_that_failed_are_left_out(tmp_path):
     for name, status in (("jax", "ok"), ("torch_xla", "oom")):
         home = tmp_path / "cpu" / name / "gemm"
@@ -335,20 +312,3 @@ def test_a_product_has_the_time_and_the_cores_of_each_layout_in_each_compiler():
     assert {"1.8", "1.3"} <= {text.get_text() for text in old.texts}
     assert labels(old) == ["128, 768, 3072"]
     assert any("(out, in)" in text for text in words(figure))
-
-
-def test_the_ratios_of_a_workload_are_drawn_over_the_rows_of_its_products():
-    rows = compared(
-        comparison("linear", 3.0, quantity="replay", compiler=OLD),
-        comparison("linear", 1.1, quantity="replay", compiler=NEW),
-        comparison("linear", 2.5),
-        comparison("mha", 1.5),
-    ).assign(base=["Linear layer"] * 3 + ["MHA"], rows=[128, 128, 128, 64])
-    figure = layouts.draw_sizes(rows, PAIR, [OLD, NEW])
-    linear, mha = figure.axes
-    lines = [
-        (list(line.get_xdata()), list(line.get_ydata())) for line in linear.lines if line.get_marker() != "None"
-    ]
-    assert lines == [([128], [2.5]), ([128], [3.0]), ([128], [1.1])]
-    assert mha.get_title() == "MHA" and linear.get_title() == "Linear layer"
-    assert words(figure)[:3] == ["native calls", "jaxlib 0.7.1", "jaxlib 0.10.2"]

@@ -108,7 +108,8 @@ def test_a_smoke_run_has_its_tables_and_claim_boxes_and_no_findings(reference_ta
         schema.write(
             schema.read(reference_tables[name]) if name == "claims" else schema.empty(name), made[name]
         )
-    context = json.loads(reference_tables["context"].read_text()) | {"preset": "smoke"}
+    context = json.loads(reference_tables["context"].read_text())
+    context |= {"preset": "smoke", "date_utc": "2020-01-01T00:00:00+00:00"}
     made["context"].write_text(json.dumps(context))
     render.build(load() | {"preset": "smoke"}, made)
     main, report = ((made["latex"] / f"{name}.tex").read_text() for name in ("main", "replication"))

@@ -117,7 +117,10 @@ def profile_sources(tmp_path, own=(), reference=(), runs=("",)):
     """A run that measured the tables and the reference, with replays in these runs of the reference."""
     replays = [replay("jax", compiler, run=run) for run in runs for compiler in (OLD, NEW)]
     own_tables = {"cells": [replay("jax", OLD)], "profile": list(own)}
-    return made_sources(tmp_path, own_tables, {"cells": replays, "profile": list(reference)})
+    sources = made_sources(tmp_path, own_tables, {"cells": replays, "profile": list(reference)})
+    known = sources.reference.context["runs"][0]
+    sources.reference.context["runs"] = [known | {"run": run} for run in runs]
+    return sources
 
 
 def test_a_profile_is_of_the_study_and_of_the_run_whose_replay_is_shown(tmp_path):

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from made_tables import NEW, OLD, cell, compared, only, replay, rounds
-from stackwars.measure.log_ratio import compare
+from stackwars.measure.log_ratio import LogRatio
 from stackwars.study.config import load
 
 JAX, TORCH = cell("jax"), cell("torch_xla")
@@ -64,8 +64,8 @@ def test_verdicts_of_times_are_words(stage, ratios, verdict):
     found = only(compared([JAX, TORCH], rounds(stage, "torch_xla", ratios)), quantity=stage)
     assert (found["verdict"], found["title"], found["kind"]) == (verdict, "GEMM", "basic")
     if len(ratios) > 1:
-        known = compare(ratios, (1.0,) * len(ratios))
-        assert (found["confidence"], found["detectable"]) == pytest.approx((0.95, known.detectable))
+        known = LogRatio.of_rounds(ratios).detectable()
+        assert (found["confidence"], found["detectable"]) == pytest.approx((0.95, known))
     else:
         assert found[["low", "high", "confidence", "detectable"]].isna().all()
 

@@ -34,6 +34,14 @@ def test_all_rows_of_a_workload_are_of_one_run_and_in_the_order_of_the_study(tmp
     assert shown(found) == [("gemm", "jax", "2"), ("mha", "jax", "1"), ("mha", "torch_xla", "1")]
 
 
+def test_of_runs_with_as_many_rows_one_that_was_asked_for_the_study_counts(tmp_path):
+    cells = [cell("jax", run="1"), cell("torch_xla", run="1"), cell("jax", run="2"), cell("torch_xla", run="2")]
+    found = Dataset(CONFIG, accepted(tmp_path, cells=cells).folder, is_reference=True)
+    found.context["runs"] = [{"run": "1", "studies": ["tables"]}, {"run": "2", "studies": ["matrix"]}]
+    assert set(found.rows("cells", "tables")["run"]) == {"1"}
+    assert set(found.rows("cells", "matrix")["run"]) == {"2"}
+
+
 def test_what_ran_out_of_memory_was_run_and_what_was_not_run_hides_nothing(tmp_path):
     cells = [cell("jax", run="1", status="oom"), cell("jax", run="2", **ABSENT)]
     cells += [cell("jax", "mha", run="1", status="error"), cell("jax", "mha", run="2")]

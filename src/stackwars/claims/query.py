@@ -92,7 +92,7 @@ def _audits(dataset: Dataset) -> pd.DataFrame:
 def _of_one_run(dataset: Dataset, found: pd.DataFrame, study: str) -> pd.DataFrame:
     """Return the rows of the run that shows each workload: chosen from what the claim is about, since a run may
     have more programs of a workload and none for this target."""
-    shown = newest_runs(dataset.config, found, study)
+    shown = newest_runs(dataset, found, study)
     return found[found["run"] == found["workload"].map(shown).fillna("")]
 
 

@@ -79,11 +79,21 @@ def _kernels(data: Dataset) -> Named:
     for workload, share in zip(removals["workload"], removals["share"], strict=True):
         yield f"ynn/removes/{workload}", rf"{100 * share:.0f}\,\%"
     replays = data.comparisons("matrix", quantity=schema.REPLAY, subject="torch_xla", baseline="jax")
-    newer = replays[replays["protocol"] == PROTOCOL]
-    compilers = [name for name in replays["compiler"].unique() if name not in set(newer["compiler"])]
-    workloads = [name for name in replays["title"].unique() if name not in set(newer["title"])]
-    older = ", ".join([*map(names.compiler_title, compilers), *workloads])
-    yield "matrix/older", f"Measured by an earlier version of the protocol: {older}." if older else ""
+    replays = replays.dropna(subset=["ratio"])
+    older: dict[tuple, list[str]] = {}
+    for title, rows in replays.groupby("title", sort=False):
+        old = tuple(rows.loc[rows["protocol"] != PROTOCOL, "compiler"])
+        if old:
+            every = len(old) == len(rows)
+            older.setdefault(() if every else tuple(map(names.compiler_title, old)), []).append(title)
+    parts = [
+        latex.escape(f"{', '.join(titles)}{' in ' if compilers else ''}{' and '.join(compilers)}")
+        for compilers, titles in older.items()
+    ]
+    yield (
+        "matrix/older",
+        f"Measured by an earlier version of the protocol: {'; '.join(parts)}." if parts else "",
+    )
     of_bert = data.comparisons(quantity=schema.REPLAY, workload="bert_base", compiler="jaxlib-0.10.2-no-ynn")
     of_bert = of_bert[of_bert["subject"].isin(PYTORCH)]["ratio"]
     yield "bert/pytorch/least", latex.number(of_bert.min())

@@ -46,7 +46,7 @@ def _calls(sources: Sources) -> Iterator[dict[str, Any]]:
         if not study.compilers:
             continue
         table = of_study(study, data.table("profile"))
-        shown = newest_runs(data.config, data.table("cells"), name, schema.REPLAY)
+        shown = newest_runs(data, data.table("cells"), name, schema.REPLAY)
         table = table[table["run"] == table["workload"].map(shown)].assign(study=name)
         table = in_order(study.workloads, table)
         for key, rows in table.groupby(PROGRAM, sort=False):

@@ -90,7 +90,7 @@ def _belongs(data: Dataset, key: str, study: Study) -> bool:
 
 def newest(data: Dataset, study: Study, table: pd.DataFrame, mode: str = schema.NATIVE) -> pd.DataFrame:
     """Return of each workload the rows of the run that has most of them, in the order of the workloads."""
-    rows = table[table["run"] == table["workload"].map(newest_runs(data.config, table, study.name, mode))]
+    rows = table[table["run"] == table["workload"].map(newest_runs(data, table, study.name, mode))]
     return in_order(study.workloads, rows)
 
 

@@ -21,19 +21,21 @@ DEVICES = (*CPUS, "cuda", "tpu")
 """Devices of cells."""
 
 
-def newest_runs(config: dict, table: pd.DataFrame, study: str, mode: str = schema.NATIVE) -> dict[str, str]:
+def newest_runs(data: Dataset, table: pd.DataFrame, study: str, mode: str = schema.NATIVE) -> dict[str, str]:
     """Return the run that shows each workload of a study: the newest of those with most ok rows of it.
 
-    Times of two runs are not set beside each other, so all rows of a workload come from one run. Of this run's
-    own tables it is always the empty name.
+    Of equals, one that was asked for the study: another run may have some of its workloads by the way. Times of two
+    runs are not set beside each other, so all rows of a workload come from one run. Of this run's own tables it is
+    always the empty name.
     """
-    rows = of_study(full_study(config, study), table)
+    rows = of_study(data.study(study), table)
     if "mode" in rows.columns:
         rows = rows[rows["mode"] == mode]
     status = rows["status"] if "status" in rows.columns else pd.Series("ok", index=rows.index)
     ran = rows.assign(ok=status == "ok")[status != "not run"]
     counts = ran.groupby(["workload", "run"])["ok"].sum().reset_index()
-    ordered = counts.sort_values(["ok", "run"], kind="stable")
+    counts["asked"] = counts["run"].isin(data.runs_of(study))
+    ordered = counts.sort_values(["ok", "asked", "run"], kind="stable")
     return dict(zip(ordered["workload"], ordered["run"], strict=True))
 
 
@@ -99,6 +101,11 @@ class Dataset:
         """Return a study at its full extent."""
         return full_study(self.config, name)
 
+    def runs_of(self, study: str) -> set[str]:
+        """Return the accepted runs that were asked for a study."""
+        every = self.context.get("runs", []) if self.is_reference else []
+        return {run["run"] for run in every if study in run["studies"]}
+
     def rows(self, name: str, study: str, mode: str = schema.NATIVE) -> pd.DataFrame:
         """Return the rows of a table that show a study, every workload's from one run (`newest_runs`).
 
@@ -107,7 +114,7 @@ class Dataset:
         table = of_study(self.study(study), self.table(name))
         if name == "cells":
             table = table[table["mode"] == mode]
-        shown = table["workload"].map(newest_runs(self.config, self.table(name), study, mode))
+        shown = table["workload"].map(newest_runs(self, self.table(name), study, mode))
         table = table[table["run"] == shown.fillna("")]  # what this run did not run stays
         return in_order(self.study(study).workloads, table)
 

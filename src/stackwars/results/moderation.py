@@ -56,9 +56,9 @@ def moderate(variance: float, dof: float, prior: Prior | None) -> Prior:
 
 
 def lend(rows: list[dict], *family: str) -> list[dict]:
-    """Return rows with their `error` and `dof` by the variance that their family lends: rows that agree in these columns.
+    """Return rows with their `error` and `dof` by the variance that their family lends.
 
-    error: of the mean of `rounds` values. Rows without one stay as they are.
+    family: the columns in which its rows agree. error: of the mean of `rounds` values; rows without one stay.
     """
     families: dict[tuple, list[dict]] = {}
     for row in rows:

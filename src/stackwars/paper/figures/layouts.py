@@ -1,4 +1,4 @@
-"""Draw what the layout of a weight costs: in single linear layers, and in workloads of several sizes."""
+"""Draw what the layout of a weight costs in single linear layers."""
 
 from __future__ import annotations
 
@@ -7,11 +7,8 @@ import pandas as pd
 
 from stackwars.frameworks import title
 from stackwars.paper.figures.style import BAND, PAGE, line_look, round_ticks
-from stackwars.results import schema
 from stackwars.results.names import compiler_title
 from stackwars.study.comparisons import Comparison
-
-NATIVE = "native calls"
 
 
 def draw_products(rows: pd.DataFrame, pair: Comparison, compilers: list[str]) -> plt.Figure:
@@ -62,51 +59,6 @@ def _mark(side: str, pair: Comparison) -> dict:
 
 def _layout(side: str, pair: Comparison) -> str:
     return f"{title(side)}, weight as {'(in, out)' if side == pair.baseline else '(out, in)'}"
-
-
-def draw_sizes(rows: pd.DataFrame, pair: Comparison, compilers: list[str]) -> plt.Figure:
-    """Draw the ratios of a pair over the rows of the products: a panel a workload, a line a compiler, and native calls.
-
-    rows: comparisons of the quantities steady and replay, with the columns `base` (title of the workload) and
-    `rows` (batch times sequence).
-    """
-    rows = rows.dropna(subset=["ratio"])
-    bases = list(rows["base"].drop_duplicates())
-    figure, axes = plt.subplots(
-        1, max(1, len(bases)), figsize=(PAGE, 2.1), sharex=True, sharey=True, squeeze=False
-    )
-    lines = ["", *compilers]
-    for axis, base in zip(axes[0], bases, strict=False):
-        axis.axhline(1, color="black", linewidth=0.6, zorder=0)
-        for compiler in lines:
-            quantity = schema.REPLAY if compiler else schema.STEADY
-            of_line = (rows["base"] == base) & (rows["quantity"] == quantity) & (rows["compiler"] == compiler)
-            line = rows[of_line].sort_values("rows")
-            look = line_look(compiler, lines)
-            axis.vlines(line["rows"], line["low"], line["high"], color=look["color"], linewidth=0.8)
-            axis.plot(line["rows"], line["ratio"], **look)
-        axis.set_title(base)
-        axis.set_xlabel("batch \N{MULTIPLICATION SIGN} sequence")
-    first = axes[0][0]
-    base, own = map(title, pair.sides)
-    first.set_ylabel(f"{own} over {base}")
-    first.set_xscale("log", base=2)
-    ticks = sorted(rows["rows"].unique())
-    first.set_xticks(ticks, [f"{tick:,}" for tick in ticks], rotation=45)
-    first.set_yscale("log")
-    if len(rows):
-        low, high = rows["ratio"].min() / 1.2, rows["ratio"].max() * 1.2
-        first.set_ylim(low, high)
-        marks = round_ticks(low, high, most=7)
-        first.set_yticks(marks, [f"{mark:g}" for mark in marks])
-    for axis in axes[0]:
-        axis.minorticks_off()
-    handles = [
-        plt.Line2D([], [], label=compiler_title(one) if one else NATIVE, **line_look(one, lines))
-        for one in lines
-    ]
-    figure.legend(handles=handles, loc="outside upper center", ncols=4, columnspacing=1.4)
-    return figure
 
 
 def _log_axis(axis: plt.Axes, values: pd.Series, most: int) -> None:

@@ -1,43 +1,28 @@
-"""Draw the figures of programs and of what compiles them: the stacks, the matrix, where time goes, and graphs."""
+"""Draw the figures of programs and of what compiles them: the stacks, the matrix, layouts, and graphs."""
 
 from __future__ import annotations
 
 import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.figure import Figure
-from matplotlib.patches import Patch
 
-from stackwars.compilers.op_classes import CLASSES
-from stackwars.frameworks import title
 from stackwars.paper.figures.heat import draw_matrix
-from stackwars.paper.figures.layouts import draw_products, draw_sizes
-from stackwars.paper.figures.of_cells import chosen
+from stackwars.paper.figures.layouts import draw_products
 from stackwars.paper.figures.ratios import draw_compilers, draw_split
 from stackwars.paper.figures.releases import draw_releases
-from stackwars.paper.figures.style import COLUMN, GREY, OPERATION_LOOKS, PAGE, draw_graphs, save
-from stackwars.paper.tables import products, sizes
+from stackwars.paper.figures.style import COLUMN, GREY, draw_graphs, save
+from stackwars.paper.tables import products
 from stackwars.paper.tables.products import layer
 from stackwars.results import schema
 from stackwars.results.dataset import Dataset, sources
 from stackwars.results.folder import Folder, command
-from stackwars.results.names import by_age, compiler_title
 from stackwars.setup.device import CPU
 from stackwars.study import cells
 from stackwars.study.comparisons import PROGRAMS, Comparison, comparisons
 from stackwars.study.programs import native_compiler
-from stackwars.workloads import load as workload
-from stackwars.workloads import sized
 
 FOLDER = "compiler_figures"
-PRODUCTS, SIZES = products.STUDY, sizes.STUDY
-_EDGE = {"edgecolor": "#333333", "linewidth": 0.3}
-_LINE = 0.14  # inches from one bar to the next
-_APART = 0.5  # bars' heights between two workloads
-WIDEST = 5
-"""The axis ends at this multiple of the baseline's call; longer bars are cut, with their length beside them."""
-INCONSISTENT = "\N{DAGGER}"
-"""After a bar whose classes do not add up to the timed call."""
-NO_PROFILE = "no profile"
+PRODUCTS = products.STUDY
 STAGES = [
     (0, 0, 1, "JAX program", "functions, arrays", "white"),
     (0, 1, 2, "PyTorch program", "nn.Module, tensors", "white"),
@@ -70,8 +55,6 @@ def figures(config: dict, folder: Folder) -> dict[str, Figure]:
     datasets = sources(config, folder)
     tables, matrix = datasets.of("tables"), datasets.of("matrix")
     main = comparisons(config, PROGRAMS)[0]
-    # Of the tables' source, and of the compilers of the matrix as far as it has them.
-    profile = tables.rows("profile", "matrix")
     return {
         "compilers": draw_compilers(
             pair_of(matrix, "matrix", main, schema.REPLAY), main, list(matrix.study("matrix").compilers)
@@ -80,12 +63,8 @@ def figures(config: dict, folder: Folder) -> dict[str, Figure]:
         "split": draw_split(factors(config, tables, main), main),
         "matrix": draw_matrix(matrix.rows("cells", "matrix", schema.REPLAY)),
         "releases": draw_releases(datasets.of("releases").table("releases"), "jaxlib"),
-        "op_times": draw_op_times(profile[profile["workload"].isin(chosen(config, tables))], main),
         "products": draw_products(
             products_of(datasets.of(PRODUCTS), main), main, list(config["studies"][PRODUCTS]["compilers"])
-        ),
-        "sizes": draw_sizes(
-            sizes_of(datasets.of(SIZES), main), main, list(config["studies"][SIZES]["compilers"])
         ),
     }
 
@@ -96,16 +75,6 @@ def products_of(data: Dataset, pair: Comparison) -> pd.DataFrame:
     rows = rows[rows["framework"].isin(pair.sides)]
     layers = (layer(cells.sizes(data.config, name)) for name in rows["workload"])
     return rows.assign(product=[", ".join(map(str, one)) for one in layers])
-
-
-def sizes_of(data: Dataset, pair: Comparison) -> pd.DataFrame:
-    """Return a pair's steady ratios and those of its replays, with the workload's title and the rows of its products."""
-    rows = pd.concat([pair_of(data, SIZES, pair, name) for name in (schema.STEADY, schema.REPLAY)])
-    given = [cells.sizes(data.config, name) for name in rows["workload"]]
-    return rows.assign(
-        base=[workload(sized.base(name)).TITLE for name in rows["workload"]],
-        rows=[one["batch"] * one["sequence"] for one in given],
-    )
 
 
 def pair_of(data: Dataset, study: str, pair: Comparison, quantity: str) -> pd.DataFrame:
@@ -166,73 +135,6 @@ def _arrow(axis: plt.Axes, x: float, level: int, dashed: bool) -> None:
     look = {"arrowstyle": "-|>", "linewidth": 0.7, "color": "black", "shrinkA": 0, "shrinkB": 0}
     look["linestyle"] = "--" if dashed else "-"
     axis.annotate("", xy=(x, _top(level + 1)), xytext=(x, _top(level) - HEIGHT), arrowprops=look)
-
-
-def draw_op_times(profile: pd.DataFrame, pair: Comparison) -> plt.Figure:
-    """Draw the profiled call of each program of a pair over that of the baseline's in the same compiler."""
-    shown = profile[profile["framework"].isin(pair.sides)]
-    places = _places(shown, pair)
-    panels = by_age(shown["compiler"]) or [""]
-    size = (PAGE, 0.95 + _LINE * (max(places.values(), default=3) + 1))
-    figure, axes = plt.subplots(1, len(panels), figsize=size, sharex=True, sharey=True, squeeze=False)
-    first = axes[0][0]
-    first.set_yticks(list(places.values()), [_label(key, shown, pair) for key in places])
-    first.set_ylim(max(places.values(), default=1) + 0.7, -0.7)
-    longest = [
-        _bars(axis, shown[shown["compiler"] == one], places, pair)
-        for axis, one in zip(axes[0], panels, strict=True)
-    ]
-    first.set_xlim(0, min(WIDEST, max(longest) * 1.04))
-    handles = [Patch(label=CLASSES[name], **look, **_EDGE) for name, look in OPERATION_LOOKS.items()]
-    figure.legend(handles=handles, loc="outside upper center", ncols=3, handlelength=1.4, columnspacing=1.2)
-    return figure
-
-
-def _places(shown: pd.DataFrame, pair: Comparison) -> dict[tuple[str, str], float]:
-    """Return {(workload, framework): where its bars stand}, those of a workload together."""
-    pairs = [(workload, side) for workload in shown["workload"].drop_duplicates() for side in pair.sides]
-    return {key: number + _APART * (number // 2) for number, key in enumerate(pairs)}
-
-
-def _label(key: tuple[str, str], shown: pd.DataFrame, pair: Comparison) -> str:
-    """Return the framework, after the workload if it is the baseline's."""
-    workload, framework = key
-    if framework != pair.baseline:
-        return title(framework)
-    name = shown.loc[shown["workload"] == workload, "title"].iloc[0]
-    return f"{name},  {title(framework)}"
-
-
-def _bars(axis: plt.Axes, rows: pd.DataFrame, places: dict, pair: Comparison) -> float:
-    """Draw one compiler's bars; return the length of the longest."""
-    axis.tick_params(axis="y", length=0)
-    axis.set_xlabel(f"time over that of {title(pair.baseline)}'s program")
-    axis.set_title(compiler_title(rows["compiler"].iloc[0]) if len(rows) else NO_PROFILE)
-    axis.axvline(1, color="black", linewidth=0.6, zorder=0)
-    totals = rows.groupby(["workload", "framework"])["ms"].sum()
-    longest = 1.0
-    for (workload, framework), y in places.items():
-        if (workload, pair.baseline) not in totals.index or (workload, framework) not in totals.index:
-            if framework == pair.baseline:
-                axis.text(0.03, y + 0.5, NO_PROFILE, style="italic", va="center", fontsize=7)
-            continue
-        one = rows[(rows["workload"] == workload) & (rows["framework"] == framework)]
-        left = _bar(axis, y, one.set_index("class")["ms"] / totals[workload, pair.baseline])
-        longest = max(longest, left)
-        mark = "" if one["profile_consistent"].iloc[0] is True else INCONSISTENT
-        text = f"{left:.1f}{mark}" if left > WIDEST else mark
-        place = {"textcoords": "offset points", "va": "center", "annotation_clip": False}
-        axis.annotate(text, (min(left, WIDEST), y), (2, 0), fontsize=7, **place)
-    return longest
-
-
-def _bar(axis: plt.Axes, y: float, shares: pd.Series) -> float:
-    """Draw the classes of one program as one bar; return its length."""
-    left = 0.0
-    for name, look in OPERATION_LOOKS.items():
-        axis.barh(y, shares[name], 0.8, left, **look, **_EDGE)
-        left += shares[name]
-    return left
 
 
 if __name__ == "__main__":

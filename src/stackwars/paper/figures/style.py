@@ -13,8 +13,6 @@ from typing import Any
 import matplotlib
 import matplotlib.pyplot as plt
 
-from stackwars.compilers import op_classes as classes
-
 COLUMN = 3.45  # inches: the width of an IEEEtran column, so that text keeps its size in print
 PAGE = 7.1
 GREY = "#e6e6e6"
@@ -53,17 +51,6 @@ LOOKS: list[dict[str, Any]] = [
     {"color": "#a8579f", "marker": "D", "linestyle": "-."},
 ]
 """Lines and marks of a figure: they differ in shape too, and each has a contrast of 3 to 1 with white."""
-
-# From dark to light, as they stand in a bar; hatches separate neighbours on a printer with few greys.
-OPERATION_LOOKS = {
-    classes.PRODUCTS: {"facecolor": "#14213d"},
-    classes.TRANSPOSES: {"facecolor": "#c4571b", "hatch": "////"},
-    classes.REDUCTIONS: {"facecolor": "#5fae97"},
-    classes.ELEMENTWISE: {"facecolor": "#d9b44a", "hatch": "...."},
-    classes.LIBRARY: {"facecolor": "#cfcfcf"},
-    classes.DISPATCH: {"facecolor": "white"},
-}
-"""The bar of each class of operations."""
 
 _STEPS = [
     (1,),

@@ -9,8 +9,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from stackwars import workloads
-from stackwars.frameworks import title
-from stackwars.paper.tables.spec import Column, Table, frame, indexed, main, pooled_over, ratio
+from stackwars.paper.tables.spec import Column, Table, frame, indexed, main
 from stackwars.results import effects, schema
 from stackwars.results.dataset import Dataset, Sources
 from stackwars.results.names import compiler_title
@@ -43,50 +42,6 @@ def layers(name: str, sizes: dict[str, int]) -> Counter[Layer]:
     rows = sizes["batch"] * positions
     shapes = (shape for shape in workloads.load(name).parameters(sizes).values() if len(shape) == 2)
     return Counter(Layer(rows, *(shape if name in IN_OUT else shape[::-1])) for shape in shapes)
-
-
-def product_rows(sources: Sources) -> pd.DataFrame:
-    """Return a row for each layer: in each compiler, the time of both programs, the cores that they use, the ratio."""
-    data, pair = sources.of(STUDY), main(sources)
-    study = data.study(STUDY)
-    replays = _replays(data, STUDY)
-    table = data.comparisons(STUDY, quantity=schema.REPLAY, subject=pair.subject, baseline=pair.baseline)
-    ratios = indexed(table, "workload", "compiler")
-    result = []
-    for workload in study.workloads:
-        size = layer(cells.sizes(data.config, workload))
-        row = {"product": f"{size.rows}, {size.features}, {size.outputs}"}
-        for compiler in study.compilers:
-            for framework in pair.sides:
-                found = replays.get((workload, compiler, framework), {})
-                row[f"{compiler} {framework}"] = found.get("steady_ms")
-                row[f"{compiler} {framework} cores"] = found.get("cores")
-            row[compiler] = ratio(ratios.get((workload, compiler)))
-        result.append(row)
-    return frame(result, pooled_over(data, table))
-
-
-def product_columns(sources: Sources) -> tuple[Column, ...]:
-    """Return the columns of each compiler."""
-    sides, compilers = main(sources).sides, sources.of(STUDY).study(STUDY).compilers
-    return (
-        Column("Rows, in, out", "product"),
-        *(
-            column
-            for name in compilers
-            for column in (
-                *(
-                    one
-                    for side in sides
-                    for one in (
-                        Column(title(side), f"{name} {side}", "ms", compiler_title(name)),
-                        Column("cores", f"{name} {side} cores", "number", compiler_title(name)),
-                    )
-                ),
-                Column("ratio", name, "ratio", compiler_title(name)),
-            )
-        ),
-    )
 
 
 def predicted(sources: Sources) -> Iterator[dict]:
@@ -132,16 +87,6 @@ def _difference(replays: dict[tuple, dict], workload: str, compiler: str, sides:
 
 
 TABLES = (
-    Table(
-        name="products",
-        caption="One Linear Layer: Time and Cores Used, With the Weight as (in, out) in JAX and (out, in) in torch_xla",
-        rows=product_rows,
-        columns=product_columns,
-        study=STUDY,
-        note="""Replays of both frontends' programs of one linear layer in one process, in ms. Cores: time of all
-        threads over wall time.""",
-        empty="no layer was replayed",
-    ),
     Table(
         name="predicted",
         caption="What the Layers by Themselves Explain of a Model",

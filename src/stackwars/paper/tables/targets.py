@@ -92,7 +92,7 @@ def slice_rows(sources: Sources) -> pd.DataFrame:
     data, result = sources.of(SHARDING), []
     programs = data.table("programs")
     programs = programs[(programs["workload"] == LLAMA) & programs["variant"].str.startswith("tensor")]
-    programs = programs[programs["run"] == newest_runs(data.config, programs, SHARDING).get(LLAMA)]
+    programs = programs[programs["run"] == newest_runs(data, programs, SHARDING).get(LLAMA)]
     order = list(data.config["frameworks"])
     for row in sorted(
         programs.to_dict("records"), key=lambda row: (order.index(row["framework"]), row["devices"])
