@@ -28,6 +28,7 @@ LEAST, MOST = 3, 25
 SECONDS = 0.5
 """Once there are LEAST, there are no further ones after so long for each program."""
 DESCRIBED = 20
+"""The longest operations, of which opcode, type and line are kept: a page lists no more."""
 MOST_SPANS = 5_000
 """Of a call in which more operations ran, a loop's for instance, it is not kept when each did."""
 _LINE = re.compile(r'source_file="-" source_line=(\d+)')

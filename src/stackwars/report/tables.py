@@ -200,6 +200,8 @@ def effects(sources: Sources) -> list[Row]:
         return []
     data = sources.of(COMPILERS)
     table = in_order(data.study(COMPILERS).workloads, data.table("effects"))
+    # The page shows whole percentages, and three digits of a factor.
+    table = table.round(dict.fromkeys(("share", "share_low", "share_high", "factor"), 3))
     return [origin_of(sources, data) | row for row in records(table, EFFECT)]
 
 
