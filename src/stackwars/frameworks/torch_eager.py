@@ -51,6 +51,8 @@ class Session:
         # The OpenMP runtime follows the affinity too, unless the environment told it otherwise.
         torch.set_num_threads(len(os.sched_getaffinity(0)))
         torch.set_float32_matmul_precision(precision)
+        # Convolutions on a GPU have a switch of their own, which PyTorch leaves on; JAX's precision is for both.
+        torch.backends.cudnn.allow_tf32 = precision != "highest"
 
     def put(self, array: np.ndarray) -> Any:
         # A copy on the CPU too: PyTorch would use NumPy's memory, which is aligned to 16 bytes and not to 64.

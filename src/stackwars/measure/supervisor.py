@@ -118,6 +118,7 @@ def _environ(job: Any, cache: Path, control: Control | None, rng: random.Random)
             "TRANSFORMERS_VERBOSITY": "error",
             "XDG_CACHE_HOME": str(cache),
             "TMPDIR": str(cache),
+            "CUDA_CACHE_PATH": str(cache),
             "TF_CPP_MIN_LOG_LEVEL": "1",
             # The size of the environment moves the stack, and with it the speed of a process
             # (Mytkowicz et al., ASPLOS 2009), and hashes order sets: at random, so that it is noise and no bias.

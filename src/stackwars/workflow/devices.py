@@ -15,7 +15,7 @@ from stackwars.study import cells
 _ASK = """
 import sys
 from importlib import import_module
-session = import_module("stackwars.frameworks." + sys.argv[1]).Session(sys.argv[2], "default")
+session = import_module("stackwars.frameworks." + sys.argv[1]).Session(sys.argv[2], "highest")
 print(session.device_kind())
 """
 _TIMEOUT_S = 300

@@ -400,6 +400,6 @@ KINDS = {
         spec=lambda grid, w: programs.optimise_job(grid.config),
     ),
     "peak": Kind(
-        "1", lambda grid, w: run_environments.JAX_PINS if w.device in CPUS else f"envs/jax-{w.device}.txt"
+        "1", lambda grid, w: cells.pins(grid.config, "jax", w.device)
     ),
 }
