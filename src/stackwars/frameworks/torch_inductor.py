@@ -73,8 +73,8 @@ class Session(torch_eager.Session):
         self._dynamo, self._metrics = utils, metrics
         self._skipped: list[str] = []
         _watch(exc.SkipFrame, self._skipped)
-        cpu_vec_isa.pick_vec_isa()
         if platform(device) == CPU:
+            cpu_vec_isa.pick_vec_isa()
             _share_header()
 
     def build(self, build: Callable, sizes: dict, seed: int, inputs: list[dict]) -> None:
